@@ -1,0 +1,90 @@
+import type { Envelope, ErrorBody, Page } from './records.js';
+import type { System } from './system.js';
+
+/** A browser's session: its cookie and what a write has to send beside it. */
+export interface Session {
+  readonly cookie: string;
+  readonly csrf: string;
+}
+
+/** A key or another bearer token, a session, or nothing. */
+export type Credential = string | Session | undefined;
+
+/** An answer. `data` and `error` throw, with the whole exchange, where the answer is of the other kind. */
+export interface Reply<T> {
+  readonly status: number;
+  readonly headers: Headers;
+  /** The bytes as they came. */
+  readonly text: string;
+  readonly body: Envelope<T>;
+  readonly data: T;
+  readonly page: Page;
+  readonly error: ErrorBody;
+}
+
+export interface Options {
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** Speaks with a system as one client does. Paths are below `/api/v1`, or begin with that of the server. */
+export interface Api {
+  get<T = Record<string, unknown>>(path: string, options?: Options): Promise<Reply<T>>;
+  post<T = Record<string, unknown>>(path: string, body?: unknown, options?: Options): Promise<Reply<T>>;
+  patch<T = Record<string, unknown>>(path: string, body?: unknown, options?: Options): Promise<Reply<T>>;
+  del<T = Record<string, unknown>>(path: string, options?: Options): Promise<Reply<T>>;
+  /** Any method; `body` as it is, where it is text or bytes. */
+  send<T = Record<string, unknown>>(method: string, path: string, body?: unknown, options?: Options): Promise<Reply<T>>;
+}
+
+/** A client of a system with one credential. */
+export function api({ baseUrl }: Pick<System, 'baseUrl'>, credential?: Credential): Api {
+  const send: Api['send'] = async <T>(method: string, path: string, body?: unknown, options: Options = {}) => {
+    const url = /^\/(api|auth|health|docs)(\/|$)/.test(path) ? baseUrl + path : `${baseUrl}/api/v1${path}`;
+    const isRaw = typeof body === 'string' || body instanceof Uint8Array;
+    const headers = {
+      ...credentialHeaders(credential, method),
+      ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
+      ...options.headers,
+    };
+    const payload = body === undefined || isRaw ? (body as string | undefined) : JSON.stringify(body);
+    const answer = await fetch(url, { method, headers, body: payload, redirect: 'manual' });
+    return replyOf<T>(`${method} ${path}`, answer, await answer.text());
+  };
+  return {
+    send,
+    get: (path, options) => send('GET', path, undefined, options),
+    post: (path, body, options) => send('POST', path, body, options),
+    patch: (path, body, options) => send('PATCH', path, body, options),
+    del: (path, options) => send('DELETE', path, undefined, options),
+  };
+}
+
+function credentialHeaders(credential: Credential, method: string): Record<string, string> {
+  if (credential === undefined) return {};
+  if (typeof credential === 'string') return { Authorization: `Bearer ${credential}` };
+  const csrf: Record<string, string> = method === 'GET' ? {} : { 'X-CSRF-Token': credential.csrf };
+  return { Cookie: credential.cookie, ...csrf };
+}
+
+function replyOf<T>(what: string, { status, headers }: Response, text: string): Reply<T> {
+  const body = (text.startsWith('{') ? JSON.parse(text) : {}) as Envelope<T>;
+  const unexpected = (wanted: string) => new Error(`${what} answers no ${wanted}: ${status} ${text.slice(0, 2000)}`);
+  return {
+    status,
+    headers,
+    text,
+    body,
+    get data() {
+      if (body.data === undefined || status >= 300) throw unexpected('data');
+      return body.data;
+    },
+    get page() {
+      if (body.page === undefined) throw unexpected('page');
+      return body.page;
+    },
+    get error() {
+      if (body.error === undefined || status < 400) throw unexpected('error');
+      return body.error;
+    },
+  };
+}

@@ -1,0 +1,245 @@
+import { randomUUID } from 'node:crypto';
+import type { Api } from './client.js';
+import { newKey } from './people.js';
+import { ORG_ROLES, type OrgRole, type Place, WORKSPACE_ROLES, type WorkspaceRole } from './world.js';
+
+/** Who may call an endpoint with the request that a row makes (api: 3.2, 3.3, 6 to 10, 15). */
+export type Gate =
+  /** Anybody, on what is theirs. */
+  | { readonly kind: 'self' }
+  /** Members of the Org from a role on; `refusal` where the code is not `insufficient_role`. */
+  | { readonly kind: 'org'; readonly least: OrgRole; readonly refusal?: string }
+  /** Who can't see the record does not learn that it is there, whatever their place in the Org. */
+  | { readonly kind: 'hidden'; readonly least: OrgRole }
+  /** Members of the workspace from a role on. `metadata` is open to administrators of the Org as well. */
+  | { readonly kind: 'workspace'; readonly least: WorkspaceRole; readonly metadata?: boolean }
+  /** Members of the workspace, by the role at the tree's root; guests see nothing. */
+  | { readonly kind: 'resource'; readonly least: WorkspaceRole }
+  /** The same for what lies in the trash: to others than writers it is not there. */
+  | { readonly kind: 'trashed' };
+
+export interface Call {
+  readonly path: string;
+  readonly body?: Readonly<Record<string, unknown>>;
+}
+
+/** One endpoint with one valid request. */
+export interface Row {
+  /** `GET /api/v1/me` */
+  readonly endpoint: string;
+  /** What is special about the request, where an endpoint has several rows. */
+  readonly about?: string;
+  readonly gate: Gate;
+  /** Status for those who may. */
+  readonly success: number;
+  /** Code for those who may, where the request is made to fail behind the gates, for it can't be undone. */
+  readonly code?: string;
+  /** An Org's key may not do it, whoever it acts as. */
+  readonly personal?: boolean;
+  /** Makes the request, with targets of its own where it uses them up. */
+  readonly request: (place: Place, caller: Api) => Call | Promise<Call>;
+}
+
+const self: Gate = { kind: 'self' };
+const org = (least: OrgRole, refusal?: string): Gate => ({ kind: 'org', least, ...(refusal && { refusal }) });
+const workspace = (least: WorkspaceRole): Gate => ({ kind: 'workspace', least });
+const resource = (least: WorkspaceRole): Gate => ({ kind: 'resource', least });
+
+const ofOrg = ({ org: { id } }: Place, rest = '') => `/orgs/${id}${rest}`;
+const ofWorkspace = ({ workspace: { id } }: Place, rest = '') => `/workspaces/${id}${rest}`;
+const ofDocument = ({ document: { id } }: Place, rest = '') => `/resources/${id}${rest}`;
+
+/** Every endpoint, at least once. */
+export const rows: readonly Row[] = [
+  row('GET /capabilities', self, () => ({ path: '/capabilities' })),
+  row('GET /me', self, () => ({ path: '/me' })),
+
+  row('GET /api-keys', self, () => ({ path: '/api-keys' })),
+  row('GET /api-keys', org('guest'), (place) => ({ path: `/api-keys?org_id=${place.org.id}` }), {
+    about: 'of the Org',
+  }),
+  row('POST /api-keys', self, () => ({ path: '/api-keys', body: { name: 'Key', scopes: ['org:read'] } }), {
+    success: 201,
+  }),
+  row(
+    'POST /api-keys',
+    org('admin', 'org_admin_required'),
+    (place) => ({ path: '/api-keys', body: { name: 'Key', scopes: ['org:read'], org_id: place.org.id } }),
+    { about: 'of the Org', success: 201 },
+  ),
+  row('DELETE /api-keys/{key_id}', self, async (_, caller) => {
+    const { id } = await newKey(caller, ['org:read']);
+    return { path: `/api-keys/${id}` };
+  }),
+  row(
+    'DELETE /api-keys/{key_id}',
+    { kind: 'hidden', least: 'admin' },
+    async (place) => ({ path: `/api-keys/${(await place.newOrgKey()).id}` }),
+    { about: 'of the Org' },
+  ),
+
+  row('GET /orgs', self, () => ({ path: '/orgs' })),
+  row('POST /orgs', self, () => ({ path: '/orgs', body: { name: `Org ${randomUUID()}` } }), {
+    success: 201,
+    personal: true,
+  }),
+  row('GET /orgs/{org_id}', org('guest'), (place) => ({ path: ofOrg(place) })),
+  row('PATCH /orgs/{org_id}', org('admin'), (place) => ({ path: ofOrg(place), body: { description: 'New words' } })),
+  row('PATCH /orgs/{org_id}', org('owner'), (place) => ({ path: ofOrg(place), body: { status: 'active' } }), {
+    about: 'its status',
+  }),
+  row('DELETE /orgs/{org_id}', org('owner'), (place) => ({ path: ofOrg(place, '?confirm=not-its-slug') }), {
+    success: 400,
+    code: 'invalid_value',
+  }),
+  row('GET /orgs/{org_id}/members', org('guest'), (place) => ({ path: ofOrg(place, '/members') })),
+  row(
+    'POST /orgs/{org_id}/members',
+    org('admin'),
+    (place) => ({ path: ofOrg(place, '/members'), body: { email: `${randomUUID()}@example.com`, role: 'guest' } }),
+    { success: 201 },
+  ),
+  row('PATCH /orgs/{org_id}/members/{member_id}', org('admin'), (place) => ({
+    path: ofOrg(place, `/members/${place.extraOrgMember.id}`),
+    body: { role: 'member' },
+  })),
+  row('DELETE /orgs/{org_id}/members/{member_id}', org('admin'), async (place) => ({
+    path: ofOrg(place, `/members/${(await place.newInvited()).id}`),
+  })),
+
+  row('GET /workspaces', self, () => ({ path: '/workspaces' })),
+  row('GET /workspaces', org('guest'), (place) => ({ path: `/workspaces?org_id=${place.org.id}` }), {
+    about: 'of the Org',
+  }),
+  row('POST /workspaces', self, () => ({ path: '/workspaces', body: { name: 'Mine' } }), { success: 201 }),
+  row(
+    'POST /workspaces',
+    org('member'),
+    (place) => ({ path: '/workspaces', body: { name: 'Ours', org_id: place.org.id } }),
+    { about: 'in the Org', success: 201 },
+  ),
+  row('GET /workspaces/{workspace_id}', { kind: 'workspace', least: 'guest', metadata: true }, (place) => ({
+    path: ofWorkspace(place),
+  })),
+  row('PATCH /workspaces/{workspace_id}', workspace('admin'), (place) => ({
+    path: ofWorkspace(place),
+    body: { description: 'New words' },
+  })),
+  row('GET /workspaces/{workspace_id}/members', workspace('viewer'), (place) => ({
+    path: ofWorkspace(place, '/members'),
+  })),
+  row(
+    'POST /workspaces/{workspace_id}/members',
+    workspace('admin'),
+    (place) => ({ path: ofWorkspace(place, '/members'), body: { email: `${randomUUID()}@example.com` } }),
+    { success: 201 },
+  ),
+  row('PATCH /workspaces/{workspace_id}/members/{member_id}', workspace('admin'), async (place) => ({
+    path: ofWorkspace(place, `/members/${await place.extraMember()}`),
+    body: { role: 'viewer' },
+  })),
+  row('DELETE /workspaces/{workspace_id}/members/{member_id}', workspace('admin'), async (place) => ({
+    path: ofWorkspace(place, `/members/${await place.extraMember()}`),
+  })),
+
+  row('GET /workspaces/{workspace_id}/resources', workspace('guest'), (place) => ({
+    path: ofWorkspace(place, '/resources'),
+  })),
+  row(
+    'POST /resources',
+    workspace('editor'),
+    (place) => ({ path: '/resources', body: { type: 'folder', name: 'New', workspace_id: place.workspace.id } }),
+    { success: 201 },
+  ),
+  row(
+    'POST /resources',
+    resource('editor'),
+    (place) => ({ path: '/resources', body: { type: 'document', name: 'New', parent_id: place.folder.id } }),
+    { about: 'below another', success: 201 },
+  ),
+  row('GET /resources/{resource_id}', resource('viewer'), (place) => ({ path: ofDocument(place) })),
+  row('PATCH /resources/{resource_id}', resource('editor'), (place) => ({
+    path: ofDocument(place),
+    body: { description: 'New words' },
+  })),
+  row(
+    'PATCH /resources/{resource_id}',
+    resource('admin'),
+    (place) => ({ path: ofDocument(place), body: { access_mode: 'inherit' } }),
+    { about: 'its access' },
+  ),
+  row('DELETE /resources/{resource_id}', resource('editor'), async (place) => ({
+    path: `/resources/${(await place.newDocument()).id}`,
+  })),
+  row('POST /resources/{resource_id}/restore', { kind: 'trashed' }, async (place) => ({
+    path: `/resources/${(await place.newTrash()).id}/restore`,
+    body: {},
+  })),
+  row('GET /resources/{resource_id}/content', resource('viewer'), (place) => ({ path: ofDocument(place, '/content') })),
+  row('PATCH /resources/{resource_id}/content', resource('editor'), (place) => ({
+    path: ofDocument(place, '/content'),
+    body: { content: `Words ${randomUUID()}` },
+  })),
+  row('GET /workspaces/{workspace_id}/trash', workspace('viewer'), (place) => ({ path: ofWorkspace(place, '/trash') })),
+  row('DELETE /workspaces/{workspace_id}/trash', workspace('admin'), (place) => ({
+    path: ofWorkspace(place, '/trash?older_than=2001-01-01T00:00:00Z'),
+  })),
+  row('POST /search', self, () => ({ path: '/search', body: { query: 'words' } })),
+  row(
+    'POST /search',
+    workspace('guest'),
+    (place) => ({ path: '/search', body: { query: 'words', workspace_ids: [place.workspace.id] } }),
+    { about: 'in a workspace' },
+  ),
+];
+
+function row(endpoint: string, gate: Gate, request: Row['request'], more: Partial<Row> = {}): Row {
+  return { endpoint: endpoint.replace(' ', ' /api/v1'), gate, request, success: 200, ...more };
+}
+
+export function methodOf({ endpoint }: Row): string {
+  return endpoint.split(' ')[0] as string;
+}
+
+export interface Outcome {
+  readonly status: number;
+  /** Of an error. */
+  readonly code?: string;
+}
+
+export const NOT_FOUND: Outcome = { status: 404, code: 'not_found' };
+export const BEYOND: Outcome = { status: 403, code: 'tenant_boundary' };
+const REFUSED: Outcome = { status: 403, code: 'insufficient_role' };
+
+/** What somebody of certain roles is answered (api: 2.3). */
+export function outcomeOf(
+  { gate, success, code }: Row,
+  roles: { readonly org?: OrgRole; readonly workspace?: WorkspaceRole },
+): Outcome {
+  const allowed: Outcome = code === undefined ? { status: success } : { status: success, code };
+  const inWorkspace = (least: WorkspaceRole) => isAtLeast(WORKSPACE_ROLES, roles.workspace, least);
+  const inOrg = (least: OrgRole) => isAtLeast(ORG_ROLES, roles.org, least);
+  switch (gate.kind) {
+    case 'self':
+      return allowed;
+    case 'org':
+      if (roles.org === undefined) return NOT_FOUND;
+      return inOrg(gate.least) ? allowed : { status: 403, code: gate.refusal ?? 'insufficient_role' };
+    case 'hidden':
+      return inOrg(gate.least) ? allowed : NOT_FOUND;
+    case 'workspace':
+      // Administrators of the Org see that it is there, and no more.
+      if (roles.workspace === undefined) return inOrg('admin') ? (gate.metadata ? allowed : REFUSED) : NOT_FOUND;
+      return inWorkspace(gate.least) ? allowed : REFUSED;
+    case 'resource':
+      if (!inWorkspace('viewer')) return NOT_FOUND;
+      return inWorkspace(gate.least) ? allowed : REFUSED;
+    case 'trashed':
+      return inWorkspace('editor') ? allowed : NOT_FOUND;
+  }
+}
+
+/** Ladders name the greatest role first. */
+function isAtLeast<T>(ladder: readonly T[], role: T | undefined, least: T): boolean {
+  return role !== undefined && ladder.indexOf(role) <= ladder.indexOf(least);
+}

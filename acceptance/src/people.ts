@@ -1,0 +1,74 @@
+import { randomUUID } from 'node:crypto';
+import { type Api, api, type Reply, type Session } from './client.js';
+import type { ApiKey, User } from './records.js';
+import type { Owner, System } from './system.js';
+
+/** Somebody with an account, signed in as in a browser. */
+export interface Person extends Api {
+  readonly user: User;
+  readonly session: Session;
+  readonly password: string;
+}
+
+export interface SignedIn {
+  readonly user: User;
+  readonly csrf_token: string;
+  readonly expires_at: string;
+}
+
+/** A password that is long enough. */
+export const PASSWORD = 'correct horse battery staple';
+
+/** An address that nobody has. */
+export function newAddress(name: string): string {
+  return `${name.toLowerCase().replaceAll(/[^a-z]+/g, '.')}.${randomUUID().slice(0, 8)}@example.com`;
+}
+
+/** Makes an account, with the token of an invitation where there is one. */
+export async function signUp(
+  system: System,
+  name: string,
+  given: { readonly email?: string; readonly invitation?: string | undefined } = {},
+): Promise<Person> {
+  const email = given.email ?? newAddress(name);
+  const invitation = given.invitation === undefined ? {} : { invitation_token: given.invitation };
+  const reply = await api(system).post<SignedIn>('/auth/sign-up', { email, password: PASSWORD, name, ...invitation });
+  return personOf(system, reply, PASSWORD);
+}
+
+/** Signs in with an address and a password. */
+export async function signIn(system: System, { email, password }: Pick<Owner, 'email' | 'password'>): Promise<Person> {
+  return personOf(system, await api(system).post<SignedIn>('/auth/sign-in', { email, password }), password);
+}
+
+/** Whom an answer of `/auth/…` has signed in. */
+export function personOf(system: System, reply: Reply<SignedIn>, password: string): Person {
+  const { user, csrf_token: csrf } = reply.data;
+  const session = { cookie: cookieOf(reply.headers), csrf };
+  return { user, session, password, ...api(system, session) };
+}
+
+/** The session's cookie as a browser sends it back. */
+export function cookieOf(headers: Headers): string {
+  const [cookie = ''] = headers.getSetCookie().map((one) => one.split(';')[0] ?? '');
+  if (cookie === '') throw new Error('The answer sets no cookie.');
+  return cookie;
+}
+
+/** The token of a link that accepts an invitation. */
+export function tokenOf(inviteUrl: string | undefined): string {
+  const token = new URL(inviteUrl ?? 'about:blank').searchParams.get('invite');
+  if (token === null) throw new Error(`${inviteUrl} holds no token.`);
+  return token;
+}
+
+/** Makes an API key and gives its record with the key itself. */
+export async function newKey(
+  by: Api,
+  scopes: readonly string[],
+  more: Readonly<Record<string, unknown>> = {},
+): Promise<ApiKey & { readonly key: string }> {
+  const { data } = await by.post<ApiKey>('/api-keys', { name: 'Key', scopes, ...more });
+  if (data.key === undefined) throw new Error('The answer has no key.');
+  return { ...data, key: data.key };
+}

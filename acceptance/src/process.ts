@@ -1,0 +1,96 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+
+/** A process of the system under test, with all processes that it starts. */
+export interface Running {
+  readonly pid: number;
+  /** What it has written so far; the last 64 KiB of each. */
+  stdout(): string;
+  stderr(): string;
+  /** Its exit code; null where a signal ended it. */
+  readonly exited: Promise<number | null>;
+  /** Waits for a text on its standard output; rejects when it ends first, or after `timeoutMs`. */
+  says(text: string, timeoutMs: number): Promise<void>;
+  /** Sends SIGTERM, waits, and gives the exit code. */
+  terminate(): Promise<number | null>;
+  /** Ends it and all that it has started, at once and without a word. */
+  kill(): Promise<void>;
+}
+
+const KEPT = 64 * 1024;
+/** A process that does not end by itself is killed then. */
+const PATIENCE_MS = 40_000;
+
+/** Starts a script of Node.js as the leader of a group of processes. */
+export function startScript(file: string, env: NodeJS.ProcessEnv): Running {
+  const child = spawn(process.execPath, [file], { env, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
+  const out = collect(child.stdout);
+  const err = collect(child.stderr);
+  const exited = new Promise<number | null>((resolve) => {
+    child.once('error', () => resolve(null));
+    child.once('close', resolve);
+  });
+  const orphan = () => signalGroup(child, 'SIGKILL');
+  process.once('exit', orphan);
+  void exited.then(() => process.off('exit', orphan));
+  const running: Running = {
+    pid: child.pid ?? 0,
+    stdout: out.text,
+    stderr: err.text,
+    exited,
+    says: (text, timeoutMs) => waitFor(running, out, text, timeoutMs),
+    async terminate() {
+      child.kill('SIGTERM');
+      const timer = setTimeout(orphan, PATIENCE_MS);
+      const code = await exited;
+      clearTimeout(timer);
+      return code;
+    },
+    async kill() {
+      orphan();
+      await exited;
+    },
+  };
+  return running;
+}
+
+function signalGroup({ pid }: ChildProcess, signal: NodeJS.Signals): void {
+  try {
+    if (pid !== undefined) process.kill(-pid, signal);
+  } catch {
+    // Nobody of the group is left.
+  }
+}
+
+interface Collected {
+  text(): string;
+  onText(listen: () => void): void;
+}
+
+function collect(stream: NodeJS.ReadableStream | null): Collected {
+  let all = '';
+  const listeners: (() => void)[] = [];
+  stream?.setEncoding('utf8');
+  stream?.on('data', (chunk: string) => {
+    all = (all + chunk).slice(-KEPT);
+    for (const listen of listeners) listen();
+  });
+  return { text: () => all, onText: (listen) => listeners.push(listen) };
+}
+
+function waitFor(running: Running, out: Collected, text: string, timeoutMs: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const fail = (why: string) => reject(new Error(`${why}\n${running.stdout()}\n${running.stderr()}`));
+    const timer = setTimeout(() => fail(`It does not say ${JSON.stringify(text)}.`), timeoutMs);
+    const look = () => {
+      if (!out.text().includes(text)) return;
+      clearTimeout(timer);
+      resolve();
+    };
+    out.onText(look);
+    look();
+    void running.exited.then((code) => {
+      clearTimeout(timer);
+      fail(`It ended with ${code}.`);
+    });
+  });
+}

@@ -1,0 +1,162 @@
+/** What the API answers, as far as the suites look at it. */
+
+export interface Page {
+  readonly limit: number;
+  readonly offset: number;
+  readonly total: number;
+  readonly total_is_estimate: boolean;
+  readonly has_more: boolean;
+  readonly next_offset: number | null;
+  readonly next_cursor: string | null;
+}
+
+export interface Fault {
+  readonly param: string;
+  readonly code: string;
+  readonly message: string;
+}
+
+export interface ErrorBody {
+  readonly type: string;
+  readonly code: string;
+  readonly message: string;
+  readonly param: string | null;
+  readonly details: Readonly<Record<string, unknown>> | readonly Fault[];
+  readonly retryable: boolean;
+  readonly doc_url: string;
+}
+
+export interface Warning {
+  readonly code: string;
+  readonly message: string;
+}
+
+export interface Envelope<T> {
+  readonly data?: T;
+  readonly page?: Page;
+  readonly warnings?: readonly Warning[];
+  readonly error?: ErrorBody;
+  readonly request_id: string;
+}
+
+export interface List<T> {
+  readonly items: readonly T[];
+}
+
+export type Id = string;
+
+export interface User {
+  readonly id: Id;
+  readonly name: string;
+  readonly email: string;
+}
+
+export interface Me {
+  readonly user: User;
+  readonly tenant: { readonly type: string; readonly org_id: Id | null; readonly role: string | null };
+  readonly credential: {
+    readonly type: string;
+    readonly key_id: Id | null;
+    readonly scopes: readonly string[];
+    readonly workspace_ids: readonly Id[] | null;
+    readonly expires_at: string | null;
+  };
+  readonly default_workspace_id: Id;
+  readonly orgs: readonly { readonly id: Id; readonly name: string; readonly role: string }[];
+}
+
+export interface ApiKey {
+  readonly id: Id;
+  readonly name: string;
+  readonly scopes: readonly string[];
+  readonly status: string;
+  readonly type: string;
+  readonly org_id: Id | null;
+  /** In the answer that makes it alone. */
+  readonly key?: string;
+}
+
+export interface Org {
+  readonly id: Id;
+  readonly name: string;
+  readonly slug: string;
+  readonly status: string;
+  readonly role: string;
+  readonly version: number;
+}
+
+export interface Member {
+  readonly id: Id;
+  readonly user: User | null;
+  readonly email: string;
+  readonly role: string;
+  readonly status: string;
+  readonly version: number;
+  readonly invite_url?: string;
+}
+
+export interface WorkspaceMember {
+  readonly id: Id | null;
+  readonly principal: { readonly id: Id | null; readonly email: string | null };
+  readonly role: string;
+  readonly status: string;
+  readonly source: string;
+  readonly invite_url?: string;
+}
+
+export interface Workspace {
+  readonly id: Id;
+  readonly org_id: Id | null;
+  readonly name: string;
+  readonly state: string;
+  readonly role: string | null;
+  readonly version: number;
+  readonly counts: { readonly resources: number; readonly members: number } | null;
+}
+
+export interface PathItem {
+  readonly id?: Id | null;
+  readonly name?: string | null;
+  readonly hidden?: boolean | null;
+}
+
+export interface Resource {
+  readonly id: Id;
+  readonly workspace_id: Id;
+  readonly parent_id: Id | null;
+  readonly type: string;
+  readonly name: string;
+  readonly path: readonly PathItem[] | null;
+  readonly position: string;
+  readonly state: string;
+  readonly access_mode: string;
+  readonly has_children: boolean;
+  readonly child_count: number;
+  readonly content_version: number;
+  readonly updated_at: string;
+  readonly version: number;
+}
+
+export interface Content {
+  readonly resource_id: Id;
+  readonly format: string;
+  readonly version: number;
+  readonly content: string;
+  readonly changed?: boolean | null;
+}
+
+export interface TrashItem {
+  readonly id: Id;
+  readonly name: string;
+  readonly descendant_count: number;
+}
+
+export interface SearchItem {
+  readonly resource: { readonly id: Id; readonly name: string; readonly workspace_id: Id };
+  readonly score: number;
+}
+
+export interface SearchAnswer extends List<SearchItem> {
+  readonly mode: string;
+  readonly degraded: boolean;
+}

@@ -1,0 +1,25 @@
+import type { World } from './world.js';
+
+/** What changes by itself. */
+const RESTLESS = new Set(['last_used_at', 'last_used_ip', 'last_active_at', 'took_ms']);
+
+/** All that the boss of a world sees of it, in one text: two that are equal show that nothing was stored between. */
+export async function everythingStored({ boss, closed, open }: World): Promise<string> {
+  const { org } = closed;
+  const paths = [
+    '/orgs?limit=200',
+    `/orgs/${org.id}/members?limit=200`,
+    '/workspaces?limit=200',
+    `/workspaces?limit=200&org_id=${org.id}`,
+    '/api-keys?limit=200',
+    `/api-keys?limit=200&org_id=${org.id}`,
+    ...[closed, open].flatMap(({ workspace, document }) => [
+      `/workspaces/${workspace.id}/members?limit=200`,
+      `/workspaces/${workspace.id}/resources?limit=200`,
+      `/workspaces/${workspace.id}/trash?limit=200`,
+      `/resources/${document.id}/content`,
+    ]),
+  ];
+  const answers = await Promise.all(paths.map(async (path) => (await boss.get(path)).data));
+  return JSON.stringify(answers, (key, value: unknown) => (RESTLESS.has(key) ? null : value), 1);
+}

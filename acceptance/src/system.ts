@@ -1,0 +1,150 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { eventually } from './eventually.js';
+import { type Running, startScript } from './process.js';
+
+/** The project's root, three folders above the compiled file. */
+export const ROOT = join(dirname(fileURLToPath(import.meta.url)), '../../..');
+
+/** One process with everything in it, or the gateway and each service on its own over real servers. */
+export type Mode = 'embedded' | 'mesh';
+
+export const mode: Mode = process.env.COMMONPLACE_TEST_MODE === 'mesh' ? 'mesh' : 'embedded';
+
+/** The first person and their key, which has every scope; as the bootstrap file tells. */
+export interface Owner {
+  readonly email: string;
+  readonly password: string;
+  readonly apiKey: string;
+}
+
+/** A running system with data of its own. */
+export interface System {
+  readonly mode: Mode;
+  readonly baseUrl: string;
+  readonly owner: Owner;
+  readonly bootstrapFile: string;
+  /** What its processes have said since they started. */
+  stdout(): string;
+  stderr(): string;
+  /** SIGTERM; gives the exit code. The data stays. */
+  terminate(): Promise<number | null>;
+  /** SIGKILL to every process. The data stays. */
+  kill(): Promise<void>;
+  /** Starts again on the same data and port, after `terminate` or `kill`. */
+  restart(): Promise<void>;
+  /** Ends everything and removes the data. */
+  stop(): Promise<void>;
+}
+
+/** Milliseconds that a system may take until it is ready. */
+const START_MS = 60_000;
+
+/** Settings over those of a test: `COMMONPLACE_RATE_LIMITS` is `off` unless given. */
+export type Settings = Readonly<Record<string, string>>;
+
+/** Starts a system on a free port and waits until it is ready and its owner is there. */
+export async function startSystem(settings: Settings = {}): Promise<System> {
+  const home = mkdtempSync(join(tmpdir(), 'commonplace-acceptance-'));
+  const servers = mode === 'mesh' ? await startServers() : undefined;
+  const port = await freePort();
+  const baseUrl = `http://127.0.0.1:${port}`;
+  const bootstrapFile = join(home, 'bootstrap.json');
+  const env = {
+    ...inherited(),
+    ...servers?.env,
+    COMMONPLACE_PORT: String(port),
+    COMMONPLACE_DATA_DIR: join(home, 'data'),
+    COMMONPLACE_BOOTSTRAP_JSON: bootstrapFile,
+    COMMONPLACE_RATE_LIMITS: 'off',
+    ...settings,
+  };
+  let running: Running;
+  const start = async () => {
+    running = startScript(join(ROOT, ENTRY[mode]), env);
+    await isReady(running, baseUrl);
+  };
+  const stop = async () => {
+    await running?.terminate();
+    await servers?.stop();
+    rmSync(home, { recursive: true, force: true });
+  };
+  try {
+    await start();
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  return {
+    mode,
+    baseUrl,
+    bootstrapFile,
+    owner: await readOwner(bootstrapFile),
+    stdout: () => running.stdout(),
+    stderr: () => running.stderr(),
+    terminate: () => running.terminate(),
+    kill: () => running.kill(),
+    restart: start,
+    stop,
+  };
+}
+
+const ENTRY: Record<Mode, string> = { embedded: 'services/all/dist/src/main.js', mesh: 'scripts/mesh.mjs' };
+/** The last thing that a start says: what comes before it is done then. */
+const LAST_WORDS: Record<Mode, string> = { embedded: 'Docs  ', mesh: 'Mesh of' };
+
+/** What processes need of this one's environment; none of its settings. */
+export function inherited(): NodeJS.ProcessEnv {
+  const kept = Object.entries(process.env).filter(([name]) => !name.startsWith('COMMONPLACE_'));
+  return Object.fromEntries(kept.filter(([name]) => name !== 'NODE_OPTIONS'));
+}
+
+interface Servers {
+  readonly env: NodeJS.ProcessEnv;
+  stop(): Promise<void>;
+}
+
+/** Each mesh has servers of its own, so that it finds nothing of another. */
+async function startServers(): Promise<Servers> {
+  const script = (await import(pathToFileURL(join(ROOT, 'scripts/servers.mjs')).href)) as {
+    startServers(): Promise<Servers>;
+  };
+  return script.startServers();
+}
+
+async function isReady(running: Running, baseUrl: string): Promise<void> {
+  await running.says(LAST_WORDS[mode], START_MS);
+  const until = Date.now() + START_MS;
+  for (;;) {
+    const answer = await fetch(`${baseUrl}/health/ready`).catch(() => undefined);
+    if (answer?.ok) return;
+    if (Date.now() > until) throw new Error(`${baseUrl} is not ready.\n${running.stderr()}`);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+
+/** Reads the bootstrap file, which is written a moment after the system is ready. */
+async function readOwner(file: string): Promise<Owner> {
+  const facts = await eventually(() => JSON.parse(readFileSync(file, 'utf8')) as Record<string, string>);
+  const { email = '', password = '', api_key: apiKey = '' } = facts;
+  return { email, password, apiKey };
+}
+
+/** A port of the loopback that nobody listens on. */
+export async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  if (address === null || typeof address === 'string') throw new Error('The server has no port.');
+  return address.port;
+}
+
+/** The folder of test data, or undefined where there is none. */
+export function testData(): string | undefined {
+  const folder = process.env.COMMONPLACE_TEST_DATA ?? join(ROOT, '../shared/data');
+  return existsSync(folder) ? folder : undefined;
+}

@@ -1,0 +1,33 @@
+import type { Api } from './client.js';
+import type { List, Page } from './records.js';
+
+/** Does something for every item, `width` at a time, and keeps the order of the results. */
+export async function forEach<T, R>(items: readonly T[], width: number, act: (item: T) => Promise<R>): Promise<R[]> {
+  const results: R[] = [];
+  let next = 0;
+  const work = async () => {
+    for (let at = next++; at < items.length; at = next++) results[at] = await act(items[at] as T);
+  };
+  await Promise.all(Array.from({ length: width }, work));
+  return results;
+}
+
+export interface Walked<T> {
+  readonly items: readonly T[];
+  readonly pages: readonly Page[];
+}
+
+/** Reads a whole list, page after page, by offset or by cursor. */
+export async function walk<T>(api: Api, path: string, by: 'offset' | 'cursor', limit = 200): Promise<Walked<T>> {
+  const items: T[] = [];
+  const pages: Page[] = [];
+  for (let from = ''; ; ) {
+    const reply = await api.get<List<T>>(`${path}${path.includes('?') ? '&' : '?'}limit=${limit}${from}`);
+    items.push(...reply.data.items);
+    pages.push(reply.page);
+    const { has_more: hasMore, next_offset: offset, next_cursor: cursor } = reply.page;
+    if (!hasMore) return { items, pages };
+    if (pages.length > 1000) throw new Error(`${path} has no end`);
+    from = by === 'offset' ? `&offset=${offset}` : `&cursor=${encodeURIComponent(cursor ?? '')}`;
+  }
+}

@@ -1,0 +1,148 @@
+import { type Api, api } from './client.js';
+import { newAddress, newKey, type Person, signUp, tokenOf } from './people.js';
+import type { ApiKey, Member, Org, Resource, Workspace, WorkspaceMember } from './records.js';
+import type { System } from './system.js';
+
+/** A workspace of the Org, with something in it and somebody who may do everything there. */
+export interface Place {
+  readonly org: Org;
+  readonly workspace: Workspace;
+  readonly folder: Resource;
+  readonly document: Resource;
+  readonly boss: Person;
+  /** An active member of the Org, whose places come and go. */
+  readonly extra: Person;
+  readonly extraOrgMember: Member;
+  /** Whose roles are changed and nobody calls as. */
+  readonly orgKey: ApiKey;
+  /** A new document. */
+  newDocument(): Promise<Resource>;
+  /** A document that lies in the trash. */
+  newTrash(): Promise<Resource>;
+  /** `extra`’s place in the workspace, which is made where it is missing. */
+  extraMember(): Promise<string>;
+  /** Somebody who is invited into the Org. */
+  newInvited(): Promise<Member>;
+  newOrgKey(): Promise<ApiKey>;
+}
+
+export const ORG_ROLES = ['owner', 'admin', 'member', 'guest'] as const;
+export const WORKSPACE_ROLES = ['owner', 'admin', 'editor', 'commenter', 'viewer', 'guest'] as const;
+
+export type OrgRole = (typeof ORG_ROLES)[number];
+export type WorkspaceRole = (typeof WORKSPACE_ROLES)[number];
+
+/** Somebody who calls, what they are in the Org, and in the workspace that they are asked about. */
+export interface Caller {
+  readonly name: string;
+  readonly api: Api;
+  readonly org?: OrgRole;
+  readonly workspace?: WorkspaceRole;
+  readonly place: Place;
+}
+
+export interface World {
+  readonly system: System;
+  readonly everyScope: readonly string[];
+  /** In the Org as its owner, and in the workspace as its owner. */
+  readonly boss: Person;
+  /** A workspace that is closed to who was not added. */
+  readonly closed: Place;
+  /** A workspace in which every member of the Org is a commenter. */
+  readonly open: Place;
+  /** In no Org of anybody else. */
+  readonly stranger: Person;
+  /** Every role once, as signed-in people. */
+  readonly callers: readonly Caller[];
+}
+
+/** An Org with a person for each role, and two workspaces. Needs a system with open sign-up. */
+export async function createWorld(system: System): Promise<World> {
+  const everyScope = (await api(system, system.owner.apiKey).get<{ scopes: string[] }>('/capabilities')).data.scopes;
+  const [boss, stranger] = await Promise.all([signUp(system, 'Boss'), signUp(system, 'Stranger')]);
+  const { data: org } = await boss.post<Org>('/orgs', { name: 'Acme' });
+  const inOrg = await joinOrg(system, boss, org);
+  const extra = await inOrg('Extra', 'member');
+  const parts = { boss, org, extra: extra.person, extraOrgMember: extra.member, everyScope };
+  const closed = await createPlace(parts, null);
+  const open = await createPlace(parts, 'commenter');
+
+  const callers: Caller[] = [{ name: 'boss', api: boss, org: 'owner', workspace: 'owner', place: closed }];
+  const orgPeople = await Promise.all(ORG_ROLES.map((role) => inOrg(`Org ${role}`, role)));
+  for (const [i, role] of ORG_ROLES.entries()) {
+    callers.push({ name: `org ${role}`, api: personAt(orgPeople, i), org: role, place: closed });
+  }
+  const workspacePeople = await Promise.all(WORKSPACE_ROLES.map((role) => inOrg(`Workspace ${role}`, 'member')));
+  for (const [i, role] of WORKSPACE_ROLES.entries()) {
+    const person = personAt(workspacePeople, i);
+    await boss.post(`/workspaces/${closed.workspace.id}/members`, { user_id: person.user.id, role });
+    callers.push({ name: `workspace ${role}`, api: person, org: 'member', workspace: role, place: closed });
+  }
+  const byDefault = personAt(orgPeople, ORG_ROLES.indexOf('member'));
+  callers.push({ name: 'Org default', api: byDefault, org: 'member', workspace: 'commenter', place: open });
+  return { system, everyScope, boss, closed, open, stranger, callers };
+}
+
+interface Joined {
+  readonly person: Person;
+  readonly member: Member;
+}
+
+function personAt(joined: readonly Joined[], index: number): Person {
+  return (joined[index] as Joined).person;
+}
+
+/** Gives what makes new people members of an Org: an invitation, and a sign-up with its token. */
+async function joinOrg(system: System, boss: Api, org: Org) {
+  return async (name: string, role: OrgRole): Promise<Joined> => {
+    const email = newAddress(name);
+    const { data: member } = await boss.post<Member>(`/orgs/${org.id}/members`, { email, role });
+    const person = await signUp(system, name, { email, invitation: tokenOf(member.invite_url) });
+    return { person, member };
+  };
+}
+
+interface PlaceParts {
+  readonly boss: Person;
+  readonly org: Org;
+  readonly extra: Person;
+  readonly extraOrgMember: Member;
+  readonly everyScope: readonly string[];
+}
+
+async function createPlace({ everyScope, ...parts }: PlaceParts, defaultRole: WorkspaceRole | null): Promise<Place> {
+  const { boss, org, extra } = parts;
+  const name = `Default ${defaultRole}`;
+  const { data: workspace } = await boss.post<Workspace>('/workspaces', {
+    name,
+    org_id: org.id,
+    default_role: defaultRole,
+  });
+  const create = async (body: object) =>
+    (await boss.post<Resource>('/resources', { workspace_id: workspace.id, ...body })).data;
+  const folder = await create({ type: 'folder', name: 'Folder' });
+  const document = await create({ type: 'document', name: 'Document', parent_id: folder.id, content: 'Some words.' });
+  const members = `/workspaces/${workspace.id}/members`;
+  const newOrgKey = () => newKey(boss, everyScope, { org_id: org.id });
+  let extraMemberId = '';
+  return {
+    ...parts,
+    workspace,
+    folder,
+    document,
+    orgKey: await newOrgKey(),
+    newOrgKey,
+    newDocument: () => create({ type: 'document', name: 'Another', parent_id: folder.id }),
+    async newTrash() {
+      const made = await create({ type: 'document', name: 'Thrown away' });
+      await boss.del(`/resources/${made.id}`);
+      return made;
+    },
+    async extraMember() {
+      const added = await boss.post<WorkspaceMember>(members, { user_id: extra.user.id, role: 'viewer' });
+      if (added.status !== 409) extraMemberId = added.data.id ?? '';
+      return extraMemberId;
+    },
+    newInvited: async () => (await boss.post<Member>(`/orgs/${org.id}/members`, { email: newAddress('invited') })).data,
+  };
+}

@@ -1,0 +1,137 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { type Attempt, attemptsOf } from '../src/attempts.js';
+import { api, type Reply } from '../src/client.js';
+import { type Endpoint, listEndpoints } from '../src/endpoints.js';
+import { type Row, rows } from '../src/matrix.js';
+import { everythingStored } from '../src/stored.js';
+import { type System, startSystem } from '../src/system.js';
+import { createWorld, type World } from '../src/world.js';
+
+let system: System;
+let world: World;
+let endpoints: ReadonlyMap<string, Endpoint>;
+
+beforeAll(async () => {
+  system = await startSystem({ COMMONPLACE_SIGN_UP: 'open', COMMONPLACE_KEYS_PER_PERSON: '1000' });
+  world = await createWorld(system);
+  endpoints = new Map((await listEndpoints(system)).map((endpoint) => [endpoint.name, endpoint]));
+}, 120_000);
+
+afterAll(() => system?.stop(), 60_000);
+
+/** The first row of each endpoint makes a request that is right. */
+const names = [...new Set(rows.map(({ endpoint }) => endpoint))];
+const rowOf = (name: string) => rows.find(({ endpoint }) => endpoint === name) as Row;
+
+/** The statuses of client errors (api: 4). */
+const DOCUMENTED: ReadonlySet<number> = new Set([400, 401, 403, 404, 409, 429]);
+
+/** Says in one line what is not as it should be. */
+async function judge(attempt: Attempt): Promise<string[]> {
+  const { method, path, body, headers, about } = attempt;
+  const say = (what: string) => [`${method} ${path.slice(0, 120)} — ${about}: ${what}`];
+  let reply: Reply<unknown>;
+  try {
+    reply = await world.boss.send(method, path, body, headers === undefined ? {} : { headers });
+  } catch (error) {
+    return say(`no answer: ${String(error)} ${String((error as Error).cause ?? '')}`);
+  }
+  const { error } = reply.body;
+  const right = reply.status === (attempt.status ?? 400) && attempt.codes.includes(error?.code ?? '');
+  if (!right) return say(`${reply.status}, not ${attempt.codes.join(' or ')}: ${reply.text.slice(0, 300)}`);
+  if (attempt.param !== undefined && !paramsOf(reply).some((param) => param.startsWith(attempt.param ?? ''))) {
+    return say(`does not name ${attempt.param}: ${reply.text.slice(0, 300)}`);
+  }
+  return [];
+}
+
+function paramsOf({ body: { error } }: Reply<unknown>): string[] {
+  const details = Array.isArray(error?.details) ? (error.details as { param: string }[]) : [];
+  return [error?.param ?? '', ...details.map(({ param }) => param)].filter(
+    (param) => param !== '' || error?.param === '',
+  );
+}
+
+describe('requests that are wrong', () => {
+  test.each(names)(
+    '%s refuses them all and stores nothing',
+    async (name) => {
+      const endpoint = endpoints.get(name) as Endpoint;
+      const call = await rowOf(name).request(world.closed, world.boss);
+      const before = await everythingStored(world);
+      const wrong: string[] = [];
+      for (const attempt of attemptsOf(endpoint, call)) wrong.push(...(await judge(attempt)));
+      expect(wrong).toEqual([]);
+      expect(await everythingStored(world)).toBe(before);
+    },
+    60_000,
+  );
+});
+
+describe('methods that a path does not have', () => {
+  const paths = [...new Set(names.map((name) => name.split(' ')[1] as string))];
+
+  test.each(paths)('%s', async (path) => {
+    const has = names.filter((name) => name.endsWith(` ${path}`)).map((name) => name.split(' ')[0] as string);
+    const { path: real } = await rowOf(`${has[0]} ${path}`).request(world.closed, world.boss);
+    const [bare = ''] = real.split('?');
+    for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'PROPFIND']) {
+      if (has.includes(method)) continue;
+      const reply = await world.boss.send(method, bare);
+      expect([method, reply.status, reply.error.code]).toEqual([method, 404, 'route_not_found']);
+      const allow = (reply.headers.get('allow') ?? '').split(/,\s*/).filter((one) => one !== 'HEAD');
+      expect(allow.sort()).toEqual([...has].sort());
+    }
+  });
+});
+
+test('a body that grows too large without saying so is refused', async () => {
+  const chunk = new Uint8Array(1 << 20).fill(0x78);
+  let sent = 0;
+  const stream = new ReadableStream<Uint8Array>({
+    pull(controller) {
+      if (sent++ < 12) controller.enqueue(chunk);
+      else controller.close();
+    },
+  });
+  const { apiKey } = system.owner;
+  const headers = { Authorization: `Bearer ${apiKey}`, 'Content-Type': 'application/json' };
+  const answer = await fetch(`${system.baseUrl}/api/v1/search`, {
+    method: 'POST',
+    headers,
+    body: stream,
+    duplex: 'half',
+  } as RequestInit);
+  const { error } = (await answer.json()) as { error: { code: string } };
+  expect([answer.status, error.code]).toEqual([400, 'payload_too_large']);
+});
+
+test('headers of any size are answered with a documented status', async () => {
+  for (const size of [8_000, 20_000, 100_000]) {
+    for (const name of ['X-Client-Request-Id', 'Accept-Language', 'X-Custom', 'If-None-Match', 'Origin']) {
+      const headers = { [name]: 'x'.repeat(size) };
+      const { status } = await api(system, system.owner.apiKey).get('/me', { headers });
+      const what = `${name} of ${size} characters: ${status}`;
+      expect([what, status < 400 || DOCUMENTED.has(status)]).toEqual([what, true]);
+    }
+  }
+  const tooLong = await api(system, `wsk_p_${'x'.repeat(7000)}`).get('/me');
+  expect([tooLong.status, tooLong.error.code]).toEqual([401, 'invalid_credentials']);
+});
+
+test('a method that HTTP does not have is refused', async () => {
+  const { status } = await world.boss.send('FOO', '/me');
+  expect(DOCUMENTED.has(status)).toBe(true);
+});
+
+test('unknown query parameters of a GET are ignored', async () => {
+  const reply = await world.boss.get('/me?unknown=1&__proto__=2&constructor=3&a[b]=c&%24gt=1');
+  expect(reply.status).toBe(200);
+});
+
+test('a limit that is too large is clamped and told', async () => {
+  const { page } = await world.boss.get(`/workspaces/${world.closed.workspace.id}/resources?limit=100000`);
+  expect(page.limit).toBe(200);
+  const search = await world.boss.post('/search', { query: 'words', limit: 1000 });
+  expect(search.page.limit).toBe(50);
+});

@@ -1,0 +1,298 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { api, type Reply } from '../src/client.js';
+import { eventually } from '../src/eventually.js';
+import { newAddress, newKey, PASSWORD, type Person, type SignedIn, signIn, signUp, tokenOf } from '../src/people.js';
+import type { ApiKey, List, Member, Org, Resource, Workspace, WorkspaceMember } from '../src/records.js';
+import { type System, startSystem } from '../src/system.js';
+
+/** On the mesh a change of membership counts within this; embedded it counts on the next request. */
+const MEMBERSHIP_MS = 2000;
+/** A key that is revoked or suspended is refused everywhere within this. */
+const REVOKED_MS = 1000;
+
+let system: System;
+let owner: Person;
+let org: Org;
+let members: string;
+
+beforeAll(async () => {
+  system = await startSystem({ COMMONPLACE_SIGN_UP: 'invite' });
+  owner = await signIn(system, system.owner);
+  org = (await owner.post<Org>('/orgs', { name: 'Members' })).data;
+  members = `/orgs/${org.id}/members`;
+}, 90_000);
+
+afterAll(() => system?.stop(), 60_000);
+
+function effective(check: () => Promise<void>): Promise<void> {
+  return system.mode === 'mesh' ? eventually(check, MEMBERSHIP_MS) : check();
+}
+
+function facts({ status, body }: Reply<unknown>): [number, string | undefined] {
+  return [status, body.error?.code];
+}
+
+async function join(name: string, role: string): Promise<{ person: Person; member: Member }> {
+  const email = newAddress(name);
+  const { data: member } = await owner.post<Member>(members, { email, role });
+  return { person: await signUp(system, name, { email, invitation: tokenOf(member.invite_url) }), member };
+}
+
+async function trySignUp(email: string, invitation?: string): Promise<Reply<SignedIn>> {
+  const more = invitation === undefined ? {} : { invitation_token: invitation };
+  return api(system).post<SignedIn>('/auth/sign-up', { email, password: PASSWORD, name: 'Somebody', ...more });
+}
+
+describe('an invitation', () => {
+  test('is needed for an account', async () => {
+    const reply = await trySignUp(newAddress('uninvited'));
+    expect([reply.status, reply.headers.getSetCookie()]).toEqual([403, []]);
+    expect((await trySignUp(newAddress('guesser'), 'A'.repeat(43))).status).toBe(404);
+  });
+
+  test('shows its link once, to who invites', async () => {
+    const email = newAddress('once');
+    const headers = { 'Idempotency-Key': email };
+    const made = await owner.post<Member>(members, { email, role: 'admin' }, { headers });
+    expect(made.status).toBe(201);
+    expect(made.data).toMatchObject({ email, role: 'admin', status: 'invited', user: null });
+    expect(made.data.invite_url).toMatch(new RegExp(`^${system.baseUrl}/auth/sign-up\\?invite=[\\w-]{43}$`));
+    const again = await owner.post<Member>(members, { email, role: 'admin' }, { headers });
+    expect([again.data.id, again.data.invite_url]).toEqual([made.data.id, undefined]);
+    const { text } = await owner.get<List<Member>>(`${members}?q=once`);
+    expect(text).toContain(email);
+    expect(text).not.toContain('invite_url');
+  });
+
+  test('makes who accepts it a member, once, and nobody of another address', async () => {
+    const email = newAddress('accepts');
+    const { data: member } = await owner.post<Member>(members, { email, role: 'member' });
+    const token = tokenOf(member.invite_url);
+    expect(facts(await trySignUp(newAddress('thief'), token))[0]).toBe(403);
+    const person = await signUp(system, 'Accepts', { email, invitation: token });
+    const { data } = await person.get<List<Org>>('/orgs');
+    expect(data.items).toMatchObject([{ id: org.id, role: 'member' }]);
+    const { data: seen } = await owner.get<List<Member>>(`${members}?q=accepts`);
+    expect(seen.items).toMatchObject([{ id: member.id, status: 'active', user: { id: person.user.id } }]);
+    expect(facts(await trySignUp(newAddress('second'), token))).toEqual([404, 'expired_link']);
+    expect(facts(await owner.post(members, { email }))).toEqual([409, 'already_member']);
+  });
+
+  test('that is sent again has a new link, and the old one is dead', async () => {
+    const email = newAddress('again');
+    const first = await owner.post<Member>(members, { email });
+    const second = await owner.post<Member>(members, { email, role: 'guest' });
+    expect([second.status, second.data.id, second.data.role]).toEqual([200, first.data.id, 'guest']);
+    expect(facts(await trySignUp(email, tokenOf(first.data.invite_url)))).toEqual([404, 'expired_link']);
+    expect((await trySignUp(email, tokenOf(second.data.invite_url))).status).toBeLessThan(300);
+  });
+
+  test('that is taken back is dead', async () => {
+    const email = newAddress('withdrawn');
+    const { data: member } = await owner.post<Member>(members, { email });
+    expect((await owner.del(`${members}/${member.id}`)).status).toBe(200);
+    expect(facts(await trySignUp(email, tokenOf(member.invite_url)))).toEqual([404, 'expired_link']);
+  });
+
+  test('to a workspace makes an outsider a guest of its Org, where the Org allows that', async () => {
+    const { data: workspace } = await owner.post<Workspace>('/workspaces', { name: 'Guests', org_id: org.id });
+    const path = `/workspaces/${workspace.id}/members`;
+    const email = newAddress('outsider');
+    const made = await owner.post<WorkspaceMember>(path, { email, role: 'editor' });
+    expect([made.status, made.data.status]).toEqual([201, 'invited']);
+    const person = await signUp(system, 'Outsider', { email, invitation: tokenOf(made.data.invite_url) });
+    await effective(async () => {
+      expect((await person.get<List<Org>>('/orgs')).data.items).toMatchObject([{ id: org.id, role: 'guest' }]);
+      expect((await person.get<Workspace>(`/workspaces/${workspace.id}`)).data.role).toBe('editor');
+    });
+    await owner.patch(`/orgs/${org.id}`, { settings: { allow_external_sharing: false } });
+    const refused = await owner.post(path, { email: newAddress('nobody') });
+    expect(facts(refused)).toEqual([403, 'external_sharing_disabled']);
+    await owner.patch(`/orgs/${org.id}`, { settings: { allow_external_sharing: true } });
+  });
+});
+
+describe('a role', () => {
+  test('in a workspace counts at once', async () => {
+    const { person } = await join('Climber', 'member');
+    const { data: workspace } = await owner.post<Workspace>('/workspaces', { name: 'Ladder', org_id: org.id });
+    const create = async () =>
+      facts(await person.post<Resource>('/resources', { type: 'folder', name: 'x', workspace_id: workspace.id }));
+    expect(await create()).toEqual([404, 'not_found']);
+    const path = `/workspaces/${workspace.id}/members`;
+    const { data: member } = await owner.post<WorkspaceMember>(path, { user_id: person.user.id, role: 'viewer' });
+    await effective(async () => expect(await create()).toEqual([403, 'insufficient_role']));
+    await owner.patch(`${path}/${member.id}`, { role: 'editor' });
+    await effective(async () => expect(await create()).toEqual([201, undefined]));
+    await owner.patch(`${path}/${member.id}`, { role: 'commenter' });
+    await effective(async () => expect(await create()).toEqual([403, 'insufficient_role']));
+    expect((await person.del(`${path}/${member.id}`)).status).toBe(200);
+    await effective(async () => expect(await create()).toEqual([404, 'not_found']));
+  });
+
+  test('by the default of a workspace counts at once', async () => {
+    const { person } = await join('Default', 'member');
+    const { data: workspace } = await owner.post<Workspace>('/workspaces', { name: 'Default', org_id: org.id });
+    const seen = async () => (await person.get<Workspace>(`/workspaces/${workspace.id}`)).body.data?.role;
+    expect(await seen()).toBeUndefined();
+    await owner.patch(`/workspaces/${workspace.id}`, { default_role: 'commenter' });
+    await effective(async () => expect(await seen()).toBe('commenter'));
+    const { data } = await owner.get<List<WorkspaceMember>>(`/workspaces/${workspace.id}/members?limit=200`);
+    const listed = data.items.find(({ principal }) => principal.id === person.user.id);
+    expect(listed).toMatchObject({ id: null, source: 'org_default', role: 'commenter' });
+    await owner.patch(`/workspaces/${workspace.id}`, { default_role: null });
+    await effective(async () => expect(await seen()).toBeUndefined());
+  });
+
+  test('in an Org counts at once', async () => {
+    const { person, member } = await join('Riser', 'member');
+    const invite = async () => facts(await person.post(members, { email: newAddress('by.riser') }));
+    expect(await invite()).toEqual([403, 'insufficient_role']);
+    await owner.patch(`${members}/${member.id}`, { role: 'admin' });
+    await effective(async () => expect(await invite()).toEqual([201, undefined]));
+    await owner.patch(`${members}/${member.id}`, { role: 'member' });
+    await effective(async () => expect(await invite()).toEqual([403, 'insufficient_role']));
+  });
+
+  test('above one’s own is not given or taken', async () => {
+    const { person: admin } = await join('Admin', 'admin');
+    const { member: other } = await join('Second owner', 'owner');
+    expect(facts(await admin.post(members, { email: newAddress('boss'), role: 'owner' }))).toEqual([
+      403,
+      'role_escalation',
+    ]);
+    const { member } = await join('Plain', 'member');
+    expect(facts(await admin.patch(`${members}/${member.id}`, { role: 'owner' }))).toEqual([403, 'role_escalation']);
+    expect(facts(await admin.patch(`${members}/${other.id}`, { role: 'member' }))).toEqual([403, 'insufficient_role']);
+    expect(facts(await admin.del(`${members}/${other.id}`))).toEqual([403, 'insufficient_role']);
+    expect((await owner.del(`${members}/${other.id}`)).status).toBe(200);
+  });
+
+  test('of the last owner of an Org stays', async () => {
+    const founder = (await join('Founder', 'member')).person;
+    const { data: own } = await founder.post<Org>('/orgs', { name: 'Own' });
+    const path = `/orgs/${own.id}/members`;
+    const { data } = await founder.get<List<Member>>(path);
+    const me = data.items[0] as Member;
+    expect(facts(await founder.patch(`${path}/${me.id}`, { role: 'admin' }))).toEqual([409, 'last_owner']);
+    expect(facts(await founder.patch(`${path}/${me.id}`, { status: 'suspended' }))).toEqual([409, 'last_owner']);
+    expect(facts(await founder.del(`${path}/${me.id}`))).toEqual([409, 'last_owner']);
+    await founder.post(path, { email: newAddress('not.yet'), role: 'owner' });
+    expect(facts(await founder.del(`${path}/${me.id}`))).toEqual([409, 'last_owner']);
+  });
+
+  test('of the last owner of a workspace stays, and one of two may go', async () => {
+    const { person: first } = await join('First', 'member');
+    const { person: second } = await join('Second', 'member');
+    const { data: workspace } = await first.post<Workspace>('/workspaces', { name: 'Owned', org_id: org.id });
+    const path = `/workspaces/${workspace.id}/members`;
+    const [me] = (await first.get<List<WorkspaceMember>>(path)).data.items;
+    expect(facts(await first.patch(`${path}/${me?.id}`, { role: 'viewer' }))).toEqual([409, 'last_owner']);
+    expect(facts(await first.del(`${path}/${me?.id}`))).toEqual([409, 'last_owner']);
+    const { data: other } = await first.post<WorkspaceMember>(path, { user_id: second.user.id, role: 'owner' });
+    const leave = await Promise.all([first.del(`${path}/${me?.id}`), second.del(`${path}/${other.id}`)]);
+    expect(leave.map(({ status }) => status).sort()).toEqual([200, 409]);
+  });
+});
+
+describe('who is suspended or removed', () => {
+  async function keyWorks(key: string): Promise<[number, string | undefined]> {
+    return facts(await api(system, key).get('/me'));
+  }
+
+  test('is out of the Org at once, with their keys, and comes back with them', async () => {
+    const { person, member } = await join('Suspended', 'admin');
+    const { key } = await newKey(person, ['org:read'], { org_id: org.id });
+    expect(await keyWorks(key)).toEqual([200, undefined]);
+    await owner.patch(`${members}/${member.id}`, { status: 'suspended' });
+    await effective(async () => expect(facts(await person.get(`/orgs/${org.id}`))).toEqual([404, 'not_found']));
+    await eventually(async () => expect(await keyWorks(key)).toEqual([401, 'suspended_key']), REVOKED_MS);
+    await owner.patch(`${members}/${member.id}`, { status: 'active' });
+    await effective(async () => expect((await person.get(`/orgs/${org.id}`)).status).toBe(200));
+    await eventually(async () => expect(await keyWorks(key)).toEqual([200, undefined]), REVOKED_MS);
+  });
+
+  test('hands their keys to a receiver, and otherwise they stop', async () => {
+    const { person, member } = await join('Giver', 'admin');
+    const { person: heir, member: receiver } = await join('Heir', 'admin');
+    const { key } = await newKey(person, ['org:read'], { org_id: org.id });
+    const removed = await owner.del(`${members}/${member.id}?transfer_to_member_id=${receiver.id}`);
+    expect(removed.data).toMatchObject({ id: member.id, deleted: true, transferred: { api_keys: 1 } });
+    await eventually(async () => {
+      const { data } = await api(system, key).get<{ user: { id: string } }>('/me');
+      expect(data.user.id).toBe(heir.user.id);
+    }, REVOKED_MS);
+    await owner.del(`${members}/${receiver.id}`);
+    await eventually(async () => expect(await keyWorks(key)).toEqual([401, 'suspended_key']), REVOKED_MS);
+  });
+});
+
+describe('an Org that is deleted', () => {
+  test('is hidden and its keys are refused at once, until it is taken back', async () => {
+    const { data: doomed } = await owner.post<Org>('/orgs', { name: 'Doomed' });
+    const { data: workspace } = await owner.post<Workspace>('/workspaces', { name: 'In it', org_id: doomed.id });
+    const { key } = await newKey(owner, ['org:read', 'workspace:read'], { org_id: doomed.id });
+    const keyWorks = async () => facts(await api(system, key).get(`/orgs/${doomed.id}`));
+    expect(await keyWorks()).toEqual([200, undefined]);
+    expect(facts(await owner.del(`/orgs/${doomed.id}?confirm=wrong`))).toEqual([400, 'invalid_value']);
+    const { data } = await owner.del(`/orgs/${doomed.id}?confirm=${doomed.slug}`);
+    expect(data).toMatchObject({ id: doomed.id, deleted: true, purge_at: expect.any(String) });
+    await effective(async () => {
+      expect(facts(await owner.get(`/orgs/${doomed.id}`))).toEqual([404, 'not_found']);
+      expect(facts(await owner.get(`/workspaces/${workspace.id}`))).toEqual([404, 'not_found']);
+    });
+    await eventually(async () => expect((await keyWorks())[0]).toBe(401), REVOKED_MS);
+    const listed = await owner.get<List<Org>>('/orgs?status=deletion_scheduled');
+    expect(listed.data.items.map(({ id }) => id)).toEqual([doomed.id]);
+    await owner.patch(`/orgs/${doomed.id}`, { status: 'active' });
+    await effective(async () => expect((await owner.get(`/workspaces/${workspace.id}`)).status).toBe(200));
+    await eventually(async () => expect(await keyWorks()).toEqual([200, undefined]), REVOKED_MS);
+  });
+});
+
+describe('a key', () => {
+  test('that is revoked is refused within a second, and can’t be revoked again', async () => {
+    const { id, key } = await newKey(owner, ['org:read']);
+    const by = api(system, key);
+    expect((await by.get('/me')).status).toBe(200);
+    expect((await owner.del(`/api-keys/${id}`)).data).toEqual({ id, deleted: true });
+    await eventually(async () => expect(facts(await by.get('/me'))).toEqual([401, 'revoked_key']), REVOKED_MS);
+    expect(facts(await owner.del(`/api-keys/${id}`))).toEqual([404, 'not_found']);
+  });
+
+  test('is shown once and listed without its secret', async () => {
+    const { id, key } = await newKey(owner, ['org:read']);
+    const { data, text } = await owner.get<List<ApiKey>>('/api-keys?limit=200');
+    expect(data.items.map((item) => item.id)).toContain(id);
+    expect(text).not.toContain(key.slice(20));
+    expect(data.items.find((item) => item.id === id)).toMatchObject({ status: 'active', last4: key.slice(-4) });
+  });
+
+  test('gives no other key more than it has', async () => {
+    const { key } = await newKey(owner, ['api_key:write', 'org:read']);
+    const by = api(system, key);
+    expect(facts(await by.post('/api-keys', { name: 'More', scopes: ['org:write'] }))).toEqual([
+      403,
+      'scope_escalation',
+    ]);
+    expect(facts(await by.post('/api-keys', { name: 'Less', scopes: ['org:read'] }))).toEqual([201, undefined]);
+    expect(facts(await by.post('/api-keys', { name: 'None', scopes: ['org:fly'] }))).toEqual([400, 'invalid_scope']);
+  });
+
+  test('is used from the networks that it names alone', async () => {
+    const elsewhere = await newKey(owner, ['org:read'], { ip_allowlist: ['192.0.2.0/24'] });
+    expect(facts(await api(system, elsewhere.key).get('/me'))).toEqual([403, 'ip_not_allowed']);
+    const here = await newKey(owner, ['org:read'], { ip_allowlist: ['127.0.0.0/8', '::1/128'] });
+    expect(facts(await api(system, here.key).get('/me'))).toEqual([200, undefined]);
+  });
+
+  test('of a Personal tenant reaches no Org, and that of an Org nothing else', async () => {
+    const personal = api(system, system.owner.apiKey);
+    expect(facts(await personal.get(`/orgs/${org.id}`))).toEqual([403, 'tenant_boundary']);
+    const { key } = await newKey(owner, ['org:write', 'workspace:read'], { org_id: org.id });
+    expect(facts(await api(system, key).post('/orgs', { name: 'Another' }))).toEqual([403, 'tenant_boundary']);
+    const { data } = await personal.get<{ default_workspace_id: string }>('/me');
+    const home = await api(system, key).get(`/workspaces/${data.default_workspace_id}`);
+    expect(facts(home)).toEqual([403, 'tenant_boundary']);
+  });
+});

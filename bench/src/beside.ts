@@ -1,0 +1,19 @@
+import type { Bench } from './bench.js';
+import type { LoadRequest } from './load/spec.js';
+import { type Contestant, compare, type Figures, type Subject } from './measure.js';
+
+/** Measures contestants beside a limit that is asked the same as the first of them; ends the limit. */
+export async function compareBeside(
+  bench: Bench,
+  contestants: readonly [Contestant, ...Contestant[]],
+  startLimit: () => Promise<Subject>,
+): Promise<Figures[]> {
+  const limit = await startLimit();
+  try {
+    const requests: readonly LoadRequest[] = contestants[0].requests;
+    const [first, ...others] = contestants;
+    return await compare([first, { subject: limit, requests }, ...others], bench.pace, bench.say);
+  } finally {
+    await limit.stop();
+  }
+}

@@ -1,0 +1,54 @@
+import { Agent, request } from 'node:http';
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly text: string;
+}
+
+/** Speaks with one system as one client: kept connections, one key. */
+export interface Client {
+  /** Any answer; rejects where there is none. `path` is below `/api/v1`. */
+  send(method: string, path: string, body?: unknown, headers?: Readonly<Record<string, string>>): Promise<Answer>;
+  /** The `data` of an answer; throws where it is an error. */
+  ask<T>(method: string, path: string, body?: unknown): Promise<T>;
+  close(): void;
+}
+
+/** A client of `baseUrl` with `apiKey` over at most `connections` connections. */
+export function openClient(baseUrl: string, apiKey: string, connections: number): Client {
+  const agent = new Agent({ keepAlive: true, maxSockets: connections });
+  const authorization = `Bearer ${apiKey}`;
+
+  const send: Client['send'] = (method, path, body, headers = {}) => {
+    const payload = body === undefined ? undefined : JSON.stringify(body);
+    const about = payload === undefined ? {} : { ...JSON_BODY, 'content-length': Buffer.byteLength(payload) };
+    return new Promise((resolve, reject) => {
+      const options = { agent, method, headers: { authorization, ...about, ...headers } };
+      const outgoing = request(`${baseUrl}/api/v1${path}`, options, (incoming) => {
+        const chunks: Buffer[] = [];
+        incoming.on('data', (chunk: Buffer) => chunks.push(chunk));
+        incoming.once('error', reject);
+        incoming.once('end', () => {
+          const text = Buffer.concat(chunks).toString('utf8');
+          resolve({ status: incoming.statusCode ?? 0, headers: incoming.headers, text });
+        });
+      });
+      outgoing.once('error', reject);
+      outgoing.end(payload);
+    });
+  };
+
+  return {
+    send,
+    async ask<T>(method: string, path: string, body?: unknown) {
+      const { status, text } = await send(method, path, body);
+      if (status >= 300) throw new Error(`${method} ${path} answers ${status}: ${text.slice(0, 500)}`);
+      return (JSON.parse(text) as { data: T }).data;
+    },
+    close: () => agent.destroy(),
+  };
+}
+
+/** What a request with a body says of it. */
+export const JSON_BODY = { 'content-type': 'application/json' } as const;

@@ -1,0 +1,73 @@
+// Benchmarks beside the limits of what they stand on. Floors are told, never asserted: the exit code
+// is 1 where something could not be run.
+import { spawn } from 'node:child_process';
+import { join } from 'node:path';
+import { ROOT } from '@commonplace/acceptance/dist/src/system.js';
+import { type Bench, createBench } from './bench.js';
+import { type Options, readOptions } from './options.js';
+import { HEADING, linesOf, type Outcome, writeResults } from './report.js';
+import { type Row, Skipped } from './row.js';
+import { measureCreate } from './rows/create.js';
+import { measureList } from './rows/list.js';
+import { measureProcess } from './rows/process.js';
+import { measureMeshRead, measureRead } from './rows/read.js';
+import { measureSearch } from './rows/search.js';
+
+const ROWS: readonly { readonly title: string; measure(bench: Bench): Promise<Row> }[] = [
+  { title: 'embedded: GET one resource', measure: measureRead },
+  { title: 'mesh: GET one resource', measure: measureMeshRead },
+  { title: 'embedded: create a document, synced', measure: measureCreate },
+  { title: 'embedded: list 50 of a workspace with the total', measure: measureList },
+  { title: 'embedded: keyword search, 10 hits with highlights', measure: measureSearch },
+  { title: 'embedded: start and memory', measure: measureProcess },
+];
+
+const say = (line: string) => process.stderr.write(`  … ${line}\n`);
+
+async function main(options: Options): Promise<boolean> {
+  const bench = createBench(options, say);
+  const outcomes: Outcome[] = [];
+  const stop = () => void bench.close().finally(() => process.exit(130));
+  process.once('SIGINT', stop);
+  process.once('SIGTERM', stop);
+  console.log(HEADING);
+  try {
+    for (const [i, { title, measure }] of ROWS.entries()) {
+      if (!options.only.has(i + 1)) continue;
+      say(title);
+      const outcome = await outcomeOf(i + 1, title, () => measure(bench));
+      outcomes.push(outcome);
+      console.log(linesOf(outcome).join('\n'));
+    }
+  } finally {
+    await bench.close();
+  }
+  console.log(`\nWritten to ${writeResults(outcomes, options)}`);
+  return outcomes.every((outcome) => !('failed' in outcome));
+}
+
+async function outcomeOf(number: number, title: string, measure: () => Promise<Row>): Promise<Outcome> {
+  try {
+    return { number, title, row: await measure() };
+  } catch (error) {
+    if (error instanceof Skipped) return { number, title, skipped: error.message };
+    return { number, title, failed: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+/** The same command with MongoDB's and NATS' servers beside it. */
+function mainWithServers(args: readonly string[]): Promise<boolean> {
+  const script = join(ROOT, 'scripts/with-servers.mjs');
+  const own = [process.execPath, join(ROOT, 'bench/dist/src/main.js'), ...args.filter((arg) => arg !== '--mesh')];
+  const child = spawn(process.execPath, [script, ...own], { stdio: 'inherit' });
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => child.kill(signal));
+  return new Promise((resolve, reject) => {
+    child.once('error', reject);
+    child.once('exit', (code) => resolve(code === 0));
+  });
+}
+
+const args = process.argv.slice(2);
+const options = readOptions(args);
+const ok = await (options.mesh ? mainWithServers(args) : main(options));
+process.exit(ok ? 0 : 1);

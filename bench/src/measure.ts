@@ -1,0 +1,104 @@
+import { generate } from './load/generate.js';
+import type { LoadRequest, LoadResult } from './load/spec.js';
+import { cpuSeconds } from './processes.js';
+import { settle } from './system.js';
+
+/** What is measured: processes that answer at a URL. */
+export interface Subject {
+  readonly name: string;
+  readonly url: string;
+  /** The key that it asks for; none where it asks for none. */
+  readonly apiKey: string | undefined;
+  pids(): number[];
+  stop(): Promise<void>;
+}
+
+/** A subject and what it is asked. */
+export interface Contestant {
+  readonly subject: Subject;
+  /** What tells it from others of the same subject. */
+  readonly about?: string;
+  readonly requests: readonly LoadRequest[];
+}
+
+export interface Pace {
+  readonly connections: number;
+  readonly rounds: number;
+  readonly seconds: number;
+  readonly warmUpSeconds: number;
+}
+
+/** The medians of a contestant's rounds. */
+export interface Figures {
+  readonly name: string;
+  readonly requestsPerSecond: number;
+  /** Milliseconds. */
+  readonly p50: number;
+  readonly p95: number;
+  readonly p99: number;
+  /** Milliseconds of processor time that its processes took for 1,000 requests. */
+  readonly cpuPer1000: number;
+  /** The share of a core that the load generator took; near 1 it was the limit, not the server. */
+  readonly generatorBusy: number;
+}
+
+/** Lets contestants run in turns, so that what disturbs the machine disturbs all alike. */
+export async function compare(
+  contestants: readonly Contestant[],
+  { connections, rounds, seconds, warmUpSeconds }: Pace,
+  say: (line: string) => void,
+): Promise<Figures[]> {
+  const results = contestants.map((): Round[] => []);
+  for (const contestant of contestants) await runOnce(contestant, connections, warmUpSeconds);
+  for (let round = 1; round <= rounds; round++) {
+    for (const [i, contestant] of contestants.entries()) {
+      await settle(() => [...new Set(contestants.flatMap(({ subject }) => subject.pids()))]);
+      const result = await runOnce(contestant, connections, seconds);
+      results[i]?.push(result);
+      say(
+        `round ${round}/${rounds}: ${nameOf(contestant)}: ${Math.round(result.requests / result.seconds)} requests/s`,
+      );
+    }
+  }
+  return contestants.map((contestant, i) => mediansOf(nameOf(contestant), results[i] ?? []));
+}
+
+interface Round extends LoadResult {
+  readonly cpuPer1000: number;
+}
+
+async function runOnce({ subject, requests }: Contestant, connections: number, seconds: number): Promise<Round> {
+  const key: Record<string, string> = subject.apiKey === undefined ? {} : { authorization: `Bearer ${subject.apiKey}` };
+  const sent = requests.map((request) => ({ ...request, headers: { ...request.headers, ...key } }));
+  const before = cpuSeconds(subject.pids());
+  const result = await generate({ url: subject.url, connections, seconds, requests: sent });
+  const cpu = cpuSeconds(subject.pids()) - before;
+  if (result.failed > 0 || result.requests === 0) {
+    throw new Error(`${subject.name}: ${result.failed} of ${result.requests} requests failed`);
+  }
+  return { ...result, cpuPer1000: (cpu * 1e6) / result.requests };
+}
+
+function nameOf({ subject, about }: Contestant): string {
+  return about === undefined ? subject.name : `${subject.name}, ${about}`;
+}
+
+function mediansOf(name: string, rounds: readonly Round[]): Figures {
+  const of = (read: (round: Round) => number) => median(rounds.map(read));
+  return {
+    name,
+    requestsPerSecond: of(({ requests, seconds }) => requests / seconds),
+    p50: of(({ p50 }) => p50),
+    p95: of(({ p95 }) => p95),
+    p99: of(({ p99 }) => p99),
+    cpuPer1000: of(({ cpuPer1000 }) => cpuPer1000),
+    generatorBusy: of(({ busy }) => busy),
+  };
+}
+
+export function median(values: readonly number[]): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  const middle = sorted.length >> 1;
+  const upper = sorted[middle] ?? Number.NaN;
+  return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? upper) + upper) / 2;
+}

@@ -1,0 +1,37 @@
+import { readdirSync, readFileSync } from 'node:fs';
+
+/** Clock ticks of `/proc` in a second: 100 on every Linux that Node.js runs on. */
+const TICKS = 100;
+
+/** A process and all below it. */
+export function processTree(pid: number): number[] {
+  try {
+    const threads = readdirSync(`/proc/${pid}/task`);
+    const below = threads.flatMap((thread) =>
+      readFileSync(`/proc/${pid}/task/${thread}/children`, 'utf8').split(' ').filter(Boolean).map(Number),
+    );
+    return [pid, ...below.flatMap(processTree)];
+  } catch {
+    return [];
+  }
+}
+
+/** Seconds of processor time that processes have used since they began, their threads included. */
+export function cpuSeconds(pids: readonly number[]): number {
+  const ticks = pids.map((pid) => {
+    const fields = fieldsOf(readFileSync(`/proc/${pid}/stat`, 'utf8'));
+    return Number(fields[11]) + Number(fields[12]);
+  });
+  return ticks.reduce((sum, one) => sum + one, 0) / TICKS;
+}
+
+/** The fields of `/proc/<pid>/stat` behind the program's name, which may hold spaces and brackets. */
+function fieldsOf(stat: string): string[] {
+  return stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+}
+
+/** Mebibytes of memory that a process holds now. */
+export function residentMiB(pid: number): number {
+  const line = /^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'));
+  return Number(line?.[1] ?? 0) / 1024;
+}

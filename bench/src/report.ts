@@ -1,0 +1,82 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { cpus, loadavg } from 'node:os';
+import { join } from 'node:path';
+import { ROOT } from '@commonplace/acceptance/dist/src/system.js';
+import type { Figures } from './measure.js';
+import type { Options } from './options.js';
+import { type Check, isMet, type Row } from './row.js';
+
+/** What became of a row. */
+export type Outcome =
+  | { readonly number: number; readonly title: string; readonly row: Row }
+  | { readonly number: number; readonly title: string; readonly skipped: string }
+  | { readonly number: number; readonly title: string; readonly failed: string };
+
+/** A generator that took more of its core than this was the limit, not the server. */
+const GENERATOR_LIMIT = 0.9;
+
+/** The lines of a row, as people read them. */
+export function linesOf(outcome: Outcome): string[] {
+  const title = `${outcome.number}  ${outcome.title}`;
+  if ('skipped' in outcome) return [title, `   skipped: ${outcome.skipped}`];
+  if ('failed' in outcome) return [title, `   could not be run: ${outcome.failed}`];
+  const { figures, checks, notes = [] } = outcome.row;
+  return [
+    title,
+    ...notes.map((note) => `   (${note})`),
+    ...figures.map((one) => `   ${figuresLine(one)}`),
+    ...figures.filter(({ generatorBusy }) => generatorBusy > GENERATOR_LIMIT).map(generatorLine),
+    ...checks.map((check) => `   ${checkLine(check)}`),
+  ];
+}
+
+/** The heading over the lines of figures. */
+export const HEADING = `${' '.repeat(37)}${['requests/s', 'p50 ms', 'p95 ms', 'p99 ms', 'CPU ms/1,000'].map(right).join('')}`;
+
+function figuresLine({ name, requestsPerSecond, p50, p95, p99, cpuPer1000 }: Figures): string {
+  const cells = [Math.round(requestsPerSecond).toLocaleString('en'), ...[p50, p95, p99, cpuPer1000].map(short)];
+  return `${name.padEnd(34)}${cells.map(right).join('')}`;
+}
+
+function generatorLine({ name, generatorBusy }: Figures): string {
+  return `   the load generator took ${Math.round(generatorBusy * 100)} % of a core: ${name} may be faster than this`;
+}
+
+function checkLine(check: Check): string {
+  const { what, value, unit, right: side, floor, aim } = check;
+  const text = (bound: number) => `${side} ${inUnit(bound, unit)} ${isMet(check, bound) ? 'met' : 'MISSED'}`;
+  return `→ ${what}: ${inUnit(value, unit)}; ${text(floor)}${aim === undefined ? '' : `, aim ${text(aim)}`}`;
+}
+
+function inUnit(value: number, unit: Check['unit']): string {
+  const digits = unit === 'MB' || unit === '/s' ? Math.round(value).toLocaleString('en') : value.toFixed(2);
+  return unit === '' || unit === '/s' ? digits + unit : `${digits} ${unit}`;
+}
+
+function right(cell: string): string {
+  return cell.padStart(14);
+}
+
+function short(value: number): string {
+  return value.toFixed(value < 100 ? 2 : 0);
+}
+
+/** Writes everything that was measured below `bench/results` and gives the file's path. */
+export function writeResults(outcomes: readonly Outcome[], { only, ...options }: Options): string {
+  const folder = join(ROOT, 'bench/results');
+  mkdirSync(folder, { recursive: true });
+  const date = new Date().toISOString();
+  const [cpu] = cpus();
+  const machine = { cpu: cpu?.model, cores: cpus().length, node: process.version, load: loadavg() };
+  const rows = outcomes.map((outcome) => {
+    if (!('row' in outcome)) return outcome;
+    const { row, ...rest } = outcome;
+    return { ...rest, ...row, checks: row.checks.map((check) => ({ ...check, met: isMet(check, check.floor) })) };
+  });
+  const file = join(folder, `${date.replaceAll(':', '-')}.json`);
+  writeFileSync(
+    file,
+    `${JSON.stringify({ date, machine, options: { ...options, only: [...only] }, rows }, null, 2)}\n`,
+  );
+  return file;
+}

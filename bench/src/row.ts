@@ -1,0 +1,32 @@
+import type { Figures } from './measure.js';
+
+/** One line of the benchmarks: what was measured, and what is asked of it. */
+export interface Row {
+  readonly figures: readonly Figures[];
+  readonly checks: readonly Check[];
+  /** What else the measuring has told. */
+  readonly notes?: readonly string[];
+}
+
+/** A figure and the floor that it is held against. */
+export interface Check {
+  readonly what: string;
+  readonly value: number;
+  readonly unit: '' | 's' | 'MB' | '×' | '/s';
+  /** Whether the floor is the least or the most that is right. */
+  readonly right: 'at least' | 'at most';
+  readonly floor: number;
+  readonly aim?: number;
+}
+
+export function isMet({ right, value }: Check, bound: number): boolean {
+  return right === 'at least' ? value >= bound : value <= bound;
+}
+
+/** How fast the first contestant is beside the second. */
+export function ratioOf([subject, limit]: readonly Figures[], floor: number, aim?: number): Check {
+  const value = (subject?.requestsPerSecond ?? 0) / (limit?.requestsPerSecond ?? Number.NaN);
+  return { what: `requests/s beside ${limit?.name}`, value, unit: '', right: 'at least', floor, aim };
+}
+
+export class Skipped extends Error {}

@@ -1,0 +1,43 @@
+import { createHash } from 'node:crypto';
+
+/** A document as the answers to its writes have told. */
+export interface Known {
+  readonly id: string;
+  readonly workspaceId: string;
+  readonly parentId: string;
+  readonly name: string;
+  readonly contentHash: string;
+  readonly state: 'active' | 'trashed';
+  readonly version: number;
+  readonly contentVersion: number;
+}
+
+/** A document as the system gives it. */
+export interface Resource {
+  readonly id: string;
+  readonly workspace_id: string;
+  readonly parent_id: string | null;
+  readonly name: string;
+  readonly state: 'active' | 'trashed';
+  readonly version: number;
+  readonly content_version: number;
+}
+
+export function hashOf(content: string): string {
+  return createHash('sha256').update(content).digest('hex');
+}
+
+/** What tells a document from what is known of it, its content aside; empty where nothing does. */
+export function differences(known: Known, found: Resource): string[] {
+  const pairs: [string, unknown, unknown][] = [
+    ['workspace_id', known.workspaceId, found.workspace_id],
+    ['parent_id', known.parentId, found.parent_id],
+    ['name', known.name, found.name],
+    ['state', known.state, found.state],
+    ['version', known.version, found.version],
+    ['content_version', known.contentVersion, found.content_version],
+  ];
+  return pairs
+    .filter(([, wanted, given]) => wanted !== given)
+    .map(([field, wanted, given]) => `${field} is ${JSON.stringify(given)}, not ${JSON.stringify(wanted)}`);
+}

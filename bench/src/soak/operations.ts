@@ -1,0 +1,139 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import type { Answer, Client } from '../http.js';
+import { hashOf, type Known, type Resource } from './known.js';
+
+/** A write that a client has decided on, and what it makes of a document. */
+export interface Operation {
+  readonly kind: 'create' | 'write' | 'rename' | 'move' | 'trash' | 'restore';
+  readonly method: 'POST' | 'PATCH' | 'DELETE';
+  readonly path: string;
+  readonly body?: object;
+  /** Its `Idempotency-Key`. */
+  readonly key: string;
+  /** The event that it leaves. */
+  readonly event: string;
+  /** The document before; a creation has none. */
+  readonly before: Known | undefined;
+  /** The document after; the id of a creation comes with its answer. */
+  readonly after: Known;
+}
+
+/** The part of a workspace that a writer works in. */
+export interface Ground {
+  readonly workspaceId: string;
+  readonly folders: readonly string[];
+}
+
+/** Sends an operation with its key; rejects where no answer comes. */
+export function send(client: Client, { method, path, body, key }: Operation): Promise<Answer> {
+  return client.send(method, path, body, { 'idempotency-key': key });
+}
+
+/** A document after an operation that was answered. Throws where the answer tells of another outcome. */
+export function acknowledged({ kind, after }: Operation, { text }: Answer): Known {
+  const { data } = JSON.parse(text) as { data: Resource & { readonly resource?: Resource } };
+  const made = kind === 'create' ? { ...after, id: data.id } : after;
+  const told = kind === 'write' ? [data.version, made.contentVersion] : [versionIn(kind, data), made.version];
+  if (told[0] !== told[1]) throw new Error(`${kind} of ${made.id} answers version ${told[0]}, not ${told[1]}`);
+  return made;
+}
+
+/** The version that an answer tells; that of a deletion tells none, so it is taken as right. */
+function versionIn(kind: Operation['kind'], data: Resource & { readonly resource?: Resource }): number {
+  if (kind === 'trash') return Number.NaN;
+  return kind === 'restore' ? (data.resource?.version ?? 0) : data.version;
+}
+
+export function createOperation({ workspaceId, folders }: Ground): Operation {
+  const parentId = oneOf(folders);
+  const name = newName();
+  const content = newContent();
+  const after = { id: '', workspaceId, parentId, name, contentHash: hashOf(content), state: 'active' } as const;
+  return {
+    kind: 'create',
+    method: 'POST',
+    path: '/resources',
+    body: { type: 'document', name, parent_id: parentId, content },
+    key: randomUUID(),
+    event: 'commonplace.resources.resource.created',
+    before: undefined,
+    after: { ...after, version: 1, contentVersion: 1 },
+  };
+}
+
+/** Some change to a document that its state allows. */
+export function changeOperation(before: Known, { folders }: Ground): Operation {
+  if (before.state === 'trashed') return restoreOperation(before);
+  return oneOf([writeOperation, writeOperation, renameOperation, moveOperation, trashOperation])(before, folders);
+}
+
+function writeOperation(before: Known): Operation {
+  const content = newContent();
+  return {
+    ...about(before, 'write', 'PATCH', '/content', 'content.updated'),
+    body: { content },
+    after: { ...next(before), contentHash: hashOf(content), contentVersion: before.contentVersion + 1 },
+  };
+}
+
+function renameOperation(before: Known): Operation {
+  const name = newName();
+  return {
+    ...about(before, 'rename', 'PATCH', '', 'resource.updated'),
+    body: { name },
+    after: { ...next(before), name },
+  };
+}
+
+function moveOperation(before: Known, folders: readonly string[]): Operation {
+  const parentId = oneOf(folders.filter((id) => id !== before.parentId));
+  return {
+    ...about(before, 'move', 'PATCH', '', 'resource.moved'),
+    body: { parent_id: parentId },
+    after: { ...next(before), parentId },
+  };
+}
+
+function trashOperation(before: Known): Operation {
+  return {
+    ...about(before, 'trash', 'DELETE', '', 'resource.trashed'),
+    after: { ...next(before), state: 'trashed' },
+  };
+}
+
+function restoreOperation(before: Known): Operation {
+  return {
+    ...about(before, 'restore', 'POST', '/restore', 'resource.restored'),
+    body: {},
+    after: { ...next(before), state: 'active' },
+  };
+}
+
+function about<Kind extends Operation['kind'], Method extends Operation['method']>(
+  before: Known,
+  kind: Kind,
+  method: Method,
+  path: string,
+  event: string,
+) {
+  const key = randomUUID();
+  return { kind, method, path: `/resources/${before.id}${path}`, key, event: `commonplace.resources.${event}`, before };
+}
+
+function next(before: Known): Known {
+  return { ...before, version: before.version + 1 };
+}
+
+/** A word that no other is like, so that searching finds nothing else by a mistake in spelling. */
+function newName(): string {
+  return `Soak ${Array.from(randomBytes(16), (byte) => String.fromCharCode(97 + (byte % 26))).join('')}`;
+}
+
+/** Content that is there once, of up to 4 KB. */
+function newContent(): string {
+  return `# ${randomUUID()}\n\n${randomBytes(Math.ceil(Math.random() * 2000)).toString('hex')}`;
+}
+
+export function oneOf<T>(items: readonly T[]): T {
+  return items[Math.floor(Math.random() * items.length)] as T;
+}

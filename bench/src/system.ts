@@ -1,0 +1,115 @@
+import { existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { startScript } from '@commonplace/acceptance/dist/src/process.js';
+import { freePort, inherited, ROOT } from '@commonplace/acceptance/dist/src/system.js';
+import { cpuSeconds, processTree } from './processes.js';
+
+const EMBEDDED = process.env.DEV_ENTRY ?? join(ROOT, 'services/all/dist/src/main.js');
+const MESH = join(ROOT, 'scripts/mesh.mjs');
+
+/** A running Commonplace on a data folder that outlives it. */
+export interface System {
+  readonly baseUrl: string;
+  /** The owner's key, with every scope. */
+  readonly apiKey: string;
+  readonly pid: number;
+  /** Milliseconds from its start to its first answer that it is ready. */
+  readonly readyMs: number;
+  pids(): number[];
+  /** SIGTERM; waits for its end. */
+  stop(): Promise<void>;
+  /** SIGKILL. */
+  kill(): Promise<void>;
+}
+
+export interface StartOptions {
+  readonly home: string;
+  /** The port of the last start; a free one when absent. */
+  readonly port?: number;
+  readonly mesh?: boolean;
+}
+
+const START_MS = 60_000;
+
+/** Starts the system on `home`, without rate limits, and waits until it is ready and its owner is known. */
+export async function startSystem({ home, port, mesh = false }: StartOptions): Promise<System> {
+  const listen = port ?? (await freePort());
+  const baseUrl = `http://127.0.0.1:${listen}`;
+  const facts = join(home, 'bootstrap.json');
+  mkdirSync(home, { recursive: true });
+  const env = {
+    ...inherited(),
+    ...(mesh ? servers() : {}),
+    COMMONPLACE_PORT: String(listen),
+    COMMONPLACE_DATA_DIR: join(home, 'data'),
+    COMMONPLACE_BOOTSTRAP_JSON: facts,
+    COMMONPLACE_RATE_LIMITS: 'off',
+    COMMONPLACE_PUBLIC_URL: baseUrl,
+  };
+  const started = performance.now();
+  const running = startScript(mesh ? MESH : EMBEDDED, env);
+  const ended = running.exited.then((code) => {
+    throw new Error(`${baseUrl} ended with ${code}.\n${running.stdout()}\n${running.stderr()}`);
+  });
+  ended.catch(() => {});
+  try {
+    await Promise.race([isReady(baseUrl), ended]);
+    const readyMs = performance.now() - started;
+    // The owner and the sample content of a first start come after that.
+    await Promise.race([running.says(mesh ? 'Mesh of' : 'Docs  ', START_MS), ended]);
+    const apiKey = await keyIn(facts);
+    const stop = async () => void (await running.terminate());
+    return {
+      baseUrl,
+      apiKey,
+      pid: running.pid,
+      readyMs,
+      pids: () => processTree(running.pid),
+      stop,
+      kill: running.kill,
+    };
+  } catch (error) {
+    await running.kill();
+    throw error;
+  }
+}
+
+function servers(): NodeJS.ProcessEnv {
+  const { COMMONPLACE_MONGODB_URL, COMMONPLACE_NATS_URL } = process.env;
+  return { COMMONPLACE_MONGODB_URL, COMMONPLACE_NATS_URL };
+}
+
+async function isReady(baseUrl: string): Promise<void> {
+  const until = performance.now() + START_MS;
+  while (performance.now() < until) {
+    const ok = await fetch(`${baseUrl}/health/ready`).then(
+      (answer) => answer.ok,
+      () => false,
+    );
+    if (ok) return;
+    await sleep(5);
+  }
+  throw new Error(`${baseUrl} is not ready after ${START_MS} ms.`);
+}
+
+/** The owner's key, which the first start of a home writes down a moment after it is ready. */
+async function keyIn(file: string): Promise<string> {
+  for (let tries = 0; tries < 100; tries++) {
+    if (existsSync(file)) return (JSON.parse(readFileSync(file, 'utf8')) as { api_key: string }).api_key;
+    await sleep(50);
+  }
+  throw new Error('There is no key: these servers hold the data of an installation that was here before.');
+}
+
+/** Share of a core below which processes count as done with what they were given. */
+const QUIET = 0.05;
+
+/** Waits until processes have nothing left to do, `patienceSeconds` at the most. */
+export async function settle(pids: () => readonly number[], patienceSeconds = 30): Promise<void> {
+  for (let tries = 0; tries < patienceSeconds * 2; tries++) {
+    const before = cpuSeconds(pids());
+    await sleep(500);
+    if ((cpuSeconds(pids()) - before) / 0.5 < QUIET) return;
+  }
+}

@@ -1,0 +1,118 @@
+import { AppError } from '@commonplace/kit/errors';
+import type { Log } from '@commonplace/kit/log';
+import cors from '@koa/cors';
+import Router, { type RouterMiddleware } from '@koa/router';
+import Koa from 'koa';
+import type { Settings } from './config.js';
+import { type Invoke, serveEndpoint } from './endpoint.js';
+import { type AuthenticateParts, authenticate } from './middleware/authenticate.js';
+import { answerErrors } from './middleware/errors.js';
+import { createRateGate } from './middleware/rate-limit.js';
+import { nameRequest } from './middleware/request.js';
+import { requireScope } from './middleware/scope.js';
+import type { State } from './middleware/state.js';
+import type { Route } from './routes.js';
+
+export interface AppParts {
+  readonly settings: Settings;
+  readonly routes: readonly Route[];
+  invoke(route: Route): Invoke;
+  readonly authentication: AuthenticateParts;
+  /** What is served without a credential: pages, health, the description of the API. */
+  readonly open: Router;
+  readonly log: Log;
+}
+
+/** The order in which a request passes: names, errors, open pages, then the gates of the API. */
+export function createApp(parts: AppParts): Koa {
+  const { settings, log } = parts;
+  const app = new Koa();
+  const secure = settings.publicUrl.startsWith('https:');
+  app.use(nameRequest(settings.trustedProxies, secure, log) as Koa.Middleware);
+  app.use(answerErrors({ publicUrl: settings.publicUrl, log }) as Koa.Middleware);
+  app.use(allowOrigins());
+  app.use(servePages(parts.open));
+  app.use(authenticate(parts.authentication) as Koa.Middleware);
+  app.use(createApi(parts) as Koa.Middleware);
+  app.on('error', (error: Error & { code?: string }) => {
+    if (!GONE.has(error.code ?? '')) log.error('http.failed', { error });
+  });
+  return app;
+}
+
+/** Errors of a client that has gone away: nobody to answer, nothing to mend. */
+const GONE: ReadonlySet<string> = new Set(['ECONNRESET', 'EPIPE', 'ERR_STREAM_PREMATURE_CLOSE']);
+
+const EXPOSED = [
+  'ETag',
+  'X-Request-Id',
+  'RateLimit',
+  'RateLimit-Policy',
+  'Retry-After',
+  'Idempotency-Replayed',
+  'Original-Request-Id',
+];
+
+/** Any origin may read answers, never with cookies; requests that name none are none of its business. */
+function allowOrigins(): Koa.Middleware {
+  const answer = cors({
+    origin: '*',
+    credentials: false,
+    maxAge: 600,
+    exposeHeaders: EXPOSED,
+    keepHeadersOnError: true,
+  });
+  return (ctx, next) => (ctx.req.headers.origin === undefined ? next() : answer(ctx, next));
+}
+
+/** Everything that is no endpoint; what is unknown outside of the API is not found by anybody. */
+function servePages(open: Router): Koa.Middleware {
+  const pages = open.routes() as unknown as Koa.Middleware;
+  const described = new Set(open.stack.map(({ path }) => String(path)));
+  const isEndpoint = (path: string) => path.startsWith(API) && !described.has(path);
+  const notFound = () => Promise.reject(routeNotFound());
+  return (ctx, next) => (isEndpoint(ctx.path) ? next() : pages(ctx, notFound));
+}
+
+const API = '/api/v1/';
+
+/**
+ * One route after the other, each with its gates; nothing here knows an endpoint. Routes are kept by
+ * their first word, so that a request is compared with those of its own area alone.
+ */
+function createApi({ settings, routes, invoke }: AppParts): Koa.Middleware<State> {
+  const areas = new Map<string, Router>();
+  const rateGate = createRateGate(settings.rateLimits);
+  for (const route of routes) {
+    const timeoutMs = route.limits.includes('search') ? settings.searchTimeoutMs : settings.requestTimeoutMs;
+    const endpoint = serveEndpoint(route, invoke(route), { bodyBytes: settings.bodyBytes, timeoutMs });
+    const gates = [rateGate(route), requireScope(route), endpoint] as unknown as RouterMiddleware[];
+    const area = areaOf(route.path);
+    const router = areas.get(area) ?? new Router();
+    areas.set(area, router);
+    router.register(route.koaPath, route.method === 'GET' ? ['GET', 'HEAD'] : [route.method], gates);
+  }
+  const served = new Map([...areas].map(([area, router]) => [area, { router, serve: router.routes() }]));
+  return async (ctx) => {
+    const area = served.get(areaOf(ctx.path));
+    if (area === undefined) throw routeNotFound();
+    await (area.serve as unknown as Koa.Middleware)(ctx, async () => refuse(ctx, area.router));
+  };
+}
+
+/** The word behind `/api/v1/`. */
+function areaOf(path: string): string {
+  const end = path.indexOf('/', API.length);
+  return path.slice(API.length, end < 0 ? undefined : end);
+}
+
+function routeNotFound(details: Record<string, unknown> = {}): AppError {
+  return new AppError('NOT_FOUND', 'route_not_found', 'There is no such endpoint.', { details });
+}
+
+/** A path without the method asked for: says which it has. */
+function refuse(ctx: Koa.Context, router: Router): never {
+  const methods = [...new Set(router.match(ctx.path, ctx.method).path.flatMap((layer) => layer.methods))];
+  if (methods.length > 0) ctx.set('Allow', methods.join(', '));
+  throw routeNotFound(methods.length > 0 ? { allow: methods } : {});
+}

@@ -1,0 +1,117 @@
+import { type DescEnum, type DescField, type DescMessage, ScalarType } from '@bufbuild/protobuf';
+import { FeatureSet_FieldPresence } from '@bufbuild/protobuf/wkt';
+import { Json, type Rules } from '@commonplace/proto/api/v1/access.js';
+import type { Contract } from './contract.js';
+
+/** What one value of a field is on HTTP. */
+export type Element =
+  | { readonly kind: 'string' | 'boolean' | 'number' | 'time' }
+  | { readonly kind: 'mask' | 'page-request' }
+  | { readonly kind: 'integer'; readonly least: number; readonly most: number }
+  | { readonly kind: 'json'; readonly json: Json }
+  | { readonly kind: 'enum'; readonly type: DescEnum }
+  | { readonly kind: 'message' | 'page'; readonly type: DescMessage }
+  /** A message that is written as the bare list of its one repeated field. */
+  | { readonly kind: 'wrapped'; readonly type: DescMessage; readonly inner: DescField };
+
+/** A field as both directions of transcoding and the OpenAPI document see it. */
+export interface FieldShape {
+  /** As in the contract and in JSON: `workspace_id`. */
+  readonly name: string;
+  /** As in the generated code: `workspaceId`. */
+  readonly local: string;
+  readonly cardinality: 'one' | 'list' | 'map';
+  readonly element: Element;
+  /** Absent differs from the type's empty value. */
+  readonly optional: boolean;
+  readonly rules: Rules;
+  readonly descriptor: DescField;
+}
+
+/** The fields of a message in the order of the contract. Throws where HTTP can't carry one. */
+export function shapesOf(contract: Contract, message: DescMessage): FieldShape[] {
+  return message.fields.map((field) => shapeOf(contract, field));
+}
+
+/** One field. */
+export function shapeOf(contract: Contract, field: DescField): FieldShape {
+  const rules = contract.rules(field);
+  const cardinality = field.fieldKind === 'list' || field.fieldKind === 'map' ? field.fieldKind : 'one';
+  if (field.fieldKind === 'map' && field.mapKey !== ScalarType.STRING)
+    throw unsupported(field, 'keys that are strings');
+  return {
+    name: field.name,
+    local: field.localName,
+    cardinality,
+    element: elementOf(field, rules),
+    optional: cardinality === 'one' && field.presence === FeatureSet_FieldPresence.EXPLICIT,
+    rules,
+    descriptor: field,
+  };
+}
+
+function elementOf(field: DescField, rules: Rules): Element {
+  if (field.message !== undefined) return messageElement(field, field.message, rules);
+  if (field.enum !== undefined) return { kind: 'enum', type: field.enum };
+  switch (field.scalar) {
+    case ScalarType.STRING:
+      return { kind: 'string' };
+    case ScalarType.BOOL:
+      return { kind: 'boolean' };
+    case ScalarType.DOUBLE:
+    case ScalarType.FLOAT:
+      return { kind: 'number' };
+    case ScalarType.BYTES:
+      if (rules.json === Json.UNSPECIFIED) throw unsupported(field, 'a `json` rule');
+      return { kind: 'json', json: rules.json };
+    case ScalarType.UINT32:
+    case ScalarType.FIXED32:
+      return { kind: 'integer', least: 0, most: 2 ** 32 - 1 };
+    case ScalarType.UINT64:
+    case ScalarType.FIXED64:
+      return { kind: 'integer', least: 0, most: Number.MAX_SAFE_INTEGER };
+    case ScalarType.INT64:
+    case ScalarType.SINT64:
+    case ScalarType.SFIXED64:
+      return { kind: 'integer', least: Number.MIN_SAFE_INTEGER, most: Number.MAX_SAFE_INTEGER };
+    default:
+      return { kind: 'integer', least: -(2 ** 31), most: 2 ** 31 - 1 };
+  }
+}
+
+function messageElement(field: DescField, type: DescMessage, rules: Rules): Element {
+  switch (type.typeName) {
+    case 'google.protobuf.Timestamp':
+      return { kind: 'time' };
+    case 'google.protobuf.FieldMask':
+      return { kind: 'mask' };
+    case 'commonplace.api.v1.PageRequest':
+      return { kind: 'page-request' };
+    case 'commonplace.api.v1.Page':
+      return { kind: 'page', type };
+  }
+  if (type.typeName.startsWith('google.')) throw unsupported(field, 'a message of the product');
+  if (!rules.unwrap) return { kind: 'message', type };
+  const [inner, ...others] = type.fields;
+  if (inner?.fieldKind !== 'list' || others.length > 0) throw unsupported(field, 'a message with one repeated field');
+  return { kind: 'wrapped', type, inner };
+}
+
+function unsupported(field: DescField, needed: string): Error {
+  return new Error(`${field.parent.typeName}.${field.name} needs ${needed} to be on HTTP`);
+}
+
+/** An enum's values on HTTP (`document`) by their names in the code (`RESOURCE_TYPE_DOCUMENT`), the unspecified left out. */
+export function enumChoices(type: DescEnum): Map<string, string> {
+  const choices = new Map<string, string>();
+  const prefix = type.sharedPrefix ?? '';
+  for (const value of type.values) {
+    if (value.number !== 0) choices.set(value.name, value.name.slice(prefix.length).toLowerCase());
+  }
+  return choices;
+}
+
+/** The enum's value that means absent. */
+export function enumZero(type: DescEnum): string {
+  return type.values.find((value) => value.number === 0)?.name ?? '';
+}

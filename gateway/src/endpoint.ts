@@ -1,0 +1,95 @@
+import type { Client, Reply } from '@commonplace/kit/rpc';
+import type { Middleware, ParameterizedContext } from 'koa';
+import { parseJsonBody } from './body.js';
+import { isSafe } from './middleware/authenticate.js';
+import { readBody } from './middleware/read-body.js';
+import type { State } from './middleware/state.js';
+import { baseVersionOf, etagOf, idempotencyOf, matchesNone, versionOfIfMatch } from './preconditions.js';
+import type { Route } from './routes.js';
+
+/** Calls an rpc by its full name. */
+export type Invoke = Client<Record<string, (request: object) => Promise<object>>>[string];
+
+export interface EndpointSettings {
+  readonly bodyBytes: number;
+  readonly timeoutMs: number;
+}
+
+type Ctx = ParameterizedContext<State> & { params: Record<string, string> };
+
+/** What is the same for all endpoints: JSON to message, the call, message to envelope. */
+export function serveEndpoint(route: Route, invoke: Invoke, settings: EndpointSettings): Middleware<State> {
+  return async (context) => {
+    const ctx = context as unknown as Ctx;
+    const safe = isSafe(ctx.method);
+    const body = safe ? undefined : await readBody(ctx as never, settings.bodyBytes);
+    const request = route.parseRequest({
+      params: ctx.params,
+      query: ctx.req.url?.includes('?') ? ctx.query : NO_QUERY,
+      body: body === undefined ? undefined : parseJsonBody(body),
+    });
+    const { requestId, admitted } = ctx.state;
+    const reply: Reply = {};
+    const answer = await invoke(request.message, {
+      metadata: {
+        requestId,
+        token: admitted.token,
+        traceparent: ctx.req.headers.traceparent as string | undefined,
+        ...(body === undefined ? {} : preconditions(ctx, body, request.baseVersion)),
+      },
+      deadline: Date.now() + settings.timeoutMs,
+      reply,
+    });
+    const { data, page } = route.writeResponse(answer, request.fields);
+    if (reply.replayOf !== undefined) {
+      ctx.set('Idempotency-Replayed', 'true');
+      ctx.set('Original-Request-Id', reply.replayOf);
+    }
+    const version = route.versionOf(answer);
+    const { res } = ctx;
+    ctx.status = reply.status ?? route.success;
+    if (version !== undefined || route.maxAgeSeconds !== undefined) {
+      const etag = etagOf(version, data);
+      res.setHeader('ETag', etag);
+      if (safe && matches(ctx, etag)) {
+        res.setHeader('Cache-Control', cacheControl(route));
+        ctx.status = 304;
+        return;
+      }
+    }
+    res.setHeader('Cache-Control', safe && version !== undefined ? cacheControl(route) : uncached(route));
+    res.setHeader('Content-Type', 'application/json; charset=utf-8');
+    ctx.body = envelope(data, page, reply, requestId);
+  };
+}
+
+const NO_QUERY = {};
+
+function matches(ctx: Ctx, etag: string): boolean {
+  const header = ctx.req.headers['if-none-match'];
+  return header !== undefined && matchesNone(header, etag);
+}
+
+function preconditions(ctx: Ctx, body: Buffer, inBody: number | undefined) {
+  const { 'if-match': ifMatch, 'idempotency-key': key } = ctx.req.headers;
+  const baseVersion = baseVersionOf(ifMatch === undefined ? undefined : versionOfIfMatch(ifMatch), inBody);
+  const { credentialId } = ctx.state.admitted;
+  const idempotency =
+    key === undefined ? undefined : idempotencyOf(String(key), credentialId, ctx.method, ctx.req.url ?? '', body);
+  return { baseVersion, idempotency };
+}
+
+function cacheControl({ maxAgeSeconds }: Route): string {
+  return maxAgeSeconds === undefined ? 'private, no-cache' : `private, max-age=${maxAgeSeconds}`;
+}
+
+function uncached({ maxAgeSeconds }: Route): string {
+  return maxAgeSeconds === undefined ? 'no-store' : `private, max-age=${maxAgeSeconds}`;
+}
+
+/** `{data, page?, warnings?, request_id}` around JSON that is written already. */
+export function envelope(data: string, page: string | undefined, reply: Reply, requestId: string): string {
+  const paged = page === undefined ? '' : `,"page":${page}`;
+  const warned = reply.warnings === undefined ? '' : `,"warnings":${JSON.stringify(reply.warnings)}`;
+  return `{"data":${data}${paged}${warned},"request_id":"${requestId}"}`;
+}

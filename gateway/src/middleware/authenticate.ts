@@ -1,0 +1,94 @@
+import { timingSafeEqual } from 'node:crypto';
+import type { Caller } from '@commonplace/kit/auth';
+import { AppError, defineError } from '@commonplace/kit/errors';
+import { fingerprint } from '@commonplace/kit/id';
+import type { CallOptions, Client } from '@commonplace/kit/rpc';
+import { type AuthService, CredentialKind } from '@commonplace/proto/identity/v1/auth_service.js';
+import type { Context, Middleware } from 'koa';
+import { LRUCache } from 'lru-cache';
+import type { FailureLimit } from './rate-limit.js';
+import type { Admitted, State } from './state.js';
+
+const MissingCredentials = defineError('UNAUTHENTICATED', 'missing_credentials', 'A credential is needed.');
+const MultipleCredentials = defineError(
+  'INVALID_ARGUMENT',
+  'multiple_credentials',
+  'Send one credential: a session or a bearer token.',
+);
+const CsrfFailed = defineError('PERMISSION_DENIED', 'csrf_failed', 'X-CSRF-Token is missing or is not this session’s.');
+
+/** A credential that was good is good for so long; what is revoked is refused a second later at the most. */
+const REMEMBER_MS = 900;
+
+export interface AuthenticateParts {
+  readonly auth: Client<AuthService>;
+  verifyCaller(token: string): Promise<Caller>;
+  readonly cookieName: string;
+  readonly publicOrigin: string;
+  readonly failures: FailureLimit;
+  readonly timeoutMs: number;
+}
+
+/** The first gate: who calls. Remembers who was let in for less than a second. */
+export function authenticate(parts: AuthenticateParts): Middleware<State> {
+  const remembered = new LRUCache<string, Promise<Admitted>>({ max: 20_000, ttl: REMEMBER_MS, ttlResolution: 20 });
+
+  return async (ctx, next) => {
+    const { kind, credential } = credentialOf(ctx, parts.cookieName);
+    const tenant = ctx.get('X-Tenant');
+    const workspace = ctx.get('X-Workspace-Id');
+    const { clientIp, requestId } = ctx.state;
+    const key = `${kind}\n${credential}\n${tenant}\n${workspace}\n${clientIp}`;
+    let asked = remembered.get(key);
+    if (asked === undefined) {
+      asked = admit(parts, { kind, credential, tenant, workspaceId: workspace, clientIp }, requestId);
+      remembered.set(key, asked);
+      asked.catch(() => remembered.delete(key));
+    }
+    try {
+      ctx.state.admitted = await asked;
+    } catch (error) {
+      if (error instanceof AppError && error.code === 'UNAUTHENTICATED') await parts.failures.count(clientIp);
+      throw error;
+    }
+    if (kind === CredentialKind.SESSION && !isSafe(ctx.method))
+      requireCsrf(ctx, ctx.state.admitted, parts.publicOrigin);
+    await next();
+  };
+}
+
+async function admit(
+  parts: AuthenticateParts,
+  request: { kind: CredentialKind; credential: string; tenant: string; workspaceId: string; clientIp: string },
+  requestId: string,
+): Promise<Admitted> {
+  const options: CallOptions = { metadata: { requestId }, deadline: Date.now() + parts.timeoutMs };
+  const { token, csrfToken, credentialId } = await parts.auth.authenticate(request, options);
+  return { caller: await parts.verifyCaller(token), token, csrfToken, credentialId };
+}
+
+/** The one credential of a request: a session's cookie, or a bearer token or key. */
+function credentialOf(ctx: Context, cookieName: string): { kind: CredentialKind; credential: string } {
+  const authorization = ctx.req.headers.authorization ?? '';
+  const session = ctx.req.headers.cookie === undefined ? undefined : ctx.cookies.get(cookieName);
+  if (authorization !== '' && session !== undefined) throw MultipleCredentials();
+  if (session !== undefined) return { kind: CredentialKind.SESSION, credential: session };
+  const [scheme = '', token = '', ...rest] = authorization.split(' ');
+  if (authorization === '') throw MissingCredentials();
+  if (scheme.toLowerCase() !== 'bearer' || token === '' || rest.length > 0) {
+    throw new AppError('UNAUTHENTICATED', 'invalid_credentials', 'Send the credential as "Authorization: Bearer …".');
+  }
+  return { kind: CredentialKind.BEARER, credential: token };
+}
+
+export function isSafe(method: string): boolean {
+  return method === 'GET' || method === 'HEAD' || method === 'OPTIONS';
+}
+
+/** A write by a session names the session's token, and comes from our own pages where it says from where. */
+function requireCsrf(ctx: Context, { csrfToken }: Admitted, publicOrigin: string): void {
+  const origin = ctx.get('Origin');
+  if (origin !== '' && origin !== publicOrigin) throw CsrfFailed();
+  const given = Buffer.from(fingerprint(ctx.get('X-CSRF-Token')));
+  if (!timingSafeEqual(given, Buffer.from(fingerprint(csrfToken)))) throw CsrfFailed();
+}

@@ -1,0 +1,76 @@
+import { type AppError, asAppError } from '@commonplace/kit/errors';
+import type { Log } from '@commonplace/kit/log';
+import type { Middleware } from 'koa';
+import { httpError, isRetryable } from '../status.js';
+import type { State } from './state.js';
+
+export interface ErrorParts {
+  readonly publicUrl: string;
+  readonly log: Log;
+}
+
+/** Seconds after which a server's fault may be over, where the error does not say. */
+const RETRY_SECONDS = 1;
+
+/** Answers what was thrown with the documented body: no stack, no query, no other tenant's name. */
+export function answerErrors({ publicUrl, log }: ErrorParts): Middleware<State> {
+  return async (ctx, next) => {
+    try {
+      await next();
+    } catch (thrown) {
+      const error = asAppError(thrown);
+      const { status, type } = httpError(error);
+      const { requestId } = ctx.state;
+      if (status === 500) {
+        log.error('request.failed', { request_id: requestId, error: error.cause ?? error });
+      }
+      ctx.status = status;
+      ctx.set('Cache-Control', 'no-store');
+      if (isRetryable(error)) ctx.set('Retry-After', String(error.retryAfter ?? RETRY_SECONDS));
+      challenge(ctx, error);
+      const problem = ctx.get('Accept').includes('application/problem+json');
+      ctx.type = problem ? 'application/problem+json' : 'application/json; charset=utf-8';
+      const doc = `${publicUrl}/docs/errors#${error.reason}`;
+      const body = problem ? problemBody(error, status, doc, requestId) : errorBody(error, type, doc, requestId);
+      ctx.body = JSON.stringify(body);
+    }
+  };
+}
+
+/** What a client would need to be let in (RFC 6750). */
+function challenge(ctx: { set(name: string, value: string): void }, error: AppError): void {
+  if (error.code === 'UNAUTHENTICATED') ctx.set('WWW-Authenticate', 'Bearer error="invalid_token"');
+  if (error.reason === 'insufficient_scope') {
+    ctx.set('WWW-Authenticate', `Bearer error="insufficient_scope", scope="${String(error.details.scope)}"`);
+  }
+}
+
+function errorBody(error: AppError, type: string, doc: string, requestId: string) {
+  return {
+    error: {
+      type,
+      code: error.reason,
+      message: error.message,
+      param: error.param ?? null,
+      details: error.faults.length > 0 ? error.faults : error.details,
+      retryable: isRetryable(error),
+      doc_url: doc,
+    },
+    request_id: requestId,
+  };
+}
+
+/** The same facts as RFC 9457 has them. */
+function problemBody(error: AppError, status: number, doc: string, requestId: string) {
+  return {
+    type: doc,
+    title: error.reason.replaceAll('_', ' '),
+    status,
+    detail: error.message,
+    instance: `urn:request:${requestId}`,
+    code: error.reason,
+    request_id: requestId,
+    errors: error.faults,
+    ...(Object.keys(error.details).length > 0 ? { details: error.details } : {}),
+  };
+}

@@ -1,0 +1,103 @@
+import { AppError } from '@commonplace/kit/errors';
+import type { Middleware } from 'koa';
+import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
+import type { Route } from '../routes.js';
+import { type Policies, type PolicyName, WINDOW_SECONDS } from './policies.js';
+import type { State } from './state.js';
+
+export interface FailureLimit {
+  /** Counts a failed authentication; throws 429 where an address has had too many. */
+  count(clientIp: string): Promise<void>;
+}
+
+/** Only failures count, so a valid credential is never refused for them. */
+export function createFailureLimit(policies: Policies): FailureLimit {
+  const limiter = limiterOf('auth', policies);
+  return {
+    async count(clientIp) {
+      if (limiter !== undefined) await consume(limiter, 'auth', clientIp, policies.auth as number);
+    },
+  };
+}
+
+/** The gate of rate limits for a route: `default` and its own policies, for each credential. */
+export type RateGate = (route: Pick<Route, 'limits'>) => Middleware<State>;
+
+/** Counters are this process's own: a gateway of three replicas lets three times as much pass. */
+export function createRateGate(policies: Policies): RateGate {
+  const limiters = new Map<string, RateLimiterMemory>();
+  for (const name of Object.keys(policies) as PolicyName[]) {
+    const limiter = limiterOf(name, policies);
+    if (limiter !== undefined) limiters.set(name, limiter);
+  }
+  const running = new Map<string, number>();
+
+  return (route) => {
+    const names = ['default', ...route.limits].filter((name) => limiters.has(name)) as PolicyName[];
+    const policyHeader = names.map((name) => `"${name}";q=${policies[name]};w=${WINDOW_SECONDS}`).join(', ');
+    return async (ctx, next) => {
+      const { credentialId } = ctx.state.admitted;
+      const used: string[] = [];
+      if (names.length > 0) ctx.set('RateLimit-Policy', policyHeader);
+      for (const name of names) {
+        const limiter = limiters.get(name) as RateLimiterMemory;
+        const { remainingPoints, msBeforeNext } = await consume(limiter, name, credentialId, policies[name] as number);
+        used.push(`"${name}";r=${remainingPoints};t=${Math.ceil(msBeforeNext / 1000)}`);
+      }
+      if (used.length > 0) ctx.set('RateLimit', used.join(', '));
+      await bounded(running, credentialId, policies.concurrent, next);
+    };
+  };
+}
+
+/** Runs within the number of requests that one credential may have under way. */
+async function bounded(
+  running: Map<string, number>,
+  credentialId: string,
+  limit: number | undefined,
+  next: () => Promise<unknown>,
+): Promise<void> {
+  if (limit === undefined) {
+    await next();
+    return;
+  }
+  const count = running.get(credentialId) ?? 0;
+  if (count >= limit) {
+    throw new AppError('RESOURCE_EXHAUSTED', 'concurrency_limited', `More than ${limit} requests at the same time.`, {
+      details: { policy: 'concurrent', limit, window_seconds: 0, retry_after_seconds: 1, reason: 'concurrency' },
+      retryAfter: 1,
+    });
+  }
+  running.set(credentialId, count + 1);
+  try {
+    await next();
+  } finally {
+    const left = (running.get(credentialId) ?? 1) - 1;
+    if (left <= 0) running.delete(credentialId);
+    else running.set(credentialId, left);
+  }
+}
+
+function limiterOf(name: PolicyName, policies: Policies): RateLimiterMemory | undefined {
+  const points = policies[name];
+  if (points === undefined || name === 'concurrent') return undefined;
+  return new RateLimiterMemory({ points, duration: WINDOW_SECONDS, keyPrefix: name });
+}
+
+async function consume(
+  limiter: RateLimiterMemory,
+  policy: string,
+  key: string,
+  limit: number,
+): Promise<RateLimiterRes> {
+  try {
+    return await limiter.consume(key);
+  } catch (refused) {
+    if (!(refused instanceof RateLimiterRes)) throw refused;
+    const wait = Math.min(Math.max(Math.ceil(refused.msBeforeNext / 1000), 1), WINDOW_SECONDS);
+    throw new AppError('RESOURCE_EXHAUSTED', 'rate_limited', `More than ${limit} requests in ${WINDOW_SECONDS} s.`, {
+      details: { policy, limit, window_seconds: WINDOW_SECONDS, retry_after_seconds: wait, reason: 'quota' },
+      retryAfter: wait,
+    });
+  }
+}

@@ -1,0 +1,32 @@
+import { AppError } from '@commonplace/kit/errors';
+import type { Context } from 'koa';
+import getRawBody from 'raw-body';
+
+/** The bytes of a request's body, which must be JSON where there are any. */
+export async function readBody(ctx: Context, limit: number): Promise<Buffer> {
+  const { 'content-length': length, 'transfer-encoding': encoding, 'content-type': type } = ctx.req.headers;
+  if (encoding === undefined && (length === undefined || length === '0')) return EMPTY;
+  if (Number(length) > limit) throw tooLarge(ctx, limit);
+  const bytes = await getRawBody(ctx.req, { limit, length }).catch((error: { type?: string }) => {
+    if (error.type === 'entity.too.large') throw tooLarge(ctx, limit);
+    throw new AppError('INVALID_ARGUMENT', 'invalid_json', 'The body ended before it was complete.', { cause: error });
+  });
+  if (bytes.length > 0 && !isJson(type)) {
+    throw new AppError('INVALID_ARGUMENT', 'unsupported_media_type', 'Send the body as application/json.');
+  }
+  return bytes;
+}
+
+const EMPTY = Buffer.alloc(0);
+
+function isJson(type: string | undefined): boolean {
+  return type?.split(';')[0]?.trim().toLowerCase() === 'application/json';
+}
+
+/** The rest of a body that is too large is not read, so the connection can't be used again. */
+function tooLarge(ctx: Context, limit: number): AppError {
+  ctx.set('Connection', 'close');
+  return new AppError('INVALID_ARGUMENT', 'payload_too_large', `A body has ${limit} bytes at the most.`, {
+    details: { limit, setting: 'COMMONPLACE_BODY_BYTES' },
+  });
+}

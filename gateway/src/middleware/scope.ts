@@ -1,0 +1,19 @@
+import { defineError } from '@commonplace/kit/errors';
+import type { Middleware } from 'koa';
+import type { Route } from '../routes.js';
+import type { State } from './state.js';
+
+const InsufficientScope = defineError('PERMISSION_DENIED', 'insufficient_scope', 'This needs the scope {scope}.');
+
+/** Whether some scopes open a route: its own, or one that opens it as well. No scope implies another. */
+export function opens(route: Pick<Route, 'scope' | 'also'>, scopes: readonly string[]): boolean {
+  return route.scope === 'none' || scopes.includes(route.scope) || route.also.some((scope) => scopes.includes(scope));
+}
+
+/** The gate of scopes. */
+export function requireScope(route: Route): Middleware<State> {
+  return async (ctx, next) => {
+    if (!opens(route, ctx.state.admitted.caller.credential.scopes)) throw InsufficientScope({ scope: route.scope });
+    await next();
+  };
+}

@@ -1,0 +1,20 @@
+import type { Caller } from '@commonplace/kit/auth';
+
+/** What the middleware has found out about a request. */
+export interface State {
+  requestId: string;
+  clientIp: string;
+  /** From the gate of authentication on. */
+  admitted: Admitted;
+}
+
+/** Who was let in, and by which credential. */
+export interface Admitted {
+  readonly caller: Caller;
+  /** The signed caller token that the services verify. */
+  readonly token: string;
+  /** Names the credential in limits and idempotency records. */
+  readonly credentialId: string;
+  /** For a session: what a write has to send. */
+  readonly csrfToken: string;
+}

@@ -1,0 +1,163 @@
+import { ERROR_CODES, ERROR_TYPES, type ErrorStatus } from './error-codes.js';
+import type { Schema } from './values.js';
+
+/** The names of the error responses by their status. */
+export const ERROR_RESPONSES: Readonly<Record<ErrorStatus, string>> = {
+  400: 'InvalidRequest',
+  401: 'Unauthenticated',
+  403: 'Forbidden',
+  404: 'NotFound',
+  409: 'Conflict',
+  429: 'TooManyRequests',
+  500: 'InternalError',
+  503: 'Unavailable',
+};
+
+const header = (description: string, schema: Schema): Schema => ({ description, schema });
+const text = { type: 'string' };
+
+/** Headers of answers. */
+export const HEADERS: Readonly<Record<string, Schema>> = {
+  'X-Request-Id': header('Names the request in logs and to support; the same as `request_id`.', text),
+  ETag: header('`"v<version>.<hash of the body>"`, for `If-Match` and `If-None-Match`.', text),
+  RateLimit: header('What is left of each policy: `"default";r=2999;t=12`.', text),
+  'RateLimit-Policy': header('The policies that hold: `"default";q=3000;w=60`.', text),
+  'Retry-After': header('Seconds after which another try may succeed.', { type: 'integer', minimum: 1 }),
+  'Idempotency-Replayed': header('`true` where the answer is that of an earlier request with the same key.', text),
+  'Original-Request-Id': header('The request that a replayed answer was given to.', text),
+  'WWW-Authenticate': header('What the credential lacks (RFC 6750).', text),
+};
+
+const inHeader = (name: string, description: string, schema: Schema): Schema => ({
+  name,
+  in: 'header',
+  description,
+  schema,
+});
+
+/** Parameters that endpoints share. */
+export const PARAMETERS: Readonly<Record<string, Schema>> = {
+  IdempotencyKey: inHeader(
+    'Idempotency-Key',
+    'Makes a write safe to send again: within 24 hours the same key and body get the first answer again.',
+    { type: 'string', minLength: 1, maxLength: 255 },
+  ),
+  IfMatch: inHeader('If-Match', 'The ETag, or `"v<version>"`, that the record must still have.', text),
+  IfNoneMatch: inHeader('If-None-Match', 'The ETag of what the client has: 304 when it is still good.', text),
+  Tenant: inHeader('X-Tenant', "`personal` or an Org's id; by default that of the ids used.", text),
+  WorkspaceId: inHeader('X-Workspace-Id', 'Narrows the request to one workspace.', { type: 'string', format: 'uuid' }),
+  ClientRequestId: inHeader('X-Client-Request-Id', "The client's own name of the request, logged beside ours.", {
+    type: 'string',
+    maxLength: 128,
+  }),
+  Offset: {
+    name: 'offset',
+    in: 'query',
+    description: 'How many items to leave out. With `limit` at most 10,000.',
+    schema: { type: 'integer', minimum: 0, maximum: 10_000, default: 0 },
+  },
+  Cursor: {
+    name: 'cursor',
+    in: 'query',
+    description: 'The `next_cursor` of a page, to go on after it; excludes `offset`.',
+    schema: { type: 'string' },
+  },
+};
+
+/** Credentials. A browser session needs its token on writes. */
+export const SECURITY_SCHEMES: Readonly<Record<string, Schema>> = {
+  bearer: {
+    type: 'http',
+    scheme: 'bearer',
+    description: "An API key (`wsk_…`) or an identity provider's JSON Web Token.",
+  },
+  session: { type: 'apiKey', in: 'cookie', name: '__Host-session', description: 'A browser session.' },
+  csrf: {
+    type: 'apiKey',
+    in: 'header',
+    name: 'X-CSRF-Token',
+    description: 'Needed beside a browser session on everything but GET.',
+  },
+};
+
+/** Schemas of what is around every answer. */
+export const ENVELOPE_SCHEMAS: Readonly<Record<string, Schema>> = {
+  RequestId: { type: 'string', pattern: '^req_[a-z2-7]{26}$', description: 'Names the request.' },
+  Warning: {
+    type: 'object',
+    required: ['code', 'message'],
+    properties: { code: text, message: text },
+  },
+  Fault: {
+    type: 'object',
+    description: 'What is wrong with one field.',
+    required: ['param', 'code', 'message'],
+    properties: {
+      param: { type: 'string', description: 'Path of the field: `rows[3].name`.' },
+      code: text,
+      message: text,
+    },
+  },
+  Error: {
+    type: 'object',
+    required: ['error', 'request_id'],
+    properties: {
+      error: {
+        type: 'object',
+        required: ['type', 'code', 'message', 'param', 'details', 'retryable', 'doc_url'],
+        properties: {
+          type: { type: 'string', enum: [...new Set(Object.values(ERROR_TYPES))] },
+          code: { type: 'string', description: 'Stable, for programs. More may come.' },
+          message: { type: 'string', description: 'For people.' },
+          param: { type: ['string', 'null'], description: 'The field at fault, where there is one.' },
+          details: {
+            description: 'Facts for programs; for several faults, the list of them.',
+            anyOf: [{ type: 'object' }, { type: 'array', items: { $ref: '#/components/schemas/Fault' } }],
+          },
+          retryable: { type: 'boolean' },
+          doc_url: { type: 'string', format: 'uri' },
+        },
+      },
+      request_id: { $ref: '#/components/schemas/RequestId' },
+    },
+  },
+  Problem: {
+    type: 'object',
+    description: 'The same facts as RFC 9457 has them, for `Accept: application/problem+json`.',
+    required: ['type', 'title', 'status', 'code', 'request_id'],
+    properties: {
+      type: { type: 'string', format: 'uri' },
+      title: text,
+      status: { type: 'integer' },
+      detail: text,
+      instance: text,
+      code: text,
+      request_id: { $ref: '#/components/schemas/RequestId' },
+      errors: { type: 'array', items: { $ref: '#/components/schemas/Fault' } },
+    },
+  },
+};
+
+/** The error answers, each with the codes that it may carry. */
+export function errorResponses(): Record<string, Schema> {
+  const responses: Record<string, Schema> = {};
+  for (const [status, name] of Object.entries(ERROR_RESPONSES)) {
+    const codes = Object.keys(ERROR_CODES[Number(status) as ErrorStatus]);
+    const own = status === '401' ? ['WWW-Authenticate'] : ['429', '503'].includes(status) ? ['Retry-After'] : [];
+    responses[name] = {
+      description: `\`error.code\` is one of: ${codes.map((code) => `\`${code}\``).join(', ')}.`,
+      headers: headerRefs(['X-Request-Id', 'RateLimit', 'RateLimit-Policy', ...own]),
+      content: {
+        'application/json': { schema: { $ref: '#/components/schemas/Error' } },
+        'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } },
+      },
+      'x-codes': codes,
+    };
+  }
+  return responses;
+}
+
+/** References to headers by name. */
+export function headerRefs(names: readonly string[]): Record<string, Schema> {
+  return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
+}

@@ -1,0 +1,60 @@
+import { type AppError, asAppError } from '@commonplace/kit/errors';
+import type { Reply } from '@commonplace/kit/rpc';
+import type { Context } from 'koa';
+import { envelope } from '../../endpoint.js';
+import { isRetryable } from '../../status.js';
+import { LABELS } from './pages.js';
+import { type Trouble, troubleOf } from './trouble.js';
+
+/** Styles of this server and forms that go to it; no script at all. */
+const CSP = [
+  "default-src 'none'",
+  "style-src 'self'",
+  "img-src 'self'",
+  "form-action 'self'",
+  "base-uri 'none'",
+  "frame-ancestors 'none'",
+].join('; ');
+
+export function sendPage(ctx: Context, status: number, html: string): void {
+  ctx.status = status;
+  ctx.set('Cache-Control', 'no-store');
+  ctx.set('Content-Security-Policy', CSP);
+  // The path of a page may hold an invitation; its origin has to be told, or our own forms come from nowhere.
+  ctx.set('Referrer-Policy', 'strict-origin');
+  ctx.type = 'text/html; charset=utf-8';
+  ctx.body = html;
+}
+
+/** Answers `data`, which is JSON already. */
+export function sendData(ctx: Context, status: number, data: string, reply: Reply = {}): void {
+  ctx.status = status;
+  ctx.set('Cache-Control', 'no-store');
+  ctx.type = 'application/json; charset=utf-8';
+  ctx.body = envelope(data, undefined, reply, ctx.state.requestId);
+}
+
+export function seeOther(ctx: Context, path: string): void {
+  ctx.status = 303;
+  ctx.set('Cache-Control', 'no-store');
+  ctx.set('Location', path);
+  ctx.body = '';
+}
+
+/** Does what a page asks for; what goes wrong is told by a page as well. */
+export async function orPage(ctx: Context, act: () => Promise<void>, page: (trouble: Trouble) => string) {
+  try {
+    await act();
+  } catch (thrown) {
+    const error = asAppError(thrown);
+    const trouble = troubleOf(error, LABELS);
+    sendPage(ctx, trouble.status, page(trouble));
+    explain(ctx, error, trouble);
+  }
+}
+
+function explain(ctx: Context, error: AppError, { status }: Trouble): void {
+  if (status === 401) ctx.set('WWW-Authenticate', 'Bearer');
+  if (isRetryable(error)) ctx.set('Retry-After', String(error.retryAfter ?? 1));
+  if (status === 500) ctx.app.emit('error', error.cause ?? error, ctx);
+}

@@ -1,0 +1,59 @@
+import { AppError, invalidField } from '@commonplace/kit/errors';
+import type { Context } from 'koa';
+import getRawBody from 'raw-body';
+import { parseJsonBody } from '../../body.js';
+import type { RequestInput } from '../../request/reading.js';
+
+/** What was posted: by a program as JSON, or by one of our pages as a form. */
+export interface Submission {
+  readonly kind: 'json' | 'form';
+  readonly body: Readonly<Record<string, unknown>>;
+  readonly query: RequestInput['query'];
+  /** What a form has besides: where to go on, and the session's token. Empty where it has not. */
+  readonly next: string;
+  readonly csrf: string;
+}
+
+const JSON_TYPE = 'application/json';
+const FORM_TYPE = 'application/x-www-form-urlencoded';
+
+/** Several times the longest fields, however they are escaped. */
+const MAX_BYTES = 64 * 1024;
+
+/** Reads what was posted. Throws `unsupported_media_type`, `invalid_json` and `payload_too_large`. */
+export async function readSubmission(ctx: Context): Promise<Submission> {
+  const bytes = await readBytes(ctx);
+  const type = bytes.length === 0 ? JSON_TYPE : ctx.is(JSON_TYPE, FORM_TYPE);
+  if (type === JSON_TYPE) return { kind: 'json', body: parseJsonBody(bytes), query: ctx.query, next: '', csrf: '' };
+  if (type !== FORM_TYPE) {
+    throw new AppError('INVALID_ARGUMENT', 'unsupported_media_type', `Send the body as ${JSON_TYPE}.`);
+  }
+  const { next = '', csrf = '', ...body } = Object.fromEntries(new URLSearchParams(bytes.toString('utf8')));
+  return { kind: 'form', body, query: {}, next, csrf };
+}
+
+async function readBytes(ctx: Context): Promise<Buffer> {
+  const { 'content-length': length, 'transfer-encoding': encoding } = ctx.req.headers;
+  if (encoding === undefined && (length === undefined || length === '0')) return Buffer.alloc(0);
+  return getRawBody(ctx.req, { limit: MAX_BYTES, length }).catch((cause: { type?: string }) => {
+    if (cause.type !== 'entity.too.large') {
+      throw new AppError('INVALID_ARGUMENT', 'invalid_json', 'The body ended before it was complete.', { cause });
+    }
+    // The rest is not read, so the connection can't be used again.
+    ctx.set('Connection', 'close');
+    const details = { limit: MAX_BYTES };
+    throw new AppError('INVALID_ARGUMENT', 'payload_too_large', `A body has ${MAX_BYTES} bytes at the most.`, {
+      details,
+    });
+  });
+}
+
+/** Takes the invitation of a link, `?invite=`, into the field of the body that is for it. */
+export function withInvitation({ query, body }: Submission, field: string): Pick<Submission, 'query' | 'body'> {
+  const { invite, ...others } = query;
+  if (invite === undefined) return { query, body };
+  if ((body[field] ?? invite) !== invite) {
+    throw invalidField('invite', 'ambiguous_target', `invite and ${field} are different.`);
+  }
+  return { query: others, body: { ...body, [field]: invite } };
+}

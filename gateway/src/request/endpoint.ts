@@ -1,0 +1,92 @@
+import type { DescMessage } from '@bufbuild/protobuf';
+import { invalidFields } from '@commonplace/kit/errors';
+import { createFaults } from './faults.js';
+import { PAGE_KEYS, readPage } from './page.js';
+import type { FieldPlan, Plans } from './plan.js';
+import { readInteger } from './query.js';
+import { readBodyAndSelectors } from './read-body.js';
+import { readQuery } from './read-query.js';
+import { type Endpoint, type Method, type ParsedRequest, type Reading, type RequestInput, textsOf } from './reading.js';
+
+export interface EndpointParts {
+  readonly method: Method;
+  /** `/api/v1/resources/{resource_id}` */
+  readonly path: string;
+  readonly input: DescMessage;
+  /** The fields that `fields=` may name. */
+  readonly recordFields: ReadonlySet<string>;
+}
+
+/**
+ * How the requests of an endpoint are read. The result throws `no_update_field`, or an error with all
+ * faults of a request at once. Throws itself where the contract asks for what HTTP can't carry.
+ */
+export function compileEndpoint(plans: Plans, parts: EndpointParts): (input: RequestInput) => ParsedRequest {
+  const endpoint = createEndpoint(plans, parts);
+  return (input) => {
+    const reading: Reading = {
+      input,
+      message: endpoint.plan.create(),
+      faults: createFaults(),
+      mask: endpoint.mask === undefined ? undefined : { paths: [], prefix: '' },
+      given: new Set(),
+      baseVersion: undefined,
+    };
+    readPath(endpoint, reading);
+    const fields = endpoint.method === 'GET' ? readQuery(endpoint, reading) : readBodyAndSelectors(endpoint, reading);
+    if (endpoint.page !== undefined) readPageField(endpoint.page, endpoint.method, reading);
+    if (reading.faults.list.length > 0) throw invalidFields(reading.faults.list);
+    return { message: reading.message, baseVersion: reading.baseVersion, fields };
+  };
+}
+
+function createEndpoint(plans: Plans, { method, path, input, recordFields }: EndpointParts): Endpoint {
+  const plan = plans(input);
+  const one = (kind: string) => plan.fields.find((field) => field.shape.element.kind === kind);
+  const pathFields = pathParams(path).map((name) => {
+    const field = plan.keys.get(name);
+    if (field?.fromQuery === undefined) throw new Error(`${input.typeName} has no field for {${name}} of ${path}`);
+    return field;
+  });
+  const rest = [...plan.keys.values()].filter((field) => !pathFields.includes(field));
+  const unreadable = rest.find((field) => field.fromQuery === undefined);
+  if (method === 'GET' && unreadable !== undefined) {
+    throw new Error(`${input.typeName}.${unreadable.name} can't come by query, as GET ${path} needs`);
+  }
+  // A PATCH whose path ends in a word changes one of several things, or a part of the record: it may be
+  // told which by query, as a DELETE may. One that ends in an id and has no mask may do its work on `{}`.
+  const ofPart = method === 'PATCH' && !path.endsWith('}');
+  const mask = one('mask');
+  const updates = rest.length > 0 && method === 'PATCH' && (mask !== undefined || ofPart);
+  const selectable = method === 'DELETE' || ofPart;
+  return { method, plan, pathFields, page: one('page-request'), mask, selectable, updates, recordFields };
+}
+
+/** The names of a template's parameters, in order. */
+export function pathParams(path: string): string[] {
+  return [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name as string);
+}
+
+function readPath({ pathFields }: Endpoint, { input, message, faults }: Reading): void {
+  for (const field of pathFields) {
+    const trial = createFaults();
+    message[field.local] = field.fromQuery?.([input.params[field.name] ?? ''], field.name, trial);
+    if (trial.list.length > 0 || message[field.local] === '')
+      faults.add(field.name, 'invalid_id', 'is not a valid id.');
+  }
+}
+
+function readPageField(field: FieldPlan, method: Method, { input, message, faults }: Reading): void {
+  message[field.local] = readPage(method === 'GET' ? pageQuery(input) : (input.body ?? {}), field.rules, faults);
+}
+
+function pageQuery({ query }: RequestInput): Record<string, unknown> {
+  const given: Record<string, unknown> = {};
+  for (const key of PAGE_KEYS) {
+    const texts = textsOf(query[key]);
+    if (texts.length === 0) continue;
+    const [text = ''] = texts;
+    given[key] = texts.length > 1 ? texts : key === 'cursor' ? text : (readInteger(text) ?? text);
+  }
+  return given;
+}

@@ -1,0 +1,44 @@
+import { Json } from '@commonplace/proto/api/v1/access.js';
+import type { Convert } from './faults.js';
+
+const EXPECTED: Record<Json, string> = {
+  [Json.UNSPECIFIED]: 'any value',
+  [Json.ANY]: 'any value',
+  [Json.OBJECT]: 'an object',
+  [Json.ARRAY]: 'a list',
+  [Json.TEXT_OR_OBJECT]: 'a string or an object',
+};
+
+/** Reads free-form JSON of a kind; gives its text as bytes for the service that owns it. */
+export function compileFreeForm(json: Json): Convert {
+  return (value, param, faults) => {
+    if (!isKind(json, value)) return faults.add(param, 'invalid_type', `must be ${EXPECTED[json]}.`);
+    const text = JSON.stringify(value);
+    if (hasBadCharacters(text)) {
+      return faults.add(param, 'invalid_value', 'must not have NUL characters or halves of surrogate pairs.');
+    }
+    return Buffer.from(text);
+  };
+}
+
+function isKind(json: Json, value: unknown): boolean {
+  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
+  switch (json) {
+    case Json.OBJECT:
+      return isObject;
+    case Json.ARRAY:
+      return Array.isArray(value);
+    case Json.TEXT_OR_OBJECT:
+      return isObject || typeof value === 'string';
+    default:
+      return true;
+  }
+}
+
+// `JSON.stringify` escapes NUL and lone halves of surrogate pairs, and them alone in this way;
+// an even number of backslashes before it makes it ordinary text.
+const ESCAPED = /(?<!\\)(?:\\\\)*\\u(?:0000|d[89a-f])/;
+
+function hasBadCharacters(text: string): boolean {
+  return (text.includes('\\u0000') || text.includes('\\ud')) && ESCAPED.test(text);
+}

@@ -1,0 +1,81 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { Faults } from './faults.js';
+import type { FieldPlan, Message, MessagePlan } from './plan.js';
+
+/** Which fields a PATCH names, as dotted paths in the contract's names. */
+export interface Mask {
+  readonly paths: string[];
+  /** Path of the message being read, with its dot; empty at the top. */
+  readonly prefix: string;
+}
+
+/** Tells a JSON object. */
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** Reads an object within a body; with a mask, what it leaves out stays as it is. */
+export function readMessage(plan: MessagePlan, value: unknown, param: string, faults: Faults, mask?: Mask): unknown {
+  if (!isObject(value)) return faults.add(param, 'invalid_type', 'must be an object.');
+  const message = plan.create();
+  for (const key of Object.keys(value)) {
+    const field = plan.keys.get(key);
+    const at = `${param}.${key}`;
+    if (field === undefined) faults.add(at, 'unknown_field', UNKNOWN);
+    else readField(field, value, key, at, message, faults, mask);
+  }
+  if (mask === undefined) {
+    for (const field of plan.fields) requireField(field, value, `${param}.`, faults);
+  }
+  return message;
+}
+
+/** What is said of a field that there is not. */
+export const UNKNOWN = 'is not a field of this request.';
+
+/** Reads one key of an object into the message. `at` is the key's own path. */
+export function readField(
+  field: FieldPlan,
+  object: Record<string, unknown>,
+  key: string,
+  at: string,
+  message: Message,
+  faults: Faults,
+  mask?: Mask,
+): void {
+  const value = object[key];
+  if (key !== field.name && Object.hasOwn(object, field.name)) {
+    if (!isDeepStrictEqual(value, object[field.name])) {
+      faults.add(at, 'conflicting_alias', `and ${field.name} are the same field and have different values.`);
+    }
+    return;
+  }
+  if (value === null) {
+    readNull(field, at, faults, mask);
+    return;
+  }
+  if (mask !== undefined && field.nested !== undefined) {
+    const inner = { paths: mask.paths, prefix: `${mask.prefix}${field.name}.` };
+    message[field.local] = readMessage(field.nested, value, at, faults, inner);
+    return;
+  }
+  mask?.paths.push(mask.prefix + field.name);
+  message[field.local] = field.convert?.(value, at, faults);
+}
+
+/** Null clears where a mask can say so, and is like absent elsewhere. */
+function readNull(field: FieldPlan, at: string, faults: Faults, mask: Mask | undefined): void {
+  if (mask === undefined) return;
+  if (field.rules.nullable) mask.paths.push(mask.prefix + field.name);
+  else if (!field.rules.required || mask.prefix !== '') faults.add(at, 'invalid_value', 'must not be null.');
+}
+
+/** Notes a required field that an object does not have. */
+export function requireField(field: FieldPlan, object: Record<string, unknown>, prefix: string, faults: Faults): void {
+  const { required, alias } = field.rules;
+  if (!required) return;
+  const given = (key: string) => Object.hasOwn(object, key) && object[key] !== null;
+  if (!given(field.name) && !(alias !== '' && given(alias))) {
+    faults.add(prefix + field.name, 'missing_field', 'is required.');
+  }
+}

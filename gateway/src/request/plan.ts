@@ -1,0 +1,151 @@
+import type { DescMessage } from '@bufbuild/protobuf';
+import type { Rules } from '@commonplace/proto/api/v1/access.js';
+import type { Contract } from '../descriptors/contract.js';
+import { enumZero, type FieldShape, shapeOf, shapesOf } from '../descriptors/shape.js';
+import { compileList, compileValue } from './element.js';
+import type { Convert } from './faults.js';
+import { isObject, readMessage } from './message.js';
+import { compileQueryList, compileQueryValue, type FromQuery } from './query.js';
+
+/** A message as the generated code has it: all fields present, in camelCase. */
+export type Message = Record<string, unknown>;
+
+export interface FieldPlan {
+  readonly shape: FieldShape;
+  readonly name: string;
+  readonly local: string;
+  readonly rules: Rules;
+  /** The value of a field that is not given. */
+  empty(): unknown;
+  /** Absent where no JSON can stand for the field. */
+  readonly convert: Convert | undefined;
+  /** Absent where no query can stand for the field. */
+  readonly fromQuery: FromQuery | undefined;
+  /** Of a field that holds one message. */
+  readonly nested: MessagePlan | undefined;
+}
+
+export interface MessagePlan {
+  readonly fields: readonly FieldPlan[];
+  /** What JSON may spell, aliases included. */
+  readonly keys: ReadonlyMap<string, FieldPlan>;
+  create(): Message;
+}
+
+/** Gives the plan of a message, compiled once. */
+export type Plans = (message: DescMessage) => MessagePlan;
+
+/** How the messages of a contract are read from JSON. */
+export function createPlans(contract: Contract): Plans {
+  const plans = new Map<DescMessage, MessagePlan>();
+  const planOf: Plans = (message) => {
+    const known = plans.get(message);
+    if (known !== undefined) return known;
+    const fields: FieldPlan[] = [];
+    const keys = new Map<string, FieldPlan>();
+    const plan = { fields, keys, create: () => createMessage(fields) };
+    // Before its fields are compiled, for a message may hold itself.
+    plans.set(message, plan);
+    for (const shape of shapesOf(contract, message)) {
+      const field = planField(contract, shape, planOf);
+      fields.push(field);
+      if (field.convert === undefined) continue;
+      keys.set(field.name, field);
+      if (field.rules.alias !== '') keys.set(field.rules.alias, field);
+    }
+    return plan;
+  };
+  return planOf;
+}
+
+function createMessage(fields: readonly FieldPlan[]): Message {
+  const message: Message = {};
+  for (const field of fields) message[field.local] = field.empty();
+  return message;
+}
+
+function planField(contract: Contract, shape: FieldShape, planOf: Plans): FieldPlan {
+  const { rules, element, cardinality } = shape;
+  const base = { shape, name: shape.name, local: shape.local, rules, empty: emptyOf(shape), nested: undefined };
+  const none = { convert: undefined, fromQuery: undefined };
+  switch (element.kind) {
+    case 'mask':
+    case 'page':
+    case 'page-request':
+      return { ...base, ...none };
+    case 'wrapped': {
+      // The rules beside the field speak of the list that a client sees.
+      const list = planField(contract, { ...shapeOf(contract, element.inner), rules }, planOf);
+      const wrap = (items: unknown) => (items === undefined ? undefined : { [element.inner.localName]: items });
+      const { convert, fromQuery } = list;
+      const one: Convert = (value, param, faults) => wrap(convert?.(value, param, faults));
+      return {
+        ...base,
+        convert: spread(one, shape),
+        fromQuery: cardinality === 'one' && fromQuery ? (t, p, f) => wrap(fromQuery(t, p, f)) : undefined,
+      };
+    }
+    case 'message': {
+      const nested = planOf(element.type);
+      const one: Convert = (value, param, faults) => readMessage(nested, value, param, faults);
+      return { ...base, ...none, convert: spread(one, shape), nested: cardinality === 'one' ? nested : undefined };
+    }
+    default: {
+      const one = compileValue(element, rules);
+      const fromQuery =
+        cardinality === 'one'
+          ? compileQueryValue(element, one)
+          : cardinality === 'list' && element.kind !== 'json'
+            ? compileQueryList(element, one, rules)
+            : undefined;
+      return { ...base, convert: spread(one, shape), fromQuery };
+    }
+  }
+}
+
+function emptyOf({ cardinality, element, optional }: FieldShape): () => unknown {
+  if (cardinality === 'list') return () => [];
+  if (cardinality === 'map') return () => ({});
+  if (optional) return () => undefined;
+  switch (element.kind) {
+    case 'string':
+      return () => '';
+    case 'boolean':
+      return () => false;
+    case 'integer':
+    case 'number':
+      return () => 0;
+    case 'json':
+      return () => NOTHING;
+    case 'enum': {
+      const zero = enumZero(element.type);
+      return () => zero;
+    }
+    default:
+      return () => undefined;
+  }
+}
+
+const NOTHING = Buffer.alloc(0);
+
+/** Reads one value, a list of them or a map, as the field has it. */
+function spread(one: Convert, { cardinality, rules }: FieldShape): Convert {
+  if (cardinality === 'one') return one;
+  return cardinality === 'list' ? compileList(one, rules) : compileMap(one, rules);
+}
+
+function compileMap(one: Convert, { maxItems }: Rules): Convert {
+  return (value, param, faults) => {
+    if (!isObject(value)) return faults.add(param, 'invalid_type', 'must be an object.');
+    const keys = Object.keys(value);
+    if (maxItems > 0 && keys.length > maxItems) {
+      return faults.add(param, 'too_many_items', `must have ${maxItems} entries or fewer.`);
+    }
+    const map: Record<string, unknown> = {};
+    for (const key of keys) {
+      if (key === '__proto__') faults.add(`${param}.${key}`, 'unknown_field', 'is not a name for an entry.');
+      else map[key] = one(value[key], `${param}.${key}`, faults);
+    }
+    return map;
+  };
+}

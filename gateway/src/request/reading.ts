@@ -1,0 +1,61 @@
+import type { Faults } from './faults.js';
+import type { Mask } from './message.js';
+import type { FieldPlan, Message, MessagePlan } from './plan.js';
+
+export type Method = 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE';
+
+/** A request as HTTP brings it. */
+export interface RequestInput {
+  /** Path parameters by name, decoded. */
+  readonly params: Readonly<Record<string, string>>;
+  /** Query parameters, decoded: a list where one is given more than once. */
+  readonly query: Readonly<Record<string, string | readonly string[] | undefined>>;
+  /** The parsed JSON object; ignored for GET. */
+  readonly body?: Readonly<Record<string, unknown>> | undefined;
+}
+
+export interface ParsedRequest {
+  /** The rpc's request as the generated code has it. */
+  readonly message: Message;
+  /** `base_version`: the version that the record must still have. */
+  readonly baseVersion: number | undefined;
+  /** `fields=`: the fields of each record to answer with; all where undefined. */
+  readonly fields: ReadonlySet<string> | undefined;
+}
+
+/** What is known of an endpoint before any request comes. */
+export interface Endpoint {
+  readonly method: Method;
+  readonly plan: MessagePlan;
+  readonly pathFields: readonly FieldPlan[];
+  readonly page: FieldPlan | undefined;
+  readonly mask: FieldPlan | undefined;
+  /** The body's fields may come by query as well. */
+  readonly selectable: boolean;
+  /** A request that names no field is refused. */
+  readonly updates: boolean;
+  readonly recordFields: ReadonlySet<string>;
+}
+
+/** A request while it is read. */
+export interface Reading {
+  readonly input: RequestInput;
+  readonly message: Message;
+  readonly faults: Faults;
+  readonly mask: Mask | undefined;
+  readonly given: Set<FieldPlan>;
+  baseVersion: number | undefined;
+}
+
+/** The parameters of a query that are given, each with its values. */
+export function* queryOf({ query }: RequestInput): Iterable<[string, readonly string[]]> {
+  for (const key of Object.keys(query)) {
+    const texts = textsOf(query[key]);
+    if (texts.length > 0) yield [key, texts];
+  }
+}
+
+/** A parameter's values; none where it is not given. */
+export function textsOf(value: string | readonly string[] | undefined): readonly string[] {
+  return value === undefined ? [] : typeof value === 'string' ? [value] : value;
+}

@@ -1,0 +1,62 @@
+import { isUuid } from '@commonplace/kit/id';
+import type { Rules } from '@commonplace/proto/api/v1/access.js';
+import type { Convert } from './faults.js';
+
+/** Reads strings that keep a field's rules. */
+export function compileText(rules: Rules): Convert {
+  const shape = compileShape(rules);
+  const length = compileLength(rules);
+  return (value, param, faults) => {
+    if (typeof value !== 'string') return faults.add(param, 'invalid_type', 'must be a string.');
+    const text = rules.line ? value.trim() : value;
+    if (text === '' && rules.required) return faults.add(param, 'missing_field', 'is required.');
+    const trouble = shape(text) ?? length(text) ?? characters(text, rules.line);
+    return trouble === undefined ? text : faults.add(param, 'invalid_value', trouble);
+  };
+}
+
+type Check = (text: string) => string | undefined;
+
+function compileShape(rules: Rules): Check {
+  if (rules.uuid) return (text) => (isUuid(text) ? undefined : 'must be a UUID in lower case.');
+  if (rules.in.length > 0) {
+    const choices = new Set(rules.in);
+    const message = `must be one of ${rules.in.join(', ')}.`;
+    return (text) => (choices.has(text) ? undefined : message);
+  }
+  if (rules.email) return (text) => (/^[^\s@]+@[^\s@]+$/.test(text) ? undefined : 'must be an e-mail address.');
+  return () => undefined;
+}
+
+function compileLength({ minLength, maxLength }: Rules): Check {
+  const message =
+    maxLength === 0
+      ? `must have ${minLength} characters or more.`
+      : `must have ${minLength === 0 ? '' : `${minLength} to `}${maxLength} characters${minLength === 0 ? ' or fewer' : ''}.`;
+  return (text) => {
+    // A code point is one or two units: most texts are judged without counting.
+    if (text.length < minLength || (maxLength > 0 && text.length > 2 * maxLength)) return message;
+    if (text.length >= 2 * minLength && (maxLength === 0 || text.length <= maxLength)) return undefined;
+    const count = codePoints(text);
+    return count < minLength || (maxLength > 0 && count > maxLength) ? message : undefined;
+  };
+}
+
+function codePoints(text: string): number {
+  let count = 0;
+  for (const _ of text) count++;
+  return count;
+}
+
+// Line and paragraph separators part lines as control characters do.
+const CONTROL = /[\p{Cc}\u2028\u2029]/u;
+
+function characters(text: string, line: boolean): string | undefined {
+  if (!isClean(text)) return 'must not have NUL characters or halves of surrogate pairs.';
+  return line && CONTROL.test(text) ? 'must not have control characters.' : undefined;
+}
+
+/** Tells a string that every store and every index can hold: well-formed and without NUL. */
+export function isClean(text: string): boolean {
+  return text.isWellFormed() && !text.includes('\0');
+}

@@ -1,0 +1,59 @@
+import type { DescMessage } from '@bufbuild/protobuf';
+import { type FieldWriter, type Writers, writeList, writeMessage } from './message.js';
+
+/** An answer as JSON texts, for the envelope to be built around. */
+export interface WrittenResponse {
+  /** A JSON object. */
+  readonly data: string;
+  /** A JSON object; undefined where the answer is no list. */
+  readonly page: string | undefined;
+}
+
+/** How the answers of an endpoint are written. */
+export interface Answer {
+  /** The fields of a record: of each item in a list, else of the answer itself. */
+  readonly recordFields: ReadonlySet<string>;
+  /** Writes the rpc's response; with `fields`, each record has these alone. */
+  write(message: object, fields?: ReadonlySet<string>): WrittenResponse;
+  /** The version of the record in an answer; undefined where it has none. */
+  versionOf(message: object): number | undefined;
+}
+
+/** Compiles the answers of a message type. Its field of type Page, if it has one, stands beside the data. */
+export function compileAnswer(writersOf: Writers, output: DescMessage): Answer {
+  const writers = writersOf(output);
+  const page = writers.find((field) => field.shape.element.kind === 'page');
+  const body = writers.filter((field) => field !== page);
+  const list = page === undefined ? undefined : body.find(isRecords);
+  const itemType = list?.shape.element.kind === 'message' ? list.shape.element.type : undefined;
+  const records = itemType === undefined ? body : writersOf(itemType);
+  const version = body.find((field) => field.shape.name === 'version' && field.shape.element.kind === 'integer');
+
+  const writeData = (message: Readonly<Record<string, unknown>>, fields: ReadonlySet<string> | undefined): string => {
+    if (fields === undefined) return writeMessage(message, body);
+    const kept = records.filter((field) => fields.has(field.shape.name));
+    if (list === undefined) return writeMessage(message, kept);
+    const write = (items: unknown) => writeList(items, (item) => writeMessage(item as typeof message, kept));
+    return writeMessage(
+      message,
+      body.map((field) => (field === list ? { ...list, write } : field)),
+    );
+  };
+
+  return {
+    recordFields: new Set(records.map((field) => field.shape.name)),
+    write: (response, fields) => {
+      const message = response as Readonly<Record<string, unknown>>;
+      const data = writeData(message, fields);
+      return { data, page: page === undefined ? undefined : page.write(message[page.local]) };
+    },
+    versionOf: (response) => {
+      const value = version === undefined ? undefined : (response as Record<string, unknown>)[version.local];
+      return typeof value === 'number' ? value : undefined;
+    },
+  };
+}
+
+function isRecords({ shape }: FieldWriter): boolean {
+  return shape.name === 'items' && shape.cardinality === 'list' && shape.element.kind === 'message';
+}

@@ -1,0 +1,117 @@
+import type { DescMessage } from '@bufbuild/protobuf';
+import type { Contract } from '../descriptors/contract.js';
+import { type Element, enumChoices, type FieldShape, shapeOf, shapesOf } from '../descriptors/shape.js';
+import { quote, quoteTime } from './text.js';
+
+/** Writes one value as JSON; absent is null. */
+export type Write = (value: unknown) => string;
+
+export interface FieldWriter {
+  readonly shape: FieldShape;
+  readonly local: string;
+  /** `"name":` */
+  readonly key: string;
+  /** `,"name":` and what follows where the value is absent. */
+  readonly next: string;
+  readonly absent: string;
+  /** Left out where it is empty. */
+  readonly once: boolean;
+  readonly write: Write;
+}
+
+/** Gives the writers of a message's fields, compiled once. */
+export type Writers = (message: DescMessage) => readonly FieldWriter[];
+
+/** How the messages of a contract are written as JSON. */
+export function createWriters(contract: Contract): Writers {
+  const known = new Map<DescMessage, FieldWriter[]>();
+  const writersOf: Writers = (message) => {
+    let writers = known.get(message);
+    if (writers === undefined) {
+      writers = [];
+      // Before its fields are compiled, for a message may hold itself.
+      known.set(message, writers);
+      for (const shape of shapesOf(contract, message)) writers.push(compileField(contract, shape, writersOf));
+    }
+    return writers;
+  };
+  return writersOf;
+}
+
+function compileField(contract: Contract, shape: FieldShape, writersOf: Writers): FieldWriter {
+  const key = `${JSON.stringify(shape.name)}:`;
+  const write = compileShape(contract, shape, writersOf);
+  const absent = `,${key}${write(undefined)}`;
+  return { shape, local: shape.local, key, next: `,${key}`, absent, once: shape.rules.once, write };
+}
+
+function compileShape(contract: Contract, shape: FieldShape, writersOf: Writers): Write {
+  const one = compileElement(contract, shape.element, writersOf);
+  if (shape.cardinality === 'one') return one;
+  return shape.cardinality === 'list' ? (value) => writeList(value, one) : (value) => writeMap(value, one);
+}
+
+function compileElement(contract: Contract, element: Element, writersOf: Writers): Write {
+  switch (element.kind) {
+    case 'string':
+      return (value) => (typeof value === 'string' ? quote(value) : 'null');
+    case 'boolean':
+      return (value) => (value === true ? 'true' : value === false ? 'false' : 'null');
+    case 'integer':
+    case 'number':
+      return (value) => (Number.isFinite(value) ? `${value}` : 'null');
+    case 'time':
+      return (value) => (typeof value === 'string' ? quoteTime(value) : 'null');
+    case 'json':
+      return (value) => (Buffer.isBuffer(value) && value.length > 0 ? value.toString('utf8') : 'null');
+    case 'enum': {
+      const texts = new Map<unknown, string>();
+      for (const [name, choice] of enumChoices(element.type)) texts.set(name, quote(choice));
+      return (value) => texts.get(value) ?? 'null';
+    }
+    case 'wrapped': {
+      const list = compileShape(contract, shapeOf(contract, element.inner), writersOf);
+      const { localName } = element.inner;
+      return (value) => (isMessage(value) ? list(value[localName]) : 'null');
+    }
+    case 'message':
+    case 'page': {
+      const writers = writersOf(element.type);
+      return (value) => (isMessage(value) ? writeMessage(value, writers) : 'null');
+    }
+    default:
+      throw new Error(`a ${element.kind} has no place in an answer`);
+  }
+}
+
+function isMessage(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null;
+}
+
+/** Writes the fields of a message that the writers are of, in their order. */
+export function writeMessage(message: Readonly<Record<string, unknown>>, writers: readonly FieldWriter[]): string {
+  let json = '';
+  for (let i = 0; i < writers.length; i++) {
+    const field = writers[i] as FieldWriter;
+    const value = message[field.local];
+    if (field.once && (value === undefined || value === '')) continue;
+    if (json === '') json = `{${field.key}${field.write(value)}`;
+    else json += value === undefined ? field.absent : field.next + field.write(value);
+  }
+  return json === '' ? '{}' : `${json}}`;
+}
+
+/** Writes a list; what is no list is an empty one. */
+export function writeList(values: unknown, one: Write): string {
+  if (!Array.isArray(values) || values.length === 0) return '[]';
+  let json = '[';
+  for (let i = 0; i < values.length; i++) json += (i === 0 ? '' : ',') + one(values[i]);
+  return `${json}]`;
+}
+
+function writeMap(map: unknown, one: Write): string {
+  if (!isMessage(map)) return '{}';
+  let json = '';
+  for (const key of Object.keys(map)) json += `${json === '' ? '{' : ','}${quote(key)}:${one(map[key])}`;
+  return json === '' ? '{}' : `${json}}`;
+}

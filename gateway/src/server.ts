@@ -1,0 +1,39 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type Koa from 'koa';
+
+export interface HttpServer {
+  readonly port: number;
+  /** Takes no new requests, waits for those under way at most so long. */
+  close(graceMs: number): Promise<void>;
+}
+
+/** Milliseconds that a client may take for its headers, and for all of a request. */
+const HEADERS_MS = 10_000;
+const REQUEST_MS = 120_000;
+/** Longer than the idle time of usual load balancers, so that it is they who close. */
+const KEEP_ALIVE_MS = 75_000;
+
+/** Listens on `host:port`; 0 takes any free port. */
+export async function openHttpServer(app: Koa, host: string, port: number): Promise<HttpServer> {
+  const server = createServer({ keepAliveTimeout: KEEP_ALIVE_MS, requestTimeout: REQUEST_MS }, app.callback());
+  server.headersTimeout = HEADERS_MS;
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, host, resolve);
+  });
+  return { port: (server.address() as AddressInfo).port, close: (graceMs) => closeServer(server, graceMs) };
+}
+
+function closeServer(server: Server, graceMs: number): Promise<void> {
+  return new Promise((resolve) => {
+    const force = setTimeout(() => server.closeAllConnections(), graceMs);
+    const sweep = setInterval(() => server.closeIdleConnections(), 50);
+    server.close(() => {
+      clearTimeout(force);
+      clearInterval(sweep);
+      resolve();
+    });
+    server.closeIdleConnections();
+  });
+}

@@ -1,0 +1,46 @@
+import { describe, expect, test } from '@jest/globals';
+import { createDocs, DOCS_CSP } from '../src/docs/pages.js';
+import { ERROR_CODES } from '../src/openapi/error-codes.js';
+
+const docs = createDocs({ title: 'A & <B>', openApiPath: '/api/v1/openapi.json' });
+const bodyOf = async (path: string) => (await docs.find((each) => each.path === path)?.body())?.toString('utf8') ?? '';
+
+describe('createDocs', () => {
+  test('serves all that its pages load, from its own origin', async () => {
+    for (const { path, contentType } of docs.filter((each) => each.contentType.startsWith('text/html'))) {
+      const html = await bodyOf(path);
+      expect(contentType).toBe('text/html; charset=utf-8');
+      for (const [, url = ''] of html.matchAll(/(?:src|href)="([^"]+)"/g)) {
+        expect(docs.map((each) => each.path)).toContain(url);
+      }
+      expect(html).toContain('A &#38; &#60;B&#62;');
+    }
+  });
+
+  test('has nothing inline, and a policy that says so', async () => {
+    expect(DOCS_CSP).toMatch(/default-src 'none'; script-src 'self'; style-src 'self'/);
+    expect(DOCS_CSP).not.toMatch(/unsafe|\*|http/);
+    for (const path of ['/docs', '/docs/errors']) {
+      expect(await bodyOf(path)).not.toMatch(/<script>|<style|style=|\son\w+=|javascript:/);
+    }
+    expect(docs.every((each) => each.contentSecurityPolicy === DOCS_CSP)).toBe(true);
+  });
+
+  test('names the document to the page', async () => {
+    expect(await bodyOf('/docs')).toContain('data-document="/api/v1/openapi.json"');
+    expect(await bodyOf('/docs/swagger-ui-bundle.js')).toContain('SwaggerUIBundle');
+    expect(await bodyOf('/docs/init.js')).toContain('document.body.dataset.document');
+  });
+
+  test('explains every error under the name that doc_url points to', async () => {
+    const html = await bodyOf('/docs/errors');
+    for (const code of Object.values(ERROR_CODES).flatMap((codes) => Object.keys(codes))) {
+      expect(html).toContain(`<dt id="${code}">`);
+    }
+  });
+
+  test('reads an asset once', () => {
+    const css = docs.find(({ path }) => path === '/docs/swagger-ui.css');
+    expect(css?.body()).toBe(css?.body());
+  });
+});

@@ -1,0 +1,3 @@
+export * from './caller.js';
+export * from './scopes.js';
+export * from './token.js';

@@ -1,0 +1,161 @@
+import {
+  createHmac,
+  createPrivateKey,
+  createPublicKey,
+  type KeyObject,
+  randomBytes,
+  timingSafeEqual,
+} from 'node:crypto';
+import { type JWTPayload, jwtVerify, SignJWT } from 'jose';
+import { LRUCache } from 'lru-cache';
+import { AppError } from '../errors/index.js';
+import type { Caller } from './caller.js';
+
+/** Seconds that a caller token is good for; the gateway asks for a new one each second. */
+export const CALLER_TOKEN_SECONDS = 30;
+const ISSUER = 'commonplace/identity';
+
+/** Signs and verifies caller tokens (JWT, EdDSA over Ed25519). */
+export interface TokenSigner {
+  sign(caller: Caller): Promise<string>;
+  /** The public part, as a JSON Web Key Set. */
+  readonly jwks: string;
+}
+
+export type TokenVerifier = (token: string) => Promise<Caller>;
+
+/** A private Ed25519 key from 32 bytes, in the PKCS #8 form of RFC 8410. */
+function privateKey(seed: Buffer): KeyObject {
+  const prefix = Buffer.from('302e020100300506032b657004220420', 'hex');
+  return createPrivateKey({ key: Buffer.concat([prefix, seed]), format: 'der', type: 'pkcs8' });
+}
+
+/**
+ * Signs with the first seed; the others' public keys stay in the set, so that tokens signed before
+ * a rotation are still good. A seed is 32 bytes.
+ */
+export function createTokenSigner(seeds: readonly Buffer[]): TokenSigner {
+  const [current] = seeds;
+  if (current === undefined) throw new Error('a token signer needs a seed');
+  const key = privateKey(current);
+  const publicKeys = seeds.map((seed) => {
+    const jwk = createPublicKey(privateKey(seed)).export({ format: 'jwk' });
+    return { ...jwk, kid: keyId(jwk.x as string), alg: 'EdDSA', use: 'sig' };
+  });
+  const kid = publicKeys[0]?.kid as string;
+  return {
+    jwks: JSON.stringify({ keys: publicKeys }),
+    sign: (caller) =>
+      new SignJWT({ caller } as unknown as JWTPayload)
+        .setProtectedHeader({ alg: 'EdDSA', kid })
+        .setIssuer(ISSUER)
+        .setIssuedAt()
+        .setExpirationTime(`${CALLER_TOKEN_SECONDS}s`)
+        .setJti(randomBytes(9).toString('base64url'))
+        .sign(key),
+  };
+}
+
+function keyId(x: string): string {
+  return createHmac('sha256', 'kid').update(x).digest('base64url').slice(0, 12);
+}
+
+interface Verified {
+  readonly caller: Caller;
+  readonly expires: number;
+}
+
+/**
+ * Verifies caller tokens with the keys of `fetchKeys`, which is asked again when a token names an
+ * unknown key, at most once in `COOL_DOWN_MS`. A token that was verified is remembered until it ends.
+ */
+export function createTokenVerifier(fetchKeys: () => Promise<string>, now: () => number = Date.now): TokenVerifier {
+  const remembered = new LRUCache<string, Verified>({ max: 20_000 });
+  let keys: Map<string, KeyObject> | undefined;
+  let fetchedAt = Number.NEGATIVE_INFINITY;
+
+  async function keyFor(kid: string): Promise<KeyObject> {
+    if (keys?.get(kid) === undefined && now() - fetchedAt > COOL_DOWN_MS) {
+      fetchedAt = now();
+      try {
+        keys = parseKeys(await fetchKeys());
+      } catch (error) {
+        fetchedAt = Number.NEGATIVE_INFINITY;
+        throw error;
+      }
+    }
+    const key = keys?.get(kid);
+    if (key === undefined) throw refused();
+    return key;
+  }
+
+  return async (token) => {
+    const known = remembered.get(token);
+    if (known !== undefined && known.expires > now()) return known.caller;
+    const { payload } = await jwtVerify(token, (header) => keyFor(header.kid ?? ''), {
+      algorithms: ['EdDSA'],
+      issuer: ISSUER,
+      requiredClaims: ['exp'],
+      currentDate: new Date(now()),
+    }).catch((error: unknown) => {
+      throw error instanceof AppError ? error : refused(error);
+    });
+    const caller = payload.caller as unknown as Caller;
+    remembered.set(token, { caller, expires: (payload.exp as number) * 1000 });
+    return caller;
+  };
+}
+
+const COOL_DOWN_MS = 1000;
+
+function parseKeys(jwks: string): Map<string, KeyObject> {
+  const { keys } = JSON.parse(jwks) as { keys: { kid: string; kty: string; crv: string; x: string }[] };
+  return new Map(keys.map((jwk) => [jwk.kid, createPublicKey({ key: jwk, format: 'jwk' })]));
+}
+
+function refused(cause?: unknown): AppError {
+  return new AppError('UNAUTHENTICATED', 'invalid_credentials', 'The caller token is not valid.', { cause });
+}
+
+/**
+ * Peer tokens tell which process calls: `<service>.<expiry>.<HMAC-SHA256>`, by a key that all
+ * processes of one installation share. They say nothing about the person.
+ */
+export interface PeerTokens {
+  mint(): string;
+  /** The calling service's name. Throws `invalid_credentials`. */
+  verify(token: string | undefined): string;
+}
+
+const PEER_TOKEN_MS = 60_000;
+
+/** `key` is at least 32 bytes; `service` is this process's own name. */
+export function createPeerTokens(key: Buffer, service: string, now: () => number = Date.now): PeerTokens {
+  const remembered = new LRUCache<string, { service: string; expires: number }>({ max: 1000 });
+  let minted = { token: '', until: 0 };
+
+  const mac = (text: string): string => createHmac('sha256', key).update(`peer:${text}`).digest('base64url');
+
+  return {
+    mint() {
+      if (now() > minted.until - PEER_TOKEN_MS / 2) {
+        const until = now() + PEER_TOKEN_MS;
+        const text = `${service}.${until}`;
+        minted = { token: `${text}.${mac(text)}`, until };
+      }
+      return minted.token;
+    },
+    verify(token = '') {
+      const known = remembered.get(token);
+      if (known !== undefined && known.expires > now()) return known.service;
+      const [name = '', until = '', signature = ''] = token.split('.');
+      const expected = Buffer.from(mac(`${name}.${until}`));
+      const given = Buffer.from(signature);
+      if (given.length !== expected.length || !timingSafeEqual(given, expected) || !(Number(until) > now())) {
+        throw new AppError('UNAUTHENTICATED', 'invalid_credentials', 'The peer token is not valid.');
+      }
+      remembered.set(token, { service: name, expires: Number(until) });
+      return name;
+    },
+  };
+}

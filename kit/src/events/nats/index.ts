@@ -1,0 +1,1 @@
+export { type NatsOptions, openNatsBus } from './bus.js';

@@ -1,0 +1,186 @@
+import { AckPolicy, type ConsumerInfo, type ConsumerMessages, DeliverPolicy, type JsMsg } from '@nats-io/jetstream';
+import { nanos } from '@nats-io/transport-node';
+import type { Log } from '../../log/index.js';
+import { createBell } from '../bell.js';
+import type { DomainEvent, SubscribeOptions } from '../port.js';
+import type { Connection, Link } from './connection.js';
+import { ifThere } from './errors.js';
+import { disjoint, type Names } from './names.js';
+import { createQueue, type Queue } from './queue.js';
+import { ensureStreams } from './streams.js';
+
+/** Milliseconds after which the server delivers again what nobody works on. */
+export const ACK_WAIT = 15_000;
+/** Milliseconds after which the lead goes to another instance when the leading one does not ask. */
+const PIN = 6000;
+/** Milliseconds that one request for events stands, and between signs of life. */
+const [EXPIRES, HEARTBEAT] = [2000, 1000];
+/** The one group whose member leads. */
+const GROUP = 'lead';
+
+/**
+ * Takes the events of a durable consumer. Of all instances the server pins one, and delivers to it
+ * alone; so the order of a subject is that of this instance's queue. One that takes over begins when
+ * what its predecessor had in hand has been delivered to it.
+ */
+export interface Intake {
+  readonly queue: Queue;
+  /** Resolves once the consumer exists, or after a while without the broker. */
+  readonly ready: Promise<void>;
+  /** Whether this instance leads, and has got all that stands before what it has. */
+  settled(): Promise<boolean>;
+  /** Takes nothing more. What is in the queue is for the caller to give back. */
+  stop(): Promise<void>;
+  /** Gives the lead to another instance at once. */
+  resign(): Promise<void>;
+}
+
+export interface IntakeOptions {
+  readonly connection: Connection;
+  readonly names: Names;
+  readonly options: SubscribeOptions;
+  readonly replicas: number;
+  /** Called when there is something new in the queue. */
+  readonly arrived: () => void;
+  readonly log: Log;
+}
+
+export function openIntake({ connection, names, options, replicas, arrived, log }: IntakeOptions): Intake {
+  const queue = createQueue();
+  const durable = names.durable(options.consumer);
+  const window = Math.max(64, 4 * (options.batch ?? 1));
+  const pause = createBell();
+  let pin: string | undefined;
+  let certain = false;
+  let stopped = false;
+  let known = false;
+  let messages: ConsumerMessages | undefined;
+  let begun = (): void => {};
+  const ready = new Promise<void>((resolve) => {
+    begun = resolve;
+    setTimeout(resolve, 5000).unref();
+  });
+
+  const take = (message: JsMsg): void => {
+    const event = parseEvent(message);
+    if (event === undefined) {
+      log.error('events.unreadable', { subject: message.subject, seq: message.seq });
+      message.term('not an event');
+      return;
+    }
+    const current = message.headers?.get('Nats-Pin-Id') || undefined;
+    if (current !== pin) {
+      // Whatever an earlier lead delivered may be in other hands by now.
+      queue.clear();
+      pin = current;
+      certain = false;
+    }
+    queue.add(message, event);
+    arrived();
+  };
+  const consume = async (): Promise<void> => {
+    const link = await connection.link();
+    await ensureStreams(link.jsm, names, replicas);
+    // A consumer that was there once and is gone was lost with its stream: all that is kept may be new to it.
+    await ensureConsumer(link, names, options, window, known ? 'start' : (options.from ?? 'start'));
+    known = true;
+    const consumer = await link.js.consumers.get(names.stream, durable);
+    if (stopped) return;
+    messages = await consumer.consume({
+      group: GROUP,
+      max_messages: window,
+      expires: EXPIRES,
+      idle_heartbeat: HEARTBEAT,
+      abort_on_missing_resource: true,
+      callback: take,
+    });
+    begun();
+    const end = await messages.closed();
+    if (!stopped && end instanceof Error) throw end;
+  };
+  const running = (async (): Promise<void> => {
+    while (!stopped) {
+      try {
+        await consume();
+      } catch (error) {
+        if (stopped) return;
+        log.warn('events.interrupted', { consumer: options.consumer, error });
+        queue.clear();
+        pin = undefined;
+        await pause.sleep(500);
+      }
+    }
+  })();
+  return {
+    queue,
+    ready,
+    settled: async () => {
+      if (certain) return true;
+      if (pin === undefined) return false;
+      const [mine, size] = [pin, queue.size];
+      const { jsm } = await connection.link();
+      const info = await jsm.consumers.info(names.stream, durable);
+      certain = mine === pin && size >= info.num_ack_pending;
+      return certain;
+    },
+    stop: async () => {
+      stopped = true;
+      messages?.stop();
+      pause.hush();
+      await running;
+    },
+    resign: async () => {
+      if (pin === undefined) return;
+      const { jsm } = await connection.link();
+      const info: PinnedInfo | undefined = await ifThere(jsm.consumers.info(names.stream, durable));
+      const holder = info?.priority_groups?.find(({ group }) => group === GROUP)?.pinned_client_id;
+      if (holder === pin) await jsm.consumers.unpin(names.stream, durable, GROUP);
+    },
+  };
+}
+
+/** What the client's type of the server's answer leaves out. */
+type PinnedInfo = ConsumerInfo & {
+  readonly priority_groups?: readonly { readonly group: string; readonly pinned_client_id?: string }[];
+};
+
+function parseEvent(message: JsMsg): DomainEvent | undefined {
+  try {
+    const event = message.json<DomainEvent>();
+    return typeof event.id === 'string' && typeof event.subject === 'string' ? event : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Makes a durable consumer, or changes what it takes. */
+async function ensureConsumer(
+  { jsm }: Link,
+  names: Names,
+  { consumer, types }: SubscribeOptions,
+  window: number,
+  from: 'start' | 'now',
+): Promise<void> {
+  const durable = names.durable(consumer);
+  const changeable = {
+    filter_subjects: [...disjoint(types).map(names.subject), names.again(consumer)].sort(),
+    max_ack_pending: window,
+    ack_wait: nanos(ACK_WAIT),
+  };
+  const info = await ifThere(jsm.consumers.info(names.stream, durable));
+  if (info === undefined) {
+    await jsm.consumers.add(names.stream, {
+      ...changeable,
+      durable_name: durable,
+      ack_policy: AckPolicy.Explicit,
+      deliver_policy: from === 'now' ? DeliverPolicy.New : DeliverPolicy.All,
+      priority_policy: 'pinned_client',
+      priority_groups: [GROUP],
+      priority_timeout: nanos(PIN),
+    });
+    return;
+  }
+  const { filter_subjects, max_ack_pending, ack_wait } = info.config;
+  const now = { filter_subjects: [...(filter_subjects ?? [])].sort(), max_ack_pending, ack_wait };
+  if (JSON.stringify(now) !== JSON.stringify(changeable)) await jsm.consumers.update(names.stream, durable, changeable);
+}

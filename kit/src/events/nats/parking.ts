@@ -1,0 +1,74 @@
+import type { DomainEvent, ParkedEvent } from '../port.js';
+import type { Connection, Link } from './connection.js';
+import { calling, ifThere } from './errors.js';
+import type { Names } from './names.js';
+
+/** Milliseconds that an acknowledgement may take. */
+const PATIENCE = 5000;
+
+/** Where events stand that a consumer could not handle, and how often those in work were tried. */
+export interface Parking {
+  park(consumer: string, parked: ParkedEvent): Promise<void>;
+  list(consumer: string): Promise<ParkedEvent[]>;
+  unpark(consumer: string): Promise<number>;
+  /** Tries of an event that were noted: what outlives the process that made them. */
+  attempts(consumer: string, event: DomainEvent): Promise<number>;
+  note(consumer: string, event: DomainEvent, attempts: number): Promise<void>;
+  forget(consumer: string, event: DomainEvent): Promise<void>;
+}
+
+interface Place {
+  readonly seq: number;
+  readonly parked: ParkedEvent;
+}
+
+export function createParking(connection: Connection, names: Names): Parking {
+  const using = <T>(work: (link: Link) => Promise<T>): Promise<T> => calling(async () => work(await connection.link()));
+  const put = (subject: string, value: unknown): Promise<void> =>
+    using(async ({ js }) => {
+      await js.publish(subject, JSON.stringify(value), { timeout: PATIENCE });
+    });
+  return {
+    park: (consumer, parked) => put(names.parked(consumer, parked.event.id), parked),
+    list: (consumer) => using(async (link) => (await places(link, names, consumer)).map(({ parked }) => parked)),
+    unpark: (consumer) =>
+      using(async (link) => {
+        const all = await places(link, names, consumer);
+        for (const { seq, parked } of all) {
+          // Twice the same way out of the same place is one: a second caller gives nothing again.
+          const msgID = `${parked.event.id}/${consumer}/${seq}`;
+          const payload = JSON.stringify(parked.event);
+          await link.js.publish(names.again(consumer), payload, { msgID, timeout: PATIENCE });
+          await ifThere(link.jsm.streams.deleteMessage(names.parkedStream, seq, false));
+        }
+        return all.length;
+      }),
+    attempts: (consumer, event) =>
+      using(async ({ jsm }) => {
+        const query = { last_by_subj: names.attempts(consumer, event.id) };
+        const found = await ifThere(jsm.streams.getMessage(names.parkedStream, query));
+        return found === undefined || found === null ? 0 : Number(found.string());
+      }),
+    note: (consumer, event, attempts) => put(names.attempts(consumer, event.id), attempts),
+    forget: (consumer, event) =>
+      using(async ({ jsm }) => {
+        await ifThere(jsm.streams.purge(names.parkedStream, { filter: names.attempts(consumer, event.id) }));
+      }),
+  };
+}
+
+/** The parked events of a consumer, in the order in which they were parked. */
+async function places({ js, jsm }: Link, names: Names, consumer: string): Promise<Place[]> {
+  const filter = names.parked(consumer);
+  const info = await ifThere(jsm.streams.info(names.parkedStream, { subjects_filter: filter }));
+  const count = Object.values(info?.state.subjects ?? {}).reduce((sum, messages) => sum + messages, 0);
+  if (count === 0) return [];
+  const reader = await js.consumers.get(names.parkedStream, { filter_subjects: [filter] });
+  const found: Place[] = [];
+  const messages = await reader.fetch({ max_messages: count, expires: PATIENCE });
+  for await (const message of messages) {
+    found.push({ seq: message.seq, parked: message.json<ParkedEvent>() });
+    if (message.info.pending === 0) break;
+  }
+  return found;
+}

@@ -1,0 +1,131 @@
+import { headers } from '@nats-io/transport-node';
+import { AppError } from '../../errors/index.js';
+import type { Position } from '../outbox.js';
+import type { DomainEvent } from '../port.js';
+import type { Connection, Link } from './connection.js';
+import { calling, ifThere, isUnkept } from './errors.js';
+import { isType, type Names } from './names.js';
+import { ensureStreams } from './streams.js';
+
+/** Events that wait for their acknowledgement at a time; of one subject only one does. */
+const IN_FLIGHT = 256;
+/** Milliseconds that an acknowledgement may take. */
+const PATIENCE = 5000;
+/** Bytes that the headers of a message take at the most. */
+const HEADERS = 1024;
+
+export interface Publisher {
+  /** Puts events into the stream, those of one subject one after the other. Gives where each is. */
+  publish(events: readonly DomainEvent[]): Promise<Position[]>;
+  holds(position: Position, id: string): Promise<boolean>;
+}
+
+export function createPublisher(connection: Connection, names: Names, replicas: number): Publisher {
+  /** When the stream was made, by the connection that it was read on. */
+  let stream: { link: Link; created: Promise<string> } | undefined;
+  const createdOf = (link: Link): Promise<string> => {
+    if (stream?.link === link) return stream.created;
+    const created = link.jsm.streams.info(names.stream).then((info) => info.created);
+    created.catch(() => forget());
+    stream = { link, created };
+    return created;
+  };
+  const forget = (): void => {
+    stream = undefined;
+  };
+  connection.onReconnect(forget);
+
+  /** Makes the stream again. What it held comes first: whoever knows of that is told before the next try. */
+  const mend = async (link: Link): Promise<void> => {
+    await ensureStreams(link.jsm, names, replicas);
+    connection.interrupted();
+  };
+  const publishOne = async (link: Link, event: DomainEvent): Promise<Position> => {
+    const options = { msgID: event.id, timeout: PATIENCE, headers: headersOf(event) };
+    const { seq } = await link.js.publish(names.subject(event.type), JSON.stringify(event), options);
+    return { log: await createdOf(link), seq };
+  };
+  return {
+    publish: async (events) => {
+      if (events.length === 0) return [];
+      const link = await connection.link();
+      const limit = (link.nc.info?.max_payload ?? 1 << 20) - HEADERS;
+      for (const event of events) refuseUnfit(event, limit);
+      return calling(async () => {
+        try {
+          return await inChains(events, (event) => publishOne(link, event));
+        } catch (error) {
+          if (isUnkept(error)) await mend(link);
+          throw error;
+        }
+      });
+    },
+    holds: ({ log, seq }, id) =>
+      calling(async () => {
+        const link = await connection.link();
+        const info = await ifThere(link.jsm.streams.info(names.stream));
+        if (info === undefined || info.created !== log) {
+          forget();
+          return false;
+        }
+        if (seq > info.state.last_seq) return false;
+        if (seq < info.state.first_seq) return true;
+        const found = await ifThere(link.jsm.streams.getMessage(names.stream, { seq }));
+        return found === undefined || found === null || found.header.get('Nats-Msg-Id') === id;
+      }),
+  };
+}
+
+/** Throws INVALID_ARGUMENT for an event that no retry would make fit. */
+function refuseUnfit(event: DomainEvent, limit: number): void {
+  const fault = (reason: string, message: string) =>
+    new AppError('INVALID_ARGUMENT', reason, message, { details: { id: event.id } });
+  if (!isType(event.type)) throw fault('invalid_event_type', `${event.type} is not a type of event`);
+  const size = Buffer.byteLength(JSON.stringify(event));
+  if (size > limit)
+    throw fault('event_too_large', `an event of ${size} bytes is more than the broker takes (${limit})`);
+}
+
+function headersOf(event: DomainEvent) {
+  const all = headers();
+  all.set('content-type', 'application/cloudevents+json');
+  if (event.traceparent !== undefined) all.set('traceparent', event.traceparent);
+  return all;
+}
+
+/** Sends events, several at a time, but behind one of the same subject only when that has arrived. */
+async function inChains(
+  events: readonly DomainEvent[],
+  send: (event: DomainEvent) => Promise<Position>,
+): Promise<Position[]> {
+  const positions = new Map<DomainEvent, Position>();
+  const chains = bySubject(events);
+  let failed = false;
+  const lane = async (): Promise<void> => {
+    for (let chain = chains.shift(); chain !== undefined && !failed; chain = chains.shift()) {
+      for (const event of chain) {
+        if (failed) return;
+        positions.set(event, await send(event));
+      }
+    }
+  };
+  const lanes = Array.from({ length: Math.min(IN_FLIGHT, chains.length) }, () =>
+    lane().catch((error: unknown) => {
+      failed = true;
+      throw error;
+    }),
+  );
+  const results = await Promise.allSettled(lanes);
+  for (const result of results) if (result.status === 'rejected') throw result.reason;
+  return events.map((event) => positions.get(event) as Position);
+}
+
+function bySubject(events: readonly DomainEvent[]): DomainEvent[][] {
+  const chains = new Map<string, DomainEvent[]>();
+  for (const event of events) {
+    const chain = chains.get(event.subject);
+    if (chain === undefined) chains.set(event.subject, [event]);
+    else chain.push(event);
+  }
+  return [...chains.values()];
+}

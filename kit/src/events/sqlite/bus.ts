@@ -1,0 +1,59 @@
+import { Unavailable } from '../../errors/index.js';
+import type { EventBus, Subscription } from '../port.js';
+import type { EventHub, Watcher } from './hub.js';
+import { countWaiting, readParked, readPlace, unparkStep } from './log.js';
+
+/** The bus over the log of a database. Several may be open; each closes what it opened. */
+export function createSqliteBus(hub: EventHub): EventBus {
+  const open = new Set<Subscription>();
+  let closed = false;
+
+  function keep(close: () => Promise<void>): Subscription {
+    const subscription = {
+      close: async () => {
+        open.delete(subscription);
+        await close();
+      },
+    };
+    open.add(subscription);
+    return subscription;
+  }
+
+  function checkOpen(): void {
+    if (closed) throw Unavailable({}, { cause: new Error('the bus is closed') });
+  }
+
+  return {
+    async publish(events) {
+      checkOpen();
+      if (events.length > 0) await hub.commit([], events);
+    },
+    async subscribe(options, handler) {
+      checkOpen();
+      const subscription = await hub.subscribe(options, handler);
+      return keep(() => subscription.close());
+    },
+    async watch(types, handler) {
+      checkOpen();
+      const watcher: Watcher = { types, handler };
+      hub.watchers.add(watcher);
+      return keep(async () => void hub.watchers.delete(watcher));
+    },
+    async lag(name) {
+      const place = hub.consumers.get(name)?.place ?? readPlace(hub.reader, name);
+      return place === undefined ? 0 : countWaiting(hub.reader, name, place);
+    },
+    async parked(name) {
+      return readParked(hub.reader, name);
+    },
+    async unpark(name) {
+      const [count] = await hub.queue.commit([unparkStep(name)]);
+      hub.consumers.get(name)?.wake();
+      return count ?? 0;
+    },
+    async close() {
+      closed = true;
+      await Promise.all([...open].map((subscription) => subscription.close()));
+    },
+  };
+}

@@ -1,0 +1,216 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Log } from '../../log/index.js';
+import type { Connection } from '../../store/sqlite/binding.js';
+import type { WriteQueue } from '../../store/sqlite/write-queue.js';
+import type { DomainEvent, SubscribeOptions, Subscription } from '../port.js';
+import {
+  forgetParkedStep,
+  type Item,
+  lastSeq,
+  type Place,
+  parkStep,
+  placeStep,
+  readDue,
+  readLog,
+  readPlace,
+  registerStep,
+} from './log.js';
+import { createPause } from './pause.js';
+
+export type Handler = (events: readonly DomainEvent[]) => Promise<void>;
+
+/** All subscriptions of one durable name: they share one place in the log, and take turns. */
+export interface Consumer {
+  readonly types: readonly string[];
+  /** Behind which everything waits; undefined until it is known. */
+  readonly place: Place | undefined;
+  join(options: SubscribeOptions, handler: Handler): Promise<Subscription>;
+  /** Looks for events now. */
+  wake(): void;
+  /** Settles once the last subscription has closed; nobody can join any more then. */
+  readonly ended: Promise<void> | undefined;
+}
+
+export interface ConsumerContext {
+  readonly reader: Connection;
+  readonly queue: WriteQueue;
+  readonly log: Log;
+  /** Called when the last subscription has closed. */
+  onEnd(): void;
+}
+
+interface Member {
+  readonly options: SubscribeOptions;
+  readonly handler: Handler;
+  running: Promise<unknown>;
+}
+
+const MAX_ATTEMPTS = 8;
+const RETRY_MS = 200;
+const MOST_RETRY_MS = 60_000;
+/** Places of the log that are looked through at once; other work goes on in between. */
+const WINDOW = 5_000;
+/** A broken writer or file is tried again after so long. */
+const TROUBLE_MS = 1_000;
+
+export function createConsumer(name: string, context: ConsumerContext): Consumer {
+  const { reader, queue, log } = context;
+  const members: Member[] = [];
+  const pause = createPause();
+  let types: readonly string[] = [];
+  let seq = 0;
+  let savedSeq = 0;
+  /** What was read and is not done, in order. */
+  let inWork: Item[] = [];
+  /** After a batch has failed, its events go one by one. */
+  let oneByOne = false;
+  let running: Promise<void> | undefined;
+  let ended: Promise<void> | undefined;
+
+  async function join(options: SubscribeOptions, handler: Handler): Promise<Subscription> {
+    const member: Member = { options, handler, running: Promise.resolve() };
+    types = [...new Set([...types, ...options.types])];
+    members.push(member);
+    try {
+      await queue.commit([registerStep(name, types, options.from ?? 'start')]);
+    } catch (error) {
+      await leave(member);
+      throw error;
+    }
+    if (running === undefined && members.length > 0) {
+      seq = savedSeq = readPlace(reader, name)?.seq ?? 0;
+      running = run();
+    }
+    pause.wake();
+    return { close: () => leave(member) };
+  }
+
+  async function leave(member: Member): Promise<void> {
+    if (!members.includes(member)) return;
+    members.splice(members.indexOf(member), 1);
+    pause.interrupt();
+    if (members.length === 0) {
+      ended = finish();
+      await ended;
+    }
+    await member.running;
+  }
+
+  async function finish(): Promise<void> {
+    await running;
+    // A place that can't be saved now costs a second delivery.
+    await queue.flush().catch(() => {});
+    context.onEnd();
+  }
+
+  async function run(): Promise<void> {
+    while (members.length > 0) {
+      try {
+        if (inWork.length === 0) await read();
+        if (inWork.length === 0) await pause.idle();
+        else await deliver();
+      } catch (error) {
+        log.error('events.consumer_troubled', { consumer: name, error });
+        await rest(TROUBLE_MS);
+      }
+    }
+  }
+
+  /** The last subscription may have closed since, and would not end a sleep that begins now. */
+  async function rest(ms: number): Promise<void> {
+    if (members.length > 0) await pause.sleep(ms);
+  }
+
+  /** Fills `inWork` with what comes next; leaves it empty where there is nothing. */
+  async function read(): Promise<void> {
+    inWork = readDue(reader, name);
+    const batch = members[0]?.options.batch ?? 1;
+    for (let last = lastSeq(reader); inWork.length === 0 && seq < last && members.length > 0; ) {
+      const to = Math.min(seq + WINDOW, last);
+      inWork = readLog(reader, types, seq, to, batch);
+      if (inWork.length > 0) break;
+      moveTo(to);
+      if (to < last) await nextTurn();
+      else last = lastSeq(reader);
+    }
+    oneByOne = false;
+  }
+
+  /** Gives the next events to the member whose turn it is. */
+  async function deliver(): Promise<void> {
+    const member = members.shift();
+    if (member === undefined) return;
+    members.push(member);
+    const { maxAttempts = MAX_ATTEMPTS, retryMs = RETRY_MS } = member.options;
+    const items = oneByOne ? inWork.slice(0, 1) : inWork;
+    const failure = await attempt(member, items);
+    for (const item of items) item.attempts++;
+    const [first] = items;
+    if (failure === undefined || first === undefined) return done(items);
+    const reason = failure.error instanceof Error ? failure.error.message : String(failure.error);
+    const facts = { consumer: name, eventId: first.event.id, type: first.event.type, attempts: first.attempts };
+    if (items.length === 1 && first.attempts >= maxAttempts) {
+      log.error('events.parked', { ...facts, error: failure.error });
+      return park(first, reason);
+    }
+    log.warn('events.delivery_failed', { ...facts, events: items.length, error: failure.error });
+    oneByOne = true;
+    await rest(Math.min(retryMs * 2 ** (first.attempts - 1), MOST_RETRY_MS));
+  }
+
+  async function attempt(member: Member, items: readonly Item[]): Promise<{ error: unknown } | undefined> {
+    const call = (async () => member.handler(items.map(({ event }) => event)))();
+    member.running = call.catch(() => {});
+    try {
+      await call;
+      return undefined;
+    } catch (error) {
+      return { error };
+    }
+  }
+
+  async function done(items: readonly Item[]): Promise<void> {
+    const again = items.filter((item) => item.due);
+    if (again.length > 0) await queue.commit(again.map((item) => forgetParkedStep(name, item.seq)));
+    settle(items, true);
+  }
+
+  async function park(item: Item, error: string): Promise<void> {
+    const place = item.due ? [] : [placeStep(name, item.seq)];
+    await queue.commit([parkStep(name, item, error.replaceAll('\0', '')), ...place]);
+    settle([item], false);
+  }
+
+  function settle(items: readonly Item[], save: boolean): void {
+    inWork = inWork.slice(items.length);
+    const last = items.findLast((item) => !item.due);
+    if (last === undefined) return;
+    moveTo(last.seq);
+    if (save) saveSeq();
+  }
+
+  function moveTo(place: number): void {
+    seq = place;
+    if (seq - savedSeq >= WINDOW) saveSeq();
+  }
+
+  /** A place that is lost in a crash costs a second delivery, so that it may wait for company. */
+  function saveSeq(): void {
+    savedSeq = seq;
+    queue.defer(`place:${name}`, placeStep(name, seq));
+  }
+
+  return {
+    get types() {
+      return types;
+    },
+    get place() {
+      return running === undefined ? undefined : { types, seq };
+    },
+    get ended() {
+      return ended;
+    },
+    join,
+    wake: pause.wake,
+  };
+}

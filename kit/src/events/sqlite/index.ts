@@ -1,0 +1,4 @@
+export { createSqliteBus } from './bus.js';
+export { createEventHub, type EventHub } from './hub.js';
+export { EVENT_TABLES } from './log.js';
+export { pruneEvents } from './prune.js';

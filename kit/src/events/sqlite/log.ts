@@ -1,0 +1,143 @@
+import type { Connection, Param, Row } from '../../store/sqlite/binding.js';
+import { behind } from '../../store/sqlite/translate.js';
+import type { Step } from '../../store/sqlite/writer-protocol.js';
+import type { DomainEvent, ParkedEvent } from '../port.js';
+
+/**
+ * The log of events: the outbox of every service and the bus at once. `seq` is their order; a
+ * consumer's `seq` is the last that it has done. `due` marks parked events that were given again.
+ */
+export const EVENT_TABLES: readonly string[] = [
+  'CREATE TABLE IF NOT EXISTS events (seq INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, ' +
+    'type TEXT NOT NULL, at INTEGER NOT NULL, doc TEXT NOT NULL)',
+  'CREATE TABLE IF NOT EXISTS consumers (name TEXT PRIMARY KEY, types TEXT NOT NULL, seq INTEGER NOT NULL, ' +
+    'at INTEGER NOT NULL)',
+  'CREATE TABLE IF NOT EXISTS parked (consumer TEXT NOT NULL, seq INTEGER NOT NULL, attempts INTEGER NOT NULL, ' +
+    'error TEXT NOT NULL, due INTEGER NOT NULL, doc TEXT NOT NULL, PRIMARY KEY (consumer, seq))',
+];
+
+/** An event on its way to a consumer. */
+export interface Item {
+  readonly seq: number;
+  readonly event: DomainEvent;
+  /** It was parked and given again: the consumer's place does not depend on it. */
+  readonly due: boolean;
+  attempts: number;
+}
+
+/** Appends an event; one whose id is there already changes nothing. */
+export function appendStep(event: DomainEvent): Step {
+  const sql = 'INSERT INTO events (id, type, at, doc) VALUES (?, ?, ?, ?) ON CONFLICT (id) DO NOTHING';
+  return [sql, [event.id, event.type, Date.now(), JSON.stringify(event)], 'any'];
+}
+
+/** Registers a consumer; one that is new begins at the start or the end of the log. */
+export function registerStep(consumer: string, types: readonly string[], from: 'start' | 'now'): Step {
+  const seq = from === 'start' ? '0' : '(SELECT coalesce(max(seq), 0) FROM events)';
+  const sql =
+    `INSERT INTO consumers (name, types, seq, at) VALUES (?, ?, ${seq}, ?) ` +
+    'ON CONFLICT (name) DO UPDATE SET types = excluded.types, at = excluded.at';
+  return [sql, [consumer, JSON.stringify(types), Date.now()], 'change'];
+}
+
+export function placeStep(consumer: string, seq: number): Step {
+  return ['UPDATE consumers SET seq = max(seq, ?), at = ? WHERE name = ?', [seq, Date.now(), consumer], 'any'];
+}
+
+export function parkStep(consumer: string, item: Item, error: string): Step {
+  const sql =
+    'INSERT INTO parked (consumer, seq, attempts, error, due, doc) VALUES (?, ?, ?, ?, 0, ?) ON CONFLICT (consumer, seq) ' +
+    'DO UPDATE SET attempts = excluded.attempts, error = excluded.error, due = 0';
+  return [sql, [consumer, item.seq, item.attempts, error, JSON.stringify(item.event)], 'change'];
+}
+
+export function unparkStep(consumer: string): Step {
+  return ['UPDATE parked SET due = 1 WHERE consumer = ? AND due = 0', [consumer], 'any'];
+}
+
+export function forgetParkedStep(consumer: string, seq: number): Step {
+  return ['DELETE FROM parked WHERE consumer = ? AND seq = ?', [consumer, seq], 'any'];
+}
+
+/** A condition on `type` that means what `matchesType` does. */
+function typeCondition(types: readonly string[]): { sql: string; params: Param[] } {
+  const params: Param[] = [];
+  const ways = types.map((type) => {
+    if (!type.endsWith('.>')) {
+      params.push(type);
+      return 'type = ?';
+    }
+    const prefix = type.slice(0, -1);
+    params.push(prefix, behind(prefix) ?? prefix);
+    return '(type >= ? AND type < ?)';
+  });
+  return { sql: ways.length === 0 ? '0' : `(${ways.join(' OR ')})`, params };
+}
+
+/** The last place of the log; 0 where it is empty. */
+export function lastSeq(reader: Connection): number {
+  return (reader.get('SELECT max(seq) FROM events')?.[0] as number | null) ?? 0;
+}
+
+/** Events of some types behind one place and up to another, in order. */
+export function readLog(
+  reader: Connection,
+  types: readonly string[],
+  after: number,
+  to: number,
+  limit: number,
+): Item[] {
+  const { sql, params } = typeCondition(types);
+  const page = `SELECT seq, doc, 0, 0 FROM events WHERE seq > ? AND seq <= ? AND ${sql} ORDER BY seq LIMIT ?`;
+  return reader.all(page, [after, to, ...params, limit]).map(itemOf);
+}
+
+/** The first parked event that was given again. */
+export function readDue(reader: Connection, consumer: string): Item[] {
+  const first = 'SELECT seq, doc, 1, 0 FROM parked WHERE consumer = ? AND due = 1 ORDER BY seq LIMIT 1';
+  return reader.all(first, [consumer]).map(itemOf);
+}
+
+function itemOf([seq, doc, due, attempts]: Row): Item {
+  return {
+    seq: seq as number,
+    event: JSON.parse(doc as string) as DomainEvent,
+    due: due === 1,
+    attempts: attempts as number,
+  };
+}
+
+export interface Place {
+  readonly types: readonly string[];
+  readonly seq: number;
+}
+
+/** Where a consumer is; undefined for one that was never registered. */
+export function readPlace(reader: Connection, consumer: string): Place | undefined {
+  const row = reader.get('SELECT types, seq FROM consumers WHERE name = ?', [consumer]);
+  return row && { types: JSON.parse(row[0] as string) as string[], seq: row[1] as number };
+}
+
+/** Events behind a place, and those given again. */
+export function countWaiting(reader: Connection, consumer: string, { types, seq }: Place): number {
+  const { sql, params } = typeCondition(types);
+  const waiting = reader.get(`SELECT count(*) FROM events WHERE seq > ? AND ${sql}`, [seq, ...params]);
+  const due = reader.get('SELECT count(*) FROM parked WHERE consumer = ? AND due = 1', [consumer]);
+  return (waiting?.[0] as number) + (due?.[0] as number);
+}
+
+/** The first event of some types behind a place. */
+export function firstWaiting(reader: Connection, { types, seq }: Place): number | undefined {
+  const { sql, params } = typeCondition(types);
+  const first = `SELECT seq FROM events WHERE seq > ? AND ${sql} ORDER BY seq LIMIT 1`;
+  return reader.get(first, [seq, ...params])?.[0] as number | undefined;
+}
+
+export function readParked(reader: Connection, consumer: string): ParkedEvent[] {
+  const parked = 'SELECT doc, attempts, error FROM parked WHERE consumer = ? AND due = 0 ORDER BY seq';
+  return reader.all(parked, [consumer]).map(([doc, attempts, error]) => ({
+    event: JSON.parse(doc as string) as DomainEvent,
+    attempts: attempts as number,
+    error: error as string,
+  }));
+}

@@ -1,0 +1,41 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { v5, v7 } from 'uuid';
+
+/** A new record id: UUID version 7, so that ids sort by the time they were made. */
+export function newId(): string {
+  return v7();
+}
+
+/** The same id for the same name, always (UUID version 5 in the namespace of the product). */
+export function derivedId(name: string): string {
+  return v5(name, 'b1f2a0de-0d4c-5d5e-9a57-2f6a0c1d7e90');
+}
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+
+/** Tells a canonical (lower-case) UUID. */
+export function isUuid(text: string): boolean {
+  return UUID.test(text);
+}
+
+const BASE32 = 'abcdefghijklmnopqrstuvwxyz234567';
+let pool = Buffer.alloc(0);
+let used = 0;
+
+/** `req_` and 26 characters of base 32: 130 random bits. */
+export function newRequestId(): string {
+  if (used + 26 > pool.length) {
+    pool = randomBytes(26 * 256);
+    used = 0;
+  }
+  let id = 'req_';
+  for (let i = 0; i < 26; i++) id += BASE32[(pool[used++] as number) & 31];
+  return id;
+}
+
+/** SHA-256 of the parts, each told apart from its neighbours, in base64url. */
+export function fingerprint(...parts: (string | Buffer)[]): string {
+  const hash = createHash('sha256');
+  for (const part of parts) hash.update(part).update('\0');
+  return hash.digest('base64url');
+}

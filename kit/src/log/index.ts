@@ -1,0 +1,53 @@
+import pino from 'pino';
+
+/**
+ * Structured logs: one JSON object a line, UTC, fields by name. `event` is a stable code; what is
+ * logged about a request is its request id, tenant and outcome, never a body or a credential.
+ */
+export interface Log {
+  debug(event: string, fields?: Record<string, unknown>): void;
+  info(event: string, fields?: Record<string, unknown>): void;
+  warn(event: string, fields?: Record<string, unknown>): void;
+  error(event: string, fields?: Record<string, unknown>): void;
+  child(fields: Record<string, unknown>): Log;
+  flush(): void;
+}
+
+export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent';
+
+/** Logs to standard error, so that standard output stays for what a person asked for. */
+export function createLog(level: LogLevel, fields: Record<string, unknown> = {}): Log {
+  const root = pino(
+    {
+      level,
+      base: fields,
+      messageKey: 'event',
+      timestamp: pino.stdTimeFunctions.isoTime,
+      formatters: { level: (label) => ({ level: label }) },
+      serializers: { error: pino.stdSerializers.err },
+    },
+    pino.destination({ dest: 2, sync: false, minLength: 0 }),
+  );
+  return wrap(root);
+}
+
+function wrap(logger: pino.Logger): Log {
+  return {
+    debug: (event, fields) => logger.debug(fields ?? {}, event),
+    info: (event, fields) => logger.info(fields ?? {}, event),
+    warn: (event, fields) => logger.warn(fields ?? {}, event),
+    error: (event, fields) => logger.error(fields ?? {}, event),
+    child: (fields) => wrap(logger.child(fields)),
+    flush: () => logger.flush(),
+  };
+}
+
+/** A log that says nothing; for tests. */
+export const silentLog: Log = {
+  debug: () => {},
+  info: () => {},
+  warn: () => {},
+  error: () => {},
+  child: () => silentLog,
+  flush: () => {},
+};

@@ -1,0 +1,121 @@
+import {
+  credentials,
+  Client as GrpcClient,
+  type Metadata,
+  type MethodDefinition,
+  type ServiceError,
+  type StatusObject,
+} from '@grpc/grpc-js';
+import type { PeerTokens } from '../auth/token.js';
+import { AppError } from '../errors/index.js';
+import { clientOptions } from './grpc-options.js';
+import { cancelled } from './local.js';
+import { readReply, toGrpc } from './metadata.js';
+import type { CallOptions, Channel, Client, ServiceContract } from './port.js';
+import { decodeStatus, ofCode, STATUS_KEY } from './status.js';
+
+type Method = MethodDefinition<unknown, unknown>;
+
+/**
+ * The channel to services of other processes. `addressOf` gives a service's target:
+ * `dns:///resources-headless:9090`.
+ */
+export function openGrpcChannel(addressOf: (owner: string) => string, peers: PeerTokens): Channel {
+  const opened: GrpcClient[] = [];
+  return {
+    client: (service) => {
+      const options = clientOptions(service.name, readMethods(service));
+      const grpc = new GrpcClient(addressOf(service.owner), credentials.createInsecure(), options);
+      opened.push(grpc);
+      return createClient(grpc, service, peers);
+    },
+    close: async () => {
+      for (const grpc of opened) grpc.close();
+    },
+  };
+}
+
+/** Methods that change nothing, told by their names' first word. */
+function readMethods(service: ServiceContract<unknown>): string[] {
+  return Object.values(service.definition)
+    .map(({ path }) => path.split('/')[2] as string)
+    .filter((name) => /^(Get|List|Find|Check|LookUp|Search|Stream)/.test(name));
+}
+
+function createClient<S>(grpc: GrpcClient, service: ServiceContract<S>, peers: PeerTokens): Client<S> {
+  const client: Record<string, unknown> = {};
+  for (const [name, method] of Object.entries(service.definition)) {
+    client[name] = method.responseStream
+      ? (request: unknown, options: CallOptions) => stream(grpc, method, peers, request, options)
+      : (request: unknown, options: CallOptions) => unary(grpc, method, peers, request, options);
+  }
+  return client as Client<S>;
+}
+
+function unary(grpc: GrpcClient, method: Method, peers: PeerTokens, request: unknown, options: CallOptions) {
+  const refusal = refuse(options);
+  if (refusal !== undefined) return Promise.reject(refusal);
+  return new Promise((resolve, reject) => {
+    const { signal, reply } = options;
+    const metadata = toGrpc(options.metadata, peers.mint());
+    const call = grpc.makeUnaryRequest(
+      method.path,
+      method.requestSerialize,
+      method.responseDeserialize,
+      request,
+      metadata,
+      { deadline: options.deadline },
+      (error, answer) => {
+        signal?.removeEventListener('abort', abort);
+        if (error === null) resolve(answer);
+        else reject(signal?.aborted ? cancelled() : received(error));
+      },
+    );
+    const abort = () => call.cancel();
+    signal?.addEventListener('abort', abort, { once: true });
+    if (reply !== undefined) call.on('status', (status: StatusObject) => readReply(status.metadata, reply));
+  });
+}
+
+async function* stream(
+  grpc: GrpcClient,
+  method: Method,
+  peers: PeerTokens,
+  request: unknown,
+  options: CallOptions,
+): AsyncIterable<unknown> {
+  const refusal = refuse(options);
+  if (refusal !== undefined) throw refusal;
+  const call = grpc.makeServerStreamRequest(
+    method.path,
+    method.requestSerialize,
+    method.responseDeserialize,
+    request,
+    toGrpc(options.metadata, peers.mint()),
+    { deadline: options.deadline },
+  );
+  const abort = () => call.cancel();
+  options.signal?.addEventListener('abort', abort, { once: true });
+  try {
+    yield* call;
+  } catch (error) {
+    throw options.signal?.aborted ? cancelled() : received(error as ServiceError);
+  } finally {
+    options.signal?.removeEventListener('abort', abort);
+    call.cancel();
+  }
+}
+
+/** A call that may not start: without a deadline, or given up already. */
+function refuse(options: CallOptions): AppError | undefined {
+  if (!Number.isFinite(options.deadline)) {
+    return new AppError('INVALID_ARGUMENT', 'deadline_missing', 'A call needs a deadline.');
+  }
+  return options.signal?.aborted ? cancelled() : undefined;
+}
+
+function received(error: ServiceError): AppError {
+  const metadata: Metadata | undefined = error.metadata;
+  const [status] = metadata?.get(STATUS_KEY) ?? [];
+  return Buffer.isBuffer(status) ? decodeStatus(status) : ofCode(error.code, error);
+}

@@ -1,0 +1,54 @@
+/** The largest message either way: a body of 10 MiB with its frame. */
+export const GRPC_MESSAGE_BYTES = 12 * 1024 * 1024;
+/** Error metadata holds 100 faults. */
+const METADATA_BYTES = 64 * 1024;
+
+const shared = {
+  'grpc.max_receive_message_length': GRPC_MESSAGE_BYTES,
+  'grpc.max_send_message_length': GRPC_MESSAGE_BYTES,
+  'grpc.max_metadata_size': METADATA_BYTES,
+  'grpc.keepalive_time_ms': 10_000,
+  'grpc.keepalive_timeout_ms': 5_000,
+};
+
+/** Connections end after 5 minutes (± 10 % by grpc-js), so that clients find new replicas. */
+export const serverOptions = {
+  ...shared,
+  'grpc.max_connection_age_ms': 5 * 60_000,
+  'grpc.max_connection_age_grace_ms': 20_000,
+  'grpc.max_concurrent_streams': 1000,
+  'grpc-node.max_session_memory': 64,
+};
+
+/**
+ * Idempotent methods are tried again when the peer could not be reached, at this layer only, and
+ * only as long as one in ten calls needs it (`maxTokens` 100).
+ */
+export function clientOptions(service: string, readMethods: readonly string[]) {
+  const retried = readMethods.map((method) => ({ service, method }));
+  const methodConfig =
+    retried.length === 0
+      ? []
+      : [
+          {
+            name: retried,
+            retryPolicy: {
+              maxAttempts: 3,
+              initialBackoff: '0.05s',
+              maxBackoff: '0.5s',
+              backoffMultiplier: 2,
+              retryableStatusCodes: ['UNAVAILABLE'],
+            },
+          },
+        ];
+  return {
+    ...shared,
+    'grpc.service_config': JSON.stringify({
+      loadBalancingConfig: [{ round_robin: {} }],
+      retryThrottling: { maxTokens: 100, tokenRatio: 0.1 },
+      methodConfig,
+    }),
+    'grpc.initial_reconnect_backoff_ms': 100,
+    'grpc.max_reconnect_backoff_ms': 2000,
+  };
+}

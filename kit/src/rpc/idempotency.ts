@@ -1,0 +1,98 @@
+import { AppError, type Code } from '../errors/index.js';
+import type { CollectionSpec, StoredRecord } from '../store/port.js';
+import type { Idempotency, Reply } from './port.js';
+
+/** The first outcome of a request, kept with the effect that it had. */
+export interface IdempotencyRecord extends StoredRecord {
+  readonly fingerprint: string;
+  readonly requestId: string;
+  readonly expiresAt: string;
+  /** The answer, as its message's bytes in base64; absent where the outcome is an error. */
+  readonly answer?: string;
+  readonly status?: number;
+  /** Fields of the answer that were shown once and are not kept. */
+  readonly withheld?: readonly string[];
+  readonly error?: StoredError;
+}
+
+interface StoredError {
+  readonly code: Code;
+  readonly reason: string;
+  readonly message: string;
+  readonly param?: string;
+  readonly details: Record<string, unknown>;
+}
+
+/** 24 hours. */
+export const IDEMPOTENCY_WINDOW_MS = 24 * 3600 * 1000;
+
+export const IDEMPOTENCY_COLLECTION: CollectionSpec<IdempotencyRecord> = {
+  name: 'idempotency',
+  indexes: [{ fields: ['expiresAt'] }],
+};
+
+/** Errors that are a request's outcome for good: decided by state, after its execution began. */
+export function isLastingError(error: AppError): boolean {
+  return error.code === 'FAILED_PRECONDITION' || error.code === 'ALREADY_EXISTS' || error.code === 'ABORTED';
+}
+
+export function recordOfError(
+  idempotency: Idempotency,
+  requestId: string,
+  error: AppError,
+): Omit<IdempotencyRecord, 'version'> {
+  const { code, reason, message, param, details } = error;
+  return {
+    ...recordOf(idempotency, requestId),
+    error: { code, reason, message, details, ...(param === undefined ? {} : { param }) },
+  };
+}
+
+export function recordOfAnswer(
+  idempotency: Idempotency,
+  requestId: string,
+  answer: Buffer,
+  reply: Reply,
+  withheld: ReadonlySet<string>,
+): Omit<IdempotencyRecord, 'version'> {
+  return {
+    ...recordOf(idempotency, requestId),
+    answer: answer.toString('base64'),
+    ...(reply.status === undefined ? {} : { status: reply.status }),
+    ...(withheld.size === 0 ? {} : { withheld: [...withheld] }),
+  };
+}
+
+function recordOf(idempotency: Idempotency, requestId: string) {
+  return {
+    id: idempotency.id,
+    fingerprint: idempotency.fingerprint,
+    requestId,
+    expiresAt: new Date(Date.now() + IDEMPOTENCY_WINDOW_MS).toISOString(),
+  };
+}
+
+/** The stored outcome again: its answer's bytes, or the error that it was. */
+export function replay(record: IdempotencyRecord, reply: Reply): Buffer {
+  reply.replayOf = record.requestId;
+  if (record.status !== undefined) reply.status = record.status;
+  if (record.withheld !== undefined) {
+    const fields = record.withheld.join(', ');
+    reply.warnings = [{ code: 'secret_not_replayed', message: `Shown once and not again: ${fields}.` }];
+  }
+  if (record.error !== undefined) {
+    const { code, reason, message, param, details } = record.error;
+    throw new AppError(code, reason, message, { details, ...(param === undefined ? {} : { param }) });
+  }
+  return Buffer.from(record.answer ?? '', 'base64');
+}
+
+export function keyReused(): AppError {
+  return new AppError('ABORTED', 'idempotency_key_reused', 'This Idempotency-Key was used for another request.');
+}
+
+export function keyInProgress(): AppError {
+  return new AppError('ABORTED', 'idempotency_in_progress', 'The first request with this Idempotency-Key still runs.', {
+    retryAfter: 1,
+  });
+}

@@ -1,0 +1,269 @@
+import type { MethodDefinition } from '@grpc/grpc-js';
+import type { Caller, PeerTokens, TokenVerifier } from '../auth/index.js';
+import { AppError, asAppError, Timeout, Unavailable, VersionConflict } from '../errors/index.js';
+import type { Log } from '../log/index.js';
+import { type Collection, LostRace, type Store, UniqueTaken, type UnitOfWork } from '../store/port.js';
+import { createContext, createRun, type Run } from './context.js';
+import {
+  IDEMPOTENCY_COLLECTION,
+  type IdempotencyRecord,
+  isLastingError,
+  keyInProgress,
+  keyReused,
+  recordOfAnswer,
+  recordOfError,
+  replay,
+} from './idempotency.js';
+import type { CallContext, Handlers, IncomingCall, ServedMethod, ServiceContract } from './port.js';
+
+export interface ServerParts {
+  readonly service: string;
+  readonly store: Store;
+  readonly verifyCaller: TokenVerifier;
+  readonly peers: PeerTokens;
+  readonly log: Log;
+}
+
+type Unary = (request: unknown, context: CallContext) => Promise<unknown>;
+type Streaming = (request: unknown, context: CallContext) => AsyncIterable<unknown>;
+
+/** How often a handler runs when others keep changing what it read. */
+const MAX_RUNS = 12;
+/** How often it runs when a value that has to be unique was taken. */
+const MAX_LOOKS = 3;
+
+/**
+ * Wraps handlers in what all calls share: verified peer and caller, deadline, one unit of work with
+ * its retries, idempotency, errors. The order below is the order in which a call passes them.
+ */
+export async function serveMethods<S>(
+  contract: ServiceContract<S>,
+  handlers: Handlers<S>,
+  parts: ServerParts,
+): Promise<Map<string, ServedMethod>> {
+  const outcomes = await parts.store.collection(IDEMPOTENCY_COLLECTION);
+  const served = new Map<string, ServedMethod>();
+  for (const [name, method] of Object.entries(contract.definition)) {
+    const handler = (handlers as Record<string, unknown>)[name];
+    if (typeof handler !== 'function') throw new Error(`${contract.name} has no handler for ${name}`);
+    served.set(method.path, {
+      streams: method.responseStream,
+      unary: serveUnary(method, handler as Unary, outcomes, parts),
+      stream: serveStream(handler as Streaming, parts),
+    });
+  }
+  return served;
+}
+
+function serveUnary(
+  method: MethodDefinition<unknown, unknown>,
+  handler: Unary,
+  outcomes: Collection<IdempotencyRecord>,
+  parts: ServerParts,
+): ServedMethod['unary'] {
+  const running = new Set<string>();
+  const run = (request: unknown, call: IncomingCall, caller: Caller | undefined): Promise<unknown> =>
+    call.metadata.idempotency === undefined
+      ? runInWork(handler, request, call, caller, parts)
+      : runOnce(method, handler, request, call, caller, outcomes, running, parts);
+
+  return async (request, call) => {
+    try {
+      const caller = await admit(call, parts);
+      return await run(request, call, caller);
+    } catch (thrown) {
+      throw reported(thrown, method.path, call, parts);
+    }
+  };
+}
+
+function serveStream(handler: Streaming, parts: ServerParts): ServedMethod['stream'] {
+  return async function* (request, call) {
+    try {
+      const caller = await admit(call, parts);
+      yield* handler(request, contextOf(call, caller, createRun(parts.store.begin), parts));
+    } catch (thrown) {
+      throw reported(thrown, 'stream', call, parts);
+    }
+  };
+}
+
+/** Believes nothing: the peer by its token, the caller by theirs, and no call without a deadline. */
+async function admit(call: IncomingCall, parts: ServerParts): Promise<Caller | undefined> {
+  parts.peers.verify(call.peerToken);
+  if (!Number.isFinite(call.deadline)) {
+    throw new AppError('INVALID_ARGUMENT', 'deadline_missing', 'A call needs a deadline.');
+  }
+  if (call.deadline <= Date.now()) throw Timeout();
+  return call.metadata.token === undefined ? undefined : parts.verifyCaller(call.metadata.token);
+}
+
+/** What leaves the service: AppErrors as they are, the unknown as `internal_error`, logged with its cause. */
+function reported(thrown: unknown, path: string, call: IncomingCall, parts: ServerParts): AppError {
+  const error = asAppError(thrown);
+  if (error.code === 'INTERNAL') {
+    parts.log.error('rpc.failed', { method: path, request_id: call.metadata.requestId, error: error.cause ?? error });
+  }
+  return error;
+}
+
+/** Runs the handler and commits what it wrote; runs it again when another was faster. */
+async function runInWork(
+  handler: Unary,
+  request: unknown,
+  call: IncomingCall,
+  caller: Caller | undefined,
+  parts: ServerParts,
+  finish?: (work: UnitOfWork, answer: unknown, secrets: ReadonlySet<string>) => void,
+): Promise<unknown> {
+  for (let tries = 1; ; tries++) {
+    const run = createRun(parts.store.begin);
+    const answer = await handler(request, contextOf(call, caller, run, parts));
+    finish?.(run.work, answer, run.secrets);
+    if (!run.worked || !run.work.dirty) return answer;
+    try {
+      await run.work.commit();
+    } catch (error) {
+      if (isWorthAnotherRun(error, tries) && call.deadline > Date.now()) {
+        await pause(tries);
+        continue;
+      }
+      throw commitError(error);
+    }
+    for (const effect of run.effects) effect();
+    return answer;
+  }
+}
+
+function contextOf(call: IncomingCall, caller: Caller | undefined, run: Run, { service }: ServerParts): CallContext {
+  return createContext({ service, caller, call, run });
+}
+
+/** A value may have been taken since the handler looked: it looks again, and refuses it in its own words. */
+function isWorthAnotherRun(error: unknown, tries: number): boolean {
+  return error instanceof LostRace ? tries < MAX_RUNS : error instanceof UniqueTaken && tries <= MAX_LOOKS;
+}
+
+function pause(tries: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, Math.random() * Math.min(2 ** tries, 100)));
+}
+
+function commitError(error: unknown): unknown {
+  if (error instanceof LostRace) {
+    return Unavailable({}, { retryAfter: 1, cause: error });
+  }
+  if (error instanceof UniqueTaken) {
+    return new AppError('ALREADY_EXISTS', 'already_exists', `This ${error.field} is taken.`, { cause: error });
+  }
+  return error;
+}
+
+/** The handler's first outcome under an Idempotency-Key, or that outcome again. */
+async function runOnce(
+  method: MethodDefinition<unknown, unknown>,
+  handler: Unary,
+  request: unknown,
+  call: IncomingCall,
+  caller: Caller | undefined,
+  outcomes: Collection<IdempotencyRecord>,
+  running: Set<string>,
+  parts: ServerParts,
+): Promise<unknown> {
+  const idempotency = call.metadata.idempotency as NonNullable<typeof call.metadata.idempotency>;
+  const { requestId } = call.metadata;
+  if (running.has(idempotency.id)) throw keyInProgress();
+  running.add(idempotency.id);
+  try {
+    const known = await outcomes.get(idempotency.id);
+    if (known !== undefined && known.expiresAt > new Date().toISOString()) {
+      if (known.fingerprint !== idempotency.fingerprint) throw keyReused();
+      await askGates(handler, request, call, caller, parts, method);
+      return method.responseDeserialize(replay(known, call.reply));
+    }
+    const keep = (work: UnitOfWork, record: Omit<IdempotencyRecord, 'version'>) => {
+      if (known === undefined) work.insert(outcomes, record);
+      else work.replace(outcomes, known, record);
+    };
+    try {
+      return await runInWork(handler, request, call, caller, parts, (work, answer, secrets) => {
+        const kept = secrets.size === 0 ? answer : without(answer as Record<string, unknown>, secrets);
+        keep(work, recordOfAnswer(idempotency, requestId, method.responseSerialize(kept), call.reply, secrets));
+      });
+    } catch (error) {
+      if (!(error instanceof AppError) || !isLastingError(error)) throw error;
+      const work = parts.store.begin();
+      keep(work, recordOfError(idempotency, requestId, error));
+      await work.commit();
+      throw error;
+    }
+  } finally {
+    running.delete(idempotency.id);
+  }
+}
+
+function without(answer: Record<string, unknown>, fields: ReadonlySet<string>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(answer).filter(([field]) => !fields.has(field)));
+}
+
+/** Thrown by the first write of a run that only asks whether the caller is still admitted. */
+class Admitted extends Error {}
+
+/**
+ * The gates run before a replay: the handler is run up to its first write, and what it refuses for
+ * want of a role or of sight is refused again. What it deleted the first time is not there any more,
+ * so a deletion's replay may miss its record.
+ */
+async function askGates(
+  handler: Unary,
+  request: unknown,
+  call: IncomingCall,
+  caller: Caller | undefined,
+  parts: ServerParts,
+  method: MethodDefinition<unknown, unknown>,
+): Promise<void> {
+  const stop = (): never => {
+    throw new Admitted();
+  };
+  const begun = parts.store.begin();
+  const work: UnitOfWork = {
+    get: (from, id) => begun.get(from, id),
+    insert: stop,
+    replace: stop,
+    remove: stop,
+    expect: () => {},
+    increment: stop,
+    publish: stop,
+    dirty: false,
+    commit: async () => {},
+  };
+  const asked: IncomingCall = { ...call, signal: call.signal, reply: {} };
+  const context = contextOf(
+    asked,
+    caller,
+    createRun(() => work),
+    parts,
+  );
+  try {
+    await handler(request, context);
+  } catch (error) {
+    if (error instanceof Admitted || !(error instanceof AppError)) return;
+    const deletes = /\/(Delete|Remove|Empty)\w*$/.test(method.path);
+    if (error.code === 'PERMISSION_DENIED' || (error.code === 'NOT_FOUND' && !deletes)) throw error;
+  }
+}
+
+/** Refuses a change whose precondition does not hold. `current` is what the record's version is now. */
+export function requireVersion(
+  context: CallContext,
+  current: number,
+  record: { readonly updatedBy?: unknown; readonly updatedAt?: string } = {},
+): void {
+  const { baseVersion } = context.metadata;
+  if (baseVersion !== undefined && baseVersion !== current) {
+    throw VersionConflict({
+      current_version: current,
+      updated_by: record.updatedBy ?? null,
+      updated_at: record.updatedAt ?? null,
+    });
+  }
+}

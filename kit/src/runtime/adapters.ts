@@ -1,0 +1,77 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Values } from '../config/index.js';
+import type { EventBus } from '../events/port.js';
+import type { Log } from '../log/index.js';
+import type { Store } from '../store/port.js';
+import type { ServiceModule } from './module.js';
+import type { processSettings } from './settings.js';
+
+/** The adapters of one process, chosen by its settings; the one place that knows which way it runs. */
+export interface Adapters {
+  store(module: ServiceModule): Store;
+  readonly bus: EventBus;
+  close(): Promise<void>;
+}
+
+type Settings = Values<typeof processSettings>;
+
+export async function openAdapters(settings: Settings, modules: readonly ServiceModule[], log: Log): Promise<Adapters> {
+  if (!modules.some((module) => module.stores)) return noAdapters;
+  const { mongodbUrl, natsUrl } = settings;
+  return mongodbUrl !== undefined && natsUrl !== undefined
+    ? openServers(mongodbUrl, natsUrl, modules, log)
+    : openEmbedded(settings.dataDir, log);
+}
+
+function absent(): never {
+  throw new Error('this module keeps no records');
+}
+
+const noAdapters: Adapters = {
+  store: () => ({ collection: absent, begin: absent, close: async () => {} }),
+  get bus() {
+    return absent();
+  },
+  close: async () => {},
+};
+
+async function openEmbedded(dataDir: string, log: Log): Promise<Adapters> {
+  const { openSqliteDatabase } = await import('../store/sqlite/index.js');
+  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+  const database = await openSqliteDatabase({ file: join(dataDir, 'commonplace.db'), log });
+  const bus = database.bus();
+  return {
+    store: (module) => database.store(module.name),
+    bus,
+    close: async () => {
+      await bus.close();
+      await database.close();
+    },
+  };
+}
+
+async function openServers(
+  mongodbUrl: string,
+  natsUrl: string,
+  modules: readonly ServiceModule[],
+  log: Log,
+): Promise<Adapters> {
+  const { openMongoDatabase } = await import('../store/mongo/index.js');
+  const { openNatsBus } = await import('../events/nats/index.js');
+  const { startRelay } = await import('../events/relay.js');
+  const database = await openMongoDatabase({ url: mongodbUrl, log });
+  const bus = await openNatsBus({ url: natsUrl, log });
+  const relays = modules
+    .filter((module) => module.stores)
+    .map((module) => startRelay({ outbox: database.outbox(module.name), bus, log }));
+  return {
+    store: (module) => database.store(module.name),
+    bus,
+    close: async () => {
+      for (const relay of relays) await (await relay).close();
+      await bus.close();
+      await database.close();
+    },
+  };
+}

@@ -1,0 +1,4 @@
+export { main } from './main.js';
+export * from './module.js';
+export { type Running, run } from './run.js';
+export { processSettings } from './settings.js';

@@ -1,0 +1,149 @@
+import { randomBytes } from 'node:crypto';
+import { createPeerTokens, createTokenVerifier } from '../auth/index.js';
+import { ConfigError, readConfig, readConfigs, type Table, type Values } from '../config/index.js';
+import { contracts } from '../contracts/index.js';
+import { newRequestId } from '../id/index.js';
+import { createLog, type Log } from '../log/index.js';
+import { createLocalChannel } from '../rpc/local.js';
+import type { CallOptions, Channel, Client, Handlers, ServedMethod, ServiceContract } from '../rpc/port.js';
+import { serveMethods } from '../rpc/serve.js';
+import { type Adapters, openAdapters } from './adapters.js';
+import type { Host, Implementation, ServiceModule, StartedModule } from './module.js';
+import { processSettings } from './settings.js';
+
+export interface Running {
+  /** The port of this process's gRPC server; absent where everything runs in one process. */
+  readonly grpcPort: number | undefined;
+  /** Takes no more work, finishes what runs, closes everything. */
+  close(): Promise<void>;
+}
+
+/** Milliseconds that calls in flight are waited for when a process ends. */
+const DRAIN_MS = 20_000;
+/** Deadline of a call that nobody is behind, unless it says otherwise. */
+const SYSTEM_CALL_MS = 10_000;
+
+/** Runs modules in this process; services that are not among them are called over gRPC. */
+export async function run(modules: readonly ServiceModule[], env: NodeJS.ProcessEnv = process.env): Promise<Running> {
+  const settings = readAll(modules, env);
+  const log = createLog(settings.logLevel, modules.length === 1 ? { service: modules[0]?.name } : {});
+  const name = modules.length === 1 ? (modules[0]?.name as string) : 'commonplace';
+  const peers = createPeerTokens(Buffer.from(settings.meshKey ?? randomBytes(32).toString('hex')), name);
+  const adapters = await openAdapters(settings, modules, log);
+  const served = new Map<string, ServedMethod>();
+  const here = new Set(modules.map((module) => module.name));
+  const channels = await openChannels(served, here, peers, settings);
+  const client = <S>(contract: ServiceContract<S>): Client<S> =>
+    (here.has(contract.owner) ? channels.local : channels.remote()).client(contract);
+  const verifyCaller = createTokenVerifier(async () => {
+    const { jwksJson } = await client(contracts.auth).getTokenKeys({}, systemCall());
+    return jwksJson;
+  });
+
+  const started: StartedModule[] = [];
+  const implementations: Implementation[] = [];
+  for (const module of modules) {
+    const store = adapters.store(module);
+    const host: Host = {
+      settings: <T extends Table>(table: T): Values<T> => readConfig(table, env),
+      log: log.child({ service: module.name }),
+      store,
+      get bus() {
+        return adapters.bus;
+      },
+      dataDir: settings.dataDir,
+      client,
+      systemCall,
+      verifyCaller,
+    };
+    const running = await module.start(host);
+    started.push(running);
+    for (const { contract, handlers } of running.implementations) {
+      const parts = { service: module.name, store, verifyCaller, peers, log: host.log };
+      const methods = await serveMethods(contract, handlers as Handlers<unknown>, parts);
+      for (const [path, method] of methods) served.set(path, method);
+    }
+    implementations.push(...running.implementations);
+  }
+
+  const server = await serve(modules, implementations, served, settings);
+  for (const running of started) await running.begin?.();
+  server?.setReady(true);
+  log.info('process.ready', { modules: [...here], uptime_ms: Math.round(process.uptime() * 1000) });
+  return {
+    grpcPort: server?.port,
+    close: () => shutDown(started, server, channels, adapters, log),
+  };
+}
+
+function readAll(modules: readonly ServiceModule[], env: NodeJS.ProcessEnv): Values<typeof processSettings> {
+  const tables: Record<string, Table> = { process: processSettings };
+  for (const module of modules) tables[module.name] = module.config;
+  const all = readConfigs(tables, env);
+  const settings = all.process as Values<typeof processSettings>;
+  if ((settings.mongodbUrl === undefined) !== (settings.natsUrl === undefined) && modules.some((one) => one.stores)) {
+    throw new ConfigError(['COMMONPLACE_MONGODB_URL and COMMONPLACE_NATS_URL go together: set both or neither']);
+  }
+  return settings;
+}
+
+function systemCall(timeoutMs = SYSTEM_CALL_MS): CallOptions {
+  return { metadata: { requestId: newRequestId() }, deadline: Date.now() + timeoutMs };
+}
+
+interface Channels {
+  readonly local: Channel;
+  remote(): Channel;
+  close(): Promise<void>;
+}
+
+async function openChannels(
+  served: ReadonlyMap<string, ServedMethod>,
+  here: ReadonlySet<string>,
+  peers: ReturnType<typeof createPeerTokens>,
+  settings: Values<typeof processSettings>,
+): Promise<Channels> {
+  const local = createLocalChannel(served, peers);
+  const everything = new Set(Object.values(contracts).map(({ owner }) => owner));
+  if ([...everything].every((owner) => here.has(owner))) {
+    return { local, remote: () => local, close: () => local.close() };
+  }
+  if (settings.meshKey === undefined) {
+    throw new ConfigError(['COMMONPLACE_MESH_KEY is not set: the processes of a mesh share it']);
+  }
+  const { openGrpcChannel } = await import('../rpc/grpc-client.js');
+  const addressOf = (owner: string): string =>
+    settings.serviceAddresses.get(owner) ?? settings.serviceAddress.replaceAll('{service}', owner);
+  const remote = openGrpcChannel(addressOf, peers);
+  return { local, remote: () => remote, close: () => remote.close() };
+}
+
+/** The gRPC server of a mesh process; a process that runs everything has no use for one. */
+async function serve(
+  modules: readonly ServiceModule[],
+  implementations: readonly Implementation[],
+  methods: ReadonlyMap<string, ServedMethod>,
+  settings: Values<typeof processSettings>,
+) {
+  if (modules.length > 1 || implementations.length === 0) return undefined;
+  const { openGrpcServer } = await import('../rpc/grpc-server.js');
+  const definitions = implementations.map(({ contract }) => contract.definition);
+  return openGrpcServer({ host: settings.grpcHost, port: settings.grpcPort, definitions, methods });
+}
+
+async function shutDown(
+  started: readonly StartedModule[],
+  server: Awaited<ReturnType<typeof serve>>,
+  channels: Channels,
+  adapters: Adapters,
+  log: Log,
+): Promise<void> {
+  server?.setReady(false);
+  for (const module of started) await module.drain?.();
+  await server?.close(DRAIN_MS);
+  for (const module of [...started].reverse()) await module.close?.();
+  await channels.close();
+  await adapters.close();
+  log.info('process.stopped');
+  log.flush();
+}

@@ -1,0 +1,3 @@
+export * from './cursor.js';
+export * from './port.js';
+export * from './sqlite/index.js';

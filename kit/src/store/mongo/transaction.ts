@@ -1,0 +1,67 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { ClientSession, MongoClient } from 'mongodb';
+import { Timeout } from '../../errors/index.js';
+import { isAway, isBroken, isTransient, isUnknownCommit } from './errors.js';
+
+/** Milliseconds within which a transaction is tried again. */
+const PATIENCE = 10_000;
+/** Milliseconds between tries: at random below 5, half as much more each time, up to 250. */
+const [FIRST_PAUSE, MOST_PAUSE] = [5, 250];
+
+/**
+ * Runs work in one transaction, and again while nothing of it was done for no fault of its own.
+ * Rejects with what `work` threw, with the driver's last error, or with Timeout when the outcome of
+ * the commit stays unknown. Not the driver's own `withTransaction`, which goes on for two minutes, and
+ * misses errors that the driver does not label on the connections that went with the first one.
+ */
+export async function inTransaction(
+  client: MongoClient,
+  work: (session: ClientSession) => Promise<void>,
+): Promise<void> {
+  const end = performance.now() + PATIENCE;
+  for (let attempt = 0; ; attempt++) {
+    try {
+      return await once(client, work, end);
+    } catch (error) {
+      if (!(error instanceof NothingDone)) throw error;
+      if (performance.now() > end) throw error.cause;
+      await sleep(Math.random() * Math.min(FIRST_PAUSE * 1.5 ** attempt, MOST_PAUSE));
+    }
+  }
+}
+
+/** The transaction was not committed, and may be run again. */
+class NothingDone extends Error {}
+
+async function once(client: MongoClient, work: (session: ClientSession) => Promise<void>, end: number): Promise<void> {
+  const session = client.startSession();
+  session.startTransaction();
+  try {
+    await work(session);
+  } catch (error) {
+    const broken = isBroken(error);
+    const aborted = session.abortTransaction().catch(() => {});
+    // Without a connection the abort may wait for long; the server ends what nobody goes on with.
+    if (!broken) await aborted;
+    void aborted.then(() => session.endSession()).catch(() => {});
+    throw broken || isTransient(error) ? new NothingDone('', { cause: error }) : error;
+  }
+  try {
+    await commit(session, end);
+  } finally {
+    void session.endSession().catch(() => {});
+  }
+}
+
+async function commit(session: ClientSession, end: number): Promise<void> {
+  for (;;) {
+    try {
+      return await session.commitTransaction();
+    } catch (error) {
+      if (isTransient(error)) throw new NothingDone('', { cause: error });
+      if (!isUnknownCommit(error) && !isBroken(error) && !isAway(error)) throw error;
+      if (performance.now() > end) throw Timeout({}, { cause: error });
+      await sleep(Math.random() * MOST_PAUSE);
+    }
+  }
+}

@@ -1,0 +1,107 @@
+import type { MongoClient } from 'mongodb';
+import type { DomainEvent } from '../../events/port.js';
+import type { Collection, StoredRecord, UnitOfWork } from '../port.js';
+import {
+  applyChanges,
+  type Batch,
+  type Change,
+  createBatch,
+  findLostRace,
+  idOf,
+  MadeMeanwhile,
+  StaleRead,
+  sendBatch,
+} from './changes.js';
+import { toKitError } from './errors.js';
+import type { OutboxWriter } from './outbox.js';
+import { inTransaction } from './transaction.js';
+
+/** Gathers changes and events, and commits them together: in one transaction, if they are several. */
+export function createUnit(client: MongoClient, outbox: OutboxWriter): UnitOfWork {
+  const batches = new Map<string, Batch>();
+  const events: DomainEvent[] = [];
+  const add = <T extends StoredRecord>(to: Collection<T>, change: Change): void => {
+    const { name } = to.spec;
+    const batch = batches.get(name) ?? createBatch(to);
+    batches.set(name, batch);
+    batch.changes.push(change);
+  };
+  return {
+    get: async <T extends StoredRecord>(from: Collection<T>, id: string) => {
+      const mine = (batches.get(from.spec.name)?.changes ?? []).filter((change) => idOf(change) === id);
+      const stored = mine.some(({ kind }) => kind !== 'increment' && kind !== 'expect')
+        ? undefined
+        : await from.get(id);
+      return applyChanges(stored, mine) as T | undefined;
+    },
+    insert: <T extends StoredRecord>(into: Collection<T>, draft: Omit<T, 'version'>) => {
+      const record = { ...draft, version: 1 } as unknown as T;
+      add(into, { kind: 'insert', record });
+      return record;
+    },
+    replace: <T extends StoredRecord>(into: Collection<T>, before: T, after: Omit<T, 'version'>) => {
+      const record = { ...after, id: before.id, version: before.version + 1 } as unknown as T;
+      if (movesUnique(into, before, record)) {
+        // To MongoDB the same as replacing it; SecantusDB never gives back a unique value that an update takes away.
+        add(into, { kind: 'remove', before });
+        add(into, { kind: 'insert', record });
+      } else add(into, { kind: 'replace', before, record });
+      return record;
+    },
+    remove: (from, before) => add(from, { kind: 'remove', before }),
+    expect: (of, before) => add(of, { kind: 'expect', before }),
+    increment: (into, id, field, by, fixed) => add(into, { kind: 'increment', id, field, by, fixed }),
+    publish: (event) => {
+      events.push(event);
+    },
+    get dirty() {
+      const writes = [...batches.values()].some(({ changes }) => changes.some(({ kind }) => kind !== 'expect'));
+      return writes || events.length > 0;
+    },
+    commit: () => commit(client, outbox, [...batches.values()], events),
+  };
+}
+
+/** Whether a record gives up a unique value. */
+function movesUnique<T extends StoredRecord>({ spec }: Collection<T>, before: T, after: T): boolean {
+  const fields = spec.indexes.flatMap((index) => (index.unique ? index.fields : []));
+  return fields.some(
+    (field) => before[field] !== undefined && before[field] !== null && before[field] !== after[field],
+  );
+}
+
+async function commit(
+  client: MongoClient,
+  outbox: OutboxWriter,
+  batches: readonly Batch[],
+  events: readonly DomainEvent[],
+): Promise<void> {
+  const [first] = batches;
+  if (first === undefined && events.length === 0) return;
+  try {
+    if (batches.length === 1 && first?.changes.length === 1 && events.length === 0) {
+      await againIfMade(() => sendBatch(first));
+    } else {
+      await againIfMade(() =>
+        inTransaction(client, async (session) => {
+          for (const batch of batches) await sendBatch(batch, session);
+          if (events.length > 0) await outbox.write(events, session);
+        }),
+      );
+      if (events.length > 0) outbox.committed();
+    }
+  } catch (error) {
+    throw error instanceof StaleRead ? await findLostRace(batches) : toKitError(error, 'write');
+  }
+}
+
+/** Runs work again when another unit made the record that an increment of this one would have made. */
+async function againIfMade(work: () => Promise<void>): Promise<void> {
+  for (let left = 10; ; left--) {
+    try {
+      return await work();
+    } catch (error) {
+      if (!(error instanceof MadeMeanwhile) || left === 0) throw error;
+    }
+  }
+}

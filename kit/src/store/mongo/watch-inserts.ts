@@ -1,0 +1,32 @@
+import type { ChangeStream, Db } from 'mongodb';
+
+/** Milliseconds before a change stream that failed is opened again. */
+const PAUSE = 1000;
+
+/** Calls back when anybody inserts into a collection, from `start` to `stop`; a hint that may be missed. */
+export function watchInserts(db: Db, name: string, told: () => void) {
+  let stream: ChangeStream | undefined;
+  let timer: NodeJS.Timeout | undefined;
+  let wanted = false;
+  const open = (): void => {
+    const opened = db.collection(name).watch([{ $match: { operationType: 'insert' } }, { $project: { _id: 1 } }]);
+    stream = opened;
+    opened.on('change', told);
+    opened.on('error', () => {
+      opened.close().catch(() => {});
+      if (wanted) timer = setTimeout(open, PAUSE);
+    });
+  };
+  return {
+    start: (): void => {
+      if (wanted) return;
+      wanted = true;
+      open();
+    },
+    stop: async (): Promise<void> => {
+      wanted = false;
+      clearTimeout(timer);
+      await stream?.close().catch(() => {});
+    },
+  };
+}

@@ -1,0 +1,33 @@
+import { once } from 'node:events';
+import { open, rename, rm, stat } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { Worker } from 'node:worker_threads';
+
+/**
+ * Copies a database as it is at one moment, in a thread of its own, so that neither readers nor the
+ * writer wait. The copy appears under its name only once it is whole and synced.
+ */
+export async function backUp(from: string, path: string): Promise<void> {
+  if ((await stat(path).catch(() => undefined)) !== undefined) throw new Error(`${path} is there already`);
+  const to = `${path}.part`;
+  await rm(to, { force: true });
+  const thread = new Worker(new URL('./backup-thread.js', import.meta.url), {
+    workerData: { from, to },
+    name: 'store-backup',
+    execArgv: [],
+  });
+  const [code] = (await once(thread, 'exit')) as [number];
+  if (code !== 0) throw new Error(`the copy ended with code ${code}`);
+  await sync(to);
+  await rename(to, path);
+  await sync(dirname(path));
+}
+
+async function sync(path: string): Promise<void> {
+  const handle = await open(path, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}

@@ -1,0 +1,63 @@
+import type { Collection, CollectionSpec, StoredRecord } from '../port.js';
+import type { Connection } from './binding.js';
+import { explain } from './explain.js';
+import type { TableShape } from './schema.js';
+import { checkCount, selectPage } from './select.js';
+import { fieldOf, translate } from './translate.js';
+import { cellText, LIST, listParam } from './values.js';
+
+/** The reads of a collection, on the connection of the main thread: a call takes microseconds and blocks it. */
+export function createCollection<T extends StoredRecord>(
+  reader: Connection,
+  shape: TableShape,
+  spec: CollectionSpec<T>,
+): Collection<T> {
+  const { table } = shape;
+  const byId = `SELECT doc FROM ${table} WHERE id = ?`;
+  const byIds = `SELECT doc FROM ${table} WHERE id IN ${LIST}`;
+  const parse = ([doc]: readonly unknown[]): T => JSON.parse(doc as string) as T;
+  return {
+    spec,
+    async get(id) {
+      // No id has NUL, and it can't be bound.
+      const row = id.includes('\0') ? undefined : reader.get(byId, [id]);
+      return row && parse(row);
+    },
+    async getMany(ids) {
+      if (ids.length === 0) return [];
+      const found = new Map(
+        reader
+          .all(byIds, [listParam(ids)])
+          .map((row) => parse(row))
+          .map((one) => [one.id, one]),
+      );
+      return ids.flatMap((id) => found.get(id) ?? []);
+    },
+    async find(query) {
+      const { sql, params } = selectPage(shape, query);
+      return reader.all(sql, params).map(parse);
+    },
+    async count(where, limit) {
+      const { sql, params } = translate(shape, where);
+      const matches = `FROM ${table} WHERE ${sql}`;
+      const row =
+        limit === undefined
+          ? reader.get(`SELECT count(*) ${matches}`, params)
+          : reader.get(`SELECT count(*) FROM (SELECT 1 ${matches} LIMIT ?)`, [...params, checkCount(limit)]);
+      return row?.[0] as number;
+    },
+    async countBy(field, where) {
+      const { sql, params } = translate(shape, where);
+      const value = fieldOf(shape, field);
+      const counts = `SELECT ${value}, count(*) FROM ${table} WHERE (${sql}) AND ${value} IS NOT NULL GROUP BY 1`;
+      return new Map(reader.all(counts, params).map(([cell, count]) => [cellText(cell), count as number]));
+    },
+    async sum(field, where) {
+      const { sql, params } = translate(shape, where);
+      return reader.get(`SELECT total(${fieldOf(shape, field)}) FROM ${table} WHERE ${sql}`, params)?.[0] as number;
+    },
+    async explain(query) {
+      return explain(reader, shape, query);
+    },
+  };
+}

@@ -1,0 +1,17 @@
+import type { Query } from '../port.js';
+import type { Connection } from './binding.js';
+import type { TableShape } from './schema.js';
+import { selectPage } from './select.js';
+
+/**
+ * How SQLite would run a query. It is not indexed where a condition is tried on every record, or
+ * where the order asked for is made by sorting; a query that asks for no order may sort the few ids it finds.
+ */
+export function explain<T>(reader: Connection, shape: TableShape, query: Query<T>): { indexed: boolean; plan: string } {
+  const { sql, params } = selectPage(shape, query);
+  const steps = reader.all(`EXPLAIN QUERY PLAN ${sql}`, params).map((row) => String(row[3]));
+  const filtered = Object.keys(query.where).length > 0;
+  const scans = steps.some((step) => step.startsWith(`SCAN ${shape.table}`) && (filtered || !step.includes(' USING ')));
+  const sorts = (query.sort?.length ?? 0) > 0 && steps.some((step) => step.startsWith('USE TEMP B-TREE'));
+  return { indexed: !scans && !sorts, plan: steps.join('\n') };
+}

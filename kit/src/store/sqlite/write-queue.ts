@@ -1,0 +1,163 @@
+import { once } from 'node:events';
+import { Worker } from 'node:worker_threads';
+import { Unavailable } from '../../errors/index.js';
+import { checkParam } from './binding.js';
+import type { Failure, FailureKind, Reply, Request, Step, Unit } from './writer-protocol.js';
+
+/** The main thread's end of the writer. */
+export interface WriteQueue {
+  /**
+   * Commits statements together; resolves when they are durable, with the rows that each changed.
+   * `acknowledged` runs just before, in the order of the commits. Rejects with StepFailed where a
+   * step is at fault, and UNAVAILABLE where the writer or the disk is.
+   */
+  commit(steps: readonly Step[], acknowledged?: (changes: readonly number[]) => void): Promise<readonly number[]>;
+  /**
+   * Puts off a statement that may be lost in a crash: it goes with the next commit, or by itself
+   * after `LAZY_MS`. A later one of the same key takes its place.
+   */
+  defer(key: string, step: Step): void;
+  /** Commits what was put off. */
+  flush(): Promise<void>;
+  /** False once the writer has died; nothing can be committed then. */
+  readonly alive: boolean;
+  readonly thread: Worker;
+  /** Commits all that was given, then ends the writer. */
+  close(): Promise<void>;
+}
+
+/** A unit had no effect because of one of its steps. */
+export class StepFailed extends Error {
+  constructor(
+    readonly step: number,
+    readonly kind: FailureKind,
+    readonly code: string,
+    message: string,
+  ) {
+    super(message);
+    this.name = 'StepFailed';
+  }
+}
+
+const LAZY_MS = 100;
+
+interface Waiting {
+  resolve(changes: readonly number[]): void;
+  reject(error: Error): void;
+  readonly acknowledged: ((changes: readonly number[]) => void) | undefined;
+}
+
+/** Starts the writer of a file, and waits until it has opened it. */
+export async function openWriteQueue(file: string, onDeath: (cause: unknown) => void): Promise<WriteQueue> {
+  const thread = new Worker(new URL('./writer.js', import.meta.url), {
+    workerData: { file },
+    name: 'store-writer',
+    execArgv: [],
+  });
+  const [reply] = (await once(thread, 'message')) as [Reply];
+  if ('ready' in reply && !reply.ready) throw new Error(`${file} can't be opened: ${reply.message}`);
+  return createWriteQueue(thread, onDeath);
+}
+
+function createWriteQueue(thread: Worker, onDeath: (cause: unknown) => void): WriteQueue {
+  const waiting = new Map<number, Waiting>();
+  const deferred = new Map<string, Step>();
+  let units: Unit[] = [];
+  let last = 0;
+  let timer: NodeJS.Timeout | undefined;
+  let state: 'open' | 'closing' | 'dead' = 'open';
+  let cause: unknown;
+
+  /** Sends all units of one turn of the event loop as one message. */
+  function send(): void {
+    if (units.length === 0 || state === 'dead') return;
+    if (deferred.size > 0) units.push([0, [...deferred.values()]]);
+    deferred.clear();
+    thread.postMessage({ units } satisfies Request);
+    units = [];
+  }
+
+  function submit(unit: Unit, entry: Waiting): void {
+    if (waiting.size === 0) thread.ref();
+    waiting.set(unit[0], entry);
+    if (units.length === 0) setImmediate(send);
+    units.push(unit);
+  }
+
+  function settle(number: number, act: (entry: Waiting) => void): void {
+    const entry = waiting.get(number);
+    if (entry === undefined) return;
+    waiting.delete(number);
+    act(entry);
+  }
+
+  function die(reason: unknown): void {
+    if (state === 'dead') return;
+    const unexpected = state === 'open';
+    state = 'dead';
+    cause = reason;
+    clearTimeout(timer);
+    for (const number of [...waiting.keys()]) settle(number, ({ reject }) => reject(Unavailable({}, { cause })));
+    if (unexpected) onDeath(reason);
+  }
+
+  thread.on('message', (reply: Reply) => {
+    if ('ready' in reply) return;
+    for (const [number, changes] of reply.done) {
+      settle(number, ({ acknowledged, resolve }) => {
+        acknowledged?.(changes);
+        resolve(changes);
+      });
+    }
+    for (const failure of reply.failed) settle(failure[0], ({ reject }) => reject(errorOf(failure)));
+    if (waiting.size === 0) thread.unref();
+  });
+  thread.on('error', die);
+  thread.on('exit', (code) => die(new Error(`the writer ended with code ${code}`)));
+  thread.unref();
+
+  const queue: WriteQueue = {
+    thread,
+    get alive() {
+      return state === 'open';
+    },
+    commit(steps, acknowledged) {
+      if (state !== 'open') return Promise.reject(Unavailable({}, { cause }));
+      return new Promise((resolve, reject) => {
+        for (const [, params] of steps) params.forEach(checkParam);
+        submit([++last, steps], { resolve, reject, acknowledged });
+      });
+    },
+    defer(key, step) {
+      deferred.set(key, step);
+      timer ??= setTimeout(() => {
+        timer = undefined;
+        // What was put off may be lost; a dead writer is told of elsewhere.
+        queue.flush().catch(() => {});
+      }, LAZY_MS).unref();
+    },
+    async flush() {
+      if (deferred.size === 0) return;
+      const steps = [...deferred.values()];
+      deferred.clear();
+      await queue.commit(steps);
+    },
+    async close() {
+      if (state !== 'open') return;
+      clearTimeout(timer);
+      const flushed = queue.flush();
+      state = 'closing';
+      const ended = once(thread, 'exit');
+      send();
+      thread.ref();
+      thread.postMessage({ units: [], close: true } satisfies Request);
+      await Promise.allSettled([flushed, ended]);
+    },
+  };
+  return queue;
+}
+
+function errorOf([, step, kind, code, message]: Failure): Error {
+  const failed = new StepFailed(step, kind, code, message);
+  return kind === 'unavailable' ? Unavailable({}, { cause: failed }) : failed;
+}

@@ -1,0 +1,23 @@
+import type { DomainEvent } from '../../events/port.js';
+import { newId } from '../../id/index.js';
+
+/** An event about a subject. Its type is that of a test, unless given. */
+export function createEvent(
+  subject: string,
+  data: Record<string, unknown> = {},
+  type = 'commonplace.contract.thing.changed',
+): DomainEvent {
+  return {
+    specversion: '1.0',
+    id: `evt_${newId()}`,
+    source: '/contract',
+    type,
+    subject,
+    time: new Date().toISOString(),
+    datacontenttype: 'application/json',
+    data,
+    tenant: 'org-1',
+    actor: { type: 'user', id: 'u1', name: 'Ä. Person' },
+    chain: ['evt_before'],
+  };
+}

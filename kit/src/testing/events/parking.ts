@@ -1,0 +1,97 @@
+import { expect } from '@jest/globals';
+import type { DomainEvent } from '../../events/port.js';
+import type { Duties } from '../duties.js';
+import { eventually } from '../eventually.js';
+import { type Bench, idsOf, settled } from './harness.js';
+
+export function parkingDuties(duty: Duties, use: () => Bench): void {
+  duty('a handler that fails sees the same event again', () =>
+    use().scene(async ({ bus, consumer, record, row }) => {
+      const events = row('a', 3);
+      let failures = 0;
+      const got = await record({}, () => {
+        if (failures++ < 2) throw new Error('not yet');
+      });
+      await bus.publish(events);
+      await eventually(() => expect(got.done).toEqual(idsOf(events)));
+      const [first, second, third] = idsOf(events);
+      expect(got.calls.map(([seen]) => seen?.id)).toEqual([first, first, first, second, third]);
+      expect(await bus.parked(consumer)).toEqual([]);
+    }),
+  );
+
+  duty('after its last try an event is parked, and holds up nothing', () =>
+    use().scene(async ({ bus, consumer, record, row }) => {
+      const events = [...row('a', 4), ...row('b', 4)];
+      const poison = events[1] as DomainEvent;
+      const got = await record({ maxAttempts: 3 }, ([event]) => {
+        if (event?.id === poison.id) throw new Error('never works');
+      });
+      await bus.publish(events);
+      await settled(bus, consumer);
+      expect(got.done.filter((id) => idsOf(events.slice(0, 4)).includes(id))).toEqual(
+        idsOf(events.slice(0, 4)).filter((id) => id !== poison.id),
+      );
+      expect(got.done).toHaveLength(7);
+      expect(got.calls.flat().filter(({ id }) => id === poison.id)).toHaveLength(3);
+      expect(await bus.parked(consumer)).toEqual([
+        { event: poison, attempts: 3, error: expect.stringContaining('never works') },
+      ]);
+      expect(await bus.parked(`${consumer}-other`)).toEqual([]);
+    }),
+  );
+
+  duty('only what fails by itself is parked of a batch', () =>
+    use().scene(async ({ bus, consumer, record, row }) => {
+      const events = row('a', 12);
+      const poison = idsOf(events)[4];
+      await bus.publish(events);
+      const got = await record({ batch: 12, maxAttempts: 3 }, (batch) => {
+        if (batch.some(({ id }) => id === poison)) throw new Error('never works');
+      });
+      await settled(bus, consumer);
+      expect(idsOf((await bus.parked(consumer)).map(({ event }) => event))).toEqual([poison]);
+      expect(new Set(got.done)).toEqual(new Set(idsOf(events).filter((id) => id !== poison)));
+    }),
+  );
+
+  duty('unpark gives a consumer its parked events again, and no other', () =>
+    use().scene(async ({ bus, consumer, record, row }) => {
+      const events = row('a', 6);
+      const poisoned = idsOf(events.slice(1, 4));
+      let mended = false;
+      const beside = await record({ consumer: `${consumer}-beside` });
+      const got = await record({ maxAttempts: 2 }, ([event]) => {
+        if (!mended && poisoned.includes(event?.id ?? '')) throw new Error('not yet');
+      });
+      await bus.publish(events);
+      await settled(bus, consumer);
+      expect((await bus.parked(consumer)).map(({ event }) => event)).toEqual(events.slice(1, 4));
+      mended = true;
+      expect(await bus.unpark(consumer)).toBe(3);
+      await eventually(() => expect(got.done).toHaveLength(6));
+      expect(got.done.slice(3)).toEqual(poisoned);
+      expect(await bus.parked(consumer)).toEqual([]);
+      expect(await bus.unpark(consumer)).toBe(0);
+      await settled(bus, `${consumer}-beside`);
+      expect(beside.done).toEqual(idsOf(events));
+    }),
+  );
+
+  duty('an event that was given again and fails again is parked again', () =>
+    use().scene(async ({ bus, consumer, event, record }) => {
+      const got = await record({ maxAttempts: 2 }, () => {
+        throw new Error(`try ${got.calls.length}`);
+      });
+      const poison = event('a');
+      await bus.publish([poison]);
+      for (const calls of [2, 4, 6]) {
+        await eventually(async () => expect(await bus.parked(consumer)).toHaveLength(1));
+        expect(got.calls).toHaveLength(calls);
+        const [parked] = await bus.parked(consumer);
+        expect(parked).toMatchObject({ event: poison, error: `try ${calls}` });
+        expect(await bus.unpark(consumer)).toBe(1);
+      }
+    }),
+  );
+}

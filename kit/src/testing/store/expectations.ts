@@ -1,0 +1,77 @@
+import { expect } from '@jest/globals';
+import { LostRace } from '../../store/port.js';
+import type { Duties } from '../duties.js';
+import { createEvent } from '../events/fixtures.js';
+import { type Bench, ids } from './harness.js';
+
+export function expectationDuties(duty: Duties, use: () => Bench): void {
+  duty('a unit that expects a record commits while it is as it was, and leaves it so', async () => {
+    const { fill, must, store, things } = use();
+    const [all, beside] = [await things(), await things()];
+    const [a] = await fill(all, [{ id: 'a', tags: ['x'], note: null }]);
+    const unit = store.begin();
+    unit.expect(all, await must(all, 'a'));
+    expect(unit.dirty).toBe(false);
+    unit.insert(beside, { id: 'b', name: 'b' });
+    expect(unit.dirty).toBe(true);
+    expect(await unit.get(all, 'a')).toStrictEqual(a);
+    await unit.commit();
+    expect(await must(all, 'a')).toStrictEqual(a);
+    expect(ids(await beside.find({ where: {}, limit: 9 }))).toEqual(['b']);
+  });
+
+  duty('a unit that expects a record which has changed, or is gone, loses the race', async () => {
+    const { fill, must, store, things } = use();
+    const [all, beside] = [await things(), await things()];
+    await fill(all, [{ id: 'changed' }, { id: 'gone' }]);
+    const [changed, gone] = [await must(all, 'changed'), await must(all, 'gone')];
+    const unit = store.begin();
+    unit.replace(all, changed, { id: 'changed', name: 'newer' });
+    unit.remove(all, gone);
+    await unit.commit();
+    for (const record of [changed, gone]) {
+      const next = store.begin();
+      next.insert(beside, { id: 'b', name: 'b' });
+      next.publish(createEvent('expecting'));
+      next.expect(all, record);
+      await expect(next.commit()).rejects.toMatchObject({ name: 'LostRace', collection: all.spec.name, id: record.id });
+    }
+    expect(await beside.count({})).toBe(0);
+  });
+
+  duty('a record may be expected and written in one unit', async () => {
+    const { fill, must, store, things } = use();
+    const all = await things();
+    await fill(all, [{ id: 'a' }, { id: 'b' }]);
+    const unit = store.begin();
+    const [a, b] = [await must(all, 'a'), await must(all, 'b')];
+    unit.expect(all, a);
+    const after = unit.replace(all, a, { id: 'a', name: 'changed' });
+    unit.expect(all, after);
+    unit.expect(all, b);
+    unit.remove(all, b);
+    await unit.commit();
+    expect(await all.find({ where: {}, limit: 9 })).toEqual([{ id: 'a', name: 'changed', version: 2 }]);
+  });
+
+  duty('of two units that each expect what the other writes, one loses', async () => {
+    const { fill, must, store, things } = use();
+    const [one, two] = [await things(), await things()];
+    for (let round = 0; round < 10; round++) {
+      const id = `r${round}`;
+      await fill(one, [{ id, active: true }]);
+      await fill(two, [{ id, active: true }]);
+      const [left, right] = [store.begin(), store.begin()];
+      const [a, b] = [await must(one, id), await must(two, id)];
+      left.expect(one, a);
+      left.replace(two, b, { ...b, active: false });
+      right.expect(two, b);
+      right.replace(one, a, { ...a, active: false });
+      const results = await Promise.allSettled([left.commit(), right.commit()]);
+      const lost = results.flatMap((result) => (result.status === 'rejected' ? [result.reason] : []));
+      expect(lost.length).toBeGreaterThanOrEqual(1);
+      for (const reason of lost) expect(reason).toBeInstanceOf(LostRace);
+      expect([(await must(one, id)).active, (await must(two, id)).active]).toContain(true);
+    }
+  });
+}

@@ -1,0 +1,102 @@
+import type { DomainEvent } from '../../events/port.js';
+import type { Collection, CollectionSpec, Store, StoredRecord } from '../../store/port.js';
+
+/** An adapter with data of its own, for the length of one suite. */
+export interface StoreHarness {
+  /** The store of a service; the same data for the same name. */
+  store(service: string): Store;
+  /** Every event that a service's units have committed, in the order of its outbox. */
+  events(service: string): Promise<readonly DomainEvent[]>;
+  close(): Promise<void>;
+  /** Closes, and opens the same data again. Absent where data live no longer than the process. */
+  reopen?(): Promise<StoreHarness>;
+}
+
+/** The record that the suite is about: a field for each kind of value and index. */
+export interface Thing extends StoredRecord {
+  readonly name: string;
+  readonly kind?: string;
+  readonly rank?: number;
+  readonly amount?: number;
+  readonly active?: boolean;
+  readonly email?: string | null;
+  readonly note?: string | null;
+  readonly tags?: readonly string[];
+  readonly numbers?: readonly number[];
+  readonly body?: unknown;
+}
+
+export type Draft = Omit<Thing, 'version' | 'name'> & { name?: string };
+
+/** What the tests share: a harness that may be reopened, and collections that nobody else uses. */
+export interface Bench {
+  readonly store: Store;
+  readonly harness: StoreHarness;
+  /** A new, empty collection with an index of each kind. */
+  things(): Promise<Collection<Thing>>;
+  /** The same collection, opened again in the present store. */
+  again(things: Collection<Thing>): Promise<Collection<Thing>>;
+  /** Puts records into a collection, in one unit, and gives them as stored. */
+  fill(things: Collection<Thing>, drafts: readonly Draft[]): Promise<Thing[]>;
+  /** Reads a record that has to be there. */
+  must(things: Collection<Thing>, id: string): Promise<Thing>;
+  reopen(): Promise<void>;
+  close(): Promise<void>;
+}
+
+const SERVICE = 'contract';
+
+export function thingSpec(name: string): CollectionSpec<Thing> {
+  return {
+    name,
+    indexes: [
+      { fields: ['name'] },
+      { fields: ['tenant', 'kind', 'rank'] },
+      { fields: ['kind', 'name'] },
+      { fields: ['email'], unique: true },
+      { fields: ['tags'], many: true },
+    ],
+  };
+}
+
+export function createBench(first: StoreHarness): Bench {
+  let harness = first;
+  let store = first.store(SERVICE);
+  let opened = 0;
+  const run = Math.trunc(performance.timeOrigin).toString(36);
+  return {
+    get store() {
+      return store;
+    },
+    get harness() {
+      return harness;
+    },
+    things: () => store.collection(thingSpec(`things_${run}_${++opened}`)),
+    again: (things) => store.collection(things.spec),
+    fill: async (things, drafts) => {
+      const unit = store.begin();
+      const stored = drafts.map((draft) => unit.insert(things, { name: draft.id, ...draft }));
+      await unit.commit();
+      return stored;
+    },
+    must: async (things, id) => {
+      const found = await things.get(id);
+      if (found === undefined) throw new Error(`${things.spec.name}/${id} is not there`);
+      return found;
+    },
+    reopen: async () => {
+      if (harness.reopen === undefined) throw new Error('this harness can not be reopened');
+      harness = await harness.reopen();
+      store = harness.store(SERVICE);
+    },
+    close: () => harness.close(),
+  };
+}
+
+export const ids = (records: readonly StoredRecord[]): string[] => records.map((record) => record.id);
+
+/** Compares by code points, as UTF-8 bytes do and UTF-16 units do not. */
+export function compareValues(a: unknown, b: unknown): number {
+  if (typeof a === 'string' && typeof b === 'string') return Buffer.compare(Buffer.from(a), Buffer.from(b));
+  return Number(a) - Number(b);
+}

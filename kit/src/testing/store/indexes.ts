@@ -1,0 +1,96 @@
+import { expect } from '@jest/globals';
+import type { Query } from '../../store/port.js';
+import type { Duties } from '../duties.js';
+import { type Bench, type Draft, ids, type Thing } from './harness.js';
+
+function drafts(): Draft[] {
+  return Array.from({ length: 200 }, (_, at) => ({
+    id: `id-${at}`,
+    tenant: `tenant-${at % 4}`,
+    name: `name-${at}`,
+    kind: `kind-${at % 10}`,
+    rank: at,
+    note: `note-${at}`,
+    email: `mail-${at}@example.org`,
+    tags: [`tag-${at % 7}`, `tag-${at % 11}`],
+  }));
+}
+
+const INDEXED: Readonly<Record<string, Query<Thing>>> = {
+  'by id': { where: { id: 'id-7' }, limit: 1 },
+  'by ids': { where: { id: { in: ['id-7', 'id-9'] } }, limit: 9 },
+  'in the order of ids': { where: {}, limit: 10 },
+  'by one field': { where: { name: 'name-7' }, limit: 9 },
+  'by a prefix': { where: { name: { prefix: 'name-1' } }, sort: ['name'], limit: 9 },
+  'by a range, in its order': { where: { name: { gt: 'name-5' } }, sort: ['name'], limit: 9 },
+  'the other way round': { where: { name: { gt: 'name-5' } }, sort: ['-name'], limit: 9 },
+  'by several fields, in order': { where: { tenant: 'tenant-1', kind: 'kind-1' }, sort: ['rank'], limit: 9 },
+  'in order, behind a keyset': { where: { kind: 'kind-1' }, sort: ['-name'], limit: 9, after: ['name-61', 'id-61'] },
+  'beside a substring': { where: { kind: 'kind-1', note: { substring: '1' } }, sort: ['name'], limit: 9 },
+  'by a unique field': { where: { email: 'mail-7@example.org' }, limit: 1 },
+  'by an element': { where: { tags: { contains: 'tag-3' } }, limit: 9 },
+};
+
+const UNINDEXED: Readonly<Record<string, Query<Thing>>> = {
+  'a field without an index': { where: { note: 'note-7' }, limit: 9 },
+  'a field without an index, in its order': { where: { note: 'note-7' }, sort: ['note'], limit: 9 },
+  'a substring alone': { where: { note: { substring: '7' } }, sort: ['note'], limit: 9 },
+  'an order without an index': { where: { kind: 'kind-1' }, sort: ['note'], limit: 9 },
+};
+
+export function indexDuties(duty: Duties, use: () => Bench): void {
+  duty('explain tells that an index serves a query', async () => {
+    const { fill, things } = use();
+    const all = await things();
+    await fill(all, drafts());
+    const plans: Record<string, unknown> = {};
+    for (const [title, query] of Object.entries(INDEXED)) {
+      const { indexed, plan } = await all.explain(query);
+      plans[title] = indexed || plan;
+    }
+    expect(plans).toEqual(Object.fromEntries(Object.keys(INDEXED).map((title) => [title, true])));
+  });
+
+  duty('explain tells that no index serves a query', async () => {
+    const { fill, things } = use();
+    const all = await things();
+    await fill(all, drafts());
+    for (const [title, query] of Object.entries(UNINDEXED)) {
+      const { indexed, plan } = await all.explain(query);
+      expect([title, plan, indexed]).toEqual([title, expect.any(String), false]);
+    }
+  });
+
+  duty('indexed elements follow every change', async () => {
+    const { fill, must, store, things } = use();
+    const all = await things();
+    await fill(all, [
+      { id: 'a', tags: ['x', 'y', 'x'] },
+      { id: 'b', tags: ['y'] },
+    ]);
+    const having = async (tag: string) => ids(await all.find({ where: { tags: { contains: tag } }, limit: 9 }));
+    expect(await having('y')).toEqual(['a', 'b']);
+    let unit = store.begin();
+    unit.replace(all, await must(all, 'a'), { id: 'a', name: 'a', tags: ['z'] });
+    unit.replace(all, await must(all, 'b'), { id: 'b', name: 'b' });
+    await unit.commit();
+    expect([await having('x'), await having('y'), await having('z')]).toEqual([[], [], ['a']]);
+    unit = store.begin();
+    unit.remove(all, await must(all, 'a'));
+    await unit.commit();
+    expect(await having('z')).toEqual([]);
+  });
+
+  duty('an index that is new to a collection covers what is there', async () => {
+    const { fill, store, things } = use();
+    const all = await things();
+    await fill(all, drafts());
+    const more = { ...all.spec, indexes: [...all.spec.indexes, { fields: ['note'] as const }] };
+    await store.collection(more);
+    const other = use().harness.store('contract');
+    const again = await other.collection(more);
+    const query: Query<Thing> = { where: { note: 'note-7' }, limit: 9 };
+    expect(ids(await again.find(query))).toEqual(['id-7']);
+    expect(await again.explain(query)).toMatchObject({ indexed: true });
+  });
+}

@@ -1,0 +1,66 @@
+import { expect } from '@jest/globals';
+import type { Duties } from '../duties.js';
+import type { Bench, Draft } from './harness.js';
+
+function drafts(): Draft[] {
+  return Array.from({ length: 50 }, (_, at) => ({
+    id: `id-${String(at).padStart(2, '0')}`,
+    tenant: at < 30 ? 'one' : 'two',
+    kind: at % 10 === 9 ? undefined : ['doc', '$doc', 'a.b'][at % 3],
+    rank: at % 5,
+    amount: at % 2 === 0 ? at / 4 : undefined,
+    active: at % 2 === 0,
+  }));
+}
+
+export function tallyDuties(duty: Duties, use: () => Bench): void {
+  duty('count counts matches, up to its limit', async () => {
+    const { fill, things } = use();
+    const all = await things();
+    expect(await all.count({})).toBe(0);
+    await fill(all, drafts());
+    expect(await all.count({})).toBe(50);
+    expect(await all.count({ tenant: 'one' })).toBe(30);
+    expect(await all.count({ tenant: 'one' }, 10)).toBe(10);
+    expect(await all.count({ tenant: 'one' }, 30)).toBe(30);
+    expect(await all.count({ tenant: 'one' }, 1000)).toBe(30);
+    expect(await all.count({ tenant: 'none' }, 5)).toBe(0);
+  });
+
+  duty('countBy counts each value that is there', async () => {
+    const { fill, things } = use();
+    const all = await things();
+    expect(await all.countBy('kind', {})).toEqual(new Map());
+    await fill(all, [...drafts(), { id: 'null', note: null }]);
+    const kinds = new Map([
+      ['doc', 15],
+      ['$doc', 15],
+      ['a.b', 15],
+    ]);
+    expect(await all.countBy('kind', {})).toEqual(kinds);
+    expect(await all.countBy('rank', { tenant: 'one', rank: { lt: 2 } })).toEqual(
+      new Map([
+        ['0', 6],
+        ['1', 6],
+      ]),
+    );
+    expect(await all.countBy('active', { tenant: 'two' })).toEqual(
+      new Map([
+        ['true', 10],
+        ['false', 10],
+      ]),
+    );
+    expect(await all.countBy('note', {})).toEqual(new Map());
+  });
+
+  duty('sum adds a field over all matches', async () => {
+    const { fill, things } = use();
+    const all = await things();
+    expect(await all.sum('rank', {})).toBe(0);
+    await fill(all, [...drafts(), { id: 'big', tenant: 'big', rank: 2 ** 52 }, { id: 'big2', tenant: 'big', rank: 1 }]);
+    expect(await all.sum('rank', { tenant: 'one' })).toBe(60);
+    expect(await all.sum('amount', {})).toBe(150);
+    expect(await all.sum('rank', { tenant: 'none' })).toBe(0);
+    expect(await all.sum('rank', { tenant: 'big' })).toBe(2 ** 52 + 1);
+  });
+}

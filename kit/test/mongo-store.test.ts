@@ -1,0 +1,29 @@
+import { describe, test } from '@jest/globals';
+import { newId } from '../src/id/index.js';
+import { openMongoDatabase } from '../src/store/mongo/index.js';
+import { type StoreHarness, storeContract } from '../src/testing/index.js';
+import { dropDatabases, mongoUrl as url } from './servers.js';
+
+async function openHarness(databasePrefix: string): Promise<StoreHarness> {
+  const database = await openMongoDatabase({ url, databasePrefix });
+  return {
+    store: (service) => database.store(service),
+    events: (service) => database.outbox(service).kept(),
+    close: async () => {
+      await database.close();
+      await dropDatabases(databasePrefix);
+    },
+    reopen: async () => {
+      await database.close();
+      return openHarness(databasePrefix);
+    },
+  };
+}
+
+if (url === '') {
+  describe.skip('store on MongoDB: COMMONPLACE_MONGODB_URL is not set', () => {
+    test('no server', () => {});
+  });
+} else {
+  storeContract('MongoDB', () => openHarness(`test_${newId().slice(-12)}_`));
+}

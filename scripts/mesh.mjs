@@ -1,0 +1,123 @@
+// `npm run mesh`: the gateway and each service as a process of its own, over gRPC, on the MongoDB and
+// NATS servers that COMMONPLACE_MONGODB_URL and COMMONPLACE_NATS_URL name.
+import { spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { build, root } from './build.mjs';
+
+export const SERVICES = ['identity', 'tenancy', 'resources', 'search'];
+const EX_CONFIG = 78;
+
+/** Starts a mesh on free loopback ports. Resolves when the gateway is ready. */
+export async function startMesh(env = process.env, { say = console.log } = {}) {
+  const ports = await freePorts(SERVICES.length);
+  const addresses = SERVICES.map((name, i) => `${name}=127.0.0.1:${ports[i]}`).join(',');
+  const port = env.COMMONPLACE_PORT || '8080';
+  const shared = {
+    ...env,
+    COMMONPLACE_MESH_KEY: env.COMMONPLACE_MESH_KEY || randomBytes(32).toString('hex'),
+    COMMONPLACE_SERVICE_ADDRESSES: addresses,
+    COMMONPLACE_GRPC_HOST: '127.0.0.1',
+    COMMONPLACE_PUBLIC_URL: env.COMMONPLACE_PUBLIC_URL || `http://127.0.0.1:${port}`,
+    COMMONPLACE_LOG_LEVEL: env.COMMONPLACE_LOG_LEVEL || 'warn',
+  };
+  const secret = {
+    COMMONPLACE_SECRET_KEY: env.COMMONPLACE_SECRET_KEY || secretIn(env.COMMONPLACE_DATA_DIR || './data'),
+  };
+  const children = SERVICES.map((name, i) => {
+    const own = { COMMONPLACE_GRPC_PORT: String(ports[i]), ...(name === 'identity' ? secret : {}) };
+    return start(`services/${name}/dist/src/main.js`, { ...shared, ...own });
+  });
+  children.push(start('gateway/dist/src/main.js', shared));
+  const stop = () => Promise.all(children.map(end));
+  try {
+    await Promise.race([ready(`http://127.0.0.1:${port}/health/ready`), ...children.map(failed)]);
+    await finished(start('services/all/dist/src/bootstrap.js', shared));
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  say(`Mesh of ${children.length} processes: ${addresses}`);
+  return { baseUrl: shared.COMMONPLACE_PUBLIC_URL, pids: children.map(({ pid }) => pid), children, stop };
+}
+
+/** The secret that keys and sessions hang on has to outlive a restart: it lies in the data folder. */
+function secretIn(dataDir) {
+  const file = join(dataDir, 'secret.key');
+  if (existsSync(file)) return readFileSync(file, 'utf8').trim();
+  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+  const secret = randomBytes(32).toString('base64');
+  writeFileSync(file, `${secret}\n`, { mode: 0o600, flag: 'wx' });
+  return secret;
+}
+
+function start(file, env) {
+  return spawn(process.execPath, [join(root, file)], { env, cwd: root, stdio: ['ignore', 'inherit', 'inherit'] });
+}
+
+function failed(child) {
+  return new Promise((_, reject) =>
+    child.once('exit', (code) => reject(new Error(`${child.spawnargs[1]} ended with ${code}`))),
+  );
+}
+
+function finished(child) {
+  return new Promise((resolve, reject) =>
+    child.once('exit', (code) => (code === 0 ? resolve() : reject(new Error(`bootstrap ended with ${code}`)))),
+  );
+}
+
+function end(child) {
+  if (child.exitCode !== null || child.signalCode !== null) return Promise.resolve();
+  return new Promise((resolve) => {
+    child.once('exit', resolve);
+    child.kill('SIGTERM');
+  });
+}
+
+/** Waits for a URL to answer 200, a minute at the most. */
+export async function ready(url, timeoutMs = 60_000) {
+  const until = Date.now() + timeoutMs;
+  for (;;) {
+    const ok = await fetch(url).then(
+      (answer) => answer.ok,
+      () => false,
+    );
+    if (ok) return;
+    if (Date.now() > until) throw new Error(`${url} does not become ready`);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
+
+/** Ports that are free on loopback now. */
+export async function freePorts(count) {
+  const servers = await Promise.all(
+    Array.from(
+      { length: count },
+      () =>
+        new Promise((resolve, reject) => {
+          const server = createServer().once('error', reject);
+          server.listen(0, '127.0.0.1', () => resolve(server));
+        }),
+    ),
+  );
+  const ports = servers.map((server) => server.address().port);
+  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
+  return ports;
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const missing = ['COMMONPLACE_MONGODB_URL', 'COMMONPLACE_NATS_URL'].filter((name) => !process.env[name]);
+  if (missing.length > 0) {
+    console.error(`A mesh keeps its records and events in servers: set ${missing.join(' and ')}.`);
+    process.exit(EX_CONFIG);
+  }
+  build({ say: console.log });
+  const mesh = await startMesh();
+  const stop = () => mesh.stop().then(() => process.exit(0));
+  process.on('SIGTERM', stop);
+  process.on('SIGINT', stop);
+}

@@ -1,0 +1,99 @@
+// Real servers for tests: MongoDB's protocol and NATS JetStream on free ports of the loopback.
+import { execFile, spawn } from 'node:child_process';
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+
+/** Milliseconds that a server may take to start, or to stop before it is killed. */
+const PATIENCE = 15_000;
+
+/** Installs a tool of `scripts/tools` where it is missing, and gives the path of its program. */
+export async function installTool(name) {
+  const script = join(import.meta.dirname, 'tools', `${name}.sh`);
+  const child = promisify(execFile)('bash', [script], { maxBuffer: 16 << 20 });
+  child.child.stderr.pipe(process.stderr);
+  return (await child).stdout.trim();
+}
+
+/**
+ * Starts both servers with their data below `dir`, or in a temporary folder that goes with them.
+ * Gives the settings by which Commonplace finds them, and `stop`.
+ */
+export async function startServers({ dir } = {}) {
+  const [secantus, nats] = [await installTool('secantus'), await installTool('nats')];
+  const home = dir ?? (await mkdtemp(join(tmpdir(), 'commonplace-servers-')));
+  const started = await Promise.allSettled([
+    startMongo(secantus, join(home, 'mongo')),
+    startNats(nats, join(home, 'nats')),
+  ]);
+  const running = started.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
+  const stop = async () => {
+    await Promise.all(running.map((server) => server.stop()));
+    if (dir === undefined) await rm(home, { recursive: true, force: true });
+  };
+  const failed = started.find((result) => result.status === 'rejected');
+  if (failed !== undefined) {
+    await stop();
+    throw failed.reason;
+  }
+  const [mongo, broker] = running;
+  return {
+    env: {
+      COMMONPLACE_MONGODB_URL: `mongodb://127.0.0.1:${mongo.port}/?replicaSet=secantus`,
+      COMMONPLACE_NATS_URL: `nats://127.0.0.1:${broker.port}`,
+    },
+    servers: { mongo, nats: broker },
+    stop,
+  };
+}
+
+/** A server of MongoDB's protocol that syncs what it acknowledges. `port` 0 takes a free one. */
+export async function startMongo(program, data, port = 0) {
+  await mkdir(data, { recursive: true });
+  const place = ['--host', '127.0.0.1', '--port', String(port), '--storage-path', data];
+  const limits = ['--sync-on-commit', '--cache-size', '256M', '--log-file-max', '16MB', '--log-level', 'WARNING'];
+  return startServer(program, [...place, ...limits], /listening on 127\.0\.0\.1:(\d+)/);
+}
+
+/** NATS with JetStream. `port` -1 takes a free one. */
+export async function startNats(program, data, port = -1) {
+  await mkdir(data, { recursive: true });
+  const args = ['-a', '127.0.0.1', '-p', String(port), '-js', '-sd', data];
+  return startServer(program, args, /Listening for client connections on 127\.0\.0\.1:(\d+)[\s\S]*Server is ready/);
+}
+
+/** Starts a program and waits for the line that tells its port. */
+async function startServer(program, args, ready) {
+  const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe'] });
+  const exited = new Promise((resolve) => child.once('exit', resolve));
+  let output = '';
+  const port = await new Promise((resolve, reject) => {
+    const fail = (why) => reject(new Error(`${program} ${why}\n${output.slice(-2000)}`));
+    const timer = setTimeout(() => {
+      child.kill('SIGKILL');
+      fail('was not ready in time');
+    }, PATIENCE);
+    const read = (chunk) => {
+      output = `${output}${chunk}`.slice(-20_000);
+      const match = ready.exec(output);
+      if (match === null) return;
+      clearTimeout(timer);
+      resolve(Number(match[1]));
+    };
+    child.stdout.on('data', read);
+    child.stderr.on('data', read);
+    child.once('error', (error) => fail(`did not start: ${error.message}`));
+    child.once('exit', (code) => {
+      clearTimeout(timer);
+      fail(`ended with code ${code}`);
+    });
+  });
+  const stop = async (signal = 'SIGTERM') => {
+    child.kill(signal);
+    const timer = setTimeout(() => child.kill('SIGKILL'), PATIENCE);
+    await exited;
+    clearTimeout(timer);
+  };
+  return { port, pid: child.pid, stop };
+}

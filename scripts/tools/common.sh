@@ -1,0 +1,37 @@
+# Sourced by the installers. Each of them puts one pinned tool into the cache, prints its path, and
+# does nothing but print when the tool is there.
+set -euo pipefail
+
+tools="${COMMONPLACE_TOOLS:-$HOME/.cache/commonplace/tools}"
+
+say() { echo "tools: $*" >&2; }
+
+# need COMMAND PACKAGE…: makes sure of a command, by Debian packages where that is possible.
+need() {
+  local command="$1"
+  shift
+  command -v "$command" >/dev/null && return
+  if command -v apt-get >/dev/null && [ "$(id -u)" = 0 ]; then
+    say "installing $* by apt-get"
+    apt-get install -y -qq "$@" >&2 || { apt-get update -qq >&2 && apt-get install -y -qq "$@" >&2; }
+  fi
+  command -v "$command" >/dev/null || { say "$command is missing: install $*"; exit 1; }
+}
+
+# place NAME BINARY: prints the tool's path when it is there; else runs `build DIR` in a folder of its
+# own and moves that into place at once, so that an interrupted run leaves nothing half done.
+place() {
+  local home="$tools/$1" binary="$2" temporary
+  if [ ! -x "$home/$binary" ]; then
+    mkdir -p "$tools"
+    temporary="$(mktemp -d "$tools/.$1.XXXXXX")"
+    trap 'rm -rf "$temporary"' EXIT
+    build "$temporary"
+    [ -x "$temporary/$binary" ] || { say "$1 was built without $binary"; exit 1; }
+    rm -rf "$home"
+    mv "$temporary" "$home"
+    trap - EXIT
+    say "$1 installed in $home"
+  fi
+  echo "$home/$binary"
+}

@@ -1,0 +1,31 @@
+// Runs a command with real servers beside it: `node scripts/with-servers.mjs CMD…`. Servers that
+// COMMONPLACE_MONGODB_URL and COMMONPLACE_NATS_URL name already are used as they are.
+import { spawn } from 'node:child_process';
+import { constants } from 'node:os';
+import { startServers } from './servers.mjs';
+
+const [command, ...args] = process.argv.slice(2);
+if (command === undefined) {
+  console.error('usage: node scripts/with-servers.mjs COMMAND [ARGUMENT…]');
+  process.exit(64);
+}
+
+const { COMMONPLACE_MONGODB_URL: mongodb, COMMONPLACE_NATS_URL: nats } = process.env;
+const servers = mongodb && nats ? undefined : await startServers();
+const child = spawn(command, args, { stdio: 'inherit', env: { ...servers?.env, ...present(process.env) } });
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
+
+const code = await new Promise((resolve) => {
+  child.once('error', (error) => {
+    console.error(`${command}: ${error.message}`);
+    resolve(127);
+  });
+  child.once('exit', (status, signal) => resolve(status ?? 128 + constants.signals[signal]));
+});
+await servers?.stop();
+process.exit(code);
+
+/** Without variables that are empty, which would hide the servers that were started. */
+function present(env) {
+  return Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''));
+}

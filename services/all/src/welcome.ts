@@ -1,0 +1,64 @@
+import { chmodSync, writeFileSync } from 'node:fs';
+import { KNOWN_SCOPES } from '@commonplace/kit/auth';
+import { type Table, text } from '@commonplace/kit/config';
+import { contracts } from '@commonplace/kit/contracts';
+import type { ServiceModule } from '@commonplace/kit/runtime';
+import type { BootstrapResponse } from '@commonplace/proto/identity/v1/auth_service.js';
+import { fillSample } from './sample.js';
+
+const config = {
+  publicUrl: {
+    variable: 'COMMONPLACE_PUBLIC_URL',
+    help: 'URL that clients reach this server by',
+    parse: text,
+    fallback: 'http://127.0.0.1:8080',
+  },
+  ownerEmail: {
+    variable: 'COMMONPLACE_OWNER_EMAIL',
+    help: 'e-mail address of the owner that the first start makes',
+    parse: text,
+    fallback: 'owner@localhost',
+  },
+  bootstrapJson: {
+    variable: 'COMMONPLACE_BOOTSTRAP_JSON',
+    help: 'file that the first start writes its sign-in and key to',
+    parse: text,
+    fallback: undefined as string | undefined,
+  },
+} satisfies Table;
+
+/** The first start: an owner, a key with every scope, and something to read. Later ones say where they listen. */
+export const welcome: ServiceModule = {
+  name: 'welcome',
+  config,
+  stores: false,
+  async start(host) {
+    const { publicUrl, ownerEmail, bootstrapJson } = host.settings(config);
+    const auth = host.client(contracts.auth);
+    return {
+      implementations: [],
+      begin: async () => {
+        const request = { email: ownerEmail, name: 'Owner', scopes: [...KNOWN_SCOPES] };
+        const made = await auth.bootstrap(request, host.systemCall(BOOTSTRAP_MS));
+        console.log(`Commonplace  ${publicUrl}\nDocs         ${publicUrl}/docs`);
+        if (!made.created) return;
+        introduce(made, publicUrl, bootstrapJson);
+        await fillSample(host, made);
+      },
+    };
+  },
+};
+
+const BOOTSTRAP_MS = 30_000;
+
+/** Says once what only the first start knows. */
+function introduce({ user, password, apiKey }: BootstrapResponse, publicUrl: string, file: string | undefined): void {
+  const email = user?.email ?? '';
+  console.log(`Sign in      ${publicUrl}/auth/sign-in   ${email}   ${password}`);
+  console.log(`API key      ${apiKey}`);
+  console.log('The password and the key are shown this once.');
+  if (file === undefined) return;
+  const facts = { base_url: publicUrl, api_key: apiKey, email, password };
+  writeFileSync(file, `${JSON.stringify(facts, null, 2)}\n`, { mode: 0o600 });
+  chmodSync(file, 0o600);
+}

@@ -1,0 +1,41 @@
+import ipaddr from 'ipaddr.js';
+
+/** A network in CIDR notation with its host bits cleared; a bare address is a network of one. Throws. */
+export function parseNetwork(text: string): string {
+  const [address = '', bits, ...more] = text.split('/');
+  if (more.length > 0) throw new Error('has more than one length');
+  if (ipaddr.IPv4.isValidFourPartDecimal(address)) {
+    const network = `${address}/${bits ?? 32}`;
+    return `${ipaddr.IPv4.networkAddressFromCIDR(network)}/${ipaddr.IPv4.parseCIDR(network)[1]}`;
+  }
+  const network = `${address}/${bits ?? 128}`;
+  const [base, length] = ipaddr.IPv6.parseCIDR(network);
+  if (base.isIPv4MappedAddress()) throw new Error('write a network of IPv4 as such');
+  return `${ipaddr.IPv6.networkAddressFromCIDR(network)}/${length}`;
+}
+
+/** Whether an address lies in one of the networks. IPv4 in IPv6 counts as IPv4; what is no address lies nowhere. */
+export function isWithin(ip: string, networks: readonly string[]): boolean {
+  if (!ipaddr.isValid(ip)) return false;
+  const address = ipaddr.process(ip);
+  return networks.some((network) => {
+    const [base, bits] = ipaddr.parseCIDR(network);
+    return base.kind() === address.kind() && address.match(base, bits);
+  });
+}
+
+/** Whether every address of a network lies in one of the others. */
+export function isNetworkWithin(network: string, others: readonly string[]): boolean {
+  const [base, bits] = ipaddr.parseCIDR(network);
+  return others.some((other) => {
+    const [outer, outerBits] = ipaddr.parseCIDR(other);
+    return outer.kind() === base.kind() && bits >= outerBits && base.match(outer, outerBits);
+  });
+}
+
+/** What counts as one place in limits: an IPv4 address, or the /64 that one subscriber of IPv6 has. */
+export function placeOf(ip: string): string {
+  if (!ipaddr.isValid(ip)) return ip;
+  const address = ipaddr.process(ip);
+  return address.kind() === 'ipv4' ? address.toString() : `${ipaddr.IPv6.networkAddressFromCIDR(`${address}/64`)}/64`;
+}

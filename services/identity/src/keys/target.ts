@@ -1,0 +1,27 @@
+import type { Caller } from '@commonplace/kit/auth';
+import { invalidField } from '@commonplace/kit/errors';
+import { ApiKeyType } from '@commonplace/proto/identity/v1/api_key_service.js';
+
+/** What a request says about the tenant of keys. */
+export interface TenantFields {
+  readonly type: ApiKeyType;
+  readonly orgId?: string | undefined;
+}
+
+/** The Org that a key is to be of, null for a Personal one; by default the credential's tenant. Throws on contradictions. */
+export function targetOf({ type, orgId }: TenantFields, caller: Caller): string | null {
+  refuseContradiction({ type, orgId });
+  if (orgId !== undefined) return orgId;
+  const bound = caller.tenant?.orgId ?? null;
+  if (type === ApiKeyType.PERSONAL) return null;
+  if (type === ApiKeyType.ORG && bound === null) {
+    throw invalidField('org_id', 'missing_field', 'Say which Org the key is of.');
+  }
+  return bound;
+}
+
+export function refuseContradiction({ type, orgId }: TenantFields): void {
+  if (type === ApiKeyType.PERSONAL && orgId !== undefined) {
+    throw invalidField('org_id', 'invalid_value', 'A Personal key belongs to no Org.');
+  }
+}

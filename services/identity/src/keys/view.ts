@@ -1,0 +1,37 @@
+import { type ApiKey, ApiKeyStatus, ApiKeyType } from '@commonplace/proto/identity/v1/api_key_service.js';
+import { type ApiKeyRecord, type KeyStatus, statusOf } from '../stores/api-keys.js';
+
+const STATUSES: Record<KeyStatus, ApiKeyStatus> = {
+  active: ApiKeyStatus.ACTIVE,
+  suspended: ApiKeyStatus.SUSPENDED,
+  revoked: ApiKeyStatus.REVOKED,
+  expired: ApiKeyStatus.EXPIRED,
+};
+
+/** The status that a list is filtered by; absent for none. */
+export function keyStatusOf(status: ApiKeyStatus): KeyStatus | undefined {
+  return (Object.keys(STATUSES) as KeyStatus[]).find((name) => STATUSES[name] === status);
+}
+
+/** A key as clients see it, without its secret. */
+export function toApiKey(key: ApiKeyRecord, actingUserName: string, now: string): ApiKey {
+  return {
+    id: key.id,
+    name: key.name,
+    description: key.description,
+    type: key.type === 'org' ? ApiKeyType.ORG : ApiKeyType.PERSONAL,
+    orgId: key.orgId,
+    scopes: [...key.scopes],
+    workspaceIds: key.workspaceIds === undefined ? undefined : { values: [...key.workspaceIds] },
+    keyPrefix: key.prefix,
+    last4: key.last4,
+    actingUser: { id: key.actingUserId, name: actingUserName },
+    status: STATUSES[statusOf(key, now)],
+    lastUsedAt: key.lastUsedAt,
+    lastUsedIp: key.lastUsedIp,
+    expiresAt: key.expiresAt,
+    createdAt: key.createdAt,
+    ipAllowlist: [...key.ipAllowlist],
+    key: undefined,
+  };
+}

@@ -1,0 +1,71 @@
+import { isKnownScope } from '@commonplace/kit/auth';
+import { z } from 'zod';
+
+/** An identity provider whose tokens are accepted. */
+export interface Issuer {
+  /** As it stands in `iss`, to the letter. */
+  readonly issuer: string;
+  /** A token is for us when its `aud` holds one of them. */
+  readonly audiences: readonly string[];
+  /** Scopes of a token that names none. */
+  readonly defaultScopes: readonly string[];
+  /** Whether a first sign-in makes an account. */
+  readonly createUsers: boolean;
+  /** Domains that accounts may be made or linked for, by a verified address; empty for any. */
+  readonly emailDomains: readonly string[];
+  /** Whether its word on an address also opens an account whose own address nobody has verified. */
+  readonly linkAccounts: boolean;
+}
+
+const strings = z.array(z.string().min(1));
+const entry = z.strictObject({
+  issuer: z.string().refine(isAllowedUrl, 'must be an https URL, or http on a loopback address'),
+  audience: z.union([z.string().min(1), strings.min(1)]),
+  default_scopes: z.array(z.string().refine(isKnownScope, 'is not a known scope')).default([]),
+  create_users: z.boolean().default(false),
+  email_domains: strings.default([]),
+  link_accounts: z.boolean().default(false),
+});
+
+/** Reads `COMMONPLACE_OIDC_ISSUERS`: a JSON list, or `issuer|audience` pairs separated by commas. Throws. */
+export function parseIssuers(text: string): readonly Issuer[] {
+  const given = text.trimStart().startsWith('[') ? parseJson(text) : text.split(',').map(parsePair);
+  const parsed = z.array(entry).safeParse(given);
+  if (!parsed.success) {
+    throw new Error(parsed.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`).join('; '));
+  }
+  const issuers = parsed.data.map((one) => ({
+    issuer: one.issuer,
+    audiences: typeof one.audience === 'string' ? [one.audience] : one.audience,
+    defaultScopes: one.default_scopes,
+    createUsers: one.create_users,
+    emailDomains: one.email_domains.map((domain) => domain.toLowerCase()),
+    linkAccounts: one.link_accounts,
+  }));
+  if (new Set(issuers.map(({ issuer }) => issuer)).size < issuers.length) throw new Error('names an issuer twice');
+  return issuers;
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new Error('is neither JSON nor a list of issuer|audience');
+  }
+}
+
+function parsePair(pair: string): unknown {
+  const [issuer = '', audience = ''] = pair.trim().split('|');
+  return { issuer, audience };
+}
+
+/** Whether something may be fetched from a URL: by https, and by http from this machine alone. */
+export function isAllowedUrl(text: string): boolean {
+  if (!URL.canParse(text)) return false;
+  const { protocol, hostname } = new URL(text);
+  return protocol === 'https:' || (protocol === 'http:' && isLoopback(hostname));
+}
+
+function isLoopback(hostname: string): boolean {
+  return hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d{1,3}){3}$/.test(hostname);
+}

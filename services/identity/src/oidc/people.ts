@@ -1,0 +1,120 @@
+import { newId } from '@commonplace/kit/id';
+import type { CallContext, Client } from '@commonplace/kit/rpc';
+import { type Collection, LostRace, type Store, UniqueTaken } from '@commonplace/kit/store';
+import type { DirectoryService } from '@commonplace/proto/tenancy/v1/directory_service.js';
+import { domainOf, emailKeyOf } from '../domain/address.js';
+import { newUser } from '../domain/user.js';
+import { AddressNotProven, NoAddress, UnknownPerson } from '../errors.js';
+import { userCreated } from '../events.js';
+import { type IdentityRecord, identityIdOf } from '../stores/identities.js';
+import { type UserRecord, userByEmail } from '../stores/users.js';
+import type { Issuer } from './issuers.js';
+import { type Profile, parseProfile, profileOf } from './profile.js';
+import type { VerifiedToken } from './verify.js';
+
+export interface PeopleParts {
+  readonly store: Store;
+  readonly users: Collection<UserRecord>;
+  readonly identities: Collection<IdentityRecord>;
+  readonly directory: Client<DirectoryService>;
+  readonly now: () => number;
+}
+
+export interface KnownPerson {
+  readonly user: UserRecord;
+  readonly identity: IdentityRecord;
+}
+
+/** How often two first requests of one person may get in each other's way. */
+const MAX_TRIES = 5;
+
+/** Whom a verified token stands for. The first one makes or finds the account, where its issuer may. */
+export async function personOf(token: VerifiedToken, context: CallContext, parts: PeopleParts): Promise<KnownPerson> {
+  for (let left = MAX_TRIES; ; left--) {
+    const known = await knownPerson(token, parts);
+    if (known !== undefined) return known;
+    try {
+      return await firstSignIn(token, context, parts);
+    } catch (error) {
+      if (!(error instanceof LostRace || error instanceof UniqueTaken) || left === 0) throw error;
+    }
+  }
+}
+
+async function knownPerson({ issuer, subject }: VerifiedToken, parts: PeopleParts): Promise<KnownPerson | undefined> {
+  const identity = await parts.identities.get(identityIdOf(issuer.issuer, subject));
+  const user = identity === undefined ? undefined : await parts.users.get(identity.userId);
+  return identity === undefined || user === undefined ? undefined : { identity, user };
+}
+
+async function firstSignIn(token: VerifiedToken, context: CallContext, parts: PeopleParts): Promise<KnownPerson> {
+  const profile = await profileOf(token);
+  const { email, emailVerified } = profile;
+  if (email === undefined || !isOfDomain(token.issuer, email, emailVerified)) throw NoAddress();
+  const there = await userByEmail(parts.users, emailKeyOf(email));
+  if (there === undefined && !token.issuer.createUsers) throw UnknownPerson();
+  if (there !== undefined && !mayLink(token.issuer, there, emailVerified)) throw AddressNotProven();
+
+  // Committed at once: tenancy is told of this person before the call has answered.
+  const work = parts.store.begin();
+  const user = there ?? work.insert(parts.users, userOf(email, profile, parts.now()));
+  if (there === undefined) work.publish(userCreated(context, user.id));
+  const identity = work.insert(parts.identities, {
+    id: identityIdOf(token.issuer.issuer, token.subject),
+    issuer: token.issuer.issuer,
+    subject: token.subject,
+    userId: user.id,
+    ...(emailVerified ? { verifiedEmail: email } : {}),
+    signedInAt: 0,
+    createdAt: new Date(parts.now()).toISOString(),
+  });
+  await work.commit();
+  return { user, identity };
+}
+
+/** A domain is only worth something with a verified address. */
+function isOfDomain({ emailDomains }: Issuer, email: string, verified: boolean): boolean {
+  return emailDomains.length === 0 || (verified && emailDomains.includes(domainOf(email)));
+}
+
+/**
+ * Anybody may have made an account with somebody else's address and wait for its owner to join it.
+ * So both sides have to be proven, unless the operator trusts all accounts there are.
+ */
+function mayLink({ linkAccounts }: Issuer, there: UserRecord, verified: boolean): boolean {
+  return verified && (there.emailVerified || linkAccounts);
+}
+
+function userOf(email: string, profile: Profile, now: number): Omit<UserRecord, 'version'> {
+  const name = profile.name ?? email.slice(0, email.indexOf('@'));
+  return { ...newUser({ id: newId(), email, name, now }), ...pick(profile) };
+}
+
+function pick({ emailVerified, avatarUrl, locale, timezone }: Profile) {
+  return {
+    emailVerified,
+    ...(avatarUrl === undefined ? {} : { avatarUrl }),
+    ...(locale === undefined ? {} : { locale }),
+    ...(timezone === undefined ? {} : { timezone }),
+  };
+}
+
+/** Joins the open invitations of an address that the issuer has verified, once for each token issued. */
+export async function joinInvitations(
+  { user, identity }: KnownPerson,
+  { claims }: VerifiedToken,
+  context: CallContext,
+  parts: PeopleParts,
+): Promise<void> {
+  const { email, emailVerified } = parseProfile(claims);
+  const address = emailVerified ? email : identity.verifiedEmail;
+  const issuedAt = claims.iat ?? 1;
+  if (address === undefined || issuedAt <= identity.signedInAt) return;
+  const person = { email: address, userId: user.id, userName: user.name };
+  await parts.directory.acceptVerifiedAddress(person, context.onward);
+  const work = parts.store.begin();
+  work.replace(parts.identities, identity, { ...identity, signedInAt: issuedAt });
+  await work.commit().catch((error: unknown) => {
+    if (!(error instanceof LostRace)) throw error;
+  });
+}

@@ -1,0 +1,101 @@
+import { createRemoteJWKSet, errors, type JWTVerifyGetKey } from 'jose';
+import { z } from 'zod';
+import { IssuerUnavailable } from '../errors.js';
+import { isAllowedUrl } from './issuers.js';
+
+/** Keys are fetched anew after 10 minutes, and for an unknown key once a minute. */
+const KEYS_MS = 10 * 60_000;
+const COOL_DOWN_MS = 60_000;
+const DISCOVERY_MS = 60 * 60_000;
+/** After a failure nothing is asked of the issuer for so long. */
+const PAUSE_MS = 5000;
+const FETCH_MS = 5000;
+
+const allowedUrl = z.string().refine(isAllowedUrl);
+const metadata = z.object({ issuer: z.string(), jwks_uri: allowedUrl, userinfo_endpoint: allowedUrl.optional() });
+
+/** An issuer as it describes itself (OpenID Connect Discovery 1.0). Nothing is asked of it before it is needed. */
+export interface Provider {
+  /** The key that a token names. Throws `dependency_unavailable` where the issuer does not answer. */
+  readonly keyOf: JWTVerifyGetKey;
+  /** What the issuer tells of the bearer of an access token; absent where it tells nothing. */
+  userInfo(token: string): Promise<Record<string, unknown> | undefined>;
+}
+
+interface Discovered {
+  readonly keyOf: JWTVerifyGetKey;
+  readonly userInfoUrl: string | undefined;
+}
+
+export function createProvider(issuer: string, now: () => number): Provider {
+  let discovered: Promise<Discovered> | undefined;
+  let freshUntil = 0;
+  let pausedUntil = 0;
+
+  function discovery(): Promise<Discovered> {
+    if (discovered === undefined || now() >= freshUntil) {
+      freshUntil = now() + DISCOVERY_MS;
+      discovered = discover(issuer);
+    }
+    return discovered;
+  }
+
+  async function ask<T>(question: () => Promise<T>): Promise<T> {
+    if (now() < pausedUntil) throw IssuerUnavailable({ issuer }, { retryAfter: 5 });
+    try {
+      return await question();
+    } catch (error) {
+      if (isOfToken(error)) throw error;
+      pausedUntil = now() + PAUSE_MS;
+      freshUntil = 0;
+      throw IssuerUnavailable({ issuer }, { retryAfter: 5, cause: error });
+    }
+  }
+
+  return {
+    keyOf: (header, token) => ask(async () => (await discovery()).keyOf(header, token)),
+    userInfo: (token) =>
+      ask(async () => {
+        const { userInfoUrl } = await discovery();
+        return userInfoUrl === undefined ? undefined : fetchUserInfo(userInfoUrl, token);
+      }),
+  };
+}
+
+/** Faults of one token: they say nothing about the issuer, and must not keep others out. */
+function isOfToken(error: unknown): boolean {
+  return (
+    error instanceof errors.JWKSNoMatchingKey ||
+    error instanceof errors.JWKSMultipleMatchingKeys ||
+    error instanceof errors.JOSENotSupported
+  );
+}
+
+async function discover(issuer: string): Promise<Discovered> {
+  const response = await fetch(`${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`, options());
+  if (!response.ok) throw new Error(`discovery answers ${response.status}`);
+  const found = metadata.parse(await response.json());
+  if (found.issuer !== issuer) throw new Error(`discovery names another issuer: ${found.issuer}`);
+  const keyOf = createRemoteJWKSet(new URL(found.jwks_uri), {
+    cacheMaxAge: KEYS_MS,
+    cooldownDuration: COOL_DOWN_MS,
+    timeoutDuration: FETCH_MS,
+  });
+  return { keyOf, userInfoUrl: found.userinfo_endpoint };
+}
+
+/** An issuer that refuses the token here tells nothing: it may be an ID token, or lack the scope `openid`. */
+async function fetchUserInfo(url: string, token: string): Promise<Record<string, unknown> | undefined> {
+  const response = await fetch(url, options({ authorization: `Bearer ${token}` }));
+  if (response.status >= 500) throw new Error(`userinfo answers ${response.status}`);
+  if (!response.ok || response.headers.get('content-type')?.includes('json') !== true) return undefined;
+  return z.record(z.string(), z.unknown()).parse(await response.json());
+}
+
+function options(headers: Record<string, string> = {}): RequestInit {
+  return {
+    redirect: 'error',
+    signal: AbortSignal.timeout(FETCH_MS),
+    headers: { accept: 'application/json', ...headers },
+  };
+}

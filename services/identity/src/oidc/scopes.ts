@@ -1,0 +1,10 @@
+import { isKnownScope } from '@commonplace/kit/auth';
+import type { JWTPayload } from 'jose';
+
+/** The known scopes among `scope` (RFC 9068) or `scp`; a token without either has its issuer's default. */
+export function scopesOf(claims: JWTPayload, defaults: readonly string[]): readonly string[] {
+  const claim = claims.scope ?? claims.scp;
+  if (claim === undefined) return defaults;
+  const named = Array.isArray(claim) ? claim : String(claim).split(' ');
+  return [...new Set(named.filter((scope) => typeof scope === 'string').filter(isKnownScope))];
+}

@@ -1,0 +1,322 @@
+import { newId } from '@commonplace/kit/id';
+import type { Reply } from '@commonplace/kit/rpc';
+import { ApiKeyStatus, ApiKeyType } from '@commonplace/proto/identity/v1/api_key_service.js';
+import { OrgRole } from '@commonplace/proto/tenancy/v1/role.js';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { apiKeyCollection } from '../src/stores/api-keys.js';
+import { type Harness, openHarness } from './support/harness.js';
+import { everyScope, keyOf, makeKey, type Person, signUp } from './support/people.js';
+
+const DAY = 86_400_000;
+let harness: Harness;
+let ada: Person;
+let bob: Person;
+let acme: string;
+
+beforeEach(async () => {
+  const limits = { COMMONPLACE_KEYS_PER_PERSON: '3', COMMONPLACE_KEYS_PER_ORG: '4' };
+  harness = await openHarness({ COMMONPLACE_SIGN_UP: 'open', ...limits });
+  [ada, bob] = [await signUp(harness, 'Ada'), await signUp(harness, 'Bob')];
+  acme = harness.directory.addOrg('Acme');
+  harness.directory.join(ada.id, acme, OrgRole.ADMIN);
+  harness.directory.join(bob.id, acme, OrgRole.MEMBER);
+});
+afterEach(() => harness.close());
+
+const refused = (promise: Promise<unknown>) =>
+  promise.then(
+    () => 'done',
+    (error) => `${error.code} ${error.reason} ${error.param ?? ''}`.trim(),
+  );
+const list = async (credential: string, more: object = {}, narrowed: object = {}) => {
+  const { token } = await harness.authenticate(credential, narrowed);
+  const page = { limit: 50, offset: 0, cursor: '' };
+  const request = { page, type: ApiKeyType.UNSPECIFIED, orgId: undefined, status: ApiKeyStatus.UNSPECIFIED, ...more };
+  return harness.apiKeys.listApiKeys(request, harness.call(token));
+};
+const revoke = async (credential: string, keyId: string) => {
+  const { token } = await harness.authenticate(credential);
+  return harness.apiKeys.deleteApiKey({ keyId }, harness.call(token));
+};
+
+describe('making a key', () => {
+  test('gives a Personal one by default, whole once', async () => {
+    const made = await makeKey(harness, ada.session, { name: 'CI', description: 'for builds' });
+    expect(made).toMatchObject({
+      name: 'CI',
+      description: 'for builds',
+      type: ApiKeyType.PERSONAL,
+      orgId: undefined,
+      scopes: ['resource:read'],
+      workspaceIds: undefined,
+      status: ApiKeyStatus.ACTIVE,
+      actingUser: { id: ada.id, name: 'Ada' },
+      ipAllowlist: [],
+    });
+    expect(made.key).toMatch(/^wsk_p_/);
+    expect(made.key.startsWith(made.keyPrefix)).toBe(true);
+    expect(made.key.endsWith(made.last4)).toBe(true);
+    const { items } = await list(ada.session);
+    expect(items).toEqual([{ ...made, key: undefined }]);
+    const stored = await (await harness.store.collection(apiKeyCollection)).get(made.id);
+    expect(JSON.stringify(stored)).not.toContain(made.key.slice(19, 59));
+  });
+
+  test('leaves the key out of a replay, and says so', async () => {
+    const { token } = await harness.authenticate(ada.session);
+    const idempotency = { id: 'the same', fingerprint: 'too' };
+    const first = await harness.apiKeys.createApiKey(keyOf(), harness.call(token, { idempotency }));
+    const reply: Reply = {};
+    const second = await harness.apiKeys.createApiKey(keyOf(), harness.call(token, { idempotency, reply }));
+    expect(second).toEqual({ ...first, key: undefined });
+    expect(reply.warnings).toEqual([expect.objectContaining({ code: 'secret_not_replayed' })]);
+    expect((await list(ada.session)).items).toHaveLength(1);
+  });
+
+  test('for an Org is for its administrators', async () => {
+    expect((await makeKey(harness, ada.session, { orgId: acme })).key).toMatch(/^wsk_o_/);
+    expect(await refused(makeKey(harness, bob.session, { orgId: acme }))).toBe('PERMISSION_DENIED org_admin_required');
+    const eve = await signUp(harness, 'Eve');
+    expect(await refused(makeKey(harness, eve.session, { orgId: acme }))).toBe('NOT_FOUND not_found');
+    expect(await refused(makeKey(harness, ada.session, { orgId: newId() }))).toBe('NOT_FOUND not_found');
+  });
+
+  test('stays within the tenant of the credential', async () => {
+    const personal = await makeKey(harness, ada.session, { scopes: everyScope });
+    const org = await makeKey(harness, ada.session, { orgId: acme, scopes: everyScope });
+    expect(await refused(makeKey(harness, personal.key, { orgId: acme }))).toBe('PERMISSION_DENIED tenant_boundary');
+    expect(await refused(makeKey(harness, org.key, { type: ApiKeyType.PERSONAL }))).toBe(
+      'PERMISSION_DENIED tenant_boundary',
+    );
+    expect(await makeKey(harness, personal.key)).toMatchObject({ type: ApiKeyType.PERSONAL });
+    expect(await makeKey(harness, org.key)).toMatchObject({ type: ApiKeyType.ORG, orgId: acme });
+    harness.directory.join(ada.id, acme, OrgRole.MEMBER);
+    await harness.restart({});
+    expect(await refused(makeKey(harness, org.key))).toBe('PERMISSION_DENIED org_admin_required');
+  });
+
+  test('is refused where type and org_id contradict, or no Org is named', async () => {
+    const both = { type: ApiKeyType.PERSONAL, orgId: acme };
+    expect(await refused(makeKey(harness, ada.session, both))).toBe('INVALID_ARGUMENT invalid_value org_id');
+    const none = { type: ApiKeyType.ORG };
+    expect(await refused(makeKey(harness, ada.session, none))).toBe('INVALID_ARGUMENT missing_field org_id');
+  });
+
+  test('grants nothing that the credential lacks', async () => {
+    const { key } = await makeKey(harness, ada.session, { scopes: ['api_key:write', 'resource:read'] });
+    const made = await makeKey(harness, key, { scopes: ['resource:read', 'resource:read'] });
+    expect(made.scopes).toEqual(['resource:read']);
+    const { token } = await harness.authenticate(key);
+    const more = keyOf({ scopes: ['resource:read', 'resource:write'] });
+    await expect(harness.apiKeys.createApiKey(more, harness.call(token))).rejects.toMatchObject({
+      code: 'PERMISSION_DENIED',
+      reason: 'scope_escalation',
+      details: { missing_scopes: ['resource:write'] },
+    });
+    expect(await refused(makeKey(harness, key, { scopes: ['nonsense'] }))).toBe(
+      'INVALID_ARGUMENT invalid_scope scopes[0]',
+    );
+  });
+
+  test('tells of all faults at once', async () => {
+    const { token } = await harness.authenticate(ada.session);
+    const expiresAt = new Date(harness.now() - 1000).toISOString();
+    const request = keyOf({ scopes: ['resource:read', '*'], ipAllowlist: ['10.0.0.0/8', 'home'], expiresAt });
+    const error = await harness.apiKeys.createApiKey(request, harness.call(token)).catch((thrown) => thrown);
+    expect(error).toMatchObject({ code: 'INVALID_ARGUMENT', reason: 'validation_failed' });
+    expect(error.faults.map((fault: { param: string; code: string }) => [fault.param, fault.code])).toEqual([
+      ['scopes[1]', 'invalid_scope'],
+      ['ip_allowlist[1]', 'invalid_value'],
+      ['expires_at', 'invalid_value'],
+    ]);
+  });
+
+  test('is limited to workspaces of its tenant that the person can see', async () => {
+    const { directory } = harness;
+    const [mine, joined] = [directory.addWorkspace('', ada.id), directory.addWorkspace(acme, ada.id)];
+    const [foreign, unjoined] = [directory.addWorkspace('', bob.id), directory.addWorkspace(acme, bob.id)];
+    await harness.restart({ COMMONPLACE_SIGN_UP: 'open' });
+    const limited = (workspaceIds: string[], orgId?: string) => makeKey(harness, ada.session, { workspaceIds, orgId });
+    expect((await limited([mine, mine])).workspaceIds).toEqual({ values: [mine] });
+    expect((await limited([joined, unjoined], acme)).workspaceIds).toEqual({ values: [joined, unjoined] });
+    expect(await refused(limited([mine, joined]))).toBe('PERMISSION_DENIED tenant_boundary');
+    expect(await refused(limited([mine], acme))).toBe('PERMISSION_DENIED tenant_boundary');
+    expect(await refused(limited([foreign]))).toBe('NOT_FOUND not_found');
+    expect(await refused(limited([newId()]))).toBe('NOT_FOUND not_found');
+  });
+
+  test('by a key gives no more than that key has: workspaces, networks, time', async () => {
+    const { directory } = harness;
+    const [one, two] = [directory.addWorkspace('', ada.id), directory.addWorkspace('', ada.id)];
+    await harness.restart({ COMMONPLACE_SIGN_UP: 'open' });
+    const expiresAt = new Date(harness.now() + DAY).toISOString();
+    const creator = await makeKey(harness, ada.session, {
+      scopes: everyScope,
+      workspaceIds: [one],
+      ipAllowlist: ['10.0.0.0/8'],
+      expiresAt,
+    });
+    const { token } = await harness.authenticate(creator.key, { clientIp: '10.1.1.1' });
+    const make = (more: object) => harness.apiKeys.createApiKey(keyOf(more), harness.call(token));
+    expect(await make({})).toMatchObject({ workspaceIds: { values: [one] }, ipAllowlist: ['10.0.0.0/8'], expiresAt });
+    const narrower = { ipAllowlist: ['10.5.0.0/16'], expiresAt: new Date(harness.now() + DAY / 2).toISOString() };
+    expect(await make(narrower)).toMatchObject(narrower);
+    expect(await refused(make({ workspaceIds: [two] }))).toBe('PERMISSION_DENIED tenant_boundary');
+    expect(await refused(make({ ipAllowlist: ['0.0.0.0/0'] }))).toBe('PERMISSION_DENIED scope_escalation');
+    const later = new Date(harness.now() + 2 * DAY).toISOString();
+    expect(await refused(make({ expiresAt: later }))).toBe('PERMISSION_DENIED scope_escalation');
+  });
+
+  test('keeps to the longest life that the Org allows', async () => {
+    harness.directory.join(ada.id, acme, OrgRole.ADMIN, 10);
+    await harness.restart({});
+    const ends = (days: number) => new Date(harness.now() + days * DAY).toISOString();
+    const made = await makeKey(harness, ada.session, { orgId: acme });
+    expect(Date.parse(made.expiresAt ?? '')).toBeLessThanOrEqual(harness.now() + 10 * DAY);
+    expect(Date.parse(made.expiresAt ?? '')).toBeGreaterThan(harness.now() + 9 * DAY);
+    await makeKey(harness, ada.session, { orgId: acme, expiresAt: ends(9) });
+    expect(await refused(makeKey(harness, ada.session, { orgId: acme, expiresAt: ends(11) }))).toBe(
+      'INVALID_ARGUMENT invalid_value expires_at',
+    );
+  });
+
+  test('stops at the limit, also when all come at once', async () => {
+    const { token } = await harness.authenticate(ada.session);
+    const make = (more: object) => refused(harness.apiKeys.createApiKey(keyOf(more), harness.call(token)));
+    const personal = await Promise.all([1, 2, 3, 4, 5, 6].map(() => make({})));
+    expect(personal.sort()).toEqual([...Array(3).fill('ABORTED limit_reached'), ...Array(3).fill('done')]);
+    const org = await Promise.all([1, 2, 3, 4, 5].map(() => make({ orgId: acme })));
+    expect(org.sort()).toEqual(['ABORTED limit_reached', ...Array(4).fill('done')]);
+    const { items } = await list(ada.session, { type: ApiKeyType.PERSONAL });
+    await revoke(ada.session, items[0]?.id ?? '');
+    expect(await make({})).toBe('done');
+  });
+});
+
+describe('listing keys', () => {
+  const ids = ({ items }: { items: { id: string }[] }) => items.map(({ id }) => id);
+
+  test('shows own keys, and an administrator all of the Org', async () => {
+    const personal = await makeKey(harness, ada.session);
+    harness.directory.join(bob.id, acme, OrgRole.ADMIN);
+    await harness.restart({});
+    const adas = await makeKey(harness, ada.session, { orgId: acme, scopes: everyScope });
+    const bobs = await makeKey(harness, bob.session, { orgId: acme });
+    harness.directory.join(bob.id, acme, OrgRole.MEMBER);
+    await harness.restart({ COMMONPLACE_SIGN_UP: 'open' });
+    expect(ids(await list(ada.session))).toEqual([adas.id, personal.id]);
+    expect(ids(await list(ada.session, { type: ApiKeyType.PERSONAL }))).toEqual([personal.id]);
+    expect(ids(await list(ada.session, { type: ApiKeyType.ORG }))).toEqual([bobs.id, adas.id]);
+    expect(ids(await list(ada.session, { orgId: acme }))).toEqual([bobs.id, adas.id]);
+    expect(ids(await list(ada.session, {}, { tenant: acme }))).toEqual([bobs.id, adas.id]);
+    expect(ids(await list(ada.session, {}, { tenant: 'personal' }))).toEqual([personal.id]);
+    expect(ids(await list(ada.session, { type: ApiKeyType.ORG }, { tenant: 'personal' }))).toEqual([]);
+    expect(ids(await list(adas.key))).toEqual([bobs.id, adas.id]);
+    expect(ids(await list(adas.key, { type: ApiKeyType.PERSONAL }))).toEqual([]);
+    expect(ids(await list(personal.key))).toEqual([personal.id]);
+    expect(ids(await list(bob.session))).toEqual([bobs.id]);
+    expect(ids(await list(bob.session, { orgId: acme }))).toEqual([bobs.id]);
+    expect(ids(await list(bob.session, { type: ApiKeyType.ORG }))).toEqual([bobs.id]);
+    const other = harness.directory.addOrg('Other');
+    harness.directory.join(ada.id, other, OrgRole.ADMIN);
+    await harness.restart({ COMMONPLACE_SIGN_UP: 'open' });
+    const newest = await makeKey(harness, ada.session, { orgId: other });
+    const page = { limit: 2, offset: 1, cursor: '' };
+    const middle = await list(ada.session, { type: ApiKeyType.ORG, page });
+    expect(ids(middle)).toEqual([bobs.id, adas.id]);
+    expect(middle.page).toMatchObject({ total: 3, hasMore: false });
+    expect(ids(await list(ada.session, { type: ApiKeyType.ORG }))[0]).toBe(newest.id);
+    const eve = await signUp(harness, 'Eve');
+    expect(ids(await list(eve.session, { type: ApiKeyType.ORG }))).toEqual([]);
+    expect(await refused(list(personal.key, { orgId: acme }))).toBe('PERMISSION_DENIED tenant_boundary');
+    expect(await refused(list(ada.session, { orgId: newId() }))).toBe('NOT_FOUND not_found');
+    expect(await refused(list(ada.session, { orgId: acme, type: ApiKeyType.PERSONAL }))).toBe(
+      'INVALID_ARGUMENT invalid_value org_id',
+    );
+  });
+
+  test('filters by status, of which the end is computed', async () => {
+    const ends = new Date(harness.now() + DAY).toISOString();
+    const kept = await makeKey(harness, ada.session);
+    const ending = await makeKey(harness, ada.session, { expiresAt: ends });
+    const gone = await makeKey(harness, ada.session);
+    await revoke(ada.session, gone.id);
+    const of = async (status: ApiKeyStatus) => ids(await list(ada.session, { status }));
+    expect(await of(ApiKeyStatus.ACTIVE)).toEqual([ending.id, kept.id]);
+    expect(await of(ApiKeyStatus.EXPIRED)).toEqual([]);
+    await harness.restart({ COMMONPLACE_SESSION_IDLE_HOURS: '48' });
+    harness.pass(DAY);
+    expect(await of(ApiKeyStatus.ACTIVE)).toEqual([kept.id]);
+    expect(await of(ApiKeyStatus.EXPIRED)).toEqual([ending.id]);
+    expect(await of(ApiKeyStatus.REVOKED)).toEqual([gone.id]);
+    expect(await of(ApiKeyStatus.SUSPENDED)).toEqual([]);
+    const all = await list(ada.session);
+    expect(all.items.map(({ status }) => status)).toEqual([ApiKeyStatus.EXPIRED, ApiKeyStatus.ACTIVE]);
+  });
+
+  test('comes in pages, by offset and by cursor', async () => {
+    const made = [];
+    for (let n = 0; n < 3; n++) made.unshift((await makeKey(harness, ada.session)).id);
+    const first = await list(ada.session, { page: { limit: 2, offset: 0, cursor: '' } });
+    expect(ids(first)).toEqual(made.slice(0, 2));
+    expect(first.page).toMatchObject({ limit: 2, offset: 0, total: 3, hasMore: true, nextOffset: 2 });
+    const cursor = first.page?.nextCursor ?? '';
+    const second = await list(ada.session, { page: { limit: 2, offset: 0, cursor } });
+    expect(ids(second)).toEqual(made.slice(2));
+    expect(second.page).toMatchObject({ hasMore: false, nextOffset: undefined, nextCursor: undefined });
+    expect(ids(await list(ada.session, { page: { limit: 2, offset: 2, cursor: '' } }))).toEqual(made.slice(2));
+    expect(await refused(list(ada.session, { page: { limit: 2, offset: 0, cursor: 'x' } }))).toContain(
+      'invalid_pagination',
+    );
+  });
+});
+
+describe('revoking a key', () => {
+  test('stops it at once, is told, and can not be done twice', async () => {
+    const { id, key } = await makeKey(harness, ada.session);
+    const { token } = await harness.authenticate(key);
+    expect(await harness.apiKeys.deleteApiKey({ keyId: id }, harness.call(token))).toEqual({ id, deleted: true });
+    expect(await refused(harness.authenticate(key))).toBe('UNAUTHENTICATED revoked_key');
+    expect(await refused(revoke(ada.session, id))).toBe('NOT_FOUND not_found');
+    const seen: unknown[] = [];
+    await harness.bus.subscribe({ consumer: 'test', types: ['commonplace.identity.api_key.>'] }, async (events) => {
+      seen.push(...events.map(({ type, data, tenant }) => ({ type, data, tenant })));
+    });
+    while (seen.length < 2) await new Promise((done) => setTimeout(done, 5));
+    const tenant = expect.any(String);
+    expect(seen).toEqual([
+      { type: 'commonplace.identity.api_key.created', data: { keyId: id }, tenant },
+      { type: 'commonplace.identity.api_key.revoked', data: { keyId: id, credentialId: id }, tenant },
+    ]);
+  });
+
+  test('is for the person it acts as and administrators of its Org', async () => {
+    const personal = await makeKey(harness, ada.session, { scopes: everyScope });
+    const org = await makeKey(harness, ada.session, { orgId: acme });
+    expect(await refused(revoke(bob.session, personal.id))).toBe('NOT_FOUND not_found');
+    expect(await refused(revoke(bob.session, org.id))).toBe('NOT_FOUND not_found');
+    expect(await refused(revoke(personal.key, org.id))).toBe('PERMISSION_DENIED tenant_boundary');
+    expect(await refused(revoke(ada.session, newId()))).toBe('NOT_FOUND not_found');
+    harness.directory.join(bob.id, acme, OrgRole.ADMIN);
+    await harness.restart({});
+    expect(await refused(revoke(bob.session, org.id))).toBe('done');
+    expect(await refused(revoke(ada.session, personal.id))).toBe('done');
+  });
+});
+
+describe('who takes over keys', () => {
+  test('gets them as they are; without anybody they are suspended', async () => {
+    const { key } = await makeKey(harness, ada.session, { orgId: acme });
+    const request = { orgId: acme, userId: ada.id, toUserId: bob.id };
+    expect(await harness.auth.reassignKeys(request, harness.call())).toEqual({ reassigned: 1 });
+    expect(await harness.auth.reassignKeys(request, harness.call())).toEqual({ reassigned: 0 });
+    harness.directory.leave(ada.id, acme);
+    await harness.restart({});
+    expect((await harness.authenticate(key)).caller).toMatchObject({ userId: bob.id, tenant: { orgId: acme } });
+    const nobody = { orgId: acme, userId: bob.id, toUserId: '' };
+    expect(await harness.auth.reassignKeys(nobody, harness.call())).toEqual({ reassigned: 1 });
+    expect(await harness.auth.reassignKeys(nobody, harness.call())).toEqual({ reassigned: 0 });
+    const { items } = await list(bob.session, { status: ApiKeyStatus.SUSPENDED });
+    expect(items).toHaveLength(1);
+  });
+});

@@ -1,0 +1,73 @@
+import { readConfig } from '@commonplace/kit/config';
+import { describe, expect, test } from '@jest/globals';
+import { config } from '../src/config.js';
+import { isAllowedUrl, parseIssuers } from '../src/oidc/issuers.js';
+import { SECRET } from './support/harness.js';
+
+describe('settings', () => {
+  test('need a secret key, and show no part of it', () => {
+    expect(() => readConfig(config, {})).toThrow('COMMONPLACE_SECRET_KEY is not set');
+    const env = { COMMONPLACE_SECRET_KEY: 'hunter2', COMMONPLACE_SIGN_UP: 'everybody' };
+    expect(() => readConfig(config, env)).toThrow(/COMMONPLACE_SIGN_UP must be one of/);
+    expect(() => readConfig(config, env)).not.toThrow(/hunter2/);
+  });
+
+  test('default to invitations, 12 hours and 30 days', () => {
+    const values = readConfig(config, { COMMONPLACE_SECRET_KEY: SECRET });
+    expect(values).toMatchObject({ signUp: 'invite', sessionIdleHours: 12, sessionDays: 30, issuers: [] });
+  });
+});
+
+describe('issuers', () => {
+  test('are pairs', () => {
+    expect(parseIssuers('https://id.example.com|commonplace, http://127.0.0.1:9/|x')).toEqual([
+      expect.objectContaining({ issuer: 'https://id.example.com', audiences: ['commonplace'], createUsers: false }),
+      expect.objectContaining({ issuer: 'http://127.0.0.1:9/', audiences: ['x'], defaultScopes: [] }),
+    ]);
+  });
+
+  test('are a JSON list', () => {
+    const one = {
+      issuer: 'https://id.example.com',
+      audience: ['a', 'b'],
+      default_scopes: ['org:read'],
+      create_users: true,
+      email_domains: ['Example.com'],
+      link_accounts: true,
+    };
+    expect(parseIssuers(JSON.stringify([one]))).toEqual([
+      {
+        issuer: 'https://id.example.com',
+        audiences: ['a', 'b'],
+        defaultScopes: ['org:read'],
+        createUsers: true,
+        emailDomains: ['example.com'],
+        linkAccounts: true,
+      },
+    ]);
+  });
+
+  test.each([
+    'http://id.example.com|x',
+    'https://id.example.com',
+    '[{"issuer":"https://a","audience":"x","default_scopes":["root"]}]',
+    '[{"issuer":"https://a","audience":"x","create_user":true}]',
+    'https://a|x,https://a|y',
+    '[{',
+  ])('%s can not be used', (text) => {
+    expect(() => parseIssuers(text)).toThrow();
+  });
+
+  test.each([
+    ['https://example.com', true],
+    ['http://localhost:3000', true],
+    ['http://127.0.0.1', true],
+    ['http://[::1]:80', true],
+    ['http://127.0.0.1.example.com', false],
+    ['http://10.0.0.1', false],
+    ['file:///etc/passwd', false],
+    ['no url', false],
+  ])('fetching from %s is allowed: %s', (url, allowed) => {
+    expect(isAllowedUrl(url)).toBe(allowed);
+  });
+});

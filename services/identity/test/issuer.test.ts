@@ -1,0 +1,117 @@
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import type { JWTPayload } from 'jose';
+import { scopesOf } from '../src/oidc/scopes.js';
+import { type Harness, openHarness } from './support/harness.js';
+import { type OddIssuer, openOddIssuer } from './support/issuer.js';
+
+const DISCOVERY = '/.well-known/openid-configuration';
+let issuer: OddIssuer;
+let harness: Harness;
+beforeEach(async () => {
+  issuer = await openOddIssuer();
+  const settings = { issuer: issuer.url, audience: ['us', 'them'], create_users: true, default_scopes: ['org:read'] };
+  harness = await openHarness({ COMMONPLACE_OIDC_ISSUERS: JSON.stringify([settings]) });
+});
+afterEach(async () => {
+  await harness.close();
+  await issuer.close();
+});
+
+const tokenOf = (more: JWTPayload = {}, header: object = {}) => {
+  const seconds = Math.floor(harness.now() / 1000);
+  const person = { sub: 'fay', email: 'fay@example.com', email_verified: true };
+  return issuer.sign({ iss: issuer.url, aud: 'us', iat: seconds, exp: seconds + 300, ...person, ...more }, header);
+};
+const outcome = async (token: string) =>
+  harness.authenticate(token).then(
+    ({ caller }) => caller.userName,
+    (error) => `${error.code} ${error.reason}`,
+  );
+const INVALID = 'UNAUTHENTICATED invalid_credentials';
+const UNAVAILABLE = 'UNAVAILABLE dependency_unavailable';
+
+describe('claims', () => {
+  test('need exp and sub, and nbf not to lie ahead', async () => {
+    const soon = Math.floor(harness.now() / 1000) + 30;
+    expect(await outcome(await tokenOf({ nbf: soon }))).toBe('fay');
+    expect(await outcome(await tokenOf({ nbf: soon + 60 }))).toBe(INVALID);
+    expect(await outcome(await tokenOf({ exp: undefined }))).toBe(INVALID);
+    expect(await outcome(await tokenOf({ sub: undefined }))).toBe(INVALID);
+    expect(await outcome(await tokenOf({ sub: '' }))).toBe(INVALID);
+    expect(await outcome(await tokenOf({ aud: undefined }))).toBe(INVALID);
+    expect(await outcome(await tokenOf({ aud: ['others', 'them'] }))).toBe('fay');
+  });
+
+  test('name scopes, or leave it to the issuer’s settings', async () => {
+    expect((await harness.authenticate(await tokenOf())).caller.credential.scopes).toEqual(['org:read']);
+    expect(scopesOf({ scope: 'org:read  org:read nonsense' }, ['org:write'])).toEqual(['org:read']);
+    expect(scopesOf({ scp: ['org:read', 'search:read', 'x'] }, [])).toEqual(['org:read', 'search:read']);
+    expect(scopesOf({ scope: '' }, ['org:write'])).toEqual([]);
+    expect(scopesOf({}, ['org:write'])).toEqual(['org:write']);
+  });
+
+  test('that are odd do not get far', async () => {
+    const odd = { name: 7, zoneinfo: 'Moon/Crater', picture: 'javascript:alert(1)', email_verified: 'yes' };
+    const { caller } = await harness.authenticate(await tokenOf(odd as never));
+    const { users } = await harness.auth.findUsers({ ids: [caller.userId], emails: [] }, harness.call());
+    expect(users[0]).toMatchObject({ name: 'fay', timezone: 'UTC', avatarUrl: undefined });
+    expect(harness.directory.acceptedAddresses).toEqual([]);
+  });
+
+  test('of a token without an address are asked of the issuer, for that very person', async () => {
+    const { answers, url } = issuer;
+    answers.set(DISCOVERY, { issuer: url, jwks_uri: `${url}/jwks`, userinfo_endpoint: `${url}/me` });
+    const bare = await tokenOf({ email: undefined });
+    answers.set('/me', { sub: 'somebody else', email: 'victim@example.com', email_verified: true });
+    expect(await outcome(bare)).toBe(INVALID);
+    answers.set('/me', 403);
+    expect(await outcome(bare)).toBe(INVALID);
+    answers.set('/me', { sub: 'fay', email: 'fay@example.com', email_verified: true, name: 'Fay' });
+    expect(await outcome(bare)).toBe('Fay');
+    expect(harness.directory.acceptedAddresses).toHaveLength(1);
+  });
+});
+
+describe('keys', () => {
+  test('are fetched once, and for unknown ones no more than once a minute', async () => {
+    const tokens = await Promise.all([tokenOf(), tokenOf({ jti: '2' }), tokenOf({ jti: '3' })]);
+    expect(await Promise.all(tokens.map(outcome))).toEqual(['fay', 'fay', 'fay']);
+    for (let n = 0; n < 5; n++) expect(await outcome(await tokenOf({}, { kid: `unknown-${n}` }))).toBe(INVALID);
+    expect(issuer.asked.filter((path) => path === '/jwks')).toHaveLength(1);
+    expect(issuer.asked.filter((path) => path === DISCOVERY)).toHaveLength(1);
+  });
+
+  test('of an issuer that does not answer are a fault of ours, and it is left alone for a while', async () => {
+    const token = await tokenOf();
+    issuer.answers.set('/jwks', 500);
+    expect(await outcome(token)).toBe(UNAVAILABLE);
+    const before = issuer.asked.length;
+    expect(await outcome(token)).toBe(UNAVAILABLE);
+    expect(issuer.asked).toHaveLength(before);
+  });
+
+  test('come back with the issuer', async () => {
+    const discovery = issuer.answers.get(DISCOVERY);
+    issuer.answers.set(DISCOVERY, 503);
+    expect(await outcome(await tokenOf())).toBe(UNAVAILABLE);
+    issuer.answers.set(DISCOVERY, discovery);
+    harness.pass(5000);
+    expect(await outcome(await tokenOf())).toBe('fay');
+  });
+
+  test('are new after the issuer has changed them', async () => {
+    expect(await outcome(await tokenOf())).toBe('fay');
+    await issuer.rotate();
+    harness.pass(60 * 60_000);
+    expect(await outcome(await tokenOf())).toBe('fay');
+  });
+
+  test.each([
+    ['another issuer', { issuer: 'https://id.example.com' }],
+    ['keys from elsewhere in the clear', { jwks_uri: 'http://192.0.2.1/jwks' }],
+    ['keys from a file', { jwks_uri: 'file:///etc/passwd' }],
+  ])('are not taken where discovery names %s', async (_, more) => {
+    issuer.answers.set(DISCOVERY, { issuer: issuer.url, jwks_uri: `${issuer.url}/jwks`, ...more });
+    expect(await outcome(await tokenOf())).toBe(UNAVAILABLE);
+  });
+});

@@ -1,0 +1,192 @@
+import { createPublicKey } from 'node:crypto';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { decodeJwt, exportJWK, generateKeyPair, SignJWT } from 'jose';
+import { homeOf } from '../src/domain/home.js';
+import { type Harness, openHarness } from './support/harness.js';
+import { signUp } from './support/people.js';
+import { type RunningProvider, startProvider } from './support/provider.js';
+
+const HOUR = 3_600_000;
+const people = {
+  carol: { email: 'Carol@example.com', email_verified: true, name: 'Carol', zoneinfo: 'Europe/Paris' },
+  dave: { email: 'dave@example.com', email_verified: false, name: 'Dave' },
+  erin: { email: 'erin@elsewhere.org', email_verified: true },
+  robot: {},
+};
+
+let provider: RunningProvider;
+let harness: Harness;
+beforeAll(async () => {
+  provider = await startProvider({ people });
+});
+afterAll(() => provider.stop());
+afterEach(() => harness?.close());
+
+const open = async (more: object = {}, env: NodeJS.ProcessEnv = {}) => {
+  const issuers = [{ issuer: provider.issuer, audience: 'commonplace', create_users: true, ...more }];
+  harness = await openHarness({
+    COMMONPLACE_OIDC_ISSUERS: JSON.stringify(issuers),
+    COMMONPLACE_SIGN_UP: 'open',
+    ...env,
+  });
+};
+const refused = (token: string) =>
+  harness.authenticate(token).then(
+    ({ caller }) => caller.userName,
+    (error) => `${error.code} ${error.reason}`,
+  );
+const INVALID = 'UNAUTHENTICATED invalid_credentials';
+
+describe('the token of an identity provider', () => {
+  test('signs its bearer in, with the known scopes that it names', async () => {
+    await open();
+    const scope = 'resource:read search:read admin:everything';
+    const { caller } = await harness.authenticate(await provider.token('carol', { scope }));
+    expect(caller).toMatchObject({
+      userName: 'Carol',
+      userEmail: 'Carol@example.com',
+      credential: { type: 'bearer', scopes: ['resource:read', 'search:read'] },
+    });
+    expect(caller.tenant).toBeUndefined();
+    expect(Date.parse(caller.credential.expiresAt ?? '')).toBeGreaterThan(Date.now() + HOUR / 2);
+    expect(harness.directory.homes).toEqual(new Set([homeOf(caller.userId)]));
+    const { users } = await harness.auth.findUsers({ ids: [caller.userId], emails: [] }, harness.call());
+    expect(users[0]).toMatchObject({ timezone: 'Europe/Paris', locale: 'en' });
+  });
+
+  test.each(['RS256', 'PS256', 'ES256', 'EdDSA'])('may be signed by %s', async (alg) => {
+    await open();
+    expect(await refused(await provider.token('carol', { alg }))).toBe('Carol');
+  });
+
+  test('is one person however often and at once it comes', async () => {
+    await open();
+    const tokens = [await provider.token('carol'), await provider.token('carol', { alg: 'RS256' })];
+    const callers = await Promise.all([...tokens, ...tokens].map((token) => harness.authenticate(token)));
+    expect(new Set(callers.map(({ caller }) => caller.userId)).size).toBe(1);
+    expect(new Set(callers.map(({ caller }) => caller.credential.id)).size).toBe(1);
+  });
+
+  test('joins the open invitations of a verified address, once for each token', async () => {
+    await open();
+    const token = await provider.token('carol');
+    const { caller } = await harness.authenticate(token);
+    await harness.authenticate(token);
+    const joined = { email: 'Carol@example.com', userId: caller.userId };
+    expect(harness.directory.acceptedAddresses).toEqual([joined]);
+    await new Promise((done) => setTimeout(done, 1100));
+    await harness.authenticate(await provider.token('carol'));
+    expect(harness.directory.acceptedAddresses).toEqual([joined, joined]);
+    await harness.authenticate(await provider.token('dave'));
+    expect(harness.directory.acceptedAddresses).toHaveLength(2);
+  });
+
+  test('makes no account where the issuer may not', async () => {
+    await open({ create_users: false });
+    expect(await refused(await provider.token('carol'))).toBe(INVALID);
+  });
+
+  test('makes no account without an address, or for another domain', async () => {
+    await open({ email_domains: ['example.com'] });
+    expect(await refused(await provider.token('robot'))).toBe(INVALID);
+    expect(await refused(await provider.token('erin'))).toBe(INVALID);
+    expect(await refused(await provider.token('dave'))).toBe(INVALID);
+    expect(await refused(await provider.token('carol'))).toBe('Carol');
+  });
+});
+
+describe('an account that is there already', () => {
+  test('is not opened by an address that nobody has verified, on either side', async () => {
+    await open();
+    await signUp(harness, 'Carol');
+    await signUp(harness, 'Dave');
+    expect(await refused(await provider.token('carol'))).toBe(INVALID);
+    expect(await refused(await provider.token('dave'))).toBe(INVALID);
+  });
+
+  test('is opened where the operator trusts the accounts, yet never by an unverified address', async () => {
+    await open({ link_accounts: true });
+    const carol = await signUp(harness, 'Carol');
+    await signUp(harness, 'Dave');
+    const { caller } = await harness.authenticate(await provider.token('carol'));
+    expect(caller.userId).toBe(carol.id);
+    expect(await refused(await provider.token('dave'))).toBe(INVALID);
+  });
+
+  test('is opened where its own address is known to be right', async () => {
+    await open();
+    const owner = { email: 'carol@EXAMPLE.com', name: 'Owner', scopes: [] };
+    const { user } = await harness.auth.bootstrap(owner, harness.call());
+    expect((await harness.authenticate(await provider.token('carol'))).caller.userId).toBe(user?.id);
+  });
+});
+
+describe('a token is refused', () => {
+  const claimsOf = async () => decodeJwt(await provider.token('carol'));
+
+  test('of another audience', async () => {
+    await open();
+    expect(await refused(await provider.token('carol', { audience: 'other' }))).toBe(INVALID);
+  });
+
+  test('of an issuer that nobody knows', async () => {
+    await open({ issuer: 'http://127.0.0.1:9' });
+    expect(await refused(await provider.token('carol'))).toBe(INVALID);
+  });
+
+  test('when it has expired, with a minute for clocks that differ', async () => {
+    await open();
+    const token = await provider.token('carol');
+    expect(await refused(token)).toBe('Carol');
+    harness.pass(HOUR + 30_000);
+    expect(await refused(token)).toBe('Carol');
+    harness.pass(60_000);
+    expect(await refused(token)).toBe('UNAUTHENTICATED expired_credentials');
+  });
+
+  test('without a signature', async () => {
+    await open();
+    const [, payload] = (await provider.token('carol')).split('.');
+    for (const alg of ['none', 'None', 'NONE']) {
+      const header = Buffer.from(JSON.stringify({ alg, typ: 'JWT', kid: 'key-ES256' })).toString('base64url');
+      expect(await refused(`${header}.${payload}.`)).toBe(INVALID);
+    }
+  });
+
+  test('with a shared secret that is the public key', async () => {
+    await open();
+    const claims = await claimsOf();
+    const jwk = await provider.publicKey('RS256');
+    const pem = createPublicKey({ key: jwk, format: 'jwk' }).export({ type: 'spki', format: 'pem' });
+    for (const secret of [pem.toString(), JSON.stringify(jwk), jwk.n ?? '']) {
+      const token = new SignJWT(claims).setProtectedHeader({ alg: 'HS256', kid: 'key-RS256' });
+      expect(await refused(await token.sign(Buffer.from(secret)))).toBe(INVALID);
+    }
+  });
+
+  test('by an algorithm that is not on the list', async () => {
+    await open();
+    expect(await refused(await provider.token('carol', { alg: 'RS512' }))).toBe(INVALID);
+  });
+
+  test('with a key of its own: by another name, by the same, or brought along', async () => {
+    await open();
+    const claims = await claimsOf();
+    const { privateKey, publicKey } = await generateKeyPair('ES256');
+    const jwk = await exportJWK(publicKey);
+    const jku = 'http://127.0.0.1:9/jwks';
+    for (const more of [{ kid: 'mine' }, { kid: 'key-ES256' }, { kid: 'key-ES256', jwk }, { kid: 'mine', jku }, {}]) {
+      const token = new SignJWT(claims).setProtectedHeader({ alg: 'ES256', ...more });
+      expect(await refused(await token.sign(privateKey))).toBe(INVALID);
+    }
+    expect(await refused(await provider.token('carol'))).toBe('Carol');
+  });
+
+  test('when a word of it was changed', async () => {
+    await open();
+    const [header, payload = '', signature] = (await provider.token('dave')).split('.');
+    const claims = { ...JSON.parse(Buffer.from(payload, 'base64url').toString()), sub: 'carol' };
+    const changed = Buffer.from(JSON.stringify(claims)).toString('base64url');
+    expect(await refused(`${header}.${changed}.${signature}`)).toBe(INVALID);
+  });
+});

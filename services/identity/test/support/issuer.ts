@@ -1,0 +1,51 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 'jose';
+
+/** An issuer that does what a test wants, also what no real one would. */
+export interface OddIssuer {
+  readonly url: string;
+  /** Answers by path, beside the keys; a status alone is an error. */
+  readonly answers: Map<string, unknown>;
+  /** Paths that were asked for. */
+  readonly asked: string[];
+  sign(claims: JWTPayload, header?: { alg?: string; kid?: string }): Promise<string>;
+  /** A new key takes the place of the old one. */
+  rotate(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export async function openOddIssuer(): Promise<OddIssuer> {
+  const asked: string[] = [];
+  const answers = new Map<string, unknown>();
+  let keys = await generateKeyPair('ES256');
+  let kid = 'one';
+
+  const answer = (request: IncomingMessage, response: ServerResponse): void => {
+    const path = request.url ?? '';
+    asked.push(path);
+    const found = answers.get(path);
+    response.statusCode = typeof found === 'number' ? found : found === undefined ? 404 : 200;
+    response.setHeader('content-type', 'application/json');
+    response.end(JSON.stringify(found ?? {}));
+  };
+  const server = createServer(answer).listen(0, '127.0.0.1');
+  await new Promise((done) => server.once('listening', done));
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const publish = async () => answers.set('/jwks', { keys: [{ ...(await exportJWK(keys.publicKey)), kid }] });
+  await publish();
+  answers.set('/.well-known/openid-configuration', { issuer: url, jwks_uri: `${url}/jwks` });
+  return {
+    url,
+    answers,
+    asked,
+    sign: (claims, header = {}) =>
+      new SignJWT(claims).setProtectedHeader({ alg: 'ES256', kid, ...header }).sign(keys.privateKey),
+    async rotate() {
+      keys = await generateKeyPair('ES256');
+      kid = `${kid}+`;
+      await publish();
+    },
+    close: () => new Promise((done) => server.close(() => done())),
+  };
+}

@@ -1,0 +1,119 @@
+import { AppError } from '@commonplace/kit/errors';
+import { derivedId, newId } from '@commonplace/kit/id';
+import type { CallContext } from '@commonplace/kit/rpc';
+import { AccessMode } from '@commonplace/proto/resources/v1/resource.js';
+import type { CreateResourceRequest } from '@commonplace/proto/resources/v1/resource_service.js';
+import { MAX_DEPTH, METADATA_BYTES } from '../config.js';
+import { parseWish } from '../domain/position.js';
+import { placeUnder } from '../domain/tree.js';
+import { DepthExceeded, UseFilesEndpoint, WorkspaceRequired } from '../errors.js';
+import { publishChange } from '../events.js';
+import { nodeType } from '../handlers/present.js';
+import type { Parts } from '../parts.js';
+import type { Standing } from '../policy.js';
+import { foldName, type Node, type NodeType } from '../stores/nodes.js';
+import { contentRecord, parseMarkdown, parseMetadata, requireDocument, requireSize } from './content.js';
+import { type Destination, intoParent, intoRoot, requireSameWorkspace } from './destination.js';
+import { positionFor } from './siblings.js';
+
+/** Where a creation goes: its parent, else the workspace that it or its credential names. */
+export async function destinationOf(
+  parts: Parts,
+  request: Pick<CreateResourceRequest, 'parentId' | 'workspaceId'>,
+  standing: Standing,
+  context: CallContext,
+): Promise<Destination> {
+  if (request.parentId !== undefined) {
+    const destination = await intoParent(parts, request.parentId, standing, context);
+    requireSameWorkspace(destination, request.workspaceId);
+    return destination;
+  }
+  return intoRoot(parts, request.workspaceId ?? defaultWorkspace(standing), standing);
+}
+
+function defaultWorkspace({ caller }: Standing): string {
+  const [only, ...others] = caller.credential.workspaceIds ?? [];
+  if (only !== undefined && others.length === 0) return only;
+  if (caller.workspaceId !== undefined) return caller.workspaceId;
+  if (caller.credential.workspaceIds === undefined && (caller.tenant?.orgId ?? null) === null) {
+    return derivedId(`personal-workspace:${caller.userId}`);
+  }
+  throw WorkspaceRequired();
+}
+
+/** Adds a new node, with its content where it has one, to this call's work. */
+export async function createNode(
+  parts: Parts,
+  request: CreateResourceRequest,
+  destination: Destination,
+  context: CallContext,
+): Promise<Node> {
+  const type = creatable(request);
+  const text = parseMarkdown(request.content);
+  if (text !== undefined) requireDocument(type);
+  const sizeBytes = text === undefined ? 0 : requireSize(text, parts.settings.documentBytes, 'content');
+  if (destination.depth + 1 > MAX_DEPTH) throw DepthExceeded({ limit: MAX_DEPTH });
+  await parts.room.take(destination.parent.workspaceId);
+
+  const id = newId();
+  const now = new Date().toISOString();
+  const restricted = request.accessMode === AccessMode.RESTRICTED;
+  const place = placeUnder(destination.parent, { id, restricted });
+  const { externalId } = request;
+  const node = context.work.insert(parts.tree.nodes, {
+    ...place,
+    id,
+    parentKey: destination.key,
+    type,
+    name: request.name,
+    nameFold: foldName(request.name),
+    icon: request.icon,
+    description: request.description,
+    position: await positionFor(parts.tree, destination.key, parseWish(request.position), context.work),
+    restricted,
+    locked: false,
+    state: 'active',
+    externalId,
+    externalKey: externalId === undefined ? undefined : `${place.workspaceId}:${externalId}`,
+    metadata: parseMetadata(request.metadata, METADATA_BYTES),
+    tags: [],
+    principals: [],
+    contentVersion: 1,
+    sizeBytes,
+    createdBy: context.actor,
+    createdById: context.actor.id,
+    updatedBy: context.actor,
+    createdAt: now,
+    updatedAt: now,
+  });
+  if (text !== undefined) context.work.insert(parts.contents, contentRecord(node, text));
+  parts.counters.add(context.work, [node], 1);
+  const granted = restricted ? grantToCreator(parts, node, context) : node;
+  publishChange(context, { verb: 'resource.created' }, granted);
+  return granted;
+}
+
+/** Who restricts a node stays its manager, whatever becomes of their workspace role. */
+export function grantToCreator(parts: Parts, node: Node, context: CallContext): Node {
+  const principal = `user:${context.caller.userId}`;
+  if (node.principals.includes(principal)) return node;
+  context.work.insert(parts.grants, {
+    id: newId(),
+    tenant: node.tenant,
+    workspaceId: node.workspaceId,
+    resourceId: node.id,
+    principal,
+    role: 'manager',
+    grantedBy: context.caller.userId,
+    createdAt: node.updatedAt,
+  });
+  return context.work.replace(parts.tree.nodes, node, { ...node, principals: [...node.principals, principal] });
+}
+
+function creatable(request: CreateResourceRequest): NodeType {
+  const type = nodeType(request.type);
+  if (type === undefined)
+    throw new AppError('INVALID_ARGUMENT', 'missing_field', 'type is required.', { param: 'type' });
+  if (type === 'file') throw UseFilesEndpoint();
+  return type;
+}

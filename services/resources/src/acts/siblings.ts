@@ -1,0 +1,26 @@
+import { invalidField } from '@commonplace/kit/errors';
+import type { UnitOfWork } from '@commonplace/kit/store';
+import { keyBetween, type Wish } from '../domain/position.js';
+import type { Tree } from '../stores/tree.js';
+
+/** The order key for a wish among the children of a parent (or of a workspace's root). */
+export async function positionFor(tree: Tree, parentKey: string, wish: Wish, work: UnitOfWork): Promise<string> {
+  const siblings = { parentKey, state: 'active' } as const;
+  const { nodes } = tree;
+  if ('at' in wish) {
+    const sort = wish.at === 'last' ? (['-position'] as const) : (['position'] as const);
+    const [end] = await nodes.find({ where: siblings, sort, limit: 1 });
+    const key = end?.position ?? null;
+    return wish.at === 'last' ? keyBetween(key, null) : keyBetween(null, key);
+  }
+  const id = 'after' in wish ? wish.after : wish.before;
+  const sibling = await work.get(nodes, id);
+  if (sibling === undefined || sibling.parentKey !== parentKey || sibling.state !== 'active') {
+    throw invalidField('position', 'invalid_value', 'position names a resource that does not stand there.');
+  }
+  const after = [sibling.position, sibling.id];
+  const sort = 'after' in wish ? (['position'] as const) : (['-position'] as const);
+  const [next] = await nodes.find({ where: siblings, sort, after, limit: 1 });
+  const neighbour = next?.position ?? null;
+  return 'after' in wish ? keyBetween(sibling.position, neighbour) : keyBetween(neighbour, sibling.position);
+}

@@ -1,0 +1,145 @@
+import { type CallContext, requireVersion } from '@commonplace/kit/rpc';
+import { AccessMode } from '@commonplace/proto/resources/v1/resource.js';
+import type { UpdateResourceRequest } from '@commonplace/proto/resources/v1/resource_service.js';
+import { METADATA_BYTES } from '../config.js';
+import { isContainer, placeUnder, rootPlace } from '../domain/tree.js';
+import { ExternalIdTaken, insufficientScope } from '../errors.js';
+import { publishChange } from '../events.js';
+import type { Parts } from '../parts.js';
+import { requireCapability, requireWritable, type Seen, type Standing } from '../policy.js';
+import { foldName, type Node } from '../stores/nodes.js';
+import { contentRecord, parseMarkdown, parseMetadata, requireDocument, requireSize } from './content.js';
+import { grantToCreator } from './create.js';
+import { accessChange, moves, newHome, placed, recount, requireDepth, rewriteBelow } from './place.js';
+import { announce, type Below, enqueue, loadBelow } from './subtree.js';
+import { freeExternalKey } from './trash.js';
+
+export interface Updated {
+  readonly node: Node;
+  readonly accessChange: { gained: string[]; lost: string[] } | undefined;
+}
+
+type Request = UpdateResourceRequest & { readonly content?: Buffer };
+
+/** Applies a PATCH to a node: gates, its own fields, its place, what stands below it. */
+export async function updateNode(
+  parts: Parts,
+  seen: Seen,
+  request: Request,
+  standing: Standing,
+  context: CallContext,
+): Promise<Updated> {
+  const { node } = seen;
+  const mask = new Set(request.updateMask ?? []);
+  requireRights(seen, mask, standing);
+  const asksMove = moves(request, mask);
+  const destination = asksMove ? await newHome(parts, node, request, mask, standing, context) : undefined;
+  requireWritable(seen, request.isLocked === false);
+  requireVersion(context, node.version, node);
+
+  let after = await withFields(parts, node, request, mask, context);
+  if (destination !== undefined) after = await placed(parts, after as Node, destination, request, context);
+  if (mask.has('access_mode')) after = await restricted(parts, after, request.accessMode === AccessMode.RESTRICTED);
+  const relocates = after.boundary !== node.boundary || after.parentKey !== node.parentKey;
+  const below: Below = relocates ? await loadBelow(parts, node) : { nodes: [] };
+  if (destination !== undefined) requireDepth(node, destination, below);
+  const change = relocates && asksMove ? await accessChange(parts, node, after) : undefined;
+  if (request.dryRun) return { node: { ...after, version: node.version }, accessChange: change };
+
+  if (relocates && isContainer(node.type)) {
+    const job = { kind: 'place', workspaceIds: [...new Set([node.workspaceId, after.workspaceId])] } as const;
+    if (below === 'large') await announce(parts, context, node, job);
+    else enqueue(parts, context, { ...job, tenant: after.tenant, headId: node.id });
+  }
+  const written = write(parts, node, after, context);
+  const moved = below === 'large' ? [] : rewriteBelow(parts, written, below.nodes, context);
+  const verb = asksMove ? 'resource.moved' : 'resource.updated';
+  publishChange(context, { verb, fields: [...mask] }, written, moved);
+  await replaceText(parts, written, request.content, context);
+  return { node: written, accessChange: change };
+}
+
+/** The role gate: writing, and managing for what concerns access. */
+function requireRights(seen: Seen, mask: ReadonlySet<string>, standing: Standing): void {
+  requireCapability(seen, 'write');
+  if (mask.has('is_locked') || mask.has('access_mode')) requireCapability(seen, 'manage');
+  if (mask.has('access_mode') && !standing.caller.credential.scopes.includes('share:write')) {
+    throw insufficientScope('share:write');
+  }
+}
+
+/** The node with the fields that the request names. */
+async function withFields(
+  parts: Parts,
+  node: Node,
+  request: Request,
+  mask: ReadonlySet<string>,
+  context: CallContext,
+): Promise<Omit<Node, 'version'>> {
+  const after: { -readonly [F in keyof Node]: Node[F] } = {
+    ...node,
+    updatedAt: new Date().toISOString(),
+    updatedBy: context.actor,
+  };
+  if (mask.has('name') && request.name !== undefined) {
+    after.name = request.name;
+    after.nameFold = foldName(request.name);
+  }
+  if (mask.has('icon')) after.icon = request.icon;
+  if (mask.has('description')) after.description = request.description;
+  if (mask.has('metadata')) after.metadata = parseMetadata(request.metadata, METADATA_BYTES);
+  if (mask.has('is_locked')) after.locked = request.isLocked === true;
+  if (mask.has('external_id') && request.externalId !== node.externalId) {
+    after.externalId = request.externalId;
+    after.externalKey = await freeExternalKey(parts, after);
+    if (after.externalId !== undefined && after.externalKey === undefined) {
+      throw ExternalIdTaken({ external_id: after.externalId });
+    }
+  }
+  return after;
+}
+
+/** The node with its inheritance cut, or no longer. */
+async function restricted(parts: Parts, node: Omit<Node, 'version'>, cut: boolean): Promise<Omit<Node, 'version'>> {
+  const parent =
+    node.parentKey === node.workspaceId
+      ? rootPlace(node.workspaceId, node.orgId)
+      : await parts.tree.get(node.parentKey);
+  if (parent === undefined) throw new Error(`${node.id} has no parent`);
+  const { boundary } = placeUnder(parent, { id: node.id, restricted: cut });
+  return { ...node, restricted: cut, boundary };
+}
+
+/** Writes the head; who cuts inheritance stays a manager by a grant of their own. */
+function write(parts: Parts, before: Node, after: Omit<Node, 'version'>, context: CallContext): Node {
+  recount(parts, context, before, after);
+  const written = context.work.replace(parts.tree.nodes, before, after);
+  return after.restricted && !before.restricted ? grantToCreator(parts, written, context) : written;
+}
+
+/** Replaces a document's text, where a creation that met an existing document brought one. */
+async function replaceText(parts: Parts, node: Node, json: Buffer | undefined, context: CallContext): Promise<void> {
+  const text = parseMarkdown(json ?? Buffer.alloc(0));
+  if (text === undefined) return;
+  requireDocument(node.type);
+  await writeText(parts, node, text, context);
+}
+
+/** Writes a document's text where it differs. Gives the node as it is then, and whether it changed. */
+export async function writeText(parts: Parts, node: Node, text: string, context: CallContext) {
+  const sizeBytes = requireSize(text, parts.settings.documentBytes, 'content');
+  const before = await context.work.get(parts.contents, node.id);
+  if ((before?.text ?? '') === text) return { node, changed: false };
+  const after = context.work.replace(parts.tree.nodes, node, {
+    ...node,
+    sizeBytes,
+    contentVersion: node.contentVersion + 1,
+    updatedAt: new Date().toISOString(),
+    updatedBy: context.actor,
+  });
+  const record = contentRecord(after, text);
+  if (before === undefined) context.work.insert(parts.contents, record);
+  else context.work.replace(parts.contents, before, record);
+  publishChange(context, { verb: 'content.updated', fields: ['content'] }, after);
+  return { node: after, changed: true };
+}

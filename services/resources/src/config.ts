@@ -1,0 +1,41 @@
+import { integer, type Table, type Values } from '@commonplace/kit/config';
+
+export const config = {
+  documentBytes: {
+    variable: 'COMMONPLACE_DOCUMENT_BYTES',
+    help: 'most bytes of one document as Markdown',
+    parse: integer(1024, 10 * 1024 * 1024),
+    fallback: 5 * 1024 * 1024,
+  },
+  workspaceResources: {
+    variable: 'COMMONPLACE_WORKSPACE_RESOURCES',
+    help: 'most resources of one workspace',
+    parse: integer(1, 100_000_000),
+    fallback: 1_000_000,
+  },
+  children: {
+    variable: 'COMMONPLACE_CHILDREN',
+    help: 'most children of one resource',
+    parse: integer(1, 1_000_000),
+    fallback: 10_000,
+  },
+  inlineSubtree: {
+    variable: 'COMMONPLACE_INLINE_SUBTREE',
+    help: 'largest subtree that a move, restriction or deletion rewrites within the request',
+    parse: integer(1, 10_000),
+    fallback: 1000,
+  },
+  inlinePurge: {
+    variable: 'COMMONPLACE_INLINE_PURGE',
+    help: 'most resources that emptying the trash deletes within the request',
+    parse: integer(1, 10_000),
+    fallback: 500,
+  },
+} satisfies Table;
+
+export type Settings = Values<typeof config>;
+
+/** Levels of the tree, the root's children being the first. */
+export const MAX_DEPTH = 32;
+/** Bytes of a resource's metadata as JSON. */
+export const METADATA_BYTES = 16 * 1024;

@@ -1,0 +1,62 @@
+import type { Node, NodeType, Place } from '../stores/nodes.js';
+
+const CONTAINERS: ReadonlySet<NodeType> = new Set(['folder', 'document', 'table']);
+
+/** Whether a kind of node may hold others. */
+export function isContainer(type: NodeType): boolean {
+  return CONTAINERS.has(type);
+}
+
+/** The place of a workspace's root, which its top nodes are placed under. */
+export function rootPlace(workspaceId: string, orgId: string | null): Place & { id: string } {
+  return { id: workspaceId, tenant: orgId ?? workspaceId, orgId, workspaceId, ancestors: [], boundary: workspaceId };
+}
+
+/** Where a child of `parent` stands: a node, or the root as `rootPlace` gives it. */
+export function placeUnder(parent: Place & { id: string }, child: { id: string; restricted: boolean }): Place {
+  const { tenant, orgId, workspaceId } = parent;
+  const ancestors = parent.id === workspaceId ? [] : [...parent.ancestors, parent.id];
+  return { tenant, orgId, workspaceId, ancestors, boundary: child.restricted ? child.id : parent.boundary };
+}
+
+/**
+ * The places of a moved or restricted head's descendants, parents before children. Nodes whose
+ * place stays the same are left out; those of whom no parent is among the nodes as well.
+ */
+export function replaceBelow(
+  head: Place & { id: string },
+  descendants: readonly Node[],
+): { node: Node; place: Place }[] {
+  const placed = new Map<string, Place & { id: string }>([[head.id, head]]);
+  const changed: { node: Node; place: Place }[] = [];
+  for (const node of [...descendants].sort((a, b) => a.ancestors.length - b.ancestors.length)) {
+    const parent = placed.get(node.parentKey);
+    if (parent === undefined) continue;
+    const place = placeUnder(parent, node);
+    placed.set(node.id, { ...place, id: node.id });
+    if (!samePlace(node, place)) changed.push({ node, place });
+  }
+  return changed;
+}
+
+function samePlace(a: Place, b: Place): boolean {
+  return (
+    a.boundary === b.boundary &&
+    a.workspaceId === b.workspaceId &&
+    a.ancestors.length === b.ancestors.length &&
+    a.ancestors.every((id, i) => id === b.ancestors[i])
+  );
+}
+
+/** A node at another place. */
+export function moveTo(node: Node, place: Place, parentKey: string): Omit<Node, 'version'> {
+  const { tenant, orgId, workspaceId, ancestors, boundary } = place;
+  const { externalId } = node;
+  const externalKey = externalId === undefined || node.state === 'trashed' ? undefined : `${workspaceId}:${externalId}`;
+  return { ...node, tenant, orgId, workspaceId, ancestors, boundary, parentKey, externalKey };
+}
+
+/** Levels that a subtree has below its head. */
+export function heightBelow(head: Node, descendants: readonly Node[]): number {
+  return descendants.reduce((most, node) => Math.max(most, node.ancestors.length - head.ancestors.length), 0);
+}

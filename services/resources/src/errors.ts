@@ -1,0 +1,52 @@
+import { AppError, defineError } from '@commonplace/kit/errors';
+
+export const ResourceInTrash = defineError('NOT_FOUND', 'resource_in_trash', 'The resource is in the trash.');
+export const NotInTrash = conflict('not_in_trash', 'The resource is not in the trash.');
+export const ContentNotSupported = defineError(
+  'INVALID_ARGUMENT',
+  'content_not_supported',
+  'A {type} has no content of this kind.',
+);
+export const UnsupportedFormat = defineError(
+  'INVALID_ARGUMENT',
+  'unsupported_format',
+  'This content can be had as: {formats}.',
+);
+export const UseFilesEndpoint = defineError(
+  'INVALID_ARGUMENT',
+  'use_files_endpoint',
+  'Files are created by POST /files.',
+);
+export const ParentNotContainer = defineError(
+  'INVALID_ARGUMENT',
+  'parent_not_container',
+  'A {type} can hold no other resources.',
+);
+export const WorkspaceRequired = defineError(
+  'INVALID_ARGUMENT',
+  'workspace_required',
+  'Say in which workspace: workspace_id or parent_id.',
+);
+
+/** Errors about the present state; all of them 409. */
+export const CycleDetected = conflict('cycle_detected', 'A resource can not stand below itself.');
+export const DepthExceeded = conflict('depth_exceeded', 'The tree would be deeper than {limit} levels.');
+export const WorkspaceArchived = conflict('workspace_archived', 'The workspace is archived and can not be changed.');
+export const ResourceLocked = conflict('resource_locked', 'The resource is locked.');
+export const LimitReached = conflict('limit_reached', 'There may be no more than {limit} {what}.');
+export const ExternalIdTaken = conflict(
+  'external_id_taken',
+  'The external_id {external_id} is taken in this workspace.',
+);
+export const ParentInTrash = conflict('resource_in_trash', 'The parent is in the trash.');
+
+function conflict(reason: string, template: string): (details?: Record<string, unknown>) => AppError {
+  return defineError('ABORTED', reason, template);
+}
+
+/** What asks for manage on top of write, or for another scope, says which. */
+export function insufficientScope(scope: string): AppError {
+  return new AppError('PERMISSION_DENIED', 'insufficient_scope', `This needs the scope ${scope}.`, {
+    details: { scope },
+  });
+}

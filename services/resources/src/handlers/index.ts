@@ -1,0 +1,151 @@
+import { reachesWorkspace } from '@commonplace/kit/auth';
+import type { CallContext, Handlers } from '@commonplace/kit/rpc';
+import type {
+  AccessibleResource,
+  IndexEntry,
+  IndexService,
+  SearchFilter,
+} from '@commonplace/proto/resources/v1/index_service.js';
+import { administers } from '../domain/access.js';
+import type { Parts } from '../parts.js';
+import type { Standing } from '../policy.js';
+import type { Node } from '../stores/nodes.js';
+import { pathFrom } from '../views/surroundings.js';
+import { visibleWhere } from '../views/visible.js';
+import { actorMessage, roleMessage, TYPES } from './present.js';
+
+/** What search asks of the tree's owner. */
+export function createIndexHandlers(parts: Parts): Handlers<IndexService> {
+  const { policy, tree } = parts;
+  return {
+    async getIndexEntries({ ids }) {
+      const nodes = (await tree.getMany(ids)).filter((node) => node.state === 'active');
+      return { entries: await entriesOf(parts, nodes) };
+    },
+
+    async *streamIndexEntries({ batchSize }) {
+      const limit = Math.min(Math.max(batchSize, 1), 500);
+      let after: string[] | undefined;
+      for (;;) {
+        const nodes: Node[] = await tree.nodes.find({ where: {}, limit, after });
+        const live = (await tree.resolve(nodes)).filter((node) => node.state === 'active');
+        if (live.length > 0) yield { entries: await entriesOf(parts, live) };
+        const last = nodes.at(-1);
+        if (last === undefined || nodes.length < limit) return;
+        after = [last.id];
+      }
+    },
+
+    async getSearchFilter({ workspaceIds, includeArchived, parentId }, context) {
+      const standing = await policy.standing(context);
+      if (parentId !== '') await policy.see(parentId, standing);
+      const chosen = chooseWorkspaces(parts, workspaceIds, includeArchived, standing);
+      return searchFilter(parts, chosen, standing);
+    },
+
+    async countResources({ workspaceIds }) {
+      const counts: Record<string, number> = {};
+      for (const id of workspaceIds) {
+        const count = await parts.counters.ofWorkspace(id);
+        if (count > 0) counts[id] = count;
+      }
+      return { counts };
+    },
+
+    async checkAccess({ ids }, context) {
+      return { resources: await accessible(parts, ids, context) };
+    },
+  };
+}
+
+async function entriesOf(parts: Parts, nodes: readonly Node[]): Promise<IndexEntry[]> {
+  const documents = nodes.filter((node) => node.type === 'document').map(({ id }) => id);
+  const texts = new Map((await parts.contents.getMany(documents)).map(({ id, text }) => [id, text]));
+  return nodes.map((node) => ({
+    id: node.id,
+    tenant: node.tenant,
+    workspaceId: node.workspaceId,
+    boundaryId: node.boundary,
+    ancestorIds: [...node.ancestors],
+    directPrincipals: [...node.principals],
+    type: TYPES[node.type],
+    name: node.name,
+    text: texts.get(node.id) ?? '',
+    metadataJson: node.metadata ?? '{}',
+    createdBy: actorMessage(node.createdBy),
+    createdAt: node.createdAt,
+    updatedAt: node.updatedAt,
+    version: node.version,
+    contentVersion: node.contentVersion,
+    tags: [...node.tags],
+  }));
+}
+
+/** The workspaces to search in: those asked for, or all that the credential reaches in the tenant. */
+function chooseWorkspaces(
+  parts: Parts,
+  asked: readonly string[],
+  includeArchived: boolean,
+  standing: Standing,
+): string[] {
+  if (asked.length > 0) {
+    for (const id of asked) parts.policy.enter(id, standing);
+    return [...asked];
+  }
+  const { caller, person } = standing;
+  const tenant = caller.tenant?.orgId ?? null;
+  return [...person.workspaces.values()]
+    .filter(({ workspaceId, orgId, archived }) => {
+      const org = orgId === '' ? null : orgId;
+      const here = caller.tenant === undefined ? org === tenant : true;
+      return here && (includeArchived || !archived) && reachesWorkspace(caller, workspaceId, org);
+    })
+    .map(({ workspaceId }) => workspaceId);
+}
+
+async function searchFilter(parts: Parts, workspaceIds: string[], standing: Standing): Promise<SearchFilter> {
+  const filter: SearchFilter = {
+    workspaceIds,
+    openWorkspaceIds: [],
+    boundaryIds: [],
+    principals: [...standing.principals],
+    granted: [],
+  };
+  for (const id of workspaceIds) {
+    if (administers(standing.person.workspaces.get(id)?.role)) {
+      filter.openWorkspaceIds.push(id);
+      continue;
+    }
+    const { boundaries, granted } = await visibleWhere(parts, id, standing);
+    filter.boundaryIds.push(...(boundaries ?? []));
+    filter.granted.push(...granted.map((one) => ({ resourceId: one.id, boundaryId: one.boundary })));
+  }
+  return filter;
+}
+
+async function accessible(parts: Parts, ids: readonly string[], context: CallContext): Promise<AccessibleResource[]> {
+  const standing = await parts.policy.standing(context);
+  const nodes = (await parts.tree.getMany(ids)).filter(
+    (node) => node.state === 'active' && reachesWorkspace(standing.caller, node.workspaceId, node.orgId),
+  );
+  const access = await parts.policy.accessToAll(nodes, standing);
+  const above = await parts.tree.getMany([...new Set(nodes.flatMap((node) => node.ancestors))]);
+  const loaded = new Map(above.map((node) => [node.id, node]));
+  const found: AccessibleResource[] = [];
+  for (const [i, node] of nodes.entries()) {
+    const held = access[i];
+    if (held === undefined) continue;
+    found.push({
+      id: node.id,
+      workspaceId: node.workspaceId,
+      type: TYPES[node.type],
+      name: node.name,
+      icon: node.icon,
+      path: await pathFrom(parts, node, loaded, standing),
+      updatedAt: node.updatedAt,
+      tags: [...node.tags],
+      role: roleMessage(held.role),
+    });
+  }
+  return found;
+}

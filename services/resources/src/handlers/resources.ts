@@ -1,0 +1,170 @@
+import { InsufficientRole } from '@commonplace/kit/errors';
+import { newId } from '@commonplace/kit/id';
+import { type CallContext, type Handlers, requireVersion } from '@commonplace/kit/rpc';
+import { ResourceState } from '@commonplace/proto/resources/v1/resource.js';
+import {
+  type CreateResourceRequest,
+  OnConflict,
+  type ResourceService,
+} from '@commonplace/proto/resources/v1/resource_service.js';
+import { createNode, destinationOf } from '../acts/create.js';
+import { announce, enqueue, loadBelow } from '../acts/subtree.js';
+import { trashAll, trashed } from '../acts/trash.js';
+import { updateNode } from '../acts/update.js';
+import { may } from '../domain/access.js';
+import { isContainer } from '../domain/tree.js';
+import { ExternalIdTaken } from '../errors.js';
+import { publishChange } from '../events.js';
+import type { Parts } from '../parts.js';
+import { requireCapability, requireWritable, type Seen, type Standing } from '../policy.js';
+import type { Node } from '../stores/nodes.js';
+import { listResources } from '../views/list-resources.js';
+import { surroundingsOf } from '../views/surroundings.js';
+import { resourceMessage } from './present.js';
+
+/** Days that a workspace keeps its trash where tenancy does not say. */
+const RETENTION_DAYS = 30;
+
+export function createResourceHandlers(parts: Parts): Handlers<ResourceService> {
+  const { policy } = parts;
+
+  async function createResource(request: CreateResourceRequest, context: CallContext) {
+    const standing = await policy.standing(context);
+    const destination = await destinationOf(parts, request, standing, context);
+    const existing = await findExternal(parts, destination.parent.workspaceId, request.externalId);
+    if (existing !== undefined) return resolveConflict(parts, existing, request, standing, context);
+    const node = await createNode(parts, request, destination, context);
+    const seen = await asSeen(parts, node, standing);
+    return resourceMessage(seen, { ...(await surroundingsOf(parts, seen, standing)), childCount: 0 });
+  }
+
+  return {
+    createResource,
+
+    async getResource(request, context) {
+      const standing = await policy.standing(context);
+      const seen = request.includeTrashed
+        ? await policy.seeEvenTrashed(request.resourceId, standing)
+        : await policy.see(request.resourceId, standing);
+      const trashedAndRefused = seen.node.state === 'trashed' && !may(seen.access.role, 'write');
+      if (trashedAndRefused) await policy.see(request.resourceId, standing);
+      return resourceMessage(seen, await surroundingsOf(parts, seen, standing, request.include));
+    },
+
+    async updateResource(request, context) {
+      const standing = await policy.standing(context);
+      const seen = await policy.see(request.resourceId, standing);
+      const { node, accessChange } = await updateNode(parts, seen, request, standing, context);
+      const after = await asSeen(parts, node, standing);
+      return resourceMessage(after, { ...(await surroundingsOf(parts, after, standing)), accessChange });
+    },
+
+    async deleteResource(request, context) {
+      const standing = await policy.standing(context);
+      const seen = await policy.seeEvenTrashed(request.resourceId, standing);
+      requireCapability(seen, 'write');
+      const { node } = seen;
+      if (node.state === 'trashed') return trashedAnswer(node);
+      requireWritable(seen);
+      requireVersion(context, node.version, node);
+      return trashedAnswer(await trashSubtree(parts, seen, context));
+    },
+
+    listResources: (request, context) => listResources(parts, request, context),
+  };
+}
+
+/** A node that this call has just written, with the caller's rights on it as it is now. */
+async function asSeen(parts: Parts, node: Node, standing: Standing): Promise<Seen> {
+  const membership = standing.person.workspaces.get(node.workspaceId);
+  const access = await parts.policy.accessTo(node, standing);
+  // Who restricts a node is its manager by the grant that this call writes.
+  return { node, access: access ?? { role: 'manager', source: 'direct' }, membership };
+}
+
+async function findExternal(parts: Parts, workspaceId: string, externalId: string | undefined) {
+  if (externalId === undefined) return undefined;
+  const externalKey = `${workspaceId}:${externalId}`;
+  const [node] = await parts.tree.nodes.find({ where: { externalKey }, limit: 1 });
+  return node;
+}
+
+/** What a creation does whose `external_id` is taken: fails, answers what is there, or updates it. */
+async function resolveConflict(
+  parts: Parts,
+  existing: Node,
+  request: CreateResourceRequest,
+  standing: Standing,
+  context: CallContext,
+) {
+  const access = await parts.policy.accessTo(existing, standing);
+  const asked = request.onConflict;
+  if (access === undefined || asked === OnConflict.ERROR || asked === OnConflict.UNSPECIFIED) {
+    throw ExternalIdTaken({ external_id: request.externalId });
+  }
+  const membership = standing.person.workspaces.get(existing.workspaceId);
+  const seen: Seen = { node: existing, access, membership };
+  context.reply.status = 200;
+  if (asked === OnConflict.RETURN_EXISTING) {
+    return resourceMessage(seen, await surroundingsOf(parts, seen, standing));
+  }
+  const { node } = await updateNode(parts, seen, updateFrom(request), standing, context);
+  const after = await asSeen(parts, node, standing);
+  return resourceMessage(after, await surroundingsOf(parts, after, standing));
+}
+
+function updateFrom(request: CreateResourceRequest) {
+  const updateMask = ['name'];
+  if (request.icon !== undefined) updateMask.push('icon');
+  if (request.description !== undefined) updateMask.push('description');
+  if (request.metadata.length > 0) updateMask.push('metadata');
+  return {
+    resourceId: '',
+    updateMask,
+    name: request.name,
+    icon: request.icon,
+    description: request.description,
+    parentId: undefined,
+    workspaceId: undefined,
+    position: Buffer.alloc(0),
+    metadata: request.metadata,
+    externalId: undefined,
+    isLocked: undefined,
+    accessMode: undefined,
+    dryRun: false,
+    content: request.content,
+  };
+}
+
+/** Moves a node with all below it into the trash, as one batch. */
+async function trashSubtree(parts: Parts, seen: Seen, context: CallContext): Promise<Node> {
+  const { node, membership } = seen;
+  if (membership === undefined) throw InsufficientRole();
+  const below = await loadBelow(parts, node);
+  const days = membership.trashRetentionDays || RETENTION_DAYS;
+  const batch = {
+    batchId: newId(),
+    at: new Date().toISOString(),
+    purgeAt: new Date(Date.now() + days * 86_400_000).toISOString(),
+    by: context.actor,
+  };
+  const job = { kind: 'trash', workspaceIds: [node.workspaceId], batchId: batch.batchId } as const;
+  if (below === 'large') await announce(parts, context, node, job);
+  else if (isContainer(node.type)) enqueue(parts, context, { ...job, tenant: node.tenant, headId: node.id });
+  const gone = below === 'large' ? [] : trashAll(parts, context.work, below.nodes, batch);
+  const count = below === 'large' ? await parts.tree.nodes.count({ ancestors: { contains: node.id } }) : gone.length;
+  parts.counters.add(context.work, [node], -1);
+  const head = context.work.replace(parts.tree.nodes, node, trashed(node, batch, true, count));
+  publishChange(context, { verb: 'resource.trashed' }, head, gone);
+  return head;
+}
+
+function trashedAnswer(node: Node) {
+  return {
+    id: node.id,
+    deleted: true,
+    state: ResourceState.TRASHED,
+    trashedCount: 1 + (node.trash?.descendants ?? 0),
+    purgeAt: node.purgeAt,
+  };
+}

@@ -1,0 +1,170 @@
+import { newId, newRequestId } from '@commonplace/kit/id';
+import { LostRace, type UnitOfWork, type Where } from '@commonplace/kit/store';
+import { recount } from '../acts/place.js';
+import { freeExternalKey, purgeAll, restored, trashed } from '../acts/trash.js';
+import { moveTo, placeUnder, rootPlace } from '../domain/tree.js';
+import { type Change, publishChange } from '../events.js';
+import type { Parts } from '../parts.js';
+import type { TreeJob } from '../stores/jobs.js';
+import type { Node, Place } from '../stores/nodes.js';
+import { LEASE_MS } from './runner.js';
+
+/** Nodes that one unit of work rewrites. */
+const CHUNK = 200;
+
+/** Brings what stands below a job's head in line with the head, piece by piece; ends the job when all is. */
+export async function settle(parts: Parts, job: TreeJob, stopped: () => boolean): Promise<void> {
+  let held = job;
+  let after: string | undefined;
+  while (!stopped()) {
+    const nodes = await candidates(parts, held, after);
+    if (nodes.length === 0) {
+      await finish(parts, held);
+      return;
+    }
+    const done = await settleChunk(parts, held, nodes);
+    if (done === undefined) continue;
+    held = done;
+    after = nodes.at(-1)?.id;
+  }
+}
+
+function candidates(parts: Parts, job: TreeJob, after: string | undefined): Promise<Node[]> {
+  const where: Where<Node> =
+    job.kind === 'empty'
+      ? { workspaceId: job.headId, state: 'trashed', trashedAt: { lt: job.before as string } }
+      : { ancestors: { contains: job.headId } };
+  return parts.tree.nodes.find({ where, limit: CHUNK, ...(after === undefined ? {} : { after: [after] }) });
+}
+
+/** One piece in one unit of work, with the lease renewed in it; undefined after a lost race. */
+async function settleChunk(parts: Parts, job: TreeJob, nodes: readonly Node[]): Promise<TreeJob | undefined> {
+  const work = parts.store.begin();
+  const { changed, verb } = await act(parts, work, job, nodes);
+  const [first, ...others] = changed;
+  if (first !== undefined) publishChange(eventsOf(job, work), { verb }, first, others);
+  const leaseUntil = new Date(Date.now() + LEASE_MS).toISOString();
+  const held = work.replace(parts.jobs, job, { ...job, leaseUntil });
+  try {
+    await work.commit();
+    return held;
+  } catch (error) {
+    if (!(error instanceof LostRace) || error.id === job.id) throw error;
+    return undefined;
+  }
+}
+
+async function act(
+  parts: Parts,
+  work: UnitOfWork,
+  job: TreeJob,
+  nodes: readonly Node[],
+): Promise<{ changed: Node[]; verb: Change['verb'] }> {
+  switch (job.kind) {
+    case 'place':
+      return { changed: await placeAll(parts, work, nodes), verb: 'resource.updated' };
+    case 'trash':
+      return { changed: await trashBatch(parts, work, job, nodes), verb: 'resource.trashed' };
+    case 'restore':
+      return { changed: await restoreBatch(parts, work, job, nodes), verb: 'resource.restored' };
+    case 'purge':
+    case 'empty': {
+      const gone = nodes.filter(
+        (node) => node.state === 'trashed' && (job.kind === 'empty' || node.batchId === job.batchId),
+      );
+      await purgeAll(parts, work, gone);
+      return { changed: gone, verb: 'resource.purged' };
+    }
+  }
+}
+
+/** Each node's place by its parents, whose own records say the truth from the head upwards. */
+async function placeAll(parts: Parts, work: UnitOfWork, nodes: readonly Node[]): Promise<Node[]> {
+  const known = new Map<string, Place & { id: string }>();
+  const changed: Node[] = [];
+  for (const node of nodes) {
+    const place = await placeOf(parts, node, known);
+    if (place.boundary === node.boundary && place.workspaceId === node.workspaceId && sameIds(place, node)) continue;
+    const moved = moveTo(node, place, node.parentKey);
+    recount(parts, { work }, node, moved);
+    changed.push(work.replace(parts.tree.nodes, node, moved));
+  }
+  return changed;
+}
+
+function sameIds(a: Place, b: Place): boolean {
+  return a.ancestors.join() === b.ancestors.join();
+}
+
+async function placeOf(parts: Parts, node: Node, known: Map<string, Place & { id: string }>): Promise<Place> {
+  const atRoot = node.parentKey === node.workspaceId;
+  let parent = atRoot ? rootPlace(node.workspaceId, node.orgId) : known.get(node.parentKey);
+  if (parent === undefined) {
+    const above = await parts.tree.nodes.get(node.parentKey);
+    if (above === undefined) return node;
+    parent = { ...(await placeOf(parts, above, known)), id: above.id };
+    known.set(above.id, parent);
+  }
+  return placeUnder(parent, node);
+}
+
+async function trashBatch(parts: Parts, work: UnitOfWork, job: TreeJob, nodes: readonly Node[]): Promise<Node[]> {
+  const head = await parts.tree.nodes.get(job.headId);
+  if (head?.state !== 'trashed' || head.batchId !== job.batchId) return [];
+  const batch = {
+    batchId: job.batchId as string,
+    at: head.trashedAt as string,
+    purgeAt: head.purgeAt as string,
+    by: job.actor,
+  };
+  const live = nodes.filter((node) => node.state === 'active');
+  parts.counters.add(work, live, -1);
+  return live.map((node) => work.replace(parts.tree.nodes, node, trashed(node, batch, false, 0)));
+}
+
+async function restoreBatch(parts: Parts, work: UnitOfWork, job: TreeJob, nodes: readonly Node[]): Promise<Node[]> {
+  const head = await parts.tree.nodes.get(job.headId);
+  if (head?.state !== 'active') return [];
+  const known = new Map<string, Place & { id: string }>();
+  const back: Node[] = [];
+  for (const node of nodes) {
+    if (node.state !== 'trashed' || node.batchId !== job.batchId) continue;
+    const moved = moveTo(node, await placeOf(parts, node, known), node.parentKey);
+    back.push(work.replace(parts.tree.nodes, node, restored(moved, await freeExternalKey(parts, moved))));
+  }
+  parts.counters.add(work, back, 1);
+  return back;
+}
+
+/** The head of a purged subtree goes last: until then it names what is left. */
+async function finish(parts: Parts, job: TreeJob): Promise<void> {
+  const work = parts.store.begin();
+  const head = job.kind === 'purge' ? await parts.tree.nodes.get(job.headId) : undefined;
+  if (head?.state === 'trashed' && head.batchId === job.batchId) {
+    await purgeAll(parts, work, [head]);
+    publishChange(eventsOf(job, work), { verb: 'resource.purged' }, head);
+  }
+  work.remove(parts.jobs, job);
+  await work.commit();
+  parts.pending.forget();
+}
+
+/** Events of a job name the actor who began it. */
+function eventsOf(job: TreeJob, work: UnitOfWork): Parameters<typeof publishChange>[0] {
+  return {
+    work,
+    event: (type, subject, data, tenant) => ({
+      specversion: '1.0',
+      id: `evt_${newId()}`,
+      source: '/resources',
+      type: `commonplace.resources.${type}`,
+      subject,
+      time: new Date().toISOString(),
+      datacontenttype: 'application/json',
+      data,
+      tenant: tenant ?? job.tenant,
+      requestid: newRequestId(),
+      actor: job.actor,
+    }),
+  };
+}

@@ -1,0 +1,31 @@
+import type { Log } from '@commonplace/kit/log';
+import type { Collection, Store } from '@commonplace/kit/store';
+import type { Room } from './acts/room.js';
+import type { Settings } from './config.js';
+import type { JobRunner } from './jobs/runner.js';
+import type { Policy } from './policy.js';
+import type { StoredContent } from './stores/contents.js';
+import type { Counters } from './stores/counters.js';
+import type { Grant } from './stores/grants.js';
+import type { TreeJob } from './stores/jobs.js';
+import type { PendingJobs } from './stores/pending.js';
+import type { Tree } from './stores/tree.js';
+
+/** What the handlers of this service stand on. */
+export interface Parts {
+  readonly settings: Settings;
+  readonly store: Store;
+  readonly tree: Tree;
+  readonly contents: Collection<StoredContent>;
+  readonly grants: Collection<Grant>;
+  readonly jobs: Collection<TreeJob>;
+  readonly counters: Counters;
+  readonly pending: PendingJobs;
+  readonly policy: Policy;
+  readonly runner: JobRunner;
+  /** Children side by side, by parent. */
+  readonly children: Room;
+  /** Resources, by workspace. */
+  readonly room: Room;
+  readonly log: Log;
+}

@@ -1,0 +1,76 @@
+import { contracts } from '@commonplace/kit/contracts';
+import { createMembershipCache } from '@commonplace/kit/memberships';
+import { implement, type ServiceModule } from '@commonplace/kit/runtime';
+import { createRoom } from './acts/room.js';
+import { config } from './config.js';
+import { createContentHandlers } from './handlers/content.js';
+import { createIndexHandlers } from './handlers/index.js';
+import { createResourceHandlers } from './handlers/resources.js';
+import { createTrashHandlers } from './handlers/trash.js';
+import { startRetention } from './jobs/purge.js';
+import { createJobRunner } from './jobs/runner.js';
+import type { Parts } from './parts.js';
+import { createPolicy } from './policy.js';
+import { contentCollection } from './stores/contents.js';
+import { counterCollection, createCounters } from './stores/counters.js';
+import { grantCollection } from './stores/grants.js';
+import { jobCollection } from './stores/jobs.js';
+import { nodeCollection } from './stores/nodes.js';
+import { createPendingJobs } from './stores/pending.js';
+import { createTree } from './stores/tree.js';
+
+/** The tree of every workspace, what its nodes hold, and who may do what with them. */
+export const resources: ServiceModule = {
+  name: 'resources',
+  config,
+  stores: true,
+  async start(host) {
+    const settings = host.settings(config);
+    const { store, log } = host;
+    const nodes = await store.collection(nodeCollection);
+    const contents = await store.collection(contentCollection);
+    const grants = await store.collection(grantCollection);
+    const jobs = await store.collection(jobCollection);
+    const counters = createCounters(await store.collection(counterCollection));
+    const pending = createPendingJobs(jobs);
+    const tree = createTree(nodes, pending);
+    const memberships = await createMembershipCache(host.client(contracts.directory), host.bus);
+    const policy = createPolicy({ tree, grants, memberships });
+    const runner = createJobRunner(() => parts, log);
+    const countChildren = (parentKey: string) => nodes.count({ parentKey, state: 'active' }, settings.children);
+    const children = createRoom('resources side by side', settings.children, countChildren);
+    const room = createRoom('resources in a workspace', settings.workspaceResources, counters.ofWorkspace);
+    const parts: Parts = {
+      settings,
+      store,
+      tree,
+      contents,
+      grants,
+      jobs,
+      counters,
+      pending,
+      policy,
+      runner,
+      children,
+      room,
+      log,
+    };
+    let retention: { close(): void } | undefined;
+    return {
+      implementations: [
+        implement(contracts.resources, createResourceHandlers(parts)),
+        implement(contracts.content, createContentHandlers(parts)),
+        implement(contracts.trash, createTrashHandlers(parts)),
+        implement(contracts.index, createIndexHandlers(parts)),
+      ],
+      begin: async () => {
+        runner.begin();
+        retention = startRetention(parts, log);
+      },
+      close: async () => {
+        retention?.close();
+        await runner.close();
+      },
+    };
+  },
+};

@@ -1,0 +1,90 @@
+import type { Actor } from '@commonplace/kit/auth';
+import type { CollectionSpec, StoredRecord } from '@commonplace/kit/store';
+
+export type NodeType = 'document' | 'table' | 'artifact' | 'folder' | 'file';
+
+/** Where a node stands; the same for every node is told by its parent's. */
+export interface Place {
+  /** Whose it is: the Org's id, or the Personal workspace's. */
+  readonly tenant: string;
+  /** Null for a Personal workspace. */
+  readonly orgId: string | null;
+  readonly workspaceId: string;
+  /** From the root's child down to the parent. */
+  readonly ancestors: readonly string[];
+  /** The nearest ancestor-or-self that is restricted, else the workspace. */
+  readonly boundary: string;
+}
+
+/** A node of the tree, without its content. */
+export interface Node extends StoredRecord, Place {
+  readonly tenant: string;
+  /** The parent's id, or the workspace's at the root. */
+  readonly parentKey: string;
+  readonly type: NodeType;
+  readonly name: string;
+  /** The name folded by width and case, which sorting and filtering use. */
+  readonly nameFold: string;
+  readonly icon?: string;
+  readonly description?: string;
+  /** Order key among siblings. */
+  readonly position: string;
+  readonly restricted: boolean;
+  readonly locked: boolean;
+  readonly state: 'active' | 'trashed';
+  readonly trash?: Trashed;
+  readonly trashedAt?: string;
+  /** What was trashed together comes back together. */
+  readonly batchId?: string;
+  /** Whether it is the head of its batch: what was deleted by itself. */
+  readonly trashHead?: boolean;
+  readonly purgeAt?: string;
+  readonly externalId?: string;
+  /** `<workspace>:<external id>`: unique while the node lives. */
+  readonly externalKey?: string;
+  /** JSON text of an object. */
+  readonly metadata?: string;
+  readonly tags: readonly string[];
+  /** `user:<id>` and the like of everybody granted this node directly. */
+  readonly principals: readonly string[];
+  readonly contentVersion: number;
+  readonly sizeBytes: number;
+  readonly createdBy: Actor;
+  readonly createdById: string;
+  readonly updatedBy: Actor;
+  readonly createdAt: string;
+  readonly updatedAt: string;
+}
+
+export interface Trashed {
+  readonly by: Actor;
+  /** How many stood below the head when it was deleted. */
+  readonly descendants: number;
+}
+
+export const nodeCollection: CollectionSpec<Node> = {
+  name: 'nodes',
+  indexes: [
+    { fields: ['workspaceId', 'state', 'position'] },
+    { fields: ['workspaceId', 'state', 'nameFold'] },
+    { fields: ['workspaceId', 'state', 'createdAt'] },
+    { fields: ['workspaceId', 'state', 'updatedAt'] },
+    { fields: ['workspaceId', 'state', 'trashedAt'] },
+    { fields: ['workspaceId', 'trashHead', 'trashedAt'] },
+    { fields: ['parentKey', 'state', 'position'] },
+    { fields: ['batchId'] },
+    { fields: ['state', 'purgeAt'] },
+    { fields: ['ancestors'], many: true },
+    { fields: ['externalKey'], unique: true },
+  ],
+};
+
+/** Folded for comparing names: compatibility forms and case do not count. */
+export function foldName(name: string): string {
+  return name.normalize('NFKC').toLowerCase();
+}
+
+/** The parent's id, or undefined at the root. */
+export function parentId(node: Node): string | undefined {
+  return node.parentKey === node.workspaceId ? undefined : node.parentKey;
+}

@@ -1,0 +1,79 @@
+import type { Collection, UnitOfWork } from '@commonplace/kit/store';
+import { placeUnder, rootPlace } from '../domain/tree.js';
+import type { TreeJob } from './jobs.js';
+import type { Node } from './nodes.js';
+import type { PendingJobs } from './pending.js';
+
+/** The tree as it is, also while a job still rewrites what a large subtree's nodes say of their place. */
+export interface Tree {
+  readonly nodes: Collection<Node>;
+  get(id: string, work?: UnitOfWork): Promise<Node | undefined>;
+  /** Those that are there, in the order asked for. */
+  getMany(ids: readonly string[]): Promise<Node[]>;
+  /**
+   * Empty where nodes can be taken at their word about their place. While a large subtree is being
+   * rewritten: the workspaces in which nodes of this one may still say that they are.
+   */
+  unsettled(workspaceId: string): Promise<readonly string[]>;
+  /** Nodes as they are, without those that are about to be purged. */
+  resolve(nodes: readonly Node[]): Promise<Node[]>;
+  /** All below a node, at most `limit`. */
+  below(id: string, limit: number): Promise<Node[]>;
+}
+
+export function createTree(nodes: Collection<Node>, pending: PendingJobs): Tree {
+  async function resolveOne(node: Node): Promise<Node | undefined> {
+    const jobs = await pending.in(node.workspaceId);
+    return jobs.length === 0 ? node : throughParents(nodes, node, jobs);
+  }
+
+  async function resolve(found: readonly Node[]): Promise<Node[]> {
+    const resolved: Node[] = [];
+    for (const node of found) {
+      const seen = await resolveOne(node);
+      if (seen !== undefined) resolved.push(seen);
+    }
+    return resolved;
+  }
+
+  return {
+    nodes,
+    async get(id, work) {
+      const node = work === undefined ? await nodes.get(id) : await work.get(nodes, id);
+      return node === undefined ? undefined : resolveOne(node);
+    },
+    getMany: async (ids) => resolve(await nodes.getMany(ids)),
+    unsettled: async (workspaceId) => [...new Set((await pending.in(workspaceId)).flatMap((job) => job.workspaceIds))],
+    resolve,
+    below: (id, limit) => nodes.find({ where: { ancestors: { contains: id } }, limit }),
+  };
+}
+
+/** A node's place and state by its parents, which are right even where its own record is not yet. */
+async function throughParents(
+  nodes: Collection<Node>,
+  node: Node,
+  jobs: readonly TreeJob[],
+): Promise<Node | undefined> {
+  const chain = [node];
+  let top = node;
+  while (top.parentKey !== top.workspaceId) {
+    const parent = await nodes.get(top.parentKey);
+    if (parent === undefined) break;
+    chain.unshift(parent);
+    top = parent;
+  }
+  const heads = new Set(chain.map(({ id }) => id));
+  const purged = jobs.some((job) => job.kind === 'purge' && heads.has(job.headId) && job.batchId === node.batchId);
+  if (purged) return undefined;
+  let place = rootPlace(top.workspaceId, top.orgId);
+  for (const one of chain) place = { ...placeUnder(place, one), id: one.id };
+  const { id: _, ...rest } = place;
+  return { ...node, ...rest, ...stateIn(node, chain, jobs) };
+}
+
+function stateIn(_node: Node, chain: readonly Node[], jobs: readonly TreeJob[]): Pick<Node, 'state'> {
+  const restored = (one: Node) => jobs.some((job) => job.kind === 'restore' && job.batchId === one.batchId);
+  const trashed = chain.some((one) => one.state === 'trashed' && !restored(one));
+  return { state: trashed ? 'trashed' : 'active' };
+}

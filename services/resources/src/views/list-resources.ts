@@ -1,0 +1,162 @@
+import { invalidField } from '@commonplace/kit/errors';
+import { isUuid } from '@commonplace/kit/id';
+import type { CallContext } from '@commonplace/kit/rpc';
+import type { Sort, Where } from '@commonplace/kit/store';
+import { ResourceState } from '@commonplace/proto/resources/v1/resource.js';
+import {
+  type ListResourcesRequest,
+  type ListResourcesResponse,
+  ResourceInclude,
+} from '@commonplace/proto/resources/v1/resource_service.js';
+import { readText } from '../acts/content.js';
+import { nodeType, resourceMessage, TYPES } from '../handlers/present.js';
+import type { Parts } from '../parts.js';
+import type { Seen, Standing } from '../policy.js';
+import { foldName, type Node } from '../stores/nodes.js';
+import { type Listed, listNodes, listUnsettled } from './list.js';
+import { countVisibleChildren, pathFrom } from './surroundings.js';
+import { type Visible, visibleWhere } from './visible.js';
+
+const SORT_FIELDS: Record<string, Sort<Node>> = {
+  '': ['position'],
+  position: ['position'],
+  name: ['nameFold'],
+  '-name': ['-nameFold'],
+  created_at: ['createdAt'],
+  '-created_at': ['-createdAt'],
+  updated_at: ['updatedAt'],
+  '-updated_at': ['-updatedAt'],
+};
+
+/** The resources of a workspace that the caller may read: flat, or the children of one. */
+export async function listResources(
+  parts: Parts,
+  request: ListResourcesRequest,
+  context: CallContext,
+): Promise<ListResourcesResponse> {
+  const standing = await parts.policy.standing(context);
+  const membership = parts.policy.enter(request.workspaceId, standing);
+  await requireParent(parts, request, standing, context);
+  const visible = await visibleWhere(parts, request.workspaceId, standing);
+  const filters = filtersOf(request);
+  const { nodes, page } = await pageOf(parts, request, filters, visible, standing);
+  const access = await parts.policy.accessToAll(nodes, standing);
+  const seen = nodes.flatMap((node, i): Seen[] => {
+    const held = access[i];
+    return held === undefined ? [] : [{ node, access: held, membership }];
+  });
+  return { items: await itemsOf(parts, seen, request.include, standing), page };
+}
+
+async function pageOf(
+  parts: Parts,
+  request: ListResourcesRequest,
+  filters: Where<Node>,
+  visible: Visible,
+  standing: Standing,
+): Promise<Listed> {
+  const page = request.page ?? { limit: 50, offset: 0, cursor: '' };
+  const sort = SORT_FIELDS[request.sort] ?? ['position'];
+  const state = request.state === ResourceState.TRASHED ? 'trashed' : 'active';
+  const scope = { workspaceId: request.workspaceId, state } as const;
+  const spread = await parts.tree.unsettled(request.workspaceId);
+  if (spread.length > 0) {
+    const accept = (node: Node) =>
+      node.state === state && node.workspaceId === request.workspaceId && standsBelow(node, request);
+    const where = { ...filters, workspaceId: { in: spread } };
+    return listUnsettled(parts, { where, sort, page, accept }, standing);
+  }
+  const place = placeFilter(request);
+  const unfiltered =
+    Object.keys({ ...filters, ...place }).length === 0 && visible.granted.length === 0 && state === 'active';
+  const total = unfiltered ? await countAll(parts, request.workspaceId, visible) : undefined;
+  return listNodes(parts, { where: { ...filters, ...place, ...scope, ...visible.where }, sort, page, total });
+}
+
+function standsBelow(node: Node, request: ListResourcesRequest): boolean {
+  if (request.parentId === '') return request.recursive !== false || node.parentKey === node.workspaceId;
+  if (request.parentId === 'root') return request.recursive === true || node.parentKey === node.workspaceId;
+  return request.recursive === true ? node.ancestors.includes(request.parentId) : node.parentKey === request.parentId;
+}
+
+function countAll(parts: Parts, workspaceId: string, visible: Visible): Promise<number> {
+  return visible.boundaries === undefined
+    ? parts.counters.ofWorkspace(workspaceId)
+    : parts.counters.ofBoundaries(visible.boundaries);
+}
+
+/** A parent has to be a resource of this workspace that the caller sees. */
+async function requireParent(
+  parts: Parts,
+  request: ListResourcesRequest,
+  standing: Standing,
+  _context: CallContext,
+): Promise<void> {
+  const { parentId } = request;
+  if (parentId === '' || parentId === 'root') return;
+  if (!isUuid(parentId)) throw invalidField('parent_id', 'invalid_value', 'parent_id is a resource id or "root".');
+  const { node } = await parts.policy.seeEvenTrashed(parentId, standing);
+  if (node.workspaceId !== request.workspaceId) {
+    throw invalidField('parent_id', 'invalid_value', 'parent_id is a resource of another workspace.');
+  }
+}
+
+/** The part of the tree that the request is about. */
+function placeFilter({ parentId, recursive, workspaceId }: ListResourcesRequest): Where<Node> {
+  if (parentId === 'root' || parentId === '') {
+    const childrenOnly = parentId === 'root' ? recursive !== true : recursive === false;
+    return childrenOnly ? { parentKey: workspaceId } : {};
+  }
+  return recursive === true ? { ancestors: { contains: parentId } } : { parentKey: parentId };
+}
+
+/** The filter for what the request names beside workspace, state and place. */
+function filtersOf(request: ListResourcesRequest): Where<Node> {
+  const where: { -readonly [F in keyof Where<Node>]: Where<Node>[F] } = {};
+  const types = request.type.flatMap((type) => nodeType(type) ?? []);
+  if (types.length > 0) where.type = { in: types };
+  if (request.q !== '') where.nameFold = { substring: foldName(request.q) };
+  if (request.externalId !== '') where.externalKey = `${request.workspaceId}:${request.externalId}`;
+  if (request.createdBy !== '') where.createdById = request.createdBy;
+  const created = range(request.createdAfter, request.createdBefore);
+  if (created !== undefined) where.createdAt = created;
+  const updated = range(request.updatedAfter, request.updatedBefore);
+  if (updated !== undefined) where.updatedAt = updated;
+  return where;
+}
+
+function range(after: string | undefined, before: string | undefined) {
+  if (after === undefined && before === undefined) return undefined;
+  return { ...(after === undefined ? {} : { gt: after }), ...(before === undefined ? {} : { lt: before }) };
+}
+
+/** The messages of a page, with what the request includes. */
+async function itemsOf(parts: Parts, seen: readonly Seen[], include: readonly ResourceInclude[], standing: Standing) {
+  const nodes = seen.map(({ node }) => node);
+  const counts = await countVisibleChildren(parts, nodes, standing);
+  const paths = include.includes(ResourceInclude.PATH) || include.includes(ResourceInclude.PARENT);
+  const above = paths ? await parts.tree.getMany([...new Set(nodes.flatMap((node) => node.ancestors))]) : [];
+  const loaded = new Map(above.map((node) => [node.id, node]));
+  return Promise.all(
+    seen.map(async (one) => {
+      const { node } = one;
+      const path = paths ? await pathFrom(parts, node, loaded, standing) : undefined;
+      const nearest = path?.at(-1);
+      const parent = nearest?.id === node.parentKey ? loaded.get(node.parentKey) : undefined;
+      return resourceMessage(one, {
+        childCount: counts.get(node.id) ?? 0,
+        path: include.includes(ResourceInclude.PATH) ? path : undefined,
+        content:
+          include.includes(ResourceInclude.CONTENT) && node.type === 'document'
+            ? await readText(parts, node)
+            : undefined,
+        parent: include.includes(ResourceInclude.PARENT) ? parentSummary(parent) : undefined,
+      });
+    }),
+  );
+}
+
+function parentSummary(parent: Node | undefined) {
+  if (parent === undefined) return undefined;
+  return { id: parent.id, type: TYPES[parent.type], name: parent.name };
+}

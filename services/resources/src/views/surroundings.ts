@@ -1,0 +1,71 @@
+import type { PathItem } from '@commonplace/proto/resources/v1/resource.js';
+import { ResourceInclude } from '@commonplace/proto/resources/v1/resource_service.js';
+import { readText } from '../acts/content.js';
+import type { Surroundings } from '../handlers/present.js';
+import { TYPES } from '../handlers/present.js';
+import type { Parts } from '../parts.js';
+import type { Seen, Standing } from '../policy.js';
+import { type Node, parentId } from '../stores/nodes.js';
+import { visibleWhere } from './visible.js';
+
+/** The visible ancestors of a node from the root down; the hidden ones are one item, at the start. */
+export async function pathOf(parts: Parts, node: Node, standing: Standing): Promise<PathItem[]> {
+  if (node.ancestors.length === 0) return [];
+  const ancestors = await parts.tree.getMany(node.ancestors);
+  return pathFrom(parts, node, new Map(ancestors.map((one) => [one.id, one])), standing);
+}
+
+/** The same from ancestors that are loaded already. */
+export async function pathFrom(
+  parts: Parts,
+  node: Node,
+  loaded: ReadonlyMap<string, Node>,
+  standing: Standing,
+): Promise<PathItem[]> {
+  const ancestors = node.ancestors.flatMap((id) => loaded.get(id) ?? []);
+  const access = await parts.policy.accessToAll(ancestors, standing);
+  const visible = ancestors.filter((_, i) => access[i] !== undefined);
+  const items: PathItem[] = visible.map(({ id, name }) => ({ id, name, hidden: undefined }));
+  const hides = visible.length < node.ancestors.length;
+  return hides ? [{ id: undefined, name: undefined, hidden: true }, ...items] : items;
+}
+
+/** What a single resource shows beside its record. */
+export async function surroundingsOf(
+  parts: Parts,
+  seen: Seen,
+  standing: Standing,
+  include: readonly ResourceInclude[] = [],
+): Promise<Surroundings> {
+  const { node } = seen;
+  const [childCount, path, content, parent] = await Promise.all([
+    countVisibleChildren(parts, [node], standing).then((counts) => counts.get(node.id) ?? 0),
+    pathOf(parts, node, standing),
+    include.includes(ResourceInclude.CONTENT) && node.type === 'document' ? readText(parts, node) : undefined,
+    include.includes(ResourceInclude.PARENT) ? parentOf(parts, node, standing) : undefined,
+  ]);
+  return { childCount, path, content, parent };
+}
+
+async function parentOf(parts: Parts, node: Node, standing: Standing): Promise<Surroundings['parent']> {
+  const id = parentId(node);
+  const parent = id === undefined ? undefined : await parts.tree.get(id);
+  if (parent === undefined || (await parts.policy.accessTo(parent, standing)) === undefined) return undefined;
+  return { id: parent.id, type: TYPES[parent.type], name: parent.name };
+}
+
+/** How many live children the caller sees, by parent; all of the parents are in one workspace. */
+export async function countVisibleChildren(
+  parts: Parts,
+  parents: readonly Node[],
+  standing: Standing,
+): Promise<ReadonlyMap<string, number>> {
+  const [first] = parents;
+  if (first === undefined) return new Map();
+  const visible = await visibleWhere(parts, first.workspaceId, standing);
+  return parts.tree.nodes.countBy('parentKey', {
+    parentKey: { in: parents.map(({ id }) => id) },
+    state: 'active',
+    ...visible.where,
+  });
+}

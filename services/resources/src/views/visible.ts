@@ -1,0 +1,46 @@
+import type { Where } from '@commonplace/kit/store';
+import { administers, roleAtRoot } from '../domain/access.js';
+import type { Parts } from '../parts.js';
+import type { Standing } from '../policy.js';
+import type { Grant } from '../stores/grants.js';
+import type { Node } from '../stores/nodes.js';
+
+/** What a person sees of one workspace, as a filter over nodes. */
+export interface Visible {
+  readonly where: Where<Node>;
+  /** The boundaries that are wholly visible; absent where all are. */
+  readonly boundaries: readonly string[] | undefined;
+  /** Granted nodes whose descendants are visible up to the next boundary. */
+  readonly granted: readonly { readonly id: string; readonly boundary: string }[];
+}
+
+/**
+ * A node is visible in a boundary that the person reads in (the workspace itself, or a restricted
+ * node granted to them), or below a granted node within the same boundary.
+ */
+export async function visibleWhere(parts: Parts, workspaceId: string, standing: Standing): Promise<Visible> {
+  const role = standing.person.workspaces.get(workspaceId)?.role;
+  if (administers(role)) return { where: {}, boundaries: undefined, granted: [] };
+  const grants = await grantsIn(parts, workspaceId, standing);
+  const nodes = await parts.tree.getMany([...new Set(grants.map(({ resourceId }) => resourceId))]);
+  const boundaries = roleAtRoot(role) === undefined ? [] : [workspaceId];
+  const granted: { id: string; boundary: string }[] = [];
+  for (const node of nodes) {
+    if (node.boundary === node.id) boundaries.push(node.id);
+    else if (!boundaries.includes(node.boundary)) granted.push({ id: node.id, boundary: node.boundary });
+  }
+  if (granted.length === 0) return { where: { boundary: { in: boundaries } }, boundaries, granted };
+  const below: Where<Node>[] = granted.flatMap(({ id, boundary }) => [
+    { id },
+    { ancestors: { contains: id }, boundary },
+  ]);
+  return { where: { or: [{ boundary: { in: boundaries } }, ...below] }, boundaries, granted };
+}
+
+async function grantsIn(parts: Parts, workspaceId: string, standing: Standing): Promise<Grant[]> {
+  const found = await parts.grants.find({
+    where: { principal: { in: standing.principals }, workspaceId },
+    limit: 10_000,
+  });
+  return found.filter(({ expiresAt }) => expiresAt === undefined || expiresAt > standing.now);
+}

@@ -1,0 +1,46 @@
+/**
+ * Edits between two words, at the most `limit + 1`: characters put in, left out, replaced, and
+ * neighbours swapped (optimal string alignment).
+ */
+export function editsBetween(a: string, b: string, limit: number): number {
+  const over = limit + 1;
+  if (Math.abs(a.length - b.length) > limit) return over;
+  let start = 0;
+  while (start < a.length && start < b.length && a.charCodeAt(start) === b.charCodeAt(start)) start++;
+  let enda = a.length;
+  let endb = b.length;
+  while (enda > start && endb > start && a.charCodeAt(enda - 1) === b.charCodeAt(endb - 1)) {
+    enda--;
+    endb--;
+  }
+  if (enda === start || endb === start) return Math.min(enda + endb - 2 * start, over);
+  return align(a.slice(start, enda), b.slice(start, endb), limit);
+}
+
+function align(a: string, b: string, limit: number): number {
+  let before: number[] = [];
+  let previous = Array.from({ length: b.length + 1 }, (_, i) => i);
+  for (let i = 1; i <= a.length; i++) {
+    const row = [i];
+    let least = i;
+    for (let j = 1; j <= b.length; j++) {
+      const same = a.charCodeAt(i - 1) === b.charCodeAt(j - 1) ? 0 : 1;
+      let cost = Math.min(at(previous, j) + 1, at(row, j - 1) + 1, at(previous, j - 1) + same);
+      if (swapped(a, b, i, j)) cost = Math.min(cost, at(before, j - 2) + 1);
+      row.push(cost);
+      if (cost < least) least = cost;
+    }
+    if (least > limit) return limit + 1;
+    before = previous;
+    previous = row;
+  }
+  return Math.min(at(previous, b.length), limit + 1);
+}
+
+function at(row: readonly number[], index: number): number {
+  return row[index] ?? Number.POSITIVE_INFINITY;
+}
+
+function swapped(a: string, b: string, i: number, j: number): boolean {
+  return i > 1 && j > 1 && a.charCodeAt(i - 1) === b.charCodeAt(j - 2) && a.charCodeAt(i - 2) === b.charCodeAt(j - 1);
+}

@@ -1,0 +1,36 @@
+import { allowedEdits, type Patterns, type Vocabulary } from './pattern.js';
+import type { Group } from './query.js';
+import { stemOf } from './stem.js';
+
+/** From here on a stem may be shorter than the beginning that was typed. */
+const SHORTEST_COMPLETED = 5;
+const WORD = /^\p{L}+$/u;
+
+/**
+ * The patterns that meet a group: the words as they stand, the words that they begin, and where no
+ * text has them, the words nearest to them.
+ */
+export function expand(group: Group, vocabulary: Vocabulary): Patterns {
+  const { terms, surface } = group;
+  const term = terms.at(-1) as string;
+  const before = terms.slice(0, -1);
+  if (!WORD.test(surface) || term.length < 2) return [{ terms, prefix: group.prefix }];
+
+  const exact = { terms, prefix: false };
+  const stems = new Set<string>();
+  let known = !group.correctable || surface.length < SHORTEST_COMPLETED;
+  if (group.prefix && surface.length >= SHORTEST_COMPLETED) {
+    const completions = vocabulary.completions(surface);
+    known ||= completions.length > 0;
+    for (const word of completions) stems.add(stemOf(word));
+  }
+  if (!known && !vocabulary.has(term)) {
+    for (const word of vocabulary.corrections(surface, allowedEdits(surface.length))) stems.add(stemOf(word));
+  }
+  const others = [...stems].filter((stem) => stem !== term && !(group.prefix && stem.startsWith(surface)));
+  return [
+    exact,
+    ...(group.prefix ? [{ terms: [...before, surface], prefix: true }] : []),
+    ...others.map((stem) => ({ terms: [...before, stem], prefix: false })),
+  ];
+}

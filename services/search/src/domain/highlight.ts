@@ -1,0 +1,126 @@
+import { type Folded, originalRange } from './fold.js';
+import type { Match } from './match.js';
+
+/** A piece of a text, and where in it something was found. */
+export interface Snippet {
+  readonly text: string;
+  /** `[start, end)` in code points of `text`, in order, apart from each other. */
+  readonly ranges: readonly (readonly [number, number])[];
+}
+
+/** Units of a text that a snippet shows. */
+const SNIPPET = 240;
+/** Units that it shows before its first match, where there is room. */
+const LEAD = 60;
+const ELLIPSIS = '…';
+const SPACE = /\s/;
+
+interface Range {
+  readonly start: number;
+  readonly end: number;
+  readonly group: number;
+}
+
+/** The piece of a text in which the most groups are met, closest together; `matches` are in order and not empty. */
+export function snippetOf(original: string, folded: Folded, matches: readonly Match[]): Snippet {
+  const ranges = matches.map(({ start, end, group }): Range => {
+    const [from, to] = originalRange(folded, start, end);
+    return { start: from, end: to, group };
+  });
+  const cluster = bestCluster(ranges);
+  const [start, end] = original.length <= SNIPPET ? [0, original.length] : around(original, cluster);
+  return compose(original, start, end, ranges);
+}
+
+/** The first and the last of the matches that fit into a snippet together and meet the most groups. */
+function bestCluster(ranges: readonly Range[]): { start: number; end: number } {
+  let best = { start: 0, end: 0 };
+  let bestWorth = -1;
+  for (let first = 0; first < ranges.length; first++) {
+    const { start } = ranges[first] as Range;
+    const groups = new Set<number>();
+    let end = start;
+    let last = first;
+    for (; last < ranges.length; last++) {
+      const range = ranges[last] as Range;
+      if (range.end - start > SNIPPET - LEAD && last > first) break;
+      groups.add(range.group);
+      end = Math.max(end, range.end);
+    }
+    const worth = groups.size * 100 + (last - first);
+    if (worth > bestWorth) {
+      bestWorth = worth;
+      best = { start, end };
+    }
+  }
+  return best;
+}
+
+/** The range to show for a cluster, cut between words where there are spaces. */
+function around(text: string, cluster: { start: number; end: number }): [number, number] {
+  let start = Math.max(0, cluster.start - LEAD);
+  if (start > 0) {
+    const space = text.slice(start, cluster.start).search(SPACE);
+    if (space >= 0) start += space + 1;
+    else if (isLowSurrogate(text, start)) start++;
+  }
+  let end = Math.min(text.length, start + Math.max(SNIPPET, cluster.end - cluster.start));
+  if (end < text.length) {
+    for (let at = end; at > cluster.end && at > end - LEAD; at--) {
+      if (SPACE.test(text.charAt(at))) return [start, at];
+    }
+    if (isLowSurrogate(text, end)) end--;
+  }
+  return [start, end];
+}
+
+function isLowSurrogate(text: string, at: number): boolean {
+  return (text.charCodeAt(at) & 0xfc00) === 0xdc00;
+}
+
+/** The text from `start` to `end` with white space drawn together, and the ranges that lie in it. */
+function compose(original: string, start: number, end: number, ranges: readonly Range[]): Snippet {
+  const places = new Int32Array(end - start + 1);
+  let text = start > 0 ? ELLIPSIS : '';
+  let points = text.length;
+  let spaced = true;
+  let from = start;
+  for (let at = start; at < end; at++) {
+    places[at - start] = points;
+    const unit = original.charCodeAt(at);
+    if (isSpace(unit)) {
+      text += original.slice(from, at);
+      if (!spaced) text += ' ';
+      if (!spaced) points++;
+      spaced = true;
+      from = at + 1;
+    } else {
+      spaced = false;
+      // The second half of a character is no code point of its own.
+      if ((unit & 0xfc00) !== 0xdc00) points++;
+    }
+  }
+  places[end - start] = points;
+  text += original.slice(from, end);
+  const found: [number, number][] = [];
+  for (const range of ranges) {
+    if (range.start < start || range.end > end) continue;
+    found.push([places[range.start - start] as number, places[range.end - start] as number]);
+  }
+  return { text: end < original.length ? text.trimEnd() + ELLIPSIS : text.trimEnd(), ranges: merge(found) };
+}
+
+function isSpace(unit: number): boolean {
+  return unit <= 0x20 || unit === 0xa0 || unit === 0x3000 || unit === 0x2028 || unit === 0x2029 || unit === 0x85;
+}
+
+/** Ranges that touch become one. */
+function merge(ranges: readonly [number, number][]): [number, number][] {
+  const merged: [number, number][] = [];
+  for (const [start, end] of ranges) {
+    const last = merged.at(-1);
+    if (last !== undefined && start <= last[1]) last[1] = Math.max(last[1], end);
+    else merged.push([start, end]);
+  }
+  return merged;
+}

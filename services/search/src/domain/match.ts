@@ -1,0 +1,139 @@
+import { emptyToken, kindAt, nextToken, type Token } from './analysis.js';
+import { Kind } from './characters.js';
+import type { Pattern, Patterns } from './pattern.js';
+
+/** Where a group is met; offsets are units of the folded text. */
+export interface Match {
+  readonly start: number;
+  readonly end: number;
+  /** Index of the group. */
+  readonly group: number;
+}
+
+/** Matches of one group that are looked for from the beginning, and places that are looked at. */
+const FIRST_MATCHES = 8;
+const MOST_CANDIDATES = 2000;
+/** Units around a match of one group within which those of the others are looked for. */
+const NEAR = 160;
+/** Units of a text that are read word by word where the quick way found nothing. */
+const READ_THROUGH = 20_000;
+
+/**
+ * Places in a folded text at which the groups are met, in order: the first ones of each, and of groups that
+ * are met often those near the others, where they stand together.
+ */
+export function findMatches(text: string, groups: readonly Patterns[]): Match[] {
+  const matches: Match[] = [];
+  const frequent: number[] = [];
+  const roots = groups.map(rootsOf);
+  roots.forEach((ofGroup, group) => {
+    const before = matches.length;
+    for (const root of ofGroup) matchRoot(text, root, group, 0, text.length, matches);
+    if (matches.length - before >= FIRST_MATCHES) frequent.push(group);
+  });
+  if (frequent.length > 0 && groups.length > 1) {
+    for (const match of matches.filter(({ group }) => !frequent.includes(group))) {
+      for (const group of frequent) {
+        for (const root of roots[group] ?? []) {
+          matchRoot(text, root, group, Math.max(0, match.start - NEAR), match.end + NEAR, matches);
+        }
+      }
+    }
+  }
+  return matches.sort((a, b) => a.start - b.start || b.end - a.end);
+}
+
+/** The same, word by word: for words that are written otherwise than their stems begin. */
+export function readMatches(text: string, groups: readonly Patterns[]): Match[] {
+  const matches: Match[] = [];
+  const token = emptyToken();
+  for (let at = 0; at < READ_THROUGH && nextToken(text, at, token) && matches.length < FIRST_MATCHES; at = token.next) {
+    groups.forEach((patterns, group) => {
+      const end = endOf(text, token.start, patterns);
+      if (end > 0) matches.push({ start: token.start, end, group });
+    });
+  }
+  return matches;
+}
+
+interface Root {
+  readonly root: string;
+  readonly members: Pattern[];
+}
+
+/** What each pattern's first word surely begins with; patterns with a common beginning go together. */
+function rootsOf(patterns: Patterns): Root[] {
+  const roots: Root[] = [];
+  const sorted = patterns.map((pattern) => ({ root: rootOf(pattern), pattern }));
+  sorted.sort((a, b) => a.root.length - b.root.length);
+  for (const { root, pattern } of sorted) {
+    const shorter = roots.find((other) => root.startsWith(other.root));
+    if (shorter === undefined) roots.push({ root, members: [pattern] });
+    else shorter.members.push(pattern);
+  }
+  return roots;
+}
+
+/** A stem differs from its words in its last letter at the most: `polici` is the stem of `policy`. */
+function rootOf(pattern: Pattern): string {
+  const [first = ''] = pattern.terms;
+  return first.length < 3 || kindAt(first, 0) === Kind.GRAM ? first : first.slice(0, -1);
+}
+
+function matchRoot(
+  text: string,
+  { root, members }: Root,
+  group: number,
+  from: number,
+  to: number,
+  into: Match[],
+): void {
+  const gram = kindAt(root, 0) === Kind.GRAM;
+  let left = FIRST_MATCHES;
+  let looks = MOST_CANDIDATES;
+  for (
+    let at = text.indexOf(root, from);
+    at >= 0 && at < to && left > 0 && looks > 0;
+    at = text.indexOf(root, at + 1)
+  ) {
+    if (!gram && insideWord(text, at)) continue;
+    looks--;
+    const end = endOf(text, at, members);
+    if (end < 0) continue;
+    into.push({ start: at, end, group });
+    left--;
+  }
+}
+
+function insideWord(text: string, at: number): boolean {
+  if (at === 0) return false;
+  const kind = kindAt(text, at - 1);
+  return kind === Kind.WORD || (kind === Kind.JOINER && at > 1 && kindAt(text, at - 2) === Kind.WORD);
+}
+
+/** The end of the longest pattern that is met at an offset; -1 for none. */
+function endOf(text: string, at: number, patterns: Patterns): number {
+  let furthest = -1;
+  for (const pattern of patterns) furthest = Math.max(furthest, patternEnd(text, at, pattern));
+  return furthest;
+}
+
+const scratch: Token = emptyToken();
+
+function patternEnd(text: string, start: number, { terms, prefix }: Pattern): number {
+  let at = start;
+  for (let i = 0; i < terms.length; i++) {
+    if (!nextToken(text, at, scratch)) return -1;
+    const term = terms[i] as string;
+    const open = prefix && i === terms.length - 1;
+    if (scratch.term !== term && !(open && begins(scratch, term))) return -1;
+    at = scratch.next;
+  }
+  // Of a bigram that a single character began, only the character was asked for.
+  const last = terms.at(-1) as string;
+  return scratch.gram && prefix ? scratch.start + last.length : scratch.end;
+}
+
+function begins(token: Token, beginning: string): boolean {
+  return token.surface.startsWith(beginning) || token.term.startsWith(beginning);
+}

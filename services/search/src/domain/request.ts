@@ -1,0 +1,147 @@
+import { type Fault, invalidFields } from '@commonplace/kit/errors';
+import { ResourceType } from '@commonplace/proto/resources/v1/resource.js';
+import { SearchFacet, SearchField, type SearchRequest } from '@commonplace/proto/search/v1/search_service.js';
+import type { FacetName, Field, Narrowing } from '../index/port.js';
+import { parseQuery, type QUERY_TYPES, type QueryPlan } from './query.js';
+
+const LONGEST_QUERY = 1000;
+const DEFAULT_LIMIT = 20;
+const MOST_ITEMS = 50;
+const DEEPEST = 10_000;
+
+/** A search as the index and the answer need it. */
+export interface Search {
+  readonly plan: QueryPlan;
+  readonly narrowing: Narrowing;
+  readonly field: Field | undefined;
+  /** Nothing that was asked for is in the index. */
+  readonly nowhere: boolean;
+  readonly offset: number;
+  readonly limit: number;
+  readonly minScore: number | undefined;
+  readonly facets: readonly FacetName[];
+  readonly highlight: boolean;
+}
+
+/** Checks a request. Throws all its faults at once: `query_required`, `invalid_value`, `offset_too_deep`. */
+export function readRequest(request: SearchRequest): Search {
+  const faults: Fault[] = [];
+  const query = request.query.trim();
+  const length = [...query].length;
+  if (length === 0) faults.push({ param: 'query', code: 'query_required', message: 'What is to be found?' });
+  if (length > LONGEST_QUERY) {
+    faults.push({ param: 'query', code: 'invalid_value', message: `A query has at most ${LONGEST_QUERY} characters.` });
+  }
+  const offset = Math.max(0, request.page?.offset ?? 0);
+  const limit = Math.min(MOST_ITEMS, request.page?.limit || DEFAULT_LIMIT);
+  if (offset + limit > DEEPEST) {
+    faults.push({ param: 'offset', code: 'offset_too_deep', message: `Only the first ${DEEPEST} items can be read.` });
+  }
+  // Nothing of a query that is too long is looked at.
+  const plan = parseQuery(faults.length === 0 ? query : '');
+  const types = typesOf(request.types, plan, faults);
+  const metadata = metadataOf(request.metadata, faults);
+  if (faults.length > 0) throw invalidFields(faults);
+  const { field, fieldTypes, nowhere } = fieldsOf(request.in);
+  return {
+    plan,
+    narrowing: {
+      types: intersection(types, fieldTypes),
+      excludedTypes: plan.excludedTypes.map(typeNamed),
+      parentId: request.parentId || undefined,
+      createdBy: request.createdBy.length > 0 ? request.createdBy : undefined,
+      updatedAfter: request.updatedAfter,
+      updatedBefore: request.updatedBefore,
+      metadata,
+      tags: [...(request.tagIds.length > 0 ? [request.tagIds] : []), ...plan.tags.map((tag) => [tag])],
+      excludedTags: plan.excludedTags,
+    },
+    field,
+    nowhere,
+    offset,
+    limit,
+    minScore: request.minScore,
+    facets: request.facets.flatMap((facet) => FACETS[facet] ?? []),
+    highlight: request.highlight ?? true,
+  };
+}
+
+export const FACETS: Partial<Record<SearchFacet, FacetName>> = {
+  [SearchFacet.TYPE]: 'type',
+  [SearchFacet.WORKSPACE]: 'workspace',
+  [SearchFacet.TAG]: 'tag',
+  [SearchFacet.CREATED_BY]: 'created_by',
+};
+
+const TYPES: Readonly<Record<string, ResourceType>> = {
+  document: ResourceType.DOCUMENT,
+  table: ResourceType.TABLE,
+  artifact: ResourceType.ARTIFACT,
+  folder: ResourceType.FOLDER,
+  file: ResourceType.FILE,
+} satisfies Record<(typeof QUERY_TYPES)[number], ResourceType>;
+
+function typeNamed(name: string): ResourceType {
+  return TYPES[name] ?? ResourceType.UNSPECIFIED;
+}
+
+/** How a type is called outside. */
+export function nameOfType(type: string): string {
+  return Object.entries(TYPES).find(([, value]) => value === type)?.[0] ?? type;
+}
+
+/** The types asked for by field and by operator: both must admit. */
+function typesOf(asked: readonly ResourceType[], plan: QueryPlan, faults: Fault[]): ResourceType[] | undefined {
+  asked.forEach((type, i) => {
+    if (!Object.values(TYPES).includes(type)) {
+      faults.push({ param: `types[${i}]`, code: 'invalid_value', message: 'This is not a type of resources.' });
+    }
+  });
+  return intersection(
+    asked.length > 0 ? [...asked] : undefined,
+    plan.types.length > 0 ? plan.types.map(typeNamed) : undefined,
+  );
+}
+
+function intersection<T>(a: T[] | undefined, b: T[] | undefined): T[] | undefined {
+  return a === undefined || b === undefined ? (a ?? b) : a.filter((value) => b.includes(value));
+}
+
+interface Fields {
+  readonly field: Field | undefined;
+  readonly fieldTypes: ResourceType[] | undefined;
+  readonly nowhere: boolean;
+}
+
+/**
+ * Where to search. The text of a table is its rows, that of a file is what was read out of it: alone they
+ * narrow to these types.
+ */
+function fieldsOf(asked: readonly SearchField[]): Fields {
+  const wanted = new Set(asked.filter((field) => field !== SearchField.COMMENTS));
+  const name = wanted.has(SearchField.NAME);
+  const text = [...wanted].some((field) => field !== SearchField.NAME);
+  const types: ResourceType[] = [];
+  if (wanted.has(SearchField.ROWS)) types.push(ResourceType.TABLE);
+  if (wanted.has(SearchField.FILES)) types.push(ResourceType.FILE);
+  const narrow = types.length > 0 && !name && !wanted.has(SearchField.CONTENT);
+  return {
+    field: name === text ? undefined : name ? 'name' : 'text',
+    fieldTypes: narrow ? types : undefined,
+    nowhere: asked.length > 0 && wanted.size === 0,
+  };
+}
+
+function metadataOf(json: Buffer, faults: Fault[]): Narrowing['metadata'] {
+  if (json.length === 0) return undefined;
+  const metadata: Record<string, string | number | boolean> = {};
+  for (const [name, value] of Object.entries(JSON.parse(json.toString('utf8')) as Record<string, unknown>)) {
+    if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean') {
+      Object.defineProperty(metadata, name, { value, enumerable: true });
+    } else {
+      const message = 'Only strings, numbers and booleans can be searched for.';
+      faults.push({ param: `metadata.${name}`, code: 'invalid_value', message });
+    }
+  }
+  return metadata;
+}

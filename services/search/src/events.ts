@@ -1,0 +1,121 @@
+import type { DomainEvent } from '@commonplace/kit/events';
+import type { Log } from '@commonplace/kit/log';
+import type { CallOptions, Client } from '@commonplace/kit/rpc';
+import type { IndexService } from '@commonplace/proto/resources/v1/index_service.js';
+import type { SearchIndex } from './index/port.js';
+
+export interface IndexerParts {
+  readonly index: SearchIndex;
+  readonly resources: Pick<Client<IndexService>, 'getIndexEntries' | 'streamIndexEntries'>;
+  /** Options of a call that nobody is behind, given up after so many milliseconds. */
+  readonly systemCall: (timeoutMs?: number) => CallOptions;
+  readonly log: Log;
+}
+
+/** Keeps the index as the tree is. */
+export interface Indexer {
+  /** Takes events of `INDEXED_EVENTS`, in any order and as often as they come. */
+  handle(events: readonly DomainEvent[]): Promise<void>;
+  /** Makes the index anew from all that there is; a second call joins the first. */
+  rebuild(): Promise<void>;
+  /** Rebuilds where the index is not complete, and tries again until that succeeds or the signal ends it. */
+  ensureBuilt(signal: AbortSignal): Promise<void>;
+}
+
+/** What the indexer is to be subscribed to. */
+export const INDEXED_EVENTS: readonly string[] = [
+  'commonplace.resources.resource.>',
+  'commonplace.resources.content.>',
+];
+
+const GONE = /\.(purged|trashed)$/;
+const FETCHED_AT_ONCE = 100;
+const STREAMED_AT_ONCE = 200;
+const REBUILD_TIMEOUT_MS = 6 * 3_600_000;
+const RETRY_MS = [1000, 5000, 15_000, 60_000] as const;
+
+export function createIndexer(parts: IndexerParts): Indexer {
+  // One batch after the other: what was fetched is put in before anything fetched later.
+  let last: Promise<void> = Promise.resolve();
+  let rebuilding: Promise<void> | undefined;
+
+  const indexer: Indexer = {
+    handle(events) {
+      const done = last.then(() => apply(parts, events));
+      last = done.catch(() => {});
+      return done;
+    },
+    rebuild() {
+      rebuilding ??= rebuild(parts).finally(() => {
+        rebuilding = undefined;
+      });
+      return rebuilding;
+    },
+    async ensureBuilt(signal) {
+      for (let tries = 0; !signal.aborted; tries++) {
+        try {
+          if (await parts.index.needsRebuild()) await indexer.rebuild();
+          return;
+        } catch (error) {
+          parts.log.warn('index.rebuild_failed', { error });
+          await pause(RETRY_MS[Math.min(tries, RETRY_MS.length - 1)] as number, signal);
+        }
+      }
+    },
+  };
+  return indexer;
+}
+
+async function apply({ index, resources, systemCall }: IndexerParts, events: readonly DomainEvent[]): Promise<void> {
+  const gone = new Set<string>();
+  const changed = new Set<string>();
+  for (const event of events) {
+    for (const id of resourceIds(event)) (GONE.test(event.type) ? gone : changed).add(id);
+  }
+  await index.remove([...gone]);
+  // What was trashed and restored is told apart by its present state, not by the order of events.
+  const ids = [...changed];
+  for (let at = 0; at < ids.length; at += FETCHED_AT_ONCE) {
+    const some = ids.slice(at, at + FETCHED_AT_ONCE);
+    const { entries } = await resources.getIndexEntries({ ids: some }, systemCall());
+    const present = new Set(entries.map(({ id }) => id));
+    await index.upsert(entries);
+    await index.remove(some.filter((id) => !present.has(id)));
+  }
+}
+
+function resourceIds({ data }: DomainEvent): string[] {
+  const ids = data.resourceIds;
+  return Array.isArray(ids) ? ids.filter((id) => typeof id === 'string') : [];
+}
+
+async function rebuild({ index, resources, systemCall, log }: IndexerParts): Promise<void> {
+  const began = Date.now();
+  const fresh = await index.rebuild();
+  let count = 0;
+  try {
+    const all = resources.streamIndexEntries({ batchSize: STREAMED_AT_ONCE }, systemCall(REBUILD_TIMEOUT_MS));
+    for await (const { entries } of all) {
+      await fresh.add(entries);
+      count += entries.length;
+    }
+  } catch (error) {
+    await fresh.abort();
+    throw error;
+  }
+  await fresh.commit();
+  log.info('index.rebuilt', { entries: count, seconds: Math.round((Date.now() - began) / 1000) });
+}
+
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const end = (): void => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', end);
+      resolve();
+    };
+    const timer = setTimeout(end, ms);
+    signal.addEventListener('abort', end);
+    if (signal.aborted) end();
+  });
+}

@@ -1,0 +1,168 @@
+import { ResourceType } from '@commonplace/proto/resources/v1/resource.js';
+import { expect, test } from '@jest/globals';
+import { admitting, entry, everythingIn, ORG, type Use, WORKSPACE } from './harness.js';
+
+const person = (id: string) => ({ type: 'ACTOR_TYPE_USER' as never, id, name: id });
+
+export function filterDuties(use: Use): void {
+  test('an open workspace shows everything in it, and nothing of others', async () => {
+    const { hold, ids, ask } = use();
+    await hold(
+      entry('a', { text: 'word' }),
+      entry('restricted', { text: 'word', boundaryId: 'restricted' }),
+      entry('elsewhere', { text: 'word', workspaceId: 'ws-2' }),
+      entry('foreign', { text: 'word', workspaceId: 'ws-9', tenant: 'org-2' }),
+    );
+    expect((await ids('word')).sort()).toEqual(['a', 'restricted']);
+    expect((await ids('word', { filter: everythingIn(WORKSPACE, 'ws-2') })).sort()).toEqual([
+      'a',
+      'elsewhere',
+      'restricted',
+    ]);
+    expect(await ids('word', { filter: everythingIn('ws-9') })).toEqual(['foreign']);
+    const notSearched = { ...everythingIn('ws-2'), openWorkspaceIds: [WORKSPACE, 'ws-2'] };
+    expect(await ask('word', { filter: notSearched })).toMatchObject({ total: 1, hits: [{ id: 'elsewhere' }] });
+  });
+
+  test('a boundary shows what lies in it and is not cut off further down', async () => {
+    const { hold, ids } = use();
+    await hold(
+      entry('plain', { text: 'word' }),
+      entry('secret', { text: 'word', boundaryId: 'secret' }),
+      entry('below', { text: 'word', boundaryId: 'secret', ancestorIds: ['secret'] }),
+      entry('deeper', { text: 'word', boundaryId: 'deeper', ancestorIds: ['secret', 'below'] }),
+    );
+    expect(await ids('word', { filter: admitting({ boundaryIds: [WORKSPACE] }) })).toEqual(['plain']);
+    expect((await ids('word', { filter: admitting({ boundaryIds: ['secret'] }) })).sort()).toEqual(['below', 'secret']);
+    expect(await ids('word', { filter: admitting({}) })).toEqual([]);
+  });
+
+  test('direct principals see their items, whole names only', async () => {
+    const { hold, ids } = use();
+    await hold(
+      entry('mine', { text: 'word', boundaryId: 'b', directPrincipals: ['user:1', 'org:7'] }),
+      entry('other', { text: 'word', boundaryId: 'b', directPrincipals: ['user:12'] }),
+    );
+    expect(await ids('word', { filter: admitting({ principals: ['user:1'] }) })).toEqual(['mine']);
+    expect(await ids('word', { filter: admitting({ principals: ['org:7', 'user:5'] }) })).toEqual(['mine']);
+    expect(await ids('word', { filter: admitting({ principals: ['user:', 'user:1\nuser:12', '%'] }) })).toEqual([]);
+  });
+
+  test('a granted item shows what lies below it within its own boundary', async () => {
+    const { hold, ids } = use();
+    await hold(
+      entry('folder', { text: 'word', directPrincipals: ['user:1'] }),
+      entry('child', { text: 'word', ancestorIds: ['folder'] }),
+      entry('grandchild', { text: 'word', ancestorIds: ['folder', 'child'] }),
+      entry('cut', { text: 'word', ancestorIds: ['folder', 'child'], boundaryId: 'cut' }),
+      entry('beside', { text: 'word' }),
+    );
+    const granted = [{ resourceId: 'folder', boundaryId: WORKSPACE }];
+    const filter = admitting({ principals: ['user:1'], granted });
+    expect((await ids('word', { filter })).sort()).toEqual(['child', 'folder', 'grandchild']);
+    const wrong = admitting({ granted: [{ resourceId: 'folder', boundaryId: 'other' }] });
+    expect(await ids('word', { filter: wrong })).toEqual([]);
+  });
+
+  test('totals and facets count what the filter admits only', async () => {
+    const { hold, ask } = use();
+    await hold(
+      entry('a', { text: 'word', tags: ['t1', 't2'], createdBy: person('u1') }),
+      entry('b', { text: 'word', tags: ['t1'], type: ResourceType.TABLE, createdBy: person('u1') }),
+      entry('c', { text: 'word', boundaryId: 'hidden', tags: ['t3'], createdBy: person('u2') }),
+    );
+    const filter = admitting({ boundaryIds: [WORKSPACE] });
+    const { total, facets } = await ask('word', {
+      filter,
+      facets: ['type', 'tag', 'workspace', 'created_by'],
+      limit: 1,
+    });
+    expect(total).toBe(2);
+    expect(facets).toEqual({
+      type: [
+        [ResourceType.DOCUMENT, 1],
+        [ResourceType.TABLE, 1],
+      ],
+      tag: [
+        ['t1', 2],
+        ['t2', 1],
+      ],
+      workspace: [[WORKSPACE, 2]],
+      created_by: [['u1', 2]],
+    });
+  });
+
+  test('types, subtree, author, time, metadata and tags narrow', async () => {
+    const { hold, ids } = use();
+    await hold(
+      entry('a', {
+        text: 'word',
+        type: ResourceType.TABLE,
+        ancestorIds: ['top', 'mid'],
+        createdBy: person('u1'),
+        updatedAt: '2026-03-01T00:00:00.000Z',
+        metadataJson: '{"status":"open","n":3,"flag":true,"odd\\"name":"line\\nfeed"}',
+        tags: ['t1', 't2'],
+      }),
+      entry('b', { text: 'word', metadataJson: '{"status":"opened","n":"3","flag":false}', createdBy: person('u2') }),
+    );
+    const narrow = (narrowing: object): Promise<string[]> => ids('word', { narrowing });
+    expect(await narrow({ types: [ResourceType.TABLE, ResourceType.FILE] })).toEqual(['a']);
+    expect(await narrow({ excludedTypes: [ResourceType.TABLE] })).toEqual(['b']);
+    expect(await narrow({ parentId: 'top' })).toEqual(['a']);
+    expect(await narrow({ parentId: 'to' })).toEqual([]);
+    expect(await narrow({ createdBy: ['u2', 'u3'] })).toEqual(['b']);
+    expect(await narrow({ updatedAfter: '2026-02-01T00:00:00.000Z' })).toEqual(['a']);
+    expect(await narrow({ updatedBefore: '2026-02-01T00:00:00.000Z' })).toEqual(['b']);
+    expect(await narrow({ metadata: { status: 'open' } })).toEqual(['a']);
+    expect(await narrow({ metadata: { n: 3, flag: true } })).toEqual(['a']);
+    expect(await narrow({ metadata: { n: '3' } })).toEqual(['b']);
+    expect(await narrow({ metadata: { 'odd"name': 'line\nfeed' } })).toEqual(['a']);
+    expect(await narrow({ metadata: { n: 3, flag: false } })).toEqual([]);
+    expect(await narrow({ tags: [['t1'], ['t2', 't9']] })).toEqual(['a']);
+    expect(await narrow({ tags: [['t1'], ['t9']] })).toEqual([]);
+    expect(await narrow({ excludedTags: ['t1'] })).toEqual(['b']);
+    expect(await narrow({ types: [] })).toEqual([]);
+  });
+
+  test('a query without words gives what is admitted, last updated first', async () => {
+    const { hold, ids, ask } = use();
+    await hold(
+      entry('old', { text: 'word', updatedAt: '2026-01-01T00:00:00.000Z' }),
+      entry('new', { text: 'word', updatedAt: '2026-02-01T00:00:00.000Z' }),
+      entry('not', { text: 'word never', updatedAt: '2026-03-01T00:00:00.000Z' }),
+      entry('hidden', { text: 'word', boundaryId: 'hidden' }),
+    );
+    const filter = admitting({ boundaryIds: [WORKSPACE] });
+    expect(await ids('-never', { filter })).toEqual(['new', 'old']);
+    expect(await ids('type:document', { filter })).toEqual(['not', 'new', 'old']);
+    const answer = await ask('-never', { filter, offset: 1, limit: 1, facets: ['type'] });
+    expect(answer).toMatchObject({
+      total: 2,
+      more: false,
+      hits: [{ id: 'old' }],
+      facets: { type: [[ResourceType.DOCUMENT, 2]] },
+    });
+  });
+
+  test('what a filter admits follows the entries at once', async () => {
+    const { hold, ids, index } = use();
+    const shared = entry('shared', { text: 'word', boundaryId: 'b' });
+    await hold(shared, entry('stays', { text: 'word', boundaryId: 'b', directPrincipals: ['user:1'] }));
+    const filter = admitting({ principals: ['user:1'] });
+    expect(await ids('word', { filter })).toEqual(['stays']);
+    await index.upsert([{ ...shared, directPrincipals: ['user:1'] }]);
+    expect((await ids('word', { filter })).sort()).toEqual(['shared', 'stays']);
+    await index.upsert([{ ...shared, directPrincipals: [] }]);
+    expect(await ids('word', { filter })).toEqual(['stays']);
+  });
+
+  test('another tenant\u2019s words neither complete nor correct', async () => {
+    const { hold, ids } = use();
+    await hold(
+      entry('mine', { text: 'vacation', tenant: ORG }),
+      entry('theirs', { text: 'vacatoin', tenant: 'org-2', workspaceId: 'ws-9' }),
+    );
+    expect(await ids('vacatoin ')).toEqual(['mine']);
+  });
+}

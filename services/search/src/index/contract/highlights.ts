@@ -1,0 +1,53 @@
+import { expect, test } from '@jest/globals';
+import { entry, marked, type Use } from './harness.js';
+
+export function highlightDuties(use: Use): void {
+  test('ranges are code points of the snippet, in name and text', async () => {
+    const { hold, only } = use();
+    await hold(entry('a', { name: '🎉 Party planning', text: '🎈🎈 We plan\n\n the *party* 🎉 now: parties!' }));
+    const { snippets, matchedIn } = await only('party');
+    expect(matchedIn).toEqual(['name', 'text']);
+    expect(snippets.name?.text).toBe('🎉 Party planning');
+    expect(snippets.name?.ranges).toEqual([[2, 7]]);
+    expect(snippets.text?.text).toBe('🎈🎈 We plan the *party* 🎉 now: parties!');
+    expect(marked(snippets.text)).toEqual(['party', 'parties']);
+  });
+
+  test('the snippet of a long text shows where the terms stand together', async () => {
+    const { hold, only } = use();
+    const filler = 'lorem ipsum dolor sit amet '.repeat(80);
+    await hold(entry('a', { text: `alpha ${filler} alpha beta in one place ${filler} beta` }));
+    const { snippets } = await only('alpha beta');
+    const text = snippets.text?.text ?? '';
+    expect([...text].length).toBeLessThanOrEqual(250);
+    expect(text.startsWith('…') && text.endsWith('…')).toBe(true);
+    expect(marked(snippets.text)).toEqual(['alpha', 'beta']);
+  });
+
+  test('prefixes, typos, phrases and single characters are marked as they are found', async () => {
+    const { hold, only } = use();
+    await hold(entry('a', { text: 'Kubernetes: code review of 训练数据, O’Brien' }));
+    expect(marked((await only('kub')).snippets.text)).toEqual(['Kubernetes']);
+    expect(marked((await only('kubernets')).snippets.text)).toEqual(['Kubernetes']);
+    expect(marked((await only('"code review"')).snippets.text)).toEqual(['code review']);
+    expect(marked((await only('练')).snippets.text)).toEqual(['练']);
+    expect(marked((await only('练数')).snippets.text)).toEqual(['练数']);
+    expect(marked((await only('obrien')).snippets.text)).toEqual(['O’Brien']);
+  });
+
+  test('where folding changes lengths, ranges are those of the original', async () => {
+    const { hold, only } = use();
+    await hold(entry('a', { text: 'ﬁrst ﬂoor, Cafe\u0301 Müller, ｶﾞｲﾄﾞ 𝐛𝐨𝐥𝐝 end' }));
+    expect(marked((await only('cafe')).snippets.text)).toEqual(['Cafe\u0301']);
+    expect(marked((await only('floor')).snippets.text)).toEqual(['ﬂoor']);
+    expect(marked((await only('ガイド')).snippets.text)).toEqual(['ｶﾞｲﾄﾞ']);
+    expect(marked((await only('bold')).snippets.text)).toEqual(['𝐛𝐨𝐥𝐝']);
+    expect(marked((await only('end')).snippets.text)).toEqual(['end']);
+  });
+
+  test('snippets are left out where they are not wanted', async () => {
+    const { hold, only } = use();
+    await hold(entry('a', { text: 'word' }));
+    expect(await only('word', { highlight: false })).toMatchObject({ matchedIn: ['text'], snippets: {} });
+  });
+}

@@ -1,0 +1,63 @@
+import { expect, test } from '@jest/globals';
+import { entry, marked, type Use } from './harness.js';
+
+const TEXTS: Readonly<Record<string, string>> = {
+  zh: '我们需要大量训练数据来提高搜索质量',
+  ja: '全文検索エンジンの設定について説明します',
+  ko: '검색엔진의 품질을 높이는 방법',
+  th: 'การค้นหาข้อความภาษาไทย',
+  mixed: '请用iPhone手机登录VPN网络',
+};
+
+/** Every substring of a text, by code points. */
+function* substrings(text: string): Generator<string> {
+  const points = [...text];
+  for (let start = 0; start < points.length; start++) {
+    for (let end = start + 1; end <= points.length; end++) yield points.slice(start, end).join('');
+  }
+}
+
+export function languageDuties(use: Use): void {
+  for (const [language, text] of Object.entries(TEXTS)) {
+    test(`every substring is found (${language})`, async () => {
+      const { hold, ids } = use();
+      await hold(entry('it', { text: `Before. ${text}。 After.` }), entry('not', { text: 'else' }));
+      const missed: string[] = [];
+      for (const part of substrings(text)) {
+        // Parts of Latin words are no matter of this duty, nor is white space around.
+        if (/^[a-z]|[a-z]$/i.test(part) || part.trim() !== part || /^\p{M}/u.test(part)) continue;
+        if (!(await ids(part)).includes('it')) missed.push(part);
+      }
+      expect(missed).toEqual([]);
+    });
+  }
+
+  test('what is not a substring is not found, and the whole stands above its parts', async () => {
+    const { hold, ids } = use();
+    await hold(
+      entry('parts', { text: '数据很多,需要训练' }),
+      entry('whole', { text: '这里有训练数据' }),
+      entry('none', { text: '没有' }),
+    );
+    expect(await ids('数训')).toEqual([]);
+    expect(await ids('训练数据')).toEqual(['whole', 'parts']);
+    expect(await ids('"训练数据"')).toEqual(['whole']);
+  });
+
+  test('simplified and traditional Chinese find each other', async () => {
+    const { hold, ids, only } = use();
+    await hold(entry('t', { text: '繁體中文檢索' }), entry('x', { text: 'else' }));
+    expect(await ids('繁体中文')).toEqual(['t']);
+    expect(marked((await only('检索')).snippets.text)).toEqual(['檢索']);
+    await hold(entry('s', { text: '简体中文检索' }));
+    expect(await ids('簡體')).toEqual(['s']);
+  });
+
+  test('half-width and composed forms find each other', async () => {
+    const { hold, ids } = use();
+    await hold(entry('k', { text: 'ｶﾞｲﾄﾞ' }), entry('h', { text: '한글'.normalize('NFD') }), entry('l', { text: 'ﬁne' }));
+    expect(await ids('ガイド')).toEqual(['k']);
+    expect(await ids('한글')).toEqual(['h']);
+    expect(await ids('fine')).toEqual(['l']);
+  });
+}

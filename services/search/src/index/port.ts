@@ -1,0 +1,132 @@
+import type { IndexEntry, SearchFilter } from '@commonplace/proto/resources/v1/index_service.js';
+import type { ResourceType } from '@commonplace/proto/resources/v1/resource.js';
+import type { Snippet } from '../domain/highlight.js';
+import type { QueryPlan } from '../domain/query.js';
+
+/** A part of an entry that is searched apart from the others. */
+export type Field = 'name' | 'text';
+
+export type FacetName = 'type' | 'workspace' | 'tag' | 'created_by';
+
+/** Matches are counted exactly up to here. */
+export const EXACT_TOTAL = 1000;
+
+/** Matches that are looked at for facets; the best are not preferred. */
+export const MOST_FACETED = 10_000;
+
+/** Characters of an entry's text that are searched. */
+export const MOST_TEXT = 1_000_000;
+
+/** What an entry must be beside matching the words; what is absent asks nothing. */
+export interface Narrowing {
+  readonly types?: readonly ResourceType[];
+  readonly excludedTypes?: readonly ResourceType[];
+  /** Below this resource. */
+  readonly parentId?: string;
+  /** Ids of actors, any of them. */
+  readonly createdBy?: readonly string[];
+  readonly updatedAfter?: string;
+  readonly updatedBefore?: string;
+  /** Values of the metadata, all of them. */
+  readonly metadata?: Readonly<Record<string, string | number | boolean>>;
+  /** Any of the tags of every list. */
+  readonly tags?: readonly (readonly string[])[];
+  readonly excludedTags?: readonly string[];
+}
+
+export interface IndexQuery {
+  readonly plan: QueryPlan;
+  /** What the caller may find. */
+  readonly filter: SearchFilter;
+  readonly narrowing: Narrowing;
+  /** Both when absent. */
+  readonly field?: Field;
+  readonly offset: number;
+  readonly limit: number;
+  /** Leaves out hits below this score. */
+  readonly minScore?: number;
+  readonly facets?: readonly FacetName[];
+  /** Snippets are wanted. */
+  readonly highlight: boolean;
+}
+
+export interface Hit {
+  readonly id: string;
+  readonly type: ResourceType;
+  /** 0 to 1, falling from hit to hit. Half and more for those that have all terms, less for the others. */
+  readonly score: number;
+  readonly matchedIn: readonly Field[];
+  readonly snippets: Readonly<Partial<Record<Field, Snippet>>>;
+}
+
+export interface IndexAnswer {
+  readonly hits: readonly Hit[];
+  /** How many match, exact up to EXACT_TOTAL, above it a guess. */
+  readonly total: number;
+  readonly totalIsEstimate: boolean;
+  /** Whether there are hits behind these. */
+  readonly more: boolean;
+  /** Per facet asked for, the values by falling count. */
+  readonly facets: Readonly<Partial<Record<FacetName, readonly (readonly [string, number])[]>>>;
+  /** False while the index does not hold everything yet. */
+  readonly complete: boolean;
+}
+
+export interface IndexStats {
+  readonly entries: number;
+  readonly bytes: number;
+  readonly complete: boolean;
+}
+
+/** A new index that is filled beside the one that answers. */
+export interface Rebuild {
+  add(entries: readonly IndexEntry[]): Promise<void>;
+  /** From now on the new index answers; the old one is gone. */
+  commit(): Promise<void>;
+  /** Drops the new index. */
+  abort(): Promise<void>;
+}
+
+/**
+ * Finds entries by the words in their names and texts.
+ *
+ * Duties of an adapter:
+ * - What `upsert` or `remove` acknowledged is durable and seen by every search that begins later.
+ * - An entry older than the one held, by version, then content version, then time of update, is ignored;
+ *   an equally old one replaces it, for access may change without a version.
+ * - A search gives only entries that its filter admits: those of `filter.workspaceIds` that lie in an
+ *   open workspace, or within a readable boundary, or name one of the principals, or lie below a
+ *   granted item within that item's own boundary. It counts nothing else in total and facets either.
+ * - Texts are compared as the analyser of this service folds them, in queries as in entries.
+ * - Entries that have all terms of a query stand above those that have some; within both the better
+ *   match stands first, names count more than texts, and the order is total.
+ * - A part of a word finds words only as the query's last word; a word that no text has finds those one
+ *   edit away from five letters on, two from nine on.
+ * - Every substring of a text without spaces between words is found, down to one character.
+ * - A query without words gives what its filters admit, last updated first, when it has type, tag
+ *   or negative terms, and nothing otherwise.
+ * - No text of a query is ever read as syntax of the engine beneath.
+ * - While a rebuild runs, the index answers and takes changes; the new one has them too, and nothing
+ *   removed meanwhile comes back.
+ * - Failures of the engine reject with IndexFailure.
+ */
+export interface SearchIndex {
+  /** The index is new, or was made by another version: everything is to be put in again. */
+  needsRebuild(): Promise<boolean>;
+  upsert(entries: readonly IndexEntry[]): Promise<void>;
+  remove(ids: readonly string[]): Promise<void>;
+  search(query: IndexQuery): Promise<IndexAnswer>;
+  /** Begins a new index. One at a time. */
+  rebuild(): Promise<Rebuild>;
+  stats(): Promise<IndexStats>;
+  /** Ends when writes that were taken are done. */
+  close(): Promise<void>;
+}
+
+/** The engine beneath the index does not work, or not now. */
+export class IndexFailure extends Error {
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = 'IndexFailure';
+  }
+}

@@ -1,0 +1,38 @@
+import type { Patterns } from '../../domain/pattern.js';
+import { EXACT_TOTAL, type IndexAnswer, type IndexQuery, MOST_FACETED } from '../port.js';
+import { countFacets, facetColumns } from './facets.js';
+import type { IndexFile } from './file.js';
+import { matchAny } from './match.js';
+import type { Scope } from './scope.js';
+import { hitOf } from './texts.js';
+import { totalOf } from './totals.js';
+
+/** Answers a query without words: what its filters admit, last updated first. */
+export function browse(file: IndexFile, query: IndexQuery, scope: Scope, excluded: readonly Patterns[]): IndexAnswer {
+  const { offset, limit, field, facets = [] } = query;
+  const conditions = ['e.row BETWEEN ? AND ?', ...scope.conditions];
+  const params = [scope.firstRow, scope.lastRow, ...scope.params];
+  if (excluded.length > 0) {
+    conditions.push('e.row NOT IN (SELECT rowid FROM terms WHERE terms MATCH ? AND rowid BETWEEN ? AND ?)');
+    params.push(matchAny(excluded, field), scope.firstRow, scope.lastRow);
+  }
+  const from = `FROM entries e WHERE ${conditions.join(' AND ')}`;
+  const rows = file.db.all(`SELECT e.row ${from} ORDER BY e.updated_at DESC, e.row DESC LIMIT ? OFFSET ?`, [
+    ...params,
+    limit,
+    offset,
+  ]);
+  const counting = `SELECT count(*), max(row) FROM (SELECT e.row AS row ${from} ORDER BY e.row LIMIT ?)`;
+  const [count, lastRow] = file.db.get(counting, [...params, EXACT_TOTAL + 1]) ?? [];
+  const total = totalOf(scope, { count: Number(count), lastRow: Number(lastRow) });
+  return {
+    hits: rows.map(([row]) => hitOf(file, { row: Number(row), score: 1, groups: [], field, highlight: false })),
+    ...total,
+    more: offset + rows.length < total.total,
+    facets:
+      facets.length === 0
+        ? {}
+        : countFacets(facets, file.db.all(`SELECT ${facetColumns(facets)} ${from} LIMIT ?`, [...params, MOST_FACETED])),
+    complete: file.complete,
+  };
+}

@@ -1,0 +1,176 @@
+import { closeSync, fsyncSync, openSync, renameSync, rmSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { type Connection, openConnection } from '@commonplace/kit/store/sqlite';
+import { LRUCache } from 'lru-cache';
+import type { Folded } from '../../domain/fold.js';
+import type { Patterns } from '../../domain/pattern.js';
+import type { AdmittedCache } from './admitted.js';
+import { type ChangeLog, createChangeLog } from './change-log.js';
+import type { Postings } from './postings.js';
+import { SCHEMA, STAMP, TENANT_ROWS } from './schema.js';
+
+export interface Tenant {
+  readonly number: number;
+  /** How many rows it has had, so that no row is used twice. */
+  next: number;
+  readonly changes: ChangeLog;
+}
+
+export interface WorkspaceCount {
+  readonly tenant: Tenant;
+  count: number;
+}
+
+/** An entry as highlights need it. */
+export interface StoredText {
+  readonly id: string;
+  readonly type: string;
+  readonly name: string;
+  readonly text: string;
+  readonly foldedName: Folded;
+  readonly foldedText: Folded;
+}
+
+/** How much is kept in memory to answer from. */
+export interface Limits {
+  /** Rows in the list of a pattern; longer ones are left to the engine. */
+  readonly list: number;
+  /** Rows of a tenant for whose scopes the admitted rows are kept. */
+  readonly scope: number;
+}
+
+/** A list costs 8 bytes a row, a kept scope 1. */
+export const DEFAULT_LIMITS: Limits = { list: 100_000, scope: 50_000 };
+
+/** One index file, with what is known of it in memory. */
+export interface IndexFile {
+  readonly path: string;
+  readonly limits: Limits;
+  readonly db: Connection;
+  readonly tenants: Map<string, Tenant>;
+  readonly byNumber: Map<number, Tenant>;
+  /** Workspaces that have entries. */
+  readonly workspaces: Map<string, WorkspaceCount>;
+  /** Texts that were shown lately, by row. */
+  readonly texts: LRUCache<number, StoredText>;
+  readonly postings: LRUCache<string, Postings | 'too long'>;
+  readonly admitted: AdmittedCache;
+  /** What groups were completed and corrected to. */
+  readonly expansions: LRUCache<string, Patterns>;
+  /** Words that are in the file for sure: `tenant word`. */
+  readonly knownWords: LRUCache<string, true>;
+  /** Everything was put in once. */
+  complete: boolean;
+}
+
+/** Units of text kept in memory: about twice as many bytes. */
+const KEPT_TEXT = 16_000_000;
+const KEPT_WORDS = 200_000;
+const KEPT_EXPANSIONS = 5000;
+/** Rows in lists kept in memory, 8 bytes each. */
+const KEPT_POSTINGS = 4_000_000;
+
+/** Opens an index file. One that is missing, damaged or made by another version is made anew, and is not complete. */
+export function openIndexFile(path: string, limits: Limits = DEFAULT_LIMITS): IndexFile {
+  const opened = openAsIs(path, limits);
+  if (opened !== undefined) return opened;
+  removeIndexFile(path);
+  const db = openConnection(path);
+  inTransaction(db, () => {
+    db.exec(SCHEMA);
+    db.run('INSERT INTO facts VALUES (?, ?)', ['stamp', STAMP]);
+  });
+  return load(path, limits, db);
+}
+
+function openAsIs(path: string, limits: Limits): IndexFile | undefined {
+  let db: Connection | undefined;
+  try {
+    statSync(path);
+    db = openConnection(path);
+    if (db.get('SELECT value FROM facts WHERE name = ?', ['stamp'])?.[0] === STAMP) return load(path, limits, db);
+  } catch {
+    // A file that can't be read holds nothing that can't be had again.
+  }
+  db?.close();
+  return undefined;
+}
+
+function load(path: string, limits: Limits, db: Connection): IndexFile {
+  const file: IndexFile = {
+    path,
+    limits,
+    db,
+    tenants: new Map(),
+    byNumber: new Map(),
+    workspaces: new Map(),
+    texts: new LRUCache({
+      maxSize: KEPT_TEXT,
+      sizeCalculation: (kept) => 100 + 2 * (kept.name.length + kept.text.length),
+    }),
+    postings: new LRUCache({
+      maxSize: KEPT_POSTINGS,
+      sizeCalculation: (kept) => 20 + (kept === 'too long' ? 0 : kept.offsets.length),
+    }),
+    admitted: new Map(),
+    expansions: new LRUCache({ max: KEPT_EXPANSIONS }),
+    knownWords: new LRUCache({ max: KEPT_WORDS }),
+    complete: db.get('SELECT value FROM facts WHERE name = ?', ['complete']) !== undefined,
+  };
+  reload(file);
+  return file;
+}
+
+/** Reads anew what is known of a file in memory; for after a write that failed. */
+export function reload({ db, tenants, byNumber, workspaces, ...caches }: IndexFile): void {
+  const { texts, knownWords, expansions, postings, admitted } = caches;
+  for (const kept of [texts, knownWords, expansions, postings, admitted, tenants, byNumber, workspaces]) kept.clear();
+  for (const [number, id, next] of db.all('SELECT number, id, next FROM tenants')) {
+    const tenant = { number: Number(number), next: Number(next), changes: createChangeLog() };
+    tenants.set(String(id), tenant);
+    byNumber.set(tenant.number, tenant);
+  }
+  const counts = db.all('SELECT workspace_id, count(*), min(row) FROM entries GROUP BY workspace_id');
+  for (const [id, count, row] of counts) {
+    const tenant = byNumber.get(tenantOf(Number(row)));
+    if (tenant !== undefined) workspaces.set(String(id), { tenant, count: Number(count) });
+  }
+}
+
+/** The number of the tenant that a row belongs to. */
+export function tenantOf(row: number): number {
+  return Math.floor(row / TENANT_ROWS);
+}
+
+/** Notes that everything was put in. */
+export function markComplete(file: IndexFile): void {
+  file.db.run('INSERT OR REPLACE INTO facts VALUES (?, ?)', ['complete', '1']);
+  file.complete = true;
+}
+
+/** Runs writes in one transaction: durable when this returns, undone when it throws. */
+export function inTransaction(db: Connection, work: () => void): void {
+  db.exec('BEGIN IMMEDIATE');
+  try {
+    work();
+    db.exec('COMMIT');
+  } catch (error) {
+    if (db.inTransaction) db.exec('ROLLBACK');
+    throw error;
+  }
+}
+
+/** Removes a closed index file and what belongs to it. */
+export function removeIndexFile(path: string): void {
+  for (const suffix of ['-wal', '-shm', '']) rmSync(path + suffix, { force: true });
+}
+
+/** Puts a settled file in the place of another, so that a crash leaves the one or the other. */
+export function replaceIndexFile(path: string, by: string): void {
+  for (const suffix of ['-wal', '-shm']) rmSync(path + suffix, { force: true });
+  renameSync(by, path);
+  removeIndexFile(by);
+  const folder = openSync(dirname(path), 'r');
+  fsyncSync(folder);
+  closeSync(folder);
+}

@@ -1,0 +1,115 @@
+import type { Pattern } from '../../domain/pattern.js';
+import type { Field } from '../port.js';
+import { type IndexFile, tenantOf } from './file.js';
+import { matchAny } from './match.js';
+import { countMatches, WEIGHT } from './rank.js';
+import { TENANT_ROWS } from './schema.js';
+import type { Scope } from './scope.js';
+
+/**
+ * The rows of one tenant that meet one pattern, and their weights. BM25 adds up over patterns, so that any query
+ * is answered from the lists of its patterns. Lists are kept in memory until a change concerns them.
+ */
+export interface Postings {
+  readonly tenant: number;
+  readonly pattern: Pattern;
+  /** Rows less the tenant's first, rising. */
+  readonly offsets: Uint32Array;
+  readonly weights: Float32Array;
+}
+
+/** Weights are read as whole numbers of this part of one. */
+const PRECISION = 10_000;
+
+/** The list of a pattern; undefined where it is too long. */
+export function postingsOf(
+  file: IndexFile,
+  scope: Scope,
+  pattern: Pattern,
+  field: Field | undefined,
+): Postings | undefined {
+  const match = matchAny([[pattern]], field);
+  const key = `${scope.tenant} ${match}`;
+  let known = file.postings.get(key);
+  if (known === undefined) {
+    known = load(file, scope, pattern, match) ?? 'too long';
+    file.postings.set(key, known);
+  }
+  return known === 'too long' ? undefined : known;
+}
+
+function load(file: IndexFile, scope: Scope, pattern: Pattern, match: string): Postings | undefined {
+  const { tenant, firstRow, lastRow } = scope;
+  const { count } = countMatches(file, match, { ...scope, conditions: [], params: [] }, file.limits.list + 1);
+  if (count > file.limits.list) return undefined;
+  // The limit keeps the inner query apart: the engine ranks in a plain query only.
+  const sql = `SELECT group_concat(place || ' ' || weight, ' ') FROM (
+    SELECT f.rowid - ? AS place, CAST(${WEIGHT} * ${PRECISION} AS INTEGER) AS weight
+    FROM terms f WHERE terms MATCH ? AND f.rowid BETWEEN ? AND ? LIMIT ?)`;
+  const text = count === 0 ? null : file.db.get(sql, [firstRow, match, firstRow, lastRow, count])?.[0];
+  const numbers = numbersIn(typeof text === 'string' ? text : '', count * 2);
+  const offsets = new Uint32Array(count);
+  const weights = new Float32Array(count);
+  for (let i = 0; i < count; i++) {
+    offsets[i] = numbers[2 * i] as number;
+    weights[i] = (numbers[2 * i + 1] as number) / PRECISION;
+  }
+  return { tenant, pattern, offsets, weights };
+}
+
+/** Whole numbers separated by spaces. */
+export function numbersIn(text: string, count: number): Float64Array {
+  const numbers = new Float64Array(count);
+  let at = 0;
+  let number = 0;
+  for (let i = 0; i < text.length; i++) {
+    const unit = text.charCodeAt(i);
+    if (unit === 0x20) {
+      numbers[at++] = number;
+      number = 0;
+    } else number = number * 10 + unit - 0x30;
+  }
+  if (at < count) numbers[at] = number;
+  return numbers;
+}
+
+/** What a change of texts concerns. */
+export interface Concern {
+  readonly tenants: ReadonlySet<number>;
+  readonly rows: readonly number[];
+  /** Terms of the new texts. */
+  readonly terms: ReadonlySet<string>;
+}
+
+/** Drops the lists that changes concern: those that hold a changed row, or whose terms new texts have. */
+export function dropPostings(file: IndexFile, concern: Concern): void {
+  if (file.postings.size === 0 || concern.tenants.size === 0) return;
+  for (const [key, kept] of file.postings.entries()) {
+    if (kept === 'too long' || !concern.tenants.has(kept.tenant)) continue;
+    if (gained(kept.pattern, concern.terms) || lost(kept, concern.rows)) file.postings.delete(key);
+  }
+}
+
+function gained({ terms, prefix }: Pattern, changed: ReadonlySet<string>): boolean {
+  const exact = prefix ? terms.slice(0, -1) : terms;
+  if (!exact.every((term) => changed.has(term))) return false;
+  if (!prefix) return true;
+  const beginning = terms.at(-1) as string;
+  for (const term of changed) if (term.startsWith(beginning)) return true;
+  return false;
+}
+
+function lost({ tenant, offsets }: Postings, rows: readonly number[]): boolean {
+  return rows.some((row) => tenantOf(row) === tenant && holds(offsets, row % TENANT_ROWS));
+}
+
+function holds(offsets: Uint32Array, offset: number): boolean {
+  let low = 0;
+  let high = offsets.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((offsets[middle] as number) < offset) low = middle + 1;
+    else high = middle;
+  }
+  return offsets[low] === offset;
+}

@@ -1,0 +1,23 @@
+import type { IndexEntry } from '@commonplace/proto/resources/v1/index_service.js';
+import type { Limits } from './file.js';
+
+/** What the thread is started with. */
+export interface ThreadData {
+  readonly path: string;
+  readonly limits?: Limits;
+}
+
+/** What the index asks of its thread. A search travels as JSON both ways: that is the cheapest. */
+export type Task =
+  | { readonly kind: 'search'; readonly query: string }
+  | { readonly kind: 'upsert'; readonly entries: readonly IndexEntry[] }
+  | { readonly kind: 'remove'; readonly ids: readonly string[] }
+  | { readonly kind: 'fill'; readonly entries: readonly IndexEntry[] }
+  | { readonly kind: 'beginRebuild' | 'commitRebuild' | 'abortRebuild' | 'stats' | 'close' };
+
+export interface Request {
+  readonly id: number;
+  readonly task: Task;
+}
+
+export type Reply = { readonly id: number; readonly value: unknown } | { readonly id: number; readonly error: string };

@@ -1,0 +1,41 @@
+import { ANALYSER_VERSION } from '../../domain/analysis.js';
+
+/** A file with another stamp is made anew. */
+export const STAMP = `1 ${ANALYSER_VERSION}`;
+
+/** Rows of one tenant lie between `number * TENANT_ROWS` and the next, so that a search reads its tenant's only. */
+export const TENANT_ROWS = 2 ** 30;
+
+/** How much more a word in a name counts than one in a text. */
+export const NAME_WEIGHT = 8;
+
+/**
+ * Lists (`ancestors`, `principals`, `metadata`, `tags`) are their items between line feeds, each
+ * with one before and one behind it. The analyser has made the terms in `terms`; they hold letters and
+ * digits only, which the `ascii` tokenizer leaves as they are.
+ */
+export const SCHEMA = `
+CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE tenants (number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, next INTEGER NOT NULL);
+CREATE TABLE entries (
+  row INTEGER PRIMARY KEY,
+  id TEXT NOT NULL UNIQUE,
+  workspace_id TEXT NOT NULL,
+  boundary_id TEXT NOT NULL,
+  ancestors TEXT NOT NULL,
+  principals TEXT NOT NULL,
+  type TEXT NOT NULL,
+  metadata TEXT NOT NULL,
+  created_by TEXT NOT NULL,
+  updated_at TEXT NOT NULL,
+  version INTEGER NOT NULL,
+  content_version INTEGER NOT NULL,
+  tags TEXT NOT NULL
+);
+CREATE INDEX entries_by_update ON entries (workspace_id, updated_at);
+CREATE TABLE texts (row INTEGER PRIMARY KEY, name TEXT NOT NULL, text TEXT NOT NULL);
+CREATE TABLE words (tenant INTEGER NOT NULL, word TEXT NOT NULL, PRIMARY KEY (tenant, word)) WITHOUT ROWID;
+CREATE VIRTUAL TABLE terms USING fts5(
+  name, text, content = '', contentless_delete = 1, tokenize = 'ascii', prefix = '1 2 3'
+);
+`;

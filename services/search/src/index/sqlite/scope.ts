@@ -1,0 +1,95 @@
+import type { Param } from '@commonplace/kit/store/sqlite';
+import type { SearchFilter } from '@commonplace/proto/resources/v1/index_service.js';
+import type { Narrowing } from '../port.js';
+import type { ChangeLog } from './change-log.js';
+import type { IndexFile, Tenant } from './file.js';
+import { itemsJson, itemText, pairItem } from './lists.js';
+import { TENANT_ROWS } from './schema.js';
+
+/** Which entries a search may give, as conditions on `entries e`. */
+export interface Scope {
+  readonly tenant: number;
+  readonly firstRow: number;
+  readonly lastRow: number;
+  /** Rows that the tenant has had. */
+  readonly rows: number;
+  readonly changes: ChangeLog;
+  /** Empty where every entry of the tenant may be given, so that entries need not be looked at. */
+  readonly conditions: readonly string[];
+  readonly params: readonly Param[];
+}
+
+/** Undefined where nothing of what the filter speaks of is in the index. */
+export function scopeOf(file: IndexFile, filter: SearchFilter, narrowing: Narrowing): Scope | undefined {
+  const known = filter.workspaceIds.map((id) => file.workspaces.get(id)).find((workspace) => workspace !== undefined);
+  if (known === undefined) return undefined;
+  const { tenant } = known;
+  const scope = {
+    tenant: tenant.number,
+    firstRow: tenant.number * TENANT_ROWS,
+    lastRow: tenant.number * TENANT_ROWS + TENANT_ROWS - 1,
+    rows: tenant.next,
+    changes: tenant.changes,
+    conditions: [] as string[],
+    params: [] as Param[],
+  };
+  const add = (condition: string, ...params: Param[]): void => {
+    scope.conditions.push(condition);
+    scope.params.push(...params);
+  };
+  if (!seesAll(file, tenant, filter)) addFilter(filter, add);
+  addNarrowing(narrowing, add);
+  return scope;
+}
+
+type Add = (condition: string, ...params: Param[]) => void;
+
+/** Every workspace of the tenant that has entries is open to the caller, and is searched. */
+function seesAll(file: IndexFile, tenant: Tenant, filter: SearchFilter): boolean {
+  const open = new Set(filter.openWorkspaceIds);
+  const searched = new Set(filter.workspaceIds);
+  for (const [id, workspace] of file.workspaces) {
+    if (workspace.tenant === tenant && !(open.has(id) && searched.has(id))) return false;
+  }
+  return true;
+}
+
+const AMONG = 'IN (SELECT value FROM json_each(?))';
+
+function addFilter(filter: SearchFilter, add: Add): void {
+  add(`e.workspace_id ${AMONG}`, JSON.stringify(filter.workspaceIds));
+  const granted = filter.granted.map(({ resourceId, boundaryId }) => [itemText(resourceId), boundaryId]);
+  const ways: [string, string][] = [
+    [`e.workspace_id ${AMONG}`, JSON.stringify(filter.openWorkspaceIds)],
+    [`e.boundary_id ${AMONG}`, JSON.stringify(filter.boundaryIds)],
+    [
+      "e.principals <> '' AND EXISTS (SELECT 1 FROM json_each(?) p WHERE instr(e.principals, p.value) > 0)",
+      itemsJson(filter.principals),
+    ],
+    [
+      `EXISTS (SELECT 1 FROM json_each(?) g
+        WHERE e.boundary_id = g.value ->> 1 AND instr(e.ancestors, g.value ->> 0) > 0)`,
+      JSON.stringify(granted),
+    ],
+  ];
+  const open = ways.filter(([, values]) => values !== '[]');
+  if (open.length === 0) add('0');
+  else add(`(${open.map(([condition]) => `(${condition})`).join(' OR ')})`, ...open.map(([, values]) => values));
+}
+
+function addNarrowing(narrowing: Narrowing, add: Add): void {
+  const { types, excludedTypes, parentId, createdBy, updatedAfter, updatedBefore } = narrowing;
+  if (types !== undefined) add(`e.type ${AMONG}`, JSON.stringify(types));
+  if (excludedTypes?.length) add(`e.type NOT ${AMONG}`, JSON.stringify(excludedTypes));
+  if (parentId !== undefined) add('instr(e.ancestors, ?) > 0', itemText(parentId));
+  if (createdBy !== undefined) add(`e.created_by ${AMONG}`, JSON.stringify(createdBy));
+  if (updatedAfter !== undefined) add('e.updated_at > ?', updatedAfter);
+  if (updatedBefore !== undefined) add('e.updated_at < ?', updatedBefore);
+  for (const [name, value] of Object.entries(narrowing.metadata ?? {})) {
+    add('instr(e.metadata, ?) > 0', itemText(pairItem(name, value)));
+  }
+  for (const tags of narrowing.tags ?? []) add(HAS_TAG, itemsJson(tags));
+  if (narrowing.excludedTags?.length) add(`NOT ${HAS_TAG}`, itemsJson(narrowing.excludedTags));
+}
+
+const HAS_TAG = 'EXISTS (SELECT 1 FROM json_each(?) t WHERE instr(e.tags, t.value) > 0)';

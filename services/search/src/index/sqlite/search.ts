@@ -1,0 +1,62 @@
+import { expand } from '../../domain/expand.js';
+import type { Patterns } from '../../domain/pattern.js';
+import { asksWithoutWords, type Group } from '../../domain/query.js';
+import { type IndexAnswer, type IndexQuery, MOST_FACETED } from '../port.js';
+import { browse } from './browse.js';
+import { countFacets, facetColumns } from './facets.js';
+import type { IndexFile } from './file.js';
+import { matchOf } from './match.js';
+import { pageOf } from './page.js';
+import { matchingEntries } from './rank.js';
+import { type Scope, scopeOf } from './scope.js';
+import { hitOf } from './texts.js';
+import { createVocabulary } from './vocabulary.js';
+
+/** Answers a query from an index file. */
+export function search(file: IndexFile, query: IndexQuery): IndexAnswer {
+  const { plan, filter, narrowing, field, facets = [] } = query;
+  const scope = scopeOf(file, filter, narrowing);
+  const wordless = plan.groups.length === 0;
+  if (scope === undefined || (wordless && !asksWithoutWords(plan))) return nothing(file);
+  const excluded = plan.excluded.map(literal);
+  if (wordless) return browse(file, query, scope, excluded);
+
+  const groups = plan.groups.map((group) => expansionOf(file, scope, group));
+  const sought = { groups, boosts: plan.boosts.map(literal), excluded };
+  const { ranked, total, totalIsEstimate } = pageOf(file, query, scope, sought);
+  const counted = (): ReturnType<typeof countFacets> => {
+    const match = matchOf(sought, field).any;
+    return countFacets(facets, matchingEntries(file, match, scope, facetColumns(facets), MOST_FACETED));
+  };
+  return {
+    hits: ranked.map((hit) =>
+      hitOf(file, { ...hit, groups: [...groups, ...sought.boosts], field, highlight: query.highlight }),
+    ),
+    total,
+    totalIsEstimate,
+    more: query.offset + ranked.length < total,
+    facets: facets.length === 0 ? {} : counted(),
+    complete: file.complete,
+  };
+}
+
+/** What a group is completed and corrected to; the same until the tenant's entries change. */
+function expansionOf(file: IndexFile, scope: Scope, group: Group): Patterns {
+  const { terms, surface, prefix, correctable } = group;
+  const key = `${scope.tenant} ${scope.changes.length} ${prefix} ${correctable} ${surface} ${terms.join(' ')}`;
+  let patterns = file.expansions.get(key);
+  if (patterns === undefined) {
+    patterns = expand(group, createVocabulary(file, scope));
+    file.expansions.set(key, patterns);
+  }
+  return patterns;
+}
+
+/** A group as it stands: neither completed nor corrected. */
+function literal({ terms, prefix }: Group): Patterns {
+  return [{ terms, prefix }];
+}
+
+function nothing(file: IndexFile): IndexAnswer {
+  return { hits: [], total: 0, totalIsEstimate: false, more: false, facets: {}, complete: file.complete };
+}

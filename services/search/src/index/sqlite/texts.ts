@@ -1,0 +1,49 @@
+import type { ResourceType } from '@commonplace/proto/resources/v1/resource.js';
+import { fold } from '../../domain/fold.js';
+import { type Snippet, snippetOf } from '../../domain/highlight.js';
+import { findMatches, readMatches } from '../../domain/match.js';
+import type { Patterns } from '../../domain/pattern.js';
+import type { Field, Hit } from '../port.js';
+import type { IndexFile, StoredText } from './file.js';
+
+/** The stored name and text of a row. */
+function storedText({ db, texts }: IndexFile, row: number): StoredText {
+  let stored = texts.get(row);
+  if (stored === undefined) {
+    const sql = 'SELECT e.id, e.type, t.name, t.text FROM entries e JOIN texts t ON t.row = e.row WHERE e.row = ?';
+    const [id, type, name, text] = (db.get(sql, [row]) ?? ['', '', '', '']).map(String) as [
+      string,
+      string,
+      string,
+      string,
+    ];
+    stored = { id, type, name, text, foldedName: fold(name), foldedText: fold(text) };
+    texts.set(row, stored);
+  }
+  return stored;
+}
+
+export interface HitParts {
+  readonly row: number;
+  readonly score: number;
+  readonly groups: readonly Patterns[];
+  readonly field: Field | undefined;
+  readonly highlight: boolean;
+}
+
+/** A hit with where it matched, and the snippets that show it. */
+export function hitOf(file: IndexFile, { row, score, groups, field, highlight }: HitParts): Hit {
+  const stored = storedText(file, row);
+  const { id, name, text, foldedName, foldedText } = stored;
+  const fields: Field[] = field === undefined ? ['name', 'text'] : [field];
+  const folded = { name: foldedName, text: foldedText };
+  const found = (search: typeof findMatches) =>
+    fields.map((which) => [which, search(folded[which].text, groups)] as const).filter(([, m]) => m.length > 0);
+  let matches = found(findMatches);
+  if (matches.length === 0 && groups.length > 0) matches = found(readMatches);
+  const snippets: Partial<Record<Field, Snippet>> = {};
+  for (const [which, where] of highlight ? matches : []) {
+    snippets[which] = snippetOf(which === 'name' ? name : text, folded[which], where);
+  }
+  return { id, type: stored.type as ResourceType, score, matchedIn: matches.map(([which]) => which), snippets };
+}

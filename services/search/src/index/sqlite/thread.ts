@@ -1,0 +1,64 @@
+import { Worker } from 'node:worker_threads';
+import { IndexFailure } from '../port.js';
+import type { Reply, Task, ThreadData } from './protocol.js';
+
+/** A thread that does tasks; one that ended by itself is started again by the next task. */
+export interface IndexThread {
+  /** Rejects with IndexFailure. */
+  do(task: Task): Promise<unknown>;
+  close(): Promise<void>;
+}
+
+interface Waiting {
+  readonly resolve: (value: unknown) => void;
+  readonly reject: (error: Error) => void;
+}
+
+/** Starts the thread that owns an index file. */
+export function openIndexThread(data: ThreadData): IndexThread {
+  const waiting = new Map<number, Waiting>();
+  let worker: Worker | undefined;
+  let lastId = 0;
+  let closed = false;
+
+  function start(): Worker {
+    const started = new Worker(new URL('./worker.js', import.meta.url), { workerData: data });
+    started.on('message', (reply: Reply) => {
+      const call = waiting.get(reply.id);
+      waiting.delete(reply.id);
+      if ('error' in reply) call?.reject(new IndexFailure(reply.error));
+      else call?.resolve(reply.value);
+      if (waiting.size === 0) started.unref();
+    });
+    let cause: unknown;
+    started.on('error', (error) => {
+      cause = error;
+    });
+    started.on('exit', () => {
+      if (worker === started) worker = undefined;
+      for (const { reject } of waiting.values()) reject(new IndexFailure('the thread of the index ended', { cause }));
+      waiting.clear();
+    });
+    return started;
+  }
+
+  function send(task: Task): Promise<unknown> {
+    worker ??= start();
+    const id = ++lastId;
+    // Only what waits for an answer keeps the process running.
+    worker.ref();
+    worker.postMessage({ id, task });
+    return new Promise((resolve, reject) => waiting.set(id, { resolve, reject }));
+  }
+
+  return {
+    do: (task) => (closed ? Promise.reject(new IndexFailure('the index is closed')) : send(task)),
+    async close() {
+      if (closed) return;
+      closed = true;
+      if (worker === undefined) return;
+      await send({ kind: 'close' });
+      await worker?.terminate();
+    },
+  };
+}

@@ -1,0 +1,44 @@
+import { parentPort, workerData } from 'node:worker_threads';
+import type { IndexQuery } from '../port.js';
+import { openEngine } from './engine.js';
+import type { Reply, Request, ThreadData } from './protocol.js';
+import { createWriteQueue } from './write-queue.js';
+
+/** The thread that owns the index's file: searches are answered at once, writes in small groups. */
+const port = parentPort;
+if (port === null) throw new Error('not a thread of its own');
+const { path, limits } = workerData as ThreadData;
+const engine = openEngine(path, limits);
+const writes = createWriteQueue(engine);
+
+function fail(id: number, error: unknown): void {
+  port?.postMessage({ id, error: error instanceof Error ? error.message : String(error) } satisfies Reply);
+}
+
+function answer(id: number, work: () => unknown): void {
+  let value: unknown;
+  try {
+    value = work();
+  } catch (error) {
+    fail(id, error);
+    return;
+  }
+  port?.postMessage({ id, value } satisfies Reply);
+}
+
+function take({ id, task }: Request): void {
+  const written = (error?: unknown): void => (error === undefined ? answer(id, () => undefined) : fail(id, error));
+  if (task.kind === 'search') {
+    answer(id, () => JSON.stringify(engine.search(JSON.parse(task.query) as IndexQuery)));
+  } else if (task.kind === 'upsert') {
+    const changes = task.entries.map((upsert) => ({ upsert }));
+    writes.push(changes, written);
+  } else if (task.kind === 'remove') {
+    const changes = task.ids.map((remove) => ({ remove }));
+    writes.push(changes, written);
+  } else {
+    writes.after(() => answer(id, () => (task.kind === 'fill' ? engine.fill(task.entries) : engine[task.kind]())));
+  }
+}
+
+port.on('message', take);

@@ -1,0 +1,94 @@
+import type { Engine } from './engine.js';
+import { type Change, idOf } from './write.js';
+
+type Done = (error?: unknown) => void;
+
+/** One call, which is answered when all of its changes are durable. */
+interface Call {
+  left: number;
+  error?: unknown;
+  readonly done: Done;
+}
+
+interface Waiting {
+  readonly change: Change;
+  readonly call: Call;
+}
+
+export interface WriteQueue {
+  push(changes: readonly Change[], done: Done): void;
+  /** Runs something when every write before it is done. */
+  after(work: () => void): void;
+}
+
+/** What is written between two looks at the searches that wait: some 10 ms of work. */
+const SLICE_CHANGES = 48;
+const SLICE_TEXT = 150_000;
+
+/** Makes writes durable in small groups, in their order; between two groups, searches are answered. */
+export function createWriteQueue(engine: Engine): WriteQueue {
+  const queue: (Waiting | (() => void))[] = [];
+  let scheduled = false;
+
+  function schedule(): void {
+    if (scheduled || queue.length === 0) return;
+    scheduled = true;
+    setImmediate(() => {
+      scheduled = false;
+      const [first] = queue;
+      if (typeof first === 'function') {
+        queue.shift();
+        first();
+      } else writeSlice(engine, takeSlice(queue));
+      schedule();
+    });
+  }
+
+  return {
+    push(changes, done) {
+      if (changes.length === 0) return done();
+      const call = { left: changes.length, done };
+      for (const change of changes) queue.push({ change, call });
+      schedule();
+    },
+    after(work) {
+      queue.push(work);
+      schedule();
+    },
+  };
+}
+
+/** The next changes, of different entries. */
+function takeSlice(queue: (Waiting | (() => void))[]): Waiting[] {
+  const slice: Waiting[] = [];
+  const ids = new Set<string>();
+  let text = 0;
+  for (const waiting of queue) {
+    if (typeof waiting === 'function' || slice.length === SLICE_CHANGES || text > SLICE_TEXT) break;
+    const { change } = waiting;
+    if (ids.has(idOf(change))) break;
+    ids.add(idOf(change));
+    if ('upsert' in change) text += change.upsert.text.length;
+    slice.push(waiting);
+  }
+  queue.splice(0, slice.length);
+  return slice;
+}
+
+/** Writes changes together; where that fails each by itself, so that one that can't be made fails alone. */
+function writeSlice(engine: Engine, slice: readonly Waiting[]): void {
+  try {
+    engine.change(slice.map(({ change }) => change));
+  } catch (error) {
+    const [only] = slice;
+    if (slice.length > 1) {
+      for (const waiting of slice) writeSlice(engine, [waiting]);
+      return;
+    }
+    if (only !== undefined) only.call.error = error;
+  }
+  for (const { call } of slice) {
+    call.left--;
+    if (call.left === 0) call.done(call.error);
+  }
+}

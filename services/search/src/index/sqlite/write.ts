@@ -1,0 +1,199 @@
+import type { IndexEntry } from '@commonplace/proto/resources/v1/index_service.js';
+import { type AnalysedText, analyse } from '../../domain/analysis.js';
+import { MOST_TEXT } from '../port.js';
+import { createChangeLog } from './change-log.js';
+import { type IndexFile, inTransaction, reload, type Tenant, tenantOf } from './file.js';
+import { listText, pairItem } from './lists.js';
+import { type Concern, dropPostings } from './postings.js';
+import { TENANT_ROWS } from './schema.js';
+
+/** One change of the index. */
+export type Change = { readonly upsert: IndexEntry } | { readonly remove: string };
+
+export function idOf(change: Change): string {
+  return 'remove' in change ? change.remove : change.upsert.id;
+}
+
+/** A change of the full-text table; they are made in the order of rows, so that the engine writes them at once. */
+interface TermChange {
+  readonly row: number;
+  readonly old: boolean;
+  readonly name?: string;
+  readonly text?: string;
+}
+
+/** Makes changes of different entries durable, all of them or none. */
+export function applyChanges(file: IndexFile, changes: readonly Change[]): void {
+  try {
+    inTransaction(file.db, () => {
+      const terms = changes.flatMap((change) =>
+        'remove' in change ? removeEntry(file, change.remove) : upsertEntry(file, change.upsert),
+      );
+      terms.sort((a, b) => a.row - b.row);
+      for (const change of terms) changeTerms(file, change);
+      for (const [id, tenant] of file.tenants) saveTenant(file, id, tenant);
+      dropPostings(file, concernOf(terms));
+    });
+  } catch (error) {
+    reload(file);
+    throw error;
+  }
+}
+
+const saved = new WeakMap<Tenant, number>();
+
+function saveTenant({ db }: IndexFile, id: string, tenant: Tenant): void {
+  if (saved.get(tenant) === tenant.next) return;
+  db.run('INSERT OR REPLACE INTO tenants (number, id, next) VALUES (?, ?, ?)', [tenant.number, id, tenant.next]);
+  saved.set(tenant, tenant.next);
+}
+
+function concernOf(changes: readonly TermChange[]): Concern {
+  const rows = changes.map(({ row }) => row);
+  const terms = new Set<string>();
+  for (const { name = '', text = '' } of changes) {
+    for (const term of name.split(' ')) terms.add(term);
+    for (const term of text.split(' ')) terms.add(term);
+  }
+  return { tenants: new Set(rows.map(tenantOf)), rows, terms };
+}
+
+interface Held {
+  readonly row: number;
+  readonly workspaceId: string;
+  readonly version: number;
+  readonly contentVersion: number;
+  readonly updatedAt: string;
+}
+
+function heldEntry({ db }: IndexFile, id: string): Held | undefined {
+  const cells = db.get('SELECT row, workspace_id, version, content_version, updated_at FROM entries WHERE id = ?', [
+    id,
+  ]);
+  if (cells === undefined) return undefined;
+  const [row, workspaceId, version, contentVersion, updatedAt] = cells;
+  return {
+    row: Number(row),
+    workspaceId: String(workspaceId),
+    version: Number(version),
+    contentVersion: Number(contentVersion),
+    updatedAt: String(updatedAt),
+  };
+}
+
+function removeEntry(file: IndexFile, id: string): TermChange[] {
+  const held = heldEntry(file, id);
+  return held === undefined ? [] : removeHeld(file, held);
+}
+
+function removeHeld(file: IndexFile, held: Held): TermChange[] {
+  file.db.run('DELETE FROM entries WHERE row = ?', [held.row]);
+  file.db.run('DELETE FROM texts WHERE row = ?', [held.row]);
+  file.texts.delete(held.row);
+  const tenant = file.byNumber.get(tenantOf(held.row));
+  if (tenant !== undefined) {
+    tenant.changes.add(held.row % TENANT_ROWS);
+    count(file, held.workspaceId, tenant, -1);
+  }
+  return [{ row: held.row, old: true }];
+}
+
+function isOlder(entry: IndexEntry, held: Held): boolean {
+  if (entry.version !== held.version) return entry.version < held.version;
+  if (entry.contentVersion !== held.contentVersion) return entry.contentVersion < held.contentVersion;
+  return (entry.updatedAt ?? '') < held.updatedAt;
+}
+
+function upsertEntry(file: IndexFile, entry: IndexEntry): TermChange[] {
+  const tenant = tenantFor(file, entry.tenant);
+  let held = heldEntry(file, entry.id);
+  if (held !== undefined && isOlder(entry, held)) return [];
+  const changes: TermChange[] = [];
+  if (held !== undefined && tenantOf(held.row) !== tenant.number) {
+    changes.push(...removeHeld(file, held));
+    held = undefined;
+  }
+  const row = held?.row ?? tenant.number * TENANT_ROWS + tenant.next++;
+  tenant.changes.add(row % TENANT_ROWS);
+  if (held !== undefined) count(file, held.workspaceId, tenant, -1);
+  count(file, entry.workspaceId, tenant, 1);
+  putEntry(file, row, entry);
+  return [...changes, ...putText(file, row, held !== undefined, tenant, entry)];
+}
+
+function tenantFor(file: IndexFile, id: string): Tenant {
+  let tenant = file.tenants.get(id);
+  if (tenant === undefined) {
+    tenant = { number: file.tenants.size + 1, next: 0, changes: createChangeLog() };
+    file.tenants.set(id, tenant);
+    file.byNumber.set(tenant.number, tenant);
+  }
+  return tenant;
+}
+
+function count(file: IndexFile, workspaceId: string, tenant: Tenant, by: number): void {
+  const now = (file.workspaces.get(workspaceId)?.count ?? 0) + by;
+  if (now > 0) file.workspaces.set(workspaceId, { tenant, count: now });
+  else file.workspaces.delete(workspaceId);
+}
+
+function putEntry({ db }: IndexFile, row: number, entry: IndexEntry): void {
+  db.run('INSERT OR REPLACE INTO entries VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)', [
+    row,
+    entry.id,
+    entry.workspaceId,
+    entry.boundaryId,
+    listText(entry.ancestorIds),
+    listText(entry.directPrincipals),
+    entry.type,
+    listText(metadataItems(entry.metadataJson)),
+    entry.createdBy?.id ?? '',
+    entry.updatedAt ?? '',
+    entry.version,
+    entry.contentVersion,
+    listText(entry.tags),
+  ]);
+}
+
+function metadataItems(json: string): string[] {
+  if (json === '') return [];
+  const metadata = JSON.parse(json) as Record<string, string | number | boolean>;
+  return Object.entries(metadata).map(([name, value]) => pairItem(name, value));
+}
+
+/** Stores name and text, and gives the change of the terms, where they are other than before. */
+function putText(file: IndexFile, row: number, old: boolean, tenant: Tenant, entry: IndexEntry): TermChange[] {
+  const { db } = file;
+  const name = withoutNul(entry.name);
+  const text = withoutNul(entry.text.slice(0, MOST_TEXT));
+  file.texts.delete(row);
+  if (old && db.get('SELECT 1 FROM texts WHERE row = ? AND name = ? AND text = ?', [row, name, text])) return [];
+  db.run('INSERT OR REPLACE INTO texts VALUES (?, ?, ?)', [row, name, text]);
+  const analysed = { name: analyse(name), text: analyse(text) };
+  addWords(file, tenant, analysed.name);
+  addWords(file, tenant, analysed.text);
+  return [{ row, old, name: analysed.name.terms, text: analysed.text.terms }];
+}
+
+/** The driver takes no NUL; a space keeps all offsets. */
+function withoutNul(text: string): string {
+  return text.includes('\0') ? text.replaceAll('\0', ' ') : text;
+}
+
+const WORD = /^\p{L}{2,32}$/u;
+
+function addWords({ db, knownWords }: IndexFile, { number }: Tenant, { words }: AnalysedText): void {
+  for (const word of words) {
+    const key = `${number} ${word}`;
+    if (knownWords.get(key) || !WORD.test(word)) continue;
+    db.run('INSERT OR IGNORE INTO words VALUES (?, ?)', [number, word]);
+    knownWords.set(key, true);
+  }
+}
+
+function changeTerms({ db }: IndexFile, { row, old, name, text }: TermChange): void {
+  if (old) db.run('DELETE FROM terms WHERE rowid = ?', [row]);
+  if (name !== undefined && text !== undefined) {
+    db.run('INSERT INTO terms (rowid, name, text) VALUES (?, ?, ?)', [row, name, text]);
+  }
+}

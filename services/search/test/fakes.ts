@@ -1,0 +1,66 @@
+import type { CallContext, CallOptions, Client, Reply } from '@commonplace/kit/rpc';
+import type {
+  AccessibleResource,
+  IndexEntry,
+  IndexService,
+  SearchFilter,
+} from '@commonplace/proto/resources/v1/index_service.js';
+import { ResourceRole } from '@commonplace/proto/resources/v1/resource.js';
+
+/** The owner of the tree, as far as search asks it. */
+export interface FakeResources extends Omit<Client<IndexService>, 'countResources'> {
+  readonly entries: Map<string, IndexEntry>;
+  /** Ids that the caller may not read any more. */
+  readonly refused: Set<string>;
+  filter: SearchFilter;
+  readonly calls: { method: string; request: unknown; options: CallOptions }[];
+}
+
+export function createFakeResources(filter: SearchFilter): FakeResources {
+  const fake: FakeResources = {
+    entries: new Map(),
+    refused: new Set(),
+    filter,
+    calls: [],
+    async getIndexEntries(request, options) {
+      fake.calls.push({ method: 'getIndexEntries', request, options });
+      return { entries: request.ids.flatMap((id) => fake.entries.get(id) ?? []) };
+    },
+    async *streamIndexEntries(request, options) {
+      fake.calls.push({ method: 'streamIndexEntries', request, options });
+      for (const entry of [...fake.entries.values()]) yield { entries: [entry] };
+    },
+    async getSearchFilter(request, options) {
+      fake.calls.push({ method: 'getSearchFilter', request, options });
+      return fake.filter;
+    },
+    async checkAccess(request, options) {
+      fake.calls.push({ method: 'checkAccess', request, options });
+      const ids = request.ids.filter((id) => fake.entries.has(id) && !fake.refused.has(id));
+      return { resources: ids.map((id) => accessible(fake.entries.get(id) as IndexEntry)) };
+    },
+  };
+  return fake;
+}
+
+function accessible({ id, workspaceId, type, name, updatedAt, tags }: IndexEntry): AccessibleResource {
+  return {
+    id,
+    workspaceId,
+    type,
+    name: `${name} now`,
+    icon: '📄',
+    path: [],
+    updatedAt,
+    tags,
+    role: ResourceRole.VIEWER,
+  };
+}
+
+export const SYSTEM: CallOptions = { metadata: { requestId: 'req_system' }, deadline: Date.now() + 60_000 };
+
+/** A context with what search uses of one. */
+export function createContext(): CallContext & { readonly reply: Reply } {
+  const onward: CallOptions = { metadata: { requestId: 'req_test', token: 'token' }, deadline: Date.now() + 60_000 };
+  return { onward, reply: {} } as unknown as CallContext;
+}

@@ -1,0 +1,146 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { DomainEvent } from '@commonplace/kit/events';
+import { silentLog } from '@commonplace/kit/log';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { createIndexer, type Indexer } from '../src/events.js';
+import { type Bench, createBench, entry, everythingIn, WORKSPACE } from '../src/index/contract/harness.js';
+import { openSqliteIndex } from '../src/index/sqlite/index.js';
+import { createFakeResources, SYSTEM } from './fakes.js';
+
+const folder = mkdtempSync(join(tmpdir(), 'search-indexer-'));
+const resources = createFakeResources(everythingIn(WORKSPACE));
+let bench: Bench;
+let indexer: Indexer;
+
+beforeAll(async () => {
+  bench = createBench(await openSqliteIndex({ path: join(folder, 'search.db') }));
+  indexer = createIndexer({ index: bench.index, resources, systemCall: () => SYSTEM, log: silentLog });
+});
+afterAll(async () => {
+  await bench.index.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+beforeEach(async () => {
+  await bench.index.remove([...resources.entries.keys(), 'a', 'b', 'c']);
+  resources.entries.clear();
+  resources.calls.length = 0;
+});
+
+function tree(...entries: ReturnType<typeof entry>[]): void {
+  for (const one of entries) resources.entries.set(one.id, one);
+}
+
+function event(type: string, ...resourceIds: string[]): DomainEvent {
+  return { type: `commonplace.resources.${type}`, data: { resourceIds } } as unknown as DomainEvent;
+}
+
+const found = async (): Promise<string[]> => (await bench.ids('word')).sort();
+
+describe('indexer', () => {
+  test('events bring the present state in, once for each resource', async () => {
+    tree(entry('a', { text: 'word' }), entry('b', { text: 'word' }));
+    await indexer.handle([event('resource.created', 'a', 'b'), event('content.updated', 'a')]);
+    expect(await found()).toEqual(['a', 'b']);
+    expect(resources.calls).toMatchObject([{ request: { ids: ['a', 'b'] } }]);
+  });
+
+  test('trashed and purged go at once, without a question', async () => {
+    tree(entry('a', { text: 'word' }), entry('b', { text: 'word' }));
+    await indexer.handle([event('resource.created', 'a', 'b')]);
+    resources.calls.length = 0;
+    await indexer.handle([event('resource.trashed', 'a'), event('resource.purged', 'b')]);
+    expect(await found()).toEqual([]);
+    expect(resources.calls).toEqual([]);
+  });
+
+  test('what the owner does not tell any more is removed', async () => {
+    tree(entry('a', { text: 'word' }));
+    await indexer.handle([event('resource.created', 'a')]);
+    resources.entries.clear();
+    await indexer.handle([event('resource.updated', 'a')]);
+    expect(await found()).toEqual([]);
+  });
+
+  test('the order of events does not matter, nor how often they come', async () => {
+    tree(entry('a', { text: 'word', version: 3 }));
+    await indexer.handle([event('resource.restored', 'a'), event('resource.trashed', 'a')]);
+    await indexer.handle([event('resource.trashed', 'a'), event('resource.restored', 'a')]);
+    await indexer.handle([event('resource.restored', 'a')]);
+    expect(await found()).toEqual(['a']);
+  });
+
+  test('batches that come together are worked off one after the other', async () => {
+    tree(entry('a', { text: 'word' }));
+    const created = indexer.handle([event('resource.created', 'a')]);
+    resources.entries.delete('a');
+    await Promise.all([created, indexer.handle([event('resource.purged', 'a')])]);
+    expect(await found()).toEqual([]);
+  });
+
+  test('at most a hundred are asked for at once', async () => {
+    const ids = Array.from({ length: 250 }, (_, i) => `n${i}`);
+    tree(...ids.map((id) => entry(id, { text: 'word' })));
+    await indexer.handle([event('resource.moved', ...ids)]);
+    expect(resources.calls.map(({ request }) => (request as { ids: string[] }).ids.length)).toEqual([100, 100, 50]);
+    expect((await bench.ask('word')).total).toBe(250);
+  });
+
+  test('an event that fails is reported, and the next is taken', async () => {
+    const failing = { ...resources, getIndexEntries: () => Promise.reject(new Error('owner is down')) };
+    const other = createIndexer({ index: bench.index, resources: failing, systemCall: () => SYSTEM, log: silentLog });
+    await expect(other.handle([event('resource.created', 'a')])).rejects.toThrow('owner is down');
+    await other.handle([event('resource.purged', 'a')]);
+  });
+
+  test('a rebuild replaces what is there by what the owner has', async () => {
+    tree(entry('a', { text: 'word' }));
+    await indexer.handle([event('resource.created', 'a')]);
+    resources.entries.clear();
+    tree(entry('b', { text: 'word' }), entry('c', { text: 'word' }));
+    await Promise.all([indexer.rebuild(), indexer.rebuild()]);
+    expect(await found()).toEqual(['b', 'c']);
+    expect(resources.calls.filter(({ method }) => method === 'streamIndexEntries').length).toBe(1);
+  });
+
+  test('a rebuild that fails leaves the index as it is', async () => {
+    tree(entry('a', { text: 'word' }));
+    await indexer.handle([event('resource.created', 'a')]);
+    async function* failing() {
+      yield { entries: [entry('b', { text: 'word' })] };
+      throw new Error('stream broke');
+    }
+    const other = createIndexer({
+      index: bench.index,
+      resources: { ...resources, streamIndexEntries: failing },
+      systemCall: () => SYSTEM,
+      log: silentLog,
+    });
+    await expect(other.rebuild()).rejects.toThrow('stream broke');
+    expect(await found()).toEqual(['a']);
+  });
+
+  test('an index that is not complete is built, with another try where that fails', async () => {
+    const index = await openSqliteIndex({ path: join(folder, 'young.db') });
+    let tries = 0;
+    const stream: typeof resources.streamIndexEntries = (request, options) => {
+      tries++;
+      if (tries === 1) throw new Error('not yet');
+      return resources.streamIndexEntries(request, options);
+    };
+    tree(entry('a', { text: 'word' }));
+    const other = createIndexer({
+      index,
+      resources: { ...resources, streamIndexEntries: stream },
+      systemCall: () => SYSTEM,
+      log: silentLog,
+    });
+    await other.ensureBuilt(new AbortController().signal);
+    expect(await index.needsRebuild()).toBe(false);
+    await other.ensureBuilt(new AbortController().signal);
+    expect(tries).toBe(2);
+    expect(await createBench(index).ids('word')).toEqual(['a']);
+    await index.close();
+  });
+});

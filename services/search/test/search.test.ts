@@ -1,0 +1,197 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { AppError } from '@commonplace/kit/errors';
+import { ResourceRole, ResourceType } from '@commonplace/proto/resources/v1/resource.js';
+import {
+  SearchFacet,
+  SearchField,
+  SearchMode,
+  SearchRequest,
+  type SearchResponse,
+} from '@commonplace/proto/search/v1/search_service.js';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { createSearchHandlers } from '../src/handlers/search.js';
+import { entry, everythingIn, WORKSPACE } from '../src/index/contract/harness.js';
+import { IndexFailure, type SearchIndex } from '../src/index/port.js';
+import { openSqliteIndex } from '../src/index/sqlite/index.js';
+import { createContext, createFakeResources } from './fakes.js';
+
+const folder = mkdtempSync(join(tmpdir(), 'search-handler-'));
+const resources = createFakeResources(everythingIn(WORKSPACE));
+let index: SearchIndex;
+
+beforeAll(async () => {
+  index = await openSqliteIndex({ path: join(folder, 'search.db') });
+  await (await index.rebuild()).commit();
+  const entries = [
+    ...Array.from({ length: 60 }, (_, i) => entry(`page-${i}`, { name: `Page ${i}`, text: `common text ${i}` })),
+    entry('table', {
+      name: 'Costs',
+      text: 'rows of travel',
+      type: ResourceType.TABLE,
+      tags: ['t1'],
+      metadataJson: '{"a":1}',
+    }),
+    entry('file', { name: 'Scan', text: 'travel by train', type: ResourceType.FILE }),
+  ];
+  for (const one of entries) resources.entries.set(one.id, one);
+  await index.upsert(entries);
+});
+afterAll(async () => {
+  await index.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+type Asked = Parameters<typeof SearchRequest.fromPartial>[0];
+
+function find(request: Asked, context = createContext()): Promise<SearchResponse> {
+  return createSearchHandlers({ index, resources }).search(SearchRequest.fromPartial(request), context);
+}
+
+async function faultOf(request: Asked): Promise<[string, string | undefined]> {
+  const error = await find(request).catch((thrown: unknown) => thrown);
+  if (!(error instanceof AppError)) throw new Error('no fault');
+  return [error.reason, error.param];
+}
+
+const ids = ({ items }: SearchResponse): (string | undefined)[] => items.map(({ resource }) => resource?.id);
+
+describe('search', () => {
+  test('an item has the resource as it is now, the match, and its highlights', async () => {
+    const { items, mode, degraded, page } = await find({ query: 'travel rows', mode: SearchMode.KEYWORD });
+    expect(items.length).toBe(2);
+    expect(items[0]).toMatchObject({
+      resource: {
+        id: 'table',
+        type: ResourceType.TABLE,
+        name: 'Costs now',
+        workspaceId: WORKSPACE,
+        icon: '📄',
+        tags: ['t1'],
+      },
+      matchedIn: [SearchField.ROWS],
+      highlights: [
+        { field: SearchField.ROWS, snippet: 'rows of travel', ranges: [{ bounds: [0, 4] }, { bounds: [8, 14] }] },
+      ],
+      access: { role: ResourceRole.VIEWER },
+    });
+    expect(items[0]?.scores?.keyword).toBe(items[0]?.score);
+    expect(items[1]?.matchedIn).toEqual([SearchField.FILES]);
+    expect({ mode, degraded }).toEqual({ mode: SearchMode.KEYWORD, degraded: false });
+    expect(page).toMatchObject({ limit: 20, offset: 0, total: 2, totalIsEstimate: false, hasMore: false });
+    expect(page?.nextOffset).toBeUndefined();
+  });
+
+  test.each([SearchMode.HYBRID, SearchMode.SEMANTIC, SearchMode.UNSPECIFIED])(
+    '%s falls back on words',
+    async (mode) => {
+      const context = createContext();
+      const answer = await find({ query: 'travel', mode }, context);
+      expect(answer).toMatchObject({ mode: SearchMode.KEYWORD, degraded: true });
+      expect(context.reply.warnings?.map(({ code }) => code)).toEqual(['embeddings_unavailable']);
+    },
+  );
+
+  test('the owner of the tree is asked on behalf of the caller', async () => {
+    resources.calls.length = 0;
+    await find({ query: 'travel', workspaceIds: ['w'], includeArchived: true, parentId: 'p' });
+    await find({ query: 'travel', mode: SearchMode.KEYWORD });
+    const [filter, , access] = resources.calls;
+    expect(filter).toMatchObject({
+      method: 'getSearchFilter',
+      request: { workspaceIds: ['w'], includeArchived: true, parentId: 'p' },
+      options: { metadata: { token: 'token' } },
+    });
+    expect(access?.method).toBe('checkAccess');
+  });
+
+  test('pages are full although hits are refused, and go on where they stopped', async () => {
+    for (let i = 0; i < 60; i += 2) resources.refused.add(`page-${i}`);
+    const found: (string | undefined)[] = [];
+    let offset: number | undefined = 0;
+    const sizes: number[] = [];
+    while (offset !== undefined) {
+      const answer: SearchResponse = await find({ query: 'common', page: { limit: 8, offset, cursor: '' } });
+      found.push(...ids(answer));
+      sizes.push(answer.items.length);
+      offset = answer.page?.nextOffset;
+      expect(answer.page?.hasMore).toBe(offset !== undefined);
+    }
+    resources.refused.clear();
+    expect(sizes).toEqual([8, 8, 8, 6]);
+    expect(new Set(found).size).toBe(30);
+    expect(found.every((id) => Number(id?.slice(5)) % 2 === 1)).toBe(true);
+  });
+
+  test('the total leaves out what was refused', async () => {
+    resources.refused.add('table');
+    const { page, items } = await find({ query: 'travel' });
+    resources.refused.clear();
+    expect({ total: page?.total, shown: items.length }).toEqual({ total: 1, shown: 1 });
+  });
+
+  test('filters and operators narrow together', async () => {
+    expect(ids(await find({ query: 'travel type:table' }))).toEqual(['table']);
+    expect(ids(await find({ query: 'travel type:table', types: [ResourceType.FILE] }))).toEqual([]);
+    expect(ids(await find({ query: 'travel -type:table' }))).toEqual(['file']);
+    expect(ids(await find({ query: 'travel tag:t1' }))).toEqual(['table']);
+    expect(ids(await find({ query: 'travel', tagIds: ['t1', 't2'] }))).toEqual(['table']);
+    expect(ids(await find({ query: 'travel', metadata: Buffer.from('{"a":1}') }))).toEqual(['table']);
+    expect(ids(await find({ query: 'travel', in: [SearchField.ROWS] }))).toEqual(['table']);
+    expect(ids(await find({ query: 'travel', in: [SearchField.FILES] }))).toEqual(['file']);
+    expect(ids(await find({ query: 'travel', in: [SearchField.NAME] }))).toEqual([]);
+    expect(ids(await find({ query: 'costs', in: [SearchField.NAME, SearchField.CONTENT] }))).toEqual(['table']);
+  });
+
+  test('comments are said not to be searched', async () => {
+    const context = createContext();
+    const { items } = await find({ query: 'travel', in: [SearchField.COMMENTS], mode: SearchMode.KEYWORD }, context);
+    expect(items).toEqual([]);
+    expect(context.reply.warnings?.map(({ code }) => code)).toEqual(['comments_not_searched']);
+  });
+
+  test('facets, least score and highlights are as asked for', async () => {
+    const { facets } = await find({ query: 'travel', facets: [SearchFacet.TYPE, SearchFacet.TAG] });
+    expect(facets).toEqual({
+      type: {
+        values: [
+          { value: 'file', count: 1 },
+          { value: 'table', count: 1 },
+        ],
+      },
+      tag: { values: [{ value: 't1', count: 1 }] },
+    });
+    expect((await find({ query: 'travel' })).facets).toEqual({});
+    expect((await find({ query: 'travel', minScore: 1 })).items).toEqual([]);
+    expect((await find({ query: 'travel', highlight: false })).items[0]?.highlights).toEqual([]);
+  });
+
+  test('faults of a request are told', async () => {
+    expect(await faultOf({ query: '  ' })).toEqual(['query_required', 'query']);
+    expect(await faultOf({ query: 'x'.repeat(1001) })).toEqual(['invalid_value', 'query']);
+    expect((await find({ query: '😀'.repeat(1000) })).items).toEqual([]);
+    expect(await faultOf({ query: 'x', types: [ResourceType.UNSPECIFIED] })).toEqual(['invalid_value', 'types[0]']);
+    expect(await faultOf({ query: 'x', metadata: Buffer.from('{"a":[1]}') })).toEqual(['invalid_value', 'metadata.a']);
+    expect(await faultOf({ query: 'x', page: { limit: 20, offset: 9990, cursor: '' } })).toEqual([
+      'offset_too_deep',
+      'offset',
+    ]);
+  });
+
+  test('without its index search is not available', async () => {
+    const broken = { ...index, search: () => Promise.reject(new IndexFailure('disk I/O error')) };
+    const handlers = createSearchHandlers({ index: broken, resources });
+    const error = await handlers.search(SearchRequest.fromPartial({ query: 'x' }), createContext()).catch((e) => e);
+    expect(error).toMatchObject({ code: 'UNAVAILABLE', reason: 'dependency_unavailable', retryAfter: 1 });
+  });
+
+  test('an index that is not complete is said to be so', async () => {
+    const young = await openSqliteIndex({ path: join(folder, 'young.db') });
+    const context = createContext();
+    const handlers = createSearchHandlers({ index: young, resources });
+    await handlers.search(SearchRequest.fromPartial({ query: 'x', mode: SearchMode.KEYWORD }), context);
+    await young.close();
+    expect(context.reply.warnings?.map(({ code }) => code)).toEqual(['index_incomplete']);
+  });
+});

@@ -1,0 +1,84 @@
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { openConnection } from '@commonplace/kit/store/sqlite';
+import { afterAll, describe, expect, test } from '@jest/globals';
+import { createBench, entry } from '../src/index/contract/harness.js';
+import { IndexFailure } from '../src/index/port.js';
+import { openSqliteIndex } from '../src/index/sqlite/index.js';
+
+const folder = mkdtempSync(join(tmpdir(), 'search-file-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+/** An index at a path that is complete and holds one entry. */
+async function filled(name: string): Promise<string> {
+  const path = join(folder, name);
+  const index = await openSqliteIndex({ path });
+  const rebuild = await index.rebuild();
+  await rebuild.add([entry('a', { text: 'word' })]);
+  await rebuild.commit();
+  await index.close();
+  return path;
+}
+
+async function reopen(path: string): Promise<{ needsRebuild: boolean; ids: string[] }> {
+  const index = await openSqliteIndex({ path });
+  const answer = { needsRebuild: await index.needsRebuild(), ids: await createBench(index).ids('word') };
+  await index.close();
+  return answer;
+}
+
+describe('index file', () => {
+  test('is kept over a restart', async () => {
+    expect(await reopen(await filled('kept.db'))).toEqual({ needsRebuild: false, ids: ['a'] });
+  });
+
+  test('a new one is to be filled', async () => {
+    expect(await reopen(join(folder, 'new.db'))).toEqual({ needsRebuild: true, ids: [] });
+  });
+
+  test('what was acknowledged before a rebuild began is there without one', async () => {
+    const path = join(folder, 'young.db');
+    const index = await openSqliteIndex({ path });
+    await index.upsert([entry('a', { text: 'word' })]);
+    await index.close();
+    expect(await reopen(path)).toEqual({ needsRebuild: true, ids: ['a'] });
+  });
+
+  test('one of another version is made anew', async () => {
+    const path = await filled('old.db');
+    const db = openConnection(path);
+    db.run('UPDATE facts SET value = ? WHERE name = ?', ['0', 'stamp']);
+    db.close();
+    expect(await reopen(path)).toEqual({ needsRebuild: true, ids: [] });
+  });
+
+  test('a damaged one is made anew', async () => {
+    const path = await filled('damaged.db');
+    writeFileSync(path, 'this is no database at all, but it is longer than a header would be'.repeat(100));
+    expect(await reopen(path)).toEqual({ needsRebuild: true, ids: [] });
+  });
+
+  test('what a rebuild left that did not end is dropped', async () => {
+    const path = await filled('left.db');
+    writeFileSync(`${path}.next`, 'half');
+    expect(await reopen(path)).toEqual({ needsRebuild: false, ids: ['a'] });
+    expect(existsSync(`${path}.next`)).toBe(false);
+  });
+
+  test('writes that were taken are done before it closes', async () => {
+    const path = await filled('closing.db');
+    const index = await openSqliteIndex({ path });
+    const writing = index.upsert(Array.from({ length: 200 }, (_, i) => entry(`n${i}`, { text: 'word' })));
+    await index.close();
+    await writing;
+    expect((await reopen(path)).ids.length).toBe(50);
+    await expect(index.stats()).rejects.toThrow(IndexFailure);
+  });
+
+  test('a folder that is not there is a failure in words', async () => {
+    await expect(openSqliteIndex({ path: join(folder, 'no', 'such', 'folder', 'search.db') })).rejects.toThrow(
+      IndexFailure,
+    );
+  });
+});

@@ -1,0 +1,86 @@
+import type { Caller } from '@commonplace/kit/auth';
+import { newId } from '@commonplace/kit/id';
+import type { CallContext } from '@commonplace/kit/rpc';
+import type { WorkspaceRole } from '../domain/roles.js';
+import { searchText } from '../domain/text.js';
+import { publishWorkspaceMember } from '../events.js';
+import type { Parts } from '../parts.js';
+import { type OrgMember, personKeyOf } from '../stores/org-members.js';
+import type { Org } from '../stores/orgs.js';
+import type { WorkspaceMember } from '../stores/workspace-members.js';
+import type { Workspace } from '../stores/workspaces.js';
+import { revokeWorkspaceOffers } from './invitations.js';
+import type { Person } from './people.js';
+
+export function personOf({ userId, userName, userEmail }: Caller): Person {
+  return { userId, name: userName, email: userEmail };
+}
+
+/** The place of an Org's first owner. */
+export function ownerOf(org: Pick<Org, 'id'>, caller: Caller, now: string): Omit<OrgMember, 'version'> {
+  const { userId, name, email } = personOf(caller);
+  return {
+    id: newId(),
+    tenant: org.id,
+    orgId: org.id,
+    userId,
+    personKey: personKeyOf(org.id, userId),
+    name,
+    email,
+    search: searchText(name, email),
+    role: 'owner',
+    status: 'active',
+    joinedAt: now,
+    updatedAt: now,
+  };
+}
+
+/** How somebody comes to be a member of a workspace. */
+export interface Joining {
+  readonly workspace: Pick<Workspace, 'id' | 'tenant' | 'orgId'>;
+  readonly person: Person;
+  readonly role: WorkspaceRole;
+  /** A guest of the Org. */
+  readonly guest: boolean;
+  readonly addedBy: string;
+  /** Where it has to be a certain one. */
+  readonly id?: string;
+}
+
+/** The place that a joining makes. */
+export function placeOf(
+  { workspace, person, role, guest, addedBy, id }: Joining,
+  now: string,
+): Omit<WorkspaceMember, 'version'> {
+  const { userId, name, email } = person;
+  return {
+    id: id ?? newId(),
+    tenant: workspace.tenant,
+    workspaceId: workspace.id,
+    orgId: workspace.orgId,
+    userId,
+    personKey: personKeyOf(workspace.id, userId),
+    name,
+    email,
+    search: searchText(name, email),
+    role,
+    status: 'active',
+    guest,
+    addedBy,
+    addedAt: now,
+    updatedAt: now,
+  };
+}
+
+/** Makes a person a member at once; an open invitation of their address has done its work. */
+export async function joinWorkspace(parts: Parts, context: CallContext, joining: Joining): Promise<WorkspaceMember> {
+  const { records, ofAddress } = parts.workspaceMembers;
+  const invited = await ofAddress(joining.workspace.id, joining.person.email);
+  if (invited !== undefined) {
+    await revokeWorkspaceOffers(parts, context, invited.id);
+    context.work.remove(records, invited);
+  }
+  const member = context.work.insert(records, placeOf(joining, parts.now()));
+  publishWorkspaceMember(context, 'added', member);
+  return member;
+}

@@ -1,0 +1,64 @@
+import { AppError, invalidField } from '@commonplace/kit/errors';
+import type { CallContext } from '@commonplace/kit/rpc';
+import { OrgStatus } from '@commonplace/proto/tenancy/v1/org.js';
+import type { UpdateOrgRequest } from '@commonplace/proto/tenancy/v1/org_service.js';
+import { type Mask, mergeSettings } from '../domain/mask.js';
+import { readOrgSettings } from '../domain/org-settings.js';
+import { freeSlug, requireSlug } from '../domain/slug.js';
+import { SlugTaken } from '../errors.js';
+import { publishOrg } from '../events.js';
+import type { Parts } from '../parts.js';
+import type { Org } from '../stores/orgs.js';
+
+/** The slug asked for, or a free one from the name. Throws `invalid_slug` or `slug_taken`. */
+export async function chosenOrgSlug({ orgs }: Parts, slug: string | undefined, name: string): Promise<string> {
+  const isTaken = async (one: string) => (await orgs.bySlug(one)) !== undefined;
+  if (slug === undefined) return freeSlug(name, isTaken);
+  if (await isTaken(requireSlug(slug))) throw SlugTaken({ slug });
+  return slug;
+}
+
+/** A picture is a file, and there is none that could be named. */
+export function requireNoAvatar(fileId: string | undefined): void {
+  if (fileId !== undefined) {
+    throw new AppError('NOT_FOUND', 'not_found', 'There is no such file.', { param: 'avatar_file_id' });
+  }
+}
+
+/** Refuses a deletion that names another Org than the one it is about. */
+export function requireConfirmed({ slug }: Org, confirm: string | undefined): void {
+  if (confirm !== undefined && confirm !== slug) {
+    throw invalidField('confirm', 'invalid_value', "must be the Org's slug.");
+  }
+}
+
+/** Makes the changes that a request names, and tells of them. */
+export async function changeOrg(
+  parts: Parts,
+  context: CallContext,
+  org: Org,
+  request: UpdateOrgRequest,
+  mask: Mask,
+): Promise<Org> {
+  if (mask.has('status') && request.status !== OrgStatus.ACTIVE) {
+    throw invalidField('status', 'invalid_value', 'can be set to active alone; DELETE schedules the deletion.');
+  }
+  if (mask.has('avatar_file_id')) requireNoAvatar(request.avatarFileId);
+  const settings = readOrgSettings(request.settings, mask.settings);
+  const slug = mask.has('slug') && request.slug !== org.slug ? request.slug : undefined;
+  const { purgeAt: _, ...kept } = org;
+  const changed = context.work.replace(parts.orgs.records, org, {
+    ...(mask.has('status') ? kept : org),
+    name: request.name ?? org.name,
+    description: mask.has('description') ? request.description : org.description,
+    slug: slug === undefined ? org.slug : await chosenOrgSlug(parts, slug, org.name),
+    settings: mergeSettings(org.settings, settings, mask.settings),
+    status: mask.has('status') ? 'active' : org.status,
+    updatedBy: context.actor,
+    updatedAt: parts.now(),
+  });
+  if (org.status !== changed.status) publishOrg(context, 'restored', changed, ['status']);
+  const fields = mask.fields.filter((field) => field !== 'status');
+  if (fields.length > 0) publishOrg(context, 'updated', changed, fields);
+  return changed;
+}

@@ -1,0 +1,85 @@
+import { newId } from '@commonplace/kit/id';
+import type { CallContext } from '@commonplace/kit/rpc';
+import { publishWorkspaceMember } from '../events.js';
+import type { Parts } from '../parts.js';
+import { type OrgMember, personKeyOf } from '../stores/org-members.js';
+import type { WorkspaceMember } from '../stores/workspace-members.js';
+import { revokeInvitations, vacate } from './invitations.js';
+import { isOnlyOwner } from './owners.js';
+
+/** A person's places in the workspaces of an Org follow their place in the Org: suspended, or a guest's. */
+export async function followOrgPlace(parts: Parts, context: CallContext, member: OrgMember): Promise<void> {
+  if (member.userId === undefined) return;
+  const status = member.status === 'suspended' ? 'suspended' : 'active';
+  const guest = member.role === 'guest';
+  for (const { id } of await parts.workspaceMembers.inOrg(member.userId, member.orgId)) {
+    const place = await context.work.get(parts.workspaceMembers.records, id);
+    if (place === undefined || (place.status === status && place.guest === guest)) continue;
+    context.work.replace(parts.workspaceMembers.records, place, { ...place, status, guest, updatedAt: parts.now() });
+  }
+}
+
+/** Takes back the offer of a place in an Org, with all that it leads to. */
+export async function withdrawOffer(parts: Parts, context: CallContext, member: OrgMember): Promise<void> {
+  const invitations = await parts.invitations.ofOrgMember(member.id);
+  revokeInvitations(parts, context, invitations);
+  for (const { workspaceMemberId } of invitations) {
+    const place = workspaceMemberId && (await context.work.get(parts.workspaceMembers.records, workspaceMemberId));
+    if (place && place.status === 'invited') context.work.remove(parts.workspaceMembers.records, place);
+  }
+  vacate(parts, context, member);
+}
+
+/**
+ * Ends a person's place in an Org and in all its workspaces. Workspaces that nobody else owns go to
+ * `heir`, who is told in the event as well.
+ */
+export async function removeFromOrg(
+  parts: Parts,
+  context: CallContext,
+  member: OrgMember & { readonly userId: string },
+  heir: OrgMember,
+): Promise<void> {
+  for (const place of await parts.workspaceMembers.inOrg(member.userId, member.orgId)) {
+    context.work.remove(parts.workspaceMembers.records, place);
+    publishWorkspaceMember(context, 'removed', place);
+    if (place.role === 'owner' && (await isOnlyOwner(parts, context, place))) {
+      await makeOwner(parts, context, place, heir);
+    }
+  }
+  vacate(parts, context, member, heir.userId);
+}
+
+async function makeOwner(
+  parts: Parts,
+  context: CallContext,
+  { workspaceId, tenant, orgId }: WorkspaceMember,
+  { userId = '', name, email, search, role }: OrgMember,
+): Promise<void> {
+  const { records, ofPerson } = parts.workspaceMembers;
+  const now = parts.now();
+  const existing = await ofPerson(workspaceId, userId);
+  if (existing !== undefined) {
+    const owner = context.work.replace(records, existing, { ...existing, role: 'owner', updatedAt: now });
+    publishWorkspaceMember(context, 'updated', owner);
+    return;
+  }
+  const owner = context.work.insert(records, {
+    id: newId(),
+    tenant,
+    workspaceId,
+    orgId,
+    userId,
+    personKey: personKeyOf(workspaceId, userId),
+    name,
+    email,
+    search,
+    role: 'owner',
+    status: 'active',
+    guest: role === 'guest',
+    addedBy: context.caller.userId,
+    addedAt: now,
+    updatedAt: now,
+  });
+  publishWorkspaceMember(context, 'added', owner);
+}

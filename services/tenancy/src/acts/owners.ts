@@ -1,0 +1,35 @@
+import type { CallContext } from '@commonplace/kit/rpc';
+import { LastOwner } from '../errors.js';
+import type { Parts } from '../parts.js';
+import { touchGuard } from '../stores/guards.js';
+import type { OrgMember } from '../stores/org-members.js';
+import type { WorkspaceMember } from '../stores/workspace-members.js';
+
+/**
+ * Refuses to let the last active owner of an Org go. Two owners who leave at once race for the guard,
+ * which is read before the owners are.
+ */
+export async function requireOtherOrgOwner(parts: Parts, context: CallContext, member: OrgMember): Promise<void> {
+  if (member.role !== 'owner' || member.status !== 'active') return;
+  await touchGuard(context.work, parts.guards, `org:${member.orgId}`, member.tenant);
+  const owners = await parts.orgMembers.owners(member.orgId);
+  if (!owners.some(({ id }) => id !== member.id)) throw LastOwner();
+}
+
+/** The same for a workspace. */
+export async function requireOtherWorkspaceOwner(
+  parts: Parts,
+  context: CallContext,
+  member: WorkspaceMember,
+): Promise<void> {
+  if (member.role === 'owner' && member.status === 'active' && (await isOnlyOwner(parts, context, member))) {
+    throw LastOwner();
+  }
+}
+
+/** Whether a workspace has no other active owner; holds until this unit is committed, or loses the race. */
+export async function isOnlyOwner(parts: Parts, context: CallContext, member: WorkspaceMember): Promise<boolean> {
+  await touchGuard(context.work, parts.guards, `workspace:${member.workspaceId}`, member.tenant);
+  const owners = await parts.workspaceMembers.owners(member.workspaceId);
+  return !owners.some(({ id }) => id !== member.id);
+}

@@ -1,0 +1,48 @@
+import { AppError, invalidField } from '@commonplace/kit/errors';
+import type { CallContext } from '@commonplace/kit/rpc';
+import { foldEmail } from '../domain/text.js';
+import type { Parts } from '../parts.js';
+
+/** A registered person, as memberships name them. */
+export interface Person {
+  readonly userId: string;
+  readonly name: string;
+  readonly email: string;
+}
+
+/** A registered person by id; NotFound when there is none. */
+export async function personById({ users }: Parts, context: CallContext, userId: string): Promise<Person> {
+  const { users: found } = await users.findUsers({ ids: [userId], emails: [] }, context.onward);
+  const [user] = found;
+  if (user === undefined) throw noSuchPerson();
+  return { userId: user.id, name: user.name, email: user.email };
+}
+
+export function noSuchPerson(): AppError {
+  const message = 'There is no such person here.';
+  return new AppError('NOT_FOUND', 'not_found', message, { param: 'user_id' });
+}
+
+/** The registered person of an address, if there is one. */
+export async function personByEmail(
+  { users }: Parts,
+  context: CallContext,
+  email: string,
+): Promise<Person | undefined> {
+  const { users: found } = await users.findUsers({ ids: [], emails: [foldEmail(email)] }, context.onward);
+  const [user] = found;
+  return user && { userId: user.id, name: user.name, email: user.email };
+}
+
+/** Of several fields that say whom a request is about, the one that is given. Throws unless it is exactly one. */
+export function onlyOne<T extends Record<string, string | undefined>>(fields: T): keyof T & string {
+  const given = Object.keys(fields).filter((name) => fields[name] !== undefined);
+  const names = Object.keys(fields).join(', ');
+  const [name] = given;
+  if (name === undefined) {
+    throw invalidField(Object.keys(fields)[0] as string, 'missing_field', `is needed: give one of ${names}.`);
+  }
+  if (given.length > 1)
+    throw invalidField(given[1] as string, 'invalid_value', `is one too many: give one of ${names}.`);
+  return name;
+}

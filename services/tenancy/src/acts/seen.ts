@@ -1,0 +1,62 @@
+import { type Caller, reachesTenant, reachesWorkspace } from '@commonplace/kit/auth';
+import { effectiveRole, orgRoleAtLeast, type WorkspaceRole } from '../domain/roles.js';
+import type { Parts, Stores } from '../parts.js';
+import type { OrgStanding } from '../policy.js';
+import type { OrgMember } from '../stores/org-members.js';
+import type { Workspace } from '../stores/workspaces.js';
+
+/** A workspace, and the role that somebody has there; none for an administrator of the Org. */
+export interface SeenWorkspace {
+  readonly workspace: Workspace;
+  readonly role: WorkspaceRole | undefined;
+}
+
+/** The Orgs that a caller is in and their credential reaches; `hidden`: those to be deleted that they own. */
+export async function seenOrgs(stores: Stores, caller: Caller, hidden: boolean): Promise<OrgStanding[]> {
+  const standings = await orgsOf(stores, caller.userId);
+  return standings.filter(
+    ({ org, member }) =>
+      reachesTenant(caller, org.id) &&
+      (hidden ? org.status === 'deletion_scheduled' && member.role === 'owner' : org.status === 'active'),
+  );
+}
+
+/** All Orgs in which a person has an active place, those to be deleted included. */
+export async function orgsOf({ orgs, orgMembers }: Stores, userId: string): Promise<OrgStanding[]> {
+  const members = await orgMembers.activeOf(userId);
+  if (members.length === 0) return [];
+  const byOrg = new Map(members.map((member) => [member.orgId, member]));
+  const found = await orgs.records.getMany([...byOrg.keys()]);
+  return found.map((org) => ({ org, member: byOrg.get(org.id) as OrgMember }));
+}
+
+/** The workspaces of one tenant (`null`: Personal) that a person has a role in and their credential reaches. */
+export async function joinedWorkspaces(
+  parts: Parts,
+  caller: Caller,
+  inOrg: OrgStanding | undefined,
+): Promise<SeenWorkspace[]> {
+  const standings = inOrg === undefined ? [] : [inOrg];
+  const all = await workspacesOf(parts, caller.userId, standings, (orgId) => orgId === inOrg?.org.id);
+  return all.filter(({ workspace }) => reachesWorkspace(caller, workspace.id, workspace.orgId ?? null));
+}
+
+/** The workspaces in which a person has a role, by their own place or by what it gives to an Org's members. */
+export async function workspacesOf(
+  { workspaces, workspaceMembers }: Stores,
+  userId: string,
+  standings: readonly OrgStanding[],
+  isWanted: (orgId: string | undefined) => boolean,
+): Promise<SeenWorkspace[]> {
+  const orgRoles = new Map(standings.map(({ org, member }) => [org.id, member.role]));
+  const full = standings.filter(({ member }) => orgRoleAtLeast(member.role, 'member')).map(({ org }) => org.id);
+  const [places, byDefault] = await Promise.all([workspaceMembers.activeOf(userId), workspaces.withDefaultRole(full)]);
+  const own = new Map(places.filter(({ orgId }) => isWanted(orgId)).map((place) => [place.workspaceId, place.role]));
+  const joined = own.size === 0 ? [] : await workspaces.records.getMany([...own.keys()]);
+  const found = new Map([...joined, ...byDefault].map((workspace) => [workspace.id, workspace]));
+  return [...found.values()].flatMap((workspace) => {
+    const orgRole = workspace.orgId === undefined ? undefined : orgRoles.get(workspace.orgId);
+    const role = effectiveRole(own.get(workspace.id), workspace.defaultRole, orgRole);
+    return role === undefined ? [] : [{ workspace, role }];
+  });
+}

@@ -1,0 +1,114 @@
+import { AppError, type Fault, InsufficientRole, invalidField, invalidFields } from '@commonplace/kit/errors';
+import type { CallContext } from '@commonplace/kit/rpc';
+import type { WorkspaceRole as WorkspaceRoleName } from '@commonplace/proto/tenancy/v1/role.js';
+import { WorkspaceState } from '@commonplace/proto/tenancy/v1/workspace.js';
+import type {
+  CreateWorkspaceRequest,
+  UpdateWorkspaceRequest,
+} from '@commonplace/proto/tenancy/v1/workspace_service.js';
+import { givenFields, type Mask, mergeSettings } from '../domain/mask.js';
+import { readDefaultRole } from '../domain/org-settings.js';
+import type { DefaultRole } from '../domain/roles.js';
+import { freeSlug, requireSlug } from '../domain/slug.js';
+import { foldName } from '../domain/text.js';
+import { readWorkspaceSettings, type WorkspaceSettings } from '../domain/workspace-settings.js';
+import { SlugTaken } from '../errors.js';
+import { publishWorkspace } from '../events.js';
+import type { Parts } from '../parts.js';
+import { mayCreateWorkspace, type OrgStanding, requireActiveWorkspace } from '../policy.js';
+import type { Workspace } from '../stores/workspaces.js';
+
+/** Refuses who may not create workspaces in an Org. */
+export function requireCreator(standing: OrgStanding): void {
+  if (!mayCreateWorkspace(standing)) throw InsufficientRole({ role: standing.member.role });
+}
+
+/** What a creation says of a workspace, checked. */
+export interface WorkspaceDraft {
+  readonly defaultRole: DefaultRole | undefined;
+  readonly settings: WorkspaceSettings;
+}
+
+export function readDraft(request: CreateWorkspaceRequest, inOrg: OrgStanding | undefined): WorkspaceDraft {
+  if (request.templateId !== undefined) {
+    throw new AppError('NOT_FOUND', 'not_found', 'There is no such template.', { param: 'template_id' });
+  }
+  const settings = readWorkspaceSettings(request.settings, givenFields(request.settings));
+  const asked = readRole(request.defaultRole, inOrg !== undefined);
+  return { defaultRole: asked ?? inOrg?.org.settings.defaultWorkspaceRole, settings };
+}
+
+/** A default role that may be set; a Personal workspace has no Org whose members could get one. */
+function readRole(name: WorkspaceRoleName | undefined, hasOrg: boolean): DefaultRole | undefined {
+  if (name === undefined) return undefined;
+  if (!hasOrg) throw invalidField('default_role', 'invalid_value', 'is for workspaces of an Org.');
+  const faults: Fault[] = [];
+  const role = readDefaultRole(name, 'default_role', faults);
+  if (faults.length > 0) throw invalidFields(faults);
+  return role;
+}
+
+/** The slug asked for, or a free one from the name. Throws `invalid_slug` or `slug_taken`. */
+export async function chosenSlug(
+  { workspaces }: Parts,
+  scope: string,
+  slug: string | undefined,
+  name: string,
+): Promise<string> {
+  const isTaken = (one: string) => workspaces.isSlugTaken(scope, one);
+  if (slug === undefined) return freeSlug(name, isTaken);
+  if (await isTaken(requireSlug(slug))) throw SlugTaken({ slug });
+  return slug;
+}
+
+/** Makes the changes that a request names, and tells of them. An archived workspace is first made active. */
+export async function changeWorkspace(
+  parts: Parts,
+  context: CallContext,
+  workspace: Workspace,
+  request: UpdateWorkspaceRequest,
+  mask: Mask,
+): Promise<Workspace> {
+  const unarchives = readUnarchive(request, mask);
+  const settings = readWorkspaceSettings(request.settings, mask.settings);
+  const asked = mask.has('default_role') ? readRole(request.defaultRole, workspace.orgId !== undefined) : undefined;
+  if (mask.has('slug')) requireSlug(request.slug ?? '');
+  if (!unarchives) requireActiveWorkspace(workspace);
+  const name = request.name ?? workspace.name;
+  const { archivedAt: _, ...kept } = workspace;
+  const changed = context.work.replace(parts.workspaces.records, workspace, {
+    ...kept,
+    ...(await slugChange(parts, workspace, mask.has('slug') ? request.slug : undefined)),
+    name,
+    nameFold: foldName(name),
+    description: mask.has('description') ? request.description : workspace.description,
+    icon: mask.has('icon') ? request.icon : workspace.icon,
+    defaultRole: mask.has('default_role') ? asked : workspace.defaultRole,
+    settings: mergeSettings(workspace.settings, settings, mask.settings),
+    state: 'active',
+    updatedBy: context.actor,
+    updatedAt: parts.now(),
+  });
+  if (workspace.state === 'archived') publishWorkspace(context, 'unarchived', changed, ['state']);
+  const fields = mask.fields.filter((field) => field !== 'state');
+  if (fields.length > 0) publishWorkspace(context, 'updated', changed, fields);
+  return changed;
+}
+
+function readUnarchive({ state }: UpdateWorkspaceRequest, mask: Mask): boolean {
+  if (!mask.has('state')) return false;
+  if (state !== WorkspaceState.ACTIVE) {
+    throw invalidField('state', 'invalid_value', 'can be set to active alone; POST …/archive archives.');
+  }
+  return true;
+}
+
+async function slugChange(
+  parts: Parts,
+  workspace: Workspace,
+  slug: string | undefined,
+): Promise<Pick<Workspace, 'slug' | 'slugKey'>> {
+  if (slug === undefined || slug === workspace.slug) return { slug: workspace.slug, slugKey: workspace.slugKey };
+  const scope = workspace.slugKey.slice(0, workspace.slugKey.lastIndexOf(':'));
+  return { slug: await chosenSlug(parts, scope, slug, workspace.name), slugKey: `${scope}:${slug}` };
+}

@@ -1,0 +1,191 @@
+import type { Caller } from '@commonplace/kit/auth';
+import { AppError, InsufficientRole, NotFound } from '@commonplace/kit/errors';
+import { newId } from '@commonplace/kit/id';
+import type { CallContext } from '@commonplace/kit/rpc';
+import type { AddWorkspaceMemberRequest } from '@commonplace/proto/tenancy/v1/workspace_service.js';
+import { fullOrgSettings } from '../domain/org-settings.js';
+import { orgRoleAtLeast, type WorkspaceRole, workspaceRoleAtLeast, workspaceRoleOf } from '../domain/roles.js';
+import { searchText } from '../domain/text.js';
+import { AlreadyMember, ExternalSharingDisabled } from '../errors.js';
+import type { Parts } from '../parts.js';
+import {
+  requireActiveWorkspace,
+  requireOwnerForOwner,
+  requireWorkspaceGrant,
+  type WorkspaceStanding,
+} from '../policy.js';
+import { addressKeyOf, type OrgMember } from '../stores/org-members.js';
+import type { Org } from '../stores/orgs.js';
+import type { WorkspaceMember } from '../stores/workspace-members.js';
+import { issueInvitation, revokeInvitations } from './invitations.js';
+import { joinWorkspace } from './join.js';
+import { offerPlace, requireAllowedDomain, requireRoom } from './org-invites.js';
+import { noSuchPerson, onlyOne, type Person, personByEmail, personById } from './people.js';
+
+/** A place in a workspace; with a link where it is offered only. */
+export interface Added {
+  readonly member: WorkspaceMember;
+  readonly url?: string;
+  readonly sentAgain?: boolean;
+}
+
+/**
+ * The role by which a caller grants others: their own in the workspace. An administrator of the Org who
+ * takes a place for themselves does that as an administrator of the workspace. Throws InsufficientRole.
+ */
+function grantorOf(
+  { role, place, inOrg }: WorkspaceStanding,
+  userId: string | undefined,
+  caller: Caller,
+): WorkspaceRole {
+  if (role !== undefined && workspaceRoleAtLeast(role, 'admin')) return role;
+  const joins = userId === caller.userId && place === undefined && orgRoleAtLeast(inOrg?.member.role, 'admin');
+  if (!joins) throw InsufficientRole({ role: role ?? null, needed: 'admin' });
+  return 'admin';
+}
+
+/** Lets a person in at once where they are known, and invites an address otherwise. */
+export async function addMember(
+  parts: Parts,
+  context: CallContext,
+  standing: WorkspaceStanding,
+  request: AddWorkspaceMemberRequest,
+): Promise<Added> {
+  const own = grantorOf(standing, request.userId, context.caller);
+  const role = workspaceRoleOf(request.role);
+  requireWorkspaceGrant(own, role ?? 'viewer');
+  const { userId, email, agentId } = request;
+  const named = onlyOne({ user_id: userId, email, agent_id: agentId });
+  if (named === 'agent_id') throw new AppError('NOT_FOUND', 'not_found', 'There is no such agent.', { param: named });
+  const known =
+    named === 'user_id'
+      ? await knownById(parts, context, standing, userId as string)
+      : await knownByEmail(parts, context, standing, email as string);
+  if (known !== undefined) return letIn(parts, context, standing, known, role ?? 'viewer');
+  return invite(parts, context, standing, request, { own, role });
+}
+
+/** Somebody who may join at once. */
+interface Known {
+  readonly person: Person;
+  /** A guest of the Org. */
+  readonly guest: boolean;
+}
+
+/** A member of the Org, or anybody who is registered in a Personal workspace. Throws NotFound. */
+async function knownById(
+  parts: Parts,
+  context: CallContext,
+  { inOrg }: WorkspaceStanding,
+  userId: string,
+): Promise<Known> {
+  if (inOrg === undefined) return { person: await personById(parts, context, userId), guest: false };
+  const member = await parts.orgMembers.ofPerson(inOrg.org.id, userId);
+  if (member?.status !== 'active') throw noSuchPerson();
+  return knownMember(member, userId);
+}
+
+function knownMember({ name, email, role }: OrgMember, userId: string): Known {
+  return { person: { userId, name, email }, guest: role === 'guest' };
+}
+
+/** The Org's member of that address; undefined where the address has to be invited. */
+async function knownByEmail(
+  parts: Parts,
+  context: CallContext,
+  { workspace, inOrg }: WorkspaceStanding,
+  email: string,
+): Promise<Known | undefined> {
+  const person = await personByEmail(parts, context, email);
+  if (person === undefined) return undefined;
+  const existing = await parts.workspaceMembers.ofPerson(workspace.id, person.userId);
+  if (existing !== undefined) throw AlreadyMember();
+  if (inOrg === undefined) return undefined;
+  const member = await parts.orgMembers.ofPerson(inOrg.org.id, person.userId);
+  if (member?.status === 'suspended') throw NotFound({}, { param: 'email' });
+  return member?.status === 'active' ? knownMember(member, person.userId) : undefined;
+}
+
+async function letIn(
+  parts: Parts,
+  context: CallContext,
+  { workspace }: WorkspaceStanding,
+  { person, guest }: Known,
+  role: WorkspaceRole,
+): Promise<Added> {
+  if ((await parts.workspaceMembers.ofPerson(workspace.id, person.userId)) !== undefined) throw AlreadyMember();
+  requireActiveWorkspace(workspace);
+  const addedBy = context.caller.userId;
+  return { member: await joinWorkspace(parts, context, { workspace, person, guest, role, addedBy }) };
+}
+
+async function invite(
+  parts: Parts,
+  context: CallContext,
+  { workspace, inOrg }: WorkspaceStanding,
+  { email: given = '', message }: AddWorkspaceMemberRequest,
+  { own, role }: { readonly own: WorkspaceRole; readonly role: WorkspaceRole | undefined },
+): Promise<Added> {
+  const email = given.trim();
+  const existing = await parts.workspaceMembers.ofAddress(workspace.id, email);
+  // The link of an owner's invitation makes an owner of whoever holds it.
+  if (existing !== undefined) requireOwnerForOwner(own, existing.role);
+  const inOrgPlace = inOrg && (await orgPlaceFor(parts, context, inOrg.org, email));
+  requireActiveWorkspace(workspace);
+  if (existing !== undefined) {
+    revokeInvitations(parts, context, await parts.invitations.ofWorkspaceMember(existing.id));
+  }
+  const member = offerWorkspacePlace(parts, context, workspace, email, role, existing);
+  const { tenant, orgId, workspaceId, id: workspaceMemberId } = member;
+  const offer = { tenant, orgId, workspaceId, workspaceMemberId, orgMemberId: inOrgPlace?.id, email, message };
+  return { member, url: issueInvitation(parts, context, offer), sentAgain: existing !== undefined };
+}
+
+/**
+ * The guest's place in the Org that comes with one in its workspace; undefined for somebody whom the Org
+ * has invited as more than that, which this invitation does not hand on.
+ */
+async function orgPlaceFor(
+  parts: Parts,
+  context: CallContext,
+  org: Org,
+  email: string,
+): Promise<OrgMember | undefined> {
+  const offered = await parts.orgMembers.ofAddress(org.id, email);
+  if (offered !== undefined && offered.role !== 'guest') return undefined;
+  if (!fullOrgSettings(org.settings).allowExternalSharing) throw ExternalSharingDisabled();
+  requireAllowedDomain(org, email, 'email');
+  if (offered !== undefined) return offered;
+  await requireRoom(parts, org.id);
+  return offerPlace(parts, context, org, { email, name: '', userId: undefined, byName: false }, 'guest', true);
+}
+
+function offerWorkspacePlace(
+  parts: Parts,
+  context: CallContext,
+  { id: workspaceId, tenant, orgId }: WorkspaceStanding['workspace'],
+  email: string,
+  role: WorkspaceRole | undefined,
+  existing: WorkspaceMember | undefined,
+): WorkspaceMember {
+  const { records } = parts.workspaceMembers;
+  const now = parts.now();
+  const offered = { addedBy: context.caller.userId, addedAt: now, updatedAt: now };
+  if (existing !== undefined) {
+    return context.work.replace(records, existing, { ...existing, role: role ?? existing.role, ...offered });
+  }
+  return context.work.insert(records, {
+    id: newId(),
+    tenant,
+    workspaceId,
+    orgId,
+    addressKey: addressKeyOf(workspaceId, email),
+    name: '',
+    email,
+    search: searchText('', email),
+    role: role ?? 'viewer',
+    status: 'invited',
+    guest: false,
+    ...offered,
+  });
+}

@@ -1,0 +1,111 @@
+import type { CallContext } from '@commonplace/kit/rpc';
+import type { Sort, Where } from '@commonplace/kit/store';
+import type { Page } from '@commonplace/proto/api/v1/page.js';
+import { type ListWorkspacesRequest, WorkspaceStateFilter } from '@commonplace/proto/tenancy/v1/workspace_service.js';
+import { effectiveRole, orgRoleAtLeast } from '../domain/roles.js';
+import { foldName } from '../domain/text.js';
+import type { Parts } from '../parts.js';
+import type { OrgStanding } from '../policy.js';
+import type { Workspace } from '../stores/workspaces.js';
+import { pageOf, pageOfAll, type Slice, sliceOf } from '../views/page.js';
+import { joinedWorkspaces, type SeenWorkspace } from './seen.js';
+
+export interface WorkspacePage {
+  readonly items: readonly SeenWorkspace[];
+  readonly page: Page;
+}
+
+type Filter = Pick<ListWorkspacesRequest, 'state' | 'q'>;
+
+const SORTS: Record<string, Sort<Workspace>> = {
+  name: ['nameFold'],
+  '-name': ['-nameFold'],
+  created_at: ['createdAt'],
+  '-created_at': ['-createdAt'],
+  updated_at: ['updatedAt'],
+  '-updated_at': ['-updatedAt'],
+};
+
+/**
+ * A page of what a caller sees in a tenant: `inOrg`, or the Personal one. An administrator whose
+ * credential has no narrower limit sees all of an Org, by its indexes; what others see is a person's
+ * own, small by its nature, and sorted here.
+ */
+export async function listWorkspaces(
+  parts: Parts,
+  context: CallContext,
+  request: ListWorkspacesRequest,
+  inOrg: OrgStanding | undefined,
+): Promise<WorkspacePage> {
+  const { caller } = context;
+  const slice = sliceOf(request.page);
+  const sort = SORTS[request.sort || 'created_at'] ?? ['createdAt'];
+  const narrowed = caller.workspaceId !== undefined || caller.credential.workspaceIds !== undefined;
+  const administers = inOrg !== undefined && orgRoleAtLeast(inOrg.member.role, 'admin');
+  if (administers && !narrowed) return listAll(parts, request, slice, sort, inOrg);
+  const joined = await joinedWorkspaces(parts, caller, inOrg);
+  const seen = administers ? await withNamed(parts, context, joined, inOrg) : joined;
+  const roles = new Map(seen.map(({ workspace, role }) => [workspace.id, role]));
+  const wanted = seen.map(({ workspace }) => workspace).filter((workspace) => matches(workspace, request));
+  const { items, page } = pageOfAll(slice, wanted, sort);
+  return { items: items.map((workspace) => ({ workspace, role: roles.get(workspace.id) })), page };
+}
+
+function matches({ state, nameFold }: Workspace, { state: wanted, q }: Filter): boolean {
+  const named = stateOf(wanted);
+  return (named === undefined || state === named) && (q === '' || nameFold.includes(foldName(q)));
+}
+
+function stateOf(filter: WorkspaceStateFilter): Workspace['state'] | undefined {
+  if (filter === WorkspaceStateFilter.ALL) return undefined;
+  return filter === WorkspaceStateFilter.ARCHIVED ? 'archived' : 'active';
+}
+
+/** The workspaces that a narrowed credential names are seen by an administrator without having joined. */
+async function withNamed(
+  { workspaces }: Parts,
+  { caller }: CallContext,
+  joined: readonly SeenWorkspace[],
+  { org }: OrgStanding,
+): Promise<SeenWorkspace[]> {
+  const { workspaceIds } = caller.credential;
+  const { workspaceId } = caller;
+  const named = workspaceIds ?? (workspaceId === undefined ? [] : [workspaceId]);
+  const reached = named.filter((id) => workspaceId === undefined || id === workspaceId);
+  const known = new Set(joined.map(({ workspace }) => workspace.id));
+  const others = await workspaces.records.getMany(reached.filter((id) => !known.has(id)));
+  const unjoined = others.filter(({ orgId }) => orgId === org.id).map((workspace) => ({ workspace, role: undefined }));
+  return [...joined, ...unjoined];
+}
+
+async function listAll(
+  { workspaces, workspaceMembers }: Parts,
+  { state, q }: Filter,
+  slice: Slice,
+  sort: Sort<Workspace>,
+  { org, member }: OrgStanding,
+): Promise<WorkspacePage> {
+  const where = orgWorkspaces(org.id, stateOf(state), q);
+  const { limit, ...from } = slice;
+  const [found, total] = await Promise.all([
+    workspaces.records.find({ where, sort, limit: limit + 1, ...from }),
+    workspaces.records.count(where),
+  ]);
+  const { items, page } = pageOf(slice, found, total, sort);
+  const places = await workspaceMembers.ofPersonIn(
+    items.map(({ id }) => id),
+    member.userId ?? '',
+  );
+  const own = new Map(places.filter(({ status }) => status === 'active').map((one) => [one.workspaceId, one.role]));
+  const withRole = (workspace: Workspace) => effectiveRole(own.get(workspace.id), workspace.defaultRole, member.role);
+  return { items: items.map((workspace) => ({ workspace, role: withRole(workspace) })), page };
+}
+
+/** The query behind an administrator's list. */
+function orgWorkspaces(orgId: string, state: Workspace['state'] | undefined, q: string): Where<Workspace> {
+  return {
+    orgId,
+    ...(state === undefined ? {} : { state }),
+    ...(q === '' ? {} : { nameFold: { substring: foldName(q) } }),
+  };
+}

@@ -1,0 +1,152 @@
+import { invalidCursor, type Scalar, type Where } from '@commonplace/kit/store';
+import type { WorkspaceMember as WorkspaceMemberMessage } from '@commonplace/proto/tenancy/v1/workspace.js';
+import type {
+  ListWorkspaceMembersRequest,
+  ListWorkspaceMembersResponse,
+} from '@commonplace/proto/tenancy/v1/workspace_service.js';
+import { type DefaultRole, FULL_ORG_ROLES, workspaceRoleOf } from '../domain/roles.js';
+import { foldName } from '../domain/text.js';
+import type { Parts } from '../parts.js';
+import type { OrgMember } from '../stores/org-members.js';
+import type { WorkspaceMember } from '../stores/workspace-members.js';
+import type { Workspace } from '../stores/workspaces.js';
+import { type Slice, sliceOf, toPage } from '../views/page.js';
+import { toDefaultMember, toWorkspaceMember } from '../views/workspace-member.js';
+
+/** The two parts of the list, in its order; a cursor begins with the part that it stands in. */
+const DIRECT = 'direct';
+const BY_DEFAULT = 'org_default';
+
+/** Org members read at once while those with a place of their own are left out. */
+const CHUNK = 500;
+
+interface Entry {
+  readonly part: typeof DIRECT | typeof BY_DEFAULT;
+  readonly id: string;
+  readonly member: WorkspaceMemberMessage;
+}
+
+/** What is listed of a workspace. */
+interface Listing {
+  readonly parts: Parts;
+  readonly workspace: Workspace;
+  readonly direct: Where<WorkspaceMember>;
+  /** The members of the Org who may be here by `default_role`, if anybody is. */
+  readonly byDefault:
+    | { readonly orgId: string; readonly role: DefaultRole; readonly where: Where<OrgMember> }
+    | undefined;
+}
+
+/**
+ * A page of a workspace's members: first those with a place of their own, then the members of the Org
+ * who are here by `default_role` alone, each in the order in which they came.
+ */
+export async function listMembers(
+  parts: Parts,
+  workspace: Workspace,
+  request: ListWorkspaceMembersRequest,
+): Promise<ListWorkspaceMembersResponse> {
+  const listing = listingOf(parts, workspace, request);
+  const slice = sliceOf(request.page);
+  const directTotal = await parts.workspaceMembers.records.count(listing.direct);
+  const [total, found] = await Promise.all([
+    totalOf(listing, directTotal, request.q),
+    entriesOf(listing, slice, directTotal),
+  ]);
+  const items = found.slice(0, slice.limit);
+  const last = items.at(-1);
+  const page = toPage(slice, total, found.length > slice.limit, last && [last.part, last.id]);
+  return { items: items.map(({ member }) => member), page };
+}
+
+function listingOf(parts: Parts, workspace: Workspace, { role, q }: ListWorkspaceMembersRequest): Listing {
+  const wanted = workspaceRoleOf(role);
+  const search = q === '' ? {} : { search: { substring: foldName(q) } };
+  const { orgId, defaultRole } = workspace;
+  const open = orgId !== undefined && defaultRole !== undefined && (wanted ?? defaultRole) === defaultRole;
+  return {
+    parts,
+    workspace,
+    direct: {
+      workspaceId: workspace.id,
+      status: { in: ['active', 'invited'] },
+      ...(wanted === undefined ? {} : { role: wanted }),
+      ...search,
+    },
+    byDefault: open
+      ? { orgId, role: defaultRole, where: { orgId, status: 'active', role: { in: FULL_ORG_ROLES }, ...search } }
+      : undefined,
+  };
+}
+
+/** All entries: the Org's members with and without a place here count once. */
+async function totalOf({ parts, workspace, byDefault }: Listing, directTotal: number, q: string): Promise<number> {
+  if (byDefault === undefined) return directTotal;
+  const both: Where<WorkspaceMember> = {
+    workspaceId: workspace.id,
+    status: 'active',
+    guest: false,
+    ...(q === '' ? {} : { search: { substring: foldName(q) } }),
+  };
+  const [full, overlap] = await Promise.all([
+    parts.orgMembers.records.count(byDefault.where),
+    parts.workspaceMembers.records.count(both),
+  ]);
+  return directTotal + full - overlap;
+}
+
+/** The entries of a slice and one more, if there is one. */
+async function entriesOf(listing: Listing, slice: Slice, directTotal: number): Promise<Entry[]> {
+  const wanted = slice.limit + 1;
+  const [part, id] = placeOf(slice.after);
+  if (part === BY_DEFAULT) return defaultEntries(listing, 0, wanted, id);
+  const offset = slice.after === undefined ? slice.offset : 0;
+  const direct = await listing.parts.workspaceMembers.records.find({
+    where: listing.direct,
+    limit: wanted,
+    offset,
+    ...(id === undefined ? {} : { after: [id] }),
+  });
+  const entries = direct.map((one): Entry => ({ part: DIRECT, id: one.id, member: toWorkspaceMember(one) }));
+  if (entries.length === wanted) return entries;
+  const skip = Math.max(0, offset - directTotal);
+  return [...entries, ...(await defaultEntries(listing, skip, wanted - entries.length))];
+}
+
+function placeOf(after: readonly Scalar[] | undefined): [string | undefined, string | undefined] {
+  if (after === undefined) return [undefined, undefined];
+  const [part, id] = after;
+  if (after.length !== 2 || (part !== DIRECT && part !== BY_DEFAULT) || typeof id !== 'string') throw invalidCursor();
+  return [part, id];
+}
+
+/** Members by `default_role`, behind `after`, without the first `skip` of them. */
+async function defaultEntries(
+  { parts, workspace, byDefault }: Listing,
+  skip: number,
+  wanted: number,
+  after?: string,
+): Promise<Entry[]> {
+  const entries: Entry[] = [];
+  let last = after;
+  for (let more = byDefault !== undefined && wanted > 0; more && byDefault !== undefined; ) {
+    const { where, role } = byDefault;
+    const chunk = await parts.orgMembers.records.find({
+      where,
+      limit: CHUNK,
+      ...(last === undefined ? {} : { after: [last] }),
+    });
+    const placed = await parts.workspaceMembers.ofPeople(
+      workspace.id,
+      chunk.map(({ userId = '' }) => userId),
+    );
+    const here = new Set(placed.map(({ userId }) => userId));
+    for (const one of chunk) {
+      if (here.has(one.userId)) continue;
+      entries.push({ part: BY_DEFAULT, id: one.id, member: toDefaultMember(one, workspace.id, role) });
+    }
+    last = chunk.at(-1)?.id;
+    more = chunk.length === CHUNK && entries.length < skip + wanted;
+  }
+  return entries.slice(skip, skip + wanted);
+}

@@ -1,0 +1,23 @@
+import { type AppError, defineError } from '@commonplace/kit/errors';
+
+export const RoleEscalation = defineError(
+  'PERMISSION_DENIED',
+  'role_escalation',
+  'Nobody grants a role above their own: yours is {own}.',
+);
+export const ExternalSharingDisabled = defineError(
+  'PERMISSION_DENIED',
+  'external_sharing_disabled',
+  'The Org does not let people from outside in.',
+);
+
+/** Errors about the present state; all of them 409. */
+export const SlugTaken = conflict('slug_taken', 'The slug {slug} is taken.');
+export const AlreadyMember = conflict('already_member', 'This person is a member already.');
+export const LastOwner = conflict('last_owner', 'The last owner can neither leave nor lose the role.');
+export const LimitReached = conflict('limit_reached', 'There may be no more than {limit} {what}.');
+export const WorkspaceArchived = conflict('workspace_archived', 'The workspace is archived and can not be changed.');
+
+function conflict(reason: string, template: string): (details?: Record<string, unknown>) => AppError {
+  return defineError('ABORTED', reason, template);
+}

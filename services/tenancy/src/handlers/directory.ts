@@ -1,0 +1,109 @@
+import { NotFound } from '@commonplace/kit/errors';
+import { derivedId } from '@commonplace/kit/id';
+import type { Handlers } from '@commonplace/kit/rpc';
+import type { DirectoryService, WorkspaceSummary } from '@commonplace/proto/tenancy/v1/directory_service.js';
+import { WorkspaceState } from '@commonplace/proto/tenancy/v1/workspace.js';
+import { createAcceptance } from '../acts/accept.js';
+import { makePersonalWorkspace } from '../acts/personal.js';
+import { orgsOf, type SeenWorkspace, workspacesOf } from '../acts/seen.js';
+import { fullOrgSettings } from '../domain/org-settings.js';
+import { orgRoleName, type WorkspaceRole, workspaceRoleName } from '../domain/roles.js';
+import { fullWorkspaceSettings } from '../domain/workspace-settings.js';
+import type { Parts } from '../parts.js';
+import type { OrgStanding } from '../policy.js';
+import type { Invitation } from '../stores/invitations.js';
+import type { Workspace } from '../stores/workspaces.js';
+
+export function createDirectoryHandlers(parts: Parts): Handlers<DirectoryService> {
+  const { orgs, workspaces, invitations } = parts;
+  return {
+    async getMemberships({ userId }) {
+      const standings = (await orgsOf(parts, userId)).filter(({ org }) => org.status === 'active');
+      const reached = new Set<string | undefined>([undefined, ...standings.map(({ org }) => org.id)]);
+      const joined = await workspacesOf(parts, userId, standings, (orgId) => reached.has(orgId));
+      return { userId, orgs: standings.map(toOrgMembership), workspaces: joined.map(toWorkspaceMembership) };
+    },
+
+    async lookUpWorkspace({ workspaceId }) {
+      const workspace = await workspaces.records.get(workspaceId);
+      if (workspace === undefined) throw NotFound();
+      return toSummary(workspace);
+    },
+
+    async lookUpOrg({ orgId }) {
+      const org = await orgs.records.get(orgId);
+      if (org?.status !== 'active') throw NotFound();
+      return { orgId, name: org.name };
+    },
+
+    async ensurePersonalWorkspace({ userId, userName, userEmail }, context) {
+      const existing = await workspaces.records.get(personalWorkspaceId(userId));
+      if (existing !== undefined) return toSummary(existing);
+      const person = { userId, name: userName, email: userEmail ?? '' };
+      return toSummary(await makePersonalWorkspace(parts, context, personalWorkspaceId(userId), person));
+    },
+
+    async getInvitation({ token }) {
+      const invitation = await invitations.open(token, parts.now());
+      if (invitation === undefined) throw NotFound();
+      const { id, email, orgId, workspaceId, expiresAt } = invitation;
+      if (orgId !== undefined && (await orgs.records.get(orgId))?.status !== 'active') throw NotFound();
+      return { id, email, orgId, workspaceId, expiresAt };
+    },
+
+    async acceptInvitation({ token, userId, userName, userEmail }, context) {
+      const invitation = await invitations.open(token, parts.now());
+      const acceptance = createAcceptance(parts, context, { userId, name: userName, email: userEmail });
+      if (invitation === undefined || !(await acceptance.accept(invitation))) throw NotFound();
+      return { orgId: invitation.orgId, workspaceId: invitation.workspaceId };
+    },
+
+    async acceptVerifiedAddress({ email, userId, userName }, context) {
+      const acceptance = createAcceptance(parts, context, { userId, name: userName, email });
+      let accepted = 0;
+      const open = await invitations.ofAddress(email, parts.now());
+      // Those into an Org first: its members are no guests in its workspaces.
+      for (const invitation of open.sort((a, b) => rank(a) - rank(b))) {
+        if (await acceptance.accept(invitation)) accepted++;
+      }
+      return { accepted };
+    },
+  };
+}
+
+function rank({ workspaceId }: Invitation): number {
+  return workspaceId === undefined ? 0 : 1;
+}
+
+/** The id of a person's default workspace, which identity and this service agree on. */
+function personalWorkspaceId(userId: string): string {
+  return derivedId(`personal-workspace:${userId}`);
+}
+
+function toOrgMembership({ org, member }: OrgStanding) {
+  const { maxKeyLifetimeDays, allowExternalSharing } = fullOrgSettings(org.settings);
+  return { orgId: org.id, name: org.name, role: orgRoleName(member.role), maxKeyLifetimeDays, allowExternalSharing };
+}
+
+function toWorkspaceMembership({ workspace, role }: SeenWorkspace) {
+  const { editorsCanShare, trashRetentionDays } = fullWorkspaceSettings(workspace.settings);
+  return {
+    workspaceId: workspace.id,
+    orgId: workspace.orgId ?? '',
+    role: workspaceRoleName(role as WorkspaceRole),
+    archived: workspace.state === 'archived',
+    editorsCanShare,
+    trashRetentionDays,
+    name: workspace.name,
+  };
+}
+
+function toSummary({ id, orgId = '', name, state, settings }: Workspace): WorkspaceSummary {
+  return {
+    workspaceId: id,
+    orgId,
+    name,
+    state: state === 'active' ? WorkspaceState.ACTIVE : WorkspaceState.ARCHIVED,
+    trashRetentionDays: fullWorkspaceSettings(settings).trashRetentionDays,
+  };
+}

@@ -1,0 +1,134 @@
+import { invalidField, NotFound } from '@commonplace/kit/errors';
+import { type CallContext, type Handlers, requireVersion } from '@commonplace/kit/rpc';
+import { OrgMemberStatus } from '@commonplace/proto/tenancy/v1/org.js';
+import type { OrgService } from '@commonplace/proto/tenancy/v1/org_service.js';
+import { heirOf } from '../acts/heirs.js';
+import { inviteToOrg, offeredPlace, requireRoom, requireUnused, sendAgain } from '../acts/org-invites.js';
+import { orgMemberFilter } from '../acts/org-member-filter.js';
+import { followOrgPlace, removeFromOrg, withdrawOffer } from '../acts/org-place.js';
+import { requireOtherOrgOwner } from '../acts/owners.js';
+import { maskOf } from '../domain/mask.js';
+import { orgRoleOf } from '../domain/roles.js';
+import { publishOrgMember } from '../events.js';
+import type { Parts } from '../parts.js';
+import { requireOrgGrant, requireOrgRole, requireOwnerForOwner } from '../policy.js';
+import type { OrgMember } from '../stores/org-members.js';
+import { toOrgMember } from '../views/org-member.js';
+import { pageOf, sliceOf } from '../views/page.js';
+
+type OrgMemberMethods = Pick<
+  Handlers<OrgService>,
+  'listOrgMembers' | 'addOrgMember' | 'updateOrgMember' | 'removeOrgMember'
+>;
+
+export function createOrgMemberHandlers(parts: Parts): OrgMemberMethods {
+  const { orgMembers, policy } = parts;
+  const { records } = orgMembers;
+
+  /** A place that has not ended, in the Org that it is looked for in. */
+  async function find(orgId: string, memberId: string): Promise<OrgMember> {
+    const member = await records.get(memberId);
+    if (member === undefined || member.orgId !== orgId || member.status === 'removed') throw NotFound();
+    return member;
+  }
+
+  return {
+    async listOrgMembers(request, { caller }) {
+      const { member } = await policy.seeOrg(request.orgId, caller);
+      const slice = sliceOf(request.page);
+      const where = orgMemberFilter(request, member, parts.now());
+      const { limit, ...from } = slice;
+      const [found, total] = await Promise.all([
+        records.find({ where, limit: limit + 1, ...from }),
+        records.count(where),
+      ]);
+      const { items, page } = pageOf(slice, found, total);
+      return { items: items.map((one) => toOrgMember(one, parts.now())), page };
+    },
+
+    async addOrgMember(request, context) {
+      const standing = await policy.seeOrg(request.orgId, context.caller);
+      requireOrgRole(standing, 'admin');
+      const role = orgRoleOf(request.role);
+      requireOrgGrant(standing.member.role, role ?? 'member');
+      const offered = await offeredPlace(parts, context, standing.org, request);
+      const existing = await requireUnused(parts, standing.org.id, offered);
+      if (existing !== undefined) {
+        requireOwnerForOwner(standing.member.role, existing.role);
+        const { member, url } = await sendAgain(parts, context, existing, role, request.message);
+        context.reply.status = 200;
+        return toOrgMember(member, parts.now(), url);
+      }
+      await requireRoom(parts, standing.org.id);
+      const { member, url } = inviteToOrg(parts, context, standing.org, offered, role ?? 'member', request.message);
+      return toOrgMember(member, parts.now(), url);
+    },
+
+    async updateOrgMember(request, context) {
+      const standing = await policy.seeOrg(request.orgId, context.caller);
+      const member = await find(request.orgId, request.memberId);
+      const mask = maskOf(request.updateMask);
+      const role = mask.has('role') ? orgRoleOf(request.role) : undefined;
+      requireOrgRole(standing, 'admin');
+      requireOwnerForOwner(standing.member.role, member.role);
+      if (role !== undefined) requireOrgGrant(standing.member.role, role);
+      requireVersion(context, member.version, member);
+      const status = mask.has('status') ? readStatus(request.status, member) : member.status;
+      const after = { ...member, role: role ?? member.role, status, updatedAt: parts.now() };
+      if (after.role !== 'owner' || status !== 'active') await requireOtherOrgOwner(parts, context, member);
+      const changed = context.work.replace(records, member, after);
+      await followOrgPlace(parts, context, changed);
+      publishOrgMember(context, 'updated', changed);
+      return toOrgMember(changed, parts.now());
+    },
+
+    async removeOrgMember(request, context) {
+      const { orgId, memberId } = request;
+      const standing = await policy.seeOrg(orgId, context.caller);
+      const member = await find(orgId, memberId);
+      if (member.id !== standing.member.id) {
+        requireOrgRole(standing, 'admin');
+        requireOwnerForOwner(standing.member.role, member.role);
+      }
+      requireVersion(context, member.version, member);
+      const heir = await heirOf(parts, member, request.transferToMemberId);
+      const none = { resources: 0, agents: 0, apiKeys: 0, automations: 0 };
+      if (!isTaken(member)) {
+        await withdrawOffer(parts, context, member);
+        return { id: memberId, deleted: true, transferred: none };
+      }
+      await requireOtherOrgOwner(parts, context, member);
+      const receiver = request.transferToMemberId === undefined ? undefined : heir;
+      const apiKeys = await handKeysOn(parts, context, member, receiver);
+      await removeFromOrg(parts, context, member, heir as OrgMember);
+      return { id: memberId, deleted: true, transferred: { ...none, apiKeys } };
+    },
+  };
+}
+
+function isTaken(member: OrgMember): member is OrgMember & { readonly userId: string } {
+  return member.status !== 'invited';
+}
+
+/** Throws where a place can't be put into that state: nobody but the invited accepts an invitation. */
+function readStatus(status: OrgMemberStatus | undefined, member: OrgMember): 'active' | 'suspended' {
+  if (status !== OrgMemberStatus.ACTIVE && status !== OrgMemberStatus.SUSPENDED) {
+    throw invalidField('status', 'invalid_value', 'must be active or suspended.');
+  }
+  if (member.status === 'invited') {
+    throw invalidField('status', 'invalid_value', 'changes by itself when the invitation is accepted.');
+  }
+  return status === OrgMemberStatus.ACTIVE ? 'active' : 'suspended';
+}
+
+/** Keys go to a receiver who was named, and are suspended otherwise. Gives how many went over. */
+async function handKeysOn(
+  { users }: Parts,
+  context: CallContext,
+  { orgId, userId }: { readonly orgId: string; readonly userId: string },
+  receiver: OrgMember | undefined,
+): Promise<number> {
+  const toUserId = receiver?.userId ?? '';
+  const { reassigned } = await users.reassignKeys({ orgId, userId, toUserId }, context.onward);
+  return toUserId === '' ? 0 : reassigned;
+}

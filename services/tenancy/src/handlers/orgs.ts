@@ -1,0 +1,108 @@
+import { TenantBoundary } from '@commonplace/kit/errors';
+import { newId } from '@commonplace/kit/id';
+import { type Handlers, requireVersion } from '@commonplace/kit/rpc';
+import { OrgStatus } from '@commonplace/proto/tenancy/v1/org.js';
+import type { OrgService } from '@commonplace/proto/tenancy/v1/org_service.js';
+import { ownerOf } from '../acts/join.js';
+import { changeOrg, chosenOrgSlug, requireConfirmed, requireNoAvatar } from '../acts/org-changes.js';
+import { seenOrgs } from '../acts/seen.js';
+import { DAY_MS } from '../config.js';
+import { givenFields, maskOf } from '../domain/mask.js';
+import { readOrgSettings } from '../domain/org-settings.js';
+import { publishOrg, publishOrgMember } from '../events.js';
+import type { Parts } from '../parts.js';
+import { type OrgStanding, requireOrgRole } from '../policy.js';
+import { toOrg } from '../views/org.js';
+import { pageOfAll, sliceOf } from '../views/page.js';
+
+type OrgMethods = Pick<Handlers<OrgService>, 'listOrgs' | 'createOrg' | 'getOrg' | 'updateOrg' | 'deleteOrg'>;
+
+export function createOrgHandlers(parts: Parts): OrgMethods {
+  const { orgs, orgMembers, workspaces, policy } = parts;
+
+  async function answer(standings: readonly OrgStanding[]) {
+    if (standings.length === 0) return [];
+    const ids = standings.map(({ org }) => org.id);
+    const [members, spaces] = await Promise.all([orgMembers.countActive(ids), workspaces.countByOrg(ids)]);
+    return standings.map((standing) => {
+      const { id } = standing.org;
+      return toOrg(standing, { members: members.get(id) ?? 0, workspaces: spaces.get(id) ?? 0 });
+    });
+  }
+
+  async function answerOne(standing: OrgStanding) {
+    const [org] = await answer([standing]);
+    return org as NonNullable<typeof org>;
+  }
+
+  return {
+    async listOrgs(request, { caller }) {
+      const hidden = request.status === OrgStatus.DELETION_SCHEDULED;
+      const seen = await seenOrgs(parts, caller, hidden);
+      const places = new Map(seen.map((standing) => [standing.org.id, standing]));
+      const { items, page } = pageOfAll(
+        sliceOf(request.page),
+        seen.map(({ org }) => org),
+      );
+      return { items: await answer(items.map(({ id }) => places.get(id) as OrgStanding)), page };
+    },
+
+    async createOrg(request, context) {
+      const { caller, work } = context;
+      if (caller.tenant !== undefined && caller.tenant.orgId !== null) throw TenantBoundary();
+      requireNoAvatar(request.avatarFileId);
+      const settings = readOrgSettings(request.settings, givenFields(request.settings));
+      const slug = await chosenOrgSlug(parts, request.slug, request.name);
+      const [id, now, { actor }] = [newId(), parts.now(), context];
+      const org = work.insert(orgs.records, {
+        id,
+        tenant: id,
+        name: request.name,
+        slug,
+        description: request.description,
+        status: 'active',
+        settings,
+        createdBy: actor,
+        createdAt: now,
+        updatedBy: actor,
+        updatedAt: now,
+      });
+      const member = work.insert(orgMembers.records, ownerOf(org, caller, now));
+      publishOrg(context, 'created', org);
+      publishOrgMember(context, 'added', member);
+      return toOrg({ org, member }, { members: 1, workspaces: 0 });
+    },
+
+    async getOrg({ orgId }, { caller }) {
+      return answerOne(await policy.seeOrg(orgId, caller));
+    },
+
+    async updateOrg(request, context) {
+      const mask = maskOf(request.updateMask);
+      const restores = mask.has('status') && request.status === OrgStatus.ACTIVE;
+      const see = restores ? policy.seeOrgToRestore : policy.seeOrg;
+      const standing = await see(request.orgId, context.caller);
+      requireOrgRole(standing, mask.has('status') ? 'owner' : 'admin');
+      requireVersion(context, standing.org.version, standing.org);
+      const org = await changeOrg(parts, context, standing.org, request, mask);
+      return answerOne({ ...standing, org });
+    },
+
+    async deleteOrg({ orgId, confirm }, context) {
+      const standing = await policy.seeOrg(orgId, context.caller);
+      requireOrgRole(standing, 'owner');
+      requireVersion(context, standing.org.version, standing.org);
+      requireConfirmed(standing.org, confirm);
+      const purgeAt = parts.now(parts.settings.orgRetentionDays * DAY_MS);
+      const deleted = context.work.replace(orgs.records, standing.org, {
+        ...standing.org,
+        status: 'deletion_scheduled',
+        purgeAt,
+        updatedBy: context.actor,
+        updatedAt: parts.now(),
+      });
+      publishOrg(context, 'deleted', deleted, ['status']);
+      return { id: orgId, deleted: true, purgeAt };
+    },
+  };
+}

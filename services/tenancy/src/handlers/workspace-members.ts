@@ -1,0 +1,82 @@
+import { NotFound } from '@commonplace/kit/errors';
+import { type Handlers, requireVersion } from '@commonplace/kit/rpc';
+import type { WorkspaceService } from '@commonplace/proto/tenancy/v1/workspace_service.js';
+import { revokeWorkspaceOffers } from '../acts/invitations.js';
+import { requireOtherWorkspaceOwner } from '../acts/owners.js';
+import { addMember } from '../acts/workspace-invites.js';
+import { listMembers } from '../acts/workspace-member-lists.js';
+import { workspaceRoleOf } from '../domain/roles.js';
+import { publishWorkspaceMember } from '../events.js';
+import type { Parts } from '../parts.js';
+import {
+  requireActiveWorkspace,
+  requireOwnerForOwner,
+  requireWorkspaceGrant,
+  requireWorkspaceRole,
+} from '../policy.js';
+import type { WorkspaceMember } from '../stores/workspace-members.js';
+import { toWorkspaceMember } from '../views/workspace-member.js';
+
+type WorkspaceMemberMethods = Pick<
+  Handlers<WorkspaceService>,
+  'listWorkspaceMembers' | 'addWorkspaceMember' | 'updateWorkspaceMember' | 'removeWorkspaceMember'
+>;
+
+export function createWorkspaceMemberHandlers(parts: Parts): WorkspaceMemberMethods {
+  const { policy } = parts;
+  const { records } = parts.workspaceMembers;
+
+  /** A place in the workspace that it is looked for in; whom the Org suspends has none there. */
+  async function find(workspaceId: string, memberId: string): Promise<WorkspaceMember> {
+    const member = await records.get(memberId);
+    if (member === undefined || member.workspaceId !== workspaceId || member.status === 'suspended') throw NotFound();
+    return member;
+  }
+
+  return {
+    async listWorkspaceMembers(request, { caller }) {
+      const standing = await policy.seeWorkspace(request.workspaceId, caller);
+      requireWorkspaceRole(standing, 'viewer');
+      return listMembers(parts, standing.workspace, request);
+    },
+
+    async addWorkspaceMember(request, context) {
+      const standing = await policy.seeWorkspace(request.workspaceId, context.caller);
+      const { member, url, sentAgain } = await addMember(parts, context, standing, request);
+      if (sentAgain) context.reply.status = 200;
+      return toWorkspaceMember(member, url);
+    },
+
+    async updateWorkspaceMember(request, context) {
+      const standing = await policy.seeWorkspace(request.workspaceId, context.caller);
+      const member = await find(request.workspaceId, request.memberId);
+      requireWorkspaceRole(standing, 'admin');
+      const own = standing.role ?? 'guest';
+      const role = workspaceRoleOf(request.role) ?? member.role;
+      requireOwnerForOwner(own, member.role);
+      requireWorkspaceGrant(own, role);
+      requireVersion(context, member.version, member);
+      requireActiveWorkspace(standing.workspace);
+      if (role !== 'owner') await requireOtherWorkspaceOwner(parts, context, member);
+      const changed = context.work.replace(records, member, { ...member, role, updatedAt: parts.now() });
+      publishWorkspaceMember(context, 'updated', changed);
+      return toWorkspaceMember(changed);
+    },
+
+    async removeWorkspaceMember({ workspaceId, memberId, keepGrants }, context) {
+      const standing = await policy.seeWorkspace(workspaceId, context.caller);
+      const member = await find(workspaceId, memberId);
+      if (member.id !== standing.place?.id) {
+        requireWorkspaceRole(standing, 'admin');
+        requireOwnerForOwner(standing.role ?? 'guest', member.role);
+      }
+      requireVersion(context, member.version, member);
+      requireActiveWorkspace(standing.workspace);
+      await requireOtherWorkspaceOwner(parts, context, member);
+      await revokeWorkspaceOffers(parts, context, member.id);
+      context.work.remove(records, member);
+      publishWorkspaceMember(context, 'removed', member, keepGrants);
+      return { id: memberId, deleted: true };
+    },
+  };
+}

@@ -1,0 +1,109 @@
+import { type Caller, defaultOrgId, reachesTenant } from '@commonplace/kit/auth';
+import { invalidField, TenantBoundary } from '@commonplace/kit/errors';
+import { newId } from '@commonplace/kit/id';
+import { type CallContext, type Handlers, requireVersion } from '@commonplace/kit/rpc';
+import type { WorkspaceService } from '@commonplace/proto/tenancy/v1/workspace_service.js';
+import { countWorkspaces } from '../acts/counts.js';
+import { personOf, placeOf } from '../acts/join.js';
+import type { SeenWorkspace } from '../acts/seen.js';
+import { changeWorkspace, chosenSlug, readDraft, requireCreator } from '../acts/workspace-changes.js';
+import { listWorkspaces } from '../acts/workspace-lists.js';
+import { maskOf } from '../domain/mask.js';
+import { foldName } from '../domain/text.js';
+import { publishWorkspace, publishWorkspaceMember } from '../events.js';
+import type { Parts } from '../parts.js';
+import { type OrgStanding, requireWorkspaceRole } from '../policy.js';
+import { slugScope } from '../stores/workspaces.js';
+import { toWorkspace } from '../views/workspace.js';
+
+type WorkspaceMethods = Pick<
+  Handlers<WorkspaceService>,
+  'listWorkspaces' | 'createWorkspace' | 'getWorkspace' | 'updateWorkspace'
+>;
+
+export function createWorkspaceHandlers(parts: Parts): WorkspaceMethods {
+  const { policy, workspaces, workspaceMembers } = parts;
+
+  /** The tenant that a request is about; undefined for the Personal one. */
+  async function tenantOf(orgId: string | null, caller: Caller): Promise<OrgStanding | undefined> {
+    if (orgId !== null) return policy.seeOrg(orgId, caller);
+    if (!reachesTenant(caller, null)) throw TenantBoundary();
+    return undefined;
+  }
+
+  async function answer(seen: readonly SeenWorkspace[], context: CallContext) {
+    const counts = await countWorkspaces(
+      parts,
+      context,
+      seen.map(({ workspace }) => workspace),
+    );
+    return seen.map(({ workspace, role }) => toWorkspace(workspace, role, counts?.get(workspace.id)));
+  }
+
+  async function answerOne(seen: SeenWorkspace, context: CallContext) {
+    const [workspace] = await answer([seen], context);
+    return workspace as NonNullable<typeof workspace>;
+  }
+
+  return {
+    async listWorkspaces(request, context) {
+      const { orgId, personal } = request;
+      const { caller } = context;
+      if (personal && orgId !== undefined) {
+        throw invalidField('personal', 'invalid_value', 'and org_id exclude each other.');
+      }
+      const inOrg = await tenantOf(orgId ?? (personal ? null : defaultOrgId(caller)), caller);
+      const { items, page } = await listWorkspaces(parts, context, request, inOrg);
+      return { items: await answer(items, context), page };
+    },
+
+    async createWorkspace(request, context) {
+      const { caller, actor, work } = context;
+      const inOrg = await tenantOf(request.orgId ?? defaultOrgId(caller), caller);
+      // A credential for certain workspaces would not reach the new one.
+      if (caller.credential.workspaceIds !== undefined) throw TenantBoundary();
+      if (inOrg !== undefined) requireCreator(inOrg);
+      const draft = readDraft(request, inOrg);
+      const [id, now, orgId] = [newId(), parts.now(), inOrg?.org.id];
+      const scope = slugScope(orgId ?? null, caller.userId);
+      const slug = await chosenSlug(parts, scope, request.slug, request.name);
+      const workspace = work.insert(workspaces.records, {
+        id,
+        tenant: orgId ?? id,
+        orgId,
+        name: request.name,
+        nameFold: foldName(request.name),
+        slug,
+        slugKey: `${scope}:${slug}`,
+        description: request.description,
+        icon: request.icon,
+        state: 'active',
+        ...draft,
+        createdBy: actor,
+        createdAt: now,
+        updatedBy: actor,
+        updatedAt: now,
+      });
+      const joining = { workspace, person: personOf(caller), role: 'owner', addedBy: caller.userId } as const;
+      const member = work.insert(workspaceMembers.records, placeOf({ ...joining, guest: false }, now));
+      publishWorkspace(context, 'created', workspace);
+      publishWorkspaceMember(context, 'added', member);
+      const open = orgId !== undefined && draft.defaultRole !== undefined;
+      const members = open ? await parts.orgMembers.countFull(orgId) : 1;
+      return toWorkspace(workspace, 'owner', { resources: 0, members });
+    },
+
+    async getWorkspace({ workspaceId }, context) {
+      return answerOne(await policy.seeWorkspace(workspaceId, context.caller), context);
+    },
+
+    async updateWorkspace(request, context) {
+      const standing = await policy.seeWorkspace(request.workspaceId, context.caller);
+      requireWorkspaceRole(standing, 'admin');
+      requireVersion(context, standing.workspace.version, standing.workspace);
+      const mask = maskOf(request.updateMask);
+      const workspace = await changeWorkspace(parts, context, standing.workspace, request, mask);
+      return answerOne({ ...standing, workspace }, context);
+    },
+  };
+}

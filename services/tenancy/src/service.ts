@@ -1,0 +1,44 @@
+import { contracts } from '@commonplace/kit/contracts';
+import { implement, type ServiceModule } from '@commonplace/kit/runtime';
+import { config } from './config.js';
+import { createDirectoryHandlers } from './handlers/directory.js';
+import { createOrgMemberHandlers } from './handlers/org-members.js';
+import { createOrgHandlers } from './handlers/orgs.js';
+import { createWorkspaceMemberHandlers } from './handlers/workspace-members.js';
+import { createWorkspaceHandlers } from './handlers/workspaces.js';
+import { createPurgeJob } from './jobs/purge.js';
+import { openParts } from './parts.js';
+
+/** `clock` gives epoch milliseconds. */
+export function createTenancy(clock: () => number = Date.now): ServiceModule {
+  return {
+    name: 'tenancy',
+    config,
+    stores: true,
+    async start(host) {
+      const parts = await openParts({
+        store: host.store,
+        settings: host.settings(config),
+        users: host.client(contracts.auth),
+        index: host.client(contracts.index),
+        log: host.log,
+        clock,
+      });
+      const purge = createPurgeJob(parts);
+      return {
+        implementations: [
+          implement(contracts.orgs, { ...createOrgHandlers(parts), ...createOrgMemberHandlers(parts) }),
+          implement(contracts.workspaces, {
+            ...createWorkspaceHandlers(parts),
+            ...createWorkspaceMemberHandlers(parts),
+          }),
+          implement(contracts.directory, createDirectoryHandlers(parts)),
+        ],
+        begin: async () => purge.start(),
+        close: () => purge.close(),
+      };
+    },
+  };
+}
+
+export const tenancy = createTenancy();

@@ -1,0 +1,45 @@
+import type { Actor } from '@commonplace/kit/auth';
+import { type Actor as ActorMessage, ActorType } from '@commonplace/proto/api/v1/actor.js';
+import { type Workspace as WorkspaceMessage, WorkspaceState } from '@commonplace/proto/tenancy/v1/workspace.js';
+import { type WorkspaceRole, workspaceRoleName } from '../domain/roles.js';
+import { fullWorkspaceSettings } from '../domain/workspace-settings.js';
+import type { Workspace } from '../stores/workspaces.js';
+
+export interface WorkspaceCounts {
+  readonly resources: number;
+  readonly members: number;
+}
+
+/** A workspace as somebody of that role sees it; `counts` are absent where they can't be had. */
+export function toWorkspace(
+  workspace: Workspace,
+  role: WorkspaceRole | undefined,
+  counts: WorkspaceCounts | undefined,
+): WorkspaceMessage {
+  const { searchLanguages, ...settings } = fullWorkspaceSettings(workspace.settings);
+  return {
+    id: workspace.id,
+    orgId: workspace.orgId,
+    name: workspace.name,
+    slug: workspace.slug,
+    description: workspace.description,
+    icon: workspace.icon,
+    state: workspace.state === 'active' ? WorkspaceState.ACTIVE : WorkspaceState.ARCHIVED,
+    defaultRole: workspace.defaultRole && workspaceRoleName(workspace.defaultRole),
+    role: role && workspaceRoleName(role),
+    settings: { ...settings, searchLanguages: [...searchLanguages] },
+    counts,
+    latestArchive: Buffer.alloc(0),
+    templateId: undefined,
+    templateStatus: undefined,
+    createdBy: toActor(workspace.createdBy),
+    createdAt: workspace.createdAt,
+    updatedAt: workspace.updatedAt,
+    archivedAt: workspace.archivedAt,
+    version: workspace.version,
+  };
+}
+
+function toActor({ type, id, name }: Actor): ActorMessage {
+  return { type: ActorType[type.toUpperCase() as keyof typeof ActorType], id, name };
+}

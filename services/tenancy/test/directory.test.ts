@@ -1,0 +1,152 @@
+import { derivedId } from '@commonplace/kit/id';
+import { eventually } from '@commonplace/kit/testing';
+import { OrgRole, WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
+import { WorkspaceState } from '@commonplace/proto/tenancy/v1/workspace.js';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { createPurgeJob } from '../src/jobs/purge.js';
+import { openParts } from '../src/parts.js';
+import { openWorld, type World } from './world.js';
+
+let world: World;
+beforeAll(async () => {
+  world = await openWorld();
+});
+afterAll(() => world.close());
+
+const outcome = (act: Promise<unknown>) =>
+  act.then(
+    () => 'ok',
+    (error: { reason: string }) => error.reason,
+  );
+const DAY = 86_400_000;
+
+describe('the default Personal workspace', () => {
+  test('is made once, also by many at once, with an id that follows from the person’s', async () => {
+    const person = world.person();
+    const { userId, userName, userEmail } = person;
+    const ensure = async () =>
+      world.directory.ensurePersonalWorkspace({ userId, userName, userEmail }, await world.system());
+    const made = await Promise.all(Array.from({ length: 5 }, ensure));
+    const workspaceId = derivedId(`personal-workspace:${userId}`);
+    for (const one of [...made, await ensure()]) {
+      expect(one).toEqual({
+        workspaceId,
+        orgId: '',
+        name: 'Personal',
+        state: WorkspaceState.ACTIVE,
+        trashRetentionDays: 30,
+      });
+    }
+    const { items } = await world.listWorkspaces(person);
+    expect(items).toMatchObject([{ id: workspaceId, role: WorkspaceRole.OWNER, slug: 'personal' }]);
+    expect((await world.createWorkspace(person, { name: 'Personal' })).slug).toMatch(/^personal-/);
+  });
+});
+
+describe('memberships', () => {
+  test('name everything that a person belongs to, with the greater role of both', async () => {
+    const owner = world.person();
+    const org = await world.createOrg(owner, {
+      name: 'O',
+      settings: { maxKeyLifetimeDays: 9, allowExternalSharing: false },
+    });
+    const { caller } = await world.join(owner, org.id, OrgRole.MEMBER);
+    const make = (name: string, defaultRole?: WorkspaceRole) =>
+      world.createWorkspace(owner, { orgId: org.id, name, defaultRole });
+    await make('closed');
+    const open = await make('open', WorkspaceRole.COMMENTER);
+    const both = await make('both', WorkspaceRole.VIEWER);
+    await world.put(owner, both.id, caller, WorkspaceRole.EDITOR);
+    const archived = await make('archived', WorkspaceRole.VIEWER);
+    await world.archive(archived.id);
+    const personal = await world.createWorkspace(caller, {
+      settings: { editorsCanShare: true, trashRetentionDays: 5 },
+    });
+    const { orgs, workspaces } = await world.directory.getMemberships(caller, await world.system());
+    expect(orgs).toEqual([
+      { orgId: org.id, name: 'O', role: OrgRole.MEMBER, maxKeyLifetimeDays: 9, allowExternalSharing: false },
+    ]);
+    const byId = new Map(workspaces.map((one) => [one.workspaceId, one]));
+    expect(byId.size).toBe(4);
+    const common = { orgId: org.id, archived: false, editorsCanShare: false, trashRetentionDays: 30 };
+    expect(byId.get(open.id)).toEqual({ ...common, workspaceId: open.id, name: 'open', role: WorkspaceRole.COMMENTER });
+    expect(byId.get(both.id)).toMatchObject({ role: WorkspaceRole.EDITOR });
+    expect(byId.get(archived.id)).toMatchObject({ role: WorkspaceRole.VIEWER, archived: true });
+    expect(byId.get(personal.id)).toEqual({
+      workspaceId: personal.id,
+      orgId: '',
+      name: 'Workspace',
+      role: WorkspaceRole.OWNER,
+      archived: false,
+      editorsCanShare: true,
+      trashRetentionDays: 5,
+    });
+    expect(await world.directory.getMemberships({ userId: world.person().userId }, await world.system())).toMatchObject(
+      {
+        orgs: [],
+        workspaces: [],
+      },
+    );
+  });
+
+  test('lookups answer whoever asks, and find nothing where nothing is', async () => {
+    const owner = world.person();
+    const org = await world.createOrg(owner, { name: 'Found' });
+    const workspace = await world.createWorkspace(owner, { orgId: org.id });
+    const options = await world.system();
+    expect(await world.directory.lookUpOrg({ orgId: org.id }, options)).toEqual({ orgId: org.id, name: 'Found' });
+    const summary = await world.directory.lookUpWorkspace({ workspaceId: workspace.id }, options);
+    expect(summary).toMatchObject({ orgId: org.id, name: 'Workspace', trashRetentionDays: 30 });
+    expect(await outcome(world.directory.lookUpOrg({ orgId: workspace.id }, options))).toBe('not_found');
+    expect(await outcome(world.directory.lookUpWorkspace({ workspaceId: org.id }, options))).toBe('not_found');
+    await world.orgs.deleteOrg({ orgId: org.id, confirm: undefined }, await world.as(owner));
+    expect(await outcome(world.directory.lookUpOrg({ orgId: org.id }, options))).toBe('not_found');
+  });
+});
+
+describe('purging', () => {
+  test('takes an Org and all that is in it when its time has come, and not before', async () => {
+    const { host, stage, clock } = world;
+    const { contracts } = await import('@commonplace/kit/contracts');
+    const { config } = await import('../src/config.js');
+    const parts = await openParts({
+      store: host.store,
+      settings: host.settings(config),
+      users: stage.host.client(contracts.auth),
+      index: stage.host.client(contracts.index),
+      log: host.log,
+      clock,
+    });
+    const purge = createPurgeJob(parts);
+    const owner = world.person();
+    const doomed = await world.createOrg(owner, { slug: 'doomed' });
+    const kept = await world.createOrg(owner);
+    const workspace = await world.createWorkspace(owner, { orgId: doomed.id });
+    const { inviteUrl } = await world.add(owner, workspace.id, { email: 'out@side.org' });
+    await world.join(owner, doomed.id, OrgRole.MEMBER);
+    await world.orgs.deleteOrg({ orgId: doomed.id, confirm: undefined }, await world.as(owner));
+    expect(await outcome(world.accept(world.person(), inviteUrl))).toBe('not_found');
+    await purge.run();
+    world.wait(29 * DAY);
+    await purge.run();
+    expect(await parts.orgs.records.get(doomed.id)).toBeDefined();
+    world.wait(2 * DAY);
+    expect(await purge.run()).toBeGreaterThan(0);
+    expect(await purge.run()).toBe(0);
+    expect(await parts.orgs.records.get(doomed.id)).toBeUndefined();
+    expect(await parts.workspaces.ofOrg(doomed.id)).toEqual([]);
+    expect(await parts.workspaceMembers.ofWorkspace(workspace.id)).toEqual([]);
+    expect(await parts.orgMembers.records.count({ orgId: doomed.id })).toBe(0);
+    expect(await parts.invitations.ofTenant(doomed.id)).toEqual([]);
+    expect((await world.orgs.getOrg({ orgId: kept.id }, await world.as(owner))).id).toBe(kept.id);
+    expect((await world.createOrg(owner, { slug: 'doomed' })).slug).toBe('doomed');
+    await eventually(() => {
+      const told = world.events
+        .filter(({ type }) => type.endsWith('.purged'))
+        .map(({ type, subject }) => [type, subject]);
+      expect(told).toContainEqual(['commonplace.tenancy.workspace.purged', workspace.id]);
+      expect(told).toContainEqual(['commonplace.tenancy.org.purged', doomed.id]);
+    });
+    await purge.close();
+  });
+});

@@ -1,0 +1,120 @@
+import { WorkspaceRole as WorkspaceRoleName } from '@commonplace/proto/tenancy/v1/role.js';
+import { describe, expect, test } from '@jest/globals';
+import { hashToken, inviteUrl, newToken } from '../src/domain/invitation.js';
+import { givenFields, maskOf, mergeSettings } from '../src/domain/mask.js';
+import {
+  effectiveRole,
+  greaterOrgRole,
+  ORG_ROLES,
+  orgRoleName,
+  orgRoleOf,
+  WORKSPACE_ROLES,
+  workspaceRoleAtLeast,
+  workspaceRoleName,
+  workspaceRoleOf,
+} from '../src/domain/roles.js';
+import { freeSlug, requireSlug, slugOf } from '../src/domain/slug.js';
+import { foldName, isOfDomains } from '../src/domain/text.js';
+import { isTimezone } from '../src/domain/workspace-settings.js';
+import { pageOfAll } from '../src/views/page.js';
+
+describe('roles', () => {
+  test('each has its name in the contract, and stands where the ladder puts it', () => {
+    for (const role of ORG_ROLES) expect(orgRoleOf(orgRoleName(role))).toBe(role);
+    for (const role of WORKSPACE_ROLES) expect(workspaceRoleOf(workspaceRoleName(role))).toBe(role);
+    expect(workspaceRoleOf(WorkspaceRoleName.UNSPECIFIED)).toBeUndefined();
+    for (const [at, role] of WORKSPACE_ROLES.entries()) {
+      for (const [least, other] of WORKSPACE_ROLES.entries())
+        expect(workspaceRoleAtLeast(role, other)).toBe(at >= least);
+    }
+    expect(greaterOrgRole('guest', 'admin')).toBe('admin');
+    expect(greaterOrgRole('owner', 'admin')).toBe('owner');
+  });
+
+  test.each([
+    [undefined, undefined, 'member', undefined],
+    ['viewer', undefined, 'guest', 'viewer'],
+    [undefined, 'editor', 'member', 'editor'],
+    [undefined, 'editor', 'owner', 'editor'],
+    [undefined, 'editor', 'guest', undefined],
+    [undefined, 'editor', undefined, undefined],
+    ['guest', 'viewer', 'member', 'viewer'],
+    ['admin', 'viewer', 'member', 'admin'],
+    ['guest', 'viewer', 'guest', 'guest'],
+  ] as const)('direct %s, default %s, in the Org %s: %s', (direct, byDefault, orgRole, expected) => {
+    expect(effectiveRole(direct, byDefault, orgRole)).toBe(expected);
+  });
+});
+
+describe('slugs', () => {
+  test('are made from names by transliteration, within bounds', async () => {
+    expect(slugOf('Größe & Maß')).toBe('groesse-and-mass');
+    expect(slugOf('Привет, мир')).toBe('privet-mir');
+    expect(slugOf('日本')).toBe('');
+    const long = slugOf(`${'ab '.repeat(60)}`);
+    expect(long.length).toBeLessThanOrEqual(60);
+    expect(requireSlug(long)).toBe(long);
+    expect(await freeSlug('Team', async () => false)).toBe('team');
+    expect(await freeSlug('Team', async () => true)).toMatch(/^team-[a-z0-9]{8}$/);
+    expect(await freeSlug('😀', async () => true)).toMatch(/^[a-z0-9]{8}$/);
+  });
+
+  test.each(['', 'A', 'a b', '-a', 'a-', 'a--b', 'a.b', 'ä', '../x', 'x'.repeat(81)])('%p is none', (slug) => {
+    expect(() => requireSlug(slug)).toThrow(expect.objectContaining({ reason: 'invalid_slug' }));
+  });
+});
+
+describe('masks', () => {
+  test('tell top-level fields from settings, and merge the latter', () => {
+    const mask = maskOf(['name', 'settings.trash_retention_days', 'settings.locale']);
+    expect([mask.has('name'), mask.has('slug'), mask.has('settings.locale')]).toEqual([true, false, true]);
+    expect(mask.settings).toEqual(['trashRetentionDays', 'locale']);
+    expect(mask.fields).toEqual(['name', 'settings']);
+    const before = { locale: 'de', timezone: 'UTC' };
+    expect(mergeSettings(before, { locale: 'fr' }, ['locale'])).toEqual({ locale: 'fr', timezone: 'UTC' });
+    expect(mergeSettings(before, {}, ['locale'])).toEqual({ timezone: 'UTC' });
+    expect(givenFields({ a: 1, b: undefined, c: [], d: false })).toEqual(['a', 'd']);
+  });
+});
+
+describe('text', () => {
+  test('folds width and case, and compares whole domains', () => {
+    expect(foldName('ＡＢＣ ßẞ')).toBe('abc ßß');
+    expect(isOfDomains('A@X.org', ['x.org'])).toBe(true);
+    expect(isOfDomains('a@notx.org', ['x.org'])).toBe(false);
+    expect(isOfDomains('a@sub.x.org', ['x.org'])).toBe(false);
+    expect(isOfDomains('a@b', [])).toBe(true);
+  });
+
+  test.each([
+    ['Europe/Zurich', true],
+    ['UTC', true],
+    ['Mars/Olympus', false],
+    ['+02:00', false],
+    ['', false],
+  ])('time zone %p: %p', (name, known) => {
+    expect(isTimezone(name)).toBe(known);
+  });
+});
+
+test('a token is long, its hash does not tell it, and the link carries it', () => {
+  const token = newToken();
+  expect(token).toMatch(/^[\w-]{43}$/);
+  expect(newToken()).not.toBe(token);
+  expect(hashToken(token)).toBe(hashToken(token));
+  expect(hashToken(token)).not.toContain(token);
+  expect(inviteUrl('https://example.org', token)).toBe(`https://example.org/auth/sign-up?invite=${token}`);
+});
+
+test('a list at hand is paged as a store would page it', () => {
+  const names = ['b', 'a', '😀', '\uFF5E', 'a'];
+  const all = names.map((name, at) => ({ id: `${at}`, version: 1, name }));
+  const slice = { limit: 9, offset: 0 };
+  const ids = (sort: ['name'] | ['-name']) => pageOfAll(slice, all, sort).items.map(({ id }) => id);
+  expect(ids(['name'])).toEqual(['1', '4', '0', '3', '2']);
+  expect(ids(['-name'])).toEqual(['2', '3', '0', '4', '1']);
+  const behind = pageOfAll({ limit: 2, offset: 0, after: ['a', '2'] }, all, ['name']);
+  expect(behind.items.map(({ id }) => id)).toEqual(['4', '0']);
+  expect(pageOfAll({ limit: 2, offset: 0, after: ['😀', '9'] }, all, ['name']).items).toEqual([]);
+  expect(() => pageOfAll({ limit: 2, offset: 0, after: ['x'] }, all, ['name'])).toThrow(/cursor/);
+});

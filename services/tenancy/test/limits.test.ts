@@ -1,0 +1,30 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { openWorld, type World } from './world.js';
+
+let world: World;
+beforeAll(async () => {
+  process.env.COMMONPLACE_ORG_MEMBERS = '3';
+  process.env.COMMONPLACE_PUBLIC_URL = 'https://example.org/';
+  world = await openWorld();
+});
+afterAll(async () => {
+  delete process.env.COMMONPLACE_ORG_MEMBERS;
+  delete process.env.COMMONPLACE_PUBLIC_URL;
+  await world.close();
+});
+
+test('an Org takes as many as its limit, open invitations and guests included', async () => {
+  const owner = world.person();
+  const { id: orgId } = await world.createOrg(owner);
+  const workspace = await world.createWorkspace(owner, { orgId });
+  const first = await world.invite(owner, orgId, { email: 'a@x.org' });
+  expect(first.inviteUrl).toMatch(/^https:\/\/example\.org\/auth\/sign-up\?invite=/);
+  await world.add(owner, workspace.id, { email: 'b@x.org' });
+  const full = { code: 'ABORTED', reason: 'limit_reached', details: { limit: 3 } };
+  await expect(world.invite(owner, orgId, { email: 'c@x.org' })).rejects.toMatchObject(full);
+  await expect(world.add(owner, workspace.id, { email: 'c@x.org' })).rejects.toMatchObject(full);
+  await world.invite(owner, orgId, { email: 'a@x.org' });
+  const removal = { orgId, memberId: first.id, transferToMemberId: undefined };
+  await world.orgs.removeOrgMember(removal, await world.as(owner));
+  await world.invite(owner, orgId, { email: 'c@x.org' });
+});

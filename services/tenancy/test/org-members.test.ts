@@ -1,0 +1,213 @@
+import type { Caller } from '@commonplace/kit/auth';
+import { eventually } from '@commonplace/kit/testing';
+import { OrgMemberStatus } from '@commonplace/proto/tenancy/v1/org.js';
+import { ListOrgMembersRequest } from '@commonplace/proto/tenancy/v1/org_service.js';
+import { OrgRole, WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { openWorld, page, type World } from './world.js';
+
+let world: World;
+let owner: Caller;
+let orgId: string;
+let ownerId: string;
+beforeAll(async () => {
+  world = await openWorld();
+});
+afterAll(() => world.close());
+beforeEach(async () => {
+  owner = world.person('Olga');
+  orgId = (await world.createOrg(owner)).id;
+  ownerId = (await list(owner)).items[0]?.id ?? '';
+});
+
+const list = async (caller: Caller, fields: Partial<ListOrgMembersRequest> = {}) =>
+  world.orgs.listOrgMembers(
+    { ...ListOrgMembersRequest.fromPartial({ orgId, page: page() }), ...fields },
+    await world.as(caller),
+  );
+const remove = async (caller: Caller, memberId: string, transferToMemberId?: string) =>
+  world.orgs.removeOrgMember({ orgId, memberId, transferToMemberId }, await world.as(caller));
+const setRole = (caller: Caller, memberId: string, role: OrgRole) =>
+  world.updateOrgMember(caller, { orgId, memberId, updateMask: ['role'], role });
+const setStatus = (caller: Caller, memberId: string, status: OrgMemberStatus) =>
+  world.updateOrgMember(caller, { orgId, memberId, updateMask: ['status'], status });
+const outcome = (act: Promise<unknown>) =>
+  act.then(
+    () => 'ok',
+    (error: { reason: string }) => error.reason,
+  );
+
+describe('each role', () => {
+  test.each([
+    // role, list, invite guest, invite admin, invite owner, change a member, change an owner, remove a member
+    [OrgRole.GUEST, 'ok', 'insufficient_role', 'insufficient_role', 'insufficient_role', 'insufficient_role'],
+    [OrgRole.MEMBER, 'ok', 'insufficient_role', 'insufficient_role', 'insufficient_role', 'insufficient_role'],
+    [OrgRole.ADMIN, 'ok', 'ok', 'role_escalation', 'ok', 'insufficient_role'],
+    [OrgRole.OWNER, 'ok', 'ok', 'ok', 'ok', 'ok'],
+    [undefined, 'not_found', 'not_found', 'not_found', 'not_found', 'not_found'],
+  ])('%s', async (role, lists, admits, crowns, manages, dethrones) => {
+    const caller = role === undefined ? world.person() : (await world.join(owner, orgId, role)).caller;
+    const { memberId } = await world.join(owner, orgId, OrgRole.MEMBER);
+    const { memberId: second } = await world.join(owner, orgId, OrgRole.OWNER);
+    expect(await outcome(list(caller))).toBe(lists);
+    expect(await outcome(world.invite(caller, orgId, { email: 'a@x.org', role: OrgRole.ADMIN }))).toBe(admits);
+    expect(await outcome(world.invite(caller, orgId, { email: 'o@x.org', role: OrgRole.OWNER }))).toBe(crowns);
+    expect(await outcome(setRole(caller, memberId, OrgRole.GUEST))).toBe(manages);
+    expect(await outcome(setStatus(caller, memberId, OrgMemberStatus.SUSPENDED))).toBe(manages);
+    expect(await outcome(remove(caller, memberId))).toBe(manages);
+    expect(await outcome(setStatus(caller, second, OrgMemberStatus.SUSPENDED))).toBe(dethrones);
+    expect(await outcome(remove(caller, second))).toBe(dethrones);
+    expect(await outcome(setRole(caller, '0197f0a0-0000-7000-8000-000000000000', OrgRole.GUEST))).toBe('not_found');
+  });
+
+  test('anybody may leave', async () => {
+    for (const role of [OrgRole.GUEST, OrgRole.MEMBER, OrgRole.ADMIN]) {
+      const { caller, memberId } = await world.join(owner, orgId, role);
+      expect(await remove(caller, memberId)).toMatchObject({ id: memberId, deleted: true });
+      expect(await outcome(list(caller))).toBe('not_found');
+    }
+  });
+});
+
+describe('listing', () => {
+  test('a guest sees themselves and the administrators', async () => {
+    const { caller: guest, memberId } = await world.join(owner, orgId, OrgRole.GUEST);
+    await world.join(owner, orgId, OrgRole.GUEST);
+    await world.join(owner, orgId, OrgRole.MEMBER);
+    const { memberId: adminId } = await world.join(owner, orgId, OrgRole.ADMIN);
+    await world.invite(owner, orgId, { email: 'new@x.org', role: OrgRole.ADMIN });
+    const { items, page: shown } = await list(guest);
+    expect(items.map(({ id }) => id)).toEqual([ownerId, memberId, adminId]);
+    expect(shown?.total).toBe(3);
+    expect((await list(owner)).items).toHaveLength(6);
+  });
+
+  test('filters by role, status and a part of name or address, and pages', async () => {
+    const { memberId } = await world.join(owner, orgId, OrgRole.MEMBER, 'ＺＯË');
+    const { memberId: suspended } = await world.join(owner, orgId, OrgRole.MEMBER);
+    await setStatus(owner, suspended, OrgMemberStatus.SUSPENDED);
+    const { id: invited } = await world.invite(owner, orgId, { email: 'Someone@Else.org' });
+    const { memberId: gone } = await world.join(owner, orgId, OrgRole.MEMBER);
+    await remove(owner, gone);
+    const ids = async (fields: Partial<ListOrgMembersRequest>) => (await list(owner, fields)).items.map(({ id }) => id);
+    expect(await ids({})).toEqual([ownerId, memberId, suspended, invited]);
+    expect(await ids({ role: OrgRole.OWNER })).toEqual([ownerId]);
+    expect(await ids({ status: OrgMemberStatus.ACTIVE })).toEqual([ownerId, memberId]);
+    expect(await ids({ status: OrgMemberStatus.SUSPENDED })).toEqual([suspended]);
+    expect(await ids({ status: OrgMemberStatus.INVITED })).toEqual([invited]);
+    expect(await ids({ status: OrgMemberStatus.EXPIRED })).toEqual([]);
+    expect(await ids({ status: OrgMemberStatus.REMOVED })).toEqual([gone]);
+    expect(await ids({ q: 'zoë' })).toEqual([memberId]);
+    expect(await ids({ q: 'ELSE.org' })).toEqual([invited]);
+    expect(await ids({ q: '%' })).toEqual([]);
+    const first = await list(owner, { page: page(3) });
+    expect(first.page).toMatchObject({ total: 4, hasMore: true, nextOffset: 3 });
+    const rest = await list(owner, { page: page(3, 0, first.page?.nextCursor) });
+    expect([...first.items, ...rest.items].map(({ id }) => id)).toEqual([ownerId, memberId, suspended, invited]);
+  });
+});
+
+describe('owners', () => {
+  test('the last one can neither leave, nor be demoted or suspended', async () => {
+    expect(await outcome(remove(owner, ownerId))).toBe('last_owner');
+    expect(await outcome(setRole(owner, ownerId, OrgRole.ADMIN))).toBe('last_owner');
+    expect(await outcome(setStatus(owner, ownerId, OrgMemberStatus.SUSPENDED))).toBe('last_owner');
+    const { caller: second, memberId } = await world.join(owner, orgId, OrgRole.OWNER);
+    await setStatus(owner, memberId, OrgMemberStatus.SUSPENDED);
+    expect(await outcome(list(second))).toBe('not_found');
+    expect(await outcome(remove(owner, ownerId))).toBe('last_owner');
+    await setStatus(owner, memberId, OrgMemberStatus.ACTIVE);
+    expect(await outcome(setRole(owner, ownerId, OrgRole.MEMBER))).toBe('ok');
+    expect(await outcome(remove(second, memberId))).toBe('last_owner');
+  });
+
+  test('two who leave at once do not both go', async () => {
+    const { caller: second, memberId } = await world.join(owner, orgId, OrgRole.OWNER);
+    const outcomes = await Promise.all([outcome(remove(owner, ownerId)), outcome(remove(second, memberId))]);
+    expect(outcomes.sort()).toEqual(['last_owner', 'ok']);
+  });
+});
+
+describe('changing', () => {
+  test('only active and suspended can be set, and not on an invitation', async () => {
+    const { id } = await world.invite(owner, orgId, { email: 'new@x.org' });
+    expect(await outcome(setStatus(owner, id, OrgMemberStatus.ACTIVE))).toBe('invalid_value');
+    const { memberId } = await world.join(owner, orgId, OrgRole.MEMBER);
+    expect(await outcome(setStatus(owner, memberId, OrgMemberStatus.REMOVED))).toBe('invalid_value');
+    expect((await setRole(owner, id, OrgRole.GUEST)).role).toBe(OrgRole.GUEST);
+  });
+
+  test('suspending ends all access at once, and coming back restores it', async () => {
+    const { caller, memberId } = await world.join(owner, orgId, OrgRole.MEMBER);
+    const workspace = await world.createWorkspace(owner, { orgId });
+    await world.put(owner, workspace.id, caller, WorkspaceRole.EDITOR);
+    const memberships = async () => {
+      const { orgs, workspaces } = await world.directory.getMemberships(
+        { userId: caller.userId },
+        await world.system(),
+      );
+      return { orgs: orgs.length, workspaces: workspaces.map(({ role }) => role) };
+    };
+    expect(await memberships()).toEqual({ orgs: 1, workspaces: [WorkspaceRole.EDITOR] });
+    await setStatus(owner, memberId, OrgMemberStatus.SUSPENDED);
+    expect(await memberships()).toEqual({ orgs: 0, workspaces: [] });
+    expect(await outcome(world.getWorkspace(caller, workspace.id))).toBe('not_found');
+    expect((await world.getWorkspace(owner, workspace.id)).counts?.members).toBe(1);
+    await setStatus(owner, memberId, OrgMemberStatus.ACTIVE);
+    expect(await memberships()).toEqual({ orgs: 1, workspaces: [WorkspaceRole.EDITOR] });
+  });
+});
+
+describe('removing', () => {
+  test('workspaces that nobody else owns go to the receiver, keys with them', async () => {
+    const { caller: leaving, memberId } = await world.join(owner, orgId, OrgRole.ADMIN);
+    const { caller: heir, memberId: heirId } = await world.join(owner, orgId, OrgRole.MEMBER);
+    const alone = await world.createWorkspace(leaving, { orgId, name: 'Alone' });
+    const shared = await world.createWorkspace(leaving, { orgId, name: 'Shared' });
+    await world.put(leaving, shared.id, owner, WorkspaceRole.OWNER);
+    const joined = await world.createWorkspace(leaving, { orgId, name: 'Joined' });
+    await world.put(leaving, joined.id, heir, WorkspaceRole.VIEWER);
+    world.play.keys = 3;
+    world.asked.reassigned.length = 0;
+    for (const wrong of [memberId, '0197f0a0-0000-7000-8000-000000000000']) {
+      expect(await outcome(remove(owner, memberId, wrong))).toBe('invalid_value');
+    }
+    const { transferred } = await remove(owner, memberId, heirId);
+    expect(transferred).toEqual({ resources: 0, agents: 0, apiKeys: 3, automations: 0 });
+    expect(world.asked.reassigned).toEqual([{ orgId, userId: leaving.userId, toUserId: heir.userId }]);
+    expect((await world.getWorkspace(heir, alone.id)).role).toBe(WorkspaceRole.OWNER);
+    expect((await world.getWorkspace(heir, joined.id)).role).toBe(WorkspaceRole.OWNER);
+    expect(await outcome(world.getWorkspace(heir, shared.id))).toBe('not_found');
+    expect(await outcome(world.getWorkspace(leaving, alone.id))).toBe('not_found');
+    await eventually(() => {
+      const told = world.events.findLast(
+        ({ type, subject }) => type.endsWith('org_member.removed') && subject === orgId,
+      );
+      expect(told?.data).toMatchObject({ memberId, userId: leaving.userId, transferToUserId: heir.userId });
+    });
+  });
+
+  test('without a receiver the oldest owner inherits, and the keys are suspended', async () => {
+    const { caller: leaving, memberId } = await world.join(owner, orgId, OrgRole.MEMBER);
+    await world.join(owner, orgId, OrgRole.OWNER);
+    const alone = await world.createWorkspace(leaving, { orgId });
+    world.play.keys = 2;
+    world.asked.reassigned.length = 0;
+    const { transferred } = await remove(leaving, memberId);
+    expect(transferred?.apiKeys).toBe(0);
+    expect(world.asked.reassigned).toEqual([{ orgId, userId: leaving.userId, toUserId: '' }]);
+    expect((await world.getWorkspace(owner, alone.id)).role).toBe(WorkspaceRole.OWNER);
+  });
+
+  test('whom an Org has removed can be invited again, and gets nothing back', async () => {
+    const { caller, memberId } = await world.join(owner, orgId, OrgRole.MEMBER);
+    const workspace = await world.createWorkspace(owner, { orgId });
+    await world.put(owner, workspace.id, caller, WorkspaceRole.EDITOR);
+    await remove(owner, memberId);
+    expect(await outcome(remove(owner, memberId))).toBe('not_found');
+    const again = await world.invite(owner, orgId, { userId: caller.userId });
+    expect(again.id).not.toBe(memberId);
+    await world.accept(caller, again.inviteUrl);
+    expect(await outcome(world.getWorkspace(caller, workspace.id))).toBe('not_found');
+  });
+});

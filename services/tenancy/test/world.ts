@@ -1,0 +1,249 @@
+import type { Caller } from '@commonplace/kit/auth';
+import { contracts } from '@commonplace/kit/contracts';
+import { Unavailable } from '@commonplace/kit/errors';
+import type { DomainEvent } from '@commonplace/kit/events';
+import { newId } from '@commonplace/kit/id';
+import type { CallMetadata, CallOptions, Client, Reply } from '@commonplace/kit/rpc';
+import type { Host } from '@commonplace/kit/runtime';
+import { fake, openStage, type Stage } from '@commonplace/kit/testing';
+import type { DirectoryService } from '@commonplace/proto/tenancy/v1/directory_service.js';
+import type { Org, OrgMember } from '@commonplace/proto/tenancy/v1/org.js';
+import {
+  AddOrgMemberRequest,
+  CreateOrgRequest,
+  type OrgService,
+  UpdateOrgMemberRequest,
+  UpdateOrgRequest,
+} from '@commonplace/proto/tenancy/v1/org_service.js';
+import type { OrgRole, WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
+import type { Workspace, WorkspaceMember } from '@commonplace/proto/tenancy/v1/workspace.js';
+import {
+  AddWorkspaceMemberRequest,
+  CreateWorkspaceRequest,
+  ListWorkspacesRequest,
+  UpdateWorkspaceRequest,
+  type WorkspaceService,
+} from '@commonplace/proto/tenancy/v1/workspace_service.js';
+import { createTenancy } from '../src/service.js';
+import { watchStore } from './watched-store.js';
+
+export const page = (limit = 200, offset = 0, cursor = '') => ({ limit, offset, cursor });
+
+type Partially<T> = {
+  [F in keyof T]?: T[F] extends object | undefined ? Partially<NonNullable<T[F]>> | undefined : T[F];
+};
+
+/** The tenancy service with identity and resources played. */
+export interface World {
+  readonly stage: Stage;
+  readonly host: Host;
+  readonly orgs: Client<OrgService>;
+  readonly workspaces: Client<WorkspaceService>;
+  readonly directory: Client<DirectoryService>;
+  /** What the played services were asked, and how they answer. */
+  readonly asked: { reassigned: { orgId: string; userId: string; toUserId: string }[]; counted: string[][] };
+  readonly play: { keys: number; resources: Record<string, number>; resourcesDown: boolean };
+  /** Every event that was committed; it may take a moment. */
+  readonly events: DomainEvent[];
+  /** Moves the service's clock on. */
+  wait(ms: number): void;
+  readonly clock: () => number;
+  as(caller: Caller, metadata?: Partial<CallMetadata>, reply?: Reply): Promise<CallOptions>;
+  /** Options of a call that nobody is behind. */
+  system(): Promise<CallOptions>;
+  /** A registered person with a session. */
+  person(name?: string): Caller;
+  createOrg(caller: Caller, fields?: Partially<CreateOrgRequest>): Promise<Org>;
+  updateOrg(caller: Caller, orgId: string, fields: Partially<UpdateOrgRequest>): Promise<Org>;
+  invite(caller: Caller, orgId: string, fields: Partially<AddOrgMemberRequest>, reply?: Reply): Promise<OrgMember>;
+  updateOrgMember(caller: Caller, fields: Partially<UpdateOrgMemberRequest>): Promise<OrgMember>;
+  /** A new person who has joined an Org in that role, which `owner` has given. */
+  join(owner: Caller, orgId: string, role: OrgRole, name?: string): Promise<{ caller: Caller; memberId: string }>;
+  createWorkspace(caller: Caller, fields?: Partially<CreateWorkspaceRequest>): Promise<Workspace>;
+  updateWorkspace(caller: Caller, workspaceId: string, fields: Partially<UpdateWorkspaceRequest>): Promise<Workspace>;
+  getWorkspace(caller: Caller, workspaceId: string): Promise<Workspace>;
+  listWorkspaces(
+    caller: Caller,
+    fields?: Partially<ListWorkspacesRequest>,
+  ): Promise<{ names: string[]; items: Workspace[]; total: number; nextCursor: string | undefined }>;
+  add(
+    caller: Caller,
+    workspaceId: string,
+    fields: Partially<AddWorkspaceMemberRequest>,
+    reply?: Reply,
+  ): Promise<WorkspaceMember>;
+  /** Adds a person to a workspace at once. */
+  put(owner: Caller, workspaceId: string, person: Caller, role: WorkspaceRole): Promise<WorkspaceMember>;
+  accept(
+    person: Caller,
+    inviteUrl: string | undefined,
+  ): Promise<{ orgId?: string | undefined; workspaceId?: string | undefined }>;
+  /** Archives a workspace behind the service's back. */
+  archive(workspaceId: string): Promise<void>;
+  /** Closes; throws if any query had no index. */
+  close(): Promise<void>;
+}
+
+export async function openWorld(): Promise<World> {
+  const people = new Map<string, Caller>();
+  const asked: World['asked'] = { reassigned: [], counted: [] };
+  const play: World['play'] = { keys: 0, resources: {}, resourcesDown: false };
+  let ahead = 0;
+  const clock = () => Date.now() + ahead;
+  const toUser = ({ userId, userName, userEmail }: Caller) => ({
+    id: userId,
+    name: userName,
+    email: userEmail,
+    avatarUrl: undefined,
+    locale: 'en',
+    timezone: 'UTC',
+  });
+  const auth = fake(contracts.auth, {
+    findUsers: async ({ ids, emails }) => {
+      const found = [...people.values()].filter((one) => ids.includes(one.userId) || emails.includes(one.userEmail));
+      return { users: found.map(toUser) };
+    },
+    reassignKeys: async (request) => {
+      asked.reassigned.push(request);
+      return { reassigned: play.keys };
+    },
+  });
+  const index = fake(contracts.index, {
+    countResources: async ({ workspaceIds }) => {
+      if (play.resourcesDown) throw Unavailable();
+      asked.counted.push(workspaceIds);
+      return { counts: play.resources };
+    },
+  });
+  const module = createTenancy(clock);
+  const watched = watchStore();
+  let host: Host | undefined;
+  const stage = await openStage(
+    {
+      ...module,
+      start: (given) => {
+        host = new Proxy(given, {
+          get: (target, key) => (key === 'store' ? watched.wrap(target.store) : Reflect.get(target, key)),
+        });
+        return module.start(host);
+      },
+    },
+    [auth, index],
+  );
+  const orgs = stage.host.client(contracts.orgs);
+  const workspaces = stage.host.client(contracts.workspaces);
+  const directory = stage.host.client(contracts.directory);
+  const events: DomainEvent[] = [];
+  const subscription = await stage.host.bus.subscribe(
+    { consumer: 'tenancy-test', types: ['commonplace.tenancy.>'], batch: 100 },
+    async (batch) => {
+      events.push(...batch);
+    },
+  );
+
+  const world: World = {
+    stage,
+    get host() {
+      return host as Host;
+    },
+    orgs,
+    workspaces,
+    directory,
+    asked,
+    play,
+    events,
+    wait: (ms) => {
+      ahead += ms;
+    },
+    clock,
+    as: (caller, metadata, reply) => stage.as(caller, metadata, reply),
+    system: () => stage.as(undefined),
+    person(name = `P${people.size}`) {
+      const userId = newId();
+      const caller: Caller = {
+        userId,
+        userName: name,
+        userEmail: `${name.toLowerCase()}.${people.size}@example.com`,
+        credential: { type: 'session', id: `session-${userId}`, scopes: [] },
+      };
+      people.set(userId, caller);
+      return caller;
+    },
+    createOrg: async (caller, fields = {}) =>
+      orgs.createOrg(
+        CreateOrgRequest.fromPartial({ name: 'Org', ...fields } as CreateOrgRequest),
+        await stage.as(caller),
+      ),
+    updateOrg: async (caller, orgId, fields) =>
+      orgs.updateOrg(UpdateOrgRequest.fromPartial({ orgId, ...fields } as UpdateOrgRequest), await stage.as(caller)),
+    invite: async (caller, orgId, fields, reply) =>
+      orgs.addOrgMember(
+        AddOrgMemberRequest.fromPartial({ orgId, ...fields } as AddOrgMemberRequest),
+        await stage.as(caller, {}, reply),
+      ),
+    updateOrgMember: async (caller, fields) =>
+      orgs.updateOrgMember(
+        UpdateOrgMemberRequest.fromPartial(fields as UpdateOrgMemberRequest),
+        await stage.as(caller),
+      ),
+    async join(owner, orgId, role, name) {
+      const caller = world.person(name);
+      const { id, inviteUrl } = await world.invite(owner, orgId, { userId: caller.userId, role });
+      await world.accept(caller, inviteUrl);
+      return { caller, memberId: id };
+    },
+    createWorkspace: async (caller, fields = {}) =>
+      workspaces.createWorkspace(
+        CreateWorkspaceRequest.fromPartial({ name: 'Workspace', ...fields } as CreateWorkspaceRequest),
+        await stage.as(caller),
+      ),
+    updateWorkspace: async (caller, workspaceId, fields) =>
+      workspaces.updateWorkspace(
+        UpdateWorkspaceRequest.fromPartial({ workspaceId, ...fields } as UpdateWorkspaceRequest),
+        await stage.as(caller),
+      ),
+    getWorkspace: async (caller, workspaceId) => workspaces.getWorkspace({ workspaceId }, await stage.as(caller)),
+    async listWorkspaces(caller, fields = {}) {
+      const request = ListWorkspacesRequest.fromPartial({ page: page(), ...fields } as ListWorkspacesRequest);
+      const { items, page: shown } = await workspaces.listWorkspaces(request, await stage.as(caller));
+      return { items, names: items.map(({ name }) => name), total: shown?.total ?? -1, nextCursor: shown?.nextCursor };
+    },
+    add: async (caller, workspaceId, fields, reply) =>
+      workspaces.addWorkspaceMember(
+        AddWorkspaceMemberRequest.fromPartial({ workspaceId, ...fields } as AddWorkspaceMemberRequest),
+        await stage.as(caller, {}, reply),
+      ),
+    put: (owner, workspaceId, person, role) => world.add(owner, workspaceId, { userId: person.userId, role }),
+    async accept({ userId, userName, userEmail }, inviteUrl) {
+      const token = new URL(inviteUrl ?? '').searchParams.get('invite') ?? '';
+      return directory.acceptInvitation({ token, userId, userName, userEmail }, await stage.as(undefined));
+    },
+    async archive(workspaceId) {
+      const { workspaceCollection } = await import('../src/stores/workspaces.js');
+      const { store } = world.host;
+      const all = await store.collection(workspaceCollection);
+      const workspace = await all.get(workspaceId);
+      if (workspace === undefined) throw new Error('there is no such workspace');
+      const work = store.begin();
+      work.replace(all, workspace, { ...workspace, state: 'archived', archivedAt: new Date().toISOString() });
+      await work.commit();
+    },
+    async close() {
+      await subscription.close();
+      await stage.close();
+      if (watched.unindexed.length > 0) throw new Error(`queries without an index:\n${watched.unindexed.join('\n')}`);
+    },
+  };
+  return world;
+}
+
+/** The same person with an API key of a tenant: an Org's id, or `null` for the Personal one. */
+export function withKey(caller: Caller, orgId: string | null, workspaceIds?: readonly string[]): Caller {
+  const credential = { type: 'api_key', id: `key-${newId()}`, name: 'A key', scopes: [], workspaceIds } as const;
+  return { ...caller, tenant: { orgId }, credential };
+}
+
+/** The same person with a session and `X-Tenant`. */
+export function withTenant(caller: Caller, orgId: string | null): Caller {
+  return { ...caller, tenant: { orgId } };
+}
