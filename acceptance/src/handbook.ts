@@ -55,7 +55,7 @@ export const PHRASES: readonly (readonly [words: string, page: string])[] = [
   ['couple handfuls of pre-sales', 'departments/technical-success/support/team/assigned-app-eng.md'],
   ['skeptical of red tape', 'departments/engineering/dev/career-development/successful-engineers.md'],
   ['flexibility taking non-consecutive leave', 'benefits-pay-perks/benefits-perks/parental-leave.md'],
-  ['board approves equity grants', 'departments/people-talent/people-ops/tools/bamboohr.md'],
+  ['methodology is particularly effective', 'departments/security/poker-planning.md'],
   ['quality post-mortems can improve', 'departments/cloud/cloud-rca.md'],
   ['good replacement for Fisheye', 'departments/marketing/process/atlassian_fisheye_vs_sourcegraph.md'],
   ['opinions on frontend tooling', 'departments/engineering/guilds/frontend-crew.md'],

@@ -21,8 +21,10 @@ const SCOPES = [
   ...['search:read', 'trash:read', 'trash:write'],
 ];
 
+const NO_HANDBOOK: Handbook = { pages: new Map(), folders: [] };
+
 (handbook === undefined ? describe.skip : describe)('a handbook of 883 pages', () => {
-  const { pages, folders } = handbook as Handbook;
+  const { pages, folders } = handbook ?? NO_HANDBOOK;
   const paths = [...folders, ...pages.keys()];
   /** Resources by path. */
   const made = new Map<string, Resource>();
@@ -142,7 +144,7 @@ const SCOPES = [
     expect(data.path?.map(({ name }) => name)).toEqual(['team', 'cloud']);
     await eventually(async () => {
       expect(await find(words, { parent_id: idOf('team') })).toContain(idOf(page));
-      expect(await find(words, { parent_id: idOf('departments') })).toEqual([]);
+      expect(await find(words, { parent_id: idOf('departments') })).not.toContain(idOf(page));
     }, FRESH_MS);
     const { page: counted } = await by.get(`${list}?parent_id=${idOf('team')}&recursive=true&limit=1`);
     expect(counted.total).toBe(below('team').length + 1 + below('departments/cloud').length);
@@ -150,7 +152,7 @@ const SCOPES = [
     await by.patch(`/resources/${idOf('departments/cloud')}`, { parent_id: idOf('departments') });
     await eventually(async () => {
       expect(await find(words, { parent_id: idOf('departments') })).toContain(idOf(page));
-      expect(await find(words, { parent_id: idOf('team') })).toEqual([]);
+      expect(await find(words, { parent_id: idOf('team') })).not.toContain(idOf(page));
     }, FRESH_MS);
   }, 30_000);
 

@@ -78,6 +78,18 @@ describe('an invitation', () => {
     expect(facts(await owner.post(members, { email }))).toEqual([409, 'already_member']);
   });
 
+  test('is accepted by somebody who has an account, too', async () => {
+    const { person } = await join('Has account', 'guest');
+    const { data: own } = await owner.post<Org>('/orgs', { name: 'Another' });
+    const { data: member } = await owner.post<Member>(`/orgs/${own.id}/members`, { email: person.user.email });
+    const accept = () => person.post('/auth/accept-invitation', { token: tokenOf(member.invite_url) });
+    expect((await api(system).post('/auth/accept-invitation', { token: 'x' })).status).toBe(401);
+    const accepted = await accept();
+    expect([accepted.status, accepted.data]).toEqual([200, { org_id: own.id, workspace_id: null }]);
+    await effective(async () => expect((await person.get<Org>(`/orgs/${own.id}`)).data.role).toBe('member'));
+    expect(facts(await accept())).toEqual([404, 'expired_link']);
+  });
+
   test('that is sent again has a new link, and the old one is dead', async () => {
     const email = newAddress('again');
     const first = await owner.post<Member>(members, { email });
@@ -241,6 +253,7 @@ describe('an Org that is deleted', () => {
       expect(facts(await owner.get(`/orgs/${doomed.id}`))).toEqual([404, 'not_found']);
       expect(facts(await owner.get(`/workspaces/${workspace.id}`))).toEqual([404, 'not_found']);
     });
+    if (system.mode === 'embedded') expect((await keyWorks())[0]).not.toBe(200);
     await eventually(async () => expect((await keyWorks())[0]).toBe(401), REVOKED_MS);
     const listed = await owner.get<List<Org>>('/orgs?status=deletion_scheduled');
     expect(listed.data.items.map(({ id }) => id)).toEqual([doomed.id]);

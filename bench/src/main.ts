@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { ROOT } from '@commonplace/acceptance/dist/src/system.js';
 import { type Bench, createBench } from './bench.js';
 import { type Options, readOptions } from './options.js';
-import { HEADING, linesOf, type Outcome, writeResults } from './report.js';
+import { HEADING, linesOf, machineLine, type Outcome, writeResults } from './report.js';
 import { type Row, Skipped } from './row.js';
 import { measureCreate } from './rows/create.js';
 import { measureList } from './rows/list.js';
@@ -30,7 +30,7 @@ async function main(options: Options): Promise<boolean> {
   const stop = () => void bench.close().finally(() => process.exit(130));
   process.once('SIGINT', stop);
   process.once('SIGTERM', stop);
-  console.log(HEADING);
+  console.log(`${machineLine()}\n${HEADING}`);
   try {
     for (const [i, { title, measure }] of ROWS.entries()) {
       if (!options.only.has(i + 1)) continue;

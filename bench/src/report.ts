@@ -27,7 +27,14 @@ export function linesOf(outcome: Outcome): string[] {
     ...figures.map((one) => `   ${figuresLine(one)}`),
     ...figures.filter(({ generatorBusy }) => generatorBusy > GENERATOR_LIMIT).map(generatorLine),
     ...checks.map((check) => `   ${checkLine(check)}`),
+    ...cpuLines(figures),
   ];
+}
+
+/** Where this runs and how busy it is with other things: the load of the last minute. */
+export function machineLine(): string {
+  const [cpu] = cpus();
+  return `${cpus().length} cores (${cpu?.model}), Node.js ${process.version}, load ${loadavg()[0]?.toFixed(1)}`;
 }
 
 /** The heading over the lines of figures. */
@@ -40,6 +47,12 @@ function figuresLine({ name, requestsPerSecond, p50, p95, p99, cpuPer1000 }: Fig
 
 function generatorLine({ name, generatorBusy }: Figures): string {
   return `   the load generator took ${Math.round(generatorBusy * 100)} % of a core: ${name} may be faster than this`;
+}
+
+/** Processor time beside the limit's, which other work on the machine disturbs less than speed. */
+function cpuLines([subject, limit]: readonly Figures[]): string[] {
+  if (subject === undefined || limit === undefined) return [];
+  return [`   → processor time beside ${limit.name}: ${(subject.cpuPer1000 / limit.cpuPer1000).toFixed(1)} ×`];
 }
 
 function checkLine(check: Check): string {

@@ -5,7 +5,7 @@ import { startScript } from '@commonplace/acceptance/dist/src/process.js';
 import { freePort, inherited, ROOT } from '@commonplace/acceptance/dist/src/system.js';
 import { cpuSeconds, processTree } from './processes.js';
 
-const EMBEDDED = process.env.DEV_ENTRY ?? join(ROOT, 'services/all/dist/src/main.js');
+const EMBEDDED = join(ROOT, 'services/all/dist/src/main.js');
 const MESH = join(ROOT, 'scripts/mesh.mjs');
 
 /** A running Commonplace on a data folder that outlives it. */

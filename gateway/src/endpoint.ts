@@ -30,7 +30,7 @@ export function serveEndpoint(route: Route, invoke: Invoke, settings: EndpointSe
     });
     const { requestId, admitted } = ctx.state;
     const reply: Reply = {};
-    const answer = await invoke(request.message, {
+    const call = {
       metadata: {
         requestId,
         token: admitted.token,
@@ -39,12 +39,9 @@ export function serveEndpoint(route: Route, invoke: Invoke, settings: EndpointSe
       },
       deadline: Date.now() + settings.timeoutMs,
       reply,
-    });
+    };
+    const answer = await invoke(request.message, call).finally(() => tellReplay(ctx, reply));
     const { data, page } = route.writeResponse(answer, request.fields);
-    if (reply.replayOf !== undefined) {
-      ctx.set('Idempotency-Replayed', 'true');
-      ctx.set('Original-Request-Id', reply.replayOf);
-    }
     const version = route.versionOf(answer);
     const { res } = ctx;
     ctx.status = reply.status ?? route.success;
@@ -61,6 +58,13 @@ export function serveEndpoint(route: Route, invoke: Invoke, settings: EndpointSe
     res.setHeader('Content-Type', 'application/json; charset=utf-8');
     ctx.body = envelope(data, page, reply, requestId);
   };
+}
+
+/** A replayed outcome says so, be it an answer or an error. */
+function tellReplay(ctx: Ctx, { replayOf }: Reply): void {
+  if (replayOf === undefined) return;
+  ctx.set('Idempotency-Replayed', 'true');
+  ctx.set('Original-Request-Id', replayOf);
 }
 
 const NO_QUERY = {};

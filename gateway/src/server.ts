@@ -1,5 +1,7 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { newRequestId } from '@commonplace/kit/id';
 import type Koa from 'koa';
 
 export interface HttpServer {
@@ -18,11 +20,43 @@ const KEEP_ALIVE_MS = 75_000;
 export async function openHttpServer(app: Koa, host: string, port: number): Promise<HttpServer> {
   const server = createServer({ keepAliveTimeout: KEEP_ALIVE_MS, requestTimeout: REQUEST_MS }, app.callback());
   server.headersTimeout = HEADERS_MS;
+  server.on('clientError', refuseUnreadable);
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen(port, host, resolve);
   });
   return { port: (server.address() as AddressInfo).port, close: (graceMs) => closeServer(server, graceMs) };
+}
+
+/** What is no HTTP request, or has headers without end, gets the documented error as well. */
+function refuseUnreadable(error: NodeJS.ErrnoException, socket: Duplex): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const requestId = newRequestId();
+  const message =
+    error.code === 'HPE_HEADER_OVERFLOW' ? 'The headers are too large.' : 'This is not a request that can be read.';
+  const body = JSON.stringify({
+    error: {
+      type: 'invalid_request',
+      code: error.code === 'HPE_HEADER_OVERFLOW' ? 'payload_too_large' : 'invalid_value',
+      message,
+      param: null,
+      details: {},
+      retryable: false,
+      doc_url: null,
+    },
+    request_id: requestId,
+  });
+  const head = [
+    'HTTP/1.1 400 Bad Request',
+    'Content-Type: application/json; charset=utf-8',
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    `X-Request-Id: ${requestId}`,
+    'Connection: close',
+  ];
+  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);
 }
 
 function closeServer(server: Server, graceMs: number): Promise<void> {

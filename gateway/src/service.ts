@@ -7,6 +7,7 @@ import { createApp } from './app.js';
 import { capabilitiesFor } from './capabilities.js';
 import { config, type Settings } from './config.js';
 import type { Invoke } from './endpoint.js';
+import { createEndedSessions } from './middleware/ended-sessions.js';
 import { createFailureLimit } from './middleware/rate-limit.js';
 import { createOpenPages } from './raw/open.js';
 import { createRoutes, type Route } from './routes.js';
@@ -29,7 +30,8 @@ export const gateway: ServiceModule = {
     const auth = host.client(contracts.auth);
     let draining = false;
     let server: HttpServer | undefined;
-    const health = { isReady: async () => server !== undefined && !draining && (await answers(host)) };
+    const health = { isReady: async () => server !== undefined && !draining && host.isHealthy() && (await answers(host)) };
+    const ended = createEndedSessions();
     const cookieName = settings.publicUrl.startsWith('https:') ? '__Host-session' : 'session';
     const app = createApp({
       settings,
@@ -39,11 +41,12 @@ export const gateway: ServiceModule = {
         auth,
         verifyCaller: host.verifyCaller,
         cookieName,
+        ended,
         publicOrigin: new URL(settings.publicUrl).origin,
         failures: createFailureLimit(settings.rateLimits),
         timeoutMs: settings.requestTimeoutMs,
       },
-      open: createOpenPages({ settings, routes, auth, cookieName, health }),
+      open: createOpenPages({ settings, routes, auth, cookieName, ended, health }),
       log: host.log,
     });
     return {

@@ -1,4 +1,5 @@
-import { randomBytes, randomUUID } from 'node:crypto';
+import { randomBytes, randomInt, randomUUID } from 'node:crypto';
+import { sentence } from '../fill.js';
 import type { Answer, Client } from '../http.js';
 import { hashOf, type Known, type Resource } from './known.js';
 
@@ -31,17 +32,19 @@ export function send(client: Client, { method, path, body, key }: Operation): Pr
 
 /** A document after an operation that was answered. Throws where the answer tells of another outcome. */
 export function acknowledged({ kind, after }: Operation, { text }: Answer): Known {
-  const { data } = JSON.parse(text) as { data: Resource & { readonly resource?: Resource } };
-  const made = kind === 'create' ? { ...after, id: data.id } : after;
-  const told = kind === 'write' ? [data.version, made.contentVersion] : [versionIn(kind, data), made.version];
-  if (told[0] !== told[1]) throw new Error(`${kind} of ${made.id} answers version ${told[0]}, not ${told[1]}`);
+  const { data } = JSON.parse(text) as { data: Told };
+  const told = data.resource ?? data;
+  const made = kind === 'create' ? { ...after, id: told.id ?? '' } : after;
+  const wanted = kind === 'write' ? made.contentVersion : made.version;
+  if (kind !== 'trash' && told.version !== wanted) {
+    throw new Error(`${kind} of ${made.id} answers version ${told.version}, not ${wanted}`);
+  }
   return made;
 }
 
-/** The version that an answer tells; that of a deletion tells none, so it is taken as right. */
-function versionIn(kind: Operation['kind'], data: Resource & { readonly resource?: Resource }): number {
-  if (kind === 'trash') return Number.NaN;
-  return kind === 'restore' ? (data.resource?.version ?? 0) : data.version;
+/** What answers have in common: a deletion tells no version, a restoration wraps the resource. */
+interface Told extends Partial<Resource> {
+  readonly resource?: Resource;
 }
 
 export function createOperation({ workspaceId, folders }: Ground): Operation {
@@ -131,9 +134,9 @@ function newName(): string {
 
 /** Content that is there once, of up to 4 KB. */
 function newContent(): string {
-  return `# ${randomUUID()}\n\n${randomBytes(Math.ceil(Math.random() * 2000)).toString('hex')}`;
+  return `# ${randomUUID()}\n\n${sentence(randomInt(1e9), randomInt(1, 500))}`;
 }
 
 export function oneOf<T>(items: readonly T[]): T {
-  return items[Math.floor(Math.random() * items.length)] as T;
+  return items[randomInt(items.length)] as T;
 }

@@ -2,6 +2,7 @@ export interface PageParts {
   readonly title: string;
   readonly styles: readonly string[];
   readonly scripts?: readonly string[];
+  readonly icon?: string;
   /** Attributes of the body. */
   readonly attributes?: Readonly<Record<string, string>>;
   /** Markup, escaped by its writer. */
@@ -9,8 +10,9 @@ export interface PageParts {
 }
 
 /** A whole HTML page without anything inline. */
-export function page({ title, styles, scripts = [], attributes = {}, body }: PageParts): string {
+export function page({ title, styles, scripts = [], icon, attributes = {}, body }: PageParts): string {
   const links = styles.map((path) => `<link rel="stylesheet" href="${escapeHtml(path)}">`);
+  if (icon !== undefined) links.push(`<link rel="icon" href="${escapeHtml(icon)}">`);
   const tags = scripts.map((path) => `<script src="${escapeHtml(path)}"></script>`);
   const facts = Object.entries(attributes).map(([name, value]) => ` ${name}="${escapeHtml(value)}"`);
   return `<!doctype html>

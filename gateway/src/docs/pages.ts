@@ -1,7 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { errorCatalogue } from './error-catalogue.js';
-import { page } from './html.js';
+import { ICON_SVG, PAGES_CSS } from './pages-css.js';
+import { sitePage } from './site.js';
 
 /** A page or a part of one, to be served as it is. */
 export interface DocPage {
@@ -34,9 +35,10 @@ export const DOCS_CSP = [
 export function createDocs({ title, openApiPath }: DocOptions): DocPage[] {
   return [
     text('/docs', HTML, () => explorer(title, openApiPath)),
-    text('/docs/errors', HTML, () => errorCatalogue(title)),
+    text('/docs/errors', HTML, errorCatalogue),
     text('/docs/init.js', SCRIPT, () => INIT),
     text('/docs/pages.css', STYLE, () => PAGES_CSS),
+    text('/docs/icon.svg', 'image/svg+xml', () => ICON_SVG),
     asset('swagger-ui.css', STYLE),
     asset('swagger-ui-bundle.js', SCRIPT),
   ];
@@ -72,8 +74,10 @@ function lazily(path: string, contentType: string, read: () => Promise<Buffer>):
 }
 
 function explorer(title: string, openApiPath: string): string {
-  return page({
+  return sitePage({
     title,
+    path: '/docs',
+    width: 'full',
     styles: ['/docs/swagger-ui.css'],
     scripts: ['/docs/swagger-ui-bundle.js', '/docs/init.js'],
     attributes: { 'data-document': openApiPath },
@@ -81,23 +85,45 @@ function explorer(title: string, openApiPath: string): string {
   });
 }
 
+/**
+ * Calls go to the origin that the page came from, whatever other names the server has, for the policy
+ * lets no other pass. What is tried out goes with the key that was typed in, or else with the browser's
+ * session and its token; never with both, which the API refuses. So a key is all there is to type in.
+ */
 const INIT = `'use strict';
-window.SwaggerUIBundle({
-  domNode: document.getElementById('explorer'),
-  url: document.body.dataset.document,
-  deepLinking: true,
-  displayOperationId: true,
-  displayRequestDuration: true,
-  docExpansion: 'none',
-  filter: true,
-  validatorUrl: null,
-});
-`;
+const dark = matchMedia('(prefers-color-scheme: dark)');
+const paint = () => document.documentElement.classList.toggle('dark-mode', dark.matches);
+dark.addEventListener('change', paint);
+paint();
 
-const PAGES_CSS = `body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
-dt { font-weight: 600; margin-top: 1rem; }
-dd { margin: 0; }
-:target { background: #fff3bf; }
-code { font-family: ui-monospace, monospace; }
-@media (prefers-color-scheme: dark) { body { background: #16181d; color: #e6e6e6; } :target { background: #5c4b00; } }
+const csrfToken = async () => {
+  const answer = await fetch('/auth/session');
+  return answer.ok ? (await answer.json()).data.csrf_token : undefined;
+};
+const prepare = async (request) => {
+  if (request.headers.Authorization) request.credentials = 'omit';
+  else if (request.method && request.method !== 'GET' && !request.headers['X-CSRF-Token']) {
+    const token = await csrfToken();
+    if (token) request.headers['X-CSRF-Token'] = token;
+  }
+  return request;
+};
+
+fetch(document.body.dataset.document)
+  .then((answer) => answer.json())
+  .then(({ servers, ...spec }) => {
+    const { bearer } = spec.components.securitySchemes;
+    spec.components.securitySchemes = { bearer };
+    window.SwaggerUIBundle({
+      domNode: document.getElementById('explorer'),
+      spec,
+      requestInterceptor: prepare,
+      deepLinking: true,
+      displayOperationId: true,
+      displayRequestDuration: true,
+      docExpansion: 'none',
+      filter: true,
+      validatorUrl: null,
+    });
+  });
 `;

@@ -6,6 +6,7 @@ import type { CallOptions, Client } from '@commonplace/kit/rpc';
 import { type AuthService, CredentialKind } from '@commonplace/proto/identity/v1/auth_service.js';
 import type { Context, Middleware } from 'koa';
 import { LRUCache } from 'lru-cache';
+import type { EndedSessions } from './ended-sessions.js';
 import type { FailureLimit } from './rate-limit.js';
 import type { Admitted, State } from './state.js';
 
@@ -15,6 +16,7 @@ const MultipleCredentials = defineError(
   'multiple_credentials',
   'Send one credential: a session or a bearer token.',
 );
+const SessionEnded = defineError('UNAUTHENTICATED', 'invalid_credentials', 'The session has ended.');
 const CsrfFailed = defineError('PERMISSION_DENIED', 'csrf_failed', 'X-CSRF-Token is missing or is not this session’s.');
 
 /** A credential that was good is good for so long; what is revoked is refused a second later at the most. */
@@ -24,6 +26,8 @@ export interface AuthenticateParts {
   readonly auth: Client<AuthService>;
   verifyCaller(token: string): Promise<Caller>;
   readonly cookieName: string;
+  /** Sessions that may still be remembered and are over. */
+  readonly ended: EndedSessions;
   readonly publicOrigin: string;
   readonly failures: FailureLimit;
   readonly timeoutMs: number;
@@ -35,6 +39,7 @@ export function authenticate(parts: AuthenticateParts): Middleware<State> {
 
   return async (ctx, next) => {
     const { kind, credential } = credentialOf(ctx, parts.cookieName);
+    if (kind === CredentialKind.SESSION && parts.ended.has(credential)) throw SessionEnded();
     const tenant = ctx.get('X-Tenant');
     const workspace = ctx.get('X-Workspace-Id');
     const { clientIp, requestId } = ctx.state;

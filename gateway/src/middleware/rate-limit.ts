@@ -15,7 +15,9 @@ export function createFailureLimit(policies: Policies): FailureLimit {
   const limiter = limiterOf('auth', policies);
   return {
     async count(clientIp) {
-      if (limiter !== undefined) await consume(limiter, 'auth', clientIp, policies.auth as number);
+      if (limiter === undefined) return;
+      const { refusal } = await consume(limiter, 'auth', clientIp, policies.auth as number);
+      if (refusal !== undefined) throw refusal;
     },
   };
 }
@@ -41,10 +43,11 @@ export function createRateGate(policies: Policies): RateGate {
       if (names.length > 0) ctx.set('RateLimit-Policy', policyHeader);
       for (const name of names) {
         const limiter = limiters.get(name) as RateLimiterMemory;
-        const { remainingPoints, msBeforeNext } = await consume(limiter, name, credentialId, policies[name] as number);
-        used.push(`"${name}";r=${remainingPoints};t=${Math.ceil(msBeforeNext / 1000)}`);
+        const { left, refusal } = await consume(limiter, name, credentialId, policies[name] as number);
+        used.push(`"${name}";r=${left.remainingPoints};t=${Math.ceil(left.msBeforeNext / 1000)}`);
+        ctx.set('RateLimit', used.join(', '));
+        if (refusal !== undefined) throw refusal;
       }
-      if (used.length > 0) ctx.set('RateLimit', used.join(', '));
       await bounded(running, credentialId, policies.concurrent, next);
     };
   };
@@ -84,20 +87,20 @@ function limiterOf(name: PolicyName, policies: Policies): RateLimiterMemory | un
   return new RateLimiterMemory({ points, duration: WINDOW_SECONDS, keyPrefix: name });
 }
 
+/** Takes one request of a window: what is left of it, and the refusal where nothing was. */
 async function consume(
   limiter: RateLimiterMemory,
   policy: string,
   key: string,
   limit: number,
-): Promise<RateLimiterRes> {
+): Promise<{ left: RateLimiterRes; refusal?: AppError }> {
   try {
-    return await limiter.consume(key);
-  } catch (refused) {
-    if (!(refused instanceof RateLimiterRes)) throw refused;
-    const wait = Math.min(Math.max(Math.ceil(refused.msBeforeNext / 1000), 1), WINDOW_SECONDS);
-    throw new AppError('RESOURCE_EXHAUSTED', 'rate_limited', `More than ${limit} requests in ${WINDOW_SECONDS} s.`, {
-      details: { policy, limit, window_seconds: WINDOW_SECONDS, retry_after_seconds: wait, reason: 'quota' },
-      retryAfter: wait,
-    });
+    return { left: await limiter.consume(key) };
+  } catch (left) {
+    if (!(left instanceof RateLimiterRes)) throw left;
+    const wait = Math.min(Math.max(Math.ceil(left.msBeforeNext / 1000), 1), WINDOW_SECONDS);
+    const message = `More than ${limit} requests in ${WINDOW_SECONDS} s.`;
+    const details = { policy, limit, window_seconds: WINDOW_SECONDS, retry_after_seconds: wait, reason: 'quota' };
+    return { left, refusal: new AppError('RESOURCE_EXHAUSTED', 'rate_limited', message, { details, retryAfter: wait }) };
   }
 }

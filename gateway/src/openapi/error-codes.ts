@@ -74,6 +74,8 @@ export const ERROR_CODES: Readonly<Record<ErrorStatus, Readonly<Record<string, s
     agents_cannot_approve: 'An approval is decided by a person.',
     publishing_disabled: 'The Org has switched public publishing off.',
     external_sharing_disabled: 'The Org has switched sharing with outsiders off.',
+    sign_up_closed: 'Nobody can make an account on this server.',
+    invitation_required: 'An account on this server needs an invitation for its address.',
     ip_not_allowed: 'The API key may not be used from this address.',
   },
   404: {

@@ -1,5 +1,6 @@
 import type Router from '@koa/router';
-import { createDocs } from '../docs/pages.js';
+import { changelogPage, noChangelogPage, readChangelog } from '../docs/changelog.js';
+import { createDocs, DOCS_CSP } from '../docs/pages.js';
 import { createOpenApi } from '../openapi/document.js';
 import type { Route } from '../routes.js';
 import { SERVER_VERSION } from '../version.js';
@@ -27,4 +28,12 @@ export function mountDocs(router: Router, routes: readonly Route[], publicUrl: s
       ctx.body = await page.body();
     });
   }
+  router.get('/docs/changelog', async (ctx) => {
+    const changelog = await readChangelog();
+    ctx.status = changelog === undefined ? 404 : 200;
+    ctx.set('Cache-Control', changelog === undefined ? 'no-store' : MAX_AGE);
+    ctx.set('Content-Security-Policy', DOCS_CSP);
+    ctx.type = 'text/html; charset=utf-8';
+    ctx.body = changelog === undefined ? noChangelogPage() : changelogPage(changelog);
+  });
 }

@@ -2,22 +2,40 @@ import type { Client } from '@commonplace/kit/rpc';
 import type { AuthService } from '@commonplace/proto/identity/v1/auth_service.js';
 import Router from '@koa/router';
 import type { Settings } from '../config.js';
+import type { EndedSessions } from '../middleware/ended-sessions.js';
 import type { Route } from '../routes.js';
+import { createSessionCookie } from './auth/cookie.js';
+import { createAuthMessages } from './auth/messages.js';
+import { mountAuth } from './auth/mount.js';
 import { mountDocs } from './docs.js';
 import { type Health, mountHealth } from './health.js';
+import { mountProtectedResource } from './protected-resource.js';
 
 export interface OpenParts {
   readonly settings: Settings;
   readonly routes: readonly Route[];
   readonly auth: Client<AuthService>;
   readonly cookieName: string;
+  readonly ended: EndedSessions;
   readonly health: Health;
 }
 
 /** What is served without a credential. */
 export function createOpenPages(parts: OpenParts): Router {
+  const { settings, routes, auth, cookieName, ended } = parts;
+  const [first] = routes;
+  if (first === undefined) throw new Error('the contract has no endpoints');
   const router = new Router();
   mountHealth(router, parts.health);
-  mountDocs(router, parts.routes, parts.settings.publicUrl);
+  mountDocs(router, routes, settings.publicUrl);
+  mountProtectedResource(router, settings.publicUrl);
+  mountAuth(router, {
+    auth,
+    ended,
+    messages: createAuthMessages(first.contract),
+    cookie: createSessionCookie(cookieName, settings.publicUrl.startsWith('https:')),
+    publicOrigin: new URL(settings.publicUrl).origin,
+    timeoutMs: settings.requestTimeoutMs,
+  });
   return router;
 }

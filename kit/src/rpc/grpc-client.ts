@@ -7,11 +7,11 @@ import {
   type StatusObject,
 } from '@grpc/grpc-js';
 import type { PeerTokens } from '../auth/token.js';
-import { AppError } from '../errors/index.js';
+import type { AppError } from '../errors/index.js';
 import { clientOptions } from './grpc-options.js';
-import { cancelled } from './local.js';
 import { readReply, toGrpc } from './metadata.js';
 import type { CallOptions, Channel, Client, ServiceContract } from './port.js';
+import { cancelled, refusalOf } from './refusal.js';
 import { decodeStatus, ofCode, STATUS_KEY } from './status.js';
 
 type Method = MethodDefinition<unknown, unknown>;
@@ -53,7 +53,7 @@ function createClient<S>(grpc: GrpcClient, service: ServiceContract<S>, peers: P
 }
 
 function unary(grpc: GrpcClient, method: Method, peers: PeerTokens, request: unknown, options: CallOptions) {
-  const refusal = refuse(options);
+  const refusal = refusalOf(options);
   if (refusal !== undefined) return Promise.reject(refusal);
   return new Promise((resolve, reject) => {
     const { signal, reply } = options;
@@ -68,7 +68,8 @@ function unary(grpc: GrpcClient, method: Method, peers: PeerTokens, request: unk
       (error, answer) => {
         signal?.removeEventListener('abort', abort);
         if (error === null) resolve(answer);
-        else reject(signal?.aborted ? cancelled() : received(error));
+        else if (reply !== undefined && error.metadata !== undefined) readReply(error.metadata, reply);
+        if (error !== null) reject(signal?.aborted ? cancelled() : received(error));
       },
     );
     const abort = () => call.cancel();
@@ -84,7 +85,7 @@ async function* stream(
   request: unknown,
   options: CallOptions,
 ): AsyncIterable<unknown> {
-  const refusal = refuse(options);
+  const refusal = refusalOf(options);
   if (refusal !== undefined) throw refusal;
   const call = grpc.makeServerStreamRequest(
     method.path,
@@ -104,14 +105,6 @@ async function* stream(
     options.signal?.removeEventListener('abort', abort);
     call.cancel();
   }
-}
-
-/** A call that may not start: without a deadline, or given up already. */
-function refuse(options: CallOptions): AppError | undefined {
-  if (!Number.isFinite(options.deadline)) {
-    return new AppError('INVALID_ARGUMENT', 'deadline_missing', 'A call needs a deadline.');
-  }
-  return options.signal?.aborted ? cancelled() : undefined;
 }
 
 function received(error: ServiceError): AppError {

@@ -80,7 +80,7 @@ function unary(method: ServedMethod): handleUnaryCall<unknown, unknown> {
     const incoming = incomingCall(call);
     method.unary(call.request, incoming).then(
       (answer) => callback(null, answer, replyTrailer(incoming.reply)),
-      (error: unknown) => callback(wireError(asAppError(error))),
+      (error: unknown) => callback(wireError(asAppError(error), incoming.reply)),
     );
   };
 }
@@ -115,9 +115,9 @@ function incomingCall(call: ServerUnaryCall<unknown, unknown> | ServerWritableSt
   return { metadata, peerToken, deadline: Number(deadline), signal: controller.signal, reply };
 }
 
-/** An AppError in the form that grpc-js sends. The message is cut: it has to fit the headers. */
-function wireError(error: AppError) {
-  const metadata = new Metadata();
+/** An AppError in the form that grpc-js sends, with what the handler said beside it. */
+function wireError(error: AppError, reply: Reply = {}) {
+  const metadata = replyTrailer(reply) ?? new Metadata();
   const details = encodeStatus(error);
   if (details.length < GRPC_MESSAGE_BYTES) metadata.set(STATUS_KEY, details);
   return { code: status[error.code], details: error.reason, metadata };

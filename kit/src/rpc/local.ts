@@ -1,6 +1,7 @@
 import type { PeerTokens } from '../auth/token.js';
-import { AppError, Timeout, Unavailable } from '../errors/index.js';
+import { type AppError, asAppError, Timeout, Unavailable } from '../errors/index.js';
 import type { CallOptions, Channel, Client, IncomingCall, ServedMethod, ServedMethods } from './port.js';
+import { cancelled, refusalOf } from './refusal.js';
 
 /**
  * The channel between services of one process: a function call. Deadline, cancellation, tokens and
@@ -26,11 +27,10 @@ function call(
   request: unknown,
   options: CallOptions,
 ): unknown {
+  const refusal = refusalOf(options);
+  if (refusal !== undefined) return failing(refusal);
   const method = methods.get(path);
-  if (method === undefined) {
-    const absent = Unavailable({}, { cause: new Error(`nobody serves ${path}`) });
-    return failing(absent);
-  }
+  if (method === undefined) return failing(Unavailable({}, { cause: new Error(`nobody serves ${path}`) }));
   return method.streams
     ? method.stream(request, incoming(options, peers, createStop()))
     : bounded(method, request, options, peers);
@@ -86,10 +86,8 @@ function failing(error: AppError): Promise<never> & AsyncIterable<never> {
  */
 function bounded(method: ServedMethod, request: unknown, options: CallOptions, peers: PeerTokens): Promise<unknown> {
   const { signal, deadline } = options;
-  if (signal?.aborted) return Promise.reject(cancelled());
   const stop = createStop();
   const answer = method.unary(request, incoming(options, peers, stop));
-  if (!Number.isFinite(deadline)) return answer;
   return new Promise((resolve, reject) => {
     const giveUp = (error: AppError) => {
       stop.abort(error);
@@ -109,14 +107,10 @@ function bounded(method: ServedMethod, request: unknown, options: CallOptions, p
       },
       (error) => {
         done();
-        reject(error);
+        reject(asAppError(error));
       },
     );
   });
-}
-
-export function cancelled(): AppError {
-  return new AppError('CANCELLED', 'timeout', 'The caller did not wait.');
 }
 
 const SLICE_MS = 50;

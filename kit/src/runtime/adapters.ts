@@ -11,6 +11,10 @@ import type { processSettings } from './settings.js';
 export interface Adapters {
   store(module: ServiceModule): Store;
   readonly bus: EventBus;
+  /** False when records can't be written any more; the process is to be replaced then. */
+  isHealthy(): boolean;
+  /** Deletes what was kept for a time that is over. */
+  prune(): Promise<unknown>;
   close(): Promise<void>;
 }
 
@@ -33,6 +37,8 @@ const noAdapters: Adapters = {
   get bus() {
     return absent();
   },
+  isHealthy: () => true,
+  prune: async () => {},
   close: async () => {},
 };
 
@@ -44,6 +50,8 @@ async function openEmbedded(dataDir: string, log: Log): Promise<Adapters> {
   return {
     store: (module) => database.store(module.name),
     bus,
+    isHealthy: () => database.healthy,
+    prune: () => database.prune(),
     close: async () => {
       await bus.close();
       await database.close();
@@ -68,6 +76,9 @@ async function openServers(
   return {
     store: (module) => database.store(module.name),
     bus,
+    isHealthy: () => true,
+    // The relays prune their outboxes, JetStream its stream.
+    prune: async () => {},
     close: async () => {
       for (const relay of relays) await (await relay).close();
       await bus.close();

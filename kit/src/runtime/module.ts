@@ -29,6 +29,8 @@ export interface Host {
   systemCall(timeoutMs?: number): CallOptions;
   /** Verifies a caller token. */
   verifyCaller(token: string): Promise<Caller>;
+  /** False when this process can't write its records any more. */
+  isHealthy(): boolean;
 }
 
 export interface Implementation {

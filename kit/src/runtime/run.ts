@@ -8,6 +8,7 @@ import { createLocalChannel } from '../rpc/local.js';
 import type { CallOptions, Channel, Client, Handlers, ServedMethod, ServiceContract } from '../rpc/port.js';
 import { serveMethods } from '../rpc/serve.js';
 import { type Adapters, openAdapters } from './adapters.js';
+import { startHousekeeping } from './housekeeping.js';
 import type { Host, Implementation, ServiceModule, StartedModule } from './module.js';
 import { processSettings } from './settings.js';
 
@@ -55,6 +56,7 @@ export async function run(modules: readonly ServiceModule[], env: NodeJS.Process
       client,
       systemCall,
       verifyCaller,
+      isHealthy: adapters.isHealthy,
     };
     const running = await module.start(host);
     started.push(running);
@@ -69,10 +71,15 @@ export async function run(modules: readonly ServiceModule[], env: NodeJS.Process
   const server = await serve(modules, implementations, served, settings);
   for (const running of started) await running.begin?.();
   server?.setReady(true);
+  const stores = modules.filter((module) => module.stores).map((module) => adapters.store(module));
+  const housekeeping = startHousekeeping(stores, adapters.prune, log);
   log.info('process.ready', { modules: [...here], uptime_ms: Math.round(process.uptime() * 1000) });
   return {
     grpcPort: server?.port,
-    close: () => shutDown(started, server, channels, adapters, log),
+    close: async () => {
+      await housekeeping.close();
+      await shutDown(started, server, channels, adapters, log);
+    },
   };
 }
 

@@ -4,3 +4,4 @@ export { type EventsHarness, eventsContract } from './events.contract.js';
 export { eventually } from './eventually.js';
 export { fake, openStage, personCalled, type Stage } from './fake-services.js';
 export { type StoreHarness, storeContract } from './store.contract.js';
+export { type ChannelHarness, channelContract } from './channel.contract.js';

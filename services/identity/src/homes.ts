@@ -13,7 +13,7 @@ export function createHomes(store: Store, users: Collection<UserRecord>, directo
   return {
     async ensure(user, options) {
       if (user.home) return;
-      await directory.ensurePersonalWorkspace({ userId: user.id, userName: user.name }, options);
+      await directory.ensurePersonalWorkspace({ userId: user.id, userName: user.name, userEmail: user.email }, options);
       const work = store.begin();
       work.replace(users, user, { ...user, home: true });
       await work.commit().catch((error: unknown) => {

@@ -1,10 +1,10 @@
 import { type Caller, reachesWorkspace } from '@commonplace/kit/auth';
 import { InsufficientRole, NotFound, TenantBoundary } from '@commonplace/kit/errors';
 import type { MembershipCache, PersonMemberships } from '@commonplace/kit/memberships';
-import type { CallContext } from '@commonplace/kit/rpc';
+import type { CallContext, Client } from '@commonplace/kit/rpc';
 import type { Collection } from '@commonplace/kit/store';
-import type { WorkspaceMembership } from '@commonplace/proto/tenancy/v1/directory_service.js';
-import { WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
+import type { DirectoryService, WorkspaceMembership } from '@commonplace/proto/tenancy/v1/directory_service.js';
+import { OrgRole, WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
 import { type Access, type Capability, effectiveAccess, LEAST_ROLE, may, reachOfGrants } from './domain/access.js';
 import { ResourceInTrash, ResourceLocked, WorkspaceArchived } from './errors.js';
 import type { Grant } from './stores/grants.js';
@@ -42,17 +42,18 @@ export interface Policy {
   see(id: string, standing: Standing): Promise<Seen>;
   /** The same, in the trash or not. */
   seeEvenTrashed(id: string, standing: Standing): Promise<Seen>;
-  /** A workspace that the caller is in, by the same rules. */
-  enter(workspaceId: string, standing: Standing): WorkspaceMembership;
+  /** A workspace that the caller is in, by the same rules; an Org's administrator has to join it first. */
+  enter(workspaceId: string, standing: Standing, context: CallContext): Promise<WorkspaceMembership>;
 }
 
 export interface PolicyParts {
   readonly tree: Tree;
   readonly grants: Collection<Grant>;
   readonly memberships: MembershipCache;
+  readonly directory: Client<DirectoryService>;
 }
 
-export function createPolicy({ tree, grants, memberships }: PolicyParts): Policy {
+export function createPolicy({ tree, grants, memberships, directory }: PolicyParts): Policy {
   /** Grants that hold for nodes; none are asked for where the workspace role gives all there is. */
   async function grantsFor(nodes: readonly Node[], standing: Standing): Promise<Grant[]> {
     const open = nodes.filter((node) => !ownsOutright(node, standing));
@@ -89,6 +90,15 @@ export function createPolicy({ tree, grants, memberships }: PolicyParts): Policy
     return { node, access, membership: standing.person.workspaces.get(node.workspaceId) };
   }
 
+  /** Whose Org a workspace is, its administrators may know; what is in it, its members. */
+  async function unjoined(workspaceId: string, standing: Standing, context: CallContext): Promise<Error> {
+    const administered = [...standing.person.orgs.values()].filter(({ role }) => ADMIN_ROLES.has(role));
+    if (administered.length === 0) return NotFound();
+    const { orgId } = await directory.lookUpWorkspace({ workspaceId }, context.onward);
+    if (!administered.some((org) => org.orgId === orgId)) return NotFound();
+    return reachesWorkspace(standing.caller, workspaceId, orgId) ? InsufficientRole() : TenantBoundary();
+  }
+
   return {
     async standing(context) {
       const { caller } = context;
@@ -103,14 +113,16 @@ export function createPolicy({ tree, grants, memberships }: PolicyParts): Policy
       if (seen.node.state === 'trashed') throw may(seen.access.role, 'write') ? ResourceInTrash() : NotFound();
       return seen;
     },
-    enter(workspaceId, standing) {
+    async enter(workspaceId, standing, context) {
       const membership = standing.person.workspaces.get(workspaceId);
-      if (membership === undefined) throw NotFound();
+      if (membership === undefined) throw await unjoined(workspaceId, standing, context);
       if (!reachesWorkspace(standing.caller, workspaceId, membership.orgId || null)) throw TenantBoundary();
       return membership;
     },
   };
 }
+
+const ADMIN_ROLES: ReadonlySet<OrgRole> = new Set([OrgRole.ADMIN, OrgRole.OWNER]);
 
 /** Grants that one person's question looks at. */
 const GRANTS_PER_PERSON = 10_000;

@@ -34,8 +34,9 @@ export const resources: ServiceModule = {
     const counters = createCounters(await store.collection(counterCollection));
     const pending = createPendingJobs(jobs);
     const tree = createTree(nodes, pending);
-    const memberships = await createMembershipCache(host.client(contracts.directory), host.bus);
-    const policy = createPolicy({ tree, grants, memberships });
+    const directory = host.client(contracts.directory);
+    const memberships = await createMembershipCache(directory, host.bus);
+    const policy = createPolicy({ tree, grants, memberships, directory });
     const runner = createJobRunner(() => parts, log);
     const countChildren = (parentKey: string) => nodes.count({ parentKey, state: 'active' }, settings.children);
     const children = createRoom('resources side by side', settings.children, countChildren);

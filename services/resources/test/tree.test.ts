@@ -157,8 +157,7 @@ test('a child is not created below a parent that is being trashed', async () => 
     );
     await world.remove(owner, parent.id);
     await Promise.all(creations);
-    const left = await world.list(owner, { parentId: parent.id }).catch(() => ({ ids: [] }));
-    expect(left.ids).toEqual([]);
+    await eventually(async () => expect((await world.list(owner, { parentId: parent.id })).ids).toEqual([]));
   }
   await world.stage.close();
 });

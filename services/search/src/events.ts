@@ -16,8 +16,8 @@ export interface IndexerParts {
 export interface Indexer {
   /** Takes events of `INDEXED_EVENTS`, in any order and as often as they come. */
   handle(events: readonly DomainEvent[]): Promise<void>;
-  /** Makes the index anew from all that there is; a second call joins the first. */
-  rebuild(): Promise<void>;
+  /** Makes the index anew from all that there is; a second call joins the first. The signal gives it up. */
+  rebuild(signal?: AbortSignal): Promise<void>;
   /** Rebuilds where the index is not complete, and tries again until that succeeds or the signal ends it. */
   ensureBuilt(signal: AbortSignal): Promise<void>;
 }
@@ -45,8 +45,8 @@ export function createIndexer(parts: IndexerParts): Indexer {
       last = done.catch(() => {});
       return done;
     },
-    rebuild() {
-      rebuilding ??= rebuild(parts).finally(() => {
+    rebuild(signal) {
+      rebuilding ??= rebuild(parts, signal).finally(() => {
         rebuilding = undefined;
       });
       return rebuilding;
@@ -54,9 +54,10 @@ export function createIndexer(parts: IndexerParts): Indexer {
     async ensureBuilt(signal) {
       for (let tries = 0; !signal.aborted; tries++) {
         try {
-          if (await parts.index.needsRebuild()) await indexer.rebuild();
+          if (await parts.index.needsRebuild()) await indexer.rebuild(signal);
           return;
         } catch (error) {
+          if (signal.aborted) return;
           parts.log.warn('index.rebuild_failed', { error });
           await pause(RETRY_MS[Math.min(tries, RETRY_MS.length - 1)] as number, signal);
         }
@@ -89,13 +90,14 @@ function resourceIds({ data }: DomainEvent): string[] {
   return Array.isArray(ids) ? ids.filter((id) => typeof id === 'string') : [];
 }
 
-async function rebuild({ index, resources, systemCall, log }: IndexerParts): Promise<void> {
+async function rebuild({ index, resources, systemCall, log }: IndexerParts, signal?: AbortSignal): Promise<void> {
   const began = Date.now();
   const fresh = await index.rebuild();
   let count = 0;
   try {
-    const all = resources.streamIndexEntries({ batchSize: STREAMED_AT_ONCE }, systemCall(REBUILD_TIMEOUT_MS));
-    for await (const { entries } of all) {
+    const options = { ...systemCall(REBUILD_TIMEOUT_MS), signal };
+    for await (const { entries } of resources.streamIndexEntries({ batchSize: STREAMED_AT_ONCE }, options)) {
+      signal?.throwIfAborted();
       await fresh.add(entries);
       count += entries.length;
     }

@@ -73,9 +73,18 @@ describe('indexer', () => {
 
   test('batches that come together are worked off one after the other', async () => {
     tree(entry('a', { text: 'word' }));
-    const created = indexer.handle([event('resource.created', 'a')]);
-    resources.entries.delete('a');
-    await Promise.all([created, indexer.handle([event('resource.purged', 'a')])]);
+    const slow: typeof resources.getIndexEntries = async (request, options) => {
+      const answer = await resources.getIndexEntries(request, options);
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      return answer;
+    };
+    const other = createIndexer({
+      index: bench.index,
+      resources: { ...resources, getIndexEntries: slow },
+      systemCall: () => SYSTEM,
+      log: silentLog,
+    });
+    await Promise.all([other.handle([event('resource.created', 'a')]), other.handle([event('resource.purged', 'a')])]);
     expect(await found()).toEqual([]);
   });
 
@@ -141,6 +150,26 @@ describe('indexer', () => {
     await other.ensureBuilt(new AbortController().signal);
     expect(tries).toBe(2);
     expect(await createBench(index).ids('word')).toEqual(['a']);
+    await index.close();
+  });
+
+  test('a build is given up when it is no longer wanted', async () => {
+    const index = await openSqliteIndex({ path: join(folder, 'given-up.db') });
+    const stop = new AbortController();
+    async function* endless() {
+      for (let i = 0; ; i++) {
+        if (i === 3) stop.abort();
+        yield { entries: [entry(`n${i}`, { text: 'word' })] };
+      }
+    }
+    const other = createIndexer({
+      index,
+      resources: { ...resources, streamIndexEntries: endless },
+      systemCall: () => SYSTEM,
+      log: silentLog,
+    });
+    await other.ensureBuilt(stop.signal);
+    expect(await index.needsRebuild()).toBe(true);
     await index.close();
   });
 });

@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openConnection } from '@commonplace/kit/store/sqlite';
@@ -6,6 +6,7 @@ import { afterAll, describe, expect, test } from '@jest/globals';
 import { createBench, entry } from '../src/index/contract/harness.js';
 import { IndexFailure } from '../src/index/port.js';
 import { openSqliteIndex } from '../src/index/sqlite/index.js';
+import { openIndexThread } from '../src/index/sqlite/thread.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'search-file-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -80,5 +81,36 @@ describe('index file', () => {
     await expect(openSqliteIndex({ path: join(folder, 'no', 'such', 'folder', 'search.db') })).rejects.toThrow(
       IndexFailure,
     );
+  });
+
+  test('a thread that ended is started again by the next task', async () => {
+    const path = join(folder, 'later', 'search.db');
+    const thread = openIndexThread({ path });
+    await expect(thread.do({ kind: 'stats' })).rejects.toThrow(IndexFailure);
+    mkdirSync(join(folder, 'later'));
+    expect(await thread.do({ kind: 'stats' })).toMatchObject({ entries: 0 });
+    await thread.close();
+  });
+
+  test('a change that can not be made fails alone', async () => {
+    const index = await openSqliteIndex({ path: await filled('poison.db') });
+    const poison = index.upsert([entry('p', { metadataJson: 'no JSON' })]);
+    const good = index.upsert([entry('g', { text: 'word' })]);
+    await expect(poison).rejects.toThrow(IndexFailure);
+    await good;
+    expect((await createBench(index).ids('word')).sort()).toEqual(['a', 'g']);
+    await index.close();
+  });
+
+  test('answers from before a write are not given after it', async () => {
+    const index = await openSqliteIndex({ path: await filled('answers.db') });
+    const { ids } = createBench(index);
+    for (let i = 0; i < 20; i++) {
+      const before = ids('word');
+      await index.upsert([entry(`n${i}`, { text: 'word' })]);
+      await before;
+      expect((await ids('word')).length).toBe(i + 2);
+    }
+    await index.close();
   });
 });

@@ -9,7 +9,6 @@ export interface Field {
   readonly autocomplete: string;
   readonly hint?: string;
   readonly minLength?: number;
-  readonly maxLength: number;
 }
 
 export interface FormView {
@@ -36,7 +35,7 @@ ${trouble === undefined ? '' : summary(trouble)}
 ${intro}
 ${form(view)}
 ${outro}`,
-    narrow: true,
+    width: 'form',
   });
 }
 
@@ -63,7 +62,7 @@ export function summary({ messages, fields }: Trouble): string {
 }
 
 function control(field: Field, value: unknown, fault: string | undefined): string {
-  const { name, label, type, autocomplete, hint, minLength, maxLength } = field;
+  const { name, label, type, autocomplete, hint, minLength } = field;
   const described = [
     ...(hint === undefined ? [] : [{ id: `${name}-hint`, kind: 'hint', text: hint }]),
     ...(fault === undefined ? [] : [{ id: `${name}-fault`, kind: 'fault', text: fault }]),
@@ -73,7 +72,6 @@ function control(field: Field, value: unknown, fault: string | undefined): strin
     name,
     type,
     autocomplete,
-    maxlength: String(maxLength),
     ...(minLength === undefined ? {} : { minlength: String(minLength) }),
     ...(type === 'password' || typeof value !== 'string' ? {} : { value }),
     ...(described.length === 0 ? {} : { 'aria-describedby': described.map(({ id }) => id).join(' ') }),

@@ -5,8 +5,8 @@ import { type Field, form, formPage, summary } from './form.js';
 import { HOME } from './next.js';
 import type { Trouble } from './trouble.js';
 
-const EMAIL: Field = { name: 'email', label: 'E-mail address', type: 'email', autocomplete: 'username', maxLength: 320 };
-const PASSWORD = { name: 'password', label: 'Password', type: 'password', maxLength: 1024 } as const;
+const EMAIL: Field = { name: 'email', label: 'E-mail address', type: 'email', autocomplete: 'username' };
+const PASSWORD = { name: 'password', label: 'Password', type: 'password' } as const;
 const OLD_PASSWORD: Field = { ...PASSWORD, autocomplete: 'current-password' };
 const NEW_PASSWORD: Field = {
   ...PASSWORD,
@@ -20,7 +20,6 @@ const NAME: Field = {
   type: 'text',
   autocomplete: 'name',
   hint: 'As others will see it.',
-  maxLength: 255,
 };
 
 /** What the pages call the fields. */
@@ -109,6 +108,6 @@ export function troublePage(trouble: Trouble): string {
   return sitePage({
     title: 'Error',
     body: `<h1>Sorry</h1>\n${summary(trouble)}\n<p><a href="/auth/sign-in">Go to your account</a></p>`,
-    narrow: true,
+    width: 'form',
   });
 }

@@ -17,13 +17,16 @@ export interface NatsOptions {
   readonly stream?: string;
   /** Copies of each stream, when they are made; 1 when absent. */
   readonly replicas?: number;
+  /** Milliseconds of silence after which an instance is taken for dead, 4000 or more; 15,000 when absent. */
+  readonly silenceMs?: number;
 }
 
 /**
  * Connects to NATS (2.11 or later) with JetStream. Resolves when connected, or after 5 seconds
  * without: it goes on trying, and calls reject with Unavailable until there is a connection.
  */
-export async function openNatsBus({ url, log = silentLog, stream, replicas = 1 }: NatsOptions): Promise<TracedBus> {
+export async function openNatsBus(options: NatsOptions): Promise<TracedBus> {
+  const { url, log = silentLog, stream, replicas = 1, silenceMs = 15_000 } = options;
   const names = createNames(stream);
   const connection = openConnection(url, names, replicas, log);
   const publisher = createPublisher(connection, names, replicas);
@@ -47,8 +50,10 @@ export async function openNatsBus({ url, log = silentLog, stream, replicas = 1 }
     publishTraced: publisher.publish,
     holds: publisher.holds,
     onReconnect: connection.onReconnect,
-    subscribe: (options, handler) =>
-      remember(openSubscription({ connection, names, options, handler, parking, replicas, log })),
+    subscribe: (wanted, handler) => {
+      const parts = { connection, names, parking, replicas, silenceMs, log };
+      return remember(openSubscription({ ...parts, options: wanted, handler }));
+    },
     watch: (types, handler) => remember(openWatch(connection, names, types, handler, log)),
     lag: (consumer) =>
       calling(async () => {

@@ -9,12 +9,8 @@ import { disjoint, type Names } from './names.js';
 import { createQueue, type Queue } from './queue.js';
 import { ensureStreams } from './streams.js';
 
-/** Milliseconds after which the server delivers again what nobody works on. */
-export const ACK_WAIT = 15_000;
-/** Milliseconds after which the lead goes to another instance when the leading one does not ask. */
-const PIN = 6000;
-/** Milliseconds that one request for events stands, and between signs of life. */
-const [EXPIRES, HEARTBEAT] = [2000, 1000];
+/** Milliseconds that one request for events stands, and between signs of life; the client allows no less than the last. */
+const [EXPIRES, LEAST_EXPIRES] = [2000, 1000];
 /** The one group whose member leads. */
 const GROUP = 'lead';
 
@@ -40,15 +36,19 @@ export interface IntakeOptions {
   readonly names: Names;
   readonly options: SubscribeOptions;
   readonly replicas: number;
+  /** Milliseconds after which the server delivers again what nobody works on; half of them after which another leads. */
+  readonly silenceMs: number;
   /** Called when there is something new in the queue. */
   readonly arrived: () => void;
   readonly log: Log;
 }
 
-export function openIntake({ connection, names, options, replicas, arrived, log }: IntakeOptions): Intake {
+export function openIntake(given: IntakeOptions): Intake {
+  const { connection, names, options, replicas, silenceMs, arrived, log } = given;
   const queue = createQueue();
   const durable = names.durable(options.consumer);
   const window = Math.max(64, 4 * (options.batch ?? 1));
+  const expires = Math.max(LEAST_EXPIRES, Math.min(EXPIRES, silenceMs / 6));
   const pause = createBell();
   let pin: string | undefined;
   let certain = false;
@@ -82,15 +82,15 @@ export function openIntake({ connection, names, options, replicas, arrived, log 
     const link = await connection.link();
     await ensureStreams(link.jsm, names, replicas);
     // A consumer that was there once and is gone was lost with its stream: all that is kept may be new to it.
-    await ensureConsumer(link, names, options, window, known ? 'start' : (options.from ?? 'start'));
+    await ensureConsumer(link, given, window, known ? 'start' : (options.from ?? 'start'));
     known = true;
     const consumer = await link.js.consumers.get(names.stream, durable);
     if (stopped) return;
     messages = await consumer.consume({
       group: GROUP,
       max_messages: window,
-      expires: EXPIRES,
-      idle_heartbeat: HEARTBEAT,
+      expires,
+      idle_heartbeat: expires / 2,
       abort_on_missing_resource: true,
       callback: take,
     });
@@ -156,8 +156,7 @@ function parseEvent(message: JsMsg): DomainEvent | undefined {
 /** Makes a durable consumer, or changes what it takes. */
 async function ensureConsumer(
   { jsm }: Link,
-  names: Names,
-  { consumer, types }: SubscribeOptions,
+  { names, options: { consumer, types }, silenceMs }: IntakeOptions,
   window: number,
   from: 'start' | 'now',
 ): Promise<void> {
@@ -165,7 +164,7 @@ async function ensureConsumer(
   const changeable = {
     filter_subjects: [...disjoint(types).map(names.subject), names.again(consumer)].sort(),
     max_ack_pending: window,
-    ack_wait: nanos(ACK_WAIT),
+    ack_wait: nanos(silenceMs),
   };
   const info = await ifThere(jsm.consumers.info(names.stream, durable));
   if (info === undefined) {
@@ -176,7 +175,7 @@ async function ensureConsumer(
       deliver_policy: from === 'now' ? DeliverPolicy.New : DeliverPolicy.All,
       priority_policy: 'pinned_client',
       priority_groups: [GROUP],
-      priority_timeout: nanos(PIN),
+      priority_timeout: nanos(silenceMs / 2),
     });
     return;
   }

@@ -9,8 +9,8 @@ import { ensureStreams } from './streams.js';
 
 /** Events that wait for their acknowledgement at a time; of one subject only one does. */
 const IN_FLIGHT = 256;
-/** Milliseconds that an acknowledgement may take. */
-const PATIENCE = 5000;
+/** Milliseconds that an acknowledgement may take: those under way are lost with a connection. */
+const PATIENCE = 2500;
 /** Bytes that the headers of a message take at the most. */
 const HEADERS = 1024;
 

@@ -1,6 +1,6 @@
 import { createBell } from '../bell.js';
 import type { DomainEvent, SubscribeOptions, Subscription } from '../port.js';
-import { ACK_WAIT, type IntakeOptions, openIntake } from './intake.js';
+import { type IntakeOptions, openIntake } from './intake.js';
 import type { Parking } from './parking.js';
 import type { Item } from './queue.js';
 
@@ -25,7 +25,7 @@ export async function openSubscription(given: SubscriptionOptions): Promise<Subs
 
   const alive = setInterval(() => {
     for (const { message } of queue.all()) message.working();
-  }, ACK_WAIT / 3);
+  }, given.silenceMs / 3);
   alive.unref();
 
   const step = async (): Promise<void> => {

@@ -85,6 +85,7 @@ export async function openHarness(given: NodeJS.ProcessEnv = {}): Promise<Harnes
     client: (contract) => (contract.owner === 'tenancy' ? directory.client : channel.client(contract)) as never,
     systemCall: () => call(),
     verifyCaller,
+    isHealthy: () => true,
   });
   const start = async (env: NodeJS.ProcessEnv) => {
     const started = await startIdentity(hostOf(env), now);

@@ -28,7 +28,7 @@ export async function destinationOf(
     requireSameWorkspace(destination, request.workspaceId);
     return destination;
   }
-  return intoRoot(parts, request.workspaceId ?? defaultWorkspace(standing), standing);
+  return intoRoot(parts, request.workspaceId ?? defaultWorkspace(standing), standing, context);
 }
 
 function defaultWorkspace({ caller }: Standing): string {

@@ -34,8 +34,13 @@ export async function intoParent(
 }
 
 /** The root of a workspace that the caller may put things into. */
-export async function intoRoot(parts: Parts, workspaceId: string, standing: Standing): Promise<Destination> {
-  const membership = parts.policy.enter(workspaceId, standing);
+export async function intoRoot(
+  parts: Parts,
+  workspaceId: string,
+  standing: Standing,
+  context: CallContext,
+): Promise<Destination> {
+  const membership = await parts.policy.enter(workspaceId, standing, context);
   requireWorkspaceRole(membership, WorkspaceRole.EDITOR);
   requireActive(membership);
   await parts.children.take(workspaceId);

@@ -29,7 +29,7 @@ export async function newHome(
   const asked = mask.has('parent_id') ? request.parentId : undefined;
   const stays = !mask.has('parent_id') && (request.workspaceId ?? node.workspaceId) === node.workspaceId;
   const parent = stays ? parentId(node) : asked;
-  if (parent === undefined) return intoRoot(parts, request.workspaceId ?? node.workspaceId, standing);
+  if (parent === undefined) return intoRoot(parts, request.workspaceId ?? node.workspaceId, standing, context);
   if (parent === node.id) throw CycleDetected();
   const destination = await intoParent(parts, parent, standing, context);
   requireSameWorkspace(destination, request.workspaceId);

@@ -58,7 +58,7 @@ async function homeOf(
     return { destination: await intoParent(parts, wanted, standing, context), relocated: wanted !== node.parentKey };
   }
   const { id, relocated } = await liveHome(parts, node);
-  if (id === undefined) return { destination: root(parts, node, standing), relocated };
+  if (id === undefined) return { destination: await root(parts, node, standing, context), relocated };
   if (!relocated) {
     const parent = (await parts.tree.get(id, context.work)) as Node;
     context.work.expect(parts.tree.nodes, parent);
@@ -67,8 +67,8 @@ async function homeOf(
   return { destination: await intoParent(parts, id, standing, context), relocated };
 }
 
-function root(parts: Parts, node: Node, standing: Standing): Destination {
-  const membership = parts.policy.enter(node.workspaceId, standing);
+async function root(parts: Parts, node: Node, standing: Standing, context: CallContext): Promise<Destination> {
+  const membership = await parts.policy.enter(node.workspaceId, standing, context);
   requireWorkspaceRole(membership, WorkspaceRole.EDITOR);
   return { parent: rootPlace(node.workspaceId, node.orgId), key: node.workspaceId, depth: 0 };
 }

@@ -49,7 +49,7 @@ export async function updateNode(
   if (relocates && isContainer(node.type)) {
     const job = { kind: 'place', workspaceIds: [...new Set([node.workspaceId, after.workspaceId])] } as const;
     if (below === 'large') await announce(parts, context, node, job);
-    else enqueue(parts, context, { ...job, tenant: after.tenant, headId: node.id });
+    else enqueue(parts, context, { ...job, tenant: after.tenant, headId: node.id, sweep: true });
   }
   const written = write(parts, node, after, context);
   const moved = below === 'large' ? [] : rewriteBelow(parts, written, below.nodes, context);

@@ -39,7 +39,7 @@ export function createIndexHandlers(parts: Parts): Handlers<IndexService> {
     async getSearchFilter({ workspaceIds, includeArchived, parentId }, context) {
       const standing = await policy.standing(context);
       if (parentId !== '') await policy.see(parentId, standing);
-      const chosen = chooseWorkspaces(parts, workspaceIds, includeArchived, standing);
+      const chosen = await chooseWorkspaces(parts, workspaceIds, includeArchived, standing, context);
       return searchFilter(parts, chosen, standing);
     },
 
@@ -82,14 +82,15 @@ async function entriesOf(parts: Parts, nodes: readonly Node[]): Promise<IndexEnt
 }
 
 /** The workspaces to search in: those asked for, or all that the credential reaches in the tenant. */
-function chooseWorkspaces(
+async function chooseWorkspaces(
   parts: Parts,
   asked: readonly string[],
   includeArchived: boolean,
   standing: Standing,
-): string[] {
+  context: CallContext,
+): Promise<string[]> {
   if (asked.length > 0) {
-    for (const id of asked) parts.policy.enter(id, standing);
+    for (const id of asked) await parts.policy.enter(id, standing, context);
     return [...asked];
   }
   const { caller, person } = standing;

@@ -150,7 +150,8 @@ async function trashSubtree(parts: Parts, seen: Seen, context: CallContext): Pro
   };
   const job = { kind: 'trash', workspaceIds: [node.workspaceId], batchId: batch.batchId } as const;
   if (below === 'large') await announce(parts, context, node, job);
-  else if (isContainer(node.type)) enqueue(parts, context, { ...job, tenant: node.tenant, headId: node.id });
+  else if (isContainer(node.type))
+    enqueue(parts, context, { ...job, tenant: node.tenant, headId: node.id, sweep: true });
   const gone = below === 'large' ? [] : trashAll(parts, context.work, below.nodes, batch);
   const count = below === 'large' ? await parts.tree.nodes.count({ ancestors: { contains: node.id } }) : gone.length;
   parts.counters.add(context.work, [node], -1);

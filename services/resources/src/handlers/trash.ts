@@ -39,7 +39,7 @@ export function createTrashHandlers(parts: Parts): Handlers<TrashService> {
 
     async listTrash(request, context) {
       const standing = await policy.standing(context);
-      const membership = policy.enter(request.workspaceId, standing);
+      const membership = await policy.enter(request.workspaceId, standing, context);
       requireWorkspaceRole(membership, WorkspaceRole.VIEWER);
       const visible = await visibleWhere(parts, request.workspaceId, standing);
       const where = {
@@ -67,7 +67,7 @@ async function handleEmptyTrash(
   context: CallContext,
 ) {
   const standing = await parts.policy.standing(context);
-  const membership = parts.policy.enter(request.workspaceId, standing);
+  const membership = await parts.policy.enter(request.workspaceId, standing, context);
   const chosen = await Promise.all(request.resourceIds.map((id) => parts.policy.seeEvenTrashed(id, standing)));
   if (chosen.some(({ node }) => node.workspaceId !== request.workspaceId)) throw NotFound();
   const ownsAll = chosen.length > 0 && chosen.every(({ access }) => may(access.role, 'own'));

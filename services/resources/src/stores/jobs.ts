@@ -13,6 +13,11 @@ export interface TreeJob extends StoredRecord {
   readonly headId: string;
   readonly kind: 'place' | 'trash' | 'restore' | 'purge' | 'empty';
   readonly batchId?: string;
+  /**
+   * The subtree was rewritten with its head; the job looks for what was created below meanwhile. Reads
+   * need not know of it.
+   */
+  readonly sweep?: true;
   /** For `empty`: only what was trashed before then. */
   readonly before?: string;
   readonly actor: Actor;

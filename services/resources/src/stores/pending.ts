@@ -24,7 +24,11 @@ export function createPendingJobs(jobs: Collection<TreeJob>, now: () => number =
 
   async function ask(): Promise<void> {
     const at = now();
-    const found = await jobs.find({ where: { createdAt: { gt: '' } }, sort: ['createdAt'], limit: MAX_PENDING });
+    const found = await jobs.find({
+      where: { createdAt: { gt: '' }, sweep: { exists: false } },
+      sort: ['createdAt'],
+      limit: MAX_PENDING,
+    });
     known = found;
     knownAt = at;
   }

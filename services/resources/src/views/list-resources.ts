@@ -35,8 +35,8 @@ export async function listResources(
   context: CallContext,
 ): Promise<ListResourcesResponse> {
   const standing = await parts.policy.standing(context);
-  const membership = parts.policy.enter(request.workspaceId, standing);
-  await requireParent(parts, request, standing, context);
+  const membership = await parts.policy.enter(request.workspaceId, standing, context);
+  await requireParent(parts, request, standing);
   const visible = await visibleWhere(parts, request.workspaceId, standing);
   const filters = filtersOf(request);
   const { nodes, page } = await pageOf(parts, request, filters, visible, standing);
@@ -59,17 +59,17 @@ async function pageOf(
   const sort = SORT_FIELDS[request.sort] ?? ['position'];
   const state = request.state === ResourceState.TRASHED ? 'trashed' : 'active';
   const scope = { workspaceId: request.workspaceId, state } as const;
+  const place = placeFilter(request);
+  const unfiltered =
+    Object.keys({ ...filters, ...place }).length === 0 && visible.granted.length === 0 && state === 'active';
+  const total = unfiltered ? await countAll(parts, request.workspaceId, visible) : undefined;
   const spread = await parts.tree.unsettled(request.workspaceId);
   if (spread.length > 0) {
     const accept = (node: Node) =>
       node.state === state && node.workspaceId === request.workspaceId && standsBelow(node, request);
     const where = { ...filters, workspaceId: { in: spread } };
-    return listUnsettled(parts, { where, sort, page, accept }, standing);
+    return listUnsettled(parts, { where, sort, page, accept, total }, standing);
   }
-  const place = placeFilter(request);
-  const unfiltered =
-    Object.keys({ ...filters, ...place }).length === 0 && visible.granted.length === 0 && state === 'active';
-  const total = unfiltered ? await countAll(parts, request.workspaceId, visible) : undefined;
   return listNodes(parts, { where: { ...filters, ...place, ...scope, ...visible.where }, sort, page, total });
 }
 
@@ -86,12 +86,7 @@ function countAll(parts: Parts, workspaceId: string, visible: Visible): Promise<
 }
 
 /** A parent has to be a resource of this workspace that the caller sees. */
-async function requireParent(
-  parts: Parts,
-  request: ListResourcesRequest,
-  standing: Standing,
-  _context: CallContext,
-): Promise<void> {
+async function requireParent(parts: Parts, request: ListResourcesRequest, standing: Standing): Promise<void> {
   const { parentId } = request;
   if (parentId === '' || parentId === 'root') return;
   if (!isUuid(parentId)) throw invalidField('parent_id', 'invalid_value', 'parent_id is a resource id or "root".');

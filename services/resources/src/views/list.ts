@@ -78,6 +78,9 @@ export async function listUnsettled(
     after = keyset(last, query.sort);
   }
   const nodes = kept.slice(offset, offset + limit + 1);
-  const page = pageOf(query, nodes, { total: kept.length, estimate: kept.length > offset + limit });
+  // Counters follow the nodes that are being rewritten, so their sum is not exact yet.
+  const estimate = kept.length > offset + limit;
+  const total = estimate ? (query.total ?? kept.length) : kept.length;
+  const page = pageOf(query, nodes, { total, estimate });
   return { nodes: nodes.slice(0, limit), page };
 }

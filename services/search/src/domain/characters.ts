@@ -95,8 +95,12 @@ function describe(page: CharacterPage, unit: number): void {
   page.folds[low] = unit;
   page.kinds[low] = kindOfUnit(unit, character);
   if (page.kinds[low] === Kind.JOINER) page.folds[low] = 0x27;
-  if (page.kinds[low] !== Kind.COMPLEX) return;
-  const folded = foldCluster(character);
+  if (page.kinds[low] === Kind.COMPLEX) describeFolded(page, low, foldCluster(character));
+  // So that English with typographic signs is still a text of one byte a letter, in which search is fastest.
+  if (page.kinds[low] === Kind.SEPARATOR && unit > 255) page.folds[low] = 0x20;
+}
+
+function describeFolded(page: CharacterPage, low: number, folded: string): void {
   if (folded.length === 0) page.kinds[low] = Kind.IGNORED;
   else if (![...folded].some((part) => LETTER.test(part))) page.kinds[low] = Kind.SEPARATOR;
   else if (folded.length === 1) {

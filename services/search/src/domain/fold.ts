@@ -1,4 +1,4 @@
-import { foldCluster, Kind, pageOf } from './characters.js';
+import { foldCluster, Kind, kindOf, pageOf } from './characters.js';
 
 /** A text in the form in which it is compared. */
 export interface Folded {
@@ -98,6 +98,7 @@ function foldedPoint(character: string): string {
   let folded = points.get(character);
   if (folded === undefined) {
     folded = foldCluster(character);
+    if (folded !== '' && kindOf(folded) === Kind.SEPARATOR) folded = ' '.repeat(character.length);
     points.set(character, folded);
   }
   return folded;

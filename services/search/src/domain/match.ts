@@ -12,7 +12,7 @@ export interface Match {
 
 /** Matches of one group that are looked for from the beginning, and places that are looked at. */
 const FIRST_MATCHES = 8;
-const MOST_CANDIDATES = 2000;
+const MOST_CANDIDATES = 300;
 /** Units around a match of one group within which those of the others are looked for. */
 const NEAR = 160;
 /** Units of a text that are read word by word where the quick way found nothing. */
@@ -74,10 +74,10 @@ function rootsOf(patterns: Patterns): Root[] {
   return roots;
 }
 
-/** A stem differs from its words in its last letter at the most: `polici` is the stem of `policy`. */
+/** A stem is the beginning of its words, but for a last letter that was changed or put in: `polici`, `hope`. */
 function rootOf(pattern: Pattern): string {
   const [first = ''] = pattern.terms;
-  return first.length < 3 || kindAt(first, 0) === Kind.GRAM ? first : first.slice(0, -1);
+  return first.length > 2 && /[ei]$/.test(first) ? first.slice(0, -1) : first;
 }
 
 function matchRoot(

@@ -66,7 +66,7 @@ export function readRequest(request: SearchRequest): Search {
   };
 }
 
-export const FACETS: Partial<Record<SearchFacet, FacetName>> = {
+const FACETS: Partial<Record<SearchFacet, FacetName>> = {
   [SearchFacet.TYPE]: 'type',
   [SearchFacet.WORKSPACE]: 'workspace',
   [SearchFacet.TAG]: 'tag',

@@ -10,7 +10,10 @@ import type { Postings } from './postings.js';
 import { SCHEMA, STAMP, TENANT_ROWS } from './schema.js';
 
 export interface Tenant {
+  readonly id: string;
   readonly number: number;
+  /** Those of its workspaces that have entries. */
+  readonly workspaceIds: Set<string>;
   /** How many rows it has had, so that no row is used twice. */
   next: number;
   readonly changes: ChangeLog;
@@ -126,15 +129,21 @@ export function reload({ db, tenants, byNumber, workspaces, ...caches }: IndexFi
   const { texts, knownWords, expansions, postings, admitted } = caches;
   for (const kept of [texts, knownWords, expansions, postings, admitted, tenants, byNumber, workspaces]) kept.clear();
   for (const [number, id, next] of db.all('SELECT number, id, next FROM tenants')) {
-    const tenant = { number: Number(number), next: Number(next), changes: createChangeLog() };
-    tenants.set(String(id), tenant);
+    const tenant = createTenant(String(id), Number(number), Number(next));
+    tenants.set(tenant.id, tenant);
     byNumber.set(tenant.number, tenant);
   }
   const counts = db.all('SELECT workspace_id, count(*), min(row) FROM entries GROUP BY workspace_id');
   for (const [id, count, row] of counts) {
     const tenant = byNumber.get(tenantOf(Number(row)));
-    if (tenant !== undefined) workspaces.set(String(id), { tenant, count: Number(count) });
+    if (tenant === undefined) continue;
+    workspaces.set(String(id), { tenant, count: Number(count) });
+    tenant.workspaceIds.add(String(id));
   }
+}
+
+export function createTenant(id: string, number: number, next = 0): Tenant {
+  return { id, number, next, workspaceIds: new Set(), changes: createChangeLog() };
 }
 
 /** The number of the tenant that a row belongs to. */

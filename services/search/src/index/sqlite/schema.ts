@@ -10,9 +10,9 @@ export const TENANT_ROWS = 2 ** 30;
 export const NAME_WEIGHT = 8;
 
 /**
- * Lists (`ancestors`, `principals`, `metadata`, `tags`) are their items between line feeds, each
- * with one before and one behind it. The analyser has made the terms in `terms`; they hold letters and
- * digits only, which the `ascii` tokenizer leaves as they are.
+ * Lists (`ancestors`, `principals`, `metadata`, `tags`) are their items between line feeds, each with one before and
+ * one behind it. The terms in `terms` are the analyser's; they hold letters and digits only, which the `ascii`
+ * tokenizer leaves as they are. `words` only grows: words of texts that are gone stay until a rebuild.
  */
 export const SCHEMA = `
 CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;

@@ -37,7 +37,7 @@ export function scopeOf(file: IndexFile, filter: SearchFilter, narrowing: Narrow
     scope.conditions.push(condition);
     scope.params.push(...params);
   };
-  if (!seesAll(file, tenant, filter)) addFilter(filter, add);
+  if (!seesAll(tenant, filter)) addFilter(filter, add);
   addNarrowing(narrowing, add);
   return scope;
 }
@@ -45,12 +45,10 @@ export function scopeOf(file: IndexFile, filter: SearchFilter, narrowing: Narrow
 type Add = (condition: string, ...params: Param[]) => void;
 
 /** Every workspace of the tenant that has entries is open to the caller, and is searched. */
-function seesAll(file: IndexFile, tenant: Tenant, filter: SearchFilter): boolean {
+function seesAll(tenant: Tenant, filter: SearchFilter): boolean {
   const open = new Set(filter.openWorkspaceIds);
   const searched = new Set(filter.workspaceIds);
-  for (const [id, workspace] of file.workspaces) {
-    if (workspace.tenant === tenant && !(open.has(id) && searched.has(id))) return false;
-  }
+  for (const id of tenant.workspaceIds) if (!(open.has(id) && searched.has(id))) return false;
   return true;
 }
 

@@ -1,8 +1,7 @@
 import type { IndexEntry } from '@commonplace/proto/resources/v1/index_service.js';
 import { type AnalysedText, analyse } from '../../domain/analysis.js';
 import { MOST_TEXT } from '../port.js';
-import { createChangeLog } from './change-log.js';
-import { type IndexFile, inTransaction, reload, type Tenant, tenantOf } from './file.js';
+import { createTenant, type IndexFile, inTransaction, reload, type Tenant, tenantOf } from './file.js';
 import { listText, pairItem } from './lists.js';
 import { type Concern, dropPostings } from './postings.js';
 import { TENANT_ROWS } from './schema.js';
@@ -31,8 +30,9 @@ export function applyChanges(file: IndexFile, changes: readonly Change[]): void 
       );
       terms.sort((a, b) => a.row - b.row);
       for (const change of terms) changeTerms(file, change);
-      for (const [id, tenant] of file.tenants) saveTenant(file, id, tenant);
-      dropPostings(file, concernOf(terms));
+      const concern = concernOf(terms);
+      for (const number of concern.tenants) saveTenant(file, number);
+      dropPostings(file, concern);
     });
   } catch (error) {
     reload(file);
@@ -40,12 +40,11 @@ export function applyChanges(file: IndexFile, changes: readonly Change[]): void 
   }
 }
 
-const saved = new WeakMap<Tenant, number>();
-
-function saveTenant({ db }: IndexFile, id: string, tenant: Tenant): void {
-  if (saved.get(tenant) === tenant.next) return;
-  db.run('INSERT OR REPLACE INTO tenants (number, id, next) VALUES (?, ?, ?)', [tenant.number, id, tenant.next]);
-  saved.set(tenant, tenant.next);
+/** Notes how many rows a tenant has had. */
+function saveTenant({ db, byNumber }: IndexFile, number: number): void {
+  const tenant = byNumber.get(number);
+  if (tenant === undefined) return;
+  db.run('INSERT OR REPLACE INTO tenants (number, id, next) VALUES (?, ?, ?)', [number, tenant.id, tenant.next]);
 }
 
 function concernOf(changes: readonly TermChange[]): Concern {
@@ -124,7 +123,7 @@ function upsertEntry(file: IndexFile, entry: IndexEntry): TermChange[] {
 function tenantFor(file: IndexFile, id: string): Tenant {
   let tenant = file.tenants.get(id);
   if (tenant === undefined) {
-    tenant = { number: file.tenants.size + 1, next: 0, changes: createChangeLog() };
+    tenant = createTenant(id, file.tenants.size + 1);
     file.tenants.set(id, tenant);
     file.byNumber.set(tenant.number, tenant);
   }
@@ -133,8 +132,13 @@ function tenantFor(file: IndexFile, id: string): Tenant {
 
 function count(file: IndexFile, workspaceId: string, tenant: Tenant, by: number): void {
   const now = (file.workspaces.get(workspaceId)?.count ?? 0) + by;
-  if (now > 0) file.workspaces.set(workspaceId, { tenant, count: now });
-  else file.workspaces.delete(workspaceId);
+  if (now > 0) {
+    file.workspaces.set(workspaceId, { tenant, count: now });
+    tenant.workspaceIds.add(workspaceId);
+  } else {
+    file.workspaces.delete(workspaceId);
+    tenant.workspaceIds.delete(workspaceId);
+  }
 }
 
 function putEntry({ db }: IndexFile, row: number, entry: IndexEntry): void {

@@ -1,0 +1,89 @@
+// Crashes of the embedded system under concurrent writes: kill -9, start again, and nothing that was
+// acknowledged may be missing, halved or doubled. Exit code 1 on any loss.
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { ROOT } from '@commonplace/acceptance/dist/src/system.js';
+import { openClient } from './http.js';
+import { wholeNumber } from './options.js';
+import { checkIntegrity, openEventLog } from './soak/event-log.js';
+import { readLists } from './soak/read-back.js';
+import { type RoundResult, runRound, WRITERS } from './soak/round.js';
+import { createTally, type Tally } from './soak/tally.js';
+import { startSystem } from './system.js';
+
+const ROUNDS = 50;
+
+async function soak(rounds: number, home: string, tally: Tally): Promise<void> {
+  let system = await startSystem({ home });
+  const events = openEventLog(home);
+  const results: RoundResult[] = [];
+  try {
+    for (let round = 1; round <= rounds; round++) {
+      const started = performance.now();
+      const result = await runRound(system, home, events, tally);
+      system = result.system;
+      results.push(result);
+      console.log(`round ${round}/${rounds}: ${lineOf(result)}; ${seconds(performance.now() - started)}`);
+    }
+    const client = openClient(system.baseUrl, system.apiKey, WRITERS);
+    const faults = [];
+    for (const { ledger } of results) {
+      faults.push(...(await readLists(client, ledger.ground.workspaceId, ledger.documents)));
+    }
+    client.close();
+    tally.check('the lists of all rounds are what was written', faults);
+  } finally {
+    events.close();
+    await system.stop();
+  }
+  tally.check('the file is whole', checkIntegrity(home));
+  summarise(results);
+}
+
+function lineOf({ answered, unanswered, happened, searchMs, system }: RoundResult): string {
+  return (
+    `${answered} writes acknowledged, ${unanswered} not (${happened} had happened), ` +
+    `ready after ${Math.round(system.readyMs)} ms, search right after ${Math.round(searchMs)} ms`
+  );
+}
+
+function summarise(results: readonly RoundResult[]): void {
+  const sum = (read: (result: RoundResult) => number) => results.reduce((total, result) => total + read(result), 0);
+  const most = (read: (result: RoundResult) => number) => Math.round(Math.max(...results.map(read)));
+  console.log(
+    `\n${results.length} crashes under ${WRITERS} writers: ${sum(({ answered }) => answered)} writes acknowledged, ` +
+      `${sum(({ unanswered }) => unanswered)} not, of which ${sum(({ happened }) => happened)} had happened\n` +
+      `slowest start ${most(({ system }) => system.readyMs)} ms, slowest search ${most(({ searchMs }) => searchMs)} ms`,
+  );
+}
+
+function seconds(milliseconds: number): string {
+  return `${(milliseconds / 1000).toFixed(1)} s`;
+}
+
+function readRounds(): number {
+  try {
+    const { values } = parseArgs({ options: { rounds: { type: 'string', default: String(ROUNDS) } } });
+    return wholeNumber(values.rounds);
+  } catch (error) {
+    console.error(`${(error as Error).message}\n\nnpm run soak -- [--rounds ${ROUNDS}]`);
+    process.exit(64);
+  }
+}
+
+const rounds = readRounds();
+mkdirSync(join(ROOT, 'bench/data'), { recursive: true });
+const home = mkdtempSync(join(ROOT, 'bench/data/soak-'));
+const tally = createTally();
+// What has been started ends with this process.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130));
+try {
+  await soak(rounds, home, tally);
+} catch (error) {
+  tally.check('the run', [error instanceof Error ? (error.stack ?? error.message) : String(error)]);
+}
+if (tally.failed === 0) rmSync(home, { recursive: true, force: true });
+else console.log(`What it found is in ${home}`);
+console.log(`${tally.passed} passed, ${tally.failed} failed`);
+process.exit(tally.failed === 0 ? 0 : 1);

@@ -1,0 +1,71 @@
+import { randomInt } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createFolders, createWorkspace } from '../fill.js';
+import { openClient } from '../http.js';
+import { type System, startSystem } from '../system.js';
+import type { EventLog } from './event-log.js';
+import { readBack } from './read-back.js';
+import { searchAgrees } from './search-check.js';
+import { repeatAcknowledged, settlePending } from './settle-pending.js';
+import type { Tally } from './tally.js';
+import { createLedger, type Ledger, runWriter } from './writer.js';
+
+export const WRITERS = 16;
+const FOLDERS = 8;
+/** Milliseconds of writing before the kill. */
+const LEAST_MS = 200;
+const MOST_MS = 1600;
+
+export interface RoundResult {
+  /** The system after the crash, which goes on. */
+  readonly system: System;
+  readonly ledger: Ledger;
+  /** Writes that were answered before the crash. */
+  readonly answered: number;
+  /** Writes that were not, and of these the ones that had happened. */
+  readonly unanswered: number;
+  readonly happened: number;
+  readonly searchMs: number;
+}
+
+/** Writes, kills, starts again, and checks what is left against what was answered. */
+export async function runRound(system: System, home: string, events: EventLog, tally: Tally): Promise<RoundResult> {
+  const writing = openClient(system.baseUrl, system.apiKey, WRITERS);
+  const workspaceId = await createWorkspace(writing, 'Soak');
+  const ledger = createLedger({ workspaceId, folders: await createFolders(writing, workspaceId, FOLDERS) });
+  const writers = Array.from({ length: WRITERS }, () => runWriter(writing, ledger));
+  await sleep(randomInt(LEAST_MS, MOST_MS));
+  await system.kill();
+  const pending = (await Promise.all(writers)).filter((operation) => operation !== undefined);
+  writing.close();
+  const answered = ledger.done.length;
+
+  const restarted = await startSystem({ home, port: portOf(system) });
+  const reading = openClient(restarted.baseUrl, restarted.apiKey, WRITERS);
+  try {
+    const untouched = new Set(pending.map(({ before }) => before?.id));
+    const sure = [...ledger.documents.values()].filter(({ id }) => !untouched.has(id));
+    tally.check('every acknowledged write is there', [...ledger.refusals, ...(await readBack(reading, sure))]);
+    tally.check('the retry of an acknowledged write is its first answer', await repeatAcknowledged(reading, ledger));
+    const refused = ledger.refusals.length;
+    const settled = await Promise.all(pending.map((operation) => settlePending(reading, ledger, operation)));
+    tally.check('an unacknowledged write is all or nothing, and its retry one effect', [
+      ...settled.flatMap(({ faults }) => faults),
+      ...ledger.refusals.slice(refused),
+    ]);
+    tally.check('every write has its one event', events.check(ledger));
+    const { took, faults } = await searchAgrees(reading, ledger);
+    tally.check('search agrees with the store', faults);
+    const happened = settled.filter((one) => one.happened).length;
+    return { system: restarted, ledger, answered, unanswered: pending.length, happened, searchMs: took };
+  } catch (error) {
+    await restarted.kill();
+    throw error;
+  } finally {
+    reading.close();
+  }
+}
+
+function portOf({ baseUrl }: System): number {
+  return Number(new URL(baseUrl).port);
+}

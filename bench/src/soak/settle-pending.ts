@@ -1,0 +1,85 @@
+import type { Client } from '../http.js';
+import type { Known, Resource } from './known.js';
+import { type Operation, send } from './operations.js';
+import { compare } from './read-back.js';
+import { type Ledger, take } from './writer.js';
+
+export interface Settled {
+  /** Whether the operation had its effect although no answer came. */
+  readonly happened: boolean;
+  readonly faults: readonly string[];
+}
+
+/**
+ * Finds out what became of an operation without an answer, then sends it again with its key, twice:
+ * whether it had happened wholly or not at all, it has happened once at the end.
+ */
+export async function settlePending(client: Client, ledger: Ledger, operation: Operation): Promise<Settled> {
+  const { happened, faults } = await observe(client, operation);
+  const first = await send(client, operation);
+  const after = take(ledger, operation, first);
+  if (after === undefined) return { happened, faults };
+  const second = await send(client, operation);
+  const about = `${operation.kind} of ${after.id}`;
+  const wrong = (what: string, is: boolean) => (is ? [`${about}: ${what}`] : []);
+  return {
+    happened,
+    faults: [
+      ...faults,
+      ...wrong('happened, and its retry was no replay', happened && !isReplay(first)),
+      ...wrong('had not happened, and its retry was a replay', !happened && isReplay(first)),
+      ...wrong('its second retry was no replay', !isReplay(second)),
+      ...wrong('its retries differ', idIn(first.text) !== idIn(second.text)),
+      ...(await compare(client, after)).map((fault) => `${about}, sent again: ${fault}`),
+      ...(await countNamed(client, after)),
+    ],
+  };
+}
+
+/** Writes that were answered before the crash and are sent again. */
+const REPEATED = 8;
+
+/** Sends the last acknowledged writes again with their keys: each gets its first answer, and does nothing. */
+export async function repeatAcknowledged(client: Client, { done, documents }: Ledger): Promise<string[]> {
+  const last = done.filter(({ after }) => documents.get(after.id) === after).slice(-REPEATED);
+  const answers = await Promise.all(last.map(({ operation }) => send(client, operation)));
+  return last.flatMap(({ operation, after }, i) => {
+    const answer = answers[i];
+    if (answer !== undefined && answer.status < 300 && isReplay(answer)) return [];
+    return [`${operation.kind} of ${after.id} was acknowledged, and its retry was no replay: ${answer?.status}`];
+  });
+}
+
+function isReplay({ headers }: { readonly headers: Readonly<Record<string, unknown>> }): boolean {
+  return headers['idempotency-replayed'] === 'true';
+}
+
+function idIn(text: string): string | undefined {
+  return (JSON.parse(text) as { data: Partial<Resource> }).data.id;
+}
+
+/** Whether an operation has had its effect; a fault where only a part of it is there. */
+async function observe(client: Client, { kind, before, after }: Operation): Promise<Settled> {
+  if (before === undefined) {
+    const found = await named(client, after);
+    const [first] = found;
+    if (first === undefined) return { happened: false, faults: [] };
+    const faults = await compare(client, { ...after, id: first.id });
+    return { happened: true, faults: faults.map((fault) => `${kind} of ${first.id}, half done: ${fault}`) };
+  }
+  const undone = await compare(client, before);
+  if (undone.length === 0) return { happened: false, faults: [] };
+  const done = await compare(client, after);
+  return { happened: true, faults: done.map((fault) => `${kind} of ${after.id}, half done: ${fault}`) };
+}
+
+async function countNamed(client: Client, known: Known): Promise<string[]> {
+  if (known.state === 'trashed') return [];
+  const found = await named(client, known);
+  return found.length === 1 ? [] : [`${known.name} is there ${found.length} times`];
+}
+
+async function named(client: Client, { workspaceId, name }: Known): Promise<Resource[]> {
+  const path = `/workspaces/${workspaceId}/resources?limit=10&q=${encodeURIComponent(name)}`;
+  return (await client.ask<{ items: Resource[] }>('GET', path)).items;
+}

@@ -1,0 +1,17 @@
+import { KNOWN_SCOPES } from '@commonplace/kit/auth';
+import type Router from '@koa/router';
+
+/** What a client needs to know before it asks for a token (RFC 9728). */
+export function mountProtectedResource(router: Router, publicUrl: string): void {
+  const document = {
+    resource: publicUrl,
+    resource_name: 'Commonplace API',
+    resource_documentation: `${publicUrl}/docs`,
+    bearer_methods_supported: ['header'],
+    scopes_supported: KNOWN_SCOPES,
+  };
+  router.get('/.well-known/oauth-protected-resource', (ctx) => {
+    ctx.set('Cache-Control', 'public, max-age=300');
+    ctx.body = document;
+  });
+}

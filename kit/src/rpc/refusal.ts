@@ -1,0 +1,15 @@
+import { AppError } from '../errors/index.js';
+import type { CallOptions } from './port.js';
+
+/** Why a call may not start: without a deadline, or given up already. */
+export function refusalOf(options: CallOptions): AppError | undefined {
+  if (!Number.isFinite(options.deadline)) {
+    return new AppError('INVALID_ARGUMENT', 'deadline_missing', 'A call needs a deadline.');
+  }
+  return options.signal?.aborted ? cancelled() : undefined;
+}
+
+/** What a call that was given up rejects with. */
+export function cancelled(): AppError {
+  return new AppError('CANCELLED', 'timeout', 'The caller did not wait.');
+}

@@ -1,0 +1,210 @@
+import { randomBytes } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import type { IndexService } from '@commonplace/proto/resources/v1/index_service.js';
+import { createPeerTokens } from '../auth/token.js';
+import { contracts } from '../contracts/index.js';
+import { AppError, NotFound } from '../errors/index.js';
+import type { CallMetadata, CallOptions, Channel, Client, IncomingCall, Reply, ServedMethod } from '../rpc/port.js';
+import { eventually } from './eventually.js';
+
+/** A channel to methods that the suite plays; `peers` are the tokens that both ends share. */
+export interface ChannelHarness {
+  readonly channel: Channel;
+  close(): Promise<void>;
+}
+
+export type OpenChannel = (
+  methods: ReadonlyMap<string, ServedMethod>,
+  peers: ReturnType<typeof createPeerTokens>,
+) => Promise<ChannelHarness>;
+
+const { definition } = contracts.index;
+const entry = (id: string) => ({
+  id,
+  tenant: '',
+  workspaceId: '',
+  boundaryId: '',
+  ancestorIds: [],
+  directPrincipals: [],
+  type: 'RESOURCE_TYPE_FOLDER' as never,
+  name: '',
+  text: '',
+  metadataJson: '',
+  createdBy: undefined,
+  createdAt: undefined,
+  updatedAt: undefined,
+  version: 0,
+  contentVersion: 0,
+  tags: [],
+});
+
+/** Asks each duty of the Channel port. */
+export function channelContract(name: string, open: OpenChannel): void {
+  describe(`channel: ${name}`, () => {
+    const peers = createPeerTokens(randomBytes(32), 'caller');
+    let play: (request: { ids: string[] }, call: IncomingCall) => Promise<unknown> = async () => ({ entries: [] });
+    let playStream: (call: IncomingCall) => AsyncIterable<unknown>;
+    let harness: ChannelHarness;
+    let client: Client<IndexService>;
+
+    beforeAll(async () => {
+      const methods = new Map<string, ServedMethod>();
+      for (const { path, responseStream } of Object.values(definition)) {
+        methods.set(path, {
+          streams: responseStream,
+          unary: (request, call) => play(request as never, call),
+          stream: (_, call) => playStream(call),
+        });
+      }
+      harness = await open(methods, peers);
+      client = harness.channel.client(contracts.index);
+    });
+    afterAll(() => harness.close());
+
+    const options = (more: Partial<CallOptions> = {}): CallOptions => ({
+      metadata: { requestId: 'req_test' },
+      deadline: Date.now() + 5000,
+      ...more,
+    });
+    const ask = (more?: Partial<CallOptions>) => client.getIndexEntries({ ids: ['a'] }, options(more));
+
+    test('carries requests and answers', async () => {
+      play = async ({ ids }) => ({ entries: ids.map(entry) });
+      expect((await ask()).entries).toMatchObject([{ id: 'a' }]);
+    });
+
+    test('errors arrive as they were thrown', async () => {
+      const thrown = new AppError('ABORTED', 'version_conflict', 'Changed – größer 你好.', {
+        param: 'name',
+        details: { current_version: 3, nested: { a: [1, null] } },
+        faults: [{ param: 'rows[3].x', code: 'invalid_value', message: 'no' }],
+        retryAfter: 7,
+      });
+      play = async () => {
+        throw thrown;
+      };
+      const { code, reason, message, param, details, faults, retryAfter } = thrown;
+      await expect(ask()).rejects.toMatchObject({ code, reason, message, param, details, faults, retryAfter });
+      await expect(ask()).rejects.toBeInstanceOf(AppError);
+    });
+
+    test('anything else that was thrown arrives as internal_error without its message', async () => {
+      play = async () => {
+        throw new Error('the password is 12345');
+      };
+      const error = await ask().catch((caught: AppError) => caught);
+      expect(error).toMatchObject({ code: 'INTERNAL', reason: 'internal_error' });
+      expect((error as AppError).message).not.toContain('12345');
+    });
+
+    test('a hundred faults arrive', async () => {
+      const faults = Array.from({ length: 100 }, (_, i) => ({
+        param: `rows[${i}].cells.a_long_column_name`,
+        code: 'cell_invalid',
+        message: `row ${i} holds a value that this column can not hold, which takes a sentence to say`,
+      }));
+      play = async () => {
+        throw new AppError('INVALID_ARGUMENT', 'validation_failed', 'many', { faults });
+      };
+      await expect(ask()).rejects.toMatchObject({ faults });
+    });
+
+    test('metadata arrives as it was sent, with the peer it came from', async () => {
+      const metadata: CallMetadata = {
+        requestId: 'req_1',
+        token: 'a.b.c',
+        traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
+        baseVersion: 12,
+        idempotency: { id: 'i', fingerprint: 'f' },
+      };
+      let seen: IncomingCall | undefined;
+      play = async (_, call) => {
+        seen = call;
+        return { entries: [] };
+      };
+      const deadline = Date.now() + 5000;
+      await ask({ metadata, deadline });
+      expect(seen?.metadata).toEqual(metadata);
+      expect(peers.verify(seen?.peerToken)).toBe('caller');
+      // gRPC carries the time that is left, so the clock's rounding may move it a little.
+      expect(Math.abs((seen?.deadline ?? 0) - deadline)).toBeLessThan(1000);
+    });
+
+    test('the reply is filled before the call resolves', async () => {
+      play = async (_, call) => {
+        call.reply.status = 202;
+        call.reply.warnings = [{ code: 'w', message: 'über' }];
+        return { entries: [] };
+      };
+      const reply: Reply = {};
+      await ask({ reply });
+      expect(reply).toEqual({ status: 202, warnings: [{ code: 'w', message: 'über' }] });
+      play = async (_, call) => {
+        call.reply.replayOf = 'req_0';
+        throw NotFound();
+      };
+      const failed: Reply = {};
+      await expect(ask({ reply: failed })).rejects.toMatchObject({ reason: 'not_found' });
+      expect(failed).toEqual({ replayOf: 'req_0' });
+    });
+
+    test('a deadline that passes is a timeout, though the handler hangs', async () => {
+      let aborted: AbortSignal | undefined;
+      play = (_, call) => {
+        aborted = call.signal;
+        return new Promise(() => {});
+      };
+      await expect(ask({ deadline: Date.now() + 100 })).rejects.toMatchObject({ reason: 'timeout' });
+      await eventually(async () => expect(aborted?.aborted).toBe(true));
+    });
+
+    test.each([Number.NaN, Number.POSITIVE_INFINITY])('a call without a deadline is refused (%s)', async (deadline) => {
+      play = async () => ({ entries: [] });
+      await expect(ask({ deadline })).rejects.toMatchObject({ reason: 'deadline_missing' });
+    });
+
+    test('an aborted signal ends the call and the handler', async () => {
+      const controller = new AbortController();
+      let handler: AbortSignal | undefined;
+      play = (_, call) => {
+        handler = call.signal;
+        return new Promise(() => {});
+      };
+      const asked = ask({ signal: controller.signal });
+      await eventually(async () => expect(handler).toBeDefined());
+      controller.abort();
+      await expect(asked).rejects.toMatchObject({ code: 'CANCELLED' });
+      await eventually(async () => expect(handler?.aborted).toBe(true));
+      await expect(ask({ signal: controller.signal })).rejects.toMatchObject({ code: 'CANCELLED' });
+    });
+
+    test('a stream delivers in order and ends with the error of its handler', async () => {
+      playStream = async function* () {
+        for (let i = 0; i < 100; i++) yield { entries: [entry(String(i))] };
+        throw NotFound();
+      };
+      const seen: string[] = [];
+      const read = async () => {
+        for await (const { entries } of client.streamIndexEntries({ batchSize: 1 }, options())) seen.push(entries[0]?.id ?? '');
+      };
+      await expect(read()).rejects.toMatchObject({ reason: 'not_found' });
+      expect(seen).toEqual(Array.from({ length: 100 }, (_, i) => String(i)));
+    });
+
+    test('a stream stops its handler when its reader stops', async () => {
+      let ended = false;
+      playStream = async function* () {
+        try {
+          for (let i = 0; ; i++) {
+            yield { entries: [entry(String(i))] };
+            await new Promise((resolve) => setTimeout(resolve, 1));
+          }
+        } finally {
+          ended = true;
+        }
+      };
+      for await (const _ of client.streamIndexEntries({ batchSize: 1 }, options())) break;
+      await eventually(async () => expect(ended).toBe(true));
+    });
+  });
+}

@@ -1,0 +1,15 @@
+import { openNatsBus } from '../src/events/nats/index.js';
+
+/**
+ * A process of its own for tests that kill one: subscribes, tells each event that it begins, and
+ * ends the hard way, or hangs, at the one that its arguments name.
+ */
+const [url, stream, consumer, at, how] = process.argv.slice(2) as [string, string, string, string, string];
+const bus = await openNatsBus({ url, stream, silenceMs: 4000 });
+await bus.subscribe({ consumer, types: ['commonplace.>'], maxAttempts: 1 }, async ([event]) => {
+  process.send?.(event?.data);
+  if (event?.data.n !== Number(at)) return;
+  if (how === 'exit') process.exit(1);
+  await new Promise(() => {});
+});
+process.send?.('ready');

@@ -1,0 +1,55 @@
+// `npm run test:containers`: the suites that need servers, on the makers' own MongoDB and NATS images.
+// Without a Docker engine it says so and ends well.
+import { spawn } from 'node:child_process';
+import { join } from 'node:path';
+import { GenericContainer, getContainerRuntimeClient, Wait } from 'testcontainers';
+import { root } from './build.mjs';
+
+const MONGODB_IMAGE = 'mongo:8.0.16';
+const NATS_IMAGE = 'nats:2.12.2-alpine';
+
+try {
+  await getContainerRuntimeClient();
+} catch {
+  console.log('skipped: no Docker engine here, so the suites did not run on container images');
+  process.exit(0);
+}
+
+const mongo = await new GenericContainer(MONGODB_IMAGE)
+  .withExposedPorts(27017)
+  .withCommand(['--replSet', 'rs0', '--bind_ip_all'])
+  .withWaitStrategy(Wait.forLogMessage(/Waiting for connections/))
+  .start();
+const nats = await new GenericContainer(NATS_IMAGE)
+  .withExposedPorts(4222)
+  .withCommand(['-js'])
+  .withWaitStrategy(Wait.forLogMessage(/Server is ready/))
+  .start();
+try {
+  await initiate(mongo);
+  const code = await run({
+    // The set knows its member by a name of its own, so the driver has to be told to stay where it is.
+    COMMONPLACE_MONGODB_URL: `mongodb://${mongo.getHost()}:${mongo.getMappedPort(27017)}/?directConnection=true`,
+    COMMONPLACE_NATS_URL: `nats://${nats.getHost()}:${nats.getMappedPort(4222)}`,
+  });
+  process.exitCode = code;
+} finally {
+  await Promise.all([mongo.stop(), nats.stop()]);
+}
+
+/** Makes a replica set of one, which transactions need, and waits for it to have a primary. */
+async function initiate(container) {
+  const script = `
+    try { rs.initiate({ _id: 'rs0', members: [{ _id: 0, host: 'localhost:27017' }] }) } catch (e) {}
+    while (!db.hello().isWritablePrimary) sleep(100)`;
+  const { exitCode, output } = await container.exec(['mongosh', '--quiet', '--eval', script]);
+  if (exitCode !== 0) throw new Error(`the replica set can't be made: ${output}`);
+}
+
+function run(env) {
+  const child = spawn(process.execPath, [join(root, 'scripts/test.mjs'), '--servers'], {
+    stdio: 'inherit',
+    env: { ...process.env, ...env },
+  });
+  return new Promise((resolve) => child.once('exit', (code) => resolve(code ?? 1)));
+}
