@@ -83,7 +83,12 @@ function queryAttempts({ method, query }: Endpoint, { path, body }: Call): Attem
     .filter(([name]) => !PAGE_NAMES.has(name))
     .flatMap(([name, schema]) =>
       wrongTexts(schema).map((value) =>
-        attempt(`?${name}=${value.slice(0, 40)}`, `${name}=${value}`, ['invalid_value', 'too_many_items', 'invalid_type'], name),
+        attempt(
+          `?${name}=${value.slice(0, 40)}`,
+          `${name}=${value}`,
+          ['invalid_value', 'too_many_items', 'invalid_type'],
+          name,
+        ),
       ),
     );
   if (method !== 'GET') {

@@ -50,6 +50,8 @@ export interface World {
   readonly closed: Place;
   /** A workspace in which every member of the Org is a commenter. */
   readonly open: Place;
+  /** A Personal workspace, with the same people in it as in the closed one. */
+  readonly personal: Place;
   /** In no Org of anybody else. */
   readonly stranger: Person;
   /** Every role once, as signed-in people. */
@@ -64,8 +66,9 @@ export async function createWorld(system: System): Promise<World> {
   const inOrg = await joinOrg(system, boss, org);
   const extra = await inOrg('Extra', 'member');
   const parts = { boss, org, extra: extra.person, extraOrgMember: extra.member, everyScope };
-  const closed = await createPlace(parts, null);
-  const open = await createPlace(parts, 'commenter');
+  const closed = await createPlace(parts, { org_id: org.id, default_role: null });
+  const open = await createPlace(parts, { org_id: org.id, default_role: 'commenter' });
+  const personal = await createPlace(parts, {});
 
   const callers: Caller[] = [{ name: 'boss', api: boss, org: 'owner', workspace: 'owner', place: closed }];
   const orgPeople = await Promise.all(ORG_ROLES.map((role) => inOrg(`Org ${role}`, role)));
@@ -75,12 +78,14 @@ export async function createWorld(system: System): Promise<World> {
   const workspacePeople = await Promise.all(WORKSPACE_ROLES.map((role) => inOrg(`Workspace ${role}`, 'member')));
   for (const [i, role] of WORKSPACE_ROLES.entries()) {
     const person = personAt(workspacePeople, i);
-    await boss.post(`/workspaces/${closed.workspace.id}/members`, { user_id: person.user.id, role });
+    for (const { workspace } of [closed, personal]) {
+      await boss.post(`/workspaces/${workspace.id}/members`, { user_id: person.user.id, role });
+    }
     callers.push({ name: `workspace ${role}`, api: person, org: 'member', workspace: role, place: closed });
   }
   const byDefault = personAt(orgPeople, ORG_ROLES.indexOf('member'));
   callers.push({ name: 'Org default', api: byDefault, org: 'member', workspace: 'commenter', place: open });
-  return { system, everyScope, boss, closed, open, stranger, callers };
+  return { system, everyScope, boss, closed, open, personal, stranger, callers };
 }
 
 interface Joined {
@@ -110,14 +115,9 @@ interface PlaceParts {
   readonly everyScope: readonly string[];
 }
 
-async function createPlace({ everyScope, ...parts }: PlaceParts, defaultRole: WorkspaceRole | null): Promise<Place> {
+async function createPlace({ everyScope, ...parts }: PlaceParts, kind: object): Promise<Place> {
   const { boss, org, extra } = parts;
-  const name = `Default ${defaultRole}`;
-  const { data: workspace } = await boss.post<Workspace>('/workspaces', {
-    name,
-    org_id: org.id,
-    default_role: defaultRole,
-  });
+  const { data: workspace } = await boss.post<Workspace>('/workspaces', { name: 'Place', ...kind });
   const create = async (body: object) =>
     (await boss.post<Resource>('/resources', { workspace_id: workspace.id, ...body })).data;
   const folder = await create({ type: 'folder', name: 'Folder' });

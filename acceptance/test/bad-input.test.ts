@@ -85,6 +85,47 @@ describe('methods that a path does not have', () => {
   });
 });
 
+describe('the calls of /auth', () => {
+  const calls: [path: string, body: Record<string, unknown>][] = [
+    ['/auth/sign-in', { email: 'a@example.com', password: 'long enough' }],
+    ['/auth/sign-up', { email: 'a@example.com', password: 'long enough', name: 'Ada' }],
+    ['/auth/accept-invitation', { token: 'abc' }],
+  ];
+  const refused = async (path: string, body: unknown, headers = {}) => {
+    const { status, error } = await world.stranger.send('POST', path, body, { headers });
+    return `${status} ${error.code}`;
+  };
+
+  test.each(calls)('%s', async (path, body) => {
+    expect(await refused(path, '{')).toBe('400 invalid_json');
+    expect(await refused(path, '[]')).toBe('400 invalid_json');
+    expect(await refused(path, `{"a":${'['.repeat(10_000)}`)).toBe('400 invalid_json');
+    expect(await refused(path, JSON.stringify(body).replace('}', ',"x":1,"x":2}'))).toBe('400 invalid_json');
+    expect(await refused(path, { ...body, admin: true })).toBe('400 unknown_field');
+    expect(await refused(path, JSON.stringify(body).replace('}', ',"__proto__":1}'))).toBe('400 unknown_field');
+    expect(await refused(path, JSON.stringify(body), { 'Content-Type': 'text/xml' })).toBe(
+      '400 unsupported_media_type',
+    );
+    for (const name of Object.keys(body)) {
+      for (const value of [12, {}, [], { $ne: '' }, true, 'a\0b']) {
+        expect(await refused(path, { ...body, [name]: value })).toMatch(/^400 /);
+      }
+      // A token of any length is one that nobody has.
+      const tooLong = name === 'token' ? '404 expired_link' : '400 invalid_value';
+      expect(await refused(path, { ...body, [name]: 'x'.repeat(5000) })).toBe(tooLong);
+    }
+    expect(await refused(path, `{"a":"${'x'.repeat(11 << 20)}"}`)).toMatch(/^400 /);
+  });
+
+  test('/auth/sign-up wants a password of some length, and a name on one line', async () => {
+    const person = { email: 'b@example.com', password: 'short', name: 'Ada' };
+    expect(await refused('/auth/sign-up', person)).toBe('400 invalid_value');
+    expect(await refused('/auth/sign-up', { ...person, password: 'long enough', name: 'A\nB' })).toBe(
+      '400 invalid_value',
+    );
+  });
+});
+
 test('a body that grows too large without saying so is refused', async () => {
   const chunk = new Uint8Array(1 << 20).fill(0x78);
   let sent = 0;

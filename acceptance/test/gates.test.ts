@@ -72,6 +72,23 @@ describe('roles', () => {
   });
 });
 
+describe('roles in a Personal workspace', () => {
+  const below = named.filter(([, { gate }]) => ['workspace', 'resource', 'trashed'].includes(gate.kind));
+
+  test.each(below)('%s', async (_, row) => {
+    const wrong: string[] = [];
+    for (const { name, api: by, workspace } of world.callers) {
+      if (name === 'Org default') continue;
+      const roles = workspace === undefined ? {} : { workspace };
+      wrong.push(...(await judge(row, name, world.personal, by, outcomeOf(row, roles))));
+    }
+    const { key } = await newKey(world.boss, world.everyScope, { org_id: world.closed.org.id });
+    wrong.push(...(await judge(row, 'a key of an Org', world.personal, api(system, key), BEYOND)));
+    wrong.push(...(await judge(row, 'stranger', world.personal, world.stranger, NOT_FOUND)));
+    expect(wrong).toEqual([]);
+  });
+});
+
 describe('credentials that are not good', () => {
   const bad: [name: string, code: string, credential: () => Promise<Credential>][] = [
     ['nobody', 'missing_credentials', async () => undefined],

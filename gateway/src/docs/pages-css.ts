@@ -67,7 +67,8 @@ main { margin: 0 auto; padding: 1rem 1rem 4rem; }
   .full .swagger-ui .opblock-tag small { display: none; }
   .full .swagger-ui .opblock-tag > a { flex: 1; }
   .full .swagger-ui .opblock .opblock-summary-path { max-width: none; }
-  .full .swagger-ui .filter .operation-filter-input { width: 100%; }
+  .full .swagger-ui .filter .operation-filter-input { max-width: none; }
+  .full .swagger-ui .response-col_links { display: none; }
 }
 `;
 

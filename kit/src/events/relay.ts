@@ -18,7 +18,7 @@ export interface RelayOptions {
 }
 
 export interface Relay {
-  /** Publishes what is committed by now, as far as the bus takes it within a second, and stops. */
+  /** Publishes what is committed by now, where the bus takes it, and stops. */
   close(): Promise<void>;
 }
 

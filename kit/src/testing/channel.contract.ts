@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { IndexService } from '@commonplace/proto/resources/v1/index_service.js';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { createPeerTokens } from '../auth/token.js';
 import { contracts } from '../contracts/index.js';
 import { AppError, NotFound } from '../errors/index.js';
@@ -185,7 +185,8 @@ export function channelContract(name: string, open: OpenChannel): void {
       };
       const seen: string[] = [];
       const read = async () => {
-        for await (const { entries } of client.streamIndexEntries({ batchSize: 1 }, options())) seen.push(entries[0]?.id ?? '');
+        for await (const { entries } of client.streamIndexEntries({ batchSize: 1 }, options()))
+          seen.push(entries[0]?.id ?? '');
       };
       await expect(read()).rejects.toMatchObject({ reason: 'not_found' });
       expect(seen).toEqual(Array.from({ length: 100 }, (_, i) => String(i)));

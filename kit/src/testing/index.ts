@@ -1,7 +1,7 @@
+export { type ChannelHarness, channelContract } from './channel.contract.js';
 export type { OptOuts } from './duties.js';
 export { createEvent } from './events/fixtures.js';
 export { type EventsHarness, eventsContract } from './events.contract.js';
 export { eventually } from './eventually.js';
 export { fake, openStage, personCalled, type Stage } from './fake-services.js';
 export { type StoreHarness, storeContract } from './store.contract.js';
-export { type ChannelHarness, channelContract } from './channel.contract.js';

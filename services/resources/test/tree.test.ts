@@ -132,7 +132,7 @@ describe.each(Object.entries(SIZES))('a subtree %s the limit of one request', (_
       return world.trash.listTrash(request, await world.stage.as(owner));
     };
     expect((await list(false)).items.slice(0, 2).map(({ id }) => id)).toEqual([head.id, b.id]);
-    expect((await list(true)).items.map(({ id }) => id)).toContain(a2.id);
+    await eventually(async () => expect((await list(true)).items.map(({ id }) => id)).toContain(a2.id));
     const viewer = world.member(WorkspaceRole.EDITOR);
     const empty = async (caller: Caller) =>
       world.trash.emptyTrash(

@@ -1,8 +1,8 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { type JetStreamClient, type JetStreamManager, jetstream, jetstreamManager } from '@nats-io/jetstream';
 import { type ConnectionOptions, connect, type NatsConnection } from '@nats-io/transport-node';
 import { Unavailable } from '../../errors/index.js';
 import type { Log } from '../../log/index.js';
+import { createBell } from '../bell.js';
 import { calling } from './errors.js';
 import type { Names } from './names.js';
 import { ensureStreams } from './streams.js';
@@ -32,6 +32,7 @@ export function openConnection(url: string, names: Names, replicas: number, log:
   const listeners = new Set<() => void>();
   let current: Link | undefined;
   let closed = false;
+  const bell = createBell();
   const interrupted = (): void => {
     for (const listener of listeners) listener();
   };
@@ -43,7 +44,7 @@ export function openConnection(url: string, names: Names, replicas: number, log:
         await link.nc.close();
       } catch (error) {
         log.warn('nats.unreachable', { error });
-        await sleep(pause, undefined, { ref: false });
+        await bell.sleep(pause);
       }
     }
     return undefined;
@@ -62,7 +63,7 @@ export function openConnection(url: string, names: Names, replicas: number, log:
     link: async () => {
       if (closed) throw Unavailable();
       if (current !== undefined) return current;
-      const link = await Promise.race([connecting, sleep(PATIENCE, undefined, { ref: false })]);
+      const link = await within(PATIENCE, connecting);
       if (link === undefined) throw Unavailable();
       return link;
     },
@@ -73,10 +74,24 @@ export function openConnection(url: string, names: Names, replicas: number, log:
     interrupted,
     close: async () => {
       closed = true;
+      bell.hush();
       const link = current ?? (await Promise.race([connecting, undefined]));
       if (link !== undefined && !link.nc.isClosed()) await link.nc.drain().catch(() => {});
     },
   };
+}
+
+/** What a promise gives, or undefined after so many milliseconds. */
+async function within<T>(ms: number, promise: Promise<T>): Promise<T | undefined> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<undefined>((resolve) => {
+    timer = setTimeout(() => resolve(undefined), ms);
+  });
+  try {
+    return await Promise.race([promise, late]);
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 async function openLink(url: string, names: Names, replicas: number): Promise<Link> {

@@ -25,6 +25,8 @@ interface Entry {
 
 /** What a unit of work needs of the outbox. */
 export interface OutboxWriter {
+  /** Makes what the outbox needs, where it is missing; to be called before the transaction. */
+  ready(): Promise<void>;
   write(events: readonly DomainEvent[], session: ClientSession): Promise<void>;
   /** Tells that events were committed. */
   committed(): void;
@@ -69,10 +71,8 @@ export function createOutbox(db: Db): MongoOutbox {
   };
   const events = (found: readonly Entry[]): DomainEvent[] => found.map(({ event }) => JSON.parse(event));
   return {
-    write: async (written, session) => {
-      await ready();
-      await insertEntries(entries, written, session);
-    },
+    ready,
+    write: (written, session) => insertEntries(entries, written, session),
     committed: () => {
       for (const wake of listeners) wake();
     },

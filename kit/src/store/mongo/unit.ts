@@ -82,6 +82,7 @@ async function commit(
     if (batches.length === 1 && first?.changes.length === 1 && events.length === 0) {
       await againIfMade(() => sendBatch(first));
     } else {
+      if (events.length > 0) await outbox.ready();
       await againIfMade(() =>
         inTransaction(client, async (session) => {
           for (const batch of batches) await sendBatch(batch, session);

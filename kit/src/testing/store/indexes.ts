@@ -84,7 +84,10 @@ export function indexDuties(duty: Duties, use: () => Bench): void {
   duty('a value that has changed is found as it is, and not as it was', async () => {
     const { fill, must, store, things } = use();
     const all = await things();
-    await fill(all, [{ id: 'a', kind: 'old', email: 'old@x.org' }, { id: 'b', kind: 'old' }]);
+    await fill(all, [
+      { id: 'a', kind: 'old', email: 'old@x.org' },
+      { id: 'b', kind: 'old' },
+    ]);
     const unit = store.begin();
     unit.replace(all, await must(all, 'a'), { id: 'a', name: 'renamed', kind: 'new', email: 'new@x.org' });
     await unit.commit();
@@ -92,7 +95,12 @@ export function indexDuties(duty: Duties, use: () => Bench): void {
     expect([await by({ kind: 'old' }), await by({ kind: 'new' })]).toEqual([['b'], ['a']]);
     expect([await by({ name: 'a' }), await by({ name: 'renamed' })]).toEqual([[], ['a']]);
     expect([await by({ email: 'old@x.org' }), await by({ email: 'new@x.org' })]).toEqual([[], ['a']]);
-    expect(await all.countBy('kind', {})).toEqual(new Map([['old', 1], ['new', 1]]));
+    expect(await all.countBy('kind', {})).toEqual(
+      new Map([
+        ['old', 1],
+        ['new', 1],
+      ]),
+    );
   });
 
   duty('an index that is new to a collection covers what is there', async () => {

@@ -6,7 +6,7 @@ import { isContainer, rootPlace } from '../domain/tree.js';
 import { ParentNotContainer, WorkspaceArchived } from '../errors.js';
 import type { Parts } from '../parts.js';
 import { requireCapability, requireWorkspaceRole, requireWritable, type Standing } from '../policy.js';
-import type { Place } from '../stores/nodes.js';
+import { mayHaveChildren, type Node, type Place } from '../stores/nodes.js';
 
 /** Where something is to be put: a node that may hold others, or a workspace's root. */
 export interface Destination {
@@ -22,15 +22,21 @@ export async function intoParent(
   parentId: string,
   standing: Standing,
   context: CallContext,
+  dryRun = false,
 ): Promise<Destination> {
   const seen = await parts.policy.see(parentId, standing);
   requireCapability(seen, 'write');
   if (!isContainer(seen.node.type)) throw ParentNotContainer({ type: seen.node.type });
   requireWritable(seen);
   await parts.children.take(parentId);
-  // Whoever moves, restricts or trashes the parent meanwhile and we must not both succeed.
-  context.work.expect(parts.tree.nodes, seen.node);
+  if (!dryRun) holdParent(parts, seen.node, context);
   return { parent: seen.node, key: parentId, depth: seen.node.ancestors.length + 1 };
+}
+
+/** Whoever moves, restricts or trashes the parent meanwhile and we must not both succeed. */
+function holdParent(parts: Parts, parent: Node, { work }: CallContext): void {
+  if (mayHaveChildren(parent)) work.expect(parts.tree.nodes, parent);
+  else work.replace(parts.tree.nodes, parent, { ...parent, parented: true });
 }
 
 /** The root of a workspace that the caller may put things into. */

@@ -31,7 +31,7 @@ export async function newHome(
   const parent = stays ? parentId(node) : asked;
   if (parent === undefined) return intoRoot(parts, request.workspaceId ?? node.workspaceId, standing, context);
   if (parent === node.id) throw CycleDetected();
-  const destination = await intoParent(parts, parent, standing, context);
+  const destination = await intoParent(parts, parent, standing, context, request.dryRun);
   requireSameWorkspace(destination, request.workspaceId);
   return destination;
 }

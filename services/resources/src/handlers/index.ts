@@ -1,4 +1,5 @@
 import { reachesWorkspace } from '@commonplace/kit/auth';
+import { TenantBoundary } from '@commonplace/kit/errors';
 import type { CallContext, Handlers } from '@commonplace/kit/rpc';
 import type {
   AccessibleResource,
@@ -90,7 +91,9 @@ async function chooseWorkspaces(
   context: CallContext,
 ): Promise<string[]> {
   if (asked.length > 0) {
-    for (const id of asked) await parts.policy.enter(id, standing, context);
+    const tenants = new Set<string>();
+    for (const id of asked) tenants.add((await parts.policy.enter(id, standing, context)).orgId);
+    if (tenants.size > 1) throw TenantBoundary();
     return [...asked];
   }
   const { caller, person } = standing;

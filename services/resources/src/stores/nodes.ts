@@ -27,6 +27,11 @@ export interface Node extends StoredRecord, Place {
   readonly nameFold: string;
   readonly icon?: string;
   readonly description?: string;
+  /**
+   * Set on what is no folder with its first child, and never taken back: without it there is nothing
+   * below to look for.
+   */
+  readonly parented?: true;
   /** Order key among siblings. */
   readonly position: string;
   readonly restricted: boolean;
@@ -82,6 +87,11 @@ export const nodeCollection: CollectionSpec<Node> = {
 /** Folded for comparing names: compatibility forms and case do not count. */
 export function foldName(name: string): string {
   return name.normalize('NFKC').toLowerCase();
+}
+
+/** Whether anything can stand below a node: a document or a table without children is no parent yet. */
+export function mayHaveChildren(node: Pick<Node, 'type' | 'parented'>): boolean {
+  return node.type === 'folder' || node.parented === true;
 }
 
 /** The parent's id, or undefined at the root. */

@@ -5,7 +5,7 @@ import type { Surroundings } from '../handlers/present.js';
 import { TYPES } from '../handlers/present.js';
 import type { Parts } from '../parts.js';
 import type { Seen, Standing } from '../policy.js';
-import { type Node, parentId } from '../stores/nodes.js';
+import { mayHaveChildren, type Node, parentId } from '../stores/nodes.js';
 import { visibleWhere } from './visible.js';
 
 /** The visible ancestors of a node from the root down; the hidden ones are one item, at the start. */
@@ -60,11 +60,12 @@ export async function countVisibleChildren(
   parents: readonly Node[],
   standing: Standing,
 ): Promise<ReadonlyMap<string, number>> {
-  const [first] = parents;
+  const candidates = parents.filter(mayHaveChildren);
+  const [first] = candidates;
   if (first === undefined) return new Map();
   const visible = await visibleWhere(parts, first.workspaceId, standing);
   return parts.tree.nodes.countBy('parentKey', {
-    parentKey: { in: parents.map(({ id }) => id) },
+    parentKey: { in: candidates.map(({ id }) => id) },
     state: 'active',
     ...visible.where,
   });

@@ -1,7 +1,7 @@
 import { ANALYSER_VERSION } from '../../domain/analysis.js';
 
 /** A file with another stamp is made anew. */
-export const STAMP = `1 ${ANALYSER_VERSION}`;
+export const STAMP = `2 ${ANALYSER_VERSION}`;
 
 /** Rows of one tenant lie between `number * TENANT_ROWS` and the next, so that a search reads its tenant's only. */
 export const TENANT_ROWS = 2 ** 30;

@@ -104,7 +104,7 @@ function isOlder(entry: IndexEntry, held: Held): boolean {
 }
 
 function upsertEntry(file: IndexFile, entry: IndexEntry): TermChange[] {
-  const tenant = tenantFor(file, entry.tenant);
+  const tenant = tenantFor(file, partitionOf(entry));
   let held = heldEntry(file, entry.id);
   if (held !== undefined && isOlder(entry, held)) return [];
   const changes: TermChange[] = [];
@@ -118,6 +118,14 @@ function upsertEntry(file: IndexFile, entry: IndexEntry): TermChange[] {
   count(file, entry.workspaceId, tenant, 1);
   putEntry(file, row, entry);
   return [...changes, ...putText(file, row, held !== undefined, tenant, entry)];
+}
+
+/**
+ * Whose rows an entry is kept among: its Org's, or with all that is Personal, since one person's search
+ * goes over several Personal workspaces, each a tenant of its own.
+ */
+function partitionOf({ tenant, workspaceId }: IndexEntry): string {
+  return tenant === workspaceId ? '' : tenant;
 }
 
 function tenantFor(file: IndexFile, id: string): Tenant {
