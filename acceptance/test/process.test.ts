@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { api } from '../src/client.js';
+import { eventually } from '../src/eventually.js';
 import { signIn } from '../src/people.js';
 import { startScript } from '../src/process.js';
 import type { Content, Resource, Workspace } from '../src/records.js';
@@ -58,11 +59,10 @@ describe('a life of a system', () => {
         made.push(reply.data);
       }
     });
-    await new Promise((resolve) => setTimeout(resolve, 500));
+    await eventually(() => expect(made.length).toBeGreaterThan(50), 30_000);
     await system.kill();
     await Promise.all(writing);
     await system.restart();
-    expect(made.length).toBeGreaterThan(20);
     for (const { id, name } of made) {
       const { data } = await by.get<Content>(`/resources/${id}/content`);
       expect(data.content).toBe(name);

@@ -31,7 +31,7 @@ main { margin: 0 auto; padding: 1rem 1rem 4rem; }
 :is(.text, .form) :is(h1, h2) { line-height: 1.25; }
 :is(.text, .form) h1 { font-size: 1.75rem; margin: 1.5rem 0 1rem; }
 :is(.text, .form) h2 { font-size: 1.25rem; margin: 2rem 0 .5rem; }
-.text :is(code, pre) { font: .9em/1.5 ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; }
+.text :is(code, pre) { font-family: ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; font-size: .9em; }
 .text pre { white-space: pre-wrap; }
 .text dt { font-weight: 600; margin-top: 1rem; scroll-margin-top: 1rem; }
 .text dd { margin: 0; }
@@ -39,6 +39,7 @@ main { margin: 0 auto; padding: 1rem 1rem 4rem; }
 
 .field { margin: 1.25rem 0; }
 .field label { display: block; font-weight: 600; }
+.field label + input { margin-top: .25rem; }
 .hint, .fault { margin: .125rem 0 .375rem; font-size: .9rem; }
 .hint, .other { color: var(--soft); }
 .fault { color: var(--bad); font-weight: 600; }

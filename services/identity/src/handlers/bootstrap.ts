@@ -24,7 +24,10 @@ export function createBootstrapHandlers(parts: Parts): Pick<Handlers<AuthService
       if (!request.scopes.every(isKnownScope)) throw invalidField('scopes', 'invalid_scope', 'There is no such scope.');
       // The id is always the same, so that of several that try at once, or one that tries again, one person comes.
       const id = derivedId('first-person');
-      await parts.directory.ensurePersonalWorkspace({ userId: id, userName: request.name, userEmail: request.email }, context.onward);
+      await parts.directory.ensurePersonalWorkspace(
+        { userId: id, userName: request.name, userEmail: request.email },
+        context.onward,
+      );
       return addFirstPerson(id, request, context, parts);
     },
   };

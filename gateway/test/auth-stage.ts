@@ -1,0 +1,187 @@
+import { randomUUID } from 'node:crypto';
+import type { Caller } from '@commonplace/kit/auth';
+import { readConfig } from '@commonplace/kit/config';
+import { AppError } from '@commonplace/kit/errors';
+import { silentLog } from '@commonplace/kit/log';
+import type { CallOptions, Client } from '@commonplace/kit/rpc';
+import type {
+  AuthenticateRequest,
+  AuthService,
+  SignInRequest,
+  SignInResponse,
+  SignUpRequest,
+} from '@commonplace/proto/identity/v1/auth_service.js';
+import { createApp } from '../src/app.js';
+import { config } from '../src/config.js';
+import type { Invoke } from '../src/endpoint.js';
+import { createEndedSessions } from '../src/middleware/ended-sessions.js';
+import { createFailureLimit } from '../src/middleware/rate-limit.js';
+import { createOpenPages } from '../src/raw/open.js';
+import { createRoutes } from '../src/routes.js';
+import { openHttpServer } from '../src/server.js';
+
+export const ADA = { email: 'ada@example.com', password: 'correct horse', name: 'Ada <3' };
+export const TOKEN = 'an-invitation';
+
+/** Identity as the gateway sees it: accounts and sessions in memory. */
+export interface FakeIdentity {
+  readonly client: Client<AuthService>;
+  /** The calls that were made, newest last. */
+  readonly calls: { rpc: string; request: object }[];
+  /** What the next call of an rpc fails with. */
+  readonly failures: Map<string, unknown>;
+  readonly sessions: Map<string, SignInResponse>;
+  /** Warnings beside the next sign-up. */
+  warnings: { code: string; message: string }[] | undefined;
+}
+
+/** The gateway over a played identity; everything between is real. */
+export interface AuthStage {
+  readonly identity: FakeIdentity;
+  readonly cookieName: string;
+  readonly baseUrl: string;
+  /** Errors that were logged. */
+  readonly logged: string[];
+  json(path: string, body: unknown, headers?: Record<string, string>): Promise<Response>;
+  form(path: string, fields: Record<string, string>, headers?: Record<string, string>): Promise<Response>;
+  get(path: string, headers?: Record<string, string>): Promise<Response>;
+  close(): Promise<void>;
+}
+
+/** Starts the gateway on `port`, reached by `publicUrl`. */
+export async function openAuthStage(publicUrl: string, port = 0): Promise<AuthStage> {
+  const settings = readConfig(config, { COMMONPLACE_PUBLIC_URL: publicUrl });
+  const routes = createRoutes();
+  const identity = createFakeIdentity();
+  const ended = createEndedSessions();
+  const cookieName = publicUrl.startsWith('https:') ? '__Host-session' : 'session';
+  const logged: string[] = [];
+  const app = createApp({
+    settings,
+    routes,
+    invoke: (route) => (async () => (route.rpc === 'GetMe' ? { orgs: [] } : {})) as Invoke,
+    authentication: {
+      auth: identity.client,
+      verifyCaller: async (token) => JSON.parse(token) as Caller,
+      cookieName,
+      ended,
+      publicOrigin: new URL(publicUrl).origin,
+      failures: createFailureLimit(settings.rateLimits),
+      timeoutMs: 1000,
+    },
+    open: createOpenPages({
+      settings,
+      routes,
+      auth: identity.client,
+      cookieName,
+      ended,
+      health: { isReady: async () => true },
+    }),
+    log: { ...silentLog, error: (event) => logged.push(event) },
+  });
+  const server = await openHttpServer(app, '127.0.0.1', port);
+  const baseUrl = `http://127.0.0.1:${server.port}`;
+  const send = (path: string, init: RequestInit) => fetch(baseUrl + path, { redirect: 'manual', ...init });
+  return {
+    identity,
+    cookieName,
+    baseUrl,
+    logged,
+    get: (path, headers = {}) => send(path, { headers }),
+    json: (path, body, headers = {}) =>
+      send(path, {
+        method: 'POST',
+        headers: { 'Content-Type': 'application/json', ...headers },
+        body: JSON.stringify(body),
+      }),
+    form: (path, fields, headers = {}) =>
+      send(path, { method: 'POST', headers, body: new URLSearchParams(fields) }),
+    close: () => server.close(0),
+  };
+}
+
+function createFakeIdentity(): FakeIdentity {
+  const accounts = new Map([[ADA.email, ADA]]);
+  const sessions = new Map<string, SignInResponse>();
+  const calls: FakeIdentity['calls'] = [];
+  const failures = new Map<string, unknown>();
+
+  const begin = ({ email, name }: typeof ADA): SignInResponse => {
+    const user = { id: randomUUID(), name, email, avatarUrl: undefined, locale: 'en', timezone: 'UTC' };
+    const session = randomUUID().replaceAll('-', '');
+    const answer = { user, session, csrfToken: `csrf-of-${session.slice(0, 8)}`, expiresAt: inThirtyDays() };
+    sessions.set(session, answer);
+    return answer;
+  };
+  const open = (session: string): SignInResponse => {
+    const found = sessions.get(session);
+    if (found === undefined) throw refusal('UNAUTHENTICATED', 'invalid_credentials', 'The credential is not valid.');
+    return found;
+  };
+
+  const identity: FakeIdentity = { client: {} as Client<AuthService>, calls, failures, sessions, warnings: undefined };
+  const rpcs = {
+    async signIn({ email, password }: SignInRequest) {
+      const account = accounts.get(email);
+      if (account?.password !== password) {
+        throw refusal('UNAUTHENTICATED', 'invalid_credentials', 'The e-mail address or the password is wrong.');
+      }
+      return begin(account);
+    },
+    async signUp({ email, password, name }: SignUpRequest, { reply }: CallOptions) {
+      if (accounts.has(email)) throw refusal('ALREADY_EXISTS', 'already_exists', 'An account with this address exists.');
+      accounts.set(email, { email, password, name });
+      if (reply !== undefined && identity.warnings !== undefined) reply.warnings = identity.warnings;
+      return begin({ email, password, name });
+    },
+    async signOut({ session }: { session: string }) {
+      sessions.delete(session);
+      return {};
+    },
+    getSession: async ({ session }: { session: string }) => ({ ...open(session), session: '' }),
+    async acceptInvitation({ session, invitationToken }: { session: string; invitationToken: string }) {
+      open(session);
+      if (invitationToken !== TOKEN) throw refusal('NOT_FOUND', 'expired_link', 'The invitation is used up.');
+      return { orgId: undefined, workspaceId: 'a-workspace' };
+    },
+    async authenticate({ credential }: AuthenticateRequest) {
+      const { csrfToken, user } = credential.startsWith('wsk_') ? begin(ADA) : open(credential);
+      const caller = { userId: user?.id, userName: ADA.name, credential: { type: 'session', id: 's', scopes: [] } };
+      return { token: JSON.stringify(caller), csrfToken, credentialId: 's', expiresAt: undefined };
+    },
+  };
+  for (const [rpc, run] of Object.entries(rpcs)) {
+    (identity.client as Record<string, unknown>)[rpc] = async (request: object, options: CallOptions) => {
+      calls.push({ rpc, request });
+      const failure = failures.get(rpc);
+      failures.delete(rpc);
+      if (failure !== undefined) throw failure;
+      return run(request as never, options);
+    };
+  }
+  return identity;
+}
+
+function refusal(code: ConstructorParameters<typeof AppError>[0], reason: string, message: string): AppError {
+  return new AppError(code, reason, message);
+}
+
+function inThirtyDays(): string {
+  return new Date(Date.now() + 30 * 86_400_000).toISOString();
+}
+
+/** The session's cookie in an answer: its value and its attributes. */
+export function cookieIn(answer: Response): { value: string; header: string; attributes: string[] } | undefined {
+  const [cookie] = answer.headers.getSetCookie();
+  if (cookie === undefined) return undefined;
+  const [pair = '', ...attributes] = cookie.split('; ');
+  return { value: pair.slice(pair.indexOf('=') + 1), header: pair, attributes };
+}
+
+/** Somebody signed in: the headers of their requests. */
+export async function signedIn(stage: AuthStage): Promise<{ cookie: string; csrf: string; session: string }> {
+  const answer = await stage.json('/auth/sign-in', { email: ADA.email, password: ADA.password });
+  const { data } = (await answer.json()) as { data: { csrf_token: string } };
+  const { header = '', value = '' } = cookieIn(answer) ?? {};
+  return { cookie: header, csrf: data.csrf_token, session: value };
+}
