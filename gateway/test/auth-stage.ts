@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Caller } from '@commonplace/kit/auth';
+import { type Caller, KNOWN_SCOPES } from '@commonplace/kit/auth';
 import { readConfig } from '@commonplace/kit/config';
 import { AppError } from '@commonplace/kit/errors';
 import { silentLog } from '@commonplace/kit/log';
@@ -146,7 +146,7 @@ function createFakeIdentity(): FakeIdentity {
     },
     async authenticate({ credential }: AuthenticateRequest) {
       const { csrfToken, user } = credential.startsWith('wsk_') ? begin(ADA) : open(credential);
-      const caller = { userId: user?.id, userName: ADA.name, credential: { type: 'session', id: 's', scopes: [] } };
+      const caller = { userId: user?.id, userName: ADA.name, credential: { type: 'session', id: 's', scopes: KNOWN_SCOPES } };
       return { token: JSON.stringify(caller), csrfToken, credentialId: 's', expiresAt: undefined };
     },
   };

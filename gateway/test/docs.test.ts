@@ -1,4 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
+import { changelogPage, readChangelog } from '../src/docs/changelog.js';
 import { createDocs, DOCS_CSP } from '../src/docs/pages.js';
 import { ERROR_CODES } from '../src/openapi/error-codes.js';
 
@@ -10,11 +11,11 @@ describe('createDocs', () => {
     for (const { path, contentType } of docs.filter((each) => each.contentType.startsWith('text/html'))) {
       const html = await bodyOf(path);
       expect(contentType).toBe('text/html; charset=utf-8');
-      for (const [, url = ''] of html.matchAll(/(?:src|href)="([^"]+)"/g)) {
+      for (const [, url = ''] of html.matchAll(/<(?:link|script|img) [^>]*(?:src|href)="([^"]+)"/g)) {
         expect(docs.map((each) => each.path)).toContain(url);
       }
-      expect(html).toContain('A &#38; &#60;B&#62;');
     }
+    expect(await bodyOf('/docs')).toContain('<title>A &#38; &#60;B&#62; · Commonplace</title>');
   });
 
   test('has nothing inline, and a policy that says so', async () => {
@@ -42,5 +43,17 @@ describe('createDocs', () => {
   test('reads an asset once', () => {
     const css = docs.find(({ path }) => path === '/docs/swagger-ui.css');
     expect(css?.body()).toBe(css?.body());
+  });
+});
+
+describe('the changelog', () => {
+  test('is the project’s own, as text', async () => {
+    const markdown = (await readChangelog()) ?? '';
+    expect(markdown).toMatch(/^# Changelog/);
+    expect(changelogPage('# Changelog\n\n- <b> & more\n')).toContain('<pre>- &#60;b&#62; &#38; more\n</pre>');
+  });
+
+  test('may be missing', async () => {
+    expect(await readChangelog('/nowhere/CHANGELOG.md')).toBeUndefined();
   });
 });

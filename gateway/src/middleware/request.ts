@@ -25,7 +25,7 @@ export function nameRequest(trustedProxies: readonly string[], secure: boolean, 
     const started = performance.now();
     await next();
     const took = performance.now() - started;
-    if (ctx.status >= 500 || took > SLOW_MS) {
+    if ((ctx.status >= 500 || took > SLOW_MS) && !ctx.path.startsWith('/health/')) {
       const client = ctx.get('X-Client-Request-Id').slice(0, CLIENT_REQUEST_ID_CHARS);
       log.warn('request.done', {
         request_id: requestId,

@@ -71,20 +71,24 @@ interface Verified {
  */
 export function createTokenVerifier(fetchKeys: () => Promise<string>, now: () => number = Date.now): TokenVerifier {
   const remembered = new LRUCache<string, Verified>({ max: 20_000 });
-  let keys: Map<string, KeyObject> | undefined;
+  let keys: ReadonlyMap<string, KeyObject> = new Map();
   let fetchedAt = Number.NEGATIVE_INFINITY;
+  let fetching: Promise<void> | undefined;
+
+  async function fetch(): Promise<void> {
+    keys = parseKeys(await fetchKeys());
+    fetchedAt = now();
+  }
 
   async function keyFor(kid: string): Promise<KeyObject> {
-    if (keys?.get(kid) === undefined && now() - fetchedAt > COOL_DOWN_MS) {
-      fetchedAt = now();
-      try {
-        keys = parseKeys(await fetchKeys());
-      } catch (error) {
-        fetchedAt = Number.NEGATIVE_INFINITY;
-        throw error;
-      }
+    if (!keys.has(kid) && (fetching !== undefined || now() - fetchedAt > COOL_DOWN_MS)) {
+      // All who come while the keys are fetched wait for them.
+      fetching ??= fetch().finally(() => {
+        fetching = undefined;
+      });
+      await fetching;
     }
-    const key = keys?.get(kid);
+    const key = keys.get(kid);
     if (key === undefined) throw refused();
     return key;
   }

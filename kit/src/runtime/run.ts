@@ -27,7 +27,7 @@ const SYSTEM_CALL_MS = 10_000;
 /** Runs modules in this process; services that are not among them are called over gRPC. */
 export async function run(modules: readonly ServiceModule[], env: NodeJS.ProcessEnv = process.env): Promise<Running> {
   const settings = readAll(modules, env);
-  const log = createLog(settings.logLevel, modules.length === 1 ? { service: modules[0]?.name } : {});
+  const log = createLog(settings.logLevel);
   const name = modules.length === 1 ? (modules[0]?.name as string) : 'commonplace';
   const peers = createPeerTokens(Buffer.from(settings.meshKey ?? randomBytes(32).toString('hex')), name);
   const adapters = await openAdapters(settings, modules, log);

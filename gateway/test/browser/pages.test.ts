@@ -1,0 +1,154 @@
+import { existsSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
+import { ADA, type AuthStage, openAuthStage, TOKEN } from '../auth-stage.js';
+
+const CHROMIUM = process.env.CHROMIUM_PATH ?? '/usr/bin/chromium';
+const FLAGS = [
+  '--headless',
+  '--no-sandbox',
+  '--disable-gpu',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+];
+const PHONE = { width: 390, height: 844 };
+
+const inBrowser = existsSync(CHROMIUM) ? describe : describe.skip;
+
+inBrowser(`in a browser (skipped without ${CHROMIUM})`, () => {
+  let stage: AuthStage;
+  let browser: Browser;
+  let context: BrowserContext | undefined;
+  let page: Page;
+  /** What a page asked of others, and what its policy kept it from. */
+  const trouble: string[] = [];
+
+  beforeAll(async () => {
+    const port = await freePort();
+    stage = await openAuthStage(`http://127.0.0.1:${port}`, port);
+    browser = await chromium.launch({ executablePath: CHROMIUM, args: FLAGS });
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await stage?.close();
+  });
+  beforeEach(() => {
+    trouble.length = 0;
+    stage.identity.calls.length = 0;
+  });
+  afterEach(async () => {
+    await context?.close();
+    expect(trouble).toEqual([]);
+  });
+
+  const open = async (options: Parameters<Browser['newContext']>[0] = {}) => {
+    context = await browser.newContext({ baseURL: stage.baseUrl, ...options });
+    page = await context.newPage();
+    page.on('request', (request) => {
+      const url = new URL(request.url());
+      if (url.protocol !== 'data:' && url.origin !== stage.baseUrl) trouble.push(request.url());
+    });
+    page.on('console', (message) => {
+      if (message.text().includes('Content Security Policy')) trouble.push(message.text());
+    });
+    page.on('pageerror', (error) => trouble.push(error.message));
+  };
+
+  const signIn = async () => {
+    await page.getByLabel('E-mail address').fill(ADA.email);
+    await page.getByLabel('Password').fill(ADA.password);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+  };
+
+  test('signs up, in, over an invitation and out, without scripts', async () => {
+    await open({ javaScriptEnabled: false, viewport: PHONE });
+    await page.goto('/auth/sign-up');
+    await page.getByLabel('Name').fill('Bob');
+    await page.getByLabel('E-mail address').fill(ADA.email);
+    await page.getByLabel('Password').fill('correct horse');
+    await page.getByRole('button', { name: 'Sign up' }).click();
+    expect(await page.getByRole('alert').innerText()).toContain('An account with this address exists.');
+    expect(await page.getByLabel('Name').inputValue()).toBe('Bob');
+
+    await page.goto(`/auth/sign-up?invite=${TOKEN}`);
+    await page.getByRole('link', { name: 'Sign in' }).click();
+    await signIn();
+    await page.getByRole('button', { name: 'Accept the invitation' }).click();
+    await page.waitForURL('**/docs');
+    expect(stage.identity.calls.findLast(({ rpc }) => rpc === 'acceptInvitation')).toBeDefined();
+
+    await page.getByRole('link', { name: 'Account' }).click();
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    expect(await page.getByRole('heading', { level: 1 }).innerText()).toBe('Sign in');
+    expect(await context?.cookies()).toEqual([]);
+  });
+
+  test('puts the focus on what is wrong', async () => {
+    await open();
+    await page.goto('/auth/sign-in');
+    await page.getByLabel('E-mail address').fill(ADA.email);
+    await page.getByLabel('Password').fill('wrong');
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByRole('alert').waitFor();
+    expect(await page.evaluate('document.activeElement.getAttribute("role")')).toBe('alert');
+  });
+
+  test.each(['/docs', '/docs/errors', '/docs/changelog', '/auth/sign-in', '/auth/sign-up'])(
+    '%s fits a phone',
+    async (path) => {
+      await open({ viewport: PHONE, colorScheme: 'dark' });
+      await page.goto(path, { waitUntil: 'networkidle' });
+      expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(PHONE.width);
+      expect(await page.evaluate('getComputedStyle(document.body).backgroundColor')).not.toBe('rgb(255, 255, 255)');
+    },
+  );
+
+  /** Tries an endpoint out on the page of the API; gives what was sent. */
+  const tryOut = async (tag: string, path: string, method: string) => {
+    const row = page.locator(`.opblock-${method}`).filter({ has: page.locator(`[data-path="${path}"]`) });
+    if ((await row.count()) === 0) await page.locator(`[id="operations-tag-${tag}"]`).click();
+    await row.locator('.opblock-summary-control').click();
+    await row.locator('.try-out__btn').click();
+    const sent = page.waitForRequest((request) => request.url() === stage.baseUrl + path);
+    await row.locator('.execute').click();
+    const request = await sent;
+    return { headers: await request.allHeaders(), status: (await request.response())?.status() };
+  };
+
+  test('tries endpoints out with a key, and the session stays out of it', async () => {
+    await open();
+    await page.goto('/auth/sign-in');
+    await signIn();
+    await page.getByRole('button', { name: 'Authorize' }).click();
+    await page.getByLabel('auth-bearer-value').fill('wsk_test');
+    await page.getByRole('button', { name: 'Apply credentials' }).click();
+    await page.getByRole('button', { name: 'Close' }).first().click();
+    const { headers, status } = await tryOut('Account', '/api/v1/me', 'get');
+    expect(headers).toMatchObject({ authorization: 'Bearer wsk_test' });
+    expect(headers).not.toHaveProperty('cookie');
+    expect(status).toBe(200);
+  });
+
+  test('tries endpoints out with the session and its token', async () => {
+    await open();
+    await page.goto('/auth/sign-in');
+    await signIn();
+    await page.locator('.opblock-tag').first().waitFor();
+    const { headers, status } = await tryOut('Org', '/api/v1/orgs', 'post');
+    expect(headers['x-csrf-token']).toMatch(/^csrf-of-/);
+    expect(headers.cookie).toMatch(/^session=/);
+    expect(status).toBe(201);
+  });
+});
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
