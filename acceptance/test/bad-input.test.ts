@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { type Attempt, attemptsOf } from '../src/attempts.js';
+import type { Attempt } from '../src/attempt.js';
+import { attemptsOf } from '../src/attempts.js';
 import { api, type Reply } from '../src/client.js';
 import { type Endpoint, listEndpoints } from '../src/endpoints.js';
 import { type Row, rows } from '../src/matrix.js';

@@ -1,12 +1,12 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { invalidField } from '@commonplace/kit/errors';
 import { fingerprint } from '@commonplace/kit/id';
 import type { Idempotency } from '@commonplace/kit/rpc';
 
 /** `"v<version>.<hash of the body>"`: If-Match reads the version alone, If-None-Match the whole. */
 export function etagOf(version: number | undefined, data: string): string {
-  const hash = createHash('sha1').update(data).digest('base64url').slice(0, 16);
-  return version === undefined ? `"${hash}"` : `"v${version}.${hash}"`;
+  const tag = hash('sha1', data, 'base64url').slice(0, 16);
+  return version === undefined ? `"${tag}"` : `"v${version}.${tag}"`;
 }
 
 /** The version that If-Match asks for; undefined without one, and for `*`. */

@@ -30,7 +30,9 @@ export const gateway: ServiceModule = {
     const auth = host.client(contracts.auth);
     let draining = false;
     let server: HttpServer | undefined;
-    const health = { isReady: async () => server !== undefined && !draining && host.isHealthy() && (await answers(host)) };
+    const health = {
+      isReady: async () => server !== undefined && !draining && host.isHealthy() && (await answers(host)),
+    };
     const ended = createEndedSessions();
     const cookieName = settings.publicUrl.startsWith('https:') ? '__Host-session' : 'session';
     const app = createApp({

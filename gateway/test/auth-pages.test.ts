@@ -78,9 +78,17 @@ describe('a form that is posted', () => {
     const answer = await stage.form('/auth/sign-in', { email: ADA.email, password: ADA.password });
     expect([answer.status, answer.headers.get('location')]).toEqual([303, '/docs']);
     expect(cookieIn(answer)?.header).toMatch(/^session=\w+$/);
-    const next = await stage.form('/auth/sign-in', { email: ADA.email, password: ADA.password, next: '/docs/errors#x' });
+    const next = await stage.form('/auth/sign-in', {
+      email: ADA.email,
+      password: ADA.password,
+      next: '/docs/errors#x',
+    });
     expect(next.headers.get('location')).toBe('/docs/errors#x');
-    const evil = await stage.form('/auth/sign-in', { email: ADA.email, password: ADA.password, next: '//evil.example' });
+    const evil = await stage.form('/auth/sign-in', {
+      email: ADA.email,
+      password: ADA.password,
+      next: '//evil.example',
+    });
     expect(evil.headers.get('location')).toBe('/docs');
   });
 

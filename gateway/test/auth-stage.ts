@@ -94,8 +94,7 @@ export async function openAuthStage(publicUrl: string, port = 0): Promise<AuthSt
         headers: { 'Content-Type': 'application/json', ...headers },
         body: JSON.stringify(body),
       }),
-    form: (path, fields, headers = {}) =>
-      send(path, { method: 'POST', headers, body: new URLSearchParams(fields) }),
+    form: (path, fields, headers = {}) => send(path, { method: 'POST', headers, body: new URLSearchParams(fields) }),
     close: () => server.close(0),
   };
 }
@@ -129,7 +128,8 @@ function createFakeIdentity(): FakeIdentity {
       return begin(account);
     },
     async signUp({ email, password, name }: SignUpRequest, { reply }: CallOptions) {
-      if (accounts.has(email)) throw refusal('ALREADY_EXISTS', 'already_exists', 'An account with this address exists.');
+      if (accounts.has(email))
+        throw refusal('ALREADY_EXISTS', 'already_exists', 'An account with this address exists.');
       accounts.set(email, { email, password, name });
       if (reply !== undefined && identity.warnings !== undefined) reply.warnings = identity.warnings;
       return begin({ email, password, name });
@@ -146,7 +146,11 @@ function createFakeIdentity(): FakeIdentity {
     },
     async authenticate({ credential }: AuthenticateRequest) {
       const { csrfToken, user } = credential.startsWith('wsk_') ? begin(ADA) : open(credential);
-      const caller = { userId: user?.id, userName: ADA.name, credential: { type: 'session', id: 's', scopes: KNOWN_SCOPES } };
+      const caller = {
+        userId: user?.id,
+        userName: ADA.name,
+        credential: { type: 'session', id: 's', scopes: KNOWN_SCOPES },
+      };
       return { token: JSON.stringify(caller), csrfToken, credentialId: 's', expiresAt: undefined };
     },
   };

@@ -79,7 +79,10 @@ describe('signing up and in by JSON', () => {
     const taken = await stage.json('/auth/sign-up', ADA);
     expect(await errorOf(taken)).toMatchObject({ status: 409, code: 'already_exists' });
     expect(cookieIn(taken)).toBeUndefined();
-    stage.identity.failures.set('signIn', new AppError('RESOURCE_EXHAUSTED', 'rate_limited', 'Wait.', { retryAfter: 77 }));
+    stage.identity.failures.set(
+      'signIn',
+      new AppError('RESOURCE_EXHAUSTED', 'rate_limited', 'Wait.', { retryAfter: 77 }),
+    );
     const throttled = await stage.json('/auth/sign-in', GOOD);
     expect(throttled.headers.get('retry-after')).toBe('77');
     expect(throttled.status).toBe(429);
@@ -163,6 +166,11 @@ describe('what a page of another site posts', () => {
       const from = async (origin: string) => (await local.json('/auth/sign-in', GOOD, { Origin: origin })).status;
       expect(await from('http://localhost:8080')).toBe(200);
       expect(await from('http://localhost:9999')).toBe(403);
+      const { cookie: held, csrf } = await signedIn(local);
+      const write = async (origin: string) =>
+        (await local.json('/api/v1/orgs', { name: 'A' }, { Origin: origin, cookie: held, 'X-CSRF-Token': csrf }))
+          .status;
+      expect([await write('http://localhost:8080'), await write('http://localhost:9999')]).toEqual([201, 403]);
       const cookie = cookieIn(await local.json('/auth/sign-in', GOOD));
       expect(cookie?.header).toMatch(/^session=/);
       expect(cookie?.attributes).not.toContain('Secure');

@@ -51,7 +51,10 @@ describe('caller tokens', () => {
     let clock = Date.now();
     const signer = createTokenSigner([seed]);
     const token = await signer.sign(caller);
-    const verify = createTokenVerifier(async () => signer.jwks, () => clock);
+    const verify = createTokenVerifier(
+      async () => signer.jwks,
+      () => clock,
+    );
     await verify(token);
     clock += 31_000;
     await expect(verify(token)).rejects.toMatchObject({ reason: 'invalid_credentials' });

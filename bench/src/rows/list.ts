@@ -6,8 +6,8 @@ import { startBareKoa } from '../subjects/limit.js';
 import { settle } from '../system.js';
 
 const FEW = 1000;
-/** Resources beside each other in one folder. */
-const PER_FOLDER = 1000;
+/** The same in both workspaces, so that they differ in size alone. */
+const PER_FOLDER = 100;
 /** Until a large workspace is searchable, too. */
 const SETTLE_SECONDS = 600;
 
@@ -15,8 +15,8 @@ const SETTLE_SECONDS = 600;
 export async function measureList(bench: Bench): Promise<Row> {
   const { subject, client, system } = await bench.shared();
   const { many } = bench.options;
-  const small = await fillWorkspace(client, 'Small', FEW, 10);
-  const large = await fillWorkspace(client, 'Large', many, Math.ceil(many / PER_FOLDER));
+  const small = await fillWorkspace(client, 'Small', FEW, FEW / PER_FOLDER);
+  const large = await fillWorkspace(client, 'Large', many, many / PER_FOLDER);
   const rate = many / large.seconds;
   bench.say(`created ${many} resources at ${Math.round(rate)}/s; waiting until the system has indexed them`);
   await settle(system.pids, SETTLE_SECONDS);

@@ -23,5 +23,9 @@ export function changelogPage(markdown: string): string {
 }
 
 export function noChangelogPage(): string {
-  return sitePage({ title: 'Changelog', path: PATH, body: '<h1>Changelog</h1>\n<p>This server comes without one.</p>' });
+  return sitePage({
+    title: 'Changelog',
+    path: PATH,
+    body: '<h1>Changelog</h1>\n<p>This server comes without one.</p>',
+  });
 }

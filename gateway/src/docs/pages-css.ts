@@ -24,10 +24,9 @@ body > header {
 nav { display: flex; flex-wrap: wrap; gap: .25rem 1.25rem; }
 nav a { text-decoration: none; }
 nav a:hover, nav a[aria-current] { text-decoration: underline; text-underline-offset: .3em; }
-main { margin: 0 auto; padding: 1rem 1rem 4rem; }
-.text main { max-width: 50rem; overflow-wrap: break-word; }
-.form main { max-width: 28rem; overflow-wrap: break-word; }
-.full main { padding: 0; }
+:is(.text, .form) main { margin: 0 auto; padding: 1rem 1rem 4rem; overflow-wrap: break-word; }
+.text main { max-width: 50rem; }
+.form main { max-width: 28rem; }
 :is(.text, .form) :is(h1, h2) { line-height: 1.25; }
 :is(.text, .form) h1 { font-size: 1.75rem; margin: 1.5rem 0 1rem; }
 :is(.text, .form) h2 { font-size: 1.25rem; margin: 2rem 0 .5rem; }

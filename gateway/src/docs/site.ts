@@ -23,11 +23,21 @@ const LINKS = [
 ];
 
 /** A page of this server: its head is the same on all of them. */
-export function sitePage({ title, body, path, width = 'text', styles = [], scripts = [], attributes }: SitePage): string {
+export function sitePage({
+  title,
+  body,
+  path,
+  width = 'text',
+  styles = [],
+  scripts = [],
+  attributes,
+}: SitePage): string {
   const links = LINKS.map((link) => {
     const current = link.path === path ? ' aria-current="page"' : '';
     return `<a href="${link.path}"${current}>${escapeHtml(link.label)}</a>`;
   });
+  // What fills the window brings a main part of its own.
+  const tag = width === 'full' ? 'div' : 'main';
   return page({
     title: `${title} · ${SITE}`,
     styles: [...styles, '/docs/pages.css'],
@@ -36,8 +46,8 @@ export function sitePage({ title, body, path, width = 'text', styles = [], scrip
     icon: '/docs/icon.svg',
     body: `<a class="skip" href="#main">Skip to the content</a>
 <header><a class="brand" href="/docs">${SITE}</a> <nav aria-label="Pages">${links.join(' ')}</nav></header>
-<main id="main">
+<${tag} id="main">
 ${body}
-</main>`,
+</${tag}>`,
   });
 }

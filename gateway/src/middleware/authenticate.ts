@@ -7,6 +7,7 @@ import { type AuthService, CredentialKind } from '@commonplace/proto/identity/v1
 import type { Context, Middleware } from 'koa';
 import { LRUCache } from 'lru-cache';
 import type { EndedSessions } from './ended-sessions.js';
+import { isOwnOrigin } from './own-origin.js';
 import type { FailureLimit } from './rate-limit.js';
 import type { Admitted, State } from './state.js';
 
@@ -40,8 +41,8 @@ export function authenticate(parts: AuthenticateParts): Middleware<State> {
   return async (ctx, next) => {
     const { kind, credential } = credentialOf(ctx, parts.cookieName);
     if (kind === CredentialKind.SESSION && parts.ended.has(credential)) throw SessionEnded();
-    const tenant = ctx.get('X-Tenant');
-    const workspace = ctx.get('X-Workspace-Id');
+    const tenant = header(ctx, 'x-tenant');
+    const workspace = header(ctx, 'x-workspace-id');
     const { clientIp, requestId } = ctx.state;
     const key = `${kind}\n${credential}\n${tenant}\n${workspace}\n${clientIp}`;
     let asked = remembered.get(key);
@@ -60,6 +61,11 @@ export function authenticate(parts: AuthenticateParts): Middleware<State> {
       requireCsrf(ctx, ctx.state.admitted, parts.publicOrigin);
     await next();
   };
+}
+
+function header(ctx: Context, name: string): string {
+  const value = ctx.req.headers[name];
+  return typeof value === 'string' ? value : '';
 }
 
 async function admit(
@@ -93,7 +99,7 @@ export function isSafe(method: string): boolean {
 /** A write by a session names the session's token, and comes from our own pages where it says from where. */
 function requireCsrf(ctx: Context, { csrfToken }: Admitted, publicOrigin: string): void {
   const origin = ctx.get('Origin');
-  if (origin !== '' && origin !== publicOrigin) throw CsrfFailed();
+  if (origin !== '' && !isOwnOrigin(origin, publicOrigin)) throw CsrfFailed();
   const given = Buffer.from(fingerprint(ctx.get('X-CSRF-Token')));
   if (!timingSafeEqual(given, Buffer.from(fingerprint(csrfToken)))) throw CsrfFailed();
 }

@@ -101,6 +101,9 @@ async function consume(
     const wait = Math.min(Math.max(Math.ceil(left.msBeforeNext / 1000), 1), WINDOW_SECONDS);
     const message = `More than ${limit} requests in ${WINDOW_SECONDS} s.`;
     const details = { policy, limit, window_seconds: WINDOW_SECONDS, retry_after_seconds: wait, reason: 'quota' };
-    return { left, refusal: new AppError('RESOURCE_EXHAUSTED', 'rate_limited', message, { details, retryAfter: wait }) };
+    return {
+      left,
+      refusal: new AppError('RESOURCE_EXHAUSTED', 'rate_limited', message, { details, retryAfter: wait }),
+    };
   }
 }

@@ -71,7 +71,7 @@ inBrowser(`in a browser (skipped without ${CHROMIUM})`, () => {
     await page.getByLabel('E-mail address').fill(ADA.email);
     await page.getByLabel('Password').fill('correct horse');
     await page.getByRole('button', { name: 'Sign up' }).click();
-    expect(await page.getByRole('alert').innerText()).toContain('An account with this address exists.');
+    expect(await page.getByRole('alert').textContent()).toContain('An account with this address exists.');
     expect(await page.getByLabel('Name').inputValue()).toBe('Bob');
 
     await page.goto(`/auth/sign-up?invite=${TOKEN}`);
@@ -83,7 +83,7 @@ inBrowser(`in a browser (skipped without ${CHROMIUM})`, () => {
 
     await page.getByRole('link', { name: 'Account' }).click();
     await page.getByRole('button', { name: 'Sign out' }).click();
-    expect(await page.getByRole('heading', { level: 1 }).innerText()).toBe('Sign in');
+    expect(await page.getByRole('heading', { level: 1 }).textContent()).toBe('Sign in');
     expect(await context?.cookies()).toEqual([]);
   });
 

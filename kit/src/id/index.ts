@@ -3,7 +3,7 @@ import { v5, v7 } from 'uuid';
 
 /** A new record id: UUID version 7, so that ids sort by the time they were made. */
 export function newId(): string {
-  return v7();
+  return v7({ random: randomPart(16) });
 }
 
 /** The same id for the same name, always (UUID version 5 in the namespace of the product). */
@@ -22,14 +22,20 @@ const BASE32 = 'abcdefghijklmnopqrstuvwxyz234567';
 let pool = Buffer.alloc(0);
 let used = 0;
 
-/** `req_` and 26 characters of base 32: 130 random bits. */
-export function newRequestId(): string {
-  if (used + 26 > pool.length) {
-    pool = randomBytes(26 * 256);
+/** Random bytes out of a pool: asking the system for a few at a time costs more than all else of an id. */
+function randomPart(bytes: number): Buffer {
+  if (used + bytes > pool.length) {
+    pool = randomBytes(8192);
     used = 0;
   }
+  used += bytes;
+  return pool.subarray(used - bytes, used);
+}
+
+/** `req_` and 26 characters of base 32: 130 random bits. */
+export function newRequestId(): string {
   let id = 'req_';
-  for (let i = 0; i < 26; i++) id += BASE32[(pool[used++] as number) & 31];
+  for (const byte of randomPart(26)) id += BASE32[byte & 31];
   return id;
 }
 

@@ -16,6 +16,8 @@ export interface PersonMemberships {
 
 export interface MembershipCache {
   of(userId: string, options: CallOptions): Promise<PersonMemberships>;
+  /** As tenancy has them now: for what was just joined, before anything is refused. */
+  fresh(userId: string, options: CallOptions): Promise<PersonMemberships>;
 }
 
 /** No stale allow outlives this, whatever happens to the events. */
@@ -31,16 +33,13 @@ export async function createMembershipCache(
 ): Promise<MembershipCache> {
   const cache = new LRUCache<string, Promise<PersonMemberships>>({ max: 10_000, ttl: MAX_AGE_MS, ttlResolution: 50 });
   await bus.watch(['commonplace.tenancy.>'], () => cache.clear());
-  return {
-    of(userId, options) {
-      const known = cache.get(userId);
-      if (known !== undefined) return known;
-      const asked = directory.getMemberships({ userId }, options).then(index);
-      cache.set(userId, asked);
-      asked.catch(() => cache.delete(userId));
-      return asked;
-    },
+  const fresh = (userId: string, options: CallOptions): Promise<PersonMemberships> => {
+    const asked = directory.getMemberships({ userId }, options).then(index);
+    cache.set(userId, asked);
+    asked.catch(() => cache.delete(userId));
+    return asked;
   };
+  return { of: (userId, options) => cache.get(userId) ?? fresh(userId, options), fresh };
 }
 
 function index({ userId, orgs, workspaces }: Memberships): PersonMemberships {

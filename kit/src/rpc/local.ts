@@ -1,6 +1,15 @@
 import type { PeerTokens } from '../auth/token.js';
 import { type AppError, asAppError, Timeout, Unavailable } from '../errors/index.js';
-import type { CallOptions, Channel, Client, IncomingCall, ServedMethod, ServedMethods } from './port.js';
+import type {
+  CallMetadata,
+  CallOptions,
+  Channel,
+  Client,
+  IncomingCall,
+  Reply,
+  ServedMethod,
+  ServedMethods,
+} from './port.js';
 import { cancelled, refusalOf } from './refusal.js';
 
 /**
@@ -32,44 +41,42 @@ function call(
   const method = methods.get(path);
   if (method === undefined) return failing(Unavailable({}, { cause: new Error(`nobody serves ${path}`) }));
   return method.streams
-    ? method.stream(request, incoming(options, peers, createStop()))
+    ? method.stream(request, new LocalCall(options, peers.mint()))
     : bounded(method, request, options, peers);
 }
 
-/** Aborts a handler's signal. Most handlers never ask for theirs, so it is made when they do. */
-interface Stop {
-  readonly signal: AbortSignal;
-  abort(reason: AppError): void;
-}
+/**
+ * A call as it arrives in the same process. Most handlers never ask for their signal, so it is made
+ * when they do; a class, because an object literal with an accessor is slow to make.
+ */
+class LocalCall implements IncomingCall {
+  readonly metadata: CallMetadata;
+  readonly deadline: number;
+  readonly reply: Reply;
+  #controller: AbortController | undefined;
+  #reason: AppError | undefined;
 
-function createStop(): Stop {
-  let controller: AbortController | undefined;
-  let reason: AppError | undefined;
-  return {
-    get signal() {
-      if (controller === undefined) {
-        controller = new AbortController();
-        if (reason !== undefined) controller.abort(reason);
-      }
-      return controller.signal;
-    },
-    abort(why) {
-      reason = why;
-      controller?.abort(why);
-    },
-  };
-}
+  constructor(
+    options: CallOptions,
+    readonly peerToken: string,
+  ) {
+    this.metadata = options.metadata;
+    this.deadline = options.deadline;
+    this.reply = options.reply ?? {};
+  }
 
-function incoming(options: CallOptions, peers: PeerTokens, stop: Stop): IncomingCall {
-  return {
-    metadata: options.metadata,
-    peerToken: peers.mint(),
-    deadline: options.deadline,
-    reply: options.reply ?? {},
-    get signal() {
-      return stop.signal;
-    },
-  };
+  get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController();
+      if (this.#reason !== undefined) this.#controller.abort(this.#reason);
+    }
+    return this.#controller.signal;
+  }
+
+  abort(reason: AppError): void {
+    this.#reason = reason;
+    this.#controller?.abort(reason);
+  }
 }
 
 /** A rejected promise that is an async iterable as well, for whichever was expected. */
@@ -86,11 +93,11 @@ function failing(error: AppError): Promise<never> & AsyncIterable<never> {
  */
 function bounded(method: ServedMethod, request: unknown, options: CallOptions, peers: PeerTokens): Promise<unknown> {
   const { signal, deadline } = options;
-  const stop = createStop();
-  const answer = method.unary(request, incoming(options, peers, stop));
+  const incoming = new LocalCall(options, peers.mint());
+  const answer = method.unary(request, incoming);
   return new Promise((resolve, reject) => {
     const giveUp = (error: AppError) => {
-      stop.abort(error);
+      incoming.abort(error);
       reject(error);
     };
     const onAbort = () => giveUp(cancelled());

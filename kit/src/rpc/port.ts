@@ -58,7 +58,7 @@ export interface Reply {
   replayOf?: string;
 }
 
-/** What a handler knows of the call it serves. */
+/** What a handler knows of the call it serves. Its methods are called on it, never taken off it. */
 export interface CallContext {
   /** Throws `missing_credentials` where nobody is behind the call. */
   readonly caller: Caller;

@@ -3,7 +3,7 @@ import type { Caller, PeerTokens, TokenVerifier } from '../auth/index.js';
 import { AppError, asAppError, Timeout, Unavailable, VersionConflict } from '../errors/index.js';
 import type { Log } from '../log/index.js';
 import { type Collection, LostRace, type Store, UniqueTaken, type UnitOfWork } from '../store/port.js';
-import { createContext, createRun, type Run } from './context.js';
+import { Context, Run } from './context.js';
 import {
   IDEMPOTENCY_COLLECTION,
   type IdempotencyRecord,
@@ -81,7 +81,7 @@ function serveStream(handler: Streaming, parts: ServerParts): ServedMethod['stre
   return async function* (request, call) {
     try {
       const caller = await admit(call, parts);
-      yield* handler(request, contextOf(call, caller, createRun(parts.store.begin), parts));
+      yield* handler(request, contextOf(call, caller, new Run(parts.store.begin), parts));
     } catch (thrown) {
       throw reported(thrown, 'stream', call, parts);
     }
@@ -117,7 +117,7 @@ async function runInWork(
   finish?: (work: UnitOfWork, answer: unknown, secrets: ReadonlySet<string>) => void,
 ): Promise<unknown> {
   for (let tries = 1; ; tries++) {
-    const run = createRun(parts.store.begin);
+    const run = new Run(parts.store.begin);
     const answer = await handler(request, contextOf(call, caller, run, parts));
     finish?.(run.work, answer, run.secrets);
     if (!run.worked || !run.work.dirty) return answer;
@@ -136,7 +136,7 @@ async function runInWork(
 }
 
 function contextOf(call: IncomingCall, caller: Caller | undefined, run: Run, { service }: ServerParts): CallContext {
-  return createContext({ service, caller, call, run });
+  return new Context(service, caller, call, run);
 }
 
 /** A value may have been taken since the handler looked: it looks again, and refuses it in its own words. */
@@ -237,12 +237,7 @@ async function askGates(
     commit: async () => {},
   };
   const asked: IncomingCall = { ...call, signal: call.signal, reply: {} };
-  const context = contextOf(
-    asked,
-    caller,
-    createRun(() => work),
-    parts,
-  );
+  const context = contextOf(asked, caller, new Run(() => work), parts);
   try {
     await handler(request, context);
   } catch (error) {

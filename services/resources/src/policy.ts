@@ -18,6 +18,8 @@ export interface Standing {
   /** The person, their Orgs and workspaces, as grants name them. */
   readonly principals: readonly string[];
   readonly now: string;
+  /** Takes the memberships as they are now, once: nothing is refused for want of what was just joined. */
+  refresh(): Promise<void>;
 }
 
 /** A node that the caller sees, with their rights on it. */
@@ -84,8 +86,13 @@ export function createPolicy({ tree, grants, memberships, directory }: PolicyPar
 
   async function seeEvenTrashed(id: string, standing: Standing): Promise<Seen> {
     const node = await tree.get(id);
-    const access = node === undefined ? undefined : await accessTo(node, standing);
-    if (node === undefined || access === undefined) throw NotFound();
+    if (node === undefined) throw NotFound();
+    let access = await accessTo(node, standing);
+    if (access === undefined) {
+      await standing.refresh();
+      access = await accessTo(node, standing);
+    }
+    if (access === undefined) throw NotFound();
     if (!reachesWorkspace(standing.caller, node.workspaceId, node.orgId)) throw TenantBoundary();
     return { node, access, membership: standing.person.workspaces.get(node.workspaceId) };
   }
@@ -101,9 +108,22 @@ export function createPolicy({ tree, grants, memberships, directory }: PolicyPar
 
   return {
     async standing(context) {
-      const { caller } = context;
-      const person = await memberships.of(caller.userId, context.onward);
-      return { caller, person, principals: principalsOf(person), now: new Date().toISOString() };
+      const { userId } = context.caller;
+      const person = await memberships.of(userId, context.onward);
+      const standing = {
+        caller: context.caller,
+        now: new Date().toISOString(),
+        person,
+        principals: principalsOf(person),
+        fresh: false,
+        async refresh() {
+          if (standing.fresh) return;
+          standing.fresh = true;
+          standing.person = await memberships.fresh(userId, context.onward);
+          standing.principals = principalsOf(standing.person);
+        },
+      };
+      return standing;
     },
     accessTo,
     accessToAll,
@@ -114,6 +134,7 @@ export function createPolicy({ tree, grants, memberships, directory }: PolicyPar
       return seen;
     },
     async enter(workspaceId, standing, context) {
+      if (!standing.person.workspaces.has(workspaceId)) await standing.refresh();
       const membership = standing.person.workspaces.get(workspaceId);
       if (membership === undefined) throw await unjoined(workspaceId, standing, context);
       if (!reachesWorkspace(standing.caller, workspaceId, membership.orgId || null)) throw TenantBoundary();

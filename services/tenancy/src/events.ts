@@ -8,18 +8,18 @@ type Publishing = Pick<CallContext, 'work' | 'event'>;
 
 /** Tells of a change to an Org. */
 export function publishOrg(
-  { work, event }: Publishing,
+  context: Publishing,
   verb: 'created' | 'updated' | 'deleted' | 'restored' | 'purged',
   org: Org,
   changedFields: readonly string[] = [],
 ): void {
   const data = { orgId: org.id, changedFields: [...changedFields], version: org.version };
-  work.publish(event(`org.${verb}`, org.id, data, org.tenant));
+  context.work.publish(context.event(`org.${verb}`, org.id, data, org.tenant));
 }
 
 /** Tells of a place in an Org; events of one Org keep their order. */
 export function publishOrgMember(
-  { work, event }: Publishing,
+  context: Publishing,
   verb: 'added' | 'updated' | 'removed',
   member: OrgMember,
   transferToUserId = '',
@@ -27,31 +27,36 @@ export function publishOrgMember(
   const { id, orgId, role, status } = member;
   // Who is only invited is nobody yet.
   const userId = status === 'invited' ? '' : (member.userId ?? '');
-  work.publish(
-    event(`org_member.${verb}`, orgId, { orgId, memberId: id, userId, role, status, transferToUserId }, member.tenant),
+  context.work.publish(
+    context.event(
+      `org_member.${verb}`,
+      orgId,
+      { orgId, memberId: id, userId, role, status, transferToUserId },
+      member.tenant,
+    ),
   );
 }
 
 /** Tells of a change to a workspace. */
 export function publishWorkspace(
-  { work, event }: Publishing,
+  context: Publishing,
   verb: 'created' | 'updated' | 'unarchived' | 'purged',
   workspace: Workspace,
   changedFields: readonly string[] = [],
 ): void {
   const { id, orgId = '', version, tenant } = workspace;
   const data = { workspaceId: id, orgId, changedFields: [...changedFields], version };
-  work.publish(event(`workspace.${verb}`, id, data, tenant));
+  context.work.publish(context.event(`workspace.${verb}`, id, data, tenant));
 }
 
 /** Tells of a person's place in a workspace; events of one workspace keep their order. */
 export function publishWorkspaceMember(
-  { work, event }: Publishing,
+  context: Publishing,
   verb: 'added' | 'updated' | 'removed',
   member: WorkspaceMember,
   keepGrants = false,
 ): void {
   const { id, workspaceId, userId = '', role, tenant } = member;
   const data = { workspaceId, memberId: id, userId, role, keepGrants };
-  work.publish(event(`workspace_member.${verb}`, workspaceId, data, tenant));
+  context.work.publish(context.event(`workspace_member.${verb}`, workspaceId, data, tenant));
 }

@@ -27,6 +27,5 @@ export function createSessionCookie(name: string, secure: boolean): SessionCooki
 }
 
 function secondsUntil(time: string | undefined): number {
-  const seconds = Math.floor((Date.parse(time ?? '') - Date.now()) / 1000);
-  return seconds > 0 ? seconds : 0;
+  return Math.max(0, Math.floor((Date.parse(time ?? '') - Date.now()) / 1000) || 0);
 }

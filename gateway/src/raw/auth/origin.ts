@@ -2,6 +2,7 @@ import { timingSafeEqual } from 'node:crypto';
 import { defineError } from '@commonplace/kit/errors';
 import { fingerprint } from '@commonplace/kit/id';
 import type { Context } from 'koa';
+import { isOwnOrigin } from '../../middleware/own-origin.js';
 
 const ForeignPage = defineError(
   'PERMISSION_DENIED',
@@ -18,18 +19,6 @@ export function requireOwnPage(ctx: Context, publicOrigin: string): void {
   const origin = ctx.get('Origin');
   const foreign = origin !== '' && !isOwnOrigin(origin, publicOrigin);
   if (foreign || ctx.get('Sec-Fetch-Site') === 'cross-site') throw ForeignPage({ address: publicOrigin });
-}
-
-/** A server on this machine has several names: `localhost` and `127.0.0.1` on its port are the same. */
-function isOwnOrigin(origin: string, publicOrigin: string): boolean {
-  if (origin === publicOrigin) return true;
-  if (!URL.canParse(origin)) return false;
-  const [given, own] = [new URL(origin), new URL(publicOrigin)];
-  return isLoopback(given) && isLoopback(own) && given.port === own.port && given.protocol === own.protocol;
-}
-
-function isLoopback({ hostname }: URL): boolean {
-  return hostname === 'localhost' || hostname === '127.0.0.1' || hostname === '[::1]';
 }
 
 /** Refuses what does not name the session's token: in a header, or in a field of one of our forms. */

@@ -1,7 +1,7 @@
 import { AppError, invalidField } from '@commonplace/kit/errors';
 import { ContentNotSupported, UnsupportedFormat } from '../errors.js';
 import type { Parts } from '../parts.js';
-import { countWords, type StoredContent } from '../stores/contents.js';
+import type { StoredContent } from '../stores/contents.js';
 import type { Node, NodeType } from '../stores/nodes.js';
 
 /** Reads the Markdown that a request gives as free-form JSON; undefined where it gives none. */
@@ -41,7 +41,6 @@ export function contentRecord(node: Omit<Node, 'version'>, text: string): Omit<S
     tenant: node.tenant,
     format: 'markdown',
     text,
-    words: countWords(text),
     updatedAt: node.updatedAt,
     updatedBy: node.updatedBy,
   };

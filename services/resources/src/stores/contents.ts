@@ -6,7 +6,6 @@ export interface StoredContent extends StoredRecord {
   readonly tenant: string;
   readonly format: 'markdown';
   readonly text: string;
-  readonly words: number;
   readonly updatedAt: string;
   readonly updatedBy: Actor;
 }

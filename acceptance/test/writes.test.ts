@@ -1,0 +1,173 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { type Api, api } from '../src/client.js';
+import { newKey } from '../src/people.js';
+import type { ApiKey, Content, Resource, Workspace } from '../src/records.js';
+import { type System, startSystem } from '../src/system.js';
+
+let system: System;
+let by: Api;
+let workspace: Workspace;
+let list: string;
+
+beforeAll(async () => {
+  system = await startSystem();
+  by = api(system, system.owner.apiKey);
+  workspace = (await by.post<Workspace>('/workspaces', { name: 'Writes' })).data;
+  list = `/workspaces/${workspace.id}/resources`;
+}, 90_000);
+
+afterAll(() => system?.stop(), 60_000);
+
+async function newDocument(): Promise<Resource> {
+  const body = { type: 'document', name: 'Document', workspace_id: workspace.id, content: 'Words' };
+  return (await by.post<Resource>('/resources', body)).data;
+}
+
+describe('versions', () => {
+  test('If-None-Match with the ETag answers 304 until something changes', async () => {
+    const { id } = await newDocument();
+    const first = await by.get<Resource>(`/resources/${id}`);
+    const etag = first.headers.get('etag') ?? '';
+    expect(etag).toMatch(/^"v\d+\.[\w-]+"$/);
+    expect(first.headers.get('cache-control')).toBe('private, no-cache');
+    const headers = { 'If-None-Match': etag };
+    const same = await by.get(`/resources/${id}`, { headers });
+    expect([same.status, same.text, same.headers.get('etag')]).toEqual([304, '', etag]);
+    await by.patch(`/resources/${id}`, { description: 'Changed' });
+    const changed = await by.get<Resource>(`/resources/${id}`, { headers });
+    expect([changed.status, changed.data.version > first.data.version]).toEqual([200, true]);
+    expect(changed.headers.get('etag')).not.toBe(etag);
+  });
+
+  test('a write answers the ETag of what it made, and any answer’s ETag will do for If-Match', async () => {
+    const { id } = await newDocument();
+    const path = `/resources/${id}`;
+    const first = await by.patch<Resource>(path, { name: 'One' });
+    const match = { headers: { 'If-Match': first.headers.get('etag') ?? '' } };
+    const second = await by.patch<Resource>(path, { name: 'Two' }, match);
+    expect(second.data.version).toBe(first.data.version + 1);
+    const stale = await by.patch(path, { name: 'Three' }, match);
+    expect([stale.status, stale.error.code]).toEqual([409, 'version_conflict']);
+    expect(stale.error.details).toMatchObject({
+      current_version: second.data.version,
+      updated_by: expect.anything(),
+      updated_at: expect.any(String),
+    });
+    expect((await by.get<Resource>(path)).data.name).toBe('Two');
+  });
+
+  test('base_version in the body means the same, and both have to agree', async () => {
+    const { id, version } = await newDocument();
+    const path = `/resources/${id}`;
+    expect((await by.patch(path, { name: 'One', base_version: version + 7 })).error.code).toBe('version_conflict');
+    expect((await by.patch(path, { name: 'One', base_version: version })).status).toBe(200);
+    const headers = { 'If-Match': `"v${version}"` };
+    expect((await by.patch(path, { name: 'Two', base_version: version + 1 }, { headers })).status).toBe(400);
+    expect((await by.del(path, { headers })).error.code).toBe('version_conflict');
+    expect((await by.del(`${path}?base_version=${version + 1}`)).status).toBe(200);
+  });
+
+  test('on content the version is the content’s', async () => {
+    const { id } = await newDocument();
+    const path = `/resources/${id}/content`;
+    const before = await by.get<Content>(path);
+    await by.patch(`/resources/${id}`, { name: 'Renamed' });
+    const headers = { 'If-Match': before.headers.get('etag') ?? '' };
+    const after = await by.patch<Content>(path, { content: 'New words' }, { headers });
+    expect(after.data.version).toBe(before.data.version + 1);
+    expect((await by.get<Resource>(`/resources/${id}`)).data.content_version).toBe(after.data.version);
+  });
+
+  test('an empty PATCH is 400 no_update_field', async () => {
+    const { id } = await newDocument();
+    for (const path of [`/resources/${id}`, `/workspaces/${workspace.id}`]) {
+      expect((await by.patch(path, {})).error.code).toBe('no_update_field');
+    }
+  });
+});
+
+describe('Idempotency-Key', () => {
+  const keyed = (key: string) => ({ headers: { 'Idempotency-Key': key } });
+
+  test('the same request again is answered as the first was, and does nothing', async () => {
+    const body = { type: 'folder', name: 'Once', workspace_id: workspace.id };
+    const key = randomUUID();
+    const first = await by.post<Resource>('/resources', body, keyed(key));
+    const again = await by.post<Resource>('/resources', body, keyed(`"${key}"`));
+    expect([again.status, again.data]).toEqual([first.status, first.data]);
+    expect(again.headers.get('idempotency-replayed')).toBe('true');
+    expect(again.headers.get('original-request-id')).toBe(first.body.request_id);
+    expect(again.body.request_id).not.toBe(first.body.request_id);
+    expect(first.headers.get('idempotency-replayed')).toBeNull();
+    expect((await by.get(`${list}?q=Once&type=folder`)).page.total).toBe(1);
+  });
+
+  test('another body with the same key is 409 idempotency_key_reused', async () => {
+    const body = { type: 'folder', name: 'Reused', workspace_id: workspace.id };
+    const key = randomUUID();
+    await by.post('/resources', body, keyed(key));
+    const other = await by.post('/resources', { ...body, name: 'Another' }, keyed(key));
+    expect([other.status, other.error.code]).toEqual([409, 'idempotency_key_reused']);
+    const elsewhere = await by.post('/workspaces', { name: 'Elsewhere' }, keyed(key));
+    expect(elsewhere.status).toBe(201);
+  });
+
+  test('a key is its credential’s own', async () => {
+    const body = { type: 'folder', name: 'Own', workspace_id: workspace.id };
+    const key = randomUUID();
+    const first = await by.post<Resource>('/resources', body, keyed(key));
+    const other = api(system, (await newKey(by, ['resource:write'])).key);
+    const second = await other.post<Resource>('/resources', body, keyed(key));
+    expect(second.data.id).not.toBe(first.data.id);
+  });
+
+  test('secrets are not told again', async () => {
+    const body = { name: 'Secret', scopes: ['org:read'] };
+    const key = randomUUID();
+    const first = await by.post<ApiKey>('/api-keys', body, keyed(key));
+    const again = await by.post<ApiKey>('/api-keys', body, keyed(key));
+    expect(first.data.key).toMatch(/^wsk_p_/);
+    expect([again.status, again.data.id, again.data.key]).toEqual([201, first.data.id, undefined]);
+    expect(again.body.warnings).toMatchObject([{ code: 'secret_not_replayed' }]);
+  });
+
+  test('of many at once one takes effect', async () => {
+    const body = { type: 'folder', name: 'Concurrent', workspace_id: workspace.id };
+    const key = randomUUID();
+    const replies = await Promise.all(
+      Array.from({ length: 10 }, () => by.post<Resource>('/resources', body, keyed(key))),
+    );
+    const made = replies.filter(({ status }) => status === 201);
+    const waiting = replies.filter(({ status }) => status !== 201);
+    expect(new Set(made.map(({ data }) => data.id)).size).toBe(1);
+    expect(made.filter(({ headers }) => headers.get('idempotency-replayed') !== 'true')).toHaveLength(1);
+    for (const { status, error, headers } of waiting) {
+      expect([status, error.code, headers.get('retry-after')]).toEqual([409, 'idempotency_in_progress', '1']);
+    }
+    expect((await by.get(`${list}?q=Concurrent`)).page.total).toBe(1);
+  });
+
+  test('refusals of the object are kept, mistakes in the request are not', async () => {
+    const { id } = await newDocument();
+    const key = randomUUID();
+    const stale = { headers: { 'Idempotency-Key': key, 'If-Match': '"v99"' } };
+    expect((await by.patch(`/resources/${id}`, { name: 'x' }, stale)).error.code).toBe('version_conflict');
+    const again = await by.patch(`/resources/${id}`, { name: 'x' }, stale);
+    expect([again.error.code, again.headers.get('idempotency-replayed')]).toEqual(['version_conflict', 'true']);
+    const other = randomUUID();
+    const wrong = { type: 'folder', workspace_id: workspace.id };
+    expect((await by.post('/resources', wrong, keyed(other))).status).toBe(400);
+    expect((await by.post('/resources', { ...wrong, name: 'Right' }, keyed(other))).status).toBe(201);
+  });
+
+  test('survives a restart', async () => {
+    const body = { type: 'folder', name: 'Restarted', workspace_id: workspace.id };
+    const key = randomUUID();
+    const first = await by.post<Resource>('/resources', body, keyed(key));
+    await system.kill();
+    await system.restart();
+    const again = await by.post<Resource>('/resources', body, keyed(key));
+    expect([again.data.id, again.headers.get('idempotency-replayed')]).toEqual([first.data.id, 'true']);
+  }, 60_000);
+});
