@@ -40,7 +40,12 @@ export function serveEndpoint(route: Route, invoke: Invoke, settings: EndpointSe
       deadline: Date.now() + settings.timeoutMs,
       reply,
     };
-    const answer = await invoke(request.message, call).finally(() => tellReplay(ctx, reply));
+    let answer: object;
+    try {
+      answer = await invoke(request.message, call);
+    } finally {
+      tellReplay(ctx, reply);
+    }
     const { data, page } = route.writeResponse(answer, request.fields);
     const version = route.versionOf(answer);
     const { res } = ctx;

@@ -12,6 +12,8 @@ export interface PersonMemberships {
   readonly userId: string;
   readonly orgs: ReadonlyMap<string, Memberships['orgs'][number]>;
   readonly workspaces: ReadonlyMap<string, WorkspaceMembership>;
+  /** The person and all that they belong to, as grants name them: `user:<id>`, `org:<id>`, `workspace:<id>`. */
+  readonly principals: readonly string[];
 }
 
 export interface MembershipCache {
@@ -47,5 +49,10 @@ function index({ userId, orgs, workspaces }: Memberships): PersonMemberships {
     userId,
     orgs: new Map(orgs.map((org) => [org.orgId, org])),
     workspaces: new Map(workspaces.map((workspace) => [workspace.workspaceId, workspace])),
+    principals: [
+      `user:${userId}`,
+      ...orgs.map(({ orgId }) => `org:${orgId}`),
+      ...workspaces.map(({ workspaceId }) => `workspace:${workspaceId}`),
+    ],
   };
 }

@@ -15,8 +15,6 @@ import type { Tree } from './stores/tree.js';
 export interface Standing {
   readonly caller: Caller;
   readonly person: PersonMemberships;
-  /** The person, their Orgs and workspaces, as grants name them. */
-  readonly principals: readonly string[];
   readonly now: string;
   /** Takes the memberships as they are now, once: nothing is refused for want of what was just joined. */
   refresh(): Promise<void>;
@@ -62,7 +60,7 @@ export function createPolicy({ tree, grants, memberships, directory }: PolicyPar
     if (open.length === 0) return [];
     const workspaces = [...new Set(open.map((node) => node.workspaceId))];
     const mine = await grants.find({
-      where: { principal: { in: standing.principals }, workspaceId: { in: workspaces } },
+      where: { principal: { in: standing.person.principals }, workspaceId: { in: workspaces } },
       limit: GRANTS_PER_PERSON,
     });
     if (mine.length === 0) return mine;
@@ -81,7 +79,9 @@ export function createPolicy({ tree, grants, memberships, directory }: PolicyPar
   }
 
   async function accessTo(node: Node, standing: Standing): Promise<Access | undefined> {
-    return (await accessToAll([node], standing))[0];
+    if (!belongs(node, standing)) return undefined;
+    const held = ownsOutright(node, standing) ? [] : await grantsFor([node], standing);
+    return effectiveAccess(node, standing.person.workspaces.get(node.workspaceId)?.role, held, standing.now);
   }
 
   async function seeEvenTrashed(id: string, standing: Standing): Promise<Seen> {
@@ -114,13 +114,11 @@ export function createPolicy({ tree, grants, memberships, directory }: PolicyPar
         caller: context.caller,
         now: new Date().toISOString(),
         person,
-        principals: principalsOf(person),
         fresh: false,
         async refresh() {
           if (standing.fresh) return;
           standing.fresh = true;
           standing.person = await memberships.fresh(userId, context.onward);
-          standing.principals = principalsOf(standing.person);
         },
       };
       return standing;
@@ -147,14 +145,6 @@ const ADMIN_ROLES: ReadonlySet<OrgRole> = new Set([OrgRole.ADMIN, OrgRole.OWNER]
 
 /** Grants that one person's question looks at. */
 const GRANTS_PER_PERSON = 10_000;
-
-function principalsOf(person: PersonMemberships): string[] {
-  return [
-    `user:${person.userId}`,
-    ...[...person.orgs.keys()].map((id) => `org:${id}`),
-    ...[...person.workspaces.keys()].map((id) => `workspace:${id}`),
-  ];
-}
 
 /** The tenant gate: a node of a tenant that the person does not belong to does not exist for them. */
 function belongs(node: Node, { person }: Standing): boolean {

@@ -112,7 +112,7 @@ async function searchFilter(parts: Parts, workspaceIds: string[], standing: Stan
     workspaceIds,
     openWorkspaceIds: [],
     boundaryIds: [],
-    principals: [...standing.principals],
+    principals: [...standing.person.principals],
     granted: [],
   };
   for (const id of workspaceIds) {

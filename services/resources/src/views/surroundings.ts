@@ -38,13 +38,12 @@ export async function surroundingsOf(
   include: readonly ResourceInclude[] = [],
 ): Promise<Surroundings> {
   const { node } = seen;
-  const [childCount, path, content, parent] = await Promise.all([
-    countVisibleChildren(parts, [node], standing).then((counts) => counts.get(node.id) ?? 0),
-    pathOf(parts, node, standing),
-    include.includes(ResourceInclude.CONTENT) && node.type === 'document' ? readText(parts, node) : undefined,
-    include.includes(ResourceInclude.PARENT) ? parentOf(parts, node, standing) : undefined,
-  ]);
-  return { childCount, path, content, parent };
+  const counts = mayHaveChildren(node) ? await countVisibleChildren(parts, [node], standing) : undefined;
+  const path = node.ancestors.length > 0 ? await pathOf(parts, node, standing) : [];
+  const showsContent = node.type === 'document' && include.includes(ResourceInclude.CONTENT);
+  const content = showsContent ? await readText(parts, node) : undefined;
+  const parent = include.includes(ResourceInclude.PARENT) ? await parentOf(parts, node, standing) : undefined;
+  return { childCount: counts?.get(node.id) ?? 0, path, content, parent };
 }
 
 async function parentOf(parts: Parts, node: Node, standing: Standing): Promise<Surroundings['parent']> {

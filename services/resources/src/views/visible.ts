@@ -39,7 +39,7 @@ export async function visibleWhere(parts: Parts, workspaceId: string, standing: 
 
 async function grantsIn(parts: Parts, workspaceId: string, standing: Standing): Promise<Grant[]> {
   const found = await parts.grants.find({
-    where: { principal: { in: standing.principals }, workspaceId },
+    where: { principal: { in: standing.person.principals }, workspaceId },
     limit: 10_000,
   });
   return found.filter(({ expiresAt }) => expiresAt === undefined || expiresAt > standing.now);

@@ -1,0 +1,44 @@
+// Adds to package-lock.json what it misses of packages for other platforms. A registry that does not carry them
+// leaves them out of the lock that `npm install` writes, and `npm ci` then refuses that lock, everywhere. Their
+// platform is told by their names, as their makers name them. Run it after a change of dependencies.
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+const file = join(import.meta.dirname, '..', 'package-lock.json');
+const lock = JSON.parse(readFileSync(file, 'utf8'));
+
+const SYSTEMS = ['aix', 'android', 'darwin', 'freebsd', 'linux', 'netbsd', 'openbsd', 'openharmony', 'sunos', 'win32'];
+const PROCESSORS = ['arm64', 'arm', 'ia32', 'loong64', 'mips64el', 'ppc64', 'riscv64', 's390x', 'wasm32', 'x64'];
+
+/** The platform of a package by the words of its name; undefined where they tell none. */
+function platformOf(name) {
+  const words = name.split('/').at(-1).split(/[-_.]/);
+  const os = SYSTEMS.filter((one) => words.includes(one));
+  const cpu = PROCESSORS.filter((one) => words.some((word) => word === one));
+  if (cpu.length === 0 && words.some((word) => word.startsWith('arm'))) cpu.push('arm');
+  if (cpu.length === 0) return undefined;
+  const libc = words.some((word) => word.startsWith('musl')) ? ['musl'] : words.some((word) => word.startsWith('gnu')) ? ['glibc'] : [];
+  return { cpu, ...(os.length > 0 ? { os } : {}), ...(libc.length > 0 ? { libc } : {}) };
+}
+
+/** Whether some folder above a package holds another of that name. */
+function isThere(name, from) {
+  for (let folder = from; ; folder = folder.slice(0, Math.max(folder.lastIndexOf('/node_modules/'), 0))) {
+    if (lock.packages[`${folder === '' ? '' : `${folder}/`}node_modules/${name}`] !== undefined) return true;
+    if (folder === '') return false;
+  }
+}
+
+let added = 0;
+for (const [path, entry] of Object.entries(lock.packages)) {
+  for (const [name, version] of Object.entries(entry.optionalDependencies ?? {})) {
+    if (isThere(name, path)) continue;
+    const platform = platformOf(name);
+    if (platform === undefined || !/^\d/.test(version)) throw new Error(`${path}: ${name}@${version} is for no platform`);
+    lock.packages[`node_modules/${name}`] = { version, ...platform, dev: entry.dev, optional: true };
+    added++;
+  }
+}
+lock.packages = Object.fromEntries(Object.entries(lock.packages).sort(([a], [b]) => (a < b ? -1 : 1)));
+writeFileSync(file, `${JSON.stringify(lock, null, 2)}\n`);
+console.log(`${added} packages for other platforms added`);
