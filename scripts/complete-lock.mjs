@@ -17,7 +17,11 @@ function platformOf(name) {
   const cpu = PROCESSORS.filter((one) => words.some((word) => word === one));
   if (cpu.length === 0 && words.some((word) => word.startsWith('arm'))) cpu.push('arm');
   if (cpu.length === 0) return undefined;
-  const libc = words.some((word) => word.startsWith('musl')) ? ['musl'] : words.some((word) => word.startsWith('gnu')) ? ['glibc'] : [];
+  const libc = words.some((word) => word.startsWith('musl'))
+    ? ['musl']
+    : words.some((word) => word.startsWith('gnu'))
+      ? ['glibc']
+      : [];
   return { cpu, ...(os.length > 0 ? { os } : {}), ...(libc.length > 0 ? { libc } : {}) };
 }
 
@@ -34,7 +38,8 @@ for (const [path, entry] of Object.entries(lock.packages)) {
   for (const [name, version] of Object.entries(entry.optionalDependencies ?? {})) {
     if (isThere(name, path)) continue;
     const platform = platformOf(name);
-    if (platform === undefined || !/^\d/.test(version)) throw new Error(`${path}: ${name}@${version} is for no platform`);
+    if (platform === undefined || !/^\d/.test(version))
+      throw new Error(`${path}: ${name}@${version} is for no platform`);
     lock.packages[`node_modules/${name}`] = { version, ...platform, dev: entry.dev, optional: true };
     added++;
   }
