@@ -2,6 +2,7 @@ import { type AppError, asAppError } from '@commonplace/kit/errors';
 import type { Log } from '@commonplace/kit/log';
 import type { Middleware } from 'koa';
 import { httpError, isRetryable } from '../status.js';
+import { dropBody } from './drop-body.js';
 import type { State } from './state.js';
 
 export interface ErrorParts {
@@ -19,6 +20,7 @@ export function answerErrors({ publicUrl, log }: ErrorParts): Middleware<State> 
       await next();
     } catch (thrown) {
       const error = asAppError(thrown);
+      if (!(await dropBody(ctx.req))) ctx.set('Connection', 'close');
       const { status, type } = httpError(error);
       const { requestId } = ctx.state;
       if (status === 500) {

@@ -1,13 +1,18 @@
+import { setPriority } from 'node:os';
 import { parentPort, workerData } from 'node:worker_threads';
 import type { IndexQuery } from '../port.js';
 import { openEngine } from './engine.js';
 import type { Reply, Request, ThreadData } from './protocol.js';
 import { createWriteQueue } from './write-queue.js';
 
+const NICE = 10;
+
 /** The thread that owns the index's file: searches are answered at once, writes in small groups. */
 const port = parentPort;
 if (port === null) throw new Error('not a thread of its own');
 const { path, limits } = workerData as ThreadData;
+// Where processors are short, those who wait for an answer go before the index: on Linux 0 is this thread alone.
+if (process.platform === 'linux') setPriority(0, NICE);
 const engine = openEngine(path, limits);
 const writes = createWriteQueue(engine);
 
