@@ -1,10 +1,12 @@
 import type { Client, Reply } from '@commonplace/kit/rpc';
 import type { Middleware, ParameterizedContext } from 'koa';
 import { parseJsonBody } from './body.js';
+import { endOfTurn } from './end-of-turn.js';
 import { isSafe } from './middleware/authenticate.js';
 import { readBody } from './middleware/read-body.js';
 import type { State } from './middleware/state.js';
 import { baseVersionOf, etagOf, idempotencyOf, matchesNone, versionOfIfMatch } from './preconditions.js';
+import type { WrittenResponse } from './response/answer.js';
 import type { Route } from './routes.js';
 
 /** Calls an rpc by its full name. */
@@ -46,23 +48,35 @@ export function serveEndpoint(route: Route, invoke: Invoke, settings: EndpointSe
     } finally {
       tellReplay(ctx, reply);
     }
-    const { data, page } = route.writeResponse(answer, request.fields);
-    const version = route.versionOf(answer);
-    const { res } = ctx;
-    ctx.status = reply.status ?? route.success;
-    if (version !== undefined || route.maxAgeSeconds !== undefined) {
-      const etag = etagOf(version, data);
-      res.setHeader('ETag', etag);
-      if (safe && matches(ctx, etag)) {
-        res.setHeader('Cache-Control', cacheControl(route));
-        ctx.status = 304;
-        return;
-      }
-    }
-    res.setHeader('Cache-Control', safe && version !== undefined ? cacheControl(route) : uncached(route));
-    res.setHeader('Content-Type', 'application/json; charset=utf-8');
-    ctx.body = envelope(data, page, reply, requestId);
+    await respond(ctx, route, reply, route.versionOf(answer), route.writeResponse(answer, request.fields));
   };
+}
+
+/** Sends an answer in its envelope; nothing of it where the client has the very same. */
+async function respond(
+  ctx: Ctx,
+  route: Route,
+  reply: Reply,
+  version: number | undefined,
+  { data, page }: WrittenResponse,
+): Promise<void> {
+  const { res } = ctx;
+  const safe = isSafe(ctx.method);
+  ctx.status = reply.status ?? route.success;
+  if (version !== undefined || route.maxAgeSeconds !== undefined) {
+    const etag = etagOf(version, data);
+    res.setHeader('ETag', etag);
+    if (safe && matches(ctx, etag)) {
+      res.setHeader('Cache-Control', cacheControl(route));
+      ctx.status = 304;
+      return;
+    }
+  }
+  res.setHeader('Cache-Control', safe && version !== undefined ? cacheControl(route) : uncached(route));
+  res.setHeader('Content-Type', 'application/json; charset=utf-8');
+  const text = envelope(data, page, reply, ctx.state.requestId);
+  if (safe) await endOfTurn();
+  ctx.body = text;
 }
 
 /** A replayed outcome says so, be it an answer or an error. */
