@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
-import { createPeerTokens, createTokenSigner, createTokenVerifier } from '../src/auth/index.js';
+import { createPeerTokens, createTokenSigner, createTokenVerifier, KNOWN_SCOPES } from '../src/auth/index.js';
 import { personCalled } from '../src/testing/index.js';
 
 const seed = randomBytes(32);
@@ -11,6 +11,16 @@ describe('caller tokens', () => {
     const signer = createTokenSigner([seed]);
     const verify = createTokenVerifier(async () => signer.jwks);
     expect(await verify(await signer.sign(caller))).toEqual(caller);
+  });
+
+  test('hand on each scope, and all of them', async () => {
+    const signer = createTokenSigner([seed]);
+    const verify = createTokenVerifier(async () => signer.jwks);
+    for (const scopes of [[], ...KNOWN_SCOPES.map((scope) => [scope]), [...KNOWN_SCOPES]]) {
+      const scoped = { ...caller, credential: { ...caller.credential, scopes } };
+      expect(await verify(await signer.sign(scoped))).toEqual(scoped);
+    }
+    await expect(async () => signer.sign(personCalled('Eve', ['no:such']))).rejects.toThrow('no scope');
   });
 
   test('many at once wait for one fetch of the keys', async () => {

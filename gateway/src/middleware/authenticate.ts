@@ -25,7 +25,7 @@ const REMEMBER_MS = 900;
 
 export interface AuthenticateParts {
   readonly auth: Client<AuthService>;
-  verifyCaller(token: string): Promise<Caller>;
+  verifyCaller(token: string): Caller | Promise<Caller>;
   readonly cookieName: string;
   /** Sessions that may still be remembered and are over. */
   readonly ended: EndedSessions;

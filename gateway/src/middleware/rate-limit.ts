@@ -37,6 +37,7 @@ export function createRateGate(policies: Policies): RateGate {
   return (route) => {
     const names = ['default', ...route.limits].filter((name) => limiters.has(name)) as PolicyName[];
     const policyHeader = names.map((name) => `"${name}";q=${policies[name]};w=${WINDOW_SECONDS}`).join(', ');
+    if (names.length === 0 && policies.concurrent === undefined) return (_, next) => next();
     return async (ctx, next) => {
       const { credentialId } = ctx.state.admitted;
       const used: string[] = [];

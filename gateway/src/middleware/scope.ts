@@ -12,8 +12,8 @@ export function opens(route: Pick<Route, 'scope' | 'also'>, scopes: readonly str
 
 /** The gate of scopes. */
 export function requireScope(route: Route): Middleware<State> {
-  return async (ctx, next) => {
+  return (ctx, next) => {
     if (!opens(route, ctx.state.admitted.caller.credential.scopes)) throw InsufficientScope({ scope: route.scope });
-    await next();
+    return next();
   };
 }

@@ -10,6 +10,7 @@ import { type JWTPayload, jwtVerify, SignJWT } from 'jose';
 import { LRUCache } from 'lru-cache';
 import { AppError } from '../errors/index.js';
 import type { Caller } from './caller.js';
+import { packScopes, unpackScopes } from './packed-scopes.js';
 
 /** Seconds that a caller token is good for; the gateway asks for a new one each second. */
 export const CALLER_TOKEN_SECONDS = 30;
@@ -22,7 +23,8 @@ export interface TokenSigner {
   readonly jwks: string;
 }
 
-export type TokenVerifier = (token: string) => Promise<Caller>;
+/** Who a token speaks of: at once where it was verified before. Rejects with `invalid_credentials`. */
+export type TokenVerifier = (token: string) => Caller | Promise<Caller>;
 
 /** A private Ed25519 key from 32 bytes, in the PKCS #8 form of RFC 8410. */
 function privateKey(seed: Buffer): KeyObject {
@@ -46,7 +48,7 @@ export function createTokenSigner(seeds: readonly Buffer[]): TokenSigner {
   return {
     jwks: JSON.stringify({ keys: publicKeys }),
     sign: (caller) =>
-      new SignJWT({ caller } as unknown as JWTPayload)
+      new SignJWT({ caller: packCaller(caller) } as unknown as JWTPayload)
         .setProtectedHeader({ alg: 'EdDSA', kid })
         .setIssuer(ISSUER)
         .setIssuedAt()
@@ -54,6 +56,18 @@ export function createTokenSigner(seeds: readonly Buffer[]): TokenSigner {
         .setJti(randomBytes(9).toString('base64url'))
         .sign(key),
   };
+}
+
+type PackedCaller = Omit<Caller, 'credential'> & {
+  readonly credential: Omit<Caller['credential'], 'scopes'> & { readonly scopes: string };
+};
+
+function packCaller({ credential, ...caller }: Caller): PackedCaller {
+  return { ...caller, credential: { ...credential, scopes: packScopes(credential.scopes) } };
+}
+
+function unpackCaller({ credential, ...caller }: PackedCaller): Caller {
+  return { ...caller, credential: { ...credential, scopes: unpackScopes(credential.scopes) } };
 }
 
 function keyId(x: string): string {
@@ -93,9 +107,7 @@ export function createTokenVerifier(fetchKeys: () => Promise<string>, now: () =>
     return key;
   }
 
-  return async (token) => {
-    const known = remembered.get(token);
-    if (known !== undefined && known.expires > now()) return known.caller;
+  async function verify(token: string): Promise<Caller> {
     const { payload } = await jwtVerify(token, (header) => keyFor(header.kid ?? ''), {
       algorithms: ['EdDSA'],
       issuer: ISSUER,
@@ -104,9 +116,14 @@ export function createTokenVerifier(fetchKeys: () => Promise<string>, now: () =>
     }).catch((error: unknown) => {
       throw error instanceof AppError ? error : refused(error);
     });
-    const caller = payload.caller as unknown as Caller;
+    const caller = unpackCaller(payload.caller as PackedCaller);
     remembered.set(token, { caller, expires: (payload.exp as number) * 1000 });
     return caller;
+  }
+
+  return (token) => {
+    const known = remembered.get(token);
+    return known !== undefined && known.expires > now() ? known.caller : verify(token);
   };
 }
 

@@ -28,7 +28,7 @@ export interface Host {
   /** Options of a call that nobody is behind; it is given up after so many milliseconds. */
   systemCall(timeoutMs?: number): CallOptions;
   /** Verifies a caller token. */
-  verifyCaller(token: string): Promise<Caller>;
+  verifyCaller(token: string): Caller | Promise<Caller>;
   /** False when this process can't write its records any more. */
   isHealthy(): boolean;
 }
