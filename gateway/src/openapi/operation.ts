@@ -165,7 +165,7 @@ function envelopeOf(schemas: Schemas, { contract, descriptor: { output } }: Rout
   const own = shapes.filter((shape) => shape !== page);
   return {
     type: 'object',
-    required: ['data', 'request_id', ...(page === undefined ? [] : ['page'])],
+    required: ['data', 'request_id', ...(page === undefined || page.rules.sparse ? [] : ['page'])],
     properties: {
       data: schemas.define(output, output.name, () => schemas.object(output, own, 'output')),
       request_id: { $ref: '#/components/schemas/RequestId' },

@@ -25,7 +25,9 @@ export function createSchemas(contract: Contract, taken: ReadonlySet<string>): S
     components,
     define: createDefine(components, taken),
     object: (type, shapes, direction) => {
-      const required = shapes.filter(({ rules }) => (direction === 'output' ? !rules.once : rules.required));
+      const required = shapes.filter(({ rules }) =>
+        direction === 'output' ? !rules.once && !rules.sparse : rules.required,
+      );
       return {
         type: 'object',
         ...describe(contract.comment(type)),

@@ -5,7 +5,7 @@ import { type FieldWriter, type Writers, writeList, writeMessage } from './messa
 export interface WrittenResponse {
   /** A JSON object. */
   readonly data: string;
-  /** A JSON object; undefined where the answer is no list. */
+  /** A JSON object; undefined where the answer is no list, or of a kind that has none. */
   readonly page: string | undefined;
 }
 
@@ -45,7 +45,8 @@ export function compileAnswer(writersOf: Writers, output: DescMessage): Answer {
     write: (response, fields) => {
       const message = response as Readonly<Record<string, unknown>>;
       const data = writeData(message, fields);
-      return { data, page: page === undefined ? undefined : page.write(message[page.local]) };
+      const paged = page !== undefined && !(page.sparse && message[page.local] === undefined);
+      return { data, page: paged ? page.write(message[page.local]) : undefined };
     },
     versionOf: (response) => {
       const value = version === undefined ? undefined : (response as Record<string, unknown>)[version.local];

@@ -14,8 +14,8 @@ export interface FieldWriter {
   /** `,"name":` and what follows where the value is absent. */
   readonly next: string;
   readonly absent: string;
-  /** Left out where it is empty. */
-  readonly once: boolean;
+  /** Left out where it is empty: shown once, or of some kinds of the record only. */
+  readonly sparse: boolean;
   readonly write: Write;
 }
 
@@ -42,7 +42,8 @@ function compileField(contract: Contract, shape: FieldShape, writersOf: Writers)
   const key = `${JSON.stringify(shape.name)}:`;
   const write = compileShape(contract, shape, writersOf);
   const absent = `,${key}${write(undefined)}`;
-  return { shape, local: shape.local, key, next: `,${key}`, absent, once: shape.rules.once, write };
+  const sparse = shape.rules.once || shape.rules.sparse;
+  return { shape, local: shape.local, key, next: `,${key}`, absent, sparse, write };
 }
 
 function compileShape(contract: Contract, shape: FieldShape, writersOf: Writers): Write {
@@ -88,13 +89,19 @@ function isMessage(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null;
 }
 
+function isEmpty(value: unknown, { write, shape }: FieldWriter): boolean {
+  if (value === undefined || value === '') return true;
+  if (Array.isArray(value) || Buffer.isBuffer(value)) return value.length === 0;
+  return shape.element.kind === 'enum' && write(value) === 'null';
+}
+
 /** Writes the fields of a message that the writers are of, in their order. */
 export function writeMessage(message: Readonly<Record<string, unknown>>, writers: readonly FieldWriter[]): string {
   let json = '';
   for (let i = 0; i < writers.length; i++) {
     const field = writers[i] as FieldWriter;
     const value = message[field.local];
-    if (field.once && (value === undefined || value === '')) continue;
+    if (field.sparse && isEmpty(value, field)) continue;
     if (json === '') json = `{${field.key}${field.write(value)}`;
     else json += value === undefined ? field.absent : field.next + field.write(value);
   }

@@ -1,6 +1,6 @@
 import type { Caller } from '@commonplace/kit/auth';
 import type { Reply } from '@commonplace/kit/rpc';
-import { ContentFormat, ReplaceContentRequest } from '@commonplace/proto/resources/v1/content_service.js';
+import { GetContentRequest, ReplaceContentRequest } from '@commonplace/proto/resources/v1/content_service.js';
 import { ResourceType } from '@commonplace/proto/resources/v1/resource.js';
 import { WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
@@ -24,7 +24,7 @@ async function write(id: string, content: string, metadata = {}, reply: Reply = 
 
 async function read(id: string): Promise<string> {
   const { content } = await world.content.getContent(
-    { resourceId: id, format: ContentFormat.UNSPECIFIED },
+    GetContentRequest.fromPartial({ resourceId: id }),
     await world.stage.as(editor),
   );
   return JSON.parse(content.toString());

@@ -1,6 +1,7 @@
 import { invalidField } from '@commonplace/kit/errors';
 import { type Handlers, requireVersion } from '@commonplace/kit/rpc';
 import {
+  ArtifactType,
   type Content,
   ContentFormat,
   type ContentService,
@@ -73,5 +74,10 @@ function contentMessage(node: Node, text: string): Content {
     replacedVersion: undefined,
     snapshotId: undefined,
     changed: undefined,
+    columns: Buffer.alloc(0),
+    rows: Buffer.alloc(0),
+    page: undefined,
+    artifactType: ArtifactType.UNSPECIFIED,
+    assets: [],
   };
 }

@@ -1,0 +1,98 @@
+import type { CallContext } from '@commonplace/kit/rpc';
+import type {
+  Content,
+  GetContentRequest,
+  ReplaceContentRequest,
+} from '@commonplace/proto/resources/v1/content_service.js';
+import type { Node } from '../stores/nodes.js';
+
+/** What a request brings as content; a creation brings its own in the same fields. */
+export type ContentInput = Omit<ReplaceContentRequest, 'resourceId' | 'snapshotId'>;
+
+/** The fields of an answer that a kind of content fills. */
+export type Payload = Partial<
+  Pick<
+    Content,
+    | 'format'
+    | 'content'
+    | 'wordCount'
+    | 'columns'
+    | 'rows'
+    | 'rowCount'
+    | 'primaryColumnId'
+    | 'page'
+    | 'artifactType'
+    | 'language'
+    | 'source'
+    | 'title'
+    | 'entry'
+    | 'assets'
+    | 'text'
+    | 'textExtraction'
+  >
+>;
+
+/** Which part of a content is asked for, and in which form. */
+export type ContentQuery = Pick<GetContentRequest, 'format' | 'page' | 'filter' | 'sort' | 'columns' | 'cellFormat'>;
+
+export interface Warning {
+  readonly code: string;
+  readonly message: string;
+}
+
+/** What a write has done. */
+export interface Written {
+  /** False where the content stayed as it was: nothing was written then. */
+  readonly changed: boolean;
+  /** Bytes of the content now. */
+  readonly sizeBytes: number;
+  readonly warnings: readonly Warning[];
+}
+
+/** A write that was parsed and checked against what is there, and not done yet. */
+export interface PreparedWrite extends Written {
+  /** Whether something goes that cannot be had back from the new content, such as rows of a table. */
+  readonly loses: boolean;
+  /** Puts the new content into this call's work. */
+  apply(): Promise<void>;
+}
+
+/** A state of a content that is kept under a snapshot's id. */
+export interface Kept {
+  readonly sizeBytes: number;
+  /** Equal for equal contents of one kind. */
+  readonly hash: string;
+}
+
+/** How a node is told to a kind: it may not be stored yet. */
+export type Holder = Omit<Node, 'version'>;
+
+/**
+ * One kind of content: what the nodes of one type hold. Its records are its own; node, versions,
+ * access, snapshots' records and events belong to the caller.
+ *
+ * Writes go through `context.work` alone, and refuse bad input with the documented error before
+ * anything is written.
+ */
+export interface ContentKind {
+  /** Prepares the content of a new node; the kind's empty content where the request brings none. */
+  create(holder: Holder, input: ContentInput, context: CallContext): Promise<PreparedWrite>;
+  /** Reads what a node holds now. */
+  read(node: Node, query: ContentQuery, context: CallContext): Promise<Payload>;
+  /** Prepares a write in any of the kind's modes. */
+  write(node: Node, input: ContentInput, context: CallContext): Promise<PreparedWrite>;
+  /** Keeps the present content under a snapshot's id. */
+  keep(node: Node, snapshotId: string, context: CallContext): Promise<Kept>;
+  /** Reads what is kept under a snapshot's id. */
+  readKept(node: Node, snapshotId: string, query: ContentQuery, context: CallContext): Promise<Payload>;
+  /** Prepares putting back what is kept under a snapshot's id. */
+  restore(node: Node, snapshotId: string, context: CallContext): Promise<PreparedWrite>;
+  /** Forgets what is kept under a snapshot's id. */
+  forget(node: Node, snapshotId: string, context: Pick<CallContext, 'work'>): Promise<void>;
+  /** Prepares the content of a copy. */
+  copy(from: Node, to: Holder, context: CallContext): Promise<PreparedWrite>;
+  /** Takes everything away that is held for a purged node, what is kept for its snapshots apart. */
+  remove(node: Pick<Node, 'id'>, context: Pick<CallContext, 'work'>): Promise<void>;
+  /** The text that search reads, and bookmarks in it: empty where there is none. */
+  text(node: Node): Promise<string>;
+}
