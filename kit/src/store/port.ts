@@ -58,6 +58,11 @@ export interface Index<T> {
   readonly unique?: boolean;
   /** The one field is an array, and each of its elements is found by `contains`. */
   readonly many?: boolean;
+  /**
+   * Few records have the last field, and the others need not be in the index: it serves queries with
+   * a condition on that field, or sorted by it.
+   */
+  readonly sparse?: boolean;
 }
 
 export interface CollectionSpec<T extends StoredRecord> {
@@ -90,6 +95,8 @@ export interface Collection<T extends StoredRecord> {
   countBy(field: keyof T & string, where: Where<T>): Promise<Map<string, number>>;
   /** Sum of a numeric field over all matches. */
   sum(field: keyof T & string, where: Where<T>): Promise<number>;
+  /** The greatest of a field of strings or of numbers over all matches; undefined where no match has it. */
+  max<F extends keyof T & string>(field: F, where: Where<T>): Promise<T[F] | undefined>;
   /**
    * How the adapter would run a query, for tests: `indexed` is false where it would read the whole
    * collection or sort outside an index.

@@ -107,6 +107,14 @@ function createCollection<T extends StoredRecord>(raw: RawCollection, spec: Coll
         const [total] = await raw.aggregate<{ sum: number }>([{ $match: filterOf(where) }, group], options).toArray();
         return Number(total?.sum ?? 0);
       }),
+    max: (field, where) =>
+      reading(async () => {
+        const path = pathOf(field);
+        const filter = { $and: [filterOf(where), { [path]: { $exists: true } }] };
+        const sort = { [path]: -1 } as const;
+        const greatest = await raw.findOne(filter, { ...options, sort });
+        return greatest === null ? undefined : decodeRecord<T>(greatest)[field];
+      }),
     explain: (query) => reading(async () => explainPlan(await cursorOf(query).explain('queryPlanner'))),
   };
 }

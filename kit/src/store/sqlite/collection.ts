@@ -56,6 +56,11 @@ export function createCollection<T extends StoredRecord>(
       const { sql, params } = translate(shape, where);
       return reader.get(`SELECT total(${fieldOf(shape, field)}) FROM ${table} WHERE ${sql}`, params)?.[0] as number;
     },
+    async max(field, where) {
+      const { sql, params } = translate(shape, where);
+      const cell = reader.get(`SELECT max(${fieldOf(shape, field)}) FROM ${table} WHERE ${sql}`, params)?.[0];
+      return (cell ?? undefined) as never;
+    },
     async explain(query) {
       return explain(reader, shape, query);
     },

@@ -12,6 +12,8 @@ export interface TableShape {
   readonly indexes: readonly (readonly string[])[];
   /** Fields whose elements have a table of their own. */
   readonly many: ReadonlySet<string>;
+  /** Last fields of indexes that hold only the records which have them. */
+  readonly sparse: ReadonlySet<string>;
 }
 
 export function tableShape<T extends StoredRecord>(service: string, spec: CollectionSpec<T>): TableShape {
@@ -29,6 +31,7 @@ export function tableShape<T extends StoredRecord>(service: string, spec: Collec
     unique: fields((index) => index.unique === true),
     indexes: spec.indexes.filter((index) => !index.many && !index.unique).map((index) => index.fields),
     many: fields((index) => index.many === true),
+    sparse: new Set(spec.indexes.flatMap((index) => (index.sparse ? index.fields.slice(-1) : []))),
   };
 }
 
@@ -79,7 +82,8 @@ function indexOf<T>(table: string, index: Index<T>): { name: string; sql: string
   const columns = fields.map(columnOf);
   if (!index.unique && !columns.includes('id')) columns.push('id');
   const kind = index.unique ? 'UNIQUE INDEX' : 'INDEX';
-  return { name, sql: `CREATE ${kind} IF NOT EXISTS ${name} ON ${table} (${columns.join(', ')})` };
+  const held = index.unique || index.sparse ? ` WHERE ${columnOf(fields.at(-1) as string)} IS NOT NULL` : '';
+  return { name, sql: `CREATE ${kind} IF NOT EXISTS ${name} ON ${table} (${columns.join(', ')})${held}` };
 }
 
 /** A table of a field's elements, which triggers keep, and its filling from what is there. */

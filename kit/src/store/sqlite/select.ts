@@ -8,7 +8,7 @@ import { valueExpression } from './values.js';
 /** The statement that reads a page. Its first column is the document. */
 export function selectPage<T>(shape: TableShape, query: Query<T>): Sql {
   const terms = orderTerms(shape, sortTerms(query.sort));
-  const behind = keysetCondition(shape, terms, query);
+  const behind = [...keysetCondition(shape, terms, query), ...presence(shape, terms)];
   const merge = findMerge(shape, query.where, terms);
   const rows = merge === undefined ? selectRows(shape, query, behind) : mergeArms(shape, merge, terms, behind);
   const order = terms.map(({ field, descending }, at) => {
@@ -32,6 +32,12 @@ function selectRows<T>(shape: TableShape, { where }: Query<T>, behind: readonly 
 function orderTerms(shape: TableShape, terms: readonly SortTerm[]): readonly SortTerm[] {
   const last = terms.findIndex(({ field }) => field === 'id' || shape.unique.has(field));
   return terms.slice(0, last + 1);
+}
+
+/** Says of a sparse index's field what holds of every match, or the planner would not use the index. */
+function presence(shape: TableShape, terms: readonly SortTerm[]): Sql[] {
+  const sparse = terms.filter(({ field }) => shape.sparse.has(field));
+  return sparse.map(({ field }) => ({ sql: `${fieldOf(shape, field)} IS NOT NULL`, params: [] }));
 }
 
 /** What stands behind `after` in an order; nothing is asked where that is absent. */

@@ -53,6 +53,7 @@ export function thingSpec(name: string): CollectionSpec<Thing> {
       { fields: ['name'] },
       { fields: ['tenant', 'kind', 'rank'] },
       { fields: ['kind', 'name'] },
+      { fields: ['tenant', 'amount'], sparse: true },
       { fields: ['email'], unique: true },
       { fields: ['tags'], many: true },
     ],

@@ -10,6 +10,7 @@ function drafts(): Draft[] {
     name: `name-${at}`,
     kind: `kind-${at % 10}`,
     rank: at,
+    ...(at % 20 === 0 ? { amount: at } : {}),
     note: `note-${at}`,
     email: `mail-${at}@example.org`,
     tags: [`tag-${at % 7}`, `tag-${at % 11}`],
@@ -28,6 +29,8 @@ const INDEXED: Readonly<Record<string, Query<Thing>>> = {
   'in order, behind a keyset': { where: { kind: 'kind-1' }, sort: ['-name'], limit: 9, after: ['name-61', 'id-61'] },
   'beside a substring': { where: { kind: 'kind-1', note: { substring: '1' } }, sort: ['name'], limit: 9 },
   'by a unique field': { where: { email: 'mail-7@example.org' }, limit: 1 },
+  'by a sparse field': { where: { tenant: 'tenant-0', amount: 20 }, limit: 9 },
+  'in the order of a sparse field': { where: { tenant: 'tenant-0' }, sort: ['-amount'], limit: 9 },
   'by an element': { where: { tags: { contains: 'tag-3' } }, limit: 9 },
 };
 
@@ -59,6 +62,28 @@ export function indexDuties(duty: Duties, use: () => Bench): void {
       const { indexed, plan } = await all.explain(query);
       expect([title, plan, indexed]).toEqual([title, expect.any(String), false]);
     }
+  });
+
+  duty('a sparse index keeps nothing from being found', async () => {
+    const { fill, things, store } = use();
+    const all = await things();
+    const [a] = await fill(all, [
+      { id: 'a', tenant: 't' },
+      { id: 'b', tenant: 't', amount: 2 },
+      { id: 'c', tenant: 't', amount: 1 },
+    ]);
+    expect(ids(await all.find({ where: { tenant: 't' }, limit: 9 }))).toEqual(['a', 'b', 'c']);
+    expect(ids(await all.find({ where: { tenant: 't', amount: { gt: 0 } }, sort: ['amount'], limit: 9 }))).toEqual([
+      'c',
+      'b',
+    ]);
+    const unit = store.begin();
+    unit.replace(all, a as Thing, { ...(a as Thing), amount: 3 });
+    await unit.commit();
+    expect(ids(await all.find({ where: { tenant: 't', amount: { gt: 1 } }, sort: ['-amount'], limit: 9 }))).toEqual([
+      'a',
+      'b',
+    ]);
   });
 
   duty('indexed elements follow every change', async () => {

@@ -63,4 +63,23 @@ export function tallyDuties(duty: Duties, use: () => Bench): void {
     expect(await all.sum('rank', { tenant: 'none' })).toBe(0);
     expect(await all.sum('rank', { tenant: 'big' })).toBe(2 ** 52 + 1);
   });
+
+  duty('max gives the greatest of a field over all matches', async () => {
+    const { fill, things } = use();
+    const all = await things();
+    expect(await all.max('rank', {})).toBeUndefined();
+    await fill(all, [
+      { id: 'a', tenant: 'one', rank: 9, name: 'a' },
+      { id: 'b', tenant: 'one', rank: 10, name: 'Z' },
+      { id: 'c', tenant: 'one', name: 'é' },
+      { id: 'd', tenant: 'two', rank: 2 ** 52, name: '\u{1f600}' },
+      { id: 'e', tenant: 'two', name: '\uffff' },
+    ]);
+    expect(await all.max('rank', { tenant: 'one' })).toBe(10);
+    expect(await all.max('name', { tenant: 'one' })).toBe('é');
+    expect(await all.max('rank', {})).toBe(2 ** 52);
+    // By code points, not by UTF-16 units.
+    expect(await all.max('name', { tenant: 'two' })).toBe('\u{1f600}');
+    expect(await all.max('name', { tenant: 'three' })).toBeUndefined();
+  });
 }

@@ -8,10 +8,9 @@ export async function positionFor(tree: Tree, parentKey: string, wish: Wish, wor
   const siblings = { parentKey, state: 'active' } as const;
   const { nodes } = tree;
   if ('at' in wish) {
-    const sort = wish.at === 'last' ? (['-position'] as const) : (['position'] as const);
-    const [end] = await nodes.find({ where: siblings, sort, limit: 1 });
-    const key = end?.position ?? null;
-    return wish.at === 'last' ? keyBetween(key, null) : keyBetween(null, key);
+    if (wish.at === 'last') return keyBetween((await nodes.max('position', siblings)) ?? null, null);
+    const [first] = await nodes.find({ where: siblings, sort: ['position'], limit: 1 });
+    return keyBetween(null, first?.position ?? null);
   }
   const id = 'after' in wish ? wish.after : wish.before;
   const sibling = await work.get(nodes, id);

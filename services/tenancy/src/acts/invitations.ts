@@ -14,16 +14,22 @@ export type Offer = Omit<Invitation, 'id' | 'version' | 'tokenHash' | 'emailFold
 /** Makes an invitation and gives its one-time link, which the answer shows as `invite_url`. */
 export function issueInvitation(parts: Parts, context: CallContext, offer: Offer): string {
   const token = newToken();
+  const now = parts.now();
   context.work.insert(parts.invitations.records, {
     ...offer,
     id: newId(),
     tokenHash: hashToken(token),
     emailFold: foldEmail(offer.email),
-    createdAt: parts.now(),
-    expiresAt: parts.now(INVITATION_MS),
+    createdAt: now,
+    expiresAt: expiryOf(now),
   });
   context.once('inviteUrl');
   return inviteUrl(parts.settings.publicUrl, token);
+}
+
+/** When an invitation of a moment ends. */
+export function expiryOf(invitedAt: string): string {
+  return new Date(Date.parse(invitedAt) + INVITATION_MS).toISOString();
 }
 
 /** Takes invitations back: their tokens are worthless. */

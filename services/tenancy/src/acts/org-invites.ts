@@ -1,7 +1,6 @@
 import { invalidField } from '@commonplace/kit/errors';
 import { newId } from '@commonplace/kit/id';
 import type { CallContext } from '@commonplace/kit/rpc';
-import { INVITATION_MS } from '../config.js';
 import { fullOrgSettings } from '../domain/org-settings.js';
 import type { OrgRole } from '../domain/roles.js';
 import { isOfDomains, searchText } from '../domain/text.js';
@@ -10,7 +9,7 @@ import { publishOrgMember } from '../events.js';
 import type { Parts } from '../parts.js';
 import { addressKeyOf, type OrgMember, personKeyOf } from '../stores/org-members.js';
 import type { Org } from '../stores/orgs.js';
-import { issueInvitation, revokeInvitations } from './invitations.js';
+import { expiryOf, issueInvitation, revokeInvitations } from './invitations.js';
 import { onlyOne, personByEmail, personById } from './people.js';
 
 /** Whom an invitation is for. */
@@ -124,7 +123,7 @@ function invitedNow(parts: Parts, context: CallContext) {
   return {
     invitedBy: context.caller.userId,
     invitedAt: now,
-    inviteExpiresAt: parts.now(INVITATION_MS),
+    inviteExpiresAt: expiryOf(now),
     updatedAt: now,
   };
 }

@@ -83,7 +83,7 @@ export interface Concern {
 
 /** Drops the lists that changes concern: those that hold a changed row, or whose terms new texts have. */
 export function dropPostings(file: IndexFile, concern: Concern): void {
-  if (file.postings.size === 0 || concern.tenants.size === 0) return;
+  if (concern.tenants.size === 0) return;
   for (const [key, kept] of file.postings.entries()) {
     if (kept === 'too long' || !concern.tenants.has(kept.tenant)) continue;
     if (gained(kept.pattern, concern.terms) || lost(kept, concern.rows)) file.postings.delete(key);

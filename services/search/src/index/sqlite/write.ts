@@ -3,7 +3,7 @@ import { type AnalysedText, analyse } from '../../domain/analysis.js';
 import { MOST_TEXT } from '../port.js';
 import { createTenant, type IndexFile, inTransaction, reload, type Tenant, tenantOf } from './file.js';
 import { listText, pairItem } from './lists.js';
-import { type Concern, dropPostings } from './postings.js';
+import { dropPostings } from './postings.js';
 import { TENANT_ROWS } from './schema.js';
 
 /** One change of the index. */
@@ -30,9 +30,10 @@ export function applyChanges(file: IndexFile, changes: readonly Change[]): void 
       );
       terms.sort((a, b) => a.row - b.row);
       for (const change of terms) changeTerms(file, change);
-      const concern = concernOf(terms);
-      for (const number of concern.tenants) saveTenant(file, number);
-      dropPostings(file, concern);
+      const rows = terms.map(({ row }) => row);
+      const tenants = new Set(rows.map(tenantOf));
+      for (const number of tenants) saveTenant(file, number);
+      if (file.postings.size > 0) dropPostings(file, { tenants, rows, terms: newTerms(terms) });
     });
   } catch (error) {
     reload(file);
@@ -47,14 +48,13 @@ function saveTenant({ db, byNumber }: IndexFile, number: number): void {
   db.run('INSERT OR REPLACE INTO tenants (number, id, next) VALUES (?, ?, ?)', [number, tenant.id, tenant.next]);
 }
 
-function concernOf(changes: readonly TermChange[]): Concern {
-  const rows = changes.map(({ row }) => row);
+function newTerms(changes: readonly TermChange[]): Set<string> {
   const terms = new Set<string>();
   for (const { name = '', text = '' } of changes) {
     for (const term of name.split(' ')) terms.add(term);
     for (const term of text.split(' ')) terms.add(term);
   }
-  return { tenants: new Set(rows.map(tenantOf)), rows, terms };
+  return terms;
 }
 
 interface Held {
