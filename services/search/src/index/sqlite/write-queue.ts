@@ -22,8 +22,8 @@ export interface WriteQueue {
 }
 
 /** What is written between two looks at the searches that wait: some 10 ms of work. */
-const SLICE_CHANGES = 48;
-const SLICE_TEXT = 150_000;
+const SLICE_CHANGES = 100;
+const SLICE_TEXT = 400_000;
 
 /** Makes writes durable in small groups, in their order; between two groups, searches are answered. */
 export function createWriteQueue(engine: Engine): WriteQueue {
