@@ -5,7 +5,7 @@ import { openNatsBus } from '../src/events/nats/index.js';
  * ends the hard way, or hangs, at the one that its arguments name.
  */
 const [url, stream, consumer, at, how] = process.argv.slice(2) as [string, string, string, string, string];
-const bus = await openNatsBus({ url, stream, silenceMs: 4000 });
+const bus = await openNatsBus({ url, stream });
 await bus.subscribe({ consumer, types: ['commonplace.>'], maxAttempts: 1 }, async ([event]) => {
   process.send?.(event?.data);
   if (event?.data.n !== Number(at)) return;

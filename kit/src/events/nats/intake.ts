@@ -1,4 +1,4 @@
-import { AckPolicy, type ConsumerInfo, type ConsumerMessages, DeliverPolicy, type JsMsg } from '@nats-io/jetstream';
+import { AckPolicy, type ConsumerMessages, DeliverPolicy, type JsMsg } from '@nats-io/jetstream';
 import { nanos } from '@nats-io/transport-node';
 import type { Log } from '../../log/index.js';
 import { createBell } from '../bell.js';
@@ -8,11 +8,10 @@ import { ifThere } from './errors.js';
 import { disjoint, type Names } from './names.js';
 import { createQueue, type Queue } from './queue.js';
 import { ensureStreams } from './streams.js';
+import { GROUP, openTakeover } from './takeover.js';
 
 /** Milliseconds that one request for events stands, and between signs of life; the client allows no less than the last. */
 const [EXPIRES, LEAST_EXPIRES] = [2000, 1000];
-/** The one group whose member leads. */
-const GROUP = 'lead';
 
 /**
  * Takes the events of a durable consumer. Of all instances the server pins one, and delivers to it
@@ -27,8 +26,8 @@ export interface Intake {
   settled(): Promise<boolean>;
   /** Takes nothing more. What is in the queue is for the caller to give back. */
   stop(): Promise<void>;
-  /** Gives the lead to another instance at once. */
-  resign(): Promise<void>;
+  /** Gives the lead to another instance at once, when so many events were given back and none is in hand. */
+  resign(givenBack: number): Promise<void>;
 }
 
 export interface IntakeOptions {
@@ -36,7 +35,7 @@ export interface IntakeOptions {
   readonly names: Names;
   readonly options: SubscribeOptions;
   readonly replicas: number;
-  /** Milliseconds after which the server delivers again what nobody works on; half of them after which another leads. */
+  /** Milliseconds after which the server delivers again what nobody works on; half of them after which another leads that could not tell before. */
   readonly silenceMs: number;
   /** Called when there is something new in the queue. */
   readonly arrived: () => void;
@@ -50,6 +49,7 @@ export function openIntake(given: IntakeOptions): Intake {
   const window = Math.max(64, 4 * (options.batch ?? 1));
   const expires = Math.max(LEAST_EXPIRES, Math.min(EXPIRES, silenceMs / 6));
   const pause = createBell();
+  const takeover = openTakeover({ connection, names, consumer: options.consumer, silenceMs, log });
   let pin: string | undefined;
   let certain = false;
   let stopped = false;
@@ -73,6 +73,7 @@ export function openIntake(given: IntakeOptions): Intake {
       // Whatever an earlier lead delivered may be in other hands by now.
       queue.clear();
       pin = current;
+      takeover.lead(pin);
       certain = false;
     }
     queue.add(message, event);
@@ -107,6 +108,7 @@ export function openIntake(given: IntakeOptions): Intake {
         log.warn('events.interrupted', { consumer: options.consumer, error });
         queue.clear();
         pin = undefined;
+        takeover.lead(undefined);
         await pause.sleep(500);
       }
     }
@@ -129,20 +131,9 @@ export function openIntake(given: IntakeOptions): Intake {
       pause.hush();
       await running;
     },
-    resign: async () => {
-      if (pin === undefined) return;
-      const { jsm } = await connection.link();
-      const info: PinnedInfo | undefined = await ifThere(jsm.consumers.info(names.stream, durable));
-      const holder = info?.priority_groups?.find(({ group }) => group === GROUP)?.pinned_client_id;
-      if (holder === pin) await jsm.consumers.unpin(names.stream, durable, GROUP);
-    },
+    resign: takeover.resign,
   };
 }
-
-/** What the client's type of the server's answer leaves out. */
-type PinnedInfo = ConsumerInfo & {
-  readonly priority_groups?: readonly { readonly group: string; readonly pinned_client_id?: string }[];
-};
 
 function parseEvent(message: JsMsg): DomainEvent | undefined {
   try {

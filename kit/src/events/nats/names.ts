@@ -16,6 +16,8 @@ export interface Names {
   again(consumer: string): string;
   parked(consumer: string, eventId?: string): string;
   attempts(consumer: string, eventId: string): string;
+  /** Where who leads a consumer answers, by the server's name for it. Kept by no stream. */
+  lead(consumer: string, pin: string): string;
   /** The durable name of a consumer. */
   durable(consumer: string): string;
 }
@@ -32,6 +34,7 @@ export function createNames(stream: string = STREAM): Names {
     again: (consumer) => `${root}-again.${token(consumer)}`,
     parked: (consumer, eventId) => `${root}-parked.${token(consumer)}.${eventId === undefined ? '*' : token(eventId)}`,
     attempts: (consumer, eventId) => `${root}-attempts.${token(consumer)}.${token(eventId)}`,
+    lead: (consumer, pin) => `${root}-lead.${token(consumer)}.${token(pin)}`,
     durable: token,
   };
 }

@@ -54,8 +54,11 @@ export async function openSubscription(given: SubscriptionOptions): Promise<Subs
     await intake.stop();
     await running;
     clearInterval(alive);
-    await giveBack().catch((error: unknown) => log.warn('events.interrupted', { consumer: options.consumer, error }));
-    await intake.resign().catch(() => {});
+    try {
+      await intake.resign(await giveBack());
+    } catch (error) {
+      log.warn('events.interrupted', { consumer: options.consumer, error });
+    }
   };
   return {
     close: () => {
@@ -120,14 +123,15 @@ function createAttempts(
       }
       return done(items);
     },
-    /** Gives what is left to the next instance, which learns how often it was tried. */
-    giveBack: async (): Promise<void> => {
+    /** Gives what is left to the next instance, which learns how often it was tried. How many events that were. */
+    giveBack: async (): Promise<number> => {
       const left = queue.all();
       for (const item of left) if ((item.attempts ?? 0) > 0) await note(item, item.attempts ?? 0);
       for (const { message } of left) message.nak();
       queue.clear();
       const { nc } = await connection.link();
       await nc.flush();
+      return left.length;
     },
   };
 }
