@@ -1,0 +1,59 @@
+import MarkdownParser, { type MarkdownIt, type Token } from 'markdown-it';
+import { MAX_DEPTH } from '../model.js';
+import { type BlockRule, directive, directiveClose, footnote, frontMatter, math } from './rules/block.js';
+import { footnoteRef, mathInline, mention, wikiLink } from './rules/inline.js';
+
+export type { Token };
+
+/** At the deepest level all is text: nothing is lost, and the stack holds. */
+const deepest: BlockRule = (state, startLine, endLine, silent) => {
+  if (state.level < MAX_DEPTH || silent) return false;
+  let end = startLine + 1;
+  while (end < endLine && !state.isEmpty(end) && (state.sCount[end] ?? 0) >= state.blkIndent) end += 1;
+  state.push('paragraph_open', 'p', 1);
+  const inline = state.push('inline', '', 0);
+  inline.content = state.getLines(startLine, end, state.blkIndent, false).trim();
+  inline.children = [];
+  state.push('paragraph_close', 'p', -1);
+  state.line = end;
+  return true;
+};
+
+function createParser(): MarkdownIt {
+  const md = new MarkdownParser({ html: true, linkify: true, maxNesting: Number.POSITIVE_INFINITY });
+  // Addresses stay as they are written; what is unsafe goes where HTML is made.
+  md.validateLink = () => true;
+  md.normalizeLink = (url) => url;
+  md.normalizeLinkText = (text) => text;
+  md.linkify.set({ fuzzyLink: false, fuzzyEmail: true, fuzzyIP: false });
+  md.linkify.add('ftp:', null).add('//', null);
+  const { ruler } = md.block;
+  const interrupting = { alt: ['paragraph', 'reference', 'blockquote', 'list'] };
+  ruler.before('table', 'front_matter', frontMatter);
+  ruler.before('front_matter', 'deepest', deepest);
+  ruler.before('deepest', 'directive_close', directiveClose, interrupting);
+  ruler.before('fence', 'math_block', math, interrupting);
+  ruler.before('fence', 'directive', directive, interrupting);
+  ruler.before('reference', 'footnote', footnote, { alt: ['paragraph', 'reference'] });
+  md.inline.ruler.before('link', 'wiki_link', wikiLink);
+  md.inline.ruler.before('link', 'footnote_ref', footnoteRef);
+  md.inline.ruler.before('link', 'mention', mention);
+  md.inline.ruler.before('escape', 'math_inline', mathInline);
+  return md;
+}
+
+const parser = createParser();
+
+/** What a text is read with: labels of footnotes that count as defined elsewhere. */
+export interface Environment {
+  footnotes?: Set<string>;
+}
+
+export const tokenize = (text: string, env: Environment = {}): Token[] => parser.parse(text, { ...env });
+
+/** Reads a text as inline alone; the tokens of its content. */
+export const tokenizeInline = (text: string, env: Environment = {}): Token[] =>
+  parser.parseInline(text, { ...env })[0]?.children ?? [];
+
+/** Undoes backslashes and entities, as in an address or behind a fence. */
+export const unescapeMarkdown = (text: string): string => parser.utils.unescapeAll(text);

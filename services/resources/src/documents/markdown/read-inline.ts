@@ -1,0 +1,173 @@
+import { unescapeHtml } from '../html/escape.js';
+import { inlineText, normalizeInline, sortMarks } from '../inline.js';
+import { type Attrs, type DocNode, INLINE, type Mark } from '../model.js';
+import type { Token } from './parser.js';
+
+const DELIMITERS: Readonly<Record<string, string>> = { strong: 'bold', em: 'italic', s: 'strike' };
+
+/** Tags without attributes that are marks; Markdown has no sign of its own for the later ones. */
+const TAGS: Readonly<Record<string, string>> = {
+  strong: 'bold',
+  b: 'bold',
+  em: 'italic',
+  i: 'italic',
+  del: 'strike',
+  s: 'strike',
+  strike: 'strike',
+  u: 'underline',
+  mark: 'highlight',
+  sub: 'sub',
+  sup: 'sup',
+};
+
+const TAG = /^<(\/?)(strong|b|em|i|del|s|strike|u|mark|sub|sup|span)(\s[^>]*)?>$/i;
+const COMMENT_MARK = /^\s+data-comment="([^"]*)"$/;
+const ANY_MARK = /^\s+data-mark="([^"]*)"$/;
+const NODE = /^<!--node (\{.*\})-->$/s;
+
+function markOf(name: string, attributes: string): Mark | undefined {
+  const type = TAGS[name];
+  if (type !== undefined) return attributes === '' ? { type } : undefined;
+  const id = COMMENT_MARK.exec(attributes)?.[1];
+  if (id !== undefined) return { type: 'comment', attrs: { id: unescapeHtml(id) } };
+  const json = parseObject(unescapeHtml(ANY_MARK.exec(attributes)?.[1] ?? ''));
+  if (typeof json?.type !== 'string') return undefined;
+  return isObject(json.attrs) ? { type: json.type, attrs: json.attrs } : { type: json.type };
+}
+
+const isObject = (value: unknown): value is Attrs =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+function parseObject(text: string): Attrs | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Which tags open and close a mark: pairs of one name within one content, innermost first. */
+function pairTags(tokens: readonly Token[]): Map<number, { mark: Mark; opens: boolean }> {
+  const pairs = new Map<number, { mark: Mark; opens: boolean }>();
+  const open = new Map<string, { index: number; mark: Mark | undefined }[]>();
+  tokens.forEach((token, index) => {
+    const match = token.type === 'html_inline' ? TAG.exec(token.content) : null;
+    if (match === null) return;
+    const name = (match[2] ?? '').toLowerCase();
+    const stack = open.get(name) ?? [];
+    open.set(name, stack);
+    if (match[1] === '') {
+      stack.push({ index, mark: markOf(name, match[3] ?? '') });
+      return;
+    }
+    const start = stack.pop();
+    if (start?.mark === undefined) return;
+    pairs.set(start.index, { mark: start.mark, opens: true });
+    pairs.set(index, { mark: start.mark, opens: false });
+  });
+  return pairs;
+}
+
+function linkMark(token: Token): Mark {
+  const attrs: Attrs = { href: token.attrGet('href') ?? '' };
+  const title = token.attrGet('title');
+  if (title) attrs.title = title;
+  return { type: 'link', attrs };
+}
+
+function imageNode(token: Token): DocNode {
+  const attrs: Attrs = { src: token.attrGet('src') ?? '' };
+  const alt = inlineText(readTokens(token.children ?? []));
+  if (alt !== '') attrs.alt = alt;
+  const title = token.attrGet('title');
+  if (title) attrs.title = title;
+  return { type: 'image', attrs };
+}
+
+/** An inline node that was written as it is in JSON. */
+function verbatimNode({ type, attrs, ...extra }: Attrs): DocNode | undefined {
+  if (typeof type !== 'string' || type === 'text') return undefined;
+  const node: DocNode = isObject(attrs) ? { type, attrs } : { type };
+  return INLINE.has(type) || Object.keys(extra).length === 0 ? node : { ...node, extra };
+}
+
+function htmlNode(html: string): DocNode {
+  if (/^<br\s*\/?>$/i.test(html)) return { type: 'hard_break' };
+  const json = parseObject(NODE.exec(html)?.[1] ?? '');
+  return (json && verbatimNode(json)) ?? { type: 'html', attrs: { html } };
+}
+
+/** One token that is a node by itself. */
+function leaf(token: Token): DocNode {
+  switch (token.type) {
+    case 'softbreak':
+      return { type: 'text', text: '\n' };
+    case 'hardbreak':
+      return { type: 'hard_break' };
+    case 'code_inline':
+      return { type: 'text', text: token.content, marks: [{ type: 'code' }] };
+    case 'image':
+      return imageNode(token);
+    case 'html_inline':
+      return htmlNode(token.content);
+    case 'math_inline':
+      return { type: 'math_inline', attrs: { tex: token.content } };
+    case 'mention':
+    case 'wiki_link':
+    case 'footnote_ref':
+      return { type: token.type, attrs: token.meta as Attrs };
+    default:
+      return { type: 'text', text: token.content };
+  }
+}
+
+/** The marks that are on at a place; the same type may be opened several times. */
+function createActive() {
+  let active: Mark[] = [];
+  let sorted: readonly Mark[] | undefined;
+  return {
+    open(mark: Mark): void {
+      active.push(mark);
+      sorted = undefined;
+    },
+    close(type: string): void {
+      const index = active.findLastIndex((mark) => mark.type === type);
+      if (index >= 0) active = active.toSpliced(index, 1);
+      sorted = undefined;
+    },
+    marks: (): readonly Mark[] => {
+      sorted ??= sortMarks(active);
+      return sorted;
+    },
+  };
+}
+
+function readTokens(tokens: readonly Token[]): DocNode[] {
+  const pairs = pairTags(tokens);
+  const active = createActive();
+  const nodes: DocNode[] = [];
+  tokens.forEach((token, index) => {
+    const pair = pairs.get(index);
+    if (pair !== undefined) {
+      if (pair.opens) active.open(pair.mark);
+      else active.close(pair.mark.type);
+    } else if (token.type === 'link_open') active.open(linkMark(token));
+    else if (token.type === 'link_close') active.close('link');
+    else if (token.nesting !== 0) {
+      const type = DELIMITERS[token.type.slice(0, token.type.lastIndexOf('_'))];
+      if (type === undefined) return;
+      if (token.nesting > 0) active.open({ type });
+      else active.close(type);
+    } else {
+      const node = leaf(token);
+      const marks = active.marks();
+      if (marks.length === 0) nodes.push(node);
+      else nodes.push({ ...node, marks: [...marks, ...(node.marks ?? [])] });
+    }
+  });
+  return nodes;
+}
+
+/** Reads the tokens of one inline content in its one form. */
+export const readInline = (tokens: readonly Token[]): DocNode[] => normalizeInline(readTokens(tokens));

@@ -1,0 +1,255 @@
+import { type Attrs, BLOCKS, type Doc, type DocNode, INLINE } from '../model.js';
+import { type Environment, type Token, tokenize, unescapeMarkdown } from './parser.js';
+import { readInline } from './read-inline.js';
+
+const CALLOUT = /^\[!([A-Za-z][\w-]*)\][ \t]*(?:\n|$)/;
+const TASK = /^\[([ xX])\](?=\s|$)[ \t]*/;
+
+/** A block that is still open while its tokens are read. */
+interface Frame {
+  readonly node: DocNode;
+  readonly content: DocNode[];
+  /** Of a list: whether a paragraph right in its items stands alone between blank lines. */
+  loose?: boolean;
+  readonly attrs: Attrs;
+}
+
+const OPENED: Readonly<Record<string, string>> = {
+  blockquote_open: 'blockquote',
+  bullet_list_open: 'bullet_list',
+  ordered_list_open: 'ordered_list',
+  list_item_open: 'list_item',
+  footnote_open: 'footnote',
+  directive_open: 'directive',
+  table_open: 'table',
+  tr_open: 'table_row',
+  th_open: 'table_cell',
+  td_open: 'table_cell',
+  paragraph_open: 'paragraph',
+  heading_open: 'heading',
+};
+
+function openFrame(token: Token, type: string): Frame {
+  const attrs: Attrs = {};
+  if (type === 'heading') attrs.level = Number(token.tag.slice(1));
+  else if (type === 'ordered_list') attrs.start = Number(token.attrGet('start') ?? 1);
+  else if (type === 'footnote') attrs.label = token.info;
+  return { node: { type }, content: [], attrs };
+}
+
+/** The leaves of Markdown's own. */
+function leafBlock(token: Token): DocNode | undefined {
+  const { content } = token;
+  switch (token.type) {
+    case 'hr':
+      return { type: 'divider' };
+    case 'fence':
+    case 'code_block':
+      return codeBlock(content, token.info);
+    case 'html_block':
+      return { type: 'html', attrs: { html: content.replace(/^ +|\n+$/g, '') } };
+    case 'math_block':
+      return { type: 'math', attrs: { tex: content.replace(/\n$/, '') } };
+    case 'front_matter':
+      return { type: 'front_matter', attrs: { text: content } };
+    default:
+      return undefined;
+  }
+}
+
+function codeBlock(content: string, info: string): DocNode {
+  const text = content.endsWith('\n') ? content.slice(0, -1) : content;
+  const [, language = '', meta = ''] = /^\s*(\S*)\s*(.*?)\s*$/s.exec(unescapeMarkdown(info)) ?? [];
+  const attrs: Attrs = {};
+  if (language !== '') attrs.language = language;
+  if (meta !== '') attrs.meta = meta;
+  const node: DocNode = { type: 'code_block', content: text === '' ? [] : [{ type: 'text', text }] };
+  if (language !== '') node.attrs = attrs;
+  return node;
+}
+
+const withAttrs = (node: DocNode, attrs: Attrs): DocNode =>
+  Object.keys(attrs).length === 0 ? node : { ...node, attrs: { ...node.attrs, ...attrs } };
+
+/** A list: of tasks where every item has a box. */
+function closeList({ node, content, attrs, loose }: Frame): DocNode {
+  const tasks = node.type === 'bullet_list' && content.every((item) => typeof item.attrs?.checked === 'boolean');
+  const type = tasks ? 'task_list' : node.type;
+  const single = content.length === 1 && (content[0]?.content?.length ?? 0) <= 1;
+  return { type, attrs: { ...attrs, tight: loose !== true || single }, content };
+}
+
+function closeTable({ content }: Frame): DocNode {
+  const cells = content[0]?.content ?? [];
+  const align = cells.map((cell) => cell.attrs?.align ?? null);
+  const rows = content.map((row) => ({
+    ...row,
+    content: (row.content ?? []).map(({ type, content: inside }) => ({ type, content: inside ?? [] })),
+  }));
+  return align.some((side) => side !== null)
+    ? { type: 'table', attrs: { align }, content: rows }
+    : { type: 'table', content: rows };
+}
+
+/** A directive is the block of its name, or more attributes for the one block that it wraps. */
+function closeDirective(token: Token, content: DocNode[]): DocNode {
+  const name = token.info;
+  const { id, raw, ...attrs } = token.meta as Attrs;
+  const spec = BLOCKS[name];
+  const node: DocNode =
+    typeof id === 'string' || typeof id === 'number' ? { id: String(id), type: name } : { type: name };
+  const only = content[0];
+  if (spec?.native && name !== 'html' && name !== 'math' && content.length === 1 && only?.type === name) {
+    return withAttrs({ ...only, ...node }, attrs);
+  }
+  if (spec === undefined && isNode(raw)) return withContent({ ...withAttrs(node, attrs), extra: raw }, content);
+  if (fits(name, content)) return withContent(withAttrs(node, attrs), content);
+  return withContent(withAttrs({ ...node, type: 'directive' }, { ...attrs, directive: name }), content);
+}
+
+const isNode = (value: unknown): value is Attrs => typeof value === 'object' && value !== null && !Array.isArray(value);
+
+const withContent = (node: DocNode, content: DocNode[]): DocNode =>
+  content.length === 0 && (BLOCKS[node.type]?.holds ?? 'none') === 'none' ? node : { ...node, content };
+
+/** Whether these blocks may stand in a block of this type; one of unknown type takes any. */
+function fits(type: string, content: readonly DocNode[]): boolean {
+  const all = (...types: string[]) => content.every((node) => types.includes(node.type));
+  switch (BLOCKS[type]?.holds) {
+    case 'items':
+      return content.length > 0 && all('list_item');
+    case 'rows':
+      return content.length > 0 && all('table_row');
+    case 'cells':
+      return content.length > 0 && all('table_cell');
+    case 'columns':
+      return all('column');
+    case 'inline':
+    case 'text':
+      return false;
+    case 'none':
+      return content.length === 0;
+    default:
+      return type !== 'directive' && type !== 'doc' && !INLINE.has(type);
+  }
+}
+
+/** `> [!KIND]`: the first line of the first paragraph names it. */
+function closeQuote(content: DocNode[], kind: string | undefined): DocNode {
+  return kind === undefined ? { type: 'blockquote', content } : { type: 'callout', attrs: { kind }, content };
+}
+
+interface Reading {
+  readonly stack: Frame[];
+  /** Kinds of callouts and directives by the frame that is open for them. */
+  readonly sources: Map<Frame, Token>;
+}
+
+/** An inline token: its own first words may tell a callout or a task from a quote or an item. */
+function readText(token: Token, { stack }: Reading): void {
+  const frame = stack.at(-1);
+  const parent = stack.at(-2);
+  if (frame === undefined) return;
+  let children = token.children ?? [];
+  if (frame.node.type === 'paragraph' && parent !== undefined && parent.content.length === 0) {
+    if (parent.node.type === 'blockquote') {
+      const kind = CALLOUT.exec(token.content)?.[1];
+      if (kind !== undefined) {
+        parent.attrs.kind = kind.toLowerCase();
+        children = withoutStart(children, kind.length + 3, true);
+      }
+    } else if (parent.node.type === 'list_item') {
+      const box = TASK.exec(token.content);
+      if (box !== null) {
+        parent.attrs.checked = box[1] !== ' ';
+        children = withoutStart(children, box[0].length);
+      }
+    }
+  }
+  // Not spread: a paragraph may have more nodes than a call takes arguments.
+  for (const node of readInline(children)) frame.content.push(node);
+}
+
+/** Takes plain characters off the beginning of a content, and blanks and a line's end behind them. */
+function withoutStart(tokens: readonly Token[], length: number, line = false): Token[] {
+  let left = length;
+  let index = 0;
+  let cut: Token | undefined;
+  for (; index < tokens.length && left > 0; index += 1) {
+    const token = tokens[index] as Token;
+    if (token.type !== 'text') break;
+    if (token.content.length > left) {
+      cut = Object.assign(Object.create(Object.getPrototypeOf(token)) as Token, token);
+      cut.content = token.content.slice(left);
+      left = 0;
+    } else left -= token.content.length;
+  }
+  if (line && cut === undefined && tokens[index]?.type.endsWith('break')) index += 1;
+  return cut === undefined ? tokens.slice(index) : [cut, ...tokens.slice(index)];
+}
+
+function closeFrame(frame: Frame, reading: Reading): DocNode | undefined {
+  const { node, content, attrs } = frame;
+  switch (node.type) {
+    case 'paragraph':
+      return closeParagraph(content);
+    case 'bullet_list':
+    case 'ordered_list':
+      return closeList(frame);
+    case 'table':
+      return closeTable(frame);
+    case 'blockquote':
+      return closeQuote(content, attrs.kind as string | undefined);
+    case 'directive':
+      return closeDirective(reading.sources.get(frame) as Token, content.map(unwrapCell));
+    default:
+      return withAttrs({ type: node.type, content }, attrs);
+  }
+}
+
+/** An image alone on a line is a block. */
+function closeParagraph(content: DocNode[]): DocNode | undefined {
+  const only = content[0];
+  if (only === undefined) return undefined;
+  if (content.length === 1 && only.type === 'image' && only.marks === undefined) return only;
+  return { type: 'paragraph', content };
+}
+
+/** A cell that holds one plain paragraph holds its text. */
+function unwrapCell(node: DocNode): DocNode {
+  const only = node.content?.[0];
+  const plain = node.type === 'table_cell' && node.content?.length === 1 && only?.type === 'paragraph' && !only.attrs;
+  return plain ? { ...node, content: only?.content ?? [] } : node;
+}
+
+function readToken(token: Token, reading: Reading): void {
+  const { stack, sources } = reading;
+  const type = OPENED[token.type];
+  if (token.type === 'inline') readText(token, reading);
+  else if (type !== undefined) {
+    const frame = openFrame(token, type);
+    if (type === 'directive') sources.set(frame, token);
+    if (type === 'paragraph' && !token.hidden && stack.at(-1)?.node.type === 'list_item') {
+      const list = stack.at(-2);
+      if (list !== undefined) list.loose = true;
+    }
+    const style = type === 'table_cell' ? token.attrGet('style') : null;
+    if (style) frame.attrs.align = String(style).replace('text-align:', '');
+    stack.push(frame);
+  } else if (token.nesting < 0 && OPENED[token.type.replace('_close', '_open')] !== undefined) {
+    const frame = stack.pop() as Frame;
+    const node = closeFrame(frame, reading);
+    if (node !== undefined) stack.at(-1)?.content.push(node);
+  } else {
+    const node = leafBlock(token);
+    if (node !== undefined) stack.at(-1)?.content.push(node);
+  }
+}
+
+/** Reads Markdown of the dialect. Never throws; equal text gives an equal document. */
+export function parseMarkdown(text: string, env: Environment = {}): Doc {
+  const root: Frame = { node: { type: 'doc' }, content: [], attrs: {} };
+  const reading: Reading = { stack: [root], sources: new Map() };
+  for (const token of tokenize(text, env)) readToken(token, reading);
+  return { type: 'doc', content: root.content };
+}

@@ -1,0 +1,201 @@
+import { escapeHtml } from '../html/escape.js';
+import { hasMark, inlineSteps, normalizeInline, withMarks } from '../inline.js';
+import { attr, attrText, type DocNode, INLINE, type Mark } from '../model.js';
+import { type Care, escapeLineStart, escapeText, formatAddress, formatCode, formatTitle, isPlain } from './escape.js';
+import type { Environment } from './parser.js';
+
+/** Where an inline content stands, as that tells what it may hold. */
+export type Place = 'paragraph' | 'heading' | 'cell';
+
+/** How marks are written: by Markdown's delimiters or by tags, which hold everywhere. */
+type Style = 'signs' | 'tags';
+
+const SIGNS: Readonly<Record<string, string>> = { bold: '**', italic: '*', strike: '~~' };
+const TAGS: Readonly<Record<string, string>> = {
+  bold: 'strong',
+  italic: 'em',
+  strike: 'del',
+  underline: 'u',
+  highlight: 'mark',
+  sub: 'sub',
+  sup: 'sup',
+};
+
+interface Writing {
+  readonly place: Place;
+  readonly style: Style;
+  readonly care: Care;
+  readonly env: Environment;
+}
+
+const bare = (mark: Mark): boolean => mark.attrs === undefined || Object.keys(mark.attrs).length === 0;
+
+const isLink = (mark: Mark): boolean =>
+  mark.type === 'link' && Object.keys(mark.attrs ?? {}).every((name) => name === 'href' || name === 'title');
+
+function openMark(mark: Mark, style: Style): string {
+  const sign = style === 'signs' ? SIGNS[mark.type] : undefined;
+  if (isLink(mark)) return '[';
+  if (bare(mark) && sign !== undefined) return sign;
+  const tag = TAGS[mark.type];
+  if (bare(mark) && tag !== undefined) return `<${tag}>`;
+  const id = attr(mark, 'id');
+  if (mark.type === 'comment' && typeof id === 'string' && Object.keys(mark.attrs ?? {}).length === 1) {
+    return `<span data-comment="${escapeHtml(id)}">`;
+  }
+  return `<span data-mark="${escapeHtml(JSON.stringify(mark))}">`;
+}
+
+function closeMark(mark: Mark, style: Style): string {
+  if (isLink(mark)) return `](${formatAddress(attrText(mark, 'href'))}${formatTitle(attrText(mark, 'title'))})`;
+  const sign = style === 'signs' ? SIGNS[mark.type] : undefined;
+  if (bare(mark) && sign !== undefined) return sign;
+  const tag = TAGS[mark.type];
+  return `</${bare(mark) && tag !== undefined ? tag : 'span'}>`;
+}
+
+/** A node as JSON in a comment: for what Markdown has no form for. */
+function verbatim(node: DocNode): string {
+  const { type, attrs, extra } = node;
+  const json = JSON.stringify({ type, attrs, ...extra });
+  return `<!--node ${json.replace(/[<>]|--/g, (found) => [...found].map(unicode).join(''))}-->`;
+}
+
+const unicode = (char: string): string => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`;
+
+const only = (node: DocNode, ...names: string[]): boolean =>
+  Object.keys(node.attrs ?? {}).every((name) => names.includes(name)) && node.extra === undefined;
+
+function writeLeaf(node: DocNode, next: DocNode | undefined, writing: Writing): string {
+  switch (node.type) {
+    case 'hard_break':
+      return next === undefined || writing.place !== 'paragraph' || writing.care === 'all' ? '<br>' : '\\\n';
+    case 'image':
+      return only(node, 'src', 'alt', 'title') ? formatImage(node, writing.care) : verbatim(node);
+    case 'math_inline':
+      return formatMath(node, next) ?? verbatim(node);
+    case 'mention':
+      return formatMention(node) ?? verbatim(node);
+    case 'wiki_link':
+      return formatWikiLink(node) ?? verbatim(node);
+    case 'footnote_ref':
+      return formatFootnoteRef(node, writing);
+    case 'emoji':
+      return formatEmoji(node, writing.care) ?? verbatim(node);
+    case 'html':
+      return writing.care === 'light' && only(node, 'html') ? attrText(node, 'html') : verbatim(node);
+    default:
+      return INLINE.has(node.type) ? '' : verbatim(node);
+  }
+}
+
+/** An image in Markdown; its text is escaped with the given care. */
+export function formatImage(node: DocNode, care: Care): string {
+  const alt = escapeText(attrText(node, 'alt').replace(/\s*\n\s*/g, '\n'), care);
+  return `![${alt}](${formatAddress(attrText(node, 'src'))}${formatTitle(attrText(node, 'title'))})`;
+}
+
+function formatMath(node: DocNode, next: DocNode | undefined): string | undefined {
+  const tex = attrText(node, 'tex');
+  if (!only(node, 'tex') || !/^[^\s$](?:(?:\\.|[^$\\])*(?:\\.|[^\s$\\]))?$/s.test(tex) || /\n/.test(tex))
+    return undefined;
+  return /^[\d$]/.test(next?.text ?? '') ? undefined : `$${tex}$`;
+}
+
+function formatMention(node: DocNode): string | undefined {
+  const [name, user] = [attrText(node, 'name'), attrText(node, 'user_id')];
+  if (!only(node, 'name', 'user_id') || !/^[\w-]{1,64}$/.test(user) || !/^[^\n\\]{1,100}$/.test(name)) return undefined;
+  return `@[${name.replace(/[[\]]/g, (char) => `\\${char}`)}](user:${user})`;
+}
+
+function formatWikiLink(node: DocNode): string | undefined {
+  const [target, label] = [attrText(node, 'target'), attrText(node, 'label')];
+  const clean = (text: string) => /^[^[\]|\n]{1,500}$/.test(text) && text.trim() === text;
+  if (!only(node, 'target', 'label') || !clean(target) || (label !== '' && !clean(label))) return undefined;
+  return label === '' ? `[[${target}]]` : `[[${target}|${label}]]`;
+}
+
+function formatFootnoteRef(node: DocNode, { env, care }: Writing): string {
+  const label = attrText(node, 'label');
+  return env.footnotes?.has(label) ? `[^${label}]` : escapeText(`[^${label}]`, care);
+}
+
+function formatEmoji(node: DocNode, care: Care): string | undefined {
+  const [emoji, name] = [attrText(node, 'emoji'), attrText(node, 'name')];
+  if (emoji !== '') return escapeText(emoji, care);
+  return name === '' ? undefined : escapeText(`:${name}:`, care);
+}
+
+/** `<https://…>` where a link is its own address. */
+function autolink(nodes: readonly DocNode[], index: number): string | undefined {
+  const node = nodes[index];
+  const [mark] = node?.marks ?? [];
+  const text = node?.text;
+  if (node?.marks?.length !== 1 || mark === undefined || text === undefined || !isLink(mark)) return undefined;
+  if (mark.attrs?.title !== undefined) return undefined;
+  const shared = [nodes[index - 1], nodes[index + 1]].some((other) => other !== undefined && hasMark(other, 'link'));
+  const href = attrText(mark, 'href');
+  if (shared) return undefined;
+  if (href === text && /^[A-Za-z][A-Za-z\d+.-]{1,31}:[^\s<>\u0000-\u0020]*$/.test(text)) return `<${text}>`;
+  return href === `mailto:${text}` && /^[\w.+-]+@[A-Za-z\d-]+(\.[A-Za-z\d-]+)+$/.test(text) ? `<${text}>` : undefined;
+}
+
+/** Writes an inline content in one style. */
+function write(nodes: readonly DocNode[], writing: Writing): string {
+  const out: string[] = [];
+  const plain = nodes.map((node, index) => {
+    const link = writing.care === 'light' ? autolink(nodes, index) : undefined;
+    return link === undefined ? node : withMarks({ type: 'autolink', text: link }, []);
+  });
+  for (const step of inlineSteps(plain)) {
+    if ('open' in step) out.push(openMark(step.open, writing.style));
+    else if ('close' in step) out.push(closeMark(step.close, writing.style));
+    else if (step.node.type === 'autolink') out.push(step.node.text ?? '');
+    else if (step.node.type !== 'text') out.push(writeLeaf(step.node, step.next, writing));
+    else if (hasMark(step.node, 'code')) out.push(formatCode(step.node.text ?? ''));
+    else out.push(escapeText(step.node.text ?? '', writing.care));
+  }
+  return finish(out.join(''), writing.place);
+}
+
+function finish(text: string, place: Place): string {
+  if (place === 'cell') return text.replace(/\n/g, ' ').replaceAll('|', '\\|');
+  if (place === 'heading') return text.replace(/(^|[ \t])(#+)$/, '$1\\$2');
+  return text.includes('\n') ? text.split('\n').map(escapeLineStart).join('\n') : escapeLineStart(text);
+}
+
+/** Tells whether Markdown reads back as this content where it stands. */
+export type Check = (markdown: string, nodes: readonly DocNode[], place: Place) => boolean;
+
+const ATTEMPTS: readonly (readonly [Style, Care])[] = [
+  ['signs', 'light'],
+  ['tags', 'light'],
+  ['signs', 'all'],
+];
+
+/**
+ * Writes an inline content so that it reads back as it is: plainly where that holds, else with tags
+ * instead of signs, else with every sign escaped.
+ */
+export function writeInline(content: readonly DocNode[], place: Place, env: Environment, check: Check): string {
+  const nodes = normalizeInline(place === 'cell' ? content.map(onOneLine) : content.map(codeOnOneLine));
+  if (nodes.every((node) => node.type === 'text' && node.marks === undefined && isPlain(node.text ?? ''))) {
+    return nodes.map((node) => node.text).join('');
+  }
+  for (const [style, care] of ATTEMPTS) {
+    const markdown = write(nodes, { place, style, care, env });
+    if (check(markdown, nodes, place)) return markdown;
+  }
+  return write(nodes, { place, style: 'tags', care: 'all', env });
+}
+
+/** Code in text has no lines. */
+const codeOnOneLine = (node: DocNode): DocNode =>
+  node.text !== undefined && hasMark(node, 'code') && /[\r\n]/.test(node.text)
+    ? { ...node, text: node.text.replace(/\r?\n|\r/g, ' ') }
+    : node;
+
+const onOneLine = (node: DocNode): DocNode =>
+  node.text !== undefined && /[\r\n]/.test(node.text)
+    ? { ...node, text: node.text.replace(/\s*[\r\n]\s*/g, ' ') }
+    : node;

@@ -1,0 +1,278 @@
+import { markKey } from '../inline.js';
+import { type Attrs, attr, attrText, BLOCKS, type Doc, type DocNode, eachBlock, holdsInline } from '../model.js';
+import { formatAttributes, writable } from './attributes.js';
+import { createLines, type Lines } from './lines.js';
+import { isNative, surplus } from './native.js';
+import { type Environment, tokenizeInline } from './parser.js';
+import { parseMarkdown } from './read.js';
+import { readInline } from './read-inline.js';
+import { isList, isTight } from './tight.js';
+import { type Check, type Place, writeInline } from './write-inline.js';
+
+interface Writer {
+  readonly lines: Lines;
+  readonly env: Environment;
+  readonly check: Check;
+}
+
+/** What a block needs to know of where it stands. */
+interface Position {
+  readonly first: boolean;
+  readonly last: boolean;
+  /** Markers that a list must not take: of the list before it and of the item that it begins. */
+  readonly avoid: readonly string[];
+  readonly inItem: boolean;
+}
+
+/** The Markdown of a document: what it reads back as is the document. */
+export function toMarkdown(doc: Doc): string {
+  const labels = new Set<string>();
+  eachBlock(doc, (block) => {
+    if (block.type === 'footnote') labels.add(attrText(block, 'label'));
+  });
+  const env = { footnotes: labels };
+  const writer = { lines: createLines(), env, check: createCheck(env) };
+  writeBlocks(doc.content, writer, { atStart: true });
+  const text = writer.lines.result();
+  return text === '' ? '' : `${text}\n`;
+}
+
+/** Equal for contents that mean the same. */
+const inlineKey = (nodes: readonly DocNode[]): string => nodes.map(nodeKey).join('\n');
+
+function nodeKey(node: DocNode): string {
+  const attrs = Object.entries(node.attrs ?? {}).filter(([, value]) => value !== '');
+  attrs.sort(([a], [b]) => (a < b ? -1 : 1));
+  return JSON.stringify([node.type, node.text, attrs, node.marks?.map(markKey), node.extra]);
+}
+
+function createCheck(env: Environment): Check {
+  return (markdown, nodes, place) => {
+    const read = readBack(markdown, place, env);
+    return read !== undefined && inlineKey(read) === inlineKey(nodes.map(asRead));
+  };
+}
+
+/** Nodes that read as something simpler and mean the same. */
+const asRead = (node: DocNode): DocNode => node;
+
+function readBack(markdown: string, place: Place, env: Environment): DocNode[] | undefined {
+  if (place === 'cell') {
+    if (/\n/.test(markdown)) return undefined;
+    return readInline(tokenizeInline(markdown.replaceAll('\\|', '|'), env));
+  }
+  const { content } = parseMarkdown(place === 'heading' ? `# ${markdown}` : markdown, env);
+  const [only] = content;
+  if (content.length !== 1 || only === undefined) return undefined;
+  if (only.type === 'image' && place === 'paragraph') return [only];
+  return only.type === place ? only.content : undefined;
+}
+
+interface Setting {
+  /** Whether the first block is the first of the page. */
+  readonly atStart?: boolean;
+  readonly tight?: boolean;
+  /** The marker of the item that the first block begins. */
+  readonly marker?: string;
+  /** Whether a block was written right before. */
+  readonly following?: boolean;
+}
+
+function writeBlocks(blocks: readonly DocNode[], writer: Writer, setting: Setting): void {
+  let before: string | undefined;
+  let written = setting.following === true;
+  blocks.forEach((block, index) => {
+    if (block.type === 'paragraph' && (block.content ?? []).length === 0 && isNothing(block)) return;
+    if (written && !setting.tight) writer.lines.line('');
+    const position: Position = {
+      first: setting.atStart === true && index === 0,
+      last: index === blocks.length - 1,
+      avoid: [before, written ? undefined : setting.marker].filter((marker) => marker !== undefined),
+      inItem: setting.marker !== undefined,
+    };
+    before = writeBlock(block, writer, position);
+    written = true;
+  });
+}
+
+/** An empty paragraph has no Markdown, and none is needed. */
+const isNothing = (block: DocNode): boolean => Object.keys(surplus(block)).length === 0;
+
+/** Writes one block; gives the marker of a list. */
+function writeBlock(block: DocNode, writer: Writer, position: Position): string | undefined {
+  const native = BLOCKS[block.type]?.native === true && isNative(block, position);
+  const beyond = native ? surplus(block) : {};
+  if (!native || Object.keys(beyond).length > 0) {
+    writeDirective(block, writer, native ? beyond : undefined);
+    return undefined;
+  }
+  return writeNative(block, writer, position);
+}
+
+/** A fenced directive: around the Markdown of the block itself if `beyond` is what that lacks. */
+function writeDirective(block: DocNode, writer: Writer, beyond: Attrs | undefined): void {
+  const { lines } = writer;
+  const { directive, ...others } = beyond ?? block.attrs ?? {};
+  const name = block.type === 'directive' && typeof directive === 'string' ? directive : block.type;
+  const attrs: Attrs = { ...(block.id === undefined ? {} : { id: block.id }) };
+  const extra: Attrs = { ...block.extra };
+  if (/^[A-Za-z][\w-]*$/.test(name) && writable(others)) Object.assign(attrs, others);
+  lines.line(`:::${name}${formatAttributes(Object.keys(extra).length > 0 ? { ...attrs, raw: extra } : attrs)}`);
+  if (beyond !== undefined) writeNative(block, writer, { first: false, last: true, avoid: [], inItem: false });
+  else if (holdsInline(block) && block.type === 'table_cell') writeInlineLines(block.content ?? [], writer);
+  else if (block.content !== undefined && !holdsInline(block)) writeBlocks(block.content, writer, {});
+  lines.line(':::');
+}
+
+function writeInlineLines(content: readonly DocNode[], { lines, env, check }: Writer): void {
+  const text = writeInline(content, 'paragraph', env, check);
+  if (text !== '') lines.text(text);
+}
+
+function writeNative(block: DocNode, writer: Writer, position: Position): string | undefined {
+  const { lines, env, check } = writer;
+  const content = block.content ?? [];
+  switch (block.type) {
+    case 'paragraph':
+      lines.text(writeInline(content, 'paragraph', env, check));
+      return undefined;
+    case 'image':
+      lines.text(writeInline([block.id === undefined ? block : { ...block, id: undefined }], 'paragraph', env, check));
+      return undefined;
+    case 'heading':
+      writeHeading(block, writer);
+      return undefined;
+    case 'divider':
+      lines.line(position.inItem ? '___' : '---');
+      return undefined;
+    case 'code_block':
+      writeCode(block, lines);
+      return undefined;
+    case 'math':
+      lines.text(`$$\n${attrText(block, 'tex')}\n$$`);
+      return undefined;
+    case 'html':
+      lines.text(attrText(block, 'html'));
+      return undefined;
+    case 'front_matter':
+      lines.text(`---\n${attrText(block, 'text')}\n---`);
+      return undefined;
+    case 'footnote':
+      lines.within(`[^${attrText(block, 'label')}]: `, '    ', () => writeOrEmpty(content, writer, {}));
+      return undefined;
+    case 'table':
+      writeTable(block, writer);
+      return undefined;
+    case 'blockquote':
+      lines.within('> ', '> ', () => writeOrEmpty(content, writer, {}));
+      return undefined;
+    case 'callout':
+      lines.within('> ', '> ', () => writeCallout(block, writer));
+      return undefined;
+    default:
+      return writeList(block, writer, position);
+  }
+}
+
+function writeOrEmpty(content: readonly DocNode[], writer: Writer, setting: Setting): void {
+  if (content.every((block) => block.type === 'paragraph' && (block.content ?? []).length === 0 && isNothing(block))) {
+    writer.lines.line('');
+  } else writeBlocks(content, writer, setting);
+}
+
+function writeCallout(block: DocNode, writer: Writer): void {
+  writer.lines.line(`[!${attrText(block, 'kind').toUpperCase()}]`);
+  const content = block.content ?? [];
+  const paragraph = content[0]?.type === 'paragraph' && isNothing(content[0]);
+  writeBlocks(content, writer, { following: !paragraph });
+}
+
+function writeHeading(block: DocNode, { lines, env, check }: Writer): void {
+  const level = Number(attr(block, 'level') ?? 1);
+  const content = block.content ?? [];
+  const broken = content.some((node) => node.text?.includes('\n'));
+  if (broken && level <= 2) {
+    const text = writeInline(content, 'paragraph', env, check);
+    if (text.includes('\n')) {
+      lines.text(`${text}\n${level === 1 ? '===' : '---'}`);
+      return;
+    }
+  }
+  const flat = content.map((node) =>
+    node.text === undefined ? node : { ...node, text: node.text.replaceAll('\n', ' ') },
+  );
+  const text = writeInline(flat, 'heading', env, check);
+  lines.line(text === '' ? '#'.repeat(level) : `${'#'.repeat(level)} ${text}`);
+}
+
+function writeCode(block: DocNode, lines: Lines): void {
+  const text = (block.content ?? []).map((node) => node.text ?? '').join('');
+  const info = [attrText(block, 'language'), attrText(block, 'meta')].filter((word) => word !== '').join(' ');
+  const sign = info.includes('`') ? '~' : '`';
+  const longest = (text.match(sign === '~' ? /~{3,}/g : /`{3,}/g) ?? []).reduce(
+    (most, run) => Math.max(most, run.length),
+    2,
+  );
+  const fence = sign.repeat(longest + 1);
+  lines.line(fence + info.replace(/[\\&]/g, (char) => `\\${char}`));
+  if (text !== '') lines.text(text.replace(/\r\n?/g, '\n'));
+  lines.line(fence);
+}
+
+const RULES: Readonly<Record<string, string>> = { left: ':--', center: ':-:', right: '--:' };
+
+function writeTable(block: DocNode, { lines, env, check }: Writer): void {
+  const rows = block.content ?? [];
+  const width = Math.max(...rows.map((row) => row.content?.length ?? 0));
+  const align = attr(block, 'align');
+  const side = (column: number) => String(Array.isArray(align) ? align[column] : '');
+  const writeRow = (row: DocNode) => {
+    const cells = Array.from({ length: width }, (_, column) =>
+      writeInline(row.content?.[column]?.content ?? [], 'cell', env, check),
+    );
+    lines.line(`|${cells.map((cell) => (cell === '' ? '  ' : ` ${cell} `)).join('|')}|`);
+  };
+  rows.forEach((row, index) => {
+    writeRow(row);
+    if (index === 0)
+      lines.line(`|${Array.from({ length: width }, (_, i) => ` ${RULES[side(i)] ?? '---'} `).join('|')}|`);
+  });
+}
+
+/** Bullets and delimiters differ between neighbours, as they would be one list else. */
+function markerFor(block: DocNode, avoid: readonly string[]): string {
+  const choice = block.type === 'ordered_list' ? ['.', ')'] : ['-', '*', '+'];
+  return choice.find((marker) => !avoid.includes(marker)) ?? (choice[0] as string);
+}
+
+function writeList(block: DocNode, writer: Writer, position: Position): string {
+  const { lines } = writer;
+  const marker = markerFor(block, position.avoid);
+  const tight = isTight(block);
+  const start = Number(attr(block, 'start') ?? 1);
+  (block.content ?? []).forEach((item, index) => {
+    if (index > 0 && !tight) lines.line('');
+    const sign =
+      isList(block) && block.type === 'ordered_list' ? `${Math.min(start + index, 999_999_999)}${marker}` : marker;
+    lines.within(`${sign} `, ' '.repeat(sign.length + 1), () => writeItem(item, block, writer, { tight, marker }));
+  });
+  return marker;
+}
+
+function writeItem(item: DocNode, list: DocNode, writer: Writer, setting: { tight: boolean; marker: string }): void {
+  const checked = attr(item, 'checked') ?? (list.type === 'task_list' ? false : undefined);
+  const content = item.content ?? [];
+  if (typeof checked !== 'boolean') {
+    writeOrEmpty(content, writer, setting);
+    return;
+  }
+  const box = checked ? '[x]' : '[ ]';
+  const first = content[0];
+  if (first?.type === 'image' || (first?.type === 'paragraph' && isNothing(first))) {
+    writer.lines.within(`${box} `, '', () => writeOrEmpty(content.slice(0, 1), writer, setting));
+    writeBlocks(content.slice(1), writer, { tight: setting.tight, marker: setting.marker, following: true });
+  } else {
+    writer.lines.line(box);
+    writeBlocks(content, writer, { ...setting, following: true });
+  }
+}
