@@ -1,6 +1,12 @@
+export { type Anchor, findAnchor, type Place } from './anchors.js';
 export { commentHtml } from './comment.js';
+export { appendMarkdown, applyEdits, type Edit, prependMarkdown } from './edits.js';
+export { parseHtml } from './html/read.js';
 export type { Warning } from './html/sanitise.js';
 export { type HtmlOptions, toHtml } from './html/write.js';
+export { applyBlockIds, blockIds, withBlockIds } from './ids/assign.js';
+export { readDoc } from './json/read.js';
+export { toJson } from './json/write.js';
 export { parseMarkdown } from './markdown/read.js';
 export { toMarkdown } from './markdown/write.js';
 export {
@@ -12,4 +18,5 @@ export {
   MAX_JSON_BYTES,
   MAX_MARKDOWN_BYTES,
 } from './model.js';
+export { type References, references } from './references.js';
 export { countWords, parseText, toText } from './text.js';

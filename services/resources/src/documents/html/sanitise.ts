@@ -62,8 +62,7 @@ const DATA_IMAGE = /^data:image\/(?:png|jpeg|gif|webp|avif);base64,[A-Za-z\d+/=]
 const isSmallImage = (address: string): boolean => address.length <= MAX_DATA_IMAGE && DATA_IMAGE.test(address);
 
 /** The scheme of an address as a browser reads it: blanks and control characters do not count. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: browsers drop them from addresses, so does this
-const schemeOf = (address: string) => /^([a-z][a-z\d+.-]*):/i.exec(address.replace(/[\u0000-\u0020]/g, ''))?.[1];
+const schemeOf = (address: string) => /^([a-z][a-z\d+.-]*):/i.exec(address.replace(/[\p{Cc} ]/gu, ''))?.[1];
 
 function isSafe(address: string, onImage: boolean): boolean {
   const scheme = schemeOf(address)?.toLowerCase();

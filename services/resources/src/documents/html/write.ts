@@ -67,54 +67,42 @@ function element(tag: string, block: DocNode, attributes: string, writer: Writer
   writer.out.push(`</${tag}>\n`);
 }
 
-function writeBlock(block: DocNode, writer: Writer): void {
-  const inline = () => writeInline(block.content ?? [], writer);
-  const blocks = () => {
+type BlockWriter = (block: DocNode, writer: Writer) => void;
+
+const inlineIn =
+  (tag: string): BlockWriter =>
+  (block, writer) =>
+    element(tag, block, '', writer, () => writeInline(block.content ?? [], writer));
+
+function blocksIn(tag: string, attributes: string, block: DocNode, writer: Writer): void {
+  element(tag, block, attributes, writer, () => {
     writer.out.push('\n');
     writeBlocks(block.content ?? [], writer);
-  };
-  switch (block.type) {
-    case 'paragraph':
-      return element('p', block, '', writer, inline);
-    case 'heading':
-      return element(`h${levelOf(block)}`, block, '', writer, inline);
-    case 'divider':
-      writer.out.push(`<hr${idOf(block)} />\n`);
-      return;
-    case 'blockquote':
-      return element('blockquote', block, '', writer, blocks);
-    case 'callout':
-      return element(
-        'aside',
-        block,
-        ` data-callout="${escapeHtml(attrText(block, 'kind') || 'note')}"`,
-        writer,
-        blocks,
-      );
-    case 'bullet_list':
-    case 'ordered_list':
-    case 'task_list':
-      return writeList(block, writer);
-    case 'code_block':
-      return writeCode(block, writer);
-    case 'math':
-      return element('div', block, ' data-math="block"', writer, () =>
-        writer.out.push(escapeHtml(attrText(block, 'tex'))),
-      );
-    case 'image':
-      return element('p', block, '', writer, () => writeImage(block, writer));
-    case 'html':
-      writer.out.push(`${attrText(block, 'html')}\n`);
-      return;
-    case 'table':
-      return writeTable(block, writer);
-    case 'front_matter':
-    case 'footnote':
-      return;
-    default:
-      return writeOther(block, writer);
-  }
+  });
 }
+
+const WRITERS: Readonly<Record<string, BlockWriter>> = {
+  paragraph: inlineIn('p'),
+  heading: (block, writer) => inlineIn(`h${levelOf(block)}`)(block, writer),
+  divider: (block, { out }) => out.push(`<hr${idOf(block)} />\n`),
+  blockquote: (block, writer) => blocksIn('blockquote', '', block, writer),
+  callout: (block, writer) =>
+    blocksIn('aside', ` data-callout="${escapeHtml(attrText(block, 'kind') || 'note')}"`, block, writer),
+  bullet_list: writeList,
+  ordered_list: writeList,
+  task_list: writeList,
+  code_block: writeCode,
+  math: (block, writer) =>
+    element('div', block, ' data-math="block"', writer, () => writer.out.push(escapeHtml(attrText(block, 'tex')))),
+  image: (block, writer) => element('p', block, '', writer, () => writeImage(block, writer)),
+  html: (block, { out }) => out.push(`${attrText(block, 'html')}\n`),
+  table: writeTable,
+  toggle: writeToggle,
+  front_matter: () => {},
+  footnote: () => {},
+};
+
+const writeBlock: BlockWriter = (block, writer) => (WRITERS[block.type] ?? writeOther)(block, writer);
 
 const levelOf = (block: DocNode): number =>
   Math.min(6, Math.max(1, Math.trunc(Number(attr(block, 'level') ?? 1)) || 1));
@@ -196,15 +184,15 @@ function cardOf(block: DocNode): { target: string; words: string } | undefined {
   return url === '' ? undefined : { target: url, words: words || url };
 }
 
+function writeToggle(block: DocNode, writer: Writer): void {
+  element('details', block, '', writer, () => {
+    writer.out.push(`<summary>${escapeHtml(attrText(block, 'summary'))}</summary>\n`);
+    writeBlocks(block.content ?? [], writer);
+  });
+}
+
 function writeOther(block: DocNode, writer: Writer): void {
   const { out } = writer;
-  if (block.type === 'toggle') {
-    element('details', block, '', writer, () => {
-      out.push(`<summary>${escapeHtml(attrText(block, 'summary'))}</summary>\n`);
-      writeBlocks(block.content ?? [], writer);
-    });
-    return;
-  }
   element('div', block, ` data-type="${escapeHtml(block.type)}"`, writer, () => {
     const card = cardOf(block);
     if (card !== undefined) writeLink(card.target, card.words, writer);

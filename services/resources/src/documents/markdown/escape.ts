@@ -50,7 +50,7 @@ export function escapeLineStart(line: string): string {
 export const isPlain = (text: string): boolean =>
   !/[\\`*_[\]<&~$@|]|[^\S \n]|!$|[#=]$|\/\/|mailto:/i.test(text) && !/(?:^|\n)[#>+\-=:\d]/.test(text);
 
-const CONTROL = /[\u0000-\u001F\u007F]/g;
+const CONTROL = /\p{Cc}/gu;
 
 /** A link's or image's address, in angle brackets where it needs them. */
 export function formatAddress(address: string): string {

@@ -9,7 +9,14 @@ export type { Token };
 const deepest: BlockRule = (state, startLine, endLine, silent) => {
   if (state.level < MAX_DEPTH || silent) return false;
   let end = startLine + 1;
-  while (end < endLine && !state.isEmpty(end) && (state.sCount[end] ?? 0) >= state.blkIndent) end += 1;
+  while (
+    end < endLine &&
+    !state.isEmpty(end) &&
+    (state.sCount[end] ?? 0) >= state.blkIndent &&
+    !directiveClose(state, end, endLine, true)
+  ) {
+    end += 1;
+  }
   state.push('paragraph_open', 'p', 1);
   const inline = state.push('inline', '', 0);
   inline.content = state.getLines(startLine, end, state.blkIndent, false).trim();
@@ -20,7 +27,8 @@ const deepest: BlockRule = (state, startLine, endLine, silent) => {
 };
 
 function createParser(): MarkdownIt {
-  const md = new MarkdownParser({ html: true, linkify: true, maxNesting: Number.POSITIVE_INFINITY });
+  // Blocks never get so deep, as `deepest` comes first; brackets and images in text do.
+  const md = new MarkdownParser({ html: true, linkify: true, maxNesting: MAX_DEPTH + 10 });
   // Addresses stay as they are written; what is unsafe goes where HTML is made.
   md.validateLink = () => true;
   md.normalizeLink = (url) => url;

@@ -122,22 +122,28 @@ function leaf(token: Token): DocNode {
   }
 }
 
+/** More kinds of marks on one text than any page has; what goes beyond is not kept. */
+const MAX_MARKS = 32;
+
 /** The marks that are on at a place; the same type may be opened several times. */
 function createActive() {
-  let active: Mark[] = [];
+  const open = new Map<string, Mark[]>();
   let sorted: readonly Mark[] | undefined;
   return {
     open(mark: Mark): void {
-      active.push(mark);
+      const stack = open.get(mark.type) ?? [];
+      stack.push(mark);
+      if (open.size < MAX_MARKS) open.set(mark.type, stack);
       sorted = undefined;
     },
     close(type: string): void {
-      const index = active.findLastIndex((mark) => mark.type === type);
-      if (index >= 0) active = active.toSpliced(index, 1);
+      const stack = open.get(type);
+      stack?.pop();
+      if (stack?.length === 0) open.delete(type);
       sorted = undefined;
     },
     marks: (): readonly Mark[] => {
-      sorted ??= sortMarks(active);
+      sorted ??= sortMarks([...open.values()].map((stack) => stack.at(-1) as Mark));
       return sorted;
     },
   };

@@ -136,7 +136,7 @@ function autolink(nodes: readonly DocNode[], index: number): string | undefined 
   const shared = [nodes[index - 1], nodes[index + 1]].some((other) => other !== undefined && hasMark(other, 'link'));
   const href = attrText(mark, 'href');
   if (shared) return undefined;
-  if (href === text && /^[A-Za-z][A-Za-z\d+.-]{1,31}:[^\s<>\u0000-\u0020]*$/.test(text)) return `<${text}>`;
+  if (href === text && /^[A-Za-z][A-Za-z\d+.-]{1,31}:[^\s<>\p{Cc}]*$/u.test(text)) return `<${text}>`;
   return href === `mailto:${text}` && /^[\w.+-]+@[A-Za-z\d-]+(\.[A-Za-z\d-]+)+$/.test(text) ? `<${text}>` : undefined;
 }
 

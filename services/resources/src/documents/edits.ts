@@ -1,0 +1,59 @@
+import type { Fault } from '@commonplace/kit/errors';
+
+export interface Edit {
+  readonly old_text: string;
+  readonly new_text: string;
+  readonly replace_all?: boolean;
+}
+
+/** How often a text occurs, up to two. */
+function occurrences(text: string, part: string): number {
+  const first = text.indexOf(part);
+  if (first < 0) return 0;
+  return text.indexOf(part, first + 1) < 0 ? 1 : 2;
+}
+
+/**
+ * Replaces texts one after the other, each in what the ones before have made. Where one is not
+ * there, or is there more than once without `replace_all`, nothing is applied and the faults say
+ * which and why.
+ */
+export function applyEdits(text: string, edits: readonly Edit[]): { text: string } | { faults: Fault[] } {
+  const faults: Fault[] = [];
+  let result = text;
+  edits.forEach(({ old_text: from, new_text: to, replace_all: all }, index) => {
+    const fault = (code: string, message: string) => faults.push({ param: `edits[${index}].old_text`, code, message });
+    if (from === '') fault('missing_field', 'old_text must not be empty.');
+    else {
+      const found = occurrences(result, from);
+      if (found === 0) fault('text_not_found', 'old_text is not in the document.');
+      else if (found > 1 && all !== true) {
+        fault(
+          'text_ambiguous',
+          'old_text is in the document more than once: give more of what is around it, or replace_all.',
+        );
+      } else if (all === true) result = result.split(from).join(to);
+      else result = result.slice(0, result.indexOf(from)) + to + result.slice(result.indexOf(from) + from.length);
+    }
+  });
+  return faults.length > 0 ? { faults } : { text: result };
+}
+
+/** What stands between two parts of a page so that they are blocks of their own. */
+function separator(before: string): string {
+  if (before.trim() === '' || /\n[ \t]*\r?\n[ \t]*$/.test(before.slice(-200))) return '';
+  return before.endsWith('\n') ? '\n' : '\n\n';
+}
+
+/** Adds Markdown at the end; what is there stays byte for byte. */
+export const appendMarkdown = (text: string, more: string): string =>
+  more === '' ? text : text + separator(text) + more;
+
+/** Adds Markdown at the beginning, behind front matter; what is there stays byte for byte. */
+export function prependMarkdown(text: string, more: string): string {
+  if (more === '') return text;
+  const matter = /^---[ \t]*\r?\n[A-Za-z_][\w -]*:[\s\S]*?\n---[ \t]*(?:\r?\n|$)/.exec(text)?.[0] ?? '';
+  const rest = text.slice(matter.length);
+  const head = matter === '' ? '' : matter + separator(matter);
+  return head + more + (rest.trim() === '' ? '' : separator(more)) + rest;
+}

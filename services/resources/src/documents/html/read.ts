@@ -1,0 +1,328 @@
+import { Parser } from 'htmlparser2';
+import { normalizeInline } from '../inline.js';
+import { type Attrs, type Doc, type DocNode, MAX_DEPTH, type Mark } from '../model.js';
+
+type Attributes = Readonly<Record<string, string>>;
+
+/** An element that is open: the block it opened, or the mark, or nothing of either. */
+interface Opened {
+  readonly frame?: DocNode;
+  readonly mark?: Mark;
+  /** What the element gathers as plain text instead of content. */
+  readonly gathers?: boolean;
+}
+
+const MARKS: Readonly<Record<string, string>> = {
+  b: 'bold',
+  strong: 'bold',
+  i: 'italic',
+  em: 'italic',
+  cite: 'italic',
+  s: 'strike',
+  del: 'strike',
+  strike: 'strike',
+  u: 'underline',
+  ins: 'underline',
+  mark: 'highlight',
+  sub: 'sub',
+  sup: 'sup',
+  code: 'code',
+  kbd: 'code',
+  samp: 'code',
+  tt: 'code',
+};
+
+const CONTAINERS: Readonly<Record<string, string>> = {
+  ul: 'bullet_list',
+  ol: 'ordered_list',
+  li: 'list_item',
+  blockquote: 'blockquote',
+  table: 'table',
+  tr: 'table_row',
+  td: 'table_cell',
+  th: 'table_cell',
+  details: 'toggle',
+};
+
+/** Elements that end the line before and behind them, and are nothing else here. */
+const BREAKING = new Set(
+  'address article aside body caption center dd div dl dt fieldset figcaption figure footer form header html main nav p section tbody tfoot thead'.split(
+    ' ',
+  ),
+);
+
+const SILENT = new Set([
+  'script',
+  'style',
+  'template',
+  'noscript',
+  'head',
+  'title',
+  'iframe',
+  'textarea',
+  'select',
+  'svg',
+]);
+
+/** Where a part of a list or table may stand. */
+const HOMES: Readonly<Record<string, readonly string[]>> = {
+  list_item: ['bullet_list', 'ordered_list'],
+  table_row: ['table'],
+  table_cell: ['table_row'],
+};
+
+interface Reading {
+  readonly frames: DocNode[];
+  readonly opened: Opened[];
+  readonly marks: Mark[];
+  inline: DocNode[];
+  /** A heading that is open takes the line instead of a paragraph. */
+  level: number;
+  /** Elements open whose text counts for nothing. */
+  silent: number;
+  /** The text of a code block, formula or summary that is open. */
+  gathered: string | undefined;
+}
+
+/** Marks within marks: more are not kept. */
+const MAX_MARKS = 32;
+
+const top = (reading: Reading): DocNode => reading.frames.at(-1) as DocNode;
+
+/** Puts a block where it may stand: lists take items, and a table takes rows alone. */
+function place(block: DocNode, reading: Reading): void {
+  let index = reading.frames.length - 1;
+  while (index > 0 && ['table', 'table_row'].includes(reading.frames[index]?.type ?? '')) {
+    if (HOMES[block.type]?.includes(reading.frames[index]?.type ?? '')) break;
+    index -= 1;
+  }
+  const frame = reading.frames[index] as DocNode;
+  const list = frame.type === 'bullet_list' || frame.type === 'ordered_list';
+  frame.content?.push(list && block.type !== 'list_item' ? { type: 'list_item', content: [block] } : block);
+}
+
+/** Ends the line: what was gathered is a paragraph, a heading or an image. */
+function endLine(reading: Reading): void {
+  const content = normalizeInline(reading.inline);
+  reading.inline = [];
+  const [only] = content;
+  if (only === undefined) return;
+  if (reading.level > 0) place({ type: 'heading', attrs: { level: reading.level }, content }, reading);
+  else if (content.length === 1 && only.type === 'image' && only.marks === undefined) place(only, reading);
+  else place({ type: 'paragraph', content }, reading);
+}
+
+function addText(text: string, reading: Reading): void {
+  if (reading.silent > 0) return;
+  if (reading.gathered !== undefined) {
+    reading.gathered += text;
+    return;
+  }
+  const flat = text.replace(/[ \t\r\n\f]+/g, ' ');
+  const before = reading.inline.at(-1);
+  const joined = before === undefined || before.text?.endsWith(' ') || before.type === 'hard_break';
+  const words = joined ? flat.replace(/^ /, '') : flat;
+  if (words !== '') addInline({ type: 'text', text: words }, reading);
+}
+
+function addInline(node: DocNode, { inline, marks }: Reading): void {
+  inline.push(marks.length === 0 ? node : { ...node, marks: [...marks] });
+}
+
+function markOf(name: string, attributes: Attributes): Mark | undefined {
+  const comment = attributes['data-comment'];
+  if (name === 'span' && comment) return { type: 'comment', attrs: { id: comment } };
+  if (name === 'a' && attributes.href !== undefined) {
+    const attrs: Attrs = { href: attributes.href.trim() };
+    if (attributes.title) attrs.title = attributes.title;
+    return { type: 'link', attrs };
+  }
+  const type = MARKS[name];
+  return type === undefined ? undefined : { type };
+}
+
+function imageOf(attributes: Attributes): DocNode | undefined {
+  if (!attributes.src) return undefined;
+  const attrs: Attrs = { src: attributes.src.trim() };
+  for (const name of ['alt', 'title']) if (attributes[name]) attrs[name] = attributes[name];
+  return { type: 'image', attrs };
+}
+
+/** Opens a block that holds others; nothing where it can't stand here or is too deep. */
+function openFrame(type: string, attributes: Attributes, reading: Reading): Opened {
+  const homes = HOMES[type];
+  if (reading.frames.length > MAX_DEPTH || (homes !== undefined && !homes.includes(top(reading).type))) return {};
+  const frame: DocNode = { type, content: [] };
+  const attrs: Attrs = {};
+  if (type === 'ordered_list' && /^\d{1,9}$/.test(attributes.start ?? '')) attrs.start = Number(attributes.start);
+  if (type === 'table_cell') {
+    const side = attributes.align ?? /text-align:\s*(left|center|right)/.exec(attributes.style ?? '')?.[1];
+    if (side !== undefined && /^(left|center|right)$/.test(side)) attrs.align = side;
+    for (const name of ['colspan', 'rowspan']) {
+      if (/^[1-9]\d{0,2}$/.test(attributes[name] ?? '') && attributes[name] !== '1')
+        attrs[name] = Number(attributes[name]);
+    }
+  }
+  const kind = attributes['data-callout'];
+  if (type === 'callout') attrs.kind = /^[a-z][\w-]*$/.test(kind ?? '') ? (kind as string) : 'note';
+  if (Object.keys(attrs).length > 0) frame.attrs = attrs;
+  reading.frames.push(frame);
+  return { frame };
+}
+
+/** Opens an element whose text is taken as it is. */
+function openText(frame: DocNode, reading: Reading): Opened {
+  reading.gathered = '';
+  return { frame, gathers: true };
+}
+
+function openElement(name: string, attributes: Attributes, reading: Reading): Opened {
+  if (reading.gathered !== undefined) {
+    const language = name === 'code' ? /(?:^|\s)language-(\S+)/.exec(attributes.class ?? '')?.[1] : undefined;
+    const holder = reading.opened.findLast(({ gathers }) => gathers)?.frame;
+    if (language !== undefined && holder?.type === 'code_block') holder.attrs = { language };
+    if (name === 'br') reading.gathered += '\n';
+    return {};
+  }
+  const mark = markOf(name, attributes);
+  if (mark !== undefined) {
+    if (reading.marks.length >= MAX_MARKS) return {};
+    reading.marks.push(mark);
+    return { mark };
+  }
+  if (attributes['data-math'] === 'inline') return openText({ type: 'math_inline' }, reading);
+  const mention = attributes['data-mention'];
+  if (mention) return openText({ type: 'mention', attrs: { user_id: mention } }, reading);
+  return openBlock(name, attributes, reading);
+}
+
+function openBlock(name: string, attributes: Attributes, reading: Reading): Opened {
+  if (name === 'br') addInline({ type: 'hard_break' }, reading);
+  else if (name === 'img') {
+    const image = imageOf(attributes);
+    if (image !== undefined) addInline(image, reading);
+  } else if (name === 'input' && attributes.type === 'checkbox' && top(reading).type === 'list_item') {
+    top(reading).attrs = { checked: attributes.checked !== undefined };
+  } else if (name === 'pre' || attributes['data-math'] === 'block') {
+    endLine(reading);
+    return openText({ type: name === 'pre' ? 'code_block' : 'math' }, reading);
+  } else if (name === 'summary' && top(reading).type === 'toggle') {
+    return openText({ type: 'summary' }, reading);
+  } else if (/^h[1-6]$/.test(name)) {
+    endLine(reading);
+    reading.level = Number(name[1]);
+  } else if (name === 'hr') {
+    endLine(reading);
+    place({ type: 'divider' }, reading);
+  } else {
+    const type = attributes['data-callout'] === undefined ? CONTAINERS[name] : 'callout';
+    if (type !== undefined || BREAKING.has(name)) endLine(reading);
+    if (type !== undefined) return openFrame(type, attributes, reading);
+  }
+  return {};
+}
+
+/** What was gathered as text becomes the block or node that it was gathered for. */
+function closeText(node: DocNode, reading: Reading): void {
+  const text = reading.gathered ?? '';
+  reading.gathered = undefined;
+  switch (node.type) {
+    case 'code_block': {
+      const code = text.replace(/\r\n?/g, '\n').replace(/^\n|\n$/g, '');
+      place({ ...node, content: code === '' ? [] : [{ type: 'text', text: code }] }, reading);
+      return;
+    }
+    case 'math':
+      place({ type: 'math', attrs: { tex: text.trim() } }, reading);
+      return;
+    case 'math_inline':
+      addInline({ type: 'math_inline', attrs: { tex: text.trim() } }, reading);
+      return;
+    case 'mention':
+      addInline({ ...node, attrs: { ...node.attrs, name: text.trim().replace(/^@/, '') } }, reading);
+      return;
+    default:
+      top(reading).attrs = { summary: text.replace(/\s+/g, ' ').trim() };
+  }
+}
+
+function closeElement(name: string, reading: Reading): void {
+  const { frame, mark, gathers } = reading.opened.pop() ?? {};
+  if (mark !== undefined) reading.marks.splice(reading.marks.lastIndexOf(mark), 1);
+  else if (gathers && frame !== undefined) closeText(frame, reading);
+  else if (frame !== undefined) {
+    endLine(reading);
+    reading.frames.pop();
+    const block = closeFrame(frame);
+    if (block !== undefined) place(block, reading);
+  } else if (BREAKING.has(name) || CONTAINERS[name] !== undefined) endLine(reading);
+  else if (/^h[1-6]$/.test(name)) {
+    endLine(reading);
+    reading.level = 0;
+  }
+}
+
+function closeFrame(frame: DocNode): DocNode | undefined {
+  const content = frame.content ?? [];
+  const [only] = content;
+  switch (frame.type) {
+    case 'table_cell':
+      return content.length === 1 && only?.type === 'paragraph' ? { ...frame, content: only.content ?? [] } : frame;
+    case 'table':
+      return closeTable(frame);
+    case 'bullet_list':
+    case 'ordered_list':
+      return content.length === 0 ? undefined : closeList(frame);
+    default:
+      return frame;
+  }
+}
+
+function closeList(frame: DocNode): DocNode {
+  const tasks = frame.type === 'bullet_list' && frame.content?.every((item) => item.attrs?.checked !== undefined);
+  return tasks ? { ...frame, type: 'task_list' } : frame;
+}
+
+/** The sides of a table's columns are those of its first row. */
+function closeTable(frame: DocNode): DocNode | undefined {
+  const rows = (frame.content ?? []).filter((row) => (row.content ?? []).length > 0);
+  if (rows.length === 0) return undefined;
+  const align = (rows[0]?.content ?? []).map((cell) => cell.attrs?.align ?? null);
+  for (const cell of rows.flatMap((row) => row.content ?? [])) {
+    const { align: _, ...attrs } = cell.attrs ?? {};
+    if (Object.keys(attrs).length > 0) cell.attrs = attrs;
+    else delete cell.attrs;
+  }
+  return align.some((side) => side !== null)
+    ? { type: 'table', attrs: { align }, content: rows }
+    : { type: 'table', content: rows };
+}
+
+/** Reads HTML as far as a document has a form for it; scripts, styles and frames count for nothing. */
+export function parseHtml(html: string): Doc {
+  const root: DocNode = { type: 'doc', content: [] };
+  const reading: Reading = {
+    frames: [root],
+    opened: [],
+    marks: [],
+    inline: [],
+    level: 0,
+    silent: 0,
+    gathered: undefined,
+  };
+  const parser = new Parser({
+    onopentag(name, attributes) {
+      if (SILENT.has(name)) reading.silent += 1;
+      reading.opened.push(reading.silent > 0 ? {} : openElement(name, attributes, reading));
+    },
+    ontext: (text) => addText(text, reading),
+    onclosetag(name) {
+      if (reading.silent > 0) reading.opened.pop();
+      else closeElement(name, reading);
+      if (SILENT.has(name)) reading.silent -= 1;
+    },
+  });
+  parser.end(html);
+  endLine(reading);
+  return { type: 'doc', content: root.content ?? [] };
+}
