@@ -180,6 +180,31 @@ export const rows: readonly Row[] = [
     path: ofDocument(place, '/content'),
     body: { content: `Words ${randomUUID()}` },
   })),
+  row(
+    'PATCH /resources/{resource_id}/content',
+    resource('editor'),
+    async (place) => ({
+      path: `/resources/${(await place.newArtifact()).id}/content`,
+      body: { artifact_type: 'svg', source: '<svg/>', title: 'Drawing' },
+    }),
+    { about: 'of an artifact' },
+  ),
+  row('GET /resources/{resource_id}/snapshots', resource('viewer'), (place) => ({
+    path: ofDocument(place, '/snapshots'),
+  })),
+  row(
+    'POST /resources/{resource_id}/snapshots',
+    resource('editor'),
+    async (place) => ({ path: `/resources/${(await place.newDocument()).id}/snapshots`, body: { name: 'Kept' } }),
+    { success: 201 },
+  ),
+  row('GET /resources/{resource_id}/snapshots/{snapshot_id}', resource('viewer'), async (place) => ({
+    path: ofDocument(place, `/snapshots/${(await place.newSnapshot(place.document)).id}`),
+  })),
+  row('DELETE /resources/{resource_id}/snapshots/{snapshot_id}', resource('admin'), async (place) => {
+    const document = await place.newDocument();
+    return { path: `/resources/${document.id}/snapshots/${(await place.newSnapshot(document)).id}` };
+  }),
   row('GET /workspaces/{workspace_id}/trash', workspace('viewer'), (place) => ({ path: ofWorkspace(place, '/trash') })),
   row('DELETE /workspaces/{workspace_id}/trash', workspace('admin'), (place) => ({
     path: ofWorkspace(place, '/trash?older_than=2001-01-01T00:00:00Z'),

@@ -143,6 +143,24 @@ export interface Content {
   readonly version: number;
   readonly content: string;
   readonly changed?: boolean | null;
+  readonly replaced_version?: number | null;
+  readonly snapshot_id?: Id | null;
+}
+
+export interface Snapshot {
+  readonly id: Id;
+  readonly resource_id: Id;
+  readonly name: string | null;
+  readonly reason: string;
+  readonly content_version: number;
+  readonly size_bytes: number;
+  readonly content_hash: string;
+  readonly expires_at: string | null;
+}
+
+export interface SnapshotContent extends Snapshot {
+  readonly content: string;
+  readonly diff?: { readonly to: string; readonly added: number; readonly removed: number; readonly unified: string };
 }
 
 export interface TrashItem {

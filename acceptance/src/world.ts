@@ -1,6 +1,6 @@
 import { type Api, api } from './client.js';
 import { newAddress, newKey, type Person, signUp, tokenOf } from './people.js';
-import type { ApiKey, Member, Org, Resource, Workspace, WorkspaceMember } from './records.js';
+import type { ApiKey, Member, Org, Resource, Snapshot, Workspace, WorkspaceMember } from './records.js';
 import type { System } from './system.js';
 
 /** A workspace of the Org, with something in it and somebody who may do everything there. */
@@ -17,6 +17,9 @@ export interface Place {
   readonly orgKey: ApiKey;
   /** A new document. */
   newDocument(): Promise<Resource>;
+  newArtifact(): Promise<Resource>;
+  /** A snapshot of a resource's present content. */
+  newSnapshot(of: Resource): Promise<Snapshot>;
   /** A document that lies in the trash. */
   newTrash(): Promise<Resource>;
   /** `extra`’s place in the workspace, which is made where it is missing. */
@@ -133,6 +136,8 @@ async function createPlace({ everyScope, ...parts }: PlaceParts, kind: object): 
     orgKey: await newOrgKey(),
     newOrgKey,
     newDocument: () => create({ type: 'document', name: 'Another', parent_id: folder.id }),
+    newArtifact: () => create({ type: 'artifact', name: 'Sketch', parent_id: folder.id }),
+    newSnapshot: async ({ id }) => (await boss.post<Snapshot>(`/resources/${id}/snapshots`, {})).data,
     async newTrash() {
       const made = await create({ type: 'document', name: 'Thrown away' });
       await boss.del(`/resources/${made.id}`);

@@ -1,4 +1,5 @@
-import { Resource } from '@commonplace/proto/resources/v1/resource.js';
+import { Content } from '@commonplace/proto/resources/v1/content_service.js';
+import { Resource, ResourceType } from '@commonplace/proto/resources/v1/resource.js';
 import { SearchResponse } from '@commonplace/proto/search/v1/search_service.js';
 import { describe, expect, test } from '@jest/globals';
 import { createRoutes, type Route } from '../src/routes.js';
@@ -161,6 +162,34 @@ describe('writeResponse', () => {
       size_bytes: 0,
     });
     expect(Object.keys(data)).toHaveLength(Object.keys(Resource.create()).length);
+  });
+});
+
+describe('fields of some kinds only', () => {
+  const common = ['resource_id', 'type', 'version', 'etag', 'updated_at', 'updated_by', 'truncated'];
+  const ofWrites = ['replaced_version', 'snapshot_id', 'changed'];
+  const content = (fields: Partial<Content>) => {
+    const message = Content.fromPartial({ resourceId: ID, version: 1, ...fields } as never);
+    const { data, page } = routeOf('GetContent').writeResponse(message);
+    return { fields: JSON.parse(data), page };
+  };
+
+  test('are left out where they are empty', () => {
+    const { fields, page } = content({ type: ResourceType.DOCUMENT, content: Buffer.from('""'), wordCount: 0 });
+    expect(Object.keys(fields).sort()).toEqual([...common, ...ofWrites, 'content', 'word_count'].sort());
+    expect(fields).toMatchObject({ content: '', word_count: 0, snapshot_id: null });
+    expect(page).toBeUndefined();
+  });
+
+  test('are written where they are there, empty or not', () => {
+    const rows = { columns: Buffer.from('[{"id":"a"}]'), rows: Buffer.from('[]'), rowCount: 0 };
+    const page = { limit: 100, offset: 0, total: 0, totalIsEstimate: false, hasMore: false };
+    const table = content({ ...rows, page: { ...page, nextOffset: undefined, nextCursor: undefined } });
+    expect(table.fields).toMatchObject({ columns: [{ id: 'a' }], rows: [], row_count: 0 });
+    expect(JSON.parse(table.page ?? '')).toMatchObject({ limit: 100, total: 0 });
+    expect(content({ source: '' }).fields).toMatchObject({ source: '' });
+    expect(content({}).fields).not.toHaveProperty('source');
+    expect(content({}).fields).not.toHaveProperty('artifact_type');
   });
 });
 

@@ -89,8 +89,9 @@ function isMessage(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null;
 }
 
+/** An optional text of some kinds only that is there is not empty, whatever is in it. */
 function isEmpty(value: unknown, { write, shape }: FieldWriter): boolean {
-  if (value === undefined || value === '') return true;
+  if (value === undefined || (value === '' && !(shape.optional && shape.rules.sparse))) return true;
   if (Array.isArray(value) || Buffer.isBuffer(value)) return value.length === 0;
   return shape.element.kind === 'enum' && write(value) === 'null';
 }

@@ -4,6 +4,7 @@ import { type AuthService, AuthServiceService } from '@commonplace/proto/identit
 import { type ContentService, ContentServiceService } from '@commonplace/proto/resources/v1/content_service.js';
 import { type IndexService, IndexServiceService } from '@commonplace/proto/resources/v1/index_service.js';
 import { type ResourceService, ResourceServiceService } from '@commonplace/proto/resources/v1/resource_service.js';
+import { type SnapshotService, SnapshotServiceService } from '@commonplace/proto/resources/v1/snapshot_service.js';
 import { type TrashService, TrashServiceService } from '@commonplace/proto/resources/v1/trash_service.js';
 import { type SearchService, SearchServiceService } from '@commonplace/proto/search/v1/search_service.js';
 import { type DirectoryService, DirectoryServiceService } from '@commonplace/proto/tenancy/v1/directory_service.js';
@@ -21,6 +22,7 @@ export const contracts = {
   directory: contract<DirectoryService>('tenancy', DirectoryServiceService),
   resources: contract<ResourceService>('resources', ResourceServiceService),
   content: contract<ContentService>('resources', ContentServiceService),
+  snapshots: contract<SnapshotService>('resources', SnapshotServiceService),
   trash: contract<TrashService>('resources', TrashServiceService),
   index: contract<IndexService>('resources', IndexServiceService),
   search: contract<SearchService>('search', SearchServiceService),

@@ -7,6 +7,18 @@ export const config = {
     parse: integer(1024, 10 * 1024 * 1024),
     fallback: 5 * 1024 * 1024,
   },
+  documentJsonBytes: {
+    variable: 'COMMONPLACE_DOCUMENT_JSON_BYTES',
+    help: 'most bytes of one document as JSON',
+    parse: integer(1024, 10 * 1024 * 1024),
+    fallback: 8 * 1024 * 1024,
+  },
+  snapshotDays: {
+    variable: 'COMMONPLACE_SNAPSHOT_DAYS',
+    help: 'days for which automatic snapshots are kept',
+    parse: integer(1, 3650),
+    fallback: 30,
+  },
   workspaceResources: {
     variable: 'COMMONPLACE_WORKSPACE_RESOURCES',
     help: 'most resources of one workspace',
@@ -39,3 +51,11 @@ export type Settings = Values<typeof config>;
 export const MAX_DEPTH = 32;
 /** Bytes of a resource's metadata as JSON. */
 export const METADATA_BYTES = 16 * 1024;
+/** Blocks of a document. */
+export const DOCUMENT_BLOCKS = 20_000;
+/** Bytes of an artifact's source. */
+export const ARTIFACT_BYTES = 2 * 1024 * 1024;
+/** Snapshots of one resource that somebody asked for. */
+export const NAMED_SNAPSHOTS = 500;
+/** Automatic snapshots of one resource, as long as they are older than a day. */
+export const AUTOMATIC_SNAPSHOTS = 100;

@@ -28,6 +28,8 @@ export const WorkspaceRequired = defineError(
   'Say in which workspace: workspace_id or parent_id.',
 );
 
+export const NoSuchSnapshot = defineError('NOT_FOUND', 'not_found', 'No snapshot of this resource keeps that.');
+
 /** Errors about the present state; all of them 409. */
 export const CycleDetected = conflict('cycle_detected', 'A resource can not stand below itself.');
 export const DepthExceeded = conflict('depth_exceeded', 'The tree would be deeper than {limit} levels.');
@@ -37,6 +39,10 @@ export const LimitReached = conflict('limit_reached', 'There may be no more than
 export const ExternalIdTaken = conflict(
   'external_id_taken',
   'The external_id {external_id} is taken in this workspace.',
+);
+export const SnapshotProtected = conflict(
+  'snapshot_protected',
+  'The newest automatic snapshot can be deleted when it is a day old.',
 );
 export const ParentInTrash = conflict('resource_in_trash', 'The parent is in the trash.');
 

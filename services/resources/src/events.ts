@@ -1,5 +1,6 @@
 import type { CallContext } from '@commonplace/kit/rpc';
 import type { Node } from './stores/nodes.js';
+import type { SnapshotRecord } from './stores/snapshots.js';
 
 /** Ids that one event names at the most, so that it stays thin. */
 export const IDS_PER_EVENT = 200;
@@ -14,12 +15,14 @@ export interface Change {
     | 'resource.purged'
     | 'content.updated';
   readonly fields?: readonly string[];
+  /** Of a content: how it came to be changed. */
+  readonly reason?: string;
 }
 
 /** Tells of a change to a node, and to nodes below it that changed with it. */
 export function publishChange(
   context: Pick<CallContext, 'work' | 'event'>,
-  { verb, fields = [] }: Change,
+  { verb, fields = [], reason }: Change,
   head: Pick<Node, 'id' | 'workspaceId' | 'tenant' | 'version' | 'contentVersion'>,
   below: readonly { readonly id: string }[] = [],
 ): void {
@@ -31,7 +34,18 @@ export function publishChange(
       changedFields: [...fields],
       version: head.version,
       contentVersion: head.contentVersion,
+      ...(reason === undefined ? {} : { reason }),
     };
     context.work.publish(context.event(verb, head.id, data, head.tenant));
   }
+}
+
+/** Tells of a new snapshot of a node. */
+export function publishSnapshot(
+  context: Pick<CallContext, 'work' | 'event'>,
+  { id, resourceId, reason, contentVersion }: SnapshotRecord,
+  { workspaceId, tenant }: Pick<Node, 'workspaceId' | 'tenant'>,
+): void {
+  const data = { snapshotId: id, resourceId, workspaceId, reason, contentVersion };
+  context.work.publish(context.event('snapshot.created', resourceId, data, tenant));
 }

@@ -2,13 +2,14 @@ import type { Log } from '@commonplace/kit/log';
 import type { Collection, Store } from '@commonplace/kit/store';
 import type { Room } from './acts/room.js';
 import type { Settings } from './config.js';
+import type { ContentKinds } from './content/kinds.js';
 import type { JobRunner } from './jobs/runner.js';
 import type { Policy } from './policy.js';
-import type { StoredContent } from './stores/contents.js';
 import type { Counters } from './stores/counters.js';
 import type { Grant } from './stores/grants.js';
 import type { TreeJob } from './stores/jobs.js';
 import type { PendingJobs } from './stores/pending.js';
+import type { SnapshotRecord } from './stores/snapshots.js';
 import type { Tree } from './stores/tree.js';
 
 /** What the handlers of this service stand on. */
@@ -16,7 +17,8 @@ export interface Parts {
   readonly settings: Settings;
   readonly store: Store;
   readonly tree: Tree;
-  readonly contents: Collection<StoredContent>;
+  readonly kinds: ContentKinds;
+  readonly snapshots: Collection<SnapshotRecord>;
   readonly grants: Collection<Grant>;
   readonly jobs: Collection<TreeJob>;
   readonly counters: Counters;

@@ -3,9 +3,13 @@ import { createMembershipCache } from '@commonplace/kit/memberships';
 import { implement, type ServiceModule } from '@commonplace/kit/runtime';
 import { createRoom } from './acts/room.js';
 import { config } from './config.js';
+import { artifactCollection, createArtifactKind } from './content/artifact.js';
+import { createDocumentKind } from './content/document.js';
+import type { ContentKinds } from './content/kinds.js';
 import { createContentHandlers } from './handlers/content.js';
 import { createIndexHandlers } from './handlers/index.js';
 import { createResourceHandlers } from './handlers/resources.js';
+import { createSnapshotHandlers } from './handlers/snapshots.js';
 import { createTrashHandlers } from './handlers/trash.js';
 import { startRetention } from './jobs/purge.js';
 import { createJobRunner } from './jobs/runner.js';
@@ -15,8 +19,10 @@ import { contentCollection } from './stores/contents.js';
 import { counterCollection, createCounters } from './stores/counters.js';
 import { grantCollection } from './stores/grants.js';
 import { jobCollection } from './stores/jobs.js';
+import { openKeeper } from './stores/kept.js';
 import { nodeCollection } from './stores/nodes.js';
 import { createPendingJobs } from './stores/pending.js';
+import { snapshotCollection } from './stores/snapshots.js';
 import { createTree } from './stores/tree.js';
 
 /** The tree of every workspace, what its nodes hold, and who may do what with them. */
@@ -28,7 +34,6 @@ export const resources: ServiceModule = {
     const settings = host.settings(config);
     const { store, log } = host;
     const nodes = await store.collection(nodeCollection);
-    const contents = await store.collection(contentCollection);
     const grants = await store.collection(grantCollection);
     const jobs = await store.collection(jobCollection);
     const counters = createCounters(await store.collection(counterCollection));
@@ -37,6 +42,12 @@ export const resources: ServiceModule = {
     const directory = host.client(contracts.directory);
     const memberships = await createMembershipCache(directory, host.bus);
     const policy = createPolicy({ tree, grants, memberships, directory });
+    const snapshots = await store.collection(snapshotCollection);
+    const keeper = await openKeeper(store);
+    const kinds: ContentKinds = {
+      document: createDocumentKind({ contents: await store.collection(contentCollection), keeper, settings }),
+      artifact: createArtifactKind({ artifacts: await store.collection(artifactCollection), keeper, tree, policy }),
+    };
     const runner = createJobRunner(() => parts, log);
     const countChildren = (parentKey: string) => nodes.count({ parentKey, state: 'active' }, settings.children);
     const children = createRoom('resources side by side', settings.children, countChildren);
@@ -45,7 +56,8 @@ export const resources: ServiceModule = {
       settings,
       store,
       tree,
-      contents,
+      kinds,
+      snapshots,
       grants,
       jobs,
       counters,
@@ -61,6 +73,7 @@ export const resources: ServiceModule = {
       implementations: [
         implement(contracts.resources, createResourceHandlers(parts)),
         implement(contracts.content, createContentHandlers(parts)),
+        implement(contracts.snapshots, createSnapshotHandlers(parts)),
         implement(contracts.trash, createTrashHandlers(parts)),
         implement(contracts.index, createIndexHandlers(parts)),
       ],

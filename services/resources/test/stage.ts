@@ -13,6 +13,7 @@ import {
   type ResourceService,
   UpdateResourceRequest,
 } from '@commonplace/proto/resources/v1/resource_service.js';
+import type { SnapshotService } from '@commonplace/proto/resources/v1/snapshot_service.js';
 import type { TrashService } from '@commonplace/proto/resources/v1/trash_service.js';
 import { OrgRole, WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
 import { resources } from '../src/service.js';
@@ -33,6 +34,7 @@ export interface World {
   readonly personalId: string;
   readonly resources: Client<ResourceService>;
   readonly content: Client<ContentService>;
+  readonly snapshots: Client<SnapshotService>;
   readonly trash: Client<TrashService>;
   readonly index: Client<IndexService>;
   /** A person with a role in both workspaces of the Org. */
@@ -105,6 +107,7 @@ export async function openWorld(): Promise<World> {
     personalId,
     resources: client,
     content: stage.host.client(contracts.content),
+    snapshots: stage.host.client(contracts.snapshots),
     trash: stage.host.client(contracts.trash),
     index: stage.host.client(contracts.index),
     member(role) {

@@ -4,6 +4,9 @@ import type { CallContext } from '@commonplace/kit/rpc';
 import { AccessMode } from '@commonplace/proto/resources/v1/resource.js';
 import type { CreateResourceRequest } from '@commonplace/proto/resources/v1/resource_service.js';
 import { MAX_DEPTH, METADATA_BYTES } from '../config.js';
+import { creationInput, NO_INPUT } from '../content/input.js';
+import type { ContentInput, Holder } from '../content/kind.js';
+import { requireKind } from '../content/kinds.js';
 import { parseWish } from '../domain/position.js';
 import { placeUnder } from '../domain/tree.js';
 import { DepthExceeded, UseFilesEndpoint, WorkspaceRequired } from '../errors.js';
@@ -12,8 +15,8 @@ import { nodeType } from '../handlers/present.js';
 import type { Parts } from '../parts.js';
 import type { Standing } from '../policy.js';
 import { foldName, type Node, type NodeType } from '../stores/nodes.js';
-import { contentRecord, parseMarkdown, parseMetadata, requireDocument, requireSize } from './content.js';
 import { type Destination, intoParent, intoRoot, requireSameWorkspace } from './destination.js';
+import { parseMetadata } from './metadata.js';
 import { positionFor } from './siblings.js';
 
 /** Where a creation goes: its parent, else the workspace that it or its credential names. */
@@ -49,19 +52,14 @@ export async function createNode(
   context: CallContext,
 ): Promise<Node> {
   const type = creatable(request);
-  const text = parseMarkdown(request.content);
-  if (text !== undefined) requireDocument(type);
-  const sizeBytes = text === undefined ? 0 : requireSize(text, parts.settings.documentBytes, 'content');
-  if (destination.depth + 1 > MAX_DEPTH) throw DepthExceeded({ limit: MAX_DEPTH });
-  await parts.room.take(destination.parent.workspaceId);
-
+  const input = creationInput(request, type);
   const id = newId();
   const now = new Date().toISOString();
   const restricted = request.accessMode === AccessMode.RESTRICTED;
   const place = placeUnder(destination.parent, { id, restricted });
   const { externalId } = request;
   // Field by field: a literal that begins by spreading another costs 200 times as much.
-  const node = context.work.insert(parts.tree.nodes, {
+  const holder: Omit<Node, 'version'> & { sizeBytes: number } = {
     tenant: place.tenant,
     orgId: place.orgId,
     workspaceId: place.workspaceId,
@@ -84,18 +82,32 @@ export async function createNode(
     tags: [],
     principals: [],
     contentVersion: 1,
-    sizeBytes,
+    sizeBytes: 0,
     createdBy: context.actor,
     createdById: context.actor.id,
     updatedBy: context.actor,
     createdAt: now,
     updatedAt: now,
-  });
-  if (text !== undefined) context.work.insert(parts.contents, contentRecord(node, text));
+  };
+  const prepared = contentFor(parts, holder, input, context);
+  // What is ready need not be waited for.
+  const content = prepared instanceof Promise ? await prepared : prepared;
+  if (destination.depth + 1 > MAX_DEPTH) throw DepthExceeded({ limit: MAX_DEPTH });
+  await parts.room.take(destination.parent.workspaceId);
+  if (content !== undefined) holder.sizeBytes = content.sizeBytes;
+  const node = context.work.insert(parts.tree.nodes, holder);
+  const applied = content?.apply();
+  if (applied !== undefined) await applied;
   parts.counters.add(context.work, [node], 1);
   const granted = restricted ? grantToCreator(parts, node, context) : node;
   publishChange(context, { verb: 'resource.created' }, granted);
   return granted;
+}
+
+/** The content that a new node begins with: what the request brings, or the kind's own. */
+function contentFor(parts: Parts, holder: Holder, input: ContentInput | undefined, context: CallContext) {
+  if (input === undefined && (holder.type === 'document' || parts.kinds[holder.type] === undefined)) return undefined;
+  return requireKind(parts.kinds, holder.type).create(holder, input ?? NO_INPUT, context);
 }
 
 /** Who restricts a node stays its manager, whatever becomes of their workspace role. */

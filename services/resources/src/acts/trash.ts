@@ -2,6 +2,7 @@ import type { Actor } from '@commonplace/kit/auth';
 import type { UnitOfWork } from '@commonplace/kit/store';
 import type { Parts } from '../parts.js';
 import { type Node, parentId } from '../stores/nodes.js';
+import { forgetAllOf } from './snapshots.js';
 
 export interface Batch {
   readonly batchId: string;
@@ -47,11 +48,11 @@ export function trashAll(parts: Parts, work: UnitOfWork, nodes: readonly Node[],
 
 /** Deletes nodes for good with all that hangs on them. Gives the bytes that this frees. */
 export async function purgeAll(parts: Parts, work: UnitOfWork, nodes: readonly Node[]): Promise<number> {
-  let freed = 0;
-  const contents = await parts.contents.getMany(nodes.map(({ id }) => id));
-  for (const content of contents) work.remove(parts.contents, content);
+  const ids = nodes.filter(({ type }) => parts.kinds[type] !== undefined).map(({ id }) => id);
+  let freed = await forgetAllOf(parts, ids, work);
   for (const node of nodes) {
     freed += node.sizeBytes;
+    await parts.kinds[node.type]?.remove(node, { work });
     if (node.principals.length > 0) {
       const grants = await parts.grants.find({ where: { resourceId: node.id }, limit: 500 });
       for (const grant of grants) work.remove(parts.grants, grant);

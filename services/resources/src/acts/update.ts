@@ -2,24 +2,27 @@ import { type CallContext, requireVersion } from '@commonplace/kit/rpc';
 import { AccessMode } from '@commonplace/proto/resources/v1/resource.js';
 import type { UpdateResourceRequest } from '@commonplace/proto/resources/v1/resource_service.js';
 import { METADATA_BYTES } from '../config.js';
+import type { ContentInput } from '../content/kind.js';
+import { requireKind } from '../content/kinds.js';
 import { isContainer, placeUnder, rootPlace } from '../domain/tree.js';
 import { ExternalIdTaken, insufficientScope } from '../errors.js';
 import { publishChange } from '../events.js';
 import type { Parts } from '../parts.js';
 import { requireCapability, requireWritable, type Seen, type Standing } from '../policy.js';
 import { foldName, type Node } from '../stores/nodes.js';
-import { contentRecord, parseMarkdown, parseMetadata, requireDocument, requireSize } from './content.js';
 import { grantToCreator } from './create.js';
+import { parseMetadata } from './metadata.js';
 import { accessChange, moves, newHome, placed, recount, requireDepth, rewriteBelow } from './place.js';
 import { announce, type Below, enqueue, loadBelow } from './subtree.js';
 import { freeExternalKey } from './trash.js';
+import { writeContent } from './write-content.js';
 
 export interface Updated {
   readonly node: Node;
   readonly accessChange: { gained: string[]; lost: string[] } | undefined;
 }
 
-type Request = UpdateResourceRequest & { readonly content?: Buffer };
+type Request = UpdateResourceRequest & { readonly input?: ContentInput | undefined };
 
 /** Applies a PATCH to a node: gates, its own fields, its place, what stands below it. */
 export async function updateNode(
@@ -55,8 +58,7 @@ export async function updateNode(
   const moved = below === 'large' ? [] : rewriteBelow(parts, written, below.nodes, context);
   const verb = asksMove ? 'resource.moved' : 'resource.updated';
   publishChange(context, { verb, fields: [...mask] }, written, moved);
-  await replaceText(parts, written, request.content, context);
-  return { node: written, accessChange: change };
+  return { node: await replaceContent(parts, written, request.input, context), accessChange: change };
 }
 
 /** The role gate: writing, and managing for what concerns access. */
@@ -117,29 +119,15 @@ function write(parts: Parts, before: Node, after: Omit<Node, 'version'>, context
   return after.restricted && !before.restricted ? grantToCreator(parts, written, context) : written;
 }
 
-/** Replaces a document's text, where a creation that met an existing document brought one. */
-async function replaceText(parts: Parts, node: Node, json: Buffer | undefined, context: CallContext): Promise<void> {
-  const text = parseMarkdown(json ?? Buffer.alloc(0));
-  if (text === undefined) return;
-  requireDocument(node.type);
-  await writeText(parts, node, text, context);
-}
-
-/** Writes a document's text where it differs. Gives the node as it is then, and whether it changed. */
-export async function writeText(parts: Parts, node: Node, text: string, context: CallContext) {
-  const sizeBytes = requireSize(text, parts.settings.documentBytes, 'content');
-  const before = await context.work.get(parts.contents, node.id);
-  if ((before?.text ?? '') === text) return { node, changed: false };
-  const after = context.work.replace(parts.tree.nodes, node, {
-    ...node,
-    sizeBytes,
-    contentVersion: node.contentVersion + 1,
-    updatedAt: new Date().toISOString(),
-    updatedBy: context.actor,
-  });
-  const record = contentRecord(after, text);
-  if (before === undefined) context.work.insert(parts.contents, record);
-  else context.work.replace(parts.contents, before, record);
-  publishChange(context, { verb: 'content.updated', fields: ['content'] }, after);
-  return { node: after, changed: true };
+/** Replaces the content, where a creation that met an existing resource brought one. */
+async function replaceContent(
+  parts: Parts,
+  node: Node,
+  input: ContentInput | undefined,
+  context: CallContext,
+): Promise<Node> {
+  if (input === undefined) return node;
+  const prepared = await requireKind(parts.kinds, node.type).write(node, input, context);
+  const written = await writeContent(parts, node, prepared, { reason: 'replace', preconditioned: false }, context);
+  return written.node;
 }

@@ -4,6 +4,7 @@ import type {
   GetContentRequest,
   ReplaceContentRequest,
 } from '@commonplace/proto/resources/v1/content_service.js';
+import type { ContentDiff } from '@commonplace/proto/resources/v1/snapshot_service.js';
 import type { Node } from '../stores/nodes.js';
 
 /** What a request brings as content; a creation brings its own in the same fields. */
@@ -53,8 +54,13 @@ export interface Written {
 export interface PreparedWrite extends Written {
   /** Whether something goes that cannot be had back from the new content, such as rows of a table. */
   readonly loses: boolean;
-  /** Puts the new content into this call's work. */
-  apply(): Promise<void>;
+  /** Puts the new content into this call's work. Where there is nothing to wait for, it need not be a promise. */
+  apply(): Promise<void> | void;
+  /**
+   * The new content as a read would answer it once this call is committed; `read` is asked where a kind
+   * has no such method, and has to see what this call has written then.
+   */
+  answer?(query: ContentQuery): Promise<Payload>;
 }
 
 /** A state of a content that is kept under a snapshot's id. */
@@ -63,6 +69,12 @@ export interface Kept {
   /** Equal for equal contents of one kind. */
   readonly hash: string;
 }
+
+/** Of a content as it is now, or as a snapshot keeps it. */
+export type State = 'current' | { readonly snapshotId: string };
+
+/** What lies between two states of one content: of text a unified diff, of a table columns and rows. */
+export type Diff = Pick<ContentDiff, 'added' | 'removed' | 'changed' | 'unified' | 'columns' | 'rows' | 'truncated'>;
 
 /** How a node is told to a kind: it may not be stored yet. */
 export type Holder = Omit<Node, 'version'>;
@@ -76,7 +88,7 @@ export type Holder = Omit<Node, 'version'>;
  */
 export interface ContentKind {
   /** Prepares the content of a new node; the kind's empty content where the request brings none. */
-  create(holder: Holder, input: ContentInput, context: CallContext): Promise<PreparedWrite>;
+  create(holder: Holder, input: ContentInput, context: CallContext): Promise<PreparedWrite> | PreparedWrite;
   /** Reads what a node holds now. */
   read(node: Node, query: ContentQuery, context: CallContext): Promise<Payload>;
   /** Prepares a write in any of the kind's modes. */
@@ -88,11 +100,15 @@ export interface ContentKind {
   /** Prepares putting back what is kept under a snapshot's id. */
   restore(node: Node, snapshotId: string, context: CallContext): Promise<PreparedWrite>;
   /** Forgets what is kept under a snapshot's id. */
-  forget(node: Node, snapshotId: string, context: Pick<CallContext, 'work'>): Promise<void>;
+  forget(node: Pick<Node, 'id'>, snapshotId: string, context: Pick<CallContext, 'work'>): Promise<void>;
+  /** What differs from one state to the other. A kind without it is compared line by line, by its `text`. */
+  diff?(node: Node, from: State, to: State, context: CallContext): Promise<Diff>;
   /** Prepares the content of a copy. */
   copy(from: Node, to: Holder, context: CallContext): Promise<PreparedWrite>;
   /** Takes everything away that is held for a purged node, what is kept for its snapshots apart. */
   remove(node: Pick<Node, 'id'>, context: Pick<CallContext, 'work'>): Promise<void>;
   /** The text that search reads, and bookmarks in it: empty where there is none. */
   text(node: Node): Promise<string>;
+  /** The same of many nodes at once, by their ids; those without text may be left out. */
+  texts?(nodes: readonly Node[]): Promise<ReadonlyMap<string, string>>;
 }

@@ -1,20 +1,22 @@
 import { invalidField } from '@commonplace/kit/errors';
-import { type Handlers, requireVersion } from '@commonplace/kit/rpc';
+import { type CallContext, type Handlers, requireVersion } from '@commonplace/kit/rpc';
 import {
-  ArtifactType,
+  CellFormat,
   type Content,
-  ContentFormat,
   type ContentService,
+  type GetContentRequest,
   type ReplaceContentRequest,
 } from '@commonplace/proto/resources/v1/content_service.js';
-import { parseMarkdown, readText, requireDocument } from '../acts/content.js';
-import { writeText } from '../acts/update.js';
-import { UnsupportedFormat } from '../errors.js';
+import { type WriteReason, writeContent } from '../acts/write-content.js';
+import { modeName, modeOf, requireOneSource } from '../content/input.js';
+import type { ContentKind, ContentQuery, Payload, PreparedWrite } from '../content/kind.js';
+import { requireKind } from '../content/kinds.js';
+import { contentMessage, lastWrite } from '../content/message.js';
+import { ContentNotSupported, NoSuchSnapshot } from '../errors.js';
 import type { Parts } from '../parts.js';
 import { requireCapability, requireWritable } from '../policy.js';
-import { countWords } from '../stores/contents.js';
 import type { Node } from '../stores/nodes.js';
-import { actorMessage, TYPES } from './present.js';
+import { type SnapshotRecord, snapshotOfVersion } from '../stores/snapshots.js';
 
 export function createContentHandlers(parts: Parts): Handlers<ContentService> {
   const { policy } = parts;
@@ -22,62 +24,100 @@ export function createContentHandlers(parts: Parts): Handlers<ContentService> {
     async getContent(request, context) {
       const standing = await policy.standing(context);
       const { node } = await policy.see(request.resourceId, standing);
-      requireDocument(node.type);
-      requireFormat(request.format);
-      return contentMessage(node, await readText(parts, node));
+      const kind = requireKind(parts.kinds, node.type);
+      const snapshot = await askedSnapshot(parts, node, request);
+      if (snapshot === undefined) return contentMessage(node, await kind.read(node, request, context));
+      const payload = await kind.readKept(node, snapshot.id, request, context);
+      return contentMessage(asKept(node, snapshot), payload);
     },
 
     async replaceContent(request, context) {
       const standing = await policy.standing(context);
       const seen = await policy.see(request.resourceId, standing);
       requireCapability(seen, 'write');
-      requireDocument(seen.node.type);
-      requireFormat(request.format);
-      const text = textOf(request);
+      const { node } = seen;
+      const kind = requireKind(parts.kinds, node.type);
+      if (node.type === 'file') throw ContentNotSupported({ type: node.type });
+      requireOneSource(request, node.type, request.snapshotId);
+      const prepared = await prepare(parts, kind, node, request, context);
       requireWritable(seen);
-      requireVersion(context, seen.node.contentVersion, seen.node);
-      const { node, changed } = await writeText(parts, seen.node, text, context);
-      return { ...contentMessage(node, text), replacedVersion: seen.node.contentVersion, changed };
+      requireVersion(context, node.contentVersion, lastWrite(node));
+      const preconditioned = context.metadata.baseVersion !== undefined;
+      const options = { reason: reasonOf(request), preconditioned };
+      const written = await writeContent(parts, node, prepared, options, context);
+      const payload = await answerOf(kind, written.node, prepared, { ...WHOLE, format: request.format }, context);
+      return writtenMessage(written, payload, node.contentVersion);
     },
   };
 }
 
-function requireFormat(format: ContentFormat): void {
-  if (format !== ContentFormat.UNSPECIFIED && format !== ContentFormat.MARKDOWN) {
-    throw UnsupportedFormat({ formats: 'markdown' });
+/** The snapshot that keeps the state asked for; undefined for the present one. */
+async function askedSnapshot(
+  { snapshots }: Parts,
+  node: Node,
+  { version, snapshotId }: Pick<GetContentRequest, 'version' | 'snapshotId'>,
+): Promise<SnapshotRecord | undefined> {
+  if (version !== undefined && snapshotId !== undefined) {
+    throw invalidField('version', 'conflicting_alias', 'version and snapshot_id each name a state: send one of them.');
   }
+  if (snapshotId !== undefined) return snapshotOf({ snapshots }, node, snapshotId);
+  if (version === undefined || version === node.contentVersion) return undefined;
+  const found = await snapshotOfVersion(snapshots, node.id, version);
+  if (found === undefined) throw NoSuchSnapshot();
+  return found;
 }
 
-/** The Markdown that a write brings, under one of its names. */
-function textOf(request: ReplaceContentRequest): string {
-  const text = parseMarkdown(request.content);
-  if (text !== undefined && request.markdown !== undefined) {
-    throw invalidField('markdown', 'conflicting_alias', 'content and markdown mean the same: send one of them.');
-  }
-  const given = text ?? request.markdown;
-  if (given === undefined) throw invalidField('content', 'missing_field', 'content is required.');
-  return given;
+/** A snapshot of a node. Throws `not_found` for another's. */
+export async function snapshotOf({ snapshots }: Pick<Parts, 'snapshots'>, node: Node, id: string) {
+  const snapshot = await snapshots.get(id);
+  if (snapshot?.resourceId !== node.id) throw NoSuchSnapshot();
+  return snapshot;
 }
 
-function contentMessage(node: Node, text: string): Content {
-  return {
-    resourceId: node.id,
-    type: TYPES[node.type],
-    format: ContentFormat.MARKDOWN,
-    version: node.contentVersion,
-    etag: `"v${node.contentVersion}"`,
-    updatedAt: node.updatedAt,
-    updatedBy: actorMessage(node.updatedBy),
-    content: Buffer.from(JSON.stringify(text)),
-    wordCount: countWords(text),
-    truncated: false,
-    replacedVersion: undefined,
-    snapshotId: undefined,
-    changed: undefined,
-    columns: Buffer.alloc(0),
-    rows: Buffer.alloc(0),
-    page: undefined,
-    artifactType: ArtifactType.UNSPECIFIED,
-    assets: [],
-  };
+/** The node as it was in the state that a snapshot keeps, as far as its content goes. */
+function asKept(node: Node, { contentVersion, written }: SnapshotRecord): Node {
+  return { ...node, contentVersion, written: { ...written, credential: '' } };
+}
+
+async function prepare(
+  parts: Parts,
+  kind: ContentKind,
+  node: Node,
+  { snapshotId, ...input }: ReplaceContentRequest,
+  context: CallContext,
+): Promise<PreparedWrite> {
+  if (snapshotId === undefined) return kind.write(node, input, context);
+  const { id } = await snapshotOf(parts, node, snapshotId);
+  return kind.restore(node, id, context);
+}
+
+function reasonOf(request: ReplaceContentRequest): WriteReason {
+  return request.snapshotId === undefined ? (modeName(modeOf(request)) as WriteReason) : 'restore';
+}
+
+/** What a write answers of a table: its first rows, as a read would that asks for nothing. */
+const WHOLE: Omit<ContentQuery, 'format'> = {
+  page: { limit: 100, offset: 0, cursor: '' },
+  filter: '',
+  sort: '',
+  columns: [],
+  cellFormat: CellFormat.UNSPECIFIED,
+};
+
+function answerOf(
+  kind: ContentKind,
+  node: Node,
+  { changed, answer }: PreparedWrite,
+  query: ContentQuery,
+  context: CallContext,
+): Promise<Payload> {
+  return changed && answer !== undefined ? answer(query) : kind.read(node, query, context);
+}
+
+function writtenMessage(
+  { node, changed, snapshotId }: Awaited<ReturnType<typeof writeContent>>,
+  payload: Payload,
+  replacedVersion: number,
+): Content {
+  return { ...contentMessage(node, payload), replacedVersion, snapshotId, changed };
 }

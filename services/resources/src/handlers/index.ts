@@ -7,6 +7,7 @@ import type {
   IndexService,
   SearchFilter,
 } from '@commonplace/proto/resources/v1/index_service.js';
+import { textsOf } from '../content/kinds.js';
 import { administers } from '../domain/access.js';
 import type { Parts } from '../parts.js';
 import type { Standing } from '../policy.js';
@@ -60,8 +61,7 @@ export function createIndexHandlers(parts: Parts): Handlers<IndexService> {
 }
 
 async function entriesOf(parts: Parts, nodes: readonly Node[]): Promise<IndexEntry[]> {
-  const documents = nodes.filter((node) => node.type === 'document').map(({ id }) => id);
-  const texts = new Map((await parts.contents.getMany(documents)).map(({ id, text }) => [id, text]));
+  const texts = await textsOf(parts.kinds, nodes);
   return nodes.map((node) => ({
     id: node.id,
     tenant: node.tenant,

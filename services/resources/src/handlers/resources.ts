@@ -11,6 +11,7 @@ import { createNode, destinationOf } from '../acts/create.js';
 import { announce, enqueue, loadBelow } from '../acts/subtree.js';
 import { trashAll, trashed } from '../acts/trash.js';
 import { updateNode } from '../acts/update.js';
+import { creationInput } from '../content/input.js';
 import { may } from '../domain/access.js';
 import { isContainer } from '../domain/tree.js';
 import { ExternalIdTaken } from '../errors.js';
@@ -108,12 +109,12 @@ async function resolveConflict(
   if (asked === OnConflict.RETURN_EXISTING) {
     return resourceMessage(seen, await surroundingsOf(parts, seen, standing));
   }
-  const { node } = await updateNode(parts, seen, updateFrom(request), standing, context);
+  const { node } = await updateNode(parts, seen, updateFrom(request, existing), standing, context);
   const after = await asSeen(parts, node, standing);
   return resourceMessage(after, await surroundingsOf(parts, after, standing));
 }
 
-function updateFrom(request: CreateResourceRequest) {
+function updateFrom(request: CreateResourceRequest, existing: Node) {
   const updateMask = ['name'];
   if (request.icon !== undefined) updateMask.push('icon');
   if (request.description !== undefined) updateMask.push('description');
@@ -132,7 +133,7 @@ function updateFrom(request: CreateResourceRequest) {
     isLocked: undefined,
     accessMode: undefined,
     dryRun: false,
-    content: request.content,
+    input: creationInput(request, existing.type),
   };
 }
 

@@ -1,32 +1,12 @@
-import type { Actor } from '@commonplace/kit/auth';
 import type { CollectionSpec, StoredRecord } from '@commonplace/kit/store';
+
+export type DocumentFormat = 'markdown' | 'json' | 'html' | 'text';
 
 /** What was last written into a document, as it was written. Its id is the node's. */
 export interface StoredContent extends StoredRecord {
   readonly tenant: string;
-  readonly format: 'markdown';
+  readonly format: DocumentFormat;
   readonly text: string;
-  readonly updatedAt: string;
-  readonly updatedBy: Actor;
 }
 
 export const contentCollection: CollectionSpec<StoredContent> = { name: 'contents', indexes: [] };
-
-const segmenter = new Intl.Segmenter('en', { granularity: 'word' });
-/** Texts longer than this are counted by white space: the segmenter reads about 5 MB a second. */
-const SEGMENTED_CHARS = 20_000;
-
-/** Words of a text, those of scripts without spaces included. */
-export function countWords(text: string): number {
-  if (isPlain(text) || text.length > SEGMENTED_CHARS) return text.match(/\S+/g)?.length ?? 0;
-  let words = 0;
-  for (const { isWordLike } of segmenter.segment(text)) if (isWordLike) words++;
-  return words;
-}
-
-/** Whether white space tells the words apart: no script without spaces is in it. */
-function isPlain(text: string): boolean {
-  return !/[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}]/u.test(
-    text,
-  );
-}

@@ -53,12 +53,21 @@ export interface Node extends StoredRecord, Place {
   /** `user:<id>` and the like of everybody granted this node directly. */
   readonly principals: readonly string[];
   readonly contentVersion: number;
+  /** The last write of the content; absent as long as it is what the creation brought. */
+  readonly written?: Written;
   readonly sizeBytes: number;
   readonly createdBy: Actor;
   readonly createdById: string;
   readonly updatedBy: Actor;
   readonly createdAt: string;
   readonly updatedAt: string;
+}
+
+export interface Written {
+  readonly at: string;
+  readonly by: Actor;
+  /** Id of the credential. */
+  readonly credential: string;
 }
 
 export interface Trashed {

@@ -1,0 +1,163 @@
+import { createHash } from 'node:crypto';
+import { type Fault, invalidFields } from '@commonplace/kit/errors';
+import type { CallContext } from '@commonplace/kit/rpc';
+import type { Collection, CollectionSpec, StoredRecord } from '@commonplace/kit/store';
+import { ArtifactType } from '@commonplace/proto/resources/v1/content_service.js';
+import { ARTIFACT_BYTES } from '../config.js';
+import type { Policy } from '../policy.js';
+import type { Keeper } from '../stores/kept.js';
+import type { Node } from '../stores/nodes.js';
+import type { Tree } from '../stores/tree.js';
+import { type ArtifactFields, artifactFields } from './artifact-fields.js';
+import type { ContentInput, ContentKind, Holder, Payload, PreparedWrite } from './kind.js';
+
+/** An artifact's content. Its id is the node's. */
+export interface StoredArtifact extends StoredRecord, ArtifactFields {
+  readonly tenant: string;
+}
+
+export const artifactCollection: CollectionSpec<StoredArtifact> = { name: 'artifacts', indexes: [] };
+
+export interface ArtifactParts {
+  readonly artifacts: Collection<StoredArtifact>;
+  readonly keeper: Keeper;
+  readonly tree: Tree;
+  readonly policy: Policy;
+}
+
+const EMPTY: ArtifactFields = { type: ArtifactType.CODE, source: '', assets: [] };
+
+/** Artifacts: a source to be rendered or shown, with the files that it uses. */
+export function createArtifactKind(parts: ArtifactParts): ContentKind {
+  const { artifacts, keeper } = parts;
+
+  async function fieldsOf(node: Pick<Node, 'id'>, { work }: Pick<CallContext, 'work'>): Promise<ArtifactFields> {
+    return (await work.get(artifacts, node.id)) ?? EMPTY;
+  }
+
+  async function kept(snapshotId: string, { work }: CallContext): Promise<ArtifactFields> {
+    const fields = await keeper.read(snapshotId, work);
+    if (fields === undefined) throw new Error(`nothing is kept for snapshot ${snapshotId}`);
+    return fields as ArtifactFields;
+  }
+
+  async function replacing(node: Holder, fields: ArtifactFields, context: CallContext): Promise<PreparedWrite> {
+    const before = await context.work.get(artifacts, node.id);
+    return {
+      changed: before === undefined || textOf(before) !== textOf(fields),
+      sizeBytes: Buffer.byteLength(fields.source),
+      warnings: [],
+      loses: false,
+      apply() {
+        const record = { ...bare(fields), id: node.id, tenant: node.tenant };
+        if (before === undefined) context.work.insert(artifacts, record);
+        else context.work.replace(artifacts, before, record);
+      },
+      answer: async () => payloadOf(fields),
+    };
+  }
+
+  return {
+    async create(holder, input, context) {
+      if (!bringsContent(input)) return NO_WRITE;
+      return replacing(holder, await checked(parts, input, EMPTY, context), context);
+    },
+    read: async (node, _query, context) => payloadOf(await fieldsOf(node, context)),
+    write: async (node, input, context) =>
+      replacing(node, await checked(parts, input, await fieldsOf(node, context), context), context),
+    async keep(node, snapshotId, context) {
+      const fields = await fieldsOf(node, context);
+      const hash = createHash('sha256').update(textOf(fields)).digest('hex');
+      const kept = { sizeBytes: Buffer.byteLength(fields.source), hash };
+      await keeper.keep(node, snapshotId, bare(fields), kept, context.work);
+      return kept;
+    },
+    readKept: async (_node, snapshotId, _query, context) => payloadOf(await kept(snapshotId, context)),
+    restore: async (node, snapshotId, context) => replacing(node, await kept(snapshotId, context), context),
+    forget: (_node, snapshotId, { work }) => keeper.forget(snapshotId, work),
+    async copy(from, to, context) {
+      const fields = await context.work.get(artifacts, from.id);
+      return fields === undefined ? NO_WRITE : replacing(to, fields, context);
+    },
+    async remove(node, { work }) {
+      const record = await work.get(artifacts, node.id);
+      if (record !== undefined) work.remove(artifacts, record);
+    },
+    text: async (node) => searchText(await artifacts.get(node.id)),
+    async texts(nodes) {
+      const found = await artifacts.getMany(nodes.map(({ id }) => id));
+      return new Map(found.map((one) => [one.id, searchText(one)]));
+    },
+  };
+}
+
+const NO_WRITE: PreparedWrite = { changed: false, sizeBytes: 0, warnings: [], loses: false, apply() {} };
+
+function bringsContent({ content, source }: ContentInput): boolean {
+  return content.length > 0 || source !== undefined;
+}
+
+/** The fields alone: what is stored of one artifact is no part of another's record. */
+function bare({ type, language, source, title, entry, assets }: ArtifactFields): ArtifactFields {
+  return { type, language, source, title, entry, assets };
+}
+
+/** Equal for equal artifacts. */
+function textOf(fields: ArtifactFields): string {
+  const { type, language, source, title, entry, assets } = fields;
+  return JSON.stringify([type, language, source, title, entry, assets.map((one) => [one.name, one.resourceId])]);
+}
+
+function searchText(fields: ArtifactFields | undefined): string {
+  if (fields === undefined) return '';
+  return fields.title === undefined ? fields.source : `${fields.title}\n\n${fields.source}`;
+}
+
+function payloadOf({ type, language, source, title, entry, assets }: ArtifactFields): Payload {
+  return { artifactType: type, language, source, title, entry, assets: assets.map((asset) => ({ ...asset })) };
+}
+
+/** The fields that a write brings, with all their faults at once. */
+async function checked(
+  parts: ArtifactParts,
+  input: ContentInput,
+  before: ArtifactFields,
+  context: CallContext,
+): Promise<ArtifactFields> {
+  const { fields, faults, prefix } = artifactFields(input, before.type);
+  const bytes = Buffer.byteLength(fields.source);
+  if (bytes > ARTIFACT_BYTES) {
+    const message = `A source has ${ARTIFACT_BYTES} bytes at the most.`;
+    faults.push({ param: `${prefix}source`, code: 'payload_too_large', message });
+  }
+  faults.push(...(await assetFaults(parts, fields.assets, prefix, context)));
+  if (faults.length > 0) throw invalidFields(faults);
+  return fields;
+}
+
+/** Assets have names of their own and are resources that the caller may read. */
+async function assetFaults(
+  { tree, policy }: ArtifactParts,
+  assets: ArtifactFields['assets'],
+  prefix: string,
+  context: CallContext,
+): Promise<Fault[]> {
+  if (assets.length === 0) return [];
+  const nodes = await tree.getMany([...new Set(assets.map(({ resourceId }) => resourceId))]);
+  const access = await policy.accessToAll(nodes, await policy.standing(context));
+  const live = nodes.filter((node, i) => access[i] !== undefined && node.state === 'active');
+  const readable = new Set(live.map(({ id }) => id));
+  const names = new Set<string>();
+  const faults: Fault[] = [];
+  for (const [i, { name, resourceId }] of assets.entries()) {
+    if (names.has(name)) {
+      const message = `There are two assets of the name ${name}.`;
+      faults.push({ param: `${prefix}assets[${i}].name`, code: 'invalid_value', message });
+    }
+    names.add(name);
+    if (readable.has(resourceId)) continue;
+    const message = 'There is no such resource, or you may not see it.';
+    faults.push({ param: `${prefix}assets[${i}].resource_id`, code: 'invalid_value', message });
+  }
+  return faults;
+}

@@ -1,0 +1,47 @@
+import type { Actor } from '@commonplace/kit/auth';
+import { ArtifactType, type Content, ContentFormat } from '@commonplace/proto/resources/v1/content_service.js';
+import { actorMessage, TYPES } from '../handlers/present.js';
+import type { Node } from '../stores/nodes.js';
+import type { Payload } from './kind.js';
+
+const NOTHING = Buffer.alloc(0);
+
+/** Who wrote a node's content last, and when. */
+export function lastWrite(node: Omit<Node, 'version'>): { updatedAt: string; updatedBy: Actor } {
+  return {
+    updatedAt: node.written?.at ?? node.createdAt,
+    updatedBy: node.written?.by ?? node.createdBy,
+  };
+}
+
+/** The payload with every field of every kind, as the message has them. */
+export function payloadMessage(payload: Payload) {
+  return {
+    format: ContentFormat.UNSPECIFIED,
+    content: NOTHING,
+    columns: NOTHING,
+    rows: NOTHING,
+    page: undefined,
+    artifactType: ArtifactType.UNSPECIFIED,
+    assets: [],
+    ...payload,
+  };
+}
+
+/** What a node holds, or held, as an answer. */
+export function contentMessage(node: Node, payload: Payload): Content {
+  const { updatedAt, updatedBy } = lastWrite(node);
+  return {
+    resourceId: node.id,
+    type: TYPES[node.type],
+    version: node.contentVersion,
+    etag: `"v${node.contentVersion}"`,
+    updatedAt,
+    updatedBy: actorMessage(updatedBy),
+    truncated: false,
+    replacedVersion: undefined,
+    snapshotId: undefined,
+    changed: undefined,
+    ...payloadMessage(payload),
+  };
+}

@@ -1,0 +1,132 @@
+import { invalidField } from '@commonplace/kit/errors';
+import { isUuid } from '@commonplace/kit/id';
+import type { CallContext, Handlers } from '@commonplace/kit/rpc';
+import { CellFormat } from '@commonplace/proto/resources/v1/content_service.js';
+import {
+  type ContentDiff,
+  type GetSnapshotRequest,
+  SnapshotReason as ReasonMessage,
+  type Snapshot,
+  type SnapshotService,
+} from '@commonplace/proto/resources/v1/snapshot_service.js';
+import { forget, isProtected, takeSnapshot } from '../acts/snapshots.js';
+import { diffStates } from '../content/diff.js';
+import { requireKind } from '../content/kinds.js';
+import { payloadMessage } from '../content/message.js';
+import { ContentNotSupported, SnapshotProtected } from '../errors.js';
+import type { Parts } from '../parts.js';
+import { requireCapability, requireWritable, type Seen } from '../policy.js';
+import type { Node } from '../stores/nodes.js';
+import { NEWEST_FIRST, type SnapshotReason, type SnapshotRecord } from '../stores/snapshots.js';
+import { findPage } from '../views/page.js';
+import { snapshotOf } from './content.js';
+import { actorMessage } from './present.js';
+
+export function createSnapshotHandlers(parts: Parts): Handlers<SnapshotService> {
+  const { policy, snapshots } = parts;
+
+  async function see(resourceId: string, context: CallContext): Promise<Seen> {
+    return policy.see(resourceId, await policy.standing(context));
+  }
+
+  return {
+    async listSnapshots(request, context) {
+      const { node } = await see(request.resourceId, context);
+      requireSnapshots(parts, node);
+      const reason = reasonFrom(request.reason);
+      const where = { resourceId: node.id, ...(reason === undefined ? {} : { reason }) };
+      const { items, page } = await findPage(snapshots, where, NEWEST_FIRST, request.page);
+      return { items: items.map(snapshotMessage), page };
+    },
+
+    async createSnapshot(request, context) {
+      const seen = await see(request.resourceId, context);
+      requireCapability(seen, 'write');
+      requireSnapshots(parts, seen.node);
+      requireWritable(seen);
+      const { snapshot, isNew } = await takeSnapshot(parts, seen.node, request, context);
+      if (!isNew) context.reply.status = 200;
+      return snapshotMessage(snapshot);
+    },
+
+    async getSnapshot(request, context) {
+      const { node } = await see(request.resourceId, context);
+      const kind = requireSnapshots(parts, node);
+      const snapshot = await snapshotOf(parts, node, request.snapshotId);
+      const payload = await kind.readKept(node, snapshot.id, { ...WHOLE, ...asked(request) }, context);
+      const diff = request.diffTo === '' ? undefined : await diffTo(parts, node, snapshot, request.diffTo, context);
+      return { ...payloadMessage(payload), ...snapshotMessage(snapshot), diff };
+    },
+
+    async deleteSnapshot(request, context) {
+      const seen = await see(request.resourceId, context);
+      requireCapability(seen, 'manage');
+      requireSnapshots(parts, seen.node);
+      const snapshot = await snapshotOf(parts, seen.node, request.snapshotId);
+      requireWritable(seen);
+      if (await isProtected(parts, snapshot)) throw SnapshotProtected();
+      await forget(parts, snapshot, context.work);
+      return { id: snapshot.id, deleted: true };
+    },
+  };
+}
+
+const WHOLE = { filter: '', sort: '', columns: [], cellFormat: CellFormat.UNSPECIFIED };
+
+function asked({ format, page }: GetSnapshotRequest) {
+  return { format, page };
+}
+
+/** What is kept of files are their bytes, elsewhere; a folder has nothing to keep. */
+function requireSnapshots({ kinds }: Parts, { type }: Node) {
+  if (type === 'file') throw ContentNotSupported({ type });
+  return requireKind(kinds, type);
+}
+
+async function diffTo(
+  parts: Parts,
+  node: Node,
+  from: SnapshotRecord,
+  to: string,
+  context: CallContext,
+): Promise<ContentDiff> {
+  if (to !== 'current' && !isUuid(to)) {
+    throw invalidField('diff_to', 'invalid_value', 'diff_to must be `current` or the id of a snapshot.');
+  }
+  const other = to === 'current' ? undefined : await snapshotOf(parts, node, to);
+  const state = other === undefined ? 'current' : { snapshotId: other.id };
+  const kind = requireKind(parts.kinds, node.type);
+  const diff = await diffStates(kind, node, { snapshotId: from.id }, state, context);
+  return { to, contentVersion: other?.contentVersion ?? node.contentVersion, ...diff };
+}
+
+const REASONS: Record<SnapshotReason, ReasonMessage> = {
+  manual: ReasonMessage.MANUAL,
+  auto: ReasonMessage.AUTO,
+  before_replace: ReasonMessage.BEFORE_REPLACE,
+  before_restore: ReasonMessage.BEFORE_RESTORE,
+  import: ReasonMessage.IMPORT,
+  agent_run: ReasonMessage.AGENT_RUN,
+};
+
+const BY_MESSAGE = new Map(Object.entries(REASONS).map(([reason, message]) => [message, reason as SnapshotReason]));
+
+function reasonFrom(message: ReasonMessage): SnapshotReason | undefined {
+  return BY_MESSAGE.get(message);
+}
+
+export function snapshotMessage(snapshot: SnapshotRecord): Snapshot {
+  return {
+    id: snapshot.id,
+    resourceId: snapshot.resourceId,
+    name: snapshot.name,
+    description: snapshot.description,
+    reason: REASONS[snapshot.reason],
+    contentVersion: snapshot.contentVersion,
+    sizeBytes: snapshot.sizeBytes,
+    contentHash: snapshot.hash,
+    createdBy: actorMessage(snapshot.createdBy),
+    createdAt: snapshot.createdAt,
+    expiresAt: snapshot.expiresAt,
+  };
+}
