@@ -79,7 +79,7 @@ function wrongLists({ items, maxItems, minItems }: Schema): [string, string[]][]
     lists.push([JSON.stringify(Array.from({ length: maxItems + 1 }, () => randomUUID())), ['too_many_items']]);
   }
   if (inner !== undefined) {
-    const [json = '{}', codes = []] = wrongValues(inner)[0] ?? [];
+    const [json = '{}', codes = ['missing_field']] = wrongValues(inner)[0] ?? [];
     lists.push([`[${json}]`, [...codes, 'invalid_type']], ['[null]', ['invalid_type', 'invalid_value']]);
   }
   return lists;

@@ -17,6 +17,7 @@ import type { Parts } from '../parts.js';
 import { requireCapability, requireWritable } from '../policy.js';
 import type { Node } from '../stores/nodes.js';
 import { type SnapshotRecord, snapshotOfVersion } from '../stores/snapshots.js';
+import { requireCursor } from '../views/page.js';
 
 export function createContentHandlers(parts: Parts): Handlers<ContentService> {
   const { policy } = parts;
@@ -25,6 +26,7 @@ export function createContentHandlers(parts: Parts): Handlers<ContentService> {
       const standing = await policy.standing(context);
       const { node } = await policy.see(request.resourceId, standing);
       const kind = requireKind(parts.kinds, node.type);
+      requireCursor(request.page);
       const snapshot = await askedSnapshot(parts, node, request);
       if (snapshot === undefined) return contentMessage(node, await kind.read(node, request, context));
       const payload = await kind.readKept(node, snapshot.id, request, context);

@@ -18,7 +18,7 @@ import type { Parts } from '../parts.js';
 import { requireCapability, requireWritable, type Seen } from '../policy.js';
 import type { Node } from '../stores/nodes.js';
 import { NEWEST_FIRST, type SnapshotReason, type SnapshotRecord } from '../stores/snapshots.js';
-import { findPage } from '../views/page.js';
+import { findPage, requireCursor } from '../views/page.js';
 import { snapshotOf } from './content.js';
 import { actorMessage } from './present.js';
 
@@ -52,6 +52,7 @@ export function createSnapshotHandlers(parts: Parts): Handlers<SnapshotService> 
     async getSnapshot(request, context) {
       const { node } = await see(request.resourceId, context);
       const kind = requireSnapshots(parts, node);
+      requireCursor(request.page);
       const snapshot = await snapshotOf(parts, node, request.snapshotId);
       const payload = await kind.readKept(node, snapshot.id, { ...WHOLE, ...asked(request) }, context);
       const diff = request.diffTo === '' ? undefined : await diffTo(parts, node, snapshot, request.diffTo, context);

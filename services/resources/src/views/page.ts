@@ -37,3 +37,8 @@ export async function findPage<T extends StoredRecord>(
   };
   return { items: found.slice(0, limit), page };
 }
+
+/** Refuses a cursor that is none, where a list may be asked for and there is none to go on with. */
+export function requireCursor(asked: PageRequest | undefined): void {
+  if (asked !== undefined && asked.cursor !== '') decodeCursor(asked.cursor);
+}
