@@ -15,6 +15,7 @@ import {
   replay,
 } from './idempotency.js';
 import type { CallContext, Handlers, IncomingCall, ServedMethod, ServiceContract } from './port.js';
+import { createTurns, type Turn } from './turns.js';
 
 export interface ServerParts {
   readonly service: string;
@@ -118,23 +119,41 @@ async function runInWork(
   parts: ServerParts,
   finish?: (work: UnitOfWork, answer: unknown, secrets: ReadonlySet<string>) => void,
 ): Promise<unknown> {
-  for (let tries = 1; ; tries++) {
-    const run = new Run(parts.store.begin);
-    const answer = await handler(request, contextOf(call, caller, run, parts));
-    finish?.(run.work, answer, run.secrets);
-    if (!run.worked || !run.work.dirty) return answer;
-    try {
-      await run.work.commit();
-    } catch (error) {
-      if (isWorthAnotherRun(error, tries) && call.deadline > Date.now()) {
+  let turn: Turn | undefined;
+  try {
+    for (let tries = 1; ; tries++) {
+      const run = new Run(parts.store.begin);
+      const answer = await handler(request, contextOf(call, caller, run, parts));
+      finish?.(run.work, answer, run.secrets);
+      if (!run.worked || !run.work.dirty) return answer;
+      try {
+        await run.work.commit();
+      } catch (error) {
+        if (!isWorthAnotherRun(error, tries)) throw commitError(error);
+        turn = await nextTurn(turn, error, parts);
         await pause(tries);
-        continue;
+        if (call.deadline > Date.now()) continue;
+        throw commitError(error);
       }
-      throw commitError(error);
+      for (const effect of run.effects) effect();
+      return answer;
     }
-    for (const effect of run.effects) effect();
-    return answer;
+  } finally {
+    turn?.end();
   }
+}
+
+const turns = createTurns();
+/** Milliseconds that a call waits for others of its process which have lost the same race before it. */
+const TURN_MS = 5_000;
+
+/** The row of the record over which a race was lost: the one that the call stands in already, or another. */
+async function nextTurn(held: Turn | undefined, error: unknown, { service }: ServerParts): Promise<Turn | undefined> {
+  if (!(error instanceof LostRace)) return held;
+  const key = `${service}/${error.collection}/${error.id}`;
+  if (held?.key === key) return held;
+  held?.end();
+  return turns.take(key, TURN_MS);
 }
 
 function contextOf(call: IncomingCall, caller: Caller | undefined, run: Run, { service }: ServerParts): CallContext {

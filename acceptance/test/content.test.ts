@@ -1,0 +1,113 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { type Api, api } from '../src/client.js';
+import { type Person, signUp } from '../src/people.js';
+import type { Content, List, Resource, Snapshot, SnapshotContent, Workspace } from '../src/records.js';
+import { type System, startSystem } from '../src/system.js';
+
+const WRITERS = 20;
+
+let system: System;
+let boss: Api;
+let workspace: Workspace;
+let people: Person[];
+
+beforeAll(async () => {
+  system = await startSystem({ COMMONPLACE_SIGN_UP: 'open' });
+  boss = api(system, system.owner.apiKey);
+  workspace = (await boss.post<Workspace>('/workspaces', { name: 'Content' })).data;
+  people = await Promise.all(Array.from({ length: WRITERS }, (_, i) => signUp(system, `Writer ${i}`)));
+  for (const { user } of people) {
+    await boss.post(`/workspaces/${workspace.id}/members`, { user_id: user.id, role: 'editor' });
+  }
+}, 90_000);
+
+afterAll(() => system?.stop(), 60_000);
+
+async function create(fields: object): Promise<string> {
+  const body = { name: 'New', workspace_id: workspace.id, ...fields };
+  return (await boss.post<Resource>('/resources', body)).data.id;
+}
+
+const newDocument = (content: string) => create({ type: 'document', content });
+
+async function snapshotsOf(id: string): Promise<readonly Snapshot[]> {
+  return (await boss.get<List<Snapshot>>(`/resources/${id}/snapshots?limit=200`)).data.items;
+}
+
+async function textsKept(id: string): Promise<string[]> {
+  const texts: string[] = [];
+  for (const snapshot of await snapshotsOf(id)) {
+    texts.push((await boss.get<SnapshotContent>(`/resources/${id}/snapshots/${snapshot.id}`)).data.content);
+  }
+  return texts;
+}
+
+describe('twenty people on one document', () => {
+  test('with a base, exactly one wins each version', async () => {
+    const id = await newDocument('Text 0');
+    const path = `/resources/${id}/content`;
+    for (let version = 1; version <= 3; version++) {
+      const answers = await Promise.all(
+        people.map((person, i) =>
+          person.patch<Content>(path, { content: `Text ${i} of ${version}`, base_version: version }),
+        ),
+      );
+      const won = answers.filter(({ status }) => status === 200);
+      expect(won.map(({ data }) => data.version)).toEqual([version + 1]);
+      const lost = answers.filter(({ status }) => status !== 200);
+      expect(lost.map(({ status, error }) => [status, error.code])).toEqual(
+        Array.from({ length: WRITERS - 1 }, () => [409, 'version_conflict']),
+      );
+      expect(lost[0]?.error.details).toMatchObject({ current_version: version + 1 });
+      expect((await boss.get<Content>(path)).data.content).toBe(won[0]?.data.content);
+    }
+  }, 60_000);
+
+  test('without one, all win in some order and every replaced text is in a snapshot', async () => {
+    const id = await newDocument('The first text');
+    const path = `/resources/${id}/content`;
+    const answers = await Promise.all(people.map((person, i) => person.patch<Content>(path, { content: `Text ${i}` })));
+    expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
+    expect(answers.map(({ data }) => data.version).sort((a, b) => a - b)).toEqual(people.map((_, i) => i + 2));
+    expect(answers.every(({ data }) => data.replaced_version === data.version - 1)).toBe(true);
+    const { content, version } = (await boss.get<Content>(path)).data;
+    expect(version).toBe(WRITERS + 1);
+    const everything = ['The first text', ...people.map((_, i) => `Text ${i}`)];
+    expect([...(await textsKept(id)), content].sort()).toEqual([...everything].sort());
+    const versions = (await snapshotsOf(id)).map((one) => one.content_version);
+    expect(versions).toEqual(people.map((_, i) => WRITERS - i));
+  }, 60_000);
+});
+
+describe('an artifact', () => {
+  test('is created with its content, replaced, kept and put back', async () => {
+    const content = { artifact_type: 'html', source: '<h1>One</h1>', title: 'Page' };
+    const id = await create({ type: 'artifact', content });
+    const path = `/resources/${id}/content`;
+    expect((await boss.get(path)).data).toMatchObject({ ...content, version: 1, type: 'artifact' });
+    const written = await boss.patch<Content>(path, { source: '<h1>Two</h1>' });
+    expect(written.data).toMatchObject({ artifact_type: 'html', source: '<h1>Two</h1>', version: 2, changed: true });
+    const back = await boss.patch<Content>(path, { snapshot_id: written.data.snapshot_id });
+    expect(back.data).toMatchObject({ ...content, version: 3 });
+    const kept = await boss.get(`/resources/${id}/snapshots/${back.data.snapshot_id}?diff_to=current`);
+    expect(kept.data).toMatchObject({
+      source: '<h1>Two</h1>',
+      reason: 'before_restore',
+      diff: { added: 1, removed: 1 },
+    });
+  });
+
+  test('that is wrong is not created, and all of it is said', async () => {
+    const assets = [{ name: 'x', resource_id: workspace.id }];
+    const content = { artifact_type: 'html', title: 7, assets };
+    const body = { type: 'artifact', name: 'Bad one', workspace_id: workspace.id, content };
+    const { status, error } = await boss.post('/resources', body);
+    expect([status, error.code]).toEqual([400, 'validation_failed']);
+    expect(error.details).toMatchObject([
+      { param: 'content.source', code: 'missing_field' },
+      { param: 'content.title', code: 'invalid_type' },
+      { param: 'content.assets[0].resource_id', code: 'invalid_value' },
+    ]);
+    expect((await boss.get(`/workspaces/${workspace.id}/resources?q=Bad%20one`)).page.total).toBe(0);
+  });
+});
