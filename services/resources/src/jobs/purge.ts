@@ -2,15 +2,19 @@ import { newId } from '@commonplace/kit/id';
 import type { Log } from '@commonplace/kit/log';
 import { LostRace } from '@commonplace/kit/store';
 import type { Parts } from '../parts.js';
+import { expireSnapshots } from './expire.js';
 
 const HOUR_MS = 3_600_000;
 /** Batches that one round begins to purge. */
 const BATCHES = 100;
 
-/** Purges what has been in the trash for longer than its workspace keeps it; looks each hour. */
+/** Purges what has been in the trash, and snapshots that were kept, for their time; looks each hour. */
 export function startRetention(parts: Parts, log: Log): { close(): void } {
-  const tick = () =>
-    purgeExpired(parts, new Date().toISOString()).catch((error) => log.error('trash.purge_failed', { error }));
+  const tick = () => {
+    const now = new Date().toISOString();
+    purgeExpired(parts, now).catch((error) => log.error('trash.purge_failed', { error }));
+    expireSnapshots(parts, now).catch((error) => log.error('snapshots.expiry_failed', { error }));
+  };
   const timer = setInterval(tick, HOUR_MS);
   timer.unref();
   tick();
