@@ -114,7 +114,9 @@ async function prune(parts: Parts, node: Node, work: UnitOfWork): Promise<void> 
 /** Deletes a snapshot with what it keeps. */
 export async function forget(
   parts: Pick<Parts, 'kinds' | 'snapshots'>,
-  snapshot: SnapshotRecord, work: UnitOfWork): Promise<void> {
+  snapshot: SnapshotRecord,
+  work: UnitOfWork,
+): Promise<void> {
   await requireKind(parts.kinds, snapshot.type).forget({ id: snapshot.resourceId }, snapshot.id, { work });
   work.remove(parts.snapshots, snapshot);
 }

@@ -6,7 +6,10 @@ import type { Parts } from '../parts.js';
 const CHUNK = 100;
 
 /** Deletes automatic snapshots whose time is over, with what they keep. Gives how many. */
-export async function expireSnapshots(parts: Pick<Parts, 'store' | 'snapshots' | 'kinds'>, now: string): Promise<number> {
+export async function expireSnapshots(
+  parts: Pick<Parts, 'store' | 'snapshots' | 'kinds'>,
+  now: string,
+): Promise<number> {
   for (let gone = 0; ; ) {
     const due = await parts.snapshots.find({ where: { expiresAt: { lte: now } }, sort: ['expiresAt'], limit: CHUNK });
     if (due.length === 0) return gone;
