@@ -14,17 +14,25 @@ export function lastWrite(node: Omit<Node, 'version'>): { updatedAt: string; upd
   };
 }
 
-/** The payload with every field of every kind, as the message has them. */
+/** The payload with every field of every kind, as the messages have them. */
 export function payloadMessage(payload: Payload) {
   return {
-    format: ContentFormat.UNSPECIFIED,
-    content: NOTHING,
-    columns: NOTHING,
-    rows: NOTHING,
-    page: undefined,
-    artifactType: ArtifactType.UNSPECIFIED,
-    assets: [],
-    ...payload,
+    format: payload.format ?? ContentFormat.UNSPECIFIED,
+    content: payload.content ?? NOTHING,
+    wordCount: payload.wordCount,
+    columns: payload.columns ?? NOTHING,
+    rows: payload.rows ?? NOTHING,
+    rowCount: payload.rowCount,
+    primaryColumnId: payload.primaryColumnId,
+    page: payload.page,
+    artifactType: payload.artifactType ?? ArtifactType.UNSPECIFIED,
+    language: payload.language,
+    source: payload.source,
+    title: payload.title,
+    entry: payload.entry,
+    assets: payload.assets ?? [],
+    text: payload.text,
+    textExtraction: payload.textExtraction,
   };
 }
 

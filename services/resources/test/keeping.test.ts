@@ -1,0 +1,146 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { newId } from '@commonplace/kit/id';
+import type { CallContext } from '@commonplace/kit/rpc';
+import type { Collection, Store, UnitOfWork } from '@commonplace/kit/store';
+import { openSqliteDatabase, type SqliteDatabase } from '@commonplace/kit/store/sqlite';
+import { ContentFormat } from '@commonplace/proto/resources/v1/content_service.js';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { forgetAllOf, keepReplaced } from '../src/acts/snapshots.js';
+import { AUTOMATIC_SNAPSHOTS } from '../src/config.js';
+import { createDocumentKind } from '../src/content/document.js';
+import type { PreparedWrite } from '../src/content/kind.js';
+import { expireSnapshots } from '../src/jobs/expire.js';
+import type { Parts } from '../src/parts.js';
+import { contentCollection } from '../src/stores/contents.js';
+import { openKeeper } from '../src/stores/kept.js';
+import type { Node } from '../src/stores/nodes.js';
+import { NEWEST_FIRST, type SnapshotRecord, snapshotCollection } from '../src/stores/snapshots.js';
+
+const DAY = 86_400_000;
+const ada = { type: 'user', id: 'ada', name: 'Ada' } as const;
+
+let folder: string;
+let database: SqliteDatabase;
+let store: Store;
+let parts: Parts;
+let snapshots: Collection<SnapshotRecord>;
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'commonplace-keeping-'));
+  database = await openSqliteDatabase({ file: join(folder, 'commonplace.db') });
+  store = database.store('resources');
+  snapshots = await store.collection(snapshotCollection);
+  const settings = { documentBytes: 1000, documentJsonBytes: 1000, snapshotDays: 30 };
+  const contents = await store.collection(contentCollection);
+  const document = createDocumentKind({ contents, keeper: await openKeeper(store), settings });
+  parts = { store, snapshots, settings, kinds: { document } } as unknown as Parts;
+});
+afterEach(async () => {
+  await database.close();
+  rmSync(folder, { recursive: true });
+});
+
+const node = {
+  id: 'n',
+  tenant: 't',
+  type: 'document',
+  createdAt: '',
+  createdBy: ada,
+  contentVersion: 1,
+} as unknown as Node;
+const contextOf = (work: UnitOfWork) =>
+  ({
+    work,
+    actor: ada,
+    caller: { userId: 'ada', credential: { type: 'session', id: 's', scopes: [] } },
+    event: () => ({}),
+  }) as unknown as CallContext;
+
+async function inWork<T>(act: (work: UnitOfWork) => Promise<T>): Promise<T> {
+  const begun = store.begin();
+  const work = Object.assign(Object.create(begun), { publish: () => {} });
+  const result = await act(work);
+  await begun.commit();
+  return result;
+}
+
+const prepared: PreparedWrite = { changed: true, loses: false, sizeBytes: 1, warnings: [], apply() {} };
+
+function keep(version: number): Promise<string | undefined> {
+  const at = { ...node, contentVersion: version };
+  const options = { reason: 'replace', preconditioned: false } as const;
+  return inWork((work) => keepReplaced(parts, at, prepared, options, contextOf(work)));
+}
+
+/** Makes all snapshots older. */
+async function age(days: number): Promise<void> {
+  const all = await snapshots.find({ where: {}, limit: 1000 });
+  const earlier = (time: string) => new Date(Date.parse(time) - days * DAY).toISOString();
+  await inWork(async (work) => {
+    for (const one of all) {
+      const expiresAt = one.expiresAt === undefined ? undefined : earlier(one.expiresAt);
+      work.replace(snapshots, one, { ...one, createdAt: earlier(one.createdAt), expiresAt });
+    }
+  });
+}
+
+const versions = async () =>
+  (await snapshots.find({ where: { resourceId: 'n' }, sort: NEWEST_FIRST, limit: 1000 })).map(
+    (one) => one.contentVersion,
+  );
+
+test('the oldest automatic ones go where there are too many, but none of the last day', async () => {
+  const count = AUTOMATIC_SNAPSHOTS + 5;
+  for (let version = 1; version <= count; version++) await keep(version);
+  expect(await versions()).toHaveLength(count);
+  await age(2);
+  await keep(count + 1);
+  expect(await versions()).toHaveLength(AUTOMATIC_SNAPSHOTS);
+  expect((await versions()).at(-1)).toBe(count + 2 - AUTOMATIC_SNAPSHOTS);
+});
+
+test('automatic ones go with what they keep when their time is over, others stay', async () => {
+  const first = (await keep(1)) as string;
+  await age(20);
+  const second = (await keep(2)) as string;
+  await age(20);
+  expect(await expireSnapshots(parts, new Date().toISOString())).toBe(1);
+  expect(await versions()).toEqual([2]);
+  const query = { format: ContentFormat.MARKDOWN } as never;
+  const read = (id: string) => inWork(async (work) => parts.kinds.document?.readKept(node, id, query, contextOf(work)));
+  await expect(read(first)).rejects.toThrow('nothing is kept');
+  expect((await read(second))?.content?.toString()).toBe('""');
+});
+
+test('all of them go with their resource', async () => {
+  for (let version = 1; version <= 450; version++) await insert(version);
+  await inWork((work) => forgetAllOf(parts, ['other', 'n'], work));
+  expect(await snapshots.count({})).toBe(0);
+});
+
+function insert(contentVersion: number): Promise<void> {
+  const at = { createdBy: ada, createdAt: new Date().toISOString(), written: { by: ada, at: '' } };
+  const fixed = { tenant: 't', resourceId: 'n', type: 'document', reason: 'manual', automatic: false } as const;
+  return inWork(async (work) => {
+    work.insert(snapshots, { id: newId(), ...fixed, ...at, contentVersion, sizeBytes: 1, hash: '' });
+  });
+}
+
+test('every question has its index', async () => {
+  const resourceId = 'n';
+  const plans = await Promise.all([
+    snapshots.explain({ where: { resourceId }, sort: NEWEST_FIRST, limit: 1 }),
+    snapshots.explain({ where: { resourceId, automatic: true }, sort: NEWEST_FIRST, limit: 1 }),
+    snapshots.explain({ where: { resourceId, reason: 'auto' }, sort: NEWEST_FIRST, limit: 51 }),
+    snapshots.explain({ where: { resourceId, contentVersion: 1 }, limit: 1 }),
+    snapshots.explain({
+      where: { resourceId, automatic: true, createdAt: { lt: 'x' } },
+      sort: ['createdAt', 'contentVersion'],
+      limit: 9,
+    }),
+    snapshots.explain({ where: { expiresAt: { lte: 'x' } }, sort: ['expiresAt'], limit: 100 }),
+    snapshots.explain({ where: { tenant: 't' }, limit: 1 }),
+  ]);
+  expect(plans.filter(({ indexed }) => !indexed)).toEqual([]);
+});
