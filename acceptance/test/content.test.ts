@@ -77,6 +77,27 @@ describe('twenty people on one document', () => {
     const versions = (await snapshotsOf(id)).map((one) => one.content_version);
     expect(versions).toEqual(people.map((_, i) => WRITERS - i));
   }, 60_000);
+
+  test('what they append, prepend and edit all arrives', async () => {
+    const marks = people.map((_, i) => `(${i})`);
+    const id = await newDocument(marks.join(' '));
+    const path = `/resources/${id}/content`;
+    const answers = await Promise.all(
+      people.map((person, i) => {
+        const mode = ['append', 'prepend', 'edit'][i % 3];
+        const edits = [{ old_text: marks[i], new_text: `[${i}]` }];
+        return person.patch<Content>(path, mode === 'edit' ? { mode, edits } : { mode, content: `Added ${i}` });
+      }),
+    );
+    expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
+    const { content } = (await boss.get<Content>(path)).data;
+    const expected = people.map((_, i) => (i % 3 === 2 ? `[${i}]` : `Added ${i}`));
+    expect(expected.filter((piece) => !content.includes(piece))).toEqual([]);
+    expect(content.split('\n\n')).toHaveLength(1 + expected.filter((piece) => piece.startsWith('Added')).length);
+    const again = await boss.patch(path, { mode: 'edit', edits: [{ old_text: 'Added', new_text: 'More' }] });
+    expect([again.status, again.error.code]).toEqual([409, 'edit_not_applicable']);
+    expect(again.error.details).toMatchObject([{ param: 'edits[0].old_text' }]);
+  }, 60_000);
 });
 
 describe('an artifact', () => {

@@ -40,6 +40,11 @@ export const ExternalIdTaken = conflict(
   'external_id_taken',
   'The external_id {external_id} is taken in this workspace.',
 );
+export const EditNotApplicable = defineError(
+  'ABORTED',
+  'edit_not_applicable',
+  'An edit does not apply to the text as it is now; nothing was changed.',
+);
 export const SnapshotProtected = conflict(
   'snapshot_protected',
   'The newest automatic snapshot can be deleted when it is a day old.',

@@ -3,6 +3,7 @@ import type { Reply } from '@commonplace/kit/rpc';
 import {
   ArtifactType,
   type Content,
+  ContentMode,
   GetContentRequest,
   ReplaceContentRequest,
 } from '@commonplace/proto/resources/v1/content_service.js';
@@ -196,6 +197,50 @@ describe('a snapshot', () => {
     const { id } = await world.create(editor, {});
     await expect(take(id)).rejects.toMatchObject({ reason: 'content_not_supported' });
     await expect(list(id)).rejects.toMatchObject({ reason: 'content_not_supported' });
+  });
+});
+
+describe('modes of a document', () => {
+  const edit = (oldText: string, newText: string, replaceAll = false) => ({ oldText, newText, replaceAll });
+
+  test('edits change pieces of the text', async () => {
+    const { id } = await document('one two two\n');
+    const edits = [edit('one', 'three'), edit('two', '2', true), edit('three 2', 'five')];
+    const written = await send(id, { mode: ContentMode.EDIT, edits });
+    expect([textOf(written), written.version]).toEqual(['five 2\n', 2]);
+    expect(textOf(await get(id, written.snapshotId as string))).toBe('one two two\n');
+  });
+
+  test('edits that do not all apply change nothing', async () => {
+    const { id } = await document('one two two');
+    const refused = send(id, {
+      mode: ContentMode.EDIT,
+      edits: [edit('one', '1'), edit('two', '2'), edit('four', '4')],
+    });
+    await expect(refused).rejects.toMatchObject({
+      reason: 'edit_not_applicable',
+      faults: [{ param: 'edits[1].old_text' }, { param: 'edits[2].old_text' }],
+    });
+    expect(textOf(await read(id))).toBe('one two two');
+  });
+
+  test('append and prepend add blocks and leave the rest as it was', async () => {
+    const { id } = await document('# One\r\n\ttext');
+    await send(id, { mode: ContentMode.APPEND, content: json('End') });
+    const { snapshotId } = await send(id, { mode: ContentMode.PREPEND, markdown: 'Start' });
+    expect(textOf(await read(id))).toBe('Start\n\n# One\r\n\ttext\n\nEnd');
+    expect(snapshotId).toBeUndefined();
+  });
+
+  test('many at once all arrive', async () => {
+    const { id } = await document('');
+    const lines = Array.from({ length: 20 }, (_, i) => `Line ${i}`);
+    await Promise.all(lines.map((line) => send(id, { mode: ContentMode.APPEND, content: json(line) })));
+    expect(
+      textOf(await read(id))
+        .split('\n\n')
+        .sort(),
+    ).toEqual([...lines].sort());
   });
 });
 

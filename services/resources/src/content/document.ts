@@ -2,12 +2,14 @@ import { createHash } from 'node:crypto';
 import { AppError } from '@commonplace/kit/errors';
 import type { CallContext } from '@commonplace/kit/rpc';
 import type { Collection } from '@commonplace/kit/store';
-import { ContentFormat } from '@commonplace/proto/resources/v1/content_service.js';
+import { ContentFormat, ContentMode } from '@commonplace/proto/resources/v1/content_service.js';
 import type { Settings } from '../config.js';
-import { UnsupportedFormat } from '../errors.js';
+import { EditNotApplicable, UnsupportedFormat } from '../errors.js';
 import type { StoredContent } from '../stores/contents.js';
 import type { Keeper } from '../stores/kept.js';
 import type { Node } from '../stores/nodes.js';
+import { appendMarkdown, applyEdits, prependMarkdown } from './edits.js';
+import { modeOf } from './input.js';
 import type { ContentInput, ContentKind, ContentQuery, Holder, Payload, PreparedWrite } from './kind.js';
 import { countWords } from './words.js';
 
@@ -68,7 +70,9 @@ export function createDocumentKind(parts: DocumentParts): ContentKind {
       };
     },
     read: async (node, query, context) => payloadOf(await bodyOf(node, context), query),
-    write: (node, input, context) => replacing(node, bodyFrom(input, settings), context),
+    async write(node, input, context) {
+      return replacing(node, bodyAfter(await bodyOf(node, context), input, settings), context);
+    },
     async keep(node, snapshotId, context) {
       const { format, text } = await bodyOf(node, context);
       const kept = { sizeBytes: Buffer.byteLength(text), hash: hashOf(format, text) };
@@ -113,17 +117,37 @@ function hashOf(format: string, text: string): string {
   return createHash('sha256').update(format).update('\0').update(text).digest('hex');
 }
 
+/** What a write makes of a document, in any of its modes. */
+function bodyAfter(before: Body, input: ContentInput, settings: DocumentParts['settings']): Body {
+  const mode = modeOf(input);
+  if (mode === ContentMode.EDIT) {
+    requireFormat(input.format);
+    const outcome = applyEdits(before.text, input.edits);
+    if ('faults' in outcome) throw EditNotApplicable({}, { faults: outcome.faults });
+    return within(outcome.text, settings);
+  }
+  const body = bodyFrom(input, settings);
+  if (mode === ContentMode.APPEND) return within(appendMarkdown(before.text, body.text), settings);
+  if (mode === ContentMode.PREPEND) return within(prependMarkdown(before.text, body.text), settings);
+  return body;
+}
+
 /** The body that a write brings. */
 function bodyFrom(input: ContentInput, settings: DocumentParts['settings']): Body {
   requireFormat(input.format);
-  const text = input.markdown ?? textIn(input.content);
+  return within(input.markdown ?? textIn(input), settings);
+}
+
+/** Refuses a text that is too large. */
+function within(text: string, settings: DocumentParts['settings']): Body {
   const bytes = Buffer.byteLength(text);
   if (bytes > settings.documentBytes) throw tooLarge(bytes, settings.documentBytes, 'COMMONPLACE_DOCUMENT_BYTES');
   return { format: 'markdown', text };
 }
 
-function textIn(json: Buffer): string {
-  const value: unknown = JSON.parse(json.toString());
+function textIn({ content }: ContentInput): string {
+  if (content.length === 0) throw UnsupportedFormat({ formats: 'markdown' });
+  const value: unknown = JSON.parse(content.toString());
   if (typeof value !== 'string') throw UnsupportedFormat({ formats: 'markdown' });
   return value;
 }

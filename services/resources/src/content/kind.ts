@@ -101,7 +101,7 @@ export interface ContentKind {
   restore(node: Node, snapshotId: string, context: CallContext): Promise<PreparedWrite>;
   /** Forgets what is kept under a snapshot's id. */
   forget(node: Pick<Node, 'id'>, snapshotId: string, context: Pick<CallContext, 'work'>): Promise<void>;
-  /** What differs from one state to the other. A kind without it is compared line by line, by its `text`. */
+  /** What differs from one state to the other. A kind without it is compared line by line, as it reads. */
   diff?(node: Node, from: State, to: State, context: CallContext): Promise<Diff>;
   /** Prepares the content of a copy. */
   copy(from: Node, to: Holder, context: CallContext): Promise<PreparedWrite>;
