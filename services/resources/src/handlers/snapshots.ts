@@ -1,6 +1,6 @@
 import { invalidField } from '@commonplace/kit/errors';
 import { isUuid } from '@commonplace/kit/id';
-import type { CallContext, Handlers } from '@commonplace/kit/rpc';
+import { type CallContext, type Handlers, requireVersion } from '@commonplace/kit/rpc';
 import { CellFormat } from '@commonplace/proto/resources/v1/content_service.js';
 import {
   type ContentDiff,
@@ -65,6 +65,7 @@ export function createSnapshotHandlers(parts: Parts): Handlers<SnapshotService> 
       requireSnapshots(parts, seen.node);
       const snapshot = await snapshotOf(parts, seen.node, request.snapshotId);
       requireWritable(seen);
+      requireVersion(context, snapshot.version, { updatedBy: snapshot.createdBy, updatedAt: snapshot.createdAt });
       if (await isProtected(parts, snapshot)) throw SnapshotProtected();
       await forget(parts, snapshot, context.work);
       return { id: snapshot.id, deleted: true };
