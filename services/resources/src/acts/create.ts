@@ -15,9 +15,10 @@ import { nodeType } from '../handlers/present.js';
 import type { Parts } from '../parts.js';
 import type { Standing } from '../policy.js';
 import { foldName, type Node, type NodeType } from '../stores/nodes.js';
+import { parseMetadata } from './content.js';
 import { type Destination, intoParent, intoRoot, requireSameWorkspace } from './destination.js';
-import { parseMetadata } from './metadata.js';
 import { positionFor } from './siblings.js';
+import { warn } from './write-content.js';
 
 /** Where a creation goes: its parent, else the workspace that it or its credential names. */
 export async function destinationOf(
@@ -98,6 +99,7 @@ export async function createNode(
   const node = context.work.insert(parts.tree.nodes, holder);
   const applied = content?.apply();
   if (applied !== undefined) await applied;
+  if (content !== undefined) warn(content, context);
   parts.counters.add(context.work, [node], 1);
   const granted = restricted ? grantToCreator(parts, node, context) : node;
   publishChange(context, { verb: 'resource.created' }, granted);

@@ -49,5 +49,5 @@ export async function writeContent(
 
 /** Says beside the answer what a kind has to say about a write. */
 export function warn({ warnings }: Pick<PreparedWrite, 'warnings'>, { reply }: CallContext): void {
-  if (warnings.length > 0) reply.warnings = [...(reply.warnings ?? []), ...warnings];
+  if (warnings.length > 0) reply.warnings = [...warnings];
 }

@@ -8,7 +8,7 @@ import {
   type ListResourcesResponse,
   ResourceInclude,
 } from '@commonplace/proto/resources/v1/resource_service.js';
-import { requireKind } from '../content/kinds.js';
+import { readText } from '../acts/content.js';
 import { nodeType, resourceMessage, TYPES } from '../handlers/present.js';
 import type { Parts } from '../parts.js';
 import type { Seen, Standing } from '../policy.js';
@@ -143,7 +143,7 @@ async function itemsOf(parts: Parts, seen: readonly Seen[], include: readonly Re
         path: include.includes(ResourceInclude.PATH) ? path : undefined,
         content:
           include.includes(ResourceInclude.CONTENT) && node.type === 'document'
-            ? await requireKind(parts.kinds, node.type).text(node)
+            ? await readText(parts, node)
             : undefined,
         parent: include.includes(ResourceInclude.PARENT) ? parentSummary(parent) : undefined,
       });

@@ -1,6 +1,6 @@
 import type { PathItem } from '@commonplace/proto/resources/v1/resource.js';
 import { ResourceInclude } from '@commonplace/proto/resources/v1/resource_service.js';
-import { requireKind } from '../content/kinds.js';
+import { readText } from '../acts/content.js';
 import type { Surroundings } from '../handlers/present.js';
 import { TYPES } from '../handlers/present.js';
 import type { Parts } from '../parts.js';
@@ -41,7 +41,7 @@ export async function surroundingsOf(
   const counts = mayHaveChildren(node) ? await countVisibleChildren(parts, [node], standing) : undefined;
   const path = node.ancestors.length > 0 ? await pathOf(parts, node, standing) : [];
   const showsContent = node.type === 'document' && include.includes(ResourceInclude.CONTENT);
-  const content = showsContent ? await requireKind(parts.kinds, node.type).text(node) : undefined;
+  const content = showsContent ? await readText(parts, node) : undefined;
   const parent = include.includes(ResourceInclude.PARENT) ? await parentOf(parts, node, standing) : undefined;
   return { childCount: counts?.get(node.id) ?? 0, path, content, parent };
 }
