@@ -100,6 +100,46 @@ describe('twenty people on one document', () => {
   }, 60_000);
 });
 
+describe('a document', () => {
+  test('is written and read in any format, and the one last written reads back as it was', async () => {
+    const id = await newDocument('# Title\n\nSome *words*.');
+    const path = `/resources/${id}/content`;
+    const doc = (await boss.get<{ content: { content: { id: string; type: string }[] } }>(`${path}?format=json`)).data;
+    expect(doc.content.content.map(({ type }) => type)).toEqual(['heading', 'paragraph']);
+    const same = await boss.patch<Content>(path, { document: doc.content });
+    expect(same.data).toMatchObject({ changed: false, version: 1, format: 'json' });
+    const html = '<h2>Other</h2>\n<p onclick="run()">text</p>';
+    const written = await boss.patch<Content>(path, { html });
+    expect(written.data).toMatchObject({ format: 'html', content: html, version: 2, changed: true });
+    expect(written.body.warnings?.map(({ code }) => code)).toEqual(['html_removed']);
+    expect((await boss.get<Content>(`${path}?format=html`)).data.content).toBe(html);
+    expect((await boss.get<Content>(path)).data).toMatchObject({ format: 'markdown', content: '## Other\n\ntext\n' });
+    expect((await boss.get<Content>(`${path}?format=text&version=1`)).data.content).toContain('Some words.');
+  });
+
+  test('that is wrong is refused with all its faults, and a folder has none', async () => {
+    const id = await newDocument('One');
+    const path = `/resources/${id}/content`;
+    const wrong = await boss.patch(path, { document: { type: 'doc', content: [{ type: 1 }, {}] } });
+    expect([wrong.status, wrong.error.code]).toEqual([400, 'validation_failed']);
+    expect(wrong.error.details).toMatchObject([
+      { param: 'document.content[0].type' },
+      { param: 'document.content[1].type' },
+    ]);
+    const twice = await boss.patch(path, { content: 'a', markdown: 'b' });
+    expect([twice.status, twice.error.code, twice.error.param]).toEqual([400, 'conflicting_alias', 'markdown']);
+    const folder = await create({ type: 'folder' });
+    for (const answer of [
+      await boss.get(`/resources/${folder}/content`),
+      await boss.patch(`/resources/${folder}/content`, { content: 'a' }),
+      await boss.get(`/resources/${folder}/snapshots`),
+    ]) {
+      expect([answer.status, answer.error.code]).toEqual([400, 'content_not_supported']);
+    }
+    expect((await boss.get<Content>(path)).data).toMatchObject({ version: 1, content: 'One' });
+  });
+});
+
 describe('an artifact', () => {
   test('is created with its content, replaced, kept and put back', async () => {
     const content = { artifact_type: 'html', source: '<h1>One</h1>', title: 'Page' };

@@ -159,7 +159,7 @@ describe('a snapshot', () => {
     for (const to of ['current', second]) {
       const { diff } = await get(id, first, to);
       expect(diff).toMatchObject({ to, contentVersion: 2, added: 2, removed: 1, truncated: false });
-      expect(diff?.unified).toContain('-two\n+2\n three\n+four\n');
+      expect(diff?.unified).toBe('--- snapshot\n+++ other\n@@ -1,3 +1,4 @@\n one\n-two\n+2\n three\n+four\n');
     }
     expect((await get(id, second, 'current')).diff).toMatchObject({ added: 0, removed: 0, unified: '' });
     await expect(get(id, first, 'nothing')).rejects.toMatchObject({ reason: 'invalid_value', param: 'diff_to' });

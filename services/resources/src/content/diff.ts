@@ -1,6 +1,6 @@
 import type { CallContext } from '@commonplace/kit/rpc';
 import { CellFormat, ContentFormat } from '@commonplace/proto/resources/v1/content_service.js';
-import { formatPatch, structuredPatch } from 'diff';
+import { FILE_HEADERS_ONLY, formatPatch, structuredPatch } from 'diff';
 import type { Node } from '../stores/nodes.js';
 import type { ContentKind, Diff, Payload, State } from './kind.js';
 
@@ -57,10 +57,5 @@ export function diffLines(before: string, after: string): Diff {
   const lines = patch.hunks.flatMap((hunk) => hunk.lines);
   const added = lines.filter((line) => line.startsWith('+')).length;
   const removed = lines.filter((line) => line.startsWith('-')).length;
-  return {
-    ...NO_LINES,
-    added,
-    removed,
-    unified: formatPatch({ ...patch, oldFileName: 'snapshot', newFileName: 'other' }),
-  };
+  return { ...NO_LINES, added, removed, unified: formatPatch(patch, FILE_HEADERS_ONLY) };
 }

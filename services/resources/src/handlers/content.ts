@@ -109,11 +109,11 @@ const WHOLE: Omit<ContentQuery, 'format'> = {
 function answerOf(
   kind: ContentKind,
   node: Node,
-  { changed, answer }: PreparedWrite,
+  { answer }: PreparedWrite,
   query: ContentQuery,
   context: CallContext,
 ): Promise<Payload> {
-  return changed && answer !== undefined ? answer(query) : kind.read(node, query, context);
+  return answer === undefined ? kind.read(node, query, context) : answer(query);
 }
 
 function writtenMessage(
