@@ -12,7 +12,7 @@ function byteOrderMark(bytes: Uint8Array): string | undefined {
 }
 
 /** Whether the bytes are UTF-8; the last character may be cut. */
-function isUtf8(bytes: Uint8Array): boolean {
+export function isUtf8(bytes: Uint8Array): boolean {
   try {
     new TextDecoder('utf-8', { fatal: true }).decode(bytes, { stream: true });
     return true;

@@ -26,7 +26,15 @@ const READERS: Readonly<Record<string, Reader>> = {
   'application/javascript': 'plain',
 };
 
-const THUMBNAILS = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp', 'image/avif', 'image/tiff']);
+const THUMBNAILS = new Set([
+  'image/png',
+  'image/jpeg',
+  'image/gif',
+  'image/webp',
+  'image/avif',
+  'image/tiff',
+  'application/pdf',
+]);
 
 /** The reader of a type; undefined where its text is not read. */
 export function readerOf(contentType: string): Reader | undefined {

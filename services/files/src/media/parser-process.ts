@@ -76,13 +76,14 @@ export function startParserProcess(data: ProcessData): ParserProcess {
     },
     async kill() {
       end(new MediaFailure('closed', 'the reader of files is closed'));
+      keepAlive(child, true);
       child.kill('SIGKILL');
       await ended;
     },
   };
 }
 
-/** Only a task keeps the product's process running. */
+/** Only a task, and waiting for the end, keep the product's process running. */
 function keepAlive(child: ChildProcess, on: boolean): void {
   if (on) {
     child.ref();

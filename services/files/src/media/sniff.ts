@@ -21,8 +21,8 @@ const ACTIVE_MARKUP = {
   xml: 'application/xml',
 } as const;
 
-/** Bytes that no text has (WHATWG MIME Sniffing, "binary data byte"). */
-function isBinary(head: Uint8Array): boolean {
+/** Whether there are bytes that no text has (WHATWG MIME Sniffing, "binary data byte"). */
+function hasBinary(head: Uint8Array): boolean {
   return head.some(
     (byte) => byte <= 0x08 || byte === 0x0b || (byte >= 0x0e && byte <= 0x1a) || (byte >= 0x1c && byte <= 0x1f),
   );
@@ -55,12 +55,14 @@ function textType(text: string, name: string, declared: string): string {
 export async function sniff(head: Buffer, name: string, declared = ''): Promise<string> {
   const bytes = head.subarray(0, SNIFF_BYTES);
   const said = isType(essenceOf(declared)) ? essenceOf(declared) : 'application/octet-stream';
-  const isText = isWideText(bytes) || !isBinary(bytes);
+  const isText = isWideText(bytes) || !hasBinary(bytes);
   const signed = bytes.length === 0 ? undefined : await signature(bytes);
   if (signed !== undefined && (!isText || TEXTUAL.has(signed))) return containedType(signed, name);
   if (hidesPdf(bytes)) return 'application/pdf';
-  if (!isText) return binaryType(said);
-  const { charsetOf } = await import('./charset.js');
+  const { charsetOf, isUtf8 } = await import('./charset.js');
+  // An editor may leave a control character in a text: what its name promises counts for more than that.
+  const isBlotted = textTypeByName(name) !== undefined && !bytes.includes(0) && isUtf8(bytes);
+  if (!isText && !isBlotted) return binaryType(said);
   const charset = charsetOf(bytes);
   const type = textType(new TextDecoder(charset).decode(bytes, { stream: true }), name, said);
   return /^text\/|xml$|javascript$/.test(type) ? `${type}; charset=${charset}` : type;

@@ -5,6 +5,7 @@ import { afterAll, describe, expect, test } from '@jest/globals';
 import sharp from 'sharp';
 import { imageSize, isThumbnailable, openMedia } from '../../src/media/index.js';
 import { HTML_IN_PNG, HUGE_PNG, png, SVG_WITH_SCRIPT } from './hostile.js';
+import { encryptedPdf, pdf, vastPdf } from './pdfs.js';
 
 const media = openMedia({ thumbnailTimeoutMs: 25_000 });
 const folder = mkdtempSync(join(tmpdir(), 'commonplace-media-'));
@@ -79,7 +80,7 @@ describe('a thumbnail', () => {
       expect(await sharp(bytes).metadata()).toMatchObject({ format: 'webp', width: 10, height: 5 });
       expect(isThumbnailable(`image/${format}`)).toBe(true);
     }
-    for (const type of ['image/svg+xml', 'image/vnd.adobe.photoshop', 'application/pdf'])
+    for (const type of ['image/svg+xml', 'image/vnd.adobe.photoshop', 'text/html'])
       expect(isThumbnailable(type)).toBe(false);
   });
 
@@ -95,6 +96,20 @@ describe('a thumbnail', () => {
     expect([exif, orientation, icc, xmp]).toEqual([undefined, undefined, undefined, undefined]);
   });
 
+  test('of a PDF is its first page', async () => {
+    const file = await pdf([['Black words on white'.repeat(3)], ['second']]);
+    const { bytes, width, height } = await media.thumbnail(file, { width: 200 });
+    expect([width, height]).toEqual([141, 200]);
+    const { channels } = await sharp(bytes).flatten({ background: 'red' }).stats();
+    expect(channels.map(({ max }) => max)).toEqual([255, 255, 255]);
+    expect(channels[0]?.min).toBeLessThan(200);
+  });
+
+  test('of a PDF with an endless page is no larger than the box', async () => {
+    const { width, height } = await media.thumbnail(vastPdf(), { width: 200 });
+    expect(Math.max(width, height)).toBe(200);
+  });
+
   test('of a page in a picture is a picture', async () => {
     const { bytes } = await media.thumbnail(HTML_IN_PNG, { width: 4 });
     expect(bytes.subarray(0, 4).toString()).toBe('RIFF');
@@ -107,7 +122,8 @@ describe('a thumbnail', () => {
     expect(await failure(Buffer.from('<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"/>'))).toBe(
       'unsupported_type',
     );
-    expect(await failure(Buffer.from('%PDF-1.7'))).toBe('unsupported_type');
+    expect(await failure(Buffer.from('%PDF-1.7'))).toBe('broken');
+    expect(await failure(encryptedPdf())).toBe('encrypted');
     expect(await failure(png(100, 100).subarray(0, 60))).toBe('broken');
     expect(await failure(Buffer.alloc(0))).toBe('broken');
   });

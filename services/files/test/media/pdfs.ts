@@ -62,7 +62,13 @@ export function encryptedPdf(): Buffer {
   );
 }
 
-/** A page that says where it is: a document of one page that is its own parent and child. */
+/** A page as large as a country. */
+export function vastPdf(): Buffer {
+  const objects = page('<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>', '(x)');
+  return pdfOf(objects.map((object) => object.replace('[0 0 300 300]', '[0 0 99999999 99999999]')));
+}
+
+/** A document whose list of pages holds itself. */
 export function loopingPdf(): Buffer {
   return pdfOf(['<</Type/Catalog/Pages 2 0 R>>', '<</Type/Pages/Kids[2 0 R 2 0 R]/Count 1000000>>']);
 }

@@ -107,6 +107,9 @@ describe('a file by its content', () => {
       'application/vnd.acme',
     ],
     ['a declaration that is none', Buffer.from([0, 5, 5, 5]), 'a', 'x\r\nSet-Cookie: a=b', 'application/octet-stream'],
+    ['text with a stray control', Buffer.from('# A\u0003 title'), 'a.md', undefined, 'text/markdown; charset=utf-8'],
+    ['a page with a stray control', Buffer.from('<html>\u0003'), 'a.txt', undefined, 'text/html; charset=utf-8'],
+    ['a picture that is called text', png(2, 2), 'a.txt', undefined, 'image/png'],
     ['nothing', Buffer.alloc(0), 'a.png', 'image/png', 'text/plain; charset=utf-8'],
     ['a ZIP', zip({ 'a.txt': 'x' }), 'a.docx.zip', undefined, 'application/zip'],
   ])('%s', async (_, bytes, name, declared, expected) => {

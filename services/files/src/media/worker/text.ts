@@ -1,7 +1,7 @@
-import { readFile } from 'node:fs/promises';
 import { type Reader, readerOf } from '../extractable.js';
 import { MediaFailure } from '../failure.js';
 import type { Extraction, TextLimits, TextTask } from '../protocol.js';
+import { bytesOf } from './bytes.js';
 
 export type ReadText = (file: Buffer, limits: TextLimits) => Extraction | Promise<Extraction>;
 
@@ -23,9 +23,5 @@ export async function readText({ source, contentType, limits }: TextTask): Promi
   const reader = readerOf(contentType);
   if (reader === undefined) throw new MediaFailure('unsupported_type', `${contentType} has no known text`);
   const read = await LOADERS[reader]();
-  const bytes =
-    typeof source === 'string'
-      ? await readFile(source)
-      : Buffer.from(source.buffer, source.byteOffset, source.byteLength);
-  return read(bytes, limits);
+  return read(await bytesOf(source), limits);
 }

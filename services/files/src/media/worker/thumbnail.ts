@@ -1,8 +1,11 @@
-import sharp from 'sharp';
+import sharp, { type Sharp } from 'sharp';
 import { MediaFailure } from '../failure.js';
 import type { Thumbnail, ThumbnailTask } from '../protocol.js';
+import { headOf } from '../source.js';
+import { bytesOf } from './bytes.js';
 
 const QUALITY = 80;
+const PDF_MARK = '%PDF-';
 
 sharp.cache(false);
 sharp.concurrency(1);
@@ -27,18 +30,33 @@ function failureOf(error: unknown): MediaFailure {
     : new MediaFailure('broken', message);
 }
 
-/** A picture that fits into the box, from the first frame, upright and in sRGB; its metadata is left behind. */
-export async function createThumbnail({ source, width, height, maxPixels }: ThumbnailTask): Promise<Thumbnail> {
+async function isPdf(source: string | Uint8Array): Promise<boolean> {
+  const head = await headOf(typeof source === 'string' ? source : await bytesOf(source), PDF_MARK.length);
+  return head.toString('latin1') === PDF_MARK;
+}
+
+async function open({ source, width, height, maxPixels }: ThumbnailTask): Promise<Sharp> {
+  // The limit is checked against the header, before anything is decoded.
+  const options = { limitInputPixels: maxPixels, failOn: 'error' as const };
+  if (!(await isPdf(source))) return sharp(source, options);
+  const { drawFirstPage } = await import('./pdf-page.js');
+  const page = await drawFirstPage(await bytesOf(source), { width, height });
+  return sharp(page.data, { ...options, raw: { width: page.width, height: page.height, channels: 4 } });
+}
+
+/**
+ * A picture that fits into the box, upright and in sRGB, without the metadata of the file: of an image its first frame,
+ * of a PDF its first page.
+ */
+export async function createThumbnail(task: ThumbnailTask): Promise<Thumbnail> {
   try {
-    // The limit is checked against the header, before anything is decoded.
-    const image = sharp(source, { limitInputPixels: maxPixels, failOn: 'error' });
-    const { data, info } = await image
+    const { data, info } = await (await open(task))
       .autoOrient()
-      .resize(width, height, { fit: 'inside', withoutEnlargement: true })
+      .resize(task.width, task.height, { fit: 'inside', withoutEnlargement: true })
       .webp({ quality: QUALITY })
       .toBuffer({ resolveWithObject: true });
     return { bytes: data, contentType: 'image/webp', width: info.width, height: info.height };
   } catch (error) {
-    throw failureOf(error);
+    throw error instanceof MediaFailure ? error : failureOf(error);
   }
 }
