@@ -43,8 +43,7 @@ export function openMedia(given: Partial<MediaSettings> = {}): Media {
     if (process === undefined || process.isGone) process = startParserProcess(settings);
     try {
       const reply = await process.do(task, timeoutMs);
-      // What a large file took is given back by ending the process: a WebAssembly heap never shrinks.
-      if (reply.rss > settings.memoryBytes / 2) await process.kill();
+      if (reply.isSpent) await process.kill();
       if ('value' in reply) return reply.value;
       throw new MediaFailure(reply.reason, reply.message);
     } finally {

@@ -49,8 +49,8 @@ export type Outcome =
   | { readonly value: Thumbnail | Extraction }
   | { readonly reason: MediaReason; readonly message: string };
 
-/** An outcome, and the memory in bytes that the process holds after it. */
-export type Reply = Outcome & { readonly rss: number };
+/** An outcome, and whether the process should read no other file after it. */
+export type Reply = Outcome & { readonly isSpent: boolean };
 
 /** What the process is started with, as JSON in its first argument. */
 export interface ProcessData {

@@ -38,18 +38,8 @@ const ACTIVE = new Set([
 
 const RASTER = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp', 'image/avif', 'image/bmp', 'image/apng']);
 
-/** Text that is shown as it is written, so served as plain text where it is inline. */
-const PLAIN = new Set([
-  'text/plain',
-  'text/markdown',
-  'text/csv',
-  'text/tab-separated-values',
-  'text/x-source',
-  'application/json',
-  'application/x-ndjson',
-  'application/yaml',
-  'application/toml',
-]);
+/** Text of other names; it is shown as it is written, like all that is `text/…` and not active. */
+const TEXTS = new Set(['application/json', 'application/x-ndjson', 'application/yaml', 'application/toml']);
 
 /** Whether a browser that renders the type can run what it holds. What is no content type at all counts as such. */
 export function isActive(contentType: string): boolean {
@@ -57,19 +47,24 @@ export function isActive(contentType: string): boolean {
   return !isType(essence) || ACTIVE.has(essence) || /[+/]xml$/.test(essence);
 }
 
+function isPlain(essence: string): boolean {
+  return TEXTS.has(essence) || (essence.startsWith('text/') && !isActive(essence));
+}
+
 /** Whether the type may be served inline from the product's own origin; a list of what may, so the unknown may not. */
 export function mayInline(contentType: string): boolean {
   const essence = essenceOf(contentType);
-  return RASTER.has(essence) || PLAIN.has(essence);
+  return RASTER.has(essence) || isPlain(essence);
 }
 
 /**
  * The `Content-Type` to send with a file, beside `X-Content-Type-Options: nosniff`. Inline text is plain text, active
- * types are bytes: a browser that overlooks the disposition has nothing to render.
+ * types are bytes: a browser that overlooks the disposition has nothing to render. Of the parameters the charset stays.
  */
 export function servedType(contentType: string, disposition: 'inline' | 'attachment'): string {
-  if (isActive(contentType)) return 'application/octet-stream';
-  if (disposition === 'attachment' || !PLAIN.has(essenceOf(contentType))) return contentType;
-  const charset = /;\s*charset=([\w-]+)/i.exec(contentType)?.[1] ?? 'utf-8';
-  return `text/plain; charset=${charset}`;
+  const essence = essenceOf(contentType);
+  if (isActive(essence)) return 'application/octet-stream';
+  const charset = /;\s*charset=([\w-]+)/i.exec(contentType)?.[1];
+  if (disposition === 'inline' && isPlain(essence)) return `text/plain; charset=${charset ?? 'utf-8'}`;
+  return charset === undefined ? essence : `${essence}; charset=${charset}`;
 }

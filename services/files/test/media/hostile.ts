@@ -1,5 +1,5 @@
 import { crc32, deflateSync } from 'node:zlib';
-import { docxOf } from './office.js';
+import { docxOf, odt } from './office.js';
 
 /** Files that somebody sends to do harm. */
 
@@ -55,23 +55,31 @@ export const BILLION_LAUGHS = Buffer.from(
   ).join('')}]><lolz>before &lol9; after</lolz>`,
 );
 
-/** 64 MiB of spaces in 64 KiB. */
+/** 20 MiB of spaces in 20 KiB. */
 export function bombDocx(): Buffer {
-  return docxOf(Buffer.alloc(64 * 1024 * 1024, ' '));
+  return docxOf(Buffer.alloc(20 * 1024 * 1024, ' '));
 }
 
-/** A Word document whose directory says that its main part is small. */
-export function lyingDocx(): Buffer {
-  const file = docxOf(Buffer.alloc(24 * 1024 * 1024, ' '));
-  for (const mark of ['504b0102', '504b0304']) {
-    const name = file.lastIndexOf(
-      'word/document.xml',
-      mark === '504b0102' ? undefined : file.lastIndexOf('PK\x01\x02') - 400,
-    );
-    const start = file.lastIndexOf(Buffer.from(mark, 'hex'), name);
-    file.writeUInt32LE(1000, start + (mark === '504b0102' ? 24 : 22));
+const LOCAL_SIZE = { mark: 'PK\x03\x04', offset: 22 };
+const CENTRAL_SIZE = { mark: 'PK\x01\x02', offset: 24 };
+
+/** The same archive, with a part that is said to unpack to 1,000 bytes. */
+function lying(archive: Buffer, part: string): Buffer {
+  const file = Buffer.from(archive);
+  for (const { mark, offset } of [LOCAL_SIZE, CENTRAL_SIZE]) {
+    const name = mark === LOCAL_SIZE.mark ? file.indexOf(part) : file.lastIndexOf(part);
+    file.writeUInt32LE(1000, file.lastIndexOf(mark, name, 'latin1') + offset);
   }
   return file;
+}
+
+/** 4 MiB that are said to be little. */
+export function lyingDocx(): Buffer {
+  return lying(docxOf(Buffer.alloc(4 * 1024 * 1024, ' ')), 'word/document.xml');
+}
+
+export function lyingOdt(): Buffer {
+  return lying(odt('words '.repeat(700_000)), 'content.xml');
 }
 
 /** Names that would break out of a header, a path or a line of a log. */

@@ -26,6 +26,12 @@ test('a reader that takes too much memory is killed, and the next file is read',
   expect((await small.extractText(Buffer.from('fine'), 'text/plain')).text).toBe('fine');
 });
 
+test('memory counts that is not in the heap of the language', async () => {
+  const small = open({ memoryBytes: 90 * 1024 * 1024 });
+  const noise = Buffer.alloc(120 * 1024 * 1024, 'no image ');
+  await expect(small.thumbnail(noise, { width: 10 })).rejects.toMatchObject({ reason: 'out_of_memory' });
+});
+
 test('files are read in the order asked', async () => {
   const all = open({});
   const order: number[] = [];

@@ -159,6 +159,9 @@ describe('what is served', () => {
     expect(servedType('text/markdown; charset=shift_jis', 'inline')).toBe('text/plain; charset=shift_jis');
     expect(servedType('application/json', 'inline')).toBe('text/plain; charset=utf-8');
     expect(servedType('application/json', 'attachment')).toBe('application/json');
+    expect(servedType('text/csv; charset=utf-8', 'attachment')).toBe('text/csv; charset=utf-8');
+    expect(servedType('text/csv; a=b\r\nX-Evil: 1', 'attachment')).toBe('text/csv');
+    expect(servedType('text/x-python', 'inline')).toBe('text/plain; charset=utf-8');
   });
 
   test('the unknown is not', () => {

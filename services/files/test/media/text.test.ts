@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { isExtractable, openMedia } from '../../src/media/index.js';
-import { BILLION_LAUGHS, bombDocx, lyingDocx, SVG_WITH_SCRIPT } from './hostile.js';
+import { BILLION_LAUGHS, bombDocx, lyingDocx, lyingOdt, SVG_WITH_SCRIPT } from './hostile.js';
 import { docx, docxOf, epub, odt, pptx, xlsx, zip } from './office.js';
 import { encryptedPdf, japanesePdf, loopingPdf, pdf } from './pdfs.js';
 
@@ -141,6 +141,7 @@ describe('a file that gives none', () => {
     ['a workbook that is none', () => zip({ a: 'b' }), SHEET, 'broken'],
     ['a decompression bomb', bombDocx, WORD, 'suspicious'],
     ['a bomb that hides its size', lyingDocx, WORD, 'broken'],
+    ['a bomb in another format', lyingOdt, ODT, 'broken'],
     ['an OpenDocument without content', () => zip({ a: 'b' }), ODT, 'broken'],
     ['a book without a package', () => zip({ a: 'b' }), EPUB, 'broken'],
     ['XML that is not', () => docxOf('<w:document><w:body'), WORD, 'broken'],

@@ -3,12 +3,14 @@ import { MediaFailure } from '../failure.js';
 import { createCollector } from './collector.js';
 import { withPdf } from './pdfium.js';
 import type { ReadText } from './text.js';
+import { isTrap } from './trap.js';
 
 /** The text of a page; undefined where it is broken. */
 function pageText(document: PDFiumDocument, index: number): string | undefined {
   try {
     return document.getPage(index).getText();
-  } catch {
+  } catch (error) {
+    if (isTrap(error)) throw error;
     return undefined;
   }
 }

@@ -1,5 +1,6 @@
 import { type PDFiumDocument, PDFiumLibrary } from '@hyzyla/pdfium';
 import { MediaFailure } from '../failure.js';
+import { isTrap } from './trap.js';
 
 /**
  * PDFium as WebAssembly: built without JavaScript and XFA, it reaches no file, font or network, and has the character
@@ -8,7 +9,8 @@ import { MediaFailure } from '../failure.js';
 const library = await PDFiumLibrary.init();
 
 /** PDFium's words at a document that it can't open. */
-function failureOf(error: unknown): MediaFailure {
+function failureOf(error: unknown): unknown {
+  if (isTrap(error)) return error;
   const message = error instanceof Error ? error.message : String(error);
   return /password|security/i.test(message)
     ? new MediaFailure('encrypted', 'the PDF is encrypted')

@@ -3,6 +3,7 @@ import { MediaFailure } from '../failure.js';
 import type { Thumbnail, ThumbnailTask } from '../protocol.js';
 import { headOf } from '../source.js';
 import { bytesOf } from './bytes.js';
+import { isTrap } from './trap.js';
 
 const QUALITY = 80;
 const PDF_MARK = '%PDF-';
@@ -57,6 +58,6 @@ export async function createThumbnail(task: ThumbnailTask): Promise<Thumbnail> {
       .toBuffer({ resolveWithObject: true });
     return { bytes: data, contentType: 'image/webp', width: info.width, height: info.height };
   } catch (error) {
-    throw error instanceof MediaFailure ? error : failureOf(error);
+    throw error instanceof MediaFailure || isTrap(error) ? error : failureOf(error);
   }
 }
