@@ -50,7 +50,6 @@ export function startParserProcess(data: ProcessData): ParserProcess {
   child.on('message', (reply) => settle?.(reply as Reply));
   child.on('error', (cause) => end(new MediaFailure('crashed', 'the reader of files did not start', { cause })));
   child.on('exit', (code, signal) => end(causeOf(code, signal)));
-  keepAlive(child, false);
 
   return {
     get isGone() {

@@ -68,12 +68,15 @@ test('the process ends when it is idle, and starts again', async () => {
 test('a program that closes it goes on, and ends by itself where it does not', () => {
   const program = (end: string) => `
     import { openMedia } from ${JSON.stringify(new URL('../../src/media/index.js', import.meta.url).href)};
-    const media = openMedia();
+    const media = openMedia({ idleMs: 600_000 });
     const { text } = await media.extractText(Buffer.from('read'), 'text/plain');
     ${end};
     console.log(text);`;
   for (const end of ['await media.close()', '']) {
-    const output = execFileSync(process.execPath, ['--input-type=module', '-e', program(end)], { encoding: 'utf8' });
+    const output = execFileSync(process.execPath, ['--input-type=module', '-e', program(end)], {
+      encoding: 'utf8',
+      timeout: 20_000,
+    });
     expect(output).toBe('read\n');
   }
 });
