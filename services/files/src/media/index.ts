@@ -1,0 +1,10 @@
+export { contentDisposition } from './disposition.js';
+export { isExtractable, isThumbnailable } from './extractable.js';
+export { MEDIA_REASONS, MediaFailure, type MediaReason } from './failure.js';
+export { type ImageSize, imageSize } from './image-size.js';
+export { type Media, openMedia } from './media.js';
+export type { Extraction, Thumbnail } from './protocol.js';
+export { isActive, mayInline, servedType } from './serving.js';
+export { MEDIA_DEFAULTS, type MediaSettings } from './settings.js';
+export { SNIFF_BYTES, sniff } from './sniff.js';
+export type { Source } from './source.js';

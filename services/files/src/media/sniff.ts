@@ -1,0 +1,83 @@
+import { essenceOf, isType } from './content-type.js';
+import { markupOf } from './markup.js';
+import { containedType, textTypeByName } from './names.js';
+import { isActive, mayInline } from './serving.js';
+
+/** As much of a file's start as tells its type. */
+export const SNIFF_BYTES = 64 * 1024;
+
+/** What has a signature and is still text all through. */
+const TEXTUAL = new Set(['application/pdf', 'application/postscript', 'application/eps', 'application/rtf']);
+
+/** Types of text that nothing but the sender's word can tell. */
+const DECLARABLE_TEXT =
+  /^(?:text\/[\w.+-]+|application\/(?:json|yaml|toml|x-ndjson|xml|javascript)|[a-z]+\/[\w.-]+\+(?:json|xml))$/;
+const DECLARABLE_BINARY = /^application\/(?:vnd\.|x-)[\w.+-]+$/;
+
+const ACTIVE_MARKUP = {
+  html: 'text/html',
+  svg: 'image/svg+xml',
+  xhtml: 'application/xhtml+xml',
+  xml: 'application/xml',
+} as const;
+
+/** Whether there are bytes that no text has (WHATWG MIME Sniffing, "binary data byte"). */
+function hasBinary(head: Uint8Array): boolean {
+  return head.some(
+    (byte) => byte <= 0x08 || byte === 0x0b || (byte >= 0x0e && byte <= 0x1a) || (byte >= 0x1c && byte <= 0x1f),
+  );
+}
+
+function isWideText(head: Uint8Array): boolean {
+  return (head[0] === 0xff && head[1] === 0xfe) || (head[0] === 0xfe && head[1] === 0xff);
+}
+
+/** Where readers look for a PDF: its mark may stand behind other bytes. */
+function hidesPdf(head: Buffer): boolean {
+  return head.subarray(0, 1024 + 5).includes('%PDF-', 0, 'latin1');
+}
+
+/** A name or a declaration makes a text more dangerous, never less so than its content says. */
+function textType(text: string, name: string, declared: string): string {
+  const markup = markupOf(text);
+  if (markup !== undefined && markup !== 'fragment') return ACTIVE_MARKUP[markup];
+  if (/^(?:mime-version|content-type|from|subject):/i.test(text) && /^content-type:\s*multipart\/related/im.test(text))
+    return 'multipart/related';
+  const told = textTypeByName(name) ?? (DECLARABLE_TEXT.test(declared) ? declared : 'text/plain');
+  return markup === 'fragment' && told === 'text/plain' && textTypeByName(name) === undefined ? 'text/html' : told;
+}
+
+/**
+ * The content type of a file by its first bytes (SNIFF_BYTES or the whole file), as a browser would sniff it and with
+ * the same or less trust: a name or a declared type counts only where the content tells nothing. Text has a charset
+ * by its WHATWG name. What nothing tells is `application/octet-stream`.
+ */
+export async function sniff(head: Buffer, name: string, declared = ''): Promise<string> {
+  const bytes = head.subarray(0, SNIFF_BYTES);
+  const said = isType(essenceOf(declared)) ? essenceOf(declared) : 'application/octet-stream';
+  const isText = isWideText(bytes) || !hasBinary(bytes);
+  const signed = bytes.length === 0 ? undefined : await signature(bytes);
+  if (signed !== undefined && (!isText || TEXTUAL.has(signed))) return containedType(signed, name);
+  if (hidesPdf(bytes)) return 'application/pdf';
+  const { charsetOf, isUtf8 } = await import('./charset.js');
+  // An editor may leave a control character in a text: what its name promises counts for more than that.
+  const isBlotted = textTypeByName(name) !== undefined && !bytes.includes(0) && isUtf8(bytes);
+  if (!isText && !isBlotted) return binaryType(said);
+  const charset = charsetOf(bytes);
+  const type = textType(new TextDecoder(charset).decode(bytes, { stream: true }), name, said);
+  return /^text\/|xml$|javascript$/.test(type) ? `${type}; charset=${charset}` : type;
+}
+
+/** The type that the file's signature tells; those of texts are left to the text's own look. */
+async function signature(bytes: Buffer): Promise<string | undefined> {
+  // Loaded with the first file: nothing of it is needed to start.
+  const { fileTypeFromBuffer } = await import('file-type');
+  const found = await fileTypeFromBuffer(bytes).catch(() => undefined);
+  const mime = found === undefined ? undefined : essenceOf(found.mime);
+  return mime === undefined || /^text\/|xml$/.test(mime) ? undefined : mime;
+}
+
+/** A declared type of bytes that have no signature: one that no browser renders. */
+function binaryType(said: string): string {
+  return DECLARABLE_BINARY.test(said) && !isActive(said) && !mayInline(said) ? said : 'application/octet-stream';
+}

@@ -1,0 +1,35 @@
+import { decode } from '../charset.js';
+import { MediaFailure } from '../failure.js';
+import { openArchive } from './archive.js';
+import { createCollector } from './collector.js';
+import { addMarkup, type MarkupRules } from './markup-text.js';
+import type { ReadText } from './text.js';
+
+const OPENED: Readonly<Record<string, string>> = { 'text:s': ' ', 'text:tab': '\t', 'text:line-break': '\n' };
+const CLOSED: Readonly<Record<string, string>> = {
+  'text:p': '\n',
+  'text:h': '\n',
+  'table:table': '\n',
+  'draw:page': '\n',
+};
+/** Deleted text, and what is written where a program knows no scripts. */
+const UNSEEN = new Set(['text:tracked-changes', 'office:scripts', 'office:event-listeners']);
+
+const CONTENT: MarkupRules = {
+  xml: true,
+  unseen: (name) => UNSEEN.has(name),
+  opened: (name) => OPENED[name] ?? '',
+  closed: (name) => CLOSED[name] ?? '',
+};
+
+/** The text of an OpenDocument file: text, spreadsheet or presentation. */
+export const readOpenDocument: ReadText = async (file, limits) => {
+  const archive = await openArchive(file, limits);
+  const manifest = await archive.read('META-INF/manifest.xml');
+  if (manifest?.includes('encryption-data')) throw new MediaFailure('encrypted', 'the document is encrypted');
+  const content = await archive.read('content.xml');
+  if (content === undefined) throw new MediaFailure('broken', 'the document has no content');
+  const out = createCollector(limits.maxChars);
+  addMarkup(decode(content), out, CONTENT);
+  return out.end();
+};

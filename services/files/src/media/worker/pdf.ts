@@ -1,0 +1,33 @@
+import type { PDFiumDocument } from '@hyzyla/pdfium';
+import { MediaFailure } from '../failure.js';
+import { createCollector } from './collector.js';
+import { withPdf } from './pdfium.js';
+import type { ReadText } from './text.js';
+import { isTrap } from './trap.js';
+
+/** The text of a page; undefined where it is broken. */
+function pageText(document: PDFiumDocument, index: number): string | undefined {
+  try {
+    return document.getPage(index).getText();
+  } catch (error) {
+    if (isTrap(error)) throw error;
+    return undefined;
+  }
+}
+
+/** The text of a PDF, page by page; broken pages are left out, unless all are. */
+export const readPdf: ReadText = (file, { maxChars, maxPages }) =>
+  withPdf(file, (document) => {
+    const pages = document.getPageCount();
+    const out = createCollector(maxChars);
+    const last = Math.min(pages, maxPages);
+    let index = 0;
+    let broken = 0;
+    for (; index < last && !out.isFull; index++) {
+      const text = pageText(document, index);
+      if (text === undefined) broken++;
+      else out.add(`${text}\n\n`);
+    }
+    if (index > 0 && broken === index) throw new MediaFailure('broken', 'no page of the PDF can be read');
+    return { ...out.end(index < pages || broken > 0), pages };
+  });

@@ -1,0 +1,30 @@
+import readWorkbookFile, { type CellValue } from 'read-excel-file/node';
+import { checkArchive } from './archive.js';
+import { createCollector } from './collector.js';
+import type { ReadText } from './text.js';
+
+/** A cell as one would write it; a date without a time is a day. */
+function cellText(cell: CellValue | null): string {
+  if (cell === null) return '';
+  if (typeof cell !== 'object' && typeof cell !== 'function') return String(cell);
+  const date: unknown = cell;
+  if (!(date instanceof Date) || Number.isNaN(date.getTime())) return '';
+  const time = date.toISOString();
+  return time.endsWith('T00:00:00.000Z') ? time.slice(0, 10) : time.slice(0, 19).replace('T', ' ');
+}
+
+/** The text of a workbook: each sheet's name, then its rows with tabs between the cells. */
+export const readWorkbook: ReadText = async (file, limits) => {
+  await checkArchive(file, limits);
+  const sheets = await readWorkbookFile(file);
+  const out = createCollector(limits.maxChars);
+  for (const { sheet, data } of sheets) {
+    out.add(`${sheet}\n`);
+    for (const row of data) {
+      if (out.isFull) break;
+      out.add(`${row.map(cellText).join('\t').trimEnd()}\n`);
+    }
+    out.add('\n');
+  }
+  return { ...out.end(), pages: sheets.length };
+};

@@ -1,0 +1,82 @@
+import { execFileSync } from 'node:child_process';
+import { afterEach, expect, test } from '@jest/globals';
+import { type Media, type MediaSettings, openMedia } from '../../src/media/index.js';
+import { pdf } from './pdfs.js';
+
+let media: Media | undefined;
+afterEach(() => media?.close());
+
+function open(settings: Partial<MediaSettings>): Media {
+  media = openMedia(settings);
+  return media;
+}
+
+const HTML = Buffer.from(`<p>${'words and more '.repeat(2_000_000)}`);
+
+test('a reader that takes too long is killed, and the next file is read', async () => {
+  const slow = open({ textTimeoutMs: 1 });
+  await expect(slow.extractText(HTML, 'text/html')).rejects.toMatchObject({ reason: 'timeout' });
+  const other = await slow.thumbnail(Buffer.from('no image'), { width: 10 }).catch((error) => error.reason);
+  expect(other).toBe('unsupported_type');
+});
+
+test('a reader that takes too much memory is killed, and the next file is read', async () => {
+  const small = open({ memoryBytes: 100 * 1024 * 1024, maxChars: 100_000_000 });
+  await expect(small.extractText(HTML, 'text/html')).rejects.toMatchObject({ reason: 'out_of_memory' });
+  expect((await small.extractText(Buffer.from('fine'), 'text/plain')).text).toBe('fine');
+});
+
+test('memory counts that is not in the heap of the language', async () => {
+  const small = open({ memoryBytes: 90 * 1024 * 1024 });
+  const noise = Buffer.alloc(120 * 1024 * 1024, 'no image ');
+  await expect(small.thumbnail(noise, { width: 10 })).rejects.toMatchObject({ reason: 'out_of_memory' });
+});
+
+test('files are read in the order asked', async () => {
+  const all = open({});
+  const order: number[] = [];
+  const file = await pdf([['x']]);
+  await Promise.all(
+    [0, 1, 2, 3].map(async (at) => {
+      await all.extractText(at % 2 === 0 ? file : Buffer.from('x'), at % 2 === 0 ? 'application/pdf' : 'text/plain');
+      order.push(at);
+    }),
+  );
+  expect(order).toEqual([0, 1, 2, 3]);
+});
+
+test('what waits when it is closed is rejected, and what is asked afterwards', async () => {
+  const closing = open({});
+  const waiting = [closing.extractText(HTML, 'text/html'), closing.extractText(HTML, 'text/html')].map((one) =>
+    one.catch((error) => error.reason),
+  );
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  await closing.close();
+  expect(await Promise.all(waiting)).toEqual(['closed', 'closed']);
+  await expect(closing.extractText(HTML, 'text/html')).rejects.toMatchObject({ reason: 'closed' });
+});
+
+test('the process ends when it is idle, and starts again', async () => {
+  const resting = open({ idleMs: 50 });
+  expect((await resting.extractText(Buffer.from('one'), 'text/plain')).text).toBe('one');
+  await new Promise((resolve) => setTimeout(resolve, 400));
+  const children = execFileSync('ps', ['-o', 'args=', '--ppid', String(process.pid)], { encoding: 'utf8' });
+  expect(children).not.toContain('/media/worker/main.js');
+  expect((await resting.extractText(Buffer.from('two'), 'text/plain')).text).toBe('two');
+});
+
+test('a program that closes it goes on, and ends by itself where it does not', () => {
+  const program = (end: string) => `
+    import { openMedia } from ${JSON.stringify(new URL('../../src/media/index.js', import.meta.url).href)};
+    const media = openMedia({ idleMs: 600_000 });
+    const { text } = await media.extractText(Buffer.from('read'), 'text/plain');
+    ${end};
+    console.log(text);`;
+  for (const end of ['await media.close()', '']) {
+    const output = execFileSync(process.execPath, ['--input-type=module', '-e', program(end)], {
+      encoding: 'utf8',
+      timeout: 20_000,
+    });
+    expect(output).toBe('read\n');
+  }
+});
