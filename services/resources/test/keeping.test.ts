@@ -8,14 +8,16 @@ import { openSqliteDatabase, type SqliteDatabase } from '@commonplace/kit/store/
 import { ContentFormat } from '@commonplace/proto/resources/v1/content_service.js';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { forgetAllOf, keepReplaced } from '../src/acts/snapshots.js';
+import { purgeAll } from '../src/acts/trash.js';
 import { AUTOMATIC_SNAPSHOTS } from '../src/config.js';
 import { createDocumentKind } from '../src/content/document.js';
+import { NO_INPUT } from '../src/content/input.js';
 import type { PreparedWrite } from '../src/content/kind.js';
 import { expireSnapshots } from '../src/jobs/expire.js';
 import type { Parts } from '../src/parts.js';
 import { contentCollection } from '../src/stores/contents.js';
 import { openKeeper } from '../src/stores/kept.js';
-import type { Node } from '../src/stores/nodes.js';
+import { type Node, nodeCollection } from '../src/stores/nodes.js';
 import { NEWEST_FIRST, type SnapshotRecord, snapshotCollection } from '../src/stores/snapshots.js';
 
 const DAY = 86_400_000;
@@ -48,6 +50,8 @@ const node = {
   createdAt: '',
   createdBy: ada,
   contentVersion: 1,
+  sizeBytes: 5,
+  principals: [],
 } as unknown as Node;
 const contextOf = (work: UnitOfWork) =>
   ({
@@ -111,6 +115,22 @@ test('automatic ones go with what they keep when their time is over, others stay
   const read = (id: string) => inWork(async (work) => parts.kinds.document?.readKept(node, id, query, contextOf(work)));
   await expect(read(first)).rejects.toThrow('nothing is kept');
   expect((await read(second))?.content?.toString()).toBe('""');
+});
+
+test('a purge takes the content, its snapshots and what they keep', async () => {
+  const contents = await store.collection(contentCollection);
+  const nodes = await store.collection(nodeCollection);
+  const input = { ...NO_INPUT, content: Buffer.from('"words"') };
+  await inWork(async (work) => {
+    work.insert(nodes, node);
+    await (await parts.kinds.document.create(node, input, contextOf(work))).apply();
+  });
+  await keep(1);
+  const stored = (await nodes.get('n')) as Node;
+  const freed = await inWork((work) => purgeAll({ ...parts, tree: { nodes } } as never, work, [stored]));
+  expect(freed).toBe(node.sizeBytes + 5);
+  const kept = ['kept_contents', 'kept_bodies'].map((name) => store.collection({ name, indexes: [] }));
+  for (const one of [contents, nodes, snapshots, ...(await Promise.all(kept))]) expect(await one.count({})).toBe(0);
 });
 
 test('all of them go with their resource', async () => {

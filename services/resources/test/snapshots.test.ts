@@ -1,5 +1,6 @@
 import type { Caller } from '@commonplace/kit/auth';
 import type { Reply } from '@commonplace/kit/rpc';
+import { eventually } from '@commonplace/kit/testing';
 import {
   ArtifactType,
   type Content,
@@ -198,6 +199,27 @@ describe('a snapshot', () => {
     await expect(take(id)).rejects.toMatchObject({ reason: 'content_not_supported' });
     await expect(list(id)).rejects.toMatchObject({ reason: 'content_not_supported' });
   });
+});
+
+test('writes and snapshots are told of, with how they came about', async () => {
+  const { id } = await document('one');
+  const seen: unknown[] = [];
+  const types = ['commonplace.resources.content.updated', 'commonplace.resources.snapshot.created'];
+  const subscription = await world.stage.host.bus.subscribe({ consumer: 'snapshots-test', types }, async (events) => {
+    for (const { subject, data } of events) if (subject === id) seen.push([data.reason, data.contentVersion]);
+  });
+  const { snapshotId } = await write(id, 'two');
+  await send(id, { snapshotId } as never);
+  await take(id);
+  const expected = [
+    ['before_replace', 1],
+    ['replace', 2],
+    ['before_restore', 2],
+    ['restore', 3],
+    ['manual', 3],
+  ];
+  await eventually(() => expect(seen).toEqual(expected));
+  await subscription.close();
 });
 
 describe('modes of a document', () => {

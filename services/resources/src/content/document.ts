@@ -4,6 +4,7 @@ import type { Doc } from '../documents/index.js';
 import type { StoredContent } from '../stores/contents.js';
 import type { Keeper } from '../stores/kept.js';
 import type { Node } from '../stores/nodes.js';
+import { createDerivedForms } from './derived.js';
 import {
   type Body,
   docOf,
@@ -32,6 +33,8 @@ export interface DocumentKind extends ContentKind {
 
 /** Documents: the text as it was last written is the truth, byte for byte; other formats are derived. */
 export function createDocumentKind({ contents, keeper, settings }: DocumentParts): DocumentKind {
+  const derived = createDerivedForms();
+
   async function kept(snapshotId: string, { work }: CallContext): Promise<Body> {
     const body = await keeper.read(snapshotId, work);
     if (body === undefined) throw new Error(`nothing is kept for snapshot ${snapshotId}`);
@@ -76,10 +79,10 @@ export function createDocumentKind({ contents, keeper, settings }: DocumentParts
     async read(node, query, context) {
       const record = await context.work.get(contents, node.id);
       const format = formatFrom(query.format) ?? 'markdown';
-      return payloadOf(
-        record !== undefined && format === 'json' ? keepIds(record, context) : (record ?? EMPTY),
-        format,
-      );
+      if (record === undefined) return payloadOf(EMPTY, format);
+      const told = format === 'json' ? keepIds(record, context) : record;
+      // What is not committed yet may never be: nothing is remembered of it.
+      return context.work.dirty ? payloadOf(told, format) : derived(told, format);
     },
     async write(node, input, context) {
       const before = await context.work.get(contents, node.id);
