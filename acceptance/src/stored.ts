@@ -18,6 +18,7 @@ export async function everythingStored({ boss, closed, open }: World): Promise<s
       `/workspaces/${workspace.id}/resources?limit=200`,
       `/workspaces/${workspace.id}/trash?limit=200`,
       `/resources/${document.id}/content`,
+      `/resources/${document.id}/snapshots?limit=200`,
     ]),
   ];
   const answers = await Promise.all(paths.map(async (path) => (await boss.get(path)).data));
