@@ -1,14 +1,20 @@
 import { type AccountService, AccountServiceService } from '@commonplace/proto/identity/v1/account_service.js';
 import { type ApiKeyService, ApiKeyServiceService } from '@commonplace/proto/identity/v1/api_key_service.js';
 import { type AuthService, AuthServiceService } from '@commonplace/proto/identity/v1/auth_service.js';
+import {
+  type NotificationService,
+  NotificationServiceService,
+} from '@commonplace/proto/messaging/v1/notification_service.js';
 import { type ContentService, ContentServiceService } from '@commonplace/proto/resources/v1/content_service.js';
 import { type IndexService, IndexServiceService } from '@commonplace/proto/resources/v1/index_service.js';
 import { type ResourceService, ResourceServiceService } from '@commonplace/proto/resources/v1/resource_service.js';
 import { type SnapshotService, SnapshotServiceService } from '@commonplace/proto/resources/v1/snapshot_service.js';
 import { type TrashService, TrashServiceService } from '@commonplace/proto/resources/v1/trash_service.js';
 import { type SearchService, SearchServiceService } from '@commonplace/proto/search/v1/search_service.js';
+import { type ConnectorService, ConnectorServiceService } from '@commonplace/proto/tenancy/v1/connector_service.js';
 import { type DirectoryService, DirectoryServiceService } from '@commonplace/proto/tenancy/v1/directory_service.js';
 import { type OrgService, OrgServiceService } from '@commonplace/proto/tenancy/v1/org_service.js';
+import { type PinService, PinServiceService } from '@commonplace/proto/tenancy/v1/pin_service.js';
 import { type WorkspaceService, WorkspaceServiceService } from '@commonplace/proto/tenancy/v1/workspace_service.js';
 import { contract } from '../rpc/port.js';
 
@@ -20,10 +26,13 @@ export const contracts = {
   orgs: contract<OrgService>('tenancy', OrgServiceService),
   workspaces: contract<WorkspaceService>('tenancy', WorkspaceServiceService),
   directory: contract<DirectoryService>('tenancy', DirectoryServiceService),
+  pins: contract<PinService>('tenancy', PinServiceService),
+  connectors: contract<ConnectorService>('tenancy', ConnectorServiceService),
   resources: contract<ResourceService>('resources', ResourceServiceService),
   content: contract<ContentService>('resources', ContentServiceService),
   snapshots: contract<SnapshotService>('resources', SnapshotServiceService),
   trash: contract<TrashService>('resources', TrashServiceService),
   index: contract<IndexService>('resources', IndexServiceService),
   search: contract<SearchService>('search', SearchServiceService),
+  notifications: contract<NotificationService>('messaging', NotificationServiceService),
 } as const;

@@ -28,3 +28,5 @@ export const DAY_MS = 24 * 3600 * 1000;
 export const INVITATION_MS = 14 * DAY_MS;
 /** Milliseconds that an answer waits for the counts of another service. */
 export const COUNTS_MS = 2000;
+/** Pins that one list may hold. */
+export const PINS_PER_LIST = 50;

@@ -9,6 +9,7 @@ import { type Guard, guardCollection } from './stores/guards.js';
 import { createInvitations, type Invitations, invitationCollection } from './stores/invitations.js';
 import { createOrgMembers, type OrgMembers, orgMemberCollection } from './stores/org-members.js';
 import { createOrgs, type Orgs, orgCollection } from './stores/orgs.js';
+import { createPinLists, type PinLists, pinListCollection } from './stores/pins.js';
 import {
   createWorkspaceMembers,
   type WorkspaceMembers,
@@ -24,6 +25,7 @@ export interface Stores {
   readonly workspaceMembers: WorkspaceMembers;
   readonly invitations: Invitations;
   readonly guards: Collection<Guard>;
+  readonly pinLists: PinLists;
 }
 
 /** What this service asks of others. */
@@ -68,5 +70,6 @@ async function openStores(store: Store): Promise<Stores> {
     workspaceMembers: createWorkspaceMembers(await store.collection(workspaceMemberCollection)),
     invitations: createInvitations(await store.collection(invitationCollection)),
     guards: await store.collection(guardCollection),
+    pinLists: createPinLists(await store.collection(pinListCollection)),
   };
 }

@@ -1,12 +1,15 @@
 import { contracts } from '@commonplace/kit/contracts';
+import type { Subscription } from '@commonplace/kit/events';
 import { implement, type ServiceModule } from '@commonplace/kit/runtime';
 import { config } from './config.js';
 import { createDirectoryHandlers } from './handlers/directory.js';
 import { createOrgMemberHandlers } from './handlers/org-members.js';
 import { createOrgHandlers } from './handlers/orgs.js';
+import { createPinHandlers } from './handlers/pins.js';
 import { createWorkspaceMemberHandlers } from './handlers/workspace-members.js';
 import { createWorkspaceHandlers } from './handlers/workspaces.js';
 import { createPurgeJob } from './jobs/purge.js';
+import { watchPurgedItems } from './jobs/purged-items.js';
 import { openParts } from './parts.js';
 
 /** `clock` gives epoch milliseconds. */
@@ -25,6 +28,7 @@ export function createTenancy(clock: () => number = Date.now): ServiceModule {
         clock,
       });
       const purge = createPurgeJob(parts);
+      let purgedItems: Subscription | undefined;
       return {
         implementations: [
           implement(contracts.orgs, { ...createOrgHandlers(parts), ...createOrgMemberHandlers(parts) }),
@@ -32,9 +36,14 @@ export function createTenancy(clock: () => number = Date.now): ServiceModule {
             ...createWorkspaceHandlers(parts),
             ...createWorkspaceMemberHandlers(parts),
           }),
+          implement(contracts.pins, createPinHandlers(parts)),
           implement(contracts.directory, createDirectoryHandlers(parts)),
         ],
-        begin: async () => purge.start(),
+        begin: async () => {
+          purgedItems = await watchPurgedItems(parts, host.bus);
+          purge.start();
+        },
+        drain: async () => purgedItems?.close(),
         close: () => purge.close(),
       };
     },

@@ -6,6 +6,8 @@ import { newId } from '@commonplace/kit/id';
 import type { CallMetadata, CallOptions, Client, Reply } from '@commonplace/kit/rpc';
 import type { Host } from '@commonplace/kit/runtime';
 import { fake, openStage, type Stage } from '@commonplace/kit/testing';
+import { AccessibleResource } from '@commonplace/proto/resources/v1/index_service.js';
+import type { ConnectorService } from '@commonplace/proto/tenancy/v1/connector_service.js';
 import type { DirectoryService } from '@commonplace/proto/tenancy/v1/directory_service.js';
 import type { Org, OrgMember } from '@commonplace/proto/tenancy/v1/org.js';
 import {
@@ -15,6 +17,7 @@ import {
   UpdateOrgMemberRequest,
   UpdateOrgRequest,
 } from '@commonplace/proto/tenancy/v1/org_service.js';
+import type { PinService } from '@commonplace/proto/tenancy/v1/pin_service.js';
 import type { OrgRole, WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
 import type { Workspace, WorkspaceMember } from '@commonplace/proto/tenancy/v1/workspace.js';
 import {
@@ -33,6 +36,14 @@ type Partially<T> = {
   [F in keyof T]?: T[F] extends object | undefined ? Partially<NonNullable<T[F]>> | undefined : T[F];
 };
 
+/** A resource that is played. */
+export interface PlayedItem {
+  readonly workspaceId: string;
+  readonly name: string;
+  /** Who may not read it. */
+  readonly hiddenFrom?: string;
+}
+
 /** The tenancy service with identity and resources played. */
 export interface World {
   readonly stage: Stage;
@@ -40,9 +51,13 @@ export interface World {
   readonly orgs: Client<OrgService>;
   readonly workspaces: Client<WorkspaceService>;
   readonly directory: Client<DirectoryService>;
+  readonly pins: Client<PinService>;
+  readonly connectors: Client<ConnectorService>;
   /** What the played services were asked, and how they answer. */
   readonly asked: { reassigned: { orgId: string; userId: string; toUserId: string }[]; counted: string[][] };
   readonly play: { keys: number; resources: Record<string, number>; resourcesDown: boolean };
+  /** Resources by id. */
+  readonly items: Map<string, PlayedItem>;
   /** Every event that was committed; it may take a moment. */
   readonly events: DomainEvent[];
   /** Moves the service's clock on. */
@@ -88,6 +103,7 @@ export async function openWorld(): Promise<World> {
   const people = new Map<string, Caller>();
   const asked: World['asked'] = { reassigned: [], counted: [] };
   const play: World['play'] = { keys: 0, resources: {}, resourcesDown: false };
+  const items: World['items'] = new Map();
   let ahead = 0;
   const clock = () => Date.now() + ahead;
   const toUser = ({ userId, userName, userEmail }: Caller) => ({
@@ -114,6 +130,13 @@ export async function openWorld(): Promise<World> {
       asked.counted.push(workspaceIds);
       return { counts: play.resources };
     },
+    checkAccess: async ({ ids }, { caller }) => ({
+      resources: ids.flatMap((id) => {
+        const item = items.get(id);
+        if (item === undefined || item.hiddenFrom === caller.userId) return [];
+        return [AccessibleResource.fromPartial({ id, workspaceId: item.workspaceId, name: item.name })];
+      }),
+    }),
   });
   const module = createTenancy(clock);
   const watched = watchStore();
@@ -149,6 +172,9 @@ export async function openWorld(): Promise<World> {
     orgs,
     workspaces,
     directory,
+    pins: stage.host.client(contracts.pins),
+    connectors: stage.host.client(contracts.connectors),
+    items,
     asked,
     play,
     events,

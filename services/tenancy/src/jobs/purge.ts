@@ -76,6 +76,7 @@ async function purgeOrg(parts: Parts, org: Org): Promise<void> {
 
 async function purgeWorkspace(parts: Parts, workspace: Workspace): Promise<void> {
   await removeAll(parts, parts.workspaceMembers.records, await parts.workspaceMembers.ofWorkspace(workspace.id));
+  await removeAll(parts, parts.pinLists.records, await parts.pinLists.ofWorkspace(workspace.id));
   const work = parts.store.begin();
   work.remove(parts.workspaces.records, workspace);
   publishWorkspace(publishing(work), 'purged', workspace);

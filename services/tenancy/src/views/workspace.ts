@@ -40,6 +40,6 @@ export function toWorkspace(
   };
 }
 
-function toActor({ type, id, name }: Actor): ActorMessage {
+export function toActor({ type, id, name }: Actor): ActorMessage {
   return { type: ActorType[type.toUpperCase() as keyof typeof ActorType], id, name };
 }

@@ -1,0 +1,49 @@
+import { type Fault, invalidField, invalidFields } from '@commonplace/kit/errors';
+import {
+  PinItemType,
+  type PinTarget,
+  PinVisibility as VisibilityName,
+} from '@commonplace/proto/tenancy/v1/pin_service.js';
+import type { PinVisibility } from '../stores/pins.js';
+
+/** An item named by one of the ways there are. */
+export interface NamedItem {
+  readonly resourceId?: string | undefined;
+  readonly item?: PinTarget | undefined;
+}
+
+/** The id of the item that a request names; undefined for none. Throws where it names two, or one that can't be pinned. */
+export function itemIdOf({ resourceId, item }: NamedItem, param = 'item.type'): string | undefined {
+  if (item !== undefined && item.type !== PinItemType.RESOURCE) {
+    throw invalidField(param, 'invalid_value', 'must be resource: nothing else can be pinned yet.');
+  }
+  if (resourceId !== undefined && item !== undefined && item.id !== resourceId) throw ambiguous('resource_id');
+  return resourceId ?? item?.id;
+}
+
+/** The item of a selector whose parts come one by one. */
+export function targetOf(type: PinItemType, id: string | undefined): PinTarget | undefined {
+  if (type === PinItemType.UNSPECIFIED && id === undefined) return undefined;
+  const faults: Fault[] = [];
+  if (type === PinItemType.UNSPECIFIED) {
+    faults.push({ param: 'item_type', code: 'missing_field', message: 'item_type goes with item_id.' });
+  }
+  if (id === undefined)
+    faults.push({ param: 'item_id', code: 'missing_field', message: 'item_id goes with item_type.' });
+  if (faults.length > 0 || id === undefined) throw invalidFields(faults);
+  return { type, id };
+}
+
+export function ambiguous(param: string): Error {
+  return invalidField(param, 'ambiguous_target', 'is one selector too many: they name different things.');
+}
+
+export function missing(names: string): Error {
+  return invalidField(names.split(',')[0] as string, 'missing_target', `is needed, or another of ${names}.`);
+}
+
+/** The list that a request names, where it names one. */
+export function visibilityOf(name: VisibilityName): PinVisibility | undefined {
+  if (name === VisibilityName.UNSPECIFIED) return undefined;
+  return name === VisibilityName.ME ? 'me' : 'workspace';
+}

@@ -1,0 +1,194 @@
+import { invalidField, NotFound } from '@commonplace/kit/errors';
+import { type CallContext, type Handlers, requireVersion } from '@commonplace/kit/rpc';
+import {
+  type CreatePinRequest,
+  type ListPinsResponse,
+  type MovePinsRequest,
+  type Pin,
+  PinFilter,
+  type PinService,
+  PinVisibility as PinVisibilityName,
+} from '@commonplace/proto/tenancy/v1/pin_service.js';
+import {
+  type FoundList,
+  findList,
+  findPin,
+  newPin,
+  readableItems,
+  requirePinRole,
+  saveList,
+  seenBy,
+} from '../acts/pin-lists.js';
+import { ambiguous, itemIdOf, missing, targetOf, visibilityOf } from '../acts/pin-targets.js';
+import { PINS_PER_LIST } from '../config.js';
+import { insertPin, movePin, orderPins } from '../domain/pins.js';
+import { LimitReached } from '../errors.js';
+import type { Parts } from '../parts.js';
+import { requireActiveWorkspace, requireWorkspaceRole, type WorkspaceStanding } from '../policy.js';
+import type { PinVisibility } from '../stores/pins.js';
+import { pageOfAll, sliceOf } from '../views/page.js';
+import { toPins } from '../views/pin.js';
+
+const LISTS: Partial<Record<PinFilter, readonly PinVisibility[]>> = {
+  [PinFilter.WORKSPACE]: ['workspace'],
+  [PinFilter.ME]: ['me'],
+};
+const ALL: readonly PinVisibility[] = ['workspace', 'me'];
+
+export function createPinHandlers(parts: Parts): Handlers<PinService> {
+  const { policy } = parts;
+
+  /** What the caller sees of some lists, one after the other. */
+  async function shown(context: CallContext, workspaceId: string, lists: readonly FoundList[]): Promise<Pin[]> {
+    const ids = lists.flatMap(({ pins }) => pins.map(({ itemId }) => itemId));
+    const items = await readableItems(parts, context, ids);
+    return lists.flatMap((list) => toPins(list, workspaceId, items));
+  }
+
+  return {
+    async listPins({ workspaceId, page, visibility }, context) {
+      const standing = await policy.seeWorkspace(workspaceId, context.caller);
+      requireWorkspaceRole(standing, 'guest');
+      const lists = await Promise.all(
+        (LISTS[visibility] ?? ALL).map((one) => findList(parts, context, workspaceId, one)),
+      );
+      return pageOfPins(await shown(context, workspaceId, lists), page);
+    },
+
+    async createPin(request, context) {
+      const { workspaceId } = request;
+      const standing = await policy.seeWorkspace(workspaceId, context.caller);
+      const visibility = visibilityOf(request.visibility) ?? 'workspace';
+      requirePinRole(standing, visibility);
+      return pinItem(parts, context, standing, visibility, request);
+    },
+
+    async movePins(request, context) {
+      const { workspaceId, order } = request;
+      const standing = await policy.seeWorkspace(workspaceId, context.caller);
+      requireWorkspaceRole(standing, 'guest');
+      const moved =
+        order.length > 0 ? reorder(parts, context, standing, request) : moveOne(parts, context, standing, request);
+      return pageOfPins(await shown(context, workspaceId, [await moved]), undefined);
+    },
+
+    async removePin(request, context) {
+      const { workspaceId, pinId, itemType, itemId } = request;
+      const standing = await policy.seeWorkspace(workspaceId, context.caller);
+      requireWorkspaceRole(standing, 'guest');
+      const item = itemIdOf({ resourceId: request.resourceId, item: targetOf(itemType, itemId) }, 'item_type');
+      if (pinId === undefined && item === undefined) throw missing('pin_id, resource_id, item_type and item_id');
+      if (pinId !== undefined && item !== undefined) throw ambiguous('pin_id');
+      const wanted = { pinId, itemId: item, visibility: visibilityOf(request.visibility) };
+      const { list, pin } = await findPin(parts, context, workspaceId, wanted);
+      requirePinRole(standing, list.visibility);
+      requireVersion(context, list.record?.version ?? 0);
+      requireActiveWorkspace(standing.workspace);
+      saveList(
+        parts,
+        context,
+        standing,
+        list,
+        list.pins.filter(({ id }) => id !== pin.id),
+      );
+      return { id: pin.id, deleted: true };
+    },
+  };
+}
+
+/** Adds the pin that a request is for; answers the one that there is. */
+async function pinItem(
+  parts: Parts,
+  context: CallContext,
+  standing: WorkspaceStanding,
+  visibility: PinVisibility,
+  request: CreatePinRequest,
+): Promise<Pin> {
+  const { workspace } = standing;
+  const itemId = itemIdOf(request);
+  if (itemId === undefined) throw missing('resource_id, item');
+  const list = await findList(parts, context, workspace.id, visibility);
+  const items = await readableItems(parts, context, [itemId, ...list.pins.map((pin) => pin.itemId)]);
+  const item = items.get(itemId);
+  if (item === undefined) throw NotFound({}, { param: request.resourceId === undefined ? 'item.id' : 'resource_id' });
+  if (item.workspaceId !== workspace.id) {
+    throw invalidField(
+      request.resourceId === undefined ? 'item.id' : 'resource_id',
+      'invalid_value',
+      'is in another workspace.',
+    );
+  }
+  requireActiveWorkspace(workspace);
+  const answer = (found: FoundList) => toPins(found, workspace.id, items).find((pin) => pin.item?.id === itemId) as Pin;
+  if (list.pins.some((pin) => pin.itemId === itemId)) {
+    context.reply.status = 200;
+    return answer(list);
+  }
+  if (list.pins.length >= PINS_PER_LIST) throw LimitReached({ limit: PINS_PER_LIST, what: 'pins in one list' });
+  const pin = newPin(context, itemId, parts.now());
+  const pins = insertPin(list.pins, pin, seenBy(items, workspace.id), request.position);
+  return answer(saveList(parts, context, standing, list, pins));
+}
+
+/** Moves the pin that a request names. */
+async function moveOne(
+  parts: Parts,
+  context: CallContext,
+  standing: WorkspaceStanding,
+  request: MovePinsRequest,
+): Promise<FoundList> {
+  const { pinId, position, workspaceId } = request;
+  const itemId = itemIdOf(request);
+  if (pinId === undefined && itemId === undefined) throw missing('pin_id, resource_id, item, order');
+  if (pinId !== undefined && itemId !== undefined) throw ambiguous('pin_id');
+  const wanted = { pinId, itemId, visibility: visibilityOf(request.visibility) };
+  const { list, pin } = await findPin(parts, context, workspaceId, wanted);
+  const items = await readableItems(
+    parts,
+    context,
+    list.pins.map((one) => one.itemId),
+  );
+  const sees = seenBy(items, workspaceId);
+  if (!sees(pin)) throw NotFound();
+  requirePinRole(standing, list.visibility);
+  if (position === undefined) throw invalidField('position', 'missing_field', 'is needed to move a pin.');
+  requireVersion(context, list.record?.version ?? 0);
+  requireActiveWorkspace(standing.workspace);
+  return saveList(parts, context, standing, list, movePin(list.pins, pin, sees, position));
+}
+
+/** Puts the list whose pins a request names into their order. */
+async function reorder(
+  parts: Parts,
+  context: CallContext,
+  standing: WorkspaceStanding,
+  { workspaceId, order, pinId, resourceId, item, position, visibility }: MovePinsRequest,
+): Promise<FoundList> {
+  if (pinId !== undefined || resourceId !== undefined || item !== undefined) throw ambiguous('order');
+  const own = await findList(parts, context, workspaceId, 'me');
+  const isOwn = visibility === PinVisibilityName.ME || own.pins.some(({ id }) => order.includes(id));
+  const list =
+    isOwn && visibility !== PinVisibilityName.WORKSPACE
+      ? own
+      : await findList(parts, context, workspaceId, 'workspace');
+  requirePinRole(standing, list.visibility);
+  if (position !== undefined) throw invalidField('position', 'invalid_value', 'does not go with order.');
+  const items = await readableItems(
+    parts,
+    context,
+    list.pins.map((one) => one.itemId),
+  );
+  const pins = orderPins(list.pins, order, seenBy(items, workspaceId));
+  if (pins === undefined) throw invalidField('order', 'invalid_value', 'must name every pin of the list once.');
+  requireVersion(context, list.record?.version ?? 0);
+  requireActiveWorkspace(standing.workspace);
+  return saveList(parts, context, standing, list, pins);
+}
+
+function pageOfPins(pins: readonly Pin[], request: Parameters<typeof sliceOf>[0]): ListPinsResponse {
+  const slice = sliceOf(request);
+  // Pins come in their order: a text that sorts so is what a cursor holds.
+  const ranked = pins.map((pin, at) => ({ ...pin, rank: String(at).padStart(4, '0') }));
+  const { items, page } = pageOfAll(slice, ranked, ['rank']);
+  return { items, page };
+}

@@ -1,0 +1,32 @@
+import type { DomainEvent, EventBus, Subscription } from '@commonplace/kit/events';
+import type { Parts } from '../parts.js';
+
+/** Items looked for at once. */
+const CHUNK = 200;
+
+/** Takes the pins of what was deleted for good out of every list, where nobody would see them and they would count. */
+export function watchPurgedItems(parts: Parts, bus: EventBus): Promise<Subscription> {
+  const types = ['commonplace.resources.resource.purged'];
+  return bus.subscribe({ consumer: 'tenancy.purged-items', types }, async (events) => {
+    for (const event of events) await unpin(parts, idsOf(event));
+  });
+}
+
+function idsOf({ data }: DomainEvent): string[] {
+  const { resourceIds } = data;
+  return Array.isArray(resourceIds) ? resourceIds.filter((id) => typeof id === 'string') : [];
+}
+
+async function unpin({ store, pinLists }: Parts, gone: readonly string[]): Promise<void> {
+  for (let from = 0; from < gone.length; from += CHUNK) {
+    const chunk = new Set(gone.slice(from, from + CHUNK));
+    const lists = await pinLists.withItems([...chunk]);
+    if (lists.length === 0) continue;
+    const work = store.begin();
+    for (const list of lists) {
+      const pins = list.pins.filter(({ itemId }) => !chunk.has(itemId));
+      work.replace(pinLists.records, list, { ...list, pins, itemIds: pins.map(({ itemId }) => itemId) });
+    }
+    await work.commit();
+  }
+}

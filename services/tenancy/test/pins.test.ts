@@ -1,0 +1,250 @@
+import type { Caller } from '@commonplace/kit/auth';
+import { newId } from '@commonplace/kit/id';
+import { eventually } from '@commonplace/kit/testing';
+import {
+  CreatePinRequest,
+  MovePinsRequest,
+  PinFilter,
+  PinItemType,
+  PinVisibility,
+  RemovePinRequest,
+} from '@commonplace/proto/tenancy/v1/pin_service.js';
+import { WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { openWorld, type World, withKey } from './world.js';
+
+let world: World;
+let owner: Caller;
+let workspaceId: string;
+beforeAll(async () => {
+  world = await openWorld();
+});
+afterAll(() => world.close());
+beforeEach(async () => {
+  owner = world.person();
+  workspaceId = (await world.createWorkspace(owner)).id;
+});
+
+function item(name = 'Plan', more: { workspaceId?: string; hiddenFrom?: string } = {}): string {
+  const id = newId();
+  world.items.set(id, { workspaceId, name, ...more });
+  return id;
+}
+const pin = async (caller: Caller, resourceId: string, more: Partial<CreatePinRequest> = {}, reply = {}) =>
+  world.pins.createPin(
+    CreatePinRequest.fromPartial({ workspaceId, resourceId, ...more } as CreatePinRequest),
+    await world.as(caller, {}, reply),
+  );
+const list = async (caller: Caller, visibility = PinFilter.ALL, page = { limit: 50, offset: 0, cursor: '' }) =>
+  world.pins.listPins({ workspaceId, visibility, page }, await world.as(caller));
+const names = async (caller: Caller, visibility = PinFilter.ALL) =>
+  (await list(caller, visibility)).items.map(({ item: shown }) => shown?.name);
+const move = async (caller: Caller, fields: Partial<MovePinsRequest>, metadata = {}) =>
+  world.pins.movePins(
+    MovePinsRequest.fromPartial({ workspaceId, ...fields } as MovePinsRequest),
+    await world.as(caller, metadata),
+  );
+const unpin = async (caller: Caller, fields: Partial<RemovePinRequest>) =>
+  world.pins.removePin(
+    RemovePinRequest.fromPartial({ workspaceId, ...fields } as RemovePinRequest),
+    await world.as(caller),
+  );
+async function member(role: WorkspaceRole): Promise<Caller> {
+  const caller = world.person();
+  await world.put(owner, workspaceId, caller, role);
+  return caller;
+}
+
+test('a pin stands where it was put, and is made once', async () => {
+  const [a, b, c] = [item('A'), item('B'), item('C')];
+  await pin(owner, a);
+  await pin(owner, b);
+  const reply = { status: undefined };
+  const first = await pin(owner, c, { position: 0 });
+  expect(first).toMatchObject({ position: 0, item: { type: PinItemType.RESOURCE, id: c, name: 'C' } });
+  expect(first.addedBy).toMatchObject({ id: owner.userId });
+  expect(await pin(owner, c, { position: 2 }, reply)).toEqual(first);
+  expect(reply.status).toBe(200);
+  expect(await names(owner)).toEqual(['C', 'A', 'B']);
+});
+
+test('everybody’s pins come first, then one’s own, which nobody else sees', async () => {
+  const [a, b] = [item('A'), item('B')];
+  await pin(owner, a, { visibility: PinVisibility.ME });
+  await pin(owner, b);
+  await pin(owner, a);
+  expect(await names(owner)).toEqual(['B', 'A', 'A']);
+  expect(await names(owner, PinFilter.ME)).toEqual(['A']);
+  expect(await names(await member(WorkspaceRole.VIEWER))).toEqual(['B', 'A']);
+});
+
+test('what somebody may not read is left out, and keeps its place among the others', async () => {
+  const editor = await member(WorkspaceRole.EDITOR);
+  const hidden = item('Secret', { hiddenFrom: editor.userId });
+  await pin(owner, item('A'));
+  await pin(owner, hidden);
+  await pin(owner, item('B'));
+  await pin(owner, item('C'));
+  const seen = await list(editor);
+  expect(JSON.stringify(seen)).not.toContain('Secret');
+  expect(seen.items.map(({ position }) => position)).toEqual([0, 1, 2]);
+  expect(seen.page?.total).toBe(3);
+  await expect(pin(editor, hidden)).rejects.toMatchObject({ reason: 'not_found' });
+  const order = seen.items.map(({ id }) => id).reverse();
+  expect((await move(editor, { order })).items.map((one) => one.item?.name)).toEqual(['C', 'B', 'A']);
+  expect(await names(owner)).toEqual(['C', 'Secret', 'B', 'A']);
+  await move(editor, { pinId: seen.items[0]?.id, position: 0 });
+  expect(await names(owner)).toEqual(['A', 'C', 'Secret', 'B']);
+});
+
+describe('each role', () => {
+  test.each([
+    [WorkspaceRole.GUEST, 'insufficient_role'],
+    [WorkspaceRole.VIEWER, 'insufficient_role'],
+    [WorkspaceRole.COMMENTER, 'insufficient_role'],
+    [WorkspaceRole.EDITOR, 'ok'],
+    [WorkspaceRole.ADMIN, 'ok'],
+  ])('%s', async (role, writes) => {
+    const caller = await member(role);
+    const outcome = (act: Promise<unknown>) =>
+      act.then(
+        () => 'ok',
+        (error: { reason: string }) => error.reason,
+      );
+    const { id } = await pin(owner, item());
+    expect(await outcome(list(caller))).toBe('ok');
+    expect(await outcome(pin(caller, item()))).toBe(writes);
+    expect(await outcome(move(caller, { pinId: id, position: 0 }))).toBe(writes);
+    expect(await outcome(unpin(caller, { pinId: id }))).toBe(writes);
+    const own = await pin(caller, item(), { visibility: PinVisibility.ME });
+    expect(await outcome(move(caller, { pinId: own.id, position: 0 }))).toBe('ok');
+    expect(await outcome(unpin(owner, { pinId: own.id }))).toBe('not_found');
+    expect(await outcome(unpin(caller, { pinId: own.id }))).toBe('ok');
+  });
+
+  test('nobody else sees that the workspace is there, and a key stays in its tenant', async () => {
+    await expect(list(world.person())).rejects.toMatchObject({ reason: 'not_found' });
+    await expect(list(withKey(owner, null))).resolves.toBeDefined();
+    await expect(list(withKey(owner, newId()))).rejects.toMatchObject({ reason: 'tenant_boundary' });
+  });
+});
+
+describe('what is meant', () => {
+  test('an item is named by one of the ways, and has to be a resource of this workspace', async () => {
+    const other = item('Elsewhere', { workspaceId: newId() });
+    const target = { type: PinItemType.RESOURCE, id: item() };
+    const create = async (fields: Partial<CreatePinRequest>) =>
+      world.pins.createPin(
+        CreatePinRequest.fromPartial({ workspaceId, ...fields } as CreatePinRequest),
+        await world.as(owner),
+      );
+    await expect(create({})).rejects.toMatchObject({ reason: 'missing_target' });
+    await expect(create({ resourceId: newId(), item: target })).rejects.toMatchObject({ reason: 'ambiguous_target' });
+    await expect(create({ item: { type: PinItemType.AGENT, id: newId() } })).rejects.toMatchObject({
+      reason: 'invalid_value',
+      param: 'item.type',
+    });
+    await expect(create({ resourceId: other })).rejects.toMatchObject({
+      reason: 'invalid_value',
+      param: 'resource_id',
+    });
+    await expect(create({ resourceId: newId() })).rejects.toMatchObject({ reason: 'not_found' });
+    await expect(create({ resourceId: target.id, item: target })).resolves.toMatchObject({ item: { id: target.id } });
+  });
+
+  test('a pin is removed by its id or its item', async () => {
+    const [a, b, c] = [item('A'), item('B'), item('C')];
+    const { id } = await pin(owner, a);
+    await pin(owner, b);
+    await pin(owner, c);
+    expect(await unpin(owner, { pinId: id })).toEqual({ id, deleted: true });
+    await unpin(owner, { resourceId: b });
+    await unpin(owner, { itemType: PinItemType.RESOURCE, itemId: c });
+    expect(await names(owner)).toEqual([]);
+    await expect(unpin(owner, {})).rejects.toMatchObject({ reason: 'missing_target' });
+    await expect(unpin(owner, { itemId: c })).rejects.toMatchObject({ reason: 'missing_field', param: 'item_type' });
+    await expect(unpin(owner, { pinId: id, resourceId: b })).rejects.toMatchObject({ reason: 'ambiguous_target' });
+    await expect(unpin(owner, { pinId: id })).rejects.toMatchObject({ reason: 'not_found' });
+  });
+
+  test('of an item in both lists the caller’s own pin goes, unless said otherwise', async () => {
+    const a = item('A');
+    await pin(owner, a);
+    await pin(owner, a, { visibility: PinVisibility.ME });
+    await unpin(owner, { resourceId: a });
+    expect((await list(owner)).items.map(({ visibility }) => visibility)).toEqual([PinVisibility.WORKSPACE]);
+    await pin(owner, a, { visibility: PinVisibility.ME });
+    await unpin(owner, { resourceId: a, visibility: PinVisibility.WORKSPACE });
+    expect((await list(owner)).items.map(({ visibility }) => visibility)).toEqual([PinVisibility.ME]);
+  });
+
+  test('an order names every pin once', async () => {
+    const ids = [(await pin(owner, item('A'))).id, (await pin(owner, item('B'))).id];
+    const [first = '', second = ''] = ids;
+    for (const order of [[first], [first, first], [first, newId()], [newId(), second], [...ids, newId()]]) {
+      await expect(move(owner, { order })).rejects.toMatchObject({ reason: 'invalid_value', param: 'order' });
+    }
+    await expect(move(owner, { order: ids, pinId: first })).rejects.toMatchObject({ reason: 'ambiguous_target' });
+    await expect(move(owner, { pinId: first })).rejects.toMatchObject({ reason: 'missing_field', param: 'position' });
+    await expect(move(owner, { position: 1 })).rejects.toMatchObject({ reason: 'missing_target' });
+    expect((await move(owner, { order: [second, first] })).items.map(({ position }) => position)).toEqual([0, 1]);
+    expect(await names(owner)).toEqual(['B', 'A']);
+  });
+});
+
+test('changes of one list at once are all made, and a list that has changed is told', async () => {
+  const items = Array.from({ length: 12 }, (_, i) => item(`I${i}`));
+  const made = await Promise.all(items.map((id) => pin(owner, id)));
+  expect((await names(owner)).sort()).toEqual(items.map((_, i) => `I${i}`).sort());
+  await Promise.all(made.map(({ id }, i) => move(owner, { pinId: id, position: i })));
+  expect(new Set(await names(owner)).size).toBe(12);
+  const [one] = (await list(owner)).items;
+  const stale = { baseVersion: (one?.version ?? 0) - 1 };
+  await expect(move(owner, { pinId: one?.id, position: 3 }, stale)).rejects.toMatchObject({
+    reason: 'version_conflict',
+  });
+  await move(owner, { pinId: one?.id, position: 3 }, { baseVersion: one?.version });
+});
+
+test('a list holds fifty, and pages', async () => {
+  for (let i = 0; i < 50; i++) await pin(owner, item(`I${i}`));
+  await expect(pin(owner, item())).rejects.toMatchObject({ reason: 'limit_reached', details: { limit: 50 } });
+  await pin(owner, item(), { visibility: PinVisibility.ME });
+  const first = await list(owner, PinFilter.WORKSPACE, { limit: 30, offset: 0, cursor: '' });
+  expect(first.page).toMatchObject({ total: 50, hasMore: true, nextOffset: 30 });
+  const cursor = first.page?.nextCursor ?? '';
+  const rest = await list(owner, PinFilter.WORKSPACE, { limit: 30, offset: 0, cursor });
+  expect([...first.items, ...rest.items].map(({ position }) => position)).toEqual(
+    Array.from({ length: 50 }, (_, i) => i),
+  );
+});
+
+test('an archived workspace keeps its pins as they are', async () => {
+  const { id } = await pin(owner, item());
+  await world.archive(workspaceId);
+  const archived = { reason: 'workspace_archived' };
+  await expect(pin(owner, item())).rejects.toMatchObject(archived);
+  await expect(move(owner, { pinId: id, position: 0 })).rejects.toMatchObject(archived);
+  await expect(unpin(owner, { pinId: id })).rejects.toMatchObject(archived);
+  expect(await names(owner)).toHaveLength(1);
+});
+
+test('what is deleted for good leaves every list', async () => {
+  const [a, b] = [item('A'), item('B')];
+  await pin(owner, a);
+  await pin(owner, a, { visibility: PinVisibility.ME });
+  await pin(owner, b);
+  await world.host.bus.publish([
+    {
+      specversion: '1.0',
+      id: `evt_${newId()}`,
+      source: '/resources',
+      type: 'commonplace.resources.resource.purged',
+      subject: a,
+      time: new Date().toISOString(),
+      datacontenttype: 'application/json',
+      data: { resourceIds: [a], workspaceId },
+    },
+  ]);
+  await eventually(async () => expect(await names(owner)).toEqual(['B']));
+});
