@@ -18,7 +18,8 @@ export interface DomainEvent {
   readonly tenant?: string;
   readonly requestid?: string;
   readonly traceparent?: string;
-  readonly actor?: { readonly type: string; readonly id: string; readonly name: string };
+  /** Who did it; `person` is the id of the one behind a doer that is no person. */
+  readonly actor?: { readonly type: string; readonly id: string; readonly name: string; readonly person?: string };
   /** Ids of the events that led to this one, oldest first. */
   readonly chain?: readonly string[];
 }

@@ -91,7 +91,9 @@ export class Context implements CallContext {
   }
 
   event(type: string, subject: string, data: Record<string, unknown>, tenant?: string): DomainEvent {
-    return createEvent({ service: this.service, type, subject, data, tenant, actor: this.actor, call: this.call });
+    const { service, actor: doer, known, call } = this;
+    const actor = known === undefined || doer.type === 'user' ? doer : { ...doer, person: known.userId };
+    return createEvent({ service, type, subject, data, tenant, actor, call });
   }
 
   afterCommit(effect: () => void): void {
@@ -123,7 +125,7 @@ interface EventParts {
   subject: string;
   data: Record<string, unknown>;
   tenant: string | undefined;
-  actor: Actor;
+  actor: NonNullable<DomainEvent['actor']>;
   call: IncomingCall;
 }
 

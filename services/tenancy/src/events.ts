@@ -1,4 +1,5 @@
 import type { CallContext } from '@commonplace/kit/rpc';
+import type { Person } from './acts/people.js';
 import type { OrgMember } from './stores/org-members.js';
 import type { Org } from './stores/orgs.js';
 import type { WorkspaceMember } from './stores/workspace-members.js';
@@ -17,24 +18,26 @@ export function publishOrg(
   context.work.publish(context.event(`org.${verb}`, org.id, data, org.tenant));
 }
 
+/** What a person does who is not behind the call: identity says for them that they take up an invitation. */
+export function publishingAs({ userId, name }: Person, context: Publishing): Publishing {
+  return {
+    work: context.work,
+    event: (...about) => ({ ...context.event(...about), actor: { type: 'user', id: userId, name } }),
+  };
+}
+
 /** Tells of a place in an Org; events of one Org keep their order. */
 export function publishOrgMember(
   context: Publishing,
   verb: 'added' | 'updated' | 'removed',
   member: OrgMember,
-  transferToUserId = '',
+  { transferToUserId = '', joined = false }: { transferToUserId?: string; joined?: boolean } = {},
 ): void {
-  const { id, orgId, role, status } = member;
+  const { id, orgId, role, status, invitedBy: addedByUserId = '' } = member;
   // Who is only invited is nobody yet.
   const userId = status === 'invited' ? '' : (member.userId ?? '');
-  context.work.publish(
-    context.event(
-      `org_member.${verb}`,
-      orgId,
-      { orgId, memberId: id, userId, role, status, transferToUserId },
-      member.tenant,
-    ),
-  );
+  const data = { orgId, memberId: id, userId, role, status, transferToUserId, addedByUserId, joined };
+  context.work.publish(context.event(`org_member.${verb}`, orgId, data, member.tenant));
 }
 
 /** Tells of a change to a workspace. */
@@ -56,7 +59,7 @@ export function publishWorkspaceMember(
   member: WorkspaceMember,
   keepGrants = false,
 ): void {
-  const { id, workspaceId, userId = '', role, tenant } = member;
-  const data = { workspaceId, memberId: id, userId, role, keepGrants };
+  const { id, workspaceId, userId = '', role, tenant, addedBy: addedByUserId } = member;
+  const data = { workspaceId, memberId: id, userId, role, keepGrants, addedByUserId };
   context.work.publish(context.event(`workspace_member.${verb}`, workspaceId, data, tenant));
 }

@@ -2,7 +2,7 @@ import { newId } from '@commonplace/kit/id';
 import type { CallContext } from '@commonplace/kit/rpc';
 import { greaterOrgRole } from '../domain/roles.js';
 import { searchText } from '../domain/text.js';
-import { publishOrgMember, publishWorkspaceMember } from '../events.js';
+import { publishingAs, publishOrgMember, publishWorkspaceMember } from '../events.js';
 import type { Parts } from '../parts.js';
 import type { Invitation } from '../stores/invitations.js';
 import { type OrgMember, personKeyOf } from '../stores/org-members.js';
@@ -95,7 +95,7 @@ async function takeOrgPlace(
   if (taken === undefined) {
     const guest = { id: newId(), tenant, orgId, role: 'guest', ...joinedAs(parts, person, orgId) } as const;
     const member = context.work.insert(parts.orgMembers.records, guest);
-    publishOrgMember(context, 'added', member);
+    publishOrgMember(publishingAs(person, context), 'added', member, { joined: true });
     return member;
   }
   const other = orgOffered?.id === taken.id ? undefined : orgOffered;
@@ -106,7 +106,7 @@ async function takeOrgPlace(
   const joined = taken.status === 'active' ? { updatedAt: parts.now() } : joinedAs(parts, person, orgId);
   const member = context.work.replace(parts.orgMembers.records, taken, { ...rest, ...joined, role });
   await followOrgPlace(parts, context, member);
-  publishOrgMember(context, 'updated', member);
+  publishOrgMember(publishingAs(person, context), 'updated', member, { joined: taken.status !== 'active' });
   return member;
 }
 
@@ -145,6 +145,6 @@ function takeWorkspacePlace(
   const { addressKey: _, ...rest } = offered as WorkspaceMember;
   const { joinedAt: addedAt, ...joined } = joinedAs(parts, person, rest.workspaceId);
   const member = context.work.replace(records, offered as WorkspaceMember, { ...rest, ...joined, guest, addedAt });
-  publishWorkspaceMember(context, 'added', member);
+  publishWorkspaceMember(publishingAs(person, context), 'added', member);
   return member;
 }

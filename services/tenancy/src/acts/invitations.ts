@@ -66,7 +66,7 @@ export function vacate(parts: Parts, context: CallContext, member: OrgMember, tr
     context,
     'removed',
     member.status === 'invited' ? { ...removed, userId: undefined } : removed,
-    transferToUserId,
+    { transferToUserId },
   );
   return removed;
 }
