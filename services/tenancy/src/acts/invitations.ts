@@ -62,11 +62,8 @@ export function vacate(parts: Parts, context: CallContext, member: OrgMember, tr
     updatedAt: parts.now(),
   });
   // The event tells who went, also of a place that was only offered.
-  publishOrgMember(
-    context,
-    'removed',
-    member.status === 'invited' ? { ...removed, userId: undefined } : removed,
-    { transferToUserId },
-  );
+  publishOrgMember(context, 'removed', member.status === 'invited' ? { ...removed, userId: undefined } : removed, {
+    transferToUserId,
+  });
   return removed;
 }

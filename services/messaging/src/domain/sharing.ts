@@ -1,0 +1,47 @@
+import type { DomainEvent } from '@commonplace/kit/events';
+import { type Draft, idsIn, orgOf, textIn } from './draft.js';
+
+/** A role was granted: the person who got it is told, if who granted it wants that. */
+export function permissionGranted(event: DomainEvent): Draft[] {
+  const { principal, notify } = event.data;
+  const [kind, userId = ''] = textIn(principal).split(':');
+  if (notify !== true || kind !== 'user') return [];
+  return aboutResource(event, 'resource_shared', [userId], 'shared');
+}
+
+/** Somebody asks for access: those who may give it are told. */
+export function accessRequested(event: DomainEvent): Draft[] {
+  return aboutResource(event, 'access_requested', idsIn(event.data.notifyUserIds), 'access');
+}
+
+/** Their request was decided: they are told. What they have taken back themselves tells nobody. */
+export function accessDecided(event: DomainEvent): Draft[] {
+  const { status, notifyUserIds } = event.data;
+  if (status !== 'approved' && status !== 'denied') return [];
+  return aboutResource(event, 'access_decided', idsIn(notifyUserIds), 'decided', { approved: status === 'approved' });
+}
+
+function aboutResource(
+  event: DomainEvent,
+  type: Draft['type'],
+  to: string[],
+  group: string,
+  more: Draft['facts'] = {},
+): Draft[] {
+  const { message, role } = event.data;
+  const workspaceId = textIn(event.data.workspaceId);
+  const id = textIn(event.data.resourceId);
+  if (to.length === 0) return [];
+  const said = textIn(message) === '' ? {} : { message: textIn(message) };
+  return [
+    {
+      type,
+      to,
+      groupKey: `${group}:${id}`,
+      target: { type: 'resource', id },
+      orgId: orgOf(event, workspaceId),
+      workspaceId,
+      facts: { ...said, role: textIn(role), ...more },
+    },
+  ];
+}

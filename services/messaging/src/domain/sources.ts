@@ -1,0 +1,19 @@
+import { commentCreated, commentResolved, commentUpdated } from './comments.js';
+import type { Source } from './draft.js';
+import { keyExpiring } from './keys.js';
+import { orgMemberAdded, orgMemberUpdated, workspaceMemberAdded } from './members.js';
+import { accessDecided, accessRequested, permissionGranted } from './sharing.js';
+
+/** Every event that somebody is told of, and how. */
+export const SOURCES: Readonly<Record<string, Source>> = {
+  'commonplace.identity.api_key.expiring': keyExpiring,
+  'commonplace.resources.access_request.created': accessRequested,
+  'commonplace.resources.access_request.decided': accessDecided,
+  'commonplace.resources.comment.created': commentCreated,
+  'commonplace.resources.comment.resolved': commentResolved,
+  'commonplace.resources.comment.updated': commentUpdated,
+  'commonplace.resources.permission.granted': permissionGranted,
+  'commonplace.tenancy.org_member.added': orgMemberAdded,
+  'commonplace.tenancy.org_member.updated': orgMemberUpdated,
+  'commonplace.tenancy.workspace_member.added': workspaceMemberAdded,
+};

@@ -1,0 +1,159 @@
+import { AppError, invalidField, invalidFields } from '@commonplace/kit/errors';
+import type { CallContext, Handlers } from '@commonplace/kit/rpc';
+import { decodeCursor, encodeCursor, invalidCursor, keyset, type Where } from '@commonplace/kit/store';
+import type { Page } from '@commonplace/proto/api/v1/page.js';
+import {
+  type ListNotificationsRequest,
+  type NotificationService,
+  NotificationState,
+  NotificationType as NotificationTypeName,
+  type UpdateNotificationsRequest,
+} from '@commonplace/proto/messaging/v1/notification_service.js';
+import { daysFrom } from '../acts/write.js';
+import { UNREAD_DAYS } from '../config.js';
+import type { NotificationType } from '../domain/draft.js';
+import type { Parts } from '../parts.js';
+import { isWithin, type Reach, reachOf } from '../policy.js';
+import { findAll, type Notification, type State } from '../stores/notifications.js';
+import { present } from '../views/notification.js';
+
+export function createNotificationHandlers(parts: Parts): Handlers<NotificationService> {
+  const { notifications } = parts;
+  const countUnread = (reach: Reach) => notifications.count({ ...reach, state: 'unread' });
+
+  return {
+    async listNotifications(request, context) {
+      const reach = await reachOf(parts, context, request.workspaceId);
+      const where = { ...reach, ...filterOf(request) };
+      const [found, total, unreadCount] = await Promise.all([
+        findPage(parts, where, request.page),
+        notifications.count(where),
+        countUnread(reach),
+      ]);
+      const { items, page } = found(total);
+      return { items: await present(parts, context, items), unreadCount, page };
+    },
+
+    async updateNotifications(request, context) {
+      const { isRead, isArchived } = request;
+      if (isRead === undefined && isArchived === undefined) {
+        throw new AppError('INVALID_ARGUMENT', 'no_update_field', 'is_read or is_archived is needed.', {
+          param: 'is_read',
+        });
+      }
+      const { reach, chosen } = await choose(parts, context, request);
+      let unreadCount = await countUnread(reach);
+      let updatedCount = 0;
+      for (const one of chosen) {
+        const after = changed(parts, one, request);
+        if (after.state === one.state && after.readAt === one.readAt) continue;
+        context.work.replace(notifications, one, after);
+        updatedCount++;
+        unreadCount += Number(after.state === 'unread') - Number(one.state === 'unread');
+      }
+      return { updatedCount, unreadCount };
+    },
+
+    async deleteNotifications(request, context) {
+      const { reach, chosen } = await choose(parts, context, request);
+      const unreadCount = await countUnread(reach);
+      for (const one of chosen) context.work.remove(notifications, one);
+      const unread = chosen.filter(({ state }) => state === 'unread').length;
+      return { deletedCount: chosen.length, unreadCount: unreadCount - unread };
+    },
+  };
+}
+
+const STATES: Partial<Record<NotificationState, State>> = {
+  [NotificationState.UNREAD]: 'unread',
+  [NotificationState.READ]: 'read',
+  [NotificationState.ARCHIVED]: 'archived',
+};
+
+function filterOf({ state, type }: ListNotificationsRequest): Where<Notification> {
+  const wanted = STATES[state];
+  return {
+    ...(wanted === undefined ? {} : { state: wanted }),
+    ...(type === NotificationTypeName.UNSPECIFIED ? {} : { type: typeOf(type) }),
+  };
+}
+
+function typeOf(name: NotificationTypeName): NotificationType {
+  return name.replace('NOTIFICATION_TYPE_', '').toLowerCase() as NotificationType;
+}
+
+/** The newest first, from where a request begins; to be told the total. */
+async function findPage(
+  { notifications }: Parts,
+  where: Where<Notification>,
+  { limit, offset, cursor } = { limit: 50, offset: 0, cursor: '' },
+): Promise<(total: number) => { items: Notification[]; page: Page }> {
+  const sort = ['-at'] as const;
+  const after = cursor === '' ? undefined : decodeCursor(cursor);
+  if (after !== undefined && (after.length !== 2 || after.some((part) => typeof part !== 'string'))) {
+    throw invalidCursor();
+  }
+  const found = await notifications.find({ where, sort, limit: limit + 1, offset, ...(after && { after }) });
+  const items = found.slice(0, limit);
+  const last = items.at(-1);
+  const hasMore = found.length > limit && last !== undefined;
+  return (total) => ({
+    items,
+    page: {
+      limit,
+      offset,
+      total,
+      totalIsEstimate: false,
+      hasMore,
+      nextOffset: hasMore && after === undefined ? offset + limit : undefined,
+      nextCursor: hasMore ? encodeCursor(keyset(last, sort)) : undefined,
+    },
+  });
+}
+
+/** Which of their notifications somebody means. */
+interface Selector {
+  readonly ids: readonly string[];
+  readonly all: boolean;
+  readonly before: string | undefined;
+}
+
+/** The caller's notifications that a request means; ids of others are passed over. */
+async function choose(
+  parts: Parts,
+  context: CallContext,
+  { ids, all, before }: Selector,
+): Promise<{ reach: Reach; chosen: Notification[] }> {
+  if (ids.length > 0 && all) throw invalidField('all', 'ambiguous_target', 'does not go with ids.');
+  if (ids.length === 0 && !all) throw invalidField('ids', 'missing_target', 'is needed, or all: true.');
+  if (before !== undefined && !all) {
+    throw invalidFields([{ param: 'before', code: 'invalid_value', message: 'before goes with all: true.' }]);
+  }
+  const reach = await reachOf(parts, context);
+  if (all) {
+    const where = before === undefined ? reach : { ...reach, at: { lt: before } };
+    return { reach, chosen: await findAll(parts.notifications, where) };
+  }
+  const found = await parts.notifications.getMany([...new Set(ids)]);
+  return { reach, chosen: found.filter((one) => isWithin(reach, one, context.caller)) };
+}
+
+/** A notification as somebody marks it. What was read once is not counted into again. */
+function changed(
+  { now, settings }: Parts,
+  before: Notification,
+  { isRead, isArchived }: UpdateNotificationsRequest,
+): Omit<Notification, 'version'> {
+  const { openKey, readAt: wasRead, ...rest } = before;
+  const archived = isArchived ?? before.state === 'archived';
+  const read = isRead ?? wasRead !== undefined;
+  const readAt = read ? (wasRead ?? new Date(now()).toISOString()) : undefined;
+  const state = archived ? 'archived' : read ? 'read' : 'unread';
+  return {
+    ...rest,
+    ...(openKey !== undefined && state === 'unread' ? { openKey } : {}),
+    ...(readAt === undefined ? {} : { readAt }),
+    state,
+    expiresAt: read ? daysFrom(Date.parse(readAt ?? ''), settings.readDays) : daysFrom(now(), UNREAD_DAYS),
+  };
+}

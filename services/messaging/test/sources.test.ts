@@ -1,0 +1,110 @@
+import { describe, expect, test } from '@jest/globals';
+import { personBehind } from '../src/domain/draft.js';
+import { SOURCES } from '../src/domain/sources.js';
+import { titleOf } from '../src/domain/text.js';
+import { eventOf } from './stage.js';
+
+const of = (type: string, data: Record<string, unknown>, more = {}) =>
+  SOURCES[`commonplace.${type}`]?.(eventOf(type, data, more));
+const bob = { type: 'user', id: 'bob', name: 'Bob' };
+const boss = { type: 'user', id: 'boss', name: 'Boss' };
+
+describe('members', () => {
+  const place = { workspaceId: 'w', userId: 'bob', addedByUserId: 'boss', role: 'editor' };
+
+  test('who is added is told, and who invited them that they have come', () => {
+    const added = of('tenancy.workspace_member.added', place, { tenant: 'o', actor: boss });
+    expect(added).toMatchObject([{ to: ['bob'], orgId: 'o', workspaceId: 'w', facts: { joined: false } }]);
+    const joined = of('tenancy.workspace_member.added', place, { tenant: 'o', actor: bob });
+    expect(joined).toMatchObject([{ to: ['boss'], facts: { joined: true } }]);
+    expect(of('tenancy.workspace_member.added', place, { tenant: 'w', actor: boss })).toMatchObject([
+      { orgId: undefined },
+    ]);
+  });
+
+  test('nobody is told of a place that they have made themselves, or that is only offered', () => {
+    expect(of('tenancy.workspace_member.added', { ...place, addedByUserId: 'bob' })).toEqual([]);
+    const open = { orgId: 'o', userId: '', addedByUserId: 'boss', role: 'member', status: 'invited' };
+    expect(of('tenancy.org_member.added', open)).toEqual([]);
+    expect(of('tenancy.org_member.updated', { ...open, userId: 'bob' })).toEqual([]);
+    expect(of('tenancy.org_member.updated', { ...open, userId: 'bob', joined: true }, { actor: bob })).toMatchObject([
+      { to: ['boss'], target: { type: 'org', id: 'o' } },
+    ]);
+  });
+});
+
+describe('comments', () => {
+  const comment = { resourceId: 'r', workspaceId: 'w', threadId: 't', commentId: 'c', actorId: 'bob' };
+
+  test('who is mentioned is not told of a reply as well', () => {
+    const drafts = of('resources.comment.created', { ...comment, mentions: ['ada'], participants: ['ada', 'eve'] });
+    expect(drafts).toMatchObject([
+      { type: 'mention', to: ['ada'], groupKey: 'mention:r' },
+      { type: 'comment_reply', to: ['eve'], groupKey: 'reply:t' },
+    ]);
+  });
+
+  test('a change tells those who are mentioned for the first time', () => {
+    expect(of('resources.comment.updated', { ...comment, mentions: [], participants: ['ada'] })).toEqual([]);
+    expect(of('resources.comment.updated', { ...comment, mentions: ['ada'] })).toMatchObject([{ type: 'mention' }]);
+  });
+
+  test('a settled thread tells its people', () => {
+    expect(of('resources.comment.resolved', { ...comment, participants: ['ada'] })).toMatchObject([
+      { type: 'comment_resolved', to: ['ada'], target: { type: 'resource', id: 'r' } },
+    ]);
+  });
+
+  test('a malformed event tells nobody', () => {
+    expect(of('resources.comment.created', { mentions: 'ada', participants: [1, null, ''] })).toEqual([]);
+    expect(of('resources.permission.granted', { notify: true })).toEqual([]);
+  });
+});
+
+describe('sharing', () => {
+  const grant = { resourceId: 'r', workspaceId: 'w', principal: 'user:ada', role: 'viewer', notify: true };
+
+  test('who is granted a role is told, unless that is not wanted', () => {
+    expect(of('resources.permission.granted', { ...grant, message: 'Look' })).toMatchObject([
+      { type: 'resource_shared', to: ['ada'], facts: { message: 'Look', role: 'viewer' } },
+    ]);
+    expect(of('resources.permission.granted', { ...grant, notify: false })).toEqual([]);
+    expect(of('resources.permission.granted', { ...grant, principal: 'org:o' })).toEqual([]);
+  });
+
+  test('a request goes to those who may give, its decision to who asked', () => {
+    const request = { ...grant, requesterId: 'ada', notifyUserIds: ['boss', 'eve'], status: 'pending' };
+    expect(of('resources.access_request.created', request)).toMatchObject([
+      { type: 'access_requested', to: ['boss', 'eve'] },
+    ]);
+    const decided = { ...request, notifyUserIds: ['ada'] };
+    expect(of('resources.access_request.decided', { ...decided, status: 'denied' })).toMatchObject([
+      { type: 'access_decided', to: ['ada'], facts: { approved: false } },
+    ]);
+    expect(of('resources.access_request.decided', { ...decided, status: 'canceled' })).toEqual([]);
+  });
+});
+
+test('the person behind a doer', () => {
+  expect(personBehind(eventOf('a.b.c', {}, { actor: bob }))).toBe('bob');
+  expect(personBehind(eventOf('a.b.c', {}, { actor: { type: 'api_key', id: 'k', name: '', person: 'bob' } }))).toBe(
+    'bob',
+  );
+  expect(personBehind(eventOf('a.b.c', { actorId: 'ada' }, { actor: bob }))).toBe('ada');
+  expect(personBehind(eventOf('a.b.c', {}, { actor: { type: 'system', id: 'tenancy', name: '' } }))).toBeUndefined();
+});
+
+test('titles name the target where its name may be told', () => {
+  const facts = {};
+  expect(titleOf('mention', { actor: 'Ada', name: 'Plan', facts })).toBe('Ada mentioned you in “Plan”');
+  expect(titleOf('mention', { actor: 'Ada', name: undefined, facts })).toBe('Ada mentioned you');
+  expect(titleOf('resource_shared', { actor: '', name: undefined, facts })).toBe('Somebody shared something with you');
+  expect(titleOf('access_decided', { actor: 'Ada', name: 'Plan', facts: { approved: true } })).toBe(
+    'Your request for access to “Plan” was approved',
+  );
+  expect(titleOf('member_added', { actor: 'Ada', name: 'Acme', facts: { joined: true } })).toBe(
+    'Ada has joined “Acme”',
+  );
+  const key = { name: 'CI', daysLeft: 3 };
+  expect(titleOf('key_expiring', { actor: '', name: '', facts: { key } })).toBe('The API key “CI” expires in 3 days');
+});
