@@ -1,0 +1,146 @@
+import { type LookupAddress, lookup } from 'node:dns';
+import { isIP, type LookupFunction } from 'node:net';
+import { Agent, type Dispatcher, request } from 'undici';
+import { isPublicAddress } from './address.js';
+
+/** A URL that must not be called, and why; said to whoever gave it. */
+export class UrlNotAllowed extends Error {
+  constructor(why: string) {
+    super(why);
+    this.name = 'UrlNotAllowed';
+  }
+}
+
+export interface GuardOptions {
+  /** Hosts for which http and addresses that are not public are allowed: `wiki.intern`, `*.lab.example`. */
+  readonly allowlist?: readonly string[];
+  /** Stands in for the system's resolver, in tests. */
+  readonly resolve?: (host: string) => Promise<LookupAddress[]>;
+}
+
+export interface FetchOptions {
+  readonly method?: Dispatcher.HttpMethod;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string | Buffer;
+  /** Redirects that are followed, each checked like the first URL; 3 when absent. */
+  readonly redirects?: number;
+  readonly signal?: AbortSignal;
+}
+
+/** An answer, whose body has to be read or destroyed. */
+export interface Fetched {
+  /** Where it came from in the end. */
+  readonly url: URL;
+  readonly status: number;
+  readonly headers: Dispatcher.ResponseData['headers'];
+  readonly body: Dispatcher.ResponseData['body'];
+}
+
+/**
+ * Calls URLs that users have given. https only, no credentials in them, ports 80, 443 and 1024 and up, public
+ * addresses only; a host's name is resolved once, every address checked, and one of those connected to; each
+ * redirect is checked again.
+ */
+export interface Guard {
+  /** Reads a URL that may be called as far as its text tells. Throws `UrlNotAllowed`. */
+  check(url: string): URL;
+  fetch(url: string, options?: FetchOptions): Promise<Fetched>;
+  close(): Promise<void>;
+}
+
+const NOT_PUBLIC = 'The URL leads to an address that is not public.';
+const CONNECT_MS = 5000;
+const IDLE_MS = 30_000;
+const REDIRECTS = 3;
+/** Bytes of a redirect's own body that are read and dropped. */
+const REDIRECT_BYTES = 64 * 1024;
+const REDIRECT_STATUSES: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
+/** Names that lead into the own network or machine by convention (RFC 6761, 6762, 8375, 9476). */
+const LOCAL_NAMES = /(^|\.)(localhost|local|internal|intranet|home\.arpa|lan|corp|home|alt|onion|test|invalid)$/;
+
+export function openGuard({ allowlist = [], resolve = resolveAll }: GuardOptions = {}): Guard {
+  const isAllowlisted = (host: string) => allowlist.some((pattern) => matches(host, pattern.toLowerCase()));
+
+  const check = (text: string): URL => {
+    if (!URL.canParse(text)) throw new UrlNotAllowed('This is no absolute URL.');
+    const url = new URL(text);
+    const host = hostOf(url);
+    const listed = isAllowlisted(host);
+    if (url.protocol !== 'https:' && !(url.protocol === 'http:' && listed)) {
+      throw new UrlNotAllowed('Only https URLs are called.');
+    }
+    if (url.username !== '' || url.password !== '') throw new UrlNotAllowed('A URL must not hold credentials.');
+    const port = Number(url.port || 443);
+    if (port < 1024 && port !== 80 && port !== 443) throw new UrlNotAllowed(`Port ${port} is not called.`);
+    if (listed) return url;
+    if (isIP(host) !== 0 ? !isPublicAddress(host) : LOCAL_NAMES.test(host) || !host.includes('.')) {
+      throw new UrlNotAllowed(NOT_PUBLIC);
+    }
+    return url;
+  };
+
+  const agent = new Agent({
+    connect: { timeout: CONNECT_MS, lookup: checkedLookup(resolve, isAllowlisted) },
+    headersTimeout: IDLE_MS,
+    bodyTimeout: IDLE_MS,
+    // Who was checked is connected to, and not kept for the next.
+    pipelining: 0,
+  });
+
+  return {
+    check,
+    async fetch(text, { method = 'GET', headers = {}, body, redirects = REDIRECTS, signal } = {}) {
+      let url = check(text);
+      for (let left = redirects; ; left--) {
+        const answer = await request(url, { dispatcher: agent, method, headers, body, signal }).catch(unwrapped);
+        const location = answer.headers.location;
+        if (!REDIRECT_STATUSES.has(answer.statusCode) || typeof location !== 'string') {
+          return { url, status: answer.statusCode, headers: answer.headers, body: answer.body };
+        }
+        await answer.body.dump({ limit: REDIRECT_BYTES });
+        if (left <= 0) throw new UrlNotAllowed('The URL redirects too often.');
+        url = check(new URL(location, url).href);
+      }
+    },
+    close: () => agent.destroy(),
+  };
+}
+
+/** Resolves a name, and refuses it when any of its addresses is not public. */
+function checkedLookup(
+  resolve: (host: string) => Promise<LookupAddress[]>,
+  isAllowlisted: (host: string) => boolean,
+): LookupFunction {
+  return (host, { all }, done) => {
+    resolve(host).then(
+      (addresses) => {
+        const refused = !isAllowlisted(host) && addresses.some(({ address }) => !isPublicAddress(address));
+        const [first] = addresses;
+        if (refused || first === undefined) done(new UrlNotAllowed(NOT_PUBLIC), '');
+        else if (all) done(null, addresses);
+        else done(null, first.address, first.family);
+      },
+      (error: Error) => done(error, ''),
+    );
+  };
+}
+
+function resolveAll(host: string): Promise<LookupAddress[]> {
+  return new Promise((resolve, reject) => {
+    lookup(host, { all: true, verbatim: true }, (error, addresses) => (error ? reject(error) : resolve(addresses)));
+  });
+}
+
+/** The refusal of the lookup, which comes wrapped. */
+function unwrapped(error: Error): never {
+  throw error.cause instanceof UrlNotAllowed ? error.cause : error;
+}
+
+/** A host's name in lower case without its last dot; an address of IPv6 without brackets. */
+function hostOf(url: URL): string {
+  return url.hostname.toLowerCase().replace(/^\[|\]$/g, '').replace(/\.$/, '');
+}
+
+function matches(host: string, pattern: string): boolean {
+  return pattern.startsWith('*.') ? host.endsWith(pattern.slice(1)) : host === pattern;
+}

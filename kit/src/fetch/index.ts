@@ -1,0 +1,2 @@
+export { isPublicAddress } from './address.js';
+export * from './guard.js';
