@@ -24,11 +24,13 @@ export async function startMesh(env = process.env, { say = console.log } = {}) {
     COMMONPLACE_PUBLIC_URL: env.COMMONPLACE_PUBLIC_URL || `http://127.0.0.1:${port}`,
     COMMONPLACE_LOG_LEVEL: env.COMMONPLACE_LOG_LEVEL || 'warn',
   };
-  const secret = {
-    COMMONPLACE_SECRET_KEY: env.COMMONPLACE_SECRET_KEY || secretIn(env.COMMONPLACE_DATA_DIR || './data'),
+  const dataDir = env.COMMONPLACE_DATA_DIR || './data';
+  const secrets = {
+    identity: { COMMONPLACE_SECRET_KEY: env.COMMONPLACE_SECRET_KEY || secretIn(dataDir, 'secret.key') },
+    tenancy: { COMMONPLACE_SECRETS_KEY: env.COMMONPLACE_SECRETS_KEY || secretIn(dataDir, 'secrets.key') },
   };
   const children = SERVICES.map((name, i) => {
-    const own = { COMMONPLACE_GRPC_PORT: String(ports[i]), ...(name === 'identity' ? secret : {}) };
+    const own = { COMMONPLACE_GRPC_PORT: String(ports[i]), ...secrets[name] };
     return start(`services/${name}/dist/src/main.js`, { ...shared, ...own });
   });
   children.push(start('gateway/dist/src/main.js', shared));
@@ -44,9 +46,9 @@ export async function startMesh(env = process.env, { say = console.log } = {}) {
   return { baseUrl: shared.COMMONPLACE_PUBLIC_URL, pids: children.map(({ pid }) => pid), children, stop };
 }
 
-/** The secret that keys and sessions hang on has to outlive a restart: it lies in the data folder. */
-function secretIn(dataDir) {
-  const file = join(dataDir, 'secret.key');
+/** A secret that keys, sessions or credentials hang on has to outlive a restart: it lies in the data folder. */
+function secretIn(dataDir, name) {
+  const file = join(dataDir, name);
   if (existsSync(file)) return readFileSync(file, 'utf8').trim();
   mkdirSync(dataDir, { recursive: true, mode: 0o700 });
   const secret = randomBytes(32).toString('base64');

@@ -11,6 +11,8 @@ export interface Endpoint {
   /** `GET /api/v1/resources/{resource_id}` */
   readonly name: string;
   readonly scope: string;
+  /** Scopes that open it as well. */
+  readonly also: readonly string[];
   /** Its path's parameters, in order. */
   readonly ids: readonly string[];
   /** Query parameters by name. */
@@ -31,6 +33,7 @@ interface Operation {
   readonly parameters?: readonly Parameter[];
   readonly requestBody?: { readonly content: Readonly<Record<string, { readonly schema: Schema }>> };
   readonly 'x-scope': string;
+  readonly 'x-also-scopes'?: readonly string[];
 }
 
 interface Description {
@@ -71,6 +74,7 @@ function endpointOf(
     path,
     name: `${method} ${path}`,
     scope: operation['x-scope'],
+    also: operation['x-also-scopes'] ?? [],
     ids: [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name as string),
     query: Object.fromEntries(query.map((one) => [one.name as string, resolve(one.schema ?? {})])),
     fields: Object.fromEntries(fields.map(([name, schema]) => [name, resolve(schema)])),

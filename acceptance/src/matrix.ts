@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Api } from './client.js';
 import { newKey } from './people.js';
-import { ORG_ROLES, type OrgRole, type Place, WORKSPACE_ROLES, type WorkspaceRole } from './world.js';
+import { HTTP_CONNECTOR, ORG_ROLES, type OrgRole, type Place, WORKSPACE_ROLES, type WorkspaceRole } from './world.js';
 
 /** Who may call an endpoint with the request that a row makes (api: 3.2, 3.3, 6 to 10, 15). */
 export type Gate =
@@ -209,6 +209,47 @@ export const rows: readonly Row[] = [
   row('DELETE /workspaces/{workspace_id}/trash', workspace('admin'), (place) => ({
     path: ofWorkspace(place, '/trash?older_than=2001-01-01T00:00:00Z'),
   })),
+  row('GET /workspaces/{workspace_id}/pins', workspace('guest'), (place) => ({ path: ofWorkspace(place, '/pins') })),
+  row(
+    'POST /workspaces/{workspace_id}/pins',
+    workspace('editor'),
+    async (place) => ({
+      path: ofWorkspace(place, '/pins'),
+      body: { resource_id: (await place.newDocument()).id },
+    }),
+    { success: 201 },
+  ),
+  row('PATCH /workspaces/{workspace_id}/pins', workspace('editor'), async (place) => ({
+    path: ofWorkspace(place, '/pins'),
+    body: { pin_id: (await place.pin()).id, position: 0 },
+  })),
+  row('DELETE /workspaces/{workspace_id}/pins', workspace('editor'), async (place) => ({
+    path: ofWorkspace(place, `/pins?pin_id=${(await place.pin()).id}`),
+  })),
+  row('GET /workspaces/{workspace_id}/connectors', workspace('viewer'), (place) => ({
+    path: ofWorkspace(place, '/connectors'),
+  })),
+  row(
+    'POST /workspaces/{workspace_id}/connectors',
+    workspace('admin'),
+    (place) => ({ path: ofWorkspace(place, '/connectors'), body: HTTP_CONNECTOR }),
+    { success: 201 },
+  ),
+  row('DELETE /workspaces/{workspace_id}/connectors/{connector_id}', workspace('admin'), async (place) => ({
+    path: ofWorkspace(place, `/connectors/${(await place.newConnector()).id}`),
+  })),
+  row('GET /workspaces/{workspace_id}/connections', workspace('guest'), (place) => ({
+    path: ofWorkspace(place, '/connections'),
+  })),
+  row(
+    'DELETE /workspaces/{workspace_id}/connections/{connection_id}',
+    workspace('guest'),
+    (place) => ({ path: ofWorkspace(place, `/connections/${randomUUID()}`) }),
+    { success: 404, code: 'not_found' },
+  ),
+  row('GET /notifications', self, () => ({ path: '/notifications' })),
+  row('PATCH /notifications', self, () => ({ path: '/notifications', body: { all: true, is_read: true } })),
+  row('DELETE /notifications', self, () => ({ path: `/notifications?ids=${randomUUID()}` })),
   row('POST /search', self, () => ({ path: '/search', body: { query: 'words' } })),
   row(
     'POST /search',

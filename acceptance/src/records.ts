@@ -178,3 +178,46 @@ export interface SearchAnswer extends List<SearchItem> {
   readonly mode: string;
   readonly degraded: boolean;
 }
+
+export interface Pin {
+  readonly id: Id;
+  readonly item: { readonly type: string; readonly id: Id; readonly name: string };
+  readonly position: number;
+  readonly visibility: string;
+}
+
+export interface Connector {
+  readonly id: Id;
+  readonly type: string;
+  readonly name: string;
+  readonly auth_type: string;
+  readonly status: string;
+  readonly connection_count: number;
+  readonly last_error: string | null;
+  /** In the answer that makes it alone. */
+  readonly authorize_url?: string;
+}
+
+export interface Connection {
+  readonly id: Id;
+  readonly connector_id: Id;
+  readonly connector_type: string;
+  readonly account_label: string | null;
+  readonly scopes: readonly string[];
+  readonly status: string;
+}
+
+export interface Notification {
+  readonly id: Id;
+  readonly type: string;
+  readonly title: string;
+  readonly actor: { readonly id: Id; readonly name: string };
+  readonly target: { readonly type: string; readonly id: Id; readonly url: string } | null;
+  readonly is_read: boolean;
+  readonly is_archived: boolean;
+  readonly count: number;
+}
+
+export interface NotificationList extends List<Notification> {
+  readonly unread_count: number;
+}

@@ -1,6 +1,6 @@
 import { type Api, api } from './client.js';
 import { newAddress, newKey, type Person, signUp, tokenOf } from './people.js';
-import type { ApiKey, Member, Org, Resource, Snapshot, Workspace, WorkspaceMember } from './records.js';
+import type { ApiKey, Connector, Member, Org, Pin, Resource, Snapshot, Workspace, WorkspaceMember } from './records.js';
 import type { System } from './system.js';
 
 /** A workspace of the Org, with something in it and somebody who may do everything there. */
@@ -27,6 +27,9 @@ export interface Place {
   /** Somebody who is invited into the Org. */
   newInvited(): Promise<Member>;
   newOrgKey(): Promise<ApiKey>;
+  /** The pin of `document`, which is made where it is missing. */
+  pin(): Promise<Pin>;
+  newConnector(): Promise<Connector>;
 }
 
 export const ORG_ROLES = ['owner', 'admin', 'member', 'guest'] as const;
@@ -34,6 +37,9 @@ export const WORKSPACE_ROLES = ['owner', 'admin', 'editor', 'commenter', 'viewer
 
 export type OrgRole = (typeof ORG_ROLES)[number];
 export type WorkspaceRole = (typeof WORKSPACE_ROLES)[number];
+
+/** What makes a connector that needs nothing. */
+export const HTTP_CONNECTOR = { type: 'http', config: { url: 'https://api.example.com/v1' } };
 
 /** Somebody who calls, what they are in the Org, and in the workspace that they are asked about. */
 export interface Caller {
@@ -148,6 +154,9 @@ async function createPlace({ everyScope, ...parts }: PlaceParts, kind: object): 
       if (added.status !== 409) extraMemberId = added.data.id ?? '';
       return extraMemberId;
     },
+    pin: async () => (await boss.post<Pin>(`/workspaces/${workspace.id}/pins`, { resource_id: document.id })).data,
+    newConnector: async () =>
+      (await boss.post<Connector>(`/workspaces/${workspace.id}/connectors`, HTTP_CONNECTOR)).data,
     newInvited: async () => (await boss.post<Member>(`/orgs/${org.id}/members`, { email: newAddress('invited') })).data,
   };
 }

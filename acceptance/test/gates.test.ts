@@ -140,10 +140,11 @@ describe('scopes', () => {
     const scopes = [...new Set(endpoints.map(({ scope }) => scope))].filter((scope) => scope !== 'none');
     const wrong: string[] = [];
     for (const scope of scopes) {
-      const others = world.everyScope.filter((one) => one !== scope);
+      const here = endpoints.filter(({ scope: needed }) => needed === scope);
+      const opening = new Set([scope, ...here.flatMap(({ also }) => also)]);
+      const others = world.everyScope.filter((one) => !opening.has(one));
       const { id, key } = await newKey(world.boss, others, { org_id: world.closed.org.id });
-      for (const { name, scope: needed } of endpoints) {
-        if (needed !== scope) continue;
+      for (const { name } of here) {
         const row = rows.find(({ endpoint }) => endpoint === name) as Row;
         const { path, body } = await row.request(world.closed, world.boss);
         const reply = await api(system, key).send(methodOf(row), path, body);
@@ -157,9 +158,9 @@ describe('scopes', () => {
     expect(wrong).toEqual([]);
   });
 
-  test('a key with that scope alone gets through that gate', async () => {
+  test('a key with that scope alone, or one that opens it as well, gets through that gate', async () => {
     const wrong: string[] = [];
-    for (const { name, scope } of endpoints) {
+    for (const { name, scope } of endpoints.flatMap((one) => [one, ...one.also.map((scope) => ({ ...one, scope }))])) {
       if (scope === 'none') continue;
       const row = rows.find(({ endpoint }) => endpoint === name) as Row;
       const { id, key } = await newKey(world.boss, [scope], { org_id: world.closed.org.id });

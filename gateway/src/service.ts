@@ -28,6 +28,7 @@ export const gateway: ServiceModule = {
     const routes = createRoutes();
     const invokers = createInvokers(host, routes, settings);
     const auth = host.client(contracts.auth);
+    const connectors = host.client(contracts.connectors);
     let draining = false;
     let server: HttpServer | undefined;
     const health = {
@@ -48,7 +49,7 @@ export const gateway: ServiceModule = {
         failures: createFailureLimit(settings.rateLimits),
         timeoutMs: settings.requestTimeoutMs,
       },
-      open: createOpenPages({ settings, routes, auth, cookieName, ended, health }),
+      open: createOpenPages({ settings, routes, auth, connectors, cookieName, ended, health }),
       log: host.log,
     });
     return {

@@ -11,6 +11,7 @@ import type {
   SignInResponse,
   SignUpRequest,
 } from '@commonplace/proto/identity/v1/auth_service.js';
+import { CompleteAuthorizationResponse } from '@commonplace/proto/tenancy/v1/connector_service.js';
 import { createApp } from '../src/app.js';
 import { config } from '../src/config.js';
 import type { Invoke } from '../src/endpoint.js';
@@ -38,6 +39,9 @@ export interface FakeIdentity {
 /** The gateway over a played identity; everything between is real. */
 export interface AuthStage {
   readonly identity: FakeIdentity;
+  /** Authorizations that were completed, and how the next one ends. */
+  readonly completions: { query: string; token: string | undefined }[];
+  readonly completion: CompleteAuthorizationResponse;
   readonly cookieName: string;
   readonly baseUrl: string;
   /** Errors that were logged. */
@@ -54,6 +58,8 @@ export async function openAuthStage(publicUrl: string, port = 0): Promise<AuthSt
   const routes = createRoutes();
   const identity = createFakeIdentity();
   const ended = createEndedSessions();
+  const completions: AuthStage['completions'] = [];
+  const completion = CompleteAuthorizationResponse.fromPartial({ connectorName: 'Drive', connectionId: 'connection' });
   const cookieName = publicUrl.startsWith('https:') ? '__Host-session' : 'session';
   const logged: string[] = [];
   const app = createApp({
@@ -73,6 +79,12 @@ export async function openAuthStage(publicUrl: string, port = 0): Promise<AuthSt
       settings,
       routes,
       auth: identity.client,
+      connectors: {
+        completeAuthorization: async (request, { metadata }) => {
+          completions.push({ query: request.query, token: metadata.token });
+          return { ...completion };
+        },
+      },
       cookieName,
       ended,
       health: { isReady: async () => true },
@@ -84,6 +96,8 @@ export async function openAuthStage(publicUrl: string, port = 0): Promise<AuthSt
   const send = (path: string, init: RequestInit) => fetch(baseUrl + path, { redirect: 'manual', ...init });
   return {
     identity,
+    completions,
+    completion,
     cookieName,
     baseUrl,
     logged,

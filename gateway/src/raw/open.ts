@@ -7,6 +7,7 @@ import type { Route } from '../routes.js';
 import { createSessionCookie } from './auth/cookie.js';
 import { createAuthMessages } from './auth/messages.js';
 import { mountAuth } from './auth/mount.js';
+import type { AuthParts } from './auth/parts.js';
 import { mountDocs } from './docs.js';
 import { type Health, mountHealth } from './health.js';
 import { mountProtectedResource } from './protected-resource.js';
@@ -15,6 +16,7 @@ export interface OpenParts {
   readonly settings: Settings;
   readonly routes: readonly Route[];
   readonly auth: Client<AuthService>;
+  readonly connectors: AuthParts['connectors'];
   readonly cookieName: string;
   readonly ended: EndedSessions;
   readonly health: Health;
@@ -22,7 +24,7 @@ export interface OpenParts {
 
 /** What is served without a credential. */
 export function createOpenPages(parts: OpenParts): Router {
-  const { settings, routes, auth, cookieName, ended } = parts;
+  const { settings, routes, auth, connectors, cookieName, ended } = parts;
   const [first] = routes;
   if (first === undefined) throw new Error('the contract has no endpoints');
   const router = new Router();
@@ -31,6 +33,7 @@ export function createOpenPages(parts: OpenParts): Router {
   mountProtectedResource(router, settings.publicUrl);
   mountAuth(router, {
     auth,
+    connectors,
     ended,
     messages: createAuthMessages(first.contract),
     cookie: createSessionCookie(cookieName, settings.publicUrl.startsWith('https:')),

@@ -138,7 +138,10 @@ function unwrapped(error: Error): never {
 
 /** A host's name in lower case without its last dot; an address of IPv6 without brackets. */
 function hostOf(url: URL): string {
-  return url.hostname.toLowerCase().replace(/^\[|\]$/g, '').replace(/\.$/, '');
+  return url.hostname
+    .toLowerCase()
+    .replace(/^\[|\]$/g, '')
+    .replace(/\.$/, '');
 }
 
 function matches(host: string, pattern: string): boolean {

@@ -2,18 +2,19 @@ import { randomBytes } from 'node:crypto';
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** What one process on a laptop needs no words for: a secret of its own, and the URL that it listens on. */
+/** What one process on a laptop needs no words for: secrets of its own, and the URL that it listens on. */
 export function prepareEmbedded(env: NodeJS.ProcessEnv): void {
   env.COMMONPLACE_PUBLIC_URL ||= `http://${env.COMMONPLACE_HOST || '127.0.0.1'}:${env.COMMONPLACE_PORT || '8080'}`;
   env.COMMONPLACE_LOG_LEVEL ||= 'warn';
-  if (env.COMMONPLACE_SECRET_KEY === undefined && !process.argv.includes('--help')) {
-    env.COMMONPLACE_SECRET_KEY = secretIn(env.COMMONPLACE_DATA_DIR || './data');
-  }
+  if (process.argv.includes('--help')) return;
+  const dataDir = env.COMMONPLACE_DATA_DIR || './data';
+  env.COMMONPLACE_SECRET_KEY ??= secretIn(dataDir, 'secret.key');
+  env.COMMONPLACE_SECRETS_KEY ??= secretIn(dataDir, 'secrets.key');
 }
 
-/** The secret of a data folder, made with it; without it no key or session of the folder is good. */
-function secretIn(dataDir: string): string {
-  const file = join(dataDir, 'secret.key');
+/** A secret of a data folder, made with it: without it no key, session or credential of the folder is good. */
+function secretIn(dataDir: string, name: string): string {
+  const file = join(dataDir, name);
   if (existsSync(file)) return readFileSync(file, 'utf8').trim();
   const secret = randomBytes(32).toString('base64');
   mkdirSync(dataDir, { recursive: true, mode: 0o700 });

@@ -1,4 +1,6 @@
-import { integer, type Table, url, type Values } from '@commonplace/kit/config';
+import { integer, list, type Setting, type Table, text, url, type Values } from '@commonplace/kit/config';
+import { SECRETS_KEY } from '@commonplace/kit/secrets';
+import { OAUTH_TYPES, type OAuthSystem, type OAuthType, parseEndpoint } from './domain/oauth-types.js';
 
 export const config = {
   publicUrl: {
@@ -19,7 +21,41 @@ export const config = {
     parse: integer(0, 3650),
     fallback: 30,
   },
+  secretsKey: SECRETS_KEY,
+  urlAllowlist: {
+    variable: 'COMMONPLACE_URL_ALLOWLIST',
+    help: 'hosts that may be fetched from by http, or at addresses that are not public: wiki.intern,*.lab.example',
+    parse: list,
+    fallback: [] as string[],
+  },
+  ...clientTable(),
 } satisfies Table;
+
+/** What the operator says of the client that is registered at another system; none without an id. */
+type ClientKey = `${OAuthType}_${'id' | 'secret' | 'authorizeUrl' | 'tokenUrl' | 'revokeUrl' | 'scopes'}`;
+
+function clientTable(): Record<Exclude<ClientKey, `${string}_scopes`>, Setting<string | undefined>> &
+  Record<Extract<ClientKey, `${string}_scopes`>, Setting<string[] | undefined>> {
+  const table: Record<string, Setting<unknown>> = {};
+  for (const [type, { name, authorizeUrl, tokenUrl, revokeUrl, scopes }] of Object.entries<OAuthSystem>(OAUTH_TYPES)) {
+    const add = (key: string, suffix: string, help: string, parse: Setting<unknown>['parse'], secret = false) => {
+      const variable = `COMMONPLACE_CONNECTOR_${type.toUpperCase()}_${suffix}`;
+      table[`${type}_${key}`] = { variable, help, parse, fallback: undefined, ...(secret && { secret }) };
+    };
+    add('id', 'CLIENT_ID', `client that is registered at ${name}; people connect their accounts by it`, text);
+    add('secret', 'CLIENT_SECRET', 'its secret', text, true);
+    add('authorizeUrl', 'AUTHORIZE_URL', `instead of ${authorizeUrl}`, parseEndpoint);
+    add('tokenUrl', 'TOKEN_URL', `instead of ${tokenUrl}`, parseEndpoint);
+    add(
+      'revokeUrl',
+      'REVOKE_URL',
+      revokeUrl === undefined ? 'where grants are revoked' : `instead of ${revokeUrl}`,
+      parseEndpoint,
+    );
+    add('scopes', 'SCOPES', `instead of ${scopes.join(',') || 'none'}`, list);
+  }
+  return table as never;
+}
 
 export type Settings = Values<typeof config>;
 
@@ -28,5 +64,11 @@ export const DAY_MS = 24 * 3600 * 1000;
 export const INVITATION_MS = 14 * DAY_MS;
 /** Milliseconds that an answer waits for the counts of another service. */
 export const COUNTS_MS = 2000;
+/** Connectors that one workspace may have. */
+export const CONNECTORS_PER_WORKSPACE = 100;
+/** A link to allow access is good so long. */
+export const AUTHORIZATION_MS = 10 * 60 * 1000;
+/** Milliseconds that another system may take to answer. */
+export const UPSTREAM_MS = 8000;
 /** Pins that one list may hold. */
 export const PINS_PER_LIST = 50;

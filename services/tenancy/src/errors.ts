@@ -11,6 +11,8 @@ export const ExternalSharingDisabled = defineError(
   'The Org does not let people from outside in.',
 );
 
+export const ExpiredLink = defineError('NOT_FOUND', 'expired_link', 'This link is not good any more.');
+
 /** Errors about the present state; all of them 409. */
 export const SlugTaken = conflict('slug_taken', 'The slug {slug} is taken.');
 export const AlreadyMember = conflict('already_member', 'This person is a member already.');

@@ -1,5 +1,6 @@
 import type { CallContext } from '@commonplace/kit/rpc';
 import type { Person } from './acts/people.js';
+import type { Connection, Connector } from './stores/connectors.js';
 import type { OrgMember } from './stores/org-members.js';
 import type { Org } from './stores/orgs.js';
 import type { WorkspaceMember } from './stores/workspace-members.js';
@@ -62,4 +63,17 @@ export function publishWorkspaceMember(
   const { id, workspaceId, userId = '', role, tenant, addedBy: addedByUserId } = member;
   const data = { workspaceId, memberId: id, userId, role, keepGrants, addedByUserId };
   context.work.publish(context.event(`workspace_member.${verb}`, workspaceId, data, tenant));
+}
+
+/** Tells of a connector; nothing of what opens it. */
+export function publishConnector(context: Publishing, verb: 'created' | 'deleted', connector: Connector): void {
+  const { id, workspaceId, type, tenant } = connector;
+  context.work.publish(context.event(`connector.${verb}`, id, { workspaceId, connectorId: id, type }, tenant));
+}
+
+/** Tells of somebody's connection. */
+export function publishConnection(context: Publishing, verb: 'created' | 'deleted', connection: Connection): void {
+  const { id, workspaceId, connectorId, userId, tenant } = connection;
+  const data = { workspaceId, connectorId, connectionId: id, userId };
+  context.work.publish(context.event(`connection.${verb}`, id, data, tenant));
 }

@@ -1,10 +1,19 @@
+import { openGuard, type Guard as UrlGuard } from '@commonplace/kit/fetch';
 import type { Log } from '@commonplace/kit/log';
 import type { Client } from '@commonplace/kit/rpc';
+import { createEnvelope, type Envelope } from '@commonplace/kit/secrets';
 import type { Collection, Store } from '@commonplace/kit/store';
 import type { AuthService } from '@commonplace/proto/identity/v1/auth_service.js';
 import type { IndexService } from '@commonplace/proto/resources/v1/index_service.js';
 import type { Settings } from './config.js';
 import { createPolicy, type Policy } from './policy.js';
+import {
+  authorizationCollection,
+  type Connectors,
+  connectionCollection,
+  connectorCollection,
+  createConnectors,
+} from './stores/connectors.js';
 import { type Guard, guardCollection } from './stores/guards.js';
 import { createInvitations, type Invitations, invitationCollection } from './stores/invitations.js';
 import { createOrgMembers, type OrgMembers, orgMemberCollection } from './stores/org-members.js';
@@ -26,6 +35,7 @@ export interface Stores {
   readonly invitations: Invitations;
   readonly guards: Collection<Guard>;
   readonly pinLists: PinLists;
+  readonly connectors: Connectors;
 }
 
 /** What this service asks of others. */
@@ -40,6 +50,10 @@ export interface Parts extends Stores, Peers {
   readonly settings: Settings;
   readonly policy: Policy;
   readonly log: Log;
+  /** Keeps what users entrust. */
+  readonly envelope: Envelope;
+  /** Says which URLs of users may be called. */
+  readonly guard: UrlGuard;
   /** The present time, RFC 3339; `afterMs` milliseconds later where given. */
   now(afterMs?: number): string;
 }
@@ -58,6 +72,8 @@ export async function openParts({ clock = Date.now, ...input }: PartsInput): Pro
     ...input,
     ...stores,
     policy: createPolicy(stores),
+    envelope: createEnvelope(input.settings.secretsKey),
+    guard: openGuard({ allowlist: input.settings.urlAllowlist }),
     now: (afterMs = 0) => new Date(clock() + afterMs).toISOString(),
   };
 }
@@ -71,5 +87,10 @@ async function openStores(store: Store): Promise<Stores> {
     invitations: createInvitations(await store.collection(invitationCollection)),
     guards: await store.collection(guardCollection),
     pinLists: createPinLists(await store.collection(pinListCollection)),
+    connectors: createConnectors(
+      await store.collection(connectorCollection),
+      await store.collection(connectionCollection),
+      await store.collection(authorizationCollection),
+    ),
   };
 }

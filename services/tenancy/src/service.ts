@@ -2,6 +2,7 @@ import { contracts } from '@commonplace/kit/contracts';
 import type { Subscription } from '@commonplace/kit/events';
 import { implement, type ServiceModule } from '@commonplace/kit/runtime';
 import { config } from './config.js';
+import { createConnectorHandlers } from './handlers/connectors.js';
 import { createDirectoryHandlers } from './handlers/directory.js';
 import { createOrgMemberHandlers } from './handlers/org-members.js';
 import { createOrgHandlers } from './handlers/orgs.js';
@@ -37,6 +38,7 @@ export function createTenancy(clock: () => number = Date.now): ServiceModule {
             ...createWorkspaceMemberHandlers(parts),
           }),
           implement(contracts.pins, createPinHandlers(parts)),
+          implement(contracts.connectors, createConnectorHandlers(parts)),
           implement(contracts.directory, createDirectoryHandlers(parts)),
         ],
         begin: async () => {
@@ -44,7 +46,10 @@ export function createTenancy(clock: () => number = Date.now): ServiceModule {
           purge.start();
         },
         drain: async () => purgedItems?.close(),
-        close: () => purge.close(),
+        close: async () => {
+          await purge.close();
+          await parts.guard.close();
+        },
       };
     },
   };

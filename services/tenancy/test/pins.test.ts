@@ -3,11 +3,11 @@ import { newId } from '@commonplace/kit/id';
 import { eventually } from '@commonplace/kit/testing';
 import {
   CreatePinRequest,
-  MovePinsRequest,
   PinFilter,
   PinItemType,
   PinVisibility,
   RemovePinRequest,
+  ReorderPinsRequest,
 } from '@commonplace/proto/tenancy/v1/pin_service.js';
 import { WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
@@ -39,9 +39,9 @@ const list = async (caller: Caller, visibility = PinFilter.ALL, page = { limit: 
   world.pins.listPins({ workspaceId, visibility, page }, await world.as(caller));
 const names = async (caller: Caller, visibility = PinFilter.ALL) =>
   (await list(caller, visibility)).items.map(({ item: shown }) => shown?.name);
-const move = async (caller: Caller, fields: Partial<MovePinsRequest>, metadata = {}) =>
-  world.pins.movePins(
-    MovePinsRequest.fromPartial({ workspaceId, ...fields } as MovePinsRequest),
+const move = async (caller: Caller, fields: Partial<ReorderPinsRequest>, metadata = {}) =>
+  world.pins.reorderPins(
+    ReorderPinsRequest.fromPartial({ workspaceId, ...fields } as ReorderPinsRequest),
     await world.as(caller, metadata),
   );
 const unpin = async (caller: Caller, fields: Partial<RemovePinRequest>) =>

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import type { Caller } from '@commonplace/kit/auth';
 import { contracts } from '@commonplace/kit/contracts';
 import { Unavailable } from '@commonplace/kit/errors';
@@ -100,6 +101,7 @@ export interface World {
 }
 
 export async function openWorld(): Promise<World> {
+  process.env.COMMONPLACE_SECRETS_KEY ??= randomBytes(32).toString('base64');
   const people = new Map<string, Caller>();
   const asked: World['asked'] = { reassigned: [], counted: [] };
   const play: World['play'] = { keys: 0, resources: {}, resourcesDown: false };

@@ -1,4 +1,5 @@
 import type Router from '@koa/router';
+import { mountConnectors } from './connectors.js';
 import { mountInvitation } from './invitation.js';
 import type { AuthParts } from './parts.js';
 import { mountSession } from './session.js';
@@ -13,4 +14,5 @@ export function mountAuth(router: Router, parts: AuthParts): void {
   mountSignOut(router, parts);
   mountSession(router, parts);
   mountInvitation(router, parts);
+  mountConnectors(router, parts);
 }

@@ -103,6 +103,16 @@ function whom({ name, email }: User): string {
   return `You are signed in as <strong>${escapeHtml(name)}</strong> (${escapeHtml(email)}).`;
 }
 
+/** Somebody has come back from another system and allowed it. */
+export function connectedPage(connector: string, account: string | undefined): string {
+  const as = account === undefined ? '' : ` as <strong>${escapeHtml(account)}</strong>`;
+  return sitePage({
+    title: 'Connected',
+    body: `<h1>Connected</h1>\n<p><strong>${escapeHtml(connector)}</strong> is connected${as}. You can close this page.</p>`,
+    width: 'form',
+  });
+}
+
 /** Says what went wrong, where there is no form to come back to. */
 export function troublePage(trouble: Trouble): string {
   return sitePage({

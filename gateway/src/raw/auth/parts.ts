@@ -1,5 +1,6 @@
 import type { CallOptions, Client, Reply } from '@commonplace/kit/rpc';
 import type { AuthService } from '@commonplace/proto/identity/v1/auth_service.js';
+import type { ConnectorService } from '@commonplace/proto/tenancy/v1/connector_service.js';
 import type { Context } from 'koa';
 import type { EndedSessions } from '../../middleware/ended-sessions.js';
 import type { SessionCookie } from './cookie.js';
@@ -8,6 +9,7 @@ import type { AuthMessages } from './messages.js';
 /** What the pages and calls of `/auth` stand on. */
 export interface AuthParts {
   readonly auth: Client<AuthService>;
+  readonly connectors: Pick<Client<ConnectorService>, 'completeAuthorization'>;
   readonly messages: AuthMessages;
   readonly cookie: SessionCookie;
   readonly ended: EndedSessions;

@@ -3,11 +3,11 @@ import { type CallContext, type Handlers, requireVersion } from '@commonplace/ki
 import {
   type CreatePinRequest,
   type ListPinsResponse,
-  type MovePinsRequest,
   type Pin,
   PinFilter,
   type PinService,
   PinVisibility as PinVisibilityName,
+  type ReorderPinsRequest,
 } from '@commonplace/proto/tenancy/v1/pin_service.js';
 import {
   type FoundList,
@@ -63,7 +63,7 @@ export function createPinHandlers(parts: Parts): Handlers<PinService> {
       return pinItem(parts, context, standing, visibility, request);
     },
 
-    async movePins(request, context) {
+    async reorderPins(request, context) {
       const { workspaceId, order } = request;
       const standing = await policy.seeWorkspace(workspaceId, context.caller);
       requireWorkspaceRole(standing, 'guest');
@@ -135,7 +135,7 @@ async function moveOne(
   parts: Parts,
   context: CallContext,
   standing: WorkspaceStanding,
-  request: MovePinsRequest,
+  request: ReorderPinsRequest,
 ): Promise<FoundList> {
   const { pinId, position, workspaceId } = request;
   const itemId = itemIdOf(request);
@@ -162,7 +162,7 @@ async function reorder(
   parts: Parts,
   context: CallContext,
   standing: WorkspaceStanding,
-  { workspaceId, order, pinId, resourceId, item, position, visibility }: MovePinsRequest,
+  { workspaceId, order, pinId, resourceId, item, position, visibility }: ReorderPinsRequest,
 ): Promise<FoundList> {
   if (pinId !== undefined || resourceId !== undefined || item !== undefined) throw ambiguous('order');
   const own = await findList(parts, context, workspaceId, 'me');

@@ -6,9 +6,10 @@ import { publishOrg, publishWorkspace } from '../events.js';
 import type { Parts } from '../parts.js';
 import type { Org } from '../stores/orgs.js';
 import type { Workspace } from '../stores/workspaces.js';
+import { rewrapSecrets } from './secrets.js';
 
 export interface PurgeJob {
-  /** Purges what is due now. Gives the number of Orgs that went. */
+  /** Purges what is due now, and sees to the secrets. Gives the number of Orgs that went. */
   run(): Promise<number>;
   /** Runs now and once a day. */
   start(): void;
@@ -16,7 +17,10 @@ export interface PurgeJob {
   close(): Promise<void>;
 }
 
-/** Ends Orgs whose deletion was scheduled and not undone in time. What a crash cuts short goes on the next time. */
+/**
+ * Ends Orgs whose deletion was scheduled and not undone in time; what a crash cuts short goes on the next time.
+ * Authorizations that nobody came back from go, and secrets come under the current master key.
+ */
 export function createPurgeJob(parts: Parts): PurgeJob {
   let running: Promise<unknown> = Promise.resolve();
   let timer: NodeJS.Timeout | undefined;
@@ -34,6 +38,9 @@ export function createPurgeJob(parts: Parts): PurgeJob {
         if (!(error instanceof LostRace)) throw error;
       }
     }
+    if (closed) return purged;
+    await rewrapSecrets(parts);
+    await removeAll(parts, parts.connectors.authorizations, await parts.connectors.staleAuthorizations(parts.now()));
     return purged;
   }
 
@@ -77,6 +84,10 @@ async function purgeOrg(parts: Parts, org: Org): Promise<void> {
 async function purgeWorkspace(parts: Parts, workspace: Workspace): Promise<void> {
   await removeAll(parts, parts.workspaceMembers.records, await parts.workspaceMembers.ofWorkspace(workspace.id));
   await removeAll(parts, parts.pinLists.records, await parts.pinLists.ofWorkspace(workspace.id));
+  const { connectors } = parts;
+  await removeAll(parts, connectors.authorizations, await connectors.authorizationsIn(workspace.id));
+  await removeAll(parts, connectors.connections, await connectors.connectionsIn(workspace.id));
+  await removeAll(parts, connectors.records, await connectors.ofWorkspace(workspace.id));
   const work = parts.store.begin();
   work.remove(parts.workspaces.records, workspace);
   publishWorkspace(publishing(work), 'purged', workspace);

@@ -1,0 +1,33 @@
+const LEAST_BYTES = 32;
+const HEX = /^([0-9a-f]{2}){32,}$/i;
+const BASE64 = /^[A-Za-z0-9+/_-]{43,}={0,2}$/;
+
+/** The setting that master keys come from; the same for every service that keeps secrets of users. */
+export const SECRETS_KEY = {
+  variable: 'COMMONPLACE_SECRETS_KEY',
+  help: '32 random bytes or more, in base64 or hex, that encrypt what users entrust; to rotate, put a new one and a comma before the old one',
+  parse: parseMasterKeys,
+  secret: true,
+};
+
+/** Reads master keys: one or several separated by commas, the first being the current one. Throws. */
+export function parseMasterKeys(text: string): Buffer[] {
+  const keys = text
+    .split(',')
+    .map((part) => part.trim())
+    .filter((part) => part !== '')
+    .map(parseKey);
+  if (keys.length === 0) throw new Error('holds no key');
+  return keys;
+}
+
+function parseKey(text: string): Buffer {
+  const bytes = HEX.test(text)
+    ? Buffer.from(text, 'hex')
+    : BASE64.test(text)
+      ? Buffer.from(text, 'base64')
+      : Buffer.alloc(0);
+  if (bytes.length < LEAST_BYTES)
+    throw new Error(`must hold ${LEAST_BYTES} bytes or more in each key, in base64 or hex`);
+  return bytes;
+}

@@ -1,0 +1,159 @@
+import { createHash, randomBytes } from 'node:crypto';
+import type { Caller } from '@commonplace/kit/auth';
+import { newId } from '@commonplace/kit/id';
+import type { CallContext } from '@commonplace/kit/rpc';
+import type { CompleteAuthorizationRequest } from '@commonplace/proto/tenancy/v1/connector_service.js';
+import { AUTHORIZATION_MS } from '../config.js';
+import { clientFor, type OAuthClient } from '../domain/oauth-clients.js';
+import { ExpiredLink } from '../errors.js';
+import { publishConnection } from '../events.js';
+import type { Parts } from '../parts.js';
+import { requireActiveWorkspace, requireWorkspaceRole } from '../policy.js';
+import { type Authorization, type Connection, type Connector, connectionKey } from '../stores/connectors.js';
+import {
+  AuthorizationFailed,
+  beginAuthorization,
+  finishAuthorization,
+  type Grant,
+  type Pending,
+} from '../upstream/oauth.js';
+
+/** The page that people come back to; it is registered at the other system. */
+const CALLBACK = '/auth/connectors/callback';
+
+function redirectUri({ settings }: Parts): string {
+  return settings.publicUrl + CALLBACK;
+}
+
+/** Where the caller goes to allow a connector access: good for ten minutes, and for them alone. */
+export async function authorizeUrlFor(
+  parts: Parts,
+  context: CallContext,
+  { id: connectorId, tenant, workspaceId }: Connector,
+  client: OAuthClient,
+): Promise<string> {
+  const state = randomBytes(32).toString('base64url');
+  const { url, pending } = await beginAuthorization(client, state, redirectUri(parts));
+  const id = idOf(state);
+  context.work.insert(parts.connectors.authorizations, {
+    id,
+    tenant,
+    workspaceId,
+    connectorId,
+    userId: context.caller.userId,
+    sealed: parts.envelope.seal(JSON.stringify(pending), { tenant, record: id }),
+    expiresAt: parts.now(AUTHORIZATION_MS),
+  });
+  context.once('authorizeUrl');
+  return url;
+}
+
+/** A state is worth something to who holds it, so its hash is kept. */
+function idOf(state: string): string {
+  return createHash('sha256').update(state).digest('base64url');
+}
+
+/** How an authorization ended. */
+export interface Completed {
+  readonly connector: Connector;
+  readonly connection?: Connection;
+  /** Why there is no connection, in the other system's word. */
+  readonly error?: string;
+}
+
+/** A code is good for one exchange, and a handler may run again: what one call was granted, it keeps. */
+const grants = new WeakMap<CompleteAuthorizationRequest, Promise<Grant>>();
+
+/** Makes the connection that somebody comes back for. Throws `expired_link` to anybody else, or too late. */
+export async function completeAuthorization(
+  parts: Parts,
+  context: CallContext,
+  request: CompleteAuthorizationRequest,
+): Promise<Completed> {
+  const query = new URLSearchParams(request.query);
+  const state = query.get('state') ?? '';
+  const { authorization, connector, client } = await findPending(parts, context.caller, state);
+  const standing = await parts.policy.seeWorkspace(connector.workspaceId, context.caller);
+  requireWorkspaceRole(standing, 'admin');
+  requireActiveWorkspace(standing.workspace);
+  const owner = { tenant: authorization.tenant, record: authorization.id };
+  const pending = JSON.parse(parts.envelope.open(authorization.sealed, owner)) as Pending;
+  const asked = grants.get(request) ?? finishAuthorization(client, query, state, redirectUri(parts), pending);
+  grants.set(request, asked);
+  try {
+    const grant = await asked;
+    context.work.remove(parts.connectors.authorizations, authorization);
+    const active = changeConnector(parts, context, connector, { status: 'active' });
+    return { connector: active, connection: await keepGrant(parts, context, connector, grant) };
+  } catch (error) {
+    if (!(error instanceof AuthorizationFailed)) throw error;
+    context.work.remove(parts.connectors.authorizations, authorization);
+    const status = error.denied || connector.status === 'active' ? connector.status : 'error';
+    return {
+      connector: changeConnector(parts, context, connector, { status, lastError: error.reason }),
+      error: error.reason,
+    };
+  }
+}
+
+async function findPending(
+  { connectors, settings, now }: Parts,
+  { userId }: Caller,
+  state: string,
+): Promise<{ authorization: Authorization; connector: Connector; client: OAuthClient }> {
+  const authorization = await connectors.authorizations.get(idOf(state));
+  if (authorization === undefined || authorization.userId !== userId || authorization.expiresAt <= now()) {
+    throw ExpiredLink();
+  }
+  const connector = await connectors.records.get(authorization.connectorId);
+  const client = connector && clientFor(settings, connector.type);
+  if (connector === undefined || client === undefined) throw ExpiredLink();
+  return { authorization, connector, client };
+}
+
+function changeConnector(
+  parts: Parts,
+  { work }: CallContext,
+  connector: Connector,
+  change: Pick<Connector, 'status'> & { readonly lastError?: string },
+): Connector {
+  const { lastError: _, ...rest } = connector;
+  return work.replace(parts.connectors.records, connector, { ...rest, ...change, updatedAt: parts.now() });
+}
+
+/** The person's connection, new or with what they have granted now. */
+async function keepGrant(
+  parts: Parts,
+  context: CallContext,
+  { id: connectorId, tenant, workspaceId, type }: Connector,
+  grant: Grant,
+): Promise<Connection> {
+  const { connections, connectionOfPerson } = parts.connectors;
+  const { userId } = context.caller;
+  const before = await connectionOfPerson(connectorId, userId);
+  const [id, now] = [before?.id ?? newId(), parts.now()];
+  const { accessToken, refreshToken, accountLabel, expiresIn } = grant;
+  const tokens = JSON.stringify({ accessToken, refreshToken });
+  const record = {
+    id,
+    tenant,
+    workspaceId,
+    connectorId,
+    type,
+    userId,
+    personKey: connectionKey(connectorId, userId),
+    ...(accountLabel === undefined ? {} : { accountLabel }),
+    scopes: grant.scopes,
+    status: 'active' as const,
+    sealed: parts.envelope.seal(tokens, { tenant, record: id }),
+    renewable: refreshToken !== undefined,
+    connectedBy: context.actor,
+    ...(expiresIn === undefined ? {} : { expiresAt: parts.now(expiresIn * 1000) }),
+    createdAt: before?.createdAt ?? now,
+    updatedAt: now,
+  };
+  if (before !== undefined) return context.work.replace(connections, before, record);
+  const made = context.work.insert(connections, record);
+  publishConnection(context, 'created', made);
+  return made;
+}

@@ -1,0 +1,97 @@
+import { type Fault, invalidField, invalidFields } from '@commonplace/kit/errors';
+import { UrlNotAllowed } from '@commonplace/kit/fetch';
+import { newId } from '@commonplace/kit/id';
+import type { CallContext } from '@commonplace/kit/rpc';
+import type { CreateConnectorRequest } from '@commonplace/proto/tenancy/v1/connector_service.js';
+import { CONNECTORS_PER_WORKSPACE } from '../config.js';
+import {
+  type AuthType,
+  type ConnectorType,
+  faultsOfConfig,
+  objectIn,
+  readCredentials,
+  TERMS,
+} from '../domain/connector-terms.js';
+import { clientFor } from '../domain/oauth-clients.js';
+import { LimitReached } from '../errors.js';
+import { publishConnector } from '../events.js';
+import type { Parts } from '../parts.js';
+import { requireActiveWorkspace, type WorkspaceStanding } from '../policy.js';
+import type { Connector } from '../stores/connectors.js';
+import { connectorTypeOf } from '../views/connector.js';
+import { authorizeUrlFor } from './authorize.js';
+
+/** What a request says of a new connector, checked. */
+interface Draft {
+  readonly type: ConnectorType;
+  readonly config: object;
+  readonly authType: AuthType;
+  /** The credentials as JSON. */
+  readonly secret: string | undefined;
+}
+
+/** Adds a connector; where it is to be authorized, with the URL that leads there. */
+export async function addConnector(
+  parts: Parts,
+  context: CallContext,
+  { workspace }: WorkspaceStanding,
+  request: CreateConnectorRequest,
+): Promise<{ connector: Connector; authorizeUrl?: string }> {
+  const { type, config, authType, secret } = readDraft(parts, request);
+  requireActiveWorkspace(workspace);
+  const others = await parts.connectors.ofWorkspace(workspace.id);
+  if (others.length >= CONNECTORS_PER_WORKSPACE) {
+    throw LimitReached({ limit: CONNECTORS_PER_WORKSPACE, what: 'connectors in a workspace' });
+  }
+  const [id, now] = [newId(), parts.now()];
+  const connector = context.work.insert(parts.connectors.records, {
+    id,
+    tenant: workspace.tenant,
+    workspaceId: workspace.id,
+    type,
+    name: request.name ?? TERMS[type].name,
+    config: JSON.stringify(config),
+    authType,
+    status: authType === 'oauth2' ? 'pending' : 'active',
+    ...(secret === undefined ? {} : { sealed: parts.envelope.seal(secret, { tenant: workspace.tenant, record: id }) }),
+    createdBy: context.actor,
+    createdAt: now,
+    updatedAt: now,
+  });
+  publishConnector(context, 'created', connector);
+  const client = clientFor(parts.settings, type);
+  if (authType !== 'oauth2' || client === undefined) return { connector };
+  return { connector, authorizeUrl: await authorizeUrlFor(parts, context, connector, client) };
+}
+
+function readDraft(parts: Parts, request: CreateConnectorRequest): Draft {
+  const type = connectorTypeOf(request.type);
+  const config = objectIn(request.config);
+  const faults: Fault[] = faultsOfConfig(type, config, (url) => refusalOf(parts, url));
+  const given = objectIn(request.credentials);
+  if (Object.keys(given).length > 0) {
+    const read = readCredentials(type, given);
+    if ('faults' in read) throw invalidFields([...faults, ...read.faults]);
+    if (faults.length > 0) throw invalidFields(faults);
+    return { type, config, authType: read.auth, secret: JSON.stringify(given) };
+  }
+  if (faults.length > 0) throw invalidFields(faults);
+  if (clientFor(parts.settings, type) !== undefined) return { type, config, authType: 'oauth2', secret: undefined };
+  if (TERMS[type].open) return { type, config, authType: 'none', secret: undefined };
+  throw invalidField(
+    'credentials',
+    'missing_field',
+    `are needed: no client of ${TERMS[type].name} is registered here.`,
+  );
+}
+
+/** Why a URL may not be called; undefined where it may. */
+function refusalOf({ guard }: Parts, url: string): string | undefined {
+  try {
+    guard.check(url);
+    return undefined;
+  } catch (error) {
+    if (error instanceof UrlNotAllowed) return error.message;
+    throw error;
+  }
+}

@@ -1,0 +1,44 @@
+import type { CallContext } from '@commonplace/kit/rpc';
+import { SecretUnreadable } from '@commonplace/kit/secrets';
+import { clientFor } from '../domain/oauth-clients.js';
+import { publishConnection } from '../events.js';
+import type { Parts } from '../parts.js';
+import type { Connection } from '../stores/connectors.js';
+import { revokeGrant } from '../upstream/oauth.js';
+
+/** Grants that are revoked at once. */
+const AT_ONCE = 10;
+
+/**
+ * Deletes connections, and revokes what was granted for them. Gives how many the other system has confirmed; one
+ * that does not answer keeps nobody from leaving it.
+ */
+export async function disconnect(
+  parts: Parts,
+  context: CallContext,
+  connections: readonly Connection[],
+): Promise<number> {
+  let revoked = 0;
+  for (let from = 0; from < connections.length; from += AT_ONCE) {
+    const outcomes = await Promise.all(connections.slice(from, from + AT_ONCE).map((one) => revoke(parts, one)));
+    revoked += outcomes.filter((done) => done).length;
+  }
+  for (const connection of connections) {
+    context.work.remove(parts.connectors.connections, connection);
+    publishConnection(context, 'deleted', connection);
+  }
+  return revoked;
+}
+
+async function revoke(parts: Parts, { id, tenant, type, sealed }: Connection): Promise<boolean> {
+  const client = clientFor(parts.settings, type);
+  if (client === undefined) return false;
+  try {
+    const tokens = JSON.parse(parts.envelope.open(sealed, { tenant, record: id })) as Readonly<Record<string, string>>;
+    // A refresh token takes the access tokens that came of it along (RFC 7009, 2.1).
+    return await revokeGrant(client, tokens.refreshToken ?? tokens.accessToken ?? '');
+  } catch (error) {
+    if (error instanceof SecretUnreadable) return false;
+    throw error;
+  }
+}

@@ -1,0 +1,107 @@
+import type { Fault } from '@commonplace/kit/errors';
+
+/** A type of connector, in the contract's words in lower case. */
+export type ConnectorType = 'google_drive' | 'notion' | 'confluence' | 'github' | 'slack' | 's3' | 'http' | 'mcp';
+export type AuthType = 'oauth2' | 'api_key' | 'basic' | 'none';
+
+/** What a type is called, what its configuration needs, and what opens it. */
+interface Terms {
+  readonly name: string;
+  readonly needs: readonly string[];
+  /** Fields of the configuration that are URLs, wherever they point. */
+  readonly urls: readonly string[];
+  /** May go without credentials. */
+  readonly open: boolean;
+}
+
+export const TERMS: Readonly<Record<ConnectorType, Terms>> = {
+  google_drive: { name: 'Google Drive', needs: [], urls: [], open: false },
+  notion: { name: 'Notion', needs: [], urls: [], open: false },
+  confluence: { name: 'Confluence', needs: [], urls: ['base_url'], open: false },
+  github: { name: 'GitHub', needs: [], urls: ['base_url'], open: false },
+  slack: { name: 'Slack', needs: [], urls: [], open: false },
+  s3: { name: 'S3', needs: ['bucket'], urls: ['endpoint'], open: false },
+  http: { name: 'HTTP', needs: ['url'], urls: ['url'], open: true },
+  mcp: { name: 'MCP server', needs: ['url'], urls: ['url'], open: true },
+};
+
+const CONFIG_BYTES = 16 * 1024;
+const SECRET_CHARS = 16 * 1024;
+
+type Json = Readonly<Record<string, unknown>>;
+
+/** The JSON object of a field; an empty one where it is not given. */
+export function objectIn(bytes: Buffer): Json {
+  return bytes.length === 0 ? {} : (JSON.parse(bytes.toString('utf8')) as Json);
+}
+
+/** Tells what is wrong with a configuration; `isAllowed` says why a URL may not be called, if it may not. */
+export function faultsOfConfig(
+  type: ConnectorType,
+  config: Json,
+  refusalOf: (url: string) => string | undefined,
+): Fault[] {
+  const { needs, urls } = TERMS[type];
+  const faults: Fault[] = [];
+  if (Buffer.byteLength(JSON.stringify(config)) > CONFIG_BYTES) {
+    faults.push({
+      param: 'config',
+      code: 'payload_too_large',
+      message: `config must have ${CONFIG_BYTES} bytes or fewer.`,
+    });
+  }
+  for (const name of needs) {
+    const value = config[name];
+    if (value === undefined || value === null || value === '') {
+      faults.push({ param: `config.${name}`, code: 'missing_field', message: `config.${name} is required.` });
+    } else if (typeof value !== 'string') {
+      faults.push({ param: `config.${name}`, code: 'invalid_type', message: `config.${name} must be a string.` });
+    }
+  }
+  for (const [param, value] of textsIn(config, 'config')) {
+    const isUrl = urls.some((name) => param === `config.${name}`) || /^[a-z][a-z0-9+.-]*:\/\//i.test(value.trim());
+    const refusal = isUrl && value !== '' ? refusalOf(value) : undefined;
+    if (refusal !== undefined) faults.push({ param, code: 'url_not_allowed', message: refusal });
+  }
+  return faults;
+}
+
+/** Every text in free-form JSON, with where it stands. */
+function* textsIn(value: unknown, param: string): Iterable<[string, string]> {
+  if (typeof value === 'string') yield [param, value];
+  else if (Array.isArray(value)) for (const [i, one] of value.entries()) yield* textsIn(one, `${param}[${i}]`);
+  else if (typeof value === 'object' && value !== null) {
+    for (const [key, one] of Object.entries(value)) yield* textsIn(one, `${param}.${key}`);
+  }
+}
+
+/** The shapes that credentials have: all fields of one of them, and no others. */
+const SHAPES: readonly {
+  readonly auth: AuthType;
+  readonly fields: readonly string[];
+  readonly only?: ConnectorType;
+}[] = [
+  { auth: 'api_key', fields: ['api_key'] },
+  { auth: 'basic', fields: ['username', 'password'] },
+  { auth: 'api_key', fields: ['access_key_id', 'secret_access_key'], only: 's3' },
+];
+
+/** How credentials authenticate; faults where they are of no shape that the type takes. Their values are in no fault. */
+export function readCredentials(type: ConnectorType, credentials: Json): { auth: AuthType } | { faults: Fault[] } {
+  const given = Object.keys(credentials).sort();
+  const shapes = SHAPES.filter(({ only }) => (type === 's3' ? only === 's3' : only === undefined));
+  const shape = shapes.find(({ fields }) => [...fields].sort().join() === given.join());
+  if (shape === undefined) {
+    const choices = shapes.map(({ fields }) => fields.join(' and ')).join(', or ');
+    return { faults: [{ param: 'credentials', code: 'invalid_value', message: `credentials must hold ${choices}.` }] };
+  }
+  const faults = shape.fields.flatMap((name): Fault[] => {
+    const value = credentials[name];
+    const param = `credentials.${name}`;
+    if (typeof value !== 'string') return [{ param, code: 'invalid_type', message: `${param} must be a string.` }];
+    if (value === '') return [{ param, code: 'missing_field', message: `${param} is required.` }];
+    if (value.length > SECRET_CHARS) return [{ param, code: 'invalid_value', message: `${param} is too long.` }];
+    return [];
+  });
+  return faults.length > 0 ? { faults } : { auth: shape.auth };
+}

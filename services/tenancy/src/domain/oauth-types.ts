@@ -1,0 +1,73 @@
+/** Another system at which a client is registered by hand, as its own documentation tells. */
+export interface OAuthSystem {
+  readonly name: string;
+  readonly authorizeUrl: string;
+  readonly tokenUrl: string;
+  /** Where tokens are revoked (RFC 7009); absent where it has no such endpoint. */
+  readonly revokeUrl?: string;
+  readonly scopes: readonly string[];
+  /** How the client says who it is at the token endpoint. */
+  readonly clientAuth: 'basic' | 'post';
+  /** What it wants to be told besides. */
+  readonly parameters: Readonly<Record<string, string>>;
+}
+
+/** The types of connector that people connect an account by. */
+export const OAUTH_TYPES = {
+  google_drive: {
+    name: 'Google',
+    authorizeUrl: 'https://accounts.google.com/o/oauth2/v2/auth',
+    tokenUrl: 'https://oauth2.googleapis.com/token',
+    revokeUrl: 'https://oauth2.googleapis.com/revoke',
+    scopes: ['openid', 'email', 'https://www.googleapis.com/auth/drive.readonly'],
+    clientAuth: 'post',
+    parameters: { access_type: 'offline', prompt: 'consent' },
+  },
+  notion: {
+    name: 'Notion',
+    authorizeUrl: 'https://api.notion.com/v1/oauth/authorize',
+    tokenUrl: 'https://api.notion.com/v1/oauth/token',
+    scopes: [],
+    clientAuth: 'basic',
+    parameters: { owner: 'user' },
+  },
+  confluence: {
+    name: 'Atlassian',
+    authorizeUrl: 'https://auth.atlassian.com/authorize',
+    tokenUrl: 'https://auth.atlassian.com/oauth/token',
+    scopes: ['read:confluence-content.all', 'offline_access'],
+    clientAuth: 'post',
+    parameters: { audience: 'api.atlassian.com', prompt: 'consent' },
+  },
+  github: {
+    name: 'GitHub',
+    authorizeUrl: 'https://github.com/login/oauth/authorize',
+    tokenUrl: 'https://github.com/login/oauth/access_token',
+    scopes: ['repo', 'read:user'],
+    clientAuth: 'post',
+    parameters: {},
+  },
+  slack: {
+    name: 'Slack',
+    authorizeUrl: 'https://slack.com/oauth/v2/authorize',
+    tokenUrl: 'https://slack.com/api/oauth.v2.access',
+    scopes: ['channels:history', 'channels:read'],
+    clientAuth: 'post',
+    parameters: {},
+  },
+} as const satisfies Record<string, OAuthSystem>;
+
+export type OAuthType = keyof typeof OAUTH_TYPES;
+
+/** An endpoint that the operator names: https, or http on this machine alone. Throws. */
+export function parseEndpoint(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url?.protocol !== 'https:' && !(url?.protocol === 'http:' && isLoopback(url.hostname))) {
+    throw new Error('must be an https URL, or http on a loopback address');
+  }
+  return text;
+}
+
+function isLoopback(hostname: string): boolean {
+  return hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d{1,3}){3}$/.test(hostname);
+}

@@ -1,0 +1,106 @@
+import { NotFound } from '@commonplace/kit/errors';
+import { type CallContext, type Handlers, requireVersion } from '@commonplace/kit/rpc';
+import type { StoredRecord } from '@commonplace/kit/store';
+import {
+  ConnectionStatus,
+  type ConnectorService,
+  ConnectorStatus,
+  ConnectorType,
+} from '@commonplace/proto/tenancy/v1/connector_service.js';
+import { completeAuthorization } from '../acts/authorize.js';
+import { addConnector } from '../acts/create-connector.js';
+import { disconnect } from '../acts/disconnect.js';
+import { workspaceRoleAtLeast } from '../domain/roles.js';
+import { publishConnector } from '../events.js';
+import type { Parts } from '../parts.js';
+import { requireActiveWorkspace, requireWorkspaceRole } from '../policy.js';
+import { toConnection, toConnector } from '../views/connector.js';
+import { pageOfAll, sliceOf } from '../views/page.js';
+
+export function createConnectorHandlers(parts: Parts): Handlers<ConnectorService> {
+  const { policy, connectors } = parts;
+
+  return {
+    async listConnectors({ workspaceId, page: asked, type, status }, { caller }) {
+      const standing = await policy.seeWorkspace(workspaceId, caller);
+      requireWorkspaceRole(standing, 'viewer');
+      const all = await connectors.ofWorkspace(workspaceId);
+      const counts = await connectors.countConnections(all.map(({ id }) => id));
+      const wanted = all
+        .map((one) => toConnector(one, counts.get(one.id) ?? 0))
+        .filter((one) => type === ConnectorType.UNSPECIFIED || one.type === type)
+        .filter((one) => status === ConnectorStatus.UNSPECIFIED || one.status === status);
+      const { items, page } = pageOfAll(sliceOf(asked), wanted);
+      return { items, page };
+    },
+
+    async createConnector(request, context) {
+      const standing = await policy.seeWorkspace(request.workspaceId, context.caller);
+      requireWorkspaceRole(standing, 'admin');
+      const { connector, authorizeUrl } = await addConnector(parts, context, standing, request);
+      return toConnector(connector, 0, authorizeUrl);
+    },
+
+    async deleteConnector({ workspaceId, connectorId }, context) {
+      const standing = await policy.seeWorkspace(workspaceId, context.caller);
+      requireWorkspaceRole(standing, 'admin');
+      const connector = inWorkspace(await connectors.records.get(connectorId), workspaceId);
+      requireVersion(context, connector.version, connector);
+      requireActiveWorkspace(standing.workspace);
+      const connections = await connectors.connectionsOf(connectorId);
+      await disconnect(parts, context, connections);
+      for (const one of await connectors.authorizationsOf(connectorId)) {
+        context.work.remove(connectors.authorizations, one);
+      }
+      context.work.remove(connectors.records, connector);
+      publishConnector(context, 'deleted', connector);
+      return { id: connectorId, deleted: true, connectionsRemoved: connections.length };
+    },
+
+    async listConnections({ workspaceId, page: asked, connectorId, status }, { caller }) {
+      const standing = await policy.seeWorkspace(workspaceId, caller);
+      requireWorkspaceRole(standing, 'guest');
+      const whose = workspaceRoleAtLeast(standing.role, 'admin') ? undefined : caller.userId;
+      const now = parts.now();
+      const wanted = (await connectors.connectionsIn(workspaceId, whose))
+        .filter((one) => connectorId === undefined || one.connectorId === connectorId)
+        .map((one) => toConnection(one, now))
+        .filter((one) => status === ConnectionStatus.UNSPECIFIED || one.status === status);
+      const { items, page } = pageOfAll(sliceOf(asked), wanted);
+      return { items, page };
+    },
+
+    async deleteConnection({ workspaceId, connectionId }, context) {
+      const standing = await policy.seeWorkspace(workspaceId, context.caller);
+      requireWorkspaceRole(standing, 'guest');
+      const connection = inWorkspace(await connectors.connections.get(connectionId), workspaceId);
+      const own = connection.userId === context.caller.userId;
+      // To others than administrators the connections of others are not there.
+      if (!own && !workspaceRoleAtLeast(standing.role, 'admin')) throw NotFound();
+      requireVersion(context, connection.version, connection);
+      const revoked = await disconnect(parts, context, [connection]);
+      return { id: connectionId, deleted: true, upstreamRevoked: revoked === 1 };
+    },
+
+    completeAuthorization: async (request, context: CallContext) => {
+      const { connector, connection, error } = await completeAuthorization(parts, context, request);
+      return {
+        workspaceId: connector.workspaceId,
+        connectorId: connector.id,
+        connectorName: connector.name,
+        connectionId: connection?.id,
+        accountLabel: connection?.accountLabel,
+        error,
+      };
+    },
+  };
+}
+
+/** A record of the workspace that it is looked for in. */
+function inWorkspace<T extends StoredRecord & { readonly workspaceId: string }>(
+  record: T | undefined,
+  workspaceId: string,
+): T {
+  if (record === undefined || record.workspaceId !== workspaceId) throw NotFound();
+  return record;
+}

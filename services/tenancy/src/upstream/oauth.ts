@@ -1,0 +1,161 @@
+import * as oauth from 'oauth4webapi';
+import { UPSTREAM_MS } from '../config.js';
+import type { OAuthClient } from '../domain/oauth-clients.js';
+
+/** What only the one who began an authorization knows; it is kept until they come back. */
+export interface Pending {
+  readonly verifier: string;
+  readonly nonce: string;
+}
+
+/** What another system has granted. */
+export interface Grant {
+  readonly accessToken: string;
+  readonly refreshToken?: string;
+  readonly accountLabel?: string;
+  readonly scopes: readonly string[];
+  /** Seconds that the access token is good for. */
+  readonly expiresIn?: number;
+}
+
+/** The other system said no, or said nothing that can be used. `reason` holds no secret. */
+export class AuthorizationFailed extends Error {
+  constructor(
+    readonly reason: string,
+    /** The person has refused. */
+    readonly denied = false,
+  ) {
+    super(reason);
+    this.name = 'AuthorizationFailed';
+  }
+}
+
+/** Begins an authorization (RFC 6749 with PKCE, RFC 7636): where the person goes, and what is to be kept. */
+export async function beginAuthorization(
+  client: OAuthClient,
+  state: string,
+  redirectUri: string,
+): Promise<{ url: string; pending: Pending }> {
+  const pending = { verifier: oauth.generateRandomCodeVerifier(), nonce: oauth.generateRandomNonce() };
+  const url = new URL(client.authorizeUrl);
+  const parameters = {
+    ...client.parameters,
+    response_type: 'code',
+    client_id: client.clientId,
+    redirect_uri: redirectUri,
+    state,
+    code_challenge: await oauth.calculatePKCECodeChallenge(pending.verifier),
+    code_challenge_method: 'S256',
+    ...(client.scopes.length === 0 ? {} : { scope: client.scopes.join(' ') }),
+    ...(client.scopes.includes('openid') ? { nonce: pending.nonce } : {}),
+  };
+  for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value);
+  return { url: url.href, pending };
+}
+
+/** Exchanges what somebody came back with. Throws AuthorizationFailed, whatever goes wrong. */
+export async function finishAuthorization(
+  client: OAuthClient,
+  query: URLSearchParams,
+  state: string,
+  redirectUri: string,
+  { verifier, nonce }: Pending,
+): Promise<Grant> {
+  const [server, self] = [serverOf(client), { client_id: client.clientId }];
+  try {
+    const parameters = oauth.validateAuthResponse(server, self, query, state);
+    const response = await oauth.authorizationCodeGrantRequest(
+      server,
+      self,
+      authOf(client),
+      parameters,
+      redirectUri,
+      verifier,
+      requestOptions(client.tokenUrl),
+    );
+    const answer = await oauth.processAuthorizationCodeResponse(server, self, response, {
+      ...(client.scopes.includes('openid') ? { expectedNonce: nonce } : {}),
+      recognizedTokenTypes: KINDS_OF_BEARER,
+    });
+    return grantOf(answer, client);
+  } catch (error) {
+    // What the library throws may hold the answer, and with it the tokens.
+    throw asFailure(error);
+  }
+}
+
+/** Takes a grant back (RFC 7009). Gives whether the other system has confirmed it. */
+export async function revokeGrant(client: OAuthClient, token: string): Promise<boolean> {
+  if (client.revokeUrl === undefined) return false;
+  try {
+    const self = { client_id: client.clientId };
+    const options = requestOptions(client.revokeUrl);
+    const response = await oauth.revocationRequest(serverOf(client), self, authOf(client), token, options);
+    await oauth.processRevocationResponse(response);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Tokens that are borne like any other, under a name of their own (Slack). */
+const KINDS_OF_BEARER = { bot: () => {}, user: () => {} };
+
+/** An identity token has to come from the origin that the person was sent to. */
+function serverOf({ authorizeUrl, tokenUrl, revokeUrl }: OAuthClient): oauth.AuthorizationServer {
+  return {
+    issuer: new URL(authorizeUrl).origin,
+    authorization_endpoint: authorizeUrl,
+    token_endpoint: tokenUrl,
+    ...(revokeUrl === undefined ? {} : { revocation_endpoint: revokeUrl }),
+  };
+}
+
+function authOf({ clientAuth, clientSecret }: OAuthClient): oauth.ClientAuth {
+  return clientAuth === 'basic' ? oauth.ClientSecretBasic(clientSecret) : oauth.ClientSecretPost(clientSecret);
+}
+
+/** The operator has named the endpoint: http is for one on this machine, as the settings see to. */
+function requestOptions(url: string) {
+  return {
+    signal: () => AbortSignal.timeout(UPSTREAM_MS),
+    [oauth.allowInsecureRequests]: url.startsWith('http:'),
+  };
+}
+
+function grantOf(answer: oauth.TokenEndpointResponse, client: OAuthClient): Grant {
+  const label = labelOf(answer);
+  const scope = typeof answer.scope === 'string' ? answer.scope.split(/[\s,]+/).filter((one) => one !== '') : undefined;
+  return {
+    accessToken: answer.access_token,
+    ...(answer.refresh_token === undefined ? {} : { refreshToken: answer.refresh_token }),
+    ...(label === undefined ? {} : { accountLabel: label.slice(0, 255) }),
+    scopes: scope ?? client.scopes,
+    ...(answer.expires_in === undefined ? {} : { expiresIn: answer.expires_in }),
+  };
+}
+
+/** What the account is called: by the identity token, else by what Notion and Slack say beside the token. */
+function labelOf(answer: oauth.TokenEndpointResponse): string | undefined {
+  const claims = oauth.getValidatedIdTokenClaims(answer);
+  const team = answer.team as Record<string, unknown> | undefined;
+  const candidates = [
+    claims?.email,
+    claims?.preferred_username,
+    claims?.name,
+    answer.workspace_name,
+    team?.name,
+    claims?.sub,
+  ];
+  return candidates.find((one): one is string => typeof one === 'string' && one !== '');
+}
+
+function asFailure(error: unknown): AuthorizationFailed {
+  if (error instanceof oauth.AuthorizationResponseError || error instanceof oauth.ResponseBodyError) {
+    const code = /^[\w.-]{1,64}$/.test(error.error) ? error.error : 'error';
+    return new AuthorizationFailed(code, code === 'access_denied');
+  }
+  const timedOut = error instanceof Error && (error.name === 'TimeoutError' || error.name === 'AbortError');
+  const broken = error instanceof oauth.OperationProcessingError || error instanceof oauth.UnsupportedOperationError;
+  return new AuthorizationFailed(timedOut ? 'timeout' : broken ? 'invalid_answer' : 'unreachable');
+}
