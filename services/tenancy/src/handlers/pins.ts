@@ -143,6 +143,7 @@ async function moveOne(
   if (pinId !== undefined && itemId !== undefined) throw ambiguous('pin_id');
   const wanted = { pinId, itemId, visibility: visibilityOf(request.visibility) };
   const { list, pin } = await findPin(parts, context, workspaceId, wanted);
+  requirePinRole(standing, list.visibility);
   const items = await readableItems(
     parts,
     context,
@@ -150,7 +151,6 @@ async function moveOne(
   );
   const sees = seenBy(items, workspaceId);
   if (!sees(pin)) throw NotFound();
-  requirePinRole(standing, list.visibility);
   if (position === undefined) throw invalidField('position', 'missing_field', 'is needed to move a pin.');
   requireVersion(context, list.record?.version ?? 0);
   requireActiveWorkspace(standing.workspace);
