@@ -1,0 +1,408 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Caller } from '@commonplace/kit/auth';
+import { newId } from '@commonplace/kit/id';
+import { eventually } from '@commonplace/kit/testing';
+import {
+  ConnectionStatus,
+  ConnectorAuthType,
+  ConnectorStatus,
+  ConnectorType,
+  CreateConnectorRequest,
+} from '@commonplace/proto/tenancy/v1/connector_service.js';
+import { WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { connectionCollection, connectorCollection } from '../src/stores/connectors.js';
+import { openWorld, type World } from './world.js';
+
+/** Another system, which answers as a test wants it to. */
+const upstream = {
+  url: '',
+  asked: [] as { path: string; body: URLSearchParams; authorization: string | undefined }[],
+  token: undefined as ((response: ServerResponse) => void) | undefined,
+  revoke: 200,
+};
+const server = createServer((request, response) => void answer(request, response));
+async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  let text = '';
+  for await (const chunk of request) text += chunk;
+  const path = request.url ?? '';
+  upstream.asked.push({ path, body: new URLSearchParams(text), authorization: request.headers.authorization });
+  if (path === '/revoke') return void response.writeHead(upstream.revoke).end();
+  if (upstream.token !== undefined) return upstream.token(response);
+  json(response, 200, {
+    access_token: `access-${newId()}`,
+    refresh_token: 'refresh-secret',
+    token_type: 'bearer',
+    expires_in: 3600,
+    scope: 'repo,read:user',
+    workspace_name: 'Acme',
+  });
+}
+function json(response: ServerResponse, status: number, body: unknown): void {
+  response.writeHead(status, { 'Content-Type': 'application/json' }).end(JSON.stringify(body));
+}
+
+let world: World;
+let owner: Caller;
+let workspaceId: string;
+const before = { ...process.env };
+beforeAll(async () => {
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  upstream.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  Object.assign(process.env, {
+    COMMONPLACE_PUBLIC_URL: 'https://wiki.example.com',
+    COMMONPLACE_URL_ALLOWLIST: 'wiki.intern',
+    COMMONPLACE_CONNECTOR_GITHUB_CLIENT_ID: 'client',
+    COMMONPLACE_CONNECTOR_GITHUB_CLIENT_SECRET: 'client-secret',
+    COMMONPLACE_CONNECTOR_GITHUB_AUTHORIZE_URL: `${upstream.url}/authorize`,
+    COMMONPLACE_CONNECTOR_GITHUB_TOKEN_URL: `${upstream.url}/token`,
+    COMMONPLACE_CONNECTOR_GITHUB_REVOKE_URL: `${upstream.url}/revoke`,
+    COMMONPLACE_CONNECTOR_GITHUB_SCOPES: 'repo,read:user',
+  });
+  world = await openWorld();
+});
+afterAll(async () => {
+  await world.close();
+  server.close();
+  server.closeAllConnections();
+  for (const name of Object.keys(process.env)) if (!(name in before)) delete process.env[name];
+});
+beforeEach(async () => {
+  owner = world.person();
+  workspaceId = (await world.createWorkspace(owner)).id;
+  upstream.asked.length = 0;
+  upstream.token = undefined;
+  upstream.revoke = 200;
+});
+
+const bytes = (value: unknown) => Buffer.from(JSON.stringify(value));
+const page = { limit: 50, offset: 0, cursor: '' };
+interface Given {
+  readonly type: ConnectorType;
+  readonly config?: unknown;
+  readonly credentials?: unknown;
+  readonly name?: string;
+}
+const create = async ({ config, credentials, ...given }: Given, caller = owner) =>
+  world.connectors.createConnector(
+    {
+      ...CreateConnectorRequest.fromPartial({}),
+      workspaceId,
+      ...given,
+      ...(config === undefined ? {} : { config: bytes(config) }),
+      ...(credentials === undefined ? {} : { credentials: bytes(credentials) }),
+    },
+    await world.as(caller),
+  );
+const list = async (caller: Caller, type = ConnectorType.UNSPECIFIED, status = ConnectorStatus.UNSPECIFIED) =>
+  world.connectors.listConnectors({ workspaceId, page, type, status }, await world.as(caller));
+const connections = async (caller: Caller, status = ConnectionStatus.UNSPECIFIED, connectorId?: string) =>
+  world.connectors.listConnections({ workspaceId, page, connectorId, status }, await world.as(caller));
+const remove = async (caller: Caller, connectorId: string) =>
+  world.connectors.deleteConnector({ workspaceId, connectorId }, await world.as(caller));
+const disconnect = async (caller: Caller, connectionId: string) =>
+  world.connectors.deleteConnection({ workspaceId, connectionId }, await world.as(caller));
+const outcome = (act: Promise<unknown>) =>
+  act.then(
+    () => 'ok',
+    (error: { reason: string }) => error.reason,
+  );
+async function member(role: WorkspaceRole): Promise<Caller> {
+  const caller = world.person();
+  await world.put(owner, workspaceId, caller, role);
+  return caller;
+}
+const s3 = { type: ConnectorType.S3, config: { bucket: 'docs' } };
+const S3_KEYS = { access_key_id: 'AKIA-PUBLIC', secret_access_key: 'very-secret' };
+
+describe('a connector with credentials', () => {
+  test('is active, and shows nothing of them', async () => {
+    const made = await create({ ...s3, credentials: S3_KEYS });
+    expect(made).toMatchObject({
+      name: 'S3',
+      authType: ConnectorAuthType.API_KEY,
+      status: ConnectorStatus.ACTIVE,
+      connectionCount: 0,
+      authorizeUrl: undefined,
+    });
+    expect(JSON.parse(made.config.toString())).toEqual({ bucket: 'docs' });
+    const basic = { username: 'ada', password: 'pa55' };
+    await create({ type: ConnectorType.HTTP, config: { url: 'https://api.example.com' }, credentials: basic });
+    const listed = JSON.stringify(await list(owner));
+    expect(listed).not.toMatch(/AKIA|very-secret|pa55/);
+    const records = await world.host.store.collection(connectorCollection);
+    const stored = await records.get(made.id);
+    expect(stored?.sealed).toMatch(/^v1\./);
+    expect(JSON.stringify(stored)).not.toMatch(/AKIA|very-secret/);
+    await eventually(() => {
+      const told = world.events.filter(({ subject }) => subject === made.id);
+      expect(told.map(({ data }) => data)).toEqual([{ workspaceId, connectorId: made.id, type: 's3' }]);
+    });
+  });
+
+  test('is kept without its credentials by an idempotency record', async () => {
+    const metadata = { idempotency: { id: newId(), fingerprint: 'x' } };
+    const request = { ...CreateConnectorRequest.fromPartial({}), workspaceId, type: ConnectorType.GITHUB };
+    const reply: { warnings?: { code: string }[] } = {};
+    const first = await world.connectors.createConnector(request, await world.as(owner, metadata));
+    const again = await world.connectors.createConnector(request, await world.as(owner, metadata, reply as never));
+    expect(first.authorizeUrl).toContain('state=');
+    expect([again.id, again.authorizeUrl]).toEqual([first.id, undefined]);
+    expect(reply.warnings?.[0]?.code).toBe('secret_not_replayed');
+  });
+
+  test.each([
+    ['no credentials', s3, 'missing_field', 'credentials'],
+    ['those of another type', { ...s3, credentials: { api_key: 'x' } }, 'invalid_value', 'credentials'],
+    ['one too few', { ...s3, credentials: { access_key_id: 'x' } }, 'invalid_value', 'credentials'],
+    [
+      'one that is no text',
+      { type: ConnectorType.SLACK, credentials: { api_key: 1 } },
+      'invalid_type',
+      'credentials.api_key',
+    ],
+    [
+      'an empty one',
+      { type: ConnectorType.SLACK, credentials: { api_key: '' } },
+      'missing_field',
+      'credentials.api_key',
+    ],
+    ['no bucket', { ...s3, config: {}, credentials: S3_KEYS }, 'missing_field', 'config.bucket'],
+    ['no URL', { type: ConnectorType.MCP }, 'missing_field', 'config.url'],
+    [
+      'too much of a configuration',
+      { ...s3, config: { bucket: 'x'.repeat(20_000) }, credentials: S3_KEYS },
+      'payload_too_large',
+      'config',
+    ],
+  ])('%s is refused', async (_, given, reason, param) => {
+    await expect(create(given)).rejects.toMatchObject({ reason, param });
+    expect((await list(owner)).items).toEqual([]);
+  });
+
+  test.each([
+    'http://api.example.com',
+    'https://127.0.0.1/',
+    'https://[::ffff:10.0.0.1]/',
+    'https://169.254.169.254/latest/meta-data',
+    'https://localhost:8443/',
+    'https://user:pass@api.example.com/',
+    'https://api.example.com:22/',
+    'ftp://api.example.com/',
+    'not a url',
+  ])('%s is no URL to call', async (url) => {
+    const refused = { reason: 'url_not_allowed', param: 'config.url' };
+    await expect(create({ type: ConnectorType.HTTP, config: { url } })).rejects.toMatchObject(refused);
+    await expect(create({ type: ConnectorType.MCP, config: { url } })).rejects.toMatchObject(refused);
+  });
+
+  test('a URL is looked for wherever it stands, and the operator may allow a host', async () => {
+    const nested = { url: 'https://a.example.com', more: [{ proxy: 'http://10.0.0.1:8080' }] };
+    await expect(create({ type: ConnectorType.HTTP, config: nested })).rejects.toMatchObject({
+      reason: 'url_not_allowed',
+      param: 'config.more[0].proxy',
+    });
+    const made = await create({ type: ConnectorType.HTTP, config: { url: 'http://wiki.intern/' } });
+    expect(made.authType).toBe(ConnectorAuthType.NONE);
+  });
+
+  test('all faults are told at once, and none holds a secret', async () => {
+    const config = { bucket: 7, endpoint: 'https://10.0.0.1' };
+    const error = await create({ type: ConnectorType.S3, config, credentials: { api_key: 'very-secret' } }).catch(
+      (thrown: { faults: { param: string }[] }) => thrown,
+    );
+    expect(JSON.stringify(error)).not.toContain('very-secret');
+    expect((error as { faults: { param: string }[] }).faults.map(({ param }) => param)).toEqual([
+      'config.bucket',
+      'config.endpoint',
+      'credentials',
+    ]);
+  });
+});
+
+describe('each role', () => {
+  test.each([
+    [WorkspaceRole.GUEST, 'insufficient_role', 'insufficient_role'],
+    [WorkspaceRole.VIEWER, 'ok', 'insufficient_role'],
+    [WorkspaceRole.EDITOR, 'ok', 'insufficient_role'],
+    [WorkspaceRole.ADMIN, 'ok', 'ok'],
+  ])('%s', async (role, lists, writes) => {
+    const caller = await member(role);
+    const made = await create({ ...s3, credentials: S3_KEYS });
+    expect(await outcome(list(caller))).toBe(lists);
+    expect(await outcome(create({ ...s3, credentials: S3_KEYS }, caller))).toBe(writes);
+    expect(await outcome(connections(caller))).toBe('ok');
+    expect(await outcome(remove(caller, made.id))).toBe(writes);
+    expect(await outcome(disconnect(caller, newId()))).toBe('not_found');
+  });
+
+  test('a connector of another workspace is not found, nor by a stranger', async () => {
+    const made = await create({ ...s3, credentials: S3_KEYS });
+    workspaceId = (await world.createWorkspace(owner)).id;
+    expect(await outcome(remove(owner, made.id))).toBe('not_found');
+    expect(await outcome(list(world.person()))).toBe('not_found');
+  });
+});
+
+test('lists filter by type and status, and a workspace has so many', async () => {
+  await create({ ...s3, credentials: S3_KEYS });
+  await create({ type: ConnectorType.GITHUB });
+  expect((await list(owner, ConnectorType.S3)).items.map(({ name }) => name)).toEqual(['S3']);
+  expect((await list(owner, undefined, ConnectorStatus.PENDING)).items.map(({ name }) => name)).toEqual(['GitHub']);
+  for (let i = 2; i < 100; i++) await create({ ...s3, name: `S3 ${i}`, credentials: S3_KEYS });
+  await expect(create({ ...s3, credentials: S3_KEYS })).rejects.toMatchObject({ reason: 'limit_reached' });
+  await world.archive(workspaceId);
+  await expect(create({ ...s3, credentials: S3_KEYS })).rejects.toMatchObject({ reason: 'workspace_archived' });
+});
+
+describe('an authorization', () => {
+  /** Where somebody would be sent, and the query that they come back with. */
+  async function begin(caller = owner) {
+    const { id, authorizeUrl = '' } = await create({ type: ConnectorType.GITHUB }, caller);
+    const url = new URL(authorizeUrl);
+    return { id, url, back: `code=the-code&state=${url.searchParams.get('state')}` };
+  }
+  const complete = async (query: string, caller = owner) =>
+    world.connectors.completeAuthorization({ query }, await world.as(caller));
+
+  test('goes to the other system with what it needs, and PKCE', async () => {
+    const { url } = await begin();
+    expect(url.origin + url.pathname).toBe(`${upstream.url}/authorize`);
+    expect(Object.fromEntries(url.searchParams)).toEqual({
+      response_type: 'code',
+      client_id: 'client',
+      redirect_uri: 'https://wiki.example.com/auth/connectors/callback',
+      scope: 'repo read:user',
+      state: expect.stringMatching(/^[\w-]{43}$/),
+      code_challenge: expect.stringMatching(/^[\w-]{43}$/),
+      code_challenge_method: 'S256',
+    });
+  });
+
+  test('that is given makes the connection, whose tokens nobody sees', async () => {
+    const { id, back } = await begin();
+    const done = await complete(back);
+    expect(done).toMatchObject({ connectorId: id, connectorName: 'GitHub', accountLabel: 'Acme', error: undefined });
+    const exchanged = upstream.asked[0];
+    expect(exchanged?.path).toBe('/token');
+    expect(Object.fromEntries(exchanged?.body ?? [])).toMatchObject({
+      grant_type: 'authorization_code',
+      code: 'the-code',
+      client_id: 'client',
+      client_secret: 'client-secret',
+      code_verifier: expect.stringMatching(/^[\w-]{43}$/),
+    });
+    expect((await list(owner)).items).toMatchObject([{ id, status: ConnectorStatus.ACTIVE, connectionCount: 1 }]);
+    const listed = await connections(owner);
+    expect(listed.items).toMatchObject([
+      {
+        connectorId: id,
+        connectorType: ConnectorType.GITHUB,
+        scopes: ['repo', 'read:user'],
+        status: ConnectionStatus.ACTIVE,
+      },
+    ]);
+    expect(JSON.stringify(listed)).not.toMatch(/refresh-secret|access-/);
+    const records = await world.host.store.collection(connectionCollection);
+    expect(JSON.stringify(await records.get(done.connectionId ?? ''))).not.toMatch(/refresh-secret|access-/);
+    await eventually(() => {
+      const types = world.events.filter(({ data }) => data.connectionId === done.connectionId).map(({ type }) => type);
+      expect(types).toEqual(['commonplace.tenancy.connection.created']);
+    });
+  });
+
+  test('is good once, for ten minutes, and for who began it', async () => {
+    const { back } = await begin();
+    const other = await member(WorkspaceRole.ADMIN);
+    const gone = { code: 'NOT_FOUND', reason: 'expired_link' };
+    await expect(complete(back, other)).rejects.toMatchObject(gone);
+    await complete(back);
+    await expect(complete(back)).rejects.toMatchObject(gone);
+    await expect(complete('code=x&state=invented')).rejects.toMatchObject(gone);
+    await expect(complete('')).rejects.toMatchObject(gone);
+    const late = await begin();
+    world.wait(10 * 60_000 + 1);
+    await expect(complete(late.back)).rejects.toMatchObject(gone);
+    expect(upstream.asked.filter(({ path }) => path === '/token')).toHaveLength(1);
+  });
+
+  test('that is refused leaves the connector pending, and says why', async () => {
+    const { id, back } = await begin();
+    const refused = back.replace('code=the-code', 'error=access_denied');
+    expect(await complete(refused)).toMatchObject({ connectionId: undefined, error: 'access_denied' });
+    const [connector] = (await list(owner)).items;
+    expect(connector).toMatchObject({ id, status: ConnectorStatus.PENDING, lastError: 'access_denied' });
+    await expect(complete(back)).rejects.toMatchObject({ reason: 'expired_link' });
+  });
+
+  test.each([
+    ['an error', 'invalid_grant', (response: ServerResponse) => json(response, 400, { error: 'invalid_grant' })],
+    ['no token', 'invalid_answer', (response: ServerResponse) => json(response, 200, { secret: 'sesame' })],
+    [
+      'a strange token',
+      'invalid_answer',
+      (r: ServerResponse) => json(r, 200, { access_token: 'sesame', token_type: 'x' }),
+    ],
+    ['a page', 'invalid_answer', (response: ServerResponse) => void response.end('<html>sesame</html>')],
+    ['nothing', 'unreachable', (response: ServerResponse) => void response.destroy()],
+  ])('that is answered with %s fails, and tells %s alone', async (_, error, token) => {
+    upstream.token = token;
+    const { back } = await begin();
+    const answer = await complete(back);
+    expect(answer).toMatchObject({ connectionId: undefined, error });
+    const shown = JSON.stringify([answer, await list(owner)]);
+    expect(shown).not.toContain('sesame');
+    expect((await list(owner)).items).toMatchObject([{ status: ConnectorStatus.ERROR, lastError: error }]);
+  });
+
+  test('a token that can’t be renewed expires', async () => {
+    upstream.token = (response) => json(response, 200, { access_token: 'a', token_type: 'bearer', expires_in: 60 });
+    await complete((await begin()).back);
+    expect((await connections(owner, ConnectionStatus.ACTIVE)).items).toHaveLength(1);
+    world.wait(61_000);
+    expect((await connections(owner, ConnectionStatus.EXPIRED)).items).toHaveLength(1);
+    expect((await connections(owner, ConnectionStatus.ACTIVE)).items).toHaveLength(0);
+  });
+
+  test('people see their own connections, administrators all', async () => {
+    const admin = await member(WorkspaceRole.ADMIN);
+    const { connectionId = '' } = await complete((await begin()).back);
+    const own = await complete((await begin(admin)).back, admin);
+    expect((await connections(owner)).items).toHaveLength(2);
+    const [place] = (
+      await world.workspaces.listWorkspaceMembers(
+        { workspaceId, page, role: WorkspaceRole.ADMIN, q: '' },
+        await world.as(owner),
+      )
+    ).items;
+    const demoted = { workspaceId, memberId: place?.id ?? '', updateMask: ['role'], role: WorkspaceRole.VIEWER };
+    await world.workspaces.updateWorkspaceMember(demoted, await world.as(owner));
+    expect((await connections(admin)).items.map(({ id }) => id)).toEqual([own.connectionId]);
+    expect(await outcome(disconnect(admin, connectionId))).toBe('not_found');
+    expect(await outcome(disconnect(admin, own.connectionId ?? ''))).toBe('ok');
+  });
+
+  test('a connection that is deleted is revoked there, if the other system can be had', async () => {
+    const first = await complete((await begin()).back);
+    expect(await disconnect(owner, first.connectionId ?? '')).toMatchObject({ deleted: true, upstreamRevoked: true });
+    const revoked = upstream.asked.find(({ path }) => path === '/revoke');
+    expect(revoked?.body.get('token')).toBe('refresh-secret');
+    upstream.revoke = 503;
+    const second = await complete((await begin()).back);
+    expect(await disconnect(owner, second.connectionId ?? '')).toMatchObject({ deleted: true, upstreamRevoked: false });
+    expect((await connections(owner)).items).toEqual([]);
+  });
+
+  test('a connector that is deleted takes its connections and open authorizations along', async () => {
+    const { id, back } = await begin();
+    await complete(back);
+    const open = await begin();
+    expect(await remove(owner, id)).toEqual({ id, deleted: true, connectionsRemoved: 1 });
+    expect(await remove(owner, open.id)).toEqual({ id: open.id, deleted: true, connectionsRemoved: 0 });
+    expect(upstream.asked.map(({ path }) => path)).toEqual(['/token', '/revoke']);
+    await expect(complete(open.back)).rejects.toMatchObject({ reason: 'expired_link' });
+    expect((await list(owner)).items).toEqual([]);
+    expect((await connections(owner)).items).toEqual([]);
+  });
+});
