@@ -50,7 +50,7 @@ export type Settings = Readonly<Record<string, string>>;
 export async function startSystem(settings: Settings = {}): Promise<System> {
   const home = mkdtempSync(join(tmpdir(), 'commonplace-acceptance-'));
   const servers = mode === 'mesh' ? await startServers() : undefined;
-  const port = await freePort();
+  const port = Number(settings.COMMONPLACE_PORT ?? (await freePort()));
   const baseUrl = `http://127.0.0.1:${port}`;
   const bootstrapFile = join(home, 'bootstrap.json');
   const env = {

@@ -1,0 +1,52 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+
+export interface ProviderSettings {
+  readonly clientId: string;
+  readonly clientSecret: string;
+  readonly redirectUri: string;
+  /** Of everybody's account there. */
+  readonly email: string;
+}
+
+/** A real authorization server (oidc-provider), running beside the test. */
+export interface RunningProvider {
+  readonly issuer: string;
+  /** Whether everybody refuses what they are asked from now on. */
+  denies(denies: boolean): void;
+  /** Goes where a browser is sent, agrees, and gives the URL that it is sent back to. */
+  allow(authorizeUrl: string): Promise<string>;
+  stop(): Promise<void>;
+}
+
+export async function startProvider(settings: ProviderSettings): Promise<RunningProvider> {
+  const file = fileURLToPath(new URL('./provider-main.js', import.meta.url));
+  const child: ChildProcess = fork(file, [JSON.stringify(settings)], { execArgv: [], stdio: 'ignore' });
+  const [{ issuer }] = (await once(child, 'message')) as [{ issuer: string }];
+  return {
+    issuer,
+    denies: (denies) => void child.send({ denies }),
+    async allow(authorizeUrl) {
+      const cookies = new Map<string, string>();
+      let url = authorizeUrl;
+      for (let hops = 0; hops < 10 && url.startsWith(issuer); hops++) {
+        const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join('; ');
+        const answer = await fetch(url, { redirect: 'manual', headers: { cookie } });
+        for (const set of answer.headers.getSetCookie()) {
+          const [pair = ''] = set.split(';');
+          cookies.set(pair.slice(0, pair.indexOf('=')), pair.slice(pair.indexOf('=') + 1));
+        }
+        const location = answer.headers.get('location');
+        if (location === null) throw new Error(`${url} answers ${answer.status}: ${await answer.text()}`);
+        url = new URL(location, url).href;
+      }
+      return url;
+    },
+    async stop() {
+      const ended = once(child, 'exit');
+      child.disconnect();
+      await ended;
+    },
+  };
+}

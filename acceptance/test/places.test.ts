@@ -1,0 +1,173 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { api } from '../src/client.js';
+import { eventually } from '../src/eventually.js';
+import { newAddress, newKey, type Person, signIn, signUp, tokenOf } from '../src/people.js';
+import type { List, Member, NotificationList, Org, Pin, Resource, Workspace } from '../src/records.js';
+import { type System, startSystem } from '../src/system.js';
+
+let system: System;
+let owner: Person;
+let org: Org;
+let workspace: Workspace;
+
+beforeAll(async () => {
+  system = await startSystem({ COMMONPLACE_SIGN_UP: 'invite' });
+  owner = await signIn(system, system.owner);
+  org = (await owner.post<Org>('/orgs', { name: 'Places' })).data;
+  workspace = (await owner.post<Workspace>('/workspaces', { name: 'Plans', org_id: org.id })).data;
+}, 90_000);
+
+afterAll(() => system?.stop(), 60_000);
+
+async function create(name: string, more: object = {}): Promise<Resource> {
+  return (await owner.post<Resource>('/resources', { type: 'folder', name, workspace_id: workspace.id, ...more })).data;
+}
+
+async function join(name: string): Promise<Person> {
+  const email = newAddress(name);
+  const { data } = await owner.post<Member>(`/orgs/${org.id}/members`, { email, role: 'member' });
+  return signUp(system, name, { email, invitation: tokenOf(data.invite_url) });
+}
+
+describe('pins', () => {
+  const path = () => `/workspaces/${workspace.id}/pins`;
+  const names = async (by: Person, filter = '') =>
+    (await by.get<List<Pin>>(path() + filter)).data.items.map(({ item }) => item.name);
+
+  test('are put, moved, ordered and taken away, by query or by body', async () => {
+    const [a, b, c] = [await create('A'), await create('B'), await create('C')];
+    const first = await owner.post<Pin>(path(), { resource_id: a.id });
+    expect([first.status, first.data.position, first.data.visibility]).toEqual([201, 0, 'workspace']);
+    expect((await owner.post<Pin>(path(), { resource_id: a.id })).status).toBe(200);
+    await owner.post<Pin>(path(), { item: { type: 'resource', id: b.id } });
+    const { data: third } = await owner.post<Pin>(path(), { resource_id: c.id, position: 0 });
+    expect(await names(owner)).toEqual(['C', 'A', 'B']);
+    const moved = await owner.patch<List<Pin>>(`${path()}?pin_id=${third.id}`, { position: 9 });
+    expect(moved.data.items.map(({ item }) => item.name)).toEqual(['A', 'B', 'C']);
+    const order = moved.data.items.map(({ id }) => id).reverse();
+    await owner.patch(path(), { order });
+    expect(await names(owner)).toEqual(['C', 'B', 'A']);
+    const wrong = await owner.patch(path(), { order: order.slice(1) });
+    expect([wrong.status, wrong.error.code, wrong.error.param]).toEqual([400, 'invalid_value', 'order']);
+    expect((await owner.del(`${path()}?item_type=resource&item_id=${b.id}`)).data).toMatchObject({ deleted: true });
+    const both = await owner.send('DELETE', `${path()}?pin_id=${first.data.id}`, { pin_id: third.id });
+    expect([both.status, both.error.code]).toEqual([400, 'ambiguous_target']);
+    const none = await owner.del(path());
+    expect([none.status, none.error.code]).toEqual([400, 'missing_target']);
+    expect((await owner.send('DELETE', path(), { resource_id: a.id })).status).toBe(200);
+    expect(await names(owner)).toEqual(['C']);
+  });
+
+  test('of what somebody may not read are not shown to them', async () => {
+    const person = await join('Reader');
+    await owner.post(`/workspaces/${workspace.id}/members`, { user_id: person.user.id, role: 'editor' });
+    const hidden = await create('Hidden', { access_mode: 'restricted' });
+    await owner.post(path(), { resource_id: hidden.id });
+    await eventually(async () => expect(await names(person)).toEqual(['C']));
+    expect((await person.get(path())).text).not.toContain('Hidden');
+    const refused = await person.post(path(), { resource_id: hidden.id });
+    expect([refused.status, refused.error.code]).toEqual([404, 'not_found']);
+    expect(await names(owner)).toEqual(['C', 'Hidden']);
+    await person.post(path(), { resource_id: (await create('Mine')).id, visibility: 'me' });
+    expect(await names(person, '?visibility=me')).toEqual(['Mine']);
+    expect(await names(owner)).toEqual(['C', 'Hidden']);
+  });
+
+  test('put at once are all there', async () => {
+    const folders = await Promise.all(Array.from({ length: 8 }, (_, i) => create(`At once ${i}`)));
+    const made = await Promise.all(folders.map(({ id }) => owner.post<Pin>(path(), { resource_id: id, position: 0 })));
+    expect(made.map(({ status }) => status)).toEqual(made.map(() => 201));
+    const shown = await names(owner);
+    for (const { name } of folders) expect(shown.filter((one) => one === name)).toEqual([name]);
+  });
+
+  test('go with what they pin', async () => {
+    const gone = await create('Soon gone');
+    await owner.post(path(), { resource_id: gone.id });
+    await owner.del(`/resources/${gone.id}`);
+    expect(await names(owner)).not.toContain('Soon gone');
+    await owner.post(`/resources/${gone.id}/restore`, {});
+    expect(await names(owner)).toContain('Soon gone');
+  });
+});
+
+describe('notifications', () => {
+  const list = async (by: Person, query = '') =>
+    (await by.get<NotificationList>(`/notifications${query}`, { headers: { 'X-Tenant': org.id } })).data;
+
+  test('tell who is added, and who invited them that they have come', async () => {
+    const person = await join('Newcomer');
+    await owner.post(`/workspaces/${workspace.id}/members`, { user_id: person.user.id, role: 'viewer' });
+    const told = await eventually(async () => {
+      const answer = await list(person);
+      expect(answer.items.map(({ title }) => title)).toEqual(['Owner added you to “Plans”']);
+      return answer;
+    });
+    expect(told.unread_count).toBe(1);
+    expect(told.items[0]).toMatchObject({
+      type: 'member_added',
+      target: { type: 'workspace', id: workspace.id, url: `${system.baseUrl}/api/v1/workspaces/${workspace.id}` },
+      count: 1,
+      is_read: false,
+    });
+    await eventually(async () => {
+      const titles = (await list(owner)).items.map(({ title }) => title);
+      expect(titles).toContain('Newcomer has joined “Places”');
+    });
+  });
+
+  test('are of one tenant, and one person', async () => {
+    const person = await join('Tenant');
+    await owner.post(`/workspaces/${workspace.id}/members`, { user_id: person.user.id, role: 'viewer' });
+    await eventually(async () => expect((await list(person)).items).toHaveLength(1));
+    expect((await person.get<NotificationList>('/notifications')).data).toMatchObject({ items: [], unread_count: 0 });
+    const scopes = ['notification:read', 'notification:write'];
+    const key = api(system, (await newKey(person, scopes)).key);
+    expect((await key.get<NotificationList>('/notifications')).data.items).toEqual([]);
+    const named = await person.get<NotificationList>(`/notifications?workspace_id=${workspace.id}`);
+    expect(named.data.items).toHaveLength(1);
+    const [{ id } = { id: '' }] = named.data.items;
+    const foreign = await owner.patch(
+      '/notifications',
+      { ids: [id], is_read: true },
+      { headers: { 'X-Tenant': org.id } },
+    );
+    expect(foreign.data).toMatchObject({ updated_count: 0 });
+    expect((await list(person)).unread_count).toBe(1);
+  });
+
+  test('are marked and deleted, by query or by body', async () => {
+    const headers = { 'X-Tenant': org.id };
+    const before = await list(owner);
+    expect(before.items.length).toBeGreaterThan(0);
+    const [{ id } = { id: '' }] = before.items;
+    const read = await owner.patch('/notifications', { ids: [id], is_read: true }, { headers });
+    expect(read.data).toEqual({ updated_count: 1, unread_count: before.unread_count - 1 });
+    expect((await list(owner, '?state=read')).items.map((one) => one.id)).toEqual([id]);
+    const all = await owner.patch('/notifications?all=true', { is_archived: true }, { headers });
+    expect(all.data).toEqual({ updated_count: before.items.length, unread_count: 0 });
+    expect((await list(owner, '?state=unread')).items).toEqual([]);
+    const wrong = await owner.patch('/notifications', { ids: [id] }, { headers });
+    expect([wrong.status, wrong.error.code]).toEqual([400, 'no_update_field']);
+    expect((await owner.del('/notifications', { headers })).error.code).toBe('missing_target');
+    const gone = await owner.del(`/notifications?ids=${id}`, { headers });
+    expect(gone.data).toEqual({ deleted_count: 1, unread_count: 0 });
+    expect((await owner.send('DELETE', '/notifications', { all: true }, { headers })).status).toBe(200);
+    expect((await list(owner)).items).toEqual([]);
+  });
+
+  test('name nothing that was lost since', async () => {
+    const person = await join('Leaver');
+    const { data } = await owner.post<{ id: string }>(`/workspaces/${workspace.id}/members`, {
+      user_id: person.user.id,
+    });
+    await eventually(async () => expect((await list(person)).items).toHaveLength(1));
+    await owner.del(`/workspaces/${workspace.id}/members/${data.id}`);
+    const told = await eventually(async () => {
+      const answer = await list(person);
+      expect(answer.items).toMatchObject([{ title: 'Owner added you', target: null }]);
+      return answer;
+    });
+    expect(JSON.stringify(told)).not.toContain('Plans');
+  });
+});
