@@ -10,3 +10,24 @@ export function watchEvents(parts: Parts, bus: EventBus): Promise<Subscription> 
     for (const event of events) await takeIn(parts, event);
   });
 }
+
+/** Records that one unit deletes. */
+const CHUNK = 500;
+
+/** What people were told of an Org goes with it. */
+export function watchPurges(parts: Parts, bus: EventBus): Promise<Subscription> {
+  const options = { consumer: 'messaging.purges', types: ['commonplace.tenancy.org.purged'] };
+  return bus.subscribe(options, async (events) => {
+    for (const { tenant } of events) if (tenant !== undefined) await forget(parts, tenant);
+  });
+}
+
+async function forget({ store, notifications }: Parts, tenant: string): Promise<void> {
+  for (;;) {
+    const found = await notifications.find({ where: { tenant }, limit: CHUNK });
+    if (found.length === 0) return;
+    const work = store.begin();
+    for (const one of found) work.remove(notifications, one);
+    await work.commit();
+  }
+}

@@ -3,7 +3,7 @@ import type { Subscription } from '@commonplace/kit/events';
 import { createMembershipCache } from '@commonplace/kit/memberships';
 import { implement, type ServiceModule } from '@commonplace/kit/runtime';
 import { config } from './config.js';
-import { watchEvents } from './events.js';
+import { watchEvents, watchPurges } from './events.js';
 import { createNotificationHandlers } from './handlers/notifications.js';
 import { createRetention } from './jobs/retention.js';
 import type { Parts } from './parts.js';
@@ -28,14 +28,16 @@ export function createMessaging(now: () => number = Date.now): ServiceModule {
         now,
       };
       const retention = createRetention(parts);
-      let events: Subscription | undefined;
+      let subscriptions: readonly Subscription[] = [];
       return {
         implementations: [implement(contracts.notifications, createNotificationHandlers(parts))],
         begin: async () => {
-          events = await watchEvents(parts, host.bus);
+          subscriptions = await Promise.all([watchEvents(parts, host.bus), watchPurges(parts, host.bus)]);
           retention.start();
         },
-        drain: async () => events?.close(),
+        drain: async () => {
+          for (const subscription of subscriptions) await subscription.close();
+        },
         close: () => retention.close(),
       };
     },

@@ -269,6 +269,16 @@ describe('what comes in', () => {
     await retention.close();
   });
 
+  test('goes with its Org', async () => {
+    const other = newId();
+    await stage.publish(shared(newId()), { ...shared(newId()), tenant: other });
+    await arrived(1);
+    await arrived(1, { ...ada, tenant: { orgId: other } });
+    await stage.publish(eventOf('tenancy.org.purged', { orgId: other }, { tenant: other }));
+    await arrived(0, { ...ada, tenant: { orgId: other } });
+    await arrived(1);
+  });
+
   test('every query has an index', async () => {
     const { notifications, seenEvents } = await parts();
     const queries = [
@@ -279,6 +289,7 @@ describe('what comes in', () => {
       { where: { ...inbox(), type: 'mention' }, sort: ['-at'] },
       { where: { ...inbox(), at: { lt: 'x' } } },
       { where: inbox(), sort: ['at'] },
+      { where: { tenant: 'x' } },
       { where: { expiresAt: { lte: 'x' } } },
     ] as const;
     for (const query of queries) {

@@ -9,6 +9,7 @@ import { createOrgHandlers } from './handlers/orgs.js';
 import { createPinHandlers } from './handlers/pins.js';
 import { createWorkspaceMemberHandlers } from './handlers/workspace-members.js';
 import { createWorkspaceHandlers } from './handlers/workspaces.js';
+import { watchLeavers } from './jobs/leavers.js';
 import { createPurgeJob } from './jobs/purge.js';
 import { watchPurgedItems } from './jobs/purged-items.js';
 import { openParts } from './parts.js';
@@ -29,7 +30,7 @@ export function createTenancy(clock: () => number = Date.now): ServiceModule {
         clock,
       });
       const purge = createPurgeJob(parts);
-      let purgedItems: Subscription | undefined;
+      let subscriptions: readonly Subscription[] = [];
       return {
         implementations: [
           implement(contracts.orgs, { ...createOrgHandlers(parts), ...createOrgMemberHandlers(parts) }),
@@ -42,10 +43,12 @@ export function createTenancy(clock: () => number = Date.now): ServiceModule {
           implement(contracts.directory, createDirectoryHandlers(parts)),
         ],
         begin: async () => {
-          purgedItems = await watchPurgedItems(parts, host.bus);
+          subscriptions = await Promise.all([watchPurgedItems(parts, host.bus), watchLeavers(parts, host.bus)]);
           purge.start();
         },
-        drain: async () => purgedItems?.close(),
+        drain: async () => {
+          for (const subscription of subscriptions) await subscription.close();
+        },
         close: async () => {
           await purge.close();
           await parts.guard.close();

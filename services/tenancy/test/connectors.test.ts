@@ -394,6 +394,21 @@ describe('an authorization', () => {
     expect((await connections(owner)).items).toEqual([]);
   });
 
+  test('who leaves the workspace leaves no account of theirs behind', async () => {
+    const admin = await member(WorkspaceRole.ADMIN);
+    await complete((await begin()).back);
+    await complete((await begin(admin)).back, admin);
+    const members = { workspaceId, page, role: WorkspaceRole.ADMIN, q: '' };
+    const [place] = (await world.workspaces.listWorkspaceMembers(members, await world.as(owner))).items;
+    const leaving = { workspaceId, memberId: place?.id ?? '', keepGrants: false };
+    await world.workspaces.removeWorkspaceMember(leaving, await world.as(admin));
+    await eventually(async () => {
+      const left = await connections(owner);
+      expect(left.items.map(({ connectedBy }) => connectedBy?.id)).toEqual([owner.userId]);
+    });
+    expect(upstream.asked.filter(({ path }) => path === '/revoke')).toHaveLength(1);
+  });
+
   test('a connector that is deleted takes its connections and open authorizations along', async () => {
     const { id, back } = await begin();
     await complete(back);

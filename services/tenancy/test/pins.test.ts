@@ -11,6 +11,7 @@ import {
 } from '@commonplace/proto/tenancy/v1/pin_service.js';
 import { WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { pinListCollection, pinListId } from '../src/stores/pins.js';
 import { openWorld, type World, withKey } from './world.js';
 
 let world: World;
@@ -227,6 +228,16 @@ test('an archived workspace keeps its pins as they are', async () => {
   await expect(move(owner, { pinId: id, position: 0 })).rejects.toMatchObject(archived);
   await expect(unpin(owner, { pinId: id })).rejects.toMatchObject(archived);
   expect(await names(owner)).toHaveLength(1);
+});
+
+test('one’s own pins go with one’s place', async () => {
+  const caller = world.person();
+  const { id: memberId = '' } = await world.put(owner, workspaceId, caller, WorkspaceRole.VIEWER);
+  await pin(caller, item(), { visibility: PinVisibility.ME });
+  const leaving = { workspaceId, memberId, keepGrants: false };
+  await world.workspaces.removeWorkspaceMember(leaving, await world.as(owner));
+  const lists = await world.host.store.collection(pinListCollection);
+  await eventually(async () => expect(await lists.get(pinListId(workspaceId, 'me', caller.userId))).toBeUndefined());
 });
 
 test('what is deleted for good leaves every list', async () => {

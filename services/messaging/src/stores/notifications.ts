@@ -32,6 +32,7 @@ export const notificationCollection: CollectionSpec<Notification> = {
     { fields: ['openKey'], unique: true },
     { fields: ['inbox', 'at'] },
     { fields: ['inbox', 'state', 'at'] },
+    { fields: ['tenant'] },
     { fields: ['expiresAt'] },
   ],
 };

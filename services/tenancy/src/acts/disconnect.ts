@@ -15,7 +15,7 @@ const AT_ONCE = 10;
  */
 export async function disconnect(
   parts: Parts,
-  context: CallContext,
+  context: Pick<CallContext, 'work' | 'event'>,
   connections: readonly Connection[],
 ): Promise<number> {
   let revoked = 0;

@@ -1,11 +1,10 @@
-import { newId } from '@commonplace/kit/id';
-import type { CallContext } from '@commonplace/kit/rpc';
-import { type Collection, LostRace, type StoredRecord, type UnitOfWork } from '@commonplace/kit/store';
+import { type Collection, LostRace, type StoredRecord } from '@commonplace/kit/store';
 import { DAY_MS } from '../config.js';
 import { publishOrg, publishWorkspace } from '../events.js';
 import type { Parts } from '../parts.js';
 import type { Org } from '../stores/orgs.js';
 import type { Workspace } from '../stores/workspaces.js';
+import { publishing } from './publishing.js';
 import { rewrapSecrets } from './secrets.js';
 
 export interface PurgeJob {
@@ -104,23 +103,4 @@ async function removeAll<T extends StoredRecord>(
     for (const record of records.slice(from, from + BATCH)) work.remove(collection, record);
     await work.commit();
   }
-}
-
-/** What an event of a call has, for work that no call is behind. */
-function publishing(work: UnitOfWork): Pick<CallContext, 'work' | 'event'> {
-  return {
-    work,
-    event: (type, subject, data, tenant) => ({
-      specversion: '1.0',
-      id: `evt_${newId()}`,
-      source: '/tenancy',
-      type: `commonplace.tenancy.${type}`,
-      subject,
-      time: new Date().toISOString(),
-      datacontenttype: 'application/json',
-      data,
-      ...(tenant === undefined ? {} : { tenant }),
-      actor: { type: 'system', id: 'tenancy', name: 'tenancy' },
-    }),
-  };
 }

@@ -54,6 +54,7 @@ export const connectionCollection: CollectionSpec<Connection> = {
   indexes: [
     { fields: ['personKey'], unique: true },
     { fields: ['workspaceId', 'userId'] },
+    { fields: ['userId', 'tenant'] },
     { fields: ['connectorId'] },
   ],
 };
@@ -85,6 +86,8 @@ export interface Connectors {
   connectionsOf(connectorId: string): Promise<Connection[]>;
   /** Those of a workspace, or of one person there. */
   connectionsIn(workspaceId: string, userId?: string): Promise<Connection[]>;
+  /** Those of a person in one tenant. */
+  connectionsOfPerson(userId: string, tenant: string): Promise<Connection[]>;
   connectionOfPerson(connectorId: string, userId: string): Promise<Connection | undefined>;
   authorizationsOf(connectorId: string): Promise<Authorization[]>;
   authorizationsIn(workspaceId: string): Promise<Authorization[]>;
@@ -111,6 +114,7 @@ export function createConnectors(
     connectionsOf: (connectorId) => findAll(connections, { connectorId }),
     connectionsIn: (workspaceId, userId) =>
       findAll(connections, userId === undefined ? { workspaceId } : { workspaceId, userId }),
+    connectionsOfPerson: (userId, tenant) => findAll(connections, { userId, tenant }),
     connectionOfPerson: (connectorId, userId) =>
       findOne(connections, { personKey: connectionKey(connectorId, userId) }),
     authorizationsOf: (connectorId) => findAll(authorizations, { connectorId }),
