@@ -95,6 +95,26 @@ test('what was lost is not named any more', async () => {
   ]);
 });
 
+test('a refusal says why, and not of what', async () => {
+  const id = newId();
+  const decided = { resourceId: id, workspaceId, notifyUserIds: [ada.userId], status: 'denied', message: 'Not yet' };
+  await stage.publish(
+    eventOf('resources.access_request.decided', decided, { tenant: orgId, actor: actor(bob) }),
+    eventOf(
+      'resources.access_request.decided',
+      { ...decided, resourceId: newId(), status: 'approved' },
+      {
+        tenant: orgId,
+        actor: actor(bob),
+      },
+    ),
+  );
+  expect((await arrived(2)).items.map(({ title, body, target }) => [title, body, target])).toEqual([
+    ['Your request for access was approved', undefined, undefined],
+    ['Your request for access was denied', 'Not yet', undefined],
+  ]);
+});
+
 test('nobody is told of what they did themselves, by a key either', async () => {
   const byKey = { ...shared(newId()), actor: { type: 'api_key', id: newId(), name: 'CI', person: ada.userId } };
   const id = newId();

@@ -75,7 +75,7 @@ describe('sharing', () => {
   test('a request goes to those who may give, its decision to who asked', () => {
     const request = { ...grant, requesterId: 'ada', notifyUserIds: ['boss', 'eve'], status: 'pending' };
     expect(of('resources.access_request.created', request)).toMatchObject([
-      { type: 'access_requested', to: ['boss', 'eve'] },
+      { type: 'access_requested', to: ['boss', 'eve'], groupKey: 'access:ada:r' },
     ]);
     const decided = { ...request, notifyUserIds: ['ada'] };
     expect(of('resources.access_request.decided', { ...decided, status: 'denied' })).toMatchObject([

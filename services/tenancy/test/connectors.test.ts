@@ -259,7 +259,7 @@ test('lists filter by type and status, and a workspace has so many', async () =>
 describe('an authorization', () => {
   /** Where somebody would be sent, and the query that they come back with. */
   async function begin(caller = owner) {
-    const { id, authorizeUrl = '' } = await create({ type: ConnectorType.GITHUB }, caller);
+    const { id, authorizeUrl = '' } = await create({ type: ConnectorType.GITHUB, name: newId() }, caller);
     const url = new URL(authorizeUrl);
     return { id, url, back: `code=the-code&state=${url.searchParams.get('state')}` };
   }
@@ -283,7 +283,7 @@ describe('an authorization', () => {
   test('that is given makes the connection, whose tokens nobody sees', async () => {
     const { id, back } = await begin();
     const done = await complete(back);
-    expect(done).toMatchObject({ connectorId: id, connectorName: 'GitHub', accountLabel: 'Acme', error: undefined });
+    expect(done).toMatchObject({ connectorId: id, accountLabel: 'Acme', error: undefined });
     const exchanged = upstream.asked[0];
     expect(exchanged?.path).toBe('/token');
     expect(Object.fromEntries(exchanged?.body ?? [])).toMatchObject({
@@ -325,6 +325,24 @@ describe('an authorization', () => {
     world.wait(10 * 60_000 + 1);
     await expect(complete(late.back)).rejects.toMatchObject(gone);
     expect(upstream.asked.filter(({ path }) => path === '/token')).toHaveLength(1);
+  });
+
+  test('asked for again is of the same connector, by whom and as often as it is', async () => {
+    const admin = await member(WorkspaceRole.ADMIN);
+    const drive = { type: ConnectorType.GITHUB, name: 'Code', config: { base_url: 'https://git.example.com' } };
+    const [first, again] = [await create(drive), await create(drive, admin)];
+    expect(again.id).toBe(first.id);
+    expect(again.authorizeUrl).not.toBe(first.authorizeUrl);
+    const stateOf = (url = '') => new URL(url).searchParams.get('state');
+    await complete(`code=a&state=${stateOf(first.authorizeUrl)}`);
+    await complete(`code=b&state=${stateOf(again.authorizeUrl)}`, admin);
+    expect((await list(owner)).items).toMatchObject([{ id: first.id, connectionCount: 2 }]);
+    const anew = await create(drive);
+    expect(anew).toMatchObject({ id: first.id, connectionCount: 2, status: ConnectorStatus.ACTIVE });
+    const own = await complete(`code=c&state=${stateOf(anew.authorizeUrl)}`);
+    expect((await connections(owner)).items.map(({ id }) => id)).toContain(own.connectionId);
+    expect((await connections(owner)).items).toHaveLength(2);
+    expect((await create({ ...drive, config: {} })).id).not.toBe(first.id);
   });
 
   test('that is refused leaves the connector pending, and says why', async () => {

@@ -9,9 +9,10 @@ export function permissionGranted(event: DomainEvent): Draft[] {
   return aboutResource(event, 'resource_shared', [userId], 'shared');
 }
 
-/** Somebody asks for access: those who may give it are told. */
+/** Somebody asks for access: those who may give it are told, of each who asks. */
 export function accessRequested(event: DomainEvent): Draft[] {
-  return aboutResource(event, 'access_requested', idsIn(event.data.notifyUserIds), 'access');
+  const { notifyUserIds, requesterId } = event.data;
+  return aboutResource(event, 'access_requested', idsIn(notifyUserIds), `access:${textIn(requesterId)}`);
 }
 
 /** Their request was decided: they are told. What they have taken back themselves tells nobody. */

@@ -62,7 +62,7 @@ function toMessage(notification: Notification, names: Names, publicUrl: string):
     id,
     type: NotificationType[type.toUpperCase() as keyof typeof NotificationType],
     title: titleOf(type, { actor: actor.name, name, facts }),
-    body: seen ? facts.message : undefined,
+    body: seen || isOwnMatter(notification) ? facts.message : undefined,
     actor: { ...actor, type: ActorType[actor.type.toUpperCase() as keyof typeof ActorType] },
     target: seen
       ? {
@@ -79,6 +79,11 @@ function toMessage(notification: Notification, names: Names, publicUrl: string):
     count,
     createdAt: at,
   };
+}
+
+/** What is said with a refusal is said to who never saw the target. */
+function isOwnMatter({ type, facts }: Notification): boolean {
+  return type === 'access_decided' && facts.approved === false;
 }
 
 function pathOf({ type, id }: Target): string {

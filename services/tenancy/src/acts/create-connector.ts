@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { type Fault, invalidField, invalidFields } from '@commonplace/kit/errors';
 import { UrlNotAllowed } from '@commonplace/kit/fetch';
 import { newId } from '@commonplace/kit/id';
@@ -30,7 +31,7 @@ interface Draft {
   readonly secret: string | undefined;
 }
 
-/** Adds a connector; where it is to be authorized, with the URL that leads there. */
+/** Adds a connector; where it is to be authorized, with the URL that leads there: each time anew. */
 export async function addConnector(
   parts: Parts,
   context: CallContext,
@@ -40,6 +41,13 @@ export async function addConnector(
   const { type, config, authType, secret } = readDraft(parts, request);
   requireActiveWorkspace(workspace);
   const others = await parts.connectors.ofWorkspace(workspace.id);
+  const client = clientFor(parts.settings, type);
+  const name = request.name ?? TERMS[type].name;
+  const known = others.find((one) => authType === 'oauth2' && isSame(one, { type, name, config, authType }));
+  if (known !== undefined && client !== undefined) {
+    context.reply.status = 200;
+    return { connector: known, authorizeUrl: await authorizeUrlFor(parts, context, known, client) };
+  }
   if (others.length >= CONNECTORS_PER_WORKSPACE) {
     throw LimitReached({ limit: CONNECTORS_PER_WORKSPACE, what: 'connectors in a workspace' });
   }
@@ -49,7 +57,7 @@ export async function addConnector(
     tenant: workspace.tenant,
     workspaceId: workspace.id,
     type,
-    name: request.name ?? TERMS[type].name,
+    name,
     config: JSON.stringify(config),
     authType,
     status: authType === 'oauth2' ? 'pending' : 'active',
@@ -59,9 +67,17 @@ export async function addConnector(
     updatedAt: now,
   });
   publishConnector(context, 'created', connector);
-  const client = clientFor(parts.settings, type);
   if (authType !== 'oauth2' || client === undefined) return { connector };
   return { connector, authorizeUrl: await authorizeUrlFor(parts, context, connector, client) };
+}
+
+/** Asked for again, a connector that people authorize is the same one: somebody else connects, or the first anew. */
+function isSame(
+  one: Connector,
+  { config, ...facts }: Pick<Connector, 'type' | 'name' | 'authType'> & { config: object },
+) {
+  const { type, name, authType } = one;
+  return isDeepStrictEqual({ type, name, authType }, facts) && isDeepStrictEqual(JSON.parse(one.config), config);
 }
 
 function readDraft(parts: Parts, request: CreateConnectorRequest): Draft {

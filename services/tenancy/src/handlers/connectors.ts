@@ -38,7 +38,8 @@ export function createConnectorHandlers(parts: Parts): Handlers<ConnectorService
       const standing = await policy.seeWorkspace(request.workspaceId, context.caller);
       requireWorkspaceRole(standing, 'admin');
       const { connector, authorizeUrl } = await addConnector(parts, context, standing, request);
-      return toConnector(connector, 0, authorizeUrl);
+      const counts = await connectors.countConnections([connector.id]);
+      return toConnector(connector, counts.get(connector.id) ?? 0, authorizeUrl);
     },
 
     async deleteConnector({ workspaceId, connectorId }, context) {
