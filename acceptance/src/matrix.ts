@@ -205,6 +205,36 @@ export const rows: readonly Row[] = [
     const document = await place.newDocument();
     return { path: `/resources/${document.id}/snapshots/${(await place.newSnapshot(document)).id}` };
   }),
+  row('GET /resources/{resource_id}/tags', resource('viewer'), (place) => ({ path: ofDocument(place, '/tags') })),
+  row('POST /resources/{resource_id}/tags', resource('editor'), (place) => ({
+    path: ofDocument(place, '/tags'),
+    body: { name: place.tag.name },
+  })),
+  row('DELETE /resources/{resource_id}/tags', resource('editor'), (place) => ({
+    path: ofDocument(place, `/tags?tag_id=${place.tag.id}`),
+  })),
+  row('GET /resources/{resource_id}/comments', resource('viewer'), (place) => ({
+    path: ofDocument(place, '/comments'),
+  })),
+  row(
+    'POST /resources/{resource_id}/comments',
+    resource('commenter'),
+    (place) => ({ path: ofDocument(place, '/comments'), body: { body: 'A remark.' } }),
+    { success: 201 },
+  ),
+  row('PATCH /resources/{resource_id}/comments/{comment_id}', resource('commenter'), async (place) => ({
+    path: ofDocument(place, `/comments/${place.comment.id}`),
+    body: { reactions: ['👍'] },
+  })),
+  row(
+    'PATCH /resources/{resource_id}/comments/{comment_id}',
+    resource('editor'),
+    async (place) => ({ path: ofDocument(place, `/comments/${place.comment.id}`), body: { status: 'resolved' } }),
+    { about: 'the status of another’s thread' },
+  ),
+  row('DELETE /resources/{resource_id}/comments/{comment_id}', resource('admin'), async (place) => ({
+    path: ofDocument(place, `/comments/${(await place.newComment()).id}`),
+  })),
   row('GET /workspaces/{workspace_id}/trash', workspace('viewer'), (place) => ({ path: ofWorkspace(place, '/trash') })),
   row('DELETE /workspaces/{workspace_id}/trash', workspace('admin'), (place) => ({
     path: ofWorkspace(place, '/trash?older_than=2001-01-01T00:00:00Z'),
@@ -250,6 +280,22 @@ export const rows: readonly Row[] = [
   row('GET /notifications', self, () => ({ path: '/notifications' })),
   row('PATCH /notifications', self, () => ({ path: '/notifications', body: { all: true, is_read: true } })),
   row('DELETE /notifications', self, () => ({ path: `/notifications?ids=${randomUUID()}` })),
+  row('GET /workspaces/{workspace_id}/tags', workspace('viewer'), (place) => ({ path: ofWorkspace(place, '/tags') })),
+  row('POST /workspaces/{workspace_id}/tags', workspace('viewer'), (place) => ({
+    path: ofWorkspace(place, '/tags'),
+    body: {},
+  })),
+  row(
+    'POST /workspaces/{workspace_id}/tags',
+    workspace('editor'),
+    (place) => ({ path: ofWorkspace(place, '/tags'), body: { name: `Tag ${randomUUID()}` } }),
+    { about: 'creating', success: 201 },
+  ),
+  row('PATCH /tags/{tag_id}', workspace('editor'), async (place) => ({
+    path: `/tags/${(await place.newTag()).id}`,
+    body: {},
+  })),
+  row('DELETE /tags/{tag_id}', workspace('editor'), async (place) => ({ path: `/tags/${(await place.newTag()).id}` })),
   row('POST /search', self, () => ({ path: '/search', body: { query: 'words' } })),
   row(
     'POST /search',

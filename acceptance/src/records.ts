@@ -221,3 +221,35 @@ export interface Notification {
 export interface NotificationList extends List<Notification> {
   readonly unread_count: number;
 }
+
+export interface Tag {
+  readonly id: Id;
+  readonly workspace_id: Id;
+  readonly name: string;
+  readonly color: string | null;
+  readonly description: string | null;
+  readonly usage_count: number;
+  readonly version: number;
+}
+
+export interface RemovedTag {
+  readonly id: Id;
+  readonly deleted: boolean;
+  readonly detached_count: number;
+}
+
+export interface Comment {
+  readonly id: Id;
+  readonly resource_id: Id;
+  readonly thread_id: Id;
+  readonly parent_comment_id: Id | null;
+  readonly body: string | null;
+  readonly body_html: string | null;
+  readonly anchor: { readonly quote: string; readonly state: string } | null;
+  readonly status: string;
+  readonly author: { readonly type: string; readonly id: Id; readonly name: string };
+  readonly mentions: readonly Id[];
+  readonly reactions: readonly { readonly emoji: string; readonly count: number; readonly me: boolean }[];
+  readonly is_deleted: boolean;
+  readonly version: number;
+}

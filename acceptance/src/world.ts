@@ -1,6 +1,19 @@
+import { randomUUID } from 'node:crypto';
 import { type Api, api } from './client.js';
 import { newAddress, newKey, type Person, signUp, tokenOf } from './people.js';
-import type { ApiKey, Connector, Member, Org, Pin, Resource, Snapshot, Workspace, WorkspaceMember } from './records.js';
+import type {
+  ApiKey,
+  Comment,
+  Connector,
+  Member,
+  Org,
+  Pin,
+  Resource,
+  Snapshot,
+  Tag,
+  Workspace,
+  WorkspaceMember,
+} from './records.js';
 import type { System } from './system.js';
 
 /** A workspace of the Org, with something in it and somebody who may do everything there. */
@@ -9,6 +22,10 @@ export interface Place {
   readonly workspace: Workspace;
   readonly folder: Resource;
   readonly document: Resource;
+  /** A tag of the workspace. */
+  readonly tag: Tag;
+  /** The boss’s, on the document. */
+  readonly comment: Comment;
   readonly boss: Person;
   /** An active member of the Org, whose places come and go. */
   readonly extra: Person;
@@ -20,6 +37,9 @@ export interface Place {
   newArtifact(): Promise<Resource>;
   /** A snapshot of a resource's present content. */
   newSnapshot(of: Resource): Promise<Snapshot>;
+  newTag(): Promise<Tag>;
+  /** Another comment of the boss on the document. */
+  newComment(): Promise<Comment>;
   /** A document that lies in the trash. */
   newTrash(): Promise<Resource>;
   /** `extra`’s place in the workspace, which is made where it is missing. */
@@ -132,6 +152,10 @@ async function createPlace({ everyScope, ...parts }: PlaceParts, kind: object): 
   const folder = await create({ type: 'folder', name: 'Folder' });
   const document = await create({ type: 'document', name: 'Document', parent_id: folder.id, content: 'Some words.' });
   const members = `/workspaces/${workspace.id}/members`;
+  const newTag = async () =>
+    (await boss.post<Tag>(`/workspaces/${workspace.id}/tags`, { name: `Tag ${randomUUID()}` })).data;
+  const newComment = async () =>
+    (await boss.post<Comment>(`/resources/${document.id}/comments`, { body: 'A remark.' })).data;
   const newOrgKey = () => newKey(boss, everyScope, { org_id: org.id });
   let extraMemberId = '';
   return {
@@ -139,6 +163,10 @@ async function createPlace({ everyScope, ...parts }: PlaceParts, kind: object): 
     workspace,
     folder,
     document,
+    tag: await newTag(),
+    comment: await newComment(),
+    newTag,
+    newComment,
     orgKey: await newOrgKey(),
     newOrgKey,
     newDocument: () => create({ type: 'document', name: 'Another', parent_id: folder.id }),

@@ -5,10 +5,12 @@ import {
   type NotificationService,
   NotificationServiceService,
 } from '@commonplace/proto/messaging/v1/notification_service.js';
+import { type CommentService, CommentServiceService } from '@commonplace/proto/resources/v1/comment_service.js';
 import { type ContentService, ContentServiceService } from '@commonplace/proto/resources/v1/content_service.js';
 import { type IndexService, IndexServiceService } from '@commonplace/proto/resources/v1/index_service.js';
 import { type ResourceService, ResourceServiceService } from '@commonplace/proto/resources/v1/resource_service.js';
 import { type SnapshotService, SnapshotServiceService } from '@commonplace/proto/resources/v1/snapshot_service.js';
+import { type TagService, TagServiceService } from '@commonplace/proto/resources/v1/tag_service.js';
 import { type TrashService, TrashServiceService } from '@commonplace/proto/resources/v1/trash_service.js';
 import { type SearchService, SearchServiceService } from '@commonplace/proto/search/v1/search_service.js';
 import { type ConnectorService, ConnectorServiceService } from '@commonplace/proto/tenancy/v1/connector_service.js';
@@ -32,6 +34,8 @@ export const contracts = {
   content: contract<ContentService>('resources', ContentServiceService),
   snapshots: contract<SnapshotService>('resources', SnapshotServiceService),
   trash: contract<TrashService>('resources', TrashServiceService),
+  tags: contract<TagService>('resources', TagServiceService),
+  comments: contract<CommentService>('resources', CommentServiceService),
   index: contract<IndexService>('resources', IndexServiceService),
   search: contract<SearchService>('search', SearchServiceService),
   notifications: contract<NotificationService>('messaging', NotificationServiceService),

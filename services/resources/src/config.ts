@@ -43,6 +43,12 @@ export const config = {
     parse: integer(1, 10_000),
     fallback: 500,
   },
+  inlineTagged: {
+    variable: 'COMMONPLACE_INLINE_TAGGED',
+    help: 'most resources that deleting or merging a tag rewrites within the request',
+    parse: integer(0, 1000),
+    fallback: 200,
+  },
 } satisfies Table;
 
 export type Settings = Values<typeof config>;

@@ -22,6 +22,11 @@ export const ParentNotContainer = defineError(
   'parent_not_container',
   'A {type} can hold no other resources.',
 );
+export const NotADocument = defineError(
+  'INVALID_ARGUMENT',
+  'not_a_document',
+  'Comments are about documents, and this is a {type}.',
+);
 export const WorkspaceRequired = defineError(
   'INVALID_ARGUMENT',
   'workspace_required',

@@ -5,11 +5,14 @@ import type { Settings } from './config.js';
 import type { ContentKinds } from './content/kinds.js';
 import type { JobRunner } from './jobs/runner.js';
 import type { Policy } from './policy.js';
+import type { Comment, Thread } from './stores/comments.js';
 import type { Counters } from './stores/counters.js';
 import type { Grant } from './stores/grants.js';
 import type { TreeJob } from './stores/jobs.js';
 import type { PendingJobs } from './stores/pending.js';
 import type { SnapshotRecord } from './stores/snapshots.js';
+import type { TagUsage } from './stores/tag-usage.js';
+import type { Tags } from './stores/tags.js';
 import type { Tree } from './stores/tree.js';
 
 /** What the handlers of this service stand on. */
@@ -22,6 +25,10 @@ export interface Parts {
   readonly grants: Collection<Grant>;
   readonly jobs: Collection<TreeJob>;
   readonly counters: Counters;
+  readonly tags: Tags;
+  readonly usage: Collection<TagUsage>;
+  readonly comments: Collection<Comment>;
+  readonly threads: Collection<Thread>;
   readonly pending: PendingJobs;
   readonly policy: Policy;
   readonly runner: JobRunner;
@@ -29,5 +36,9 @@ export interface Parts {
   readonly children: Room;
   /** Resources, by workspace. */
   readonly room: Room;
+  /** Tags, by workspace. */
+  readonly tagRoom: Room;
+  /** Comments, by document. */
+  readonly commentRoom: Room;
   readonly log: Log;
 }

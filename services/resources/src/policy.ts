@@ -42,6 +42,8 @@ export interface Policy {
   see(id: string, standing: Standing): Promise<Seen>;
   /** The same, in the trash or not. */
   seeEvenTrashed(id: string, standing: Standing): Promise<Seen>;
+  /** Those of some people who can read a node. */
+  readersOf(node: Node, userIds: readonly string[], context: CallContext): Promise<string[]>;
   /** A workspace that the caller is in, by the same rules; an Org's administrator has to join it first. */
   enter(workspaceId: string, standing: Standing, context: CallContext): Promise<WorkspaceMembership>;
 }
@@ -131,6 +133,17 @@ export function createPolicy({ tree, grants, memberships, directory }: PolicyPar
       if (seen.node.state === 'trashed') throw may(seen.access.role, 'write') ? ResourceInTrash() : NotFound();
       return seen;
     },
+    async readersOf(node, userIds, { caller, onward }) {
+      const now = new Date().toISOString();
+      const reads = async (person: PersonMemberships) =>
+        (await accessTo(node, { caller, person, now, refresh: async () => {} })) !== undefined;
+      const readers = await Promise.all(
+        userIds.map(
+          async (id) => (await reads(await memberships.of(id, onward))) || reads(await memberships.fresh(id, onward)),
+        ),
+      );
+      return userIds.filter((_, i) => readers[i]);
+    },
     async enter(workspaceId, standing, context) {
       if (!standing.person.workspaces.has(workspaceId)) await standing.refresh();
       const membership = standing.person.workspaces.get(workspaceId);
@@ -162,9 +175,14 @@ export function requireCapability(seen: Seen, capability: Capability): void {
   }
 }
 
+/** Whether a workspace role is `least` or above; nobody's is not. */
+export function isWorkspaceRole(role: WorkspaceRole | undefined, least: WorkspaceRole): boolean {
+  return role !== undefined && LADDER.indexOf(role) >= LADDER.indexOf(least);
+}
+
 /** Refuses a workspace role below `least`. */
 export function requireWorkspaceRole(membership: WorkspaceMembership, least: WorkspaceRole): void {
-  if (LADDER.indexOf(membership.role) < LADDER.indexOf(least)) {
+  if (!isWorkspaceRole(membership.role, least)) {
     throw InsufficientRole({ role: shortName(membership.role), needed: shortName(least) });
   }
 }

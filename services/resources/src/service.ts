@@ -6,15 +6,20 @@ import { config } from './config.js';
 import { artifactCollection, createArtifactKind } from './content/artifact.js';
 import { createDocumentKind } from './content/document.js';
 import type { ContentKinds } from './content/kinds.js';
+import { COMMENTS_PER_DOCUMENT } from './domain/comments.js';
+import { TAGS_PER_WORKSPACE } from './domain/tags.js';
+import { createCommentHandlers } from './handlers/comments.js';
 import { createContentHandlers } from './handlers/content.js';
 import { createIndexHandlers } from './handlers/index.js';
 import { createResourceHandlers } from './handlers/resources.js';
 import { createSnapshotHandlers } from './handlers/snapshots.js';
+import { createTagHandlers } from './handlers/tags.js';
 import { createTrashHandlers } from './handlers/trash.js';
 import { startRetention } from './jobs/purge.js';
 import { createJobRunner } from './jobs/runner.js';
 import type { Parts } from './parts.js';
 import { createPolicy } from './policy.js';
+import { commentCollection, threadCollection } from './stores/comments.js';
 import { contentCollection } from './stores/contents.js';
 import { counterCollection, createCounters } from './stores/counters.js';
 import { grantCollection } from './stores/grants.js';
@@ -23,6 +28,8 @@ import { openKeeper } from './stores/kept.js';
 import { nodeCollection } from './stores/nodes.js';
 import { createPendingJobs } from './stores/pending.js';
 import { snapshotCollection } from './stores/snapshots.js';
+import { tagUsageCollection } from './stores/tag-usage.js';
+import { createTags, tagCollection } from './stores/tags.js';
 import { createTree } from './stores/tree.js';
 
 /** The tree of every workspace, what its nodes hold, and who may do what with them. */
@@ -36,9 +43,13 @@ export const resources: ServiceModule = {
     const nodes = await store.collection(nodeCollection);
     const grants = await store.collection(grantCollection);
     const jobs = await store.collection(jobCollection);
-    const counters = createCounters(await store.collection(counterCollection));
+    const usage = await store.collection(tagUsageCollection);
+    const counters = createCounters(await store.collection(counterCollection), usage);
+    const tags = createTags(await store.collection(tagCollection));
     const pending = createPendingJobs(jobs);
     const tree = createTree(nodes, pending);
+    const comments = await store.collection(commentCollection);
+    const threads = await store.collection(threadCollection);
     const directory = host.client(contracts.directory);
     const memberships = await createMembershipCache(directory, host.bus);
     const policy = createPolicy({ tree, grants, memberships, directory });
@@ -52,6 +63,10 @@ export const resources: ServiceModule = {
     const countChildren = (parentKey: string) => nodes.count({ parentKey, state: 'active' }, settings.children);
     const children = createRoom('resources side by side', settings.children, countChildren);
     const room = createRoom('resources in a workspace', settings.workspaceResources, counters.ofWorkspace);
+    const countTags = (workspaceId: string) => tags.collection.count({ workspaceId });
+    const tagRoom = createRoom('tags in a workspace', TAGS_PER_WORKSPACE, countTags);
+    const countComments = (resourceId: string) => comments.count({ resourceId }, COMMENTS_PER_DOCUMENT);
+    const commentRoom = createRoom('comments on a document', COMMENTS_PER_DOCUMENT, countComments);
     const parts: Parts = {
       settings,
       store,
@@ -61,11 +76,17 @@ export const resources: ServiceModule = {
       grants,
       jobs,
       counters,
+      tags,
+      usage,
+      comments,
+      threads,
       pending,
       policy,
       runner,
       children,
       room,
+      tagRoom,
+      commentRoom,
       log,
     };
     let retention: { close(): void } | undefined;
@@ -76,6 +97,8 @@ export const resources: ServiceModule = {
         implement(contracts.snapshots, createSnapshotHandlers(parts)),
         implement(contracts.trash, createTrashHandlers(parts)),
         implement(contracts.index, createIndexHandlers(parts)),
+        implement(contracts.tags, createTagHandlers(parts)),
+        implement(contracts.comments, createCommentHandlers(parts)),
       ],
       begin: async () => {
         runner.begin();

@@ -155,7 +155,7 @@ describe('restricting', () => {
     expect(after.total).toBe(before.total - 2);
     expect(after.ids).not.toContain(folder.id);
     const filter = await world.index.getSearchFilter(
-      { workspaceIds: [world.workspaceId], includeArchived: false, parentId: '' },
+      { workspaceIds: [world.workspaceId], includeArchived: false, parentId: '', tagIds: [], tagTerms: [] },
       await world.stage.as(editor),
     );
     expect(filter).toMatchObject({ boundaryIds: [world.workspaceId], openWorkspaceIds: [] });

@@ -13,6 +13,8 @@ export interface FakeResources extends Omit<Client<IndexService>, 'countResource
   /** Ids that the caller may not read any more. */
   readonly refused: Set<string>;
   filter: SearchFilter;
+  /** Ids of tags by the names that a query may have. */
+  readonly tagNames: Map<string, string[]>;
   readonly calls: { method: string; request: unknown; options: CallOptions }[];
 }
 
@@ -21,6 +23,7 @@ export function createFakeResources(filter: SearchFilter): FakeResources {
     entries: new Map(),
     refused: new Set(),
     filter,
+    tagNames: new Map(),
     calls: [],
     async getIndexEntries(request, options) {
       fake.calls.push({ method: 'getIndexEntries', request, options });
@@ -32,7 +35,8 @@ export function createFakeResources(filter: SearchFilter): FakeResources {
     },
     async getSearchFilter(request, options) {
       fake.calls.push({ method: 'getSearchFilter', request, options });
-      return fake.filter;
+      const tagTerms = request.tagTerms.map((term) => ({ ids: fake.tagNames.get(term) ?? [] }));
+      return { ...fake.filter, tagIds: request.tagIds, tagTerms };
     },
     async checkAccess(request, options) {
       fake.calls.push({ method: 'checkAccess', request, options });

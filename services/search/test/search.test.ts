@@ -135,7 +135,11 @@ describe('search', () => {
     expect(ids(await find({ query: 'travel type:table' }))).toEqual(['table']);
     expect(ids(await find({ query: 'travel type:table', types: [ResourceType.FILE] }))).toEqual([]);
     expect(ids(await find({ query: 'travel -type:table' }))).toEqual(['file']);
-    expect(ids(await find({ query: 'travel tag:t1' }))).toEqual(['table']);
+    resources.tagNames.set('Trips', ['t1', 't7']);
+    expect(ids(await find({ query: 'travel tag:Trips' }))).toEqual(['table']);
+    expect(ids(await find({ query: 'travel tag:t1' }))).toEqual([]);
+    expect(ids(await find({ query: 'travel -tag:Trips' }))).toEqual(['file']);
+    expect(ids(await find({ query: 'travel', tagIds: ['t1'] }))).toEqual(['table']);
     expect(ids(await find({ query: 'travel', tagIds: ['t1', 't2'] }))).toEqual(['table']);
     expect(ids(await find({ query: 'travel', metadata: Buffer.from('{"a":1}') }))).toEqual(['table']);
     expect(ids(await find({ query: 'travel', in: [SearchField.ROWS] }))).toEqual(['table']);

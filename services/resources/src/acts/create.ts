@@ -45,12 +45,13 @@ function defaultWorkspace({ caller }: Standing): string {
   throw WorkspaceRequired();
 }
 
-/** Adds a new node, with its content where it has one, to this call's work. */
+/** Adds a new node, with its content where it has one, to this call's work. `tags` are those of its workspace. */
 export async function createNode(
   parts: Parts,
   request: CreateResourceRequest,
   destination: Destination,
   context: CallContext,
+  tags: Node['tags'] = [],
 ): Promise<Node> {
   const type = creatable(request);
   const input = creationInput(request, type);
@@ -80,7 +81,7 @@ export async function createNode(
     externalId,
     externalKey: externalId === undefined ? undefined : `${place.workspaceId}:${externalId}`,
     metadata: parseMetadata(request.metadata, METADATA_BYTES),
-    tags: [],
+    tags,
     principals: [],
     contentVersion: 1,
     sizeBytes: 0,

@@ -7,6 +7,7 @@ import { heightBelow, moveTo, placeUnder, replaceBelow } from '../domain/tree.js
 import { CycleDetected, DepthExceeded } from '../errors.js';
 import type { Parts } from '../parts.js';
 import type { Standing } from '../policy.js';
+import type { Counted } from '../stores/counters.js';
 import { type Node, parentId } from '../stores/nodes.js';
 import { type Destination, intoParent, intoRoot, requireSameTenant, requireSameWorkspace } from './destination.js';
 import { positionFor } from './siblings.js';
@@ -75,16 +76,9 @@ export function rewriteBelow(
   });
 }
 
-/** Moves a live node from one boundary's counter to another's. */
-export function recount(
-  parts: Parts,
-  context: Pick<CallContext, 'work'>,
-  before: Node,
-  after: Pick<Node, 'id' | 'boundary' | 'workspaceId'>,
-): void {
-  if (before.state !== 'active' || before.boundary === after.boundary) return;
-  parts.counters.add(context.work, [before], -1);
-  parts.counters.add(context.work, [after], 1);
+/** Counts a live node as it is now: by its boundary, workspace and tags. */
+export function recount(parts: Parts, context: Pick<CallContext, 'work'>, before: Node, after: Counted): void {
+  if (before.state === 'active') parts.counters.move(context.work, before, after);
 }
 
 /** The principals whose access a node gains or loses with a place; its own grants go with it. */

@@ -2,6 +2,7 @@ import type { Actor } from '@commonplace/kit/auth';
 import type { UnitOfWork } from '@commonplace/kit/store';
 import type { Parts } from '../parts.js';
 import { type Node, parentId } from '../stores/nodes.js';
+import { forgetComments } from './forget-comments.js';
 import { forgetAllOf } from './snapshots.js';
 
 export interface Batch {
@@ -50,6 +51,7 @@ export function trashAll(parts: Parts, work: UnitOfWork, nodes: readonly Node[],
 export async function purgeAll(parts: Parts, work: UnitOfWork, nodes: readonly Node[]): Promise<number> {
   const ids = nodes.filter(({ type }) => parts.kinds[type] !== undefined).map(({ id }) => id);
   let freed = await forgetAllOf(parts, ids, work);
+  await forgetComments(parts, work, nodes);
   for (const node of nodes) {
     freed += node.sizeBytes;
     await parts.kinds[node.type]?.remove(node, { work });

@@ -15,6 +15,7 @@ import { grantToCreator } from './create.js';
 import { accessChange, moves, newHome, placed, recount, requireDepth, rewriteBelow } from './place.js';
 import { announce, type Below, enqueue, loadBelow } from './subtree.js';
 import { freeExternalKey } from './trash.js';
+import { wantedTags } from './wanted-tags.js';
 import { writeContent } from './write-content.js';
 
 export interface Updated {
@@ -42,6 +43,9 @@ export async function updateNode(
 
   let after = await withFields(parts, node, request, mask, context);
   if (destination !== undefined) after = await placed(parts, after as Node, destination, request, context);
+  if (mask.has('tags') && !request.dryRun) {
+    after = { ...after, tags: await wantedTags(parts, after, request.tags, standing, context) };
+  }
   if (mask.has('access_mode')) after = await restricted(parts, after, request.accessMode === AccessMode.RESTRICTED);
   const relocates = after.boundary !== node.boundary || after.parentKey !== node.parentKey;
   const below: Below = relocates ? await loadBelow(parts, node) : { nodes: [] };

@@ -12,6 +12,7 @@ import { administers } from '../domain/access.js';
 import type { Parts } from '../parts.js';
 import type { Standing } from '../policy.js';
 import type { Node } from '../stores/nodes.js';
+import { matchingTags } from '../views/matching-tags.js';
 import { pathFrom } from '../views/surroundings.js';
 import { visibleWhere } from '../views/visible.js';
 import { actorMessage, roleMessage, TYPES } from './present.js';
@@ -38,11 +39,13 @@ export function createIndexHandlers(parts: Parts): Handlers<IndexService> {
       }
     },
 
-    async getSearchFilter({ workspaceIds, includeArchived, parentId }, context) {
+    async getSearchFilter(request, context) {
+      const { workspaceIds, includeArchived, parentId } = request;
       const standing = await policy.standing(context);
       if (parentId !== '') await policy.see(parentId, standing);
       const chosen = await chooseWorkspaces(parts, workspaceIds, includeArchived, standing, context);
-      return searchFilter(parts, chosen, standing);
+      const filter = await searchFilter(parts, chosen, standing);
+      return { ...filter, ...(await matchingTags(parts, chosen, request)) };
     },
 
     async countResources({ workspaceIds }) {
@@ -62,6 +65,7 @@ export function createIndexHandlers(parts: Parts): Handlers<IndexService> {
 
 async function entriesOf(parts: Parts, nodes: readonly Node[]): Promise<IndexEntry[]> {
   const texts = await textsOf(parts.kinds, nodes);
+  const tags = await parts.tags.ofAll(nodes);
   return nodes.map((node) => ({
     id: node.id,
     tenant: node.tenant,
@@ -78,7 +82,7 @@ async function entriesOf(parts: Parts, nodes: readonly Node[]): Promise<IndexEnt
     updatedAt: node.updatedAt,
     version: node.version,
     contentVersion: node.contentVersion,
-    tags: [...node.tags],
+    tags: (tags.get(node.id) ?? []).map(({ id }) => id),
   }));
 }
 
@@ -107,8 +111,12 @@ async function chooseWorkspaces(
     .map(({ workspaceId }) => workspaceId);
 }
 
-async function searchFilter(parts: Parts, workspaceIds: string[], standing: Standing): Promise<SearchFilter> {
-  const filter: SearchFilter = {
+async function searchFilter(
+  parts: Parts,
+  workspaceIds: string[],
+  standing: Standing,
+): Promise<Omit<SearchFilter, 'tagIds' | 'tagTerms'>> {
+  const filter: Omit<SearchFilter, 'tagIds' | 'tagTerms'> = {
     workspaceIds,
     openWorkspaceIds: [],
     boundaryIds: [],
@@ -135,6 +143,7 @@ async function accessible(parts: Parts, ids: readonly string[], context: CallCon
   const access = await parts.policy.accessToAll(nodes, standing);
   const above = await parts.tree.getMany([...new Set(nodes.flatMap((node) => node.ancestors))]);
   const loaded = new Map(above.map((node) => [node.id, node]));
+  const tags = await parts.tags.ofAll(nodes);
   const found: AccessibleResource[] = [];
   for (const [i, node] of nodes.entries()) {
     const held = access[i];
@@ -147,7 +156,7 @@ async function accessible(parts: Parts, ids: readonly string[], context: CallCon
       icon: node.icon,
       path: await pathFrom(parts, node, loaded, standing),
       updatedAt: node.updatedAt,
-      tags: [...node.tags],
+      tags: (tags.get(node.id) ?? []).map(({ id }) => id),
       role: roleMessage(held.role),
     });
   }

@@ -90,6 +90,9 @@ export interface Surroundings {
   readonly content?: string | undefined;
   readonly parent?: Resource['parent'];
   readonly accessChange?: Resource['accessChange'];
+  /** Ids of its present tags; those that the record holds where absent. */
+  readonly tags?: readonly string[] | undefined;
+  readonly tagRecords?: Resource['tagRecords'];
 }
 
 const NO_METADATA = Buffer.alloc(0);
@@ -111,7 +114,7 @@ export function resourceMessage(seen: Seen, around: Surroundings): Resource {
     accessMode: node.restricted ? AccessMode.RESTRICTED : AccessMode.INHERIT,
     access: accessMessage(seen),
     isLocked: node.locked,
-    tags: [...node.tags],
+    tags: [...(around.tags ?? node.tags)],
     hasChildren: around.childCount > 0,
     childCount: around.childCount,
     externalId: node.externalId,
@@ -131,5 +134,6 @@ export function resourceMessage(seen: Seen, around: Surroundings): Resource {
     content: around.content,
     parent: around.parent,
     accessChange: around.accessChange,
+    tagRecords: around.tagRecords,
   };
 }

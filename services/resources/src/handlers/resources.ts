@@ -11,6 +11,7 @@ import { createNode, destinationOf } from '../acts/create.js';
 import { announce, enqueue, loadBelow } from '../acts/subtree.js';
 import { trashAll, trashed } from '../acts/trash.js';
 import { updateNode } from '../acts/update.js';
+import { wantedTags } from '../acts/wanted-tags.js';
 import { creationInput } from '../content/input.js';
 import { may } from '../domain/access.js';
 import { isContainer } from '../domain/tree.js';
@@ -34,9 +35,14 @@ export function createResourceHandlers(parts: Parts): Handlers<ResourceService> 
     const destination = await destinationOf(parts, request, standing, context);
     const existing = await findExternal(parts, destination.parent.workspaceId, request.externalId);
     if (existing !== undefined) return resolveConflict(parts, existing, request, standing, context);
-    const node = await createNode(parts, request, destination, context);
+    const tags =
+      request.tags.length === 0
+        ? undefined
+        : await wantedTags(parts, destination.parent, request.tags, standing, context);
+    const node = await createNode(parts, request, destination, context, tags);
     const seen = await asSeen(parts, node, standing);
-    return resourceMessage(seen, { ...(await surroundingsOf(parts, seen, standing)), childCount: 0 });
+    // Tags that this call makes are not in the store yet.
+    return resourceMessage(seen, { ...(await surroundingsOf(parts, seen, standing)), childCount: 0, tags });
   }
 
   return {
@@ -57,7 +63,9 @@ export function createResourceHandlers(parts: Parts): Handlers<ResourceService> 
       const seen = await policy.see(request.resourceId, standing);
       const { node, accessChange } = await updateNode(parts, seen, request, standing, context);
       const after = await asSeen(parts, node, standing);
-      return resourceMessage(after, { ...(await surroundingsOf(parts, after, standing)), accessChange });
+      const tags = request.updateMask?.includes('tags') ? node.tags : undefined;
+      const around = await surroundingsOf(parts, after, standing);
+      return resourceMessage(after, { ...around, accessChange, tags: tags ?? around.tags });
     },
 
     async deleteResource(request, context) {
@@ -111,7 +119,8 @@ async function resolveConflict(
   }
   const { node } = await updateNode(parts, seen, updateFrom(request, existing), standing, context);
   const after = await asSeen(parts, node, standing);
-  return resourceMessage(after, await surroundingsOf(parts, after, standing));
+  const around = await surroundingsOf(parts, after, standing);
+  return resourceMessage(after, request.tags.length > 0 ? { ...around, tags: node.tags } : around);
 }
 
 function updateFrom(request: CreateResourceRequest, existing: Node) {
@@ -119,6 +128,7 @@ function updateFrom(request: CreateResourceRequest, existing: Node) {
   if (request.icon !== undefined) updateMask.push('icon');
   if (request.description !== undefined) updateMask.push('description');
   if (request.metadata.length > 0) updateMask.push('metadata');
+  if (request.tags.length > 0) updateMask.push('tags');
   return {
     resourceId: '',
     updateMask,
@@ -134,6 +144,7 @@ function updateFrom(request: CreateResourceRequest, existing: Node) {
     accessMode: undefined,
     dryRun: false,
     input: creationInput(request, existing.type),
+    tags: request.tags,
   };
 }
 

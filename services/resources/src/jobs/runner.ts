@@ -3,6 +3,7 @@ import { LostRace } from '@commonplace/kit/store';
 import type { Parts } from '../parts.js';
 import type { TreeJob } from '../stores/jobs.js';
 import { settle } from './settle.js';
+import { uncomment } from './uncomment.js';
 
 export interface JobRunner {
   /** Runs a job now; others find it by themselves when its lease is over. */
@@ -29,7 +30,8 @@ export function createJobRunner(partsOf: () => Parts, log: Log): JobRunner {
     if (job === undefined || stopped) return;
     const leased = await lease(parts, job);
     if (leased === undefined) return;
-    await settle(parts, leased, () => stopped);
+    const settleJob = leased.kind === 'uncomment' ? uncomment : settle;
+    await settleJob(parts, leased, () => stopped);
   }
 
   const start = (id: string) => {

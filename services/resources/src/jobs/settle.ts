@@ -1,6 +1,7 @@
 import { newId, newRequestId } from '@commonplace/kit/id';
 import { LostRace, type UnitOfWork, type Where } from '@commonplace/kit/store';
 import { recount } from '../acts/place.js';
+import { forgetTag, retireChunk } from '../acts/tag-nodes.js';
 import { freeExternalKey, purgeAll, restored, trashed } from '../acts/trash.js';
 import { moveTo, placeUnder, rootPlace } from '../domain/tree.js';
 import { type Change, publishChange } from '../events.js';
@@ -30,19 +31,22 @@ export async function settle(parts: Parts, job: TreeJob, stopped: () => boolean)
 }
 
 function candidates(parts: Parts, job: TreeJob, after: string | undefined): Promise<Node[]> {
-  const where: Where<Node> =
-    job.kind === 'empty'
-      ? { workspaceId: job.headId, state: 'trashed', trashedAt: { lt: job.before as string } }
-      : { ancestors: { contains: job.headId } };
-  return parts.tree.nodes.find({ where, limit: CHUNK, ...(after === undefined ? {} : { after: [after] }) });
+  const page = { limit: CHUNK, ...(after === undefined ? {} : { after: [after] }) };
+  return parts.tree.nodes.find({ where: about(job), ...page });
+}
+
+function about(job: TreeJob): Where<Node> {
+  if (job.kind === 'untag') return { tags: { contains: job.headId } };
+  if (job.kind !== 'empty') return { ancestors: { contains: job.headId } };
+  return { workspaceId: job.headId, state: 'trashed', trashedAt: { lt: job.before as string } };
 }
 
 /** One piece in one unit of work, with the lease renewed in it; undefined after a lost race. */
 async function settleChunk(parts: Parts, job: TreeJob, nodes: readonly Node[]): Promise<TreeJob | undefined> {
   const work = parts.store.begin();
-  const { changed, verb } = await act(parts, work, job, nodes);
+  const { changed, ...change } = await act(parts, work, job, nodes);
   const [first, ...others] = changed;
-  if (first !== undefined) publishChange(eventsOf(job, work), { verb }, first, others);
+  if (first !== undefined) publishChange(eventsOf(job, work), change, first, others);
   const leaseUntil = new Date(Date.now() + LEASE_MS).toISOString();
   const held = work.replace(parts.jobs, job, { ...job, leaseUntil });
   try {
@@ -59,10 +63,16 @@ async function act(
   work: UnitOfWork,
   job: TreeJob,
   nodes: readonly Node[],
-): Promise<{ changed: Node[]; verb: Change['verb'] }> {
+): Promise<Change & { changed: Node[] }> {
   switch (job.kind) {
     case 'place':
       return { changed: await placeAll(parts, work, nodes), verb: 'resource.updated' };
+    case 'untag':
+      return {
+        changed: await retireChunk(parts, work, job.headId, nodes),
+        verb: 'resource.updated',
+        fields: ['tags'],
+      };
     case 'trash':
       return { changed: await trashBatch(parts, work, job, nodes), verb: 'resource.trashed' };
     case 'restore':
@@ -75,6 +85,8 @@ async function act(
       await purgeAll(parts, work, gone);
       return { changed: gone, verb: 'resource.purged' };
     }
+    case 'uncomment':
+      throw new Error('a job about comments changes no nodes');
   }
 }
 
@@ -144,6 +156,7 @@ async function finish(parts: Parts, job: TreeJob): Promise<void> {
     await purgeAll(parts, work, [head]);
     publishChange(eventsOf(job, work), { verb: 'resource.purged' }, head);
   }
+  if (job.kind === 'untag') await forgetTag(parts, work, job.headId);
   work.remove(parts.jobs, job);
   await work.commit();
   parts.pending.forget();

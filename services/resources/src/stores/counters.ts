@@ -1,5 +1,6 @@
 import type { Collection, CollectionSpec, StoredRecord, UnitOfWork } from '@commonplace/kit/store';
 import type { Node } from './nodes.js';
+import { type TagUsage, USAGE_SLOTS } from './tag-usage.js';
 
 /** How many live nodes a boundary holds, in slots that are added up. */
 export interface Counter extends StoredRecord {
@@ -16,31 +17,61 @@ export const counterCollection: CollectionSpec<Counter> = {
 /** Slots a counter has, so that concurrent creations do not wait for one record. */
 const SLOTS = 8;
 
+/** What counts a node. */
+export type Counted = Pick<Node, 'id' | 'boundary' | 'workspaceId' | 'tags'>;
+
 export interface Counters {
-  /** Adds nodes to the counters of their boundaries, or takes them away (`by` −1). */
-  add(work: UnitOfWork, nodes: readonly Pick<Node, 'id' | 'boundary' | 'workspaceId'>[], by: 1 | -1): void;
+  /** Adds live nodes to the counters of their boundaries and tags, or takes them away (`by` −1). */
+  add(work: UnitOfWork, nodes: readonly Counted[], by: 1 | -1): void;
+  /** Counts a live node as it is after a change, and no longer as it was. */
+  move(work: UnitOfWork, before: Counted, after: Counted): void;
   ofWorkspace(workspaceId: string): Promise<number>;
   ofBoundaries(boundaries: readonly string[]): Promise<number>;
 }
 
-export function createCounters(collection: Collection<Counter>): Counters {
+export function createCounters(collection: Collection<Counter>, usage: Collection<TagUsage>): Counters {
+  function write(work: UnitOfWork, changes: readonly { readonly node: Counted; readonly by: 1 | -1 }[]): void {
+    const boundaries = new Map<string, { fixed: Pick<Counter, 'workspaceId' | 'boundary'>; count: number }>();
+    const tags = new Map<string, { fixed: Pick<TagUsage, 'workspaceId' | 'tagId'>; count: number }>();
+    for (const { node, by } of changes) {
+      const { workspaceId, boundary } = node;
+      const slot = slotOf(node.id);
+      sum(boundaries, `${boundary}:${slot}`, { workspaceId, boundary }, by);
+      for (const tagId of node.tags) {
+        sum(tags, `${workspaceId}:${tagId}:${slot % USAGE_SLOTS}`, { workspaceId, tagId }, by);
+      }
+    }
+    for (const [id, { fixed, count }] of boundaries) {
+      if (count !== 0) work.increment(collection, id, 'active', count, fixed);
+    }
+    for (const [id, { fixed, count }] of tags) {
+      if (count !== 0) work.increment(usage, id, 'active', count, fixed);
+    }
+  }
+
   return {
-    add(work, nodes, by) {
-      const sums = new Map<string, { node: Pick<Node, 'boundary' | 'workspaceId'>; count: number }>();
-      for (const node of nodes) {
-        const id = `${node.boundary}:${slotOf(node.id)}`;
-        const sum = sums.get(id) ?? { node, count: 0 };
-        sum.count += by;
-        sums.set(id, sum);
-      }
-      for (const [id, { node, count }] of sums) {
-        const { workspaceId, boundary } = node;
-        work.increment(collection, id, 'active', count, { workspaceId, boundary });
-      }
+    add: (work, nodes, by) =>
+      write(
+        work,
+        nodes.map((node) => ({ node, by })),
+      ),
+    move(work, before, after) {
+      const { boundary, workspaceId, tags } = before;
+      if (after.boundary === boundary && after.workspaceId === workspaceId && after.tags === tags) return;
+      write(work, [
+        { node: before, by: -1 },
+        { node: after, by: 1 },
+      ]);
     },
     ofWorkspace: (workspaceId) => collection.sum('active', { workspaceId }),
     ofBoundaries: (boundaries) => collection.sum('active', { boundary: { in: boundaries } }),
   };
+}
+
+function sum<F>(sums: Map<string, { fixed: F; count: number }>, id: string, fixed: F, by: number): void {
+  const known = sums.get(id);
+  if (known === undefined) sums.set(id, { fixed, count: by });
+  else known.count += by;
 }
 
 /** Ids end in random bits. */

@@ -9,9 +9,9 @@ export interface TreeJob extends StoredRecord {
   readonly tenant: string;
   /** Where the subtree stands, or stood before. */
   readonly workspaceIds: readonly string[];
-  /** The subtree's head; for `empty` the workspace. */
+  /** The subtree's head; for `empty` the workspace, for `untag` the tag, for `uncomment` the document. */
   readonly headId: string;
-  readonly kind: 'place' | 'trash' | 'restore' | 'purge' | 'empty';
+  readonly kind: 'place' | 'trash' | 'restore' | 'purge' | 'empty' | 'untag' | 'uncomment';
   readonly batchId?: string;
   /**
    * The subtree was rewritten with its head; the job looks for what was created below meanwhile. Reads

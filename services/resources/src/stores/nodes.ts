@@ -49,6 +49,7 @@ export interface Node extends StoredRecord, Place {
   readonly externalKey?: string;
   /** JSON text of an object. */
   readonly metadata?: string;
+  /** Ids as they were given; `Tags` tells what they stand for. */
   readonly tags: readonly string[];
   /** `user:<id>` and the like of everybody granted this node directly. */
   readonly principals: readonly string[];
@@ -89,6 +90,7 @@ export const nodeCollection: CollectionSpec<Node> = {
     { fields: ['batchId'], sparse: true },
     { fields: ['state', 'purgeAt'], sparse: true },
     { fields: ['ancestors'], many: true },
+    { fields: ['tags'], many: true },
     { fields: ['externalKey'], unique: true },
   ],
 };

@@ -13,8 +13,10 @@ import { nodeType, resourceMessage, TYPES } from '../handlers/present.js';
 import type { Parts } from '../parts.js';
 import type { Seen, Standing } from '../policy.js';
 import { foldName, type Node } from '../stores/nodes.js';
+import type { Tag } from '../stores/tags.js';
 import { type Listed, listNodes, listUnsettled } from './list.js';
 import { countVisibleChildren, pathFrom } from './surroundings.js';
+import { byName, tagMessages } from './tags.js';
 import { type Visible, visibleWhere } from './visible.js';
 
 const SORT_FIELDS: Record<string, Sort<Node>> = {
@@ -38,7 +40,7 @@ export async function listResources(
   const membership = await parts.policy.enter(request.workspaceId, standing, context);
   await requireParent(parts, request, standing);
   const visible = await visibleWhere(parts, request.workspaceId, standing);
-  const filters = filtersOf(request);
+  const filters = await filtersOf(parts, request);
   const { nodes, page } = await pageOf(parts, request, filters, visible, standing);
   const access = await parts.policy.accessToAll(nodes, standing);
   const seen = nodes.flatMap((node, i): Seen[] => {
@@ -106,18 +108,26 @@ function placeFilter({ parentId, recursive, workspaceId }: ListResourcesRequest)
 }
 
 /** The filter for what the request names beside workspace, state and place. */
-function filtersOf(request: ListResourcesRequest): Where<Node> {
+async function filtersOf(parts: Parts, request: ListResourcesRequest): Promise<Where<Node>> {
   const where: { -readonly [F in keyof Where<Node>]: Where<Node>[F] } = {};
   const types = request.type.flatMap((type) => nodeType(type) ?? []);
   if (types.length > 0) where.type = { in: types };
   if (request.q !== '') where.nameFold = { substring: foldName(request.q) };
   if (request.externalId !== '') where.externalKey = `${request.workspaceId}:${request.externalId}`;
   if (request.createdBy !== '') where.createdById = request.createdBy;
+  if (request.tagId.length > 0) where.tags = { containsAny: await tagFilter(parts, request) };
   const created = range(request.createdAfter, request.createdBefore);
   if (created !== undefined) where.createdAt = created;
   const updated = range(request.updatedAfter, request.updatedBefore);
   if (updated !== undefined) where.updatedAt = updated;
   return where;
+}
+
+/** All that nodes may carry for the tags asked for; those of other workspaces are on nothing here. */
+async function tagFilter(parts: Parts, { tagId, workspaceId }: ListResourcesRequest): Promise<string[]> {
+  const known = await parts.tags.byId(tagId);
+  const here = [...known.values()].filter((tag) => tag.workspaceId === workspaceId);
+  return parts.tags.carriedFor(here.map(({ id }) => id));
 }
 
 function range(after: string | undefined, before: string | undefined) {
@@ -129,6 +139,8 @@ function range(after: string | undefined, before: string | undefined) {
 async function itemsOf(parts: Parts, seen: readonly Seen[], include: readonly ResourceInclude[], standing: Standing) {
   const nodes = seen.map(({ node }) => node);
   const counts = await countVisibleChildren(parts, nodes, standing);
+  const tags = await parts.tags.ofAll(nodes);
+  const records = include.includes(ResourceInclude.TAGS) ? await tagRecords(parts, tags) : undefined;
   const paths = include.includes(ResourceInclude.PATH) || include.includes(ResourceInclude.PARENT);
   const above = paths ? await parts.tree.getMany([...new Set(nodes.flatMap((node) => node.ancestors))]) : [];
   const loaded = new Map(above.map((node) => [node.id, node]));
@@ -146,9 +158,17 @@ async function itemsOf(parts: Parts, seen: readonly Seen[], include: readonly Re
             ? await readText(parts, node)
             : undefined,
         parent: include.includes(ResourceInclude.PARENT) ? parentSummary(parent) : undefined,
+        tags: (tags.get(node.id) ?? []).map(({ id }) => id),
+        tagRecords: records && { items: byName(tags.get(node.id) ?? []).flatMap(({ id }) => records.get(id) ?? []) },
       });
     }),
   );
+}
+
+/** The messages of all tags on a page, by their ids. */
+async function tagRecords(parts: Parts, byNode: ReadonlyMap<string, readonly Tag[]>) {
+  const tags = new Map([...byNode.values()].flat().map((tag) => [tag.id, tag]));
+  return new Map((await tagMessages(parts, [...tags.values()])).map((message) => [message.id, message]));
 }
 
 function parentSummary(parent: Node | undefined) {

@@ -6,6 +6,7 @@ import { TYPES } from '../handlers/present.js';
 import type { Parts } from '../parts.js';
 import type { Seen, Standing } from '../policy.js';
 import { mayHaveChildren, type Node, parentId } from '../stores/nodes.js';
+import { byName, tagMessages } from './tags.js';
 import { visibleWhere } from './visible.js';
 
 /** The visible ancestors of a node from the root down; the hidden ones are one item, at the start. */
@@ -43,7 +44,16 @@ export async function surroundingsOf(
   const showsContent = node.type === 'document' && include.includes(ResourceInclude.CONTENT);
   const content = showsContent ? await readText(parts, node) : undefined;
   const parent = include.includes(ResourceInclude.PARENT) ? await parentOf(parts, node, standing) : undefined;
-  return { childCount: counts?.get(node.id) ?? 0, path, content, parent };
+  const tagged = node.tags.length > 0 || include.includes(ResourceInclude.TAGS);
+  const tags = tagged ? await taggedWith(parts, node, include) : undefined;
+  return { childCount: counts?.get(node.id) ?? 0, path, content, parent, ...tags };
+}
+
+/** The present tags of a node: their ids, and their records where asked for. */
+async function taggedWith(parts: Parts, node: Node, include: readonly ResourceInclude[]) {
+  const tags = await parts.tags.of(node);
+  const records = include.includes(ResourceInclude.TAGS) ? await tagMessages(parts, byName(tags)) : undefined;
+  return { tags: tags.map(({ id }) => id), tagRecords: records && { items: records } };
 }
 
 async function parentOf(parts: Parts, node: Node, standing: Standing): Promise<Surroundings['parent']> {

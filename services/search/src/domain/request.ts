@@ -1,4 +1,5 @@
 import { type Fault, invalidFields } from '@commonplace/kit/errors';
+import type { GetSearchFilterRequest, SearchFilter } from '@commonplace/proto/resources/v1/index_service.js';
 import { ResourceType } from '@commonplace/proto/resources/v1/resource.js';
 import { SearchFacet, SearchField, type SearchRequest } from '@commonplace/proto/search/v1/search_service.js';
 import type { FacetName, Field, Narrowing } from '../index/port.js';
@@ -21,6 +22,23 @@ export interface Search {
   readonly minScore: number | undefined;
   readonly facets: readonly FacetName[];
   readonly highlight: boolean;
+}
+
+/** What the owner of the tags is asked: the tags by id, then those that the query names or leaves out. */
+export function tagQuestion(
+  { tagIds }: SearchRequest,
+  { plan }: Search,
+): Pick<GetSearchFilterRequest, 'tagIds' | 'tagTerms'> {
+  return { tagIds, tagTerms: [...plan.tags, ...plan.excludedTags] };
+}
+
+/** The search narrowed to what the owner of the tags has answered. */
+export function withTags(search: Search, asked: readonly string[], { tagIds, tagTerms }: SearchFilter): Search {
+  const { plan } = search;
+  const named = tagTerms.map(({ ids }) => ids);
+  const tags = [...(asked.length > 0 ? [tagIds] : []), ...named.slice(0, plan.tags.length)];
+  const excludedTags = named.slice(plan.tags.length).flat();
+  return { ...search, narrowing: { ...search.narrowing, tags, excludedTags } };
 }
 
 /** Checks a request. Throws all its faults at once: `query_required`, `invalid_value`, `offset_too_deep`. */
@@ -53,8 +71,6 @@ export function readRequest(request: SearchRequest): Search {
       updatedAfter: request.updatedAfter,
       updatedBefore: request.updatedBefore,
       metadata,
-      tags: [...(request.tagIds.length > 0 ? [request.tagIds] : []), ...plan.tags.map((tag) => [tag])],
-      excludedTags: plan.excludedTags,
     },
     field,
     nowhere,

@@ -7,7 +7,7 @@ import {
   type SearchResponse,
   type SearchService,
 } from '@commonplace/proto/search/v1/search_service.js';
-import { readRequest, type Search } from '../domain/request.js';
+import { readRequest, type Search, tagQuestion, withTags } from '../domain/request.js';
 import { DependencyUnavailable } from '../errors.js';
 import { type Hit, type IndexAnswer, IndexFailure, type SearchIndex } from '../index/port.js';
 import { facetCounts, searchItem } from '../views/item.js';
@@ -29,15 +29,17 @@ export function createSearchHandlers(parts: SearchParts): Handlers<SearchService
 
 async function search(parts: SearchParts, request: SearchRequest, context: CallContext): Promise<SearchResponse> {
   const began = performance.now();
-  const asked = readRequest(request);
+  const read = readRequest(request);
   const filter = await parts.resources.getSearchFilter(
     {
       workspaceIds: request.workspaceIds,
       includeArchived: request.includeArchived,
       parentId: request.parentId ?? '',
+      ...tagQuestion(request, read),
     },
     context.onward,
   );
+  const asked = withTags(read, request.tagIds, filter);
   const page = asked.nowhere ? NOTHING : await fill(parts, asked, filter, context);
   warn(request, page, context);
   return {

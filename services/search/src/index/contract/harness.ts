@@ -27,7 +27,15 @@ export function entry(id: string, parts: Partial<IndexEntry> = {}): IndexEntry {
 
 /** A filter that admits everything in some workspaces. */
 export function everythingIn(...workspaceIds: string[]): SearchFilter {
-  return { workspaceIds, openWorkspaceIds: workspaceIds, boundaryIds: [], principals: [], granted: [] };
+  return {
+    workspaceIds,
+    openWorkspaceIds: workspaceIds,
+    boundaryIds: [],
+    principals: [],
+    granted: [],
+    tagIds: [],
+    tagTerms: [],
+  };
 }
 
 /** A filter over the workspace that admits what is given. */

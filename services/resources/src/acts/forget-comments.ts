@@ -1,0 +1,45 @@
+import { newId } from '@commonplace/kit/id';
+import type { UnitOfWork } from '@commonplace/kit/store';
+import type { Parts } from '../parts.js';
+import type { Node } from '../stores/nodes.js';
+
+/** Comments that go in one unit of work with what they are on. */
+const MOST_AT_ONCE = 500;
+
+/** Takes away the comments on nodes that are purged: now where they are few, else by a job for each node. */
+export async function forgetComments(parts: Parts, work: UnitOfWork, nodes: readonly Node[]): Promise<void> {
+  const documents = nodes.filter(({ type }) => type === 'document');
+  const resourceId = { in: documents.map(({ id }) => id) };
+  if ((await parts.comments.count({ resourceId }, MOST_AT_ONCE + 1)) <= MOST_AT_ONCE) {
+    await removeSome(parts, work, resourceId);
+    return;
+  }
+  const now = new Date().toISOString();
+  for (const { id, tenant, workspaceId } of documents) {
+    if ((await parts.comments.count({ resourceId: id }, 1)) === 0) continue;
+    work.insert(parts.jobs, {
+      id: newId(),
+      tenant,
+      headId: id,
+      workspaceIds: [workspaceId],
+      kind: 'uncomment',
+      sweep: true,
+      actor: { type: 'system', id: 'resources', name: 'Purge' },
+      createdAt: now,
+      leaseUntil: now,
+    });
+  }
+}
+
+/** Adds the removal of some comments to a unit of work. Gives whether that is all. */
+export async function removeSome(
+  parts: Parts,
+  work: UnitOfWork,
+  resourceId: string | { readonly in: readonly string[] },
+): Promise<boolean> {
+  const comments = await parts.comments.find({ where: { resourceId }, limit: MOST_AT_ONCE });
+  for (const comment of comments) work.remove(parts.comments, comment);
+  const threads = await parts.threads.find({ where: { resourceId }, limit: MOST_AT_ONCE });
+  for (const thread of threads) work.remove(parts.threads, thread);
+  return comments.length < MOST_AT_ONCE && threads.length < MOST_AT_ONCE;
+}

@@ -1,0 +1,98 @@
+import { decodeCursor, encodeCursor, keyset, type Where } from '@commonplace/kit/store';
+import {
+  AnchorState,
+  type Comment as CommentMessage,
+  CommentStatus,
+  CommentStatusFilter,
+  type ListCommentsRequest,
+  type ListCommentsResponse,
+} from '@commonplace/proto/resources/v1/comment_service.js';
+import { actorMessage } from '../handlers/present.js';
+import type { Parts } from '../parts.js';
+import { COMMENT_ORDER, type Comment, THREAD_ORDER } from '../stores/comments.js';
+import type { Node } from '../stores/nodes.js';
+import { foundAnchors } from './anchors.js';
+import { bodyHtml } from './comment-html.js';
+
+/** Totals are exact up to so many. */
+const EXACT_TOTAL = 1000;
+
+const STATUSES: Partial<Record<CommentStatusFilter, Comment['status']>> = {
+  [CommentStatusFilter.OPEN]: 'open',
+  [CommentStatusFilter.RESOLVED]: 'resolved',
+};
+
+/** A page of a document's comments, as somebody sees them. */
+export async function listComments(
+  parts: Parts,
+  node: Node,
+  request: ListCommentsRequest,
+  userId: string,
+): Promise<ListCommentsResponse> {
+  const { limit, offset, cursor } = request.page ?? { limit: 50, offset: 0, cursor: '' };
+  const status = STATUSES[request.status];
+  const where: Where<Comment> = {
+    resourceId: node.id,
+    ...(status === undefined ? {} : { status }),
+    ...(request.threadId === '' ? {} : { threadId: request.threadId }),
+  };
+  const after = cursor === '' ? undefined : decodeCursor(cursor);
+  const sort = request.threadId === '' ? COMMENT_ORDER : THREAD_ORDER;
+  const found = await parts.comments.find({ where, sort, limit: limit + 1, offset, after });
+  const counted = await parts.comments.count(where, EXACT_TOTAL + 1);
+  const last = found.length > limit ? found[limit - 1] : undefined;
+  return {
+    items: await commentMessages(parts, node, found.slice(0, limit), userId),
+    page: {
+      limit,
+      offset,
+      total: Math.min(counted, EXACT_TOTAL),
+      totalIsEstimate: counted > EXACT_TOTAL,
+      hasMore: last !== undefined,
+      nextOffset: last === undefined || cursor !== '' ? undefined : offset + limit,
+      nextCursor: last === undefined ? undefined : encodeCursor(keyset(last, sort)),
+    },
+  };
+}
+
+/** The messages of comments on a document as it is now. `userId` is who reads them. */
+export async function commentMessages(
+  parts: Parts,
+  node: Node,
+  comments: readonly Comment[],
+  userId: string,
+): Promise<CommentMessage[]> {
+  const found = await foundAnchors(parts, node, comments);
+  return comments.map((comment) => commentMessage(comment, found.has(comment.id), userId));
+}
+
+function commentMessage(comment: Comment, found: boolean, userId: string): CommentMessage {
+  const { anchor, body } = comment;
+  const state = found ? AnchorState.ACTIVE : AnchorState.ORPHANED;
+  return {
+    id: comment.id,
+    resourceId: comment.resourceId,
+    threadId: comment.threadId,
+    parentCommentId: comment.parentId,
+    body,
+    bodyHtml: body === undefined ? undefined : bodyHtml(body),
+    anchor: anchor && { ...NO_CONTEXT, ...anchor, state },
+    status: comment.status === 'open' ? CommentStatus.OPEN : CommentStatus.RESOLVED,
+    resolvedBy: comment.resolvedBy && actorMessage(comment.resolvedBy),
+    resolvedAt: comment.resolvedAt,
+    author: actorMessage(comment.author),
+    mentions: [...comment.mentions],
+    reactions: comment.reactions.map(({ emoji, users }) => ({
+      emoji,
+      count: users.length,
+      me: users.includes(userId),
+    })),
+    isDeleted: body === undefined,
+    editedAt: comment.editedAt,
+    createdAt: comment.createdAt,
+    updatedAt: comment.updatedAt,
+    version: comment.version,
+  };
+}
+
+const NO_CONTEXT = { prefix: undefined, suffix: undefined, blockId: undefined };

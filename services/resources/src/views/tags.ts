@@ -1,0 +1,107 @@
+import { decodeCursor, encodeCursor, keyset } from '@commonplace/kit/store';
+import type { Page, PageRequest } from '@commonplace/proto/api/v1/page.js';
+import type { Tag as TagMessage } from '@commonplace/proto/resources/v1/tag.js';
+import type { Parts } from '../parts.js';
+import { foldName } from '../stores/nodes.js';
+import { countUsage } from '../stores/tag-usage.js';
+import type { Tag, TaggedNode } from '../stores/tags.js';
+
+/** The messages of tags of one workspace, in their order. */
+export async function tagMessages(parts: Parts, tags: readonly Tag[]): Promise<TagMessage[]> {
+  const usage = await countUsage({ ...parts, tree: parts.tree }, tags);
+  return tags.map((tag) => tagMessage(tag, usage.get(tag.id) ?? 0));
+}
+
+export function tagMessage(tag: Tag, usageCount: number): TagMessage {
+  const { id, workspaceId, name, color, description, createdAt, updatedAt, version } = tag;
+  return { id, workspaceId, name, color, description, usageCount, createdAt, updatedAt, version };
+}
+
+/** The tags of a node by name. */
+export async function tagsOf(parts: Parts, node: TaggedNode): Promise<Tag[]> {
+  return byName(await parts.tags.of(node));
+}
+
+export function byName(tags: readonly Tag[]): Tag[] {
+  return [...tags].sort((a, b) => compare(a.nameFold, b.nameFold) || compare(a.id, b.id));
+}
+
+function compare(a: string | number, b: string | number): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+export interface TagQuery {
+  readonly workspaceId: string;
+  /** A part of the name; all when empty. */
+  readonly q: string;
+  /** `name`, `usage_count` or these with a minus; by name when empty. */
+  readonly sort: string;
+  readonly page: PageRequest | undefined;
+  /** Only these. */
+  readonly ids?: readonly string[];
+}
+
+/** A page of a workspace's tags, of which there are few enough to be sorted here. */
+export async function listTags(parts: Parts, query: TagQuery): Promise<{ items: TagMessage[]; page: Page }> {
+  const { workspaceId, ids } = query;
+  const q = foldName(query.q);
+  const found = await parts.tags.collection.find({
+    where: { workspaceId, mergedInto: { exists: false }, ...(q === '' ? {} : { nameFold: { substring: q } }) },
+    sort: ['nameFold'],
+    limit: MOST_TAGS,
+  });
+  const tags = ids === undefined ? found : found.filter(({ id }) => ids.includes(id));
+  if (!query.sort.endsWith('usage_count')) {
+    const sorted = query.sort === '-name' ? [...tags].reverse() : tags;
+    const { rows, page } = pageOf(sorted, query, (tag) => keyset(tag, ['nameFold']));
+    return { items: await tagMessages(parts, rows), page };
+  }
+  const messages = await tagMessages(parts, tags);
+  messages.sort((a, b) => compare(a.usageCount, b.usageCount) || compare(a.id, b.id));
+  if (query.sort.startsWith('-')) messages.reverse();
+  const { rows, page } = pageOf(messages, query, ({ usageCount, id }) => [usageCount, id]);
+  return { items: rows, page };
+}
+
+/** More than a workspace may have, for those that were made at the same moment. */
+const MOST_TAGS = 2000;
+
+type Key = readonly (string | number | boolean)[];
+
+/** A page out of all rows, which are sorted by their keys. */
+export function pageOf<T>(
+  sorted: readonly T[],
+  { page: asked, sort }: Pick<TagQuery, 'page' | 'sort'>,
+  keyOf: (row: T) => Key,
+): { rows: T[]; page: Page } {
+  const { limit, offset, cursor } = asked ?? { limit: 50, offset: 0, cursor: '' };
+  const from = cursor === '' ? offset : behind(sorted, decodeCursor(cursor), sort.startsWith('-'), keyOf);
+  const rows = sorted.slice(from, from + limit);
+  const last = from + limit < sorted.length ? rows.at(-1) : undefined;
+  const page = {
+    limit,
+    offset,
+    total: sorted.length,
+    totalIsEstimate: false,
+    hasMore: last !== undefined,
+    nextOffset: last === undefined || cursor !== '' ? undefined : from + limit,
+    nextCursor: last === undefined ? undefined : encodeCursor([...keyOf(last)]),
+  };
+  return { rows, page };
+}
+
+function behind<T>(sorted: readonly T[], after: Key, falling: boolean, keyOf: (row: T) => Key): number {
+  const order = falling ? -1 : 1;
+  const at = sorted.findIndex((row) => order * compareKeys(keyOf(row), after) > 0);
+  return at === -1 ? sorted.length : at;
+}
+
+function compareKeys(a: Key, b: Key): number {
+  for (const [i, part] of a.entries()) {
+    const other = b[i];
+    if (typeof part !== typeof other) return typeof part === 'number' ? -1 : 1;
+    const order = compare(part as string, other as string);
+    if (order !== 0) return order;
+  }
+  return 0;
+}

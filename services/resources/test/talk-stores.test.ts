@@ -1,0 +1,108 @@
+import type { Collection, Query, StoredRecord } from '@commonplace/kit/store';
+import { openStage, type Stage } from '@commonplace/kit/testing';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { forgetComments } from '../src/acts/forget-comments.js';
+import { uncomment } from '../src/jobs/uncomment.js';
+import type { Parts } from '../src/parts.js';
+import { resources } from '../src/service.js';
+import {
+  COMMENT_ORDER,
+  type Comment,
+  commentCollection,
+  THREAD_ORDER,
+  type Thread,
+  threadCollection,
+} from '../src/stores/comments.js';
+import { jobCollection, type TreeJob } from '../src/stores/jobs.js';
+import { type Node, nodeCollection } from '../src/stores/nodes.js';
+import { type TagUsage, tagUsageCollection } from '../src/stores/tag-usage.js';
+import { type Tag, tagCollection } from '../src/stores/tags.js';
+
+let stage: Stage;
+let comments: Collection<Comment>;
+let threads: Collection<Thread>;
+let jobs: Collection<TreeJob>;
+let tags: Collection<Tag>;
+let usage: Collection<TagUsage>;
+let nodes: Collection<Node>;
+
+beforeAll(async () => {
+  stage = await openStage(resources, []);
+  const { store } = stage.host;
+  comments = await store.collection(commentCollection);
+  threads = await store.collection(threadCollection);
+  jobs = await store.collection(jobCollection);
+  tags = await store.collection(tagCollection);
+  usage = await store.collection(tagUsageCollection);
+  nodes = await store.collection(nodeCollection);
+});
+afterAll(() => stage.close());
+
+test('every query has an index', async () => {
+  const asks = <T extends StoredRecord>(of: Collection<T>, ...queries: Omit<Query<T>, 'limit'>[]) =>
+    queries.map(async (query) => ({ query, ...(await of.explain({ limit: 10, ...query })) }));
+  const sort = COMMENT_ORDER;
+  const explained = await Promise.all([
+    ...asks(
+      comments,
+      { where: { resourceId: 'a' }, sort },
+      { where: { resourceId: 'a', status: 'open' }, sort },
+      { where: { resourceId: 'a', status: 'open', threadId: 't' }, sort: THREAD_ORDER },
+      { where: { threadId: 't' }, sort: ['createdAt'] },
+      { where: { threadId: 't' }, sort: ['-createdAt'] },
+      { where: { resourceId: { in: ['a', 'b'] } } },
+    ),
+    ...asks(threads, { where: { resourceId: { in: ['a', 'b'] } } }),
+    ...asks(
+      tags,
+      { where: { nameKey: { in: ['a', 'b'] } } },
+      { where: { workspaceId: 'w', mergedInto: { exists: false }, nameFold: { substring: 'x' } }, sort: ['nameFold'] },
+      { where: { nameFold: 'x', workspaceId: { in: ['a', 'b'] }, mergedInto: { exists: false } } },
+      { where: { mergedInto: { in: ['a', 'b'] } } },
+    ),
+    ...asks(usage, { where: { workspaceId: 'w', tagId: { in: ['a', 'b'] } } }, { where: { tagId: 'a' } }),
+    ...asks(
+      nodes,
+      { where: { tags: { contains: 'a' } } },
+      { where: { workspaceId: 'w', state: 'active', tags: { containsAny: ['a', 'b'] } }, sort: ['position'] },
+    ),
+  ]);
+  expect(explained.filter(({ indexed }) => !indexed)).toEqual([]);
+});
+
+async function fill(resourceId: string, count: number): Promise<void> {
+  const work = stage.host.store.begin();
+  const by = { type: 'user', id: 'u', name: 'U' } as const;
+  const at = new Date().toISOString();
+  for (let i = 0; i < count; i++) {
+    const id = `${resourceId}-${i}`;
+    const common = { id, tenant: 't', resourceId, status: 'open' } as const;
+    const texts = { body: 'x', author: by, authorId: 'u', mentions: [], reactions: [] };
+    const times = { threadAt: at, createdAt: at, updatedAt: at, updatedBy: by };
+    work.insert(comments, { ...common, ...texts, ...times, threadId: id });
+    work.insert(threads, { ...common, replies: 0 });
+  }
+  await work.commit();
+}
+
+test.each([
+  ['few go with their documents', 40],
+  ['many go behind them, by a job', 1200],
+])('of comments on purged documents %s', async (_, count) => {
+  const { store } = stage.host;
+  const parts = { store, comments, threads, jobs } as Parts;
+  const ids = [`gone-${count}`, `also-${count}`];
+  await fill(ids[0] as string, count);
+  await fill(`kept-${count}`, 3);
+  const work = store.begin();
+  const purged = ids.map((id) => ({ id, type: 'document', tenant: 't', workspaceId: 'w' }) as Node);
+  await forgetComments(parts, work, purged);
+  await work.commit();
+  const queued = await jobs.find({ where: { createdAt: { gt: '' } }, sort: ['createdAt'], limit: 10 });
+  expect(queued.map(({ headId }) => headId)).toEqual(count > 500 ? [ids[0]] : []);
+  for (const job of queued) await uncomment(parts, job, () => false);
+  const resourceId = { in: ids };
+  expect([await comments.count({ resourceId }), await threads.count({ resourceId })]).toEqual([0, 0]);
+  expect(await jobs.count({ createdAt: { gt: '' } })).toBe(0);
+  expect(await comments.count({ resourceId: `kept-${count}` })).toBe(3);
+});
