@@ -100,7 +100,7 @@ export function fieldAttempts(
     about,
     method,
     path,
-    body: withField(body, name, json),
+    body: withField(body, name, json, otherSpelling(fields[name])),
     codes: [...codes, 'validation_failed', ...(PAGE_NAMES.has(name) ? ['invalid_pagination', 'offset_too_deep'] : [])],
     param,
   });
@@ -146,9 +146,14 @@ function innerAttempts(
 }
 
 /** The JSON of an object with one more field, or with another value of one; for `__proto__` is no name in a literal. */
-function withField(body: object, name: string, json: string): string {
-  const rest = Object.entries(body).filter(([key]) => key !== name);
+function withField(body: object, name: string, json: string, same: string | undefined): string {
+  const rest = Object.entries(body).filter(([key]) => key !== name && key !== same);
   return `{${[...rest.map(([key, value]) => `${JSON.stringify(key)}:${JSON.stringify(value)}`), `${JSON.stringify(name)}:${json}`].join(',')}}`;
+}
+
+/** The field that this one is another spelling of. */
+function otherSpelling(schema: Schema | undefined): string | undefined {
+  return /^Another spelling of `(\w+)`/.exec(String(schema?.description ?? ''))?.[1];
 }
 
 function camelCase(name: string): string {

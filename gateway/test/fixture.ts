@@ -138,7 +138,7 @@ export const RPCS: JsonObject[] = [
   rpc('FindThings', { post: '/api/v1/things/find', body: '*' }, ['ListThings', 'Things'], 'thing:read'),
   rpc('MovePins', { patch: '/api/v1/things/{thing_id}/pins', body: '*' }, ['Selector', 'Things']),
   rpc('RemovePins', { delete: '/api/v1/things/{thing_id}/pins' }, ['Selector', 'Things']),
-  rpc('DetachTag', { patch: '/api/v1/tags/{thing_id}', body: '*' }, ['Selector', 'Things']),
+  rpc('DetachTag', { patch: '/api/v1/marks/{thing_id}', body: '*' }, ['Selector', 'Things']),
 ];
 
 /** The product's contract and a file of ours beside it. */
