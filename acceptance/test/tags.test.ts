@@ -99,6 +99,8 @@ describe('the tags of a resource', () => {
     const made = await create({ tags: [name, name.toUpperCase()] });
     expect(made.tags).toHaveLength(1);
     expect(await listed(made.tags[0] as string)).toEqual([made.id]);
+    const list = `/workspaces/${workspace.id}/resources?tag_id=${made.tags[0]}&include=tags`;
+    expect((await by.get<List<Tagged>>(list)).data.items[0]?.tag_records).toMatchObject([{ name, usage_count: 1 }]);
     const changed = await by.patch<Tagged>(`/resources/${made.id}`, { tags: null });
     expect([changed.status, changed.data.tags]).toEqual([200, []]);
     const wrong = await by.patch(`/resources/${made.id}`, { tags: [randomUUID()] });
@@ -107,10 +109,10 @@ describe('the tags of a resource', () => {
 
   test('are found by name', async () => {
     const name = named('Field trip');
-    const { id } = await create({ name: 'Zebra notes', tags: [name] });
+    const { id, tags: carried } = await create({ name: 'Zebra notes', tags: [name] });
     await create({ name: 'Zebra others' });
     const find = async (query: string) => {
-      const body = { query, mode: 'keyword', workspace_ids: [workspace.id], facets: ['tag'] };
+      const body = { query, mode: 'keyword', workspace_ids: [workspace.id] };
       return (await by.post<SearchAnswer>('/search', body)).data.items.map(({ resource }) => resource.id);
     };
     await eventually(async () => {
@@ -119,6 +121,10 @@ describe('the tags of a resource', () => {
       expect(await find(`zebra -tag:"${name}"`)).not.toContain(id);
     });
     expect(await find('zebra tag:unheard-of')).toEqual([]);
+    const asked = { query: 'zebra', mode: 'keyword', workspace_ids: [workspace.id], tag_ids: carried, facets: ['tag'] };
+    const { data } = await by.post<SearchAnswer & { facets: object }>('/search', asked);
+    expect(data.items.map(({ resource }) => resource.id)).toEqual([id]);
+    expect(data.facets).toEqual({ tag: { values: [{ value: carried[0], count: 1 }] } });
   });
 });
 

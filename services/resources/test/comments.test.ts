@@ -233,6 +233,15 @@ describe('a deletion', () => {
       expect(items.map(({ id }) => id).includes(head.id)).toBe(items.length > 0);
     }
   });
+
+  test('of all of a thread in the same moment leaves nothing', async () => {
+    for (let round = 0; round < 5; round++) {
+      const head = await say({ body: 'Head' });
+      const reply = await say({ body: 'Reply', parentCommentId: head.id });
+      await Promise.all([remove(head.id), remove(reply.id)]);
+    }
+    expect((await list()).items).toEqual([]);
+  });
 });
 
 describe('mentions', () => {

@@ -42,7 +42,8 @@ type Operation = Partial<OperateTagsRequest>;
 
 /** The operation endpoint as the gateway calls it: the mask names what is given. */
 async function operate(fields: Operation, caller = editor, reply: Reply = {}) {
-  const updateMask = Object.keys(fields).map((key) => key.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`));
+  const { workspaceId: _, ...given } = fields;
+  const updateMask = Object.keys(given).map((key) => key.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`));
   const page = { limit: 50, offset: 0, cursor: '' };
   const request = OperateTagsRequest.fromPartial({ workspaceId: world.workspaceId, page, ...fields, updateMask });
   return tags.operateTags(request, await world.stage.as(caller, {}, reply));
@@ -175,6 +176,18 @@ describe('the tags of a resource', () => {
     expect((await world.get(editor, id)).tags).toEqual([]);
   });
 
+  test('are one where many name a new one at once, and counted exactly', async () => {
+    const made = await Promise.all(Array.from({ length: 12 }, () => world.create(editor, {})));
+    const added = await Promise.all(made.map(({ id }) => add(id, { name: fresh('Rush') })));
+    const ids = new Set(added.flat().map(({ id }) => id));
+    expect(ids.size).toBe(1);
+    const [tag = ''] = ids;
+    expect(await usageOf(tag)).toBe(12);
+    await Promise.all(made.slice(0, 5).map(({ id }) => remove(id, { tagIds: [tag] })));
+    expect(await usageOf(tag)).toBe(7);
+    expect((await world.list(editor, { tagId: [tag] })).total).toBe(7);
+  });
+
   test('are asked for by exactly one field', async () => {
     const { id } = await world.create(editor, {});
     await expect(add(id, {})).rejects.toMatchObject({ reason: 'missing_target' });
@@ -231,11 +244,11 @@ async function retire(tagId: string, resourceIds: string[] = []) {
   return tags.removeTag(RemoveTagRequest.fromPartial({ tagId, resourceIds }), await world.stage.as(editor));
 }
 
-/** What is stored of a node's tags once the jobs are done. */
-async function settled(id: string, expected: readonly string[]): Promise<void> {
+/** A node is rewritten once, now or by a job; what an index holds of it follows. */
+async function settled(id: string, expected: readonly string[], version = 2): Promise<void> {
   await eventually(async () => {
     const { entries } = await world.index.getIndexEntries({ ids: [id] }, await world.stage.as(undefined));
-    expect(entries[0]?.tags).toEqual(expected);
+    expect(entries[0]).toMatchObject({ tags: expected, version });
   });
 }
 
@@ -275,13 +288,29 @@ describe.each([
     const merged = await operate({ operation: TagOperation.MERGE, tagId: from.tag, intoTagId: into.tag });
     expect([merged.id, merged.usageCount]).toEqual([into.tag, 2 * size]);
     for (const id of from.ids) expect((await world.get(editor, id)).tags).toEqual([into.tag]);
+    expect((await world.list(editor, { tagId: [from.tag] })).total).toBe(0);
+    await expect(add(both, { tagId: from.tag })).rejects.toMatchObject({ reason: 'invalid_value' });
     expect((await world.list(editor, { tagId: [into.tag] })).total).toBe(2 * size);
     expect(await usageOf(into.tag)).toBe(2 * size);
     await expect(discard(from.tag)).rejects.toMatchObject({ reason: 'not_found' });
-    for (const id of from.ids) await settled(id, [into.tag]);
+    for (const id of from.ids) await settled(id, [into.tag], id === both ? 3 : 2);
     expect(await usageOf(into.tag)).toBe(2 * size);
     expect((await list({ q: fresh(`From ${size}`) })).items).toEqual([]);
   });
+});
+
+test('a workspace has no more than 1,000', async () => {
+  const workspaceId = world.otherWorkspaceId;
+  const page = { limit: 1, offset: 0, cursor: '' };
+  const { page: now } = await list({ workspaceId, page });
+  let left = 1000 - (now?.total ?? 0);
+  for (let batch = 0; left > 0; batch++) {
+    const size = Math.min(left, 50);
+    await world.create(editor, { workspaceId, tags: Array.from({ length: size }, (_, i) => `Many ${batch} ${i}`) });
+    left -= size;
+  }
+  await expect(operate({ workspaceId, name: 'One more' })).rejects.toMatchObject({ reason: 'limit_reached' });
+  expect((await operate({ workspaceId, name: 'many 0 0' })).name).toBe('Many 0 0');
 });
 
 test('two that are merged into each other in a row end as one', async () => {
