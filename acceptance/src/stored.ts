@@ -21,8 +21,11 @@ export async function everythingStored({ boss, closed, open }: World): Promise<s
       `/workspaces/${workspace.id}/pins?limit=200`,
       `/workspaces/${workspace.id}/connectors?limit=200`,
       `/workspaces/${workspace.id}/connections?limit=200`,
+      `/workspaces/${workspace.id}/tags?limit=200`,
       `/resources/${document.id}/content`,
       `/resources/${document.id}/snapshots?limit=200`,
+      `/resources/${document.id}/tags`,
+      `/resources/${document.id}/comments?limit=200`,
     ]),
   ];
   const answers = await Promise.all(paths.map(async (path) => (await boss.get(path)).data));
