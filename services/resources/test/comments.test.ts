@@ -275,6 +275,10 @@ describe('mentions', () => {
     expect(await told('deleted', reply.id)).toMatchObject({ threadId: head.id, actorId: other.userId });
   });
 
+  test('in code are none', async () => {
+    expect((await say({ body: `\`${mention(other)}\`` })).mentions).toEqual([]);
+  });
+
   test('are no more than 50', async () => {
     const body = Array.from({ length: 51 }, () => `@[x](user:${newId()})`).join(' ');
     await expect(say({ body })).rejects.toMatchObject({ reason: 'too_many_items' });
@@ -297,6 +301,20 @@ describe('an anchor', () => {
     expect(await state()).toBe(AnchorState.ACTIVE);
   });
 
+  test('is on the block of its passage, which marks do not hide, and follows it through edits', async () => {
+    const write = async (text: string) => {
+      const content = Buffer.from(JSON.stringify(text));
+      const request = ReplaceContentRequest.fromPartial({ resourceId, content });
+      await world.content.replaceContent(request, await world.stage.as(editor));
+    };
+    await write('# Title\n\nThe **quick brown** fox jumps.\n\nAnother paragraph.\n');
+    const { anchor } = await say({ anchor: { quote: 'quick brown fox', suffix: ' jumps' } });
+    expect(anchor).toMatchObject({ blockId: expect.any(String), state: AnchorState.ACTIVE });
+    await write('Before it.\n\n# Title\n\nThe **quick brownish** fox jumps.\n\nAnother paragraph.\n');
+    const [comment] = (await list()).items;
+    expect(comment?.anchor).toMatchObject({ blockId: anchor?.blockId, state: AnchorState.ACTIVE });
+  });
+
   test('that is nowhere is kept as an orphan', async () => {
     const { anchor } = await say({ anchor: { quote: 'nowhere' } });
     expect(anchor?.state).toBe(AnchorState.ORPHANED);
@@ -307,7 +325,8 @@ describe('an anchor', () => {
 });
 
 test('a body is safe HTML, and must say something', async () => {
-  const { bodyHtml } = await say({ body: '<script>alert(1)</script> **bold**' });
+  const { bodyHtml } = await say({ body: '**bold**\n\n<script>alert(1)</script>' });
   expect(bodyHtml).not.toContain('<script');
+  expect(bodyHtml).toContain('<strong>bold</strong>');
   await expect(say({ body: ' \n ' })).rejects.toMatchObject({ reason: 'invalid_value', param: 'body' });
 });

@@ -1,5 +1,7 @@
 import type { Actor } from '@commonplace/kit/auth';
 import { AppError, invalidField } from '@commonplace/kit/errors';
+import { isUuid } from '@commonplace/kit/id';
+import { parseMarkdown, references } from '../documents/index.js';
 import { LimitReached } from '../errors.js';
 import type { Comment, Reaction } from '../stores/comments.js';
 
@@ -13,11 +15,11 @@ export const MENTIONS_PER_COMMENT = 50;
 const EMOJI_PER_COMMENT = 50;
 const REACTIONS_PER_COMMENT = 5000;
 
-const MENTION = /@\[(?:\\.|[^\]\\])*\]\(user:([0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12})\)/giu;
-
 /** The people whom a comment mentions: those given, then those in its Markdown. Throws `too_many_items`. */
 export function mentionsOf(body: string, given: readonly string[] = []): string[] {
-  const inBody = [...body.matchAll(MENTION)].map(([, id]) => (id as string).toLowerCase());
+  const inBody = references(parseMarkdown(body))
+    .users.map((id) => id.toLowerCase())
+    .filter(isUuid);
   const all = [...new Set([...given, ...inBody])];
   if (all.length <= MENTIONS_PER_COMMENT) return all;
   const message = `A comment mentions ${MENTIONS_PER_COMMENT} people at the most.`;

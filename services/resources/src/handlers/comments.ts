@@ -14,6 +14,7 @@ import type { Parts } from '../parts.js';
 import { requireCapability, type Seen } from '../policy.js';
 import type { Anchor, Comment } from '../stores/comments.js';
 import type { Node } from '../stores/nodes.js';
+import { onItsBlock } from '../views/anchors.js';
 import { commentMessages, listComments } from '../views/comments.js';
 
 export function createCommentHandlers(parts: Parts): Handlers<CommentService> {
@@ -26,8 +27,8 @@ export function createCommentHandlers(parts: Parts): Handlers<CommentService> {
     return seen;
   }
 
-  const answer = async (node: Node, comment: Comment, { caller }: CallContext) => {
-    const [message] = await commentMessages(parts, node, [comment], caller.userId);
+  const answer = async (node: Node, comment: Comment, context: CallContext) => {
+    const [message] = await commentMessages(parts, node, [comment], context);
     if (message === undefined) throw new Error('one comment is one message');
     return message;
   };
@@ -36,7 +37,7 @@ export function createCommentHandlers(parts: Parts): Handlers<CommentService> {
     async listComments(request, context) {
       const { node } = await policy.see(request.resourceId, await policy.standing(context));
       requireDocument(node);
-      return listComments(parts, node, request, context.caller.userId);
+      return listComments(parts, node, request, context);
     },
 
     async createComment(request, context) {
@@ -50,7 +51,7 @@ export function createCommentHandlers(parts: Parts): Handlers<CommentService> {
       const replyTo = parentCommentId === undefined ? undefined : await commentOf(parts, node, parentCommentId);
       const mentions = await readersAmong(parts, node, mentionsOf(body, request.mentions), context);
       requireOpen(seen);
-      const anchor = request.anchor && anchorOf(request.anchor);
+      const anchor = request.anchor && (await onItsBlock(parts, node, anchorOf(request.anchor), context));
       const comment = await addComment(parts, node, { body, mentions, anchor, replyTo }, context);
       return answer(node, comment, context);
     },

@@ -1,7 +1,11 @@
 import { LRUCache } from 'lru-cache';
+import { commentHtml } from '../documents/index.js';
+
+/** Characters of bodies and of their HTML that are remembered. */
+const REMEMBERED = 4_000_000;
 
 const rendered = new LRUCache<string, string>({
-  maxSize: 4_000_000,
+  maxSize: REMEMBERED,
   sizeCalculation: (html, body) => html.length + body.length + 1,
 });
 
@@ -9,10 +13,7 @@ const rendered = new LRUCache<string, string>({
 export function bodyHtml(body: string): string {
   let html = rendered.get(body);
   if (html === undefined) {
-    html = body
-      .split(/\n{2,}/u)
-      .map((paragraph) => `<p>${paragraph.replace(/[&<>"]/gu, (char) => `&#${char.charCodeAt(0)};`)}</p>`)
-      .join('\n');
+    html = commentHtml(body);
     rendered.set(body, html);
   }
   return html;

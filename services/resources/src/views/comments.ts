@@ -1,3 +1,4 @@
+import type { CallContext } from '@commonplace/kit/rpc';
 import { decodeCursor, encodeCursor, keyset, type Where } from '@commonplace/kit/store';
 import {
   AnchorState,
@@ -27,7 +28,7 @@ export async function listComments(
   parts: Parts,
   node: Node,
   request: ListCommentsRequest,
-  userId: string,
+  context: CallContext,
 ): Promise<ListCommentsResponse> {
   const { limit, offset, cursor } = request.page ?? { limit: 50, offset: 0, cursor: '' };
   const status = STATUSES[request.status];
@@ -42,7 +43,7 @@ export async function listComments(
   const counted = await parts.comments.count(where, EXACT_TOTAL + 1);
   const last = found.length > limit ? found[limit - 1] : undefined;
   return {
-    items: await commentMessages(parts, node, found.slice(0, limit), userId),
+    items: await commentMessages(parts, node, found.slice(0, limit), context),
     page: {
       limit,
       offset,
@@ -55,15 +56,15 @@ export async function listComments(
   };
 }
 
-/** The messages of comments on a document as it is now. `userId` is who reads them. */
+/** The messages of comments on a document as it is now. */
 export async function commentMessages(
   parts: Parts,
   node: Node,
   comments: readonly Comment[],
-  userId: string,
+  context: CallContext,
 ): Promise<CommentMessage[]> {
-  const found = await foundAnchors(parts, node, comments);
-  return comments.map((comment) => commentMessage(comment, found.has(comment.id), userId));
+  const found = await foundAnchors(parts, node, comments, context);
+  return comments.map((comment) => commentMessage(comment, found.has(comment.id), context.caller.userId));
 }
 
 function commentMessage(comment: Comment, found: boolean, userId: string): CommentMessage {
