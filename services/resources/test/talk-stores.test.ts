@@ -1,6 +1,7 @@
 import type { Collection, Query, StoredRecord } from '@commonplace/kit/store';
 import { openStage, type Stage } from '@commonplace/kit/testing';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { copyComments } from '../src/acts/comments.js';
 import { forgetComments } from '../src/acts/forget-comments.js';
 import { uncomment } from '../src/jobs/uncomment.js';
 import type { Parts } from '../src/parts.js';
@@ -105,4 +106,42 @@ test.each([
   expect([await comments.count({ resourceId }), await threads.count({ resourceId })]).toEqual([0, 0]);
   expect(await jobs.count({ createdAt: { gt: '' } })).toBe(0);
   expect(await comments.count({ resourceId: `kept-${count}` })).toBe(3);
+});
+
+test('a copy takes threads along as they stand, without the reactions', async () => {
+  const { store } = stage.host;
+  const parts = { store, comments, threads, jobs } as Parts;
+  const from = { id: 'original' } as Node;
+  const by = { type: 'user', id: 'u', name: 'U' } as const;
+  const work = store.begin();
+  const put = (id: string, threadId: string, minute: number, more: Partial<Comment> = {}) => {
+    const at = (of: number) => `2026-01-01T00:0${of}:00.000Z`;
+    const times = { threadAt: at(threadId === 'h1' ? 1 : 2), createdAt: at(minute), updatedAt: at(minute) };
+    const texts = { body: id, author: by, authorId: 'u', mentions: [], updatedBy: by, status: 'open' } as const;
+    const reactions = [{ emoji: '👍', users: ['u'] }];
+    work.insert(comments, {
+      id,
+      tenant: 't',
+      resourceId: 'original',
+      threadId,
+      ...texts,
+      ...times,
+      reactions,
+      ...more,
+    });
+  };
+  put('h2', 'h2', 2);
+  put('h1', 'h1', 1, { body: undefined });
+  put('r1', 'h1', 4, { parentId: 'h1' });
+  put('r2', 'h2', 3, { parentId: 'h2' });
+  await work.commit();
+  const copying = store.begin();
+  await copyComments(parts, from, { id: 'copy', tenant: 't2' }, { work: copying });
+  await copying.commit();
+  const copied = await comments.find({ where: { resourceId: 'copy' }, sort: COMMENT_ORDER, limit: 10 });
+  const [first, reply, second] = copied;
+  expect(copied.map(({ body }) => body)).toEqual([undefined, 'r1', 'h2', 'r2']);
+  expect(reply).toMatchObject({ threadId: first?.id, parentId: first?.id, reactions: [], tenant: 't2' });
+  expect(second?.threadId).toBe(second?.id);
+  expect(await threads.get(first?.id as string)).toMatchObject({ resourceId: 'copy', replies: 1, status: 'open' });
 });

@@ -207,8 +207,13 @@ async function removeReply(parts: Parts, reply: Comment, thread: Thread, { work 
   }
 }
 
-/** The comments of a document in the order of a list, for a copy that takes them along. */
-export async function copyComments(parts: Parts, from: Node, to: Pick<Node, 'id' | 'tenant'>, { work }: CallContext) {
+/** Puts the comments of a document on its copy, as they stand and without their reactions. */
+export async function copyComments(
+  parts: Parts,
+  from: Pick<Node, 'id'>,
+  to: Pick<Node, 'id' | 'tenant'>,
+  { work }: Pick<CallContext, 'work'>,
+): Promise<void> {
   const where = { resourceId: from.id };
   const all = await parts.comments.find({ where, sort: COMMENT_ORDER, limit: MOST_COPIED });
   const heads = new Map<string, string>();
