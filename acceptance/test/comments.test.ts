@@ -1,8 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { eventually } from '../src/eventually.js';
 import { type Person, signIn, signUp } from '../src/people.js';
-import type { Comment, Fault, List, Resource, Workspace } from '../src/records.js';
+import type { Comment, Fault, List, NotificationList, Resource, Workspace } from '../src/records.js';
 import { type System, startSystem } from '../src/system.js';
+
+/** Notifications are made out of events, behind the answer. */
+const HEARD_MS = 10_000;
 
 let system: System;
 let owner: Person;
@@ -84,6 +88,22 @@ test('who can not read the document is not mentioned', async () => {
   const { data, body: envelope } = await reader.post<Comment>(comments, { body });
   expect(data.mentions).toEqual([owner.user.id]);
   expect(envelope.warnings).toMatchObject([{ code: 'mention_not_notified' }]);
+});
+
+test('who is mentioned, and who is in the thread, hears of it', async () => {
+  const inbox = async (who: Person) => {
+    const { data } = await who.get<NotificationList>(`/notifications?workspace_id=${workspace.id}`);
+    return data.items.filter(({ target }) => target?.id === document.id).map(({ type }) => type);
+  };
+  const head = await reader.post<Comment>(comments, { body: `@[Owner](user:${owner.user.id}), please look.` });
+  await eventually(async () => expect(await inbox(owner)).toEqual(['mention']), HEARD_MS);
+  await owner.post<Comment>(comments, { body: 'Looked.', parent_comment_id: head.data.id });
+  await owner.patch(`${comments}/${head.data.id}`, { status: 'resolved' });
+  await eventually(
+    async () => expect((await inbox(reader)).sort()).toEqual(['comment_reply', 'comment_resolved']),
+    HEARD_MS,
+  );
+  expect(await inbox(owner)).toEqual(['mention']);
 });
 
 test('what is wrong is told at once, and nothing is stored', async () => {

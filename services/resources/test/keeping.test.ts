@@ -15,6 +15,7 @@ import { NO_INPUT } from '../src/content/input.js';
 import type { PreparedWrite } from '../src/content/kind.js';
 import { expireSnapshots } from '../src/jobs/expire.js';
 import type { Parts } from '../src/parts.js';
+import { commentCollection, threadCollection } from '../src/stores/comments.js';
 import { contentCollection } from '../src/stores/contents.js';
 import { openKeeper } from '../src/stores/kept.js';
 import { type Node, nodeCollection } from '../src/stores/nodes.js';
@@ -36,7 +37,9 @@ beforeEach(async () => {
   const settings = { documentBytes: 1000, documentJsonBytes: 1000, snapshotDays: 30 };
   const contents = await store.collection(contentCollection);
   const document = createDocumentKind({ contents, keeper: await openKeeper(store), settings });
-  parts = { store, snapshots, settings, kinds: { document } } as unknown as Parts;
+  const comments = await store.collection(commentCollection);
+  const threads = await store.collection(threadCollection);
+  parts = { store, snapshots, settings, comments, threads, kinds: { document } } as unknown as Parts;
 });
 afterEach(async () => {
   await database.close();
