@@ -21,6 +21,9 @@ export interface Fault {
   param: string;
   code: string;
   message: string;
+  /** Of a cell of a table: the row's place in the request, from 0, and the column. */
+  row?: number;
+  column_id?: string;
 }
 
 /** At most so many faults are told at once, so that error metadata stays under 64 KiB. */

@@ -12,6 +12,8 @@ const TYPE = 'type.googleapis.com/google.rpc.';
 export function encodeStatus(error: AppError): Buffer {
   const metadata: Record<string, string> = { details: JSON.stringify(error.details) };
   if (error.param !== undefined) metadata.param = error.param;
+  const cells = error.faults.map(({ row, column_id }) => (row === undefined ? null : [row, column_id]));
+  if (cells.some((cell) => cell !== null)) metadata.cells = JSON.stringify(cells);
   const details = [
     { typeUrl: `${TYPE}ErrorInfo`, value: encoded(ErrorInfo, { reason: error.reason, domain: DOMAIN, metadata }) },
   ];
@@ -45,12 +47,23 @@ export function decodeStatus(bytes: Buffer): AppError {
   const faultBytes = part('BadRequest');
   const retryBytes = part('RetryInfo');
   const faults = faultBytes === undefined ? [] : BadRequest.decode(faultBytes).fieldViolations;
+  const cells: unknown[] = JSON.parse(info.metadata.cells ?? '[]');
   return new AppError(status[code] as Code, info.reason, message, {
     details: JSON.parse(info.metadata.details ?? '{}'),
-    faults: faults.map(({ field, reason, description }) => ({ param: field, code: reason, message: description })),
+    faults: faults.map(({ field, reason, description }, i) => ({
+      param: field,
+      code: reason,
+      message: description,
+      ...cellOf(cells[i]),
+    })),
     ...(info.metadata.param === undefined ? {} : { param: info.metadata.param }),
     ...(retryBytes === undefined ? {} : { retryAfter: RetryInfo.decode(retryBytes).retryDelay?.seconds ?? 1 }),
   });
+}
+
+/** The cell of a fault, which BadRequest has no field for. */
+function cellOf(cell: unknown): { row?: number; column_id?: string } {
+  return Array.isArray(cell) ? { row: Number(cell[0]), column_id: String(cell[1]) } : {};
 }
 
 /** What a bare gRPC code means, where the peer has said no more: the transport's own failures. */

@@ -77,7 +77,10 @@ export function channelContract(name: string, open: OpenChannel): void {
       const thrown = new AppError('ABORTED', 'version_conflict', 'Changed – größer 你好.', {
         param: 'name',
         details: { current_version: 3, nested: { a: [1, null] } },
-        faults: [{ param: 'rows[3].x', code: 'invalid_value', message: 'no' }],
+        faults: [
+          { param: 'rows[3].x', code: 'invalid_value', message: 'no' },
+          { param: 'rows[4].cells.a', code: 'cell_invalid', message: 'no', row: 4, column_id: 'a' },
+        ],
         retryAfter: 7,
       });
       play = async () => {

@@ -1,0 +1,78 @@
+import type { ChunkEntry } from './chunks.js';
+import {
+  createChunkImage,
+  createTableImage,
+  createTableView,
+  type TableImage,
+  type TableView,
+  weightOf,
+} from './image.js';
+import { chunkId, type TableStores } from './records.js';
+import type { Breathe } from './slices.js';
+
+/** A chunk is gone that the head which was read still lists: a later head has others. */
+export class ChunkGone extends Error {}
+
+/** Chunks that are read from the store at a time. */
+const BATCH = 16;
+
+/** Keeps what was read of tables, up to a number of bytes; of those used longest ago it lets go. */
+export interface TableCache {
+  /** These chunks of a table, in their order; `whole` where they are all that it has. Throws ChunkGone. */
+  open(tableId: string, entries: readonly ChunkEntry[], whole: boolean, breathe: Breathe): Promise<TableView>;
+  /** Lets go of what is too much, after a use. */
+  settle(): void;
+  /** About how many bytes are kept. */
+  readonly weight: number;
+}
+
+export function createTableCache({ chunks }: TableStores, mostBytes: number): TableCache {
+  const images = new Map<string, TableImage>();
+
+  async function read(tableId: string, image: TableImage, entries: readonly ChunkEntry[]): Promise<void> {
+    const found = await chunks.getMany(entries.map(({ number }) => chunkId(tableId, number)));
+    const texts = new Map(found.map(({ id, text }) => [id, text]));
+    for (const { number, rows } of entries) {
+      const text = texts.get(chunkId(tableId, number));
+      if (text === undefined) throw new ChunkGone(chunkId(tableId, number));
+      image.chunks.set(number, createChunkImage(rows, text));
+    }
+  }
+
+  return {
+    async open(tableId, entries, whole, breathe) {
+      const image = images.get(tableId) ?? createTableImage();
+      images.delete(tableId);
+      images.set(tableId, image);
+      const numbers = entries.map(({ number }) => number);
+      const held = createTableView(image, numbers);
+      const missing = entries.filter(({ number }) => !image.chunks.has(number));
+      for (let at = 0; at < missing.length; at += BATCH) {
+        await read(tableId, image, missing.slice(at, at + BATCH));
+        await breathe();
+      }
+      const view = held.chunks.length === entries.length ? held : createTableView(image, numbers);
+      if (whole) trim(image, numbers);
+      return view.chunks.length === entries.length ? view : this.open(tableId, entries, whole, breathe);
+    },
+    settle() {
+      const weights = new Map([...images].map(([id, image]) => [id, weightOf(image)]));
+      let total = [...weights.values()].reduce((sum, weight) => sum + weight, 0);
+      for (const [id, weight] of weights) {
+        if (total <= mostBytes) return;
+        total -= weight;
+        images.delete(id);
+      }
+    },
+    get weight() {
+      return [...images.values()].reduce((sum, image) => sum + weightOf(image), 0);
+    },
+  };
+}
+
+/** Lets go of the chunks of other states, when they have become many. */
+function trim({ chunks }: TableImage, numbers: readonly number[]): void {
+  if (chunks.size <= numbers.length * 2 + 64) return;
+  const present = new Set(numbers);
+  for (const number of [...chunks.keys()]) if (!present.has(number)) chunks.delete(number);
+}

@@ -1,0 +1,265 @@
+import { type Cell, type Column, type ColumnType, isList } from './column.js';
+import { guessDate, guessMoment, parseDate, parseMoment } from './dates.js';
+import { MAX_CELL_ITEMS, MAX_CELL_JSON, MAX_CELL_TEXT } from './limits.js';
+
+/** How a written value is taken. */
+export interface Taking {
+  /** Converts values where that is possible. */
+  readonly typecast: boolean;
+  /** The id of a choice of a select column, by id or name; made where it is missing and may be. */
+  choice(column: Column, text: string): string | undefined;
+}
+
+/** A value that a column can't hold, and why. */
+export interface Refused {
+  readonly message: string;
+}
+
+/** A value as it is stored, or why it can't be. */
+export type Taken = { readonly cell: Cell } | Refused;
+
+type Take = (value: unknown, column: Column, taking: Taking) => Taken;
+
+const refuse = (message: string): Refused => ({ message });
+const take = (cell: Cell): Taken => ({ cell });
+
+const TAKES: Partial<Record<ColumnType, Take>> = {
+  text: takeText,
+  long_text: takeText,
+  number: takeNumber,
+  currency: takeNumber,
+  percent: takeNumber,
+  rating: takeRating,
+  duration: takeNumber,
+  checkbox: takeFlag,
+  date: (value, _, { typecast }) =>
+    takeTime(value, typecast ? guessDate : parseDate, 'must be a day, such as 2026-01-31.'),
+  datetime: (value, _, { typecast }) =>
+    takeTime(
+      value,
+      typecast ? guessMoment : parseMoment,
+      'must be a time with its zone, such as 2026-01-31T09:00:00Z.',
+    ),
+  select: takeChoice,
+  multi_select: takeChoices,
+  user: takeIds,
+  link: takeIds,
+  resource: takeIds,
+  attachment: takeIds,
+  url: takeUrl,
+  email: (value, column, taking) => matched(value, column, taking, EMAIL, 'must be an e-mail address.'),
+  phone: (value, column, taking) => matched(value, column, taking, PHONE, 'must be a telephone number.'),
+  json: takeJson,
+};
+
+const EMAIL = /^[^\s@"<>(),;:\\]{1,64}@[^\s@"<>(),;:\\]{1,190}$/;
+const PHONE = /^\+?[0-9 ()./-]{3,32}(?: ?(?:x|ext\.?) ?[0-9]{1,6})?$/i;
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+const ROW_ID = /^[^\p{Cc}"\\]{1,64}$/u;
+const TRUE = new Set(['true', 'yes', 'y', '1', 'on', 'x', 'checked', '✓']);
+const FALSE = new Set(['false', 'no', 'n', '0', 'off', 'unchecked']);
+
+/** Whether a text can be a row's id: no quotation mark, backslash or control character. */
+export const isRowId = (text: string): boolean => ROW_ID.test(text);
+
+/** Takes a value, neither absent nor null, for a column that clients may write. */
+export function takeCell(value: unknown, column: Column, taking: Taking): Taken {
+  if (taking.typecast && (value === '' || (Array.isArray(value) && value.length === 0))) return take(null);
+  const by = TAKES[column.type];
+  return by === undefined ? refuse('can not be written.') : by(value, column, taking);
+}
+
+function takeText(value: unknown, { options }: Column, { typecast }: Taking): Taken {
+  const text = typeof value === 'string' ? value : typecast ? plainText(value) : undefined;
+  if (text === undefined) return refuse('must be a text.');
+  const most = Math.min(options.max_length ?? MAX_CELL_TEXT, MAX_CELL_TEXT);
+  return text.length > most ? refuse(`has ${most} characters at the most.`) : take(text);
+}
+
+function takeNumber(value: unknown, { type, options }: Column, { typecast }: Taking): Taken {
+  const number = typeof value === 'number' ? value : typecast ? castNumber(value, type) : undefined;
+  if (number === undefined || !Number.isFinite(number)) return refuse('must be a number.');
+  const least = options.min ?? (type === 'duration' ? 0 : Number.NEGATIVE_INFINITY);
+  if (number < least) return refuse(`must be ${least} or more.`);
+  if (options.max !== undefined && number > options.max) return refuse(`must be ${options.max} or less.`);
+  // JSON has no negative zero.
+  return take(number === 0 ? 0 : number);
+}
+
+function takeRating(value: unknown, column: Column, taking: Taking): Taken {
+  const taken = takeNumber(value, column, taking);
+  if (!('cell' in taken)) return taken;
+  const most = column.options.max ?? 5;
+  const number = taken.cell as number;
+  const whole = Number.isInteger(number) && number >= 0 && number <= most;
+  return whole ? taken : refuse(`must be a whole number from 0 to ${most}.`);
+}
+
+function castNumber(value: unknown, type: ColumnType): number | undefined {
+  if (typeof value === 'boolean') return value ? 1 : 0;
+  if (typeof value !== 'string') return undefined;
+  const text = value.trim();
+  const clock = type === 'duration' ? /^(\d+):([0-5]\d)(?::([0-5]\d))?$/.exec(text) : null;
+  if (clock !== null) {
+    const [, a, b, c] = clock.map(Number) as [number, number, number, number];
+    return clock[3] === undefined ? a * 60 + b : a * 3600 + b * 60 + c;
+  }
+  const percent = type === 'percent' && text.endsWith('%');
+  const digits = text.replace(/^[\p{Sc}\s]+|[\p{Sc}\s%]+$/gu, '').replace(/[,\s_](?=\d{3}(?:\D|$))/g, '');
+  if (!/^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i.test(digits)) return undefined;
+  return percent ? Number(digits) / 100 : Number(digits);
+}
+
+function takeFlag(value: unknown, _: Column, { typecast }: Taking): Taken {
+  if (typeof value === 'boolean') return take(value);
+  const word = typecast && (typeof value === 'string' || typeof value === 'number') ? String(value).trim() : '';
+  if (TRUE.has(word.toLowerCase())) return take(true);
+  if (FALSE.has(word.toLowerCase())) return take(false);
+  return refuse('must be true or false.');
+}
+
+function takeTime(value: unknown, parse: (text: string) => string | undefined, message: string): Taken {
+  const time = typeof value === 'string' ? parse(value) : undefined;
+  return time === undefined ? refuse(message) : take(time);
+}
+
+function takeChoice(value: unknown, column: Column, taking: Taking): Taken {
+  const text = typeof value === 'string' ? value : taking.typecast ? plainText(value) : undefined;
+  if (text === undefined) return refuse('must be the id or name of a choice.');
+  const id = taking.choice(column, text);
+  return id === undefined ? refuse(`has no choice ${shorten(text)}.`) : take(id);
+}
+
+function takeChoices(value: unknown, column: Column, taking: Taking): Taken {
+  const list = itemsOf(value, taking);
+  if (list === undefined) return refuse('must be a list of ids or names of choices.');
+  const ids = new Set<string>();
+  for (const text of list) {
+    const id = taking.choice(column, text);
+    if (id === undefined) return refuse(`has no choice ${shorten(text)}.`);
+    ids.add(id);
+  }
+  return listed([...ids], column);
+}
+
+function takeIds(value: unknown, column: Column, taking: Taking): Taken {
+  const list = itemsOf(value, taking);
+  const isId = column.type === 'link' ? isRowId : (text: string) => UUID.test(text);
+  if (list === undefined || !list.every(isId)) return refuse('must be a list of ids.');
+  return listed([...new Set(list)], column);
+}
+
+function listed(ids: readonly string[], { options }: Column): Taken {
+  if (ids.length > MAX_CELL_ITEMS) return refuse(`has ${MAX_CELL_ITEMS} elements at the most.`);
+  if (options.many === false && ids.length > 1) return refuse('has one element at the most.');
+  return take(ids.length === 0 ? null : ids);
+}
+
+function itemsOf(value: unknown, { typecast }: Taking): string[] | undefined {
+  if (Array.isArray(value)) {
+    const items = typecast ? value.map(plainText) : value;
+    return items.every((item): item is string => typeof item === 'string') ? items : undefined;
+  }
+  if (!typecast || typeof value !== 'string') return undefined;
+  return value.split(',').flatMap((part) => part.trim() || []);
+}
+
+function takeUrl(value: unknown, column: Column, taking: Taking): Taken {
+  const taken = takeText(value, column, taking);
+  if (!('cell' in taken)) return taken;
+  const text = (taken.cell as string).trim();
+  const full = taking.typecast && !/^[a-z][a-z0-9+.-]*:/i.test(text) ? `https://${text}` : text;
+  const known = URL.canParse(full) && /^(?:https?|mailto|tel):$/.test(new URL(full).protocol);
+  return known ? take(full) : refuse('must be a URL: http, https, mailto or tel.');
+}
+
+function matched(value: unknown, column: Column, taking: Taking, pattern: RegExp, message: string): Taken {
+  const taken = takeText(value, column, taking);
+  if (!('cell' in taken)) return taken;
+  const text = (taken.cell as string).trim();
+  return pattern.test(text) ? take(text) : refuse(message);
+}
+
+function takeJson(value: unknown): Taken {
+  const size = Buffer.byteLength(JSON.stringify(value));
+  return size > MAX_CELL_JSON ? refuse(`has ${MAX_CELL_JSON} bytes at the most.`) : take(value as Cell);
+}
+
+/** A value as plain text; undefined for null. */
+export function plainText(value: unknown): string | undefined {
+  if (value === null || value === undefined) return undefined;
+  if (typeof value === 'string') return value;
+  if (typeof value === 'number' || typeof value === 'boolean') return String(value);
+  if (Array.isArray(value)) return value.flatMap((item) => plainText(item) ?? []).join(', ');
+  return JSON.stringify(value);
+}
+
+/** A stored value as people read it: choices and people by their names. */
+export function displayText(cell: Cell, column: Column, nameOf: (id: string) => string | undefined): string {
+  if (cell === null) return '';
+  const { type, options } = column;
+  if (type === 'select' || type === 'multi_select') {
+    const names = new Map(options.choices?.map(({ id, name }) => [id, name]));
+    return elementsOf(cell)
+      .map((id) => names.get(id) ?? id)
+      .join(', ');
+  }
+  if (type === 'created_by' || type === 'updated_by' || type === 'user') {
+    return elementsOf(cell)
+      .map((id) => nameOf(id) ?? id)
+      .join(', ');
+  }
+  if (typeof cell === 'number') return displayNumber(cell, type, options.precision, options.currency);
+  if (type === 'datetime' && typeof cell === 'string' && options.timezone !== undefined) {
+    return new Date(cell).toLocaleString('sv-SE', { timeZone: options.timezone });
+  }
+  return plainText(cell) ?? '';
+}
+
+function displayNumber(number: number, type: ColumnType, precision?: number, currency?: string): string {
+  const digits = precision === undefined ? {} : { minimumFractionDigits: precision, maximumFractionDigits: precision };
+  if (type === 'percent') return `${trimmed(number * 100, precision)} %`;
+  if (type === 'currency') return [trimmed(number, precision ?? 2), currency].filter(Boolean).join(' ');
+  if (type === 'duration') return clockTime(number);
+  return precision === undefined ? String(number) : number.toLocaleString('en', { ...digits, useGrouping: false });
+}
+
+function trimmed(number: number, precision: number | undefined): string {
+  return precision === undefined ? String(Number(number.toPrecision(12))) : number.toFixed(precision);
+}
+
+function clockTime(seconds: number): string {
+  const two = (value: number): string => String(Math.floor(value)).padStart(2, '0');
+  return `${Math.floor(seconds / 3600)}:${two((seconds / 60) % 60)}:${two(seconds % 60)}`;
+}
+
+/** The elements of a list, or the one value. */
+export function elementsOf(cell: Cell): string[] {
+  if (Array.isArray(cell)) return cell.map(String);
+  return cell === null ? [] : [String(cell)];
+}
+
+/** Whether a stored value counts as empty. */
+export function isEmpty(cell: Cell | undefined): boolean {
+  return cell === null || cell === undefined || cell === '';
+}
+
+/** Whether two values are the same, lists element by element. */
+export function sameCell(a: unknown, b: unknown): boolean {
+  if (a === b) return true;
+  if ((a ?? null) === null || (b ?? null) === null) return (a ?? null) === (b ?? null);
+  return typeof a === 'object' && typeof b === 'object' && JSON.stringify(a) === JSON.stringify(b);
+}
+
+/** A value of one type on its way to another: choices by name, lists of ids as they are. */
+export function convertCell(cell: Cell, from: Column, to: Column, taking: Taking): Taken {
+  const chosen = from.type === 'select' || from.type === 'multi_select';
+  const value = chosen ? displayText(cell, from, () => undefined) : cell;
+  const items = chosen && isList(to.type) ? String(value).split(', ') : value;
+  return takeCell(items, to, { ...taking, typecast: true });
+}
+
+/** A text short enough for a message. */
+export function shorten(text: string): string {
+  return JSON.stringify(text.length > 40 ? `${text.slice(0, 40)}…` : text);
+}

@@ -1,0 +1,159 @@
+import { newId } from '@commonplace/kit/id';
+import type { Choice, ColumnOptions, ColumnType } from './column.js';
+import type { Faults } from './faults.js';
+import { checkExpression } from './formula.js';
+import { MAX_CELL_TEXT, MAX_CHOICES, MAX_EXPRESSION } from './limits.js';
+
+type Check = (value: unknown) => unknown;
+
+const whole =
+  (min: number, max: number): Check =>
+  (value) =>
+    Number.isInteger(value) && (value as number) >= min && (value as number) <= max ? value : undefined;
+const number: Check = (value) => (Number.isFinite(value) ? value : undefined);
+const flag: Check = (value) => (typeof value === 'boolean' ? value : undefined);
+const text =
+  (pattern: RegExp): Check =>
+  (value) =>
+    typeof value === 'string' && pattern.test(value) ? value : undefined;
+const oneOf =
+  (...words: string[]): Check =>
+  (value) =>
+    words.includes(value as string) ? value : undefined;
+const ID = text(/^[A-Za-z0-9_-]{1,64}$/);
+const UUID = text(/^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i);
+const ZONE: Check = (value) => {
+  try {
+    return typeof value === 'string' && new Intl.DateTimeFormat('en', { timeZone: value }) && value;
+  } catch {
+    return undefined;
+  }
+};
+
+const BOUNDS = { min: number, max: number, precision: whole(0, 8) };
+const LINKED = { link_column_id: ID };
+
+const ALLOWED: Partial<Record<ColumnType, Record<string, Check>>> = {
+  text: { max_length: whole(1, MAX_CELL_TEXT) },
+  long_text: { max_length: whole(1, MAX_CELL_TEXT) },
+  url: { max_length: whole(1, MAX_CELL_TEXT) },
+  number: BOUNDS,
+  currency: { ...BOUNDS, currency: text(/^[A-Z]{3}$/) },
+  percent: BOUNDS,
+  rating: { max: whole(1, 10) },
+  duration: BOUNDS,
+  datetime: { timezone: ZONE },
+  date: { timezone: ZONE },
+  user: { many: flag },
+  link: { many: flag, target_table_id: UUID, inverse_column_id: ID },
+  resource: { many: flag },
+  attachment: { many: flag },
+  formula: { expression: text(new RegExp(`^[\\s\\S]{1,${MAX_EXPRESSION}}$`)), precision: whole(0, 8) },
+  lookup: { ...LINKED, target_column_id: ID },
+  rollup: {
+    ...LINKED,
+    target_column_id: ID,
+    function: oneOf('sum', 'avg', 'min', 'max', 'count', 'count_unique', 'concat'),
+    precision: whole(0, 8),
+  },
+  count: LINKED,
+  created_at: { timezone: ZONE },
+  updated_at: { timezone: ZONE },
+};
+
+const REQUIRED: Partial<Record<ColumnType, readonly string[]>> = {
+  link: ['target_table_id'],
+  formula: ['expression'],
+  lookup: ['link_column_id', 'target_column_id'],
+  rollup: ['link_column_id', 'target_column_id', 'function'],
+  count: ['link_column_id'],
+};
+
+/** Reads the options of a column; what is null is left out. */
+export function readOptions(
+  given: Record<string, unknown>,
+  type: ColumnType,
+  before: ColumnOptions | undefined,
+  param: string,
+  faults: Faults,
+): ColumnOptions {
+  const allowed = ALLOWED[type] ?? {};
+  const options: Record<string, unknown> = {};
+  for (const [key, value] of Object.entries(given)) {
+    if (key === 'choices' && (type === 'select' || type === 'multi_select')) {
+      options.choices = readChoices(value, before?.choices ?? [], `${param}.choices`, faults);
+      continue;
+    }
+    const check = Object.hasOwn(allowed, key) ? allowed[key] : undefined;
+    if (check === undefined)
+      faults.add(`${param}.${key}`, 'unknown_field', `A column of type ${type} has no such option.`);
+    else if (value !== null) {
+      const checked = check(value);
+      if (checked === undefined)
+        faults.add(`${param}.${key}`, 'invalid_value', `${key} has not a value that it can have.`);
+      else options[key] = checked;
+    }
+  }
+  for (const key of REQUIRED[type] ?? []) {
+    if (!Object.hasOwn(given, key))
+      faults.add(`${param}.${key}`, 'missing_field', `A column of type ${type} needs ${key}.`);
+  }
+  if (type === 'select' || type === 'multi_select') options.choices ??= [];
+  if (typeof options.expression === 'string') {
+    const problem = checkExpression(options.expression);
+    if (problem !== undefined) faults.add(`${param}.expression`, 'invalid_value', problem);
+  }
+  return options;
+}
+
+/** Choices by id, else by the name of one that was there; a name alone is short for a choice. */
+function readChoices(value: unknown, before: readonly Choice[], param: string, faults: Faults): Choice[] {
+  if (!Array.isArray(value)) {
+    faults.add(param, 'invalid_type', 'must be a list.');
+    return [];
+  }
+  if (value.length > MAX_CHOICES) {
+    faults.add(param, 'too_many_items', `must have ${MAX_CHOICES} items or fewer.`);
+    return [];
+  }
+  const choices: Choice[] = [];
+  const ids = new Set<string>();
+  const names = new Set<string>();
+  for (const [i, item] of (value as unknown[]).entries()) {
+    const given = typeof item === 'string' ? { name: item } : item;
+    const choice = isRecord(given) ? readChoice(given, before, ids) : undefined;
+    if (choice === undefined) {
+      faults.add(`${param}[${i}]`, 'invalid_value', 'A choice has a name of 1 to 255 characters and maybe id and color.');
+      continue;
+    }
+    if (ids.has(choice.id)) faults.add(`${param}[${i}].id`, 'invalid_value', 'The id of a choice is there twice.');
+    if (names.has(choice.name))
+      faults.add(`${param}[${i}].name`, 'invalid_value', 'The name of a choice is there twice.');
+    ids.add(choice.id);
+    names.add(choice.name);
+    choices.push(choice);
+  }
+  return choices;
+}
+
+function readChoice(given: Record<string, unknown>, before: readonly Choice[], taken: ReadonlySet<string>) {
+  const { id, name, color = null, ...rest } = given;
+  if (Object.keys(rest).length > 0 || typeof name !== 'string') return undefined;
+  const label = name.trim();
+  if (label === '' || label.length > 255) return undefined;
+  if (id !== undefined && ID(id) === undefined) return undefined;
+  if (color !== null && (typeof color !== 'string' || color.length > 32)) return undefined;
+  const old = before.find((choice) =>
+    id === undefined ? choice.name === label && !taken.has(choice.id) : choice.id === id,
+  );
+  return { id: (id as string | undefined) ?? old?.id ?? mintChoice(), name: label, color: color ?? old?.color ?? null };
+}
+
+/** A new choice's id. */
+export function mintChoice(): string {
+  return `opt_${newId().slice(-12)}`;
+}
+
+export function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,221 @@
+import { displayText, elementsOf, plainText } from './cells.js';
+import { type Cell, type Column, findColumn, isComputed } from './column.js';
+import { cellError, type Formula, isCellError, parseFormula } from './formula.js';
+import { fieldOf, ID_FIELD, slotOf, type TableView, valueAt } from './image.js';
+import type { TableHead } from './records.js';
+import type { Row } from './rows.js';
+import { shownCell } from './shown.js';
+import type { Breathe } from './slices.js';
+
+/** A state of a table that can be read. */
+export interface TableState {
+  readonly head: Omit<TableHead, 'version'>;
+  readonly view: TableView;
+}
+
+/** Opens another table as it is now; undefined where it is none that the caller may read. */
+export type OpenTable = (tableId: string) => Promise<TableState | undefined>;
+
+/** A cell of a row as the API gives it. */
+export type CellOf = (row: Row, column: Column) => Cell;
+
+const NOT_AVAILABLE = 'The linked table is not available.';
+const LEVELS = 16;
+
+/** What a column that follows links reads: the rows it is led to, or why it can't. */
+type Follow = (row: Row) => { readonly rows: readonly Row[]; readonly cell: CellOf; readonly column: Column } | string;
+
+/**
+ * Makes what these columns show. Tables that they are led to are opened first; a formula is worked out
+ * for one row at a time. Nothing in a cell throws: what can't be worked out is shown as an error.
+ */
+export async function createCellOf(
+  { head }: TableState,
+  columns: readonly Column[],
+  open: OpenTable,
+  breathe: Breathe,
+): Promise<CellOf> {
+  const formulas = new Map<string, Formula | string>();
+  const follows = new Map<string, Follow>();
+  const mirrors = new Map<string, (rowId: string) => Cell>();
+  const linked = cached((id: string) => openLinked(id, open, breathe));
+
+  async function prepare(column: Column): Promise<void> {
+    if (formulas.has(column.id) || follows.has(column.id) || mirrors.has(column.id)) return;
+    if (column.type === 'formula') {
+      const formula = readFormula(column);
+      formulas.set(column.id, formula);
+      if (typeof formula === 'string') return;
+      for (const reference of formula.references) {
+        const other = findColumn(head.columns, reference);
+        if (other !== undefined) await prepare(other);
+      }
+    } else if (column.type === 'link' && isComputed(column)) {
+      mirrors.set(column.id, await mirrorOf(column, head.id, linked, breathe));
+    } else if (column.type === 'lookup' || column.type === 'rollup' || column.type === 'count') {
+      const link = linkOf(column, head.columns);
+      if (typeof link !== 'string' && isComputed(link)) await prepare(link);
+      if (column.type !== 'count') follows.set(column.id, await followOf(column, link, linked, cellOf, breathe));
+    }
+  }
+
+  function cellOf(row: Row, column: Column, level = 0): Cell {
+    if (!isComputed(column)) return shownCell(valueAt(row, slotOf(column)), column, head.people);
+    if (level > LEVELS) return cellError('The formula refers to itself.');
+    if (column.type === 'formula') return formulaCell(row, column, level);
+    if (column.type === 'link') return mirrors.get(column.id)?.(row.id) ?? null;
+    if (column.type === 'count') {
+      const link = linkOf(column, head.columns);
+      if (typeof link === 'string') return cellError(link);
+      const cell = cellOf(row, link, level + 1);
+      return isCellError(cell) ? cell : elementsOf(cell).length;
+    }
+    const found = follows.get(column.id)?.(row) ?? NOT_AVAILABLE;
+    if (typeof found === 'string') return cellError(found);
+    const cells = found.rows.map((each) => found.cell(each, found.column));
+    return column.type === 'lookup' ? lookedUp(cells) : rolledUp(cells, column);
+  }
+
+  function formulaCell(row: Row, column: Column, level: number): Cell {
+    const formula = formulas.get(column.id) ?? 'The formula can not be read.';
+    if (typeof formula === 'string') return cellError(formula);
+    return formula.evaluate((reference) => {
+      const other = findColumn(head.columns, reference);
+      if (other === undefined) return cellError(`There is no one column ${reference}.`);
+      const cell = cellOf(row, other, level + 1);
+      return named(cell, other);
+    });
+  }
+
+  for (const column of columns) await prepare(column);
+  return (row, column) => cellOf(row, column);
+}
+
+/** Within formulas choices are known by their names. */
+function named(cell: Cell, column: Column): Cell {
+  if (column.type === 'select' && cell !== null) return displayText(cell, column, () => undefined);
+  if (column.type === 'multi_select') return elementsOf(cell).map((id) => displayText(id, column, () => undefined));
+  return cell;
+}
+
+function readFormula({ options }: Column): Formula | string {
+  try {
+    return parseFormula(options.expression ?? '');
+  } catch (error) {
+    return (error as Error).message.slice(0, 200);
+  }
+}
+
+function linkOf({ options }: Column, columns: readonly Column[]): Column | string {
+  const link = columns.find(({ id }) => id === options.link_column_id);
+  return link?.type === 'link' ? link : `There is no link column ${options.link_column_id}.`;
+}
+
+interface Linked {
+  readonly state: TableState;
+  rowOf(id: string): Row | undefined;
+}
+
+type OpenLinked = (tableId: string) => Promise<Linked | undefined>;
+
+async function openLinked(tableId: string, open: OpenTable, breathe: Breathe): Promise<Linked | undefined> {
+  const state = await open(tableId);
+  if (state === undefined) return undefined;
+  const [ids] = await state.view.load([ID_FIELD], breathe);
+  if (ids === undefined) return undefined;
+  const places = new Uint32Array(ids.terms.cells.length);
+  let at = 0;
+  for (const vector of ids.vectors) for (const code of vector) places[code] = ++at;
+  const rowOf = (id: string): Row | undefined => {
+    const place = places[ids.terms.find(id) ?? 0];
+    return place === undefined || place === 0 ? undefined : state.view.row(place - 1);
+  };
+  return { state, rowOf };
+}
+
+/** For each row the rows of the target that name it in the mirrored column. */
+async function mirrorOf(column: Column, tableId: string, linked: OpenLinked, breathe: Breathe) {
+  const { target_table_id: target = '', inverse_column_id: mirrored } = column.options;
+  const { state } = (await linked(target)) ?? {};
+  if (state === undefined) return () => cellError(NOT_AVAILABLE);
+  const source = state.head.columns.find(({ id }) => id === mirrored);
+  if (source?.type !== 'link' || isComputed(source) || source.options.target_table_id !== tableId) {
+    return () => cellError(`The linked table has no link column ${mirrored} to this table.`);
+  }
+  const [ids, links] = await state.view.load([ID_FIELD, fieldOf(source)], breathe);
+  const naming = new Map<string, string[]>();
+  for (const [i, vector] of links?.vectors.entries() ?? []) {
+    for (let at = 0; at < vector.length; at++) {
+      if (vector[at] === 0) continue;
+      const from = ids?.terms.cells[ids.vectors[i]?.[at] ?? 0] as string;
+      for (const to of elementsOf(links?.terms.cells[vector[at] as number] ?? null)) {
+        const list = naming.get(to);
+        if (list === undefined) naming.set(to, [from]);
+        else list.push(from);
+      }
+    }
+  }
+  return (rowId: string): Cell => naming.get(rowId) ?? null;
+}
+
+/** A lookup or rollup reads one column of the linked rows: a stored one, or a formula over stored ones. */
+async function followOf(
+  column: Column,
+  link: Column | string,
+  linked: OpenLinked,
+  cellOf: CellOf,
+  breathe: Breathe,
+): Promise<Follow> {
+  if (typeof link === 'string') return () => link;
+  const target = await linked(link.options.target_table_id ?? '');
+  if (target === undefined) return () => NOT_AVAILABLE;
+  const found = target.state.head.columns.find(({ id }) => id === column.options.target_column_id);
+  const follows = found !== undefined && isComputed(found) && found.type !== 'formula';
+  if (found === undefined || follows)
+    return () => `The linked table has no column ${column.options.target_column_id} to read.`;
+  const cell = await createCellOf(target.state, [found], async () => undefined, breathe);
+  return (row) => {
+    const ids = cellOf(row, link);
+    if (isCellError(ids)) return ids.error;
+    return { rows: elementsOf(ids).flatMap((id) => target.rowOf(id) ?? []), cell, column: found };
+  };
+}
+
+function lookedUp(cells: readonly Cell[]): Cell {
+  const values = cells.flatMap((cell) => (Array.isArray(cell) ? (cell as Cell[]) : cell === null ? [] : [cell]));
+  return values.length === 0 ? null : values;
+}
+
+function rolledUp(cells: readonly Cell[], { options }: Column): Cell {
+  const values = (lookedUp(cells) ?? []) as readonly Cell[];
+  const failed = values.find(isCellError);
+  if (failed !== undefined) return failed;
+  if (options.function === 'count') return values.length;
+  if (options.function === 'count_unique') return new Set(values.map((value) => JSON.stringify(value))).size;
+  if (options.function === 'concat') return values.length === 0 ? null : values.map(plainText).join(', ');
+  return aggregate(values, options.function);
+}
+
+function aggregate(values: readonly Cell[], by: string | undefined): Cell {
+  if (values.length === 0) return by === 'sum' ? 0 : null;
+  // Days and times order as text.
+  if (values.every((value) => typeof value === 'string') && (by === 'min' || by === 'max')) {
+    return [...values].sort().at(by === 'min' ? 0 : -1) ?? null;
+  }
+  const numbers = values.map((value) => (typeof value === 'boolean' ? Number(value) : value));
+  if (!numbers.every((value): value is number => typeof value === 'number')) return cellError('not a number');
+  if (by === 'min') return numbers.reduce((least, value) => Math.min(least, value));
+  if (by === 'max') return numbers.reduce((most, value) => Math.max(most, value));
+  const sum = numbers.reduce((total, value) => total + value, 0);
+  const made = by === 'avg' ? sum / numbers.length : sum;
+  return Number.isFinite(made) ? made : cellError('not a number');
+}
+
+function cached<K, V>(make: (key: K) => Promise<V>): (key: K) => Promise<V> {
+  const made = new Map<K, Promise<V>>();
+  return (key) => {
+    const value = made.get(key) ?? make(key);
+    made.set(key, value);
+    return value;
+  };
+}

@@ -1,0 +1,52 @@
+const DATE = /^(\d{4})-(\d{2})-(\d{2})$/;
+const TIME = /^(\d{4}-\d{2}-\d{2})[Tt ](\d{2}):(\d{2})(?::(\d{2})(\.\d+)?)?([Zz]|[+-]\d{2}:?\d{2})$/;
+const LOOSE_DATE = /^(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})(?:[Tt ].*)?$/;
+const ZONELESS = /^\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?$/;
+
+/** A calendar day as `YYYY-MM-DD`; undefined for what is none. */
+export function parseDate(text: string): string | undefined {
+  return DATE.test(text) && !Number.isNaN(dayStart(text)) ? text : undefined;
+}
+
+/** A moment with its zone, in UTC to the millisecond; undefined for what is none. */
+export function parseMoment(text: string): string | undefined {
+  const match = TIME.exec(text);
+  if (match === null) return undefined;
+  const [, day = '', hour, minute, second = '00', fraction = '', zone = ''] = match;
+  if (parseDate(day) === undefined) return undefined;
+  const offset = zone.length === 5 ? `${zone.slice(0, 3)}:${zone.slice(3)}` : zone.toUpperCase();
+  const ms = Date.parse(`${day}T${hour}:${minute}:${second}${fraction.slice(0, 4)}${offset}`);
+  return isMoment(ms) ? new Date(ms).toISOString() : undefined;
+}
+
+/** The day that a text most likely means: other separators, or a moment. */
+export function guessDate(text: string): string | undefined {
+  const match = LOOSE_DATE.exec(text.trim());
+  if (match === null) return undefined;
+  const [, year = '', month = '', day = ''] = match;
+  return parseDate(`${year}-${month.padStart(2, '0')}-${day.padStart(2, '0')}`);
+}
+
+/** The moment that a text most likely means: UTC where no zone is said, midnight for a day. */
+export function guessMoment(text: string): string | undefined {
+  const trimmed = text.trim();
+  if (ZONELESS.test(trimmed)) return parseMoment(`${trimmed}Z`);
+  const day = parseMoment(trimmed) === undefined ? guessDate(trimmed) : undefined;
+  return day === undefined ? parseMoment(trimmed) : `${day}T00:00:00.000Z`;
+}
+
+/** Epoch milliseconds of a stored day or moment; NaN for what is none. */
+export function timeOf(text: string): number {
+  return DATE.test(text) ? dayStart(text) : Date.parse(text);
+}
+
+/** Milliseconds where a day begins in UTC. A day that the month does not have is none. */
+function dayStart(day: string): number {
+  const ms = Date.parse(`${day}T00:00:00.000Z`);
+  return !Number.isNaN(ms) && new Date(ms).toISOString().startsWith(day) ? ms : Number.NaN;
+}
+
+function isMoment(ms: number): boolean {
+  const year = Number.isNaN(ms) ? -1 : new Date(ms).getUTCFullYear();
+  return year >= 0 && year <= 9999;
+}

@@ -1,0 +1,257 @@
+import { invalidField } from '@commonplace/kit/errors';
+import { elementsOf, isEmpty, plainText } from './cells.js';
+import { type Cell, type Column, findColumn, isList, isNumber, isTime } from './column.js';
+import { isRecord } from './column-options.js';
+import { guessMoment, parseDate, timeOf } from './dates.js';
+import { choiceId } from './plan-columns.js';
+import { compareText } from './terms.js';
+
+const OPS = [
+  'eq',
+  'neq',
+  'contains',
+  'not_contains',
+  'gt',
+  'gte',
+  'lt',
+  'lte',
+  'before',
+  'after',
+  'in',
+  'empty',
+  'not_empty',
+] as const;
+type Op = (typeof OPS)[number];
+
+/** A condition that was checked against its column. */
+export interface Test {
+  readonly column: Column;
+  /** Of a value as the API gives it. */
+  cell(cell: Cell): boolean;
+  /** Of a value as a number, NaN for an empty one; for columns that are kept as numbers. */
+  number(value: number): boolean;
+}
+
+export type Filter = Test | { readonly all: readonly Filter[] } | { readonly any: readonly Filter[] };
+
+const MOST_CONDITIONS = 100;
+const MOST_LEVELS = 5;
+const DAY = 86_400_000;
+
+/**
+ * Reads `{"and":[{"column","op","value"}…]}`; `or` and groups within groups may be used too. Throws
+ * `invalid_filter` or `unknown_column`.
+ */
+export function parseFilter(text: string, columns: readonly Column[]): Filter | undefined {
+  if (text === '') return undefined;
+  const given = parseJson(text, 'filter', 'invalid_filter');
+  let conditions = 0;
+  const read = (value: unknown, level: number): Filter => {
+    if (!isRecord(value) || level > MOST_LEVELS || ++conditions > MOST_CONDITIONS) {
+      throw invalidFilter(`is an object; it has ${MOST_LEVELS} levels and ${MOST_CONDITIONS} conditions at the most.`);
+    }
+    for (const [key, as] of [['and', 'all'] as const, ['or', 'any'] as const]) {
+      const group = value[key];
+      if (group === undefined) continue;
+      if (!Array.isArray(group) || Object.keys(value).length > 1)
+        throw invalidFilter(`${key} holds a list, and stands alone.`);
+      const parts = group.map((part: unknown) => read(part, level + 1));
+      return as === 'all' ? { all: parts } : { any: parts };
+    }
+    return readTest(value, columns);
+  };
+  return read(given, 1);
+}
+
+/** The columns that a filter asks about. */
+export function columnsOf(filter: Filter): Column[] {
+  if ('column' in filter) return [filter.column];
+  return ('all' in filter ? filter.all : filter.any).flatMap(columnsOf);
+}
+
+export function parseJson(text: string, param: string, code: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw invalidField(param, code, `${param} must be JSON.`);
+  }
+}
+
+const invalidFilter = (message: string) => invalidField('filter', 'invalid_filter', `The filter ${message}`);
+
+/** The column of a filter or sort. Throws `unknown_column`. */
+export function requireColumn(key: unknown, columns: readonly Column[], param: string): Column {
+  const column = typeof key === 'string' ? findColumn(columns, key) : undefined;
+  if (column === undefined) {
+    throw invalidField(param, 'unknown_column', `The table has no one column ${JSON.stringify(key ?? null)}.`);
+  }
+  return column;
+}
+
+function readTest(given: Record<string, unknown>, columns: readonly Column[]): Test {
+  const { column: key, op, value, ...rest } = given;
+  if (Object.keys(rest).length > 0) throw invalidFilter('has conditions of column, op and value.');
+  const column = requireColumn(key, columns, 'filter');
+  if (!OPS.includes(op as Op)) throw invalidFilter(`knows the ops ${OPS.join(', ')}.`);
+  return createTest(column, op as Op, value);
+}
+
+function createTest(column: Column, op: Op, value: unknown): Test {
+  if (op === 'empty' || op === 'not_empty') {
+    const want = op === 'empty';
+    return { column, cell: (cell) => isEmpty(cell) === want, number: (number) => Number.isNaN(number) === want };
+  }
+  if (value === undefined || value === null) throw invalidFilter(`needs a value for ${op}; for none there is empty.`);
+  const { type } = column;
+  if (isNumber(type)) return numberTest(column, op, value);
+  if (isTime(type)) return timeTest(column, op, value);
+  if (type === 'checkbox') return flagTest(column, op, value);
+  if (isList(type)) return listTest(column, op, value);
+  if (type === 'formula' || type === 'rollup') return computedTest(column, op, value);
+  return textTest(column, op, value);
+}
+
+const refuseOp = (column: Column, op: Op) => invalidFilter(`can not use ${op} on a column of type ${column.type}.`);
+
+type Compare = (a: number, b: number) => boolean;
+const COMPARES: Partial<Record<Op, Compare>> = {
+  eq: (a, b) => a === b,
+  neq: (a, b) => a !== b,
+  gt: (a, b) => a > b,
+  gte: (a, b) => a >= b,
+  lt: (a, b) => a < b,
+  lte: (a, b) => a <= b,
+  after: (a, b) => a > b,
+  before: (a, b) => a < b,
+};
+
+function ofNumbers(column: Column, number: (value: number) => boolean): Test {
+  return {
+    column,
+    number,
+    cell: (cell) => number(typeof cell === 'number' ? cell : typeof cell === 'string' ? timeOf(cell) : Number.NaN),
+  };
+}
+
+function numberTest(column: Column, op: Op, value: unknown): Test {
+  if (op === 'in') {
+    const wanted = new Set(listOf(value, (item) => (Number.isFinite(item) ? (item as number) : undefined)));
+    return ofNumbers(column, (number) => wanted.has(number));
+  }
+  const compare = op === 'before' || op === 'after' ? undefined : COMPARES[op];
+  if (compare === undefined) throw refuseOp(column, op);
+  if (typeof value !== 'number') throw invalidFilter(`compares ${column.id} with a number.`);
+  return ofNumbers(column, (number) => compare(number, value));
+}
+
+/** Times against times; a day means all of it. */
+function timeTest(column: Column, op: Op, value: unknown): Test {
+  const range = (item: unknown): [number, number] | undefined => {
+    const text = typeof item === 'string' ? guessMoment(item) : undefined;
+    if (text === undefined) return undefined;
+    const start = timeOf(text);
+    return [start, parseDate(item as string) === undefined ? start : start + DAY - 1];
+  };
+  if (op === 'in') {
+    const wanted = listOf(value, range);
+    return ofNumbers(column, (at) => wanted.some(([from, to]) => at >= from && at <= to));
+  }
+  const compare = COMPARES[op];
+  if (compare === undefined) throw refuseOp(column, op);
+  const [from, to] = range(value) ?? [];
+  if (from === undefined || to === undefined) throw invalidFilter(`compares ${column.id} with a day or a time.`);
+  const within = (at: number): boolean => at >= from && at <= to;
+  if (op === 'eq') return ofNumbers(column, within);
+  if (op === 'neq') return ofNumbers(column, (at) => !within(at));
+  const edge = op === 'gt' || op === 'after' || op === 'lte' ? to : from;
+  return ofNumbers(column, (at) => compare(at, edge));
+}
+
+/** A box that was never set counts as not ticked. */
+function flagTest(column: Column, op: Op, value: unknown): Test {
+  if ((op !== 'eq' && op !== 'neq') || typeof value !== 'boolean') {
+    throw invalidFilter(`compares ${column.id} by eq or neq with true or false.`);
+  }
+  const want = (op === 'eq') === value;
+  return { column, cell: (cell) => (cell === true) === want, number: (number) => (number === 1) === want };
+}
+
+function ofCells(column: Column, cell: (cell: Cell) => boolean): Test {
+  return { column, cell, number: () => false };
+}
+
+function textTest(column: Column, op: Op, value: unknown): Test {
+  const { type } = column;
+  const known = (item: unknown) => (typeof item === 'string' ? wantedText(column, item) : undefined);
+  if (op === 'in') {
+    const wanted = new Set(listOf(value, known));
+    return ofCells(column, (cell) => wanted.has(plainText(cell) ?? ''));
+  }
+  const text = known(value);
+  if (text === undefined) throw invalidFilter(`compares ${column.id} with a text.`);
+  if (op === 'eq') return ofCells(column, (cell) => (plainText(cell) ?? '') === text);
+  if (op === 'neq') return ofCells(column, (cell) => (plainText(cell) ?? '') !== text);
+  if (op === 'contains' || op === 'not_contains') {
+    const search = fold(value as string);
+    const shown = choiceNames(column);
+    const want = op === 'contains';
+    return ofCells(column, (cell) => fold(shown(cell)).includes(search) === want);
+  }
+  const compare = op === 'before' || op === 'after' ? undefined : COMPARES[op];
+  if (compare === undefined || type === 'json') throw refuseOp(column, op);
+  const shown = choiceNames(column);
+  return ofCells(column, (cell) => !isEmpty(cell) && compare(compareText(shown(cell), value as string), 0));
+}
+
+/** Elements by id, choices by name too. `contains` is one of them; `in` any of several; `eq` exactly these. */
+function listTest(column: Column, op: Op, value: unknown): Test {
+  const known = (item: unknown) => (typeof item === 'string' ? wantedText(column, item) : undefined);
+  const wanted = listOf(Array.isArray(value) ? value : [value], known);
+  if (op === 'contains' || op === 'not_contains') {
+    const want = op === 'contains';
+    return ofCells(column, (cell) => wanted.every((id) => elementsOf(cell).includes(id)) === want);
+  }
+  if (op === 'in') return ofCells(column, (cell) => elementsOf(cell).some((id) => wanted.includes(id)));
+  if (op !== 'eq' && op !== 'neq') throw refuseOp(column, op);
+  const same = (ids: readonly string[]) => ids.length === wanted.length && ids.every((id) => wanted.includes(id));
+  return ofCells(column, (cell) => same(elementsOf(cell)) === (op === 'eq'));
+}
+
+/** What was worked out is compared as what it is: numbers with numbers, all else as text. */
+function computedTest(column: Column, op: Op, value: unknown): Test {
+  if (typeof value === 'number' && COMPARES[op] !== undefined) {
+    const compare = COMPARES[op];
+    return ofCells(column, (cell) => (typeof cell === 'number' ? compare(cell, value) : op === 'neq'));
+  }
+  if (typeof value === 'boolean') {
+    if (op !== 'eq' && op !== 'neq') throw refuseOp(column, op);
+    return ofCells(column, (cell) => (cell === value) === (op === 'eq'));
+  }
+  if (op === 'in' && Array.isArray(value)) return ofCells(column, (cell) => value.includes(cell));
+  return textTest({ ...column, type: 'text' }, op === 'before' ? 'lt' : op === 'after' ? 'gt' : op, value);
+}
+
+/** What a condition's text stands for in the column: the id of a choice that is named. */
+function wantedText(column: Column, text: string): string {
+  return column.options.choices === undefined ? text : (choiceId(column, text) ?? text);
+}
+
+function choiceNames({ options }: Column): (cell: Cell) => string {
+  const names = new Map(options.choices?.map(({ id, name }) => [id, name]));
+  return (cell) => {
+    const text = plainText(cell) ?? '';
+    return names.get(text) ?? text;
+  };
+}
+
+function listOf<T>(value: unknown, read: (item: unknown) => T | undefined): T[] {
+  if (!Array.isArray(value) || value.length > 1000) throw invalidFilter('wants a list of at most 1,000 values for in.');
+  return value.map((item: unknown) => {
+    const known = read(item);
+    if (known === undefined) throw invalidFilter('compares with values of the kind that the column holds.');
+    return known;
+  });
+}
+
+/** Folded for search within texts: case and width do not count. */
+const fold = (text: string): string => text.normalize('NFKC').toLowerCase();

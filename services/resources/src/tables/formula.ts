@@ -1,0 +1,100 @@
+import { Parser } from 'expr-eval-fork';
+import type { Cell } from './column.js';
+import { formulaFunctions, joined, plus } from './formula-functions.js';
+import { MAX_CELL_TEXT } from './limits.js';
+
+/** What a cell shows whose value can't be worked out. */
+export interface CellError {
+  readonly error: string;
+  readonly [key: string]: Cell;
+}
+
+export const cellError = (error: string): CellError => ({ error });
+
+export function isCellError(cell: Cell): cell is CellError {
+  return (
+    typeof cell === 'object' && cell !== null && !Array.isArray(cell) && typeof (cell as CellError).error === 'string'
+  );
+}
+
+/** A formula that was read: what it refers to, and its value for those. */
+export interface Formula {
+  /** Ids or names of columns, as the formula names them. */
+  readonly references: readonly string[];
+  /** Never throws: what can't be worked out is an error to show. */
+  evaluate(cellOf: (reference: string) => Cell): Cell;
+}
+
+const parser = createParser();
+
+/**
+ * Reads a formula: operators, functions and columns, which stand as `{Name}`, `{id}`, or their id alone.
+ * There are no loops, assignments, functions of one's own or members, so that its work is bounded by
+ * its length. Throws where it can't be read.
+ */
+export function parseFormula(text: string): Formula {
+  const { source, names } = withVariables(text);
+  const expression = parser.parse(source);
+  const variables = expression.variables();
+  const references = variables.map((variable) => names.get(variable) ?? variable);
+  return {
+    references,
+    evaluate(cellOf) {
+      const values: Record<string, Cell> = Object.create(null);
+      for (const [i, variable] of variables.entries()) {
+        const value = cellOf(references[i] as string);
+        if (isCellError(value)) return value;
+        values[variable] = value;
+      }
+      try {
+        return result(expression.evaluate(values as never));
+      } catch (error) {
+        return cellError((error as Error).message.slice(0, 200));
+      }
+    },
+  };
+}
+
+/** Why a formula can't be read; undefined where it can. */
+export function checkExpression(text: string): string | undefined {
+  try {
+    parseFormula(text);
+    return undefined;
+  } catch (error) {
+    return `The formula can not be read: ${(error as Error).message.slice(0, 200)}.`;
+  }
+}
+
+function createParser(): Parser {
+  const made = new Parser({
+    allowMemberAccess: false,
+    operators: { assignment: false, fndef: false, random: false, factorial: false, in: false, array: false } as never,
+  }) as Parser & { binaryOps: object };
+  made.functions = formulaFunctions();
+  const { round: _round, length: _length, '!': _factorial, ...unary } = made.unaryOps;
+  made.unaryOps = Object.assign(Object.create(null), unary);
+  const binary = made.binaryOps as Record<string, unknown>;
+  made.binaryOps = Object.assign(Object.create(null), binary, { '+': plus, '||': joined });
+  made.consts = Object.assign(Object.create(null), { true: true, false: false, PI: Math.PI });
+  return made;
+}
+
+/** Puts variables in the place of `{…}` outside quotation marks. */
+function withVariables(text: string): { source: string; names: Map<string, string> } {
+  const names = new Map<string, string>();
+  const source = text.replace(/"(?:\\[\s\S]|[^"\\])*"|'(?:\\[\s\S]|[^'\\])*'|\{([^{}]+)\}/g, (whole, name?: string) => {
+    if (name === undefined) return whole;
+    const variable = `column${names.size}_`;
+    names.set(variable, name.trim());
+    return ` ${variable} `;
+  });
+  return { source, names };
+}
+
+function result(value: unknown): Cell {
+  if (value === null || value === undefined) return null;
+  if (typeof value === 'boolean') return value;
+  if (typeof value === 'number') return Number.isFinite(value) ? value : cellError('not a number');
+  if (typeof value === 'string' && value.length <= MAX_CELL_TEXT) return value;
+  return cellError(typeof value === 'string' ? 'the text is too long' : 'not a single value');
+}

@@ -1,0 +1,190 @@
+import { type Cell, type Column, isNumber, isTime } from './column.js';
+import { timeOf } from './dates.js';
+import { decodeRow, decodeRows, type Row } from './rows.js';
+import type { Breathe } from './slices.js';
+import { createTerms, type Terms } from './terms.js';
+
+/** The values of a column in one chunk: numbers, or the numbers of terms. */
+export type Vector = Float64Array | Uint32Array;
+
+/** A chunk in memory: its text outside the heap, and the columns that were asked for. */
+export interface ChunkImage {
+  readonly rows: number;
+  readonly bytes: Buffer;
+  /** Where each row begins, and the end. */
+  readonly starts: Uint32Array;
+  readonly vectors: Map<number, { readonly terms: Terms; readonly values: Vector }>;
+}
+
+/** What stands for a row's own facts in the place of a slot. */
+const ROW_ID = -1;
+const CREATED_AT = -2;
+const UPDATED_AT = -3;
+const CREATED_BY = -4;
+const UPDATED_BY = -5;
+
+/** Where a column's values are found in a row. */
+export function slotOf({ type, slot }: Pick<Column, 'type' | 'slot'>): number {
+  if (type === 'created_at') return CREATED_AT;
+  if (type === 'updated_at') return UPDATED_AT;
+  if (type === 'created_by') return CREATED_BY;
+  return type === 'updated_by' ? UPDATED_BY : slot;
+}
+
+/** A place in a row and how it is kept. */
+export interface Field {
+  readonly slot: number;
+  readonly kind: 'number' | 'time' | 'flag' | 'term';
+}
+
+export const ID_FIELD: Field = { slot: ROW_ID, kind: 'term' };
+
+export function fieldOf(column: Pick<Column, 'type' | 'slot'>): Field {
+  const { type } = column;
+  const kind = isNumber(type) ? 'number' : isTime(type) ? 'time' : type === 'checkbox' ? 'flag' : 'term';
+  return { slot: slotOf(column), kind };
+}
+
+/** What is in memory of one table. Chunks never change, so what was read of one holds for ever. */
+export interface TableImage {
+  readonly chunks: Map<number, ChunkImage>;
+  readonly terms: Map<number, Terms>;
+}
+
+export const createTableImage = (): TableImage => ({ chunks: new Map(), terms: new Map() });
+
+/** A column over all rows of a view, chunk by chunk. */
+export interface Loaded {
+  readonly field: Field;
+  /** What the numbers of the vectors stand for, where the column holds no numbers. */
+  readonly terms: Terms;
+  readonly vectors: readonly Vector[];
+}
+
+/** Some chunks of a table in their order; it keeps them for as long as it is used. */
+export interface TableView {
+  readonly rowCount: number;
+  readonly chunks: readonly ChunkImage[];
+  /** The number of the first row of each chunk. */
+  readonly firsts: Uint32Array;
+  row(at: number): Row;
+  /** The values of some columns, all of them made in one reading of each chunk's text. */
+  load(fields: readonly Field[], breathe: Breathe): Promise<Loaded[]>;
+}
+
+export function createTableView({ chunks: known, terms }: TableImage, numbers: readonly number[]): TableView {
+  const chunks = numbers.flatMap((number) => known.get(number) ?? []);
+  const firsts = new Uint32Array(chunks.length);
+  let rowCount = 0;
+  for (const [i, { rows }] of chunks.entries()) {
+    firsts[i] = rowCount;
+    rowCount += rows;
+  }
+  return {
+    rowCount,
+    chunks,
+    firsts,
+    row(at) {
+      const i = chunkAt(firsts, at);
+      return decodeRow(lineAt(chunks[i] as ChunkImage, at - (firsts[i] as number)));
+    },
+    async load(fields, breathe) {
+      const columns = fields.map((field) => ({
+        field,
+        terms: termsFor(terms, field.slot, rowCount),
+        vectors: [] as Vector[],
+      }));
+      for (const chunk of chunks) {
+        const missing = columns.filter(({ field, terms }) => chunk.vectors.get(field.slot)?.terms !== terms);
+        if (missing.length > 0) {
+          const rows = decodeRows(textOf(chunk));
+          for (const { field, terms } of missing) {
+            chunk.vectors.set(field.slot, { terms, values: vectorOf(rows, field, terms) });
+          }
+        }
+        for (const { field, vectors } of columns) vectors.push(chunk.vectors.get(field.slot)?.values as Vector);
+        await breathe();
+      }
+      return columns;
+    },
+  };
+}
+
+/** A column's terms; begun anew when most of them are of rows that are gone. */
+function termsFor(all: Map<number, Terms>, slot: number, rows: number): Terms {
+  const known = all.get(slot);
+  if (known !== undefined && known.cells.length <= rows * 2 + 4096) return known;
+  const made = createTerms();
+  all.set(slot, made);
+  return made;
+}
+
+/** The chunk that holds a row, by halving. */
+export function chunkAt(firsts: Uint32Array, at: number): number {
+  let low = 0;
+  let high = firsts.length - 1;
+  while (low < high) {
+    const middle = (low + high + 1) >>> 1;
+    if ((firsts[middle] as number) <= at) low = middle;
+    else high = middle - 1;
+  }
+  return low;
+}
+
+export const textOf = ({ bytes }: ChunkImage): string => bytes.toString('utf8');
+
+function lineAt({ bytes, starts }: ChunkImage, at: number): string {
+  return bytes.toString('utf8', starts[at], (starts[at + 1] as number) - 1);
+}
+
+/** A chunk of so many rows from its text. */
+export function createChunkImage(rows: number, text: string): ChunkImage {
+  const bytes = Buffer.from(text);
+  const starts = new Uint32Array(rows + 1);
+  for (let row = 1, at = bytes.indexOf(10); at >= 0; at = bytes.indexOf(10, at + 1)) starts[row++] = at + 1;
+  starts[rows] = bytes.length + 1;
+  return { rows, bytes, starts, vectors: new Map() };
+}
+
+/** About how many bytes an image takes. */
+export function weightOf({ chunks, terms }: TableImage): number {
+  let total = 0;
+  for (const { bytes, starts, vectors } of chunks.values()) {
+    total += bytes.length + starts.byteLength + 500;
+    for (const { values } of vectors.values()) total += values.byteLength + 100;
+  }
+  for (const { weight } of terms.values()) total += weight;
+  return total;
+}
+
+function vectorOf(rows: readonly Row[], { slot, kind }: Field, { code }: Terms): Vector {
+  if (kind === 'term') {
+    return Uint32Array.from(rows, (row) => code(valueAt(row, slot)));
+  }
+  return Float64Array.from(rows, (row) => numberOf(valueAt(row, slot), kind));
+}
+
+/** What a row holds in a place, numbers for the people and times of the row itself. */
+export function valueAt(row: Row, slot: number): Cell {
+  switch (slot) {
+    case ROW_ID:
+      return row.id;
+    case CREATED_AT:
+      return row.createdAt;
+    case UPDATED_AT:
+      return row.updatedAt;
+    case CREATED_BY:
+      return String(row.createdBy);
+    case UPDATED_BY:
+      return String(row.updatedBy);
+    default:
+      return row.cells[slot] ?? null;
+  }
+}
+
+/** A value as the number that it is compared by; NaN for an empty one. */
+export function numberOf(cell: Cell, kind: Field['kind']): number {
+  if (typeof cell === 'number') return cell;
+  if (typeof cell === 'boolean') return cell ? 1 : 0;
+  return kind === 'time' && typeof cell === 'string' ? timeOf(cell) : Number.NaN;
+}

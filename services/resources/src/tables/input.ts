@@ -1,0 +1,117 @@
+import { invalidField } from '@commonplace/kit/errors';
+import { ContentMode } from '@commonplace/proto/resources/v1/content_service.js';
+import type { ContentInput } from '../content/kind.js';
+import { isRecord } from './column-options.js';
+import type { Faults } from './faults.js';
+import { MAX_CELLS_PER_WRITE, MAX_ROWS_PER_WRITE } from './limits.js';
+
+/** What a request brings for a table, wherever in it that stood. */
+export interface TableInput {
+  readonly mode: 'replace' | 'append' | 'upsert';
+  readonly columns: readonly unknown[] | undefined;
+  readonly rows: readonly unknown[] | undefined;
+  readonly typecast: boolean;
+  readonly keyColumnId: string | undefined;
+  readonly deleteRowIds: readonly string[];
+}
+
+const MODES: Partial<Record<ContentMode, TableInput['mode']>> = {
+  [ContentMode.UNSPECIFIED]: 'replace',
+  [ContentMode.REPLACE]: 'replace',
+  [ContentMode.APPEND]: 'append',
+  [ContentMode.UPSERT]: 'upsert',
+};
+const NESTED = ['columns', 'rows', 'typecast', 'key_column_id', 'delete_row_ids'];
+
+/** Reads a table from a request's own fields, or from its `content`. */
+export function readTableInput(input: ContentInput, faults: Faults): TableInput {
+  const mode = MODES[input.mode];
+  if (mode === undefined) {
+    throw invalidField('mode', 'invalid_value', 'The content of a table is replaced, appended to or upserted.');
+  }
+  const nested = readNested(input.content, faults);
+  const both = (name: string, own: boolean): void => {
+    if (own && nested[name] !== undefined) {
+      faults.add(
+        `content.${name}`,
+        'conflicting_alias',
+        `${name} and content.${name} mean the same: send one of them.`,
+      );
+    }
+  };
+  both('columns', input.columns.length > 0);
+  both('rows', input.rows.length > 0);
+  const columns = readList(input.columns, nested.columns, 'columns', faults);
+  const rows = readList(input.rows, nested.rows, 'rows', faults);
+  const typecast = nested.typecast ?? input.typecast;
+  if (typeof typecast !== 'boolean') faults.add('content.typecast', 'invalid_type', 'must be true or false.');
+  const key = nested.key_column_id ?? input.keyColumnId;
+  if (key !== undefined && typeof key !== 'string')
+    faults.add('content.key_column_id', 'invalid_type', 'must be a string.');
+  const gone = nested.delete_row_ids ?? input.deleteRowIds;
+  if (!Array.isArray(gone) || gone.length > MAX_ROWS_PER_WRITE || !gone.every((id) => typeof id === 'string')) {
+    faults.add('content.delete_row_ids', 'invalid_type', `must be a list of ${MAX_ROWS_PER_WRITE} ids at the most.`);
+  }
+  faults.check();
+  return checked(
+    {
+      mode,
+      columns,
+      rows,
+      typecast: typecast === true,
+      keyColumnId: key as string | undefined,
+      deleteRowIds: gone as string[],
+    },
+    faults,
+  );
+}
+
+function checked(input: TableInput, faults: Faults): TableInput {
+  const { mode, keyColumnId, deleteRowIds, rows } = input;
+  if (keyColumnId !== undefined && mode !== 'upsert') {
+    faults.add('key_column_id', 'invalid_value', 'key_column_id goes with mode upsert.');
+  }
+  if (deleteRowIds.length > 0 && mode === 'replace') {
+    faults.add(
+      'delete_row_ids',
+      'invalid_value',
+      'delete_row_ids goes with modes append and upsert: replace leaves out what is not sent.',
+    );
+  }
+  if (rows !== undefined && rows.length > MAX_ROWS_PER_WRITE) {
+    faults.add('rows', 'too_many_items', `A write brings ${MAX_ROWS_PER_WRITE} rows at the most.`);
+  }
+  if (rows !== undefined && countCells(rows) > MAX_CELLS_PER_WRITE) {
+    faults.add('rows', 'too_many_items', `A write brings ${MAX_CELLS_PER_WRITE} cells at the most.`);
+  }
+  return input;
+}
+
+function countCells(rows: readonly unknown[]): number {
+  let count = 0;
+  for (const row of rows) {
+    const cells = isRecord(row) && isRecord(row.cells) ? row.cells : row;
+    if (typeof cells === 'object' && cells !== null) count += Object.keys(cells).length;
+  }
+  return count;
+}
+
+function readNested(content: Buffer, faults: Faults): Record<string, unknown> {
+  if (content.length === 0) return {};
+  const value: unknown = JSON.parse(content.toString());
+  if (!isRecord(value)) {
+    faults.add('content', 'invalid_type', 'The content of a table is an object with columns and rows.');
+    return {};
+  }
+  for (const key of Object.keys(value)) {
+    if (!NESTED.includes(key)) faults.add(`content.${key}`, 'unknown_field', `A table has ${NESTED.join(', ')}.`);
+  }
+  return value;
+}
+
+function readList(own: Buffer, nested: unknown, name: string, faults: Faults): unknown[] | undefined {
+  const value: unknown = own.length > 0 ? JSON.parse(own.toString()) : nested;
+  if (value === undefined || value === null) return undefined;
+  if (Array.isArray(value)) return value;
+  return faults.add(own.length > 0 ? name : `content.${name}`, 'invalid_type', 'must be a list.');
+}

@@ -1,0 +1,131 @@
+import { invalidField } from '@commonplace/kit/errors';
+import type { Column } from './column.js';
+import { isRecord } from './column-options.js';
+import { parseJson, requireColumn } from './filter.js';
+import type { Breathe } from './slices.js';
+
+export interface SortTerm {
+  readonly column: Column;
+  readonly descending: boolean;
+}
+
+const MOST_TERMS = 10;
+
+/** Reads `[{"column","direction"}…]`. Throws `invalid_value` or `unknown_column`. */
+export function parseSort(text: string, columns: readonly Column[]): SortTerm[] {
+  if (text === '') return [];
+  const given = parseJson(text, 'sort', 'invalid_value');
+  if (!Array.isArray(given) || given.length > MOST_TERMS) {
+    throw invalidField(
+      'sort',
+      'invalid_value',
+      `sort is a list of at most ${MOST_TERMS} columns with their directions.`,
+    );
+  }
+  return given.map((entry: unknown) => {
+    const { column, direction = 'asc', ...rest } = isRecord(entry) ? entry : { column: entry };
+    if ((direction !== 'asc' && direction !== 'desc') || Object.keys(rest).length > 0) {
+      throw invalidField('sort', 'invalid_value', 'A direction is asc or desc.');
+    }
+    return { column: requireColumn(column, columns, 'sort'), descending: direction === 'desc' };
+  });
+}
+
+/** What rows are ordered by: a number for each row that is ordered, NaN for an empty cell. */
+export interface SortKey {
+  readonly values: Float64Array;
+  readonly descending: boolean;
+}
+
+/**
+ * The places 0…n-1 in the order of several keys, the first being the most important; empty cells come
+ * last in either direction, and what is equal keeps its order. Linear but for keys that are no small
+ * whole numbers, which are sorted.
+ */
+export async function orderBy(keys: readonly SortKey[], count: number, breathe: Breathe): Promise<Uint32Array> {
+  let ranks: Ranks = { of: new Float64Array(count), distinct: 1 };
+  for (const { values, descending } of [...keys].reverse()) {
+    const own = directed(rank(values), values, descending);
+    await breathe();
+    if (ranks.distinct > 1) {
+      for (let i = 0; i < count; i++) {
+        own.of[i] = (own.of[i] as number) * ranks.distinct + (ranks.of[i] as number);
+      }
+      ranks = rank(own.of);
+      await breathe();
+    } else ranks = own;
+  }
+  return placed(ranks);
+}
+
+interface Ranks {
+  /** Of each value its place among the different ones. */
+  readonly of: Float64Array;
+  readonly distinct: number;
+}
+
+/** Ranks turned round where they shall descend; empty cells stay behind all others. */
+function directed(ranks: Ranks, values: Float64Array, descending: boolean): Ranks {
+  if (!descending) return ranks;
+  const last = values.some(Number.isNaN) ? ranks.distinct - 2 : ranks.distinct - 1;
+  return { ...ranks, of: ranks.of.map((rank) => (rank > last ? rank : last - rank)) };
+}
+
+/** Up to here ranks are counted out rather than sorted. */
+const COUNTED = 1 << 21;
+
+function rank(values: Float64Array): Ranks {
+  return (
+    countedRank(values) ?? sortedRank(values.map((value) => (Number.isNaN(value) ? Number.POSITIVE_INFINITY : value)))
+  );
+}
+
+/** For small whole numbers; empty ones stand behind them. */
+function countedRank(values: Float64Array): Ranks | undefined {
+  let most = -1;
+  for (const value of values) {
+    if (Number.isNaN(value)) continue;
+    if (!(value >= 0 && value < COUNTED && Number.isInteger(value))) return undefined;
+    if (value > most) most = value;
+  }
+  const places = new Uint32Array(most + 2);
+  const at = (value: number): number => (Number.isNaN(value) ? most + 1 : value);
+  for (const value of values) places[at(value)] = 1;
+  let distinct = 0;
+  for (let i = 0; i < places.length; i++) if (places[i] === 1) places[i] = distinct++;
+  return { of: values.map((value) => places[at(value)] as number), distinct };
+}
+
+function sortedRank(values: Float64Array): Ranks {
+  const sorted = values.slice().sort();
+  let distinct = 0;
+  for (let i = 0; i < sorted.length; i++) {
+    if (i === 0 || sorted[i] !== sorted[distinct - 1]) sorted[distinct++] = sorted[i] as number;
+  }
+  const find = (value: number): number => {
+    let low = 0;
+    let high = distinct - 1;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if ((sorted[middle] as number) < value) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  };
+  return { of: values.map(find), distinct };
+}
+
+/** Places by rank, equal ones in their order. */
+function placed({ of, distinct }: Ranks): Uint32Array {
+  const next = new Uint32Array(distinct + 1);
+  for (const value of of) next[value + 1] = (next[value + 1] as number) + 1;
+  for (let i = 1; i <= distinct; i++) next[i] = (next[i] as number) + (next[i - 1] as number);
+  const order = new Uint32Array(of.length);
+  for (let i = 0; i < of.length; i++) {
+    const value = of[i] as number;
+    const at = next[value] as number;
+    order[at] = i;
+    next[value] = at + 1;
+  }
+  return order;
+}

@@ -1,0 +1,278 @@
+import { newId } from '@commonplace/kit/id';
+import { sameCell, takeCell } from './cells.js';
+import {
+  type Cell,
+  type Choice,
+  COLUMN_TYPES,
+  type Column,
+  type ColumnType,
+  isStored,
+  isWritable,
+  TYPE_ALIASES,
+} from './column.js';
+import { isRecord, mintChoice, readOptions } from './column-options.js';
+import type { Faults } from './faults.js';
+import { MAX_CHOICES, MAX_COLUMNS } from './limits.js';
+
+/** The columns that a write leaves, and how values come into them. */
+export interface ColumnPlan {
+  readonly columns: readonly Column[];
+  readonly primary: string;
+  readonly nextSlot: number;
+  /** Where a column's values have to be made from those of the column that it was, by its id. */
+  readonly conversions: ReadonlyMap<string, Column>;
+  readonly removed: readonly Column[];
+  /** Adds a choice to a select column; undefined where it has too many. */
+  addChoice(columnId: string, name: string): string | undefined;
+  /** The columns with the choices that were added. */
+  settled(): readonly Column[];
+}
+
+export interface OldColumns {
+  readonly columns: readonly Column[];
+  readonly primary: string;
+  readonly nextSlot: number;
+}
+
+const KEYS = new Set([
+  'id',
+  'name',
+  'type',
+  'description',
+  'options',
+  'required',
+  'unique',
+  'default',
+  'hidden',
+  'width',
+  'is_primary',
+]);
+const ID = /^[A-Za-z0-9_-]{1,64}$/;
+
+/**
+ * Reads columns as a request gives them, matched to the old ones by id, else by name. What a matched
+ * column's entry leaves out stays as it was. With `keepOthers` old columns that are not mentioned stay.
+ */
+export function planColumns(
+  given: readonly unknown[],
+  old: OldColumns,
+  keepOthers: boolean,
+  faults: Faults,
+): ColumnPlan {
+  if (given.length === 0) faults.add('columns', 'empty_columns', 'A table has at least one column.');
+  const matched = matchColumns(given, old.columns, faults);
+  const ids = new Set<string>();
+  const conversions = new Map<string, Column>();
+  const marked: string[] = [];
+  let nextSlot = old.nextSlot;
+
+  const written = matched.map(({ entry, before }, i): Column => {
+    const param = `columns[${i}]`;
+    const column = readColumn(entry, before, nextSlot, param, faults);
+    if (ids.has(column.id))
+      faults.add(`${param}.id`, 'duplicate_column_id', `The column id ${column.id} is there twice.`);
+    ids.add(column.id);
+    if (column.slot === nextSlot) nextSlot++;
+    if (before !== undefined && needsConversion(before, column)) conversions.set(column.id, before);
+    if (entry.is_primary === true) marked.push(column.id);
+    return column;
+  });
+  const used = new Set(matched.map(({ before }) => before?.id));
+  const others = old.columns.filter(({ id }) => !used.has(id));
+  const columns = keepOthers ? merge(old.columns, written) : written;
+  if (columns.length > MAX_COLUMNS) {
+    faults.add('columns', 'too_many_items', `A table has ${MAX_COLUMNS} columns at the most.`);
+  }
+  if (marked.length > 1) faults.add('columns', 'invalid_value', 'Only one column can be primary.');
+  const kept = columns.some(({ id }) => id === old.primary) ? old.primary : undefined;
+  const primary = marked[0] ?? kept ?? columns[0]?.id ?? '';
+  return withChoices({ columns, primary, nextSlot, conversions, removed: keepOthers ? [] : others });
+}
+
+/** Columns that stay as they are. */
+export function keepColumns({ columns, primary, nextSlot }: OldColumns): ColumnPlan {
+  return withChoices({ columns, primary, nextSlot, conversions: new Map(), removed: [] });
+}
+
+/** The column of a table that was given none. */
+export function defaultColumns(): unknown[] {
+  return [{ id: 'name', name: 'Name', type: 'text' }];
+}
+
+function withChoices(plan: Omit<ColumnPlan, 'addChoice' | 'settled'>): ColumnPlan {
+  const added = new Map<string, Choice[]>();
+  return {
+    ...plan,
+    addChoice(columnId, name) {
+      const column = plan.columns.find(({ id }) => id === columnId);
+      const more = added.get(columnId) ?? [];
+      const label = name.trim();
+      if ((column?.options.choices?.length ?? 0) + more.length >= MAX_CHOICES) return undefined;
+      if (label === '' || label.length > 255) return undefined;
+      const known = more.find((choice) => choice.name === label);
+      if (known !== undefined) return known.id;
+      const choice = { id: mintChoice(), name: label, color: null };
+      added.set(columnId, [...more, choice]);
+      return choice.id;
+    },
+    settled: () =>
+      plan.columns.map((column) => {
+        const more = added.get(column.id);
+        if (more === undefined) return column;
+        return { ...column, options: { ...column.options, choices: [...(column.options.choices ?? []), ...more] } };
+      }),
+  };
+}
+
+/** Old columns in their places, changed where they were written, then the new ones. */
+function merge(old: readonly Column[], written: readonly Column[]): Column[] {
+  const byId = new Map(written.map((column) => [column.id, column]));
+  const known = new Set(old.map(({ id }) => id));
+  return [...old.map((column) => byId.get(column.id) ?? column), ...written.filter(({ id }) => !known.has(id))];
+}
+
+interface Match {
+  readonly entry: Record<string, unknown>;
+  readonly before: Column | undefined;
+}
+
+function matchColumns(given: readonly unknown[], old: readonly Column[], faults: Faults): Match[] {
+  const entries = given.map((entry, i) => {
+    if (isRecord(entry)) return entry;
+    faults.add(`columns[${i}]`, 'invalid_type', 'must be an object.');
+    return {};
+  });
+  const byId = entries.map(({ id }) => old.find((column) => column.id === id));
+  const taken = new Set(byId.flatMap((column) => column?.id ?? []));
+  return entries.map((entry, i) => {
+    const named = old.find(({ id, name }) => name === entry.name && !taken.has(id));
+    const before = byId[i] ?? (entry.id === undefined ? named : undefined);
+    if (before !== undefined) taken.add(before.id);
+    return { entry, before };
+  });
+}
+
+function readColumn(
+  entry: Record<string, unknown>,
+  before: Column | undefined,
+  nextSlot: number,
+  param: string,
+  faults: Faults,
+): Column {
+  for (const key of Object.keys(entry)) {
+    if (!KEYS.has(key)) faults.add(`${param}.${key}`, 'unknown_field', 'A column has no such field.');
+  }
+  const flag = (key: 'required' | 'unique' | 'hidden'): boolean => {
+    const value = entry[key] === undefined ? (before?.[key] ?? false) : (entry[key] ?? false);
+    if (typeof value !== 'boolean') faults.add(`${param}.${key}`, 'invalid_type', 'must be true or false.');
+    return value === true;
+  };
+  const primary = entry.is_primary ?? false;
+  if (typeof primary !== 'boolean') faults.add(`${param}.is_primary`, 'invalid_type', 'must be true or false.');
+  const type = readType(entry.type, before, param, faults);
+  const sameType = type === before?.type;
+  const given = entry.options ?? (sameType && entry.options === undefined ? before.options : {});
+  if (!isRecord(given)) faults.add(`${param}.options`, 'invalid_type', 'must be an object.');
+  const options = isRecord(given) ? readOptions(given, type, before?.options, `${param}.options`, faults) : {};
+  const id = readId(entry.id, before, param, faults);
+  const column: Column = {
+    id,
+    name: readName(entry.name, before, param, faults),
+    type,
+    description: readDescription(entry.description, before, param, faults),
+    options,
+    required: flag('required'),
+    unique: flag('unique'),
+    default: null,
+    hidden: flag('hidden'),
+    width: readWidth(entry.width, before, param, faults),
+    slot: sameType && isStored(before) === isStored({ type, options }) ? before.slot : nextSlot,
+  };
+  checkUnique(column, param, faults);
+  const fallback = entry.default === undefined ? (sameType ? before.default : null) : entry.default;
+  return { ...column, default: readDefault(fallback, column, param, faults) };
+}
+
+function readType(value: unknown, before: Column | undefined, param: string, faults: Faults): ColumnType {
+  if (value === undefined || value === null) return before?.type ?? 'text';
+  const type = TYPE_ALIASES.get(value as string) ?? COLUMN_TYPES.find((name) => name === value);
+  if (type === undefined)
+    faults.add(`${param}.type`, 'invalid_value', `type must be one of ${COLUMN_TYPES.join(', ')}.`);
+  return type ?? 'text';
+}
+
+function readId(value: unknown, before: Column | undefined, param: string, faults: Faults): string {
+  if (value === undefined || value === null) return before?.id ?? `col_${newId().slice(-12)}`;
+  if (typeof value === 'string' && ID.test(value)) return value;
+  faults.add(`${param}.id`, 'invalid_value', 'An id has 1 to 64 letters, digits, _ and -.');
+  return `col_${newId().slice(-12)}`;
+}
+
+function readName(value: unknown, before: Column | undefined, param: string, faults: Faults): string {
+  const name = value === undefined ? before?.name : value;
+  if (name === undefined) faults.add(`${param}.name`, 'missing_field', 'name is required.');
+  else if (typeof name !== 'string') faults.add(`${param}.name`, 'invalid_type', 'must be a string.');
+  else {
+    const trimmed = name.trim();
+    if (trimmed.length > 0 && trimmed.length <= 255 && !/\p{Cc}/u.test(trimmed)) return trimmed;
+    faults.add(`${param}.name`, 'invalid_value', 'must have 1 to 255 characters, and no control characters.');
+  }
+  return '';
+}
+
+function readDescription(value: unknown, before: Column | undefined, param: string, faults: Faults): string | null {
+  if (value === undefined) return before?.description ?? null;
+  if (value === null || (typeof value === 'string' && value.length <= 2000)) return value;
+  return faults.add(`${param}.description`, 'invalid_value', 'must be a text of 2,000 characters at the most.') ?? null;
+}
+
+function readWidth(value: unknown, before: Column | undefined, param: string, faults: Faults): number | null {
+  if (value === undefined) return before?.width ?? null;
+  if (value === null || (Number.isInteger(value) && Number(value) >= 1 && Number(value) <= 10_000)) {
+    return value as number | null;
+  }
+  return faults.add(`${param}.width`, 'invalid_value', 'must be a whole number of pixels, 1 to 10000.') ?? null;
+}
+
+function checkUnique(column: Column, param: string, faults: Faults): void {
+  const { type } = column;
+  if (!isWritable(column)) {
+    for (const key of ['required', 'unique'] as const) {
+      if (column[key]) faults.add(`${param}.${key}`, 'invalid_value', `A column of type ${type} is read-only.`);
+    }
+  } else if (column.unique && (type === 'checkbox' || type === 'json')) {
+    faults.add(`${param}.unique`, 'invalid_value', `A column of type ${type} can not be unique.`);
+  }
+}
+
+function readDefault(value: unknown, column: Column, param: string, faults: Faults): Cell {
+  if (value === null) return null;
+  if (!isWritable(column)) {
+    return faults.add(`${param}.default`, 'invalid_value', 'A read-only column has no default.') ?? null;
+  }
+  const choice = (_: Column, text: string): string | undefined => choiceId(column, text);
+  const taken = takeCell(value, column, { typecast: false, choice });
+  if ('cell' in taken) return taken.cell;
+  return faults.add(`${param}.default`, 'invalid_value', `The default ${taken.message}`) ?? null;
+}
+
+/** The id of a choice by its id, else its name. */
+export function choiceId({ options }: Column, text: string): string | undefined {
+  const choices = options.choices ?? [];
+  return (choices.find(({ id }) => id === text) ?? choices.find(({ name }) => name === text.trim()))?.id;
+}
+
+/** Whether stored values may not be what the column holds now. */
+function needsConversion(before: Column, after: Column): boolean {
+  if (!isStored(before) || !isWritable(after)) return false;
+  if (before.type !== after.type) return true;
+  const { options: was } = before;
+  const { options: is } = after;
+  if (was.choices?.some(({ id }) => !is.choices?.some((choice) => choice.id === id))) return true;
+  return !sameCell(rules(was), rules(is));
+}
+
+/** What of the options a value has to obey. */
+function rules({ max_length, min, max, many }: Column['options']): unknown {
+  return [max_length ?? null, min ?? null, max ?? null, many ?? null];
+}

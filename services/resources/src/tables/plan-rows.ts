@@ -1,0 +1,301 @@
+import { newId } from '@commonplace/kit/id';
+import { elementsOf, isEmpty } from './cells.js';
+import { type Cell, type Column, isWritable } from './column.js';
+import type { TableState } from './compute.js';
+import type { Faults } from './faults.js';
+import { fieldOf, ID_FIELD, type Loaded, numberOf } from './image.js';
+import type { TableInput } from './input.js';
+import type { ColumnPlan } from './plan-columns.js';
+import type { Edits } from './rebuild.js';
+import type { RowInput } from './row-input.js';
+import type { Row } from './rows.js';
+import type { Breathe } from './slices.js';
+import type { RowTaker } from './take-rows.js';
+
+/** What the rows of a write do to a table. */
+export interface RowPlan {
+  readonly edits: Edits;
+  /** Rows that were there and are no more. */
+  readonly gone: number;
+}
+
+interface PlanParts {
+  readonly state: TableState;
+  readonly plan: ColumnPlan;
+  readonly input: TableInput;
+  readonly rows: readonly RowInput[];
+  readonly taker: RowTaker;
+  /** Who writes, as a place in the table's list of people. */
+  readonly by: number;
+  readonly now: number;
+  readonly faults: Faults;
+  readonly breathe: Breathe;
+}
+
+/** Every row that is sent stands in the table then, in their order or at the positions they name. */
+export async function planReplace(parts: PlanParts): Promise<RowPlan> {
+  const { state, rows, taker, faults, breathe } = parts;
+  const placeOf = await idFinder(
+    state,
+    rows.some(({ id }) => id !== undefined),
+    breathe,
+  );
+  const made: { row: Row; position: number; index: number }[] = [];
+  let known = 0;
+  for (const [index, given] of rows.entries()) {
+    const at = given.id === undefined ? undefined : placeOf(given.id);
+    const old = at === undefined ? undefined : state.view.row(at);
+    if (old !== undefined) known++;
+    made.push({
+      row: rowOf(parts, given, old, taker.take(given, old, false)),
+      position: given.position ?? index,
+      index,
+    });
+    if (faults.full) break;
+    await breathe();
+  }
+  made.sort((a, b) => a.position - b.position || a.index - b.index);
+  checkUniqueAmong(
+    parts,
+    made.map(({ row, index }) => [index, row]),
+  );
+  const total = state.head.rowCount;
+  const inserted = new Map([[total, made.map(({ row }) => row)]]);
+  return { edits: { removed: 'all', changed: new Map(), inserted }, gone: total - known };
+}
+
+/** Rows that are sent are added or, in an upsert, change those that they match; others stay. */
+export async function planChanges(parts: PlanParts, convert: boolean): Promise<RowPlan> {
+  const { state, input, rows, taker, faults, breathe } = parts;
+  const total = state.head.rowCount;
+  const byId = rows.some(({ id }) => id !== undefined) || input.deleteRowIds.length > 0;
+  const placeOf = await idFinder(state, byId, breathe);
+  const removed = new Set(input.deleteRowIds.flatMap((id) => placeOf(id) ?? []));
+  const keyOf = input.keyColumnId === undefined ? undefined : await keyFinder(parts, input.keyColumnId);
+  const changed = new Map<number, Row>();
+  const inserted = new Map<number, Row[]>();
+  const touched: [number, Row][] = [];
+  const gone = removed.size;
+
+  for (const given of rows) {
+    const at = matchRow(given, placeOf, keyOf, parts);
+    const old = at === undefined ? undefined : state.view.row(at);
+    if (at !== undefined && (removed.has(at) || changed.has(at))) {
+      const what = removed.has(at) ? 'is to be deleted as well' : 'is matched by two rows of the request';
+      faults.add(`rows[${given.index}]`, 'invalid_value', `The row ${old?.id} ${what}.`);
+      continue;
+    }
+    const row = rowOf(parts, given, old, taker.take(given, old, true));
+    touched.push([given.index, row]);
+    const place = Math.min(given.position ?? at ?? total, total);
+    if (at !== undefined && place === at) changed.set(at, row);
+    else {
+      if (at !== undefined) {
+        removed.add(at);
+        changed.delete(at);
+      }
+      const before = at !== undefined && place > at ? Math.min(place + 1, total) : place;
+      inserted.set(before, [...(inserted.get(before) ?? []), row]);
+    }
+    if (faults.full) break;
+    await breathe();
+  }
+  await checkUniqueInTable(parts, touched, removed, changed);
+  return { edits: { removed, changed, inserted, convert: convert ? converter(parts) : undefined }, gone };
+}
+
+function converter({ taker, now, by }: PlanParts): (row: Row) => Row {
+  return (row) => {
+    const cells = taker.convert(row);
+    return sameCells(cells, row.cells) ? row : { ...row, cells, updatedAt: now, updatedBy: by };
+  };
+}
+
+/** A row with new cells; one whose cells stay is told apart by nothing. */
+function rowOf({ by, now }: PlanParts, given: RowInput, old: Row | undefined, cells: Cell[]): Row {
+  if (old !== undefined) return sameCells(cells, old.cells) ? old : { ...old, cells, updatedAt: now, updatedBy: by };
+  return { id: given.id ?? newId(), createdAt: now, createdBy: by, updatedAt: now, updatedBy: by, cells };
+}
+
+function sameCells(a: readonly Cell[], b: readonly Cell[]): boolean {
+  const length = Math.max(a.length, b.length);
+  for (let i = 0; i < length; i++) {
+    const x = a[i] ?? null;
+    const y = b[i] ?? null;
+    if (x !== y && (typeof x !== 'object' || typeof y !== 'object' || JSON.stringify(x) !== JSON.stringify(y)))
+      return false;
+  }
+  return true;
+}
+
+function matchRow(
+  given: RowInput,
+  placeOf: (id: string) => number | undefined,
+  keyOf: ((given: RowInput) => number | undefined) | undefined,
+  { input, faults }: PlanParts,
+): number | undefined {
+  const byId = given.id === undefined ? undefined : placeOf(given.id);
+  if (input.mode === 'append') {
+    if (byId !== undefined) {
+      faults.add(`rows[${given.index}].id`, 'invalid_value', `There is a row ${given.id} already; upsert changes it.`);
+    }
+    return undefined;
+  }
+  if (byId !== undefined) return byId;
+  if (keyOf !== undefined) return keyOf(given);
+  if (given.id === undefined) {
+    faults.add(
+      `rows[${given.index}].id`,
+      'missing_field',
+      'An upsert without key_column_id matches rows by their ids.',
+    );
+  }
+  return undefined;
+}
+
+/** Where rows stand, by their ids. Nothing is read where nothing will be asked. */
+async function idFinder({ view }: TableState, asked: boolean, breathe: Breathe) {
+  if (!asked || view.rowCount === 0) return () => undefined;
+  const [ids] = await view.load([ID_FIELD], breathe);
+  const places = new Uint32Array(ids?.terms.cells.length ?? 0);
+  let at = 0;
+  for (const vector of ids?.vectors ?? []) for (const code of vector) places[code] = ++at;
+  return (id: string): number | undefined => {
+    const place = places[ids?.terms.find(id) ?? 0] ?? 0;
+    return place === 0 ? undefined : place - 1;
+  };
+}
+
+const KEY_TYPES = new Set([
+  'text',
+  'long_text',
+  'number',
+  'currency',
+  'date',
+  'datetime',
+  'select',
+  'url',
+  'email',
+  'phone',
+]);
+
+/** Finds the row whose key column has the value that a row of the request has there. */
+async function keyFinder(parts: PlanParts, keyColumnId: string) {
+  const { state, plan, taker, rows, faults, breathe } = parts;
+  const column = plan.columns.find(({ id }) => id === keyColumnId);
+  if (column === undefined || !KEY_TYPES.has(column.type) || plan.conversions.has(column.id)) {
+    const message =
+      column === undefined
+        ? `The table has no column ${keyColumnId}.`
+        : `A column of type ${column.type} can not be a key, nor one whose type changes.`;
+    faults.add('key_column_id', column === undefined ? 'unknown_column' : 'invalid_value', message);
+    faults.check();
+    return () => undefined;
+  }
+  const keys = new Map<number, Cell>();
+  for (const given of rows) {
+    const key = taker.key(given, column);
+    if (!isEmpty(key)) keys.set(given.index, key);
+  }
+  const places = await placesOf(state, column, new Set(keys.values()), breathe);
+  return (given: RowInput): number | undefined => {
+    const key = keys.get(given.index);
+    if (key === undefined) {
+      return faults.add(`rows[${given.index}]`, 'missing_field', `The row has no value for the key ${column.id}.`);
+    }
+    const [place, ...more] = places.get(key) ?? [];
+    if (more.length > 0) faults.cell(given.index, column.id, 'Several rows of the table have this key.');
+    return place;
+  };
+}
+
+/** The rows that hold each of some values. */
+async function placesOf({ view }: TableState, column: Column, wanted: ReadonlySet<Cell>, breathe: Breathe) {
+  const found = new Map<Cell, number[]>();
+  if (view.rowCount === 0) return found;
+  const [loaded] = await view.load([fieldOf(column)], breathe);
+  if (loaded === undefined) return found;
+  const values = new Map([...wanted].map((cell) => [valueIn(loaded, cell), cell]));
+  let at = 0;
+  for (const vector of loaded.vectors) {
+    for (const value of vector) {
+      const cell = values.get(value);
+      if (cell !== undefined) found.set(cell, [...(found.get(cell) ?? []), at]);
+      at++;
+    }
+  }
+  return found;
+}
+
+/** What a value is in a column's vectors; undefined where no row has it. */
+function valueIn({ field, terms }: Loaded, cell: Cell): number | undefined {
+  return field.kind === 'term' ? terms.find(cell) : numberOf(cell, field.kind);
+}
+
+const uniqueColumns = ({ columns }: ColumnPlan): Column[] =>
+  columns.filter((column) => column.unique && isWritable(column));
+
+const uniqueKey = (cell: Cell): string => JSON.stringify(cell);
+
+function checkUniqueAmong({ plan, faults }: PlanParts, rows: readonly [number, Row][]): void {
+  for (const column of uniqueColumns(plan)) {
+    const seen = new Set<string>();
+    for (const [index, { cells }] of rows) {
+      const cell = cells[column.slot] ?? null;
+      if (cell === null || cell === '') continue;
+      const key = uniqueKey(cell);
+      if (seen.has(key))
+        faults.cell(index, column.id, `${column.name}: the value ${elementsOf(cell).join(', ')} is there twice.`);
+      seen.add(key);
+    }
+  }
+}
+
+/** Checks what is written against the rows that stay; of these too where the column was not unique before. */
+async function checkUniqueInTable(
+  parts: PlanParts,
+  touched: readonly [number, Row][],
+  removed: ReadonlySet<number>,
+  changed: ReadonlyMap<number, Row>,
+): Promise<void> {
+  const { state, plan, faults, breathe } = parts;
+  checkUniqueAmong(parts, touched);
+  for (const column of uniqueColumns(plan)) {
+    const before = state.head.columns.find(({ id }) => id === column.id);
+    if (before === undefined || state.head.rowCount === 0) continue;
+    if (plan.conversions.has(column.id)) {
+      faults.add(
+        'columns',
+        'invalid_value',
+        `${column.name} can not change its type and be unique in a write that keeps rows.`,
+      );
+      continue;
+    }
+    const [loaded] = await state.view.load([fieldOf(column)], breathe);
+    if (loaded === undefined) continue;
+    const written = new Map<number | undefined, number>();
+    for (const [index, { cells }] of touched) {
+      const cell = cells[column.slot] ?? null;
+      if (cell !== null && cell !== '') written.set(valueIn(loaded, cell), index);
+    }
+    const others = new Set<number>();
+    const blank = loaded.terms.find('');
+    let at = 0;
+    for (const vector of loaded.vectors) {
+      for (const value of vector) {
+        const stays = !removed.has(at) && !changed.has(at);
+        at++;
+        const empty = loaded.field.kind === 'term' ? value === 0 || value === blank : Number.isNaN(value);
+        if (!stays || empty) continue;
+        const index = written.get(value);
+        if (index !== undefined) faults.cell(index, column.id, `${column.name}: another row has this value already.`);
+        if (!before.unique && others.has(value)) {
+          faults.add('columns', 'invalid_value', `${column.name} can not be unique: rows have the same value.`);
+          return;
+        }
+        if (!before.unique) others.add(value);
+      }
+      await breathe();
+    }
+  }
+}

@@ -1,0 +1,91 @@
+import type { Actor } from '@commonplace/kit/auth';
+import { type Collection, LostRace, type StoredRecord, type UnitOfWork } from '@commonplace/kit/store';
+import type { ChunkEntry } from './chunks.js';
+import type { Column } from './column.js';
+import { shortHash } from './rows.js';
+
+/** What a table holds, its rows as a list of chunks. A kept state has `<table>.<snapshot>` as its id. */
+export interface TableHead extends StoredRecord {
+  readonly tenant: string;
+  readonly columns: readonly Column[];
+  readonly primary: string;
+  readonly nextSlot: number;
+  readonly nextChunk: number;
+  /** The number that the next row gets, by the slot of an auto_number column. */
+  readonly nextNumbers: Readonly<Record<string, number>>;
+  /** Who made and changed rows; the rows name them by their place here. */
+  readonly people: readonly Actor[];
+  readonly chunks: readonly PackedEntry[];
+  readonly rowCount: number;
+  readonly bytes: number;
+  /** Snapshots' ids under which a state is kept. */
+  readonly kept: readonly string[];
+  /** Chunks that this state has no more and a kept one may have. */
+  readonly loose: readonly number[];
+  /** The table itself is gone; there are kept states yet. */
+  readonly gone?: true;
+}
+
+type PackedEntry = readonly [number: number, rows: number, bytes: number, hash: string, content: string];
+
+/** Some rows of a table, in their order: never changed, only left out for others. */
+export interface StoredChunk extends StoredRecord {
+  readonly tenant: string;
+  /** A row a line. */
+  readonly text: string;
+}
+
+export const headCollection = { name: 'tables', indexes: [] };
+export const chunkCollection = { name: 'table_chunks', indexes: [] };
+
+export interface TableStores {
+  readonly heads: Collection<TableHead>;
+  readonly chunks: Collection<StoredChunk>;
+}
+
+export const keptId = (tableId: string, snapshotId: string): string => `${tableId}.${snapshotId}`;
+export const chunkId = (tableId: string, number: number): string => `${tableId}.${number}`;
+
+export function packEntry({ number, rows, bytes, hash, content }: ChunkEntry): PackedEntry {
+  return [number, rows, bytes, hash, content];
+}
+
+export function entriesOf(head: Pick<TableHead, 'chunks'>): ChunkEntry[] {
+  return head.chunks.map(([number, rows, bytes, hash, content]) => ({ number, rows, bytes, hash, content }));
+}
+
+/** A table as it is before anything was written into it. */
+export function emptyHead(id: string, tenant: string): Omit<TableHead, 'version'> {
+  return {
+    id,
+    tenant,
+    columns: [],
+    primary: '',
+    nextSlot: 0,
+    nextChunk: 1,
+    nextNumbers: {},
+    people: [],
+    chunks: [],
+    rowCount: 0,
+    bytes: 0,
+    kept: [],
+    loose: [],
+  };
+}
+
+/** Equal for equal contents: columns and rows, without who and when. */
+export function contentHash(head: TableHead): string {
+  return shortHash(JSON.stringify([head.columns, head.primary, head.chunks.map(([, , , , content]) => content)]));
+}
+
+/** Takes a chunk away; it is never changed, so its version is known. */
+export function removeChunk({ chunks }: TableStores, work: UnitOfWork, id: string): void {
+  work.remove(chunks, { id, version: 1, tenant: '', text: '' });
+}
+
+/** The head as this unit sees it. Throws LostRace where a kept state is gone. */
+export async function requireHead({ heads }: TableStores, id: string): Promise<TableHead> {
+  const head = await heads.get(id);
+  if (head === undefined) throw new LostRace(heads.spec.name, id);
+  return head;
+}

@@ -1,0 +1,65 @@
+import { setImmediate as turn } from 'node:timers/promises';
+
+/** Milliseconds that a long computation holds the event loop at a time. */
+const SLICE_MS = 8;
+
+/** Lets others run when a slice of time has passed; throws where the work is not wanted any more. */
+export type Breathe = () => Promise<void>;
+
+/** For one computation. Asked often, as between two chunks; it costs next to nothing until the slice is over. */
+export function createBreathe(signal?: AbortSignal): Breathe {
+  let since = performance.now();
+  return async () => {
+    if (performance.now() - since < SLICE_MS) return;
+    await turn();
+    signal?.throwIfAborted();
+    since = performance.now();
+  };
+}
+
+/** How many elements are looked at between two breaths. */
+export const STRIDE = 8192;
+
+/** Sorts in slices: blocks first, then they are merged. Stable. */
+export async function sortInSlices<T>(values: readonly T[], compare: (a: T, b: T) => number, breathe: Breathe) {
+  const block = 1024;
+  let runs: T[][] = [];
+  for (let at = 0; at < values.length; at += block) {
+    runs.push(values.slice(at, at + block).sort(compare));
+    await breathe();
+  }
+  while (runs.length > 1) {
+    const merged: T[][] = [];
+    for (let i = 0; i < runs.length; i += 2) {
+      merged.push(await mergeRuns(runs[i] as T[], runs[i + 1] ?? [], compare, breathe));
+    }
+    runs = merged;
+  }
+  return runs[0] ?? [];
+}
+
+async function mergeRuns<T>(
+  left: readonly T[],
+  right: readonly T[],
+  compare: (a: T, b: T) => number,
+  breathe: Breathe,
+) {
+  const out: T[] = [];
+  let i = 0;
+  let j = 0;
+  while (i < left.length && j < right.length) {
+    const a = left[i] as T;
+    const b = right[j] as T;
+    if (compare(a, b) <= 0) {
+      out.push(a);
+      i++;
+    } else {
+      out.push(b);
+      j++;
+    }
+    if ((i + j) % 1024 === 0) await breathe();
+  }
+  while (i < left.length) out.push(left[i++] as T);
+  while (j < right.length) out.push(right[j++] as T);
+  return out;
+}

@@ -1,0 +1,102 @@
+import { ChunkGone, type TableCache } from './cache.js';
+import type { ChunkEntry, NewChunk } from './chunks.js';
+import type { TableState } from './compute.js';
+import { createFaults } from './faults.js';
+import { type ChunkImage, createChunkImage, createTableImage, createTableView, textOf } from './image.js';
+import { defaultColumns, planColumns } from './plan-columns.js';
+import { emptyHead, entriesOf, keptId, type TableHead, type TableStores } from './records.js';
+import type { Breathe } from './slices.js';
+
+/** Reads the states of tables: the present one, and those that are kept. */
+export interface TableStates {
+  /** What a table holds now; that of a new table where nothing was written yet. */
+  head(tableId: string): Promise<Omit<TableHead, 'version'> & { readonly version?: number }>;
+  kept(tableId: string, snapshotId: string): Promise<TableHead | undefined>;
+  /** A head with all its rows. Throws ChunkGone where it is not the present one any more. */
+  open(tableId: string, head: Omit<TableHead, 'version'>, breathe: Breathe): Promise<TableState>;
+  /** A head with the chunks that hold some of its rows, and the number of the first row of these. */
+  openPart(
+    tableId: string,
+    head: Omit<TableHead, 'version'>,
+    from: number,
+    count: number,
+    breathe: Breathe,
+  ): Promise<{ state: TableState; first: number }>;
+  /** The text of one chunk of a table. Throws ChunkGone. */
+  text(tableId: string, entries: readonly ChunkEntry[], chunk: number, breathe: Breathe): Promise<string>;
+  /** The same for a state that is not stored yet, with the chunks that are new in it. */
+  with(fresh: ReadonlyMap<number, NewChunk>): TableStates;
+  /** Runs what reads a state; once more with a later one where chunks have gone meanwhile. */
+  settled<T>(work: () => Promise<T>): Promise<T>;
+}
+
+const TRIES = 5;
+
+export function createTableStates(
+  stores: TableStores,
+  cache: TableCache,
+  fresh: ReadonlyMap<number, NewChunk> = new Map(),
+): TableStates {
+  async function view(tableId: string, entries: readonly ChunkEntry[], whole: boolean, breathe: Breathe) {
+    const stored = entries.filter(({ number }) => !fresh.has(number));
+    const held =
+      stored.length === 0
+        ? createTableView(createTableImage(), [])
+        : await cache.open(tableId, stored, whole && stored.length === entries.length, breathe);
+    if (stored.length === entries.length) return held;
+    const image = createTableImage();
+    for (const [i, { number }] of stored.entries()) image.chunks.set(number, held.chunks[i] as ChunkImage);
+    for (const { number, rows } of entries) {
+      const text = fresh.get(number)?.text;
+      if (text !== undefined) image.chunks.set(number, createChunkImage(rows, text));
+    }
+    return createTableView(
+      image,
+      entries.map(({ number }) => number),
+    );
+  }
+
+  return {
+    head: async (tableId) => (await stores.heads.get(tableId)) ?? freshHead(tableId, ''),
+    kept: (tableId, snapshotId) => stores.heads.get(keptId(tableId, snapshotId)),
+    async open(tableId, head, breathe) {
+      return { head: { ...head, id: tableId }, view: await view(tableId, entriesOf(head), true, breathe) };
+    },
+    async openPart(tableId, head, from, count, breathe) {
+      const entries = entriesOf(head);
+      let first = 0;
+      let start = 0;
+      while (start < entries.length && first + (entries[start]?.rows ?? 0) <= from)
+        first += entries[start++]?.rows ?? 0;
+      let end = start;
+      for (let at = first; end < entries.length && at < from + count; end++) at += entries[end]?.rows ?? 0;
+      const part = await view(tableId, entries.slice(start, end), false, breathe);
+      return { state: { head: { ...head, id: tableId }, view: part }, first };
+    },
+    async text(tableId, entries, chunk, breathe) {
+      const { chunks } = await view(tableId, entries.slice(chunk, chunk + 1), false, breathe);
+      return textOf(chunks[0] as ChunkImage);
+    },
+    with: (more) => createTableStates(stores, cache, more),
+    async settled(work) {
+      try {
+        for (let tries = 1; ; tries++) {
+          try {
+            return await work();
+          } catch (error) {
+            if (!(error instanceof ChunkGone) || tries === TRIES) throw error;
+          }
+        }
+      } finally {
+        cache.settle();
+      }
+    },
+  };
+}
+
+/** A table that nothing was written into: one text column, no rows. Its column is the same whenever it is read. */
+export function freshHead(tableId: string, tenant: string): Omit<TableHead, 'version'> {
+  const head = emptyHead(tableId, tenant);
+  const plan = planColumns(defaultColumns(), head, false, createFaults());
+  return { ...head, columns: plan.columns, primary: plan.primary, nextSlot: plan.nextSlot };
+}

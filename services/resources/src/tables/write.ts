@@ -1,0 +1,160 @@
+import type { CallContext } from '@commonplace/kit/rpc';
+import type { ContentInput, Warning } from '../content/kind.js';
+import { LimitReached } from '../errors.js';
+import { isEmpty } from './cells.js';
+import type { NewChunk } from './chunks.js';
+import { type Cell, isStored, isWritable } from './column.js';
+import { createCellOf, type OpenTable, type TableState } from './compute.js';
+import { createFaults, type Faults } from './faults.js';
+import { createTableImage, createTableView } from './image.js';
+import { readTableInput, type TableInput } from './input.js';
+import { withPerson } from './people.js';
+import { type ColumnPlan, keepColumns, planColumns } from './plan-columns.js';
+import { planChanges, planReplace, type RowPlan } from './plan-rows.js';
+import { isNew, type Piece, rebuild } from './rebuild.js';
+import { entriesOf, packEntry, type TableHead } from './records.js';
+import { type RowInput, readRows } from './row-input.js';
+import type { Row } from './rows.js';
+import type { Breathe } from './slices.js';
+import type { TableStates } from './state.js';
+import { createRowTaker } from './take-rows.js';
+
+export type Head = Omit<TableHead, 'version'>;
+
+/** What a write makes of a table. */
+export interface Outcome {
+  readonly head: Head;
+  /** The texts of chunks that are not stored yet, by their numbers. */
+  readonly fresh: ReadonlyMap<number, NewChunk>;
+  readonly warnings: readonly Warning[];
+  /** Whether rows or values go that the new content does not have. */
+  readonly loses: boolean;
+}
+
+interface Writing {
+  readonly head: Head;
+  readonly input: ContentInput;
+  readonly states: TableStates;
+  readonly maxRows: number;
+  readonly open: OpenTable;
+  readonly context: Pick<CallContext, 'actor'>;
+  readonly breathe: Breathe;
+  /** A table's first content may have columns alone. */
+  readonly isNewTable: boolean;
+}
+
+/** Works out a write. Throws with all faults of the request; nothing is written. */
+export async function planWrite(writing: Writing): Promise<Outcome> {
+  const { head, states, context, breathe } = writing;
+  const faults = createFaults();
+  const input = readTableInput(writing.input, faults);
+  requireParts(input, writing.isNewTable, faults);
+  faults.check();
+  const plan = columnPlan(input, writing, faults);
+  faults.check();
+  const rows = readRows(input.rows ?? [], plan.columns, faults);
+  const convert = input.mode !== 'replace' && head.rowCount > 0 && needsConvert(plan, head);
+  const state = await openFor(writing, input, plan, rows, convert);
+  const shown = await shownReadOnly(writing, state, rows, plan);
+  const taker = createRowTaker({ plan, typecast: input.typecast, nextNumbers: head.nextNumbers, faults, shown });
+  const { people, place: by } = withPerson(head.people, context.actor);
+  const parts = { state, plan, input, rows, taker, by, now: Date.now(), faults, breathe };
+  const { edits, gone }: RowPlan = await (input.mode === 'replace' ? planReplace(parts) : planChanges(parts, convert));
+  faults.check();
+
+  const entries = entriesOf(head);
+  const pieces = await rebuild(entries, edits, (chunk) => states.text(head.id, entries, chunk, breathe), breathe);
+  const rowCount = pieces.reduce((sum, { rows: count }) => sum + count, 0);
+  if (rowCount > writing.maxRows) throw LimitReached({ limit: writing.maxRows, what: 'rows in a table' });
+  return {
+    ...outcome(head, pieces, {
+      columns: plan.settled(),
+      primary: plan.primary,
+      nextSlot: plan.nextSlot,
+      nextNumbers: taker.nextNumbers,
+      people,
+    }),
+    warnings: taker.warnings(),
+    loses: gone > 0 || taker.cleared > 0 || (head.rowCount > 0 && plan.removed.some(isStored)),
+  };
+}
+
+type Facts = Pick<Head, 'columns' | 'primary' | 'nextSlot' | 'nextNumbers' | 'people'>;
+
+/** A head with these chunks; new ones are numbered. */
+export function outcome(head: Head, pieces: readonly Piece[], facts: Facts): Pick<Outcome, 'head' | 'fresh'> {
+  const fresh = new Map<number, NewChunk>();
+  let { nextChunk } = head;
+  const entries = pieces.map((piece) => {
+    if (!isNew(piece)) return piece;
+    const number = nextChunk++;
+    fresh.set(number, piece);
+    return { ...piece, number };
+  });
+  const rowCount = entries.reduce((sum, { rows }) => sum + rows, 0);
+  const bytes = entries.reduce((sum, entry) => sum + entry.bytes, 0) + Buffer.byteLength(JSON.stringify(facts.columns));
+  const { columns, primary, nextSlot, nextNumbers, people } = facts;
+  const changed = { columns, primary, nextSlot, nextNumbers, people };
+  return { head: { ...head, ...changed, chunks: entries.map(packEntry), nextChunk, rowCount, bytes }, fresh };
+}
+
+/** Whether two states of a table are the same to everybody who reads them. */
+export function sameContent(a: Head, b: Head): boolean {
+  const facts = ({ columns, primary, chunks }: Head): string =>
+    JSON.stringify([columns, primary, chunks.map(([number]) => number)]);
+  return facts(a) === facts(b);
+}
+
+function requireParts({ mode, columns, rows }: TableInput, isNewTable: boolean, faults: Faults): void {
+  if (mode !== 'replace' || isNewTable) return;
+  if (columns === undefined)
+    faults.add('columns', 'missing_field', 'To replace a table columns and rows are required.');
+  if (rows === undefined) faults.add('rows', 'missing_field', 'To replace a table columns and rows are required.');
+}
+
+function columnPlan({ mode, columns }: TableInput, { head, isNewTable }: Writing, faults: Faults): ColumnPlan {
+  if (columns === undefined) return keepColumns(head);
+  const old = isNewTable ? { ...head, columns: [], primary: '' } : head;
+  return planColumns(columns, old, mode !== 'replace', faults);
+}
+
+/** Whether rows that are not sent have to be made anew: values become others, or rows get numbers. */
+function needsConvert({ columns, conversions }: ColumnPlan, head: Head): boolean {
+  const known = new Set(head.columns.map(({ slot }) => slot));
+  return conversions.size > 0 || columns.some(({ type, slot }) => type === 'auto_number' && !known.has(slot));
+}
+
+/** Opens the table as far as the write has to look at its rows: to add some without ids, not at all. */
+async function openFor(
+  { head, states, breathe }: Writing,
+  input: TableInput,
+  plan: ColumnPlan,
+  rows: readonly RowInput[],
+  convert: boolean,
+): Promise<TableState> {
+  const byId = rows.some(({ id }) => id !== undefined) || input.deleteRowIds.length > 0;
+  const unique = input.mode !== 'replace' && plan.columns.some((column) => column.unique);
+  if (byId || unique || convert || input.mode === 'upsert') return states.open(head.id, head, breathe);
+  return { head, view: createTableView(createTableImage(), []) };
+}
+
+/** What read-only columns show now, so that they can be sent back as they were read. */
+async function shownReadOnly(
+  { head, open, breathe }: Writing,
+  state: TableState,
+  rows: readonly RowInput[],
+  plan: ColumnPlan,
+): Promise<(row: Row, columnId: string) => Cell> {
+  const readOnly = new Set(plan.columns.filter((column) => !isWritable(column)).map(({ id }) => id));
+  const sent = new Set<string>();
+  for (const { cells } of rows) {
+    for (const [id, value] of cells) if (readOnly.has(id) && !isEmpty(value as Cell)) sent.add(id);
+  }
+  const columns = head.columns.filter(({ id }) => sent.has(id));
+  const byId = new Map(columns.map((column) => [column.id, column]));
+  const cellOf = await createCellOf(state, columns, open, breathe);
+  return (row, columnId) => {
+    const column = byId.get(columnId);
+    return column === undefined ? null : cellOf(row, column);
+  };
+}
