@@ -31,6 +31,18 @@ export const config = {
     parse: integer(1, 1_000_000),
     fallback: 10_000,
   },
+  tableRows: {
+    variable: 'COMMONPLACE_TABLE_ROWS',
+    help: 'most rows of one table',
+    parse: integer(1, 1_000_000),
+    fallback: 200_000,
+  },
+  tableCacheBytes: {
+    variable: 'COMMONPLACE_TABLE_CACHE_BYTES',
+    help: 'memory for the rows of tables that are read often',
+    parse: integer(1024 * 1024, 64 * 1024 * 1024 * 1024),
+    fallback: 256 * 1024 * 1024,
+  },
   inlineSubtree: {
     variable: 'COMMONPLACE_INLINE_SUBTREE',
     help: 'largest subtree that a move, restriction or deletion rewrites within the request',

@@ -31,6 +31,7 @@ import { snapshotCollection } from './stores/snapshots.js';
 import { tagUsageCollection } from './stores/tag-usage.js';
 import { createTags, tagCollection } from './stores/tags.js';
 import { createTree } from './stores/tree.js';
+import { openTableKind } from './tables/open.js';
 
 /** The tree of every workspace, what its nodes hold, and who may do what with them. */
 export const resources: ServiceModule = {
@@ -58,6 +59,7 @@ export const resources: ServiceModule = {
     const kinds: ContentKinds = {
       document: createDocumentKind({ contents: await store.collection(contentCollection), keeper, settings }),
       artifact: createArtifactKind({ artifacts: await store.collection(artifactCollection), keeper, tree, policy }),
+      table: await openTableKind(store, { settings, tree, policy }),
     };
     const runner = createJobRunner(() => parts, log);
     const countChildren = (parentKey: string) => nodes.count({ parentKey, state: 'active' }, settings.children);

@@ -1,4 +1,4 @@
-import { contentOf, shortHash } from './rows.js';
+import { BETWEEN, contentOf, shortHash } from './rows.js';
 
 /**
  * Rows lie in chunks, in their order. Where a chunk ends is told by the rows alone, so that equal rows
@@ -40,7 +40,7 @@ export function createChunker(): Chunker {
   let chars = 0;
   function flush(): NewChunk | undefined {
     if (lines.length === 0) return undefined;
-    const text = lines.join('\n');
+    const text = lines.join(BETWEEN);
     const content = shortHash(lines.map(contentOf).join('\n'));
     const chunk = { text, rows: lines.length, bytes: Buffer.byteLength(text), hash: shortHash(text), content };
     lines = [];

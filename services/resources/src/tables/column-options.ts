@@ -123,7 +123,11 @@ function readChoices(value: unknown, before: readonly Choice[], param: string, f
     const given = typeof item === 'string' ? { name: item } : item;
     const choice = isRecord(given) ? readChoice(given, before, ids) : undefined;
     if (choice === undefined) {
-      faults.add(`${param}[${i}]`, 'invalid_value', 'A choice has a name of 1 to 255 characters and maybe id and color.');
+      faults.add(
+        `${param}[${i}]`,
+        'invalid_value',
+        'A choice has a name of 1 to 255 characters and maybe id and color.',
+      );
       continue;
     }
     if (ids.has(choice.id)) faults.add(`${param}[${i}].id`, 'invalid_value', 'The id of a choice is there twice.');

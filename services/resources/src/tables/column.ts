@@ -113,10 +113,12 @@ const NUMBERS: ReadonlySet<ColumnType> = new Set([
   'count',
 ]);
 const LISTS: ReadonlySet<ColumnType> = new Set(['multi_select', 'user', 'link', 'resource', 'attachment', 'lookup']);
+const TEXTS: ReadonlySet<ColumnType> = new Set(['text', 'long_text', 'url', 'email', 'phone']);
 const TIMES: ReadonlySet<ColumnType> = new Set(['date', 'datetime', 'created_at', 'updated_at']);
 
 export const isNumber = (type: ColumnType): boolean => NUMBERS.has(type);
 export const isList = (type: ColumnType): boolean => LISTS.has(type);
+export const isText = (type: ColumnType): boolean => TEXTS.has(type);
 export const isTime = (type: ColumnType): boolean => TIMES.has(type);
 
 /** Whether its values are worked out when they are read. */

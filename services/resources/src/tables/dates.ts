@@ -37,13 +37,15 @@ export function guessMoment(text: string): string | undefined {
 
 /** Epoch milliseconds of a stored day or moment; NaN for what is none. */
 export function timeOf(text: string): number {
-  return DATE.test(text) ? dayStart(text) : Date.parse(text);
+  return text.length === 10 ? dayStart(text) : Date.parse(text);
 }
 
 /** Milliseconds where a day begins in UTC. A day that the month does not have is none. */
 function dayStart(day: string): number {
-  const ms = Date.parse(`${day}T00:00:00.000Z`);
-  return !Number.isNaN(ms) && new Date(ms).toISOString().startsWith(day) ? ms : Number.NaN;
+  const month = Number(day.slice(5, 7)) - 1;
+  const date = new Date(0);
+  date.setUTCFullYear(Number(day.slice(0, 4)), month, Number(day.slice(8, 10)));
+  return date.getUTCMonth() === month && date.getUTCDate() === Number(day.slice(8, 10)) ? date.getTime() : Number.NaN;
 }
 
 function isMoment(ms: number): boolean {

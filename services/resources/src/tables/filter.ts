@@ -1,10 +1,10 @@
 import { invalidField } from '@commonplace/kit/errors';
 import { elementsOf, isEmpty, plainText } from './cells.js';
-import { type Cell, type Column, findColumn, isList, isNumber, isTime } from './column.js';
+import { type Cell, type Column, findColumn, isList, isNumber, isText, isTime } from './column.js';
 import { isRecord } from './column-options.js';
 import { guessMoment, parseDate, timeOf } from './dates.js';
 import { choiceId } from './plan-columns.js';
-import { compareText } from './terms.js';
+import { compareText, foldText } from './terms.js';
 
 const OPS = [
   'eq',
@@ -30,6 +30,10 @@ export interface Test {
   cell(cell: Cell): boolean;
   /** Of a value as a number, NaN for an empty one; for columns that are kept as numbers. */
   number(value: number): boolean;
+  /** The same test of many numbers, put as 0 and 1 from a place on. */
+  readonly scan?: (values: Float64Array, out: Uint8Array, at: number) => void;
+  /** Where the test is whether a text holds another: that one folded, and whether it shall. */
+  readonly search?: { readonly text: string; readonly want: boolean };
 }
 
 export type Filter = Test | { readonly all: readonly Filter[] } | { readonly any: readonly Filter[] };
@@ -125,6 +129,20 @@ const COMPARES: Partial<Record<Op, Compare>> = {
   before: (a, b) => a < b,
 };
 
+/** A comparison over a whole vector: a loop without calls is several times as fast. */
+function scanFor(op: Op, value: number): Test['scan'] {
+  return (values, out, at) => {
+    const { length } = values;
+    if (op === 'gt' || op === 'after')
+      for (let i = 0; i < length; i++) out[at + i] = Number((values[i] as number) > value);
+    else if (op === 'gte') for (let i = 0; i < length; i++) out[at + i] = Number((values[i] as number) >= value);
+    else if (op === 'lt' || op === 'before')
+      for (let i = 0; i < length; i++) out[at + i] = Number((values[i] as number) < value);
+    else if (op === 'lte') for (let i = 0; i < length; i++) out[at + i] = Number((values[i] as number) <= value);
+    else for (let i = 0; i < length; i++) out[at + i] = Number((values[i] === value) === (op === 'eq'));
+  };
+}
+
 function ofNumbers(column: Column, number: (value: number) => boolean): Test {
   return {
     column,
@@ -141,7 +159,7 @@ function numberTest(column: Column, op: Op, value: unknown): Test {
   const compare = op === 'before' || op === 'after' ? undefined : COMPARES[op];
   if (compare === undefined) throw refuseOp(column, op);
   if (typeof value !== 'number') throw invalidFilter(`compares ${column.id} with a number.`);
-  return ofNumbers(column, (number) => compare(number, value));
+  return { ...ofNumbers(column, (number) => compare(number, value)), scan: scanFor(op, value) };
 }
 
 /** Times against times; a day means all of it. */
@@ -164,7 +182,7 @@ function timeTest(column: Column, op: Op, value: unknown): Test {
   if (op === 'eq') return ofNumbers(column, within);
   if (op === 'neq') return ofNumbers(column, (at) => !within(at));
   const edge = op === 'gt' || op === 'after' || op === 'lte' ? to : from;
-  return ofNumbers(column, (at) => compare(at, edge));
+  return { ...ofNumbers(column, (at) => compare(at, edge)), scan: scanFor(op, edge) };
 }
 
 /** A box that was never set counts as not ticked. */
@@ -192,10 +210,11 @@ function textTest(column: Column, op: Op, value: unknown): Test {
   if (op === 'eq') return ofCells(column, (cell) => (plainText(cell) ?? '') === text);
   if (op === 'neq') return ofCells(column, (cell) => (plainText(cell) ?? '') !== text);
   if (op === 'contains' || op === 'not_contains') {
-    const search = fold(value as string);
+    const search = foldText(value as string);
     const shown = choiceNames(column);
     const want = op === 'contains';
-    return ofCells(column, (cell) => fold(shown(cell)).includes(search) === want);
+    const test = ofCells(column, (cell) => foldText(shown(cell)).includes(search) === want);
+    return isText(type) ? { ...test, search: { text: search, want } } : test;
   }
   const compare = op === 'before' || op === 'after' ? undefined : COMPARES[op];
   if (compare === undefined || type === 'json') throw refuseOp(column, op);
@@ -252,6 +271,3 @@ function listOf<T>(value: unknown, read: (item: unknown) => T | undefined): T[] 
     return known;
   });
 }
-
-/** Folded for search within texts: case and width do not count. */
-const fold = (text: string): string => text.normalize('NFKC').toLowerCase();

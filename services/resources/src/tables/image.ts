@@ -1,6 +1,6 @@
 import { type Cell, type Column, isNumber, isTime } from './column.js';
 import { timeOf } from './dates.js';
-import { decodeRow, decodeRows, type Row } from './rows.js';
+import { BETWEEN, decodeRow, decodeRows, type Row } from './rows.js';
 import type { Breathe } from './slices.js';
 import { createTerms, type Terms } from './terms.js';
 
@@ -68,8 +68,11 @@ export interface TableView {
   /** The number of the first row of each chunk. */
   readonly firsts: Uint32Array;
   row(at: number): Row;
-  /** The values of some columns, all of them made in one reading of each chunk's text. */
-  load(fields: readonly Field[], breathe: Breathe): Promise<Loaded[]>;
+  /**
+   * The values of some columns, all of them made in one reading of each chunk's text. Where it has to
+   * be read, those of the columns that may be asked for `later` are made as well.
+   */
+  load(fields: readonly Field[], breathe: Breathe, later?: readonly Field[]): Promise<Loaded[]>;
 }
 
 export function createTableView({ chunks: known, terms }: TableImage, numbers: readonly number[]): TableView {
@@ -88,17 +91,20 @@ export function createTableView({ chunks: known, terms }: TableImage, numbers: r
       const i = chunkAt(firsts, at);
       return decodeRow(lineAt(chunks[i] as ChunkImage, at - (firsts[i] as number)));
     },
-    async load(fields, breathe) {
-      const columns = fields.map((field) => ({
+    async load(fields, breathe, later = []) {
+      const prepare = (field: Field): Loaded & { readonly vectors: Vector[] } => ({
         field,
         terms: termsFor(terms, field.slot, rowCount),
-        vectors: [] as Vector[],
-      }));
+        vectors: [],
+      });
+      const columns = fields.map(prepare);
+      const more = later.map(prepare);
+      const lacking = (chunk: ChunkImage) => (column: Loaded) =>
+        chunk.vectors.get(column.field.slot)?.terms !== column.terms;
       for (const chunk of chunks) {
-        const missing = columns.filter(({ field, terms }) => chunk.vectors.get(field.slot)?.terms !== terms);
-        if (missing.length > 0) {
+        if (columns.some(lacking(chunk))) {
           const rows = decodeRows(textOf(chunk));
-          for (const { field, terms } of missing) {
+          for (const { field, terms } of [...columns, ...more].filter(lacking(chunk))) {
             chunk.vectors.set(field.slot, { terms, values: vectorOf(rows, field, terms) });
           }
         }
@@ -134,7 +140,7 @@ export function chunkAt(firsts: Uint32Array, at: number): number {
 export const textOf = ({ bytes }: ChunkImage): string => bytes.toString('utf8');
 
 function lineAt({ bytes, starts }: ChunkImage, at: number): string {
-  return bytes.toString('utf8', starts[at], (starts[at + 1] as number) - 1);
+  return bytes.toString('utf8', starts[at], (starts[at + 1] as number) - BETWEEN.length);
 }
 
 /** A chunk of so many rows from its text. */
@@ -142,7 +148,7 @@ export function createChunkImage(rows: number, text: string): ChunkImage {
   const bytes = Buffer.from(text);
   const starts = new Uint32Array(rows + 1);
   for (let row = 1, at = bytes.indexOf(10); at >= 0; at = bytes.indexOf(10, at + 1)) starts[row++] = at + 1;
-  starts[rows] = bytes.length + 1;
+  starts[rows] = bytes.length + BETWEEN.length;
   return { rows, bytes, starts, vectors: new Map() };
 }
 
@@ -159,9 +165,13 @@ export function weightOf({ chunks, terms }: TableImage): number {
 
 function vectorOf(rows: readonly Row[], { slot, kind }: Field, { code }: Terms): Vector {
   if (kind === 'term') {
-    return Uint32Array.from(rows, (row) => code(valueAt(row, slot)));
+    const codes = new Uint32Array(rows.length);
+    for (const [i, row] of rows.entries()) codes[i] = code(valueAt(row, slot));
+    return codes;
   }
-  return Float64Array.from(rows, (row) => numberOf(valueAt(row, slot), kind));
+  const numbers = new Float64Array(rows.length);
+  for (const [i, row] of rows.entries()) numbers[i] = numberOf(valueAt(row, slot), kind);
+  return numbers;
 }
 
 /** What a row holds in a place, numbers for the people and times of the row itself. */

@@ -2,7 +2,7 @@ import { invalidField } from '@commonplace/kit/errors';
 import type { Column } from './column.js';
 import { isRecord } from './column-options.js';
 import { parseJson, requireColumn } from './filter.js';
-import type { Breathe } from './slices.js';
+import { type Breathe, STRIDE } from './slices.js';
 
 export interface SortTerm {
   readonly column: Column;
@@ -56,6 +56,62 @@ export async function orderBy(keys: readonly SortKey[], count: number, breathe: 
     } else ranks = own;
   }
   return placed(ranks);
+}
+
+/**
+ * The first so many of the places that `orderBy` would give, found in one pass: those that are best so far lie in
+ * a heap with the worst of them on top.
+ */
+export async function firstBy(
+  keys: readonly SortKey[],
+  count: number,
+  wanted: number,
+  breathe: Breathe,
+): Promise<Uint32Array> {
+  const before = comparison(keys);
+  const heap = new Uint32Array(Math.min(wanted, count));
+  let size = 0;
+  const sink = (at: number): void => {
+    for (let i = at; ; ) {
+      let worst = i;
+      for (const child of [2 * i + 1, 2 * i + 2]) {
+        if (child < size && before(heap[worst] as number, heap[child] as number)) worst = child;
+      }
+      if (worst === i) return;
+      const moved = heap[i] as number;
+      heap[i] = heap[worst] as number;
+      heap[worst] = moved;
+      i = worst;
+    }
+  };
+  for (let place = 0; place < count; place++) {
+    if (size < heap.length) {
+      heap[size++] = place;
+      if (size === heap.length) for (let i = size >>> 1; i >= 0; i--) sink(i);
+    } else if (size > 0 && before(place, heap[0] as number)) {
+      heap[0] = place;
+      sink(0);
+    }
+    if (place % STRIDE === 0) await breathe();
+  }
+  return heap.sort((a, b) => (before(a, b) ? -1 : 1));
+}
+
+/** Whether one place comes before another. */
+function comparison(keys: readonly SortKey[]): (a: number, b: number) => boolean {
+  return (a, b) => {
+    for (const { values, descending } of keys) {
+      const x = values[a] as number;
+      const y = values[b] as number;
+      if (x === y) continue;
+      if (Number.isNaN(x) || Number.isNaN(y)) {
+        if (Number.isNaN(x) === Number.isNaN(y)) continue;
+        return Number.isNaN(y);
+      }
+      return descending ? x > y : x < y;
+    }
+    return a < b;
+  };
 }
 
 interface Ranks {

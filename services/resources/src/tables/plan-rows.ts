@@ -95,7 +95,9 @@ export async function planChanges(parts: PlanParts, convert: boolean): Promise<R
         changed.delete(at);
       }
       const before = at !== undefined && place > at ? Math.min(place + 1, total) : place;
-      inserted.set(before, [...(inserted.get(before) ?? []), row]);
+      const there = inserted.get(before);
+      if (there === undefined) inserted.set(before, [row]);
+      else there.push(row);
     }
     if (faults.full) break;
     await breathe();
@@ -220,7 +222,12 @@ async function placesOf({ view }: TableState, column: Column, wanted: ReadonlySe
   for (const vector of loaded.vectors) {
     for (const value of vector) {
       const cell = values.get(value);
-      if (cell !== undefined) found.set(cell, [...(found.get(cell) ?? []), at]);
+      if (cell !== undefined) {
+        const there = found.get(cell);
+        if (there === undefined) found.set(cell, [at]);
+        // Two are as wrong as many.
+        else if (there.length < 2) there.push(at);
+      }
       at++;
     }
   }

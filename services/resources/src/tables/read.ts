@@ -16,8 +16,8 @@ import type { TableStates } from './state.js';
 
 /** The page of a read without one. */
 const DEFAULT_LIMIT = 100;
-/** Orders that are remembered, so that the next page of a list is not worked out again. */
-const MOST_ORDERS = 16;
+/** How far a cursor's row is looked for from where it was. */
+const MOST_MOVED = 1000;
 
 /** A row as the API gives it. */
 export interface ShownRow {
@@ -37,55 +37,30 @@ export interface TableReader {
 type Head = Omit<TableHead, 'version'> & { readonly version?: number };
 
 export function createTableReader(states: TableStates): TableReader {
-  const orders = new Map<string, Uint32Array>();
-
-  async function orderOf(state: TableState, head: Head, query: ContentQuery, open: OpenTable, breathe: Breathe) {
-    const filter = parseFilter(query.filter, head.columns);
-    const sort = parseSort(query.sort, head.columns);
-    const cellOf = await createCellOf(state, head.columns, open, breathe);
-    return selectRows(state, filter, sort, cellOf, breathe);
-  }
-
-  /** What the same head gave before; not where tables that are linked, or the time, have a say in it. */
-  async function knownOrder(state: TableState, head: Head, query: ContentQuery, open: OpenTable, breathe: Breathe) {
-    const asked = query.filter + query.sort;
-    const lasting = head.version !== undefined && !head.columns.some(({ type }) => VOLATILE.has(type));
-    const key = `${head.id}:${head.version}:${asked.length}:${query.filter}\n${query.sort}`;
-    const known = lasting ? orders.get(key) : undefined;
-    const order = known ?? (await orderOf(state, head, query, open, breathe));
-    if (!lasting) return order;
-    orders.delete(key);
-    orders.set(key, order);
-    for (const [oldest] of orders) {
-      if (orders.size <= MOST_ORDERS) break;
-      orders.delete(oldest);
-    }
-    return order;
-  }
-
   return {
     async page(tableId, head, query, open, breathe) {
       const columns = columnsToShow(head, query.columns);
       const limit = query.page?.limit || DEFAULT_LIMIT;
-      const place = placeOf(query);
-      if (query.filter === '' && query.sort === '') {
-        const offset = place.offset;
-        const { state, first } = await states.openPart(tableId, head, offset, limit, breathe);
-        const count = Math.max(Math.min(limit, head.rowCount - offset), 0);
-        const numbers = Uint32Array.from({ length: count }, (_, i) => offset + i);
+      const { offset: from, after } = placeOf(query);
+      const filter = parseFilter(query.filter, head.columns);
+      const sort = parseSort(query.sort, head.columns);
+      if (filter === undefined && sort.length === 0 && after === undefined) {
+        const { state, first } = await states.openPart(tableId, head, from, limit, breathe);
+        const count = Math.max(Math.min(limit, head.rowCount - from), 0);
+        const numbers = Uint32Array.from({ length: count }, (_, i) => from + i);
         const rows = await rowsOf(state, numbers, first, columns, query, open, breathe);
-        return payload(head, columns, rows, { limit, offset, total: head.rowCount, cursor: query.page?.cursor });
+        return payload(head, columns, rows, { limit, offset: from, total: head.rowCount, byCursor: false });
       }
       const state = await states.open(tableId, head, breathe);
-      const order = await knownOrder(state, head, query, open, breathe);
-      const offset = place.after === undefined ? place.offset : resume(state, order, place.after, place.offset);
+      const cellOf = await createCellOf(state, head.columns, open, breathe);
+      const wanted = from + limit + (after === undefined ? 0 : MOST_MOVED);
+      const { rows: order, total } = await selectRows(state, filter, sort, wanted, cellOf, breathe);
+      const offset = after === undefined ? from : resume(state, order, after, from);
       const rows = await rowsOf(state, order.subarray(offset, offset + limit), 0, columns, query, open, breathe);
-      return payload(head, columns, rows, { limit, offset, total: order.length, cursor: query.page?.cursor });
+      return payload(head, columns, rows, { limit, offset, total, byCursor: after !== undefined });
     },
   };
 }
-
-const VOLATILE = new Set(['formula', 'lookup', 'rollup', 'count', 'link']);
 
 function columnsToShow(head: Head, keys: readonly string[]): Column[] {
   if (keys.length === 0) return [...head.columns];
@@ -111,7 +86,7 @@ function resume({ view }: TableState, order: Uint32Array, after: string, offset:
   const isIt = (place: number): boolean =>
     place >= 0 && place < order.length && view.row(order[place] as number).id === after;
   if (isIt(offset - 1)) return offset;
-  for (let away = 1; away <= 1000; away++) {
+  for (let away = 1; away <= MOST_MOVED; away++) {
     if (isIt(offset - 1 - away)) return offset - away;
     if (isIt(offset - 1 + away)) return offset + away;
   }
@@ -156,11 +131,11 @@ interface Shown {
   readonly limit: number;
   readonly offset: number;
   readonly total: number;
-  readonly cursor: string | undefined;
+  readonly byCursor: boolean;
 }
 
 function payload(head: Head, columns: readonly Column[], rows: readonly ShownRow[], shown: Shown): Payload {
-  const { limit, offset, total, cursor } = shown;
+  const { limit, offset, total, byCursor } = shown;
   const next = offset + rows.length;
   const hasMore = next < total && rows.length > 0;
   const last = rows.at(-1);
@@ -171,11 +146,11 @@ function payload(head: Head, columns: readonly Column[], rows: readonly ShownRow
     primaryColumnId: head.primary,
     page: {
       limit,
-      offset: cursor === undefined || cursor === '' ? offset : 0,
+      offset: byCursor ? 0 : offset,
       total,
       totalIsEstimate: false,
       hasMore,
-      nextOffset: hasMore ? next : undefined,
+      nextOffset: hasMore && !byCursor ? next : undefined,
       nextCursor: hasMore && last !== undefined ? encodeCursor([last.id, next]) : undefined,
     },
   };

@@ -1,5 +1,5 @@
 import { type ChunkEntry, createChunker, type NewChunk } from './chunks.js';
-import { decodeRow, encodeRow, type Row } from './rows.js';
+import { BETWEEN, decodeRow, encodeRow, type Row } from './rows.js';
 import type { Breathe } from './slices.js';
 
 /** What happens to the rows of a table, by their numbers in it. */
@@ -76,7 +76,7 @@ export async function rebuild(
         at += entry.rows;
         continue;
       }
-      for (const line of (await read(i)).split('\n')) {
+      for (const line of (await read(i)).split(BETWEEN)) {
         await insert(edits.inserted.get(at));
         const edited = editedLine(line, at, edits);
         if (edited !== undefined) put(chunker.push(idOf(edited), edited));

@@ -1,5 +1,11 @@
 import type { Actor } from '@commonplace/kit/auth';
-import { type Collection, LostRace, type StoredRecord, type UnitOfWork } from '@commonplace/kit/store';
+import {
+  type Collection,
+  type CollectionSpec,
+  LostRace,
+  type StoredRecord,
+  type UnitOfWork,
+} from '@commonplace/kit/store';
 import type { ChunkEntry } from './chunks.js';
 import type { Column } from './column.js';
 import { shortHash } from './rows.js';
@@ -35,8 +41,8 @@ export interface StoredChunk extends StoredRecord {
   readonly text: string;
 }
 
-export const headCollection = { name: 'tables', indexes: [] };
-export const chunkCollection = { name: 'table_chunks', indexes: [] };
+export const headCollection: CollectionSpec<TableHead> = { name: 'tables', indexes: [] };
+export const chunkCollection: CollectionSpec<StoredChunk> = { name: 'table_chunks', indexes: [] };
 
 export interface TableStores {
   readonly heads: Collection<TableHead>;

@@ -28,9 +28,12 @@ export function decodeRow(line: string): Row {
   return unpack(JSON.parse(line) as Packed);
 }
 
+/** Between the lines of a chunk, which is the inside of a JSON array. A line has no line break within. */
+export const BETWEEN = ',\n';
+
 /** All rows of a chunk's text. */
 export function decodeRows(text: string): Row[] {
-  return text === '' ? [] : (JSON.parse(`[${text.replaceAll('\n', ',')}]`) as Packed[]).map(unpack);
+  return (JSON.parse(`[${text}]`) as Packed[]).map(unpack);
 }
 
 function unpack([id, createdAt, createdBy, updatedAt, updatedBy, cells]: Packed): Row {

@@ -1,34 +1,47 @@
 import { displayText, isEmpty, plainText } from './cells.js';
-import { type Cell, type Column, isComputed } from './column.js';
+import { type Cell, type Column, isComputed, isStored, isText } from './column.js';
 import type { CellOf, TableState } from './compute.js';
 import { columnsOf, type Filter, type Test } from './filter.js';
 import { type Field, fieldOf, type Loaded, textOf } from './image.js';
-import { orderBy, type SortKey, type SortTerm } from './order.js';
+import { firstBy, orderBy, type SortKey, type SortTerm } from './order.js';
 import { decodeRows } from './rows.js';
 import { nameIn, shownCell } from './shown.js';
 import { type Breathe, STRIDE, sortInSlices } from './slices.js';
 import { compareText, createTerms } from './terms.js';
 
-/** Which rows, in which order: their numbers in the table's own order. */
+/** Rows by their numbers in the table's own order. */
+export interface Selection {
+  /** In the order asked for: as many as were wanted, or all. */
+  readonly rows: Uint32Array;
+  /** How many match. */
+  readonly total: number;
+}
+
+/** Which rows, in which order; where fewer are wanted than match, the rest may be left out. */
 export async function selectRows(
   state: TableState,
   filter: Filter | undefined,
   sort: readonly SortTerm[],
+  wanted: number,
   cellOf: CellOf,
   breathe: Breathe,
-): Promise<Uint32Array> {
+): Promise<Selection> {
   const asked = new Map<string, Column>();
   for (const column of filter === undefined ? [] : columnsOf(filter)) asked.set(column.id, column);
   for (const { column } of sort) asked.set(column.id, column);
   const loaded = await loadColumns(state, [...asked.values()], cellOf, breathe);
   const matched = await matching(state, filter, loaded, breathe);
-  if (sort.length === 0) return matched;
+  if (sort.length === 0) return { rows: matched, total: matched.length };
   const keys: SortKey[] = [];
   for (const { column, descending } of sort) {
     const values = await sortValues(state, column, loaded.get(column.id) as Loaded, matched, breathe);
     keys.push({ values, descending });
   }
-  return (await orderBy(keys, matched.length, breathe)).map((place) => matched[place] as number);
+  const few = wanted * 8 < matched.length;
+  const places = few
+    ? await firstBy(keys, matched.length, wanted, breathe)
+    : await orderBy(keys, matched.length, breathe);
+  return { rows: places.map((place) => matched[place] as number), total: matched.length };
 }
 
 async function loadColumns(
@@ -38,7 +51,8 @@ async function loadColumns(
   breathe: Breathe,
 ): Promise<Map<string, Loaded>> {
   const stored = columns.filter((column) => !isComputed(column));
-  const loaded = await state.view.load(stored.map(fieldOf), breathe);
+  const cheap = state.head.columns.filter((column) => isStored(column) && fieldOf(column).kind !== 'term');
+  const loaded = await state.view.load(stored.map(fieldOf), breathe, cheap.map(fieldOf));
   const all = new Map(stored.map((column, i) => [column.id, loaded[i] as Loaded]));
   const computed = columns.filter(isComputed);
   if (computed.length > 0) {
@@ -73,7 +87,11 @@ async function matching(
   loaded: ReadonlyMap<string, Loaded>,
   breathe: Breathe,
 ): Promise<Uint32Array> {
-  if (filter === undefined) return Uint32Array.from({ length: view.rowCount }, (_, at) => at);
+  if (filter === undefined) {
+    const all = new Uint32Array(view.rowCount);
+    for (let at = 0; at < all.length; at++) all[at] = at;
+    return all;
+  }
   const mask = async (part: Filter): Promise<Uint8Array> => {
     if ('column' in part)
       return testRows(part, loaded.get(part.column.id) as Loaded, view.rowCount, head.people, breathe);
@@ -107,18 +125,28 @@ async function testRows(
   let next = 0;
   if (field.kind !== 'term') {
     for (const vector of vectors) {
-      for (const value of vector) out[next++] = test.number(value) ? 1 : 0;
+      if (test.scan === undefined) {
+        for (let i = 0; i < vector.length; i++) out[next + i] = test.number(vector[i] as number) ? 1 : 0;
+      } else test.scan(vector as Float64Array, out, next);
+      next += vector.length;
       await breathe();
     }
     return out;
   }
   const holds = new Uint8Array(terms.cells.length);
+  const { search } = test;
   for (let code = 0; code < holds.length; code++) {
-    const cell = shownCell(terms.cells[code] as Cell, test.column, people);
-    holds[code] = test.cell(cell) ? 1 : 0;
+    const held =
+      search === undefined
+        ? test.cell(shownCell(terms.cells[code] as Cell, test.column, people))
+        : terms.folded(code).includes(search.text) === search.want;
+    holds[code] = held ? 1 : 0;
     if (code % STRIDE === 0) await breathe();
   }
-  for (const vector of vectors) for (const code of vector) out[next++] = holds[code] as number;
+  for (const vector of vectors) {
+    for (let i = 0; i < vector.length; i++) out[next + i] = holds[vector[i] as number] as number;
+    next += vector.length;
+  }
   return out;
 }
 
@@ -150,18 +178,14 @@ async function ranksOf(
   people: TableState['head']['people'],
   breathe: Breathe,
 ): Promise<Float64Array> {
-  const { type } = column;
-  const byText = isPlainText(column) && terms.cells.every((cell) => cell === null || typeof cell === 'string');
-  const places = byText ? await terms.ranks(breathe) : await otherRanks(column, terms.cells, people, breathe);
-  const out = Float64Array.from(places);
+  const byText = isText(column.type);
+  const out = new Float64Array(
+    byText ? await terms.ranks(breathe) : await otherRanks(column, terms.cells, people, breathe),
+  );
   out[0] = Number.NaN;
-  const blank = type === 'formula' || byText ? terms.find('') : undefined;
+  const blank = terms.find('');
   if (blank !== undefined) out[blank] = Number.NaN;
   return out;
-}
-
-function isPlainText({ type }: Column): boolean {
-  return type === 'text' || type === 'long_text' || type === 'url' || type === 'email' || type === 'phone';
 }
 
 /** Choices in the order of the column's, numbers by size, all else by what people read. */
@@ -170,7 +194,7 @@ async function otherRanks(
   cells: readonly Cell[],
   people: TableState['head']['people'],
   breathe: Breathe,
-): Promise<ArrayLike<number> & Iterable<number>> {
+): Promise<ArrayLike<number>> {
   if (column.type === 'select') {
     const places = new Map(column.options.choices?.map(({ id }, place) => [id, place]));
     return cells.map((cell) => places.get(cell as string) ?? places.size);

@@ -78,7 +78,8 @@ export function createRowTaker({ plan, typecast, nextNumbers, faults, shown }: T
     faults.cell(row.index, column.id, `A cell of type ${column.type} can not be written.`);
   }
 
-  function taken(row: RowInput, old: Row | undefined, column: Column, merge: boolean): Cell {
+  /** Undefined where it was refused. */
+  function taken(row: RowInput, old: Row | undefined, column: Column, merge: boolean): Cell | undefined {
     const given = row.cells.get(column.id);
     if (given === undefined) {
       if (old === undefined) return column.default;
@@ -90,7 +91,7 @@ export function createRowTaker({ plan, typecast, nextNumbers, faults, shown }: T
       return kept(old, column);
     const cell = takeCell(given, column, taking);
     if ('cell' in cell) return cell.cell;
-    return faults.cell(row.index, column.id, `${column.name}: ${cell.message}`) ?? null;
+    return faults.cell(row.index, column.id, `${column.name}: ${cell.message}`);
   }
 
   return {
@@ -99,8 +100,9 @@ export function createRowTaker({ plan, typecast, nextNumbers, faults, shown }: T
       for (const column of plan.columns) {
         if (isWritable(column)) {
           const cell = taken(row, old, column, merge);
-          if (column.required && isEmpty(cell)) faults.cell(row.index, column.id, `${column.name} is required.`);
-          cells[column.slot] = cell;
+          if (column.required && cell !== undefined && isEmpty(cell))
+            faults.cell(row.index, column.id, `${column.name} is required.`);
+          cells[column.slot] = cell ?? null;
           continue;
         }
         readOnly(row, old, column);

@@ -19,6 +19,8 @@ export interface Terms {
   find(cell: Cell): number | undefined;
   /** By number; 0 is the empty one. */
   readonly cells: readonly Cell[];
+  /** By number, each value's text folded for search: case and width do not count. */
+  folded(code: number): string;
   /** By number, the place of each value among all, as people order them. */
   ranks(breathe: Breathe): Promise<Uint32Array>;
   /** About how many bytes it takes. */
@@ -28,9 +30,17 @@ export interface Terms {
 /** A value's text, which tells it from all others of its column. */
 const keyOf = (cell: Cell): string => (typeof cell === 'string' ? cell : JSON.stringify(cell));
 
+const ASCII = /^[\x20-\x7e]*$/;
+
+/** Folded for search within texts: case and width do not count. */
+export function foldText(text: string): string {
+  return (ASCII.test(text) ? text : text.normalize('NFKC')).toLowerCase();
+}
+
 export function createTerms(): Terms {
   const cells: Cell[] = [null];
   const codes = new Map<string, number>();
+  const folds: string[] = [];
   let order: number[] = [];
   let ranks = new Uint32Array(1);
   let weight = 0;
@@ -49,6 +59,15 @@ export function createTerms(): Terms {
       return code;
     },
     find: (cell) => codes.get(keyOf(cell)),
+    folded(code) {
+      const known = folds[code];
+      if (known !== undefined) return known;
+      const cell = cells[code] ?? null;
+      const made = cell === null ? '' : foldText(keyOf(cell));
+      folds[code] = made;
+      weight += made.length;
+      return made;
+    },
     async ranks(breathe) {
       if (ranks.length === cells.length) return ranks;
       const count = cells.length;

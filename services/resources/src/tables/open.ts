@@ -1,0 +1,27 @@
+import type { CallContext } from '@commonplace/kit/rpc';
+import type { Store } from '@commonplace/kit/store';
+import type { ContentKind } from '../content/kind.js';
+import type { Policy } from '../policy.js';
+import type { Tree } from '../stores/tree.js';
+import { createTableKind, type TableParts } from './kind.js';
+import { chunkCollection, headCollection } from './records.js';
+
+interface Surroundings extends Pick<TableParts, 'settings'> {
+  readonly tree: Tree;
+  readonly policy: Policy;
+}
+
+/** The kind of content that tables have, on its collections. */
+export async function openTableKind(store: Store, { settings, tree, policy }: Surroundings): Promise<ContentKind> {
+  return createTableKind({
+    heads: await store.collection(headCollection),
+    chunks: await store.collection(chunkCollection),
+    settings,
+    async mayRead(nodeId: string, context: CallContext) {
+      const [node] = await tree.getMany([nodeId]);
+      if (node?.type !== 'table' || node.state !== 'active') return false;
+      const [access] = await policy.accessToAll([node], await policy.standing(context));
+      return access !== undefined;
+    },
+  });
+}

@@ -1,0 +1,286 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { openTables, type TableWorld } from './table-world.js';
+
+let tables: TableWorld;
+beforeAll(async () => {
+  tables = await openTables();
+});
+afterAll(() => tables.world.stage.close());
+
+const COLUMNS = [
+  { id: 'name', name: 'Name' },
+  { id: 'n', name: 'Number', type: 'number' },
+  { id: 'day', name: 'Day', type: 'date' },
+  { id: 'at', name: 'At', type: 'datetime' },
+  { id: 'on', name: 'On', type: 'checkbox' },
+  {
+    id: 'stage',
+    name: 'Stage',
+    type: 'select',
+    options: { choices: ['Zero', 'One', 'Two'].map((name) => ({ id: name.toLowerCase(), name })) },
+  },
+  { id: 'tags', name: 'Tags', type: 'multi_select', options: { choices: ['red', 'blue'] } },
+];
+const ROWS = [
+  {
+    id: 'a',
+    cells: {
+      name: 'Apple',
+      n: 3,
+      day: '2026-01-31',
+      at: '2026-01-31T10:00:00+02:00',
+      on: true,
+      stage: 'two',
+      tags: ['red'],
+    },
+  },
+  { id: 'b', cells: { name: 'banana', n: 1, day: '2025-06-01', on: false, stage: 'One', tags: ['red', 'blue'] } },
+  { id: 'c', cells: { name: 'Cherry 10', n: 2, at: '2026-02-01T00:00:00Z', stage: 'zero' } },
+  { id: 'd', cells: { name: 'cherry 9' } },
+  { id: 'e', cells: { name: '北京报告', n: -1, day: '2026-03-01' } },
+];
+
+describe('filter and sort', () => {
+  let id: string;
+  beforeAll(async () => {
+    id = await tables.create(COLUMNS, ROWS);
+  });
+  const ids = async (filter: unknown, sort?: unknown) =>
+    (await tables.read(id, { filter, sort })).rows.map((row) => row.id).join('');
+  const where = (column: string, op: string, value?: unknown) => ids({ and: [{ column, op, value }] });
+
+  test.each<[string, string, unknown, string]>([
+    ['name', 'eq', 'Apple', 'a'],
+    ['Name', 'neq', 'Apple', 'bcde'],
+    ['name', 'contains', 'CHERRY', 'cd'],
+    ['name', 'not_contains', 'cherry', 'abe'],
+    ['name', 'contains', '报告', 'e'],
+    ['name', 'in', ['Apple', 'banana'], 'ab'],
+    ['name', 'lt', 'b', 'a'],
+    ['n', 'gt', 1, 'ac'],
+    ['n', 'lte', 1, 'be'],
+    ['n', 'neq', 1, 'acde'],
+    ['n', 'in', [1, 2], 'bc'],
+    ['n', 'empty', undefined, 'd'],
+    ['n', 'not_empty', undefined, 'abce'],
+    ['day', 'after', '2026-01-01', 'ae'],
+    ['day', 'before', '2026-01-31', 'b'],
+    ['day', 'gte', '2026-01-31', 'ae'],
+    ['at', 'eq', '2026-01-31', 'a'],
+    ['at', 'after', '2026-01-31', 'c'],
+    ['at', 'after', '2026-01-31T08:00:00Z', 'c'],
+    ['at', 'gte', '2026-01-31T08:00:00Z', 'ac'],
+    ['on', 'eq', true, 'a'],
+    ['on', 'eq', false, 'bcde'],
+    ['stage', 'eq', 'Two', 'a'],
+    ['stage', 'in', ['one', 'Zero'], 'bc'],
+    ['stage', 'empty', undefined, 'de'],
+    ['tags', 'contains', 'blue', 'b'],
+    ['tags', 'eq', ['red'], 'a'],
+    ['tags', 'in', ['blue', 'red'], 'ab'],
+    ['tags', 'not_contains', 'red', 'cde'],
+  ])('%s %s %j', async (column, op, value, expected) => {
+    expect(await where(column, op, value)).toBe(expected);
+  });
+
+  test('groups within groups', async () => {
+    const either = {
+      or: [
+        { column: 'n', op: 'gt', value: 2 },
+        { column: 'name', op: 'contains', value: '9' },
+      ],
+    };
+    expect(await ids({ and: [either, { column: 'on', op: 'neq', value: true }] })).toBe('d');
+    expect(await ids(either)).toBe('ad');
+  });
+
+  test.each<[unknown, string]>([
+    [[{ column: 'n', direction: 'asc' }], 'ebcad'],
+    [[{ column: 'n', direction: 'desc' }], 'acbed'],
+    [[{ column: 'name' }], 'abdce'],
+    [[{ column: 'stage', direction: 'asc' }], 'cbade'],
+    [[{ column: 'stage', direction: 'desc' }], 'abcde'],
+    [
+      [
+        { column: 'on', direction: 'desc' },
+        { column: 'n', direction: 'desc' },
+      ],
+      'abced',
+    ],
+  ])('sort by %j; empty cells come last', async (sort, expected) => {
+    expect(await ids(undefined, sort)).toBe(expected);
+  });
+
+  test.each<[unknown, unknown, string]>([
+    ['{', undefined, 'invalid_filter'],
+    [{ and: 1 }, undefined, 'invalid_filter'],
+    [{ and: [{ column: 'n', op: 'like', value: 1 }] }, undefined, 'invalid_filter'],
+    [{ and: [{ column: 'n', op: 'gt', value: '1' }] }, undefined, 'invalid_filter'],
+    [{ and: [{ column: 'n', op: 'contains', value: 1 }] }, undefined, 'invalid_filter'],
+    [{ and: [{ column: 'on', op: 'gt', value: true }] }, undefined, 'invalid_filter'],
+    [{ and: [{ column: 'n', op: 'gt' }] }, undefined, 'invalid_filter'],
+    [{ and: [{ column: 'zip', op: 'gt', value: 1 }] }, undefined, 'unknown_column'],
+    [undefined, 'n', 'invalid_value'],
+    [undefined, [{ column: 'n', direction: 'up' }], 'invalid_value'],
+    [undefined, [{ column: 'zip' }], 'unknown_column'],
+  ])('filter %j, sort %j is refused', async (filter, sort, reason) => {
+    await expect(tables.read(id, { filter, sort })).rejects.toMatchObject({ reason, code: 'INVALID_ARGUMENT' });
+  });
+
+  test('some columns, as people read them', async () => {
+    const { columns, rows } = await tables.read(id, { columns: ['Stage', 'tags', 'at'], display: true });
+    expect(columns.map((column) => column.id)).toEqual(['stage', 'tags', 'at']);
+    expect(rows[1]?.cells).toEqual({ stage: 'One', tags: 'red, blue', at: null });
+    await expect(tables.read(id, { columns: ['zip'] })).rejects.toMatchObject({ reason: 'unknown_column' });
+  });
+});
+
+test('pages by offset and by cursor give every row once, though rows go in between', async () => {
+  const rows = Array.from({ length: 25 }, (_, i) => ({ id: `r${i}`, cells: { a: i % 7 } }));
+  const id = await tables.create([{ id: 'a', name: 'A', type: 'number' }], rows);
+  const sort = [{ column: 'a', direction: 'desc' }];
+  const whole = (await tables.read(id, { sort })).rows.map((row) => row.id);
+  const offsets: string[] = [];
+  for (let offset: number | undefined = 0; offset !== undefined; ) {
+    const { rows: page, page: info } = await tables.read(id, { sort, limit: 10, offset });
+    offsets.push(...page.map((row) => row.id));
+    offset = info.nextOffset;
+  }
+  expect(offsets).toEqual(whole);
+  const seen: string[] = [];
+  let cursor: string | undefined = '';
+  for (let page = 0; cursor !== undefined; page++) {
+    const read = await tables.read(id, { sort, limit: 10, cursor });
+    seen.push(...read.rows.map((row) => row.id));
+    cursor = read.page.nextCursor;
+    if (page === 0) await tables.write(id, { mode: 'append', gone: [whole[0] as string], rows: [] });
+  }
+  expect(seen).toEqual(whole);
+  expect((await tables.read(id, { limit: 5, offset: 24 })).page).toMatchObject({ total: 24, hasMore: false });
+});
+
+describe('what is worked out', () => {
+  test('formulas over cells; what can not be worked out is an error in its cell', async () => {
+    const formula = (id: string, expression: string) => ({ id, name: id, type: 'formula', options: { expression } });
+    const columns = [
+      { id: 'p', name: 'Unit price', type: 'number' },
+      { id: 'q', name: 'Q', type: 'number' },
+      { id: 's', name: 'S', type: 'select', options: { choices: ['Done'] } },
+      { id: 'd', name: 'D', type: 'date' },
+      formula('total', '{Unit price} * q'),
+      formula('half', '{total} / 2'),
+      formula('label', 'IF({S} == "Done", upper("ok") + "!", "open")'),
+      formula('days', 'date_diff({D}, date_add({D}, 3), "days")'),
+      formula('ratio', '1 / {q}'),
+      formula('loop1', '{loop2} + 1'),
+      formula('loop2', '{loop1} + 1'),
+      formula('none', '{Nothing} + 1'),
+    ];
+    const id = await tables.create(columns, [
+      [2, 5, 'Done', '2026-01-30'],
+      [1, 0],
+    ]);
+    const [first, second] = (await tables.read(id)).rows;
+    expect(first?.cells).toMatchObject({ total: 10, half: 5, label: 'OK!', days: 3, ratio: 0.2 });
+    expect(second?.cells).toMatchObject({ total: 0, label: 'open', ratio: { error: expect.any(String) } });
+    for (const name of ['loop1', 'none']) expect(first?.cells[name]).toEqual({ error: expect.any(String) });
+    expect(second?.cells.days).toEqual({ error: expect.any(String) });
+    const sorted = await tables.read(id, {
+      sort: [{ column: 'total' }],
+      filter: { and: [{ column: 'total', op: 'lt', value: 10 }] },
+    });
+    expect(sorted.rows.map(({ cells }) => cells.total)).toEqual([0]);
+    const { columns: shown, rows } = await tables.read(id);
+    expect(await tables.write(id, { columns: shown, rows })).toMatchObject({ changed: false });
+  });
+
+  test.each(['constructor.constructor("return 1")()', 'f(x) = x', 'a = 1', '__proto__', 'fac(170)', 'random()'])(
+    '%s does no harm',
+    async (expression) => {
+      const id = await tables.create([{ id: 'a', name: 'A' }], [['x']]);
+      const columns = [
+        { id: 'a', name: 'A' },
+        { id: 'f', name: 'F', type: 'formula', options: { expression } },
+      ];
+      const faults = await tables.faults(id, { columns, rows: [['x']] });
+      if (faults.length > 0) expect(faults).toMatchObject([{ code: 'invalid_value' }]);
+      else expect((await tables.read(id)).rows[0]?.cells.f).toEqual({ error: expect.any(String) });
+    },
+  );
+
+  test('links, the other way round, lookups, rollups and counts', async () => {
+    const people = await tables.create(
+      [
+        { id: 'name', name: 'Name' },
+        { id: 'age', name: 'Age', type: 'number' },
+      ],
+      [
+        { id: 'ada', cells: { name: 'Ada', age: 36 } },
+        { id: 'bob', cells: { name: 'Bob', age: 20 } },
+      ],
+    );
+    const follow = (type: string, more: object = {}) => ({
+      id: type,
+      name: type,
+      type,
+      options: { link_column_id: 'who', ...more },
+    });
+    const teams = await tables.create(
+      [
+        { id: 'team', name: 'Team' },
+        { id: 'who', name: 'Who', type: 'link', options: { target_table_id: people } },
+        follow('lookup', { target_column_id: 'name' }),
+        follow('rollup', { target_column_id: 'age', function: 'avg' }),
+        follow('count'),
+      ],
+      [
+        { id: 't1', cells: { team: 'One', who: ['ada', 'bob'] } },
+        { id: 't2', cells: { team: 'Two', who: ['bob', 'gone'] } },
+        { id: 't3', cells: { team: 'Three' } },
+      ],
+    );
+    const { rows } = await tables.read(teams);
+    expect(rows.map(({ cells }) => [cells.lookup, cells.rollup, cells.count])).toEqual([
+      [['Ada', 'Bob'], 28, 2],
+      [['Bob'], 20, 2],
+      [null, null, 0],
+    ]);
+    const mirror = {
+      id: 'teams',
+      name: 'Teams',
+      type: 'link',
+      options: { target_table_id: teams, inverse_column_id: 'who' },
+    };
+    await tables.write(people, { mode: 'upsert', columns: [mirror] });
+    const shown = await tables.read(people);
+    expect(shown.rows.map(({ cells }) => cells.teams)).toEqual([['t1'], ['t1', 't2']]);
+    expect(await tables.faults(people, { mode: 'upsert', rows: [{ id: 'ada', teams: ['t3'] }] })).toMatchObject([
+      { code: 'cell_invalid', column_id: 'teams' },
+    ]);
+    expect(await tables.write(people, { columns: shown.columns, rows: shown.rows })).toMatchObject({ changed: false });
+  });
+
+  test('a link to a table that may not be read shows an error and nothing of it', async () => {
+    const columns = [
+      { id: 'who', name: 'Who', type: 'link', options: { target_table_id: '0198aaaa-0000-7000-8000-000000000001' } },
+      { id: 'names', name: 'Names', type: 'lookup', options: { link_column_id: 'who', target_column_id: 'name' } },
+    ];
+    const id = await tables.create(columns, [[['x']]]);
+    expect((await tables.read(id)).rows[0]?.cells.names).toEqual({ error: expect.any(String) });
+  });
+
+  test('who and when', async () => {
+    const columns = ['created_at', 'updated_at', 'created_by', 'updated_by'].map((type) => ({
+      id: type,
+      name: type,
+      type,
+    }));
+    const id = await tables.create([{ id: 'a', name: 'A' }, ...columns], [['x']]);
+    const { rows } = await tables.read(id);
+    expect(rows[0]?.cells).toMatchObject({ created_by: tables.editor.userId, created_at: rows[0]?.created_at });
+    const display = await tables.read(id, { display: true });
+    expect(display.rows[0]?.cells.updated_by).toBe(tables.editor.userName);
+    const mine = { and: [{ column: 'created_by', op: 'eq', value: tables.editor.userId }] };
+    expect((await tables.read(id, { filter: mine })).page.total).toBe(1);
+  });
+});
