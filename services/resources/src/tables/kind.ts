@@ -1,10 +1,11 @@
 import type { CallContext } from '@commonplace/kit/rpc';
 import type { UnitOfWork } from '@commonplace/kit/store';
-import type { ContentInput, ContentKind, ContentQuery, PreparedWrite } from '../content/kind.js';
+import type { ContentInput, ContentKind, ContentQuery, PreparedWrite, State } from '../content/kind.js';
 import { createTableCache } from './cache.js';
 import type { NewChunk } from './chunks.js';
 import type { Column } from './column.js';
 import type { OpenTable } from './compute.js';
+import { diffTables } from './diff.js';
 import { createTableReader } from './read.js';
 import {
   chunkId,
@@ -135,6 +136,11 @@ export function createTableKind(parts: TableParts): ContentKind {
       if (head.gone === true && others.length === 0) work.remove(heads, head);
       else work.replace(heads, head, { ...bare(head), kept: others, loose: left });
     },
+    diff: ({ id }, from, to) =>
+      states.settled(async () => {
+        const headOf = (state: State) => (state === 'current' ? states.head(id) : keptHead(id, state.snapshotId));
+        return diffTables(id, await headOf(from), await headOf(to), states);
+      }),
     async copy(from, to, context) {
       const head = await states.head(from.id);
       return states.settled(async () => {

@@ -1,0 +1,224 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { CallContext } from '@commonplace/kit/rpc';
+import type { Store, UnitOfWork } from '@commonplace/kit/store';
+import { openSqliteDatabase, type SqliteDatabase } from '@commonplace/kit/store/sqlite';
+import { CellFormat, ContentMode } from '@commonplace/proto/resources/v1/content_service.js';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { NO_INPUT } from '../../src/content/input.js';
+import type { ContentInput, ContentKind, PreparedWrite } from '../../src/content/kind.js';
+import type { Node } from '../../src/stores/nodes.js';
+import { createTableKind, type TableParts } from '../../src/tables/kind.js';
+import { chunkCollection, headCollection } from '../../src/tables/records.js';
+import { json } from './table-world.js';
+
+const node = { id: '0198aaaa-0000-7000-8000-000000000001', tenant: 't', type: 'table' } as unknown as Node;
+const COLUMNS = json([{ id: 'a', name: 'A', type: 'number' }]);
+const QUERY = {
+  page: { limit: 1000, offset: 0, cursor: '' },
+  filter: '',
+  sort: '',
+  columns: [],
+  cellFormat: CellFormat.RAW,
+};
+
+let folder: string;
+let database: SqliteDatabase;
+let store: Store;
+let parts: TableParts;
+let kind: ContentKind;
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'commonplace-tables-'));
+  database = await openSqliteDatabase({ file: join(folder, 'commonplace.db') });
+  store = database.store('resources');
+  parts = {
+    heads: await store.collection(headCollection),
+    chunks: await store.collection(chunkCollection),
+    settings: { tableRows: 5000, tableCacheBytes: 1 },
+    mayRead: async () => true,
+  };
+  kind = createTableKind(parts);
+});
+afterEach(async () => {
+  await database.close();
+  rmSync(folder, { recursive: true });
+});
+
+const contextOf = (work: UnitOfWork) =>
+  ({
+    work,
+    actor: { type: 'user', id: 'u', name: 'U' },
+    signal: new AbortController().signal,
+  }) as unknown as CallContext;
+
+async function inWork<T>(act: (context: CallContext) => Promise<T>): Promise<T> {
+  const work = store.begin();
+  const result = await act(contextOf(work));
+  await work.commit();
+  return result;
+}
+
+const put = (prepare: (context: CallContext) => Promise<PreparedWrite> | PreparedWrite) =>
+  inWork(async (context) => {
+    const prepared = await prepare(context);
+    if (prepared.changed) await prepared.apply();
+    return prepared;
+  });
+
+const write = (input: Partial<ContentInput>) => put((context) => kind.write(node, { ...NO_INPUT, ...input }, context));
+const upsert = (rows: unknown[], gone: string[] = []) =>
+  write({ rows: json(rows), mode: ContentMode.UPSERT, deleteRowIds: gone });
+const rowIds = async (snapshotId?: string): Promise<string[]> => {
+  const context = contextOf(store.begin());
+  const query = { ...QUERY, format: NO_INPUT.format };
+  const { rows } = await (snapshotId === undefined
+    ? kind.read(node, query, context)
+    : kind.readKept(node, snapshotId, query, context));
+  return (JSON.parse(String(rows)) as { id: string }[]).map(({ id }) => id);
+};
+const stored = async (): Promise<number> => parts.chunks.count({ tenant: 't' });
+const chunksOfHead = async (): Promise<number> => (await parts.heads.get(node.id))?.chunks.length ?? 0;
+const many = (from: number, to: number) =>
+  Array.from({ length: to - from }, (_, i) => ({ id: `row-${from + i}`, cells: { a: from + i } }));
+
+const make = () =>
+  put((context) => kind.create(node, { ...NO_INPUT, columns: COLUMNS, rows: json(many(0, 3000)) }, context));
+
+test('changing one row writes one chunk, and leaves no other behind', async () => {
+  await make();
+  const chunks = await chunksOfHead();
+  expect(chunks).toBeGreaterThan(5);
+  const before = (await parts.heads.get(node.id))?.chunks.map(([number]) => number) ?? [];
+  await upsert([{ id: 'row-1500', cells: { a: -1 } }]);
+  const after = (await parts.heads.get(node.id))?.chunks.map(([number]) => number) ?? [];
+  expect(after.filter((number) => !before.includes(number))).toHaveLength(1);
+  expect(await stored()).toBe(chunks);
+});
+
+test('a kept state shares the chunks that are the same, and is there until it is forgotten', async () => {
+  await make();
+  const chunks = await chunksOfHead();
+  const first = await inWork((context) => kind.keep(node, 's1', context));
+  expect(await inWork((context) => kind.keep(node, 's2', context))).toEqual(first);
+  expect(await stored()).toBe(chunks);
+  await upsert([{ id: 'row-0', cells: { a: -1 } }], ['row-2999']);
+  expect(await stored()).toBeLessThanOrEqual(chunks + 2);
+  expect(await rowIds('s1')).toHaveLength(1000);
+  expect((await inWork((context) => kind.keep(node, 's3', context))).hash).not.toBe(first.hash);
+  await inWork((context) => kind.forget(node, 's1', context));
+  expect(await rowIds('s2')).toContain('row-0');
+  await inWork(async (context) => {
+    await kind.forget(node, 's2', context);
+    await kind.forget(node, 's3', context);
+  });
+  expect(await stored()).toBe(await chunksOfHead());
+});
+
+test('keeping and replacing in one unit, as a write does that asks for a snapshot', async () => {
+  await make();
+  await inWork(async (context) => {
+    const prepared = await kind.write(node, { ...NO_INPUT, columns: COLUMNS, rows: json(many(0, 3)) }, context);
+    expect(prepared).toMatchObject({ changed: true, loses: true });
+    await kind.keep(node, 's1', context);
+    await prepared.apply();
+  });
+  expect(await rowIds()).toEqual(['row-0', 'row-1', 'row-2']);
+  expect(await rowIds('s1')).toHaveLength(1000);
+  const restored = await put((context) => kind.restore(node, 's1', context));
+  expect(restored).toMatchObject({ changed: true, loses: true });
+  expect(await rowIds()).toHaveLength(1000);
+  await inWork((context) => kind.forget(node, 's1', context));
+  expect(await rowIds()).toHaveLength(1000);
+  expect(await stored()).toBe(await chunksOfHead());
+});
+
+test('of a table that is removed nothing stays but what is kept, and then nothing', async () => {
+  await make();
+  await inWork((context) => kind.keep(node, 's1', context));
+  await upsert(many(5000, 5010));
+  await inWork((context) => kind.remove(node, context));
+  expect(await rowIds('s1')).toHaveLength(1000);
+  await inWork((context) => kind.forget(node, 's1', context));
+  expect(await stored()).toBe(0);
+  expect(await parts.heads.count({ tenant: 't' })).toBe(0);
+});
+
+test('removed and forgotten in one unit', async () => {
+  await make();
+  await inWork((context) => kind.keep(node, 's1', context));
+  await inWork(async (context) => {
+    await kind.remove(node, context);
+    await kind.forget(node, 's1', context);
+  });
+  expect(await stored()).toBe(0);
+  expect(await parts.heads.count({ tenant: 't' })).toBe(0);
+});
+
+test('a copy has rows of its own under the same ids, and links to itself stay within it', async () => {
+  const columns = [
+    { id: 'a', name: 'A', type: 'number' },
+    { id: 'l', name: 'L', type: 'link', options: { target_table_id: node.id } },
+  ];
+  await put((context) => kind.create(node, { ...NO_INPUT, columns: json(columns), rows: json(many(0, 10)) }, context));
+  const to = { ...node, id: '0198aaaa-0000-7000-8000-000000000002' };
+  await put((context) => kind.copy(node, to, context));
+  await inWork((context) => kind.remove(node, context));
+  const copied = await kind.read(to, { ...QUERY, format: NO_INPUT.format }, contextOf(store.begin()));
+  expect(JSON.parse(String(copied.rows))).toHaveLength(10);
+  expect(JSON.parse(String(copied.columns))[1].options.target_table_id).toBe(to.id);
+});
+
+test('a reader that was overtaken reads what came after', async () => {
+  await make();
+  const head = await parts.heads.get(node.id);
+  await upsert(many(0, 1).map((row) => ({ ...row, cells: { a: 77 } })));
+  const get = parts.heads.get;
+  let late = true;
+  parts.heads.get = async (id) => {
+    if (!late) return get(id);
+    late = false;
+    return head;
+  };
+  expect(await rowIds()).toHaveLength(1000);
+  expect(late).toBe(false);
+});
+
+test('what lies between two states', async () => {
+  await make();
+  await inWork((context) => kind.keep(node, 's1', context));
+  await upsert(
+    [
+      { id: 'row-5', cells: { a: 99 } },
+      { id: 'new', cells: { a: 1 } },
+    ],
+    ['row-7'],
+  );
+  await write({ columns: json([{ id: 'b', name: 'B' }]), mode: ContentMode.APPEND });
+  const diff = await kind.diff?.(node, { snapshotId: 's1' }, 'current', contextOf(store.begin()));
+  expect(diff).toMatchObject({ added: 1, removed: 1, changed: 1, truncated: false });
+  expect(JSON.parse(String(diff?.rows))).toEqual([
+    { id: 'row-5', change: 'changed', before: { a: 5 }, after: { a: 99 } },
+    { id: 'new', change: 'added', before: null, after: { a: 1, b: null } },
+    { id: 'row-7', change: 'removed', before: { a: 7 }, after: null },
+  ]);
+  expect(JSON.parse(String(diff?.columns))).toMatchObject([{ id: 'b', change: 'added', before: null }]);
+});
+
+test('search reads the names of the columns and the texts of the cells', async () => {
+  const columns = [
+    { id: 'a', name: 'Customer' },
+    { id: 's', name: 'Stage', type: 'select', options: { choices: ['Won'] } },
+  ];
+  await put((context) =>
+    kind.create(node, { ...NO_INPUT, columns: json(columns), rows: json([['Acme', 'Won']]) }, context),
+  );
+  expect(await kind.text(node)).toBe('Customer · Stage\nAcme · Won');
+});
+
+test('no more rows than a table has', async () => {
+  await make();
+  await expect(write({ rows: json(many(3000, 5001)), mode: ContentMode.APPEND })).rejects.toMatchObject({
+    reason: 'limit_reached',
+  });
+});
