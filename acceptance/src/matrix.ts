@@ -189,6 +189,21 @@ export const rows: readonly Row[] = [
     }),
     { about: 'of an artifact' },
   ),
+  row(
+    'GET /resources/{resource_id}/content',
+    resource('viewer'),
+    async (place) => ({ path: `/resources/${(await place.newTable()).id}/content?limit=1` }),
+    { about: 'of a table' },
+  ),
+  row(
+    'PATCH /resources/{resource_id}/content',
+    resource('editor'),
+    async (place) => ({
+      path: `/resources/${(await place.newTable()).id}/content`,
+      body: { columns: [{ name: 'Name' }], rows: [['Acme']] },
+    }),
+    { about: 'of a table' },
+  ),
   row('GET /resources/{resource_id}/snapshots', resource('viewer'), (place) => ({
     path: ofDocument(place, '/snapshots'),
   })),

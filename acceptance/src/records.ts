@@ -147,6 +147,20 @@ export interface Content {
   readonly snapshot_id?: Id | null;
 }
 
+export interface TableContent extends Content {
+  readonly columns: readonly { readonly id: string; readonly type: string; readonly is_primary: boolean }[];
+  readonly rows: readonly TableRow[];
+  readonly row_count: number;
+  readonly primary_column_id: string;
+}
+
+export interface TableRow {
+  readonly id: string;
+  readonly cells: Readonly<Record<string, unknown>>;
+  readonly position: number;
+  readonly created_at: string;
+}
+
 export interface Snapshot {
   readonly id: Id;
   readonly resource_id: Id;

@@ -35,6 +35,7 @@ export interface Place {
   /** A new document. */
   newDocument(): Promise<Resource>;
   newArtifact(): Promise<Resource>;
+  newTable(): Promise<Resource>;
   /** A snapshot of a resource's present content. */
   newSnapshot(of: Resource): Promise<Snapshot>;
   newTag(): Promise<Tag>;
@@ -170,6 +171,7 @@ async function createPlace({ everyScope, ...parts }: PlaceParts, kind: object): 
     orgKey: await newOrgKey(),
     newOrgKey,
     newDocument: () => create({ type: 'document', name: 'Another', parent_id: folder.id }),
+    newTable: () => create({ type: 'table', name: 'Leads', parent_id: folder.id }),
     newArtifact: () => create({ type: 'artifact', name: 'Sketch', parent_id: folder.id }),
     newSnapshot: async ({ id }) => (await boss.post<Snapshot>(`/resources/${id}/snapshots`, {})).data,
     async newTrash() {
