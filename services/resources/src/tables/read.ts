@@ -3,7 +3,7 @@ import { decodeCursor, encodeCursor } from '@commonplace/kit/store';
 import { CellFormat } from '@commonplace/proto/resources/v1/content_service.js';
 import type { ContentQuery, Payload } from '../content/kind.js';
 import { type Cell, type Column, findColumn, shownColumn } from './column.js';
-import { type CellOf, createCellOf, type OpenTable, type TableState } from './compute.js';
+import { createCellOf, type OpenTable, type TableState } from './compute.js';
 import { parseFilter } from './filter.js';
 import { isCellError } from './formula.js';
 import { parseSort } from './order.js';
@@ -16,6 +16,8 @@ import type { TableStates } from './state.js';
 
 /** The page of a read without one. */
 const DEFAULT_LIMIT = 100;
+/** A page ends early rather than that an answer has much more characters; it says that there are more rows. */
+const MOST_CHARS = 6 * 1024 * 1024;
 /** How far a cursor's row is looked for from where it was. */
 const MOST_MOVED = 1000;
 
@@ -93,6 +95,12 @@ function resume({ view }: TableState, order: Uint32Array, after: string, offset:
   return Math.min(offset, order.length);
 }
 
+/** A page of rows as JSON, with the id of its last row. */
+interface PageRows {
+  readonly texts: readonly string[];
+  readonly lastId: string | undefined;
+}
+
 async function rowsOf(
   state: TableState,
   numbers: Uint32Array,
@@ -101,25 +109,29 @@ async function rowsOf(
   query: ContentQuery,
   open: OpenTable,
   breathe: Breathe,
-): Promise<ShownRow[]> {
+): Promise<PageRows> {
   const cellOf = await createCellOf(state, columns, open, breathe);
   const nameOf = nameIn(state.head.people);
   const display = query.cellFormat === CellFormat.DISPLAY;
-  return Array.from(numbers, (number) => {
+  const texts: string[] = [];
+  let lastId: string | undefined;
+  let chars = 0;
+  for (const number of numbers) {
     const row = state.view.row(number - first);
-    const cells = shownCells(row, columns, cellOf);
-    if (!display) return shownRow(row, cells, number);
-    const entries = columns.map(({ id }, i): [string, Cell] => {
-      const cell = cells[id] ?? null;
-      return [id, isCellError(cell) ? cell : displayedCell(cell, columns[i] as Column, nameOf)];
-    });
-    return shownRow(row, Object.fromEntries(entries), number);
-  });
-}
-
-/** The cells of a row by the ids of their columns. */
-export function shownCells(row: Row, columns: readonly Column[], cellOf: CellOf): Record<string, Cell> {
-  return Object.fromEntries(columns.map((column) => [column.id, cellOf(row, column)]));
+    const cells = Object.fromEntries(
+      columns.map((column) => {
+        const cell = cellOf(row, column);
+        return [column.id, display && !isCellError(cell) ? displayedCell(cell, column, nameOf) : cell];
+      }),
+    );
+    const text = JSON.stringify(shownRow(row, cells, number));
+    chars += text.length;
+    if (chars > MOST_CHARS && texts.length > 0) break;
+    texts.push(text);
+    lastId = row.id;
+    await breathe();
+  }
+  return { texts, lastId };
 }
 
 function shownRow(row: Row, cells: Record<string, Cell>, position: number): ShownRow {
@@ -134,14 +146,13 @@ interface Shown {
   readonly byCursor: boolean;
 }
 
-function payload(head: Head, columns: readonly Column[], rows: readonly ShownRow[], shown: Shown): Payload {
+function payload(head: Head, columns: readonly Column[], { texts, lastId }: PageRows, shown: Shown): Payload {
   const { limit, offset, total, byCursor } = shown;
-  const next = offset + rows.length;
-  const hasMore = next < total && rows.length > 0;
-  const last = rows.at(-1);
+  const next = offset + texts.length;
+  const hasMore = next < total && texts.length > 0;
   return {
     columns: json(columns.map((column) => shownColumn(column, head.primary))),
-    rows: json(rows),
+    rows: Buffer.from(`[${texts.join(',')}]`),
     rowCount: head.rowCount,
     primaryColumnId: head.primary,
     page: {
@@ -151,7 +162,7 @@ function payload(head: Head, columns: readonly Column[], rows: readonly ShownRow
       totalIsEstimate: false,
       hasMore,
       nextOffset: hasMore && !byCursor ? next : undefined,
-      nextCursor: hasMore && last !== undefined ? encodeCursor([last.id, next]) : undefined,
+      nextCursor: hasMore && lastId !== undefined ? encodeCursor([lastId, next]) : undefined,
     },
   };
 }

@@ -159,6 +159,23 @@ test('pages by offset and by cursor give every row once, though rows go in betwe
   expect((await tables.read(id, { limit: 5, offset: 24 })).page).toMatchObject({ total: 24, hasMore: false });
 });
 
+test('a page of large rows ends early and says that there are more', async () => {
+  const id = await tables.create();
+  const columns = [{ id: 'a', name: 'A' }];
+  for (let part = 0; part < 2; part++) {
+    const rows = Array.from({ length: 45 }, () => ['x'.repeat(100_000)]);
+    await tables.write(id, { mode: 'append', columns, rows });
+  }
+  let seen = 0;
+  let pages = 0;
+  for (let offset: number | undefined = 0; offset !== undefined; pages++) {
+    const { rows, page } = await tables.read(id, { limit: 1000, offset });
+    seen += rows.length;
+    offset = page.nextOffset;
+  }
+  expect([seen, pages]).toEqual([90, 2]);
+});
+
 describe('what is worked out', () => {
   test('formulas over cells; what can not be worked out is an error in its cell', async () => {
     const formula = (id: string, expression: string) => ({ id, name: id, type: 'formula', options: { expression } });
