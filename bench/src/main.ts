@@ -12,6 +12,7 @@ import { measureList } from './rows/list.js';
 import { measureProcess } from './rows/process.js';
 import { measureMeshRead, measureRead } from './rows/read.js';
 import { measureSearch } from './rows/search.js';
+import { measureTablePage } from './rows/table.js';
 
 const ROWS: readonly { readonly title: string; measure(bench: Bench): Promise<Row> }[] = [
   { title: 'embedded: GET one resource', measure: measureRead },
@@ -20,6 +21,7 @@ const ROWS: readonly { readonly title: string; measure(bench: Bench): Promise<Ro
   { title: 'embedded: list 50 of a workspace with the total', measure: measureList },
   { title: 'embedded: keyword search, 10 hits with highlights', measure: measureSearch },
   { title: 'embedded: start and memory', measure: measureProcess },
+  { title: 'embedded: a page of 100 of 200,000 rows by filter and sort', measure: measureTablePage },
 ];
 
 const say = (line: string) => process.stderr.write(`  … ${line}\n`);
