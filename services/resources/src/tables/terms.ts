@@ -34,7 +34,9 @@ const ASCII = /^[\x20-\x7e]*$/;
 
 /** Folded for search within texts: case and width do not count. */
 export function foldText(text: string): string {
-  return (ASCII.test(text) ? text : text.normalize('NFKC')).toLowerCase();
+  const folded = (ASCII.test(text) ? text : text.normalize('NFKC')).toLowerCase();
+  // The same text once, where nothing was to fold.
+  return folded === text ? text : folded;
 }
 
 export function createTerms(): Terms {
