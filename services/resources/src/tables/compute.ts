@@ -20,7 +20,6 @@ export type OpenTable = (tableId: string) => Promise<TableState | undefined>;
 export type CellOf = (row: Row, column: Column) => Cell;
 
 const NOT_AVAILABLE = 'The linked table is not available.';
-const LEVELS = 16;
 
 /** What a column that follows links reads: the rows it is led to, or why it can't. */
 type Follow = (row: Row) => { readonly rows: readonly Row[]; readonly cell: CellOf; readonly column: Column } | string;
@@ -59,15 +58,30 @@ export async function createCellOf(
     }
   }
 
-  function cellOf(row: Row, column: Column, level = 0): Cell {
+  // What was worked out of the row that was asked last: each of its cells is worked out once, however
+  // many formulas ask for it.
+  let worked: { readonly row: Row; readonly cells: Map<string, Cell> } | undefined;
+
+  function cellOf(row: Row, column: Column): Cell {
     if (!isComputed(column)) return shownCell(valueAt(row, slotOf(column)), column, head.people);
-    if (level > LEVELS) return cellError('The formula refers to itself.');
-    if (column.type === 'formula') return formulaCell(row, column, level);
+    if (worked?.row !== row) worked = { row, cells: new Map() };
+    const { cells } = worked;
+    const known = cells.get(column.id);
+    if (known !== undefined) return known;
+    // Stands until the value does, for who asks for it on the way there.
+    cells.set(column.id, cellError('The formula refers to itself.'));
+    const cell = computedCell(row, column);
+    cells.set(column.id, cell);
+    return cell;
+  }
+
+  function computedCell(row: Row, column: Column): Cell {
+    if (column.type === 'formula') return formulaCell(row, column);
     if (column.type === 'link') return mirrors.get(column.id)?.(row.id) ?? null;
     if (column.type === 'count') {
       const link = linkOf(column, head.columns);
       if (typeof link === 'string') return cellError(link);
-      const cell = cellOf(row, link, level + 1);
+      const cell = cellOf(row, link);
       return isCellError(cell) ? cell : elementsOf(cell).length;
     }
     const found = follows.get(column.id)?.(row) ?? NOT_AVAILABLE;
@@ -76,19 +90,17 @@ export async function createCellOf(
     return column.type === 'lookup' ? lookedUp(cells) : rolledUp(cells, column);
   }
 
-  function formulaCell(row: Row, column: Column, level: number): Cell {
+  function formulaCell(row: Row, column: Column): Cell {
     const formula = formulas.get(column.id) ?? 'The formula can not be read.';
     if (typeof formula === 'string') return cellError(formula);
     return formula.evaluate((reference) => {
       const other = findColumn(head.columns, reference);
-      if (other === undefined) return cellError(`There is no one column ${reference}.`);
-      const cell = cellOf(row, other, level + 1);
-      return named(cell, other);
+      return other === undefined ? cellError(`There is no one column ${reference}.`) : named(cellOf(row, other), other);
     });
   }
 
   for (const column of columns) await prepare(column);
-  return (row, column) => cellOf(row, column);
+  return cellOf;
 }
 
 /** Within formulas choices are known by their names. */

@@ -224,7 +224,8 @@ function textTest(column: Column, op: Op, value: unknown): Test {
 
 /** Elements by id, choices by name too. `contains` is one of them; `in` any of several; `eq` exactly these. */
 function listTest(column: Column, op: Op, value: unknown): Test {
-  const known = (item: unknown) => (typeof item === 'string' ? wantedText(column, item) : undefined);
+  const known = (item: unknown) =>
+    typeof item === 'string' || typeof item === 'number' ? wantedText(column, String(item)) : undefined;
   const wanted = listOf(Array.isArray(value) ? value : [value], known);
   if (op === 'contains' || op === 'not_contains') {
     const want = op === 'contains';

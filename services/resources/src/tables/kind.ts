@@ -173,7 +173,11 @@ export function createTableKind(parts: TableParts): ContentKind {
       for (const number of numbers) removeChunk(parts, work, chunkId(id, number));
       work.remove(heads, head);
     },
-    text: (node) => states.settled(async () => tableText(node.id, await states.head(node.id), states)),
+    text: (node) =>
+      states.settled(async () => {
+        const head = await heads.get(node.id);
+        return head === undefined ? '' : tableText(node.id, head, states);
+      }),
   };
 
   async function heldBy(tableId: string, snapshotIds: readonly string[], work: UnitOfWork): Promise<Set<number>> {

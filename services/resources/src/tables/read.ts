@@ -4,7 +4,7 @@ import { CellFormat } from '@commonplace/proto/resources/v1/content_service.js';
 import type { ContentQuery, Payload } from '../content/kind.js';
 import { type Cell, type Column, findColumn, shownColumn } from './column.js';
 import { createCellOf, type OpenTable, type TableState } from './compute.js';
-import { parseFilter } from './filter.js';
+import { columnsOf, parseFilter } from './filter.js';
 import { isCellError } from './formula.js';
 import { parseSort } from './order.js';
 import type { TableHead } from './records.js';
@@ -54,7 +54,8 @@ export function createTableReader(states: TableStates): TableReader {
         return payload(head, columns, rows, { limit, offset: from, total: head.rowCount, byCursor: false });
       }
       const state = await states.open(tableId, head, breathe);
-      const cellOf = await createCellOf(state, head.columns, open, breathe);
+      const asked = [...(filter === undefined ? [] : columnsOf(filter)), ...sort.map(({ column }) => column)];
+      const cellOf = await createCellOf(state, asked, open, breathe);
       const wanted = from + limit + (after === undefined ? 0 : MOST_MOVED);
       const { rows: order, total } = await selectRows(state, filter, sort, wanted, cellOf, breathe);
       const offset = after === undefined ? from : resume(state, order, after, from);

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { createChunker } from '../../src/tables/chunks.js';
+import { firstBy, orderBy } from '../../src/tables/order.js';
 import { type Edits, rebuild } from '../../src/tables/rebuild.js';
 import { encodeRow, type Row } from '../../src/tables/rows.js';
 import { compareText } from '../../src/tables/terms.js';
@@ -171,7 +172,7 @@ test('changes of a few rows give the chunks that all rows anew would give', asyn
     fc.asyncProperty(
       fc.uniqueArray(place, { maxLength: 5 }),
       fc.uniqueArray(place, { maxLength: 5 }),
-      fc.uniqueArray(fc.nat({ max: 3000 }), { maxLength: 4 }),
+      fc.uniqueArray(fc.oneof(fc.nat({ max: 3000 }), fc.constant(3000)), { maxLength: 4 }),
       async (gone, changes, additions) => {
         const removed = new Set(gone);
         const changed = new Map(changes.map((at) => [at, make(`row-${at}`, 5)]));
@@ -194,5 +195,24 @@ test('changes of a few rows give the chunks that all rows anew would give', asyn
       },
     ),
     { numRuns: 30 },
+  );
+});
+
+test('the first of an order are those that the whole order begins with', async () => {
+  const values = fc.array(fc.oneof(fc.nat({ max: 5 }), fc.constant(Number.NaN), fc.constantFrom(-1.5, 0.25, 1e12)), {
+    minLength: 40,
+    maxLength: 40,
+  });
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(fc.record({ values, descending: fc.boolean() }), { minLength: 1, maxLength: 3 }),
+      fc.integer({ min: 0, max: 45 }),
+      async (given, wanted) => {
+        const keys = given.map(({ values: each, descending }) => ({ values: Float64Array.from(each), descending }));
+        const breathe = async () => {};
+        const whole = await orderBy(keys, 40, breathe);
+        expect([...(await firstBy(keys, 40, wanted, breathe))]).toEqual([...whole.subarray(0, wanted)]);
+      },
+    ),
   );
 });

@@ -225,6 +225,17 @@ describe('what is worked out', () => {
     },
   );
 
+  test('a cell is worked out once, however many formulas ask for it', async () => {
+    const formula = (id: string, expression: string) => ({ id, name: id, type: 'formula', options: { expression } });
+    const columns: object[] = [{ id: 'n', name: 'N', type: 'number' }, formula('a0', 'n'), formula('b0', 'n')];
+    for (let level = 1; level <= 60; level++) {
+      const sum = `{a${level - 1}} / 2 + {b${level - 1}} / 2`;
+      columns.push(formula(`a${level}`, sum), formula(`b${level}`, sum));
+    }
+    const id = await tables.create(columns, [[4]]);
+    expect((await tables.read(id, { columns: ['a60'] })).rows[0]?.cells).toEqual({ a60: 4 });
+  });
+
   test('links, the other way round, lookups, rollups and counts', async () => {
     const people = await tables.create(
       [
