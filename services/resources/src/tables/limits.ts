@@ -8,6 +8,8 @@ export const MAX_CELLS_PER_WRITE = 200_000;
 export const MAX_CELL_TEXT = 100_000;
 /** Bytes of a cell that holds JSON. */
 export const MAX_CELL_JSON = 64 * 1024;
+/** Characters of all cells of a row, so that a row can be stored and answered as one piece. */
+export const MAX_ROW_TEXT = 2_000_000;
 /** Choices of a select column. */
 export const MAX_CHOICES = 1000;
 /** Elements of a cell that holds a list. */

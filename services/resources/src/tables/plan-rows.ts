@@ -5,6 +5,7 @@ import type { TableState } from './compute.js';
 import type { Faults } from './faults.js';
 import { fieldOf, ID_FIELD, type Loaded, numberOf } from './image.js';
 import type { TableInput } from './input.js';
+import { MAX_ROW_TEXT } from './limits.js';
 import type { ColumnPlan } from './plan-columns.js';
 import type { Edits } from './rebuild.js';
 import type { RowInput } from './row-input.js';
@@ -114,9 +115,22 @@ function converter({ taker, now, by }: PlanParts): (row: Row) => Row {
 }
 
 /** A row with new cells; one whose cells stay is told apart by nothing. */
-function rowOf({ by, now }: PlanParts, given: RowInput, old: Row | undefined, cells: Cell[]): Row {
+function rowOf({ by, now, faults }: PlanParts, given: RowInput, old: Row | undefined, cells: Cell[]): Row {
+  if (textOf(cells) > MAX_ROW_TEXT) {
+    faults.add(`rows[${given.index}]`, 'payload_too_large', `A row has ${MAX_ROW_TEXT} characters at the most.`);
+  }
   if (old !== undefined) return sameCells(cells, old.cells) ? old : { ...old, cells, updatedAt: now, updatedBy: by };
   return { id: given.id ?? newId(), createdAt: now, createdBy: by, updatedAt: now, updatedBy: by, cells };
+}
+
+/** About how many characters the cells have. */
+function textOf(cells: readonly Cell[]): number {
+  let chars = 0;
+  for (const cell of cells) {
+    if (typeof cell === 'string') chars += cell.length;
+    else if (typeof cell === 'object' && cell !== null) chars += JSON.stringify(cell).length;
+  }
+  return chars;
 }
 
 function sameCells(a: readonly Cell[], b: readonly Cell[]): boolean {

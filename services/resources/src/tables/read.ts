@@ -16,8 +16,8 @@ import type { TableStates } from './state.js';
 
 /** The page of a read without one. */
 const DEFAULT_LIMIT = 100;
-/** A page ends early rather than that an answer has much more characters; it says that there are more rows. */
-const MOST_CHARS = 6 * 1024 * 1024;
+/** A page ends early rather than that an answer has much more bytes; it says that there are more rows. */
+const MOST_BYTES = 6 * 1024 * 1024;
 /** How far a cursor's row is looked for from where it was. */
 const MOST_MOVED = 1000;
 
@@ -116,7 +116,7 @@ async function rowsOf(
   const display = query.cellFormat === CellFormat.DISPLAY;
   const texts: string[] = [];
   let lastId: string | undefined;
-  let chars = 0;
+  let bytes = 0;
   for (const number of numbers) {
     const row = state.view.row(number - first);
     const cells = Object.fromEntries(
@@ -126,8 +126,8 @@ async function rowsOf(
       }),
     );
     const text = JSON.stringify(shownRow(row, cells, number));
-    chars += text.length;
-    if (chars > MOST_CHARS && texts.length > 0) break;
+    bytes += Buffer.byteLength(text);
+    if (bytes > MOST_BYTES && texts.length > 0) break;
     texts.push(text);
     lastId = row.id;
     await breathe();

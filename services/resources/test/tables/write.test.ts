@@ -307,6 +307,15 @@ describe('what is refused', () => {
     expect((await tables.read(id)).rows.map(({ cells }) => cells.a)).toEqual(['2', '1']);
   });
 
+  test('a row that is too large for one piece', async () => {
+    const columns = Array.from({ length: 21 }, (_, i) => ({ id: `c${i}`, name: `C${i}` }));
+    const id = await tables.create(columns, []);
+    const row = columns.map(() => 'x'.repeat(100_000));
+    const refused = await tables.faults(id, { mode: 'append', rows: [row] });
+    expect(refused).toMatchObject([{ param: 'rows[0]', code: 'payload_too_large' }]);
+    await tables.write(id, { mode: 'append', rows: [row.slice(1)] });
+  });
+
   test('more rows, cells and columns than a write or a table has', async () => {
     const id = await tables.create();
     const [rows] = await tables.faults(id, { columns: COLUMNS, rows: Array.from({ length: 10_001 }, () => []) });
