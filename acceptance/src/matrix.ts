@@ -15,6 +15,8 @@ export type Gate =
   | { readonly kind: 'workspace'; readonly least: WorkspaceRole; readonly metadata?: boolean }
   /** Members of the workspace, by the role at the tree's root; guests see nothing. */
   | { readonly kind: 'resource'; readonly least: WorkspaceRole }
+  /** People of the same tenant but guests of the Org, whether they see the resource or not. */
+  | { readonly kind: 'tenant' }
   /** The same for what lies in the trash: to others than writers it is not there. */
   | { readonly kind: 'trashed' };
 
@@ -250,6 +252,34 @@ export const rows: readonly Row[] = [
   row('DELETE /resources/{resource_id}/comments/{comment_id}', resource('admin'), async (place) => ({
     path: ofDocument(place, `/comments/${(await place.newComment()).id}`),
   })),
+  row('GET /resources/{resource_id}/permissions', resource('viewer'), (place) => ({
+    path: ofDocument(place, '/permissions'),
+  })),
+  row(
+    'POST /resources/{resource_id}/permissions',
+    resource('admin'),
+    async (place) => ({
+      path: `/resources/${(await place.newDocument()).id}/permissions`,
+      body: { principal_type: 'agent', principal_id: randomUUID(), role: 'viewer' },
+    }),
+    { success: 201 },
+  ),
+  row('DELETE /resources/{resource_id}/permissions', resource('admin'), async (place) => ({
+    path: `/resources/${(await place.newShared()).id}/permissions?principal_type=link`,
+  })),
+  row('GET /resources/{resource_id}/access-requests', resource('viewer'), (place) => ({
+    path: ofDocument(place, '/access-requests'),
+  })),
+  row(
+    'POST /resources/{resource_id}/access-requests',
+    { kind: 'tenant' },
+    (place) => ({ path: ofDocument(place, '/access-requests'), body: { role: 'owner' } }),
+    { success: 400, code: 'invalid_value' },
+  ),
+  row('PATCH /access-requests/{request_id}', resource('admin'), async (place) => ({
+    path: `/access-requests/${await place.newAccessRequest()}`,
+    body: { status: 'denied' },
+  })),
   row('GET /workspaces/{workspace_id}/trash', workspace('viewer'), (place) => ({ path: ofWorkspace(place, '/trash') })),
   row('DELETE /workspaces/{workspace_id}/trash', workspace('admin'), (place) => ({
     path: ofWorkspace(place, '/trash?older_than=2001-01-01T00:00:00Z'),
@@ -361,6 +391,8 @@ export function outcomeOf(
     case 'resource':
       if (!inWorkspace('viewer')) return NOT_FOUND;
       return inWorkspace(gate.least) ? allowed : REFUSED;
+    case 'tenant':
+      return inOrg('member') || roles.workspace !== undefined ? allowed : NOT_FOUND;
     case 'trashed':
       return inWorkspace('editor') ? allowed : NOT_FOUND;
   }

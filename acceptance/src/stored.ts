@@ -26,6 +26,8 @@ export async function everythingStored({ boss, closed, open }: World): Promise<s
       `/resources/${document.id}/snapshots?limit=200`,
       `/resources/${document.id}/tags`,
       `/resources/${document.id}/comments?limit=200`,
+      `/resources/${document.id}/permissions?limit=200`,
+      `/resources/${document.id}/access-requests?limit=200`,
     ]),
   ];
   const answers = await Promise.all(paths.map(async (path) => (await boss.get(path)).data));

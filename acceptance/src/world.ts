@@ -43,6 +43,10 @@ export interface Place {
   newComment(): Promise<Comment>;
   /** A document that lies in the trash. */
   newTrash(): Promise<Resource>;
+  /** A document with a link. */
+  newShared(): Promise<Resource>;
+  /** What `extra` asks for on a new document. */
+  newAccessRequest(): Promise<string>;
   /** `extra`’s place in the workspace, which is made where it is missing. */
   extraMember(): Promise<string>;
   /** Somebody who is invited into the Org. */
@@ -174,6 +178,16 @@ async function createPlace({ everyScope, ...parts }: PlaceParts, kind: object): 
     newTable: () => create({ type: 'table', name: 'Leads', parent_id: folder.id }),
     newArtifact: () => create({ type: 'artifact', name: 'Sketch', parent_id: folder.id }),
     newSnapshot: async ({ id }) => (await boss.post<Snapshot>(`/resources/${id}/snapshots`, {})).data,
+    async newShared() {
+      const made = await create({ type: 'document', name: 'Shared', parent_id: folder.id });
+      await boss.post(`/resources/${made.id}/permissions`, { principal_type: 'link', role: 'viewer' });
+      return made;
+    },
+    async newAccessRequest() {
+      const made = await create({ type: 'document', name: 'Wanted', parent_id: folder.id });
+      if (workspace.org_id === null) await boss.post(members, { user_id: extra.user.id, role: 'viewer' });
+      return (await extra.post<{ id: string }>(`/resources/${made.id}/access-requests`, { role: 'editor' })).data.id;
+    },
     async newTrash() {
       const made = await create({ type: 'document', name: 'Thrown away' });
       await boss.del(`/resources/${made.id}`);

@@ -13,7 +13,11 @@ let world: World;
 let endpoints: ReadonlyMap<string, Endpoint>;
 
 beforeAll(async () => {
-  system = await startSystem({ COMMONPLACE_SIGN_UP: 'open', COMMONPLACE_KEYS_PER_PERSON: '1000' });
+  system = await startSystem({
+    COMMONPLACE_SIGN_UP: 'open',
+    COMMONPLACE_KEYS_PER_PERSON: '1000',
+    COMMONPLACE_ACCESS_REQUESTS_PER_HOUR: '10000',
+  });
   world = await createWorld(system);
   endpoints = new Map((await listEndpoints(system)).map((endpoint) => [endpoint.name, endpoint]));
 }, 120_000);

@@ -22,6 +22,7 @@ beforeAll(async () => {
     COMMONPLACE_SIGN_UP: 'open',
     COMMONPLACE_KEYS_PER_PERSON: '1000',
     COMMONPLACE_KEYS_PER_ORG: '1000',
+    COMMONPLACE_ACCESS_REQUESTS_PER_HOUR: '10000',
   });
   world = await createWorld(system);
   endpoints = await listEndpoints(system);
@@ -73,7 +74,7 @@ describe('roles', () => {
 });
 
 describe('roles in a Personal workspace', () => {
-  const below = named.filter(([, { gate }]) => ['workspace', 'resource', 'trashed'].includes(gate.kind));
+  const below = named.filter(([, { gate }]) => ['workspace', 'resource', 'tenant', 'trashed'].includes(gate.kind));
 
   test.each(below)('%s', async (_, row) => {
     const wrong: string[] = [];
@@ -209,7 +210,8 @@ describe('tenants', () => {
       ...(await ask('stranger', outcomeOf(row, {}))),
       ...(await ask('strange', orgKey(outcomeOf(row, {})))),
     ];
-    if (['workspace', 'resource', 'trashed'].includes(row.gate.kind)) wrong.push(...(await ask('elsewhere', BEYOND)));
+    if (['workspace', 'resource', 'tenant', 'trashed'].includes(row.gate.kind))
+      wrong.push(...(await ask('elsewhere', BEYOND)));
     expect(wrong).toEqual([]);
   });
 

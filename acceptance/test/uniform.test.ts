@@ -8,7 +8,11 @@ let system: System;
 let world: World;
 
 beforeAll(async () => {
-  system = await startSystem({ COMMONPLACE_SIGN_UP: 'open', COMMONPLACE_KEYS_PER_PERSON: '1000' });
+  system = await startSystem({
+    COMMONPLACE_SIGN_UP: 'open',
+    COMMONPLACE_KEYS_PER_PERSON: '1000',
+    COMMONPLACE_ACCESS_REQUESTS_PER_HOUR: '10000',
+  });
   world = await createWorld(system);
 }, 120_000);
 

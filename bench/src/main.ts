@@ -8,6 +8,8 @@ import { type Options, readOptions } from './options.js';
 import { HEADING, linesOf, machineLine, type Outcome, writeResults } from './report.js';
 import { type Row, Skipped } from './row.js';
 import { measureCreate } from './rows/create.js';
+import { measureDepth } from './rows/depth.js';
+import { measureFolder } from './rows/folder.js';
 import { measureList } from './rows/list.js';
 import { measureProcess } from './rows/process.js';
 import { measureMeshRead, measureRead } from './rows/read.js';
@@ -22,6 +24,8 @@ const ROWS: readonly { readonly title: string; measure(bench: Bench): Promise<Ro
   { title: 'embedded: keyword search, 10 hits with highlights', measure: measureSearch },
   { title: 'embedded: start and memory', measure: measureProcess },
   { title: 'embedded: a page of 100 of 200,000 rows by filter and sort', measure: measureTablePage },
+  { title: 'embedded: GET a resource at depth 32 below grants', measure: measureDepth },
+  { title: 'embedded: list 50 of a folder of 10,000', measure: measureFolder },
 ];
 
 const say = (line: string) => process.stderr.write(`  … ${line}\n`);

@@ -37,6 +37,7 @@ export function serveEndpoint(route: Route, invoke: Invoke, settings: EndpointSe
         requestId,
         token: admitted.token,
         traceparent: ctx.req.headers.traceparent as string | undefined,
+        ...shareLinkOf(ctx, safe),
         ...(body === undefined ? {} : preconditions(ctx, body, request.baseVersion)),
       },
       deadline: Date.now() + settings.timeoutMs,
@@ -51,6 +52,15 @@ export function serveEndpoint(route: Route, invoke: Invoke, settings: EndpointSe
     await respond(ctx, route, reply, route.versionOf(answer), route.writeResponse(answer, request.fields));
   };
 }
+
+/** The share link that a request presents; a GET may do so by its query, so that a link can be opened as it is. */
+function shareLinkOf(ctx: Ctx, safe: boolean): { shareLink?: string } {
+  const header = ctx.req.headers['x-share-link'];
+  const token = header ?? (safe && ctx.req.url?.includes('share_link=') ? ctx.query.share_link : undefined);
+  return typeof token === 'string' && SHARE_LINK.test(token) ? { shareLink: token } : {};
+}
+
+const SHARE_LINK = /^[\w-]{20,64}$/;
 
 /** Sends an answer in its envelope; nothing of it where the client has the very same. */
 async function respond(

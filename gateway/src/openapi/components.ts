@@ -46,6 +46,11 @@ export const PARAMETERS: Readonly<Record<string, Schema>> = {
   IfNoneMatch: inHeader('If-None-Match', 'The ETag of what the client has: 304 when it is still good.', text),
   Tenant: inHeader('X-Tenant', "`personal` or an Org's id; by default that of the ids used.", text),
   WorkspaceId: inHeader('X-Workspace-Id', 'Narrows the request to one workspace.', { type: 'string', format: 'uuid' }),
+  ShareLink: inHeader(
+    'X-Share-Link',
+    'The token of a share link, for what it opens. A GET also takes `?share_link=`.',
+    text,
+  ),
   ClientRequestId: inHeader('X-Client-Request-Id', "The client's own name of the request, logged beside ours.", {
     type: 'string',
     maxLength: 128,

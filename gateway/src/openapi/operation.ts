@@ -50,7 +50,7 @@ function parametersOf(schemas: Schemas, route: Route, shapes: readonly FieldShap
     const schema = schemas.field(shape, 'input');
     parameters.push({ name, in: 'path', required: true, schema });
   }
-  const shared = ['Tenant', 'WorkspaceId', 'ClientRequestId'];
+  const shared = ['Tenant', 'WorkspaceId', 'ShareLink', 'ClientRequestId'];
   if (method === 'GET' || method === 'DELETE') {
     for (const shape of shapes) {
       if (!inPath.includes(shape.name)) parameters.push(...queryParameters(schemas, shape));

@@ -5,9 +5,17 @@ import {
   type NotificationService,
   NotificationServiceService,
 } from '@commonplace/proto/messaging/v1/notification_service.js';
+import {
+  type AccessRequestService,
+  AccessRequestServiceService,
+} from '@commonplace/proto/resources/v1/access_request_service.js';
 import { type CommentService, CommentServiceService } from '@commonplace/proto/resources/v1/comment_service.js';
 import { type ContentService, ContentServiceService } from '@commonplace/proto/resources/v1/content_service.js';
 import { type IndexService, IndexServiceService } from '@commonplace/proto/resources/v1/index_service.js';
+import {
+  type PermissionService,
+  PermissionServiceService,
+} from '@commonplace/proto/resources/v1/permission_service.js';
 import { type ResourceService, ResourceServiceService } from '@commonplace/proto/resources/v1/resource_service.js';
 import { type SnapshotService, SnapshotServiceService } from '@commonplace/proto/resources/v1/snapshot_service.js';
 import { type TagService, TagServiceService } from '@commonplace/proto/resources/v1/tag_service.js';
@@ -33,6 +41,8 @@ export const contracts = {
   resources: contract<ResourceService>('resources', ResourceServiceService),
   content: contract<ContentService>('resources', ContentServiceService),
   snapshots: contract<SnapshotService>('resources', SnapshotServiceService),
+  permissions: contract<PermissionService>('resources', PermissionServiceService),
+  accessRequests: contract<AccessRequestService>('resources', AccessRequestServiceService),
   trash: contract<TrashService>('resources', TrashServiceService),
   tags: contract<TagService>('resources', TagServiceService),
   comments: contract<CommentService>('resources', CommentServiceService),

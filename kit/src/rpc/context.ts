@@ -106,8 +106,9 @@ class Onward implements CallOptions {
   readonly metadata: CallMetadata;
 
   constructor(private readonly call: IncomingCall) {
-    const { requestId, token, traceparent } = call.metadata;
-    this.metadata = { requestId, token, traceparent };
+    const { requestId, token, traceparent, shareLink } = call.metadata;
+    this.metadata =
+      shareLink === undefined ? { requestId, token, traceparent } : { requestId, token, traceparent, shareLink };
   }
 
   get deadline(): number {

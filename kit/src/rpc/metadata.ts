@@ -6,6 +6,7 @@ const TOKEN = 'authorization';
 const REQUEST_ID = 'x-request-id';
 const TRACEPARENT = 'traceparent';
 const BASE_VERSION = 'x-base-version';
+const SHARE_LINK = 'x-share-link';
 const IDEMPOTENCY_ID = 'x-idempotency-id';
 const IDEMPOTENCY_FINGERPRINT = 'x-idempotency-fingerprint';
 const REPLY = 'x-reply-bin';
@@ -18,6 +19,7 @@ export function toGrpc(call: CallMetadata, peerToken: string): Metadata {
   if (call.token !== undefined) metadata.set(TOKEN, call.token);
   if (call.traceparent !== undefined) metadata.set(TRACEPARENT, call.traceparent);
   if (call.baseVersion !== undefined) metadata.set(BASE_VERSION, String(call.baseVersion));
+  if (call.shareLink !== undefined) metadata.set(SHARE_LINK, call.shareLink);
   if (call.idempotency !== undefined) {
     metadata.set(IDEMPOTENCY_ID, call.idempotency.id);
     metadata.set(IDEMPOTENCY_FINGERPRINT, call.idempotency.fingerprint);
@@ -37,6 +39,7 @@ export function fromGrpc(metadata: Metadata): { call: CallMetadata; peerToken: s
       token: text(TOKEN),
       traceparent: text(TRACEPARENT),
       baseVersion: baseVersion === undefined ? undefined : Number(baseVersion),
+      shareLink: text(SHARE_LINK),
       idempotency: id === undefined ? undefined : { id, fingerprint: text(IDEMPOTENCY_FINGERPRINT) ?? '' },
     },
   };

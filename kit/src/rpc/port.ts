@@ -30,6 +30,8 @@ export interface CallMetadata {
   readonly traceparent?: string | undefined;
   /** The version that the record to be changed must still have (If-Match, `base_version`). */
   readonly baseVersion?: number | undefined;
+  /** The token of a share link that the request presents (`X-Share-Link`); nothing is remembered of it. */
+  readonly shareLink?: string | undefined;
   readonly idempotency?: Idempotency | undefined;
 }
 

@@ -29,9 +29,16 @@ export interface Stage {
   close(): Promise<void>;
 }
 
-/** Starts `module` on a new data folder. `others` play what it calls; identity's token keys are played here. */
-export async function openStage(module: ServiceModule, others: readonly Implementation[]): Promise<Stage> {
-  const dataDir = mkdtempSync(join(tmpdir(), 'commonplace-stage-'));
+/**
+ * Starts `module` on a new data folder within `parent`. `others` play what it calls; identity's token keys are
+ * played here.
+ */
+export async function openStage(
+  module: ServiceModule,
+  others: readonly Implementation[],
+  parent: string = tmpdir(),
+): Promise<Stage> {
+  const dataDir = mkdtempSync(join(parent, 'commonplace-stage-'));
   const signer = createTokenSigner([randomBytes(32)]);
   const keys = { getTokenKeys: async () => ({ jwksJson: signer.jwks }) };
   const isAuth = ({ contract }: Implementation) => contract.name === contracts.auth.name;

@@ -1,4 +1,4 @@
-import { integer, type Table, type Values } from '@commonplace/kit/config';
+import { integer, type Table, url, type Values } from '@commonplace/kit/config';
 
 export const config = {
   documentBytes: {
@@ -60,6 +60,18 @@ export const config = {
     help: 'most resources that deleting or merging a tag rewrites within the request',
     parse: integer(0, 1000),
     fallback: 200,
+  },
+  accessRequests: {
+    variable: 'COMMONPLACE_ACCESS_REQUESTS_PER_HOUR',
+    help: 'most access requests of one person in an hour',
+    parse: integer(1, 1_000_000),
+    fallback: 30,
+  },
+  publicUrl: {
+    variable: 'COMMONPLACE_PUBLIC_URL',
+    help: 'URL that people reach this server by; links to it begin so',
+    parse: url('http', 'https'),
+    fallback: 'http://127.0.0.1:8080',
   },
 } satisfies Table;
 

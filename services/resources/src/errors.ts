@@ -34,6 +34,26 @@ export const WorkspaceRequired = defineError(
 );
 
 export const NoSuchSnapshot = defineError('NOT_FOUND', 'not_found', 'No snapshot of this resource keeps that.');
+export const MissingTarget = defineError(
+  'INVALID_ARGUMENT',
+  'missing_target',
+  'Say which permission: permission_id, or principal_type with principal_id.',
+);
+export const AmbiguousTarget = defineError(
+  'INVALID_ARGUMENT',
+  'ambiguous_target',
+  'permission_id and principal_type name different permissions.',
+);
+export const RoleEscalation = defineError(
+  'PERMISSION_DENIED',
+  'role_escalation',
+  'Nobody grants a role above their own: yours is {own}.',
+);
+export const ExternalSharingDisabled = defineError(
+  'PERMISSION_DENIED',
+  'external_sharing_disabled',
+  'The Org has switched sharing with outsiders off.',
+);
 
 /** Errors about the present state; all of them 409. */
 export const CycleDetected = conflict('cycle_detected', 'A resource can not stand below itself.');
@@ -54,6 +74,13 @@ export const SnapshotProtected = conflict(
   'snapshot_protected',
   'The newest automatic snapshot can be deleted when it is a day old.',
 );
+export const LastOwner = conflict('last_owner', 'The last owner can neither be removed nor lose the role.');
+export const InheritedPermission = conflict(
+  'inherited_permission',
+  'The permission is inherited: change it where it comes from, or restrict the resource.',
+);
+export const RequestNotPending = conflict('request_not_pending', 'The access request is {status}.');
+export const HasAccess = conflict('already_exists', 'You have this role already.');
 export const ParentInTrash = conflict('resource_in_trash', 'The parent is in the trash.');
 
 function conflict(reason: string, template: string): (details?: Record<string, unknown>) => AppError {
@@ -64,5 +91,19 @@ function conflict(reason: string, template: string): (details?: Record<string, u
 export function insufficientScope(scope: string): AppError {
   return new AppError('PERMISSION_DENIED', 'insufficient_scope', `This needs the scope ${scope}.`, {
     details: { scope },
+  });
+}
+
+/** Too many access requests of one person: tells when there is room again. */
+export function tooManyRequests(limit: number, retryAfter: number): AppError {
+  return new AppError('RESOURCE_EXHAUSTED', 'rate_limited', `A person makes ${limit} access requests an hour.`, {
+    details: {
+      policy: 'access_requests',
+      limit,
+      window_seconds: 3600,
+      retry_after_seconds: retryAfter,
+      reason: 'rate',
+    },
+    retryAfter,
   });
 }

@@ -1,8 +1,40 @@
+import type { Actor } from '@commonplace/kit/auth';
+import { newId, newRequestId } from '@commonplace/kit/id';
 import type { CallContext } from '@commonplace/kit/rpc';
+import type { UnitOfWork } from '@commonplace/kit/store';
+import type { Telling } from './acts/grants.js';
+import { publicName } from './domain/principals.js';
+import type { AccessRequest } from './stores/access-requests.js';
 import type { Comment } from './stores/comments.js';
+import type { Grant } from './stores/grants.js';
 import type { Node } from './stores/nodes.js';
 import type { SnapshotRecord } from './stores/snapshots.js';
 import type { Tag } from './stores/tags.js';
+
+/** What makes events and writes of work that no call waits for; they name the actor who began it. */
+export function eventsBy(
+  actor: Actor,
+  owner: string | undefined,
+  work: UnitOfWork,
+): Pick<CallContext, 'work' | 'event' | 'actor'> {
+  return {
+    work,
+    actor,
+    event: (type, subject, data, tenant = owner) => ({
+      specversion: '1.0',
+      id: `evt_${newId()}`,
+      source: '/resources',
+      type: `commonplace.resources.${type}`,
+      subject,
+      time: new Date().toISOString(),
+      datacontenttype: 'application/json',
+      data,
+      ...(tenant === undefined ? {} : { tenant }),
+      requestid: newRequestId(),
+      actor,
+    }),
+  };
+}
 
 /** Ids that one event names at the most, so that it stays thin. */
 export const IDS_PER_EVENT = 200;
@@ -93,4 +125,46 @@ export function publishComment(
     participants: [...participants],
   };
   context.work.publish(context.event(verb, node.id, data, node.tenant));
+}
+
+/** Tells of a grant that was made, changed or taken back. */
+export function publishPermission(
+  context: Pick<CallContext, 'work' | 'event'>,
+  verb: 'granted' | 'changed' | 'revoked',
+  node: Pick<Node, 'id' | 'workspaceId' | 'tenant'>,
+  grant: Grant,
+  { notify, message }: Telling,
+): void {
+  const data = {
+    resourceId: node.id,
+    workspaceId: node.workspaceId,
+    principal: publicName(grant.principal),
+    role: grant.role,
+    notify,
+    ...(message === undefined ? {} : { message }),
+    ...(grant.expiresAt === undefined ? {} : { expiresAt: grant.expiresAt }),
+  };
+  context.work.publish(context.event(`permission.${verb}`, node.id, data, node.tenant));
+}
+
+/** Tells of an access request that was made or decided, and whom to tell. */
+export function publishAccessRequest(
+  context: Pick<CallContext, 'work' | 'event'>,
+  verb: 'created' | 'decided',
+  request: AccessRequest,
+  notifyUserIds: readonly string[],
+): void {
+  const { id, resourceId, workspaceId, requesterId, role, grantedRole, status, tenant } = request;
+  const message = verb === 'created' ? request.message : request.decisionMessage;
+  const data = {
+    requestId: id,
+    resourceId,
+    workspaceId,
+    requesterId,
+    role: grantedRole ?? role,
+    status,
+    ...(message === undefined ? {} : { message }),
+    notifyUserIds: [...notifyUserIds],
+  };
+  context.work.publish(context.event(`access_request.${verb}`, resourceId, data, tenant));
 }

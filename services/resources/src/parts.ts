@@ -1,10 +1,15 @@
 import type { Log } from '@commonplace/kit/log';
+import type { Client } from '@commonplace/kit/rpc';
 import type { Collection, Store } from '@commonplace/kit/store';
+import type { AuthService } from '@commonplace/proto/identity/v1/auth_service.js';
+import type { DirectoryService } from '@commonplace/proto/tenancy/v1/directory_service.js';
+import type { WorkspaceService } from '@commonplace/proto/tenancy/v1/workspace_service.js';
 import type { Room } from './acts/room.js';
 import type { Settings } from './config.js';
 import type { ContentKinds } from './content/kinds.js';
 import type { JobRunner } from './jobs/runner.js';
 import type { Policy } from './policy.js';
+import type { AccessRequest } from './stores/access-requests.js';
 import type { Comment, Thread } from './stores/comments.js';
 import type { Counters } from './stores/counters.js';
 import type { Grant } from './stores/grants.js';
@@ -15,6 +20,13 @@ import type { TagUsage } from './stores/tag-usage.js';
 import type { Tags } from './stores/tags.js';
 import type { Tree } from './stores/tree.js';
 
+/** What this service asks of others. */
+export interface Peers {
+  readonly users: Client<AuthService>;
+  readonly directory: Client<DirectoryService>;
+  readonly workspaces: Client<WorkspaceService>;
+}
+
 /** What the handlers of this service stand on. */
 export interface Parts {
   readonly settings: Settings;
@@ -23,6 +35,7 @@ export interface Parts {
   readonly kinds: ContentKinds;
   readonly snapshots: Collection<SnapshotRecord>;
   readonly grants: Collection<Grant>;
+  readonly accessRequests: Collection<AccessRequest>;
   readonly jobs: Collection<TreeJob>;
   readonly counters: Counters;
   readonly tags: Tags;
@@ -40,5 +53,6 @@ export interface Parts {
   readonly tagRoom: Room;
   /** Comments, by document. */
   readonly commentRoom: Room;
+  readonly peers: Peers;
   readonly log: Log;
 }

@@ -1,23 +1,37 @@
 import { type Caller, reachesWorkspace } from '@commonplace/kit/auth';
 import { InsufficientRole, NotFound, TenantBoundary } from '@commonplace/kit/errors';
 import type { MembershipCache, PersonMemberships } from '@commonplace/kit/memberships';
-import type { CallContext, Client } from '@commonplace/kit/rpc';
+import type { CallContext, CallOptions, Client } from '@commonplace/kit/rpc';
 import type { Collection } from '@commonplace/kit/store';
-import type { DirectoryService, WorkspaceMembership } from '@commonplace/proto/tenancy/v1/directory_service.js';
+import type {
+  DirectoryService,
+  SharingTerms,
+  WorkspaceMembership,
+} from '@commonplace/proto/tenancy/v1/directory_service.js';
 import { OrgRole, WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
 import { type Access, type Capability, effectiveAccess, LEAST_ROLE, may, reachOfGrants } from './domain/access.js';
+import { linkPrincipal } from './domain/principals.js';
 import { ResourceInTrash, ResourceLocked, WorkspaceArchived } from './errors.js';
-import type { Grant } from './stores/grants.js';
+import { type Grant, isExpired } from './stores/grants.js';
 import type { Node } from './stores/nodes.js';
 import type { Tree } from './stores/tree.js';
+import type { TermsCache } from './terms.js';
 
 /** Who asks, and all that they belong to, at this moment. */
 export interface Standing {
   readonly caller: Caller;
   readonly person: PersonMemberships;
   readonly now: string;
+  /** The grant of the link that the request presents, where there is one and it holds. */
+  readonly link: Grant | undefined;
+  /** What grants may name to mean the caller: themselves, all that they belong to, the link they present. */
+  readonly principals: readonly string[];
+  /** The caller's grants by node, as far as this request has asked for them: a path asks for its node's again. */
+  readonly held: Map<string, Grant[]>;
   /** Takes the memberships as they are now, once: nothing is refused for want of what was just joined. */
   refresh(): Promise<void>;
+  /** What a workspace allows in sharing. */
+  terms(workspaceId: string): Promise<SharingTerms>;
 }
 
 /** A node that the caller sees, with their rights on it. */
@@ -46,6 +60,12 @@ export interface Policy {
   readersOf(node: Node, userIds: readonly string[], context: CallContext): Promise<string[]>;
   /** A workspace that the caller is in, by the same rules; an Org's administrator has to join it first. */
   enter(workspaceId: string, standing: Standing, context: CallContext): Promise<WorkspaceMembership>;
+  /** The same, and for whoever holds a grant in it as well. */
+  visit(workspaceId: string, standing: Standing, context: CallContext): Promise<WorkspaceMembership>;
+  /** The grants in a workspace that hold for the caller now. */
+  grantsIn(workspaceId: string, standing: Standing): Promise<Grant[]>;
+  /** The workspaces in which the caller holds a grant, by the id of their tenant. */
+  grantedWorkspaces(standing: Standing): Promise<{ readonly workspaceId: string; readonly tenant: string }[]>;
 }
 
 export interface PolicyParts {
@@ -53,37 +73,56 @@ export interface PolicyParts {
   readonly grants: Collection<Grant>;
   readonly memberships: MembershipCache;
   readonly directory: Client<DirectoryService>;
+  readonly terms: TermsCache;
 }
 
-export function createPolicy({ tree, grants, memberships, directory }: PolicyParts): Policy {
-  /** Grants that hold for nodes; none are asked for where the workspace role gives all there is. */
+export function createPolicy({ tree, grants, memberships, directory, terms }: PolicyParts): Policy {
+  /** Grants that hold for nodes; none are asked for where there can be none, or the workspace role gives all. */
   async function grantsFor(nodes: readonly Node[], standing: Standing): Promise<Grant[]> {
     const open = nodes.filter((node) => !ownsOutright(node, standing));
-    if (open.length === 0) return [];
-    const workspaces = [...new Set(open.map((node) => node.workspaceId))];
-    const mine = await grants.find({
-      where: { principal: { in: standing.person.principals }, workspaceId: { in: workspaces } },
-      limit: GRANTS_PER_PERSON,
-    });
-    if (mine.length === 0) return mine;
-    const reach = new Set(open.flatMap(reachOfGrants));
-    return mine.filter((grant) => reach.has(grant.resourceId));
+    const bare = new Set(open.filter((node) => node.principals.length === 0).map(({ id }) => id));
+    const granted = new Set<string>();
+    for (const node of open) for (const id of reachOfGrants(node)) if (!bare.has(id)) granted.add(id);
+    if (granted.size === 0) return [];
+    const { principals, held } = standing;
+    const unknown = [...granted].filter((id) => !held.has(id));
+    if (unknown.length > 0) {
+      // A principal has one grant on a node at the most.
+      const limit = unknown.length * principals.length;
+      const where = { resourceId: { in: unknown }, principal: { in: principals } };
+      for (const id of unknown) held.set(id, []);
+      for (const grant of await grants.find({ where, limit })) held.get(grant.resourceId)?.push(grant);
+    }
+    return [...granted].flatMap((id) => held.get(id) ?? []);
+  }
+
+  /** Outside of their tenants, people have what a link for anybody gives. */
+  function accessOf(node: Node, held: readonly Grant[], standing: Standing): Access | undefined {
+    if (belongs(node.tenant, standing)) {
+      return effectiveAccess(node, standing.person.workspaces.get(node.workspaceId)?.role, held, standing.now);
+    }
+    const link = publicLink(standing);
+    return link === undefined ? undefined : effectiveAccess(node, undefined, [link], standing.now);
   }
 
   async function accessToAll(nodes: readonly Node[], standing: Standing): Promise<(Access | undefined)[]> {
-    const mine = nodes.filter((node) => belongs(node, standing));
-    const held = await grantsFor(mine, standing);
-    return nodes.map((node) =>
-      belongs(node, standing)
-        ? effectiveAccess(node, standing.person.workspaces.get(node.workspaceId)?.role, held, standing.now)
-        : undefined,
+    const held = await grantsFor(
+      nodes.filter((node) => belongs(node.tenant, standing)),
+      standing,
     );
+    return nodes.map((node) => accessOf(node, held, standing));
   }
 
   async function accessTo(node: Node, standing: Standing): Promise<Access | undefined> {
-    if (!belongs(node, standing)) return undefined;
-    const held = ownsOutright(node, standing) ? [] : await grantsFor([node], standing);
-    return effectiveAccess(node, standing.person.workspaces.get(node.workspaceId)?.role, held, standing.now);
+    const asks = belongs(node.tenant, standing) && !ownsOutright(node, standing);
+    return accessOf(node, asks ? await grantsFor([node], standing) : [], standing);
+  }
+
+  /** What holds of a workspace for whoever has no place in it. */
+  async function visitor(workspaceId: string, standing: Standing): Promise<WorkspaceMembership> {
+    const { orgId, archived, editorsCanShare, trashRetentionDays, workspaceName } = await standing.terms(workspaceId);
+    const role = WorkspaceRole.UNSPECIFIED;
+    return { workspaceId, orgId, role, archived, editorsCanShare, trashRetentionDays, name: workspaceName };
   }
 
   async function seeEvenTrashed(id: string, standing: Standing): Promise<Seen> {
@@ -96,7 +135,8 @@ export function createPolicy({ tree, grants, memberships, directory }: PolicyPar
     }
     if (access === undefined) throw NotFound();
     if (!reachesWorkspace(standing.caller, node.workspaceId, node.orgId)) throw TenantBoundary();
-    return { node, access, membership: standing.person.workspaces.get(node.workspaceId) };
+    const membership = standing.person.workspaces.get(node.workspaceId) ?? (await visitor(node.workspaceId, standing));
+    return { node, access, membership };
   }
 
   /** Whose Org a workspace is, its administrators may know; what is in it, its members. */
@@ -108,20 +148,66 @@ export function createPolicy({ tree, grants, memberships, directory }: PolicyPar
     return reachesWorkspace(standing.caller, workspaceId, orgId) ? InsufficientRole() : TenantBoundary();
   }
 
+  async function enter(
+    workspaceId: string,
+    standing: Standing,
+    context: CallContext,
+    byGrant: boolean,
+  ): Promise<WorkspaceMembership> {
+    if (!standing.person.workspaces.has(workspaceId)) await standing.refresh();
+    let membership = standing.person.workspaces.get(workspaceId);
+    if (membership === undefined && byGrant && (await grantsIn(workspaceId, standing)).length > 0) {
+      membership = await visitor(workspaceId, standing);
+    }
+    if (membership === undefined) throw await unjoined(workspaceId, standing, context);
+    if (!reachesWorkspace(standing.caller, workspaceId, membership.orgId || null)) throw TenantBoundary();
+    return membership;
+  }
+
+  /** Somebody else's standing: what they belong to, without what this request presents. */
+  const otherStanding = (caller: Caller, person: PersonMemberships, now: string, onward: CallOptions): Standing => ({
+    caller,
+    person,
+    now,
+    link: undefined,
+    principals: person.principals,
+    held: new Map(),
+    refresh: async () => {},
+    terms: (workspaceId) => terms.of(workspaceId, onward),
+  });
+
+  async function grantsIn(workspaceId: string, standing: Standing): Promise<Grant[]> {
+    const found = await grants.find({
+      where: { principal: { in: standing.principals }, workspaceId },
+      limit: GRANTS_PER_PERSON,
+    });
+    return found.filter((grant) => holds(grant, standing));
+  }
+
   return {
     async standing(context) {
       const { userId } = context.caller;
-      const person = await memberships.of(userId, context.onward);
+      const now = new Date().toISOString();
+      const [person, link] = await Promise.all([
+        memberships.of(userId, context.onward),
+        presentedLink(grants, terms, context, now),
+      ]);
       const standing = {
         caller: context.caller,
-        now: new Date().toISOString(),
+        now,
         person,
+        link,
+        principals: principalsOf(person, link),
+        held: new Map<string, Grant[]>(),
         fresh: false,
         async refresh() {
           if (standing.fresh) return;
           standing.fresh = true;
           standing.person = await memberships.fresh(userId, context.onward);
+          standing.principals = principalsOf(standing.person, link);
+          standing.held.clear();
         },
+        terms: (workspaceId: string) => terms.of(workspaceId, context.onward),
       };
       return standing;
     },
@@ -136,7 +222,7 @@ export function createPolicy({ tree, grants, memberships, directory }: PolicyPar
     async readersOf(node, userIds, { caller, onward }) {
       const now = new Date().toISOString();
       const reads = async (person: PersonMemberships) =>
-        (await accessTo(node, { caller, person, now, refresh: async () => {} })) !== undefined;
+        (await accessTo(node, otherStanding(caller, person, now, onward))) !== undefined;
       const readers = await Promise.all(
         userIds.map(
           async (id) => (await reads(await memberships.of(id, onward))) || reads(await memberships.fresh(id, onward)),
@@ -144,24 +230,56 @@ export function createPolicy({ tree, grants, memberships, directory }: PolicyPar
       );
       return userIds.filter((_, i) => readers[i]);
     },
-    async enter(workspaceId, standing, context) {
-      if (!standing.person.workspaces.has(workspaceId)) await standing.refresh();
-      const membership = standing.person.workspaces.get(workspaceId);
-      if (membership === undefined) throw await unjoined(workspaceId, standing, context);
-      if (!reachesWorkspace(standing.caller, workspaceId, membership.orgId || null)) throw TenantBoundary();
-      return membership;
+    enter: (workspaceId, standing, context) => enter(workspaceId, standing, context, false),
+    visit: (workspaceId, standing, context) => enter(workspaceId, standing, context, true),
+    grantsIn,
+    async grantedWorkspaces(standing) {
+      const where = { principal: { in: standing.principals } };
+      const found = await grants.find({ where, limit: GRANTS_PER_PERSON });
+      const held = found.filter((grant) => holds(grant, standing));
+      return [...new Map(held.map(({ workspaceId, tenant }) => [workspaceId, { workspaceId, tenant }])).values()];
     },
   };
 }
 
 const ADMIN_ROLES: ReadonlySet<OrgRole> = new Set([OrgRole.ADMIN, OrgRole.OWNER]);
 
-/** Grants that one person's question looks at. */
+/** Grants that one person's list looks at. */
 const GRANTS_PER_PERSON = 10_000;
 
-/** The tenant gate: a node of a tenant that the person does not belong to does not exist for them. */
-function belongs(node: Node, { person }: Standing): boolean {
-  return node.orgId === null ? person.workspaces.has(node.workspaceId) : person.orgs.has(node.orgId);
+/** The grant of the link that a request presents; one for anybody holds while the Org lets outsiders in. */
+async function presentedLink(
+  grants: Collection<Grant>,
+  terms: TermsCache,
+  context: CallContext,
+  now: string,
+): Promise<Grant | undefined> {
+  const { shareLink } = context.metadata;
+  if (shareLink === undefined) return undefined;
+  const [grant] = await grants.find({ where: { principal: linkPrincipal(shareLink) }, limit: 1 });
+  if (grant === undefined || isExpired(grant, now)) return undefined;
+  if (grant.link?.audience !== 'anyone') return grant;
+  const { allowExternalSharing } = await terms.of(grant.workspaceId, context.onward);
+  return allowExternalSharing ? grant : { ...grant, link: { ...grant.link, audience: 'org' } };
+}
+
+function principalsOf(person: PersonMemberships, link: Grant | undefined): readonly string[] {
+  return link === undefined ? person.principals : [...person.principals, link.principal];
+}
+
+/** The tenant gate: what is of a tenant that the person does not belong to does not exist for them. */
+function belongs(tenant: string, { person }: Standing): boolean {
+  return person.orgs.has(tenant) || person.workspaces.has(tenant);
+}
+
+/** The link that opens something to whoever is signed in. */
+function publicLink({ link }: Standing): Grant | undefined {
+  return link?.link?.audience === 'anyone' ? link : undefined;
+}
+
+/** Whether a grant to one of the caller's principals counts for them now. */
+function holds(grant: Grant, standing: Standing): boolean {
+  return !isExpired(grant, standing.now) && (belongs(grant.tenant, standing) || grant.id === publicLink(standing)?.id);
 }
 
 function ownsOutright(node: Node, { person }: Standing): boolean {

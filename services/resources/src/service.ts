@@ -1,4 +1,5 @@
 import { contracts } from '@commonplace/kit/contracts';
+import type { Subscription } from '@commonplace/kit/events';
 import { createMembershipCache } from '@commonplace/kit/memberships';
 import { implement, type ServiceModule } from '@commonplace/kit/runtime';
 import { createRoom } from './acts/room.js';
@@ -8,17 +9,21 @@ import { createDocumentKind } from './content/document.js';
 import type { ContentKinds } from './content/kinds.js';
 import { COMMENTS_PER_DOCUMENT } from './domain/comments.js';
 import { TAGS_PER_WORKSPACE } from './domain/tags.js';
+import { createAccessRequestHandlers } from './handlers/access-requests.js';
 import { createCommentHandlers } from './handlers/comments.js';
 import { createContentHandlers } from './handlers/content.js';
 import { createIndexHandlers } from './handlers/index.js';
+import { createPermissionHandlers } from './handlers/permissions.js';
 import { createResourceHandlers } from './handlers/resources.js';
 import { createSnapshotHandlers } from './handlers/snapshots.js';
 import { createTagHandlers } from './handlers/tags.js';
 import { createTrashHandlers } from './handlers/trash.js';
+import { followMembers } from './jobs/members.js';
 import { startRetention } from './jobs/purge.js';
 import { createJobRunner } from './jobs/runner.js';
 import type { Parts } from './parts.js';
 import { createPolicy } from './policy.js';
+import { accessRequestCollection } from './stores/access-requests.js';
 import { commentCollection, threadCollection } from './stores/comments.js';
 import { contentCollection } from './stores/contents.js';
 import { counterCollection, createCounters } from './stores/counters.js';
@@ -32,6 +37,7 @@ import { tagUsageCollection } from './stores/tag-usage.js';
 import { createTags, tagCollection } from './stores/tags.js';
 import { createTree } from './stores/tree.js';
 import { openTableKind } from './tables/open.js';
+import { createTermsCache } from './terms.js';
 
 /** The tree of every workspace, what its nodes hold, and who may do what with them. */
 export const resources: ServiceModule = {
@@ -51,9 +57,11 @@ export const resources: ServiceModule = {
     const tree = createTree(nodes, pending);
     const comments = await store.collection(commentCollection);
     const threads = await store.collection(threadCollection);
+    const accessRequests = await store.collection(accessRequestCollection);
     const directory = host.client(contracts.directory);
     const memberships = await createMembershipCache(directory, host.bus);
-    const policy = createPolicy({ tree, grants, memberships, directory });
+    const terms = await createTermsCache(directory, host.bus);
+    const policy = createPolicy({ tree, grants, memberships, directory, terms });
     const snapshots = await store.collection(snapshotCollection);
     const keeper = await openKeeper(store);
     const kinds: ContentKinds = {
@@ -61,6 +69,7 @@ export const resources: ServiceModule = {
       artifact: createArtifactKind({ artifacts: await store.collection(artifactCollection), keeper, tree, policy }),
       table: await openTableKind(store, { settings, tree, policy }),
     };
+    const peers = { users: host.client(contracts.auth), directory, workspaces: host.client(contracts.workspaces) };
     const runner = createJobRunner(() => parts, log);
     const countChildren = (parentKey: string) => nodes.count({ parentKey, state: 'active' }, settings.children);
     const children = createRoom('resources side by side', settings.children, countChildren);
@@ -76,6 +85,7 @@ export const resources: ServiceModule = {
       kinds,
       snapshots,
       grants,
+      accessRequests,
       jobs,
       counters,
       tags,
@@ -89,8 +99,10 @@ export const resources: ServiceModule = {
       room,
       tagRoom,
       commentRoom,
+      peers,
       log,
     };
+    let members: Subscription | undefined;
     let retention: { close(): void } | undefined;
     return {
       implementations: [
@@ -98,6 +110,8 @@ export const resources: ServiceModule = {
         implement(contracts.content, createContentHandlers(parts)),
         implement(contracts.snapshots, createSnapshotHandlers(parts)),
         implement(contracts.trash, createTrashHandlers(parts)),
+        implement(contracts.permissions, createPermissionHandlers(parts)),
+        implement(contracts.accessRequests, createAccessRequestHandlers(parts)),
         implement(contracts.index, createIndexHandlers(parts)),
         implement(contracts.tags, createTagHandlers(parts)),
         implement(contracts.comments, createCommentHandlers(parts)),
@@ -105,9 +119,11 @@ export const resources: ServiceModule = {
       begin: async () => {
         runner.begin();
         retention = startRetention(parts, log);
+        members = await followMembers(parts, host.bus);
       },
       close: async () => {
         retention?.close();
+        await members?.close();
         await runner.close();
       },
     };

@@ -15,7 +15,7 @@ function grant(resourceId: string, role: Role, expiresAt?: string): Grant {
     resourceId,
     principal: 'user:me',
     role,
-    grantedBy: 'x',
+    grantedBy: { type: 'user', id: 'x', name: 'X' },
     createdAt: NOW,
     ...(expiresAt === undefined ? {} : { expiresAt }),
   };

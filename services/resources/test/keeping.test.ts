@@ -15,6 +15,7 @@ import { NO_INPUT } from '../src/content/input.js';
 import type { PreparedWrite } from '../src/content/kind.js';
 import { expireSnapshots } from '../src/jobs/expire.js';
 import type { Parts } from '../src/parts.js';
+import { accessRequestCollection } from '../src/stores/access-requests.js';
 import { commentCollection, threadCollection } from '../src/stores/comments.js';
 import { contentCollection } from '../src/stores/contents.js';
 import { openKeeper } from '../src/stores/kept.js';
@@ -39,7 +40,8 @@ beforeEach(async () => {
   const document = createDocumentKind({ contents, keeper: await openKeeper(store), settings });
   const comments = await store.collection(commentCollection);
   const threads = await store.collection(threadCollection);
-  parts = { store, snapshots, settings, comments, threads, kinds: { document } } as unknown as Parts;
+  const accessRequests = await store.collection(accessRequestCollection);
+  parts = { store, snapshots, settings, comments, threads, accessRequests, kinds: { document } } as unknown as Parts;
 });
 afterEach(async () => {
   await database.close();

@@ -26,6 +26,7 @@ export interface Indexer {
 export const INDEXED_EVENTS: readonly string[] = [
   'commonplace.resources.resource.>',
   'commonplace.resources.content.>',
+  'commonplace.resources.permission.>',
 ];
 
 const GONE = /\.(purged|trashed)$/;
@@ -86,8 +87,9 @@ async function apply({ index, resources, systemCall }: IndexerParts, events: rea
 }
 
 function resourceIds({ data }: DomainEvent): string[] {
-  const ids = data.resourceIds;
-  return Array.isArray(ids) ? ids.filter((id) => typeof id === 'string') : [];
+  const { resourceIds: ids, resourceId: id } = data;
+  if (typeof id === 'string') return [id];
+  return Array.isArray(ids) ? ids.filter((one) => typeof one === 'string') : [];
 }
 
 async function rebuild({ index, resources, systemCall, log }: IndexerParts, signal?: AbortSignal): Promise<void> {

@@ -5,6 +5,7 @@ import { createEnvelope, type Envelope } from '@commonplace/kit/secrets';
 import type { Collection, Store } from '@commonplace/kit/store';
 import type { AuthService } from '@commonplace/proto/identity/v1/auth_service.js';
 import type { IndexService } from '@commonplace/proto/resources/v1/index_service.js';
+import type { PermissionService } from '@commonplace/proto/resources/v1/permission_service.js';
 import type { Settings } from './config.js';
 import { createPolicy, type Policy } from './policy.js';
 import {
@@ -42,6 +43,7 @@ export interface Stores {
 export interface Peers {
   readonly users: Client<AuthService>;
   readonly index: Client<IndexService>;
+  readonly permissions: Client<PermissionService>;
 }
 
 /** What the handlers of this service stand on. */

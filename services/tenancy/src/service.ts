@@ -26,6 +26,7 @@ export function createTenancy(clock: () => number = Date.now): ServiceModule {
         settings: host.settings(config),
         users: host.client(contracts.auth),
         index: host.client(contracts.index),
+        permissions: host.client(contracts.permissions),
         log: host.log,
         clock,
       });

@@ -114,6 +114,7 @@ describe('purging', () => {
       settings: host.settings(config),
       users: stage.host.client(contracts.auth),
       index: stage.host.client(contracts.index),
+      permissions: stage.host.client(contracts.permissions),
       log: host.log,
       clock,
     });

@@ -17,7 +17,14 @@ afterAll(() => world.close());
 async function partsWith(...secretsKey: Buffer[]): Promise<Parts> {
   const { store } = world.host;
   const settings = { ...world.host.settings(config), secretsKey };
-  return openParts({ store, settings, users: {} as never, index: {} as never, log: silentLog });
+  return openParts({
+    store,
+    settings,
+    users: {} as never,
+    index: {} as never,
+    permissions: {} as never,
+    log: silentLog,
+  });
 }
 
 test('secrets come under the current master key, and one that does not open stays as it is', async () => {

@@ -55,7 +55,11 @@ export interface World {
   readonly pins: Client<PinService>;
   readonly connectors: Client<ConnectorService>;
   /** What the played services were asked, and how they answer. */
-  readonly asked: { reassigned: { orgId: string; userId: string; toUserId: string }[]; counted: string[][] };
+  readonly asked: {
+    reassigned: { orgId: string; userId: string; toUserId: string }[];
+    counted: string[][];
+    ungranted: { workspaceId: string; userId: string }[];
+  };
   readonly play: { keys: number; resources: Record<string, number>; resourcesDown: boolean };
   /** Resources by id. */
   readonly items: Map<string, PlayedItem>;
@@ -103,7 +107,7 @@ export interface World {
 export async function openWorld(): Promise<World> {
   process.env.COMMONPLACE_SECRETS_KEY ??= randomBytes(32).toString('base64');
   const people = new Map<string, Caller>();
-  const asked: World['asked'] = { reassigned: [], counted: [] };
+  const asked: World['asked'] = { reassigned: [], counted: [], ungranted: [] };
   const play: World['play'] = { keys: 0, resources: {}, resourcesDown: false };
   const items: World['items'] = new Map();
   let ahead = 0;
@@ -140,6 +144,12 @@ export async function openWorld(): Promise<World> {
       }),
     }),
   });
+  const permissions = fake(contracts.permissions, {
+    removeMemberGrants: async (request) => {
+      asked.ungranted.push(request);
+      return { removed: 0 };
+    },
+  });
   const module = createTenancy(clock);
   const watched = watchStore();
   let host: Host | undefined;
@@ -153,7 +163,7 @@ export async function openWorld(): Promise<World> {
         return module.start(host);
       },
     },
-    [auth, index],
+    [auth, index, permissions],
   );
   const orgs = stage.host.client(contracts.orgs);
   const workspaces = stage.host.client(contracts.workspaces);

@@ -72,6 +72,10 @@ export function createFakeDirectory(unavailable: () => Error): FakeDirectory {
         if (found === undefined) throw NotFound();
         return { workspaceId, orgId: found.orgId, name: '', state: WorkspaceState.ACTIVE, trashRetentionDays: 30 };
       }),
+      getSharingTerms: answering(async () => {
+        throw NotFound();
+      }),
+      listPeople: answering(async () => ({ items: [], page: undefined })),
       lookUpOrg: answering(async ({ orgId }) => ({ orgId, name: orgs.get(orgId) ?? '' })),
       ensurePersonalWorkspace: answering(async ({ userId }) => {
         const workspaceId = homeOf(userId);

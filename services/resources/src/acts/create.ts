@@ -17,6 +17,7 @@ import type { Standing } from '../policy.js';
 import { foldName, type Node, type NodeType } from '../stores/nodes.js';
 import { parseMetadata } from './content.js';
 import { type Destination, intoParent, intoRoot, requireSameWorkspace } from './destination.js';
+import { keepManager } from './grants.js';
 import { positionFor } from './siblings.js';
 import { warn } from './write-content.js';
 
@@ -102,7 +103,7 @@ export async function createNode(
   if (applied !== undefined) await applied;
   if (content !== undefined) warn(content, context);
   parts.counters.add(context.work, [node], 1);
-  const granted = restricted ? grantToCreator(parts, node, context) : node;
+  const granted = restricted ? await keepManager(parts, node, context) : node;
   publishChange(context, { verb: 'resource.created' }, granted);
   return granted;
 }
@@ -111,23 +112,6 @@ export async function createNode(
 function contentFor(parts: Parts, holder: Holder, input: ContentInput | undefined, context: CallContext) {
   if (input === undefined && (holder.type === 'document' || parts.kinds[holder.type] === undefined)) return undefined;
   return requireKind(parts.kinds, holder.type).create(holder, input ?? NO_INPUT, context);
-}
-
-/** Who restricts a node stays its manager, whatever becomes of their workspace role. */
-export function grantToCreator(parts: Parts, node: Node, context: CallContext): Node {
-  const principal = `user:${context.caller.userId}`;
-  if (node.principals.includes(principal)) return node;
-  context.work.insert(parts.grants, {
-    id: newId(),
-    tenant: node.tenant,
-    workspaceId: node.workspaceId,
-    resourceId: node.id,
-    principal,
-    role: 'manager',
-    grantedBy: context.caller.userId,
-    createdAt: node.updatedAt,
-  });
-  return context.work.replace(parts.tree.nodes, node, { ...node, principals: [...node.principals, principal] });
 }
 
 function creatable(request: CreateResourceRequest): NodeType {

@@ -3,13 +3,16 @@ import type { UpdateResourceRequest } from '@commonplace/proto/resources/v1/reso
 import { MAX_DEPTH } from '../config.js';
 import { reachOfGrants } from '../domain/access.js';
 import { parseWish } from '../domain/position.js';
+import { publicName } from '../domain/principals.js';
 import { heightBelow, moveTo, placeUnder, replaceBelow } from '../domain/tree.js';
 import { CycleDetected, DepthExceeded } from '../errors.js';
 import type { Parts } from '../parts.js';
 import type { Standing } from '../policy.js';
 import type { Counted } from '../stores/counters.js';
+import { isExpired } from '../stores/grants.js';
 import { type Node, parentId } from '../stores/nodes.js';
 import { type Destination, intoParent, intoRoot, requireSameTenant, requireSameWorkspace } from './destination.js';
+import { grantsOn, moveGrants } from './grants.js';
 import { positionFor } from './siblings.js';
 import type { Below } from './subtree.js';
 
@@ -62,18 +65,20 @@ export function requireDepth(node: Node, destination: Destination, below: Below)
 }
 
 /** Rewrites what all below a head say of their place; the counters follow the live ones. */
-export function rewriteBelow(
+export async function rewriteBelow(
   parts: Parts,
   head: Omit<Node, 'version'>,
   nodes: readonly Node[],
   context: Pick<CallContext, 'work'>,
-): Node[] {
-  const changed = replaceBelow(head, nodes);
-  return changed.map(({ node, place }) => {
+): Promise<Node[]> {
+  const written: Node[] = [];
+  for (const { node, place } of replaceBelow(head, nodes)) {
     const moved = moveTo(node, place, node.parentKey);
     recount(parts, context, node, moved);
-    return context.work.replace(parts.tree.nodes, node, moved);
-  });
+    await moveGrants(parts, context.work, node, moved);
+    written.push(context.work.replace(parts.tree.nodes, node, moved));
+  }
+  return written;
 }
 
 /** Counts a live node as it is now: by its boundary, workspace and tags. */
@@ -88,11 +93,12 @@ export async function accessChange(parts: Parts, before: Node, after: Omit<Node,
 }
 
 async function readers(parts: Parts, node: Omit<Node, 'version'>): Promise<string[]> {
+  const now = new Date().toISOString();
   const above = reachOfGrants(node).filter((id) => id !== node.id);
   const names = node.boundary === node.workspaceId ? [`workspace:${node.workspaceId}`] : [];
   for (const resourceId of above) {
-    const grants = await parts.grants.find({ where: { resourceId }, limit: 500 });
-    names.push(...grants.map(({ principal }) => principal));
+    const grants = (await grantsOn(parts, { id: resourceId })).filter((grant) => !isExpired(grant, now));
+    names.push(...grants.map(({ principal }) => publicName(principal)));
   }
   return [...new Set(names)];
 }

@@ -6,6 +6,7 @@ import type { Parts } from '../parts.js';
 import { requireWorkspaceRole, type Standing } from '../policy.js';
 import type { Node } from '../stores/nodes.js';
 import { type Destination, intoParent } from './destination.js';
+import { moveGrants } from './grants.js';
 import { positionFor } from './siblings.js';
 import { announce } from './subtree.js';
 import { freeExternalKey, liveHome, restored } from './trash.js';
@@ -38,6 +39,7 @@ export async function restoreNode(
     : node.position;
   const moved = moveTo(node, placeUnder(destination.parent, node), destination.key);
   const back = restored({ ...moved, position }, await freeExternalKey(parts, moved));
+  await moveGrants(parts, context.work, node, back);
   const head = context.work.replace(parts.tree.nodes, node, back);
   parts.counters.add(context.work, [head], 1);
   const below = batch === 'large' ? [] : await restoreBelow(parts, head, batch, context);
@@ -87,6 +89,7 @@ async function restoreBelow(parts: Parts, head: Node, batch: readonly Node[], co
   for (const node of batch) {
     const moved = moveTo(node, places.get(node.id) ?? node, node.parentKey);
     const key = await freeExternalKey(parts, moved);
+    await moveGrants(parts, context.work, node, moved);
     back.push(context.work.replace(parts.tree.nodes, node, restored(moved, key)));
   }
   parts.counters.add(context.work, back, 1);

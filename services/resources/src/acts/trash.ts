@@ -3,6 +3,7 @@ import type { UnitOfWork } from '@commonplace/kit/store';
 import type { Parts } from '../parts.js';
 import { type Node, parentId } from '../stores/nodes.js';
 import { forgetComments } from './forget-comments.js';
+import { grantsOn } from './grants.js';
 import { forgetAllOf } from './snapshots.js';
 
 export interface Batch {
@@ -47,17 +48,24 @@ export function trashAll(parts: Parts, work: UnitOfWork, nodes: readonly Node[],
   return live.map((node) => work.replace(parts.tree.nodes, node, trashed(node, batch, false, 0)));
 }
 
+/** Access requests that go with the nodes of one purge; older ones than that many lead nowhere. */
+const REQUESTS_PER_PURGE = 10_000;
+
 /** Deletes nodes for good with all that hangs on them. Gives the bytes that this frees. */
 export async function purgeAll(parts: Parts, work: UnitOfWork, nodes: readonly Node[]): Promise<number> {
   const ids = nodes.filter(({ type }) => parts.kinds[type] !== undefined).map(({ id }) => id);
   let freed = await forgetAllOf(parts, ids, work);
   await forgetComments(parts, work, nodes);
+  const requests = await parts.accessRequests.find({
+    where: { resourceId: { in: nodes.map(({ id }) => id) } },
+    limit: REQUESTS_PER_PURGE,
+  });
+  for (const request of requests) work.remove(parts.accessRequests, request);
   for (const node of nodes) {
     freed += node.sizeBytes;
     await parts.kinds[node.type]?.remove(node, { work });
     if (node.principals.length > 0) {
-      const grants = await parts.grants.find({ where: { resourceId: node.id }, limit: 500 });
-      for (const grant of grants) work.remove(parts.grants, grant);
+      for (const grant of await grantsOn(parts, node)) work.remove(parts.grants, grant);
     }
     work.remove(parts.tree.nodes, node);
   }

@@ -1,6 +1,6 @@
 import { type CallContext, requireVersion } from '@commonplace/kit/rpc';
 import { AccessMode } from '@commonplace/proto/resources/v1/resource.js';
-import type { UpdateResourceRequest } from '@commonplace/proto/resources/v1/resource_service.js';
+import { UpdateResourceRequest } from '@commonplace/proto/resources/v1/resource_service.js';
 import { METADATA_BYTES } from '../config.js';
 import type { ContentInput } from '../content/kind.js';
 import { requireKind } from '../content/kinds.js';
@@ -11,7 +11,7 @@ import type { Parts } from '../parts.js';
 import { requireCapability, requireWritable, type Seen, type Standing } from '../policy.js';
 import { foldName, type Node } from '../stores/nodes.js';
 import { parseMetadata } from './content.js';
-import { grantToCreator } from './create.js';
+import { keepManager, moveGrants } from './grants.js';
 import { accessChange, moves, newHome, placed, recount, requireDepth, rewriteBelow } from './place.js';
 import { announce, type Below, enqueue, loadBelow } from './subtree.js';
 import { freeExternalKey } from './trash.js';
@@ -58,11 +58,28 @@ export async function updateNode(
     if (below === 'large') await announce(parts, context, node, job);
     else enqueue(parts, context, { ...job, tenant: after.tenant, headId: node.id, sweep: true });
   }
-  const written = write(parts, node, after, context);
-  const moved = below === 'large' ? [] : rewriteBelow(parts, written, below.nodes, context);
+  const written = await write(parts, node, after, context);
+  const moved = below === 'large' ? [] : await rewriteBelow(parts, written, below.nodes, context);
   const verb = asksMove ? 'resource.moved' : 'resource.updated';
   publishChange(context, { verb, fields: [...mask] }, written, moved);
   return { node: await replaceContent(parts, written, request.input, context), accessChange: change };
+}
+
+/** Cuts a node's inheritance, or lets it inherit again, as a PATCH would. Gives the node as it is then. */
+export async function setAccessMode(
+  parts: Parts,
+  seen: Seen,
+  accessMode: AccessMode,
+  standing: Standing,
+  context: CallContext,
+): Promise<Node> {
+  if (seen.node.restricted === (accessMode === AccessMode.RESTRICTED)) return seen.node;
+  const request = UpdateResourceRequest.fromPartial({
+    resourceId: seen.node.id,
+    updateMask: ['access_mode'],
+    accessMode,
+  });
+  return (await updateNode(parts, seen, request, standing, context)).node;
 }
 
 /** The role gate: writing, and managing for what concerns access. */
@@ -117,10 +134,11 @@ async function restricted(parts: Parts, node: Omit<Node, 'version'>, cut: boolea
 }
 
 /** Writes the head; who cuts inheritance stays a manager by a grant of their own. */
-function write(parts: Parts, before: Node, after: Omit<Node, 'version'>, context: CallContext): Node {
+async function write(parts: Parts, before: Node, after: Omit<Node, 'version'>, context: CallContext): Promise<Node> {
   recount(parts, context, before, after);
+  await moveGrants(parts, context.work, before, after);
   const written = context.work.replace(parts.tree.nodes, before, after);
-  return after.restricted && !before.restricted ? grantToCreator(parts, written, context) : written;
+  return after.restricted && !before.restricted ? keepManager(parts, written, context) : written;
 }
 
 /** Replaces the content, where a creation that met an existing resource brought one. */

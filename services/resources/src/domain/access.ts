@@ -1,6 +1,7 @@
 import { WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
-import type { Grant } from '../stores/grants.js';
+import { type Grant, isExpired } from '../stores/grants.js';
 import type { Node } from '../stores/nodes.js';
+import { splitPrincipal } from './principals.js';
 
 /** Roles on a resource; a later one holds all rights of the earlier ones. */
 export const ROLES = ['viewer', 'commenter', 'editor', 'manager', 'owner'] as const;
@@ -17,13 +18,18 @@ export const LEAST_ROLE = {
 export type Capability = keyof typeof LEAST_ROLE;
 
 export function may(role: Role, capability: Capability): boolean {
-  return ROLES.indexOf(role) >= ROLES.indexOf(LEAST_ROLE[capability]);
+  return isAtLeast(role, LEAST_ROLE[capability]);
+}
+
+/** Whether a role holds all rights of another. */
+export function isAtLeast(role: Role, least: Role): boolean {
+  return ROLES.indexOf(role) >= ROLES.indexOf(least);
 }
 
 /** A role, and where it comes from. */
 export interface Access {
   readonly role: Role;
-  readonly source: 'workspace' | 'direct' | 'ancestor' | 'org';
+  readonly source: 'workspace' | 'direct' | 'ancestor' | 'org' | 'link' | 'agent';
   readonly sourceResourceId?: string;
   readonly expiresAt?: string;
 }
@@ -57,16 +63,27 @@ export function effectiveAccess(
   grants: readonly Grant[],
   now: string,
 ): Access | undefined {
-  let best = inherited(node, workspaceRole);
+  const access = inherited(node, workspaceRole);
   const reach = reachOfGrants(node);
+  let best: Grant | undefined;
   for (const grant of grants) {
-    if (grant.expiresAt !== undefined && grant.expiresAt <= now) continue;
-    if (!reach.includes(grant.resourceId)) continue;
-    if (best !== undefined && ROLES.indexOf(best.role) >= ROLES.indexOf(grant.role)) continue;
-    best = fromGrant(node, grant);
+    if (isExpired(grant, now) || !reach.includes(grant.resourceId)) continue;
+    if (best === undefined || outweighs(grant, best, reach)) best = grant;
   }
-  return best;
+  if (best === undefined || (access !== undefined && isAtLeast(access.role, best.role))) return access;
+  return fromGrant(node, best);
 }
+
+/** Of two grants that hold, the one that says why: the greater, then the one that lasts, then the nearer. */
+function outweighs(one: Grant, other: Grant, reach: readonly string[]): boolean {
+  if (one.role !== other.role) return isAtLeast(one.role, other.role);
+  if (one.expiresAt !== other.expiresAt) return (one.expiresAt ?? LASTING) > (other.expiresAt ?? LASTING);
+  const distance = reach.indexOf(one.resourceId) - reach.indexOf(other.resourceId);
+  return distance === 0 ? one.principal < other.principal : distance > 0;
+}
+
+/** Behind every time. */
+const LASTING = '~';
 
 /** The nodes whose grants hold for a node: itself, and its ancestors down from its boundary. */
 export function reachOfGrants(node: Pick<Node, 'id' | 'workspaceId' | 'ancestors' | 'boundary'>): string[] {
@@ -88,10 +105,10 @@ function inherited(
 
 function fromGrant(node: Pick<Node, 'id'>, grant: Grant): Access {
   const direct = grant.resourceId === node.id;
-  const byOrg = grant.principal.startsWith('org:');
+  const { kind } = splitPrincipal(grant.principal);
   return {
     role: grant.role,
-    source: byOrg ? 'org' : direct ? 'direct' : 'ancestor',
+    source: kind === 'org' || kind === 'link' || kind === 'agent' ? kind : direct ? 'direct' : 'ancestor',
     ...(direct ? {} : { sourceResourceId: grant.resourceId }),
     ...(grant.expiresAt === undefined ? {} : { expiresAt: grant.expiresAt }),
   };

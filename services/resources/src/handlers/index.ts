@@ -96,19 +96,39 @@ async function chooseWorkspaces(
 ): Promise<string[]> {
   if (asked.length > 0) {
     const tenants = new Set<string>();
-    for (const id of asked) tenants.add((await parts.policy.enter(id, standing, context)).orgId);
+    for (const id of asked) tenants.add((await parts.policy.visit(id, standing, context)).orgId);
     if (tenants.size > 1) throw TenantBoundary();
     return [...asked];
   }
   const { caller, person } = standing;
   const tenant = caller.tenant?.orgId ?? null;
-  return [...person.workspaces.values()]
+  const joined = [...person.workspaces.values()]
     .filter(({ workspaceId, orgId, archived }) => {
       const org = orgId === '' ? null : orgId;
       const here = caller.tenant === undefined ? org === tenant : true;
       return here && (includeArchived || !archived) && reachesWorkspace(caller, workspaceId, org);
     })
     .map(({ workspaceId }) => workspaceId);
+  return [...joined, ...(await visited(parts, tenant, includeArchived, standing))];
+}
+
+/** The workspaces of the tenant that the caller has no place in and sees something of. */
+async function visited(
+  parts: Parts,
+  tenant: string | null,
+  includeArchived: boolean,
+  standing: Standing,
+): Promise<string[]> {
+  const { caller, person } = standing;
+  const granted = (await parts.policy.grantedWorkspaces(standing)).filter(
+    (one) => one.tenant === tenant && !person.workspaces.has(one.workspaceId),
+  );
+  const found: string[] = [];
+  for (const { workspaceId } of granted) {
+    if (!reachesWorkspace(caller, workspaceId, tenant)) continue;
+    if (includeArchived || !(await standing.terms(workspaceId)).archived) found.push(workspaceId);
+  }
+  return found;
 }
 
 async function searchFilter(
@@ -120,7 +140,8 @@ async function searchFilter(
     workspaceIds,
     openWorkspaceIds: [],
     boundaryIds: [],
-    principals: [...standing.person.principals],
+    // Every grant that holds is named by its item below, so that one which was just made or has expired counts.
+    principals: [],
     granted: [],
   };
   for (const id of workspaceIds) {
@@ -128,9 +149,9 @@ async function searchFilter(
       filter.openWorkspaceIds.push(id);
       continue;
     }
-    const { boundaries, granted } = await visibleWhere(parts, id, standing);
+    const { boundaries, items } = await visibleWhere(parts, id, standing);
     filter.boundaryIds.push(...(boundaries ?? []));
-    filter.granted.push(...granted.map((one) => ({ resourceId: one.id, boundaryId: one.boundary })));
+    filter.granted.push(...items.map((one) => ({ resourceId: one.id, boundaryId: one.boundary })));
   }
   return filter;
 }

@@ -42,6 +42,13 @@ export function roleMessage(role: Role): ResourceRole {
   return ROLE_MESSAGES[role];
 }
 
+const ROLES_BY_MESSAGE = new Map(Object.entries(ROLE_MESSAGES).map(([role, message]) => [message, role as Role]));
+
+/** The stored name of a role; undefined where none was given. */
+export function roleNamed(role: ResourceRole): Role | undefined {
+  return ROLES_BY_MESSAGE.get(role);
+}
+
 const ACTOR_TYPES: Record<Actor['type'], ActorType> = {
   user: ActorType.USER,
   agent: ActorType.AGENT,
@@ -60,6 +67,8 @@ const SOURCES: Record<Seen['access']['source'], AccessSource> = {
   direct: AccessSource.DIRECT,
   ancestor: AccessSource.ANCESTOR,
   org: AccessSource.ORG,
+  link: AccessSource.LINK,
+  agent: AccessSource.AGENT,
 };
 
 const BLOCKS = { archived: BlockedBy.ARCHIVED, locked: BlockedBy.LOCKED, trashed: BlockedBy.TRASHED };

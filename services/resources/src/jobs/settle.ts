@@ -1,10 +1,10 @@
-import { newId, newRequestId } from '@commonplace/kit/id';
 import { LostRace, type UnitOfWork, type Where } from '@commonplace/kit/store';
+import { moveGrants } from '../acts/grants.js';
 import { recount } from '../acts/place.js';
 import { forgetTag, retireChunk } from '../acts/tag-nodes.js';
 import { freeExternalKey, purgeAll, restored, trashed } from '../acts/trash.js';
 import { moveTo, placeUnder, rootPlace } from '../domain/tree.js';
-import { type Change, publishChange } from '../events.js';
+import { type Change, eventsBy, publishChange } from '../events.js';
 import type { Parts } from '../parts.js';
 import type { TreeJob } from '../stores/jobs.js';
 import type { Node, Place } from '../stores/nodes.js';
@@ -46,7 +46,7 @@ async function settleChunk(parts: Parts, job: TreeJob, nodes: readonly Node[]): 
   const work = parts.store.begin();
   const { changed, ...change } = await act(parts, work, job, nodes);
   const [first, ...others] = changed;
-  if (first !== undefined) publishChange(eventsOf(job, work), change, first, others);
+  if (first !== undefined) publishChange(eventsBy(job.actor, job.tenant, work), change, first, others);
   const leaseUntil = new Date(Date.now() + LEASE_MS).toISOString();
   const held = work.replace(parts.jobs, job, { ...job, leaseUntil });
   try {
@@ -99,6 +99,7 @@ async function placeAll(parts: Parts, work: UnitOfWork, nodes: readonly Node[]):
     if (place.boundary === node.boundary && place.workspaceId === node.workspaceId && sameIds(place, node)) continue;
     const moved = moveTo(node, place, node.parentKey);
     recount(parts, { work }, node, moved);
+    await moveGrants(parts, work, node, moved);
     changed.push(work.replace(parts.tree.nodes, node, moved));
   }
   return changed;
@@ -142,6 +143,7 @@ async function restoreBatch(parts: Parts, work: UnitOfWork, job: TreeJob, nodes:
   for (const node of nodes) {
     if (node.state !== 'trashed' || node.batchId !== job.batchId) continue;
     const moved = moveTo(node, await placeOf(parts, node, known), node.parentKey);
+    await moveGrants(parts, work, node, moved);
     back.push(work.replace(parts.tree.nodes, node, restored(moved, await freeExternalKey(parts, moved))));
   }
   parts.counters.add(work, back, 1);
@@ -154,30 +156,10 @@ async function finish(parts: Parts, job: TreeJob): Promise<void> {
   const head = job.kind === 'purge' ? await parts.tree.nodes.get(job.headId) : undefined;
   if (head?.state === 'trashed' && head.batchId === job.batchId) {
     await purgeAll(parts, work, [head]);
-    publishChange(eventsOf(job, work), { verb: 'resource.purged' }, head);
+    publishChange(eventsBy(job.actor, job.tenant, work), { verb: 'resource.purged' }, head);
   }
   if (job.kind === 'untag') await forgetTag(parts, work, job.headId);
   work.remove(parts.jobs, job);
   await work.commit();
   parts.pending.forget();
-}
-
-/** Events of a job name the actor who began it. */
-function eventsOf(job: TreeJob, work: UnitOfWork): Parameters<typeof publishChange>[0] {
-  return {
-    work,
-    event: (type, subject, data, tenant) => ({
-      specversion: '1.0',
-      id: `evt_${newId()}`,
-      source: '/resources',
-      type: `commonplace.resources.${type}`,
-      subject,
-      time: new Date().toISOString(),
-      datacontenttype: 'application/json',
-      data,
-      tenant: tenant ?? job.tenant,
-      requestid: newRequestId(),
-      actor: job.actor,
-    }),
-  };
 }

@@ -36,7 +36,7 @@ export function createCounters(collection: Collection<Counter>, usage: Collectio
     for (const { node, by } of changes) {
       const { workspaceId, boundary } = node;
       const slot = slotOf(node.id);
-      sum(boundaries, `${boundary}:${slot}`, { workspaceId, boundary }, by);
+      sum(boundaries, `${keyOf(node)}:${slot}`, { workspaceId, boundary }, by);
       for (const tagId of node.tags) {
         sum(tags, `${workspaceId}:${tagId}:${slot % USAGE_SLOTS}`, { workspaceId, tagId }, by);
       }
@@ -72,6 +72,11 @@ function sum<F>(sums: Map<string, { fixed: F; count: number }>, id: string, fixe
   const known = sums.get(id);
   if (known === undefined) sums.set(id, { fixed, count: by });
   else known.count += by;
+}
+
+/** A restricted node takes its boundary along to another workspace: it is counted there from then on. */
+function keyOf({ boundary, workspaceId }: Pick<Node, 'boundary' | 'workspaceId'>): string {
+  return boundary === workspaceId ? boundary : `${workspaceId}:${boundary}`;
 }
 
 /** Ids end in random bits. */

@@ -37,7 +37,7 @@ export async function listResources(
   context: CallContext,
 ): Promise<ListResourcesResponse> {
   const standing = await parts.policy.standing(context);
-  const membership = await parts.policy.enter(request.workspaceId, standing, context);
+  const membership = await parts.policy.visit(request.workspaceId, standing, context);
   await requireParent(parts, request, standing);
   const visible = await visibleWhere(parts, request.workspaceId, standing);
   const filters = await filtersOf(parts, request);
@@ -60,8 +60,9 @@ async function pageOf(
   const page = request.page ?? { limit: 50, offset: 0, cursor: '' };
   const sort = SORT_FIELDS[request.sort] ?? ['position'];
   const state = request.state === ResourceState.TRASHED ? 'trashed' : 'active';
-  const scope = { workspaceId: request.workspaceId, state } as const;
   const place = placeFilter(request);
+  // Children are where their parent is: nothing is asked of them that their index does not hold.
+  const scope = 'parentKey' in place ? { state } : { workspaceId: request.workspaceId, state };
   const unfiltered =
     Object.keys({ ...filters, ...place }).length === 0 && visible.granted.length === 0 && state === 'active';
   const total = unfiltered ? await countAll(parts, request.workspaceId, visible) : undefined;

@@ -2,7 +2,6 @@ import type { Where } from '@commonplace/kit/store';
 import { administers, roleAtRoot } from '../domain/access.js';
 import type { Parts } from '../parts.js';
 import type { Standing } from '../policy.js';
-import type { Grant } from '../stores/grants.js';
 import type { Node } from '../stores/nodes.js';
 
 /** What a person sees of one workspace, as a filter over nodes. */
@@ -12,6 +11,8 @@ export interface Visible {
   readonly boundaries: readonly string[] | undefined;
   /** Granted nodes whose descendants are visible up to the next boundary. */
   readonly granted: readonly { readonly id: string; readonly boundary: string }[];
+  /** All granted nodes, with their boundaries. */
+  readonly items: readonly { readonly id: string; readonly boundary: string }[];
 }
 
 /**
@@ -20,8 +21,8 @@ export interface Visible {
  */
 export async function visibleWhere(parts: Parts, workspaceId: string, standing: Standing): Promise<Visible> {
   const role = standing.person.workspaces.get(workspaceId)?.role;
-  if (administers(role)) return { where: {}, boundaries: undefined, granted: [] };
-  const grants = await grantsIn(parts, workspaceId, standing);
+  if (administers(role)) return { where: {}, boundaries: undefined, granted: [], items: [] };
+  const grants = await parts.policy.grantsIn(workspaceId, standing);
   const nodes = await parts.tree.getMany([...new Set(grants.map(({ resourceId }) => resourceId))]);
   const boundaries = roleAtRoot(role) === undefined ? [] : [workspaceId];
   const granted: { id: string; boundary: string }[] = [];
@@ -29,18 +30,11 @@ export async function visibleWhere(parts: Parts, workspaceId: string, standing: 
     if (node.boundary === node.id) boundaries.push(node.id);
     else if (!boundaries.includes(node.boundary)) granted.push({ id: node.id, boundary: node.boundary });
   }
-  if (granted.length === 0) return { where: { boundary: { in: boundaries } }, boundaries, granted };
+  const items = nodes.map(({ id, boundary }) => ({ id, boundary }));
+  if (granted.length === 0) return { where: { boundary: { in: boundaries } }, boundaries, granted, items };
   const below: Where<Node>[] = granted.flatMap(({ id, boundary }) => [
     { id },
     { ancestors: { contains: id }, boundary },
   ]);
-  return { where: { or: [{ boundary: { in: boundaries } }, ...below] }, boundaries, granted };
-}
-
-async function grantsIn(parts: Parts, workspaceId: string, standing: Standing): Promise<Grant[]> {
-  const found = await parts.grants.find({
-    where: { principal: { in: standing.person.principals }, workspaceId },
-    limit: 10_000,
-  });
-  return found.filter(({ expiresAt }) => expiresAt === undefined || expiresAt > standing.now);
+  return { where: { or: [{ boundary: { in: boundaries } }, ...below] }, boundaries, granted, items };
 }

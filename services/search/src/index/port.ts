@@ -95,8 +95,8 @@ export interface Rebuild {
  * - An entry older than the one held, by version, then content version, then time of update, is ignored;
  *   an equally old one replaces it, for access may change without a version.
  * - A search gives only entries that its filter admits: those of `filter.workspaceIds` that lie in an
- *   open workspace, or within a readable boundary, or name one of the principals, or lie below a
- *   granted item within that item's own boundary. It counts nothing else in total and facets either.
+ *   open workspace, or within a readable boundary, or name one of the principals, or are a granted item,
+ *   or lie below one within that item's own boundary. It counts nothing else in total and facets either.
  * - Texts are compared as the analyser of this service folds them, in queries as in entries.
  * - Entries that have all terms of a query stand above those that have some; within both the better
  *   match stands first, names count more than texts, and the order is total.

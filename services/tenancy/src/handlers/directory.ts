@@ -1,17 +1,23 @@
 import { NotFound } from '@commonplace/kit/errors';
 import { derivedId } from '@commonplace/kit/id';
 import type { Handlers } from '@commonplace/kit/rpc';
-import type { DirectoryService, WorkspaceSummary } from '@commonplace/proto/tenancy/v1/directory_service.js';
+import type {
+  DirectoryService,
+  SharingTerms,
+  WorkspaceSummary,
+} from '@commonplace/proto/tenancy/v1/directory_service.js';
 import { WorkspaceState } from '@commonplace/proto/tenancy/v1/workspace.js';
 import { createAcceptance } from '../acts/accept.js';
 import { makePersonalWorkspace } from '../acts/personal.js';
 import { orgsOf, type SeenWorkspace, workspacesOf } from '../acts/seen.js';
+import { listMembers } from '../acts/workspace-member-lists.js';
 import { fullOrgSettings } from '../domain/org-settings.js';
 import { orgRoleName, type WorkspaceRole, workspaceRoleName } from '../domain/roles.js';
 import { fullWorkspaceSettings } from '../domain/workspace-settings.js';
 import type { Parts } from '../parts.js';
 import type { OrgStanding } from '../policy.js';
 import type { Invitation } from '../stores/invitations.js';
+import type { Org } from '../stores/orgs.js';
 import type { Workspace } from '../stores/workspaces.js';
 
 export function createDirectoryHandlers(parts: Parts): Handlers<DirectoryService> {
@@ -28,6 +34,20 @@ export function createDirectoryHandlers(parts: Parts): Handlers<DirectoryService
       const workspace = await workspaces.records.get(workspaceId);
       if (workspace === undefined) throw NotFound();
       return toSummary(workspace);
+    },
+
+    async getSharingTerms({ workspaceId }) {
+      const workspace = await workspaces.records.get(workspaceId);
+      if (workspace === undefined) throw NotFound();
+      const org = workspace.orgId === undefined ? undefined : await orgs.records.get(workspace.orgId);
+      if (workspace.orgId !== undefined && org?.status !== 'active') throw NotFound();
+      return toSharingTerms(workspace, org);
+    },
+
+    async listPeople({ workspaceId, role, page }) {
+      const workspace = await workspaces.records.get(workspaceId);
+      if (workspace === undefined) throw NotFound();
+      return listMembers(parts, workspace, { workspaceId, role, page, q: '' });
     },
 
     async lookUpOrg({ orgId }) {
@@ -95,6 +115,23 @@ function toWorkspaceMembership({ workspace, role }: SeenWorkspace) {
     editorsCanShare,
     trashRetentionDays,
     name: workspace.name,
+  };
+}
+
+function toSharingTerms({ id, name, state, settings }: Workspace, org: Org | undefined): SharingTerms {
+  const { trashRetentionDays, editorsCanShare, allowAccessRequests, allowExternalAccessRequests } =
+    fullWorkspaceSettings(settings);
+  return {
+    workspaceId: id,
+    orgId: org?.id ?? '',
+    workspaceName: name,
+    orgName: org?.name ?? '',
+    archived: state === 'archived',
+    trashRetentionDays,
+    editorsCanShare,
+    allowAccessRequests,
+    allowExternalAccessRequests,
+    allowExternalSharing: org === undefined || fullOrgSettings(org.settings).allowExternalSharing,
   };
 }
 

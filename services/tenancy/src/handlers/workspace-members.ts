@@ -76,6 +76,11 @@ export function createWorkspaceMemberHandlers(parts: Parts): WorkspaceMemberMeth
       await revokeWorkspaceOffers(parts, context, member.id);
       context.work.remove(records, member);
       publishWorkspaceMember(context, 'removed', member, keepGrants);
+      // With the removal, not after it: what was granted inside ends on the next request as well.
+      const { userId = '' } = member;
+      if (!keepGrants && userId !== '') {
+        await parts.permissions.removeMemberGrants({ workspaceId, userId }, context.onward);
+      }
       return { id: memberId, deleted: true };
     },
   };

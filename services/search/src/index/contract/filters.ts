@@ -61,7 +61,23 @@ export function filterDuties(use: Use): void {
     const filter = admitting({ principals: ['user:1'], granted });
     expect((await ids('word', { filter })).sort()).toEqual(['child', 'folder', 'grandchild']);
     const wrong = admitting({ granted: [{ resourceId: 'folder', boundaryId: 'other' }] });
-    expect(await ids('word', { filter: wrong })).toEqual([]);
+    expect(await ids('word', { filter: wrong })).toEqual(['folder']);
+  });
+
+  test('a granted item shows itself, also while its entry does not know of the grant', async () => {
+    const { hold, ids, ask } = use();
+    await hold(
+      entry('new', { text: 'word' }),
+      entry('restricted', { text: 'word' }),
+      entry('beside', { text: 'word' }),
+    );
+    const granted = [
+      { resourceId: 'new', boundaryId: WORKSPACE },
+      { resourceId: 'restricted', boundaryId: 'restricted' },
+    ];
+    const filter = admitting({ granted });
+    expect((await ids('word', { filter })).sort()).toEqual(['new', 'restricted']);
+    expect(await ask('word', { filter, limit: 1 })).toMatchObject({ total: 2 });
   });
 
   test('totals and facets count what the filter admits only', async () => {

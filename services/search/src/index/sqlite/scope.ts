@@ -64,6 +64,7 @@ function addFilter(filter: SearchFilter, add: Add): void {
       "e.principals <> '' AND EXISTS (SELECT 1 FROM json_each(?) p WHERE instr(e.principals, p.value) > 0)",
       itemsJson(filter.principals),
     ],
+    [`e.id ${AMONG}`, JSON.stringify(filter.granted.map(({ resourceId }) => resourceId))],
     [
       `EXISTS (SELECT 1 FROM json_each(?) g
         WHERE e.boundary_id = g.value ->> 1 AND instr(e.ancestors, g.value ->> 0) > 0)`,

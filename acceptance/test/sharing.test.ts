@@ -1,0 +1,247 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import type { Api, Reply } from '../src/client.js';
+import { eventually } from '../src/eventually.js';
+import { newAddress, type Person, signUp, tokenOf } from '../src/people.js';
+import type { List, Member, Org, Resource, SearchAnswer, Workspace, WorkspaceMember } from '../src/records.js';
+import { type System, startSystem } from '../src/system.js';
+
+/** On the mesh a change of membership or of settings counts within this; embedded on the next request. */
+const MEMBERSHIP_MS = 2000;
+const FRESH_MS = 5000;
+
+interface Permission {
+  readonly id: string;
+  readonly principal: { readonly type: string; readonly id: string | null; readonly email: string | null };
+  readonly role: string;
+  readonly is_inherited: boolean;
+  readonly source_resource_id: string | null;
+  readonly source_name: string | null;
+}
+
+interface Granted {
+  readonly permission?: Permission;
+  readonly items?: readonly Permission[];
+  readonly access_mode: string;
+  readonly link?: { readonly token: string; readonly url: string; readonly role: string };
+  readonly invites?: readonly { readonly email: string; readonly invite_url: string }[];
+}
+
+interface View extends List<Permission> {
+  readonly access: { readonly role: string };
+  readonly link: Granted['link'] | null;
+  readonly pending_request_count: number;
+}
+
+interface AccessRequest {
+  readonly id: string;
+  readonly status: string;
+  readonly role: string;
+  readonly granted_role: string | null;
+  readonly permission?: Permission;
+}
+
+let system: System;
+let owner: Person;
+let member: Person;
+let stranger: Person;
+let org: Org;
+let workspace: Workspace;
+let folder: Resource;
+let document: Resource;
+
+beforeAll(async () => {
+  system = await startSystem({ COMMONPLACE_SIGN_UP: 'open' });
+  [owner, stranger] = await Promise.all([signUp(system, 'Owner'), signUp(system, 'Stranger')]);
+  org = (await owner.post<Org>('/orgs', { name: 'Sharing' })).data;
+  member = await join('Member');
+  workspace = (await owner.post<Workspace>('/workspaces', { name: 'Shared', org_id: org.id })).data;
+  folder = await create({ type: 'folder', name: 'Folder', workspace_id: workspace.id });
+  document = await create({ name: 'Wombat census', parent_id: folder.id, content: 'Burrows were counted.' });
+  await eventually(async () => expect(await find(owner, 'wombat')).toEqual([document.id]), FRESH_MS);
+}, 90_000);
+
+afterAll(() => system?.stop(), 60_000);
+
+async function join(name: string): Promise<Person> {
+  const email = newAddress(name);
+  const { data } = await owner.post<Member>(`/orgs/${org.id}/members`, { email, role: 'member' });
+  return signUp(system, name, { email, invitation: tokenOf(data.invite_url) });
+}
+
+async function create(body: object): Promise<Resource> {
+  return (await owner.post<Resource>('/resources', { type: 'document', ...body })).data;
+}
+
+const permissions = ({ id }: { id: string }, query = '') => `/resources/${id}/permissions${query}`;
+const grant = (target: { id: string }, body: object) => owner.post<Granted>(permissions(target), body);
+
+async function find(by: Api, query: string, headers: Record<string, string> = {}): Promise<string[]> {
+  const body = { query, mode: 'keyword', workspace_ids: [workspace.id] };
+  const reply = await by.post<SearchAnswer>('/search', body, { headers });
+  return reply.status === 404 ? [] : reply.data.items.map(({ resource }) => resource.id);
+}
+
+function facts({ status, body }: Reply<unknown>): [number, string | undefined] {
+  return [status, body.error?.code];
+}
+
+describe('a grant', () => {
+  test('counts on the next request everywhere, and so does its end', async () => {
+    expect(facts(await member.get(`/resources/${document.id}`))).toEqual([404, 'not_found']);
+    expect(await find(member, 'wombat')).toEqual([]);
+    const made = await grant(folder, { principal_id: member.user.id, role: 'commenter' });
+    expect(made.status).toBe(201);
+    expect(made.data).toMatchObject({
+      access_mode: 'inherit',
+      permission: { principal: { type: 'user', id: member.user.id, email: member.user.email }, role: 'commenter' },
+    });
+    expect(await find(member, 'wombat')).toEqual([document.id]);
+    const read = await member.get<{ access: object; path: object[] }>(`/resources/${document.id}`);
+    expect(read.data.access).toMatchObject({ role: 'commenter', source: 'ancestor', source_resource_id: folder.id });
+    const list = await member.get<List<Resource>>(`/workspaces/${workspace.id}/resources`);
+    expect([list.data.items.length, list.page.total]).toEqual([2, 2]);
+    const view = await owner.get<View>(permissions(document));
+    expect(view.data.items).toMatchObject([
+      { principal: { id: member.user.id }, is_inherited: true, source_resource_id: folder.id, source_name: 'Folder' },
+      { principal: { id: owner.user.id }, role: 'owner', source_resource_id: null, source_name: 'Shared' },
+    ]);
+    const inherited = await owner.del(permissions(document, `?principal_type=user&principal_id=${member.user.id}`));
+    expect(facts(inherited)).toEqual([409, 'inherited_permission']);
+    expect(inherited.error.details).toMatchObject({ source_resource_id: folder.id });
+    const revoked = await owner.send<{ deleted: boolean }>('DELETE', permissions(folder), {
+      permission_id: made.data.permission?.id,
+    });
+    expect(revoked.data).toEqual({ id: made.data.permission?.id, deleted: true });
+    expect(facts(await member.get(`/resources/${document.id}`))).toEqual([404, 'not_found']);
+    expect(await find(member, 'wombat')).toEqual([]);
+    expect((await member.get(`/workspaces/${workspace.id}/resources`)).status).toBe(404);
+  });
+
+  test('of a document alone is found on the next request, and restricting it changes that at once', async () => {
+    const other = await join('Other');
+    await grant(document, { email: other.user.email, role: 'viewer' });
+    expect(await find(other, 'wombat')).toEqual([document.id]);
+    await grant(folder, { principal_id: member.user.id, role: 'viewer' });
+    expect(await find(member, 'wombat')).toEqual([document.id]);
+    const { data } = await grant(document, { access_mode: 'restricted' });
+    expect(data.access_mode).toBe('restricted');
+    expect(await find(member, 'wombat')).toEqual([]);
+    expect(await find(other, 'wombat')).toEqual([document.id]);
+    await grant(document, { access_mode: 'inherit' });
+    await owner.del(permissions(folder, `?principal_id=${member.user.id}`));
+    await other.del(permissions(document, `?principal_type=user&principal_id=${other.user.id}`));
+    expect(await find(other, 'wombat')).toEqual([]);
+  });
+
+  test('ends with a place in the workspace, unless it is kept', async () => {
+    const members = `/workspaces/${workspace.id}/members`;
+    const leave = async (query: string) => {
+      const person = await join('Leaver');
+      const { data: place } = await owner.post<WorkspaceMember>(members, { user_id: person.user.id, role: 'guest' });
+      await grant(document, { principal_id: person.user.id, role: 'viewer' });
+      expect((await person.get(`/resources/${document.id}`)).status).toBe(200);
+      expect((await owner.del(`${members}/${place.id}${query}`)).status).toBe(200);
+      return (await person.get(`/resources/${document.id}`)).status;
+    };
+    expect(await leave('')).toBe(404);
+    expect(await leave('?keep_grants=true')).toBe(200);
+  });
+});
+
+describe('a link', () => {
+  test('opens by header or by its own URL, for whoever is signed in to the Org', async () => {
+    const made = await grant(folder, { principal_type: 'link', role: 'viewer' });
+    const { token = '', url = '' } = made.data.link ?? {};
+    const headers = { 'X-Share-Link': token };
+    const opened = await member.get<{ access: object }>(`/resources/${document.id}`, { headers });
+    expect(opened.data.access).toMatchObject({ role: 'viewer', source: 'link' });
+    expect(await find(member, 'wombat', headers)).toEqual([document.id]);
+    const { pathname, search } = new URL(url);
+    expect((await member.get(pathname + search)).status).toBe(200);
+    expect(facts(await member.get(`/resources/${document.id}`))).toEqual([404, 'not_found']);
+    expect(facts(await stranger.get(`/resources/${document.id}`, { headers }))).toEqual([404, 'not_found']);
+    await grant(folder, { principal_type: 'link', role: 'viewer', audience: 'anyone' });
+    expect((await stranger.get(`/resources/${document.id}`, { headers })).status).toBe(200);
+    expect(facts(await stranger.patch(`/resources/${document.id}`, { name: 'Mine' }, { headers }))).toEqual([
+      403,
+      'insufficient_role',
+    ]);
+    await owner.del(permissions(folder, '?principal_type=link'));
+    expect(facts(await stranger.get(`/resources/${document.id}`, { headers }))).toEqual([404, 'not_found']);
+  });
+});
+
+describe('an access request', () => {
+  test('is made without seeing the resource, and decided by its managers', async () => {
+    const requests = `/resources/${document.id}/access-requests`;
+    expect(facts(await stranger.post(requests, {}))).toEqual([404, 'not_found']);
+    const asked = await member.post<AccessRequest>(requests, { role: 'editor', message: 'For the census' });
+    expect([asked.status, asked.data.status]).toEqual([201, 'pending']);
+    expect(asked.text).not.toContain('Wombat');
+    expect((await member.post(requests, { role: 'editor' })).status).toBe(200);
+    expect((await owner.get<View>(permissions(document))).data.pending_request_count).toBe(1);
+    expect((await owner.get<List<AccessRequest>>(`${requests}?status=pending`)).data.items).toHaveLength(1);
+    const path = `/access-requests/${asked.data.id}`;
+    expect(facts(await member.patch(path, { status: 'approved' }))).toEqual([403, 'insufficient_role']);
+    const decided = await owner.patch<AccessRequest>(path, { status: 'approved', role: 'viewer' });
+    expect(decided.data).toMatchObject({
+      status: 'approved',
+      granted_role: 'viewer',
+      permission: { role: 'viewer', principal: { id: member.user.id } },
+    });
+    expect((await member.get(`/resources/${document.id}`)).status).toBe(200);
+    expect(facts(await owner.patch(path, { status: 'denied' }))).toEqual([409, 'request_not_pending']);
+    expect(facts(await member.post(requests, {}))).toEqual([409, 'already_exists']);
+    expect(facts(await owner.patch('/access-requests/req_abcdefghijklmnopqrstuvwxyz', {}))[0]).toBe(400);
+    await owner.del(permissions(document, `?principal_id=${member.user.id}`));
+  });
+});
+
+describe('an outsider', () => {
+  test('is invited by address as a guest, and sees what was shared', async () => {
+    const email = newAddress('guest');
+    const made = await grant(document, { email, role: 'commenter', message: 'Have a look' });
+    expect(made.data.permission?.principal).toMatchObject({ type: 'user', id: null, email });
+    const guest = await signUp(system, 'Guest', { email, invitation: tokenOf(made.data.invites?.[0]?.invite_url) });
+    await eventually(async () => {
+      const { status, body } = await guest.get<{ access: object }>(`/resources/${document.id}`);
+      expect([status, body.data?.access]).toMatchObject([200, { role: 'commenter', source: 'direct' }]);
+    }, MEMBERSHIP_MS);
+    expect(facts(await guest.get(`/resources/${folder.id}`))).toEqual([404, 'not_found']);
+    const { data } = await owner.get<View>(permissions(document, '?include_inherited=false'));
+    expect(data.items.filter(({ principal }) => principal.id === guest.user.id)).toHaveLength(1);
+  });
+
+  test('is not where the Org shares with none', async () => {
+    await owner.patch(`/orgs/${org.id}`, { settings: { allow_external_sharing: false } });
+    await eventually(async () => {
+      const invited = await grant(document, { email: newAddress('nobody'), role: 'viewer' });
+      expect(facts(invited)).toEqual([403, 'external_sharing_disabled']);
+      const linked = await grant(document, { principal_type: 'link', role: 'viewer', audience: 'anyone' });
+      expect(facts(linked)).toEqual([403, 'external_sharing_disabled']);
+    }, MEMBERSHIP_MS);
+    expect(facts(await grant(document, { principal_id: stranger.user.id, role: 'viewer' }))).toEqual([
+      404,
+      'not_found',
+    ]);
+    await owner.patch(`/orgs/${org.id}`, { settings: { allow_external_sharing: true } });
+  });
+});
+
+describe('a request that is wrong', () => {
+  test('is told all its faults at once, and grants nothing', async () => {
+    const before = (await owner.get<View>(permissions(folder))).data.items;
+    const grants = [
+      { principal_type: 'user', principal_id: member.user.id, role: 'viewer' },
+      { principal_type: 'link', role: 'manager' },
+      { principal_type: 'workspace', role: 'viewer', expires_at: '2020-01-01T00:00:00Z' },
+    ];
+    const reply = await grant(folder, { grants });
+    expect(facts(reply)).toEqual([400, 'validation_failed']);
+    const params = (reply.error.details as readonly { param: string }[]).map(({ param }) => param);
+    expect(params.sort()).toEqual(['grants[1].role', 'grants[2].expires_at', 'grants[2].principal_id']);
+    expect(facts(await grant(folder, {}))).toEqual([400, 'validation_failed']);
+    expect(facts(await owner.del(permissions(folder)))).toEqual([400, 'missing_target']);
+    expect((await owner.get<View>(permissions(folder))).data.items).toEqual(before);
+  });
+});

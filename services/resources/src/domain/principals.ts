@@ -1,0 +1,41 @@
+import { fingerprint } from '@commonplace/kit/id';
+import { GranteeType, LinkAudience } from '@commonplace/proto/resources/v1/permission.js';
+
+const TYPES = {
+  user: GranteeType.USER,
+  invitee: GranteeType.USER,
+  agent: GranteeType.AGENT,
+  org: GranteeType.ORG,
+  workspace: GranteeType.WORKSPACE,
+  link: GranteeType.LINK,
+} as const;
+
+export type PrincipalKind = keyof typeof TYPES;
+
+/** The parts of a principal as grants name it. */
+export function splitPrincipal(principal: string): { kind: PrincipalKind; id: string } {
+  const colon = principal.indexOf(':');
+  return { kind: principal.slice(0, colon) as PrincipalKind, id: principal.slice(colon + 1) };
+}
+
+export function granteeType(kind: PrincipalKind): GranteeType {
+  return TYPES[kind];
+}
+
+/** The principal that a type and an id name; undefined for those that are found otherwise. */
+export function principalNamed(type: GranteeType, id: string): string | undefined {
+  const kind = (['user', 'agent', 'org', 'workspace'] as const).find((one) => TYPES[one] === type);
+  return kind === undefined ? undefined : `${kind}:${id}`;
+}
+
+/** The principal of whoever presents a link's token. */
+export function linkPrincipal(token: string): string {
+  return `link:${fingerprint('share-link', token)}`;
+}
+
+/** How a principal is named to others: a link's hash is nobody's business. */
+export function publicName(principal: string): string {
+  return principal.startsWith('link:') ? 'link' : principal;
+}
+
+export const AUDIENCES = { org: LinkAudience.ORG, anyone: LinkAudience.ANYONE } as const;

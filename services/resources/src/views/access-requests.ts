@@ -1,0 +1,92 @@
+import { decodeCursor, encodeCursor, keyset, type Where } from '@commonplace/kit/store';
+import {
+  type AccessRequest as AccessRequestMessage,
+  AccessRequestStatus,
+} from '@commonplace/proto/resources/v1/access_request.js';
+import type {
+  ListAccessRequestsRequest,
+  ListAccessRequestsResponse,
+} from '@commonplace/proto/resources/v1/access_request_service.js';
+import type { Permission } from '@commonplace/proto/resources/v1/permission.js';
+import { actorMessage, roleMessage } from '../handlers/present.js';
+import type { Parts } from '../parts.js';
+import type { Standing } from '../policy.js';
+import { type AccessRequest, statusAt } from '../stores/access-requests.js';
+
+const STATUSES = {
+  pending: AccessRequestStatus.PENDING,
+  approved: AccessRequestStatus.APPROVED,
+  denied: AccessRequestStatus.DENIED,
+  canceled: AccessRequestStatus.CANCELED,
+  expired: AccessRequestStatus.EXPIRED,
+} as const;
+const BY_STATUS = new Map(Object.entries(STATUSES).map(([name, status]) => [status, name as AccessRequest['status']]));
+
+/** The stored name of a status; undefined where none was given. */
+export function statusNamed(status: AccessRequestStatus): AccessRequest['status'] | undefined {
+  return (BY_STATUS as ReadonlyMap<AccessRequestStatus, AccessRequest['status']>).get(status);
+}
+
+/** A request as it stands at a time (RFC 3339). */
+export function requestMessage(record: AccessRequest, now: string, permission?: Permission): AccessRequestMessage {
+  const { decidedBy, grantedRole } = record;
+  return {
+    id: record.id,
+    resourceId: record.resourceId,
+    requester: { id: record.requesterId, name: record.requesterName },
+    role: roleMessage(record.role),
+    message: record.message,
+    status: STATUSES[statusAt(record, now)],
+    decidedBy: decidedBy === undefined ? undefined : actorMessage(decidedBy),
+    decidedAt: record.decidedAt,
+    grantedRole: grantedRole === undefined ? undefined : roleMessage(grantedRole),
+    decisionMessage: record.decisionMessage,
+    createdAt: record.createdAt,
+    expiresAt: record.expiresAt,
+    version: record.version,
+    permission,
+  };
+}
+
+const SORT = ['-createdAt'] as const;
+
+/** The requests of a resource, newest first: all, or those of one person. */
+export async function listAccessRequests(
+  { accessRequests }: Parts,
+  { resourceId, status, page }: ListAccessRequestsRequest,
+  requesterId: string | undefined,
+  { now }: Standing,
+): Promise<ListAccessRequestsResponse> {
+  const { limit, offset, cursor } = page ?? { limit: 50, offset: 0, cursor: '' };
+  const where = {
+    resourceId,
+    ...(requesterId === undefined ? {} : { requesterId }),
+    ...statusFilter(statusNamed(status), now),
+  };
+  const after = cursor === '' ? undefined : decodeCursor(cursor);
+  const [found, total] = await Promise.all([
+    accessRequests.find({ where, sort: SORT, limit: limit + 1, offset, after }),
+    accessRequests.count(where),
+  ]);
+  const last = found.length > limit ? found[limit - 1] : undefined;
+  return {
+    items: found.slice(0, limit).map((record) => requestMessage(record, now)),
+    page: {
+      limit,
+      offset,
+      total,
+      totalIsEstimate: false,
+      hasMore: last !== undefined,
+      nextOffset: last === undefined || cursor !== '' ? undefined : offset + limit,
+      nextCursor: last === undefined ? undefined : encodeCursor(keyset(last, SORT)),
+    },
+  };
+}
+
+/** A pending request is over when its time has come, written or not. */
+function statusFilter(status: AccessRequest['status'] | undefined, now: string): Where<AccessRequest> {
+  if (status === undefined) return {};
+  if (status === 'pending') return { status, expiresAt: { gt: now } };
+  if (status === 'expired') return { or: [{ status }, { status: 'pending', expiresAt: { lte: now } }] };
+  return { status };
+}

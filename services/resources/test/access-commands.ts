@@ -1,0 +1,212 @@
+import type { Caller } from '@commonplace/kit/auth';
+import { AppError } from '@commonplace/kit/errors';
+import { GranteeType } from '@commonplace/proto/resources/v1/permission.js';
+import { AccessMode, ResourceRole } from '@commonplace/proto/resources/v1/resource.js';
+import { jest } from '@jest/globals';
+import fc from 'fast-check';
+import { greatest, type Model, type ModelNode, type Person, ROLES, type Role } from './access-model.js';
+import type { SharingStage } from './sharing-stage.js';
+
+/** A model and the service that is to agree with it. */
+export interface Run {
+  readonly stage: SharingStage;
+  readonly model: Model;
+  readonly people: ReadonlyMap<Person, Caller>;
+  /** Whoever gives the commands: owner of both workspaces. */
+  readonly boss: Caller;
+  readonly bossPerson: Person;
+  readonly orgId: string;
+  readonly workspaceIds: readonly string[];
+  /** Commands that the service took; for a look at how much a run tries. */
+  taken: number;
+}
+
+export type Command =
+  | { readonly kind: 'create'; readonly parent: number; readonly restricted: boolean }
+  | {
+      readonly kind: 'grant';
+      readonly node: number;
+      readonly to: number;
+      readonly role: number;
+      readonly hours: number;
+    }
+  | { readonly kind: 'revoke'; readonly node: number; readonly to: number }
+  | { readonly kind: 'restrict'; readonly node: number; readonly restricted: boolean }
+  | { readonly kind: 'move'; readonly node: number; readonly parent: number }
+  | { readonly kind: 'trash' | 'restore'; readonly node: number }
+  | { readonly kind: 'wait'; readonly hours: number };
+
+const index = fc.nat({ max: 11 });
+
+/** Numbers name nodes and principals by their place, so that a shorter sequence still means something. */
+export const commands: fc.Arbitrary<Command[]> = fc.array(
+  fc.oneof(
+    { weight: 4, arbitrary: fc.record({ kind: fc.constant('create'), parent: index, restricted: rarely() }) },
+    {
+      weight: 5,
+      arbitrary: fc.record({
+        kind: fc.constant('grant'),
+        node: index,
+        to: index,
+        role: fc.nat({ max: ROLES.length - 1 }),
+        hours: fc.constantFrom(0, 0, 1, 3),
+      }),
+    },
+    { weight: 1, arbitrary: fc.record({ kind: fc.constant('revoke'), node: index, to: index }) },
+    { weight: 2, arbitrary: fc.record({ kind: fc.constant('restrict'), node: index, restricted: fc.boolean() }) },
+    { weight: 3, arbitrary: fc.record({ kind: fc.constant('move'), node: index, parent: index }) },
+    { weight: 1, arbitrary: fc.record({ kind: fc.constant('trash'), node: index }) },
+    { weight: 1, arbitrary: fc.record({ kind: fc.constant('restore'), node: index }) },
+    { weight: 1, arbitrary: fc.record({ kind: fc.constant('wait'), hours: fc.constantFrom(1, 2) }) },
+  ) as fc.Arbitrary<Command>,
+  { minLength: 3, maxLength: 14 },
+);
+
+function rarely(): fc.Arbitrary<boolean> {
+  return fc.nat({ max: 5 }).map((number) => number === 0);
+}
+
+export const HOUR_MS = 3_600_000;
+
+const ROLE_MESSAGES: Record<Role, ResourceRole> = {
+  viewer: ResourceRole.VIEWER,
+  commenter: ResourceRole.COMMENTER,
+  editor: ResourceRole.EDITOR,
+  manager: ResourceRole.MANAGER,
+  owner: ResourceRole.OWNER,
+};
+
+export function roleOf(message: ResourceRole | undefined): Role | undefined {
+  return ROLES.find((role) => ROLE_MESSAGES[role] === message);
+}
+
+/** What the service may refuse; the model stays as it is then. */
+const REFUSALS = new Set([
+  'cycle_detected',
+  'insufficient_role',
+  'last_owner',
+  'not_found',
+  'not_in_trash',
+  'resource_in_trash',
+  'role_escalation',
+]);
+
+/** Gives a command to the service, and to the model if the service takes it. */
+export async function perform(run: Run, command: Command): Promise<void> {
+  try {
+    await PERFORM[command.kind](run, command as never);
+    run.taken++;
+  } catch (error) {
+    if (!(error instanceof AppError) || !REFUSALS.has(error.reason)) throw error;
+  }
+}
+
+type Performers = {
+  readonly [K in Command['kind']]: (run: Run, command: Extract<Command, { kind: K }>) => Promise<void>;
+};
+
+const PERFORM: Performers = {
+  async create(run, { parent, restricted }) {
+    const { stage, model, boss } = run;
+    const { node: above, workspace } = placeAt(run, parent);
+    const accessMode = restricted ? AccessMode.RESTRICTED : AccessMode.INHERIT;
+    const where = above === undefined ? { workspaceId: run.workspaceIds[workspace] } : { parentId: above.id };
+    const { id } = await stage.create(boss, { ...where, accessMode });
+    const node = model.add(id, above, workspace, restricted);
+    if (restricted) keepBoss(run, node);
+  },
+  async grant(run, { node: at, to, role: number, hours }) {
+    const node = nodeAt(run, at);
+    const target = principalAt(run, to);
+    if (node === undefined) return;
+    const role = ROLES[number] as Role;
+    const expires = hours === 0 ? undefined : Date.now() + hours * HOUR_MS;
+    const expiresAt = expires === undefined ? undefined : new Date(expires).toISOString();
+    await run.stage.grant(run.boss, node.id, { ...target.fields, role: ROLE_MESSAGES[role], expiresAt });
+    node.grants.set(target.name, { role, expires });
+  },
+  async revoke(run, { node: at, to }) {
+    const node = nodeAt(run, at);
+    if (node === undefined) return;
+    const { name, fields } = principalAt(run, to);
+    await run.stage.revoke(run.boss, node.id, fields).catch((error: AppError) => {
+      if (error.reason !== 'inherited_permission') throw error;
+    });
+    node.grants.delete(name);
+  },
+  async restrict(run, { node: at, restricted }) {
+    const node = nodeAt(run, at);
+    if (node === undefined) return;
+    const accessMode = restricted ? AccessMode.RESTRICTED : AccessMode.INHERIT;
+    await run.stage.grant(run.boss, node.id, { accessMode });
+    if (restricted && !node.restricted) keepBoss(run, node);
+    node.restricted = restricted;
+  },
+  async move(run, { node: at, parent }) {
+    const node = nodeAt(run, at);
+    if (node === undefined) return;
+    const { node: above, workspace } = placeAt(run, parent);
+    const fields =
+      above === undefined
+        ? { updateMask: ['parent_id', 'workspace_id'], workspaceId: run.workspaceIds[workspace] }
+        : { updateMask: ['parent_id'], parentId: above.id };
+    await run.stage.update(run.boss, node.id, fields);
+    node.parent = above;
+    node.workspace = workspace;
+  },
+  async trash(run, { node: at }) {
+    const node = nodeAt(run, at);
+    if (node === undefined) return;
+    await run.stage.resources.deleteResource({ resourceId: node.id }, await run.stage.stage.as(run.boss));
+    run.model.trash(node);
+  },
+  async restore(run, { node: at }) {
+    const trashed = run.model.nodes.filter(({ batch }) => batch !== undefined);
+    const node = trashed[at % Math.max(1, trashed.length)];
+    if (node === undefined) return;
+    const request = { resourceId: node.id, parentId: undefined };
+    await run.stage.trash.restoreResource(request, await run.stage.stage.as(run.boss));
+    run.model.restore(node);
+  },
+  async wait(_, { hours }) {
+    jest.setSystemTime(Date.now() + hours * HOUR_MS);
+  },
+};
+
+/** Who restricts stays a manager by a grant of their own. */
+function keepBoss({ bossPerson }: Run, node: ModelNode): void {
+  const { name } = bossPerson;
+  const held = node.grants.get(name);
+  const role = held !== undefined && held.expires === undefined ? held.role : undefined;
+  node.grants.set(name, { role: greatest([role, 'manager']) as Role });
+}
+
+function nodeAt({ model }: Run, number: number): ModelNode | undefined {
+  const { live } = model;
+  return live[number % Math.max(1, live.length)];
+}
+
+/** A live node, or the root of one of the workspaces. */
+function placeAt({ model }: Run, number: number): { node: ModelNode | undefined; workspace: number } {
+  const { live } = model;
+  const place = number % (live.length + 2);
+  const node = live[place - 2];
+  return { node, workspace: node === undefined ? place : model.workspaceOf(node) };
+}
+
+function principalAt(run: Run, number: number) {
+  const people = [...run.people].filter(([{ inOrg }]) => inOrg);
+  const workspaces = run.workspaceIds.map((id, at) => ({
+    name: `workspace ${at}`,
+    fields: { principalType: GranteeType.WORKSPACE, principalId: id },
+  }));
+  const all = [
+    ...people.map(([{ name }, { userId }]) => ({
+      name,
+      fields: { principalType: GranteeType.USER, principalId: userId },
+    })),
+    { name: 'org', fields: { principalType: GranteeType.ORG } },
+    ...workspaces,
+  ];
+  return all[number % all.length] as (typeof all)[number];
+}

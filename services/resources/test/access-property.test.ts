@@ -1,0 +1,216 @@
+import { existsSync } from 'node:fs';
+import type { Caller } from '@commonplace/kit/auth';
+import type { IndexEntry, SearchFilter } from '@commonplace/proto/resources/v1/index_service.js';
+import { OrgRole, WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
+import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
+import fc from 'fast-check';
+import { type Command, commands, perform, type Run, roleOf } from './access-commands.js';
+import { greatest, Model, type ModelNode, type Person, principalsOf } from './access-model.js';
+import { openSharingStage, type SharingStage } from './sharing-stage.js';
+
+const MEMORY = '/dev/shm';
+const RUNS = Number(process.env.COMMONPLACE_TEST_RUNS ?? 1000);
+const SEED = process.env.COMMONPLACE_TEST_SEED;
+
+const BOSS: Person = { name: 'boss', inOrg: true, roles: { 0: 'owner', 1: 'owner' } };
+const PEOPLE: readonly Person[] = [
+  BOSS,
+  { name: 'admin', inOrg: true, roles: { 0: 'manager' } },
+  { name: 'editor', inOrg: true, roles: { 0: 'editor', 1: 'guest' } },
+  { name: 'viewer', inOrg: true, roles: { 1: 'viewer' } },
+  { name: 'member', inOrg: true, roles: {} },
+  { name: 'stranger', inOrg: false, roles: {} },
+];
+
+const PLACES = {
+  owner: WorkspaceRole.OWNER,
+  manager: WorkspaceRole.ADMIN,
+  editor: WorkspaceRole.EDITOR,
+  commenter: WorkspaceRole.COMMENTER,
+  viewer: WorkspaceRole.VIEWER,
+  guest: WorkspaceRole.GUEST,
+};
+
+let stage: SharingStage;
+beforeAll(async () => {
+  // Thousands of synced writes are not what this is about: in memory where the system has a folder there.
+  stage = await openSharingStage(existsSync(MEMORY) ? MEMORY : undefined);
+  // The clock alone is played, so that grants can expire; everything else runs as it does.
+  const real = ['hrtime', 'nextTick', 'performance', 'queueMicrotask', 'setImmediate', 'clearImmediate'] as const;
+  const timers = ['setInterval', 'clearInterval', 'setTimeout', 'clearTimeout'] as const;
+  jest.useFakeTimers({ doNotFake: [...real, ...timers] });
+});
+afterAll(async () => {
+  jest.useRealTimers();
+  await stage.stage.close();
+});
+
+test('nothing the service says of access differs from what the specification says of it', async () => {
+  let taken = 0;
+  let readable = 0;
+  const property = fc.asyncProperty(commands, async (sequence) => {
+    const run = await playRun(sequence);
+    taken += run.taken;
+    readable += await compare(run);
+  });
+  await fc.assert(property, { numRuns: RUNS, ...(SEED === undefined ? {} : { seed: Number(SEED) }) });
+  // Runs that do nothing, or in which nobody sees anything, would agree about nothing.
+  expect(taken).toBeGreaterThan(RUNS * 4);
+  expect(readable).toBeGreaterThan(RUNS * 4);
+}, 600_000);
+
+async function playRun(sequence: readonly Command[]): Promise<Run> {
+  const { tenancy } = stage;
+  tenancy.clear();
+  const org = tenancy.org();
+  const workspaces = [tenancy.workspace(org), tenancy.workspace(org)];
+  const people = new Map<Person, Caller>();
+  for (const person of PEOPLE) {
+    const caller = tenancy.person(person.name);
+    people.set(person, caller);
+    if (person.inOrg) org.roles.set(caller.userId, OrgRole.MEMBER);
+    for (const [number, role] of Object.entries(person.roles)) {
+      workspaces[Number(number)]?.roles.set(caller.userId, PLACES[role]);
+    }
+  }
+  const run = {
+    stage,
+    model: new Model(),
+    people,
+    boss: people.get(BOSS) as Caller,
+    bossPerson: BOSS,
+    orgId: org.id,
+    workspaceIds: workspaces.map(({ id }) => id),
+    taken: 0,
+  };
+  for (const command of sequence) await perform(run, command);
+  return run;
+}
+
+/** Compares everything that the service says with the model. Gives how many readable nodes there were. */
+async function compare(run: Run): Promise<number> {
+  const { model } = run;
+  const now = Date.now();
+  const ids = model.nodes.map(({ id }) => id);
+  const { entries } = await stage.index.getIndexEntries({ ids }, await stage.stage.as(undefined));
+  expect(entries.map(({ id }) => id).sort()).toEqual(model.live.map(({ id }) => id).sort());
+  let readable = 0;
+  for (const [person, caller] of run.people) {
+    const roles = new Map(model.live.map((node) => [node, model.effective(node, person, now)]));
+    const seen = [...roles].filter(([, role]) => role !== undefined).map(([node]) => node);
+    readable += seen.length;
+    await compareReads(person, caller, roles);
+    const options = await stage.stage.as(caller);
+    const { resources } = await stage.index.checkAccess({ ids }, options);
+    expect(said(person, 'check', resources, ({ id, role }) => [id, roleOf(role)])).toEqual(
+      said(person, 'check', seen, (node) => [node.id, roles.get(node)]),
+    );
+    for (const [number, workspaceId] of run.workspaceIds.entries()) {
+      const here = seen.filter((node) => model.workspaceOf(node) === number).map(({ id }) => id);
+      await compareLists(run, person, caller, workspaceId, here);
+      const admitted = await found(caller, workspaceId, entries);
+      expect([person.name, 'search', admitted]).toEqual([person.name, 'search', here.sort()]);
+    }
+  }
+  await comparePermissions(run, now);
+  return readable;
+}
+
+/** Sorted pairs with the name of whom they are about, for a difference that can be read. */
+function said<T>(person: Person, what: string, all: readonly T[], pair: (one: T) => [string, unknown]) {
+  return [person.name, what, all.map(pair).sort(([a], [b]) => (a < b ? -1 : 1))];
+}
+
+async function compareReads(person: Person, caller: Caller, roles: ReadonlyMap<ModelNode, unknown>): Promise<void> {
+  const read: [string, unknown][] = [];
+  for (const { id } of roles.keys()) {
+    const role = await stage.get(caller, id).then(
+      ({ access }) => roleOf(access?.role),
+      (error: { code: string }) => (error.code === 'NOT_FOUND' ? undefined : error.code),
+    );
+    read.push([id, role]);
+  }
+  const expected = [...roles].map(([{ id }, role]) => [id, role]);
+  expect([person.name, 'get', read]).toEqual([person.name, 'get', expected]);
+}
+
+async function compareLists(
+  { model }: Run,
+  person: Person,
+  caller: Caller,
+  workspaceId: string,
+  expected: readonly string[],
+): Promise<void> {
+  const ask = (fields: object) =>
+    stage.list(caller, workspaceId, fields).catch((error: { reason: string }) => {
+      // Who has no place in a workspace and sees nothing in it does not see the workspace.
+      if (error.reason !== 'not_found' || expected.length > 0) throw error;
+      return { ids: [], total: 0 };
+    });
+  const listed = await ask({});
+  const all = [...expected].sort();
+  expect([person.name, 'list', listed]).toEqual([person.name, 'list', { ids: all, total: all.length }]);
+  const parent = model.live.find(({ id }) => all.includes(id) && model.nodes.some((one) => one.parent?.id === id));
+  if (parent === undefined) return;
+  const children = model.live.filter((one) => one.parent === parent && all.includes(one.id)).map(({ id }) => id);
+  const shown = await ask({ parentId: parent.id });
+  expect([person.name, 'children', shown]).toEqual([
+    person.name,
+    'children',
+    { ids: children.sort(), total: children.length },
+  ]);
+}
+
+/** What a search in a workspace would admit by the filter that it is given. */
+async function found(caller: Caller, workspaceId: string, entries: readonly IndexEntry[]): Promise<string[]> {
+  const filter = await stage.filter(caller, [workspaceId]).catch((error: { reason: string }) => {
+    if (error.reason !== 'not_found') throw error;
+    return undefined;
+  });
+  return filter === undefined
+    ? []
+    : entries
+        .filter((entry) => admits(filter, entry))
+        .map(({ id }) => id)
+        .sort();
+}
+
+function admits(filter: SearchFilter, entry: IndexEntry): boolean {
+  if (!filter.workspaceIds.includes(entry.workspaceId)) return false;
+  return (
+    filter.openWorkspaceIds.includes(entry.workspaceId) ||
+    filter.boundaryIds.includes(entry.boundaryId) ||
+    filter.principals.some((principal) => entry.directPrincipals.includes(principal)) ||
+    filter.granted.some(
+      ({ resourceId, boundaryId }) =>
+        resourceId === entry.id || (entry.boundaryId === boundaryId && entry.ancestorIds.includes(resourceId)),
+    )
+  );
+}
+
+/** The lines of a node's permissions, put together for each person, give the role that they have. */
+async function comparePermissions(run: Run, now: number): Promise<void> {
+  const { model, people, boss } = run;
+  const nameOf = new Map<string | undefined, string>([
+    [run.orgId, 'org'],
+    ...run.workspaceIds.map((id, number): [string, string] => [id, `workspace ${number}`]),
+    ...[...people].map(([{ name }, { userId }]): [string, string] => [userId, name]),
+  ]);
+  for (const node of model.live.slice(-2)) {
+    const { items } = await stage.view(boss, node.id);
+    const inOrg = [...people.keys()].filter((person) => person.inOrg);
+    const shown = inOrg.map((person) => {
+      const names = principalsOf(person);
+      const lines = items.filter(({ principal }) => names.includes(nameOf.get(principal?.id) ?? ''));
+      const direct = lines.filter(({ isInherited }) => !isInherited).map((line) => roleOf(line.role));
+      return [person.name, 'permissions', greatest(lines.map((line) => roleOf(line.role))), direct.sort()];
+    });
+    const expected = inOrg.map((person) => [
+      person.name,
+      'permissions',
+      model.effective(node, person, now),
+      model.direct(node, person, now).sort(),
+    ]);
+    expect(shown).toEqual(expected);
+  }
+}

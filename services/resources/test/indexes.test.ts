@@ -1,0 +1,50 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Collection, Query, StoredRecord } from '@commonplace/kit/store';
+import { openSqliteDatabase } from '@commonplace/kit/store/sqlite';
+import { expect, test } from '@jest/globals';
+import { type AccessRequest, accessRequestCollection } from '../src/stores/access-requests.js';
+import { type Grant, grantCollection } from '../src/stores/grants.js';
+import { type Node, nodeCollection } from '../src/stores/nodes.js';
+
+async function unindexed<T extends StoredRecord>(of: Collection<T>, queries: readonly Omit<Query<T>, 'limit'>[]) {
+  const plans = await Promise.all(queries.map((query) => of.explain({ ...query, limit: 10 })));
+  return plans.flatMap(({ indexed, plan }, at) => (indexed ? [] : [[JSON.stringify(queries[at]), plan]]));
+}
+
+test('every question about sharing is answered by an index', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'commonplace-indexes-'));
+  const database = await openSqliteDatabase({ file: join(folder, 'commonplace.db') });
+  const store = database.store('resources');
+  const grants = await store.collection(grantCollection);
+  const requests = await store.collection(accessRequestCollection);
+  const nodes = await store.collection(nodeCollection);
+  const now = '2026-01-01T00:00:00.000Z';
+  const ids = ['a', 'b', 'c'];
+  const grantQueries: Omit<Query<Grant>, 'limit'>[] = [
+    { where: { resourceId: { in: ids }, principal: { in: ids } } },
+    { where: { resourceId: { in: ids }, role: { in: ['manager', 'owner'] } } },
+    { where: { resourceId: 'a' } },
+    { where: { principal: { in: ids }, workspaceId: 'w' } },
+    { where: { principal: { in: ids } } },
+    { where: { principal: 'a', tenant: 't', createdAt: { lte: now } } },
+  ];
+  const requestQueries: Omit<Query<AccessRequest>, 'limit'>[] = [
+    { where: { resourceId: 'a', requesterId: 'u' }, sort: ['-createdAt'] },
+    { where: { resourceId: 'a', status: 'pending', expiresAt: { gt: now } }, sort: ['-createdAt'] },
+    { where: { requesterId: 'u', createdAt: { gt: now } }, sort: ['-createdAt'] },
+    { where: { resourceId: { in: ids } } },
+  ];
+  const nodeQueries: Omit<Query<Node>, 'limit'>[] = [
+    { where: { parentKey: 'a', state: 'active' }, sort: ['position'], offset: 9000 },
+  ];
+  try {
+    expect(await unindexed(grants, grantQueries)).toEqual([]);
+    expect(await unindexed(requests, requestQueries)).toEqual([]);
+    expect(await unindexed(nodes, nodeQueries)).toEqual([]);
+  } finally {
+    await database.close();
+    rmSync(folder, { recursive: true });
+  }
+});

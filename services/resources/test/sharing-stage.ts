@@ -1,0 +1,164 @@
+import type { Caller } from '@commonplace/kit/auth';
+import { contracts } from '@commonplace/kit/contracts';
+import type { DomainEvent } from '@commonplace/kit/events';
+import { newId, newRequestId } from '@commonplace/kit/id';
+import type { CallMetadata, Client, Reply } from '@commonplace/kit/rpc';
+import { openStage, type Stage } from '@commonplace/kit/testing';
+import type { AccessRequest } from '@commonplace/proto/resources/v1/access_request.js';
+import {
+  type AccessRequestService,
+  CreateAccessRequestRequest,
+  UpdateAccessRequestRequest,
+} from '@commonplace/proto/resources/v1/access_request_service.js';
+import { GetSearchFilterRequest, type IndexService } from '@commonplace/proto/resources/v1/index_service.js';
+import {
+  DeletePermissionRequest,
+  GetPermissionsRequest,
+  GrantPermissionRequest,
+  type PermissionService,
+} from '@commonplace/proto/resources/v1/permission_service.js';
+import { type Resource, ResourceType } from '@commonplace/proto/resources/v1/resource.js';
+import {
+  CreateResourceRequest,
+  ListResourcesRequest,
+  type ResourceService,
+  UpdateResourceRequest,
+} from '@commonplace/proto/resources/v1/resource_service.js';
+import type { TrashService } from '@commonplace/proto/resources/v1/trash_service.js';
+import { resources } from '../src/service.js';
+import { type PlayedTenancy, playTenancy } from './tenancy.js';
+
+type Metadata = Partial<CallMetadata>;
+
+/** The resources service with identity and tenancy played, and short ways to share. */
+export interface SharingStage {
+  readonly stage: Stage;
+  readonly tenancy: PlayedTenancy;
+  readonly resources: Client<ResourceService>;
+  readonly permissions: Client<PermissionService>;
+  readonly requests: Client<AccessRequestService>;
+  readonly index: Client<IndexService>;
+  readonly trash: Client<TrashService>;
+  /** Every event of the service, in order; it may take a moment. */
+  readonly events: DomainEvent[];
+  create(by: Caller, fields: Partial<CreateResourceRequest>): Promise<Resource>;
+  update(by: Caller, id: string, fields: Partial<UpdateResourceRequest>): Promise<Resource>;
+  get(by: Caller, id: string, metadata?: Metadata): Promise<Resource>;
+  list(
+    by: Caller,
+    workspaceId: string,
+    fields?: Partial<ListResourcesRequest>,
+  ): Promise<{ ids: string[]; total: number }>;
+  grant(
+    by: Caller,
+    id: string,
+    fields: Partial<GrantPermissionRequest>,
+    reply?: Reply,
+  ): ReturnType<Client<PermissionService>['grantPermission']>;
+  revoke(by: Caller, id: string, fields: Partial<DeletePermissionRequest>): Promise<{ id: string }>;
+  view(
+    by: Caller,
+    id: string,
+    fields?: Partial<GetPermissionsRequest>,
+  ): ReturnType<Client<PermissionService>['getPermissions']>;
+  ask(by: Caller, id: string, fields?: Partial<CreateAccessRequestRequest>, reply?: Reply): Promise<AccessRequest>;
+  decide(by: Caller, id: string, fields: Partial<UpdateAccessRequestRequest>): Promise<AccessRequest>;
+  filter(by: Caller, workspaceIds?: string[], metadata?: Metadata): ReturnType<Client<IndexService>['getSearchFilter']>;
+  /** Says something in tenancy's name; what it is remembered of is forgotten. */
+  tell(verb: string, data?: Record<string, unknown>): Promise<void>;
+}
+
+/** Its data is kept in a new folder within `parent`. */
+export async function openSharingStage(parent?: string): Promise<SharingStage> {
+  const tenancy = playTenancy();
+  const stage = await openStage(resources, tenancy.implementations, parent);
+  const { host } = stage;
+  const as = signOnce(stage.as);
+  const client = host.client(contracts.resources);
+  const permissions = host.client(contracts.permissions);
+  const requests = host.client(contracts.accessRequests);
+  const index = host.client(contracts.index);
+  const events: DomainEvent[] = [];
+  const heard = { consumer: 'heard', types: ['commonplace.resources.>'] };
+  await host.bus.subscribe(heard, async (some) => void events.push(...some));
+  return {
+    stage: { ...stage, as },
+    tenancy,
+    resources: client,
+    permissions,
+    requests,
+    index,
+    trash: host.client(contracts.trash),
+    events,
+    create: async (by, fields) =>
+      client.createResource(
+        CreateResourceRequest.fromPartial({ type: ResourceType.FOLDER, name: 'Untitled', ...fields }),
+        await as(by),
+      ),
+    update: async (by, id, fields) =>
+      client.updateResource(UpdateResourceRequest.fromPartial({ resourceId: id, ...fields }), await as(by)),
+    get: async (by, id, metadata) =>
+      client.getResource({ resourceId: id, include: [], includeTrashed: false }, await as(by, metadata)),
+    async list(by, workspaceId, fields = {}) {
+      const page = { limit: 200, offset: 0, cursor: '' };
+      const request = ListResourcesRequest.fromPartial({ workspaceId, page, ...fields });
+      const { items, page: shown } = await client.listResources(request, await as(by));
+      return { ids: items.map(({ id }) => id).sort(), total: shown?.total ?? -1 };
+    },
+    grant: async (by, id, fields, reply) =>
+      permissions.grantPermission(
+        GrantPermissionRequest.fromPartial({ resourceId: id, ...fields }),
+        await as(by, {}, reply),
+      ),
+    revoke: async (by, id, fields) =>
+      permissions.deletePermission(DeletePermissionRequest.fromPartial({ resourceId: id, ...fields }), await as(by)),
+    view: async (by, id, fields = {}) =>
+      permissions.getPermissions(
+        GetPermissionsRequest.fromPartial({ resourceId: id, page: { limit: 200, offset: 0, cursor: '' }, ...fields }),
+        await as(by),
+      ),
+    ask: async (by, id, fields = {}, reply = {}) =>
+      requests.createAccessRequest(
+        CreateAccessRequestRequest.fromPartial({ resourceId: id, ...fields }),
+        await as(by, {}, reply),
+      ),
+    decide: async (by, id, fields) =>
+      requests.updateAccessRequest(UpdateAccessRequestRequest.fromPartial({ requestId: id, ...fields }), await as(by)),
+    filter: async (by, workspaceIds = [], metadata = {}) =>
+      index.getSearchFilter(GetSearchFilterRequest.fromPartial({ workspaceIds }), await as(by, metadata)),
+    tell: (verb, data = {}) => host.bus.publish([tenancyEvent(verb, data)]),
+  };
+}
+
+/** Tokens are used again for a while: signing and verifying one takes longer than most calls. */
+function signOnce(sign: Stage['as']): Stage['as'] {
+  const known = new WeakMap<Caller, { readonly token: string | undefined; readonly until: number }>();
+  return async (caller, metadata = {}, reply = {}) => {
+    const used = caller && known.get(caller);
+    if (used === undefined || used.until < Date.now()) {
+      const options = await sign(caller, metadata, reply);
+      if (caller !== undefined) known.set(caller, { token: options.metadata.token, until: Date.now() + REUSED_MS });
+      return options;
+    }
+    return {
+      metadata: { requestId: newRequestId(), token: used.token, ...metadata },
+      deadline: Date.now() + 10_000,
+      reply,
+    };
+  };
+}
+
+const REUSED_MS = 15_000;
+
+function tenancyEvent(verb: string, data: Record<string, unknown>): DomainEvent {
+  return {
+    specversion: '1.0',
+    id: `evt_${newId()}`,
+    source: '/tenancy',
+    type: `commonplace.tenancy.${verb}`,
+    subject: newId(),
+    time: new Date().toISOString(),
+    datacontenttype: 'application/json',
+    data,
+  };
+}

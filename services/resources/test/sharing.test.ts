@@ -1,0 +1,534 @@
+import type { Caller } from '@commonplace/kit/auth';
+import { newId } from '@commonplace/kit/id';
+import type { Reply } from '@commonplace/kit/rpc';
+import { eventually } from '@commonplace/kit/testing';
+import { GranteeType, LinkAudience } from '@commonplace/proto/resources/v1/permission.js';
+import type { PermissionView } from '@commonplace/proto/resources/v1/permission_service.js';
+import { AccessMode, AccessSource, ResourceRole, ResourceType } from '@commonplace/proto/resources/v1/resource.js';
+import { OrgRole, WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { openSharingStage, type SharingStage } from './sharing-stage.js';
+import type { PlayedTenancy, PlayedWorkspace } from './tenancy.js';
+
+const { VIEWER, COMMENTER, EDITOR, MANAGER, OWNER } = ResourceRole;
+
+let s: SharingStage;
+let tenancy: PlayedTenancy;
+let org: ReturnType<PlayedTenancy['org']>;
+let workspace: PlayedWorkspace;
+let owner: Caller;
+/** In the Org, and not in the workspace. */
+let outsider: Caller;
+
+beforeAll(async () => {
+  s = await openSharingStage();
+  tenancy = s.tenancy;
+});
+afterAll(() => s.stage.close());
+
+beforeEach(() => {
+  org = tenancy.org();
+  workspace = tenancy.workspace(org);
+  owner = member('Owner', WorkspaceRole.OWNER);
+  outsider = member('Outsider');
+});
+
+function member(name: string, role?: WorkspaceRole, orgRole = OrgRole.MEMBER): Caller {
+  const person = tenancy.person(`${name}${newId().slice(-6)}`);
+  org.roles.set(person.userId, orgRole);
+  if (role !== undefined) workspace.roles.set(person.userId, role);
+  return person;
+}
+
+const folder = (parentId?: string) =>
+  s.create(owner, parentId === undefined ? { workspaceId: workspace.id } : { parentId });
+const document = (parentId: string) => s.create(owner, { parentId, type: ResourceType.DOCUMENT, name: 'Secret plan' });
+const outcome = (act: Promise<unknown>) =>
+  act.then(
+    () => 'ok',
+    (error: { reason?: string; message: string }) => error.reason ?? error.message,
+  );
+const seenBy = async (by: Caller, id: string) => (await s.get(by, id)).access;
+const to = ({ userId }: Caller, role: ResourceRole) => ({ principalId: userId, role });
+const restrict = (id: string) => s.grant(owner, id, { accessMode: AccessMode.RESTRICTED });
+const lineOf = (view: PermissionView, { userId }: Caller) =>
+  view.items.filter(({ principal }) => principal?.id === userId);
+
+describe('a grant', () => {
+  test('counts on the next request, for what lies below as well, and ends when it is taken back', async () => {
+    const top = await folder();
+    const child = await document(top.id);
+    expect(await outcome(s.get(outsider, child.id))).toBe('not_found');
+    const reply: Reply = {};
+    const { permission, accessMode } = await s.grant(owner, top.id, to(outsider, COMMENTER), reply);
+    expect([reply.status, accessMode]).toEqual([201, AccessMode.INHERIT]);
+    expect(permission).toMatchObject({
+      resourceId: top.id,
+      principal: { type: GranteeType.USER, id: outsider.userId, name: outsider.userName, email: outsider.userEmail },
+      role: COMMENTER,
+      isInherited: false,
+      grantedBy: { id: owner.userId },
+    });
+    expect(await seenBy(outsider, top.id)).toMatchObject({ role: COMMENTER, source: AccessSource.DIRECT });
+    expect(await seenBy(outsider, child.id)).toMatchObject({
+      role: COMMENTER,
+      source: AccessSource.ANCESTOR,
+      sourceResourceId: top.id,
+    });
+    const changed: Reply = {};
+    await s.grant(owner, top.id, to(outsider, EDITOR), changed);
+    expect(changed.status).toBe(200);
+    expect(await seenBy(outsider, child.id)).toMatchObject({ role: EDITOR, canWrite: true });
+    expect(await s.revoke(owner, top.id, { principalId: outsider.userId })).toMatchObject({ id: permission?.id });
+    expect(await outcome(s.get(outsider, child.id))).toBe('not_found');
+  });
+
+  test('is seen in lists, counts and the search filter of whoever has no place in the workspace', async () => {
+    const top = await folder();
+    const child = await document(top.id);
+    await folder();
+    expect(await outcome(s.list(outsider, workspace.id))).toBe('not_found');
+    await s.grant(owner, child.id, to(outsider, VIEWER));
+    expect(await s.list(outsider, workspace.id)).toEqual({ ids: [child.id], total: 1 });
+    const filter = await s.filter(outsider, [workspace.id]);
+    expect(filter).toMatchObject({ openWorkspaceIds: [], boundaryIds: [], principals: [] });
+    expect(filter.granted).toEqual([{ resourceId: child.id, boundaryId: workspace.id }]);
+    const inOrg = { ...outsider, tenant: { orgId: org.id } };
+    expect((await s.filter(inOrg)).workspaceIds).toEqual([workspace.id]);
+    expect((await s.filter(outsider)).workspaceIds).toEqual([]);
+    const path = (await s.get(outsider, child.id)).path?.items;
+    expect(path).toMatchObject([{ hidden: true }]);
+  });
+
+  test('can name the Org, a workspace and an agent', async () => {
+    const other = tenancy.workspace(org);
+    const here = member('Both', WorkspaceRole.VIEWER);
+    other.roles.set(here.userId, WorkspaceRole.EDITOR);
+    const top = await folder();
+    await s.grant(owner, top.id, { principalType: GranteeType.ORG, role: VIEWER });
+    expect(await seenBy(outsider, top.id)).toMatchObject({ role: VIEWER, source: AccessSource.ORG });
+    expect(await outcome(s.grant(owner, top.id, workspaceGrant(other.id)))).toBe('not_found');
+    other.roles.set(owner.userId, WorkspaceRole.GUEST);
+    await s.tell('workspace.updated');
+    await s.grant(owner, top.id, workspaceGrant(other.id));
+    expect(await seenBy(here, top.id)).toMatchObject({ role: EDITOR, source: AccessSource.DIRECT });
+    const agent = newId();
+    await s.grant(owner, top.id, { principalType: GranteeType.AGENT, principalId: agent, role: EDITOR });
+    const { items } = await s.view(owner, top.id, { includeInherited: false });
+    expect(items.map(({ principal }) => principal?.type)).toEqual([
+      GranteeType.ORG,
+      GranteeType.WORKSPACE,
+      GranteeType.AGENT,
+    ]);
+  });
+
+  const workspaceGrant = (id: string) => ({ principalType: GranteeType.WORKSPACE, principalId: id, role: EDITOR });
+
+  test('stops by itself, and may be made anew then', async () => {
+    const top = await folder();
+    const expiresAt = new Date(Date.now() + 400).toISOString();
+    await s.grant(owner, top.id, { ...to(outsider, EDITOR), expiresAt });
+    expect(await seenBy(outsider, top.id)).toMatchObject({ role: EDITOR, expiresAt });
+    await eventually(async () => expect(await outcome(s.get(outsider, top.id))).toBe('not_found'));
+    expect(lineOf(await s.view(owner, top.id), outsider)).toEqual([]);
+    expect(await outcome(s.list(outsider, workspace.id))).toBe('not_found');
+    expect((await s.filter({ ...outsider, tenant: { orgId: org.id } })).workspaceIds).toEqual([]);
+    expect(await outcome(s.revoke(owner, top.id, { principalId: outsider.userId }))).toBe('not_found');
+    const reply: Reply = {};
+    await s.grant(owner, top.id, to(outsider, VIEWER), reply);
+    expect(reply.status).toBe(201);
+    const past = { ...to(outsider, VIEWER), expiresAt: new Date(Date.now() - 1).toISOString() };
+    expect(await outcome(s.grant(owner, top.id, past))).toBe('invalid_value');
+  });
+
+  test('of a role above one’s own is refused, and so is taking one away', async () => {
+    const top = await folder();
+    const manager = member('Manager', WorkspaceRole.ADMIN);
+    await s.grant(owner, top.id, to(outsider, OWNER));
+    expect(await outcome(s.grant(manager, top.id, to(member('M'), OWNER)))).toBe('role_escalation');
+    expect(await outcome(s.grant(manager, top.id, to(outsider, VIEWER)))).toBe('insufficient_role');
+    expect(await outcome(s.revoke(manager, top.id, { principalId: outsider.userId }))).toBe('insufficient_role');
+    expect(await outcome(s.grant(manager, top.id, to(member('M'), MANAGER)))).toBe('ok');
+  });
+
+  test('is for managers, and for editors up to their own role where the workspace lets them', async () => {
+    const top = await folder();
+    const editor = member('Editor', WorkspaceRole.EDITOR);
+    const viewer = member('Viewer', WorkspaceRole.VIEWER);
+    const grantee = member('Grantee');
+    expect(await outcome(s.grant(editor, top.id, to(grantee, VIEWER)))).toBe('insufficient_role');
+    workspace.editorsCanShare = true;
+    await s.tell('workspace.updated');
+    expect(await outcome(s.grant(editor, top.id, to(grantee, EDITOR)))).toBe('ok');
+    expect(await outcome(s.grant(editor, top.id, to(grantee, MANAGER)))).toBe('role_escalation');
+    expect(await outcome(s.grant(editor, top.id, to(grantee, VIEWER)))).toBe('insufficient_role');
+    expect(await outcome(s.grant(editor, top.id, { accessMode: AccessMode.RESTRICTED }))).toBe('insufficient_role');
+    expect(await outcome(s.revoke(editor, top.id, { principalId: grantee.userId }))).toBe('insufficient_role');
+    expect(await outcome(s.grant(viewer, top.id, to(grantee, VIEWER)))).toBe('insufficient_role');
+    expect(await outcome(s.grant(tenancy.person('Stranger'), top.id, to(grantee, VIEWER)))).toBe('not_found');
+  });
+
+  test('does not let anybody write to an archived workspace', async () => {
+    const top = await folder();
+    await s.grant(owner, top.id, to(outsider, EDITOR));
+    workspace.archived = true;
+    await s.tell('workspace.archived');
+    expect(await seenBy(outsider, top.id)).toMatchObject({ role: EDITOR, canWrite: false });
+    const renamed = s.update(outsider, top.id, { updateMask: ['name'], name: 'New' });
+    expect(await outcome(renamed)).toBe('workspace_archived');
+  });
+
+  test('travels with what moves to another workspace', async () => {
+    const other = tenancy.workspace(org);
+    other.roles.set(owner.userId, WorkspaceRole.OWNER);
+    const top = await folder();
+    const child = await document(top.id);
+    await s.grant(owner, child.id, to(outsider, VIEWER));
+    await s.update(owner, top.id, { updateMask: ['workspace_id'], workspaceId: other.id });
+    expect(await seenBy(outsider, child.id)).toMatchObject({ role: VIEWER });
+    expect(await s.list(outsider, other.id)).toEqual({ ids: [child.id], total: 1 });
+    expect(await outcome(s.list(outsider, workspace.id))).toBe('not_found');
+    await s.tell('workspace_member.removed', { ...gone(outsider), workspaceId: workspace.id });
+    expect(await seenBy(outsider, child.id)).toMatchObject({ role: VIEWER });
+  });
+});
+
+const gone = ({ userId }: Caller) => ({ memberId: newId(), userId, role: 'viewer', keepGrants: false });
+
+describe('several grants at once', () => {
+  test('are made all, or none', async () => {
+    const top = await folder();
+    const [a, b] = [member('A'), member('B')];
+    const grants = (...all: object[]) => ({ grants: all as never });
+    const grant = (person: Caller, role: ResourceRole) => ({
+      principalType: GranteeType.USER,
+      principalId: person.userId,
+      role,
+      audience: LinkAudience.UNSPECIFIED,
+    });
+    const wrong = s.grant(owner, top.id, grants(grant(a, VIEWER), { ...grant(b, VIEWER), principalId: newId() }));
+    await expect(wrong).rejects.toMatchObject({ reason: 'not_found', param: 'grants[1].principal_id' });
+    expect(await outcome(s.get(a, top.id))).toBe('not_found');
+    const many = s.grant(
+      owner,
+      top.id,
+      grants(grant(a, ResourceRole.UNSPECIFIED), { ...grant(b, VIEWER), audience: LinkAudience.ORG }),
+    );
+    await expect(many).rejects.toMatchObject({
+      faults: [{ param: 'grants[0].role' }, { param: 'grants[1].audience' }],
+    });
+    const twice = s.grant(owner, top.id, grants(grant(a, VIEWER), grant(a, EDITOR)));
+    await expect(twice).rejects.toMatchObject({ faults: [{ param: 'grants[1]' }] });
+    const { items, permission } = await s.grant(owner, top.id, grants(grant(a, VIEWER), grant(b, EDITOR)));
+    expect(permission).toBeUndefined();
+    expect(items.map(({ role }) => role)).toEqual([VIEWER, EDITOR]);
+    expect(await seenBy(b, top.id)).toMatchObject({ role: EDITOR });
+  });
+
+  test('are 500 on a resource at the most, without what has expired', async () => {
+    const top = await folder();
+    const agents = (count: number, expiresAt?: string) => ({
+      grants: Array.from({ length: count }, () => ({
+        principalType: GranteeType.AGENT,
+        principalId: newId(),
+        email: undefined,
+        role: VIEWER,
+        audience: LinkAudience.UNSPECIFIED,
+        expiresAt,
+      })),
+    });
+    await s.grant(owner, top.id, agents(100, new Date(Date.now() + 1500).toISOString()));
+    for (let i = 0; i < 4; i++) await s.grant(owner, top.id, agents(100));
+    expect(await outcome(s.grant(owner, top.id, to(outsider, VIEWER)))).toBe('limit_reached');
+    await eventually(async () => expect(await outcome(s.grant(owner, top.id, to(outsider, VIEWER)))).toBe('ok'));
+    expect((await s.view(owner, top.id, { includeInherited: false })).page?.total).toBe(401);
+  });
+});
+
+describe('a restriction', () => {
+  test('cuts what comes from above, and keeps who made it as a manager', async () => {
+    const manager = member('Manager', WorkspaceRole.VIEWER);
+    const editor = member('Editor', WorkspaceRole.EDITOR);
+    const top = await folder();
+    const child = await folder(top.id);
+    const leaf = await document(child.id);
+    await s.grant(owner, top.id, to(manager, MANAGER));
+    await s.grant(owner, child.id, to(manager, VIEWER));
+    const { accessMode } = await s.grant(manager, child.id, { accessMode: AccessMode.RESTRICTED });
+    expect(accessMode).toBe(AccessMode.RESTRICTED);
+    expect(await seenBy(manager, leaf.id)).toMatchObject({ role: MANAGER, sourceResourceId: child.id });
+    expect(await outcome(s.get(editor, leaf.id))).toBe('not_found');
+    expect(await seenBy(owner, leaf.id)).toMatchObject({ role: MANAGER, source: AccessSource.WORKSPACE });
+    await s.grant(manager, child.id, { ...to(editor, EDITOR), accessMode: AccessMode.RESTRICTED });
+    expect(await seenBy(editor, leaf.id)).toMatchObject({ role: EDITOR });
+    await s.grant(manager, child.id, { accessMode: AccessMode.INHERIT });
+    expect(await seenBy(owner, leaf.id)).toMatchObject({ role: OWNER });
+  });
+
+  test('leaves an owner where there was one', async () => {
+    const top = await folder();
+    const other = member('Other');
+    await s.grant(owner, top.id, to(owner, OWNER));
+    await restrict(top.id);
+    expect(await seenBy(owner, top.id)).toMatchObject({ role: OWNER, source: AccessSource.DIRECT });
+    expect(await outcome(s.grant(owner, top.id, to(owner, MANAGER)))).toBe('last_owner');
+    const soon = new Date(Date.now() + 60_000).toISOString();
+    expect(await outcome(s.grant(owner, top.id, { ...to(owner, OWNER), expiresAt: soon }))).toBe('last_owner');
+    expect(await outcome(s.revoke(owner, top.id, { principalId: owner.userId }))).toBe('last_owner');
+    await s.grant(owner, top.id, to(other, OWNER));
+    expect(await outcome(s.revoke(owner, top.id, { principalId: owner.userId }))).toBe('ok');
+    expect(await outcome(s.revoke(other, top.id, { principalId: other.userId }))).toBe('last_owner');
+  });
+});
+
+describe('what is revoked', () => {
+  test('is named by one selector, and one’s own by everybody', async () => {
+    const top = await folder();
+    const child = await document(top.id);
+    const viewer = member('Viewer', WorkspaceRole.VIEWER);
+    const { permission } = await s.grant(owner, top.id, to(outsider, VIEWER));
+    const id = permission?.id as string;
+    expect(await outcome(s.revoke(owner, top.id, {}))).toBe('missing_target');
+    expect(await outcome(s.revoke(owner, top.id, { permissionId: id, principalId: viewer.userId }))).toBe(
+      'ambiguous_target',
+    );
+    expect(await outcome(s.revoke(viewer, top.id, { permissionId: id }))).toBe('insufficient_role');
+    await expect(s.revoke(owner, child.id, { permissionId: id })).rejects.toMatchObject({
+      reason: 'inherited_permission',
+      details: { source_resource_id: top.id },
+    });
+    await expect(s.revoke(owner, child.id, { principalId: outsider.userId })).rejects.toMatchObject({
+      reason: 'inherited_permission',
+      details: { source_resource_id: top.id },
+    });
+    await expect(s.revoke(owner, child.id, { principalId: viewer.userId })).rejects.toMatchObject({
+      reason: 'inherited_permission',
+      details: { source_resource_id: null, source_workspace_id: workspace.id },
+    });
+    const line = lineOf(await s.view(owner, child.id), viewer)[0];
+    expect(await outcome(s.revoke(owner, child.id, { permissionId: line?.id }))).toBe('inherited_permission');
+    expect(await outcome(s.revoke(owner, child.id, { permissionId: newId() }))).toBe('not_found');
+    expect(await outcome(s.revoke(outsider, top.id, { principalId: outsider.userId }))).toBe('ok');
+    expect(await outcome(s.get(outsider, top.id))).toBe('not_found');
+  });
+});
+
+describe('the permissions of a resource', () => {
+  test('name the source of every line, workspace included', async () => {
+    const editor = member('Editor', WorkspaceRole.EDITOR);
+    const top = await folder();
+    const middle = await folder(top.id);
+    const leaf = await document(middle.id);
+    await s.grant(owner, top.id, to(outsider, EDITOR));
+    await s.grant(owner, middle.id, { principalType: GranteeType.ORG, role: VIEWER });
+    await s.grant(owner, leaf.id, to(outsider, VIEWER));
+    const view = await s.view(editor, leaf.id);
+    expect(view).toMatchObject({ resourceId: leaf.id, accessMode: AccessMode.INHERIT, access: { role: EDITOR } });
+    const lines = view.items.map(({ principal, role, isInherited, sourceResourceId, sourceName }) => [
+      principal?.id,
+      role,
+      isInherited,
+      sourceResourceId,
+      sourceName,
+    ]);
+    expect(lines).toEqual([
+      [outsider.userId, VIEWER, false, undefined, undefined],
+      [org.id, VIEWER, true, middle.id, 'Untitled'],
+      [outsider.userId, EDITOR, true, top.id, 'Untitled'],
+      [owner.userId, OWNER, true, undefined, 'Workspace'],
+      [editor.userId, EDITOR, true, undefined, 'Workspace'],
+    ]);
+    expect(view.page).toMatchObject({ total: 5, hasMore: false });
+    const pages: (string | undefined)[] = [];
+    for (let cursor = ''; ; ) {
+      const { items, page } = await s.view(editor, leaf.id, { page: { limit: 2, offset: 0, cursor } });
+      pages.push(...items.map(({ id }) => id));
+      if (page?.nextCursor === undefined) break;
+      cursor = page.nextCursor;
+    }
+    expect(pages).toEqual(view.items.map(({ id }) => id));
+    const direct = await s.view(editor, leaf.id, { includeInherited: false });
+    expect(direct.items.map(({ principal }) => principal?.id)).toEqual([outsider.userId]);
+  });
+
+  test('show who may not write their own lines and the owners', async () => {
+    const viewer = member('Viewer', WorkspaceRole.VIEWER);
+    member('Editor', WorkspaceRole.EDITOR);
+    const top = await folder();
+    await s.grant(owner, top.id, to(outsider, VIEWER));
+    await s.grant(owner, top.id, { principalType: GranteeType.LINK, role: EDITOR });
+    await s.ask(viewer, top.id, { role: EDITOR });
+    const seen = async (by: Caller) => (await s.view(by, top.id)).items.map(({ principal }) => principal?.id);
+    expect(await seen(viewer)).toEqual([owner.userId, viewer.userId]);
+    expect(await seen(outsider)).toEqual([outsider.userId, owner.userId]);
+    expect(await s.view(viewer, top.id)).toMatchObject({ link: undefined, pendingRequestCount: 1 });
+    expect(await s.view(outsider, top.id)).toMatchObject({ link: undefined, pendingRequestCount: 0 });
+    expect((await s.view(owner, top.id)).pendingRequestCount).toBe(1);
+  });
+
+  test('leave out hidden ancestors’ names and below a restriction everybody but administrators', async () => {
+    const editor = member('Editor', WorkspaceRole.EDITOR);
+    const top = await folder();
+    const leaf = await document(top.id);
+    await s.grant(owner, top.id, { principalType: GranteeType.AGENT, principalId: newId(), role: VIEWER });
+    await s.grant(owner, leaf.id, to(outsider, EDITOR));
+    const inherited = (await s.view(outsider, leaf.id)).items.find(
+      ({ sourceResourceId }) => sourceResourceId === top.id,
+    );
+    expect(inherited).toMatchObject({ sourceName: undefined });
+    await restrict(leaf.id);
+    const view = await s.view(owner, leaf.id);
+    expect(lineOf(view, editor)).toEqual([]);
+    expect(lineOf(view, owner).map(({ role, isInherited }) => [role, isInherited])).toEqual([
+      [MANAGER, false],
+      [MANAGER, true],
+    ]);
+  });
+});
+
+describe('a link', () => {
+  const link = (role: ResourceRole, audience = LinkAudience.UNSPECIFIED) => ({
+    principalType: GranteeType.LINK,
+    role,
+    audience,
+  });
+  const tokenOf = async (id: string) => (await s.view(owner, id)).link?.token as string;
+
+  test('opens what it is of to people of the Org who present it, and nothing is remembered', async () => {
+    const top = await folder();
+    const child = await document(top.id);
+    const { link: made } = await s.grant(owner, top.id, link(COMMENTER));
+    const shareLink = made?.token as string;
+    expect(made).toMatchObject({ role: COMMENTER, audience: LinkAudience.ORG });
+    expect(made?.url).toContain(`/api/v1/resources/${top.id}?share_link=${shareLink}`);
+    const { access } = await s.get(outsider, child.id, { shareLink });
+    expect(access).toMatchObject({ role: COMMENTER, source: AccessSource.LINK, sourceResourceId: top.id });
+    expect((await s.filter(outsider, [workspace.id], { shareLink })).granted).toHaveLength(1);
+    expect(await outcome(s.get(outsider, child.id))).toBe('not_found');
+    expect(await outcome(s.get(outsider, child.id, { shareLink: `${shareLink}x` }))).toBe('not_found');
+    expect(await outcome(s.get(tenancy.person('Stranger'), child.id, { shareLink }))).toBe('not_found');
+    await s.grant(owner, top.id, link(VIEWER));
+    expect(await tokenOf(top.id)).toBe(shareLink);
+    expect((await s.get(outsider, top.id, { shareLink })).access).toMatchObject({ role: VIEWER });
+    await s.revoke(owner, top.id, { principalType: GranteeType.LINK });
+    expect(await outcome(s.get(outsider, top.id, { shareLink }))).toBe('not_found');
+    await s.grant(owner, top.id, link(VIEWER));
+    expect(await tokenOf(top.id)).not.toBe(shareLink);
+  });
+
+  test('for anyone lets read who is in no tenant of it, while the Org allows that', async () => {
+    const stranger = tenancy.person('Stranger');
+    const top = await folder();
+    const child = await document(top.id);
+    expect(await outcome(s.grant(owner, top.id, link(EDITOR, LinkAudience.ANYONE)))).toBe('invalid_value');
+    expect(await outcome(s.grant(owner, top.id, link(MANAGER)))).toBe('invalid_value');
+    await s.grant(owner, top.id, link(VIEWER, LinkAudience.ANYONE));
+    const shareLink = await tokenOf(top.id);
+    expect((await s.get(stranger, child.id, { shareLink })).access).toMatchObject({ role: VIEWER, canWrite: false });
+    expect(await outcome(s.get({ ...stranger, tenant: { orgId: null } }, child.id, { shareLink }))).toBe(
+      'tenant_boundary',
+    );
+    await restrict(child.id);
+    expect(await outcome(s.get(stranger, child.id, { shareLink }))).toBe('not_found');
+    org.allowExternalSharing = false;
+    await s.tell('org.updated');
+    expect(await outcome(s.get(stranger, top.id, { shareLink }))).toBe('not_found');
+    expect(await outcome(s.get(outsider, top.id, { shareLink }))).toBe('ok');
+    const again = s.grant(owner, top.id, link(VIEWER, LinkAudience.ANYONE));
+    expect(await outcome(again)).toBe('external_sharing_disabled');
+  });
+});
+
+describe('an address', () => {
+  test('of somebody in the tenant is granted at once, one of nobody there is invited', async () => {
+    const top = await folder();
+    await s.grant(owner, top.id, { email: ` ${outsider.userEmail.toUpperCase()} `, role: EDITOR });
+    expect(await seenBy(outsider, top.id)).toMatchObject({ role: EDITOR });
+    const stranger = tenancy.person('Stranger');
+    const { invites, permission } = await s.grant(owner, top.id, { email: stranger.userEmail, role: EDITOR });
+    expect(invites).toMatchObject([{ email: stranger.userEmail }]);
+    expect(permission?.principal).toMatchObject({ type: GranteeType.USER, id: undefined, email: stranger.userEmail });
+    expect(await outcome(s.get(stranger, top.id))).toBe('not_found');
+    const [place] = [...tenancy.invited].at(-1) as [string, string];
+    org.roles.set(stranger.userId, OrgRole.GUEST);
+    workspace.roles.set(stranger.userId, WorkspaceRole.GUEST);
+    const data = {
+      workspaceId: workspace.id,
+      memberId: place,
+      userId: stranger.userId,
+      role: 'guest',
+      keepGrants: false,
+    };
+    await s.tell('workspace_member.added', data);
+    await eventually(async () => expect(await seenBy(stranger, top.id)).toMatchObject({ role: EDITOR }));
+    expect(lineOf(await s.view(owner, top.id), stranger)).toHaveLength(1);
+  });
+
+  test('of nobody there needs the scope for members', async () => {
+    const top = await folder();
+    const scopes = owner.credential.scopes.filter((scope) => scope !== 'member:write');
+    const narrow = { ...owner, credential: { ...owner.credential, scopes } };
+    const act = s.grant(narrow, top.id, { email: 'nobody@example.org', role: VIEWER });
+    expect(await outcome(act)).toBe('insufficient_scope');
+    expect(await outcome(s.grant(narrow, top.id, { email: outsider.userEmail, role: VIEWER }))).toBe('ok');
+    expect(await outcome(s.grant(owner, top.id, to(tenancy.person('Stranger'), VIEWER)))).toBe('not_found');
+  });
+});
+
+describe('who leaves', () => {
+  test('a workspace loses what they were granted inside, unless it is kept', async () => {
+    const [lost, kept] = [member('Lost', WorkspaceRole.VIEWER), member('Kept', WorkspaceRole.VIEWER)];
+    const top = await folder();
+    for (const person of [lost, kept]) await s.grant(owner, top.id, to(person, EDITOR));
+    for (const person of [lost, kept]) workspace.roles.delete(person.userId);
+    const data = { ...gone(kept), workspaceId: workspace.id, keepGrants: true };
+    await s.tell('workspace_member.removed', data);
+    const request = { workspaceId: workspace.id, userId: lost.userId };
+    expect(await s.permissions.removeMemberGrants(request, await s.stage.as(undefined))).toEqual({ removed: 1 });
+    await s.tell('workspace_member.removed', { ...gone(lost), workspaceId: workspace.id });
+    expect(await outcome(s.get(lost, top.id))).toBe('not_found');
+    expect(await seenBy(kept, top.id)).toMatchObject({ role: EDITOR });
+  });
+
+  test('an Org leaves what they owned to their heir', async () => {
+    const heir = member('Heir');
+    const top = await folder();
+    await s.grant(owner, top.id, to(outsider, OWNER));
+    await restrict(top.id);
+    org.roles.delete(outsider.userId);
+    const data = { orgId: org.id, memberId: newId(), userId: outsider.userId, transferToUserId: heir.userId };
+    await s.tell('org_member.removed', data);
+    await eventually(async () => expect(await seenBy(heir, top.id)).toMatchObject({ role: OWNER }));
+    expect(await outcome(s.get(outsider, top.id))).toBe('not_found');
+  });
+});
+
+describe('events', () => {
+  test('tell of grants to those who notify and index', async () => {
+    const top = await folder();
+    await s.grant(owner, top.id, { ...to(outsider, VIEWER), message: 'Look' });
+    await s.grant(owner, top.id, { ...to(outsider, EDITOR), notify: false });
+    await s.grant(owner, top.id, to(outsider, EDITOR));
+    await s.revoke(owner, top.id, { principalId: outsider.userId });
+    await eventually(() => {
+      const told = s.events.filter(({ type, subject }) => type.includes('.permission.') && subject === top.id);
+      const base = { resourceId: top.id, workspaceId: workspace.id, principal: `user:${outsider.userId}` };
+      expect(told.map(({ type, data }) => [type.split('.').at(-1), data])).toEqual([
+        ['granted', { ...base, role: 'viewer', notify: true, message: 'Look' }],
+        ['changed', { ...base, role: 'editor', notify: false }],
+        ['revoked', { ...base, role: 'editor', notify: false }],
+      ]);
+      expect(told.map(({ actor }) => actor?.id)).toEqual([owner.userId, owner.userId, owner.userId]);
+    });
+    const { entries } = await s.index.getIndexEntries({ ids: [top.id] }, await s.stage.as(undefined));
+    expect(entries.map(({ directPrincipals }) => directPrincipals)).toEqual([[]]);
+  });
+});
+
+test('concurrent grants to many people are all made', async () => {
+  const top = await folder();
+  const people = Array.from({ length: 8 }, (_, i) => member(`Many${i}`));
+  await Promise.all(people.map((person) => s.grant(owner, top.id, to(person, VIEWER))));
+  for (const person of people) expect(await seenBy(person, top.id)).toMatchObject({ role: VIEWER });
+  expect((await s.view(owner, top.id, { includeInherited: false })).page?.total).toBe(8);
+});

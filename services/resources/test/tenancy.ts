@@ -1,0 +1,191 @@
+import type { Caller } from '@commonplace/kit/auth';
+import { contracts } from '@commonplace/kit/contracts';
+import { NotFound } from '@commonplace/kit/errors';
+import { newId } from '@commonplace/kit/id';
+import type { Implementation } from '@commonplace/kit/runtime';
+import { fake, personCalled } from '@commonplace/kit/testing';
+import { type OrgRole, WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
+import {
+  PrincipalType,
+  type WorkspaceMember,
+  WorkspaceMemberSource,
+  WorkspaceMemberStatus,
+} from '@commonplace/proto/tenancy/v1/workspace.js';
+
+export const SCOPES = [
+  'resource:read',
+  'resource:write',
+  'content:read',
+  'content:write',
+  'share:write',
+  'trash:read',
+  'trash:write',
+  'access_request:read',
+  'access_request:write',
+  'search:read',
+  'member:write',
+];
+
+interface PlayedOrg {
+  readonly id: string;
+  readonly roles: Map<string, OrgRole>;
+  allowExternalSharing: boolean;
+}
+
+export interface PlayedWorkspace {
+  readonly id: string;
+  /** Empty for a Personal one. */
+  readonly orgId: string;
+  readonly roles: Map<string, WorkspaceRole>;
+  archived: boolean;
+  editorsCanShare: boolean;
+  allowAccessRequests: boolean;
+  allowExternalAccessRequests: boolean;
+}
+
+/** Identity and tenancy, played: who there is and what they belong to. */
+export interface PlayedTenancy {
+  readonly implementations: readonly Implementation[];
+  /** Addresses that were invited, by the place that accepts them. */
+  readonly invited: Map<string, string>;
+  person(name: string): Caller;
+  org(): PlayedOrg;
+  workspace(org?: PlayedOrg): PlayedWorkspace;
+  /** Everybody and everything is gone. */
+  clear(): void;
+}
+
+export function playTenancy(): PlayedTenancy {
+  const people = new Map<string, Caller>();
+  const orgs = new Map<string, PlayedOrg>();
+  const workspaces = new Map<string, PlayedWorkspace>();
+  const invited = new Map<string, string>();
+
+  const named = (id: string): PlayedWorkspace => {
+    const found = workspaces.get(id);
+    if (found === undefined) throw NotFound();
+    return found;
+  };
+  const listed = ({ id, roles }: PlayedWorkspace, wanted: WorkspaceRole): WorkspaceMember[] =>
+    [...roles]
+      .filter(([, role]) => role === wanted)
+      .map(([userId, role]) => memberMessage(id, role, people.get(userId) as Caller));
+
+  const directory = fake(contracts.directory, {
+    async getMemberships({ userId }) {
+      const mine = [...orgs.values()].filter(({ roles }) => roles.has(userId));
+      const joined = [...workspaces.values()].filter(({ roles }) => roles.has(userId));
+      return {
+        userId,
+        orgs: mine.map(({ id, roles, allowExternalSharing }) => ({
+          orgId: id,
+          name: 'Org',
+          role: roles.get(userId) as OrgRole,
+          maxKeyLifetimeDays: undefined,
+          allowExternalSharing,
+        })),
+        workspaces: joined.map(({ id, orgId, roles, archived, editorsCanShare }) => ({
+          workspaceId: id,
+          orgId,
+          role: roles.get(userId) as WorkspaceRole,
+          archived,
+          editorsCanShare,
+          trashRetentionDays: 30,
+          name: 'Workspace',
+        })),
+      };
+    },
+    async getSharingTerms({ workspaceId }) {
+      const { roles: _, id: __, orgId, ...settings } = named(workspaceId);
+      return {
+        workspaceId,
+        orgId,
+        ...settings,
+        workspaceName: 'Workspace',
+        orgName: orgId === '' ? '' : 'Org',
+        trashRetentionDays: 30,
+        allowExternalSharing: orgs.get(orgId)?.allowExternalSharing ?? true,
+      };
+    },
+    async listPeople({ workspaceId, role, page }) {
+      const all = listed(named(workspaceId), role);
+      const { offset = 0, limit = 50 } = page ?? {};
+      const shown = { limit, offset, total: all.length, totalIsEstimate: false, hasMore: false };
+      const items = all.slice(offset, offset + limit);
+      return { items, page: { ...shown, nextOffset: undefined, nextCursor: undefined } };
+    },
+    async lookUpWorkspace({ workspaceId }) {
+      return { workspaceId, orgId: named(workspaceId).orgId, name: 'W', state: 1 as never, trashRetentionDays: 30 };
+    },
+  });
+  const members = fake(contracts.workspaces, {
+    listWorkspaceMembers: async () => ({ items: [], page: undefined }),
+    async addWorkspaceMember({ workspaceId, email = '' }) {
+      const place = newId();
+      invited.set(place, email);
+      const made = memberMessage(workspaceId, WorkspaceRole.GUEST, { ...personCalled('x'), userEmail: email });
+      return { ...made, id: place, inviteUrl: `https://example.com/invite/${place}` };
+    },
+  });
+  const auth = fake(contracts.auth, {
+    async findUsers({ ids, emails }) {
+      const found = [...people.values()].filter((one) => ids.includes(one.userId) || emails.includes(one.userEmail));
+      const users = found.map(({ userId, userName, userEmail }) => ({
+        id: userId,
+        name: userName,
+        email: userEmail,
+        avatarUrl: undefined,
+        locale: 'en',
+        timezone: 'UTC',
+      }));
+      return { users };
+    },
+  });
+
+  return {
+    implementations: [directory, members, auth],
+    invited,
+    clear() {
+      for (const all of [people, orgs, workspaces, invited]) all.clear();
+    },
+    person(name) {
+      const made = personCalled(name, SCOPES);
+      people.set(made.userId, made);
+      return made;
+    },
+    org() {
+      const made = { id: newId(), roles: new Map(), allowExternalSharing: true };
+      orgs.set(made.id, made);
+      return made;
+    },
+    workspace(org) {
+      const made = {
+        id: newId(),
+        orgId: org?.id ?? '',
+        roles: new Map(),
+        archived: false,
+        editorsCanShare: false,
+        allowAccessRequests: true,
+        allowExternalAccessRequests: false,
+      };
+      workspaces.set(made.id, made);
+      return made;
+    },
+  };
+}
+
+function memberMessage(workspaceId: string, role: WorkspaceRole, person: Caller): WorkspaceMember {
+  const { userId, userName, userEmail } = person;
+  return {
+    id: newId(),
+    workspaceId,
+    principal: { type: PrincipalType.USER, id: userId, name: userName, email: userEmail, avatarUrl: undefined },
+    role,
+    status: WorkspaceMemberStatus.ACTIVE,
+    source: WorkspaceMemberSource.DIRECT,
+    addedBy: undefined,
+    addedAt: new Date().toISOString(),
+    version: 1,
+    inviteUrl: undefined,
+  };
+}
