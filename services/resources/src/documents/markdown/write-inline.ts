@@ -54,14 +54,10 @@ function closeMark(mark: Mark, style: Style): string {
   return `</${bare(mark) && tag !== undefined ? tag : 'span'}>`;
 }
 
-/** A node as JSON in a comment: for what Markdown has no form for. */
-function verbatim(node: DocNode): string {
-  const { type, attrs, extra } = node;
-  const json = JSON.stringify({ type, attrs, ...extra });
-  return `<!--node ${json.replace(/[<>]|--/g, (found) => [...found].map(unicode).join(''))}-->`;
+/** A node as JSON in an empty tag: for what Markdown has no form for. */
+function verbatim({ type, attrs, extra }: DocNode): string {
+  return `<span data-node="${escapeHtml(JSON.stringify({ type, attrs, ...extra }))}"></span>`;
 }
-
-const unicode = (char: string): string => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`;
 
 const only = (node: DocNode, ...names: string[]): boolean =>
   Object.keys(node.attrs ?? {}).every((name) => names.includes(name)) && node.extra === undefined;
@@ -79,9 +75,7 @@ function writeLeaf(node: DocNode, next: DocNode | undefined, writing: Writing): 
     case 'wiki_link':
       return formatWikiLink(node) ?? verbatim(node);
     case 'footnote_ref':
-      return formatFootnoteRef(node, writing);
-    case 'emoji':
-      return formatEmoji(node, writing.care) ?? verbatim(node);
+      return `[^${attrText(node, 'label')}]`;
     case 'html':
       return writing.care === 'light' && only(node, 'html') ? attrText(node, 'html') : verbatim(node);
     default:
@@ -115,15 +109,14 @@ function formatWikiLink(node: DocNode): string | undefined {
   return label === '' ? `[[${target}]]` : `[[${target}|${label}]]`;
 }
 
-function formatFootnoteRef(node: DocNode, { env, care }: Writing): string {
-  const label = attrText(node, 'label');
-  return env.footnotes?.has(label) ? `[^${label}]` : escapeText(`[^${label}]`, care);
-}
-
-function formatEmoji(node: DocNode, care: Care): string | undefined {
-  const [emoji, name] = [attrText(node, 'emoji'), attrText(node, 'name')];
-  if (emoji !== '') return escapeText(emoji, care);
-  return name === '' ? undefined : escapeText(`:${name}:`, care);
+/** Nodes that Markdown tells as text: emoji, and footnotes that nobody defines. */
+function asText(node: DocNode, env: Environment): DocNode {
+  const { type, marks = [] } = node;
+  const [emoji, name, label] = [attrText(node, 'emoji'), attrText(node, 'name'), attrText(node, 'label')];
+  if (type === 'emoji' && (emoji !== '' || name !== ''))
+    return withMarks({ type: 'text', text: emoji || `:${name}:` }, marks);
+  if (type !== 'footnote_ref' || env.footnotes?.has(label)) return node;
+  return withMarks({ type: 'text', text: `[^${label}]` }, marks);
 }
 
 /** `<https://…>` where a link is its own address. */
@@ -178,7 +171,8 @@ const ATTEMPTS: readonly (readonly [Style, Care])[] = [
  * instead of signs, else with every sign escaped.
  */
 export function writeInline(content: readonly DocNode[], place: Place, env: Environment, check: Check): string {
-  const nodes = normalizeInline(place === 'cell' ? content.map(onOneLine) : content.map(codeOnOneLine));
+  const texts = content.map((node) => asText(node, env));
+  const nodes = normalizeInline(texts.map(place === 'cell' ? onOneLine : codeOnOneLine));
   if (nodes.every((node) => node.type === 'text' && node.marks === undefined && isPlain(node.text ?? ''))) {
     return nodes.map((node) => node.text).join('');
   }

@@ -49,12 +49,9 @@ function nodeKey(node: DocNode): string {
 function createCheck(env: Environment): Check {
   return (markdown, nodes, place) => {
     const read = readBack(markdown, place, env);
-    return read !== undefined && inlineKey(read) === inlineKey(nodes.map(asRead));
+    return read !== undefined && inlineKey(read) === inlineKey(nodes);
   };
 }
-
-/** Nodes that read as something simpler and mean the same. */
-const asRead = (node: DocNode): DocNode => node;
 
 function readBack(markdown: string, place: Place, env: Environment): DocNode[] | undefined {
   if (place === 'cell') {
@@ -137,7 +134,7 @@ function writeNative(block: DocNode, writer: Writer, position: Position): string
       lines.text(writeInline(content, 'paragraph', env, check));
       return undefined;
     case 'image':
-      lines.text(writeInline([block.id === undefined ? block : { ...block, id: undefined }], 'paragraph', env, check));
+      lines.text(writeInline([bareImage(block)], 'paragraph', env, check));
       return undefined;
     case 'heading':
       writeHeading(block, writer);
@@ -174,6 +171,14 @@ function writeNative(block: DocNode, writer: Writer, position: Position): string
   }
 }
 
+/** An image as Markdown tells it. */
+function bareImage({ type, attrs }: DocNode): DocNode {
+  const told = Object.entries(attrs ?? {}).filter(([name, value]) => IMAGE.includes(name) && typeof value === 'string');
+  return { type, attrs: Object.fromEntries(told) };
+}
+
+const IMAGE = ['src', 'alt', 'title'];
+
 function writeOrEmpty(content: readonly DocNode[], writer: Writer, setting: Setting): void {
   if (content.every((block) => block.type === 'paragraph' && (block.content ?? []).length === 0 && isNothing(block))) {
     writer.lines.line('');
@@ -207,7 +212,9 @@ function writeHeading(block: DocNode, { lines, env, check }: Writer): void {
 
 function writeCode(block: DocNode, lines: Lines): void {
   const text = (block.content ?? []).map((node) => node.text ?? '').join('');
-  const info = [attrText(block, 'language'), attrText(block, 'meta')].filter((word) => word !== '').join(' ');
+  const beyond = surplus(block);
+  const told = ['language', 'meta'].filter((name) => attrText(block, name) !== '' && beyond[name] === undefined);
+  const info = told.map((name) => attrText(block, name)).join(' ');
   const sign = info.includes('`') ? '~' : '`';
   const longest = (text.match(sign === '~' ? /~{3,}/g : /`{3,}/g) ?? []).reduce(
     (most, run) => Math.max(most, run.length),
