@@ -2,7 +2,7 @@ import { escapeHtml } from '../html/escape.js';
 import { hasMark, inlineSteps, normalizeInline, withMarks } from '../inline.js';
 import { attr, attrText, type DocNode, INLINE, type Mark } from '../model.js';
 import { type Care, escapeLineStart, escapeText, formatAddress, formatCode, formatTitle, isPlain } from './escape.js';
-import type { Environment } from './parser.js';
+import { type Environment, MAX_INLINE } from './parser.js';
 
 /** Where an inline content stands, as that tells what it may hold. */
 export type Place = 'paragraph' | 'heading' | 'cell';
@@ -62,7 +62,11 @@ function verbatim({ type, attrs, extra }: DocNode): string {
 const only = (node: DocNode, ...names: string[]): boolean =>
   Object.keys(node.attrs ?? {}).every((name) => names.includes(name)) && node.extra === undefined;
 
+/** Nodes that are held as JSON where no other way is left to tell them from what is around them. */
+const HELD = new Set(['math_inline', 'mention', 'wiki_link', 'footnote_ref']);
+
 function writeLeaf(node: DocNode, next: DocNode | undefined, writing: Writing): string {
+  if (writing.style === 'tags' && writing.care === 'all' && HELD.has(node.type)) return verbatim(node);
   switch (node.type) {
     case 'hard_break':
       return next === undefined || writing.place !== 'paragraph' || writing.care === 'all' ? '<br>' : '\\\n';
@@ -176,11 +180,20 @@ export function writeInline(content: readonly DocNode[], place: Place, env: Envi
   if (nodes.every((node) => node.type === 'text' && node.marks === undefined && isPlain(node.text ?? ''))) {
     return nodes.map((node) => node.text).join('');
   }
+  const long = asItIs(nodes, place);
+  if (long !== undefined && check(long, nodes, place)) return long;
   for (const [style, care] of ATTEMPTS) {
     const markdown = write(nodes, { place, style, care, env });
     if (check(markdown, nodes, place)) return markdown;
   }
   return write(nodes, { place, style: 'tags', care: 'all', env });
+}
+
+/** A text that is too long to have marks is read, and so written, as it is. */
+function asItIs(nodes: readonly DocNode[], place: Place): string | undefined {
+  const [only] = nodes;
+  const long = nodes.length === 1 && only?.type === 'text' && only.marks === undefined && place !== 'heading';
+  return long && (only.text?.length ?? 0) > MAX_INLINE ? only.text : undefined;
 }
 
 /** Code in text has no lines. */
