@@ -49,7 +49,7 @@ const hasWords = (item: DocNode | undefined): boolean =>
 function joins(before: DocNode, after: DocNode): boolean {
   if (isQuote(before) && isQuote(after)) return false;
   if (before.type === 'html') return /^<(!|\?)/.test(String(attr(before, 'html') ?? ''));
-  if (before.type === 'table') return interrupts(after);
+  if (before.type === 'table') return after.type !== 'table' && interrupts(after);
   if (before.type === 'footnote' || after.type === 'footnote') return false;
   if (!endsOpen(before)) return true;
   // No table begins on the line after a quote's or an item's paragraph.

@@ -1,4 +1,4 @@
-import { markKey, normalizeInline } from '../inline.js';
+import { hasMark, markKey, normalizeInline } from '../inline.js';
 import { type Attrs, attr, attrText, BLOCKS, type Doc, type DocNode, eachBlock, holdsInline } from '../model.js';
 import { formatAttributes, writable } from './attributes.js';
 import { createLines, type Lines } from './lines.js';
@@ -212,8 +212,8 @@ function writeCallout(block: DocNode, writer: Writer): void {
 
 function writeHeading(block: DocNode, { lines, env, check }: Writer): void {
   const level = Number(attr(block, 'level') ?? 1);
-  const content = block.content ?? [];
-  const broken = content.some((node) => node.text?.includes('\n'));
+  const content = normalizeInline(block.content ?? []);
+  const broken = content.some((node) => node.text?.includes('\n') && !hasMark(node, 'code'));
   if (broken && level <= 2) {
     const text = writeInline(content, 'paragraph', env, check);
     if (text.includes('\n')) {
