@@ -79,6 +79,11 @@ function trimLines(nodes: readonly DocNode[]): DocNode[] {
     lineStart = text.endsWith('\n');
   }
   trimEnd(out);
+  // A break shows only with something behind it.
+  while (out.at(-1)?.type === 'hard_break') {
+    out.pop();
+    trimEnd(out);
+  }
   return out;
 }
 

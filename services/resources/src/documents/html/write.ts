@@ -99,7 +99,11 @@ const WRITERS: Readonly<Record<string, BlockWriter>> = {
   table: writeTable,
   toggle: writeToggle,
   front_matter: () => {},
-  footnote: () => {},
+  // All are shown at the end; a second one of the same label where it stands.
+  footnote: (block, writer) => {
+    const shown = writer.footnotes.get(attrText(block, 'label')) === block;
+    if (!shown) blocksIn('div', ' data-type="footnote"', block, writer);
+  },
 };
 
 const writeBlock: BlockWriter = (block, writer) => (WRITERS[block.type] ?? writeOther)(block, writer);

@@ -84,10 +84,14 @@ function readBlock(value: unknown, param: string, depth: number, report: Report)
   const attrs = readAttributes(type, type === 'math' ? texOf(value) : value.attrs, `${param}.attrs`, report);
   if (attrs !== undefined) node.attrs = attrs;
   const content = readContent(type, spec.holds, value.content, `${param}.content`, depth, report);
-  if (content !== undefined) node.content = content;
+  if (content !== undefined) node.content = type === 'task_list' ? content.map(withBox) : content;
   if (type === 'heading' && attrs?.level === undefined) node.attrs = { level: 1, ...attrs };
   return node;
 }
+
+/** A task that does not say so is open. */
+const withBox = (item: DocNode): DocNode =>
+  typeof item.attrs?.checked === 'boolean' ? item : { ...item, attrs: { ...item.attrs, checked: false } };
 
 /** Some editors keep a formula as text. */
 function texOf({ attrs, content }: Record<string, unknown>): unknown {

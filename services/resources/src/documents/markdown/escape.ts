@@ -22,10 +22,19 @@ function lightly(text: string, index: number): string {
     case '@':
       return last ? `\\${char}` : char;
     case '$':
-      return last || text.indexOf('$') !== text.lastIndexOf('$') ? '\\$' : char;
+      return last || opensMath(text, index) ? '\\$' : char;
     default:
       return `\\${char}`;
   }
+}
+
+/** Whether a dollar sign and the next one would hold a formula. */
+function opensMath(text: string, index: number): boolean {
+  const end = text.indexOf('$', index + 1);
+  if (end === index + 1) return true;
+  return (
+    end > 0 && !/\s/.test(text[index + 1] ?? ' ') && !/\s/.test(text[end - 1] ?? ' ') && !/\d/.test(text[end + 1] ?? '')
+  );
 }
 
 const LIGHT = /[\\`*_[\]<&~!@$]/g;

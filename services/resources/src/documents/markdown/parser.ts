@@ -26,6 +26,12 @@ const deepest: BlockRule = (state, startLine, endLine, silent) => {
   return true;
 };
 
+/**
+ * A text of more characters without a break between blocks is read as it is: no page has one, and
+ * looking for marks in it would take minutes.
+ */
+export const MAX_INLINE = 64 * 1024;
+
 function createParser(): MarkdownIt {
   // Blocks never get so deep, as `deepest` comes first; brackets and images in text do.
   const md = new MarkdownParser({ html: true, linkify: true, maxNesting: MAX_DEPTH + 10 });
@@ -35,6 +41,14 @@ function createParser(): MarkdownIt {
   md.normalizeLinkText = (text) => text;
   md.linkify.set({ fuzzyLink: false, fuzzyEmail: true, fuzzyIP: false });
   md.linkify.add('ftp:', null).add('//', null);
+  md.core.ruler.at('inline', (state) => {
+    for (const token of state.tokens) {
+      if (token.type !== 'inline') continue;
+      token.children = [];
+      if (token.content.length <= MAX_INLINE) md.inline.parse(token.content, md, state.env, token.children);
+      else token.children.push(Object.assign(new state.Token('text', '', 0), { content: token.content }));
+    }
+  });
   const { ruler } = md.block;
   const interrupting = { alt: ['paragraph', 'reference', 'blockquote', 'list'] };
   ruler.before('table', 'front_matter', frontMatter);

@@ -23,7 +23,7 @@ const TAGS: Readonly<Record<string, string>> = {
 const TAG = /^<(\/?)(strong|b|em|i|del|s|strike|u|mark|sub|sup|span)(\s[^>]*)?>$/i;
 const COMMENT_MARK = /^\s+data-comment="([^"]*)"$/;
 const ANY_MARK = /^\s+data-mark="([^"]*)"$/;
-const NODE = /^<!--node (\{.*\})-->$/s;
+const NODE = /^<span data-node="([^"]*)">$/;
 
 function markOf(name: string, attributes: string): Mark | undefined {
   const type = TAGS[name];
@@ -94,8 +94,7 @@ function verbatimNode({ type, attrs, ...extra }: Attrs): DocNode | undefined {
 
 function htmlNode(html: string): DocNode {
   if (/^<br\s*\/?>$/i.test(html)) return { type: 'hard_break' };
-  const json = parseObject(NODE.exec(html)?.[1] ?? '');
-  return (json && verbatimNode(json)) ?? { type: 'html', attrs: { html } };
+  return { type: 'html', attrs: { html } };
 }
 
 /** One token that is a node by itself. */
@@ -149,13 +148,31 @@ function createActive() {
   };
 }
 
+/** The node that a tag holds as JSON, where it is closed at once. */
+function heldNode(tokens: readonly Token[], index: number): DocNode | undefined {
+  const source = tokens[index]?.type === 'html_inline' ? NODE.exec(tokens[index].content)?.[1] : undefined;
+  if (source === undefined || tokens[index + 1]?.content !== '</span>') return undefined;
+  const json = parseObject(unescapeHtml(source));
+  return json === undefined ? undefined : verbatimNode(json);
+}
+
 function readTokens(tokens: readonly Token[]): DocNode[] {
   const pairs = pairTags(tokens);
   const active = createActive();
   const nodes: DocNode[] = [];
+  let held = -1;
+  const add = (node: DocNode): void => {
+    const marks = active.marks();
+    nodes.push(marks.length === 0 ? node : { ...node, marks: [...marks, ...(node.marks ?? [])] });
+  };
   tokens.forEach((token, index) => {
     const pair = pairs.get(index);
-    if (pair !== undefined) {
+    const node = heldNode(tokens, index);
+    if (node !== undefined) {
+      add(node);
+      held = index + 1;
+    } else if (index === held) return;
+    else if (pair !== undefined) {
       if (pair.opens) active.open(pair.mark);
       else active.close(pair.mark.type);
     } else if (token.type === 'link_open') active.open(linkMark(token));
@@ -165,12 +182,7 @@ function readTokens(tokens: readonly Token[]): DocNode[] {
       if (type === undefined) return;
       if (token.nesting > 0) active.open({ type });
       else active.close(type);
-    } else {
-      const node = leaf(token);
-      const marks = active.marks();
-      if (marks.length === 0) nodes.push(node);
-      else nodes.push({ ...node, marks: [...marks, ...(node.marks ?? [])] });
-    }
+    } else add(leaf(token));
   });
   return nodes;
 }

@@ -1,3 +1,4 @@
+import { hasMark, normalizeInline } from '../inline.js';
 import { attr, BLOCKS, type DocNode } from '../model.js';
 import { tokenize } from './parser.js';
 
@@ -16,6 +17,8 @@ function endsOpen(node: DocNode): boolean {
 function interrupts(node: DocNode): boolean {
   switch (node.type) {
     case 'heading':
+      // Over several lines it is one only by the line under it.
+      return Number(attr(node, 'level') ?? 1) > 2 || !normalizeInline(node.content ?? []).some(isBroken);
     case 'code_block':
     case 'blockquote':
     case 'callout':
@@ -35,6 +38,8 @@ function interrupts(node: DocNode): boolean {
   }
 }
 
+const isBroken = (node: DocNode): boolean => node.text?.includes('\n') === true && !hasMark(node, 'code');
+
 const interruptsAsHtml = (html: string): boolean => tokenize(`x\n${html}`)[1]?.content === 'x';
 
 const hasWords = (item: DocNode | undefined): boolean =>
@@ -44,9 +49,11 @@ const hasWords = (item: DocNode | undefined): boolean =>
 function joins(before: DocNode, after: DocNode): boolean {
   if (isQuote(before) && isQuote(after)) return false;
   if (before.type === 'html') return /^<(!|\?)/.test(String(attr(before, 'html') ?? ''));
-  if (before.type === 'table') return interrupts(after);
+  if (before.type === 'table') return after.type !== 'table' && interrupts(after);
   if (before.type === 'footnote' || after.type === 'footnote') return false;
-  return !endsOpen(before) || interrupts(after);
+  if (!endsOpen(before)) return true;
+  // No table begins on the line after a quote's or an item's paragraph.
+  return interrupts(after) && (after.type !== 'table' || before.type === 'paragraph' || before.type === 'image');
 }
 
 function itemJoins(item: DocNode): boolean {
@@ -64,9 +71,15 @@ function itemJoins(item: DocNode): boolean {
   return content.every((block, index) => index === 0 || joins(content[index - 1] as DocNode, block));
 }
 
+/** Whether blank lines around an item would show: around its own paragraphs, that is. */
+const hasParagraph = (item: DocNode): boolean =>
+  typeof attr(item, 'checked') === 'boolean' ||
+  (item.content ?? []).some(({ type }) => type === 'paragraph' || type === 'image');
+
 /** Whether a list is written, and shown, without blank lines: where that is wanted and can be. */
 export function isTight(list: DocNode): boolean {
   const items = list.content ?? [];
-  if (items.length === 1 && (items[0]?.content?.length ?? 0) <= 1) return true;
-  return attr(list, 'tight') !== false && items.every(itemJoins);
+  const single = items.length === 1 && (items[0]?.content?.length ?? 0) <= 1;
+  const wanted = single || attr(list, 'tight') !== false || !items.some(hasParagraph);
+  return wanted && items.every(itemJoins);
 }

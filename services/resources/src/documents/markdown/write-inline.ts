@@ -2,7 +2,7 @@ import { escapeHtml } from '../html/escape.js';
 import { hasMark, inlineSteps, normalizeInline, withMarks } from '../inline.js';
 import { attr, attrText, type DocNode, INLINE, type Mark } from '../model.js';
 import { type Care, escapeLineStart, escapeText, formatAddress, formatCode, formatTitle, isPlain } from './escape.js';
-import type { Environment } from './parser.js';
+import { type Environment, MAX_INLINE } from './parser.js';
 
 /** Where an inline content stands, as that tells what it may hold. */
 export type Place = 'paragraph' | 'heading' | 'cell';
@@ -54,19 +54,19 @@ function closeMark(mark: Mark, style: Style): string {
   return `</${bare(mark) && tag !== undefined ? tag : 'span'}>`;
 }
 
-/** A node as JSON in a comment: for what Markdown has no form for. */
-function verbatim(node: DocNode): string {
-  const { type, attrs, extra } = node;
-  const json = JSON.stringify({ type, attrs, ...extra });
-  return `<!--node ${json.replace(/[<>]|--/g, (found) => [...found].map(unicode).join(''))}-->`;
+/** A node as JSON in an empty tag: for what Markdown has no form for. */
+function verbatim({ type, attrs, extra }: DocNode): string {
+  return `<span data-node="${escapeHtml(JSON.stringify({ type, attrs, ...extra }))}"></span>`;
 }
-
-const unicode = (char: string): string => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`;
 
 const only = (node: DocNode, ...names: string[]): boolean =>
   Object.keys(node.attrs ?? {}).every((name) => names.includes(name)) && node.extra === undefined;
 
+/** Nodes that are held as JSON where no other way is left to tell them from what is around them. */
+const HELD = new Set(['math_inline', 'mention', 'wiki_link', 'footnote_ref']);
+
 function writeLeaf(node: DocNode, next: DocNode | undefined, writing: Writing): string {
+  if (writing.style === 'tags' && writing.care === 'all' && HELD.has(node.type)) return verbatim(node);
   switch (node.type) {
     case 'hard_break':
       return next === undefined || writing.place !== 'paragraph' || writing.care === 'all' ? '<br>' : '\\\n';
@@ -79,9 +79,7 @@ function writeLeaf(node: DocNode, next: DocNode | undefined, writing: Writing): 
     case 'wiki_link':
       return formatWikiLink(node) ?? verbatim(node);
     case 'footnote_ref':
-      return formatFootnoteRef(node, writing);
-    case 'emoji':
-      return formatEmoji(node, writing.care) ?? verbatim(node);
+      return `[^${attrText(node, 'label')}]`;
     case 'html':
       return writing.care === 'light' && only(node, 'html') ? attrText(node, 'html') : verbatim(node);
     default:
@@ -115,15 +113,14 @@ function formatWikiLink(node: DocNode): string | undefined {
   return label === '' ? `[[${target}]]` : `[[${target}|${label}]]`;
 }
 
-function formatFootnoteRef(node: DocNode, { env, care }: Writing): string {
-  const label = attrText(node, 'label');
-  return env.footnotes?.has(label) ? `[^${label}]` : escapeText(`[^${label}]`, care);
-}
-
-function formatEmoji(node: DocNode, care: Care): string | undefined {
-  const [emoji, name] = [attrText(node, 'emoji'), attrText(node, 'name')];
-  if (emoji !== '') return escapeText(emoji, care);
-  return name === '' ? undefined : escapeText(`:${name}:`, care);
+/** Nodes that Markdown tells as text: emoji, and footnotes that nobody defines. */
+function asText(node: DocNode, env: Environment): DocNode {
+  const { type, marks = [] } = node;
+  const [emoji, name, label] = [attrText(node, 'emoji'), attrText(node, 'name'), attrText(node, 'label')];
+  if (type === 'emoji' && (emoji !== '' || name !== ''))
+    return withMarks({ type: 'text', text: emoji || `:${name}:` }, marks);
+  if (type !== 'footnote_ref' || env.footnotes?.has(label)) return node;
+  return withMarks({ type: 'text', text: `[^${label}]` }, marks);
 }
 
 /** `<https://…>` where a link is its own address. */
@@ -178,15 +175,25 @@ const ATTEMPTS: readonly (readonly [Style, Care])[] = [
  * instead of signs, else with every sign escaped.
  */
 export function writeInline(content: readonly DocNode[], place: Place, env: Environment, check: Check): string {
-  const nodes = normalizeInline(place === 'cell' ? content.map(onOneLine) : content.map(codeOnOneLine));
+  const texts = content.map((node) => asText(node, env));
+  const nodes = normalizeInline(texts.map(place === 'cell' ? onOneLine : codeOnOneLine));
   if (nodes.every((node) => node.type === 'text' && node.marks === undefined && isPlain(node.text ?? ''))) {
     return nodes.map((node) => node.text).join('');
   }
+  const long = asItIs(nodes, place);
+  if (long !== undefined && check(long, nodes, place)) return long;
   for (const [style, care] of ATTEMPTS) {
     const markdown = write(nodes, { place, style, care, env });
     if (check(markdown, nodes, place)) return markdown;
   }
   return write(nodes, { place, style: 'tags', care: 'all', env });
+}
+
+/** A text that is too long to have marks is read, and so written, as it is. */
+function asItIs(nodes: readonly DocNode[], place: Place): string | undefined {
+  const [only] = nodes;
+  const long = nodes.length === 1 && only?.type === 'text' && only.marks === undefined && place !== 'heading';
+  return long && (only.text?.length ?? 0) > MAX_INLINE ? only.text : undefined;
 }
 
 /** Code in text has no lines. */

@@ -1,4 +1,4 @@
-import { markKey } from '../inline.js';
+import { hasMark, markKey, normalizeInline } from '../inline.js';
 import { type Attrs, attr, attrText, BLOCKS, type Doc, type DocNode, eachBlock, holdsInline } from '../model.js';
 import { formatAttributes, writable } from './attributes.js';
 import { createLines, type Lines } from './lines.js';
@@ -32,7 +32,7 @@ export function toMarkdown(doc: Doc): string {
   });
   const env = { footnotes: labels };
   const writer = { lines: createLines(), env, check: createCheck(env) };
-  writeBlocks(doc.content, writer, { atStart: true });
+  writeBlocks(withoutEmpty(doc.content), writer, { atStart: true });
   const text = writer.lines.result();
   return text === '' ? '' : `${text}\n`;
 }
@@ -49,17 +49,14 @@ function nodeKey(node: DocNode): string {
 function createCheck(env: Environment): Check {
   return (markdown, nodes, place) => {
     const read = readBack(markdown, place, env);
-    return read !== undefined && inlineKey(read) === inlineKey(nodes.map(asRead));
+    return read !== undefined && inlineKey(read) === inlineKey(nodes);
   };
 }
-
-/** Nodes that read as something simpler and mean the same. */
-const asRead = (node: DocNode): DocNode => node;
 
 function readBack(markdown: string, place: Place, env: Environment): DocNode[] | undefined {
   if (place === 'cell') {
     if (/\n/.test(markdown)) return undefined;
-    return readInline(tokenizeInline(markdown.replaceAll('\\|', '|'), env));
+    return readInline(tokenizeInline(markdown.trim().replaceAll('\\|', '|'), env));
   }
   const { content } = parseMarkdown(place === 'heading' ? `# ${markdown}` : markdown, env);
   const [only] = content;
@@ -76,17 +73,19 @@ interface Setting {
   readonly marker?: string;
   /** Whether a block was written right before. */
   readonly following?: boolean;
+  /** Whether the blocks stand in a directive. */
+  readonly fenced?: boolean;
 }
 
 function writeBlocks(blocks: readonly DocNode[], writer: Writer, setting: Setting): void {
   let before: string | undefined;
   let written = setting.following === true;
   blocks.forEach((block, index) => {
-    if (block.type === 'paragraph' && (block.content ?? []).length === 0 && isNothing(block)) return;
     if (written && !setting.tight) writer.lines.line('');
     const position: Position = {
       first: setting.atStart === true && index === 0,
-      last: index === blocks.length - 1,
+      // HTML that is not closed would take the end of the fence for its own.
+      last: index === blocks.length - 1 && setting.fenced !== true,
       avoid: [before, written ? undefined : setting.marker].filter((marker) => marker !== undefined),
       inItem: setting.marker !== undefined,
     };
@@ -95,8 +94,19 @@ function writeBlocks(blocks: readonly DocNode[], writer: Writer, setting: Settin
   });
 }
 
-/** An empty paragraph has no Markdown, and none is needed. */
-const isNothing = (block: DocNode): boolean => Object.keys(surplus(block)).length === 0;
+/** Blocks without the empty paragraphs among them: those have no Markdown, and need none. */
+function withoutEmpty(blocks: readonly DocNode[]): DocNode[] {
+  const shown = blocks.filter((block) => !isBare(block) || normalizeInline(block.content ?? []).length > 0);
+  return shown.map((block) =>
+    block.content === undefined || holdsInline(block) ? block : { ...block, content: withoutEmpty(block.content) },
+  );
+}
+
+const isBare = (block: DocNode): boolean => block.type === 'paragraph' && isLine(block);
+
+/** Whether a block is a paragraph in Markdown. */
+const isLine = (block: DocNode): boolean =>
+  (block.type === 'paragraph' || block.type === 'image') && Object.keys(surplus(block)).length === 0;
 
 /** Writes one block; gives the marker of a list. */
 function writeBlock(block: DocNode, writer: Writer, position: Position): string | undefined {
@@ -118,10 +128,16 @@ function writeDirective(block: DocNode, writer: Writer, beyond: Attrs | undefine
   const extra: Attrs = { ...block.extra };
   if (/^[A-Za-z][\w-]*$/.test(name) && writable(others)) Object.assign(attrs, others);
   lines.line(`:::${name}${formatAttributes(Object.keys(extra).length > 0 ? { ...attrs, raw: extra } : attrs)}`);
-  if (beyond !== undefined) writeNative(block, writer, { first: false, last: true, avoid: [], inItem: false });
+  if (beyond !== undefined) writeNative(block, writer, { first: false, last: false, avoid: [], inItem: false });
   else if (holdsInline(block) && block.type === 'table_cell') writeInlineLines(block.content ?? [], writer);
-  else if (block.content !== undefined && !holdsInline(block)) writeBlocks(block.content, writer, {});
+  else if (block.content !== undefined && !holdsInline(block)) writeFenced(block.content, writer);
   lines.line(':::');
+}
+
+function writeFenced(content: readonly DocNode[], writer: Writer): void {
+  writeBlocks(content, writer, { fenced: true });
+  // HTML goes on up to an empty line.
+  if (content.at(-1)?.type === 'html') writer.lines.line('');
 }
 
 function writeInlineLines(content: readonly DocNode[], { lines, env, check }: Writer): void {
@@ -137,7 +153,7 @@ function writeNative(block: DocNode, writer: Writer, position: Position): string
       lines.text(writeInline(content, 'paragraph', env, check));
       return undefined;
     case 'image':
-      lines.text(writeInline([block.id === undefined ? block : { ...block, id: undefined }], 'paragraph', env, check));
+      lines.text(writeInline([bareImage(block)], 'paragraph', env, check));
       return undefined;
     case 'heading':
       writeHeading(block, writer);
@@ -174,23 +190,30 @@ function writeNative(block: DocNode, writer: Writer, position: Position): string
   }
 }
 
+/** An image as Markdown tells it. */
+function bareImage({ type, attrs }: DocNode): DocNode {
+  const told = Object.entries(attrs ?? {}).filter(([name, value]) => IMAGE.includes(name) && typeof value === 'string');
+  return { type, attrs: Object.fromEntries(told) };
+}
+
+const IMAGE = ['src', 'alt', 'title'];
+
 function writeOrEmpty(content: readonly DocNode[], writer: Writer, setting: Setting): void {
-  if (content.every((block) => block.type === 'paragraph' && (block.content ?? []).length === 0 && isNothing(block))) {
-    writer.lines.line('');
-  } else writeBlocks(content, writer, setting);
+  if (content.length === 0) writer.lines.line('');
+  else writeBlocks(content, writer, setting);
 }
 
 function writeCallout(block: DocNode, writer: Writer): void {
   writer.lines.line(`[!${attrText(block, 'kind').toUpperCase()}]`);
   const content = block.content ?? [];
-  const paragraph = content[0]?.type === 'paragraph' && isNothing(content[0]);
+  const paragraph = content[0] !== undefined && isLine(content[0]);
   writeBlocks(content, writer, { following: !paragraph });
 }
 
 function writeHeading(block: DocNode, { lines, env, check }: Writer): void {
   const level = Number(attr(block, 'level') ?? 1);
-  const content = block.content ?? [];
-  const broken = content.some((node) => node.text?.includes('\n'));
+  const content = normalizeInline(block.content ?? []);
+  const broken = content.some((node) => node.text?.includes('\n') && !hasMark(node, 'code'));
   if (broken && level <= 2) {
     const text = writeInline(content, 'paragraph', env, check);
     if (text.includes('\n')) {
@@ -207,7 +230,9 @@ function writeHeading(block: DocNode, { lines, env, check }: Writer): void {
 
 function writeCode(block: DocNode, lines: Lines): void {
   const text = (block.content ?? []).map((node) => node.text ?? '').join('');
-  const info = [attrText(block, 'language'), attrText(block, 'meta')].filter((word) => word !== '').join(' ');
+  const beyond = surplus(block);
+  const told = ['language', 'meta'].filter((name) => attrText(block, name) !== '' && beyond[name] === undefined);
+  const info = told.map((name) => attrText(block, name)).join(' ');
   const sign = info.includes('`') ? '~' : '`';
   const longest = (text.match(sign === '~' ? /~{3,}/g : /`{3,}/g) ?? []).reduce(
     (most, run) => Math.max(most, run.length),
@@ -268,7 +293,7 @@ function writeItem(item: DocNode, list: DocNode, writer: Writer, setting: { tigh
   }
   const box = checked ? '[x]' : '[ ]';
   const first = content[0];
-  if (first?.type === 'image' || (first?.type === 'paragraph' && isNothing(first))) {
+  if (first !== undefined && isLine(first)) {
     writer.lines.within(`${box} `, '', () => writeOrEmpty(content.slice(0, 1), writer, setting));
     writeBlocks(content.slice(1), writer, { tight: setting.tight, marker: setting.marker, following: true });
   } else {

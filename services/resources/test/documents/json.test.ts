@@ -1,0 +1,196 @@
+import { describe, expect, test } from '@jest/globals';
+import { parseMarkdown, readDoc, toHtml, toJson, toMarkdown, toText } from '../../src/documents/index.js';
+
+const doc = (...content: unknown[]) => ({ type: 'doc', content });
+const paragraph = (...content: unknown[]) => ({ type: 'paragraph', content });
+const text = (words: string, ...marks: unknown[]) => ({
+  type: 'text',
+  text: words,
+  ...(marks.length > 0 ? { marks } : {}),
+});
+
+/** Reads good JSON. */
+function read(json: unknown) {
+  const { doc: result, faults, warnings } = readDoc(json);
+  expect(faults).toEqual([]);
+  return { result, warnings };
+}
+
+describe('document JSON', () => {
+  test('tells all faults at once, each where it is', () => {
+    const { faults } = readDoc({
+      type: 'page',
+      content: [
+        'x',
+        { content: [] },
+        { type: 'heading', attrs: { level: 9 }, content: [{ type: 'text' }] },
+        {
+          type: 'bullet_list',
+          content: [{ type: 'paragraph' }, { type: 'list_item', content: [{ type: 'text', text: 'a' }] }],
+        },
+        { type: 'image', attrs: {} },
+        paragraph(text('a', { type: 'link' }), { type: 'table' }, 5),
+        { type: 'paragraph', content: {} },
+        { type: 'code_block', id: 'no blanks', content: [{ type: 'mention' }] },
+      ],
+    });
+    expect(faults.map(({ param, code }) => `${param} ${code}`)).toEqual([
+      'content.type invalid_value',
+      'content.content[0] invalid_type',
+      'content.content[1].type missing_field',
+      'content.content[2].attrs.level invalid_value',
+      'content.content[2].content[0].text invalid_type',
+      'content.content[3].content[0].type invalid_value',
+      'content.content[3].content[1].content[0].type invalid_value',
+      'content.content[4].attrs.src missing_field',
+      'content.content[5].content[0].marks[0].attrs.href missing_field',
+      'content.content[5].content[1].type invalid_value',
+      'content.content[5].content[2] invalid_type',
+      'content.content[6].content invalid_type',
+      'content.content[7].id invalid_value',
+      'content.content[7].content[0] invalid_value',
+    ]);
+  });
+
+  test('keeps what it does not know, with a warning, through Markdown too', () => {
+    const json = doc(
+      { id: 'c1', type: 'chart', attrs: { kind: 'bar' }, version: 2, content: [{ type: 'series', points: [1, 2] }] },
+      { type: 'poll', content: [paragraph(text('Which?'))] },
+      paragraph(text('a', { type: 'glow', attrs: { by: 3 } }), { type: 'sticker', attrs: { name: '-->' }, size: 4 }),
+    );
+    const { result, warnings } = read(json);
+    expect(toJson(result)).toEqual(json);
+    expect(toJson(parseMarkdown(toMarkdown(result)))).toEqual(json);
+    expect(warnings.map(({ code }) => code)).toEqual(
+      expect.arrayContaining(['unknown_block_type', 'unknown_mark_type', 'unknown_inline_type']),
+    );
+    expect(toHtml(result).html).toContain('Which?');
+  });
+
+  test.each([
+    [
+      'a break in a heading',
+      doc({ type: 'heading', attrs: { level: 3 }, content: [text('a\nb'), { type: 'hard_break' }, text('c')] }),
+    ],
+    ['a mark that ends in a blank', doc(paragraph(text('a '), text('bold ', { type: 'bold' }), text('c')))],
+    ['a mark within a word', doc(paragraph(text('a'), text('-b-', { type: 'italic' }), text('c')))],
+    [
+      'neighbouring lists',
+      doc(
+        ...[1, 2, 3].map(() => ({
+          type: 'bullet_list',
+          content: [{ type: 'list_item', content: [paragraph(text('a'))] }],
+        })),
+      ),
+    ],
+    ['an empty page', doc()],
+    [
+      'empty blocks',
+      doc(
+        paragraph(),
+        { type: 'bullet_list', content: [{ type: 'list_item' }] },
+        { type: 'blockquote' },
+        { type: 'heading' },
+      ),
+    ],
+    [
+      'a list in a list in a list',
+      doc({
+        type: 'bullet_list',
+        content: [
+          {
+            type: 'list_item',
+            content: [
+              {
+                type: 'bullet_list',
+                content: [{ type: 'list_item', content: [{ type: 'bullet_list', content: [{ type: 'list_item' }] }] }],
+              },
+            ],
+          },
+        ],
+      }),
+    ],
+    [
+      'a list of two paragraphs that wants to be tight',
+      doc({
+        type: 'bullet_list',
+        attrs: { tight: true },
+        content: [{ type: 'list_item', content: [paragraph(text('a')), paragraph(text('b'))] }],
+      }),
+    ],
+    [
+      'cells with blocks',
+      doc({
+        type: 'table',
+        content: [
+          {
+            type: 'table_row',
+            content: [{ type: 'table_cell', content: [paragraph(text('a')), { type: 'divider' }] }],
+          },
+        ],
+      }),
+    ],
+    [
+      'a table without a header',
+      doc({
+        type: 'table',
+        attrs: { header: false },
+        content: [{ type: 'table_row', content: [{ type: 'table_cell', content: [text('a|b')] }] }],
+      }),
+    ],
+    [
+      'a ragged table',
+      doc({
+        type: 'table',
+        content: [
+          { type: 'table_row', content: [{ type: 'table_header', content: [paragraph(text('a'))] }] },
+          { type: 'table_row', content: [{ type: 'table_cell' }, { type: 'table_cell', content: [text('b')] }] },
+        ],
+      }),
+    ],
+    [
+      'lines that look like Markdown',
+      doc(paragraph(text('# a\n- b\n1. c\n> d\n```\n:::x\n| a |\n| - |\n===\n[^1]: x\n$$\n<div>'))),
+    ],
+    [
+      'HTML that does not stand alone',
+      doc(
+        { type: 'html', attrs: { html: '<div>\n\n</div>' } },
+        { type: 'html', attrs: { html: '<!-- open' } },
+        paragraph(text('a')),
+      ),
+    ],
+    ['code with fences', doc({ type: 'code_block', attrs: { language: 'a b' }, content: [text('```\n~~~~\n')] })],
+    [
+      'odd attributes',
+      doc({
+        type: 'bullet_list',
+        content: [{ type: 'list_item', attrs: { color: 'red' }, content: [paragraph(text('a'))] }],
+      }),
+    ],
+    ['a footnote nobody defines', doc(paragraph(text('a'), { type: 'footnote_ref', attrs: { label: '1' } }))],
+    [
+      'formulas with dollars',
+      doc(
+        { type: 'math', attrs: { tex: '$$\n$$' } },
+        paragraph({ type: 'math_inline', attrs: { tex: ' $ ' } }, text('1')),
+      ),
+    ],
+    ['an image with a size', doc({ type: 'image', attrs: { src: 'resource:a', alt: '[x]', width: 20 } })],
+  ])('has a Markdown of its own: %s', (_, json) => {
+    const markdown = toMarkdown(read(json).result);
+    expect(toMarkdown(parseMarkdown(markdown))).toBe(markdown);
+    expect(toMarkdown(readDoc(toJson(parseMarkdown(markdown))).doc)).toBe(markdown);
+    const words = (markdown: string) => markdown.replace(/\s+|\[\^1\]/g, '');
+    expect(words(toText(parseMarkdown(markdown)))).toBe(words(toText(read(json).result)));
+  });
+
+  test('takes the words of other editors', () => {
+    const { result } = read(
+      doc(paragraph(text('a', { type: 'strong' }), { type: 'mention', attrs: { id: 'u1', label: 'Ann' } }), {
+        type: 'horizontal_rule',
+      }),
+    );
+    expect(toMarkdown(result)).toBe('**a**@[Ann](user:u1)\n\n---\n');
+  });
+});
