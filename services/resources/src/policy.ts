@@ -188,10 +188,9 @@ export function createPolicy({ tree, grants, memberships, directory, terms }: Po
     async standing(context) {
       const { userId } = context.caller;
       const now = new Date().toISOString();
-      const [person, link] = await Promise.all([
-        memberships.of(userId, context.onward),
-        presentedLink(grants, terms, context, now),
-      ]);
+      const { shareLink } = context.metadata;
+      const person = await memberships.of(userId, context.onward);
+      const link = shareLink === undefined ? undefined : await presentedLink(grants, terms, shareLink, context, now);
       const standing = {
         caller: context.caller,
         now,
@@ -251,11 +250,10 @@ const GRANTS_PER_PERSON = 10_000;
 async function presentedLink(
   grants: Collection<Grant>,
   terms: TermsCache,
+  shareLink: string,
   context: CallContext,
   now: string,
 ): Promise<Grant | undefined> {
-  const { shareLink } = context.metadata;
-  if (shareLink === undefined) return undefined;
   const [grant] = await grants.find({ where: { principal: linkPrincipal(shareLink) }, limit: 1 });
   if (grant === undefined || isExpired(grant, now)) return undefined;
   if (grant.link?.audience !== 'anyone') return grant;
