@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build, root } from './build.mjs';
 
-export const SERVICES = ['identity', 'tenancy', 'resources', 'search', 'messaging'];
+export const SERVICES = ['identity', 'tenancy', 'resources', 'files', 'search', 'messaging'];
 const EX_CONFIG = 78;
 
 /** Starts a mesh on free loopback ports. Resolves when the gateway is ready. */

@@ -20,6 +20,12 @@ export const config = {
     parse: url('http', 'https'),
     fallback: 'http://127.0.0.1:8080',
   },
+  contentUrl: {
+    variable: 'COMMONPLACE_CONTENT_URL',
+    help: 'URL of the same server under another host name, for users’ bytes alone; what can script is shown only there',
+    parse: url('http', 'https'),
+    fallback: undefined as string | undefined,
+  },
   insecureHttp: {
     variable: 'COMMONPLACE_INSECURE_HTTP',
     help: '1 allows an http public URL elsewhere than on loopback',

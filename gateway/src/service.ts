@@ -49,7 +49,16 @@ export const gateway: ServiceModule = {
         failures: createFailureLimit(settings.rateLimits),
         timeoutMs: settings.requestTimeoutMs,
       },
-      open: createOpenPages({ settings, routes, auth, connectors, cookieName, ended, health }),
+      open: createOpenPages({
+        settings,
+        routes,
+        auth,
+        connectors,
+        cookieName,
+        ended,
+        health,
+        bytes: host.client(contracts.bytes),
+      }),
       log: host.log,
     });
     return {

@@ -12,6 +12,7 @@ import { TAGS_PER_WORKSPACE } from './domain/tags.js';
 import { createAccessRequestHandlers } from './handlers/access-requests.js';
 import { createCommentHandlers } from './handlers/comments.js';
 import { createContentHandlers } from './handlers/content.js';
+import { createFileNodeHandlers } from './handlers/file-nodes.js';
 import { createIndexHandlers } from './handlers/index.js';
 import { createPermissionHandlers } from './handlers/permissions.js';
 import { createResourceHandlers } from './handlers/resources.js';
@@ -115,6 +116,7 @@ export const resources: ServiceModule = {
         implement(contracts.index, createIndexHandlers(parts)),
         implement(contracts.tags, createTagHandlers(parts)),
         implement(contracts.comments, createCommentHandlers(parts)),
+        implement(contracts.fileNodes, createFileNodeHandlers(parts)),
       ],
       begin: async () => {
         runner.begin();
