@@ -14,6 +14,8 @@ export async function settle(parts: Parts, intent: Intent): Promise<void> {
   const file = await parts.files.get(fileId);
   if (file === undefined) await parts.nodes.dropFileNode({ id: fileId, revision }, parts.systemCall());
   else if (!(await tell(parts, file, { bytesChanged: true }))) await purgeFile(parts, fileId);
-  if ((await parts.blobs.get(blobId)) === undefined) await deleteBytes(parts, blobId);
+  // An upload that is still open goes on with what was put together of it.
+  const open = await parts.uploads.get(revision);
+  if (open?.blobId !== blobId && (await parts.blobs.get(blobId)) === undefined) await deleteBytes(parts, blobId);
   await endAttempt(parts, intent);
 }

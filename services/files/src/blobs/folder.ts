@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { type FileHandle, mkdir, open, readdir, rename, rm, rmdir, stat } from 'node:fs/promises';
 import { dirname, join, relative, sep } from 'node:path';
-import { measure } from './measure.js';
+import { measure, measureAll } from './measure.js';
 import { BlobMissing, type BlobStore, type Expected, requireExpected, requireKey, type Source } from './port.js';
 
 /** Bytes that are read at once. */
@@ -51,6 +51,13 @@ export async function openFolderStore(folder: string): Promise<BlobStore> {
       .sort((a, b) => a.number - b.number);
   }
 
+  /** What was put together before a crash, whose parts are gone. */
+  async function completedBefore(key: string, expected?: Expected) {
+    const stored = await measureAll(readFile(key, pathOf(key), 0));
+    requireExpected(stored, expected);
+    return stored;
+  }
+
   const store: BlobStore = {
     exclusive: true,
     put: (key, source, expected) => putAt(pathOf(key), source, expected),
@@ -76,6 +83,7 @@ export async function openFolderStore(folder: string): Promise<BlobStore> {
     parts: listParts,
     async completeParts(key, upload, expected) {
       const numbers = (await listParts(key, upload)).map(({ number }) => number);
+      if (numbers.length === 0 && (await store.size(key)) !== undefined) return completedBefore(key, expected);
       async function* all() {
         for (const number of numbers) yield* readFile(key, join(partsOf(key, upload), String(number)), 0);
       }
@@ -96,13 +104,12 @@ export async function openFolderStore(folder: string): Promise<BlobStore> {
       }
     },
     async move(from, to, expected) {
-      const { bytes, stored } = measure(readFile(from, pathOf(from), 0));
-      for await (const _ of bytes);
-      requireExpected(stored(), expected);
+      const stored = await measureAll(readFile(from, pathOf(from), 0));
+      requireExpected(stored, expected);
       await makeFolder(dirname(pathOf(to)));
       await rename(pathOf(from), pathOf(to));
       await syncFolder(dirname(pathOf(to)));
-      return stored();
+      return stored;
     },
 
     signGet: async () => undefined,

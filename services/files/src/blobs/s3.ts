@@ -6,10 +6,8 @@ import {
   DeleteObjectCommand,
   GetObjectCommand,
   HeadObjectCommand,
-  type Part as ListedPart,
   PutObjectCommand,
   paginateListObjectsV2,
-  paginateListParts,
   S3Client,
   UploadPartCommand,
 } from '@aws-sdk/client-s3';
@@ -17,7 +15,7 @@ import { getSignedUrl } from '@aws-sdk/s3-request-presigner';
 import { gather } from './gather.js';
 import { measure, measureAll } from './measure.js';
 import { BlobMissing, type BlobStore, type Expected, requireExpected, requireKey, type SignedUrl } from './port.js';
-import { unfinishedUploads } from './s3-unfinished.js';
+import { listParts, unfinishedUploads } from './s3-parts.js';
 import { parseS3Url } from './s3-url.js';
 
 /** Bytes of the parts that this process puts itself. */
@@ -68,9 +66,7 @@ export function openS3Store({ url, publicUrl }: S3Options): BlobStore {
   }
 
   async function complete(key: string, upload: string): Promise<void> {
-    const parts: ListedPart[] = [];
-    for await (const page of paginateListParts({ client }, { ...at(key), UploadId: upload }))
-      parts.push(...(page.Parts ?? []));
+    const parts = await listParts(client, { ...at(key), UploadId: upload });
     const MultipartUpload = { Parts: parts.map(({ PartNumber, ETag }) => ({ PartNumber, ETag })) };
     await client.send(new CompleteMultipartUploadCommand({ ...at(key), UploadId: upload, MultipartUpload }));
   }
@@ -124,13 +120,10 @@ export function openS3Store({ url, publicUrl }: S3Options): BlobStore {
       return stored();
     },
     async parts(key, upload) {
-      const found: ListedPart[] = [];
-      const pages = paginateListParts({ client }, { ...at(key), UploadId: upload });
-      try {
-        for await (const page of pages) found.push(...(page.Parts ?? []));
-      } catch (error) {
+      const found = await listParts(client, { ...at(key), UploadId: upload }).catch((error) => {
         if (nameOf(error) !== 'NoSuchUpload') throw error;
-      }
+        return [];
+      });
       return found.map(({ PartNumber = 0, Size = 0 }) => ({ number: PartNumber, sizeBytes: Size }));
     },
     async completeParts(key, upload, expected) {
