@@ -72,7 +72,7 @@ export const files: ServiceModule = {
         implement(contracts.fileTexts, createFileTextHandlers(parts)),
       ],
       begin: async () => {
-        await sweeper.begin();
+        sweeper.begin();
         runner.begin();
         purges = await forgetPurged(parts, host.bus);
       },

@@ -10,8 +10,8 @@ import type { Intent, Upload } from '../stores/records.js';
 import { readPendingTexts } from './read-text.js';
 
 export interface Sweeper {
-  /** The first pass, which also looks for bytes that nobody knows; then one each minute. */
-  begin(): Promise<void>;
+  /** Begins the first pass, which also looks for bytes that nobody knows; then there is one each minute. */
+  begin(): void;
   pass(whole: boolean): Promise<Swept>;
   close(): Promise<void>;
 }
@@ -24,6 +24,8 @@ export interface Swept {
 }
 
 const PASS_MS = 60_000;
+/** After a pass that failed, as when the tree is not up yet. */
+const RETRY_MS = 3_000;
 /** Passes from one that looks for bytes that nobody knows to the next. */
 const WHOLE_EVERY = 60;
 const CHUNK = 100;
@@ -34,6 +36,7 @@ const TEXT_MS = 300_000;
 export function createSweeper(parts: Parts): Sweeper {
   let timer: NodeJS.Timeout | undefined;
   let passes = 0;
+  let closed = false;
   let running: Promise<unknown> = Promise.resolve();
 
   async function pass(whole: boolean): Promise<Swept> {
@@ -50,19 +53,23 @@ export function createSweeper(parts: Parts): Sweeper {
   }
 
   const tick = () => {
-    running = pass(passes % WHOLE_EVERY === 0).catch((error) => parts.log.error('files.sweep_failed', { error }));
-    return running;
+    running = pass(passes % WHOLE_EVERY === 0)
+      .then(() => PASS_MS)
+      .catch((error) => {
+        parts.log.warn('files.sweep_failed', { error });
+        return RETRY_MS;
+      })
+      .then((pauseMs) => {
+        if (!closed) timer = setTimeout(tick, pauseMs).unref();
+      });
   };
 
   return {
     pass,
-    async begin() {
-      await tick();
-      timer = setInterval(tick, PASS_MS);
-      timer.unref();
-    },
+    begin: tick,
     async close() {
-      clearInterval(timer);
+      closed = true;
+      clearTimeout(timer);
       await running;
     },
   };
