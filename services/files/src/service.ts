@@ -16,6 +16,7 @@ import { forgetPurged } from './jobs/purged.js';
 import { createRunner } from './jobs/runner.js';
 import { createSweeper } from './jobs/sweeper.js';
 import { openMedia } from './media/index.js';
+import { takeLeases } from './stores/lease.js';
 import {
   blobCollection,
   fileCollection,
@@ -72,6 +73,7 @@ export const files: ServiceModule = {
         implement(contracts.fileTexts, createFileTextHandlers(parts)),
       ],
       begin: async () => {
+        if (parts.bytes.exclusive) await takeLeases(parts);
         sweeper.begin();
         runner.begin();
         purges = await forgetPurged(parts, host.bus);

@@ -29,8 +29,10 @@ export async function finishUpload(
     const { name, actor } = upload;
     return addVersion(parts, work, before, { ...stored, ...kind, revision: upload.id, blobId, name, actor });
   });
-  if (file === undefined) await deleteBytes(parts, blobId);
-  else {
+  if (file === undefined) {
+    // Given up meanwhile; or done by another worker, whose bytes these are.
+    if ((await parts.blobs.get(blobId)) === undefined) await deleteBytes(parts, blobId);
+  } else {
     await dropBytes(parts, upload);
     await tell(parts, file, { bytesChanged: true, actor: upload.actor });
     readTextSoon(parts, upload.id);

@@ -21,6 +21,7 @@ import { readWish, type Wish } from '../domain/wish.js';
 import { ChecksumMismatch, FileNotReady, StorageQuotaExceeded, UploadIncomplete } from '../errors.js';
 import { completeUpload, missingNumbers, missingParts } from '../jobs/complete.js';
 import type { Parts } from '../parts.js';
+import type { Upload } from '../stores/records.js';
 import { fileMessage } from './present.js';
 
 export function createFileHandlers(parts: Parts): Handlers<FileService> {
@@ -154,10 +155,12 @@ async function getFile(parts: Parts, request: GetFileRequest, context: CallConte
 async function lookAtBucket(parts: Parts, fileId: string): Promise<void> {
   if (parts.bytes.exclusive) return;
   for (const upload of await uploadsOf(parts, fileId)) {
-    if (upload.how === 'fetch' || Date.parse(upload.lookAt) - Date.now() > LEASED_MS) continue;
+    if (upload.how === 'fetch' || isHeld(upload)) continue;
     if ((await missingParts(parts, upload)) === 0) await completeUpload(parts, upload);
   }
 }
 
-/** An upload that is not to be looked at for longer is being put together. */
-const LEASED_MS = 300_000;
+/** Whether somebody is at it: what is looked at from time to time is looked at sooner than a lease ends. */
+function isHeld({ lookAt, attempts }: Upload): boolean {
+  return attempts > 0 && Date.parse(lookAt) > Date.now();
+}

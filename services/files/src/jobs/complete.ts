@@ -28,8 +28,16 @@ export async function missingNumbers(parts: Parts, upload: Upload): Promise<numb
 
 /** Puts an upload together of which all has landed, and makes it a version. One worker at a time does it. */
 export async function completeUpload(parts: Parts, found: Upload): Promise<void> {
-  const upload = await lease(parts, found, COMPLETE_MS);
-  if (upload === undefined) return;
+  const held = await lease(parts, found);
+  if (held === undefined) return;
+  try {
+    await complete(parts, held.upload);
+  } finally {
+    held.end();
+  }
+}
+
+async function complete(parts: Parts, upload: Upload): Promise<void> {
   const { fileId, id: revision, blobId } = upload;
   const intent = await beginAttempt(parts, { fileId, revision, blobId }, COMPLETE_MS);
   try {

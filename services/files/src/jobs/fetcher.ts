@@ -19,9 +19,17 @@ class SourceRefused extends Error {
 
 /** Fetches the bytes of an upload from its URL and makes them a version. One worker at a time does it. */
 export async function fetchUpload(parts: Parts, found: Upload): Promise<void> {
+  const held = await lease(parts, found);
+  if (held === undefined) return;
+  try {
+    await fetchOnce(parts, held.upload);
+  } finally {
+    held.end();
+  }
+}
+
+async function fetchOnce(parts: Parts, upload: Upload): Promise<void> {
   const limitMs = parts.settings.fetchSeconds * 1000;
-  const upload = await lease(parts, found, limitMs + 60_000);
-  if (upload === undefined) return;
   const { fileId, id: revision, blobId, sizeBytes, sha256 } = upload;
   const intent = await beginAttempt(parts, { fileId, revision, blobId }, limitMs + 60_000);
   try {
@@ -33,7 +41,7 @@ export async function fetchUpload(parts: Parts, found: Upload): Promise<void> {
     const retryMs = RETRY_MS[upload.attempts - 1];
     if (fault !== undefined) await failUpload(parts, upload, fault);
     else if (retryMs === undefined) await failUpload(parts, upload, UNREACHABLE);
-    else await lookAgain(parts, upload, retryMs);
+    else await lookAgain(parts, upload.id, retryMs);
     if (fault === undefined) parts.log.info('fetch.failed', { upload_id: upload.id, error });
     await endAttempt(parts, intent);
   }

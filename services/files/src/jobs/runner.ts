@@ -29,8 +29,7 @@ export function createRunner(parts: Parts): Runner {
     const done = work(upload)
       .catch(async (error) => {
         parts.log.warn('upload.failed', { upload_id: upload.id, error });
-        const present = await parts.uploads.get(upload.id);
-        if (present !== undefined) await lookAgain(parts, present, FAILED_MS);
+        await lookAgain(parts, upload.id, FAILED_MS);
       })
       .catch((error) => parts.log.error('upload.lost', { upload_id: upload.id, error }))
       .finally(() => running.delete(upload.id));
@@ -64,7 +63,7 @@ const FAILED_MS = 30_000;
 async function completeWhenLanded(parts: Parts, upload: Upload): Promise<void> {
   const nothing = parts.bytes.exclusive && upload.how === 'single';
   if (!nothing && (await missingParts(parts, upload)) === 0) await completeUpload(parts, upload);
-  else await lookAgain(parts, upload, parts.bytes.exclusive ? 300_000 : pauseMs(upload));
+  else await lookAgain(parts, upload.id, parts.bytes.exclusive ? 300_000 : pauseMs(upload));
 }
 
 function pauseMs({ createdAt }: Upload): number {
