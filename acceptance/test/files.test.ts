@@ -342,6 +342,37 @@ describe('a file from a URL', () => {
   );
 });
 
+describe('the text of a file', () => {
+  test('is its content, is found by searching, and follows its versions', async () => {
+    const id = idOf(await newFile(by, inWorkspace({ name: 'Minutes.txt' }), 'The quokka has decided.'));
+    const content = async () => (await by.get(`/resources/${id}/content`)).data;
+    await eventually(async () =>
+      expect(await content()).toMatchObject({
+        type: 'file',
+        format: 'text',
+        text: 'The quokka has decided.',
+        text_extraction: 'done',
+      }),
+    );
+    const found = async (query: string) => {
+      const { data } = await by.post<{ items: { resource: Resource }[] }>('/search', { query, mode: 'keyword' });
+      return data.items.map(({ resource }) => resource.id);
+    };
+    await eventually(async () => expect(await found('quokka')).toEqual([id]));
+    await newFile(by, { replace_resource_id: id }, 'The numbat has decided.');
+    await eventually(async () => expect([await found('numbat'), await found('quokka')]).toEqual([[id], []]));
+  });
+
+  test('is none where there is none, and is not written', async () => {
+    const id = idOf(await newFile(by, inWorkspace(), Buffer.from([0, 255, 1, 254])));
+    expect((await by.get(`/resources/${id}/content`)).data).toMatchObject({ text: '', text_extraction: 'none' });
+    const codeOf = async (reply: Promise<{ error: { code: string } }>) => (await reply).error.code;
+    expect(await codeOf(by.patch(`/resources/${id}/content`, { content: 'x' }))).toBe('content_not_supported');
+    expect(await codeOf(by.get(`/resources/${id}/content?format=html`))).toBe('unsupported_format');
+    expect(await codeOf(by.post('/resources', inWorkspace({ type: 'file' })))).toBe('use_files_endpoint');
+  });
+});
+
 describe('storage', () => {
   test('is counted by kind and workspace, the largest first, what is in the trash apart', async () => {
     const mine = (await by.post<Workspace>('/workspaces', { name: 'Counted' })).data;

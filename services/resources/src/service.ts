@@ -6,6 +6,7 @@ import { createRoom } from './acts/room.js';
 import { config } from './config.js';
 import { artifactCollection, createArtifactKind } from './content/artifact.js';
 import { createDocumentKind } from './content/document.js';
+import { createFileKind } from './content/file.js';
 import type { ContentKinds } from './content/kinds.js';
 import { COMMENTS_PER_DOCUMENT } from './domain/comments.js';
 import { TAGS_PER_WORKSPACE } from './domain/tags.js';
@@ -69,6 +70,7 @@ export const resources: ServiceModule = {
       document: createDocumentKind({ contents: await store.collection(contentCollection), keeper, settings }),
       artifact: createArtifactKind({ artifacts: await store.collection(artifactCollection), keeper, tree, policy }),
       table: await openTableKind(store, { settings, tree, policy }),
+      file: createFileKind({ tree, files: host.client(contracts.fileTexts), systemCall: host.systemCall }),
     };
     const peers = { users: host.client(contracts.auth), directory, workspaces: host.client(contracts.workspaces) };
     const runner = createJobRunner(() => parts, log);
