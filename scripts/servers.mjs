@@ -1,7 +1,7 @@
 // Real servers for tests: MongoDB's protocol, NATS JetStream and S3's protocol on free ports of the loopback.
 import { execFile, spawn } from 'node:child_process';
-import { createServer } from 'node:net';
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -46,8 +46,7 @@ export async function startServers({ dir } = {}) {
     env: {
       COMMONPLACE_MONGODB_URL: `mongodb://127.0.0.1:${mongo.port}/?replicaSet=secantus`,
       COMMONPLACE_NATS_URL: `nats://127.0.0.1:${broker.port}`,
-      COMMONPLACE_S3_URL: `http://127.0.0.1:${s3.port}/${BUCKET}`,
-      ...S3_CREDENTIALS,
+      COMMONPLACE_S3_URL: `http://${S3_KEY}:${S3_SECRET}@127.0.0.1:${s3.port}/${BUCKET}`,
     },
     servers: { mongo, nats: broker, s3 },
     stop,
@@ -70,7 +69,8 @@ export async function startNats(program, data, port = -1) {
 }
 
 const BUCKET = 'commonplace';
-const S3_CREDENTIALS = { AWS_ACCESS_KEY_ID: 'commonplace', AWS_SECRET_ACCESS_KEY: 'a key for tests alone' };
+const S3_KEY = 'commonplace';
+const S3_SECRET = 'for-tests-alone';
 
 /** A server of S3's protocol over a folder, with one bucket in it. */
 export async function startS3(program, data) {
@@ -79,7 +79,7 @@ export async function startS3(program, data) {
   await mkdir(join(objects, BUCKET), { recursive: true });
   await mkdir(metadata, { recursive: true });
   const port = await freePort();
-  const env = { ROOT_ACCESS_KEY: S3_CREDENTIALS.AWS_ACCESS_KEY_ID, ROOT_SECRET_KEY: S3_CREDENTIALS.AWS_SECRET_ACCESS_KEY };
+  const env = { ROOT_ACCESS_KEY: S3_KEY, ROOT_SECRET_KEY: S3_SECRET };
   const args = ['--port', `127.0.0.1:${port}`, 'posix', '--sidecar', metadata, objects];
   return startServer(program, args, new RegExp(`listening on:[\\s\\S]*:(${port})`), env);
 }

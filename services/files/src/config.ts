@@ -25,15 +25,17 @@ export const config = {
   },
   s3Url: {
     variable: 'COMMONPLACE_S3_URL',
-    help: 'bucket that keeps the bytes of files, instead of the data folder: https://host/bucket?region=…; credentials in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY',
+    help: 'bucket that keeps the bytes of files, instead of the data folder: https://host/bucket?region=…; credentials in the URL (key:secret@host), or in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY',
     parse: s3Url,
     fallback: undefined as string | undefined,
+    secret: true,
   },
   s3PublicUrl: {
     variable: 'COMMONPLACE_S3_PUBLIC_URL',
     help: 'the same bucket as clients reach it, where that is by another URL',
     parse: s3Url,
     fallback: undefined as string | undefined,
+    secret: true,
   },
   fileBytes: {
     variable: 'COMMONPLACE_FILE_BYTES',

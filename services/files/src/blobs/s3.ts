@@ -16,13 +16,13 @@ import { gather } from './gather.js';
 import { measure, measureAll } from './measure.js';
 import { BlobMissing, type BlobStore, type Expected, requireExpected, requireKey, type SignedUrl } from './port.js';
 import { listParts, unfinishedUploads } from './s3-parts.js';
-import { parseS3Url } from './s3-url.js';
+import { parseS3Url, type S3Place } from './s3-url.js';
 
 /** Bytes of the parts that this process puts itself. */
 const PART_BYTES = 8 * 1024 * 1024;
 
 export interface S3Options {
-  /** `https://host/bucket?region=…`; credentials as the AWS SDK finds them, in the environment first. */
+  /** As `parseS3Url` reads it. */
   readonly url: string;
   /** The same bucket as clients reach it; the same URL when absent. */
   readonly publicUrl?: string | undefined;
@@ -32,7 +32,8 @@ export interface S3Options {
 export function openS3Store({ url, publicUrl }: S3Options): BlobStore {
   const { bucket, prefix, ...place } = parseS3Url(url);
   const client = clientOf(place);
-  const signer = publicUrl === undefined ? client : clientOf(parseS3Url(publicUrl));
+  const signer =
+    publicUrl === undefined ? client : clientOf({ credentials: place.credentials, ...parseS3Url(publicUrl) });
   const at = (key: string) => ({ Bucket: bucket, Key: prefix + requireKey(key) });
 
   async function* read(key: string, more: { Range?: string; IfMatch?: string } = {}): AsyncIterable<Buffer> {
@@ -177,10 +178,11 @@ export function openS3Store({ url, publicUrl }: S3Options): BlobStore {
   return store;
 }
 
-function clientOf({ endpoint, region }: { endpoint: string; region: string }): S3Client {
+function clientOf({ endpoint, region, credentials }: Pick<S3Place, 'endpoint' | 'region' | 'credentials'>): S3Client {
   return new S3Client({
     endpoint,
     region,
+    ...(credentials === undefined ? {} : { credentials }),
     forcePathStyle: true,
     // Older servers refuse checksums that nobody asked for.
     requestChecksumCalculation: 'WHEN_REQUIRED',
