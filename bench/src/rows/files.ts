@@ -12,9 +12,8 @@ const MIB = 1024 * 1024;
 /** Bytes of a file, and files of a run; one after the other. */
 const BYTES = 64 * MIB;
 const FILES = 6;
-/** Bytes that are kept for uploads and copies alike have to be synced. */
-const UPLOAD_FLOOR = 0.25;
-const DOWNLOAD_FLOOR = 0.25;
+const UPLOAD_FLOOR = 0.15;
+const DOWNLOAD_FLOOR = 0.2;
 
 interface NewFile {
   readonly resource: { readonly id: string };

@@ -5,7 +5,7 @@ import { measure, measureAll } from './measure.js';
 import { BlobMissing, type BlobStore, type Expected, requireExpected, requireKey, type Source } from './port.js';
 
 /** Bytes that are read at once. */
-const CHUNK_BYTES = 256 * 1024;
+const CHUNK_BYTES = 1024 * 1024;
 
 /**
  * Blobs as files of a folder: `blobs/<key>`, what is being put in `put/`, parts in `parts/<upload>/<key>/`. One

@@ -25,7 +25,8 @@ export interface Writers<Target> {
 
 /** Milliseconds after which a writer that nobody writes to is given up. */
 const IDLE_MS = 120_000;
-const BUFFER_BYTES = 4 * 1024 * 1024;
+/** Pieces that wait to be written. */
+const WAITING = 4;
 
 /** Writes that come in pieces, each call one piece; they live in this process alone. */
 export function createWriters<Target>(log: Log): Writers<Target> {
@@ -37,7 +38,7 @@ export function createWriters<Target>(log: Log): Writers<Target> {
 
   const writers: Writers<Target> = {
     begin(target, put) {
-      const stream = new PassThrough({ highWaterMark: BUFFER_BYTES });
+      const stream = new PassThrough({ objectMode: true, highWaterMark: WAITING });
       const done = put(stream);
       done.catch((error) => log.debug('write.failed', { error }));
       const name = newId();
