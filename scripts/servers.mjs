@@ -46,7 +46,7 @@ export async function startServers({ dir } = {}) {
     env: {
       COMMONPLACE_MONGODB_URL: `mongodb://127.0.0.1:${mongo.port}/?replicaSet=secantus`,
       COMMONPLACE_NATS_URL: `nats://127.0.0.1:${broker.port}`,
-      COMMONPLACE_S3_URL: `http://${S3_KEY}:${S3_SECRET}@127.0.0.1:${s3.port}/${BUCKET}`,
+      COMMONPLACE_S3_URL: s3Url(s3),
     },
     servers: { mongo, nats: broker, s3 },
     stop,
@@ -71,6 +71,11 @@ export async function startNats(program, data, port = -1) {
 const BUCKET = 'commonplace';
 const S3_KEY = 'commonplace';
 const S3_SECRET = 'for-tests-alone';
+
+/** The setting by which Commonplace finds a server of `startS3`. */
+export function s3Url({ port }) {
+  return `http://${S3_KEY}:${S3_SECRET}@127.0.0.1:${port}/${BUCKET}`;
+}
 
 /** A server of S3's protocol over a folder, with one bucket in it. */
 export async function startS3(program, data) {

@@ -9,8 +9,8 @@ import { HEADING, linesOf, machineLine, type Outcome, writeResults } from './rep
 import { type Row, Skipped } from './row.js';
 import { measureCreate } from './rows/create.js';
 import { measureDepth } from './rows/depth.js';
-import { measureFolder } from './rows/folder.js';
 import { measureFiles } from './rows/files.js';
+import { measureFolder } from './rows/folder.js';
 import { measureList } from './rows/list.js';
 import { measureProcess } from './rows/process.js';
 import { measureMeshRead, measureRead } from './rows/read.js';
