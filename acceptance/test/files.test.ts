@@ -379,15 +379,17 @@ describe('storage', () => {
     const there = { workspace_id: mine.id };
     const large = idOf(await newFile(by, { name: 'large', ...there }, Buffer.alloc(1000)));
     const small = idOf(await newFile(by, { name: 'small', ...there }, Buffer.alloc(100)));
-    await by.post('/resources', { type: 'document', name: 'D', content: 'Ten bytes.', ...there });
+    const document = { type: 'document', name: 'D', content: 'Ten bytes.', ...there };
+    const { id: written } = (await by.post<Resource>('/resources', document)).data;
+    await by.patch(`/resources/${written}/content`, { content: 'Now eleven.' });
     const gone = idOf(await newFile(by, { name: 'gone', ...there }, Buffer.alloc(500)));
     await by.del(`/resources/${gone}`);
     const { data } = await by.get(`/storage/usage?workspace_id=${mine.id}&limit=2`);
     expect(data).toMatchObject({
-      used_bytes: 1610,
+      used_bytes: 1621,
       quota_bytes: null,
-      by_kind: { files: 1100, documents: 10, tables: 0, artifacts: 0, trash: 500 },
-      by_workspace: [{ workspace_id: mine.id, bytes: 1610, file_count: 2 }],
+      by_kind: { files: 1100, documents: 11, tables: 0, artifacts: 0, snapshots: 10, trash: 500 },
+      by_workspace: [{ workspace_id: mine.id, bytes: 1621, file_count: 2 }],
       largest: [
         { resource_id: large, name: 'large', bytes: 1000 },
         { resource_id: small, name: 'small', bytes: 100 },

@@ -54,6 +54,7 @@ export const files: ServiceModule = {
       media: openMedia(),
       guard: openGuard({ allowlist: settings.urlAllowlist }),
       nodes: host.client(contracts.fileNodes),
+      orgs: host.client(contracts.orgs),
       workspaces: host.client(contracts.workspaces),
       index: host.client(contracts.index),
       process: newId(),

@@ -2,6 +2,8 @@ import type { CallContext, Client, Handlers } from '@commonplace/kit/rpc';
 import type { StorageService, StorageUsage } from '@commonplace/proto/files/v1/storage_service.js';
 import type { WorkspaceSums } from '@commonplace/proto/resources/v1/file_node_service.js';
 import type { IndexService } from '@commonplace/proto/resources/v1/index_service.js';
+import type { OrgService } from '@commonplace/proto/tenancy/v1/org_service.js';
+import { OrgRole } from '@commonplace/proto/tenancy/v1/role.js';
 import {
   ListWorkspacesRequest,
   type WorkspaceService,
@@ -11,6 +13,7 @@ import { LRUCache } from 'lru-cache';
 import type { Parts } from '../parts.js';
 
 export interface StorageParts extends Parts {
+  readonly orgs: Client<OrgService>;
   readonly workspaces: Client<WorkspaceService>;
   readonly index: Client<IndexService>;
 }
@@ -31,19 +34,19 @@ export function createStorageHandlers(parts: StorageParts): Handlers<StorageServ
   const known = new LRUCache<string, Sums>({ max: 10_000, ttl: KEPT_MS });
   return {
     async getStorageUsage({ workspaceId, limit = LARGEST }, context) {
-      const { ids, tenant } = await workspacesOf(parts, workspaceId, context);
+      const { ids, administered } = await workspacesOf(parts, workspaceId, context);
       const sums = await sumsOf(parts, known, ids);
-      const quota = parts.settings.quotaBytes;
+      const ofOrg = administered === undefined ? 0 : await snapshotsOf(parts, administered);
       const add = (read: (one: Sums) => number) => sums.reduce((total, one) => total + read(one), 0);
       const usage: StorageUsage = {
-        usedBytes: add(bytesOf),
-        quotaBytes: tenant === undefined ? undefined : quota,
+        usedBytes: add(bytesOf) + ofOrg,
+        quotaBytes: parts.settings.quotaBytes,
         byKind: {
           files: add((one) => one.files + one.older),
           documents: add((one) => one.documents),
           tables: add((one) => one.tables),
           artifacts: add((one) => one.artifacts),
-          snapshots: add((one) => one.snapshots),
+          snapshots: add((one) => one.snapshots) + ofOrg,
           trash: add((one) => one.trash),
         },
         byWorkspace: sums.map((one) => ({
@@ -64,10 +67,14 @@ function bytesOf({ files, older, documents, tables, artifacts, snapshots, trash 
 }
 
 /** The workspaces that the caller may ask about: the one named, or those that they see in their tenant. */
-async function workspacesOf(parts: StorageParts, workspaceId: string | undefined, context: CallContext) {
+async function workspacesOf(
+  parts: StorageParts,
+  workspaceId: string | undefined,
+  context: CallContext,
+): Promise<{ readonly ids: string[]; readonly administered?: string | undefined }> {
   if (workspaceId !== undefined) {
-    const { id, orgId } = await parts.workspaces.getWorkspace({ workspaceId }, context.onward);
-    return { ids: [id], tenant: orgId ?? id };
+    const { id } = await parts.workspaces.getWorkspace({ workspaceId }, context.onward);
+    return { ids: [id] };
   }
   const orgId = context.caller.tenant?.orgId ?? undefined;
   const ids: string[] = [];
@@ -79,14 +86,23 @@ async function workspacesOf(parts: StorageParts, workspaceId: string | undefined
     ids.push(...answer.items.map(({ id }) => id));
     cursor = answer.page?.nextCursor ?? '';
   } while (cursor !== '');
-  return { ids, tenant: orgId ?? ids[0] };
+  if (orgId === undefined) return { ids };
+  const { role } = await parts.orgs.getOrg({ orgId }, context.onward);
+  return { ids, administered: role === OrgRole.OWNER || role === OrgRole.ADMIN ? orgId : undefined };
+}
+
+async function snapshotsOf(parts: StorageParts, orgId: string): Promise<number> {
+  return (await parts.nodes.sumStorage({ workspaceIds: [], orgId }, parts.systemCall())).orgSnapshots;
 }
 
 async function sumsOf(parts: StorageParts, known: LRUCache<string, Sums>, ids: readonly string[]): Promise<Sums[]> {
   const missing = ids.filter((id) => !known.has(id));
   if (missing.length > 0) {
     const at = new Date().toISOString();
-    const { workspaces } = await parts.nodes.sumStorage({ workspaceIds: missing }, parts.systemCall());
+    const { workspaces } = await parts.nodes.sumStorage(
+      { workspaceIds: missing, orgId: undefined },
+      parts.systemCall(),
+    );
     for (const one of workspaces) {
       const where = { workspaceId: one.workspaceId, superseded: true } as const;
       known.set(one.workspaceId, { ...one, older: await parts.versions.sum('sizeBytes', where), at });

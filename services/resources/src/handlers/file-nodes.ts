@@ -57,8 +57,9 @@ export function createFileNodeHandlers(parts: Parts): Handlers<FileNodeService> 
       return { ids: (await tree.nodes.getMany(ids)).map(({ id }) => id) };
     },
 
-    async sumStorage({ workspaceIds }) {
-      return { workspaces: await Promise.all(workspaceIds.map((id) => sumsOf(parts, id))) };
+    async sumStorage({ workspaceIds, orgId }) {
+      const workspaces = await Promise.all(workspaceIds.map((id) => sumsOf(parts, id)));
+      return { workspaces, orgSnapshots: orgId === undefined ? 0 : await snapshotBytes(parts, orgId) };
     },
   };
 }
@@ -90,16 +91,23 @@ async function fileNode(parts: Parts, seen: Seen, standing: Standing): Promise<F
 }
 
 /** What a workspace holds, by kind; what lies in the trash apart. */
-async function sumsOf({ tree }: Parts, workspaceId: string): Promise<WorkspaceSums> {
+async function sumsOf(parts: Parts, workspaceId: string): Promise<WorkspaceSums> {
+  const { tree } = parts;
   const live = { workspaceId, state: 'active' } as const;
   const bytesOf = (type: Node['type']) => tree.nodes.sum('sizeBytes', { ...live, type });
-  const [files, documents, tables, artifacts, trash, fileCount] = await Promise.all([
+  const [files, documents, tables, artifacts, trash, fileCount, snapshots] = await Promise.all([
     bytesOf('file'),
     bytesOf('document'),
     bytesOf('table'),
     bytesOf('artifact'),
     tree.nodes.sum('sizeBytes', { workspaceId, state: 'trashed' }),
     tree.nodes.count({ ...live, type: 'file' }),
+    // A Personal workspace is a tenant of its own; that of others is their Org.
+    snapshotBytes(parts, workspaceId),
   ]);
-  return { workspaceId, files, documents, tables, artifacts, trash, fileCount, snapshots: 0 };
+  return { workspaceId, files, documents, tables, artifacts, trash, fileCount, snapshots };
+}
+
+function snapshotBytes({ snapshots }: Parts, tenant: string): Promise<number> {
+  return snapshots.sum('sizeBytes', { tenant });
 }
