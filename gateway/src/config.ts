@@ -50,6 +50,18 @@ export const config = {
     parse: integer(1024, 64 * 1024 * 1024),
     fallback: 10 * 1024 * 1024,
   },
+  fileBytes: {
+    variable: 'COMMONPLACE_FILE_BYTES',
+    help: 'most bytes of one file, as the files service takes them',
+    parse: integer(1, Number.MAX_SAFE_INTEGER),
+    fallback: 5 * 1024 * 1024 * 1024,
+  },
+  inlineFileBytes: {
+    variable: 'COMMONPLACE_INLINE_FILE_BYTES',
+    help: 'most bytes of a file that comes in the request itself, as the files service takes them',
+    parse: integer(1, Number.MAX_SAFE_INTEGER),
+    fallback: 5 * 1024 * 1024,
+  },
   requestTimeoutMs: {
     variable: 'COMMONPLACE_REQUEST_TIMEOUT_MS',
     help: 'milliseconds that a request may take',

@@ -103,6 +103,8 @@ function createInvokers(host: Host, routes: readonly Route[], settings: Settings
         serverVersion: SERVER_VERSION,
         publicUrl: settings.publicUrl,
         bodyBytes: settings.bodyBytes,
+        fileBytes: settings.fileBytes,
+        inlineFileBytes: settings.inlineFileBytes,
       });
     },
   );

@@ -1,12 +1,14 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { newId } from '@commonplace/kit/id';
+import type { CallContext } from '@commonplace/kit/rpc';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { addVersion } from '../src/acts/add-version.js';
 import { beginAttempt } from '../src/acts/attempt.js';
 import { purgeFile } from '../src/acts/purge.js';
 import { deleteDeadBlobs } from '../src/acts/release.js';
 import { blobKey, thumbnailKey } from '../src/domain/layout.js';
-import { completeUpload } from '../src/jobs/complete.js';
+import { createFileTextHandlers } from '../src/handlers/file-texts.js';
+import { completeUpload, missingParts } from '../src/jobs/complete.js';
 import { createSweeper } from '../src/jobs/sweeper.js';
 import type { Parts } from '../src/parts.js';
 import { inWork } from '../src/stores/in-work.js';
@@ -156,7 +158,9 @@ describe('what a crash leaves', () => {
     await parts.bytes.completeParts(blobKey(blobId), partsId);
     const next = played.other();
     await sweep(next);
-    await completeUpload(next, (await parts.uploads.get(upload.id)) as Upload);
+    const left = (await parts.uploads.get(upload.id)) as Upload;
+    expect(await missingParts(next, left)).toBe(0);
+    await completeUpload(next, left);
     const file = await parts.files.get(upload.fileId);
     const version = await parts.versions.get(file?.versionId ?? '');
     expect([file?.status, version?.sha256]).toEqual(['ready', factsOf(bytes).sha256]);
@@ -186,6 +190,25 @@ test('an upload that nobody finishes expires, with what was put of it', async ()
   expect((await parts.files.get(fileId))?.status).toBe('expired');
   expect(played.nodes.get(fileId)?.file?.status).toBe('expired');
   expect([await parts.uploads.get(id), await parts.bytes.parts(blobKey(blobId), partsId)]).toEqual([undefined, []]);
+});
+
+test('a copy shares the bytes, is made once, and goes again when nobody makes a node for it', async () => {
+  const { id, blobId } = await newFile();
+  const copyId = newId();
+  const request = { fromResourceId: id, toResourceId: copyId, ...place };
+  const copy = () =>
+    inWork(parts.store, (work) => {
+      const context = { work, actor } as unknown as CallContext;
+      return createFileTextHandlers(parts).copyFile(request, context);
+    });
+  const made = await copy();
+  expect(made).toMatchObject({ copied: true, sizeBytes: 100 });
+  expect(await copy()).toEqual(made);
+  expect((await parts.blobs.get(blobId))?.uses).toBe(2);
+  expect(await parts.files.get(copyId)).toMatchObject({ status: 'ready', versionId: made.revision, versions: 1 });
+  await sweep();
+  expect([await parts.files.get(copyId), (await parts.blobs.get(blobId))?.uses]).toEqual([undefined, 1]);
+  expect(await keys()).toEqual([blobKey(blobId)]);
 });
 
 test('bytes that two files share are deleted with the last of them', async () => {

@@ -23,3 +23,12 @@ export async function endAttempt(parts: Parts, intent: Intent): Promise<void> {
     if (present !== undefined) work.remove(parts.intents, present);
   });
 }
+
+/** It has not come to its end: the next pass of the sweeper settles it. */
+export async function leaveAttempt(parts: Parts, intent: Intent): Promise<void> {
+  await inWork(parts.store, async (work) => {
+    const present = await work.get(parts.intents, intent.id);
+    const until = new Date().toISOString();
+    if (present !== undefined) work.replace(parts.intents, present, { ...present, until });
+  });
+}

@@ -7,7 +7,7 @@ import type { Parts } from '../parts.js';
 import { inWork } from '../stores/in-work.js';
 import type { Fault, FileRecord, Intent, Upload } from '../stores/records.js';
 import { addVersion } from './add-version.js';
-import { endAttempt } from './attempt.js';
+import { endAttempt, leaveAttempt } from './attempt.js';
 import { dropBytes } from './purge.js';
 import { deleteBytes } from './release.js';
 import { tell } from './tell.js';
@@ -33,9 +33,16 @@ export async function finishUpload(
     // Given up meanwhile; or done by another worker, whose bytes these are.
     if ((await parts.blobs.get(blobId)) === undefined) await deleteBytes(parts, blobId);
   } else {
-    await dropBytes(parts, upload);
-    await tell(parts, file, { bytesChanged: true, actor: upload.actor });
     readTextSoon(parts, upload.id);
+    try {
+      await dropBytes(parts, upload);
+      await tell(parts, file, { bytesChanged: true, actor: upload.actor });
+    } catch (error) {
+      // The file is whole, and its node hears of it as soon as it can.
+      parts.log.warn('file.not_told', { resource_id: file.id, error });
+      await leaveAttempt(parts, intent);
+      return file;
+    }
   }
   await endAttempt(parts, intent);
   return file;

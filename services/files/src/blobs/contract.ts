@@ -181,7 +181,8 @@ export function blobContract(name: string, open: () => Promise<BlobHarness>, opt
       expect(await store.size(to)).toBeUndefined();
       expect(await store.move(from, to, factsOf(bytes))).toEqual(factsOf(bytes));
       expect([await store.size(from), await all(store.read(to))]).toEqual([undefined, bytes]);
-      await expect(store.move(from, to)).rejects.toThrow(BlobMissing);
+      expect(await store.move(from, to)).toEqual(factsOf(bytes));
+      await expect(store.move(from, newKey())).rejects.toThrow(BlobMissing);
     });
 
     duty('signs a URL that reads one key, as it is to be shown, with ranges', async () => {

@@ -72,7 +72,10 @@ export interface BlobStore {
   abortParts(key: string, upload: string): Promise<void>;
   /** Puts in parts that were begun below a prefix and neither completed nor aborted. */
   unfinished(prefix: string): AsyncIterable<{ readonly key: string; readonly upload: string }>;
-  /** Gives what was put under one key to another, as it was when its size was asked for; the first goes. */
+  /**
+   * Gives what was put under one key to another, all of it as it was at one moment; the first goes. Once more, when
+   * that is done and the first is gone, it gives the same.
+   */
   move(from: string, to: string, expected?: Expected): Promise<Stored>;
 
   /** For so many seconds. */

@@ -14,7 +14,15 @@ import {
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner';
 import { gather } from './gather.js';
 import { measure, measureAll } from './measure.js';
-import { BlobMissing, type BlobStore, type Expected, requireExpected, requireKey, type SignedUrl } from './port.js';
+import {
+  BlobMissing,
+  type BlobStore,
+  type Expected,
+  requireExpected,
+  requireKey,
+  type SignedUrl,
+  type Stored,
+} from './port.js';
 import { listParts, unfinishedUploads } from './s3-parts.js';
 import { parseS3Url, type S3Place } from './s3-url.js';
 
@@ -149,7 +157,10 @@ export function openS3Store({ url, publicUrl }: S3Options): BlobStore {
     unfinished: (below) => unfinishedUploads(client, bucket, prefix, below),
     async move(from, to, expected) {
       const ETag = (await head(from))?.ETag;
-      if (ETag === undefined) throw new BlobMissing(from);
+      if (ETag === undefined) {
+        if ((await store.size(to)) === undefined) throw new BlobMissing(from);
+        return required(await measureAll(read(to)), expected);
+      }
       // Whoever puts again meanwhile changes the tag, and the copy is refused.
       const stored = await measureAll(read(from, { IfMatch: ETag }));
       requireExpected(stored, expected);
@@ -176,6 +187,11 @@ export function openS3Store({ url, publicUrl }: S3Options): BlobStore {
     },
   };
   return store;
+}
+
+function required(stored: Stored, expected?: Expected): Stored {
+  requireExpected(stored, expected);
+  return stored;
 }
 
 function clientOf({ endpoint, region, credentials }: Pick<S3Place, 'endpoint' | 'region' | 'credentials'>): S3Client {

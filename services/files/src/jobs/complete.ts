@@ -11,8 +11,9 @@ import type { Upload } from '../stores/records.js';
 /** The longest that putting an upload together may take. */
 const COMPLETE_MS = 3_600_000;
 
-/** Parts of an upload that have not landed; 0 when it can be put together. */
+/** Parts of an upload that have not landed; 0 when it can be put together, or was before a crash. */
 export async function missingParts(parts: Parts, upload: Upload): Promise<number> {
+  if ((await parts.bytes.size(blobKey(upload.blobId))) !== undefined) return 0;
   if (upload.how === 'parts') return (await missingNumbers(parts, upload)).length;
   return (await parts.bytes.size(uploadKey(upload.id))) === undefined ? 1 : 0;
 }
@@ -45,9 +46,10 @@ async function complete(parts: Parts, upload: Upload): Promise<void> {
     const stored = await putTogether(parts, upload);
     await finishUpload(parts, upload, blobId, stored, intent);
   } catch (error) {
-    if (!(error instanceof WrongBytes)) throw error;
-    await failUpload(parts, upload, faultOf(error));
+    // What is put together already is known by its upload, which goes on with it.
+    if (error instanceof WrongBytes) await failUpload(parts, upload, faultOf(error));
     await endAttempt(parts, intent);
+    if (!(error instanceof WrongBytes)) throw error;
   }
 }
 
