@@ -1,5 +1,6 @@
 // `npm run mesh`: the gateway and each service as a process of its own, over gRPC, on the MongoDB and
-// NATS servers that COMMONPLACE_MONGODB_URL and COMMONPLACE_NATS_URL name.
+// NATS servers that COMMONPLACE_MONGODB_URL and COMMONPLACE_NATS_URL name. The bytes of files go into the bucket
+// of COMMONPLACE_S3_URL, else into the data folder.
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -8,7 +9,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build, root } from './build.mjs';
 
-export const SERVICES = ['identity', 'tenancy', 'resources', 'search', 'messaging'];
+export const SERVICES = ['identity', 'tenancy', 'resources', 'files', 'search', 'messaging'];
 const EX_CONFIG = 78;
 
 /** Starts a mesh on free loopback ports. Resolves when the gateway is ready. */

@@ -1,6 +1,7 @@
-// Real servers for tests: MongoDB's protocol and NATS JetStream on free ports of the loopback.
+// Real servers for tests: MongoDB's protocol, NATS JetStream and S3's protocol on free ports of the loopback.
 import { execFile, spawn } from 'node:child_process';
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -17,15 +18,18 @@ export async function installTool(name) {
 }
 
 /**
- * Starts both servers with their data below `dir`, or in a temporary folder that goes with them.
+ * Starts all servers with their data below `dir`, or in a temporary folder that goes with them.
  * Gives the settings by which Commonplace finds them, and `stop`.
  */
 export async function startServers({ dir } = {}) {
-  const [secantus, nats] = [await installTool('secantus'), await installTool('nats')];
+  const secantus = await installTool('secantus');
+  const nats = await installTool('nats');
+  const versitygw = await installTool('versitygw');
   const home = dir ?? (await mkdtemp(join(tmpdir(), 'commonplace-servers-')));
   const started = await Promise.allSettled([
     startMongo(secantus, join(home, 'mongo')),
     startNats(nats, join(home, 'nats')),
+    startS3(versitygw, join(home, 's3')),
   ]);
   const running = started.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
   const stop = async () => {
@@ -37,13 +41,14 @@ export async function startServers({ dir } = {}) {
     await stop();
     throw failed.reason;
   }
-  const [mongo, broker] = running;
+  const [mongo, broker, s3] = running;
   return {
     env: {
       COMMONPLACE_MONGODB_URL: `mongodb://127.0.0.1:${mongo.port}/?replicaSet=secantus`,
       COMMONPLACE_NATS_URL: `nats://127.0.0.1:${broker.port}`,
+      COMMONPLACE_S3_URL: s3Url(s3),
     },
-    servers: { mongo, nats: broker },
+    servers: { mongo, nats: broker, s3 },
     stop,
   };
 }
@@ -63,9 +68,39 @@ export async function startNats(program, data, port = -1) {
   return startServer(program, args, /Listening for client connections on 127\.0\.0\.1:(\d+)[\s\S]*Server is ready/);
 }
 
+const BUCKET = 'commonplace';
+const S3_KEY = 'commonplace';
+const S3_SECRET = 'for-tests-alone';
+
+/** The setting by which Commonplace finds a server of `startS3`. */
+export function s3Url({ port }) {
+  return `http://${S3_KEY}:${S3_SECRET}@127.0.0.1:${port}/${BUCKET}`;
+}
+
+/** A server of S3's protocol over a folder, with one bucket in it. */
+export async function startS3(program, data) {
+  // Metadata lies beside the objects: not every file system of a temporary folder has extended attributes.
+  const [objects, metadata] = [join(data, 'objects'), join(data, 'metadata')];
+  await mkdir(join(objects, BUCKET), { recursive: true });
+  await mkdir(metadata, { recursive: true });
+  const port = await freePort();
+  const env = { ROOT_ACCESS_KEY: S3_KEY, ROOT_SECRET_KEY: S3_SECRET };
+  const args = ['--port', `127.0.0.1:${port}`, 'posix', '--sidecar', metadata, objects];
+  return startServer(program, args, new RegExp(`listening on:[\\s\\S]*:(${port})`), env);
+}
+
+/** A port that is free on loopback now. */
+async function freePort() {
+  const server = createServer();
+  await new Promise((resolve, reject) => server.once('error', reject).listen(0, '127.0.0.1', resolve));
+  const { port } = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
 /** Starts a program and waits for the line that tells its port. */
-async function startServer(program, args, ready) {
-  const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe'] });
+async function startServer(program, args, ready, env = {}) {
+  const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, ...env } });
   const exited = new Promise((resolve) => child.once('exit', resolve));
   let output = '';
   const port = await new Promise((resolve, reject) => {

@@ -1,9 +1,13 @@
-// `npm run test:containers`: the suites that need servers, on the makers' own MongoDB and NATS images.
+// `npm run test:containers`: the suites that need servers, on the makers' own MongoDB and NATS images; the server of
+// S3's protocol is the one that the other tests have.
 // Without a Docker engine it says so and ends well.
 import { spawn } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { GenericContainer, getContainerRuntimeClient, Wait } from 'testcontainers';
 import { root } from './build.mjs';
+import { installTool, s3Url, startS3 } from './servers.mjs';
 
 const MONGODB_IMAGE = 'mongo:8.0.16';
 const NATS_IMAGE = 'nats:2.12.2-alpine';
@@ -25,16 +29,20 @@ const nats = await new GenericContainer(NATS_IMAGE)
   .withCommand(['-js'])
   .withWaitStrategy(Wait.forLogMessage(/Server is ready/))
   .start();
+const objects = mkdtempSync(join(tmpdir(), 'commonplace-objects-'));
+const s3 = await startS3(await installTool('versitygw'), objects);
 try {
   await initiate(mongo);
   const code = await run({
     // The set knows its member by a name of its own, so the driver has to be told to stay where it is.
     COMMONPLACE_MONGODB_URL: `mongodb://${mongo.getHost()}:${mongo.getMappedPort(27017)}/?directConnection=true`,
     COMMONPLACE_NATS_URL: `nats://${nats.getHost()}:${nats.getMappedPort(4222)}`,
+    COMMONPLACE_S3_URL: s3Url(s3),
   });
   process.exitCode = code;
 } finally {
-  await Promise.all([mongo.stop(), nats.stop()]);
+  await Promise.all([mongo.stop(), nats.stop(), s3.stop()]);
+  rmSync(objects, { recursive: true, force: true });
 }
 
 /** Makes a replica set of one, which transactions need, and waits for it to have a primary. */

@@ -84,7 +84,7 @@ function queryAttempts({ method, query }: Endpoint, { path, body }: Call): Attem
     for (const name of ['unknown', 'Id', '__proto__', 'constructor', '$where', 'a[b]', 'limit']) {
       attempts.push(attempt(`?${name}`, `${encodeURIComponent(name)}=1`, ['unknown_parameter'], name));
     }
-  } else if (query.limit !== undefined) {
+  } else if (query.offset !== undefined) {
     for (const text of PAGES) attempts.push(attempt(`?${text.slice(0, 40)}`, text, ['invalid_pagination']));
     for (const text of ['offset=9999&limit=2', 'offset=10000', 'offset=1000000']) {
       attempts.push(attempt(`?${text}`, text, ['offset_too_deep'], 'offset'));

@@ -280,6 +280,37 @@ export const rows: readonly Row[] = [
     path: `/access-requests/${await place.newAccessRequest()}`,
     body: { status: 'denied' },
   })),
+  row(
+    'POST /files',
+    workspace('editor'),
+    (place) => ({
+      path: '/files',
+      body: { name: 'New.txt', content_base64: 'V29yZHM=', workspace_id: place.workspace.id },
+    }),
+    { success: 201 },
+  ),
+  row(
+    'POST /files',
+    resource('editor'),
+    (place) => ({ path: '/files', body: { name: 'New.txt', size_bytes: 5, parent_id: place.folder.id } }),
+    { about: 'by upload, below another', success: 201 },
+  ),
+  row(
+    'POST /files',
+    resource('editor'),
+    (place) => ({ path: '/files', body: { replace_resource_id: place.file.id, content_base64: 'TmV3' } }),
+    { about: 'a new version', success: 201 },
+  ),
+  row('GET /resources/{resource_id}/file', resource('viewer'), (place) => ({
+    path: `/resources/${place.file.id}/file`,
+  })),
+  row('GET /storage/usage', self, () => ({ path: '/storage/usage' })),
+  row(
+    'GET /storage/usage',
+    { kind: 'workspace', least: 'guest', metadata: true },
+    (place) => ({ path: `/storage/usage?workspace_id=${place.workspace.id}` }),
+    { about: 'of a workspace' },
+  ),
   row('GET /workspaces/{workspace_id}/trash', workspace('viewer'), (place) => ({ path: ofWorkspace(place, '/trash') })),
   row('DELETE /workspaces/{workspace_id}/trash', workspace('admin'), (place) => ({
     path: ofWorkspace(place, '/trash?older_than=2001-01-01T00:00:00Z'),

@@ -26,6 +26,7 @@ export interface Place {
   readonly tag: Tag;
   /** The boss’s, on the document. */
   readonly comment: Comment;
+  readonly file: Resource;
   readonly boss: Person;
   /** An active member of the Org, whose places come and go. */
   readonly extra: Person;
@@ -156,6 +157,7 @@ async function createPlace({ everyScope, ...parts }: PlaceParts, kind: object): 
     (await boss.post<Resource>('/resources', { workspace_id: workspace.id, ...body })).data;
   const folder = await create({ type: 'folder', name: 'Folder' });
   const document = await create({ type: 'document', name: 'Document', parent_id: folder.id, content: 'Some words.' });
+  const file = { name: 'File.txt', parent_id: folder.id, content_base64: 'U29tZSB3b3Jkcw==' };
   const members = `/workspaces/${workspace.id}/members`;
   const newTag = async () =>
     (await boss.post<Tag>(`/workspaces/${workspace.id}/tags`, { name: `Tag ${randomUUID()}` })).data;
@@ -172,6 +174,7 @@ async function createPlace({ everyScope, ...parts }: PlaceParts, kind: object): 
     comment: await newComment(),
     newTag,
     newComment,
+    file: (await boss.post<{ resource: Resource }>('/files', file)).data.resource,
     orgKey: await newOrgKey(),
     newOrgKey,
     newDocument: () => create({ type: 'document', name: 'Another', parent_id: folder.id }),

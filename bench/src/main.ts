@@ -9,6 +9,7 @@ import { HEADING, linesOf, machineLine, type Outcome, writeResults } from './rep
 import { type Row, Skipped } from './row.js';
 import { measureCreate } from './rows/create.js';
 import { measureDepth } from './rows/depth.js';
+import { measureFiles } from './rows/files.js';
 import { measureFolder } from './rows/folder.js';
 import { measureList } from './rows/list.js';
 import { measureProcess } from './rows/process.js';
@@ -26,6 +27,7 @@ const ROWS: readonly { readonly title: string; measure(bench: Bench): Promise<Ro
   { title: 'embedded: a page of 100 of 200,000 rows by filter and sort', measure: measureTablePage },
   { title: 'embedded: GET a resource at depth 32 below grants', measure: measureDepth },
   { title: 'embedded: list 50 of a folder of 10,000', measure: measureFolder },
+  { title: 'embedded: upload and download of files', measure: measureFiles },
 ];
 
 const say = (line: string) => process.stderr.write(`  … ${line}\n`);

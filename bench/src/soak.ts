@@ -10,18 +10,25 @@ import { checkIntegrity, openEventLog } from './soak/event-log.js';
 import { readLists } from './soak/read-back.js';
 import { type RoundResult, runRound, WRITERS } from './soak/round.js';
 import { createTally, type Tally } from './soak/tally.js';
+import { UPLOAD_SETTINGS, UPLOADERS } from './soak/uploads.js';
 import { startSystem } from './system.js';
 
 const ROUNDS = 50;
 
 async function soak(rounds: number, home: string, tally: Tally): Promise<void> {
-  let system = await startSystem({ home });
+  let system = await startSystem({ home, settings: UPLOAD_SETTINGS });
   const events = openEventLog(home);
   const results: RoundResult[] = [];
   try {
     for (let round = 1; round <= rounds; round++) {
       const started = performance.now();
-      const result = await runRound(system, home, events, tally);
+      const result = await runRound(
+        system,
+        home,
+        events,
+        tally,
+        results.map(({ uploads }) => uploads),
+      );
       system = result.system;
       results.push(result);
       console.log(`round ${round}/${rounds}: ${lineOf(result)}; ${seconds(performance.now() - started)}`);
@@ -41,9 +48,10 @@ async function soak(rounds: number, home: string, tally: Tally): Promise<void> {
   summarise(results);
 }
 
-function lineOf({ answered, unanswered, happened, searchMs, system }: RoundResult): string {
+function lineOf({ answered, unanswered, happened, uploads, searchMs, system }: RoundResult): string {
   return (
     `${answered} writes acknowledged, ${unanswered} not (${happened} had happened), ` +
+    `${uploads.taken.size} uploads taken, ${UPLOADERS} not, ` +
     `ready after ${Math.round(system.readyMs)} ms, search right after ${Math.round(searchMs)} ms`
   );
 }
@@ -54,6 +62,7 @@ function summarise(results: readonly RoundResult[]): void {
   console.log(
     `\n${results.length} crashes under ${WRITERS} writers: ${sum(({ answered }) => answered)} writes acknowledged, ` +
       `${sum(({ unanswered }) => unanswered)} not, of which ${sum(({ happened }) => happened)} had happened\n` +
+      `${sum(({ uploads }) => uploads.taken.size)} uploads taken, ${UPLOADERS * results.length} cut off\n` +
       `slowest start ${most(({ system }) => system.readyMs)} ms, slowest search ${most(({ searchMs }) => searchMs)} ms`,
   );
 }

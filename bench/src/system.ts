@@ -28,12 +28,13 @@ export interface StartOptions {
   /** The port of the last start; a free one when absent. */
   readonly port?: number;
   readonly mesh?: boolean;
+  readonly settings?: Readonly<Record<string, string>>;
 }
 
 const START_MS = 60_000;
 
 /** Starts the system on `home`, without rate limits, and waits until it is ready and its owner is known. */
-export async function startSystem({ home, port, mesh = false }: StartOptions): Promise<System> {
+export async function startSystem({ home, port, mesh = false, settings = {} }: StartOptions): Promise<System> {
   const listen = port ?? (await freePort());
   const baseUrl = `http://127.0.0.1:${listen}`;
   const facts = join(home, 'bootstrap.json');
@@ -46,6 +47,7 @@ export async function startSystem({ home, port, mesh = false }: StartOptions): P
     COMMONPLACE_BOOTSTRAP_JSON: facts,
     COMMONPLACE_RATE_LIMITS: 'off',
     COMMONPLACE_PUBLIC_URL: baseUrl,
+    ...settings,
   };
   const started = performance.now();
   const running = startScript(mesh ? MESH : EMBEDDED, env);

@@ -31,6 +31,7 @@ export function createApp(parts: AppParts): Koa {
   app.use(nameRequest(settings.trustedProxies, secure, log) as Koa.Middleware);
   app.use(answerErrors({ publicUrl: settings.publicUrl, log }) as Koa.Middleware);
   app.use(allowOrigins());
+  app.use(serveBytesAlone(settings));
   app.use(servePages(parts.open));
   app.use(authenticate(parts.authentication) as Koa.Middleware);
   app.use(createApi(parts) as Koa.Middleware);
@@ -44,6 +45,9 @@ export function createApp(parts: AppParts): Koa {
 const GONE: ReadonlySet<string> = new Set(['ECONNRESET', 'EPIPE', 'ERR_STREAM_PREMATURE_CLOSE']);
 
 const EXPOSED = [
+  'Accept-Ranges',
+  'Content-Disposition',
+  'Content-Range',
   'ETag',
   'X-Request-Id',
   'RateLimit',
@@ -63,6 +67,16 @@ function allowOrigins(): Koa.Middleware {
     keepHeadersOnError: true,
   });
   return (ctx, next) => (ctx.req.headers.origin === undefined ? next() : answer(ctx, next));
+}
+
+/** Under the host of users' bytes there is nothing else: no page, no endpoint, no cookie. */
+function serveBytesAlone({ contentUrl, publicUrl }: Settings): Koa.Middleware {
+  const host = contentUrl === undefined ? undefined : new URL(contentUrl).host;
+  const bytesAlone = host !== undefined && host !== new URL(publicUrl).host;
+  return (ctx, next) => {
+    if (bytesAlone && ctx.host === host && !ctx.path.startsWith('/blobs/')) throw routeNotFound();
+    return next();
+  };
 }
 
 /** Everything that is no endpoint; what is unknown outside of the API is not found by anybody. */

@@ -10,6 +10,8 @@ export interface CapabilityParts {
   readonly serverVersion: string;
   readonly publicUrl: string;
   readonly bodyBytes: number;
+  readonly fileBytes: number;
+  readonly inlineFileBytes: number;
 }
 
 /** What this server offers, and what of it the caller's scopes open. */
@@ -24,7 +26,12 @@ export function capabilitiesFor(caller: Caller, parts: CapabilityParts): Capabil
       .filter((route) => opens(route, scopes))
       .map(({ method, path, scope, preview }) => ({ method, path, scope, status: preview ? 'preview' : 'stable' })),
     features: { semantic_search: false, streaming: false, idempotency: true, etags: true, cursors: true },
-    limits: { ...LIMITS, json_body_bytes: parts.bodyBytes },
+    limits: {
+      ...LIMITS,
+      json_body_bytes: parts.bodyBytes,
+      file_bytes: parts.fileBytes,
+      inline_file_bytes: parts.inlineFileBytes,
+    },
     rateLimits: Object.entries(parts.policies)
       .filter(([name]) => name !== 'auth' && name !== 'concurrent')
       .map(([name, limit]) => ({ name, limit, windowSeconds: WINDOW_SECONDS })),

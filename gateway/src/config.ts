@@ -20,6 +20,12 @@ export const config = {
     parse: url('http', 'https'),
     fallback: 'http://127.0.0.1:8080',
   },
+  contentUrl: {
+    variable: 'COMMONPLACE_CONTENT_URL',
+    help: 'URL of the same server under another host name, for users’ bytes alone; what can script is shown only there',
+    parse: url('http', 'https'),
+    fallback: undefined as string | undefined,
+  },
   insecureHttp: {
     variable: 'COMMONPLACE_INSECURE_HTTP',
     help: '1 allows an http public URL elsewhere than on loopback',
@@ -43,6 +49,18 @@ export const config = {
     help: 'most bytes of a JSON body',
     parse: integer(1024, 64 * 1024 * 1024),
     fallback: 10 * 1024 * 1024,
+  },
+  fileBytes: {
+    variable: 'COMMONPLACE_FILE_BYTES',
+    help: 'most bytes of one file, as the files service takes them',
+    parse: integer(1, Number.MAX_SAFE_INTEGER),
+    fallback: 5 * 1024 * 1024 * 1024,
+  },
+  inlineFileBytes: {
+    variable: 'COMMONPLACE_INLINE_FILE_BYTES',
+    help: 'most bytes of a file that comes in the request itself, as the files service takes them',
+    parse: integer(1, Number.MAX_SAFE_INTEGER),
+    fallback: 5 * 1024 * 1024,
   },
   requestTimeoutMs: {
     variable: 'COMMONPLACE_REQUEST_TIMEOUT_MS',

@@ -10,9 +10,9 @@ export interface HttpServer {
   close(graceMs: number): Promise<void>;
 }
 
-/** Milliseconds that a client may take for its headers, and for all of a request. */
+/** Milliseconds that a client may take for its headers, and for all of an upload; other bodies have their own time. */
 const HEADERS_MS = 10_000;
-const REQUEST_MS = 120_000;
+const REQUEST_MS = 3_600_000;
 /** Longer than the idle time of usual load balancers, so that it is they who close. */
 const KEEP_ALIVE_MS = 75_000;
 

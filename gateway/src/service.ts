@@ -49,7 +49,16 @@ export const gateway: ServiceModule = {
         failures: createFailureLimit(settings.rateLimits),
         timeoutMs: settings.requestTimeoutMs,
       },
-      open: createOpenPages({ settings, routes, auth, connectors, cookieName, ended, health }),
+      open: createOpenPages({
+        settings,
+        routes,
+        auth,
+        connectors,
+        cookieName,
+        ended,
+        health,
+        bytes: host.client(contracts.bytes),
+      }),
       log: host.log,
     });
     return {
@@ -94,6 +103,8 @@ function createInvokers(host: Host, routes: readonly Route[], settings: Settings
         serverVersion: SERVER_VERSION,
         publicUrl: settings.publicUrl,
         bodyBytes: settings.bodyBytes,
+        fileBytes: settings.fileBytes,
+        inlineFileBytes: settings.inlineFileBytes,
       });
     },
   );

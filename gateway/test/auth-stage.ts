@@ -4,6 +4,7 @@ import { readConfig } from '@commonplace/kit/config';
 import { AppError } from '@commonplace/kit/errors';
 import { silentLog } from '@commonplace/kit/log';
 import type { CallOptions, Client } from '@commonplace/kit/rpc';
+import type { BytesService } from '@commonplace/proto/files/v1/bytes_service.js';
 import type {
   AuthenticateRequest,
   AuthService,
@@ -88,6 +89,7 @@ export async function openAuthStage(publicUrl: string, port = 0): Promise<AuthSt
       cookieName,
       ended,
       health: { isReady: async () => true },
+      bytes: {} as Client<BytesService>,
     }),
     log: { ...silentLog, error: (event) => logged.push(event) },
   });

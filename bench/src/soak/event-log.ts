@@ -31,7 +31,8 @@ export function openEventLog(home: string): EventLog {
       const logged = new Map<string, number>();
       for (const { type, subject, data } of readNew()) {
         const ofDocument = data.workspaceId === ground.workspaceId && type.startsWith('commonplace.resources.');
-        if (!ofDocument || ground.folders.includes(subject)) continue;
+        // What a write keeps of the state before is its own affair, not an operation.
+        if (!ofDocument || ground.folders.includes(subject) || type.includes('.snapshot.')) continue;
         const key = `${type} ${subject} v${data.version}`;
         logged.set(key, (logged.get(key) ?? 0) + 1);
       }

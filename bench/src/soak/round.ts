@@ -8,6 +8,7 @@ import { readBack } from './read-back.js';
 import { searchAgrees } from './search-check.js';
 import { repeatAcknowledged, settlePending } from './settle-pending.js';
 import type { Tally } from './tally.js';
+import { checkUploads, createUploads, runUploader, UPLOAD_SETTINGS, UPLOADERS, type Uploads } from './uploads.js';
 import { createLedger, type Ledger, runWriter } from './writer.js';
 
 export const WRITERS = 16;
@@ -17,6 +18,7 @@ const LEAST_MS = 200;
 const MOST_MS = 1600;
 
 export interface RoundResult {
+  readonly uploads: Uploads;
   /** The system after the crash, which goes on. */
   readonly system: System;
   readonly ledger: Ledger;
@@ -29,18 +31,27 @@ export interface RoundResult {
 }
 
 /** Writes, kills, starts again, and checks what is left against what was answered. */
-export async function runRound(system: System, home: string, events: EventLog, tally: Tally): Promise<RoundResult> {
+export async function runRound(
+  system: System,
+  home: string,
+  events: EventLog,
+  tally: Tally,
+  earlier: readonly Uploads[],
+): Promise<RoundResult> {
   const writing = openClient(system.baseUrl, system.apiKey, WRITERS);
   const workspaceId = await createWorkspace(writing, 'Soak');
   const ledger = createLedger({ workspaceId, folders: await createFolders(writing, workspaceId, FOLDERS) });
+  const uploads = await createUploads(writing);
+  const uploaders = Array.from({ length: UPLOADERS }, () => runUploader(writing, uploads));
   const writers = Array.from({ length: WRITERS }, () => runWriter(writing, ledger));
   await sleep(randomInt(LEAST_MS, MOST_MS));
   await system.kill();
   const pending = (await Promise.all(writers)).filter((operation) => operation !== undefined);
+  await Promise.all(uploaders);
   writing.close();
   const answered = ledger.done.length;
 
-  const restarted = await startSystem({ home, port: portOf(system) });
+  const restarted = await startSystem({ home, port: portOf(system), settings: UPLOAD_SETTINGS });
   const reading = openClient(restarted.baseUrl, restarted.apiKey, WRITERS);
   try {
     const untouched = new Set(pending.map(({ before }) => before?.id));
@@ -53,11 +64,16 @@ export async function runRound(system: System, home: string, events: EventLog, t
       ...settled.flatMap(({ faults }) => faults),
       ...ledger.refusals.slice(refused),
     ]);
+    const torn = await checkUploads(reading, [...earlier, uploads], home);
+    tally.check('every upload is whole or not there, and nothing is left of the others', [
+      ...uploads.refusals,
+      ...torn,
+    ]);
     tally.check('every write has its one event', events.check(ledger));
     const { took, faults } = await searchAgrees(reading, ledger);
     tally.check('search agrees with the store', faults);
     const happened = settled.filter((one) => one.happened).length;
-    return { system: restarted, ledger, answered, unanswered: pending.length, happened, searchMs: took };
+    return { system: restarted, uploads, ledger, answered, unanswered: pending.length, happened, searchMs: took };
   } catch (error) {
     await restarted.kill();
     throw error;

@@ -1,13 +1,13 @@
 import { AppError } from '@commonplace/kit/errors';
 import type { Context } from 'koa';
-import getRawBody from 'raw-body';
+import { readBytes } from './raw-bytes.js';
 
 /** The bytes of a request's body, which must be JSON where there are any. */
 export async function readBody(ctx: Context, limit: number): Promise<Buffer> {
   const { 'content-length': length, 'transfer-encoding': encoding, 'content-type': type } = ctx.req.headers;
   if (encoding === undefined && (length === undefined || length === '0')) return EMPTY;
   if (Number(length) > limit) throw tooLarge(limit);
-  const bytes = await getRawBody(ctx.req, { limit, length }).catch((error: { type?: string }) => {
+  const bytes = await readBytes(ctx.req, limit).catch((error: { type?: string }) => {
     if (error.type === 'entity.too.large') throw tooLarge(limit);
     throw new AppError('INVALID_ARGUMENT', 'invalid_json', 'The body ended before it was complete.', { cause: error });
   });

@@ -8,6 +8,7 @@ import { createSessionCookie } from './auth/cookie.js';
 import { createAuthMessages } from './auth/messages.js';
 import { mountAuth } from './auth/mount.js';
 import type { AuthParts } from './auth/parts.js';
+import { type BlobParts, mountBlobs } from './blobs/mount.js';
 import { mountDocs } from './docs.js';
 import { type Health, mountHealth } from './health.js';
 import { mountProtectedResource } from './protected-resource.js';
@@ -20,6 +21,7 @@ export interface OpenParts {
   readonly cookieName: string;
   readonly ended: EndedSessions;
   readonly health: Health;
+  readonly bytes: BlobParts['bytes'];
 }
 
 /** What is served without a credential. */
@@ -30,6 +32,7 @@ export function createOpenPages(parts: OpenParts): Router {
   const router = new Router();
   mountHealth(router, parts.health);
   mountDocs(router, routes, settings.publicUrl);
+  mountBlobs(router, { bytes: parts.bytes, contentUrl: settings.contentUrl });
   mountProtectedResource(router, settings.publicUrl);
   mountAuth(router, {
     auth,

@@ -1,3 +1,7 @@
+import { type BytesService, BytesServiceService } from '@commonplace/proto/files/v1/bytes_service.js';
+import { type FileService, FileServiceService } from '@commonplace/proto/files/v1/file_service.js';
+import { type FileTextService, FileTextServiceService } from '@commonplace/proto/files/v1/file_text_service.js';
+import { type StorageService, StorageServiceService } from '@commonplace/proto/files/v1/storage_service.js';
 import { type AccountService, AccountServiceService } from '@commonplace/proto/identity/v1/account_service.js';
 import { type ApiKeyService, ApiKeyServiceService } from '@commonplace/proto/identity/v1/api_key_service.js';
 import { type AuthService, AuthServiceService } from '@commonplace/proto/identity/v1/auth_service.js';
@@ -11,6 +15,7 @@ import {
 } from '@commonplace/proto/resources/v1/access_request_service.js';
 import { type CommentService, CommentServiceService } from '@commonplace/proto/resources/v1/comment_service.js';
 import { type ContentService, ContentServiceService } from '@commonplace/proto/resources/v1/content_service.js';
+import { type FileNodeService, FileNodeServiceService } from '@commonplace/proto/resources/v1/file_node_service.js';
 import { type IndexService, IndexServiceService } from '@commonplace/proto/resources/v1/index_service.js';
 import {
   type PermissionService,
@@ -47,6 +52,11 @@ export const contracts = {
   tags: contract<TagService>('resources', TagServiceService),
   comments: contract<CommentService>('resources', CommentServiceService),
   index: contract<IndexService>('resources', IndexServiceService),
+  fileNodes: contract<FileNodeService>('resources', FileNodeServiceService),
+  files: contract<FileService>('files', FileServiceService),
+  storage: contract<StorageService>('files', StorageServiceService),
+  bytes: contract<BytesService>('files', BytesServiceService),
+  fileTexts: contract<FileTextService>('files', FileTextServiceService),
   search: contract<SearchService>('search', SearchServiceService),
   notifications: contract<NotificationService>('messaging', NotificationServiceService),
 } as const;

@@ -1,5 +1,5 @@
 export { type ChannelHarness, channelContract } from './channel.contract.js';
-export type { OptOuts } from './duties.js';
+export { createDuties, type Duties, type OptOuts } from './duties.js';
 export { createEvent } from './events/fixtures.js';
 export { type EventsHarness, eventsContract } from './events.contract.js';
 export { eventually } from './eventually.js';

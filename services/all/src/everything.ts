@@ -1,3 +1,4 @@
+import { files } from '@commonplace/files';
 import { gateway } from '@commonplace/gateway';
 import { identity } from '@commonplace/identity';
 import type { ServiceModule } from '@commonplace/kit/runtime';
@@ -8,4 +9,13 @@ import { tenancy } from '@commonplace/tenancy';
 import { welcome } from './welcome.js';
 
 /** All services, the gateway when they are up, and the welcome when it listens. */
-export const everything: readonly ServiceModule[] = [identity, tenancy, resources, search, messaging, gateway, welcome];
+export const everything: readonly ServiceModule[] = [
+  identity,
+  tenancy,
+  resources,
+  files,
+  search,
+  messaging,
+  gateway,
+  welcome,
+];

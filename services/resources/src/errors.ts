@@ -17,6 +17,7 @@ export const UseFilesEndpoint = defineError(
   'use_files_endpoint',
   'Files are created by POST /files.',
 );
+export const NotAFile = defineError('INVALID_ARGUMENT', 'not_a_file', 'The resource is a {type}, not a file.');
 export const ParentNotContainer = defineError(
   'INVALID_ARGUMENT',
   'parent_not_container',

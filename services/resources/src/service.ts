@@ -6,12 +6,14 @@ import { createRoom } from './acts/room.js';
 import { config } from './config.js';
 import { artifactCollection, createArtifactKind } from './content/artifact.js';
 import { createDocumentKind } from './content/document.js';
+import { createFileKind } from './content/file.js';
 import type { ContentKinds } from './content/kinds.js';
 import { COMMENTS_PER_DOCUMENT } from './domain/comments.js';
 import { TAGS_PER_WORKSPACE } from './domain/tags.js';
 import { createAccessRequestHandlers } from './handlers/access-requests.js';
 import { createCommentHandlers } from './handlers/comments.js';
 import { createContentHandlers } from './handlers/content.js';
+import { createFileNodeHandlers } from './handlers/file-nodes.js';
 import { createIndexHandlers } from './handlers/index.js';
 import { createPermissionHandlers } from './handlers/permissions.js';
 import { createResourceHandlers } from './handlers/resources.js';
@@ -68,6 +70,7 @@ export const resources: ServiceModule = {
       document: createDocumentKind({ contents: await store.collection(contentCollection), keeper, settings }),
       artifact: createArtifactKind({ artifacts: await store.collection(artifactCollection), keeper, tree, policy }),
       table: await openTableKind(store, { settings, tree, policy }),
+      file: createFileKind({ tree, files: host.client(contracts.fileTexts), systemCall: host.systemCall }),
     };
     const peers = { users: host.client(contracts.auth), directory, workspaces: host.client(contracts.workspaces) };
     const runner = createJobRunner(() => parts, log);
@@ -115,6 +118,7 @@ export const resources: ServiceModule = {
         implement(contracts.index, createIndexHandlers(parts)),
         implement(contracts.tags, createTagHandlers(parts)),
         implement(contracts.comments, createCommentHandlers(parts)),
+        implement(contracts.fileNodes, createFileNodeHandlers(parts)),
       ],
       begin: async () => {
         runner.begin();

@@ -1,7 +1,7 @@
 import { AppError, invalidField } from '@commonplace/kit/errors';
 import type { Context } from 'koa';
-import getRawBody from 'raw-body';
 import { parseJsonBody } from '../../body.js';
+import { readBytes } from '../../middleware/raw-bytes.js';
 import type { RequestInput } from '../../request/reading.js';
 
 /** What was posted: by a program as JSON, or by one of our pages as a form. */
@@ -22,7 +22,7 @@ const MAX_BYTES = 64 * 1024;
 
 /** Reads what was posted. Throws `unsupported_media_type`, `invalid_json` and `payload_too_large`. */
 export async function readSubmission(ctx: Context): Promise<Submission> {
-  const bytes = await readBytes(ctx);
+  const bytes = await readSubmitted(ctx);
   const type = bytes.length === 0 ? JSON_TYPE : ctx.is(JSON_TYPE, FORM_TYPE);
   if (type === JSON_TYPE) return { kind: 'json', body: parseJsonBody(bytes), query: ctx.query, next: '', csrf: '' };
   if (type !== FORM_TYPE) {
@@ -32,10 +32,10 @@ export async function readSubmission(ctx: Context): Promise<Submission> {
   return { kind: 'form', body, query: {}, next, csrf };
 }
 
-async function readBytes(ctx: Context): Promise<Buffer> {
+async function readSubmitted(ctx: Context): Promise<Buffer> {
   const { 'content-length': length, 'transfer-encoding': encoding } = ctx.req.headers;
   if (encoding === undefined && (length === undefined || length === '0')) return Buffer.alloc(0);
-  return getRawBody(ctx.req, { limit: MAX_BYTES, length }).catch((cause: { type?: string }) => {
+  return readBytes(ctx.req, MAX_BYTES).catch((cause: { type?: string }) => {
     if (cause.type !== 'entity.too.large') {
       throw new AppError('INVALID_ARGUMENT', 'invalid_json', 'The body ended before it was complete.', { cause });
     }

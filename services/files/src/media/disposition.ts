@@ -22,5 +22,7 @@ function shortened(name: string): string {
 
 /** The `Content-Disposition` of a file by RFC 6266, in ASCII whatever the name holds. */
 export function contentDisposition(disposition: 'inline' | 'attachment', name: string): string {
-  return contentDispositionOf(plainName(name), { type: disposition });
+  const plain = plainName(name);
+  // Of Latin-1 the library would send the bytes as they are, which stores behind signed URLs refuse.
+  return contentDispositionOf(plain, { type: disposition, fallback: plain.replace(/[^\x20-\x7e]/g, '?') });
 }

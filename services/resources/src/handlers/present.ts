@@ -62,6 +62,13 @@ export function actorMessage(actor: Actor): ActorMessage {
   return { type: ACTOR_TYPES[actor.type], id: actor.id, name: actor.name };
 }
 
+const BY_ACTOR_TYPE = new Map(Object.entries(ACTOR_TYPES).map(([name, type]) => [type, name as Actor['type']]));
+
+/** An actor as a record keeps it. */
+export function actorFrom({ type, id, name }: ActorMessage): Actor {
+  return { type: BY_ACTOR_TYPE.get(type) ?? 'system', id, name };
+}
+
 const SOURCES: Record<Seen['access']['source'], AccessSource> = {
   workspace: AccessSource.WORKSPACE,
   direct: AccessSource.DIRECT,
@@ -132,8 +139,8 @@ export function resourceMessage(seen: Seen, around: Surroundings): Resource {
     sizeBytes: node.sizeBytes,
     publication: undefined,
     form: undefined,
-    file: undefined,
-    source: undefined,
+    file: node.file,
+    source: node.sourceUrl === undefined ? undefined : { type: 'url', importId: undefined, url: node.sourceUrl },
     createdBy: actorMessage(node.createdBy),
     updatedBy: actorMessage(node.updatedBy),
     createdAt: node.createdAt,

@@ -57,6 +57,10 @@ export interface Node extends StoredRecord, Place {
   /** The last write of the content; absent as long as it is what the creation brought. */
   readonly written?: Written;
   readonly sizeBytes: number;
+  /** Of a file: what its bytes are. */
+  readonly file?: FileState;
+  /** Where it comes from, when that is known. */
+  readonly sourceUrl?: string;
   readonly createdBy: Actor;
   readonly createdById: string;
   readonly updatedBy: Actor;
@@ -69,6 +73,16 @@ export interface Written {
   readonly by: Actor;
   /** Id of the credential. */
   readonly credential: string;
+}
+
+/** What the files service has told of a file. */
+export interface FileState {
+  readonly contentType: string;
+  readonly sizeBytes: number;
+  /** `pending_upload`, `processing`, `ready`, `failed` or `expired`. */
+  readonly status: string;
+  /** Names the attempt or version that this tells of. */
+  readonly revision: string;
 }
 
 export interface Trashed {

@@ -1,0 +1,156 @@
+import { createHash, randomBytes, randomInt } from 'node:crypto';
+import { readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { forEach } from '@commonplace/acceptance/dist/src/walk.js';
+import { createWorkspace } from '../fill.js';
+import type { Client } from '../http.js';
+
+/** Uploads that are under way when the system is killed. */
+export const UPLOADERS = 4;
+const MIB = 1024 * 1024;
+/** So that small files go in parts as well. */
+export const UPLOAD_SETTINGS = {
+  COMMONPLACE_SINGLE_UPLOAD_BYTES: String(MIB),
+  COMMONPLACE_UPLOAD_PART_BYTES: String(256 * 1024),
+};
+/** What a crash left is settled within that. */
+const PATIENCE_MS = 20_000;
+const PAGE = 200;
+
+/** What clients have been told of their uploads. A file's name is the checksum that its bytes have to have. */
+export interface Uploads {
+  readonly workspaceId: string;
+  /** Files that were said to be ready, or whose last part was taken. */
+  readonly taken: Set<string>;
+  readonly refusals: string[];
+}
+
+interface NewFile {
+  readonly resource: { readonly id: string };
+  readonly file: { readonly status: string };
+  readonly upload: {
+    readonly url: string | null;
+    readonly parts: readonly { readonly url: string; readonly offset: number; readonly size_bytes: number }[] | null;
+  } | null;
+}
+
+export async function createUploads(client: Client): Promise<Uploads> {
+  return { workspaceId: await createWorkspace(client, 'Uploads'), taken: new Set(), refusals: [] };
+}
+
+/** Uploads one file after the other until the system answers no more. */
+export async function runUploader(client: Client, uploads: Uploads): Promise<void> {
+  for (;;) {
+    const bytes = randomBytes(randomInt(1, 2 * MIB));
+    try {
+      const id = await uploadOne(client, uploads, bytes);
+      uploads.taken.add(id);
+    } catch (error) {
+      if (error instanceof Refused) uploads.refusals.push(error.message);
+      return;
+    }
+  }
+}
+
+class Refused extends Error {}
+
+async function uploadOne(client: Client, { workspaceId }: Uploads, bytes: Buffer): Promise<string> {
+  const sum = sumOf(bytes);
+  const inline = bytes.length < 300_000 ? { content_base64: bytes.toString('base64') } : {};
+  const about = { workspace_id: workspaceId, size_bytes: bytes.length, checksum_sha256: sum };
+  const { status, text } = await client.send('POST', '/files', { name: sum, ...about, ...inline });
+  if (status !== 201) throw new Refused(`POST /files answers ${status} ${text.slice(0, 200)}`);
+  const { resource, upload } = (JSON.parse(text) as { data: NewFile }).data;
+  if (upload?.url) await put(upload.url, bytes);
+  for (const part of upload?.parts ?? []) {
+    await put(part.url, bytes.subarray(part.offset, part.offset + part.size_bytes));
+  }
+  return resource.id;
+}
+
+async function put(url: string, bytes: Buffer): Promise<void> {
+  const answer = await fetch(url, { method: 'PUT', body: new Uint8Array(bytes) });
+  if (!answer.ok) throw new Refused(`PUT answers ${answer.status} ${(await answer.text()).slice(0, 200)}`);
+}
+
+function sumOf(bytes: Uint8Array): string {
+  return createHash('sha256').update(bytes).digest('hex');
+}
+
+interface Listed {
+  readonly id: string;
+  readonly name: string;
+  readonly file: { readonly status: string; readonly size_bytes: number } | null;
+}
+
+/**
+ * What is not as it should be after a crash, once it had the time to be settled: a file that was taken is ready, a
+ * ready one has the bytes that its name tells, and the data folder holds no bytes beside those.
+ */
+export async function checkUploads(client: Client, rounds: readonly Uploads[], home: string): Promise<string[]> {
+  const until = performance.now() + PATIENCE_MS;
+  for (;;) {
+    const faults = await faultsOf(client, rounds, home);
+    if (faults.length === 0 || performance.now() > until) return faults;
+    await sleep(200);
+  }
+}
+
+async function faultsOf(client: Client, rounds: readonly Uploads[], home: string): Promise<string[]> {
+  const files = (await forEach([...rounds], 4, ({ workspaceId }) => listFiles(client, workspaceId))).flat();
+  const ready = new Map(files.filter(({ file }) => file?.status === 'ready').map((one) => [one.id, one]));
+  const last = rounds.at(-1);
+  const missing = [...(last?.taken ?? [])]
+    .filter((id) => !ready.has(id))
+    .map((id) => `${id} was taken and is not ready`);
+  const stuck = files
+    .filter(({ file }) => file?.status !== 'ready' && file?.status !== 'pending_upload')
+    .map(({ id, file }) => `${id} is ${file?.status}`);
+  const mine = new Set((await listFiles(client, last?.workspaceId ?? '')).map(({ id }) => id));
+  const wrong = await forEach(
+    [...ready.values()].filter(({ id }) => mine.has(id)),
+    8,
+    (one) => compare(client, one),
+  );
+  return [...missing, ...stuck, ...wrong.flat(), ...orphans(home, [...ready.values()])];
+}
+
+async function listFiles(client: Client, workspaceId: string): Promise<Listed[]> {
+  const all: Listed[] = [];
+  for (let offset = 0; ; offset += PAGE) {
+    const path = `/workspaces/${workspaceId}/resources?type=file&limit=${PAGE}&offset=${offset}`;
+    const { items } = await client.ask<{ items: Listed[] }>('GET', path);
+    all.push(...items);
+    if (items.length < PAGE) return all;
+  }
+}
+
+async function compare(client: Client, { id, name }: Listed): Promise<string[]> {
+  const link = await client.send('GET', `/resources/${id}/file`);
+  if (link.status !== 200) return [`${id}: its link answers ${link.status}`];
+  const { data } = JSON.parse(link.text) as { data: { download_url: string; checksum_sha256: string } };
+  const answer = await fetch(data.download_url);
+  const sum = sumOf(new Uint8Array(await answer.arrayBuffer()));
+  return sum === name && data.checksum_sha256 === name ? [] : [`${id}: other bytes than were uploaded`];
+}
+
+/** Bytes of the data folder that no ready file has. */
+function orphans(home: string, ready: readonly Listed[]): string[] {
+  const folder = join(home, 'data/files');
+  const sizes = (name: string) =>
+    readdirSync(join(folder, name), { withFileTypes: true, recursive: true })
+      .filter((entry) => entry.isFile())
+      .map((entry) => statSync(join(entry.parentPath, entry.name), { throwIfNoEntry: false })?.size ?? 0)
+      .sort((a, b) => a - b);
+  const stored = sizes('blobs').join();
+  const known = ready
+    .map(({ file }) => file?.size_bytes ?? 0)
+    .sort((a, b) => a - b)
+    .join();
+  const half = sizes('put').length;
+  return [
+    ...(stored === known ? [] : [`${sizes('blobs').length} blobs are stored for ${ready.length} files`]),
+    ...(half === 0 ? [] : [`${half} puts are left half done`]),
+  ];
+}

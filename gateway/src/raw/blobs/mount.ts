@@ -1,0 +1,57 @@
+import { AppError } from '@commonplace/kit/errors';
+import type { CallOptions, Client } from '@commonplace/kit/rpc';
+import type { BytesService } from '@commonplace/proto/files/v1/bytes_service.js';
+import type Router from '@koa/router';
+import { sendDownload } from './download.js';
+import { receiveUpload } from './upload.js';
+
+export interface BlobParts {
+  readonly bytes: Client<BytesService>;
+  /** The origin of users' bytes, where it is another than the product's. */
+  readonly contentUrl: string | undefined;
+}
+
+/** Milliseconds that one piece may take to be read or written, or an image to be made small. */
+const PIECE_MS = 60_000;
+
+/**
+ * Bytes of files, in and out, by signed URLs: the token in the path is the right to them, and no credential is
+ * asked. They pass in pieces, the next one when there is room for it.
+ */
+export function mountBlobs(router: Router, { bytes, contentUrl }: BlobParts): void {
+  const contentHost = contentUrl === undefined ? undefined : new URL(contentUrl).host;
+  router.get('/blobs/:token', async (ctx) => {
+    const { token = '' } = ctx.params;
+    const call = callOf(ctx.state.requestId);
+    const download = await bytes.openDownload({ token }, call());
+    // What may hold scripts is for its own origin alone.
+    if (download.sandboxed && ctx.host !== contentHost) {
+      throw new AppError('NOT_FOUND', 'expired_link', 'This URL is good under another host only.');
+    }
+    sendDownload(ctx, download, async (offset, length) => {
+      const { data } = await bytes.readBytes({ token, offset, length }, call());
+      return data;
+    });
+  });
+  router.put('/blobs/:token', async (ctx) => {
+    const { token = '' } = ctx.params;
+    const { resourceId, status, partsMissing } = await receiveUpload(
+      ctx.req,
+      token,
+      bytes,
+      callOf(ctx.state.requestId),
+    );
+    const data = { resource_id: resourceId, status: statusName(status), parts_missing: partsMissing };
+    ctx.set('Cache-Control', 'no-store');
+    ctx.body = { data, request_id: ctx.state.requestId };
+  });
+}
+
+function callOf(requestId: string): (timeoutMs?: number) => CallOptions {
+  return (timeoutMs = PIECE_MS) => ({ metadata: { requestId }, deadline: Date.now() + timeoutMs });
+}
+
+/** `FILE_STATUS_READY` → `ready`. */
+function statusName(status: string): string {
+  return status.replace('FILE_STATUS_', '').toLowerCase();
+}

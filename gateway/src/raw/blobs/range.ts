@@ -1,0 +1,24 @@
+import parseRange from 'range-parser';
+
+export interface Span {
+  readonly offset: number;
+  readonly length: number;
+}
+
+/**
+ * The part of `size` bytes that a request asks for (RFC 9110, 14). Undefined for all of them: without a range, with
+ * one that can't be read, with several, and when the bytes are others than those of `If-Range`.
+ */
+export function rangeOf(
+  size: number,
+  range: string,
+  ifRange: string,
+  etag: string,
+): Span | 'unsatisfiable' | undefined {
+  if (range === '' || (ifRange !== '' && ifRange !== etag)) return undefined;
+  const found = parseRange(size, range, { combine: true });
+  if (found === -1) return 'unsatisfiable';
+  if (found === -2 || found.type !== 'bytes' || found.length !== 1) return undefined;
+  const [{ start, end }] = found as unknown as [{ start: number; end: number }];
+  return { offset: start, length: end - start + 1 };
+}

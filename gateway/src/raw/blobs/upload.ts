@@ -1,0 +1,59 @@
+import type { IncomingMessage } from 'node:http';
+import { AppError } from '@commonplace/kit/errors';
+import type { CallOptions, Client } from '@commonplace/kit/rpc';
+import type { BytesService, FinishWriteResponse } from '@commonplace/proto/files/v1/bytes_service.js';
+
+/** Bytes that are handed on at once. */
+const PIECE_BYTES = 1024 * 1024;
+/** Milliseconds without a byte after which a client is given up. */
+const IDLE_MS = 60_000;
+/** Milliseconds that making bytes durable may take. */
+const FINISH_MS = 300_000;
+
+/** Takes the body of a request to where its token leads. Nothing is left of a body that ends before its end. */
+export async function receiveUpload(
+  request: IncomingMessage,
+  token: string,
+  bytes: Client<BytesService>,
+  call: (timeoutMs?: number) => CallOptions,
+): Promise<FinishWriteResponse> {
+  const contentLength = lengthOf(request);
+  const { writer } = await bytes.beginWrite({ token, contentLength }, call());
+  request.setTimeout(IDLE_MS, () => request.destroy(new Error('no bytes came')));
+  let offset = 0;
+  try {
+    for await (const data of pieces(request)) {
+      await bytes.writeBytes({ writer, offset, data }, call());
+      offset += data.length;
+    }
+  } catch (error) {
+    await bytes.abortWrite({ writer }, call()).catch(() => {});
+    throw error instanceof AppError ? error : interrupted(error);
+  }
+  return bytes.finishWrite({ writer }, call(FINISH_MS));
+}
+
+function lengthOf({ headers }: IncomingMessage): number | undefined {
+  const length = headers['content-length'];
+  if (length !== undefined) return Number(length);
+  return headers['transfer-encoding'] === undefined ? 0 : undefined;
+}
+
+/** A body in pieces of one size, the last one apart. */
+async function* pieces(request: IncomingMessage): AsyncIterable<Buffer> {
+  let held: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    held.push(chunk);
+    size += chunk.length;
+    if (size < PIECE_BYTES) continue;
+    yield Buffer.concat(held);
+    [held, size] = [[], 0];
+  }
+  if (size > 0) yield Buffer.concat(held);
+}
+
+function interrupted(cause: unknown): AppError {
+  const message = 'The body ended before it was complete. Put it again.';
+  return new AppError('ABORTED', 'upload_incomplete', message, { cause });
+}

@@ -1,0 +1,109 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { type Guard, isPublicAddress, openGuard, UrlNotAllowed } from '../src/fetch/index.js';
+
+const HOSTILE = [
+  'http://example.com/',
+  'ftp://example.com/',
+  'file:///etc/passwd',
+  'https://user:pass@example.com/',
+  'https://localhost/',
+  'https://LOCALHOST./',
+  'https://a.local/',
+  'https://metadata.google.internal/',
+  'https://printer/',
+  'https://127.0.0.1/',
+  'https://127.1/',
+  'https://2130706433/',
+  'https://0x7f.1/',
+  'https://017700000001/',
+  'https://0.0.0.0/',
+  'https://10.0.0.1/',
+  'https://172.16.0.1/',
+  'https://192.168.1.1/',
+  'https://169.254.169.254/latest/meta-data/',
+  'https://100.64.0.1/',
+  'https://198.18.0.1/',
+  'https://224.0.0.1/',
+  'https://255.255.255.255/',
+  'https://[::1]/',
+  'https://[::]/',
+  'https://[::ffff:127.0.0.1]/',
+  'https://[::7f00:1]/',
+  'https://[64:ff9b::7f00:1]/',
+  'https://[2002:7f00:1::]/',
+  'https://[2001::1]/',
+  'https://[fe80::1]/',
+  'https://[fc00::1]/',
+  'https://[fec0::1]/',
+  'https://[ff02::1]/',
+  'https://example.com:22/',
+  'https://example.com:6/',
+  'nonsense',
+];
+
+describe('a guarded fetcher', () => {
+  let server: Server;
+  let port: number;
+  let guard: Guard;
+  const names = new Map<string, string[]>();
+
+  beforeAll(async () => {
+    server = createServer((request, response) => {
+      const to = new URL(request.url ?? '/', 'http://x').searchParams.get('to');
+      if (to !== null) response.writeHead(302, { Location: to });
+      response.end(`Hello ${request.headers.host}`);
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    port = (server.address() as AddressInfo).port;
+    const resolve = async (host: string) =>
+      (names.get(host) ?? []).map((address) => ({ address, family: address.includes(':') ? 6 : 4 }));
+    guard = openGuard({ allowlist: ['wiki.lan', '*.lab.lan'], resolve });
+    names.set('wiki.lan', ['127.0.0.1']).set('a.lab.lan', ['127.0.0.1']);
+    names.set('rebound.example', ['127.0.0.1']).set('mixed.example', ['93.184.216.34', '10.0.0.1']);
+  });
+  afterAll(async () => {
+    await guard.close();
+    server.close();
+  });
+
+  test.each(HOSTILE)('refuses %s', (url) => {
+    expect(() => guard.check(url)).toThrow(UrlNotAllowed);
+  });
+
+  test.each([
+    'https://example.com/a?b=c',
+    'https://example.com:8443/',
+    'https://[2606:4700::1111]/',
+    'https://1.1.1.1/',
+  ])('would call %s', (url) => expect(guard.check(url).href).toBe(url));
+
+  test.each(['rebound.example', 'mixed.example'])(
+    'does not connect to %s, of which an address is not public',
+    async (host) => {
+      await expect(guard.fetch(`https://${host}:${port}/`)).rejects.toThrow(UrlNotAllowed);
+    },
+  );
+
+  test('calls hosts that the operator has listed, by http and at any address', async () => {
+    for (const host of ['wiki.lan', 'a.lab.lan']) {
+      const { status, body } = await guard.fetch(`http://${host}:${port}/`);
+      expect([status, await body.text()]).toEqual([200, `Hello ${host}:${port}`]);
+    }
+  });
+
+  test('checks where a redirect leads', async () => {
+    const to = (url: string) => `http://wiki.lan:${port}/?to=${encodeURIComponent(url)}`;
+    await expect(guard.fetch(to('https://169.254.169.254/'))).rejects.toThrow(UrlNotAllowed);
+    await expect(guard.fetch(to('http://rebound.example/'))).rejects.toThrow(UrlNotAllowed);
+    const { url } = await guard.fetch(to(`http://a.lab.lan:${port}/`));
+    expect(url.hostname).toBe('a.lab.lan');
+    await expect(guard.fetch(to(to(`http://a.lab.lan:${port}/`)), { redirects: 1 })).rejects.toThrow('too often');
+  });
+
+  test('tells addresses of the internet from all others', () => {
+    expect(['8.8.8.8', '2001:4860:4860::8888'].map(isPublicAddress)).toEqual([true, true]);
+    expect(['x', '127.0.0.1', '::ffff:8.8.8.8', '3fff::1'].map(isPublicAddress)).toEqual([false, false, false, false]);
+  });
+});

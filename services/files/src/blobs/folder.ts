@@ -1,0 +1,195 @@
+import { randomUUID } from 'node:crypto';
+import { type FileHandle, mkdir, open, readdir, rename, rm, rmdir, stat } from 'node:fs/promises';
+import { dirname, join, relative, sep } from 'node:path';
+import { measure, measureAll } from './measure.js';
+import { BlobMissing, type BlobStore, type Expected, requireExpected, requireKey, type Source } from './port.js';
+
+/** Bytes that are read at once. */
+const CHUNK_BYTES = 1024 * 1024;
+
+/**
+ * Blobs as files of a folder: `blobs/<key>`, what is being put in `put/`, parts in `parts/<upload>/<key>/`. One
+ * process at a time; what an earlier one left in `put/` is removed when it opens.
+ */
+export async function openFolderStore(folder: string): Promise<BlobStore> {
+  const [blobs, puts, parts] = ['blobs', 'put', 'parts'].map((name) => join(folder, name)) as [string, string, string];
+  await rm(puts, { recursive: true, force: true });
+  for (const each of [blobs, puts, parts]) await mkdir(each, { recursive: true, mode: 0o700 });
+  const pathOf = (key: string) => join(blobs, ...requireKey(key).split('/'));
+  const known = new Set<string>();
+  const partsOf = (key: string, upload: string) => join(parts, requireKey(upload), ...requireKey(key).split('/'));
+
+  async function putAt(path: string, source: Source, expected?: Expected) {
+    const temporary = join(puts, randomUUID());
+    const { bytes, stored } = measure(source);
+    try {
+      await writeAll(temporary, bytes);
+      requireExpected(stored(), expected);
+      await makeFolder(dirname(path));
+      await rename(temporary, path);
+      await syncFolder(dirname(path));
+      return stored();
+    } catch (error) {
+      await rm(temporary, { force: true });
+      throw error;
+    }
+  }
+
+  /** Makes a folder whose name is durable; once for each. */
+  async function makeFolder(path: string): Promise<void> {
+    if (known.has(path)) return;
+    await mkdir(path, { recursive: true, mode: 0o700 });
+    for (let above = dirname(path); above.length >= folder.length; above = dirname(above)) await syncFolder(above);
+    known.add(path);
+  }
+
+  async function listParts(key: string, upload: string) {
+    const names = await readdir(partsOf(key, upload)).catch(noneWhenMissing);
+    const sizes = await Promise.all(names.map((name) => stat(join(partsOf(key, upload), name))));
+    return names
+      .map((name, i) => ({ number: Number(name), sizeBytes: sizes[i]?.size ?? 0 }))
+      .sort((a, b) => a.number - b.number);
+  }
+
+  /** What was put together before a crash, whose parts are gone. */
+  async function completedBefore(key: string, expected?: Expected) {
+    const stored = await measureAll(readFile(key, pathOf(key), 0));
+    requireExpected(stored, expected);
+    return stored;
+  }
+
+  const store: BlobStore = {
+    exclusive: true,
+    put: (key, source, expected) => putAt(pathOf(key), source, expected),
+    size: (key) => stat(pathOf(key)).then(({ size }) => size, undefinedWhenMissing),
+    read: (key, range) => readFile(key, pathOf(key), range?.offset ?? 0, range?.length ?? Number.POSITIVE_INFINITY),
+    delete: (key) => rm(pathOf(key), { force: true }),
+    async *list(prefix) {
+      for (const path of await filesBelow(blobs)) {
+        const key = relative(blobs, path).split(sep).join('/');
+        if (!key.startsWith(prefix)) continue;
+        const found = await stat(path).catch(undefinedWhenMissing);
+        if (found !== undefined) yield { key, sizeBytes: found.size };
+      }
+    },
+
+    async beginParts(key) {
+      const upload = randomUUID();
+      await makeFolder(partsOf(key, upload));
+      return upload;
+    },
+    putPart: (key, upload, number, source, expected) =>
+      putAt(join(partsOf(key, upload), String(number)), source, expected),
+    parts: listParts,
+    async completeParts(key, upload, expected) {
+      const numbers = (await listParts(key, upload)).map(({ number }) => number);
+      if (numbers.length === 0 && (await store.size(key)) !== undefined) return completedBefore(key, expected);
+      async function* all() {
+        for (const number of numbers) yield* readFile(key, join(partsOf(key, upload), String(number)), 0);
+      }
+      const stored = await putAt(pathOf(key), all(), expected);
+      await store.abortParts(key, upload);
+      return stored;
+    },
+    async abortParts(key, upload) {
+      known.delete(partsOf(key, upload));
+      await rm(join(parts, requireKey(upload)), { recursive: true, force: true });
+    },
+    async *unfinished(prefix) {
+      for (const upload of await readdir(parts)) {
+        for (const path of await foldersBelow(join(parts, upload))) {
+          const key = relative(join(parts, upload), path).split(sep).join('/');
+          if (key.startsWith(prefix)) yield { key, upload };
+        }
+      }
+    },
+    async move(from, to, expected) {
+      if ((await store.size(from)) === undefined && (await store.size(to)) !== undefined) {
+        return completedBefore(to, expected);
+      }
+      const stored = await measureAll(readFile(from, pathOf(from), 0));
+      requireExpected(stored, expected);
+      await makeFolder(dirname(pathOf(to)));
+      await rename(pathOf(from), pathOf(to));
+      await syncFolder(dirname(pathOf(to)));
+      return stored;
+    },
+
+    signGet: async () => undefined,
+    signPut: async () => undefined,
+    signPart: async () => undefined,
+    path: pathOf,
+    close: async () => {},
+  };
+  return store;
+}
+
+async function writeAll(path: string, bytes: AsyncIterable<Uint8Array>): Promise<void> {
+  const file = await open(path, 'wx', 0o600);
+  try {
+    for await (const chunk of bytes) await writeChunk(file, chunk);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+}
+
+async function writeChunk(file: FileHandle, chunk: Uint8Array): Promise<void> {
+  for (let at = 0; at < chunk.length; ) at += (await file.write(chunk, at)).bytesWritten;
+}
+
+async function* readFile(key: string, path: string, offset: number, length = Number.POSITIVE_INFINITY) {
+  const file = await open(path).catch((error) => {
+    throw isMissing(error) ? new BlobMissing(key) : error;
+  });
+  try {
+    let [at, left] = [offset, length];
+    while (left > 0) {
+      const size = Math.min(CHUNK_BYTES, left);
+      const { bytesRead, buffer } = await file.read(Buffer.allocUnsafe(size), 0, size, at);
+      if (bytesRead === 0) return;
+      yield buffer.subarray(0, bytesRead);
+      at += bytesRead;
+      left -= bytesRead;
+    }
+  } finally {
+    await file.close();
+  }
+}
+
+/** A name is durable when its folder is synced. */
+async function syncFolder(path: string): Promise<void> {
+  const folder = await open(path);
+  try {
+    await folder.sync();
+  } finally {
+    await folder.close();
+  }
+}
+
+async function filesBelow(folder: string): Promise<string[]> {
+  const entries = await readdir(folder, { withFileTypes: true, recursive: true });
+  return entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
+}
+
+/** The folders that hold no others: those of parts. */
+async function foldersBelow(folder: string): Promise<string[]> {
+  const entries = await readdir(folder, { withFileTypes: true, recursive: true });
+  const folders = entries.filter((entry) => entry.isDirectory()).map((entry) => join(entry.parentPath, entry.name));
+  const inner = folders.filter((one) => !folders.some((other) => other.startsWith(one + sep)));
+  if (inner.length === 0) await rmdir(folder).catch(() => {});
+  return inner;
+}
+
+function isMissing(error: unknown): boolean {
+  return (error as NodeJS.ErrnoException).code === 'ENOENT';
+}
+
+function undefinedWhenMissing(error: unknown): undefined {
+  if (!isMissing(error)) throw error;
+}
+
+function noneWhenMissing(error: unknown): string[] {
+  if (isMissing(error)) return [];
+  throw error;
+}

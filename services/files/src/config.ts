@@ -1,0 +1,103 @@
+import { integer, list, type Table, url, type Values } from '@commonplace/kit/config';
+import { parseS3Url } from './blobs/s3-url.js';
+
+const MIB = 1024 * 1024;
+const GIB = 1024 * MIB;
+
+function s3Url(value: string): string {
+  const checked = url('http', 'https')(value);
+  parseS3Url(checked);
+  return checked;
+}
+
+export const config = {
+  publicUrl: {
+    variable: 'COMMONPLACE_PUBLIC_URL',
+    help: 'URL that clients reach this server by; signed URLs of files begin so',
+    parse: url('http', 'https'),
+    fallback: 'http://127.0.0.1:8080',
+  },
+  contentUrl: {
+    variable: 'COMMONPLACE_CONTENT_URL',
+    help: 'URL of the same server under another host name, for users’ bytes alone; what can script is shown only there',
+    parse: url('http', 'https'),
+    fallback: undefined as string | undefined,
+  },
+  s3Url: {
+    variable: 'COMMONPLACE_S3_URL',
+    help: 'bucket that keeps the bytes of files, instead of the data folder: https://host/bucket?region=…; credentials in the URL (key:secret@host), or in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY',
+    parse: s3Url,
+    fallback: undefined as string | undefined,
+    secret: true,
+  },
+  s3PublicUrl: {
+    variable: 'COMMONPLACE_S3_PUBLIC_URL',
+    help: 'the same bucket as clients reach it, where that is by another URL',
+    parse: s3Url,
+    fallback: undefined as string | undefined,
+    secret: true,
+  },
+  fileBytes: {
+    variable: 'COMMONPLACE_FILE_BYTES',
+    help: 'most bytes of one file',
+    parse: integer(1, 5 * 1024 * GIB),
+    fallback: 5 * GIB,
+  },
+  inlineBytes: {
+    variable: 'COMMONPLACE_INLINE_FILE_BYTES',
+    help: 'most bytes of a file that comes in the request itself',
+    parse: integer(1, 48 * MIB),
+    fallback: 5 * MIB,
+  },
+  singleBytes: {
+    variable: 'COMMONPLACE_SINGLE_UPLOAD_BYTES',
+    help: 'most bytes of an upload at once; larger ones go in parts',
+    parse: integer(1, 5 * GIB),
+    fallback: 100 * MIB,
+  },
+  partBytes: {
+    variable: 'COMMONPLACE_UPLOAD_PART_BYTES',
+    help: 'bytes of a part of an upload; a bucket takes no less than 5 MiB',
+    parse: integer(64 * 1024, 5 * GIB),
+    fallback: 16 * MIB,
+  },
+  quotaBytes: {
+    variable: 'COMMONPLACE_STORAGE_QUOTA_BYTES',
+    help: 'most bytes of the files of one Org or Personal workspace, older versions and trash as well',
+    parse: integer(0, Number.MAX_SAFE_INTEGER),
+    fallback: undefined as number | undefined,
+  },
+  versions: {
+    variable: 'COMMONPLACE_FILE_VERSIONS',
+    help: 'versions of a file that are kept',
+    parse: integer(1, 1000),
+    fallback: 20,
+  },
+  uploadHours: {
+    variable: 'COMMONPLACE_UPLOAD_HOURS',
+    help: 'hours that an upload may take before it expires',
+    parse: integer(1, 168),
+    fallback: 24,
+  },
+  fetchSeconds: {
+    variable: 'COMMONPLACE_FETCH_SECONDS',
+    help: 'seconds that fetching a file from a URL may take',
+    parse: integer(1, 3600),
+    fallback: 600,
+  },
+  urlAllowlist: {
+    variable: 'COMMONPLACE_URL_ALLOWLIST',
+    help: 'hosts that may be fetched from by http, or at addresses that are not public: wiki.intern,*.lab.example',
+    parse: list,
+    fallback: [] as string[],
+  },
+} satisfies Table;
+
+export type Settings = Values<typeof config>;
+
+/** Seconds that a URL of an upload is good for; it can be asked for again while the upload lasts. */
+export const UPLOAD_URL_SECONDS = 3600;
+/** Seconds that a URL of a download is good for, unless it is asked otherwise. */
+export const DOWNLOAD_URL_SECONDS = 300;
+/** Most parts of an upload. */
+export const MOST_PARTS = 1000;

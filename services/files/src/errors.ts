@@ -1,0 +1,41 @@
+import { AppError, defineError, invalidField } from '@commonplace/kit/errors';
+
+export const FileNotReady = conflict('file_not_ready', 'The file has no bytes yet: its status is {status}.');
+export const UploadIncomplete = conflict(
+  'upload_incomplete',
+  'There were {received_bytes} bytes, and {expected_bytes} are to come.',
+);
+export const ChecksumMismatch = conflict('checksum_mismatch', 'The bytes have the SHA-256 {received}.');
+export const StorageQuotaExceeded = conflict(
+  'storage_quota_exceeded',
+  'The files would take more than {quota_bytes} bytes.',
+);
+export const UploadInterrupted = defineError(
+  'UNAVAILABLE',
+  'service_unavailable',
+  'The upload was interrupted. Put the bytes again.',
+);
+export const ExpiredLink = defineError(
+  'NOT_FOUND',
+  'expired_link',
+  'This URL is not good any more. Ask for a new one.',
+);
+
+function conflict(reason: string, template: string): (details?: Record<string, unknown>) => AppError {
+  return defineError('ABORTED', reason, template);
+}
+
+/** Bytes beyond a limit, which a setting gives. */
+export function tooLarge(param: string | undefined, limit: number, setting: string): AppError {
+  const message = `There may be ${limit} bytes at the most.`;
+  const details = { limit, setting };
+  return new AppError('INVALID_ARGUMENT', 'payload_too_large', message, {
+    details,
+    ...(param === undefined ? {} : { param }),
+  });
+}
+
+/** A URL that the server must not call. */
+export function urlNotAllowed(why: string): AppError {
+  return invalidField('source_url', 'url_not_allowed', why);
+}

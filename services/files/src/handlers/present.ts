@@ -1,0 +1,31 @@
+import { type File, FileStatus } from '@commonplace/proto/files/v1/file.js';
+import type { FileRecord, FileState, Version } from '../stores/records.js';
+
+export const STATUSES: Record<FileState, FileStatus> = {
+  pending_upload: FileStatus.PENDING_UPLOAD,
+  processing: FileStatus.PROCESSING,
+  ready: FileStatus.READY,
+  failed: FileStatus.FAILED,
+  expired: FileStatus.EXPIRED,
+};
+
+/** A file as clients see it, with its present version where it has one. */
+export function fileMessage(file: FileRecord, version: Version | undefined): File {
+  return {
+    resourceId: file.id,
+    status: STATUSES[file.status],
+    contentType: version?.contentType ?? file.saidType,
+    sizeBytes: version?.sizeBytes ?? file.saidBytes,
+    checksumSha256: version?.sha256,
+    // No scanner is built in.
+    scan: 'skipped',
+    textExtraction: version?.text ?? 'none',
+    pages: version?.pages,
+    width: version?.width,
+    height: version?.height,
+    versionCount: file.versions,
+    error: file.error,
+    createdAt: file.createdAt,
+    updatedAt: file.updatedAt,
+  };
+}

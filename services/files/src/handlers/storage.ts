@@ -1,0 +1,134 @@
+import type { CallContext, Client, Handlers } from '@commonplace/kit/rpc';
+import type { StorageService, StorageUsage } from '@commonplace/proto/files/v1/storage_service.js';
+import type { WorkspaceSums } from '@commonplace/proto/resources/v1/file_node_service.js';
+import type { IndexService } from '@commonplace/proto/resources/v1/index_service.js';
+import type { OrgService } from '@commonplace/proto/tenancy/v1/org_service.js';
+import { OrgRole } from '@commonplace/proto/tenancy/v1/role.js';
+import {
+  ListWorkspacesRequest,
+  type WorkspaceService,
+  WorkspaceStateFilter,
+} from '@commonplace/proto/tenancy/v1/workspace_service.js';
+import { LRUCache } from 'lru-cache';
+import type { Parts } from '../parts.js';
+
+export interface StorageParts extends Parts {
+  readonly orgs: Client<OrgService>;
+  readonly workspaces: Client<WorkspaceService>;
+  readonly index: Client<IndexService>;
+}
+
+/** Milliseconds that sums of a workspace are kept. */
+const KEPT_MS = 15 * 60_000;
+const LARGEST = 10;
+/** Workspaces that one answer adds up. */
+const PAGE = 200;
+
+interface Sums extends WorkspaceSums {
+  /** Bytes of versions that others have taken the place of. */
+  readonly older: number;
+  readonly at: string;
+}
+
+export function createStorageHandlers(parts: StorageParts): Handlers<StorageService> {
+  const known = new LRUCache<string, Sums>({ max: 10_000, ttl: KEPT_MS });
+  return {
+    async getStorageUsage({ workspaceId, limit = LARGEST }, context) {
+      const { ids, administered } = await workspacesOf(parts, workspaceId, context);
+      const sums = await sumsOf(parts, known, ids);
+      const ofOrg = administered === undefined ? 0 : await snapshotsOf(parts, administered);
+      const add = (read: (one: Sums) => number) => sums.reduce((total, one) => total + read(one), 0);
+      const usage: StorageUsage = {
+        usedBytes: add(bytesOf) + ofOrg,
+        quotaBytes: parts.settings.quotaBytes,
+        byKind: {
+          files: add((one) => one.files + one.older),
+          documents: add((one) => one.documents),
+          tables: add((one) => one.tables),
+          artifacts: add((one) => one.artifacts),
+          snapshots: add((one) => one.snapshots) + ofOrg,
+          trash: add((one) => one.trash),
+        },
+        byWorkspace: sums.map((one) => ({
+          workspaceId: one.workspaceId,
+          bytes: bytesOf(one),
+          fileCount: one.fileCount,
+        })),
+        largest: await largestOf(parts, ids, limit, context),
+        computedAt: sums.map(({ at }) => at).sort()[0] ?? new Date().toISOString(),
+      };
+      return usage;
+    },
+  };
+}
+
+function bytesOf({ files, older, documents, tables, artifacts, snapshots, trash }: Sums): number {
+  return files + older + documents + tables + artifacts + snapshots + trash;
+}
+
+/** The workspaces that the caller may ask about: the one named, or those that they see in their tenant. */
+async function workspacesOf(
+  parts: StorageParts,
+  workspaceId: string | undefined,
+  context: CallContext,
+): Promise<{ readonly ids: string[]; readonly administered?: string | undefined }> {
+  if (workspaceId !== undefined) {
+    const { id } = await parts.workspaces.getWorkspace({ workspaceId }, context.onward);
+    return { ids: [id] };
+  }
+  const orgId = context.caller.tenant?.orgId ?? undefined;
+  const ids: string[] = [];
+  let cursor = '';
+  do {
+    const page = { limit: PAGE, offset: 0, cursor };
+    const request = { page, orgId, personal: orgId === undefined, state: WorkspaceStateFilter.ALL };
+    const answer = await parts.workspaces.listWorkspaces(ListWorkspacesRequest.fromPartial(request), context.onward);
+    ids.push(...answer.items.map(({ id }) => id));
+    cursor = answer.page?.nextCursor ?? '';
+  } while (cursor !== '');
+  if (orgId === undefined) return { ids };
+  const { role } = await parts.orgs.getOrg({ orgId }, context.onward);
+  return { ids, administered: role === OrgRole.OWNER || role === OrgRole.ADMIN ? orgId : undefined };
+}
+
+async function snapshotsOf(parts: StorageParts, orgId: string): Promise<number> {
+  return (await parts.nodes.sumStorage({ workspaceIds: [], orgId }, parts.systemCall())).orgSnapshots;
+}
+
+async function sumsOf(parts: StorageParts, known: LRUCache<string, Sums>, ids: readonly string[]): Promise<Sums[]> {
+  const missing = ids.filter((id) => !known.has(id));
+  if (missing.length > 0) {
+    const at = new Date().toISOString();
+    const { workspaces } = await parts.nodes.sumStorage(
+      { workspaceIds: missing, orgId: undefined },
+      parts.systemCall(),
+    );
+    for (const one of workspaces) {
+      const where = { workspaceId: one.workspaceId, superseded: true } as const;
+      known.set(one.workspaceId, { ...one, older: await parts.versions.sum('sizeBytes', where), at });
+    }
+  }
+  return ids.flatMap((id) => known.get(id) ?? []);
+}
+
+/** The largest files that the caller may read; what is in their way is skipped. */
+async function largestOf(parts: StorageParts, ids: readonly string[], limit: number, context: CallContext) {
+  const found = await Promise.all(
+    ids.map((workspaceId) =>
+      parts.versions.find({ where: { workspaceId, superseded: false }, sort: ['-sizeBytes'], limit: limit * 2 }),
+    ),
+  );
+  const largest = found
+    .flat()
+    .sort((a, b) => b.sizeBytes - a.sizeBytes)
+    .slice(0, limit * 2);
+  if (largest.length === 0) return [];
+  const { resources } = await parts.index.checkAccess({ ids: largest.map(({ fileId }) => fileId) }, context.onward);
+  const names = new Map(resources.map(({ id, name }) => [id, name]));
+  return largest
+    .flatMap(({ fileId, sizeBytes }) => {
+      const name = names.get(fileId);
+      return name === undefined ? [] : [{ resourceId: fileId, name, bytes: sizeBytes }];
+    })
+    .slice(0, limit);
+}

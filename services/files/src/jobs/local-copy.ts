@@ -1,0 +1,20 @@
+import { randomUUID } from 'node:crypto';
+import { createWriteStream } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import type { BlobStore } from '../blobs/port.js';
+
+/** Works on bytes by a path: their own where they have one, else a copy that goes afterwards. */
+export async function withLocalCopy<T>(bytes: BlobStore, key: string, work: (path: string) => Promise<T>): Promise<T> {
+  const own = bytes.path(key);
+  if (own !== undefined) return work(own);
+  const copy = join(tmpdir(), `commonplace-${randomUUID()}`);
+  try {
+    await pipeline(bytes.read(key), createWriteStream(copy, { flags: 'wx', mode: 0o600 }));
+    return await work(copy);
+  } finally {
+    await rm(copy, { force: true });
+  }
+}

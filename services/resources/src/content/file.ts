@@ -1,0 +1,91 @@
+import { AppError } from '@commonplace/kit/errors';
+import type { CallContext, CallOptions, Client } from '@commonplace/kit/rpc';
+import type { FileText, FileTextService } from '@commonplace/proto/files/v1/file_text_service.js';
+import { ContentFormat } from '@commonplace/proto/resources/v1/content_service.js';
+import { ContentNotSupported, UnsupportedFormat, UseFilesEndpoint } from '../errors.js';
+import type { Node } from '../stores/nodes.js';
+import type { Tree } from '../stores/tree.js';
+import type { ContentKind, Holder } from './kind.js';
+
+export interface FileKindParts {
+  readonly tree: Tree;
+  readonly files: Pick<Client<FileTextService>, 'getTexts' | 'copyFile'>;
+  readonly systemCall: () => CallOptions;
+}
+
+/** Files that one question asks the text of. */
+const AT_ONCE = 100;
+
+/** Files: the text that was read out of their bytes, which the files service keeps. They are written by uploads. */
+export function createFileKind({ tree, files, systemCall }: FileKindParts): ContentKind {
+  async function textsOf(ids: readonly string[], call: CallOptions): Promise<FileText[]> {
+    const found: FileText[] = [];
+    for (let at = 0; at < ids.length; at += AT_ONCE) {
+      const { texts } = await files.getTexts({ resourceIds: ids.slice(at, at + AT_ONCE) }, call);
+      found.push(...texts);
+    }
+    return found;
+  }
+
+  /** Searching goes on by names while nobody knows the texts. */
+  async function textsOrNone(nodes: readonly Node[]): Promise<ReadonlyMap<string, string>> {
+    try {
+      const texts = await textsOf(
+        nodes.map(({ id }) => id),
+        systemCall(),
+      );
+      return new Map(texts.map(({ resourceId, text }) => [resourceId, text]));
+    } catch (error) {
+      if (error instanceof AppError && UNREACHABLE.has(error.code)) return new Map();
+      throw error;
+    }
+  }
+
+  return {
+    create() {
+      throw UseFilesEndpoint();
+    },
+    async read(node, { format }, context) {
+      if (format !== ContentFormat.UNSPECIFIED && format !== ContentFormat.TEXT) {
+        throw UnsupportedFormat({ formats: 'text' });
+      }
+      const [found] = await textsOf([node.id], context.onward);
+      return { format: ContentFormat.TEXT, text: found?.text ?? '', textExtraction: found?.textExtraction ?? 'none' };
+    },
+    write: refused,
+    keep: refused,
+    readKept: refused,
+    restore: refused,
+    forget: async () => {},
+    copy: (from, to, context) => copyFile(tree, files, from, to, context),
+    // The files service hears that nodes were purged.
+    remove: async () => {},
+    text: async (node) => (await textsOrNone([node])).get(node.id) ?? '',
+    texts: textsOrNone,
+  };
+}
+
+const UNREACHABLE: ReadonlySet<string> = new Set(['UNAVAILABLE', 'DEADLINE_EXCEEDED']);
+
+async function refused(): Promise<never> {
+  throw ContentNotSupported({ type: 'file' });
+}
+
+/** Both share the bytes from then on; the copy's node says which version it has. */
+async function copyFile({ nodes }: Tree, files: FileKindParts['files'], from: Node, to: Holder, context: CallContext) {
+  const { id, tenant, workspaceId } = to;
+  const request = { fromResourceId: from.id, toResourceId: id, tenant, workspaceId };
+  const { contentType, sizeBytes, revision, copied } = await files.copyFile(request, context.onward);
+  return {
+    changed: true,
+    sizeBytes,
+    warnings: [],
+    loses: false,
+    async apply() {
+      const node = await context.work.get(nodes, id);
+      if (node === undefined || !copied) return;
+      const file = { contentType, sizeBytes, status: 'ready', revision };
+      context.work.replace(nodes, node, { ...node, file, sizeBytes });
+    },
+  };
+}
