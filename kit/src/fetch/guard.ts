@@ -1,7 +1,10 @@
 import { type LookupAddress, lookup } from 'node:dns';
 import { isIP, type LookupFunction } from 'node:net';
-import { Agent, type Dispatcher, request } from 'undici';
+import type { Agent, Dispatcher } from 'undici';
+import { lazyLibrary } from '../library/index.js';
 import { isPublicAddress } from './address.js';
+
+const undici = lazyLibrary<typeof import('undici')>('undici', import.meta.url);
 
 /** A URL that must not be called, and why; said to whoever gave it. */
 export class UrlNotAllowed extends Error {
@@ -79,20 +82,25 @@ export function openGuard({ allowlist = [], resolve = resolveAll }: GuardOptions
     return url;
   };
 
-  const agent = new Agent({
-    connect: { timeout: CONNECT_MS, lookup: checkedLookup(resolve, isAllowlisted) },
-    headersTimeout: IDLE_MS,
-    bodyTimeout: IDLE_MS,
-    // Who was checked is connected to, and not kept for the next.
-    pipelining: 0,
-  });
+  let opened: Agent | undefined;
+  const agent = (): Agent => {
+    opened ??= new (undici().Agent)({
+      connect: { timeout: CONNECT_MS, lookup: checkedLookup(resolve, isAllowlisted) },
+      headersTimeout: IDLE_MS,
+      bodyTimeout: IDLE_MS,
+      // Who was checked is connected to, and not kept for the next.
+      pipelining: 0,
+    });
+    return opened;
+  };
 
   return {
     check,
     async fetch(text, { method = 'GET', headers = {}, body, redirects = REDIRECTS, signal } = {}) {
       let url = check(text);
       for (let left = redirects; ; left--) {
-        const answer = await request(url, { dispatcher: agent, method, headers, body, signal }).catch(unwrapped);
+        const asked = { dispatcher: agent(), method, headers, body, signal };
+        const answer = await undici().request(url, asked).catch(unwrapped);
         const location = answer.headers.location;
         if (!REDIRECT_STATUSES.has(answer.statusCode) || typeof location !== 'string') {
           return { url, status: answer.statusCode, headers: answer.headers, body: answer.body };
@@ -102,7 +110,7 @@ export function openGuard({ allowlist = [], resolve = resolveAll }: GuardOptions
         url = check(new URL(location, url).href);
       }
     },
-    close: () => agent.destroy(),
+    close: async () => opened?.destroy(),
   };
 }
 

@@ -1,5 +1,7 @@
 import { isKnownScope } from '@commonplace/kit/auth';
-import { z } from 'zod';
+import { lazyLibrary } from '@commonplace/kit/library';
+
+const library = lazyLibrary<typeof import('zod')>('zod', import.meta.url);
 
 /** An identity provider whose tokens are accepted. */
 export interface Issuer {
@@ -17,20 +19,24 @@ export interface Issuer {
   readonly linkAccounts: boolean;
 }
 
-const strings = z.array(z.string().min(1));
-const entry = z.strictObject({
-  issuer: z.string().refine(isAllowedUrl, 'must be an https URL, or http on a loopback address'),
-  audience: z.union([z.string().min(1), strings.min(1)]),
-  default_scopes: z.array(z.string().refine(isKnownScope, 'is not a known scope')).default([]),
-  create_users: z.boolean().default(false),
-  email_domains: strings.default([]),
-  link_accounts: z.boolean().default(false),
-});
+function entries() {
+  const { z } = library();
+  const strings = z.array(z.string().min(1));
+  const entry = z.strictObject({
+    issuer: z.string().refine(isAllowedUrl, 'must be an https URL, or http on a loopback address'),
+    audience: z.union([z.string().min(1), strings.min(1)]),
+    default_scopes: z.array(z.string().refine(isKnownScope, 'is not a known scope')).default([]),
+    create_users: z.boolean().default(false),
+    email_domains: strings.default([]),
+    link_accounts: z.boolean().default(false),
+  });
+  return z.array(entry);
+}
 
 /** Reads `COMMONPLACE_OIDC_ISSUERS`: a JSON list, or `issuer|audience` pairs separated by commas. Throws. */
 export function parseIssuers(text: string): readonly Issuer[] {
   const given = text.trimStart().startsWith('[') ? parseJson(text) : text.split(',').map(parsePair);
-  const parsed = z.array(entry).safeParse(given);
+  const parsed = entries().safeParse(given);
   if (!parsed.success) {
     throw new Error(parsed.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`).join('; '));
   }

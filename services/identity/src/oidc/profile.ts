@@ -1,6 +1,8 @@
+import { lazyLibrary } from '@commonplace/kit/library';
 import type { JWTPayload } from 'jose';
-import { z } from 'zod';
 import type { VerifiedToken } from './verify.js';
+
+const library = lazyLibrary<typeof import('zod')>('zod', import.meta.url);
 
 /** What an issuer tells of a person (OpenID Connect Core 1.0, standard claims). */
 export interface Profile {
@@ -12,30 +14,35 @@ export interface Profile {
   readonly timezone?: string;
 }
 
+let schema: ReturnType<typeof createSchema> | undefined;
+
 /** A claim that is not what it should be counts as absent. */
-const line = (max: number) => z.string().trim().min(1).max(max).optional().catch(undefined);
-const claims = z.object({
-  email: z
-    .string()
-    .trim()
-    .max(320)
-    .regex(/^[^\s@]+@[^\s@]+$/)
-    .optional()
-    .catch(undefined),
-  email_verified: z
-    .union([z.literal(true), z.literal('true')])
-    .optional()
-    .catch(undefined),
-  name: line(255),
-  preferred_username: line(255),
-  picture: z
-    .url({ protocol: /^https$/ })
-    .max(2048)
-    .optional()
-    .catch(undefined),
-  locale: line(35),
-  zoneinfo: line(64),
-});
+function createSchema() {
+  const { z } = library();
+  const line = (max: number) => z.string().trim().min(1).max(max).optional().catch(undefined);
+  return z.object({
+    email: z
+      .string()
+      .trim()
+      .max(320)
+      .regex(/^[^\s@]+@[^\s@]+$/)
+      .optional()
+      .catch(undefined),
+    email_verified: z
+      .union([z.literal(true), z.literal('true')])
+      .optional()
+      .catch(undefined),
+    name: line(255),
+    preferred_username: line(255),
+    picture: z
+      .url({ protocol: /^https$/ })
+      .max(2048)
+      .optional()
+      .catch(undefined),
+    locale: line(35),
+    zoneinfo: line(64),
+  });
+}
 
 /** The token's own claims, and where they name no address, those that the issuer tells of its bearer. */
 export async function profileOf({ claims, provider, token, subject }: VerifiedToken): Promise<Profile> {
@@ -46,7 +53,8 @@ export async function profileOf({ claims, provider, token, subject }: VerifiedTo
 }
 
 export function parseProfile(from: JWTPayload | Record<string, unknown>): Profile {
-  const { email, email_verified, name, preferred_username, picture, locale, zoneinfo } = claims.parse(from);
+  schema ??= createSchema();
+  const { email, email_verified, name, preferred_username, picture, locale, zoneinfo } = schema.parse(from);
   return {
     ...(email === undefined ? {} : { email }),
     emailVerified: email !== undefined && email_verified !== undefined,

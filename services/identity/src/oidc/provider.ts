@@ -1,7 +1,9 @@
+import { lazyLibrary } from '@commonplace/kit/library';
 import { createRemoteJWKSet, errors, type JWTVerifyGetKey } from 'jose';
-import { z } from 'zod';
 import { IssuerUnavailable } from '../errors.js';
 import { isAllowedUrl } from './issuers.js';
+
+const library = lazyLibrary<typeof import('zod')>('zod', import.meta.url);
 
 /** Keys are fetched anew after 10 minutes, and for an unknown key once a minute. */
 const KEYS_MS = 10 * 60_000;
@@ -11,8 +13,11 @@ const DISCOVERY_MS = 60 * 60_000;
 const PAUSE_MS = 5000;
 const FETCH_MS = 5000;
 
-const allowedUrl = z.string().refine(isAllowedUrl);
-const metadata = z.object({ issuer: z.string(), jwks_uri: allowedUrl, userinfo_endpoint: allowedUrl.optional() });
+function metadata() {
+  const { z } = library();
+  const allowedUrl = z.string().refine(isAllowedUrl);
+  return z.object({ issuer: z.string(), jwks_uri: allowedUrl, userinfo_endpoint: allowedUrl.optional() });
+}
 
 /** An issuer as it describes itself (OpenID Connect Discovery 1.0). Nothing is asked of it before it is needed. */
 export interface Provider {
@@ -74,7 +79,7 @@ function isOfToken(error: unknown): boolean {
 async function discover(issuer: string): Promise<Discovered> {
   const response = await fetch(`${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`, options());
   if (!response.ok) throw new Error(`discovery answers ${response.status}`);
-  const found = metadata.parse(await response.json());
+  const found = metadata().parse(await response.json());
   if (found.issuer !== issuer) throw new Error(`discovery names another issuer: ${found.issuer}`);
   const keyOf = createRemoteJWKSet(new URL(found.jwks_uri), {
     cacheMaxAge: KEYS_MS,
@@ -89,6 +94,7 @@ async function fetchUserInfo(url: string, token: string): Promise<Record<string,
   const response = await fetch(url, options({ authorization: `Bearer ${token}` }));
   if (response.status >= 500) throw new Error(`userinfo answers ${response.status}`);
   if (!response.ok || response.headers.get('content-type')?.includes('json') !== true) return undefined;
+  const { z } = library();
   return z.record(z.string(), z.unknown()).parse(await response.json());
 }
 

@@ -1,8 +1,10 @@
+import { lazyLibrary } from '@commonplace/kit/library';
 import type { CallContext } from '@commonplace/kit/rpc';
 import { CellFormat, ContentFormat } from '@commonplace/proto/resources/v1/content_service.js';
-import { FILE_HEADERS_ONLY, formatPatch, structuredPatch } from 'diff';
 import type { Node } from '../stores/nodes.js';
 import type { ContentKind, Diff, Payload, State } from './kind.js';
+
+const library = lazyLibrary<typeof import('diff')>('diff', import.meta.url);
 
 /** Milliseconds that a comparison may take: it holds up everything else of the process. */
 const TIMEOUT_MS = 500;
@@ -51,6 +53,7 @@ function linesOf({ content, source }: Payload): string {
 /** A unified diff of two texts; without one, and `truncated`, where the comparison would take too long. */
 export function diffLines(before: string, after: string): Diff {
   if (before === after) return NO_LINES;
+  const { FILE_HEADERS_ONLY, formatPatch, structuredPatch } = library();
   const options = { context: CONTEXT, timeout: TIMEOUT_MS };
   const patch = structuredPatch('snapshot', 'other', before, after, undefined, undefined, options);
   if (patch === undefined) return { ...NO_LINES, unified: undefined, truncated: true };

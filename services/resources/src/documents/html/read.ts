@@ -1,6 +1,8 @@
-import { Parser } from 'htmlparser2';
+import { lazyLibrary } from '@commonplace/kit/library';
 import { normalizeInline } from '../inline.js';
 import { type Attrs, type Doc, type DocNode, MAX_DEPTH, type Mark } from '../model.js';
+
+const library = lazyLibrary<typeof import('htmlparser2')>('htmlparser2', import.meta.url);
 
 type Attributes = Readonly<Record<string, string>>;
 
@@ -310,7 +312,7 @@ export function parseHtml(html: string): Doc {
     silent: 0,
     gathered: undefined,
   };
-  const parser = new Parser({
+  const parser = new (library().Parser)({
     onopentag(name, attributes) {
       if (SILENT.has(name)) reading.silent += 1;
       reading.opened.push(reading.silent > 0 ? {} : openElement(name, attributes, reading));

@@ -1,4 +1,7 @@
-import sanitizeHtml from 'sanitize-html';
+import { lazyLibrary } from '@commonplace/kit/library';
+import type sanitizeHtml from 'sanitize-html';
+
+const library = lazyLibrary<typeof sanitizeHtml>('sanitize-html', import.meta.url);
 
 export interface Warning {
   readonly code: string;
@@ -99,7 +102,7 @@ function inspect(name: string, attributes: sanitizeHtml.Attributes, warnings: Re
 /** Keeps what the allow-list names; the rest goes, with a warning for each kind of thing. */
 export function sanitise(html: string): { html: string; warnings: Warning[] } {
   const warnings = createWarnings();
-  const clean = sanitizeHtml(html, {
+  const clean = library()(html, {
     allowedTags: TAGS,
     allowedAttributes: ATTRIBUTES as Record<string, string[]>,
     allowedClasses: { code: ['language-*'] },
