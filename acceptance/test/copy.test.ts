@@ -91,7 +91,11 @@ test('somebody else gets what they may read, and nobody copies into another tena
   const secret = await create({ name: 'Secret', parent_id: head.id, access_mode: 'restricted' });
   const { status, data, text } = await person.post<Copied>(`/resources/${head.id}/copy`, {});
   expect(status).toBe(201);
-  expect(data).toMatchObject({ copied_count: 2, skipped: [{ id: secret.id, reason: 'not_readable' }], skipped_count: 1 });
+  expect(data).toMatchObject({
+    copied_count: 2,
+    skipped: [{ id: secret.id, reason: 'not_readable' }],
+    skipped_count: 1,
+  });
   expect(text).not.toContain('Secret');
   const org = (await boss.post<{ id: string }>('/orgs', { name: 'Other' })).data;
   const other = (await boss.post<Workspace>('/workspaces', { name: 'Elsewhere', org_id: org.id })).data;

@@ -18,6 +18,7 @@ import { jobCollection, type TreeJob } from '../src/stores/jobs.js';
 import { openKeeper } from '../src/stores/kept.js';
 import { type Node, nodeCollection } from '../src/stores/nodes.js';
 import { createPendingJobs } from '../src/stores/pending.js';
+import { tagUsageCollection } from '../src/stores/tag-usage.js';
 import { createTree } from '../src/stores/tree.js';
 
 const ada = { type: 'user', id: 'ada', name: 'Ada' } as const;
@@ -60,7 +61,7 @@ async function open(): Promise<void> {
     pending,
     settings,
     copyPieces: await store.collection(copyPieceCollection),
-    counters: createCounters(await store.collection(counterCollection)),
+    counters: createCounters(await store.collection(counterCollection), await store.collection(tagUsageCollection)),
     kinds: { document: createDocumentKind({ contents, keeper: await openKeeper(store), settings: settings as never }) },
     policy: {
       see: async (id: string) => ({ node: await tree.get(id), access, membership: undefined }),

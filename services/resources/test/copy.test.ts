@@ -1,6 +1,8 @@
 import type { Caller } from '@commonplace/kit/auth';
+import { contracts } from '@commonplace/kit/contracts';
 import type { Reply } from '@commonplace/kit/rpc';
 import { eventually } from '@commonplace/kit/testing';
+import { CreateCommentRequest, ListCommentsRequest } from '@commonplace/proto/resources/v1/comment_service.js';
 import {
   ArtifactType,
   GetContentRequest,
@@ -8,6 +10,8 @@ import {
 } from '@commonplace/proto/resources/v1/content_service.js';
 import { CopyResourceRequest, CopyStatus, SkipReason } from '@commonplace/proto/resources/v1/copy_service.js';
 import { AccessMode, ResourceType } from '@commonplace/proto/resources/v1/resource.js';
+import { ListResourcesRequest } from '@commonplace/proto/resources/v1/resource_service.js';
+import { ListTagsRequest } from '@commonplace/proto/resources/v1/tag_service.js';
 import { WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { openWorld, type World } from './stage.js';
@@ -55,20 +59,8 @@ describe.each(Object.entries(SIZES))('a copy %s', (_, limit) => {
   };
   const below = async (parentId: string, caller = owner, workspaceId = world.workspaceId) => {
     const page = { limit: 200, offset: 0, cursor: '' };
-    const request = { workspaceId, parentId, recursive: true, page } as never;
-    const { items } = await world.resources.listResources(
-      {
-        type: [],
-        include: [],
-        q: '',
-        sort: '',
-        externalId: '',
-        createdBy: '',
-        state: 0,
-        ...(request as object),
-      } as never,
-      await world.stage.as(caller),
-    );
+    const request = ListResourcesRequest.fromPartial({ workspaceId, parentId, recursive: true, page });
+    const { items } = await world.resources.listResources(request, await world.stage.as(caller));
     return items;
   };
   const text = async (id: string, caller = owner) => {
@@ -275,6 +267,65 @@ describe.each(Object.entries(SIZES))('a copy %s', (_, limit) => {
     await copy(head.id, { parentId: parent.id, includeChildren: false });
     const deep = await whole(top.id);
     expect(deep.copiedCount).toBe(32);
+  });
+
+  test('has the tags of its sources, in another workspace those of the same names', async () => {
+    const [both, own] = [`both ${limit}`, `own ${limit}`];
+    const theirs = await world.create(editor, { workspaceId: world.otherWorkspaceId, tags: [both.toUpperCase()] });
+    const head = await world.create(editor, { tags: [both, own] });
+    const child = await world.create(editor, { parentId: head.id, name: 'child', tags: [own] });
+    const near = await whole(head.id);
+    expect(near.resource?.tags).toEqual(head.tags);
+    expect((await byName(near.id, 'child'))?.tags).toEqual(child.tags);
+    const { resource } = await copy(head.id, { workspaceId: world.otherWorkspaceId });
+    const [first, second] = resource?.tags ?? [];
+    expect(first).toBe(theirs.tags[0]);
+    expect(head.tags).not.toContain(second);
+    await eventually(async () => {
+      const [there] = await below(resource?.id as string, owner, world.otherWorkspaceId);
+      expect(there?.tags).toEqual([second]);
+    });
+    const listed = await world.stage.host.client(contracts.tags).listTags(
+      ListTagsRequest.fromPartial({
+        workspaceId: world.otherWorkspaceId,
+        page: { limit: 50, offset: 0, cursor: '' },
+      }),
+      await world.stage.as(editor),
+    );
+    expect(listed.items.find(({ name }) => name === own)).toMatchObject({ id: second, usageCount: 2 });
+  });
+
+  test('takes comments along where asked to, and tells nobody of them', async () => {
+    const comments = world.stage.host.client(contracts.comments);
+    const told: string[] = [];
+    const options = { consumer: `copy-comments-${limit}`, types: ['commonplace.resources.comment.>'] };
+    const subscription = await world.stage.host.bus.subscribe(options, async (events) => {
+      told.push(...events.map(({ subject }) => subject));
+    });
+    const head = await world.create(editor, { name: 'head' });
+    const page = await world.create(editor, {
+      name: 'page',
+      parentId: head.id,
+      ...DOCUMENT,
+      content: json('One two.'),
+    });
+    const said = CreateCommentRequest.fromPartial({ resourceId: page.id, body: 'Why?', anchor: { quote: 'two' } });
+    await comments.createComment(said, await world.stage.as(editor));
+    const on = async (resourceId: string) => {
+      const paged = { limit: 50, offset: 0, cursor: '' };
+      const request = ListCommentsRequest.fromPartial({ resourceId, page: paged });
+      return (await comments.listComments(request, await world.stage.as(viewer))).items;
+    };
+    const bare = await whole(head.id);
+    expect(await on((await byName(bare.id, 'page'))?.id as string)).toEqual([]);
+    const full = await whole(head.id, { includeComments: true });
+    const copyOfPage = (await byName(full.id, 'page'))?.id as string;
+    const [comment] = await on(copyOfPage);
+    expect(comment).toMatchObject({ body: 'Why?', author: { id: editor.userId }, anchor: { quote: 'two' } });
+    expect(comment?.anchor?.state).toBe((await on(page.id))[0]?.anchor?.state);
+    await eventually(() => expect(told).toContain(page.id));
+    expect(told).not.toContain(copyOfPage);
+    await subscription.close();
   });
 
   test('is told of, all of it', async () => {

@@ -3,6 +3,9 @@ import type { PreparedWrite, Renaming } from '../content/kind.js';
 import { publishChange } from '../events.js';
 import type { Parts } from '../parts.js';
 import { foldName, type Node, type Place } from '../stores/nodes.js';
+import type { Tag } from '../stores/tags.js';
+import { copyComments } from './comments.js';
+import { tagsOfCopies } from './copy-tags.js';
 
 /** A node, and what its copy is to be. */
 export interface Copying {
@@ -14,6 +17,14 @@ export interface Copying {
   readonly position: string;
 }
 
+/** What holds for all of a copy. */
+export interface CopyTerms {
+  readonly renamed: Renaming;
+  readonly withComments: boolean;
+  /** Tags that this call makes in the copy's workspace, by folded name. */
+  readonly newTags: ReadonlyMap<string, Tag>;
+}
+
 /** Contents that are prepared at once. */
 const AT_ONCE = 8;
 
@@ -21,17 +32,23 @@ const AT_ONCE = 8;
 export async function copyNodes(
   parts: Parts,
   copyings: readonly Copying[],
-  renamed: Renaming,
+  terms: CopyTerms,
   context: CallContext,
 ): Promise<Node[]> {
   const now = new Date().toISOString();
+  const tags = await tagsOfCopies(parts, copyings, terms.newTags, context);
   const copies: Node[] = [];
   for (let at = 0; at < copyings.length; at += AT_ONCE) {
-    const some = copyings.slice(at, at + AT_ONCE).map((one) => ({ one, holder: holderOf(one, now, context) }));
+    const some = copyings
+      .slice(at, at + AT_ONCE)
+      .map((one) => ({ one, holder: holderOf(one, tags.get(one.id) ?? [], now, context) }));
     const contents = await Promise.all(
-      some.map(({ one, holder }) => parts.kinds[one.from.type]?.copy(one.from, holder, context, renamed)),
+      some.map(({ one, holder }) => parts.kinds[one.from.type]?.copy(one.from, holder, context, terms.renamed)),
     );
-    for (const [i, { holder }] of some.entries()) copies.push(await insert(parts, holder, contents[i], context));
+    for (const [i, { one, holder }] of some.entries()) {
+      copies.push(await insert(parts, holder, contents[i], context));
+      if (terms.withComments && holder.type === 'document') await copyComments(parts, one.from, holder, context);
+    }
   }
   parts.counters.add(context.work, copies, 1);
   const [first, ...others] = copies;
@@ -55,6 +72,7 @@ async function insert(
 /** The copy of a node: its own facts, at another place, as if the caller had made it. */
 function holderOf(
   { from, id, place, parentKey, name, position }: Copying,
+  tags: Node['tags'],
   now: string,
   { actor }: CallContext,
 ): Omit<Node, 'version'> {
@@ -79,7 +97,7 @@ function holderOf(
     locked: false,
     state: 'active',
     metadata,
-    tags: [],
+    tags,
     principals: [],
     contentVersion: 1,
     sizeBytes: 0,

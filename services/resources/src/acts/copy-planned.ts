@@ -1,10 +1,9 @@
 import type { CallContext } from '@commonplace/kit/rpc';
-import type { Renaming } from '../content/kind.js';
 import { copyId, type PlannedCopy } from '../domain/copy.js';
 import { placeUnder } from '../domain/tree.js';
 import type { Parts } from '../parts.js';
 import type { Node, Place } from '../stores/nodes.js';
-import { type Copying, copyNodes } from './copy-nodes.js';
+import { type Copying, type CopyTerms, copyNodes } from './copy-nodes.js';
 
 type Home = Place & { readonly id: string };
 
@@ -16,7 +15,7 @@ export async function copyPlanned(
   parts: Parts,
   key: string,
   planned: readonly PlannedCopy[],
-  renamed: Renaming,
+  terms: CopyTerms,
   context: CallContext,
 ): Promise<Node[]> {
   const found = await parts.tree.getMany(planned.map(({ id }) => id));
@@ -37,7 +36,7 @@ export async function copyPlanned(
     homes.set(id, { ...place, id });
     copyings.push({ from, id, place, parentKey, name: from.name, position: from.position });
   }
-  return copyNodes(parts, copyings, renamed, context);
+  return copyNodes(parts, copyings, terms, context);
 }
 
 /** The copy of a parent that an earlier piece has made; whoever moves or trashes it and we must not both succeed. */

@@ -36,9 +36,9 @@ export async function sourcesBelow(parts: Parts, head: Node, standing: Standing)
         (node) => node.state === 'active' && node.ancestors.includes(head.id) && !seen.has(node.id),
       );
       const access = await policy.accessToAll(live, standing);
-      for (const [i, { id, type, ancestors, sizeBytes }] of live.entries()) {
+      for (const [i, { id, workspaceId, type, ancestors, sizeBytes, tags }] of live.entries()) {
         seen.add(id);
-        if (access[i] !== undefined) nodes.push({ id, type, ancestors, sizeBytes });
+        if (access[i] !== undefined) nodes.push({ id, workspaceId, type, ancestors, sizeBytes, tags });
         else if (skippedCount++ < NAMED) skipped.push(id);
       }
       if (nodes.length >= settings.copyResources) {

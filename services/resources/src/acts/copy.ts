@@ -13,6 +13,7 @@ import { type Node, parentId } from '../stores/nodes.js';
 import { copyNodes } from './copy-nodes.js';
 import { copyPlanned } from './copy-planned.js';
 import { attachmentsOf, type Sources, sourcesBelow } from './copy-sources.js';
+import { makeCopiedTags } from './copy-tags.js';
 import { destinationOf } from './create.js';
 import { type Destination, intoParent, intoRoot, requireSameTenant } from './destination.js';
 import { positionFor } from './siblings.js';
@@ -47,7 +48,11 @@ export async function copyResource(
   const bytes = nodes.reduce((sum, one) => sum + copiedBytes(one), copiedBytes(node));
   const running = layout.copies.length >= parts.settings.inlineCopy || (nodes.length > 0 && bytes > COPIED_BYTES);
   const sources = new Set([node.id, ...nodes.map((one) => one.id)]);
-  const renamed = (source: string) => (sources.has(source) ? copyId(key, source) : undefined);
+  const terms = {
+    renamed: (source: string) => (sources.has(source) ? copyId(key, source) : undefined),
+    withComments: request.includeComments,
+    newTags: await makeCopiedTags(parts, [node, ...nodes], destination.parent, standing, context),
+  };
   const [head] = await copyNodes(
     parts,
     [
@@ -60,11 +65,11 @@ export async function copyResource(
         position,
       },
     ],
-    renamed,
+    terms,
     context,
   );
-  if (running) queue(parts, key, node, head as Node, layout, nodes, context);
-  else await copyPlanned(parts, key, layout.copies, renamed, context);
+  if (running) queue(parts, key, request, head as Node, layout, nodes, context);
+  else await copyPlanned(parts, key, layout.copies, terms, context);
   const children = running ? 0 : layout.children;
   return { head: head as Node, children, count: 1 + layout.copies.length, running, skipped, skippedCount };
 }
@@ -99,7 +104,7 @@ async function requireRoom(parts: Parts, destination: Destination, layout: Layou
 function queue(
   parts: Parts,
   id: string,
-  source: Node,
+  { resourceId, includeComments }: CopyResourceRequest,
   head: Node,
   layout: Layout,
   nodes: readonly SourceNode[],
@@ -120,7 +125,7 @@ function queue(
     kind: 'copy',
     // Nobody's place depends on it.
     sweep: true,
-    copy: { sourceId: source.id, pieces: pieces.length, done: 0 },
+    copy: { sourceId: resourceId, pieces: pieces.length, done: 0, ...(includeComments && { withComments: true }) },
     actor: context.actor,
     createdAt,
     leaseUntil: createdAt,

@@ -18,7 +18,7 @@ export function copyId(key: string, sourceId: string): string {
 }
 
 /** What has to be known of a node to plan its copy. */
-export type SourceNode = Pick<Node, 'id' | 'type' | 'ancestors' | 'sizeBytes'>;
+export type SourceNode = Pick<Node, 'id' | 'workspaceId' | 'type' | 'ancestors' | 'sizeBytes' | 'tags'>;
 
 export interface PlannedCopy {
   readonly id: string;
@@ -38,7 +38,7 @@ export interface Layout {
 }
 
 /** Lays out the copies of nodes that stand below a head. */
-export function layOut(headId: string, below: readonly SourceNode[]): Layout {
+export function layOut(headId: string, below: readonly Pick<SourceNode, 'id' | 'ancestors'>[]): Layout {
   const levels = new Map([[headId, 0]]);
   const widths = new Map<string, number>();
   const copies: PlannedCopy[] = [];

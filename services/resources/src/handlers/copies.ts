@@ -15,7 +15,7 @@ export function createCopyHandlers(parts: Parts): Handlers<CopyService> {
       const around = await surroundingsOf(parts, seen, standing);
       if (copied.running) context.reply.status = 202;
       return {
-        resource: resourceMessage(seen, { ...around, childCount: copied.children }),
+        resource: resourceMessage(seen, { ...around, childCount: copied.children, tags: copied.head.tags }),
         copiedCount: copied.count,
         skipped: copied.skipped.map((id) => ({ id, reason: SkipReason.NOT_READABLE })),
         skippedCount: copied.skippedCount,

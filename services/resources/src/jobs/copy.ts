@@ -1,6 +1,6 @@
 import { LostRace } from '@commonplace/kit/store';
+import type { CopyTerms } from '../acts/copy-nodes.js';
 import { copyPlanned } from '../acts/copy-planned.js';
-import type { Renaming } from '../content/kind.js';
 import { copyId } from '../domain/copy.js';
 import type { Parts } from '../parts.js';
 import { copyPieceId, copyPieces } from '../stores/copies.js';
@@ -16,13 +16,13 @@ const PIECES_AT_ONCE = 20;
  * takes the job over makes each copy once.
  */
 export async function copyOn(parts: Parts, job: TreeJob, stopped: () => boolean): Promise<void> {
-  const renamed = await renamingOf(parts, job);
+  const terms = await termsOf(parts, job);
   let held = job;
   for (let turns = 0; turns < PIECES_AT_ONCE; turns++) {
     if (stopped()) return;
     const { pieces, done } = progressOf(held);
     if (done === pieces) return finish(parts, held);
-    held = (await copyPiece(parts, held, renamed)) ?? held;
+    held = (await copyPiece(parts, held, terms)) ?? held;
   }
   parts.runner.start(job.id);
 }
@@ -31,18 +31,20 @@ function progressOf({ copy }: TreeJob): CopyProgress {
   return copy as CopyProgress;
 }
 
-async function renamingOf(parts: Parts, job: TreeJob): Promise<Renaming> {
+async function termsOf(parts: Parts, job: TreeJob): Promise<CopyTerms> {
   const planned = (await copyPieces(parts.copyPieces, job.id)).flatMap(({ copies }) => copies);
-  const sources = new Set([progressOf(job).sourceId, ...planned.map(({ id }) => id)]);
-  return (id) => (sources.has(id) ? copyId(job.id, id) : undefined);
+  const { sourceId, withComments = false } = progressOf(job);
+  const sources = new Set([sourceId, ...planned.map(({ id }) => id)]);
+  const renamed = (id: string) => (sources.has(id) ? copyId(job.id, id) : undefined);
+  return { renamed, withComments, newTags: new Map() };
 }
 
 /** One piece, with the lease renewed in it; undefined after a lost race. */
-async function copyPiece(parts: Parts, job: TreeJob, renamed: Renaming): Promise<TreeJob | undefined> {
+async function copyPiece(parts: Parts, job: TreeJob, terms: CopyTerms): Promise<TreeJob | undefined> {
   const progress = progressOf(job);
   const piece = await parts.copyPieces.get(copyPieceId(job.id, progress.done));
   const work = parts.store.begin();
-  await copyPlanned(parts, job.id, piece?.copies ?? [], renamed, jobContext(parts, job, work));
+  await copyPlanned(parts, job.id, piece?.copies ?? [], terms, jobContext(parts, job, work));
   const leaseUntil = new Date(Date.now() + LEASE_MS).toISOString();
   const held = work.replace(parts.jobs, job, { ...job, leaseUntil, copy: { ...progress, done: progress.done + 1 } });
   try {

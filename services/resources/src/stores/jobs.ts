@@ -35,6 +35,7 @@ export interface CopyProgress {
   readonly pieces: number;
   /** Pieces that are copied. */
   readonly done: number;
+  readonly withComments?: boolean;
 }
 
 export const jobCollection: CollectionSpec<TreeJob> = { name: 'tree_jobs', indexes: [{ fields: ['createdAt'] }] };
