@@ -97,8 +97,8 @@ test('somebody else gets what they may read, and nobody copies into another tena
     skipped_count: 1,
   });
   expect(text).not.toContain('Secret');
-  const org = (await boss.post<{ id: string }>('/orgs', { name: 'Other' })).data;
-  const other = (await boss.post<Workspace>('/workspaces', { name: 'Elsewhere', org_id: org.id })).data;
-  const across = await boss.post(`/resources/${head.id}/copy`, { workspace_id: other.id });
+  const org = (await person.post<{ id: string }>('/orgs', { name: 'Other' })).data;
+  const other = (await person.post<Workspace>('/workspaces', { name: 'Elsewhere', org_id: org.id })).data;
+  const across = await person.post(`/resources/${head.id}/copy`, { workspace_id: other.id });
   expect([across.status, across.error.code]).toEqual([403, 'tenant_boundary']);
 });
