@@ -5,6 +5,7 @@ import type { Parts } from '../parts.js';
 import { foldName, type Node, type Place } from '../stores/nodes.js';
 import type { Tag } from '../stores/tags.js';
 import { copyComments } from './comments.js';
+import { copyGrants, type GrantTerms } from './copy-grants.js';
 import { tagsOfCopies } from './copy-tags.js';
 
 /** A node, and what its copy is to be. */
@@ -15,12 +16,17 @@ export interface Copying {
   readonly parentKey: string;
   readonly name: string;
   readonly position: string;
+  readonly restricted: boolean;
+  /** Its grants come along. */
+  readonly granted: boolean;
 }
 
 /** What holds for all of a copy. */
 export interface CopyTerms {
   readonly renamed: Renaming;
   readonly withComments: boolean;
+  /** Where grants and restrictions come along. */
+  readonly grants?: GrantTerms | undefined;
   /** Tags that this call makes in the copy's workspace, by folded name. */
   readonly newTags: ReadonlyMap<string, Tag>;
 }
@@ -46,7 +52,10 @@ export async function copyNodes(
       some.map(({ one, holder }) => parts.kinds[one.from.type]?.copy(one.from, holder, context, terms.renamed)),
     );
     for (const [i, { one, holder }] of some.entries()) {
-      copies.push(await insert(parts, holder, contents[i], context));
+      const copy = await insert(parts, holder, contents[i], context);
+      const { grants } = terms;
+      const granted = grants !== undefined && one.granted;
+      copies.push(granted ? await copyGrants(parts, one.from, copy, grants, context) : copy);
       if (terms.withComments && holder.type === 'document') await copyComments(parts, one.from, holder, context);
     }
   }
@@ -71,7 +80,7 @@ async function insert(
 
 /** The copy of a node: its own facts, at another place, as if the caller had made it. */
 function holderOf(
-  { from, id, place, parentKey, name, position }: Copying,
+  { from, id, place, parentKey, name, position, restricted }: Copying,
   tags: Node['tags'],
   now: string,
   { actor }: CallContext,
@@ -93,7 +102,7 @@ function holderOf(
     description,
     ...(parented && { parented }),
     position,
-    restricted: false,
+    restricted,
     locked: false,
     state: 'active',
     metadata,

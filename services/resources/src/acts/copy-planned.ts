@@ -22,7 +22,7 @@ export async function copyPlanned(
   const sources = new Map(found.filter(({ state }) => state === 'active').map((node) => [node.id, node]));
   const homes = new Map<string, Home | undefined>();
   const copyings: Copying[] = [];
-  for (const { id: sourceId, parentId } of planned) {
+  for (const { id: sourceId, parentId, managed: granted = false } of planned) {
     const from = sources.get(sourceId);
     const parentKey = copyId(key, parentId);
     if (!homes.has(parentKey)) homes.set(parentKey, await homeOf(parts, parentKey, context));
@@ -32,9 +32,10 @@ export async function copyPlanned(
       homes.set(id, undefined);
       continue;
     }
-    const place = placeUnder(home, { id, restricted: false });
+    const restricted = terms.grants !== undefined && granted && from.restricted;
+    const place = placeUnder(home, { id, restricted });
     homes.set(id, { ...place, id });
-    copyings.push({ from, id, place, parentKey, name: from.name, position: from.position });
+    copyings.push({ from, id, place, parentKey, name: from.name, position: from.position, restricted, granted });
   }
   return copyNodes(parts, copyings, terms, context);
 }

@@ -1,4 +1,5 @@
 import type { Scalar } from '@commonplace/kit/store';
+import { may } from '../domain/access.js';
 import type { SourceNode } from '../domain/copy.js';
 import { LimitReached } from '../errors.js';
 import type { Parts } from '../parts.js';
@@ -38,7 +39,9 @@ export async function sourcesBelow(parts: Parts, head: Node, standing: Standing)
       const access = await policy.accessToAll(live, standing);
       for (const [i, { id, workspaceId, type, ancestors, sizeBytes, tags }] of live.entries()) {
         seen.add(id);
-        if (access[i] !== undefined) nodes.push({ id, workspaceId, type, ancestors, sizeBytes, tags });
+        const role = access[i]?.role;
+        if (role !== undefined)
+          nodes.push({ id, workspaceId, type, ancestors, sizeBytes, tags, managed: may(role, 'manage') });
         else if (skippedCount++ < NAMED) skipped.push(id);
       }
       if (nodes.length >= settings.copyResources) {
@@ -64,5 +67,5 @@ export async function attachmentsOf(parts: Parts, head: Node, standing: Standing
   const text = await readText(parts, head);
   const shown = files.filter(({ id }) => text.includes(id));
   const access = await parts.policy.accessToAll(shown, standing);
-  return { ...none, nodes: shown.filter((_, i) => access[i] !== undefined) };
+  return { ...none, nodes: shown.flatMap((node, i) => (access[i] === undefined ? [] : { ...node, managed: false })) };
 }

@@ -2,6 +2,7 @@ import { newId } from '@commonplace/kit/id';
 import type { CallContext } from '@commonplace/kit/rpc';
 import type { CopyResourceRequest } from '@commonplace/proto/resources/v1/copy_service.js';
 import { COPIED_BYTES, MAX_DEPTH } from '../config.js';
+import { may } from '../domain/access.js';
 import { copiedBytes, copyId, copyName, inPieces, type Layout, layOut, type SourceNode } from '../domain/copy.js';
 import { parseWish } from '../domain/position.js';
 import { placeUnder } from '../domain/tree.js';
@@ -10,6 +11,7 @@ import type { Parts } from '../parts.js';
 import type { Standing } from '../policy.js';
 import { copyPieceId } from '../stores/copies.js';
 import { type Node, parentId } from '../stores/nodes.js';
+import { type GrantTerms, grantTerms } from './copy-grants.js';
 import { copyNodes } from './copy-nodes.js';
 import { copyPlanned } from './copy-planned.js';
 import { attachmentsOf, type Sources, sourcesBelow } from './copy-sources.js';
@@ -34,41 +36,48 @@ export async function copyResource(
   standing: Standing,
   context: CallContext,
 ): Promise<Copied> {
-  const { node } = await parts.policy.see(request.resourceId, standing);
+  const { node, access } = await parts.policy.see(request.resourceId, standing);
   const destination = await destinationOfCopy(parts, request, node, standing, context);
   requireSameTenant(node, destination);
+  const key = newId();
+  const id = copyId(key, node.id);
+  const open = { ...placeUnder(destination.parent, { id, restricted: false }), id };
+  const grants = request.includePermissions ? await grantTerms(parts, node, open, standing) : undefined;
   const position = await positionFor(parts.tree, destination.key, parseWish(request.position), context.work);
   const gather = (request.includeChildren ?? true) ? sourcesBelow : attachmentsOf;
   const { nodes, skipped, skippedCount } = await gather(parts, node, standing);
   const layout = layOut(node.id, nodes);
   await requireRoom(parts, destination, layout);
 
-  const key = newId();
-  const id = copyId(key, node.id);
   const bytes = nodes.reduce((sum, one) => sum + copiedBytes(one), copiedBytes(node));
   const running = layout.copies.length >= parts.settings.inlineCopy || (nodes.length > 0 && bytes > COPIED_BYTES);
   const sources = new Set([node.id, ...nodes.map((one) => one.id)]);
   const terms = {
     renamed: (source: string) => (sources.has(source) ? copyId(key, source) : undefined),
     withComments: request.includeComments,
+    grants,
     newTags: await makeCopiedTags(parts, [node, ...nodes], destination.parent, standing, context),
   };
+  const granted = grants !== undefined && may(access.role, 'manage');
+  const restricted = granted && node.restricted;
   const [head] = await copyNodes(
     parts,
     [
       {
         from: node,
         id,
-        place: placeUnder(destination.parent, { id, restricted: false }),
+        place: placeUnder(destination.parent, { id, restricted }),
         parentKey: destination.key,
         name: request.name ?? copyName(node.name),
         position,
+        restricted,
+        granted,
       },
     ],
     terms,
     context,
   );
-  if (running) queue(parts, key, request, head as Node, layout, nodes, context);
+  if (running) queue(parts, key, request, head as Node, layout, nodes, grants, context);
   else await copyPlanned(parts, key, layout.copies, terms, context);
   const children = running ? 0 : layout.children;
   return { head: head as Node, children, count: 1 + layout.copies.length, running, skipped, skippedCount };
@@ -108,6 +117,7 @@ function queue(
   head: Node,
   layout: Layout,
   nodes: readonly SourceNode[],
+  grants: GrantTerms | undefined,
   context: CallContext,
 ): void {
   const { tenant, workspaceId } = head;
@@ -125,7 +135,13 @@ function queue(
     kind: 'copy',
     // Nobody's place depends on it.
     sweep: true,
-    copy: { sourceId: resourceId, pieces: pieces.length, done: 0, ...(includeComments && { withComments: true }) },
+    copy: {
+      sourceId: resourceId,
+      grants,
+      pieces: pieces.length,
+      done: 0,
+      ...(includeComments && { withComments: true }),
+    },
     actor: context.actor,
     createdAt,
     leaseUntil: createdAt,

@@ -18,12 +18,16 @@ export function copyId(key: string, sourceId: string): string {
 }
 
 /** What has to be known of a node to plan its copy. */
-export type SourceNode = Pick<Node, 'id' | 'workspaceId' | 'type' | 'ancestors' | 'sizeBytes' | 'tags'>;
+export type SourceNode = Pick<Node, 'id' | 'workspaceId' | 'type' | 'ancestors' | 'sizeBytes' | 'tags'> & {
+  /** Whether the caller manages it, so that its grants may come along. */
+  readonly managed: boolean;
+};
 
 export interface PlannedCopy {
   readonly id: string;
   /** The source whose copy is to hold this one's: the nearest above it that is copied as well. */
   readonly parentId: string;
+  readonly managed?: true;
 }
 
 export interface Layout {
@@ -38,18 +42,18 @@ export interface Layout {
 }
 
 /** Lays out the copies of nodes that stand below a head. */
-export function layOut(headId: string, below: readonly Pick<SourceNode, 'id' | 'ancestors'>[]): Layout {
+export function layOut(headId: string, below: readonly Pick<SourceNode, 'id' | 'ancestors' | 'managed'>[]): Layout {
   const levels = new Map([[headId, 0]]);
   const widths = new Map<string, number>();
   const copies: PlannedCopy[] = [];
   let height = 0;
-  for (const { id, ancestors } of [...below].sort((a, b) => a.ancestors.length - b.ancestors.length)) {
+  for (const { id, ancestors, managed } of [...below].sort((a, b) => a.ancestors.length - b.ancestors.length)) {
     const parentId = ancestors.findLast((above) => levels.has(above)) ?? headId;
     const level = (levels.get(parentId) as number) + 1;
     levels.set(id, level);
     widths.set(parentId, (widths.get(parentId) ?? 0) + 1);
     height = Math.max(height, level);
-    copies.push({ id, parentId });
+    copies.push({ id, parentId, ...(managed && { managed }) });
   }
   let width = 0;
   for (const count of widths.values()) width = Math.max(width, count);

@@ -33,10 +33,10 @@ function progressOf({ copy }: TreeJob): CopyProgress {
 
 async function termsOf(parts: Parts, job: TreeJob): Promise<CopyTerms> {
   const planned = (await copyPieces(parts.copyPieces, job.id)).flatMap(({ copies }) => copies);
-  const { sourceId, withComments = false } = progressOf(job);
+  const { sourceId, grants, withComments = false } = progressOf(job);
   const sources = new Set([sourceId, ...planned.map(({ id }) => id)]);
   const renamed = (id: string) => (sources.has(id) ? copyId(job.id, id) : undefined);
-  return { renamed, withComments, newTags: new Map() };
+  return { renamed, withComments, grants, newTags: new Map() };
 }
 
 /** One piece, with the lease renewed in it; undefined after a lost race. */

@@ -1,5 +1,6 @@
 import type { Actor } from '@commonplace/kit/auth';
 import type { CollectionSpec, StoredRecord } from '@commonplace/kit/store';
+import type { GrantTerms } from '../acts/copy-grants.js';
 
 /**
  * Work on a subtree that is too large for one request. The head is written at once; until the job
@@ -36,6 +37,7 @@ export interface CopyProgress {
   /** Pieces that are copied. */
   readonly done: number;
   readonly withComments?: boolean;
+  readonly grants?: GrantTerms | undefined;
 }
 
 export const jobCollection: CollectionSpec<TreeJob> = { name: 'tree_jobs', indexes: [{ fields: ['createdAt'] }] };
