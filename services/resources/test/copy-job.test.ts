@@ -28,12 +28,15 @@ const WIDTH = 60;
 const FOLDERS = 10;
 const ALL = 1 + FOLDERS + FOLDERS * WIDTH;
 
+/** The name of what the caller may not read any more. */
+let hidden: string | undefined;
 let folder: string;
 let database: SqliteDatabase;
 let parts: Parts;
 let nodes: Collection<Node>;
 
 beforeEach(async () => {
+  hidden = undefined;
   folder = mkdtempSync(join(tmpdir(), 'commonplace-copy-'));
   await open();
 });
@@ -65,6 +68,7 @@ async function open(): Promise<void> {
     kinds: { document: createDocumentKind({ contents, keeper: await openKeeper(store), settings: settings as never }) },
     policy: {
       see: async (id: string) => ({ node: await tree.get(id), access, membership: undefined }),
+      areReadableBy: async (found: readonly Node[]) => found.map(({ name }) => name !== hidden),
       accessToAll: async (found: readonly Node[]) => found.map(() => access),
     },
     room: { take },
@@ -130,7 +134,7 @@ async function begin(source: Node, target: Node): Promise<TreeJob> {
     afterCommit() {},
   } as unknown as CallContext;
   const request = CopyResourceRequest.fromPartial({ resourceId: source.id, parentId: target.id });
-  const copied = await copyResource(parts, request, {} as never, context);
+  const copied = await copyResource(parts, request, { caller: { userId: 'ada' } } as never, context);
   await work.commit();
   expect([copied.running, copied.count]).toEqual([true, ALL]);
   return theJob();
@@ -227,6 +231,16 @@ test('copies what was there when it began, and what is left of that', async () =
   expect(names).toHaveLength(ALL - 1);
   expect(names).not.toContain('late');
   expect(names).not.toContain('f0d0');
+});
+
+test('leaves out what its caller may not read any more', async () => {
+  const { head, target } = await grow();
+  const job = await begin(head, target);
+  hidden = 'f3';
+  await copyOn(parts, job, after(100));
+  const names = (await made(target)).map(({ name }) => name);
+  expect(names).toHaveLength(ALL - 1 - WIDTH);
+  expect(names.filter((name) => name.startsWith('f3'))).toEqual([]);
 });
 
 test('puts nothing below a copy that was thrown away, and moves with one that was moved', async () => {

@@ -27,6 +27,8 @@ export interface CopyTerms {
   readonly withComments: boolean;
   /** Where grants and restrictions come along. */
   readonly grants?: GrantTerms | undefined;
+  /** Asks again who may read what, where that was a while ago. */
+  readonly readable?: (nodes: readonly Node[]) => Promise<boolean[]>;
   /** Tags that this call makes in the copy's workspace, by folded name. */
   readonly newTags: ReadonlyMap<string, Tag>;
 }

@@ -9,7 +9,7 @@ type Home = Place & { readonly id: string };
 
 /**
  * Adds planned copies to this call's work, each under the copy of its parent as that stands now. What is gone by
- * now has no copy any more, nor has what would stand below a copy that is gone.
+ * now, or not to be read any more, has no copy any more, nor has what would stand below a copy that is gone.
  */
 export async function copyPlanned(
   parts: Parts,
@@ -19,7 +19,9 @@ export async function copyPlanned(
   context: CallContext,
 ): Promise<Node[]> {
   const found = await parts.tree.getMany(planned.map(({ id }) => id));
-  const sources = new Map(found.filter(({ state }) => state === 'active').map((node) => [node.id, node]));
+  const live = found.filter(({ state }) => state === 'active');
+  const readable = await terms.readable?.(live);
+  const sources = new Map(live.filter((_, i) => readable?.[i] ?? true).map((node) => [node.id, node]));
   const homes = new Map<string, Home | undefined>();
   const copyings: Copying[] = [];
   for (const { id: sourceId, parentId, managed: granted = false } of planned) {

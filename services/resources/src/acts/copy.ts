@@ -10,8 +10,9 @@ import { DepthExceeded, LimitReached, WorkspaceRequired } from '../errors.js';
 import type { Parts } from '../parts.js';
 import type { Standing } from '../policy.js';
 import { copyPieceId } from '../stores/copies.js';
+import type { CopyProgress } from '../stores/jobs.js';
 import { type Node, parentId } from '../stores/nodes.js';
-import { type GrantTerms, grantTerms } from './copy-grants.js';
+import { grantTerms } from './copy-grants.js';
 import { copyNodes } from './copy-nodes.js';
 import { copyPlanned } from './copy-planned.js';
 import { attachmentsOf, type Sources, sourcesBelow } from './copy-sources.js';
@@ -77,7 +78,17 @@ export async function copyResource(
     terms,
     context,
   );
-  if (running) queue(parts, key, request, head as Node, layout, nodes, grants, context);
+  if (running)
+    queue(
+      parts,
+      key,
+      request,
+      head as Node,
+      layout,
+      nodes,
+      { grants, reader: standing.link === undefined ? standing.caller : undefined },
+      context,
+    );
   else await copyPlanned(parts, key, layout.copies, terms, context);
   const children = running ? 0 : layout.children;
   return { head: head as Node, children, count: 1 + layout.copies.length, running, skipped, skippedCount };
@@ -117,7 +128,7 @@ function queue(
   head: Node,
   layout: Layout,
   nodes: readonly SourceNode[],
-  grants: GrantTerms | undefined,
+  rights: Pick<CopyProgress, 'grants' | 'reader'>,
   context: CallContext,
 ): void {
   const { tenant, workspaceId } = head;
@@ -137,7 +148,7 @@ function queue(
     sweep: true,
     copy: {
       sourceId: resourceId,
-      grants,
+      ...rights,
       pieces: pieces.length,
       done: 0,
       ...(includeComments && { withComments: true }),

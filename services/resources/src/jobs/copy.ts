@@ -1,3 +1,4 @@
+import type { Caller } from '@commonplace/kit/auth';
 import { LostRace } from '@commonplace/kit/store';
 import type { CopyTerms } from '../acts/copy-nodes.js';
 import { copyPlanned } from '../acts/copy-planned.js';
@@ -5,6 +6,7 @@ import { copyId } from '../domain/copy.js';
 import type { Parts } from '../parts.js';
 import { copyPieceId, copyPieces } from '../stores/copies.js';
 import type { CopyProgress, TreeJob } from '../stores/jobs.js';
+import type { Node } from '../stores/nodes.js';
 import { jobContext } from './context.js';
 import { LEASE_MS } from './runner.js';
 
@@ -33,10 +35,11 @@ function progressOf({ copy }: TreeJob): CopyProgress {
 
 async function termsOf(parts: Parts, job: TreeJob): Promise<CopyTerms> {
   const planned = (await copyPieces(parts.copyPieces, job.id)).flatMap(({ copies }) => copies);
-  const { sourceId, grants, withComments = false } = progressOf(job);
+  const { sourceId, reader, grants, withComments = false } = progressOf(job);
   const sources = new Set([sourceId, ...planned.map(({ id }) => id)]);
   const renamed = (id: string) => (sources.has(id) ? copyId(job.id, id) : undefined);
-  return { renamed, withComments, grants, newTags: new Map() };
+  const readable = (nodes: readonly Node[]) => parts.policy.areReadableBy(nodes, reader as Caller, parts.systemCall());
+  return { renamed, withComments, grants, newTags: new Map(), ...(reader !== undefined && { readable }) };
 }
 
 /** One piece, with the lease renewed in it; undefined after a lost race. */

@@ -1,4 +1,4 @@
-import type { Actor } from '@commonplace/kit/auth';
+import type { Actor, Caller } from '@commonplace/kit/auth';
 import type { CollectionSpec, StoredRecord } from '@commonplace/kit/store';
 import type { GrantTerms } from '../acts/copy-grants.js';
 
@@ -36,6 +36,8 @@ export interface CopyProgress {
   readonly pieces: number;
   /** Pieces that are copied. */
   readonly done: number;
+  /** Who reads the sources; absent where they do so by a link, which is not kept. */
+  readonly reader?: Caller | undefined;
   readonly withComments?: boolean;
   readonly grants?: GrantTerms | undefined;
 }
