@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { type Api, api } from '../src/client.js';
 import { eventually } from '../src/eventually.js';
+import { type FileLink, newFile } from '../src/files.js';
 import { signUp } from '../src/people.js';
 import type { Content, List, Resource, Workspace } from '../src/records.js';
 import { type System, startSystem } from '../src/system.js';
@@ -39,6 +40,12 @@ async function below(id: string): Promise<readonly Resource[]> {
   }
 }
 
+/** In a list by type, for attachments are left out of others. */
+async function filesBelow(id: string): Promise<readonly Resource[]> {
+  const path = `/workspaces/${workspace.id}/resources?parent_id=${id}&type=file`;
+  return (await boss.get<List<Resource>>(path)).data.items;
+}
+
 test('a copy is there with its contents, refers to its own parts and is found', async () => {
   const head = await create({ name: 'Handbook' });
   const page = await create({ name: 'Page', type: 'document', parent_id: head.id, content: 'About quokkas.\n' });
@@ -57,6 +64,31 @@ test('a copy is there with its contents, refers to its own parts and is found', 
     const { items } = (await boss.post<List<{ resource: { id: string } }>>('/search', body)).data;
     expect(JSON.stringify(items)).toContain(named('Page'));
   });
+});
+
+test('a file that a document shows comes along with its bytes, without other children too', async () => {
+  const page = await create({ name: 'Shown', type: 'document', content: '' });
+  const bytes = Buffer.from('Bytes to share.');
+  const file = (await newFile(boss, { name: 'shown.txt', parent_id: page.id }, bytes)).data.resource;
+  await newFile(boss, { name: 'pending.bin', parent_id: page.id, size_bytes: 5 });
+  await boss.patch(`/resources/${page.id}/content`, { content: `![It](resource:${file.id})\n` });
+  const bare = (await boss.post<Copied>(`/resources/${page.id}/copy`, { include_children: false })).data;
+  expect([bare.copied_count, bare.skipped]).toEqual([2, []]);
+  const [copied] = await filesBelow(bare.resource.id);
+  const { content } = (await boss.get<Content>(`/resources/${bare.resource.id}/content`)).data;
+  expect(content).toBe(`![It](resource:${copied?.id})\n`);
+  await boss.del(`/resources/${page.id}`);
+  const link = (await boss.get<FileLink>(`/resources/${copied?.id}/file`)).data;
+  expect(await (await fetch(link.download_url)).text()).toBe(bytes.toString());
+});
+
+test('a file without bytes stays behind', async () => {
+  const head = await create({ name: 'Waiting' });
+  const { id } = (await newFile(boss, { name: 'pending.bin', parent_id: head.id, size_bytes: 5 })).data.resource;
+  const { data } = await boss.post<Copied>(`/resources/${head.id}/copy`, {});
+  expect(data).toMatchObject({ copied_count: 1, skipped: [{ id, reason: 'file_not_ready' }] });
+  const alone = await boss.post(`/resources/${id}/copy`, {});
+  expect([alone.status, alone.error.code]).toEqual([409, 'file_not_ready']);
 });
 
 test('the same request again under its key is one copy', async () => {

@@ -1,5 +1,6 @@
 import type { Scalar } from '@commonplace/kit/store';
-import { may } from '../domain/access.js';
+import { type SkippedResource, SkipReason } from '@commonplace/proto/resources/v1/copy_service.js';
+import { may, type Role } from '../domain/access.js';
 import type { SourceNode } from '../domain/copy.js';
 import { LimitReached } from '../errors.js';
 import type { Parts } from '../parts.js';
@@ -10,8 +11,8 @@ import { readText } from './content.js';
 /** What goes into a copy beside its head, as it is now; what comes below later does not. */
 export interface Sources {
   readonly nodes: readonly SourceNode[];
-  /** Ids of what the caller may not read, the first of them. */
-  readonly skipped: readonly string[];
+  /** The first of what is left out. */
+  readonly skipped: readonly SkippedResource[];
   readonly skippedCount: number;
 }
 
@@ -24,7 +25,7 @@ const NAMED = 100;
 export async function sourcesBelow(parts: Parts, head: Node, standing: Standing): Promise<Sources> {
   const { tree, policy, pending, settings } = parts;
   const nodes: SourceNode[] = [];
-  const skipped: string[] = [];
+  const skipped: SkippedResource[] = [];
   let skippedCount = 0;
   if (!mayHaveChildren(head)) return { nodes, skipped, skippedCount };
   const seen = new Set<string>();
@@ -37,12 +38,17 @@ export async function sourcesBelow(parts: Parts, head: Node, standing: Standing)
         (node) => node.state === 'active' && node.ancestors.includes(head.id) && !seen.has(node.id),
       );
       const access = await policy.accessToAll(live, standing);
-      for (const [i, { id, workspaceId, type, ancestors, sizeBytes, tags }] of live.entries()) {
+      for (const [i, node] of live.entries()) {
+        const { id, workspaceId, type, ancestors, sizeBytes, tags } = node;
         seen.add(id);
         const role = access[i]?.role;
-        if (role !== undefined)
-          nodes.push({ id, workspaceId, type, ancestors, sizeBytes, tags, managed: may(role, 'manage') });
-        else if (skippedCount++ < NAMED) skipped.push(id);
+        const reason = role === undefined ? SkipReason.NOT_READABLE : whyNotCopied(node);
+        if (reason !== undefined) {
+          if (skippedCount++ < NAMED) skipped.push({ id, reason });
+          continue;
+        }
+        const managed = may(role as Role, 'manage');
+        nodes.push({ id, workspaceId, type, ancestors, sizeBytes, tags, managed });
       }
       if (nodes.length >= settings.copyResources) {
         throw LimitReached({ limit: settings.copyResources, what: 'resources in one copy' });
@@ -52,6 +58,11 @@ export async function sourcesBelow(parts: Parts, head: Node, standing: Standing)
     }
   }
   return { nodes, skipped, skippedCount };
+}
+
+/** Why a node can't be copied that the caller reads: a file needs its bytes. */
+export function whyNotCopied({ type, file }: Pick<Node, 'type' | 'file'>): SkipReason | undefined {
+  return type === 'file' && file?.status !== 'ready' ? SkipReason.FILE_NOT_READY : undefined;
 }
 
 /** The files that a document shows: they stand below it, and belong to it where nothing else below does. */
@@ -65,7 +76,7 @@ export async function attachmentsOf(parts: Parts, head: Node, standing: Standing
   });
   if (files.length === 0) return none;
   const text = await readText(parts, head);
-  const shown = files.filter(({ id }) => text.includes(id));
+  const shown = files.filter((file) => text.includes(file.id) && whyNotCopied(file) === undefined);
   const access = await parts.policy.accessToAll(shown, standing);
   return { ...none, nodes: shown.flatMap((node, i) => (access[i] === undefined ? [] : { ...node, managed: false })) };
 }

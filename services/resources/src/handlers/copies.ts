@@ -1,5 +1,5 @@
 import type { Handlers } from '@commonplace/kit/rpc';
-import { type CopyService, CopyStatus, SkipReason } from '@commonplace/proto/resources/v1/copy_service.js';
+import { type CopyService, CopyStatus } from '@commonplace/proto/resources/v1/copy_service.js';
 import { copyResource } from '../acts/copy.js';
 import type { Parts } from '../parts.js';
 import { surroundingsOf } from '../views/surroundings.js';
@@ -17,7 +17,7 @@ export function createCopyHandlers(parts: Parts): Handlers<CopyService> {
       return {
         resource: resourceMessage(seen, { ...around, childCount: copied.children, tags: copied.head.tags }),
         copiedCount: copied.count,
-        skipped: copied.skipped.map((id) => ({ id, reason: SkipReason.NOT_READABLE })),
+        skipped: [...copied.skipped],
         skippedCount: copied.skippedCount,
         status: copied.running ? CopyStatus.RUNNING : CopyStatus.COMPLETED,
       };
