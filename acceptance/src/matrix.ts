@@ -173,6 +173,12 @@ export const rows: readonly Row[] = [
   row('DELETE /resources/{resource_id}', resource('editor'), async (place) => ({
     path: `/resources/${(await place.newDocument()).id}`,
   })),
+  row(
+    'POST /resources/{resource_id}/copy',
+    resource('editor'),
+    (place) => ({ path: ofDocument(place, '/copy'), body: {} }),
+    { success: 201 },
+  ),
   row('POST /resources/{resource_id}/restore', { kind: 'trashed' }, async (place) => ({
     path: `/resources/${(await place.newTrash()).id}/restore`,
     body: {},

@@ -15,6 +15,7 @@ import {
 } from '@commonplace/proto/resources/v1/access_request_service.js';
 import { type CommentService, CommentServiceService } from '@commonplace/proto/resources/v1/comment_service.js';
 import { type ContentService, ContentServiceService } from '@commonplace/proto/resources/v1/content_service.js';
+import { type CopyService, CopyServiceService } from '@commonplace/proto/resources/v1/copy_service.js';
 import { type FileNodeService, FileNodeServiceService } from '@commonplace/proto/resources/v1/file_node_service.js';
 import { type IndexService, IndexServiceService } from '@commonplace/proto/resources/v1/index_service.js';
 import {
@@ -45,6 +46,7 @@ export const contracts = {
   connectors: contract<ConnectorService>('tenancy', ConnectorServiceService),
   resources: contract<ResourceService>('resources', ResourceServiceService),
   content: contract<ContentService>('resources', ContentServiceService),
+  copies: contract<CopyService>('resources', CopyServiceService),
   snapshots: contract<SnapshotService>('resources', SnapshotServiceService),
   permissions: contract<PermissionService>('resources', PermissionServiceService),
   accessRequests: contract<AccessRequestService>('resources', AccessRequestServiceService),

@@ -49,6 +49,18 @@ export const config = {
     parse: integer(1, 10_000),
     fallback: 1000,
   },
+  inlineCopy: {
+    variable: 'COMMONPLACE_INLINE_COPY',
+    help: 'most resources that a copy creates within the request',
+    parse: integer(1, 1000),
+    fallback: 200,
+  },
+  copyResources: {
+    variable: 'COMMONPLACE_COPY_RESOURCES',
+    help: 'most resources of one copy',
+    parse: integer(1, 1_000_000),
+    fallback: 100_000,
+  },
   inlinePurge: {
     variable: 'COMMONPLACE_INLINE_PURGE',
     help: 'most resources that emptying the trash deletes within the request',
@@ -81,6 +93,8 @@ export type Settings = Values<typeof config>;
 export const MAX_DEPTH = 32;
 /** Bytes of a resource's metadata as JSON. */
 export const METADATA_BYTES = 16 * 1024;
+/** Bytes of content that one unit of work copies, unless a single one has more. */
+export const COPIED_BYTES = 16 * 1024 * 1024;
 /** Blocks of a document. */
 export const DOCUMENT_BLOCKS = 20_000;
 /** Bytes of an artifact's source. */

@@ -61,6 +61,7 @@ export const CycleDetected = conflict('cycle_detected', 'A resource can not stan
 export const DepthExceeded = conflict('depth_exceeded', 'The tree would be deeper than {limit} levels.');
 export const WorkspaceArchived = conflict('workspace_archived', 'The workspace is archived and can not be changed.');
 export const ResourceLocked = conflict('resource_locked', 'The resource is locked.');
+export const FileNotReady = conflict('file_not_ready', 'The file has no bytes yet: it is {status}.');
 export const LimitReached = conflict('limit_reached', 'There may be no more than {limit} {what}.');
 export const ExternalIdTaken = conflict(
   'external_id_taken',

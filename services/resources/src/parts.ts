@@ -1,5 +1,5 @@
 import type { Log } from '@commonplace/kit/log';
-import type { Client } from '@commonplace/kit/rpc';
+import type { CallOptions, Client } from '@commonplace/kit/rpc';
 import type { Collection, Store } from '@commonplace/kit/store';
 import type { AuthService } from '@commonplace/proto/identity/v1/auth_service.js';
 import type { DirectoryService } from '@commonplace/proto/tenancy/v1/directory_service.js';
@@ -11,6 +11,7 @@ import type { JobRunner } from './jobs/runner.js';
 import type { Policy } from './policy.js';
 import type { AccessRequest } from './stores/access-requests.js';
 import type { Comment, Thread } from './stores/comments.js';
+import type { CopyPiece } from './stores/copies.js';
 import type { Counters } from './stores/counters.js';
 import type { Grant } from './stores/grants.js';
 import type { TreeJob } from './stores/jobs.js';
@@ -37,6 +38,7 @@ export interface Parts {
   readonly grants: Collection<Grant>;
   readonly accessRequests: Collection<AccessRequest>;
   readonly jobs: Collection<TreeJob>;
+  readonly copyPieces: Collection<CopyPiece>;
   readonly counters: Counters;
   readonly tags: Tags;
   readonly usage: Collection<TagUsage>;
@@ -54,5 +56,7 @@ export interface Parts {
   /** Comments, by document. */
   readonly commentRoom: Room;
   readonly peers: Peers;
+  /** Options of a call that nobody is behind. */
+  readonly systemCall: () => CallOptions;
   readonly log: Log;
 }

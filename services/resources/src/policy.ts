@@ -58,6 +58,8 @@ export interface Policy {
   seeEvenTrashed(id: string, standing: Standing): Promise<Seen>;
   /** Those of some people who can read a node. */
   readersOf(node: Node, userIds: readonly string[], context: CallContext): Promise<string[]>;
+  /** Whether each of some nodes can be read by somebody who presents nothing: for work that goes on without them. */
+  areReadableBy(nodes: readonly Node[], caller: Caller, onward: CallOptions): Promise<boolean[]>;
   /** A workspace that the caller is in, by the same rules; an Org's administrator has to join it first. */
   enter(workspaceId: string, standing: Standing, context: CallContext): Promise<WorkspaceMembership>;
   /** The same, and for whoever holds a grant in it as well. */
@@ -228,6 +230,11 @@ export function createPolicy({ tree, grants, memberships, directory, terms }: Po
         ),
       );
       return userIds.filter((_, i) => readers[i]);
+    },
+    async areReadableBy(nodes, caller, onward) {
+      const person = await memberships.of(caller.userId, onward);
+      const standing = otherStanding(caller, person, new Date().toISOString(), onward);
+      return (await accessToAll(nodes, standing)).map((access) => access !== undefined);
     },
     enter: (workspaceId, standing, context) => enter(workspaceId, standing, context, false),
     visit: (workspaceId, standing, context) => enter(workspaceId, standing, context, true),

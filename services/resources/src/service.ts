@@ -13,6 +13,7 @@ import { TAGS_PER_WORKSPACE } from './domain/tags.js';
 import { createAccessRequestHandlers } from './handlers/access-requests.js';
 import { createCommentHandlers } from './handlers/comments.js';
 import { createContentHandlers } from './handlers/content.js';
+import { createCopyHandlers } from './handlers/copies.js';
 import { createFileNodeHandlers } from './handlers/file-nodes.js';
 import { createIndexHandlers } from './handlers/index.js';
 import { createPermissionHandlers } from './handlers/permissions.js';
@@ -28,6 +29,7 @@ import { createPolicy } from './policy.js';
 import { accessRequestCollection } from './stores/access-requests.js';
 import { commentCollection, threadCollection } from './stores/comments.js';
 import { contentCollection } from './stores/contents.js';
+import { copyPieceCollection } from './stores/copies.js';
 import { counterCollection, createCounters } from './stores/counters.js';
 import { grantCollection } from './stores/grants.js';
 import { jobCollection } from './stores/jobs.js';
@@ -55,6 +57,7 @@ export const resources: ServiceModule = {
     const usage = await store.collection(tagUsageCollection);
     const counters = createCounters(await store.collection(counterCollection), usage);
     const tags = createTags(await store.collection(tagCollection));
+    const copyPieces = await store.collection(copyPieceCollection);
     const pending = createPendingJobs(jobs);
     const tree = createTree(nodes, pending);
     const comments = await store.collection(commentCollection);
@@ -90,6 +93,7 @@ export const resources: ServiceModule = {
       grants,
       accessRequests,
       jobs,
+      copyPieces,
       counters,
       tags,
       usage,
@@ -103,6 +107,7 @@ export const resources: ServiceModule = {
       tagRoom,
       commentRoom,
       peers,
+      systemCall: host.systemCall,
       log,
     };
     let members: Subscription | undefined;
@@ -111,6 +116,7 @@ export const resources: ServiceModule = {
       implementations: [
         implement(contracts.resources, createResourceHandlers(parts)),
         implement(contracts.content, createContentHandlers(parts)),
+        implement(contracts.copies, createCopyHandlers(parts)),
         implement(contracts.snapshots, createSnapshotHandlers(parts)),
         implement(contracts.trash, createTrashHandlers(parts)),
         implement(contracts.permissions, createPermissionHandlers(parts)),

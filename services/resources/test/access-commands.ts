@@ -1,8 +1,10 @@
 import type { Caller } from '@commonplace/kit/auth';
 import { AppError } from '@commonplace/kit/errors';
+import { CopyResourceRequest } from '@commonplace/proto/resources/v1/copy_service.js';
 import { GranteeType } from '@commonplace/proto/resources/v1/permission.js';
 import { AccessMode, ResourceRole } from '@commonplace/proto/resources/v1/resource.js';
-import { jest } from '@jest/globals';
+import { ListResourcesRequest } from '@commonplace/proto/resources/v1/resource_service.js';
+import { expect, jest } from '@jest/globals';
 import fc from 'fast-check';
 import { greatest, type Model, type ModelNode, type Person, ROLES, type Role } from './access-model.js';
 import type { SharingStage } from './sharing-stage.js';
@@ -19,6 +21,8 @@ export interface Run {
   readonly workspaceIds: readonly string[];
   /** Commands that the service took; for a look at how much a run tries. */
   taken: number;
+  /** What siblings are told apart by. */
+  readonly names: Map<ModelNode, string>;
 }
 
 export type Command =
@@ -33,6 +37,7 @@ export type Command =
   | { readonly kind: 'revoke'; readonly node: number; readonly to: number }
   | { readonly kind: 'restrict'; readonly node: number; readonly restricted: boolean }
   | { readonly kind: 'move'; readonly node: number; readonly parent: number }
+  | { readonly kind: 'copy'; readonly node: number; readonly parent: number; readonly permissions: boolean }
   | { readonly kind: 'trash' | 'restore'; readonly node: number }
   | { readonly kind: 'wait'; readonly hours: number };
 
@@ -55,6 +60,10 @@ export const commands: fc.Arbitrary<Command[]> = fc.array(
     { weight: 1, arbitrary: fc.record({ kind: fc.constant('revoke'), node: index, to: index }) },
     { weight: 2, arbitrary: fc.record({ kind: fc.constant('restrict'), node: index, restricted: fc.boolean() }) },
     { weight: 3, arbitrary: fc.record({ kind: fc.constant('move'), node: index, parent: index }) },
+    {
+      weight: 2,
+      arbitrary: fc.record({ kind: fc.constant('copy'), node: index, parent: index, permissions: fc.boolean() }),
+    },
     { weight: 1, arbitrary: fc.record({ kind: fc.constant('trash'), node: index }) },
     { weight: 1, arbitrary: fc.record({ kind: fc.constant('restore'), node: index }) },
     { weight: 1, arbitrary: fc.record({ kind: fc.constant('wait'), hours: fc.constantFrom(1, 2) }) },
@@ -111,8 +120,10 @@ const PERFORM: Performers = {
     const { node: above, workspace } = placeAt(run, parent);
     const accessMode = restricted ? AccessMode.RESTRICTED : AccessMode.INHERIT;
     const where = above === undefined ? { workspaceId: run.workspaceIds[workspace] } : { parentId: above.id };
-    const { id } = await stage.create(boss, { ...where, accessMode });
+    const name = nextName(run);
+    const { id } = await stage.create(boss, { ...where, accessMode, name });
     const node = model.add(id, above, workspace, restricted);
+    run.names.set(node, name);
     if (restricted) keepBoss(run, node);
   },
   async grant(run, { node: at, to, role: number, hours }) {
@@ -154,6 +165,34 @@ const PERFORM: Performers = {
     node.parent = above;
     node.workspace = workspace;
   },
+  async copy(run, { node: at, parent, permissions }) {
+    const { stage, model } = run;
+    const source = nodeAt(run, at);
+    if (source === undefined) return;
+    const below = model.below(source).filter(({ batch }) => batch === undefined);
+    const keys = new Set(below.map((one) => `${one.parent?.id} ${run.names.get(one)}`));
+    // Copies of siblings with one name could not be told apart.
+    if (keys.size < below.length) return;
+    const { node: above, workspace } = placeAt(run, parent);
+    const name = nextName(run);
+    const where = above === undefined ? { workspaceId: run.workspaceIds[workspace] } : { parentId: above.id };
+    const request = { resourceId: source.id, name, includePermissions: permissions, ...where };
+    const bossThere = above === undefined ? 'owner' : model.effective(above, run.bossPerson, Date.now());
+    const { resource, copiedCount } = await stage.copies.copyResource(
+      CopyResourceRequest.fromPartial(request),
+      await stage.stage.as(run.boss),
+    );
+    expect(copiedCount).toBe(1 + below.length);
+    const id = resource?.id as string;
+    const made = await belowOf(run, id, run.workspaceIds[workspace] as string);
+    const copies = new Map([[source, copyOf(run, source, id, name, above, workspace, permissions, bossThere)]]);
+    for (const one of below.sort((a, b) => model.chain(a).length - model.chain(b).length)) {
+      const parentCopy = copies.get(one.parent as ModelNode) as ModelNode;
+      const own = run.names.get(one) as string;
+      const found = made.find((each) => each.parentId === parentCopy.id && each.name === own);
+      copies.set(one, copyOf(run, one, found?.id as string, own, parentCopy, workspace, permissions, bossThere));
+    }
+  },
   async trash(run, { node: at }) {
     const node = nodeAt(run, at);
     if (node === undefined) return;
@@ -172,6 +211,38 @@ const PERFORM: Performers = {
     jest.setSystemTime(Date.now() + hours * HOUR_MS);
   },
 };
+
+async function belowOf({ stage, boss }: Run, parentId: string, workspaceId: string) {
+  const page = { limit: 200, offset: 0, cursor: '' };
+  const request = ListResourcesRequest.fromPartial({ workspaceId, parentId, recursive: true, page });
+  return (await stage.resources.listResources(request, await stage.stage.as(boss))).items;
+}
+
+/** A copy in the model: open as its place, or with what its source grants and the boss may grant there. */
+function copyOf(
+  run: Run,
+  source: ModelNode,
+  id: string,
+  name: string,
+  parent: ModelNode | undefined,
+  workspace: number,
+  permissions: boolean,
+  bossThere: Role | undefined,
+): ModelNode {
+  const copy = run.model.add(id, parent, workspace, permissions && source.restricted);
+  run.names.set(copy, name);
+  if (!permissions) return copy;
+  for (const [principal, { role, expires }] of source.grants) {
+    const held = expires === undefined || expires > Date.now();
+    if (held && ROLES.indexOf(role) <= ROLES.indexOf(bossThere as Role)) copy.grants.set(principal, { role, expires });
+  }
+  if (copy.restricted) keepBoss(run, copy);
+  return copy;
+}
+
+function nextName({ names }: Run): string {
+  return `n${names.size}`;
+}
 
 /** Who restricts stays a manager by a grant of their own. */
 function keepBoss({ bossPerson }: Run, node: ModelNode): void {

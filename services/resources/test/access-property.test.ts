@@ -82,6 +82,7 @@ async function playRun(sequence: readonly Command[]): Promise<Run> {
     orgId: org.id,
     workspaceIds: workspaces.map(({ id }) => id),
     taken: 0,
+    names: new Map(),
   };
   for (const command of sequence) await perform(run, command);
   return run;

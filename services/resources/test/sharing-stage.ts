@@ -10,6 +10,7 @@ import {
   CreateAccessRequestRequest,
   UpdateAccessRequestRequest,
 } from '@commonplace/proto/resources/v1/access_request_service.js';
+import type { CopyService } from '@commonplace/proto/resources/v1/copy_service.js';
 import { GetSearchFilterRequest, type IndexService } from '@commonplace/proto/resources/v1/index_service.js';
 import {
   DeletePermissionRequest,
@@ -38,6 +39,7 @@ export interface SharingStage {
   readonly permissions: Client<PermissionService>;
   readonly requests: Client<AccessRequestService>;
   readonly index: Client<IndexService>;
+  readonly copies: Client<CopyService>;
   readonly trash: Client<TrashService>;
   /** Every event of the service, in order; it may take a moment. */
   readonly events: DomainEvent[];
@@ -88,6 +90,7 @@ export async function openSharingStage(parent?: string): Promise<SharingStage> {
     permissions,
     requests,
     index,
+    copies: host.client(contracts.copies),
     trash: host.client(contracts.trash),
     events,
     create: async (by, fields) =>

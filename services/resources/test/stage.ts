@@ -4,6 +4,7 @@ import { newId } from '@commonplace/kit/id';
 import type { CallMetadata, Client, Reply } from '@commonplace/kit/rpc';
 import { fake, openStage, personCalled, type Stage } from '@commonplace/kit/testing';
 import type { ContentService } from '@commonplace/proto/resources/v1/content_service.js';
+import type { CopyService } from '@commonplace/proto/resources/v1/copy_service.js';
 import type { IndexService } from '@commonplace/proto/resources/v1/index_service.js';
 import { AccessMode, type Resource, ResourceType } from '@commonplace/proto/resources/v1/resource.js';
 import {
@@ -34,6 +35,7 @@ export interface World {
   readonly personalId: string;
   readonly resources: Client<ResourceService>;
   readonly content: Client<ContentService>;
+  readonly copies: Client<CopyService>;
   readonly snapshots: Client<SnapshotService>;
   readonly trash: Client<TrashService>;
   readonly index: Client<IndexService>;
@@ -107,6 +109,7 @@ export async function openWorld(): Promise<World> {
     personalId,
     resources: client,
     content: stage.host.client(contracts.content),
+    copies: stage.host.client(contracts.copies),
     snapshots: stage.host.client(contracts.snapshots),
     trash: stage.host.client(contracts.trash),
     index: stage.host.client(contracts.index),

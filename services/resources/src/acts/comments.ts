@@ -2,7 +2,7 @@ import { InsufficientRole, NotFound } from '@commonplace/kit/errors';
 import { newId } from '@commonplace/kit/id';
 import type { CallContext } from '@commonplace/kit/rpc';
 import { may } from '../domain/access.js';
-import { REPLIES_PER_THREAD, react, resolution, withResolution } from '../domain/comments.js';
+import { COMMENTS_PER_DOCUMENT, REPLIES_PER_THREAD, react, resolution, withResolution } from '../domain/comments.js';
 import { LimitReached } from '../errors.js';
 import { publishComment } from '../events.js';
 import type { Parts } from '../parts.js';
@@ -215,8 +215,10 @@ export async function copyComments(
   { work }: Pick<CallContext, 'work'>,
 ): Promise<void> {
   const where = { resourceId: from.id };
-  const all = await parts.comments.find({ where, sort: COMMENT_ORDER, limit: MOST_COPIED });
+  const all = await parts.comments.find({ where, sort: COMMENT_ORDER, limit: COMMENTS_PER_DOCUMENT });
   const heads = new Map<string, string>();
+  const replies = new Map<string, number>();
+  for (const { parentId = '' } of all) replies.set(parentId, (replies.get(parentId) ?? 0) + 1);
   for (const comment of all) {
     const id = newId();
     const isHead = comment.parentId === undefined;
@@ -234,12 +236,8 @@ export async function copyComments(
       reactions: [],
     });
     if (!isHead) continue;
-    const replies = all.filter((one) => one.parentId === comment.id).length;
     const { status, resolvedBy, resolvedAt } = comment;
-    const common = { tenant, resourceId: to.id, replies, status, resolvedBy, resolvedAt };
-    work.insert(parts.threads, { id: threadId, ...common });
+    const common = { tenant, resourceId: to.id, replies: replies.get(comment.id) ?? 0 };
+    work.insert(parts.threads, { id: threadId, ...common, status, resolvedBy, resolvedAt });
   }
 }
-
-/** Comments that a copy takes along from one document. */
-const MOST_COPIED = 1000;

@@ -64,7 +64,7 @@ export function requireSameWorkspace(destination: Destination, workspaceId: stri
   }
 }
 
-/** Moving ends at the tenant's boundary; a copy may cross it. */
+/** Moving and copying end at the tenant's boundary. */
 export function requireSameTenant(from: Pick<Place, 'orgId'>, to: Destination): void {
   if (from.orgId !== to.parent.orgId) throw TenantBoundary();
 }

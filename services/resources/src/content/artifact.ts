@@ -75,9 +75,14 @@ export function createArtifactKind(parts: ArtifactParts): ContentKind {
     readKept: async (_node, snapshotId, _query, context) => payloadOf(await kept(snapshotId, context)),
     restore: async (node, snapshotId, context) => replacing(node, await kept(snapshotId, context), context),
     forget: (_node, snapshotId, { work }) => keeper.forget(snapshotId, work),
-    async copy(from, to, context) {
+    async copy(from, to, context, renamed = () => undefined) {
       const fields = await context.work.get(artifacts, from.id);
-      return fields === undefined ? NO_WRITE : replacing(to, fields, context);
+      if (fields === undefined) return NO_WRITE;
+      const assets = fields.assets.map((asset) => ({
+        ...asset,
+        resourceId: renamed(asset.resourceId) ?? asset.resourceId,
+      }));
+      return replacing(to, { ...fields, assets }, context);
     },
     async remove(node, { work }) {
       const record = await work.get(artifacts, node.id);

@@ -19,6 +19,7 @@ import {
 } from './document-body.js';
 import { bodyAfter, bodyFrom, type Limits, type ReadInput } from './document-input.js';
 import type { ContentKind, ContentQuery, Holder, Payload, PreparedWrite } from './kind.js';
+import { redirected } from './redirect.js';
 
 export interface DocumentParts {
   readonly contents: Collection<StoredContent>;
@@ -100,9 +101,9 @@ export function createDocumentKind({ contents, keeper, settings }: DocumentParts
       return replacing(node, before, { body: await kept(snapshotId, context), warnings: [] }, context);
     },
     forget: (_node, snapshotId, { work }) => keeper.forget(snapshotId, work),
-    async copy(from, to, context) {
+    async copy(from, to, context, renamed) {
       const body = await context.work.get(contents, from.id);
-      return body === undefined ? NO_WRITE : beginning(to, bare(body), [], context);
+      return body === undefined ? NO_WRITE : beginning(to, redirected(bare(body), renamed), [], context);
     },
     async remove(node, { work }) {
       const record = await work.get(contents, node.id);

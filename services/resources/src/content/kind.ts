@@ -76,6 +76,9 @@ export type State = 'current' | { readonly snapshotId: string };
 /** What lies between two states of one content: of text a unified diff, of a table columns and rows. */
 export type Diff = Pick<ContentDiff, 'added' | 'removed' | 'changed' | 'unified' | 'columns' | 'rows' | 'truncated'>;
 
+/** The new id of a resource that is copied as well; undefined for every other. */
+export type Renaming = (id: string) => string | undefined;
+
 /** How a node is told to a kind: it may not be stored yet. */
 export type Holder = Omit<Node, 'version'>;
 
@@ -103,8 +106,8 @@ export interface ContentKind {
   forget(node: Pick<Node, 'id'>, snapshotId: string, context: Pick<CallContext, 'work'>): Promise<void>;
   /** What differs from one state to the other. A kind without it is compared line by line, as it reads. */
   diff?(node: Node, from: State, to: State, context: CallContext): Promise<Diff>;
-  /** Prepares the content of a copy. */
-  copy(from: Node, to: Holder, context: CallContext): Promise<PreparedWrite>;
+  /** Prepares the content of a copy. What it refers to and is `renamed`, it refers to by the new id where that is plain. */
+  copy(from: Node, to: Holder, context: CallContext, renamed?: Renaming): Promise<PreparedWrite>;
   /** Takes everything away that is held for a purged node, what is kept for its snapshots apart. */
   remove(node: Pick<Node, 'id'>, context: Pick<CallContext, 'work'>): Promise<void>;
   /** The text that search reads, and bookmarks in it: empty where there is none. */

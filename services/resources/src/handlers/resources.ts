@@ -84,7 +84,7 @@ export function createResourceHandlers(parts: Parts): Handlers<ResourceService> 
 }
 
 /** A node that this call has just written, with the caller's rights on it as it is now. */
-async function asSeen(parts: Parts, node: Node, standing: Standing): Promise<Seen> {
+export async function asSeen(parts: Parts, node: Node, standing: Standing): Promise<Seen> {
   const membership = standing.person.workspaces.get(node.workspaceId);
   const access = await parts.policy.accessTo(node, standing);
   // Who restricts a node is its manager by the grant that this call writes.

@@ -2,8 +2,12 @@ import type { Log } from '@commonplace/kit/log';
 import { LostRace } from '@commonplace/kit/store';
 import type { Parts } from '../parts.js';
 import type { TreeJob } from '../stores/jobs.js';
+import { copyOn } from './copy.js';
 import { settle } from './settle.js';
 import { uncomment } from './uncomment.js';
+
+/** What does the jobs that are no work on a subtree as it is. */
+const WORKERS: Partial<Record<TreeJob['kind'], typeof settle>> = { copy: copyOn, uncomment };
 
 export interface JobRunner {
   /** Runs a job now; others find it by themselves when its lease is over. */
@@ -30,8 +34,8 @@ export function createJobRunner(partsOf: () => Parts, log: Log): JobRunner {
     if (job === undefined || stopped) return;
     const leased = await lease(parts, job);
     if (leased === undefined) return;
-    const settleJob = leased.kind === 'uncomment' ? uncomment : settle;
-    await settleJob(parts, leased, () => stopped);
+    const work = WORKERS[leased.kind] ?? settle;
+    await work(parts, leased, () => stopped);
   }
 
   const start = (id: string) => {

@@ -87,6 +87,8 @@ async function act(
     }
     case 'uncomment':
       throw new Error('a job about comments changes no nodes');
+    case 'copy':
+      throw new Error('a copy is no work on what is there');
   }
 }
 

@@ -1,5 +1,6 @@
-import type { Actor } from '@commonplace/kit/auth';
+import type { Actor, Caller } from '@commonplace/kit/auth';
 import type { CollectionSpec, StoredRecord } from '@commonplace/kit/store';
+import type { GrantTerms } from '../acts/copy-grants.js';
 
 /**
  * Work on a subtree that is too large for one request. The head is written at once; until the job
@@ -9,9 +10,9 @@ export interface TreeJob extends StoredRecord {
   readonly tenant: string;
   /** Where the subtree stands, or stood before. */
   readonly workspaceIds: readonly string[];
-  /** The subtree's head; for `empty` the workspace, for `untag` the tag, for `uncomment` the document. */
+  /** The subtree's head; for `empty` the workspace, for `untag` the tag, for `uncomment` the document, for `copy` the copy's. */
   readonly headId: string;
-  readonly kind: 'place' | 'trash' | 'restore' | 'purge' | 'empty' | 'untag' | 'uncomment';
+  readonly kind: 'place' | 'trash' | 'restore' | 'purge' | 'empty' | 'untag' | 'uncomment' | 'copy';
   readonly batchId?: string;
   /**
    * The subtree was rewritten with its head; the job looks for what was created below meanwhile. Reads
@@ -20,10 +21,25 @@ export interface TreeJob extends StoredRecord {
   readonly sweep?: true;
   /** For `empty`: only what was trashed before then. */
   readonly before?: string;
+  /** For `copy`: how far it is. */
+  readonly copy?: CopyProgress;
   readonly actor: Actor;
   readonly createdAt: string;
   /** A worker holds the job until then. */
   readonly leaseUntil: string;
+}
+
+/** The pieces of a copy are under the job's id, of which the ids of the copies are derived as well. */
+export interface CopyProgress {
+  /** The head of what is copied. */
+  readonly sourceId: string;
+  readonly pieces: number;
+  /** Pieces that are copied. */
+  readonly done: number;
+  /** Who reads the sources; absent where they do so by a link, which is not kept. */
+  readonly reader?: Caller | undefined;
+  readonly withComments?: boolean;
+  readonly grants?: GrantTerms | undefined;
 }
 
 export const jobCollection: CollectionSpec<TreeJob> = { name: 'tree_jobs', indexes: [{ fields: ['createdAt'] }] };

@@ -1,6 +1,6 @@
 import type { CallContext } from '@commonplace/kit/rpc';
 import type { UnitOfWork } from '@commonplace/kit/store';
-import type { ContentInput, ContentKind, ContentQuery, PreparedWrite, State } from '../content/kind.js';
+import type { ContentInput, ContentKind, ContentQuery, PreparedWrite, Renaming, State } from '../content/kind.js';
 import { createTableCache } from './cache.js';
 import type { NewChunk } from './chunks.js';
 import type { Column } from './column.js';
@@ -141,14 +141,14 @@ export function createTableKind(parts: TableParts): ContentKind {
         const headOf = (state: State) => (state === 'current' ? states.head(id) : keptHead(id, state.snapshotId));
         return diffTables(id, await headOf(from), await headOf(to), states);
       }),
-    async copy(from, to, context) {
+    async copy(from, to, context, renamed = () => undefined) {
       const head = await states.head(from.id);
       return states.settled(async () => {
         const { view } = await states.open(from.id, head, createBreathe(context.signal));
         const pieces = entriesOf(head).map(({ number: _number, ...entry }, i): NewChunk => {
           return { ...entry, text: view.chunks[i]?.bytes.toString('utf8') ?? '' };
         });
-        const columns = head.columns.map((column) => relinked(column, from.id, to.id));
+        const columns = head.columns.map((column) => relinked(column, (id) => (id === from.id ? to.id : renamed(id))));
         const empty = freshHead(to.id, to.tenant);
         const made = outcome(empty, pieces, { ...head, columns });
         return prepared({ ...empty, columns: [] }, { ...made, warnings: [], loses: false }, to.tenant, context);
@@ -202,10 +202,10 @@ function bare(head: Head & { readonly version?: number }): Head {
   return rest;
 }
 
-/** A column of a copy: a link of the table to itself stays within the copy. */
-function relinked(column: Column, from: string, to: string): Column {
-  if (column.options.target_table_id !== from) return column;
-  return { ...column, options: { ...column.options, target_table_id: to } };
+/** A column of a copy: a link to the table itself, or to one that is copied with it, leads to the copy's rows. */
+function relinked(column: Column, renamed: Renaming): Column {
+  const target = renamed(column.options.target_table_id ?? '');
+  return target === undefined ? column : { ...column, options: { ...column.options, target_table_id: target } };
 }
 
 function larger(a: Readonly<Record<string, number>>, b: Readonly<Record<string, number>>): Record<string, number> {

@@ -1,0 +1,52 @@
+import type { CallContext } from '@commonplace/kit/rpc';
+import { copyId, type PlannedCopy } from '../domain/copy.js';
+import { placeUnder } from '../domain/tree.js';
+import type { Parts } from '../parts.js';
+import type { Node, Place } from '../stores/nodes.js';
+import { type Copying, type CopyTerms, copyNodes } from './copy-nodes.js';
+
+type Home = Place & { readonly id: string };
+
+/**
+ * Adds planned copies to this call's work, each under the copy of its parent as that stands now. What is gone by
+ * now, or not to be read any more, has no copy any more, nor has what would stand below a copy that is gone.
+ */
+export async function copyPlanned(
+  parts: Parts,
+  key: string,
+  planned: readonly PlannedCopy[],
+  terms: CopyTerms,
+  context: CallContext,
+): Promise<Node[]> {
+  const found = await parts.tree.getMany(planned.map(({ id }) => id));
+  const live = found.filter(({ state }) => state === 'active');
+  const readable = await terms.readable?.(live);
+  const sources = new Map(live.filter((_, i) => readable?.[i] ?? true).map((node) => [node.id, node]));
+  const homes = new Map<string, Home | undefined>();
+  const copyings: Copying[] = [];
+  for (const { id: sourceId, parentId, managed: granted = false } of planned) {
+    const from = sources.get(sourceId);
+    const parentKey = copyId(key, parentId);
+    if (!homes.has(parentKey)) homes.set(parentKey, await homeOf(parts, parentKey, context));
+    const home = homes.get(parentKey);
+    const id = copyId(key, sourceId);
+    if (from === undefined || home === undefined) {
+      homes.set(id, undefined);
+      continue;
+    }
+    const restricted = terms.grants !== undefined && granted && from.restricted;
+    const place = placeUnder(home, { id, restricted });
+    homes.set(id, { ...place, id });
+    copyings.push({ from, id, place, parentKey, name: from.name, position: from.position, restricted, granted });
+  }
+  return copyNodes(parts, copyings, terms, context);
+}
+
+/** The copy of a parent that an earlier piece has made; whoever moves or trashes it and we must not both succeed. */
+async function homeOf(parts: Parts, id: string, { work }: CallContext): Promise<Home | undefined> {
+  const stored = await parts.tree.nodes.get(id);
+  const node = await parts.tree.get(id, work);
+  if (node?.state !== 'active') return undefined;
+  if (stored !== undefined) work.expect(parts.tree.nodes, node);
+  return node;
+}

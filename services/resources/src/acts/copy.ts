@@ -1,0 +1,162 @@
+import { newId } from '@commonplace/kit/id';
+import type { CallContext } from '@commonplace/kit/rpc';
+import type { CopyResourceRequest } from '@commonplace/proto/resources/v1/copy_service.js';
+import { COPIED_BYTES, MAX_DEPTH } from '../config.js';
+import { may } from '../domain/access.js';
+import { copiedBytes, copyId, copyName, inPieces, type Layout, layOut, type SourceNode } from '../domain/copy.js';
+import { parseWish } from '../domain/position.js';
+import { placeUnder } from '../domain/tree.js';
+import { DepthExceeded, FileNotReady, LimitReached, WorkspaceRequired } from '../errors.js';
+import type { Parts } from '../parts.js';
+import type { Standing } from '../policy.js';
+import { copyPieceId } from '../stores/copies.js';
+import type { CopyProgress } from '../stores/jobs.js';
+import { type Node, parentId } from '../stores/nodes.js';
+import { grantTerms } from './copy-grants.js';
+import { copyNodes } from './copy-nodes.js';
+import { copyPlanned } from './copy-planned.js';
+import { attachmentsOf, type Sources, sourcesBelow, whyNotCopied } from './copy-sources.js';
+import { makeCopiedTags } from './copy-tags.js';
+import { destinationOf } from './create.js';
+import { type Destination, intoParent, intoRoot, requireSameTenant } from './destination.js';
+import { positionFor } from './siblings.js';
+
+export interface Copied extends Omit<Sources, 'nodes'> {
+  readonly head: Node;
+  /** Copies right below the head, as of now. */
+  readonly children: number;
+  /** All copies, the head among them. */
+  readonly count: number;
+  readonly running: boolean;
+}
+
+/** Copies a node with what is below it: at once, or the head and the rest after the answer. */
+export async function copyResource(
+  parts: Parts,
+  request: CopyResourceRequest,
+  standing: Standing,
+  context: CallContext,
+): Promise<Copied> {
+  const { node, access } = await parts.policy.see(request.resourceId, standing);
+  const destination = await destinationOfCopy(parts, request, node, standing, context);
+  requireSameTenant(node, destination);
+  if (whyNotCopied(node) !== undefined) throw FileNotReady({ status: node.file?.status ?? 'failed' });
+  const key = newId();
+  const id = copyId(key, node.id);
+  const open = { ...placeUnder(destination.parent, { id, restricted: false }), id };
+  const grants = request.includePermissions ? await grantTerms(parts, node, open, standing) : undefined;
+  const position = await positionFor(parts.tree, destination.key, parseWish(request.position), context.work);
+  const gather = (request.includeChildren ?? true) ? sourcesBelow : attachmentsOf;
+  const { nodes, skipped, skippedCount } = await gather(parts, node, standing);
+  const layout = layOut(node.id, nodes);
+  await requireRoom(parts, destination, layout);
+
+  const bytes = nodes.reduce((sum, one) => sum + copiedBytes(one), copiedBytes(node));
+  const running = layout.copies.length >= parts.settings.inlineCopy || (nodes.length > 0 && bytes > COPIED_BYTES);
+  const sources = new Set([node.id, ...nodes.map((one) => one.id)]);
+  const terms = {
+    renamed: (source: string) => (sources.has(source) ? copyId(key, source) : undefined),
+    withComments: request.includeComments,
+    grants,
+    newTags: await makeCopiedTags(parts, [node, ...nodes], destination.parent, standing, context),
+  };
+  const granted = grants !== undefined && may(access.role, 'manage');
+  const restricted = granted && node.restricted;
+  const [head] = await copyNodes(
+    parts,
+    [
+      {
+        from: node,
+        id,
+        place: placeUnder(destination.parent, { id, restricted }),
+        parentKey: destination.key,
+        name: request.name ?? copyName(node.name),
+        position,
+        restricted,
+        granted,
+      },
+    ],
+    terms,
+    context,
+  );
+  if (running)
+    queue(
+      parts,
+      key,
+      request,
+      head as Node,
+      layout,
+      nodes,
+      { grants, reader: standing.link === undefined ? standing.caller : undefined },
+      context,
+    );
+  else await copyPlanned(parts, key, layout.copies, terms, context);
+  const children = running ? 0 : layout.children;
+  return { head: head as Node, children, count: 1 + layout.copies.length, running, skipped, skippedCount };
+}
+
+/** Where a copy goes: to the place asked for, else beside its source. */
+async function destinationOfCopy(
+  parts: Parts,
+  request: CopyResourceRequest,
+  node: Node,
+  standing: Standing,
+  context: CallContext,
+): Promise<Destination> {
+  const asked = request.parentId !== undefined || request.workspaceId !== undefined;
+  if (asked) return destinationOf(parts, request, standing, context);
+  const beside = parentId(node);
+  if (beside === undefined) return intoRoot(parts, node.workspaceId, standing, context);
+  const parent = await parts.tree.get(beside);
+  const hidden = parent === undefined || (await parts.policy.accessTo(parent, standing)) === undefined;
+  // Whoever was given a single item does not learn where it stands.
+  if (hidden) throw WorkspaceRequired();
+  return intoParent(parts, beside, standing, context);
+}
+
+async function requireRoom(parts: Parts, destination: Destination, layout: Layout): Promise<void> {
+  if (destination.depth + 1 + layout.height > MAX_DEPTH) throw DepthExceeded({ limit: MAX_DEPTH });
+  const { children } = parts.settings;
+  if (layout.width > children) throw LimitReached({ limit: children, what: 'resources side by side' });
+  await parts.room.take(destination.parent.workspaceId, 1 + layout.copies.length);
+}
+
+/** Queues the copying of what is below the head, with the plan that it goes by. */
+function queue(
+  parts: Parts,
+  id: string,
+  { resourceId, includeComments }: CopyResourceRequest,
+  head: Node,
+  layout: Layout,
+  nodes: readonly SourceNode[],
+  rights: Pick<CopyProgress, 'grants' | 'reader'>,
+  context: CallContext,
+): void {
+  const { tenant, workspaceId } = head;
+  const sizes = new Map(nodes.map((one) => [one.id, copiedBytes(one)]));
+  const pieces = inPieces(layout.copies, parts.settings.inlineCopy, COPIED_BYTES, (one) => sizes.get(one.id) ?? 0);
+  for (const [number, copies] of pieces.entries()) {
+    context.work.insert(parts.copyPieces, { id: copyPieceId(id, number), tenant, jobId: id, number, copies });
+  }
+  const createdAt = new Date().toISOString();
+  context.work.insert(parts.jobs, {
+    id,
+    tenant,
+    headId: head.id,
+    workspaceIds: [workspaceId],
+    kind: 'copy',
+    // Nobody's place depends on it.
+    sweep: true,
+    copy: {
+      sourceId: resourceId,
+      ...rights,
+      pieces: pieces.length,
+      done: 0,
+      ...(includeComments && { withComments: true }),
+    },
+    actor: context.actor,
+    createdAt,
+    leaseUntil: createdAt,
+  });
+  context.afterCommit(() => parts.runner.start(id));
+}

@@ -1,0 +1,276 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { newId } from '@commonplace/kit/id';
+import type { CallContext } from '@commonplace/kit/rpc';
+import type { Collection, Store } from '@commonplace/kit/store';
+import { openSqliteDatabase, type SqliteDatabase } from '@commonplace/kit/store/sqlite';
+import { CopyResourceRequest } from '@commonplace/proto/resources/v1/copy_service.js';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { copyResource } from '../src/acts/copy.js';
+import { createDocumentKind } from '../src/content/document.js';
+import { copyOn } from '../src/jobs/copy.js';
+import type { Parts } from '../src/parts.js';
+import { contentCollection } from '../src/stores/contents.js';
+import { type CopyPiece, copyPieceCollection } from '../src/stores/copies.js';
+import { counterCollection, createCounters } from '../src/stores/counters.js';
+import { jobCollection, type TreeJob } from '../src/stores/jobs.js';
+import { openKeeper } from '../src/stores/kept.js';
+import { type Node, nodeCollection } from '../src/stores/nodes.js';
+import { createPendingJobs } from '../src/stores/pending.js';
+import { tagUsageCollection } from '../src/stores/tag-usage.js';
+import { createTree } from '../src/stores/tree.js';
+
+const ada = { type: 'user', id: 'ada', name: 'Ada' } as const;
+const WORKSPACE = newId();
+/** Documents below each of the folders. */
+const WIDTH = 60;
+const FOLDERS = 10;
+const ALL = 1 + FOLDERS + FOLDERS * WIDTH;
+
+/** The name of what the caller may not read any more. */
+let hidden: string | undefined;
+let folder: string;
+let database: SqliteDatabase;
+let parts: Parts;
+let nodes: Collection<Node>;
+
+beforeEach(async () => {
+  hidden = undefined;
+  folder = mkdtempSync(join(tmpdir(), 'commonplace-copy-'));
+  await open();
+});
+afterEach(async () => {
+  await database.close();
+  rmSync(folder, { recursive: true });
+});
+
+/** The parts of a process that has just begun on what is stored. */
+async function open(): Promise<void> {
+  database = await openSqliteDatabase({ file: join(folder, 'commonplace.db') });
+  const store = database.store('resources');
+  nodes = await store.collection(nodeCollection);
+  const jobs = await store.collection(jobCollection);
+  const pending = createPendingJobs(jobs);
+  const tree = createTree(nodes, pending);
+  const settings = { inlineCopy: 200, copyResources: 10_000, children: 100, documentBytes: 1000 };
+  const contents = await store.collection(contentCollection);
+  const access = { role: 'owner', source: 'workspace' } as const;
+  const take = async () => {};
+  parts = {
+    store,
+    tree,
+    jobs,
+    pending,
+    settings,
+    copyPieces: await store.collection(copyPieceCollection),
+    counters: createCounters(await store.collection(counterCollection), await store.collection(tagUsageCollection)),
+    kinds: { document: createDocumentKind({ contents, keeper: await openKeeper(store), settings: settings as never }) },
+    policy: {
+      see: async (id: string) => ({ node: await tree.get(id), access, membership: undefined }),
+      areReadableBy: async (found: readonly Node[]) => found.map(({ name }) => name !== hidden),
+      accessToAll: async (found: readonly Node[]) => found.map(() => access),
+    },
+    room: { take },
+    children: { take },
+    runner: { start() {} },
+    systemCall: () => ({ metadata: { requestId: 'r' }, deadline: Date.now() + 10_000 }),
+  } as unknown as Parts;
+}
+
+async function crash(): Promise<void> {
+  await database.close();
+  await open();
+}
+
+function put(work: ReturnType<Store['begin']>, fields: Partial<Node>, text?: string): Node {
+  const fixed = { orgId: null, workspaceId: WORKSPACE, tenant: WORKSPACE, boundary: WORKSPACE, ancestors: [] };
+  const stamps = { createdBy: ada, createdById: 'ada', updatedBy: ada, createdAt: 'now', updatedAt: 'now' };
+  const own = { name: 'n', nameFold: 'n', position: 'a0', restricted: false, locked: false, state: 'active' } as const;
+  const node = work.insert(nodes, {
+    ...fixed,
+    ...stamps,
+    ...own,
+    id: newId(),
+    parentKey: WORKSPACE,
+    type: 'folder',
+    tags: [],
+    principals: [],
+    contentVersion: 1,
+    sizeBytes: text?.length ?? 0,
+    ...fields,
+  });
+  const contents = { spec: contentCollection } as never;
+  if (text !== undefined) work.insert(contents, { id: node.id, tenant: WORKSPACE, format: 'markdown', text } as never);
+  return node;
+}
+
+/** A folder of folders of documents, the first of which refers to the last. */
+async function grow(): Promise<{ head: Node; target: Node }> {
+  const work = parts.store.begin();
+  const head = put(work, { name: 'head' });
+  const target = put(work, { name: 'target' });
+  const last = newId();
+  for (let f = 0; f < FOLDERS; f++) {
+    const above = put(work, { name: `f${f}`, parentKey: head.id, ancestors: [head.id] });
+    const inside = { parentKey: above.id, ancestors: [head.id, above.id], type: 'document' } as const;
+    for (let d = 0; d < WIDTH; d++) {
+      const isLast = f === FOLDERS - 1 && d === WIDTH - 1;
+      const name = `f${f}d${d}`;
+      put(work, { ...inside, name, ...(isLast && { id: last }) }, `${name} [last](resource:${last})\n`);
+    }
+  }
+  await work.commit();
+  return { head, target };
+}
+
+/** Copies the head; gives the job for the rest. */
+async function begin(source: Node, target: Node): Promise<TreeJob> {
+  const work = parts.store.begin();
+  const context = {
+    work,
+    actor: ada,
+    event: () => ({ id: `evt_${newId()}`, specversion: '1.0', type: 'x', source: 's', subject: 's', data: {} }),
+    afterCommit() {},
+  } as unknown as CallContext;
+  const request = CopyResourceRequest.fromPartial({ resourceId: source.id, parentId: target.id });
+  const copied = await copyResource(parts, request, { caller: { userId: 'ada' } } as never, context);
+  await work.commit();
+  expect([copied.running, copied.count]).toEqual([true, ALL]);
+  return theJob();
+}
+
+async function theJob(): Promise<TreeJob> {
+  return (await parts.jobs.find({ where: {}, limit: 1 }))[0] as TreeJob;
+}
+
+/** Stops after so many looks at whether to stop. */
+function after(turns: number): () => boolean {
+  let left = turns;
+  return () => left-- <= 0;
+}
+
+const made = (target: Node) => nodes.find({ where: { ancestors: { contains: target.id } }, limit: 10_000 });
+
+async function expectWhole(target: Node): Promise<void> {
+  const copies = await made(target);
+  expect(copies).toHaveLength(ALL);
+  expect(new Set(copies.map(({ name }) => name)).size).toBe(ALL);
+  const byId = new Map([target, ...copies].map((node) => [node.id, node]));
+  for (const copy of copies) {
+    const parent = byId.get(copy.parentKey) as Node;
+    expect(copy.ancestors).toEqual([...parent.ancestors, parent.id]);
+  }
+  const last = copies.find(({ name }) => name === `f${FOLDERS - 1}d${WIDTH - 1}`) as Node;
+  const documents = copies.filter(({ type }) => type === 'document');
+  const texts = await parts.kinds.document.texts?.(documents);
+  for (const { id, name } of documents) expect(texts?.get(id)).toBe(`${name} [last](resource:${last.id})\n`);
+  expect(await parts.counters.ofWorkspace(WORKSPACE)).toBe(ALL);
+  expect(await parts.jobs.count({})).toBe(0);
+  expect(await parts.copyPieces.count({})).toBe(0);
+}
+
+test('goes on where it was when its process went away', async () => {
+  const { head, target } = await grow();
+  await copyOn(parts, await begin(head, target), after(2));
+  expect(await made(target)).toHaveLength(1 + 400);
+  await crash();
+  await copyOn(parts, await theJob(), after(1));
+  expect(await made(target)).toHaveLength(1 + 600);
+  await crash();
+  await copyOn(parts, await theJob(), after(100));
+  await expectWhole(target);
+});
+
+test('makes each copy once, whoever else is at it', async () => {
+  const { head, target } = await grow();
+  const job = await begin(head, target);
+  const outcomes = await Promise.allSettled([
+    copyOn(parts, job, after(100)),
+    copyOn(parts, job, after(100)),
+    copyOn(parts, job, after(100)),
+  ]);
+  expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+  await expectWhole(target);
+});
+
+test('begins a piece again of which nothing was stored', async () => {
+  const { head, target } = await grow();
+  const job = await begin(head, target);
+  const { store } = parts;
+  let units = 0;
+  const failing = {
+    ...store,
+    begin() {
+      const work = store.begin();
+      const fails = ++units === 2;
+      // Nothing of it is done where the disk is full.
+      return fails
+        ? Object.assign(Object.create(work), { commit: () => Promise.reject(new Error('disk full')) })
+        : work;
+    },
+  } as Store;
+  await expect(copyOn({ ...parts, store: failing }, job, after(100))).rejects.toThrow('disk full');
+  expect(await made(target)).toHaveLength(1 + 200);
+  await copyOn(parts, await theJob(), after(100));
+  await expectWhole(target);
+});
+
+test('copies what was there when it began, and what is left of that', async () => {
+  const { head, target } = await grow();
+  const job = await begin(head, target);
+  const work = parts.store.begin();
+  put(work, { name: 'late', parentKey: head.id, ancestors: [head.id] });
+  const gone = (await nodes.find({ where: { ancestors: { contains: head.id } }, limit: 1000 })).find(
+    ({ name }) => name === 'f0d0',
+  ) as Node;
+  work.replace(nodes, gone, { ...gone, state: 'trashed' });
+  await work.commit();
+  await copyOn(parts, job, after(100));
+  const names = (await made(target)).map(({ name }) => name);
+  expect(names).toHaveLength(ALL - 1);
+  expect(names).not.toContain('late');
+  expect(names).not.toContain('f0d0');
+});
+
+test('leaves out what its caller may not read any more', async () => {
+  const { head, target } = await grow();
+  const job = await begin(head, target);
+  hidden = 'f3';
+  await copyOn(parts, job, after(100));
+  const names = (await made(target)).map(({ name }) => name);
+  expect(names).toHaveLength(ALL - 1 - WIDTH);
+  expect(names.filter((name) => name.startsWith('f3'))).toEqual([]);
+});
+
+test('puts nothing below a copy that was thrown away, and moves with one that was moved', async () => {
+  const { head, target } = await grow();
+  const job = await begin(head, target);
+  await copyOn(parts, job, after(1));
+  const copies = await made(target);
+  const named = (name: string) => copies.find((copy) => copy.name === name) as Node;
+  const work = parts.store.begin();
+  const elsewhere = put(work, { name: 'elsewhere' });
+  work.replace(nodes, named('f5'), { ...named('f5'), state: 'trashed' });
+  work.replace(nodes, named('f6'), { ...named('f6'), parentKey: elsewhere.id, ancestors: [elsewhere.id] });
+  await work.commit();
+  await copyOn(parts, await theJob(), after(100));
+  const [f5, f6] = await Promise.all(
+    ['f5', 'f6'].map((name) => nodes.count({ ancestors: { contains: named(name).id } })),
+  );
+  expect(f5).toBe(0);
+  expect(f6).toBe(WIDTH);
+  const inside = await nodes.find({ where: { ancestors: { contains: elsewhere.id } }, limit: 100 });
+  expect(inside).toHaveLength(1 + WIDTH);
+});
+
+test('every question has its index', async () => {
+  const pieces = (await parts.store.collection(copyPieceCollection)) as Collection<CopyPiece>;
+  const plans = await Promise.all([
+    pieces.explain({ where: { jobId: 'j' }, sort: ['number'], limit: 100 }),
+    pieces.explain({ where: { jobId: 'j' }, sort: ['number'], limit: 100, after: [1, 'j:1'] }),
+    nodes.explain({ where: { ancestors: { contains: 'n' } }, limit: 1000, after: ['n'] }),
+    nodes.explain({ where: { parentKey: 'n', state: 'active', type: 'file' }, sort: ['position'], limit: 9 }),
+  ]);
+  expect(plans.filter(({ indexed }) => !indexed)).toEqual([]);
+});

@@ -1,0 +1,92 @@
+import type { Caller } from '@commonplace/kit/auth';
+import { CopyResourceRequest } from '@commonplace/proto/resources/v1/copy_service.js';
+import { GranteeType, LinkAudience } from '@commonplace/proto/resources/v1/permission.js';
+import { AccessMode, ResourceRole } from '@commonplace/proto/resources/v1/resource.js';
+import { OrgRole, WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { openSharingStage, type SharingStage } from './sharing-stage.js';
+
+let stage: SharingStage;
+let workspaceId: string;
+let owner: Caller;
+let admin: Caller;
+let editor: Caller;
+let guest: Caller;
+
+beforeAll(async () => {
+  stage = await openSharingStage();
+  const org = stage.tenancy.org();
+  const workspace = stage.tenancy.workspace(org);
+  workspaceId = workspace.id;
+  const join = (name: string, role: WorkspaceRole) => {
+    const caller = stage.tenancy.person(name);
+    org.roles.set(caller.userId, OrgRole.MEMBER);
+    workspace.roles.set(caller.userId, role);
+    return caller;
+  };
+  owner = join('owner', WorkspaceRole.OWNER);
+  admin = join('admin', WorkspaceRole.ADMIN);
+  editor = join('editor', WorkspaceRole.EDITOR);
+  guest = join('guest', WorkspaceRole.GUEST);
+});
+afterAll(() => stage.stage.close());
+
+const copy = async (resourceId: string, fields: Partial<CopyResourceRequest>, by = admin) => {
+  const request = CopyResourceRequest.fromPartial({ resourceId, ...fields });
+  return (await stage.copies.copyResource(request, await stage.stage.as(by))).resource?.id as string;
+};
+const user = ({ userId }: Caller, role: ResourceRole) => ({
+  principalType: GranteeType.USER,
+  principalId: userId,
+  role,
+});
+const reads = (by: Caller, id: string) =>
+  stage.get(by, id).then(
+    () => true,
+    () => false,
+  );
+
+test('grants and restrictions come along where asked to, links do not', async () => {
+  const { id } = await stage.create(admin, { workspaceId, accessMode: AccessMode.RESTRICTED });
+  await stage.grant(admin, id, user(guest, ResourceRole.VIEWER));
+  const link = { principalType: GranteeType.LINK, audience: LinkAudience.ORG, role: ResourceRole.VIEWER };
+  await stage.grant(admin, id, link);
+  const open = await copy(id, {});
+  expect([await reads(editor, open), await reads(guest, open)]).toEqual([true, false]);
+  const kept = await copy(id, { includePermissions: true });
+  expect([await reads(editor, kept), await reads(guest, kept)]).toEqual([false, true]);
+  expect((await stage.get(admin, kept)).accessMode).toBe(AccessMode.RESTRICTED);
+  const { items } = await stage.view(admin, kept);
+  const direct = items.filter(({ isInherited }) => !isInherited);
+  expect(direct.map(({ principal }) => principal?.id).sort()).toEqual([admin.userId, guest.userId].sort());
+});
+
+test('grants that the caller does not manage stay behind', async () => {
+  const { id } = await stage.create(admin, { workspaceId });
+  const hidden = await stage.create(admin, { parentId: id, accessMode: AccessMode.RESTRICTED });
+  await stage.grant(admin, hidden.id, user(editor, ResourceRole.VIEWER));
+  await stage.grant(admin, hidden.id, user(guest, ResourceRole.VIEWER));
+  const own = await stage.create(editor, { workspaceId, accessMode: AccessMode.RESTRICTED });
+  const made = await copy(id, { parentId: own.id, includePermissions: true }, editor);
+  expect(await reads(editor, made)).toBe(true);
+  const { ids } = await stage.list(editor, workspaceId, { parentId: made });
+  expect(ids).toHaveLength(1);
+  expect(await reads(guest, ids[0] as string)).toBe(false);
+});
+
+test('no grant gives more than the caller has in the new place', async () => {
+  const { id } = await stage.create(admin, { workspaceId });
+  const child = await stage.create(admin, { parentId: id });
+  await stage.grant(admin, child.id, user(guest, ResourceRole.MANAGER));
+  await stage.grant(owner, child.id, user(editor, ResourceRole.OWNER));
+  const made = await copy(id, { includePermissions: true });
+  const [copied] = (await stage.list(admin, workspaceId, { parentId: made })).ids;
+  expect((await stage.get(guest, copied as string)).access?.role).toBe(ResourceRole.MANAGER);
+  expect((await stage.get(editor, copied as string)).access?.role).toBe(ResourceRole.EDITOR);
+  // An editor may not share in the new place.
+  const refused = copy(id, { includePermissions: true }, editor);
+  await expect(refused).rejects.toMatchObject({ reason: 'insufficient_role' });
+  const scopes = admin.credential.scopes.filter((scope) => scope !== 'share:write');
+  const narrow = { ...admin, credential: { ...admin.credential, scopes } };
+  await expect(copy(id, { includePermissions: true }, narrow)).rejects.toMatchObject({ reason: 'insufficient_scope' });
+});
