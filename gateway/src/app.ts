@@ -92,7 +92,7 @@ const API = '/api/v1/';
 
 /**
  * One route after the other, each with its gates; nothing here knows an endpoint. Routes are kept by
- * their first word, so that a request is compared with those of its own area alone.
+ * their first word and their length, so that a request is compared with those of its own area alone.
  */
 function createApi({ settings, routes, invoke }: AppParts): Koa.Middleware<State> {
   const areas = new Map<string, Router>();
@@ -114,11 +114,17 @@ function createApi({ settings, routes, invoke }: AppParts): Koa.Middleware<State
   };
 }
 
-/** The word behind `/api/v1/`. */
+/** The word behind `/api/v1/`, and a slash for each further segment. */
 function areaOf(path: string): string {
   const end = path.indexOf('/', API.length);
-  return path.slice(API.length, end < 0 ? undefined : end);
+  if (end < 0) return path.slice(API.length);
+  const last = path.length - 1;
+  let area = path.slice(API.length, end);
+  for (let i = end; i < last; i++) if (path.charCodeAt(i) === SLASH) area += '/';
+  return area;
 }
+
+const SLASH = 0x2f;
 
 function routeNotFound(details: Record<string, unknown> = {}): AppError {
   return new AppError('NOT_FOUND', 'route_not_found', 'There is no such endpoint.', { details });
