@@ -132,6 +132,7 @@ export interface Resource {
   readonly access_mode: string;
   readonly has_children: boolean;
   readonly child_count: number;
+  readonly is_attachment: boolean;
   readonly content_version: number;
   readonly updated_at: string;
   readonly version: number;

@@ -15,7 +15,7 @@ import {
   sha256,
   type Upload,
 } from '../src/files.js';
-import type { Resource, Workspace } from '../src/records.js';
+import type { List, Resource, Workspace } from '../src/records.js';
 import { mode, type System, startSystem } from '../src/system.js';
 
 const MIB = 1024 * 1024;
@@ -406,5 +406,42 @@ describe('storage', () => {
     await by.del(`/workspaces/${workspace.id}/trash?resource_ids=${id}`);
     await eventually(async () => expect((await download(url)).status).toBe(404));
     expect((await by.get<FileLink>(`/resources/${id}/file`)).status).toBe(404);
+  });
+});
+
+describe('a file below a document', () => {
+  const listed = async (query: string, at = workspace) => {
+    const { data, body } = await by.get<List<Resource>>(`/workspaces/${at.id}/resources?${query}`);
+    return { names: data.items.map(({ name }) => name).sort(), total: body.page?.total };
+  };
+
+  test('is its attachment, and left out of lists that do not ask for files', async () => {
+    const at = (await by.post<Workspace>('/workspaces', { name: 'Attached' })).data;
+    const folder = (await by.post<Resource>('/resources', { type: 'folder', name: 'Folder', workspace_id: at.id }))
+      .data;
+    const page = (await by.post<Resource>('/resources', { type: 'document', name: 'Page', parent_id: folder.id })).data;
+    const put = async (name: string, parent_id: string) =>
+      (await newFile(by, { name, parent_id }, inlineBytes)).data.resource;
+    const attached = await put('attached.txt', page.id);
+    const loose = await put('loose.txt', folder.id);
+    expect([attached.is_attachment, loose.is_attachment]).toEqual([true, false]);
+    const all = ['Folder', 'Page', 'loose.txt'];
+    expect(await listed('', at)).toEqual({ names: all, total: 3 });
+    expect(await listed('type=file', at)).toEqual({ names: ['attached.txt', 'loose.txt'], total: 2 });
+    expect(await listed(`parent_id=${page.id}`, at)).toEqual({ names: [], total: 0 });
+    expect((await by.get<Resource>(`/resources/${page.id}`)).data.child_count).toBe(0);
+
+    await by.patch(`/resources/${attached.id}`, { parent_id: folder.id });
+    await by.patch(`/resources/${loose.id}`, { parent_id: page.id });
+    expect(await listed('', at)).toEqual({ names: ['Folder', 'Page', 'attached.txt'], total: 3 });
+    const copy = await by.post<{ resource: Resource }>(`/resources/${page.id}/copy`, { name: 'Copied' });
+    expect(copy.status).toBe(201);
+    expect(await listed('', at)).toEqual({ names: ['Copied', 'Folder', 'Page', 'attached.txt'], total: 4 });
+    expect((await listed('type=file', at)).names).toEqual(['attached.txt', 'loose.txt', 'loose.txt']);
+
+    await by.del(`/resources/${page.id}`);
+    expect(await listed('', at)).toEqual({ names: ['Copied', 'Folder', 'attached.txt'], total: 3 });
+    await by.post(`/resources/${page.id}/restore`);
+    expect(await listed('', at)).toEqual({ names: ['Copied', 'Folder', 'Page', 'attached.txt'], total: 4 });
   });
 });

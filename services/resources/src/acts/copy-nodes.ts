@@ -19,6 +19,7 @@ export interface Copying {
   readonly restricted: boolean;
   /** Its grants come along. */
   readonly granted: boolean;
+  readonly attachment: boolean;
 }
 
 /** What holds for all of a copy. */
@@ -82,7 +83,7 @@ async function insert(
 
 /** The copy of a node: its own facts, at another place, as if the caller had made it. */
 function holderOf(
-  { from, id, place, parentKey, name, position, restricted }: Copying,
+  { from, id, place, parentKey, name, position, restricted, attachment }: Copying,
   tags: Node['tags'],
   now: string,
   { actor }: CallContext,
@@ -103,6 +104,7 @@ function holderOf(
     icon,
     description,
     ...(parented && { parented }),
+    ...(attachment && { attachment }),
     position,
     restricted,
     locked: false,

@@ -37,7 +37,9 @@ export async function copyPlanned(
     const restricted = terms.grants !== undefined && granted && from.restricted;
     const place = placeUnder(home, { id, restricted });
     homes.set(id, { ...place, id });
-    copyings.push({ from, id, place, parentKey, name: from.name, position: from.position, restricted, granted });
+    const { name, position } = from;
+    const attachment = from.attachment === true && copyId(key, from.parentKey) === parentKey;
+    copyings.push({ from, id, place, parentKey, name, position, restricted, granted, attachment });
   }
   return copyNodes(parts, copyings, terms, context);
 }

@@ -11,7 +11,7 @@ import type { Parts } from '../parts.js';
 import type { Standing } from '../policy.js';
 import { copyPieceId } from '../stores/copies.js';
 import type { CopyProgress } from '../stores/jobs.js';
-import { type Node, parentId } from '../stores/nodes.js';
+import { isAttachment, type Node, parentId } from '../stores/nodes.js';
 import { grantTerms } from './copy-grants.js';
 import { copyNodes } from './copy-nodes.js';
 import { copyPlanned } from './copy-planned.js';
@@ -74,6 +74,7 @@ export async function copyResource(
         position,
         restricted,
         granted,
+        attachment: isAttachment(node.type, destination.parent),
       },
     ],
     terms,

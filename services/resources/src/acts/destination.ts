@@ -6,11 +6,12 @@ import { isContainer, rootPlace } from '../domain/tree.js';
 import { ParentNotContainer, WorkspaceArchived } from '../errors.js';
 import type { Parts } from '../parts.js';
 import { requireCapability, requireWorkspaceRole, requireWritable, type Standing } from '../policy.js';
-import { mayHaveChildren, type Node, type Place } from '../stores/nodes.js';
+import { mayHaveChildren, type Node, type NodeType, type Place } from '../stores/nodes.js';
 
 /** Where something is to be put: a node that may hold others, or a workspace's root. */
 export interface Destination {
-  readonly parent: Place & { readonly id: string };
+  /** A node, or a root, which has no type. */
+  readonly parent: Place & { readonly id: string; readonly type?: NodeType };
   /** What children name as their parent: the node's id, or the workspace's. */
   readonly key: string;
   readonly depth: number;

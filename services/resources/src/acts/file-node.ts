@@ -8,7 +8,7 @@ import { publishChange } from '../events.js';
 import { actorFrom } from '../handlers/present.js';
 import type { Parts } from '../parts.js';
 import { requireCapability, requireWritable, type Seen, type Standing } from '../policy.js';
-import { type FileState, foldName, type Node } from '../stores/nodes.js';
+import { type FileState, foldName, isAttachment, type Node } from '../stores/nodes.js';
 import type { Destination } from './destination.js';
 import { positionFor } from './siblings.js';
 
@@ -48,6 +48,7 @@ export async function insertFileNode(
     id,
     parentKey: destination.key,
     type: 'file',
+    ...(isAttachment('file', destination.parent) && { attachment: true }),
     name,
     nameFold: foldName(name),
     position: await positionFor(parts.tree, destination.key, { at: 'last' }, context.work),

@@ -4,7 +4,7 @@ import { MAX_DEPTH } from '../config.js';
 import { reachOfGrants } from '../domain/access.js';
 import { parseWish } from '../domain/position.js';
 import { publicName } from '../domain/principals.js';
-import { heightBelow, moveTo, placeUnder, replaceBelow } from '../domain/tree.js';
+import { attachedTo, heightBelow, moveTo, placeUnder, replaceBelow } from '../domain/tree.js';
 import { CycleDetected, DepthExceeded } from '../errors.js';
 import type { Parts } from '../parts.js';
 import type { Standing } from '../policy.js';
@@ -55,7 +55,7 @@ export async function placed(
   const position = samePlace
     ? node.position
     : await positionFor(parts.tree, destination.key, parseWish(request.position), context.work);
-  return { ...moveTo(node, placeUnder(parent, node), destination.key), position };
+  return { ...attachedTo(parent, moveTo(node, placeUnder(parent, node), destination.key)), position };
 }
 
 /** Refuses a tree that would be too deep; of a large subtree only the head's own depth is known. */

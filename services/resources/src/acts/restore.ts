@@ -1,6 +1,6 @@
 import type { CallContext } from '@commonplace/kit/rpc';
 import { WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
-import { moveTo, placeUnder, replaceBelow, rootPlace } from '../domain/tree.js';
+import { attachedTo, moveTo, placeUnder, replaceBelow, rootPlace } from '../domain/tree.js';
 import { publishChange } from '../events.js';
 import type { Parts } from '../parts.js';
 import { requireWorkspaceRole, type Standing } from '../policy.js';
@@ -37,7 +37,8 @@ export async function restoreNode(
   const position = relocated
     ? await positionFor(parts.tree, destination.key, { at: 'last' }, context.work)
     : node.position;
-  const moved = moveTo(node, placeUnder(destination.parent, node), destination.key);
+  const { parent } = destination;
+  const moved = attachedTo(parent, moveTo(node, placeUnder(parent, node), destination.key));
   const back = restored({ ...moved, position }, await freeExternalKey(parts, moved));
   await moveGrants(parts, context.work, node, back);
   const head = context.work.replace(parts.tree.nodes, node, back);

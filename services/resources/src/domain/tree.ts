@@ -1,4 +1,4 @@
-import type { Node, NodeType, Place } from '../stores/nodes.js';
+import { isAttachment, type Node, type NodeType, type Place } from '../stores/nodes.js';
 
 const CONTAINERS: ReadonlySet<NodeType> = new Set(['folder', 'document', 'table']);
 
@@ -54,6 +54,14 @@ export function moveTo(node: Node, place: Place, parentKey: string): Omit<Node, 
   const { externalId } = node;
   const externalKey = externalId === undefined || node.state === 'trashed' ? undefined : `${workspaceId}:${externalId}`;
   return { ...node, tenant, orgId, workspaceId, ancestors, boundary, parentKey, externalKey };
+}
+
+/** A node at its place below a parent, which makes a file an attachment, or a file among others again. */
+export function attachedTo(
+  parent: { readonly type?: NodeType },
+  { attachment: _, ...node }: Omit<Node, 'version'>,
+): Omit<Node, 'version'> {
+  return isAttachment(node.type, parent) ? { ...node, attachment: true } : node;
 }
 
 /** Levels that a subtree has below its head. */

@@ -131,6 +131,7 @@ export function resourceMessage(seen: Seen, around: Surroundings): Resource {
     access: accessMessage(seen),
     isLocked: node.locked,
     tags: [...(around.tags ?? node.tags)],
+    isAttachment: node.attachment === true,
     hasChildren: around.childCount > 0,
     childCount: around.childCount,
     externalId: node.externalId,

@@ -18,15 +18,18 @@ export const counterCollection: CollectionSpec<Counter> = {
 const SLOTS = 8;
 
 /** What counts a node. */
-export type Counted = Pick<Node, 'id' | 'boundary' | 'workspaceId' | 'tags'>;
+export type Counted = Pick<Node, 'id' | 'boundary' | 'workspaceId' | 'tags' | 'attachment'>;
 
 export interface Counters {
   /** Adds live nodes to the counters of their boundaries and tags, or takes them away (`by` −1). */
   add(work: UnitOfWork, nodes: readonly Counted[], by: 1 | -1): void;
   /** Counts a live node as it is after a change, and no longer as it was. */
   move(work: UnitOfWork, before: Counted, after: Counted): void;
+  /** Everything, attachments as well. */
   ofWorkspace(workspaceId: string): Promise<number>;
+  /** Without attachments. */
   ofBoundaries(boundaries: readonly string[]): Promise<number>;
+  attachmentsIn(workspaceId: string): Promise<number>;
 }
 
 export function createCounters(collection: Collection<Counter>, usage: Collection<TagUsage>): Counters {
@@ -34,9 +37,10 @@ export function createCounters(collection: Collection<Counter>, usage: Collectio
     const boundaries = new Map<string, { fixed: Pick<Counter, 'workspaceId' | 'boundary'>; count: number }>();
     const tags = new Map<string, { fixed: Pick<TagUsage, 'workspaceId' | 'tagId'>; count: number }>();
     for (const { node, by } of changes) {
-      const { workspaceId, boundary } = node;
+      const { workspaceId } = node;
+      const boundary = node.attachment ? attachmentsOf(workspaceId) : node.boundary;
       const slot = slotOf(node.id);
-      sum(boundaries, `${keyOf(node)}:${slot}`, { workspaceId, boundary }, by);
+      sum(boundaries, `${keyOf({ workspaceId, boundary })}:${slot}`, { workspaceId, boundary }, by);
       for (const tagId of node.tags) {
         sum(tags, `${workspaceId}:${tagId}:${slot % USAGE_SLOTS}`, { workspaceId, tagId }, by);
       }
@@ -56,8 +60,9 @@ export function createCounters(collection: Collection<Counter>, usage: Collectio
         nodes.map((node) => ({ node, by })),
       ),
     move(work, before, after) {
-      const { boundary, workspaceId, tags } = before;
-      if (after.boundary === boundary && after.workspaceId === workspaceId && after.tags === tags) return;
+      const { boundary, workspaceId, tags, attachment } = before;
+      const stays = after.boundary === boundary && after.workspaceId === workspaceId && after.tags === tags;
+      if (stays && after.attachment === attachment) return;
       write(work, [
         { node: before, by: -1 },
         { node: after, by: 1 },
@@ -65,6 +70,7 @@ export function createCounters(collection: Collection<Counter>, usage: Collectio
     },
     ofWorkspace: (workspaceId) => collection.sum('active', { workspaceId }),
     ofBoundaries: (boundaries) => collection.sum('active', { boundary: { in: boundaries } }),
+    attachmentsIn: (workspaceId) => collection.sum('active', { boundary: attachmentsOf(workspaceId) }),
   };
 }
 
@@ -72,6 +78,11 @@ function sum<F>(sums: Map<string, { fixed: F; count: number }>, id: string, fixe
   const known = sums.get(id);
   if (known === undefined) sums.set(id, { fixed, count: by });
   else known.count += by;
+}
+
+/** Attachments are counted apart, whoever sees them: they are left out where the tree is listed. */
+function attachmentsOf(workspaceId: string): string {
+  return `attachments:${workspaceId}`;
 }
 
 /** A restricted node takes its boundary along to another workspace: it is counted there from then on. */

@@ -32,6 +32,8 @@ export interface Node extends StoredRecord, Place {
    * below to look for.
    */
   readonly parented?: true;
+  /** A file that stands below a document belongs to its text, and is left out where the tree is listed. */
+  readonly attachment?: true;
   /** Order key among siblings. */
   readonly position: string;
   readonly restricted: boolean;
@@ -117,6 +119,11 @@ export function foldName(name: string): string {
 /** Whether anything can stand below a node: a document or a table without children is no parent yet. */
 export function mayHaveChildren(node: Pick<Node, 'type' | 'parented'>): boolean {
   return node.type === 'folder' || node.parented === true;
+}
+
+/** Whether what is put below a parent is an attachment of it. */
+export function isAttachment(type: NodeType, parent: { readonly type?: NodeType }): boolean {
+  return type === 'file' && parent.type === 'document';
 }
 
 /** The parent's id, or undefined at the root. */

@@ -2,7 +2,7 @@ import { invalidField } from '@commonplace/kit/errors';
 import { isUuid } from '@commonplace/kit/id';
 import type { CallContext } from '@commonplace/kit/rpc';
 import type { Sort, Where } from '@commonplace/kit/store';
-import { ResourceState } from '@commonplace/proto/resources/v1/resource.js';
+import { ResourceState, ResourceType } from '@commonplace/proto/resources/v1/resource.js';
 import {
   type ListResourcesRequest,
   type ListResourcesResponse,
@@ -65,15 +65,21 @@ async function pageOf(
   const scope = 'parentKey' in place ? { state } : { workspaceId: request.workspaceId, state };
   const unfiltered =
     Object.keys({ ...filters, ...place }).length === 0 && visible.granted.length === 0 && state === 'active';
-  const total = unfiltered ? await countAll(parts, request.workspaceId, visible) : undefined;
+  const hidden = await attachmentFilter(parts, request);
+  const total = unfiltered ? await countAll(parts, request.workspaceId, visible, hidden !== NONE_HIDDEN) : undefined;
   const spread = await parts.tree.unsettled(request.workspaceId);
   if (spread.length > 0) {
     const accept = (node: Node) =>
       node.state === state && node.workspaceId === request.workspaceId && standsBelow(node, request);
-    const where = { ...filters, workspaceId: { in: spread } };
+    const where = { ...filters, ...hidden, workspaceId: { in: spread } };
     return listUnsettled(parts, { where, sort, page, accept, total }, standing);
   }
-  return listNodes(parts, { where: { ...filters, ...place, ...scope, ...visible.where }, sort, page, total });
+  return listNodes(parts, {
+    where: { ...filters, ...hidden, ...place, ...scope, ...visible.where },
+    sort,
+    page,
+    total,
+  });
 }
 
 function standsBelow(node: Node, request: ListResourcesRequest): boolean {
@@ -82,11 +88,24 @@ function standsBelow(node: Node, request: ListResourcesRequest): boolean {
   return request.recursive === true ? node.ancestors.includes(request.parentId) : node.parentKey === request.parentId;
 }
 
-function countAll(parts: Parts, workspaceId: string, visible: Visible): Promise<number> {
-  return visible.boundaries === undefined
-    ? parts.counters.ofWorkspace(workspaceId)
-    : parts.counters.ofBoundaries(visible.boundaries);
+/** How many the caller may list; `hiding` where there are attachments, which are not counted. */
+async function countAll(parts: Parts, workspaceId: string, visible: Visible, hiding: boolean): Promise<number> {
+  const { counters } = parts;
+  if (visible.boundaries !== undefined) return counters.ofBoundaries(visible.boundaries);
+  const all = await counters.ofWorkspace(workspaceId);
+  return hiding ? all - (await counters.attachmentsIn(workspaceId)) : all;
 }
+
+/** Leaves attachments out, where there are any and files are not asked for by their type. */
+async function attachmentFilter(parts: Parts, request: ListResourcesRequest): Promise<Where<Node>> {
+  if (request.type.includes(ResourceType.FILE)) return NONE_HIDDEN;
+  const some = (await parts.counters.attachmentsIn(request.workspaceId)) > 0;
+  // What lies in the trash is not counted.
+  return some || request.state === ResourceState.TRASHED ? NO_ATTACHMENTS : NONE_HIDDEN;
+}
+
+const NONE_HIDDEN: Where<Node> = {};
+const NO_ATTACHMENTS: Where<Node> = { attachment: { exists: false } };
 
 /** A parent has to be a resource of this workspace that the caller sees. */
 async function requireParent(parts: Parts, request: ListResourcesRequest, standing: Standing): Promise<void> {

@@ -76,6 +76,7 @@ export async function countVisibleChildren(
   return parts.tree.nodes.countBy('parentKey', {
     parentKey: { in: candidates.map(({ id }) => id) },
     state: 'active',
+    ...(candidates.some(({ type }) => type === 'document') && { attachment: { exists: false } }),
     ...visible.where,
   });
 }
