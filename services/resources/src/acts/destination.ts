@@ -12,6 +12,8 @@ import { mayHaveChildren, type Node, type NodeType, type Place } from '../stores
 export interface Destination {
   /** A node, or a root, which has no type. */
   readonly parent: Place & { readonly id: string; readonly type?: NodeType };
+  /** The same node; absent at a root. */
+  readonly node?: Node;
   /** What children name as their parent: the node's id, or the workspace's. */
   readonly key: string;
   readonly depth: number;
@@ -31,7 +33,7 @@ export async function intoParent(
   requireWritable(seen);
   await parts.children.take(parentId);
   if (!dryRun) holdParent(parts, seen.node, context);
-  return { parent: seen.node, key: parentId, depth: seen.node.ancestors.length + 1 };
+  return { parent: seen.node, node: seen.node, key: parentId, depth: seen.node.ancestors.length + 1 };
 }
 
 /** Whoever moves, restricts or trashes the parent meanwhile and we must not both succeed. */

@@ -42,7 +42,8 @@ export function createResourceHandlers(parts: Parts): Handlers<ResourceService> 
     const node = await createNode(parts, request, destination, context, tags);
     const seen = await asSeen(parts, node, standing);
     // Tags that this call makes are not in the store yet.
-    return resourceMessage(seen, { ...(await surroundingsOf(parts, seen, standing)), childCount: 0, tags });
+    const around = await surroundingsOf(parts, seen, standing, [], destination.node);
+    return resourceMessage(seen, { ...around, childCount: 0, tags });
   }
 
   return {

@@ -10,9 +10,10 @@ import { byName, tagMessages } from './tags.js';
 import { visibleWhere } from './visible.js';
 
 /** The visible ancestors of a node from the root down; the hidden ones are one item, at the start. */
-export async function pathOf(parts: Parts, node: Node, standing: Standing): Promise<PathItem[]> {
-  if (node.ancestors.length === 0) return [];
-  const ancestors = await parts.tree.getMany(node.ancestors);
+async function pathOf(parts: Parts, node: Node, standing: Standing, parent: Node | undefined): Promise<PathItem[]> {
+  const unknown = parent === undefined ? node.ancestors : parent.ancestors;
+  const ancestors = unknown.length === 0 ? [] : await parts.tree.getMany(unknown);
+  if (parent !== undefined) ancestors.push(parent);
   return pathFrom(parts, node, new Map(ancestors.map((one) => [one.id, one])), standing);
 }
 
@@ -31,16 +32,17 @@ export async function pathFrom(
   return hides ? [{ id: undefined, name: undefined, hidden: true }, ...items] : items;
 }
 
-/** What a single resource shows beside its record. */
+/** What a single resource shows beside its record; `above` is its parent, where that was read already. */
 export async function surroundingsOf(
   parts: Parts,
   seen: Seen,
   standing: Standing,
   include: readonly ResourceInclude[] = [],
+  above?: Node,
 ): Promise<Surroundings> {
   const { node } = seen;
   const counts = mayHaveChildren(node) ? await countVisibleChildren(parts, [node], standing) : undefined;
-  const path = node.ancestors.length > 0 ? await pathOf(parts, node, standing) : [];
+  const path = node.ancestors.length > 0 ? await pathOf(parts, node, standing, above) : [];
   const showsContent = node.type === 'document' && include.includes(ResourceInclude.CONTENT);
   const content = showsContent ? await readText(parts, node) : undefined;
   const parent = include.includes(ResourceInclude.PARENT) ? await parentOf(parts, node, standing) : undefined;
