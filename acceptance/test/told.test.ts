@@ -1,0 +1,64 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { eventually } from '../src/eventually.js';
+import { newAddress, type Person, signIn, signUp, tokenOf } from '../src/people.js';
+import type { List, Member, Org, Resource, Workspace } from '../src/records.js';
+import { type System, startSystem } from '../src/system.js';
+
+/** What becomes of sharing for the people whom it concerns: they are told. */
+
+interface Notification {
+  readonly type: string;
+  readonly target: { readonly id: string } | null;
+}
+
+let system: System;
+let owner: Person;
+let other: Person;
+let page: Resource;
+let org: Org;
+
+beforeAll(async () => {
+  system = await startSystem({ COMMONPLACE_SIGN_UP: 'open' });
+  owner = await signIn(system, system.owner);
+  org = (await owner.post<Org>('/orgs', { name: 'Told' })).data;
+  const email = newAddress('told');
+  const { data } = await owner.post<Member>(`/orgs/${org.id}/members`, { email, role: 'member' });
+  other = await signUp(system, 'Other', { email, invitation: tokenOf(data.invite_url) });
+  const workspace = (await owner.post<Workspace>('/workspaces', { name: 'Told', org_id: org.id })).data;
+  const made = await owner.post<Resource>('/resources', { type: 'document', name: 'Plan', workspace_id: workspace.id });
+  page = made.data;
+}, 90_000);
+afterAll(() => system?.stop(), 60_000);
+
+async function told(person: Person, type: string): Promise<(Notification | undefined)[]> {
+  const { data } = await person.get<List<Notification>>(`/notifications?type=${type}`, {
+    headers: { 'x-tenant': org.id },
+  });
+  return data.items.map(({ target }) => target?.id) as never;
+}
+
+test('a person asks for access, its owner is told, grants it, and the person is told', async () => {
+  const asked = await other.post<{ id: string }>(`/resources/${page.id}/access-requests`, { role: 'viewer' });
+  expect(asked.status).toBe(201);
+  await eventually(async () => expect(await told(owner, 'access_requested')).toEqual([page.id]), 5000);
+  const decided = await owner.patch(`/access-requests/${asked.data.id}`, { status: 'approved' });
+  expect(decided.status).toBe(200);
+  await eventually(async () => expect(await told(other, 'access_decided')).toEqual([page.id]), 5000);
+  expect((await other.get(`/resources/${page.id}`)).status).toBe(200);
+});
+
+test('who is given something is told, and no more once it is taken away', async () => {
+  const grant = { principal_type: 'user', principal_id: other.user.id, role: 'editor' };
+  const made = await owner.post<Resource>('/resources', {
+    type: 'document',
+    name: 'Gift',
+    workspace_id: page.workspace_id,
+  });
+  expect((await owner.post(`/resources/${made.data.id}/permissions`, grant)).status).toBe(201);
+  await eventually(async () => expect(await told(other, 'resource_shared')).toEqual([made.data.id]), 5000);
+  const { principal_type, principal_id } = grant;
+  await owner.del(
+    `/resources/${made.data.id}/permissions?principal_type=${principal_type}&principal_id=${principal_id}`,
+  );
+  expect(await told(other, 'resource_shared')).toEqual([undefined]);
+});
