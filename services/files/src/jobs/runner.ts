@@ -21,6 +21,7 @@ const WIDTH = 4;
 export function createRunner(parts: Parts): Runner {
   const running = new Map<string, Promise<void>>();
   let timer: NodeJS.Timeout | undefined;
+  let closed = false;
 
   const work = (upload: Upload) =>
     upload.how === 'fetch' ? fetchUpload(parts, upload) : completeWhenLanded(parts, upload);
@@ -31,9 +32,15 @@ export function createRunner(parts: Parts): Runner {
         parts.log.warn('upload.failed', { upload_id: upload.id, error });
         await lookAgain(parts, upload.id, FAILED_MS);
       })
+      // What waits behind it need not wait for the next second: after a restart all are looked at.
+      .then(() => void setImmediate(lookNow))
       .catch((error) => parts.log.error('upload.lost', { upload_id: upload.id, error }))
       .finally(() => running.delete(upload.id));
     running.set(upload.id, done);
+  }
+
+  function lookNow(): void {
+    if (!closed) look().catch((error) => parts.log.error('uploads.look_failed', { error }));
   }
 
   async function look(): Promise<void> {
@@ -41,16 +48,18 @@ export function createRunner(parts: Parts): Runner {
     if (room <= 0) return;
     const now = new Date().toISOString();
     const due = await parts.uploads.find({ where: { lookAt: { lte: now } }, sort: ['lookAt'], limit: room });
+    if (closed) return;
     for (const upload of due) if (!running.has(upload.id)) start(upload);
   }
 
   return {
     look,
     begin() {
-      timer = setInterval(() => look().catch((error) => parts.log.error('uploads.look_failed', { error })), LOOK_MS);
+      timer = setInterval(lookNow, LOOK_MS);
       timer.unref();
     },
     async close() {
+      closed = true;
       clearInterval(timer);
       await Promise.all(running.values());
     },
