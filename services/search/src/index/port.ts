@@ -2,6 +2,7 @@ import type { IndexEntry, SearchFilter } from '@commonplace/proto/resources/v1/i
 import type { ResourceType } from '@commonplace/proto/resources/v1/resource.js';
 import type { Snippet } from '../domain/highlight.js';
 import type { QueryPlan } from '../domain/query.js';
+import type { EmbeddingModel } from '../embedding/port.js';
 
 /** A part of an entry that is searched apart from the others. */
 export type Field = 'name' | 'text';
@@ -78,6 +79,61 @@ export interface IndexStats {
   readonly complete: boolean;
 }
 
+/** An entry whose text has no vectors of a model yet. */
+export interface Unembedded {
+  readonly id: string;
+  readonly name: string;
+  readonly text: string;
+  /** Names this state of name and text. */
+  readonly textHash: string;
+}
+
+/** A piece of an entry's text. Bounds are UTF-16 code units, as `slice` takes them. */
+export interface ChunkBounds {
+  readonly start: number;
+  readonly end: number;
+}
+
+export interface ChunkVector extends ChunkBounds {
+  /** Of unit length. */
+  readonly vector: Float32Array;
+}
+
+/** The vectors of all chunks of one entry; none where it has no text to speak of. */
+export interface EntryVectors {
+  readonly id: string;
+  readonly textHash: string;
+  readonly chunks: readonly ChunkVector[];
+}
+
+export interface VectorQuery {
+  /** The id of the model that has made the vector. */
+  readonly model: string;
+  readonly vector: Float32Array;
+  readonly filter: SearchFilter;
+  readonly narrowing: Narrowing;
+  /** Entries, each with its best chunk, or chunks. */
+  readonly groupBy: 'resource' | 'chunk';
+  readonly limit: number;
+  /** Leaves out what is less alike, -1 to 1. */
+  readonly minSimilarity?: number;
+}
+
+export interface NearHit {
+  readonly id: string;
+  readonly type: ResourceType;
+  /** Cosine, -1 to 1, falling from hit to hit. */
+  readonly similarity: number;
+  readonly chunk: ChunkBounds & { readonly text: string };
+}
+
+export interface VectorStats {
+  /** Entries that have vectors of the model, and those that still need them. */
+  readonly embedded: number;
+  readonly pending: number;
+  readonly chunks: number;
+}
+
 /** A new index that is filled beside the one that answers. */
 export interface Rebuild {
   add(entries: readonly IndexEntry[]): Promise<void>;
@@ -121,6 +177,30 @@ export interface SearchIndex {
   stats(): Promise<IndexStats>;
   /** Ends when writes that were taken are done. */
   close(): Promise<void>;
+}
+
+/**
+ * Finds entries by the meaning of their texts: the vectors of their chunks.
+ *
+ * Duties of an adapter:
+ * - Vectors are held by model. Those of an entry go with the entry, and no longer count once its name or text
+ *   has changed, though they are found until newer ones are put; vectors of a text that has changed since are not taken.
+ * - `nearest` gives entries that the same filter and narrowing admit as `search` does, the most alike first; it may
+ *   miss one in twenty of the truly nearest, never the limit's worth of hits where there are as many.
+ * - A rebuild carries the vectors of unchanged texts over.
+ * - Failures of the engine reject with IndexFailure.
+ */
+export interface VectorIndex {
+  /** Some entries that need vectors of a model, those of the latest changes first. */
+  unembedded(model: string, limit: number): Promise<readonly Unembedded[]>;
+  /** Takes the place of the vectors of this model that the entries had. */
+  putVectors(model: EmbeddingModel, entries: readonly EntryVectors[]): Promise<void>;
+  nearest(query: VectorQuery): Promise<readonly NearHit[]>;
+  vectorStats(model: string): Promise<VectorStats>;
+  /** The models that there are vectors of. */
+  models(): Promise<readonly EmbeddingModel[]>;
+  /** Forgets all vectors of a model. */
+  dropVectors(model: string): Promise<void>;
 }
 
 /** The engine beneath the index does not work, or not now. */
