@@ -38,10 +38,10 @@ export async function listResources(
 ): Promise<ListResourcesResponse> {
   const standing = await parts.policy.standing(context);
   const membership = await parts.policy.visit(request.workspaceId, standing, context);
-  await requireParent(parts, request, standing);
+  const parent = await requireParent(parts, request, standing);
   const visible = await visibleWhere(parts, request.workspaceId, standing);
   const filters = await filtersOf(parts, request);
-  const { nodes, page } = await pageOf(parts, request, filters, visible, standing);
+  const { nodes, page } = await pageOf(parts, { request, parent, filters, visible }, standing);
   const access = await parts.policy.accessToAll(nodes, standing);
   const seen = nodes.flatMap((node, i): Seen[] => {
     const held = access[i];
@@ -50,13 +50,16 @@ export async function listResources(
   return { items: await itemsOf(parts, seen, request.include, standing), page };
 }
 
-async function pageOf(
-  parts: Parts,
-  request: ListResourcesRequest,
-  filters: Where<Node>,
-  visible: Visible,
-  standing: Standing,
-): Promise<Listed> {
+interface Asked {
+  readonly request: ListResourcesRequest;
+  /** The resource below which to look; undefined for the workspace. */
+  readonly parent: Node | undefined;
+  readonly filters: Where<Node>;
+  readonly visible: Visible;
+}
+
+async function pageOf(parts: Parts, asked: Asked, standing: Standing): Promise<Listed> {
+  const { request, filters, visible } = asked;
   const page = request.page ?? { limit: 50, offset: 0, cursor: '' };
   const sort = SORT_FIELDS[request.sort] ?? ['position'];
   const state = request.state === ResourceState.TRASHED ? 'trashed' : 'active';
@@ -65,8 +68,9 @@ async function pageOf(
   const scope = 'parentKey' in place ? { state } : { workspaceId: request.workspaceId, state };
   const unfiltered =
     Object.keys({ ...filters, ...place }).length === 0 && visible.granted.length === 0 && state === 'active';
-  const hidden = await attachmentFilter(parts, request);
-  const total = unfiltered ? await countAll(parts, request.workspaceId, visible, hidden !== NONE_HIDDEN) : undefined;
+  const attachments = await attachmentsAmong(parts, asked);
+  const hidden: Where<Node> = attachments === 0 ? {} : { attachment: { exists: false } };
+  const total = unfiltered ? await countAll(parts, request.workspaceId, visible, attachments) : undefined;
   const spread = await parts.tree.unsettled(request.workspaceId);
   if (spread.length > 0) {
     const accept = (node: Node) =>
@@ -88,34 +92,37 @@ function standsBelow(node: Node, request: ListResourcesRequest): boolean {
   return request.recursive === true ? node.ancestors.includes(request.parentId) : node.parentKey === request.parentId;
 }
 
-/** How many the caller may list; `hiding` where there are attachments, which are not counted. */
-async function countAll(parts: Parts, workspaceId: string, visible: Visible, hiding: boolean): Promise<number> {
-  const { counters } = parts;
-  if (visible.boundaries !== undefined) return counters.ofBoundaries(visible.boundaries);
-  const all = await counters.ofWorkspace(workspaceId);
-  return hiding ? all - (await counters.attachmentsIn(workspaceId)) : all;
+/** How many the caller may list, without the workspace's attachments where those are hidden. */
+async function countAll(parts: Parts, workspaceId: string, visible: Visible, hidden: number): Promise<number> {
+  if (visible.boundaries !== undefined) return parts.counters.ofBoundaries(visible.boundaries);
+  return (await parts.counters.ofWorkspace(workspaceId)) - hidden;
 }
 
-/** Leaves attachments out, where there are any and files are not asked for by their type. */
-async function attachmentFilter(parts: Parts, request: ListResourcesRequest): Promise<Where<Node>> {
-  if (request.type.includes(ResourceType.FILE)) return NONE_HIDDEN;
-  const some = (await parts.counters.attachmentsIn(request.workspaceId)) > 0;
-  // What lies in the trash is not counted.
-  return some || request.state === ResourceState.TRASHED ? NO_ATTACHMENTS : NONE_HIDDEN;
+/**
+ * How many attachments have to be left out, at the most: none where files are asked for by their type
+ * or no attachment can stand. What lies in the trash is not counted.
+ */
+async function attachmentsAmong(parts: Parts, { request, parent }: Asked): Promise<number> {
+  if (request.type.includes(ResourceType.FILE)) return 0;
+  if ('parentKey' in placeFilter(request)) return parent?.type === 'document' ? Number.POSITIVE_INFINITY : 0;
+  if (request.state === ResourceState.TRASHED) return Number.POSITIVE_INFINITY;
+  return parts.counters.attachmentsIn(request.workspaceId);
 }
-
-const NONE_HIDDEN: Where<Node> = {};
-const NO_ATTACHMENTS: Where<Node> = { attachment: { exists: false } };
 
 /** A parent has to be a resource of this workspace that the caller sees. */
-async function requireParent(parts: Parts, request: ListResourcesRequest, standing: Standing): Promise<void> {
+async function requireParent(
+  parts: Parts,
+  request: ListResourcesRequest,
+  standing: Standing,
+): Promise<Node | undefined> {
   const { parentId } = request;
-  if (parentId === '' || parentId === 'root') return;
+  if (parentId === '' || parentId === 'root') return undefined;
   if (!isUuid(parentId)) throw invalidField('parent_id', 'invalid_value', 'parent_id is a resource id or "root".');
   const { node } = await parts.policy.seeEvenTrashed(parentId, standing);
   if (node.workspaceId !== request.workspaceId) {
     throw invalidField('parent_id', 'invalid_value', 'parent_id is a resource of another workspace.');
   }
+  return node;
 }
 
 /** The part of the tree that the request is about. */
