@@ -1,6 +1,6 @@
 import type { CallContext, Client, Handlers } from '@commonplace/kit/rpc';
 import type { StorageService, StorageUsage } from '@commonplace/proto/files/v1/storage_service.js';
-import type { WorkspaceSums } from '@commonplace/proto/resources/v1/file_node_service.js';
+import type { LargeNode, WorkspaceSums } from '@commonplace/proto/resources/v1/file_node_service.js';
 import type { IndexService } from '@commonplace/proto/resources/v1/index_service.js';
 import type { OrgService } from '@commonplace/proto/tenancy/v1/org_service.js';
 import { OrgRole } from '@commonplace/proto/tenancy/v1/role.js';
@@ -20,6 +20,8 @@ export interface StorageParts extends Parts {
 
 /** Milliseconds that sums of a workspace are kept. */
 const KEPT_MS = 15 * 60_000;
+/** Milliseconds that a caller's largest resources are kept; whether they may still read them is always asked. */
+const FOUND_MS = 60_000;
 const LARGEST = 10;
 /** Workspaces that one answer adds up. */
 const PAGE = 200;
@@ -30,8 +32,11 @@ interface Sums extends WorkspaceSums {
   readonly at: string;
 }
 
+type Found = LRUCache<string, LargeNode[]>;
+
 export function createStorageHandlers(parts: StorageParts): Handlers<StorageService> {
   const known = new LRUCache<string, Sums>({ max: 10_000, ttl: KEPT_MS });
+  const found: Found = new LRUCache({ max: 1000, ttl: FOUND_MS });
   return {
     async getStorageUsage({ workspaceId, limit = LARGEST }, context) {
       const { ids, administered } = await workspacesOf(parts, workspaceId, context);
@@ -54,7 +59,7 @@ export function createStorageHandlers(parts: StorageParts): Handlers<StorageServ
           bytes: bytesOf(one),
           fileCount: one.fileCount,
         })),
-        largest: await largestOf(parts, ids, limit, context),
+        largest: await largestOf(parts, found, ids, limit, context),
         computedAt: sums.map(({ at }) => at).sort()[0] ?? new Date().toISOString(),
       };
       return usage;
@@ -111,24 +116,27 @@ async function sumsOf(parts: StorageParts, known: LRUCache<string, Sums>, ids: r
   return ids.flatMap((id) => known.get(id) ?? []);
 }
 
-/** The largest files that the caller may read; what is in their way is skipped. */
-async function largestOf(parts: StorageParts, ids: readonly string[], limit: number, context: CallContext) {
-  const found = await Promise.all(
-    ids.map((workspaceId) =>
-      parts.versions.find({ where: { workspaceId, superseded: false }, sort: ['-sizeBytes'], limit: limit * 2 }),
-    ),
-  );
-  const largest = found
-    .flat()
-    .sort((a, b) => b.sizeBytes - a.sizeBytes)
-    .slice(0, limit * 2);
-  if (largest.length === 0) return [];
-  const { resources } = await parts.index.checkAccess({ ids: largest.map(({ fileId }) => fileId) }, context.onward);
+/** The largest resources of any kind that the caller may read now. */
+async function largestOf(
+  parts: StorageParts,
+  found: Found,
+  ids: readonly string[],
+  limit: number,
+  context: CallContext,
+) {
+  const key = [context.caller.userId, limit, ...ids].join(' ');
+  // Some to spare for what is trashed or closed to the caller before the next look.
+  const request = { workspaceIds: [...ids], limit: limit * 2 };
+  const known = found.get(key);
+  const nodes = known ?? (await parts.nodes.findLargest(request, context.onward)).nodes;
+  if (known === undefined) found.set(key, nodes);
+  if (nodes.length === 0) return [];
+  const { resources } = await parts.index.checkAccess({ ids: nodes.map(({ id }) => id) }, context.onward);
   const names = new Map(resources.map(({ id, name }) => [id, name]));
-  return largest
-    .flatMap(({ fileId, sizeBytes }) => {
-      const name = names.get(fileId);
-      return name === undefined ? [] : [{ resourceId: fileId, name, bytes: sizeBytes }];
+  return nodes
+    .flatMap(({ id, bytes }) => {
+      const name = names.get(id);
+      return name === undefined ? [] : [{ resourceId: id, name, bytes }];
     })
     .slice(0, limit);
 }

@@ -12,6 +12,7 @@ import type { Parts } from '../parts.js';
 import { requireCapability, requireWritable, type Seen, type Standing } from '../policy.js';
 import type { Node } from '../stores/nodes.js';
 import { surroundingsOf } from '../views/surroundings.js';
+import { visibleWhere } from '../views/visible.js';
 import { resourceMessage } from './present.js';
 
 /** What the files service asks of the tree's owner. */
@@ -60,6 +61,14 @@ export function createFileNodeHandlers(parts: Parts): Handlers<FileNodeService> 
     async sumStorage({ workspaceIds, orgId }) {
       const workspaces = await Promise.all(workspaceIds.map((id) => sumsOf(parts, id)));
       return { workspaces, orgSnapshots: orgId === undefined ? 0 : await snapshotBytes(parts, orgId) };
+    },
+
+    async findLargest({ workspaceIds, limit }, context) {
+      const standing = await policy.standing(context);
+      const found: Node[] = [];
+      for (const id of workspaceIds) found.push(...(await largestIn(parts, id, limit, standing)));
+      found.sort((a, b) => b.sizeBytes - a.sizeBytes);
+      return { nodes: found.slice(0, limit).map(({ id, sizeBytes }) => ({ id, bytes: sizeBytes })) };
     },
   };
 }
@@ -110,4 +119,14 @@ async function sumsOf(parts: Parts, workspaceId: string): Promise<WorkspaceSums>
 
 function snapshotBytes({ snapshots }: Parts, tenant: string): Promise<number> {
   return snapshots.sum('sizeBytes', { tenant });
+}
+
+/** Reads all of a workspace's nodes, as the sums do: an index by size would cost every creation and every write. */
+async function largestIn(parts: Parts, workspaceId: string, limit: number, standing: Standing): Promise<Node[]> {
+  const { tree, policy } = parts;
+  const visible = await visibleWhere(parts, workspaceId, standing);
+  const where = { workspaceId, state: 'active', sizeBytes: { gt: 0 }, ...visible.where } as const;
+  const found = await tree.resolve(await tree.nodes.find({ where, sort: ['-sizeBytes'], limit }));
+  const access = await policy.accessToAll(found, standing);
+  return found.filter(({ state }, i) => state === 'active' && access[i] !== undefined);
 }
