@@ -5,8 +5,10 @@ import { implement, type ServiceModule } from '@commonplace/kit/runtime';
 import { createRoom } from './acts/room.js';
 import { config } from './config.js';
 import { artifactCollection, createArtifactKind } from './content/artifact.js';
+import { openDeriver } from './content/deriver.js';
 import { createDocumentKind } from './content/document.js';
 import { createFileKind } from './content/file.js';
+import { createHidden } from './content/hidden.js';
 import type { ContentKinds } from './content/kinds.js';
 import { COMMENTS_PER_DOCUMENT } from './domain/comments.js';
 import { TAGS_PER_WORKSPACE } from './domain/tags.js';
@@ -69,8 +71,11 @@ export const resources: ServiceModule = {
     const policy = createPolicy({ tree, grants, memberships, directory, terms });
     const snapshots = await store.collection(snapshotCollection);
     const keeper = await openKeeper(store);
+    const contents = await store.collection(contentCollection);
+    const hidden = createHidden({ tree, policy });
+    const deriver = openDeriver();
     const kinds: ContentKinds = {
-      document: createDocumentKind({ contents: await store.collection(contentCollection), keeper, settings }),
+      document: createDocumentKind({ contents, keeper, settings, hidden, deriver }),
       artifact: createArtifactKind({ artifacts: await store.collection(artifactCollection), keeper, tree, policy }),
       table: await openTableKind(store, { settings, tree, policy }),
       file: createFileKind({ tree, files: host.client(contracts.fileTexts), systemCall: host.systemCall }),
@@ -135,6 +140,7 @@ export const resources: ServiceModule = {
         retention?.close();
         await members?.close();
         await runner.close();
+        await deriver.close();
       },
     };
   },

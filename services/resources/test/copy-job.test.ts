@@ -8,6 +8,7 @@ import { openSqliteDatabase, type SqliteDatabase } from '@commonplace/kit/store/
 import { CopyResourceRequest } from '@commonplace/proto/resources/v1/copy_service.js';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { copyResource } from '../src/acts/copy.js';
+import { openDeriver } from '../src/content/deriver.js';
 import { createDocumentKind } from '../src/content/document.js';
 import { copyOn } from '../src/jobs/copy.js';
 import type { Parts } from '../src/parts.js';
@@ -20,6 +21,7 @@ import { type Node, nodeCollection } from '../src/stores/nodes.js';
 import { createPendingJobs } from '../src/stores/pending.js';
 import { tagUsageCollection } from '../src/stores/tag-usage.js';
 import { createTree } from '../src/stores/tree.js';
+import { NOTHING_HIDDEN } from './nothing-hidden.js';
 
 const ada = { type: 'user', id: 'ada', name: 'Ada' } as const;
 const WORKSPACE = newId();
@@ -65,7 +67,15 @@ async function open(): Promise<void> {
     settings,
     copyPieces: await store.collection(copyPieceCollection),
     counters: createCounters(await store.collection(counterCollection), await store.collection(tagUsageCollection)),
-    kinds: { document: createDocumentKind({ contents, keeper: await openKeeper(store), settings: settings as never }) },
+    kinds: {
+      document: createDocumentKind({
+        contents,
+        keeper: await openKeeper(store),
+        settings: settings as never,
+        hidden: NOTHING_HIDDEN,
+        deriver: openDeriver(),
+      }),
+    },
     policy: {
       see: async (id: string) => ({ node: await tree.get(id), access, membership: undefined }),
       areReadableBy: async (found: readonly Node[]) => found.map(({ name }) => name !== hidden),

@@ -10,6 +10,7 @@ import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { forgetAllOf, keepReplaced } from '../src/acts/snapshots.js';
 import { purgeAll } from '../src/acts/trash.js';
 import { AUTOMATIC_SNAPSHOTS } from '../src/config.js';
+import { openDeriver } from '../src/content/deriver.js';
 import { createDocumentKind } from '../src/content/document.js';
 import { NO_INPUT } from '../src/content/input.js';
 import type { PreparedWrite } from '../src/content/kind.js';
@@ -21,6 +22,7 @@ import { contentCollection } from '../src/stores/contents.js';
 import { openKeeper } from '../src/stores/kept.js';
 import { type Node, nodeCollection } from '../src/stores/nodes.js';
 import { NEWEST_FIRST, type SnapshotRecord, snapshotCollection } from '../src/stores/snapshots.js';
+import { NOTHING_HIDDEN } from './nothing-hidden.js';
 
 const DAY = 86_400_000;
 const ada = { type: 'user', id: 'ada', name: 'Ada' } as const;
@@ -37,7 +39,13 @@ beforeEach(async () => {
   snapshots = await store.collection(snapshotCollection);
   const settings = { documentBytes: 1000, documentJsonBytes: 1000, snapshotDays: 30 };
   const contents = await store.collection(contentCollection);
-  const document = createDocumentKind({ contents, keeper: await openKeeper(store), settings });
+  const document = createDocumentKind({
+    contents,
+    keeper: await openKeeper(store),
+    settings,
+    hidden: NOTHING_HIDDEN,
+    deriver: openDeriver(),
+  });
   const comments = await store.collection(commentCollection);
   const threads = await store.collection(threadCollection);
   const accessRequests = await store.collection(accessRequestCollection);

@@ -3,7 +3,7 @@ import { requireKind } from '../content/kinds.js';
 import type { Parts } from '../parts.js';
 import type { Node } from '../stores/nodes.js';
 
-/** A node's text, of a document its Markdown; empty where there is none. */
+/** A node's text, of a document its Markdown; empty where there is none. Nothing of it is hidden from anybody. */
 export function readText(parts: Pick<Parts, 'kinds'>, node: Node): Promise<string> {
   return requireKind(parts.kinds, node.type).text(node);
 }

@@ -14,6 +14,8 @@ import {
   toMarkdown,
   toText,
   withBlockIds,
+  withoutPlaceholders,
+  withPlaceholders,
 } from '../documents/index.js';
 import type { DocumentFormat, StoredContent } from '../stores/contents.js';
 import type { Payload } from './kind.js';
@@ -23,6 +25,11 @@ import { countWords } from './words.js';
 export type Body = Pick<StoredContent, 'format' | 'text' | 'blockIds'>;
 
 export const EMPTY: Body = { format: 'markdown', text: '' };
+
+/** The body alone, without the record that holds it. */
+export function bare({ format, text, blockIds }: Body): Body {
+  return { format, text, blockIds };
+}
 
 /** The blocks of a document, with the ids that they have or are given by what is in them. */
 export function docOf(body: Body): Doc {
@@ -73,7 +80,10 @@ export function hashOf({ format, text }: Body): string {
 /** The text of a document in a format: as it was written where it is that format's, else derived. */
 export function textIn(body: Body, format: DocumentFormat): string {
   if (body.format === format) return body.text;
-  const doc = docOf(body);
+  return write(docOf(body), format);
+}
+
+function write(doc: Doc, format: DocumentFormat): string {
   switch (format) {
     case 'markdown':
       return toMarkdown(doc);
@@ -100,14 +110,47 @@ export function formatFrom(message: ContentFormat): DocumentFormat | undefined {
   return BY_MESSAGE.get(message);
 }
 
-/** A document as it is answered in a format. */
-export function payloadOf(body: Body, format: DocumentFormat): Payload {
-  const text = textIn(body, format);
+/**
+ * A document as it is answered in a format, with placeholders for what is `hidden` from its reader: the
+ * ids of resources that it refers to.
+ */
+export function payloadOf(body: Body, format: DocumentFormat, hidden: readonly string[] = []): Payload {
+  const shown = shownOf(body, format, hidden);
+  const text = shown.text;
   return {
     format: MESSAGES[format],
     content: Buffer.from(format === 'json' ? text : JSON.stringify(text)),
-    wordCount: wordsOf(body),
+    wordCount: shown.doc === undefined ? wordsOf(body) : countDocWords(shown.doc),
   };
+}
+
+interface Shown {
+  readonly text: string;
+  /** Where something of it is hidden: what the text was made of. */
+  readonly doc?: Doc;
+}
+
+/** What a reader gets of a document: as it is, as long as nothing of it is hidden. */
+function shownOf(body: Body, format: DocumentFormat, hidden: readonly string[]): Shown {
+  if (hidden.length > 0) {
+    const whole = docOf(body);
+    const doc = withPlaceholders(whole, new Set(hidden));
+    if (doc !== whole) return { text: write(doc, format), doc };
+  }
+  return { text: textIn(body, format) };
+}
+
+/** The text that a reader gets of a document in a format. */
+export function shownText(body: Body, format: DocumentFormat, hidden: readonly string[]): string {
+  return shownOf(body, format, hidden).text;
+}
+
+/** A body that its writer made of one with placeholders, with what these stand for. */
+export function disclosed(before: Body, after: Body, hidden: readonly string[]): Body {
+  if (shownText(before, after.format, hidden) === after.text) return before;
+  const doc = parse(after);
+  const whole = withoutPlaceholders(doc, docOf(before), new Set(hidden));
+  return whole === doc ? after : { ...after, text: write(whole, after.format) };
 }
 
 /** Words, whatever the format asked for; of Markdown the text is counted as it is. */

@@ -1,93 +1,100 @@
 import type { CallContext } from '@commonplace/kit/rpc';
 import type { Collection } from '@commonplace/kit/store';
 import type { Doc } from '../documents/index.js';
-import type { StoredContent } from '../stores/contents.js';
+import type { Standing } from '../policy.js';
+import type { DocumentFormat, StoredContent } from '../stores/contents.js';
 import type { Keeper } from '../stores/kept.js';
 import type { Node } from '../stores/nodes.js';
+import type { Outcome } from './derivation.js';
 import { createDerivedForms } from './derived.js';
-import {
-  type Body,
-  docOf,
-  EMPTY,
-  following,
-  formatFrom,
-  hashOf,
-  idsOf,
-  isSame,
-  payloadOf,
-  textIn,
-} from './document-body.js';
-import { bodyAfter, bodyFrom, type Limits, type ReadInput } from './document-input.js';
-import type { ContentKind, ContentQuery, Holder, Payload, PreparedWrite } from './kind.js';
-import { redirected } from './redirect.js';
+import type { Deriver } from './deriver.js';
+import { type Body, bare, EMPTY, formatFrom, hashOf } from './document-body.js';
+import type { Limits, ReadInput } from './document-input.js';
+import type { Hidden } from './hidden.js';
+import type { ContentInput, ContentKind, Holder, Payload, PreparedWrite } from './kind.js';
+import { renamesIn } from './redirect.js';
 
 export interface DocumentParts {
   readonly contents: Collection<StoredContent>;
   readonly keeper: Keeper;
   readonly settings: Limits;
+  readonly hidden: Hidden;
+  readonly deriver: Deriver;
 }
 
 export interface DocumentKind extends ContentKind {
   /** The blocks of a document, for what is to point at one: their ids are kept from now on. */
   blocks(node: Pick<Node, 'id'>, context: Pick<CallContext, 'work'>): Promise<Doc>;
+  /** Its Markdown as somebody may read it. */
+  shownText(node: Pick<Node, 'id'>, standing: Standing): Promise<string>;
 }
 
 /** Documents: the text as it was last written is the truth, byte for byte; other formats are derived. */
-export function createDocumentKind({ contents, keeper, settings }: DocumentParts): DocumentKind {
-  const derived = createDerivedForms();
+export function createDocumentKind({ contents, keeper, settings, hidden, deriver }: DocumentParts): DocumentKind {
+  const derived = createDerivedForms(deriver);
+  const limits: Limits = { documentBytes: settings.documentBytes, documentJsonBytes: settings.documentJsonBytes };
 
   async function kept(snapshotId: string, { work }: CallContext): Promise<Body> {
     const body = await keeper.read(snapshotId, work);
     if (body === undefined) throw new Error(`nothing is kept for snapshot ${snapshotId}`);
-    return body as Body;
+    return bare(body as Body);
+  }
+
+  async function shown(body: Body, format: DocumentFormat, context: CallContext): Promise<Payload> {
+    return deriver.run(body.text.length, 'payload', bare(body), format, await hidden.in(context, body.text));
   }
 
   /** A write that leaves a body behind. */
   function replacing(
     node: Node,
     before: StoredContent | undefined,
-    { body, warnings }: ReadInput,
+    { body, changed, warnings }: Outcome,
+    asked: DocumentFormat,
     context: CallContext,
   ): PreparedWrite {
-    const was = before ?? EMPTY;
-    const changed = !isSame(was, body);
-    const after = changed ? following(was, body) : was;
     return {
       changed,
-      sizeBytes: Buffer.byteLength(after.text),
+      sizeBytes: Buffer.byteLength(body.text),
       warnings,
       loses: false,
       apply() {
-        const record = recordOf(node, after);
+        const record = recordOf(node, body);
         if (before === undefined) context.work.insert(contents, record);
         else context.work.replace(contents, before, record);
       },
-      answer: async ({ format }) => payloadOf(after, formatFrom(format) ?? body.format),
+      answer: async ({ format }) => shown(body, formatFrom(format) ?? asked, context),
     };
   }
 
   /** Block ids that somebody is told of are kept from then on. */
-  function keepIds(record: StoredContent, { work }: Pick<CallContext, 'work'>): StoredContent {
+  async function keepIds(record: StoredContent, { work }: Pick<CallContext, 'work'>): Promise<StoredContent> {
     if (record.blockIds !== undefined || record.format === 'json') return record;
-    return work.replace(contents, record, { ...record, blockIds: idsOf(docOf(record)) });
+    const blockIds = await deriver.run(record.text.length, 'ids', bare(record));
+    return work.replace(contents, record, { ...record, blockIds });
   }
 
   return {
     create(holder, input, context) {
-      const { body, warnings } = bodyFrom(input, settings);
-      return beginning(holder, body, warnings, context);
+      const read = deriver.run(inputBytes(input), 'create', input, limits);
+      const begin = ({ body, warnings }: ReadInput) => beginning(holder, body, warnings, context);
+      return read instanceof Promise ? read.then(begin) : begin(read);
     },
     async read(node, query, context) {
       const record = await context.work.get(contents, node.id);
       const format = formatFrom(query.format) ?? 'markdown';
-      if (record === undefined) return payloadOf(EMPTY, format);
-      const told = format === 'json' ? keepIds(record, context) : record;
+      if (record === undefined) return deriver.run(0, 'payload', EMPTY, format, []);
+      const told = format === 'json' ? await keepIds(record, context) : record;
       // What is not committed yet may never be: nothing is remembered of it.
-      return context.work.dirty ? payloadOf(told, format) : derived(told, format);
+      if (context.work.dirty) return shown(told, format, context);
+      return derived(told, format, await hidden.in(context, told.text));
     },
     async write(node, input, context) {
       const before = await context.work.get(contents, node.id);
-      return replacing(node, before, bodyAfter(before ?? EMPTY, input, settings), context);
+      const was = before === undefined ? EMPTY : bare(before);
+      const unknown = await hidden.in(context, was.text);
+      const bytes = was.text.length + inputBytes(input);
+      const outcome = await deriver.run(bytes, 'write', was, input, limits, unknown);
+      return replacing(node, before, outcome, outcome.format, context);
     },
     async keep(node, snapshotId, context) {
       const body = (await context.work.get(contents, node.id)) ?? EMPTY;
@@ -95,15 +102,24 @@ export function createDocumentKind({ contents, keeper, settings }: DocumentParts
       await keeper.keep(node, snapshotId, bare(body), kept, context.work);
       return kept;
     },
-    readKept: async (_node, snapshotId, query, context) => keptPayload(await kept(snapshotId, context), query),
+    async readKept(_node, snapshotId, { format }, context) {
+      return shown(await kept(snapshotId, context), formatFrom(format) ?? 'markdown', context);
+    },
     async restore(node, snapshotId, context) {
       const before = await context.work.get(contents, node.id);
-      return replacing(node, before, { body: await kept(snapshotId, context), warnings: [] }, context);
+      const was = before === undefined ? EMPTY : bare(before);
+      const body = await kept(snapshotId, context);
+      const outcome = await deriver.run(was.text.length + body.text.length, 'replace', was, body);
+      return replacing(node, before, outcome, body.format, context);
     },
     forget: (_node, snapshotId, { work }) => keeper.forget(snapshotId, work),
-    async copy(from, to, context, renamed) {
-      const body = await context.work.get(contents, from.id);
-      return body === undefined ? NO_WRITE : beginning(to, redirected(bare(body), renamed), [], context);
+    async copy(from, to, context, renamed = () => undefined) {
+      const record = await context.work.get(contents, from.id);
+      if (record === undefined) return NO_WRITE;
+      const body = bare(record);
+      const renames = renamesIn(body, renamed);
+      const copied = renames.size === 0 ? body : await deriver.run(body.text.length, 'redirect', body, renames);
+      return beginning(to, copied, [], context);
     },
     async remove(node, { work }) {
       const record = await work.get(contents, node.id);
@@ -111,14 +127,25 @@ export function createDocumentKind({ contents, keeper, settings }: DocumentParts
     },
     async blocks(node, context) {
       const record = await context.work.get(contents, node.id);
-      return docOf(record === undefined ? EMPTY : keepIds(record, context));
+      const told = record === undefined ? EMPTY : await keepIds(record, context);
+      return deriver.run(told.text.length, 'doc', bare(told));
     },
-    text: async (node) => textIn((await contents.get(node.id)) ?? EMPTY, 'markdown'),
+    async shownText(node, standing) {
+      const body = bare((await contents.get(node.id)) ?? EMPTY);
+      return deriver.run(body.text.length, 'text', body, 'markdown', await hidden.from(standing, body.text));
+    },
+    text: async (node) => markdownOf((await contents.get(node.id)) ?? EMPTY),
     async texts(nodes) {
       const found = await contents.getMany(nodes.map(({ id }) => id));
-      return new Map(found.map((record) => [record.id, textIn(record, 'markdown')]));
+      const texts = new Map<string, string>();
+      for (const record of found) texts.set(record.id, await markdownOf(record));
+      return texts;
     },
   };
+
+  function markdownOf(body: Body): Promise<string> | string {
+    return body.format === 'markdown' ? body.text : deriver.run(body.text.length, 'text', bare(body), 'markdown', []);
+  }
 
   /** The first content of a node. */
   function beginning(holder: Holder, body: Body, warnings: ReadInput['warnings'], context: CallContext): PreparedWrite {
@@ -140,11 +167,8 @@ function recordOf({ id, tenant }: Pick<Holder, 'id' | 'tenant'>, body: Body): Om
   return { id, tenant, format: body.format, text: body.text, blockIds: body.blockIds };
 }
 
-/** The body alone, without the record that holds it. */
-function bare({ format, text, blockIds }: Body): Body {
-  return { format, text, blockIds };
-}
-
-function keptPayload(body: Body, { format }: Pick<ContentQuery, 'format'>): Payload {
-  return payloadOf(body, formatFrom(format) ?? 'markdown');
+/** About what there is to read of a write. */
+function inputBytes({ content, markdown = '', html = '', document, edits }: ContentInput): number {
+  const changed = edits.reduce((sum, { oldText, newText }) => sum + oldText.length + newText.length, 0);
+  return content.length + markdown.length + html.length + document.length + changed;
 }

@@ -4,7 +4,8 @@ const SEGMENTED_CHARS = 20_000;
 
 /** Words of a text, those of scripts without spaces included. */
 export function countWords(text: string): number {
-  if (isPlain(text) || text.length > SEGMENTED_CHARS) return text.match(/\S+/g)?.length ?? 0;
+  if (text.length > SEGMENTED_CHARS) return countRuns(text);
+  if (isPlain(text)) return text.match(/\S+/g)?.length ?? 0;
   let words = 0;
   for (const { isWordLike } of segmenter.segment(text)) if (isWordLike) words++;
   return words;
@@ -15,4 +16,12 @@ function isPlain(text: string): boolean {
   return !/[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}]/u.test(
     text,
   );
+}
+
+/** Runs without white space; makes nothing of them, as a text may have a million. */
+function countRuns(text: string): number {
+  const run = /\S+/g;
+  let runs = 0;
+  while (run.test(text)) runs++;
+  return runs;
 }

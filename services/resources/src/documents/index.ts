@@ -18,5 +18,6 @@ export {
   MAX_JSON_BYTES,
   MAX_MARKDOWN_BYTES,
 } from './model.js';
+export { NO_ACCESS, withoutPlaceholders, withPlaceholders } from './placeholders.js';
 export { type References, references } from './references.js';
 export { countWords, parseText, toText } from './text.js';

@@ -8,7 +8,6 @@ import {
   type ListResourcesResponse,
   ResourceInclude,
 } from '@commonplace/proto/resources/v1/resource_service.js';
-import { readText } from '../acts/content.js';
 import { nodeType, resourceMessage, TYPES } from '../handlers/present.js';
 import type { Parts } from '../parts.js';
 import type { Seen, Standing } from '../policy.js';
@@ -182,7 +181,7 @@ async function itemsOf(parts: Parts, seen: readonly Seen[], include: readonly Re
         path: include.includes(ResourceInclude.PATH) ? path : undefined,
         content:
           include.includes(ResourceInclude.CONTENT) && node.type === 'document'
-            ? await readText(parts, node)
+            ? await parts.kinds.document.shownText(node, standing)
             : undefined,
         parent: include.includes(ResourceInclude.PARENT) ? parentSummary(parent) : undefined,
         tags: (tags.get(node.id) ?? []).map(({ id }) => id),

@@ -1,6 +1,5 @@
 import type { PathItem } from '@commonplace/proto/resources/v1/resource.js';
 import { ResourceInclude } from '@commonplace/proto/resources/v1/resource_service.js';
-import { readText } from '../acts/content.js';
 import type { Surroundings } from '../handlers/present.js';
 import { TYPES } from '../handlers/present.js';
 import type { Parts } from '../parts.js';
@@ -44,7 +43,7 @@ export async function surroundingsOf(
   const counts = mayHaveChildren(node) ? await countVisibleChildren(parts, [node], standing) : undefined;
   const path = node.ancestors.length > 0 ? await pathOf(parts, node, standing, above) : [];
   const showsContent = node.type === 'document' && include.includes(ResourceInclude.CONTENT);
-  const content = showsContent ? await readText(parts, node) : undefined;
+  const content = showsContent ? await parts.kinds.document.shownText(node, standing) : undefined;
   const parent = include.includes(ResourceInclude.PARENT) ? await parentOf(parts, node, standing) : undefined;
   const tagged = node.tags.length > 0 || include.includes(ResourceInclude.TAGS);
   const tags = tagged ? await taggedWith(parts, node, include) : undefined;

@@ -1,0 +1,160 @@
+import { hasMark, markKey } from './inline.js';
+import { type Attrs, attrText, type Doc, type DocNode, type Mark } from './model.js';
+
+/** What stands for the words of a reference that leads to what its reader may not know. */
+export const NO_ACCESS = 'No access';
+
+/** One place of a document that refers to a resource: a block, an image, or a run of text with one link on it. */
+interface Place {
+  readonly id: string;
+  readonly nodes: readonly DocNode[];
+}
+
+/** What a place becomes; undefined where it stays. */
+type Change = (place: Place) => readonly DocNode[] | undefined;
+
+const RESOURCE = /^resource:([\w-]{1,64})(?:[#?/].*)?$/;
+const ADDRESSES = ['src', 'url', 'href', 'target'] as const;
+
+const idIn = (address: string): string | undefined => RESOURCE.exec(address)?.[1];
+
+/** The resource that a node by itself refers to. */
+function referred(node: DocNode): string | undefined {
+  const id = attrText(node, 'resource_id');
+  if (id !== '') return id;
+  for (const name of ADDRESSES) {
+    const found = idIn(attrText(node, name));
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+const linkOf = (node: DocNode): Mark | undefined => node.marks?.find(({ type }) => type === 'link');
+
+/** The document with some of its places changed; the same one where none is. */
+function mapPlaces(doc: Doc, change: Change): Doc {
+  const content = mapNodes(doc.content, change);
+  return content === doc.content ? doc : { ...doc, content };
+}
+
+function mapNodes(nodes: DocNode[], change: Change): DocNode[] {
+  const out: DocNode[] = [];
+  let changed = false;
+  for (let at = 0; at < nodes.length; ) {
+    const place = placeAt(nodes, at);
+    const instead = place && change(place);
+    const taken = place?.nodes ?? nodes.slice(at, at + 1);
+    if (instead !== undefined) {
+      changed = true;
+      for (const node of instead) out.push(node);
+    } else {
+      for (const node of taken) {
+        const content = node.content && mapNodes(node.content, change);
+        changed ||= content !== node.content;
+        out.push(content === node.content || content === undefined ? node : { ...node, content });
+      }
+    }
+    at += taken.length;
+  }
+  return changed ? out : nodes;
+}
+
+/** The place that begins with a node: of a link all nodes that it is on. */
+function placeAt(nodes: readonly DocNode[], at: number): Place | undefined {
+  const node = nodes[at] as DocNode;
+  const own = referred(node);
+  if (own !== undefined) return { id: own, nodes: [node] };
+  if (node.type === 'html') return rawPlace(nodes, at);
+  const link = linkOf(node);
+  const id = link && idIn(attrText(link, 'href'));
+  if (link === undefined || id === undefined) return undefined;
+  const key = markKey(link);
+  let end = at + 1;
+  for (; end < nodes.length; end += 1) {
+    const next = linkOf(nodes[end] as DocNode);
+    if (next === undefined || markKey(next) !== key) break;
+  }
+  return { id, nodes: nodes.slice(at, end) };
+}
+
+const RAW = /resource(?::|_id\W{1,3})([\w-]{36})/;
+
+/** HTML within Markdown that names a resource, in text up to the end of the link that it opens. */
+function rawPlace(nodes: readonly DocNode[], at: number): Place | undefined {
+  const html = attrText(nodes[at] as DocNode, 'html');
+  const id = RAW.exec(html)?.[1];
+  if (id === undefined) return undefined;
+  if (!/^<a\b[^>]*>$/i.test(html)) return { id, nodes: nodes.slice(at, at + 1) };
+  const close = nodes.findIndex((node, i) => i > at && /^<\/a\b/i.test(attrText(node, 'html')));
+  return { id, nodes: nodes.slice(at, close < 0 ? undefined : close + 1) };
+}
+
+/** Attributes of a reference that say nothing of what it leads to. */
+const BARE = ['resource_id', 'width', 'height'] as const;
+
+/** Of HTML within Markdown: what reads back as the same piece of HTML. */
+function rawPlaceholder({ id, nodes }: Place): DocNode[] {
+  const raw = (html: string): DocNode => ({ type: 'html', attrs: { html } });
+  const link = raw(`<a href="resource:${id}">`);
+  if (nodes.length > 1) return [link, { type: 'text', text: NO_ACCESS }, raw('</a>')];
+  const isTag = /^<[^<>]*>$/.test(attrText(nodes[0] as DocNode, 'html'));
+  return [
+    raw(isTag ? `<img src="resource:${id}" alt="${NO_ACCESS}">` : `<p><a href="resource:${id}">${NO_ACCESS}</a></p>`),
+  ];
+}
+
+function placeholder(place: Place): DocNode[] {
+  const { id, nodes } = place;
+  const node = nodes[0] as DocNode;
+  if (node.type === 'html') return rawPlaceholder(place);
+  const link = referred(node) === undefined;
+  if (link) return [{ type: 'text', text: NO_ACCESS, marks: [{ type: 'link', attrs: { href: `resource:${id}` } }] }];
+  const attrs: Attrs = {};
+  for (const name of BARE) if (node.attrs?.[name] !== undefined) attrs[name] = node.attrs[name];
+  for (const name of ADDRESSES) if (idIn(attrText(node, name)) !== undefined) attrs[name] = `resource:${id}`;
+  attrs[wordsIn(node)] = NO_ACCESS;
+  const { extra: _, content, marks, ...rest } = node;
+  const kept = marks?.filter(({ type }) => type !== 'link');
+  return [{ ...rest, attrs, ...(content && { content: [] }), ...(kept?.length ? { marks: kept } : {}) }];
+}
+
+/** The attribute that holds the words of a reference. */
+function wordsIn({ type }: DocNode): string {
+  if (type === 'image') return 'alt';
+  return type === 'wiki_link' ? 'label' : 'title';
+}
+
+function isPlaceholder(place: Place): boolean {
+  const { nodes } = place;
+  const node = nodes[0] as DocNode;
+  if (node.type === 'html') return JSON.stringify(nodes) === JSON.stringify(rawPlaceholder(place));
+  if (nodes.length > 1) return false;
+  return referred(node) === undefined
+    ? node.text === NO_ACCESS && !hasMark(node, 'code')
+    : attrText(node, wordsIn(node)) === NO_ACCESS;
+}
+
+/**
+ * A document in which references to some resources are placeholders: they lead where they led, and
+ * their words, titles and what was taken over from there are gone. The same one where it has none.
+ */
+export function withPlaceholders(doc: Doc, hidden: ReadonlySet<string>): Doc {
+  return mapPlaces(doc, (place) => (hidden.has(place.id) ? placeholder(place) : undefined));
+}
+
+/**
+ * A document that was written by somebody who had got placeholders, with what they stand for: each
+ * takes the next of the references to its resource that were there before. The same one without any.
+ */
+export function withoutPlaceholders(doc: Doc, before: Doc, hidden: ReadonlySet<string>): Doc {
+  const known = new Map<string, Place[]>();
+  const keyOf = ({ id, nodes }: Place) => `${nodes[0]?.type} ${id}`;
+  mapPlaces(before, (place) => {
+    if (hidden.has(place.id)) known.set(keyOf(place), [...(known.get(keyOf(place)) ?? []), place]);
+    return undefined;
+  });
+  if (known.size === 0) return doc;
+  return mapPlaces(doc, (place) =>
+    hidden.has(place.id) && isPlaceholder(place) ? known.get(keyOf(place))?.shift()?.nodes : undefined,
+  );
+}

@@ -1,0 +1,78 @@
+import type { Caller } from '@commonplace/kit/auth';
+import {
+  ContentFormat,
+  GetContentRequest,
+  ReplaceContentRequest,
+} from '@commonplace/proto/resources/v1/content_service.js';
+import { ResourceType } from '@commonplace/proto/resources/v1/resource.js';
+import { WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { derivation } from '../src/content/derivation.js';
+import { LARGE_BYTES, openDeriver } from '../src/content/deriver.js';
+import { NO_INPUT } from '../src/content/input.js';
+import { openWorld, type World } from './stage.js';
+
+let world: World;
+let editor: Caller;
+beforeAll(async () => {
+  world = await openWorld();
+  editor = world.member(WorkspaceRole.EDITOR);
+});
+afterAll(() => world.stage.close());
+
+const json = (value: unknown) => Buffer.from(JSON.stringify(value));
+const PARAGRAPH = 'Some *words* of a [long](https://example.com) page, with `code` and **more** of it.\n\n';
+const LONG = PARAGRAPH.repeat(15_000);
+
+async function read(id: string, format: ContentFormat): Promise<string> {
+  const request = GetContentRequest.fromPartial({ resourceId: id, format });
+  return (await world.content.getContent(request, await world.stage.as(editor))).content.toString();
+}
+
+test('others are answered while a long document is read and written', async () => {
+  const create = (text: string) => world.create(editor, { type: ResourceType.DOCUMENT, content: json(text) });
+  const [long, short] = [await create(LONG), await create('short')];
+  const done: string[] = [];
+  const note = (name: string) => () => done.push(name);
+  const html = read(long.id, ContentFormat.HTML).then(note('long'));
+  for (let at = 0; at < 5; at++) await read(short.id, ContentFormat.HTML).then(note('short'));
+  await html;
+  expect(done).toEqual(['short', 'short', 'short', 'short', 'short', 'long']);
+
+  done.length = 0;
+  const request = ReplaceContentRequest.fromPartial({
+    resourceId: long.id,
+    html: `<p>x</p>${'<p>words</p>'.repeat(15_000)}`,
+  });
+  const write = world.content.replaceContent(request, await world.stage.as(editor)).then(note('long'));
+  for (let at = 0; at < 5; at++) await read(short.id, ContentFormat.HTML).then(note('short'));
+  await write;
+  expect(done).toEqual(['short', 'short', 'short', 'short', 'short', 'long']);
+});
+
+test('a thread derives what this one does, and throws what it throws', async () => {
+  const deriver = openDeriver();
+  const body = { format: 'markdown', text: `# T\n\nresource:a ${'é'.repeat(10)}` } as const;
+  const large = LARGE_BYTES + 1;
+  const limits = { documentBytes: 1000, documentJsonBytes: 1000 };
+  try {
+    for (const format of ['markdown', 'json', 'html', 'text'] as const) {
+      const payload = await deriver.run(large, 'payload', body, format, []);
+      expect(payload).toEqual(derivation.payload(body, format, []));
+      expect(payload.content).toBeInstanceOf(Buffer);
+    }
+    expect(await deriver.run(large, 'doc', body)).toEqual(derivation.doc(body));
+    const input = { ...NO_INPUT, content: json('é') };
+    expect(await deriver.run(large, 'create', input, limits)).toEqual(derivation.create(input, limits));
+    const faulty = { ...NO_INPUT, document: json({ type: 'doc', content: [{}] }) };
+    await expect(deriver.run(large, 'create', faulty, limits)).rejects.toMatchObject({
+      code: 'INVALID_ARGUMENT',
+      reason: 'missing_field',
+      param: 'document.content[0].type',
+    });
+    const unreadable = { ...NO_INPUT, content: Buffer.from('{') };
+    await expect(deriver.run(large, 'create', unreadable, limits)).rejects.toThrow(/JSON/);
+  } finally {
+    await deriver.close();
+  }
+});

@@ -1,0 +1,139 @@
+import type { Caller } from '@commonplace/kit/auth';
+import {
+  type Content,
+  ContentFormat,
+  ContentMode,
+  GetContentRequest,
+  ReplaceContentRequest,
+} from '@commonplace/proto/resources/v1/content_service.js';
+import { AccessMode, ResourceType } from '@commonplace/proto/resources/v1/resource.js';
+import {
+  GetResourceRequest,
+  ListResourcesRequest,
+  ResourceInclude,
+} from '@commonplace/proto/resources/v1/resource_service.js';
+import { CreateSnapshotRequest, GetSnapshotRequest } from '@commonplace/proto/resources/v1/snapshot_service.js';
+import { WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { openWorld, type World } from './stage.js';
+
+let world: World;
+let owner: Caller;
+let editor: Caller;
+let secret: string;
+let open: string;
+let page: string;
+let text: string;
+
+beforeAll(async () => {
+  world = await openWorld();
+  owner = world.member(WorkspaceRole.OWNER);
+  editor = world.member(WorkspaceRole.EDITOR);
+  const restricted = { type: ResourceType.DOCUMENT, name: 'Secret plan', accessMode: AccessMode.RESTRICTED };
+  secret = (await world.create(owner, restricted)).id;
+  open = (await world.create(owner, { type: ResourceType.DOCUMENT, name: 'Open plan' })).id;
+  text = [
+    '# Links',
+    '',
+    `* See [Secret *plan*](resource:${secret} "Secret plan") and [Open plan](resource:${open}).`,
+    `* Or [[resource:${secret}|Secret plan]], [again][s], <a href="resource:${secret}">Secret plan</a>.`,
+    '',
+    `![Secret plan](resource:${secret})`,
+    '',
+    `:::resource_link{resource_id="${secret}" title="Secret plan"}`,
+    ':::',
+    '',
+    `:::synced_block{resource_id="${secret}"}`,
+    'Secret plan, its text.',
+    ':::',
+    '',
+    `<p data-x="resource:${secret}">Secret plan</p>`,
+    '',
+    `[s]: resource:${secret} "Secret plan"`,
+    '',
+  ].join('\n');
+  page = (await world.create(owner, { type: ResourceType.DOCUMENT, name: 'Page', content: json(text) })).id;
+});
+afterAll(() => world.stage.close());
+
+const json = (value: unknown) => Buffer.from(JSON.stringify(value));
+
+const FORMATS = [ContentFormat.MARKDOWN, ContentFormat.JSON, ContentFormat.HTML, ContentFormat.TEXT];
+
+async function read(by: Caller, format: ContentFormat, id = page): Promise<string> {
+  const request = GetContentRequest.fromPartial({ resourceId: id, format });
+  return wordsOf(await world.content.getContent(request, await world.stage.as(by)));
+}
+
+async function write(by: Caller, content: unknown, more: Partial<ReplaceContentRequest> = {}): Promise<Content> {
+  const request = ReplaceContentRequest.fromPartial({ resourceId: page, content: json(content), ...more });
+  return world.content.replaceContent(request, await world.stage.as(by));
+}
+
+function wordsOf({ content }: Pick<Content, 'content'>): string {
+  const value: unknown = JSON.parse(content.toString());
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}
+
+test.each(FORMATS)('%s names what its reader may read, and nothing else', async (format) => {
+  for (const reader of [editor, world.member(WorkspaceRole.VIEWER)]) {
+    const shown = await read(reader, format);
+    expect(shown).not.toMatch(/secret|again/i);
+    expect(shown).toContain('No access');
+    expect(shown).toContain('Open plan');
+  }
+  expect(await read(owner, format)).toMatch(/Secret/);
+});
+
+test('who may read everything gets the text byte for byte', async () => {
+  expect(await read(owner, ContentFormat.MARKDOWN)).toBe(text);
+  expect(await read(editor, ContentFormat.MARKDOWN)).toContain(`[No access](resource:${secret})`);
+});
+
+test('snapshots, what was written and included contents have placeholders as well', async () => {
+  const made = await world.snapshots.createSnapshot(
+    CreateSnapshotRequest.fromPartial({ resourceId: page, name: 'kept' }),
+    await world.stage.as(owner),
+  );
+  const kept = GetSnapshotRequest.fromPartial({ resourceId: page, snapshotId: made.id, diffTo: 'current' });
+  const snapshot = await world.snapshots.getSnapshot(kept, await world.stage.as(editor));
+  expect(wordsOf(snapshot)).not.toMatch(/secret/i);
+  expect(JSON.stringify(snapshot.diff)).not.toMatch(/secret/i);
+  const include = [ResourceInclude.CONTENT];
+  const one = GetResourceRequest.fromPartial({ resourceId: page, include });
+  expect((await world.resources.getResource(one, await world.stage.as(editor))).content).not.toMatch(/secret/i);
+  const all = ListResourcesRequest.fromPartial({ workspaceId: world.workspaceId, q: 'Page', include });
+  const { items } = await world.resources.listResources(all, await world.stage.as(editor));
+  expect(items.map(({ content }) => content?.includes('No access'))).toEqual([true]);
+});
+
+test.each(FORMATS)('to write back what was read as %s changes nothing', async (format) => {
+  const shown = await read(editor, format);
+  const content = format === ContentFormat.JSON ? JSON.parse(shown) : shown;
+  const written = await write(editor, content, format === ContentFormat.JSON ? {} : { format });
+  expect(written.changed).toBe(false);
+  expect(await read(owner, ContentFormat.MARKDOWN)).toBe(text);
+});
+
+test('an edit around placeholders keeps what they stand for', async () => {
+  const shown = await read(editor, ContentFormat.MARKDOWN);
+  const written = await write(editor, `${shown.replace('# Links', '# New')}\nMore.\n`);
+  expect(wordsOf(written)).toContain('# New');
+  expect(wordsOf(written)).not.toMatch(/secret/i);
+  const whole = await read(owner, ContentFormat.MARKDOWN);
+  expect(whole).toContain(`[Secret *plan*](resource:${secret} "Secret plan")`);
+  expect(whole).toContain(`[[resource:${secret}|Secret plan]]`);
+  expect(whole).toContain('Secret plan, its text.');
+  expect(whole).toContain(`<a href="resource:${secret}">Secret plan</a>`);
+  expect(whole).toContain(`<p data-x="resource:${secret}">Secret plan</p>`);
+  expect(whole).not.toContain('No access');
+  expect(whole).toContain('More.');
+  const more = await write(editor, 'Even more.', { mode: ContentMode.APPEND });
+  expect(wordsOf(more)).not.toMatch(/secret/i);
+});
+
+test('what is not there is named as it was written', async () => {
+  const gone = '01970000-0000-7000-8000-000000000000';
+  const made = await world.create(owner, { type: ResourceType.DOCUMENT, content: json(`[Gone](resource:${gone})`) });
+  expect(await read(editor, ContentFormat.MARKDOWN, made.id)).toBe(`[Gone](resource:${gone})`);
+});
