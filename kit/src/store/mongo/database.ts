@@ -2,6 +2,7 @@ import { type Db, MongoClient } from 'mongodb';
 import { type Log, silentLog } from '../../log/index.js';
 import type { Collection, CollectionSpec, Store, StoredRecord } from '../port.js';
 import { openCollection } from './collection.js';
+import { createCommitQueue } from './commit-queue.js';
 import { reading } from './errors.js';
 import { createOutbox, type MongoOutbox } from './outbox.js';
 import { createUnit } from './unit.js';
@@ -83,6 +84,7 @@ function createClient(url: string): MongoClient {
 
 function createStore(client: MongoClient, { db, outbox }: Service): Store {
   const open = new Map<string, Promise<unknown>>();
+  const queue = createCommitQueue(client, outbox);
   return {
     collection: <T extends StoredRecord>(spec: CollectionSpec<T>) => {
       const key = JSON.stringify([spec.name, spec.indexes]);
@@ -91,7 +93,7 @@ function createStore(client: MongoClient, { db, outbox }: Service): Store {
       opening.catch(() => open.delete(key));
       return opening as Promise<Collection<T>>;
     },
-    begin: () => createUnit(client, outbox),
+    begin: () => createUnit(queue),
     close: async () => {},
   };
 }

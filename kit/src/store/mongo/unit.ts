@@ -1,23 +1,10 @@
-import type { MongoClient } from 'mongodb';
 import type { DomainEvent } from '../../events/port.js';
 import type { Collection, StoredRecord, UnitOfWork } from '../port.js';
-import {
-  applyChanges,
-  type Batch,
-  type Change,
-  createBatch,
-  findLostRace,
-  idOf,
-  MadeMeanwhile,
-  StaleRead,
-  sendBatch,
-} from './changes.js';
-import { toKitError } from './errors.js';
-import type { OutboxWriter } from './outbox.js';
-import { inTransaction } from './transaction.js';
+import { applyChanges, type Batch, type Change, createBatch, idOf } from './changes.js';
+import type { CommitQueue } from './commit-queue.js';
 
 /** Gathers changes and events, and commits them together: in one transaction, if they are several. */
-export function createUnit(client: MongoClient, outbox: OutboxWriter): UnitOfWork {
+export function createUnit(queue: CommitQueue): UnitOfWork {
   const batches = new Map<string, Batch>();
   const events: DomainEvent[] = [];
   const add = <T extends StoredRecord>(to: Collection<T>, change: Change): void => {
@@ -58,7 +45,9 @@ export function createUnit(client: MongoClient, outbox: OutboxWriter): UnitOfWor
       const writes = [...batches.values()].some(({ changes }) => changes.some(({ kind }) => kind !== 'expect'));
       return writes || events.length > 0;
     },
-    commit: () => commit(client, outbox, [...batches.values()], events),
+    commit: async () => {
+      if (batches.size > 0 || events.length > 0) await queue.commit({ batches: [...batches.values()], events });
+    },
   };
 }
 
@@ -68,41 +57,4 @@ function movesUnique<T extends StoredRecord>({ spec }: Collection<T>, before: T,
   return fields.some(
     (field) => before[field] !== undefined && before[field] !== null && before[field] !== after[field],
   );
-}
-
-async function commit(
-  client: MongoClient,
-  outbox: OutboxWriter,
-  batches: readonly Batch[],
-  events: readonly DomainEvent[],
-): Promise<void> {
-  const [first] = batches;
-  if (first === undefined && events.length === 0) return;
-  try {
-    if (batches.length === 1 && first?.changes.length === 1 && events.length === 0) {
-      await againIfMade(() => sendBatch(first));
-    } else {
-      if (events.length > 0) await outbox.ready();
-      await againIfMade(() =>
-        inTransaction(client, async (session) => {
-          for (const batch of batches) await sendBatch(batch, session);
-          if (events.length > 0) await outbox.write(events, session);
-        }),
-      );
-      if (events.length > 0) outbox.committed();
-    }
-  } catch (error) {
-    throw error instanceof StaleRead ? await findLostRace(batches) : toKitError(error, 'write');
-  }
-}
-
-/** Runs work again when another unit made the record that an increment of this one would have made. */
-async function againIfMade(work: () => Promise<void>): Promise<void> {
-  for (let left = 10; ; left--) {
-    try {
-      return await work();
-    } catch (error) {
-      if (!(error instanceof MadeMeanwhile) || left === 0) throw error;
-    }
-  }
 }

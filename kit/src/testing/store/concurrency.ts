@@ -1,5 +1,5 @@
 import { expect } from '@jest/globals';
-import { type Collection, LostRace, type Store } from '../../store/port.js';
+import { type Collection, LostRace, type Store, UniqueTaken } from '../../store/port.js';
 import type { Duties } from '../duties.js';
 import type { Bench, Thing } from './harness.js';
 
@@ -63,6 +63,31 @@ export function concurrencyDuties(duty: Duties, use: () => Bench): void {
     );
     expect(await must(all, 'sum')).toStrictEqual({ id: 'sum', name: 'sum', rank: (39 * 40) / 2, version: 1 });
     expect(await all.count({ name: 'beside' })).toBe(40);
+  });
+
+  duty('of many units at once, those that may not be are refused, and no others', async () => {
+    const { fill, must, store, things } = use();
+    const all = await things();
+    const [stale] = await fill(all, [{ id: 'stale' }, { id: 'taken', email: 'taken@x.test' }]);
+    const other = store.begin();
+    other.replace(all, stale as Thing, { ...(stale as Thing), name: 'changed' });
+    await other.commit();
+    const results = await Promise.allSettled(
+      Array.from({ length: 30 }, async (_, at) => {
+        const unit = store.begin();
+        unit.increment(all, 'sum', 'rank', 1, { name: 'sum' });
+        unit.insert(all, { id: `id-${at}`, name: 'new', ...(at % 10 === 3 && { email: 'taken@x.test' }) });
+        if (at % 10 === 7) unit.replace(all, stale as Thing, { ...(stale as Thing), name: 'late' });
+        await unit.commit();
+      }),
+    );
+    const refusals = results.map((result) => (result.status === 'fulfilled' ? 'none' : result.reason.constructor.name));
+    const expected = Array.from({ length: 30 }, (_, at) =>
+      at % 10 === 3 ? UniqueTaken.name : at % 10 === 7 ? LostRace.name : 'none',
+    );
+    expect(refusals).toEqual(expected);
+    expect((await must(all, 'sum')).rank).toBe(24);
+    expect(await all.count({ name: 'new' })).toBe(24);
   });
 
   duty('concurrent transfers between records keep the total', async () => {

@@ -1,0 +1,170 @@
+import type { MongoClient } from 'mongodb';
+import type { DomainEvent } from '../../events/port.js';
+import { LostRace, UniqueTaken } from '../port.js';
+import { type Batch, findLostRace, idOf, MadeMeanwhile, StaleRead, sendBatch } from './changes.js';
+import { toKitError } from './errors.js';
+import type { OutboxWriter } from './outbox.js';
+import { inTransaction } from './transaction.js';
+
+/** All that one unit of work commits. */
+export interface Work {
+  readonly batches: readonly Batch[];
+  readonly events: readonly DomainEvent[];
+}
+
+/** Commits units of work of one service, those that wait at the same time in one transaction. */
+export interface CommitQueue {
+  /** Rejects with LostRace, UniqueTaken or the errors of kit, each unit for itself. */
+  commit(work: Work): Promise<void>;
+}
+
+/** Transactions under way at the same time; no two of them touch the same record. */
+const MOST_GROUPS = 4;
+/** What goes into one transaction: units, and changes of all of them. */
+const [MOST_UNITS, MOST_CHANGES] = [32, 500];
+
+interface Waiting extends Work {
+  /** Records that must be as they were read, and those that are only added to. */
+  readonly exact: ReadonlySet<string>;
+  readonly added: ReadonlySet<string>;
+  readonly changes: number;
+  readonly settle: (error?: unknown) => void;
+}
+
+/**
+ * Units that add to the same record conflict in MongoDB, and all but one of them would have to begin again: here
+ * they share a transaction, and what touches the record later waits for its end.
+ */
+export function createCommitQueue(client: MongoClient, outbox: OutboxWriter): CommitQueue {
+  const waiting: Waiting[] = [];
+  const underWay = new Set<readonly Waiting[]>();
+  let due = false;
+
+  function pump(): void {
+    due = false;
+    while (waiting.length > 0 && underWay.size < MOST_GROUPS) {
+      const group = takeGroup(waiting, [...underWay].flat());
+      if (group.length === 0) return;
+      underWay.add(group);
+      void commitGroup(client, outbox, group).then(() => {
+        underWay.delete(group);
+        pump();
+      });
+    }
+  }
+
+  return {
+    commit: (work) =>
+      new Promise((resolve, reject) => {
+        waiting.push(waitingOf(work, (error) => (error === undefined ? resolve() : reject(error))));
+        // Units that are committed in the same turn go together.
+        if (!due) setImmediate(pump);
+        due = true;
+      }),
+  };
+}
+
+function waitingOf(work: Work, settle: Waiting['settle']): Waiting {
+  const exact = new Set<string>();
+  const added = new Set<string>();
+  let changes = 0;
+  for (const { name, changes: some } of work.batches) {
+    changes += some.length;
+    for (const change of some) (change.kind === 'increment' ? added : exact).add(`${name}/${idOf(change)}`);
+  }
+  return { ...work, exact, added, changes, settle };
+}
+
+/** Takes those that can go together now, in their order; one that has to wait holds up what touches its records. */
+function takeGroup(waiting: Waiting[], underWay: readonly Waiting[]): Waiting[] {
+  const group: Waiting[] = [];
+  const held = [...underWay];
+  let changes = 0;
+  for (let at = 0; at < waiting.length && group.length < MOST_UNITS; ) {
+    const unit = waiting[at] as Waiting;
+    const full = group.length > 0 && changes + unit.changes > MOST_CHANGES;
+    if (full || held.some((other) => touches(unit, other)) || group.some((other) => excludes(unit, other))) {
+      held.push(unit);
+      at++;
+      continue;
+    }
+    waiting.splice(at, 1);
+    group.push(unit);
+    changes += unit.changes;
+  }
+  return group;
+}
+
+/** Whether one of two units decides over a record that the other touches too. */
+function excludes(one: Waiting, other: Waiting): boolean {
+  return meet(one.exact, other.exact) || meet(one.exact, other.added) || meet(one.added, other.exact);
+}
+
+function touches(one: Waiting, other: Waiting): boolean {
+  return excludes(one, other) || meet(one.added, other.added);
+}
+
+function meet(one: ReadonlySet<string>, other: ReadonlySet<string>): boolean {
+  const [small, large] = one.size < other.size ? [one, other] : [other, one];
+  for (const key of small) if (large.has(key)) return true;
+  return false;
+}
+
+/** Settles every unit of the group, and never rejects. */
+async function commitGroup(client: MongoClient, outbox: OutboxWriter, group: readonly Waiting[]): Promise<void> {
+  try {
+    await commit(client, outbox, together(group));
+    for (const { settle } of group) settle();
+  } catch (error) {
+    // Nothing of it was done, and only one of them is at fault: each for itself.
+    if (group.length > 1 && isRefusal(error)) for (const unit of group) await commitGroup(client, outbox, [unit]);
+    else for (const { settle } of group) settle(error);
+  }
+}
+
+function isRefusal(error: unknown): boolean {
+  return error instanceof LostRace || error instanceof UniqueTaken;
+}
+
+function together(group: readonly Waiting[]): Work {
+  const [only] = group;
+  if (group.length === 1 && only !== undefined) return only;
+  const batches = new Map<string, Batch>();
+  for (const { name, raw, changes } of group.flatMap(({ batches }) => batches)) {
+    const batch = batches.get(name) ?? { name, raw, changes: [] };
+    batches.set(name, batch);
+    for (const change of changes) batch.changes.push(change);
+  }
+  return { batches: [...batches.values()], events: group.flatMap(({ events }) => events) };
+}
+
+async function commit(client: MongoClient, outbox: OutboxWriter, { batches, events }: Work): Promise<void> {
+  const [first] = batches;
+  try {
+    if (batches.length === 1 && first?.changes.length === 1 && events.length === 0) {
+      await againIfMade(() => sendBatch(first));
+    } else {
+      if (events.length > 0) await outbox.ready();
+      await againIfMade(() =>
+        inTransaction(client, async (session) => {
+          for (const batch of batches) await sendBatch(batch, session);
+          if (events.length > 0) await outbox.write(events, session);
+        }),
+      );
+      if (events.length > 0) outbox.committed();
+    }
+  } catch (error) {
+    throw error instanceof StaleRead ? await findLostRace(batches) : toKitError(error, 'write');
+  }
+}
+
+/** Runs work again when another unit made the record that an increment of this one would have made. */
+async function againIfMade(work: () => Promise<void>): Promise<void> {
+  for (let left = 10; ; left--) {
+    try {
+      return await work();
+    } catch (error) {
+      if (!(error instanceof MadeMeanwhile) || left === 0) throw error;
+    }
+  }
+}
