@@ -13,8 +13,12 @@ indexContract('sqlite, answering anew each time', () =>
   openSqliteIndex({ path: join(folder, 'anew.db'), keepAnswers: false }),
 );
 indexContract('sqlite, ranking by the engine alone', () =>
-  openSqliteIndex({ path: join(folder, 'engine.db'), keepAnswers: false, limits: { list: -1, scope: -1 } }),
+  openSqliteIndex({ path: join(folder, 'engine.db'), keepAnswers: false, limits: { list: -1, scope: -1, vectors: 0 } }),
 );
 indexContract('sqlite, looking at each match', () =>
-  openSqliteIndex({ path: join(folder, 'match.db'), keepAnswers: false, limits: { list: 20_000, scope: -1 } }),
+  openSqliteIndex({
+    path: join(folder, 'match.db'),
+    keepAnswers: false,
+    limits: { list: 20_000, scope: -1, vectors: 100_000 },
+  }),
 );

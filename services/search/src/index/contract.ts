@@ -6,6 +6,8 @@ import { highlightDuties } from './contract/highlights.js';
 import { hostileDuties } from './contract/hostile.js';
 import { languageDuties } from './contract/languages.js';
 import { relevanceDuties } from './contract/relevance.js';
+import { upkeepDuties } from './contract/upkeep.js';
+import { vectorDuties } from './contract/vectors.js';
 import type { SearchIndex } from './port.js';
 
 /** Asks an adapter of the search index, which holds nothing yet, for each duty of `port.ts`. */
@@ -28,5 +30,7 @@ export function indexContract(name: string, open: () => Promise<SearchIndex>): v
     describe('filters', () => filterDuties(use));
     describe('changes', () => changeDuties(use));
     describe('hostile texts', () => hostileDuties(use));
+    describe('vectors', () => vectorDuties(use));
+    describe('upkeep of vectors', () => upkeepDuties(use));
   });
 }

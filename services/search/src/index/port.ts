@@ -33,6 +33,8 @@ export interface Narrowing {
   /** Any of the tags of every list. */
   readonly tags?: readonly (readonly string[])[];
   readonly excludedTags?: readonly string[];
+  /** One of these entries. */
+  readonly ids?: readonly string[];
 }
 
 export interface IndexQuery {
@@ -49,6 +51,8 @@ export interface IndexQuery {
   readonly facets?: readonly FacetName[];
   /** Snippets are wanted. */
   readonly highlight: boolean;
+  /** Of each hit only id, type and score are wanted; `matchedIn` and `snippets` are left empty. */
+  readonly bare?: boolean;
 }
 
 export interface Hit {
@@ -82,6 +86,7 @@ export interface IndexStats {
 /** An entry whose text has no vectors of a model yet. */
 export interface Unembedded {
   readonly id: string;
+  readonly type: ResourceType;
   readonly name: string;
   readonly text: string;
   /** Names this state of name and text. */
@@ -117,6 +122,8 @@ export interface VectorQuery {
   readonly limit: number;
   /** Leaves out what is less alike, -1 to 1. */
   readonly minSimilarity?: number;
+  /** The texts of the chunks are not wanted; they are left empty. */
+  readonly bare?: boolean;
 }
 
 export interface NearHit {
@@ -124,6 +131,7 @@ export interface NearHit {
   readonly type: ResourceType;
   /** Cosine, -1 to 1, falling from hit to hit. */
   readonly similarity: number;
+  /** What now stands in the entry's text where the chunk stood when it was embedded. */
   readonly chunk: ChunkBounds & { readonly text: string };
 }
 
@@ -144,45 +152,10 @@ export interface Rebuild {
 }
 
 /**
- * Finds entries by the words in their names and texts.
- *
- * Duties of an adapter:
- * - What `upsert` or `remove` acknowledged is durable and seen by every search that begins later.
- * - An entry older than the one held, by version, then content version, then time of update, is ignored;
- *   an equally old one replaces it, for access may change without a version.
- * - A search gives only entries that its filter admits: those of `filter.workspaceIds` that lie in an
- *   open workspace, or within a readable boundary, or name one of the principals, or are a granted item,
- *   or lie below one within that item's own boundary. It counts nothing else in total and facets either.
- * - Texts are compared as the analyser of this service folds them, in queries as in entries.
- * - Entries that have all terms of a query stand above those that have some; within both the better
- *   match stands first, names count more than texts, and the order is total.
- * - A part of a word finds words only as the query's last word; a word that no text has finds those one
- *   edit away from five letters on, two from nine on.
- * - Every substring of a text without spaces between words is found, down to one character.
- * - A query without words gives what its filters admit, last updated first, when it has type, tag
- *   or negative terms, and nothing otherwise.
- * - No text of a query is ever read as syntax of the engine beneath.
- * - While a rebuild runs, the index answers and takes changes; the new one has them too, and nothing
- *   removed meanwhile comes back.
- * - Failures of the engine reject with IndexFailure.
- */
-export interface SearchIndex {
-  /** The index is new, or was made by another version: everything is to be put in again. */
-  needsRebuild(): Promise<boolean>;
-  upsert(entries: readonly IndexEntry[]): Promise<void>;
-  remove(ids: readonly string[]): Promise<void>;
-  search(query: IndexQuery): Promise<IndexAnswer>;
-  /** Begins a new index. One at a time. */
-  rebuild(): Promise<Rebuild>;
-  stats(): Promise<IndexStats>;
-  /** Ends when writes that were taken are done. */
-  close(): Promise<void>;
-}
-
-/**
  * Finds entries by the meaning of their texts: the vectors of their chunks.
  *
  * Duties of an adapter:
+ * - What was acknowledged is durable and seen by every question that comes later.
  * - Vectors are held by model. Those of an entry go with the entry, and no longer count once its name or text
  *   has changed, though they are found until newer ones are put; vectors of a text that has changed since are not taken.
  * - `nearest` gives entries that the same filter and narrowing admit as `search` does, the most alike first; it may
@@ -201,6 +174,42 @@ export interface VectorIndex {
   models(): Promise<readonly EmbeddingModel[]>;
   /** Forgets all vectors of a model. */
   dropVectors(model: string): Promise<void>;
+}
+
+/**
+ * Finds entries by the words in their names and texts, and by their meaning.
+ *
+ * Duties of an adapter:
+ * - What `upsert` or `remove` acknowledged is durable and seen by every search that begins later.
+ * - An entry older than the one held, by version, then content version, then time of update, is ignored;
+ *   an equally old one replaces it, for access may change without a version.
+ * - A search gives only entries that its filter admits: those of `filter.workspaceIds` that lie in an
+ *   open workspace, or within a readable boundary, or name one of the principals, or are a granted item,
+ *   or lie below one within that item's own boundary. It counts nothing else in total and facets either.
+ * - Texts are compared as the analyser of this service folds them, in queries as in entries.
+ * - Entries that have all terms of a query stand above those that have some; within both the better
+ *   match stands first, names count more than texts, and the order is total.
+ * - A part of a word finds words only as the query's last word; a word that no text has finds those one
+ *   edit away from five letters on, two from nine on.
+ * - Every substring of a text without spaces between words is found, down to one character.
+ * - A query without words gives what its filters admit, last updated first, when it has type, tag
+ *   or negative terms or names ids, and nothing otherwise.
+ * - No text of a query is ever read as syntax of the engine beneath.
+ * - While a rebuild runs, the index answers and takes changes; the new one has them too, and nothing
+ *   removed meanwhile comes back.
+ * - Failures of the engine reject with IndexFailure.
+ */
+export interface SearchIndex extends VectorIndex {
+  /** The index is new, or was made by another version: everything is to be put in again. */
+  needsRebuild(): Promise<boolean>;
+  upsert(entries: readonly IndexEntry[]): Promise<void>;
+  remove(ids: readonly string[]): Promise<void>;
+  search(query: IndexQuery): Promise<IndexAnswer>;
+  /** Begins a new index. One at a time. */
+  rebuild(): Promise<Rebuild>;
+  stats(): Promise<IndexStats>;
+  /** Ends when writes that were taken are done. */
+  close(): Promise<void>;
 }
 
 /** The engine beneath the index does not work, or not now. */

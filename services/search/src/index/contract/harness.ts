@@ -2,7 +2,8 @@ import type { IndexEntry, SearchFilter } from '@commonplace/proto/resources/v1/i
 import { IndexEntry as IndexEntryMessage } from '@commonplace/proto/resources/v1/index_service.js';
 import { ResourceType } from '@commonplace/proto/resources/v1/resource.js';
 import { parseQuery } from '../../domain/query.js';
-import type { Hit, IndexAnswer, IndexQuery, SearchIndex } from '../port.js';
+import type { EmbeddingModel } from '../../embedding/port.js';
+import type { ChunkVector, Hit, IndexAnswer, IndexQuery, NearHit, SearchIndex, VectorQuery } from '../port.js';
 
 export const ORG = 'org-1';
 export const WORKSPACE = 'ws-1';
@@ -43,7 +44,26 @@ export function admitting(parts: Partial<SearchFilter>): SearchFilter {
   return { ...everythingIn(WORKSPACE), openWorkspaceIds: [], ...parts };
 }
 
+/** A model of which nothing but its vectors is there. */
+export function modelOf(id: string, dimensions: number): EmbeddingModel {
+  return { id, name: id, dimensions, maxTokens: 256 };
+}
+
+export const MODEL = modelOf('contract-4', 4);
+
+/** A vector of unit length in the direction of some numbers. */
+export function unit(...numbers: number[]): Float32Array {
+  const length = Math.hypot(...numbers);
+  return Float32Array.from(numbers, (number) => number / length);
+}
+
+/** A whole text as one chunk. */
+export function chunk(vector: Float32Array, start = 0, end = 1_000_000): ChunkVector {
+  return { start, end, vector };
+}
+
 export type Ask = Partial<Omit<IndexQuery, 'plan'>>;
+export type Near = Partial<Omit<VectorQuery, 'vector'>>;
 
 export interface Bench {
   readonly index: SearchIndex;
@@ -54,6 +74,9 @@ export interface Bench {
   ids(query: string, parts?: Ask): Promise<string[]>;
   /** The one hit. */
   only(query: string, parts?: Ask): Promise<Hit>;
+  /** Puts vectors for entries that need them, by id; others are left as they are. */
+  embed(chunks: Readonly<Record<string, readonly ChunkVector[]>>, model?: EmbeddingModel): Promise<void>;
+  near(vector: Float32Array, parts?: Near): Promise<readonly NearHit[]>;
 }
 
 export function createBench(index: SearchIndex): Bench {
@@ -83,6 +106,24 @@ export function createBench(index: SearchIndex): Bench {
       if (hit === undefined || hits.length > 1) throw new Error(`${hits.length} hits for ${query}`);
       return hit;
     },
+    async embed(chunks, model = MODEL) {
+      const needy = await index.unembedded(model.id, 10_000);
+      const put = needy.flatMap(({ id, textHash }) => {
+        const ofEntry = chunks[id];
+        return ofEntry === undefined ? [] : [{ id, textHash, chunks: ofEntry }];
+      });
+      await index.putVectors(model, put);
+    },
+    near: (vector, parts = {}) =>
+      index.nearest({
+        model: MODEL.id,
+        filter: everythingIn(WORKSPACE),
+        narrowing: {},
+        groupBy: 'resource',
+        limit: 50,
+        ...parts,
+        vector,
+      }),
   };
 }
 

@@ -1,3 +1,4 @@
+import type { LRUCache } from 'lru-cache';
 import type { IndexFile } from './file.js';
 import { numbersIn } from './postings.js';
 import type { Scope } from './scope.js';
@@ -9,35 +10,43 @@ interface Kept {
   changes: number;
 }
 
-export type AdmittedCache = Map<string, Kept>;
+export type AdmittedCache = LRUCache<string, Kept>;
 
-const MOST_KEPT = 200;
 /** Rows that a set has room for beyond those there are. */
 const ROOM = 1000;
 
-/** The rows that a scope admits; undefined where it admits all. `matching` are the rows that matter. */
-export function admittedRows(file: IndexFile, scope: Scope, matching: readonly number[]): Uint8Array | undefined {
+/**
+ * The rows that a scope admits; undefined where it admits all. `matching` are the rows that matter; all do where
+ * it is absent.
+ */
+export function admittedRows(file: IndexFile, scope: Scope, matching?: readonly number[]): Uint8Array | undefined {
   if (scope.conditions.length === 0) return undefined;
-  if (scope.rows > file.limits.scope) return mark(new Uint8Array(scope.rows), select(file, scope, matching));
-  const key = JSON.stringify([scope.tenant, scope.conditions, scope.params]);
-  const kept = file.admitted.get(key) ?? { bits: new Uint8Array(0), changes: -1 };
-  const changed = kept.changes < 0 || kept.bits.length < scope.rows ? undefined : scope.changes.since(kept.changes);
-  if (changed === undefined) {
-    kept.bits = mark(new Uint8Array(scope.rows + ROOM), select(file, scope));
-  } else if (changed.length > 0) {
-    for (const offset of changed) kept.bits[offset] = 0;
-    mark(kept.bits, select(file, scope, changed));
+  if (scope.named) return mark(new Uint8Array(scope.rows), select(file, scope));
+  if (matching !== undefined && scope.rows > file.limits.scope) {
+    return mark(new Uint8Array(scope.rows), select(file, scope, matching));
   }
-  kept.changes = scope.changes.length;
-  keep(file.admitted, key, kept);
+  const key = JSON.stringify([scope.tenant, scope.conditions, scope.params]);
+  const kept = upToDate(file, scope, file.admitted.get(key));
+  file.admitted.set(key, kept);
   return kept.bits;
 }
 
-function keep(cache: AdmittedCache, key: string, kept: Kept): void {
-  cache.delete(key);
-  cache.set(key, kept);
-  const [oldest] = cache.keys();
-  if (cache.size > MOST_KEPT && oldest !== undefined) cache.delete(oldest);
+function upToDate(file: IndexFile, scope: Scope, kept: Kept | undefined): Kept {
+  const changes = scope.changes.length;
+  const changed = kept === undefined ? undefined : scope.changes.since(kept.changes);
+  if (kept === undefined || changed === undefined) {
+    return { bits: mark(new Uint8Array(scope.rows + ROOM), select(file, scope)), changes };
+  }
+  let { bits } = kept;
+  if (bits.length < scope.rows) {
+    bits = new Uint8Array(Math.ceil(scope.rows * 1.2) + ROOM);
+    bits.set(kept.bits);
+  }
+  if (changed.length > 0) {
+    for (const offset of changed) bits[offset] = 0;
+    mark(bits, select(file, scope, changed));
+  }
+  return { bits, changes };
 }
 
 function mark(bits: Uint8Array, offsets: Float64Array): Uint8Array {
@@ -47,7 +56,8 @@ function mark(bits: Uint8Array, offsets: Float64Array): Uint8Array {
 
 /** The admitted rows, of all or among some, less the tenant's first. */
 function select(file: IndexFile, scope: Scope, among?: readonly number[]): Float64Array {
-  const conditions = ['e.row BETWEEN ? AND ?', ...scope.conditions];
+  // Entries that are named are few: they are looked up rather than met on the way through all rows.
+  const conditions = [scope.named ? '+e.row BETWEEN ? AND ?' : 'e.row BETWEEN ? AND ?', ...scope.conditions];
   const params = [scope.firstRow, scope.firstRow, scope.lastRow, ...scope.params];
   if (among !== undefined) {
     conditions.unshift('e.row IN (SELECT value + ? FROM json_each(?))');

@@ -4,13 +4,13 @@ import { countFacets, facetColumns } from './facets.js';
 import type { IndexFile } from './file.js';
 import { matchAny } from './match.js';
 import type { Scope } from './scope.js';
-import { hitOf } from './texts.js';
+import { bareHits, hitOf } from './texts.js';
 import { totalOf } from './totals.js';
 
 /** Answers a query without words: what its filters admit, last updated first. */
 export function browse(file: IndexFile, query: IndexQuery, scope: Scope, excluded: readonly Patterns[]): IndexAnswer {
   const { offset, limit, field, facets = [] } = query;
-  const conditions = ['e.row BETWEEN ? AND ?', ...scope.conditions];
+  const conditions = [scope.named ? '+e.row BETWEEN ? AND ?' : 'e.row BETWEEN ? AND ?', ...scope.conditions];
   const params = [scope.firstRow, scope.lastRow, ...scope.params];
   if (excluded.length > 0) {
     conditions.push('e.row NOT IN (SELECT rowid FROM terms WHERE terms MATCH ? AND rowid BETWEEN ? AND ?)');
@@ -26,7 +26,12 @@ export function browse(file: IndexFile, query: IndexQuery, scope: Scope, exclude
   const [count, lastRow] = file.db.get(counting, [...params, EXACT_TOTAL + 1]) ?? [];
   const total = totalOf(scope, { count: Number(count), lastRow: Number(lastRow) });
   return {
-    hits: rows.map(([row]) => hitOf(file, { row: Number(row), score: 1, groups: [], field, highlight: false })),
+    hits: query.bare
+      ? bareHits(
+          file,
+          rows.map(([row]) => ({ row: Number(row), score: 1 })),
+        )
+      : rows.map(([row]) => hitOf(file, { row: Number(row), score: 1, groups: [], field, highlight: false })),
     ...total,
     more: offset + rows.length < total.total,
     facets:

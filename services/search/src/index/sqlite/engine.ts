@@ -1,7 +1,20 @@
 import type { IndexEntry } from '@commonplace/proto/resources/v1/index_service.js';
-import type { IndexAnswer, IndexQuery, IndexStats } from '../port.js';
+import type { EmbeddingModel } from '../../embedding/port.js';
+import type {
+  EntryVectors,
+  IndexAnswer,
+  IndexQuery,
+  IndexStats,
+  NearHit,
+  Unembedded,
+  VectorQuery,
+  VectorStats,
+} from '../port.js';
 import { type IndexFile, type Limits, markComplete, openIndexFile, removeIndexFile, replaceIndexFile } from './file.js';
+import { nearest } from './nearest.js';
+import { unembedded } from './needs.js';
 import { search } from './search.js';
+import { carryVectors, dropVectors, putVectors, vectorStats } from './vectors.js';
 import { applyChanges, type Change, idOf } from './write.js';
 
 /** An index file, and while a rebuild runs the one that will take its place. Everything is synchronous. */
@@ -15,6 +28,15 @@ export interface Engine {
   commitRebuild(): void;
   abortRebuild(): void;
   stats(): IndexStats;
+  unembedded(model: string, limit: number): Unembedded[];
+  /** Makes vectors durable, in the new file too. */
+  putVectors(model: EmbeddingModel, entries: readonly EntryVectors[]): void;
+  nearest(query: VectorQuery): NearHit[];
+  vectorStats(model: string): VectorStats;
+  models(): EmbeddingModel[];
+  dropVectors(model: string): void;
+  /** Lets go of the vectors in memory; the next question reads them again. */
+  rest(): void;
   close(): void;
 }
 
@@ -37,6 +59,7 @@ export function openEngine(path: string, limits?: Limits): Engine {
       applyChanges(current, changes);
       if (next === undefined) return;
       applyChanges(next.file, changes);
+      carryVectors(current, next.file, changes.map(idOf));
       for (const change of changes) next.changed.add(idOf(change));
     },
     beginRebuild() {
@@ -51,6 +74,11 @@ export function openEngine(path: string, limits?: Limits): Engine {
         file,
         untouched.map((upsert) => ({ upsert })),
       );
+      carryVectors(
+        current,
+        file,
+        untouched.map(({ id }) => id),
+      );
     },
     commitRebuild() {
       if (next === undefined) throw new Error('no rebuild runs');
@@ -63,6 +91,19 @@ export function openEngine(path: string, limits?: Limits): Engine {
     },
     abortRebuild: dropNext,
     stats: () => statsOf(current),
+    unembedded: (model, limit) => unembedded(current, model, limit),
+    putVectors(model, entries) {
+      putVectors(current, model, entries);
+      if (next !== undefined) putVectors(next.file, model, entries);
+    },
+    nearest: (query) => nearest(current, query),
+    vectorStats: (model) => vectorStats(current, model),
+    models: () => [...current.models.values()].map(({ about }) => about),
+    dropVectors(model) {
+      dropVectors(current, model);
+      if (next !== undefined) dropVectors(next.file, model);
+    },
+    rest: () => current.slabs.clear(),
     close() {
       dropNext();
       current.db.close();

@@ -6,8 +6,11 @@ import type { Folded } from '../../domain/fold.js';
 import type { Patterns } from '../../domain/pattern.js';
 import type { AdmittedCache } from './admitted.js';
 import { type ChangeLog, createChangeLog } from './change-log.js';
+import { type HeldModel, loadModels } from './models.js';
+import type { Needs } from './needs.js';
 import type { Postings } from './postings.js';
 import { SCHEMA, STAMP, TENANT_ROWS } from './schema.js';
+import { bytesOf, type Slab } from './slab.js';
 
 export interface Tenant {
   readonly id: string;
@@ -40,10 +43,12 @@ export interface Limits {
   readonly list: number;
   /** Rows of a tenant for whose scopes the admitted rows are kept. */
   readonly scope: number;
+  /** Bytes of vectors; those of a tenant with more are read from the file by each question. */
+  readonly vectors: number;
 }
 
 /** A list costs 8 bytes a row, a kept scope 1. */
-export const DEFAULT_LIMITS: Limits = { list: 100_000, scope: 50_000 };
+export const DEFAULT_LIMITS: Limits = { list: 100_000, scope: 1_000_000, vectors: 256 * 2 ** 20 };
 
 /** One index file, with what is known of it in memory. */
 export interface IndexFile {
@@ -62,6 +67,12 @@ export interface IndexFile {
   readonly expansions: LRUCache<string, Patterns>;
   /** Words that are in the file for sure: `tenant word`. */
   readonly knownWords: LRUCache<string, true>;
+  /** Models that there are vectors of, by id. */
+  readonly models: Map<string, HeldModel>;
+  /** What lacks vectors, by id of the model. */
+  readonly needs: Map<string, Needs>;
+  /** Vectors in memory, by number of the model and of the tenant. */
+  readonly slabs: LRUCache<string, Slab | 'too large'>;
   /** Everything was put in once. */
   complete: boolean;
 }
@@ -72,6 +83,8 @@ const KEPT_WORDS = 200_000;
 const KEPT_EXPANSIONS = 5000;
 /** Rows in lists kept in memory, 8 bytes each. */
 const KEPT_POSTINGS = 4_000_000;
+/** Bytes of admitted rows kept in memory. */
+const KEPT_ADMITTED = 20_000_000;
 
 /** Opens an index file. One that is missing, damaged or made by another version is made anew, and is not complete. */
 export function openIndexFile(path: string, limits: Limits = DEFAULT_LIMITS): IndexFile {
@@ -115,9 +128,15 @@ function load(path: string, limits: Limits, db: Connection): IndexFile {
       maxSize: KEPT_POSTINGS,
       sizeCalculation: (kept) => 20 + (kept === 'too long' ? 0 : kept.offsets.length),
     }),
-    admitted: new Map(),
+    admitted: new LRUCache({ maxSize: KEPT_ADMITTED, sizeCalculation: ({ bits }) => 1000 + bits.length }),
     expansions: new LRUCache({ max: KEPT_EXPANSIONS }),
     knownWords: new LRUCache({ max: KEPT_WORDS }),
+    models: new Map(),
+    needs: new Map(),
+    slabs: new LRUCache({
+      maxSize: limits.vectors + 1,
+      sizeCalculation: (slab) => (slab === 'too large' ? 1 : bytesOf(slab)),
+    }),
     complete: db.get('SELECT value FROM facts WHERE name = ?', ['complete']) !== undefined,
   };
   reload(file);
@@ -125,9 +144,11 @@ function load(path: string, limits: Limits, db: Connection): IndexFile {
 }
 
 /** Reads anew what is known of a file in memory; for after a write that failed. */
-export function reload({ db, tenants, byNumber, workspaces, ...caches }: IndexFile): void {
-  const { texts, knownWords, expansions, postings, admitted } = caches;
+export function reload(file: IndexFile): void {
+  const { db, tenants, byNumber, workspaces, texts, knownWords, expansions, postings, admitted } = file;
   for (const kept of [texts, knownWords, expansions, postings, admitted, tenants, byNumber, workspaces]) kept.clear();
+  for (const kept of [file.models, file.needs, file.slabs]) kept.clear();
+  for (const model of loadModels(db)) file.models.set(model.about.id, model);
   for (const [number, id, next] of db.all('SELECT number, id, next FROM tenants')) {
     const tenant = createTenant(String(id), Number(number), Number(next));
     tenants.set(tenant.id, tenant);

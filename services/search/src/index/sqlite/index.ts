@@ -1,6 +1,16 @@
 import type { IndexEntry } from '@commonplace/proto/resources/v1/index_service.js';
 import { LRUCache } from 'lru-cache';
-import type { IndexAnswer, IndexQuery, IndexStats, Rebuild, SearchIndex } from '../port.js';
+import type { EmbeddingModel } from '../../embedding/port.js';
+import type {
+  IndexAnswer,
+  IndexQuery,
+  IndexStats,
+  NearHit,
+  Rebuild,
+  SearchIndex,
+  Unembedded,
+  VectorStats,
+} from '../port.js';
 import type { Limits } from './file.js';
 import { openIndexThread } from './thread.js';
 
@@ -68,6 +78,16 @@ export async function openSqliteIndex({ path, limits, keepAnswers = true }: Sqli
     search,
     rebuild,
     stats,
+    unembedded: async (model, limit) => (await thread.do({ kind: 'unembedded', model, limit })) as Unembedded[],
+    async putVectors(model, entries) {
+      await thread.do({ kind: 'putVectors', model, entries });
+    },
+    nearest: async (query) => (await thread.do({ kind: 'nearest', query })) as NearHit[],
+    vectorStats: async (model) => (await thread.do({ kind: 'vectorStats', model })) as VectorStats,
+    models: async () => (await thread.do({ kind: 'models' })) as EmbeddingModel[],
+    async dropVectors(model) {
+      await thread.do({ kind: 'dropVectors', model });
+    },
     close: () => thread.close(),
   };
 }

@@ -7,7 +7,8 @@ import { matchOf, type Sought } from './match.js';
 import { type Postings, postingsOf } from './postings.js';
 import { countMatches, type Ranked, rank } from './rank.js';
 import type { Scope } from './scope.js';
-import { best, tally } from './tally.js';
+import { tally } from './tally.js';
+import { createTop } from './top.js';
 import { exactly, type Total, totalOf } from './totals.js';
 
 export interface Page extends Total {
@@ -58,7 +59,9 @@ function pageByLists(file: IndexFile, query: IndexQuery, scope: Scope, lists: Li
     if (all(a) !== all(b)) return all(a);
     return weight(a) !== weight(b) ? weight(a) > weight(b) : a < b;
   };
-  const top = best(hits, offset + limit, before).slice(offset);
+  const first = createTop(offset + limit, before);
+  for (const row of hits) first.add(row);
+  const top = first.sorted().slice(offset);
   return {
     ranked: top.map((row) => ({ row: scope.firstRow + row, score: scoreOf(weight(row), all(row)) })),
     ...exactly(hits.length),

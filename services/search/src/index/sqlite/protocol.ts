@@ -1,4 +1,6 @@
 import type { IndexEntry } from '@commonplace/proto/resources/v1/index_service.js';
+import type { EmbeddingModel } from '../../embedding/port.js';
+import type { EntryVectors, VectorQuery } from '../port.js';
 import type { Limits } from './file.js';
 
 /** What the thread is started with. */
@@ -13,7 +15,11 @@ export type Task =
   | { readonly kind: 'upsert'; readonly entries: readonly IndexEntry[] }
   | { readonly kind: 'remove'; readonly ids: readonly string[] }
   | { readonly kind: 'fill'; readonly entries: readonly IndexEntry[] }
-  | { readonly kind: 'beginRebuild' | 'commitRebuild' | 'abortRebuild' | 'stats' | 'close' };
+  | { readonly kind: 'unembedded'; readonly model: string; readonly limit: number }
+  | { readonly kind: 'putVectors'; readonly model: EmbeddingModel; readonly entries: readonly EntryVectors[] }
+  | { readonly kind: 'nearest'; readonly query: VectorQuery }
+  | { readonly kind: 'vectorStats' | 'dropVectors'; readonly model: string }
+  | { readonly kind: 'beginRebuild' | 'commitRebuild' | 'abortRebuild' | 'stats' | 'models' | 'close' };
 
 export interface Request {
   readonly id: number;

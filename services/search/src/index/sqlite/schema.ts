@@ -1,7 +1,7 @@
 import { ANALYSER_VERSION } from '../../domain/analysis.js';
 
 /** A file with another stamp is made anew. */
-export const STAMP = `2 ${ANALYSER_VERSION}`;
+export const STAMP = `3 ${ANALYSER_VERSION}`;
 
 /** Rows of one tenant lie between `number * TENANT_ROWS` and the next, so that a search reads its tenant's only. */
 export const TENANT_ROWS = 2 ** 30;
@@ -13,6 +13,7 @@ export const NAME_WEIGHT = 8;
  * Lists (`ancestors`, `principals`, `metadata`, `tags`) are their items between line feeds, each with one before and
  * one behind it. The terms in `terms` are the analyser's; they hold letters and digits only, which the `ascii`
  * tokenizer leaves as they are. `words` only grows: words of texts that are gone stay until a rebuild.
+ * `models` counts the entries that have vectors of their present text, and all chunks.
  */
 export const SCHEMA = `
 CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -35,7 +36,30 @@ CREATE TABLE entries (
 CREATE INDEX entries_by_update ON entries (workspace_id, updated_at);
 CREATE TABLE texts (row INTEGER PRIMARY KEY, name TEXT NOT NULL, text TEXT NOT NULL);
 CREATE TABLE words (tenant INTEGER NOT NULL, word TEXT NOT NULL, PRIMARY KEY (tenant, word)) WITHOUT ROWID;
+CREATE TABLE models (
+  number INTEGER PRIMARY KEY,
+  id TEXT NOT NULL UNIQUE,
+  about TEXT NOT NULL,
+  fresh INTEGER NOT NULL,
+  chunks INTEGER NOT NULL
+);
 CREATE VIRTUAL TABLE terms USING fts5(
   name, text, content = '', contentless_delete = 1, tokenize = 'ascii', prefix = '1 2 3'
 );
 `;
+
+/** The vectors of one model, by row of their entry: see `packing.ts`. Those of a text that has changed are stale. */
+export function vectorTable(number: number): string {
+  return `vectors_${number}`;
+}
+
+export function vectorSchema(number: number): string {
+  return `CREATE TABLE ${vectorTable(number)} (
+  row INTEGER PRIMARY KEY,
+  stale INTEGER NOT NULL,
+  chunks INTEGER NOT NULL,
+  bounds BLOB NOT NULL,
+  scales BLOB NOT NULL,
+  numbers BLOB NOT NULL
+)`;
+}

@@ -17,6 +17,8 @@ export interface Scope {
   /** Empty where every entry of the tenant may be given, so that entries need not be looked at. */
   readonly conditions: readonly string[];
   readonly params: readonly Param[];
+  /** Entries are named one by one: they are few. */
+  readonly named: boolean;
 }
 
 /** Undefined where nothing of what the filter speaks of is in the index. */
@@ -32,6 +34,7 @@ export function scopeOf(file: IndexFile, filter: SearchFilter, narrowing: Narrow
     changes: tenant.changes,
     conditions: [] as string[],
     params: [] as Param[],
+    named: narrowing.ids !== undefined,
   };
   const add = (condition: string, ...params: Param[]): void => {
     scope.conditions.push(condition);
@@ -77,7 +80,8 @@ function addFilter(filter: SearchFilter, add: Add): void {
 }
 
 function addNarrowing(narrowing: Narrowing, add: Add): void {
-  const { types, excludedTypes, parentId, createdBy, updatedAfter, updatedBefore } = narrowing;
+  const { types, excludedTypes, parentId, createdBy, updatedAfter, updatedBefore, ids } = narrowing;
+  if (ids !== undefined) add(`e.id ${AMONG}`, JSON.stringify(ids));
   if (types !== undefined) add(`e.type ${AMONG}`, JSON.stringify(types));
   if (excludedTypes?.length) add(`e.type NOT ${AMONG}`, JSON.stringify(excludedTypes));
   if (parentId !== undefined) add('instr(e.ancestors, ?) > 0', itemText(parentId));

@@ -9,7 +9,7 @@ import { matchOf } from './match.js';
 import { pageOf } from './page.js';
 import { matchingEntries } from './rank.js';
 import { type Scope, scopeOf } from './scope.js';
-import { hitOf } from './texts.js';
+import { bareHits, hitOf } from './texts.js';
 import { createVocabulary } from './vocabulary.js';
 
 /** Answers a query from an index file. */
@@ -17,7 +17,7 @@ export function search(file: IndexFile, query: IndexQuery): IndexAnswer {
   const { plan, filter, narrowing, field, facets = [] } = query;
   const scope = scopeOf(file, filter, narrowing);
   const wordless = plan.groups.length === 0;
-  if (scope === undefined || (wordless && !asksWithoutWords(plan))) return nothing(file);
+  if (scope === undefined || (wordless && !scope.named && !asksWithoutWords(plan))) return nothing(file);
   const excluded = plan.excluded.map(literal);
   if (wordless) return browse(file, query, scope, excluded);
 
@@ -29,9 +29,11 @@ export function search(file: IndexFile, query: IndexQuery): IndexAnswer {
     return countFacets(facets, matchingEntries(file, match, scope, facetColumns(facets), MOST_FACETED));
   };
   return {
-    hits: ranked.map((hit) =>
-      hitOf(file, { ...hit, groups: [...groups, ...sought.boosts], field, highlight: query.highlight }),
-    ),
+    hits: query.bare
+      ? bareHits(file, ranked)
+      : ranked.map((hit) =>
+          hitOf(file, { ...hit, groups: [...groups, ...sought.boosts], field, highlight: query.highlight }),
+        ),
     total,
     totalIsEstimate,
     more: query.offset + ranked.length < total,

@@ -60,16 +60,3 @@ function addList({ offsets, weights: added }: Postings, group: number, found: nu
     weights[offset] = (weights[offset] as number) + (added[i] as number);
   }
 }
-
-/** The first `count` of some in an order, in that order. */
-export function best(offsets: readonly number[], count: number, before: (a: number, b: number) => boolean): number[] {
-  if (count > 200) return [...offsets].sort((a, b) => (before(a, b) ? -1 : 1)).slice(0, count);
-  const top: number[] = [];
-  for (const offset of offsets) {
-    if (top.length === count && (count === 0 || !before(offset, top[count - 1] as number))) continue;
-    let at = top.length < count ? top.length : count - 1;
-    for (; at > 0 && before(offset, top[at - 1] as number); at--) top[at] = top[at - 1] as number;
-    top[at] = offset;
-  }
-  return top;
-}

@@ -47,3 +47,17 @@ export function hitOf(file: IndexFile, { row, score, groups, field, highlight }:
   }
   return { id, type: stored.type as ResourceType, score, matchedIn: matches.map(([which]) => which), snippets };
 }
+
+/** Hits of which nothing is told but which they are. */
+export function bareHits(
+  { db }: IndexFile,
+  ranked: readonly { readonly row: number; readonly score: number }[],
+): Hit[] {
+  const sql = 'SELECT e.row, e.id, e.type FROM json_each(?) j CROSS JOIN entries e ON e.row = j.value';
+  const rows = db.all(sql, [JSON.stringify(ranked.map(({ row }) => row))]);
+  const entries = new Map(rows.map(([row, id, type]) => [Number(row), { id: String(id), type: type as ResourceType }]));
+  return ranked.flatMap(({ row, score }) => {
+    const entry = entries.get(row);
+    return entry === undefined ? [] : [{ ...entry, score, matchedIn: [], snippets: {} }];
+  });
+}

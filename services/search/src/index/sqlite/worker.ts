@@ -2,10 +2,12 @@ import { setPriority } from 'node:os';
 import { parentPort, workerData } from 'node:worker_threads';
 import type { IndexQuery } from '../port.js';
 import { openEngine } from './engine.js';
-import type { Reply, Request, ThreadData } from './protocol.js';
+import type { Reply, Request, Task, ThreadData } from './protocol.js';
 import { createWriteQueue } from './write-queue.js';
 
 const NICE = 10;
+/** Vectors that nobody has asked for during this time leave the memory. */
+const IDLE_MS = 180_000;
 
 /** The thread that owns the index's file: searches are answered at once, writes in small groups. */
 const port = parentPort;
@@ -15,6 +17,7 @@ const { path, limits } = workerData as ThreadData;
 if (process.platform === 'linux') setPriority(0, NICE);
 const engine = openEngine(path, limits);
 const writes = createWriteQueue(engine);
+let idle: NodeJS.Timeout | undefined;
 
 function fail(id: number, error: unknown): void {
   port?.postMessage({ id, error: error instanceof Error ? error.message : String(error) } satisfies Reply);
@@ -31,10 +34,18 @@ function answer(id: number, work: () => unknown): void {
   port?.postMessage({ id, value } satisfies Reply);
 }
 
+function awake(): void {
+  if (idle === undefined) idle = setTimeout(() => engine.rest(), IDLE_MS).unref();
+  else idle.refresh();
+}
+
 function take({ id, task }: Request): void {
   const written = (error?: unknown): void => (error === undefined ? answer(id, () => undefined) : fail(id, error));
   if (task.kind === 'search') {
     answer(id, () => JSON.stringify(engine.search(JSON.parse(task.query) as IndexQuery)));
+  } else if (task.kind === 'nearest') {
+    awake();
+    answer(id, () => engine.nearest(task.query));
   } else if (task.kind === 'upsert') {
     const changes = task.entries.map((upsert) => ({ upsert }));
     writes.push(changes, written);
@@ -42,7 +53,24 @@ function take({ id, task }: Request): void {
     const changes = task.ids.map((remove) => ({ remove }));
     writes.push(changes, written);
   } else {
-    writes.after(() => answer(id, () => (task.kind === 'fill' ? engine.fill(task.entries) : engine[task.kind]())));
+    writes.after(() => answer(id, () => inOrder(task)));
+  }
+}
+
+/** What is done after all writes that were asked for before. */
+function inOrder(task: Exclude<Task, { kind: 'search' | 'nearest' | 'upsert' | 'remove' }>): unknown {
+  switch (task.kind) {
+    case 'fill':
+      return engine.fill(task.entries);
+    case 'putVectors':
+      return engine.putVectors(task.model, task.entries);
+    case 'unembedded':
+      return engine.unembedded(task.model, task.limit);
+    case 'vectorStats':
+    case 'dropVectors':
+      return engine[task.kind](task.model);
+    default:
+      return engine[task.kind]();
   }
 }
 

@@ -3,8 +3,10 @@ import { type AnalysedText, analyse } from '../../domain/analysis.js';
 import { MOST_TEXT } from '../port.js';
 import { createTenant, type IndexFile, inTransaction, reload, type Tenant, tenantOf } from './file.js';
 import { listText, pairItem } from './lists.js';
+import { needsNone, needsVectors } from './needs.js';
 import { dropPostings } from './postings.js';
 import { TENANT_ROWS } from './schema.js';
+import { markStale, removeVectors } from './vectors.js';
 
 /** One change of the index. */
 export type Change = { readonly upsert: IndexEntry } | { readonly remove: string };
@@ -89,6 +91,8 @@ function removeHeld(file: IndexFile, held: Held): TermChange[] {
   file.db.run('DELETE FROM entries WHERE row = ?', [held.row]);
   file.db.run('DELETE FROM texts WHERE row = ?', [held.row]);
   file.texts.delete(held.row);
+  removeVectors(file, held.row);
+  needsNone(file, held.row);
   const tenant = file.byNumber.get(tenantOf(held.row));
   if (tenant !== undefined) {
     tenant.changes.add(held.row % TENANT_ROWS);
@@ -181,6 +185,8 @@ function putText(file: IndexFile, row: number, old: boolean, tenant: Tenant, ent
   file.texts.delete(row);
   if (old && db.get('SELECT 1 FROM texts WHERE row = ? AND name = ? AND text = ?', [row, name, text])) return [];
   db.run('INSERT OR REPLACE INTO texts VALUES (?, ?, ?)', [row, name, text]);
+  if (old) markStale(file, row);
+  needsVectors(file, row);
   const analysed = { name: analyse(name), text: analyse(text) };
   addWords(file, tenant, analysed.name);
   addWords(file, tenant, analysed.text);

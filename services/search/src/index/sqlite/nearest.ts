@@ -1,0 +1,154 @@
+import type { ResourceType } from '@commonplace/proto/resources/v1/resource.js';
+import type { NearHit, VectorQuery } from '../port.js';
+import { admittedRows } from './admitted.js';
+import type { IndexFile } from './file.js';
+import type { HeldModel } from './models.js';
+import { unpack } from './packing.js';
+import { vectorTable } from './schema.js';
+import { type Scope, scopeOf } from './scope.js';
+import { addRow, bytesOf, createSlab, type Look, type Slab, scan } from './slab.js';
+import { createTop, type Top } from './top.js';
+
+/** A chunk that may be among the nearest. */
+interface Candidate {
+  readonly row: number;
+  readonly similarity: number;
+  readonly start: number;
+  readonly end: number;
+}
+
+/** Rows of vectors read at once. */
+const READ_AT_ONCE = 2000;
+
+/** Answers from the vectors of a tenant, by looking at each that is admitted. */
+export function nearest(file: IndexFile, query: VectorQuery): NearHit[] {
+  const { model: id, vector, filter, narrowing, groupBy, limit, minSimilarity = -2 } = query;
+  const model = file.models.get(id);
+  const scope = scopeOf(file, filter, narrowing);
+  if (model === undefined || scope === undefined) return [];
+  const { dimensions } = model.about;
+  if (vector.length !== dimensions) throw new Error(`a vector has ${vector.length} numbers, not ${dimensions}`);
+  const admitted = admittedRows(file, scope);
+  const top = createTop<Candidate>(limit, before);
+  const { look, end } = groupBy === 'chunk' ? eachChunk(top, minSimilarity) : eachRow(top, minSimilarity);
+  if (scope.named) for (const slab of ofRows(file, model, scope, admitted)) scan(slab, vector, undefined, look);
+  else for (const slab of slabsOf(file, model, scope)) scan(slab, vector, admitted, look);
+  end();
+  return hitsOf(file, scope, top.sorted(), query.bare ?? false);
+}
+
+function before(a: Candidate, b: Candidate): boolean {
+  if (a.similarity !== b.similarity) return a.similarity > b.similarity;
+  return a.row === b.row ? a.start < b.start : a.row < b.row;
+}
+
+interface Looker {
+  readonly look: Look;
+  end(): void;
+}
+
+function eachChunk(top: Top<Candidate>, least: number): Looker {
+  const look: Look = ({ bounds }, chunk, row, similarity) => {
+    if (similarity < least || similarity < (top.last?.similarity ?? -2)) return;
+    top.add({ row, similarity, start: bounds[2 * chunk] as number, end: bounds[2 * chunk + 1] as number });
+  };
+  return { look, end() {} };
+}
+
+/** The best chunk of each row; they come one after the other. */
+function eachRow(top: Top<Candidate>, least: number): Looker {
+  const { look: take } = eachChunk(top, least);
+  let best: { slab: Slab; chunk: number; row: number; similarity: number } | undefined;
+  const end = (): void => {
+    if (best !== undefined) take(best.slab, best.chunk, best.row, best.similarity);
+    best = undefined;
+  };
+  let last = -1;
+  const look: Look = (slab, chunk, row, similarity) => {
+    if (row !== last) end();
+    last = row;
+    if (similarity < (top.last?.similarity ?? -2) || similarity <= (best?.similarity ?? -2)) return;
+    best = { slab, chunk, row, similarity };
+  };
+  return { look, end };
+}
+
+/** The vectors of a tenant: from memory, or piece by piece from the file where they are too many. */
+function* slabsOf(file: IndexFile, model: HeldModel, scope: Scope): Generator<Slab> {
+  const key = `${model.number} ${scope.tenant}`;
+  const kept = file.slabs.get(key);
+  if (kept !== undefined && kept !== 'too large') {
+    yield kept;
+    return;
+  }
+  const whole = kept === 'too large' ? undefined : createSlab(model.about.dimensions);
+  if (whole !== undefined && loaded(file, model, scope, whole)) {
+    file.slabs.set(key, whole);
+    yield whole;
+    return;
+  }
+  file.slabs.set(key, 'too large');
+  for (const rows of pieces(file, model, scope)) yield slabOf(model, scope, rows);
+}
+
+/** Reads all vectors of a tenant into memory; false where they are too many. */
+function loaded(file: IndexFile, model: HeldModel, scope: Scope, slab: Slab): boolean {
+  for (const rows of pieces(file, model, scope)) {
+    for (const cells of rows) addCells(slab, scope, cells);
+    if (bytesOf(slab) > file.limits.vectors) return false;
+  }
+  return true;
+}
+
+type Cells = ReturnType<IndexFile['db']['all']>[number];
+const COLUMNS = 'row, bounds, scales, numbers';
+
+function* pieces({ db }: IndexFile, model: HeldModel, scope: Scope): Generator<Cells[]> {
+  const sql = `SELECT ${COLUMNS} FROM ${vectorTable(model.number)} WHERE row BETWEEN ? AND ? ORDER BY row LIMIT ?`;
+  for (let from = scope.firstRow; ; ) {
+    const rows = db.all(sql, [from, scope.lastRow, READ_AT_ONCE]);
+    yield rows;
+    if (rows.length < READ_AT_ONCE) return;
+    from = Number(rows.at(-1)?.[0]) + 1;
+  }
+}
+
+/** The vectors of the few rows that were named. */
+function* ofRows({ db }: IndexFile, model: HeldModel, scope: Scope, admitted?: Uint8Array): Generator<Slab> {
+  const sql = `SELECT ${COLUMNS} FROM ${vectorTable(model.number)} WHERE row = ?`;
+  for (let row = admitted?.indexOf(1) ?? -1; row >= 0; row = admitted?.indexOf(1, row + 1) ?? -1) {
+    yield slabOf(model, scope, db.all(sql, [scope.firstRow + row]));
+  }
+}
+
+function slabOf(model: HeldModel, scope: Scope, rows: readonly Cells[]): Slab {
+  const slab = createSlab(model.about.dimensions);
+  for (const cells of rows) addCells(slab, scope, cells);
+  return slab;
+}
+
+function addCells(slab: Slab, scope: Scope, [row, bounds, scales, numbers]: Cells): void {
+  addRow(slab, Number(row) - scope.firstRow, unpack(bounds as Buffer, scales as Buffer, numbers as Buffer));
+}
+
+function hitsOf({ db, texts }: IndexFile, scope: Scope, found: readonly Candidate[], bare: boolean): NearHit[] {
+  const rows = [...new Set(found.map(({ row }) => scope.firstRow + row))];
+  const sql = 'SELECT e.row, e.id, e.type FROM json_each(?) j CROSS JOIN entries e ON e.row = j.value';
+  const entries = new Map(db.all(sql, [JSON.stringify(rows)]).map(([row, id, type]) => [Number(row), [id, type]]));
+  const read = new Map<number, string>();
+  const textOf = (row: number): string => {
+    let text = texts.peek(row)?.text ?? read.get(row);
+    if (text === undefined) {
+      text = String(db.get('SELECT text FROM texts WHERE row = ?', [row])?.[0] ?? '');
+      read.set(row, text);
+    }
+    return text;
+  };
+  return found.flatMap(({ row, similarity, start, end }) => {
+    const entry = entries.get(scope.firstRow + row);
+    if (entry === undefined) return [];
+    const [id, type] = entry.map(String) as [string, ResourceType];
+    const text = bare ? '' : textOf(scope.firstRow + row).slice(start, end);
+    return [{ id, type, similarity, chunk: { start, end, text } }];
+  });
+}

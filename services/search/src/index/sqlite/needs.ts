@@ -1,0 +1,73 @@
+import { textHashOf } from '../../domain/text-hash.js';
+import type { Unembedded } from '../port.js';
+import type { IndexFile } from './file.js';
+import { vectorTable } from './schema.js';
+
+/** Rows that lack vectors of a model. */
+export interface Needs {
+  /** Those whose texts have changed since the file was opened, the latest last. */
+  readonly recent: Set<number>;
+  /** Those that were met on the way through all rows, from the newest on. */
+  readonly found: Set<number>;
+  /** Rows from here on have been looked at. */
+  seenFrom: number;
+}
+
+/** Entries that need vectors of a model, those of the latest changes first. */
+export function unembedded(file: IndexFile, model: string, limit: number): Unembedded[] {
+  const needs = needsOf(file, model);
+  const rows = [...needs.recent].slice(-limit).reverse();
+  if (needs.recent.size + needs.found.size < limit) search(file, model, needs, limit - needs.recent.size);
+  for (const row of needs.found) {
+    if (rows.length >= limit) break;
+    rows.push(row);
+  }
+  return rows.flatMap((row) => {
+    const sql = 'SELECT e.id, e.type, t.name, t.text FROM entries e JOIN texts t ON t.row = e.row WHERE e.row = ?';
+    const cells = file.db.get(sql, [row]);
+    if (cells === undefined) return [];
+    const [id, type, name, text] = cells.map(String) as [string, Unembedded['type'], string, string];
+    return [{ id, type, name, text, textHash: textHashOf(name, text) }];
+  });
+}
+
+/** Notes that the text of a row is new. */
+export function needsVectors({ needs }: IndexFile, row: number): void {
+  for (const { recent, found } of needs.values()) {
+    found.delete(row);
+    recent.delete(row);
+    recent.add(row);
+  }
+}
+
+/** Notes that a row needs no vectors: of a model, or of any because it is gone. */
+export function needsNone({ needs }: IndexFile, row: number, model?: string): void {
+  for (const [id, { recent, found }] of needs) {
+    if (model !== undefined && id !== model) continue;
+    recent.delete(row);
+    found.delete(row);
+  }
+}
+
+function needsOf({ needs }: IndexFile, model: string): Needs {
+  let known = needs.get(model);
+  if (known === undefined) {
+    known = { recent: new Set(), found: new Set(), seenFrom: Number.MAX_SAFE_INTEGER };
+    needs.set(model, known);
+  }
+  return known;
+}
+
+/** Goes on from the newest row to the oldest until as many were found. */
+function search({ db, models }: IndexFile, model: string, needs: Needs, limit: number): void {
+  const held = models.get(model);
+  const lacking =
+    held === undefined
+      ? 'WHERE e.row < ?'
+      : `LEFT JOIN ${vectorTable(held.number)} v ON v.row = e.row WHERE e.row < ? AND v.stale IS NOT 0`;
+  const wanted = limit - needs.found.size;
+  const sql = `SELECT e.row FROM entries e ${lacking} ORDER BY e.row DESC LIMIT ?`;
+  const rows = db.all(sql, [needs.seenFrom, wanted + needs.recent.size]).map(([row]) => Number(row));
+  for (const row of rows) if (!needs.recent.has(row)) needs.found.add(row);
+  needs.seenFrom = rows.length < wanted + needs.recent.size ? 0 : (rows.at(-1) as number);
+}
