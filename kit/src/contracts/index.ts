@@ -26,6 +26,10 @@ import { type ResourceService, ResourceServiceService } from '@commonplace/proto
 import { type SnapshotService, SnapshotServiceService } from '@commonplace/proto/resources/v1/snapshot_service.js';
 import { type TagService, TagServiceService } from '@commonplace/proto/resources/v1/tag_service.js';
 import { type TrashService, TrashServiceService } from '@commonplace/proto/resources/v1/trash_service.js';
+import {
+  type TreeImportService,
+  TreeImportServiceService,
+} from '@commonplace/proto/resources/v1/tree_import_service.js';
 import { type SearchService, SearchServiceService } from '@commonplace/proto/search/v1/search_service.js';
 import { type ConnectorService, ConnectorServiceService } from '@commonplace/proto/tenancy/v1/connector_service.js';
 import { type DirectoryService, DirectoryServiceService } from '@commonplace/proto/tenancy/v1/directory_service.js';
@@ -55,6 +59,7 @@ export const contracts = {
   comments: contract<CommentService>('resources', CommentServiceService),
   index: contract<IndexService>('resources', IndexServiceService),
   fileNodes: contract<FileNodeService>('resources', FileNodeServiceService),
+  treeImports: contract<TreeImportService>('resources', TreeImportServiceService),
   files: contract<FileService>('files', FileServiceService),
   storage: contract<StorageService>('files', StorageServiceService),
   bytes: contract<BytesService>('files', BytesServiceService),

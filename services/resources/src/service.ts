@@ -23,6 +23,7 @@ import { createResourceHandlers } from './handlers/resources.js';
 import { createSnapshotHandlers } from './handlers/snapshots.js';
 import { createTagHandlers } from './handlers/tags.js';
 import { createTrashHandlers } from './handlers/trash.js';
+import { createTreeImportHandlers } from './handlers/tree-import.js';
 import { followMembers } from './jobs/members.js';
 import { startRetention } from './jobs/purge.js';
 import { createJobRunner } from './jobs/runner.js';
@@ -130,6 +131,7 @@ export const resources: ServiceModule = {
         implement(contracts.tags, createTagHandlers(parts)),
         implement(contracts.comments, createCommentHandlers(parts)),
         implement(contracts.fileNodes, createFileNodeHandlers(parts)),
+        implement(contracts.treeImports, createTreeImportHandlers(parts)),
       ],
       begin: async () => {
         runner.begin();

@@ -113,6 +113,11 @@ export interface Surroundings {
 
 const NO_METADATA = Buffer.alloc(0);
 
+function sourceOf({ importId, sourceUrl }: Seen['node']): Resource['source'] {
+  if (importId !== undefined) return { type: 'import', importId, url: sourceUrl };
+  return sourceUrl === undefined ? undefined : { type: 'url', importId: undefined, url: sourceUrl };
+}
+
 export function resourceMessage(seen: Seen, around: Surroundings): Resource {
   const { node } = seen;
   return {
@@ -141,7 +146,7 @@ export function resourceMessage(seen: Seen, around: Surroundings): Resource {
     publication: undefined,
     form: undefined,
     file: node.file,
-    source: node.sourceUrl === undefined ? undefined : { type: 'url', importId: undefined, url: node.sourceUrl },
+    source: sourceOf(node),
     createdBy: actorMessage(node.createdBy),
     updatedBy: actorMessage(node.updatedBy),
     createdAt: node.createdAt,

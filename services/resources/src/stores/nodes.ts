@@ -63,6 +63,8 @@ export interface Node extends StoredRecord, Place {
   readonly file?: FileState;
   /** Where it comes from, when that is known. */
   readonly sourceUrl?: string;
+  /** The import that has brought it. */
+  readonly importId?: string;
   readonly createdBy: Actor;
   readonly createdById: string;
   readonly updatedBy: Actor;

@@ -1,0 +1,84 @@
+import { createReadStream } from 'node:fs';
+import { open, stat } from 'node:fs/promises';
+import { Readable } from 'node:stream';
+import { RandomAccessReader } from 'yauzl';
+import type { BlobStore } from '../../blobs/port.js';
+
+/** Bytes that are read from anywhere, wherever they lie. */
+export interface Bytes {
+  readonly size: number;
+  /** So many bytes from an offset; fewer where they end. */
+  read(offset: number, length: number): Promise<Buffer>;
+  /** From `start` to before `end`. */
+  stream(start: number, end: number): Readable;
+  close(): Promise<void>;
+}
+
+/** The bytes of a file. */
+export async function fileBytes(path: string): Promise<Bytes> {
+  const { size } = await stat(path);
+  const file = await open(path);
+  return {
+    size,
+    async read(offset, length) {
+      const buffer = Buffer.allocUnsafe(Math.max(0, Math.min(length, size - offset)));
+      const { bytesRead } = await file.read(buffer, 0, buffer.length, offset);
+      return buffer.subarray(0, bytesRead);
+    },
+    stream: (start, end) => (end > start ? createReadStream(path, { start, end: end - 1 }) : Readable.from([])),
+    close: () => file.close(),
+  };
+}
+
+/** The bytes of a blob: of its file where it has one, else by ranges. */
+export async function blobBytes(store: BlobStore, key: string): Promise<Bytes> {
+  const path = store.path(key);
+  if (path !== undefined) return fileBytes(path);
+  const size = (await store.size(key)) ?? 0;
+  return {
+    size,
+    async read(offset, length) {
+      const chunks: Buffer[] = [];
+      for await (const chunk of store.read(key, { offset, length })) chunks.push(chunk);
+      return Buffer.concat(chunks);
+    },
+    stream: (start, end) =>
+      end > start ? Readable.from(store.read(key, { offset: start, length: end - start })) : Readable.from([]),
+    close: async () => {},
+  };
+}
+
+/** Bytes that are read on beyond what is asked for: a directory is read in small pieces, one after the other. */
+const AHEAD_BYTES = 256 * 1024;
+
+type Done = (error: Error | null, bytesRead?: number) => void;
+
+/** Lets yauzl read the directory of an archive. */
+export class DirectoryReader extends RandomAccessReader {
+  #ahead: Buffer = Buffer.alloc(0);
+  #from = 0;
+
+  constructor(private readonly bytes: Bytes) {
+    super();
+  }
+
+  override read(buffer: Buffer, offset: number, length: number, position: number, callback: Done): void {
+    this.#piece(position, length).then(
+      (piece) => {
+        piece.copy(buffer, offset);
+        callback(null, piece.length);
+      },
+      (error: Error) => callback(error),
+    );
+  }
+
+  async #piece(position: number, length: number): Promise<Buffer> {
+    const held = position >= this.#from && position + length <= this.#from + this.#ahead.length;
+    if (!held) {
+      this.#ahead = await this.bytes.read(position, Math.max(length, AHEAD_BYTES));
+      this.#from = position;
+    }
+    const start = position - this.#from;
+    return this.#ahead.subarray(start, start + length);
+  }
+}

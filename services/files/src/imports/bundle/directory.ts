@@ -1,0 +1,123 @@
+import { fromRandomAccessReaderPromise, getFileNameLowLevel, validateFileName, type Entry as ZipEntry } from 'yauzl';
+import { isUtf8 } from '../../media/charset.js';
+import { ImportFault } from '../sources/port.js';
+import { type Bytes, DirectoryReader } from './bytes.js';
+import {
+  ArchiveFault,
+  type ArchiveLimits,
+  beyond,
+  countEntries,
+  countEntry,
+  requireRatio,
+  type Tally,
+} from './limits.js';
+
+/** An entry of an archive, as small as can be: there may be 100,000. */
+export interface Packed {
+  readonly path: string;
+  readonly offset: number;
+  readonly packedBytes: number;
+  readonly sizeBytes: number;
+  readonly crc: number;
+  /** 0: stored, 8: deflated. */
+  readonly method: number;
+  /** Bytes of the name, which the entry's own header repeats. */
+  readonly nameBytes: number;
+  readonly modifiedAt: string | undefined;
+}
+
+/** Reads an archive's directory. Rejects with an ArchiveFault where it is none that may be unpacked. */
+export async function readDirectory(bytes: Bytes, limits: ArchiveLimits, tally: Tally): Promise<Packed[]> {
+  if (bytes.size > limits.archiveBytes) throw beyond(limits, 'archiveBytes', `The archive has ${bytes.size} bytes.`);
+  try {
+    return await readEntries(bytes, limits, tally);
+  } catch (error) {
+    if (error instanceof ImportFault) throw error;
+    const { message } = error as Error;
+    if (/encrypt/.test(message)) throw encrypted();
+    throw new ArchiveFault('archive_invalid', `This is no ZIP archive that can be read: ${message}.`, false, {
+      cause: error,
+    });
+  }
+}
+
+async function readEntries(bytes: Bytes, limits: ArchiveLimits, tally: Tally): Promise<Packed[]> {
+  const options = { autoClose: false, decodeStrings: false, validateEntrySizes: false };
+  const zip = await fromRandomAccessReaderPromise(new DirectoryReader(bytes), bytes.size, options);
+  countEntries(tally, zip.entryCount, limits);
+  const entries: Packed[] = [];
+  const seen = new Set<string>();
+  let unpacked = 0;
+  for await (const entry of zip.eachEntry()) {
+    const path = safePath(entry, limits);
+    refuseSpecial(entry, path);
+    if (path === '' || nameOf(entry).endsWith('/')) continue;
+    if (seen.has(path)) throw new ArchiveFault('archive_duplicate_path', `Two entries have the path ${path}.`);
+    seen.add(path);
+    unpacked += entry.uncompressedSize;
+    countEntry(tally, path, entry.uncompressedSize, limits);
+    requireRatio(unpacked, bytes.size, limits);
+    entries.push(packed(entry, path));
+  }
+  return entries;
+}
+
+/** A name in the charset that it says; many tools write UTF-8 without saying so. */
+function nameOf(entry: ZipEntry): string {
+  const raw = entry.fileNameRaw;
+  const flags = isUtf8(raw) ? entry.generalPurposeBitFlag | 0x800 : entry.generalPurposeBitFlag;
+  return getFileNameLowLevel(flags, raw, entry.extraFields, false);
+}
+
+/** The path of an entry, relative and without steps that lead nowhere; empty for the archive's own folder. */
+function safePath(entry: ZipEntry, limits: ArchiveLimits): string {
+  const name = nameOf(entry);
+  if (name.length > limits.pathLength) throw beyond(limits, 'pathLength', `A path has ${name.length} characters.`);
+  if (validateFileName(name) !== null || name.includes('\0')) {
+    throw new ArchiveFault('archive_unsafe_path', `An entry leads out of the archive: ${JSON.stringify(name)}.`);
+  }
+  return name
+    .normalize('NFC')
+    .split('/')
+    .filter((part) => part !== '' && part !== '.')
+    .join('/');
+}
+
+const FILE_TYPE = 0o170000;
+const PLAIN: ReadonlySet<number> = new Set([0, 0o100000, 0o040000]);
+const UNIX = 3;
+const MAC = 19;
+
+function refuseSpecial(entry: ZipEntry, path: string): void {
+  const host = entry.versionMadeBy >>> 8;
+  const type = (entry.externalFileAttributes >>> 16) & FILE_TYPE;
+  if ((host === UNIX || host === MAC || type === 0o120000) && !PLAIN.has(type)) {
+    throw new ArchiveFault('archive_link', `${path} is a link or a device, and no file.`);
+  }
+  if (entry.isEncrypted()) throw encrypted();
+  if (entry.compressionMethod === 0 && entry.compressedSize !== entry.uncompressedSize) throw lying(path);
+}
+
+function encrypted(): ArchiveFault {
+  return new ArchiveFault('archive_encrypted', 'The archive has a password. Make one without.');
+}
+
+/** An entry that unpacks to more or less than its directory says. */
+export function lying(path: string): ArchiveFault {
+  return new ArchiveFault('archive_size_mismatch', `${path} does not unpack to the size that the archive says.`);
+}
+
+function packed(entry: ZipEntry, path: string): Packed {
+  const { relativeOffsetOfLocalHeader: offset, compressedSize, uncompressedSize, crc32, compressionMethod } = entry;
+  const at = entry.getLastModDate();
+  return {
+    path,
+    offset,
+    packedBytes: compressedSize,
+    sizeBytes: uncompressedSize,
+    crc: crc32,
+    method: compressionMethod,
+    nameBytes: entry.fileNameLength,
+    modifiedAt: Number.isNaN(at.getTime()) ? undefined : at.toISOString(),
+  };
+}

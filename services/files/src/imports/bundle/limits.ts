@@ -1,0 +1,79 @@
+import { ImportFault } from '../sources/port.js';
+
+/** What an archive may be at the most. */
+export interface ArchiveLimits {
+  readonly archiveBytes: number;
+  /** All entries, unpacked. */
+  readonly unpackedBytes: number;
+  /** One entry, unpacked. */
+  readonly entryBytes: number;
+  readonly entries: number;
+  /** Bytes that one byte of the archive unpacks to. */
+  readonly ratio: number;
+  /** Archives within archives. */
+  readonly nesting: number;
+  /** Characters of a path. */
+  readonly pathLength: number;
+}
+
+/** The settings that raise the limits. */
+const SETTINGS: Record<keyof ArchiveLimits, string> = {
+  archiveBytes: 'COMMONPLACE_IMPORT_ARCHIVE_BYTES',
+  unpackedBytes: 'COMMONPLACE_IMPORT_UNPACKED_BYTES',
+  entryBytes: 'COMMONPLACE_FILE_BYTES',
+  entries: 'COMMONPLACE_IMPORT_ENTRIES',
+  ratio: 'COMMONPLACE_IMPORT_RATIO',
+  nesting: 'COMMONPLACE_IMPORT_NESTING',
+  pathLength: 'COMMONPLACE_IMPORT_PATH_LENGTH',
+};
+
+const CODES: Record<keyof ArchiveLimits, string> = {
+  archiveBytes: 'archive_too_large',
+  unpackedBytes: 'archive_unpacked_too_large',
+  entryBytes: 'archive_entry_too_large',
+  entries: 'archive_too_many_entries',
+  ratio: 'archive_ratio_exceeded',
+  nesting: 'archive_too_deep',
+  pathLength: 'archive_path_too_long',
+};
+
+/** Something that concerns the whole archive: the import ends. */
+export class ArchiveFault extends ImportFault {}
+
+/** An archive beyond a limit; names the setting that raises it. */
+export function beyond(limits: ArchiveLimits, which: keyof ArchiveLimits, what: string): ArchiveFault {
+  const raise = `The limit is ${limits[which]}; the operator can raise it by ${SETTINGS[which]}.`;
+  return new ArchiveFault(CODES[which], `${what} ${raise}`);
+}
+
+/** Below so many bytes unpacked a ratio means nothing. */
+const RATIO_FROM_BYTES = 1024 * 1024;
+
+/** What has been found in an archive and those within it. */
+export interface Tally {
+  entries: number;
+  unpacked: number;
+}
+
+/** Counts entries before they are looked at. */
+export function countEntries(tally: Tally, more: number, limits: ArchiveLimits): void {
+  tally.entries += more;
+  if (tally.entries > limits.entries) {
+    throw beyond(limits, 'entries', `The archive has ${tally.entries} entries or more.`);
+  }
+}
+
+/** Counts what one entry says that it unpacks to. */
+export function countEntry(tally: Tally, path: string, bytes: number, limits: ArchiveLimits): void {
+  if (bytes > limits.entryBytes) throw beyond(limits, 'entryBytes', `${path} unpacks to ${bytes} bytes.`);
+  tally.unpacked += bytes;
+  if (tally.unpacked > limits.unpackedBytes) {
+    throw beyond(limits, 'unpackedBytes', `The archive unpacks to ${tally.unpacked} bytes or more.`);
+  }
+}
+
+/** Refuses an archive that unpacks to many times its size. */
+export function requireRatio(unpacked: number, archiveBytes: number, limits: ArchiveLimits): void {
+  if (unpacked <= RATIO_FROM_BYTES || unpacked <= archiveBytes * limits.ratio) return;
+  throw beyond(limits, 'ratio', `The archive unpacks to ${Math.round(unpacked / archiveBytes)} times its size.`);
+}

@@ -1,0 +1,108 @@
+import { PassThrough, pipeline, type Readable, Transform } from 'node:stream';
+import { promisify } from 'node:util';
+import { crc32, createInflateRaw, inflateRaw } from 'node:zlib';
+import { ImportFault } from '../sources/port.js';
+import type { Bytes } from './bytes.js';
+import { lying, type Packed } from './directory.js';
+
+const HEADER_BYTES = 30;
+const SIGNATURE = 0x04034b50;
+/** What an entry's own header may have beside its name in an ordinary archive; more is read where there is more. */
+const EXTRA_BYTES = 128;
+/** Entries up to so many bytes, packed and unpacked, are read at once. */
+const SMALL_BYTES = 1024 * 1024;
+
+const inflate = promisify<Buffer, { maxOutputLength: number }, Buffer>(inflateRaw);
+
+/** All bytes of an entry, which are as many as its archive says. */
+export async function readEntry(bytes: Bytes, entry: Packed): Promise<Buffer> {
+  if (!isSmall(entry)) return gather(await openEntry(bytes, entry), entry);
+  const guess = HEADER_BYTES + entry.nameBytes + EXTRA_BYTES + entry.packedBytes;
+  const piece = await bytes.read(entry.offset, guess);
+  const start = dataStart(piece, entry);
+  const missing = start + entry.packedBytes - piece.length;
+  const more = missing > 0 ? await bytes.read(entry.offset + piece.length, missing) : undefined;
+  const data = (more === undefined ? piece : Buffer.concat([piece, more])).subarray(start, start + entry.packedBytes);
+  if (data.length < entry.packedBytes) throw damaged(entry.path);
+  const unpacked = await unpack(data, entry);
+  if (unpacked.length !== entry.sizeBytes) throw lying(entry.path);
+  if (crc32(unpacked) !== entry.crc) throw damaged(entry.path);
+  return unpacked;
+}
+
+/** Whether an entry may be held in memory while it is unpacked. */
+export function isSmall({ packedBytes, sizeBytes }: Packed): boolean {
+  return packedBytes <= SMALL_BYTES && sizeBytes <= SMALL_BYTES;
+}
+
+async function gather(stream: Readable, { path }: Packed): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  try {
+    for await (const chunk of stream) chunks.push(chunk as Buffer);
+  } catch (error) {
+    throw entryFault(error, path);
+  }
+  return Buffer.concat(chunks);
+}
+
+async function unpack(data: Buffer, entry: Packed): Promise<Buffer> {
+  requireMethod(entry);
+  if (entry.method === 0) return data;
+  try {
+    return await inflate(data, { maxOutputLength: entry.sizeBytes + 1 });
+  } catch (error) {
+    throw (error as { code?: string }).code === 'ERR_BUFFER_TOO_LARGE' ? lying(entry.path) : damaged(entry.path);
+  }
+}
+
+/** Streams the bytes of an entry; the stream fails where they are other than the archive says. */
+export async function openEntry(bytes: Bytes, entry: Packed): Promise<Readable> {
+  requireMethod(entry);
+  const header = await bytes.read(entry.offset, HEADER_BYTES);
+  const start = entry.offset + dataStart(header, entry);
+  const raw = bytes.stream(start, start + entry.packedBytes);
+  const unpacked = entry.method === 0 ? new PassThrough() : createInflateRaw();
+  const checked = checkAll(entry);
+  pipeline(raw, unpacked, checked, () => {});
+  return checked;
+}
+
+/** Passes bytes on while they are no more than the archive says, and in the end the same. */
+function checkAll(entry: Packed): Transform {
+  let count = 0;
+  let sum = 0;
+  return new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      count += chunk.length;
+      sum = crc32(chunk, sum);
+      if (count > entry.sizeBytes) done(lying(entry.path));
+      else done(null, chunk);
+    },
+    flush(done) {
+      if (count !== entry.sizeBytes) done(lying(entry.path));
+      else if (sum !== entry.crc) done(damaged(entry.path));
+      else done();
+    },
+  });
+}
+
+/** Where the data begins behind an entry's own header. */
+function dataStart(header: Buffer, { path }: Packed): number {
+  if (header.length < HEADER_BYTES || header.readUInt32LE(0) !== SIGNATURE) throw damaged(path);
+  return HEADER_BYTES + header.readUInt16LE(26) + header.readUInt16LE(28);
+}
+
+function requireMethod({ method, path }: Packed): void {
+  if (method === 0 || method === 8) return;
+  throw new ImportFault('archive_entry_unsupported', `${path} is packed by a method that is not read (${method}).`);
+}
+
+function damaged(path: string): ImportFault {
+  return new ImportFault('archive_entry_damaged', `${path} is damaged in the archive.`);
+}
+
+/** An error of a stream of `openEntry` as the fault that it stands for. */
+export function entryFault(error: unknown, path: string): unknown {
+  const isZlib = ((error as { code?: string }).code ?? '').startsWith('Z_');
+  return isZlib ? damaged(path) : error;
+}

@@ -1,0 +1,145 @@
+import type { Actor } from '@commonplace/kit/auth';
+import type { CallContext } from '@commonplace/kit/rpc';
+import { AccessMode } from '@commonplace/proto/resources/v1/resource.js';
+import type { ImportItem } from '@commonplace/proto/resources/v1/tree_import_service.js';
+import { METADATA_BYTES } from '../config.js';
+import { creationInput, NO_INPUT } from '../content/input.js';
+import type { ContentInput, PreparedWrite } from '../content/kind.js';
+import { requireKind } from '../content/kinds.js';
+import { placeUnder } from '../domain/tree.js';
+import { actorFrom, nodeType } from '../handlers/present.js';
+import type { Parts } from '../parts.js';
+import { type FileState, foldName, isAttachment, type Node } from '../stores/nodes.js';
+import { keepManager } from './grants.js';
+import type { ItemTerms } from './import-items.js';
+import { fittingName, freeName } from './import-names.js';
+
+/** Characters of an external id. */
+const EXTERNAL_ID_LENGTH = 255;
+
+type NewNode = { -readonly [F in keyof Omit<Node, 'version'>]: Node[F] };
+
+/** Adds the node of an item to this call's work, with its content. Throws what a creation would be refused with. */
+export async function insertItem(
+  parts: Parts,
+  item: ImportItem,
+  terms: ItemTerms,
+  warnings: string[],
+  context: CallContext,
+): Promise<Node> {
+  const holder = await holderOf(parts, item, terms, warnings, context);
+  const content = await contentOf(parts, holder, item, context);
+  await parts.room.take(terms.workspaceId);
+  if (content !== undefined) holder.sizeBytes = content.sizeBytes;
+  context.work.insert(parts.tree.nodes, holder);
+  await content?.apply();
+  for (const { message } of content?.warnings ?? []) warnings.push(message);
+  // What a kind keeps in the node itself, it has put there now.
+  const node = (await context.work.get(parts.tree.nodes, item.id)) as Node;
+  const granted = holder.restricted ? await keepManager(parts, node, context) : node;
+  terms.homes.add(granted);
+  return granted;
+}
+
+async function holderOf(
+  parts: Parts,
+  item: ImportItem,
+  terms: ItemTerms,
+  warnings: string[],
+  context: CallContext,
+): Promise<NewNode> {
+  const { destination, position } = await terms.homes.next(item.parentId);
+  const { id } = item;
+  const externalId = freeId(item.externalId, terms, warnings);
+  const type = nodeType(item.type) ?? 'document';
+  const restricted = item.accessMode === AccessMode.RESTRICTED;
+  const place = placeUnder(destination.parent, { id, restricted });
+  const fitting = fittingName(item.name, warnings);
+  const name = item.uniqueName ? await freeName(parts, fitting, destination.key, place.workspaceId) : fitting;
+  const createdBy = authorOf(item, terms, context);
+  const now = new Date().toISOString();
+  const file = item.file === undefined ? undefined : fileState(item.file, item.revision);
+  return {
+    ...place,
+    id,
+    parentKey: destination.key,
+    type,
+    attachment: isAttachment(type, destination.parent) || undefined,
+    name,
+    nameFold: foldName(name),
+    icon: item.icon,
+    description: item.description,
+    position,
+    restricted,
+    locked: item.locked,
+    state: 'active',
+    externalId,
+    externalKey: externalId === undefined ? undefined : `${place.workspaceId}:${externalId}`,
+    metadata: metadataOf(item, warnings),
+    tags: terms.tags.of(item.tags, warnings),
+    principals: [],
+    contentVersion: 1,
+    sizeBytes: file?.sizeBytes ?? 0,
+    file,
+    importId: terms.importId,
+    createdBy,
+    createdById: createdBy.type === 'user' ? createdBy.id : context.caller.userId,
+    updatedBy: createdBy,
+    createdAt: past(item.createdAt, now),
+    updatedAt: past(item.updatedAt ?? item.createdAt, now),
+  } as NewNode;
+}
+
+/** An external id is one resource's in a workspace. */
+function freeId(externalId: string | undefined, { taken }: ItemTerms, warnings: string[]): string | undefined {
+  if (externalId === undefined) return undefined;
+  const fits = externalId.length <= EXTERNAL_ID_LENGTH && !taken.has(externalId);
+  if (!fits) warnings.push('The external id was left out: another resource has it, or it is too long.');
+  taken.add(externalId);
+  return fits ? externalId : undefined;
+}
+
+/** Who made it, as the source says: another person only where an administrator says so. */
+function authorOf({ createdBy }: ImportItem, { label, administers }: ItemTerms, { caller }: CallContext): Actor {
+  if (createdBy === undefined || createdBy.id === '') return label;
+  return administers || createdBy.id === caller.userId ? actorFrom(createdBy) : label;
+}
+
+/** A moment that is over. */
+function past(time: string | undefined, now: string): string {
+  return time === undefined || time > now ? now : time;
+}
+
+export function fileState({ contentType, sizeBytes, status }: Omit<FileState, 'revision'>, revision: string) {
+  return { contentType, sizeBytes, status, revision };
+}
+
+/** An item's metadata; what is too long to be kept is left out. */
+export function metadataOf({ metadataJson }: ImportItem, warnings: string[]): string | undefined {
+  if (metadataJson.length === 0) return undefined;
+  if (metadataJson.length <= METADATA_BYTES) return metadataJson.toString();
+  warnings.push(`The metadata was left out: it has more than ${METADATA_BYTES} bytes.`);
+  return undefined;
+}
+
+async function contentOf(
+  parts: Parts,
+  holder: NewNode,
+  item: ImportItem,
+  context: CallContext,
+): Promise<PreparedWrite | undefined> {
+  const input = inputOf(item);
+  if (holder.type === 'file' || holder.type === 'folder') return undefined;
+  if (input === undefined && holder.type === 'document') return undefined;
+  return requireKind(parts.kinds, holder.type).create(holder, input ?? NO_INPUT, context);
+}
+
+/** The content that an item brings; undefined where it brings none. */
+export function inputOf({ markdown, html, contentJson, type }: ImportItem): ContentInput | undefined {
+  if (markdown !== undefined) return { ...NO_INPUT, markdown };
+  if (html !== undefined) return { ...NO_INPUT, html };
+  if (contentJson.length === 0) return undefined;
+  return creationInput({ content: contentJson, columns: NO_BYTES, rows: NO_BYTES }, nodeType(type) ?? 'document');
+}
+
+const NO_BYTES = Buffer.alloc(0);

@@ -1,0 +1,44 @@
+import { AppError } from '@commonplace/kit/errors';
+import type { CallContext } from '@commonplace/kit/rpc';
+import { UpdateResourceRequest } from '@commonplace/proto/resources/v1/resource_service.js';
+import type { ImportItem } from '@commonplace/proto/resources/v1/tree_import_service.js';
+import { nodeType } from '../handlers/present.js';
+import type { Parts } from '../parts.js';
+import { requireCapability, requireWritable } from '../policy.js';
+import type { Node } from '../stores/nodes.js';
+import { putFileState } from './file-node.js';
+import type { ItemTerms } from './import-items.js';
+import { fittingName } from './import-names.js';
+import { inputOf } from './import-node.js';
+import { updateNode } from './update.js';
+
+/** Replaces what a resource holds by what an item brings, for whoever may write it. A file takes its new revision. */
+export async function updateFromItem(
+  parts: Parts,
+  item: ImportItem,
+  present: Node,
+  { standing }: ItemTerms,
+  context: CallContext,
+): Promise<void> {
+  const seen = await parts.policy.see(present.id, standing);
+  requireCapability(seen, 'write');
+  if (present.type !== nodeType(item.type)) {
+    throw new AppError('INVALID_ARGUMENT', 'invalid_type', `There is a ${present.type} of that external id.`);
+  }
+  requireWritable(seen);
+  if (item.file !== undefined) {
+    const { file, revision, update: bytesChanged } = item;
+    putFileState(parts, present, { file, revision, bytesChanged, textChanged: false, actor: undefined }, context);
+    return;
+  }
+  const updateMask = ['name'];
+  if (item.icon !== undefined) updateMask.push('icon');
+  if (item.description !== undefined) updateMask.push('description');
+  if (item.metadataJson.length > 0) updateMask.push('metadata');
+  if (item.tags.length > 0) updateMask.push('tags');
+  const { icon, description, metadataJson: metadata, tags } = item;
+  const name = fittingName(item.name, []);
+  const request = UpdateResourceRequest.fromPartial({ updateMask, name, icon, description, metadata, tags });
+  const input = inputOf(item);
+  await updateNode(parts, seen, { ...request, ...(input === undefined ? {} : { input }) }, standing, context);
+}

@@ -1,0 +1,142 @@
+import type { Caller } from '@commonplace/kit/auth';
+import { contracts } from '@commonplace/kit/contracts';
+import { derivedId } from '@commonplace/kit/id';
+import type { Client } from '@commonplace/kit/rpc';
+import { ActorType } from '@commonplace/proto/api/v1/actor.js';
+import { AccessMode, type Resource, ResourceType } from '@commonplace/proto/resources/v1/resource.js';
+import {
+  ImportItem,
+  type PutItemOutcome,
+  type TreeImportService,
+} from '@commonplace/proto/resources/v1/tree_import_service.js';
+import { WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { openWorld, type World } from './stage.js';
+
+let world: World;
+let imports: Client<TreeImportService>;
+let editor: Caller;
+let admin: Caller;
+
+beforeAll(async () => {
+  world = await openWorld();
+  imports = world.stage.host.client(contracts.treeImports);
+  editor = world.member(WorkspaceRole.EDITOR);
+  admin = world.member(WorkspaceRole.ADMIN);
+});
+
+afterAll(() => world.stage.close());
+
+const label = { id: derivedId('import'), name: 'Handbook' };
+const idOf = (path: string) => derivedId(`test:${path}`);
+
+function item(path: string, fields: Partial<ImportItem> = {}): ImportItem {
+  const base = { id: idOf(path), type: ResourceType.DOCUMENT, name: path, accessMode: AccessMode.INHERIT };
+  return ImportItem.fromPartial({ ...base, ...fields });
+}
+
+async function put(items: ImportItem[], caller = editor, workspaceId = world.workspaceId): Promise<PutItemOutcome[]> {
+  const request = { workspaceId, items, import: label };
+  return (await imports.putItems(request, await world.stage.as(caller))).outcomes;
+}
+
+const statuses = (outcomes: readonly PutItemOutcome[]) => outcomes.map(({ status, code }) => code || status);
+const get = (path: string, caller = editor): Promise<Resource> => world.get(caller, idOf(path));
+
+describe('items of an import', () => {
+  test('are put in their order, parents before children, and once', async () => {
+    const items = [
+      item('a', { type: ResourceType.FOLDER }),
+      item('a/one', { parentId: idOf('a'), markdown: '# One\n' }),
+      item('a/two', { parentId: idOf('a/one'), markdown: 'Two' }),
+      item('a/table', {
+        parentId: idOf('a'),
+        type: ResourceType.TABLE,
+        contentJson: Buffer.from('{"columns":[{"name":"N"}],"rows":[["x"]]}'),
+      }),
+    ];
+    expect(statuses(await put(items))).toEqual(['created', 'created', 'created', 'created']);
+    expect(statuses(await put(items))).toEqual(['present', 'present', 'present', 'present']);
+    const { names, total } = await world.list(editor, { parentId: idOf('a') });
+    expect([names, total]).toEqual([['a/one', 'a/table'], 2]);
+    const two = await get('a/two');
+    expect(two).toMatchObject({ parentId: idOf('a/one'), createdBy: { type: ActorType.IMPORT, ...label } });
+    expect(two.source).toMatchObject({ type: 'import', importId: label.id });
+    const content = await world.content.getContent(
+      { resourceId: idOf('a/one') } as never,
+      await world.stage.as(editor),
+    );
+    expect(content.content.toString()).toBe('"# One\\n"');
+  });
+
+  test('that are refused say why, with all below them, and stop no other', async () => {
+    const outcomes = await put([
+      item('b/bad', { type: ResourceType.TABLE, contentJson: Buffer.from('{"columns":[],"rows":[]}') }),
+      item('b/below', { parentId: idOf('b/bad') }),
+      item('b/lost', { parentId: idOf('nowhere') }),
+      item('b/good'),
+    ]);
+    expect(statuses(outcomes)).toEqual(['empty_columns', 'parent_failed', 'not_found', 'created']);
+    expect(outcomes.map(({ retryable }) => retryable)).toEqual([false, true, false, false]);
+    await expect(get('b/below')).rejects.toMatchObject({ reason: 'not_found' });
+  });
+
+  test('are made to fit, and told of it', async () => {
+    const [long, big] = await put([
+      item('c/long', { name: `a\nb${'x'.repeat(300)}`, tags: ['New', 'new', 'y'.repeat(70)] }),
+      item('c/big', { name: '', metadataJson: Buffer.from(JSON.stringify({ a: 'x'.repeat(20_000) })) }),
+    ]);
+    expect([long?.warnings.length, big?.warnings.length]).toEqual([2, 1]);
+    const { name, tags } = await get('c/long');
+    expect([name.length, name.slice(0, 4), tags.length]).toEqual([255, 'a bx', 1]);
+    expect((await get('c/big')).name).toBe('Untitled');
+  });
+
+  test('of a restricted container are closed to other editors, open to administrators', async () => {
+    await put([
+      item('d', { type: ResourceType.FOLDER, accessMode: AccessMode.RESTRICTED }),
+      item('d/in', { parentId: idOf('d') }),
+    ]);
+    expect((await get('d/in')).access?.canManage).toBe(true);
+    expect((await get('d/in', admin)).access?.canManage).toBe(true);
+    await expect(get('d/in', world.member(WorkspaceRole.EDITOR))).rejects.toMatchObject({ reason: 'not_found' });
+  });
+
+  test('keep dates, and another author where an administrator says so', async () => {
+    const times = { createdAt: '2020-01-02T03:04:05.000Z', updatedAt: '2021-01-02T03:04:05.000Z' };
+    const author = { type: ActorType.USER, id: admin.userId, name: 'A' };
+    await put([item('e/mine', { ...times, createdBy: author })]);
+    await put([item('e/theirs', { ...times, createdBy: { ...author, id: editor.userId } })], admin);
+    expect(await get('e/mine')).toMatchObject({ ...times, createdBy: { type: ActorType.IMPORT } });
+    expect(await get('e/theirs')).toMatchObject({ ...times, createdBy: { type: ActorType.USER, id: editor.userId } });
+  });
+
+  test('replace what has their external id, or go without it', async () => {
+    await put([item('f/old', { externalId: 'x1', markdown: 'old' })]);
+    const question = { workspaceId: world.workspaceId, parentId: undefined, externalIds: ['x1', 'x2'] };
+    const { resources } = await imports.findByExternalId(question, await world.stage.as(editor));
+    expect(resources.map(({ resourceId }) => resourceId)).toEqual([idOf('f/old')]);
+    const viewer = world.member(WorkspaceRole.VIEWER);
+    expect((await imports.findByExternalId(question, await world.stage.as(viewer))).resources).toEqual([]);
+
+    const [updated] = await put([item('f/old', { update: true, name: 'New', externalId: 'x1', markdown: 'new' })]);
+    expect(updated?.status).toBe('updated');
+    expect(await get('f/old')).toMatchObject({ name: 'New', externalId: 'x1', contentVersion: 2 });
+    const [beside] = await put([item('f/beside', { externalId: 'x1', name: 'New', uniqueName: true })]);
+    expect(beside?.warnings).toHaveLength(1);
+    expect(await get('f/beside')).toMatchObject({ name: 'New 2', externalId: undefined });
+  });
+
+  test('need an editor, and a workspace that is not archived', async () => {
+    const viewer = world.member(WorkspaceRole.VIEWER);
+    expect(statuses(await put([item('g')], viewer))).toEqual(['insufficient_role']);
+    await expect(
+      imports.checkImportPlace({ workspaceId: world.workspaceId, parentId: undefined }, await world.stage.as(viewer)),
+    ).rejects.toMatchObject({ reason: 'insufficient_role' });
+    const place = await imports.checkImportPlace(
+      { workspaceId: world.workspaceId, parentId: idOf('a') },
+      await world.stage.as(admin),
+    );
+    expect(place).toEqual({ tenant: world.orgId, workspaceId: world.workspaceId, administers: true });
+  });
+});
