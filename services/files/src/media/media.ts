@@ -4,7 +4,7 @@ import { essenceOf } from './content-type.js';
 import { isExtractable } from './extractable.js';
 import { MediaFailure } from './failure.js';
 import { type ParserProcess, startParserProcess } from './parser-process.js';
-import type { Extraction, Task, Thumbnail } from './protocol.js';
+import type { Extraction, Sheet, Task, Thumbnail, WordPage } from './protocol.js';
 import { MEDIA_DEFAULTS, type MediaSettings } from './settings.js';
 import type { Source } from './source.js';
 
@@ -14,8 +14,17 @@ export interface Media {
   thumbnail(source: Source, box: { readonly width: number; readonly height?: number }): Promise<Thumbnail>;
   /** The text of a file, for search and readers; `maxChars` only lowers the limit of the settings. */
   extractText(source: Source, contentType: string, options?: { readonly maxChars?: number }): Promise<Extraction>;
+  /** A Word document as HTML. */
+  readPage(source: Source): Promise<WordPage>;
+  /** The names of a workbook's sheets and, where one is named, its cells; one with more rows or columns is refused. */
+  readSheet(source: Source, limits: SheetLimits, sheet?: string): Promise<Sheet>;
   /** Ends the process; what waits is rejected. */
   close(): Promise<void>;
+}
+
+export interface SheetLimits {
+  readonly maxRows: number;
+  readonly maxColumns: number;
 }
 
 const LARGEST_BOX = 4096;
@@ -72,6 +81,18 @@ export function openMedia(given: Partial<MediaSettings> = {}): Media {
       const limits = { maxChars: Math.min(maxChars, settings.maxChars), maxPages, maxUnpacked };
       const task: Task = { kind: 'text', source: known, contentType: essenceOf(contentType), limits };
       return queue<Extraction>(task, settings.textTimeoutMs);
+    },
+    async readPage(source) {
+      const known = await admit(source, settings.maxFileBytes);
+      const { maxChars, maxPages, maxUnpacked } = settings;
+      const task: Task = { kind: 'page', source: known, limits: { maxChars, maxPages, maxUnpacked } };
+      return queue<WordPage>(task, settings.textTimeoutMs);
+    },
+    async readSheet(source, { maxRows, maxColumns }, sheet) {
+      const known = await admit(source, settings.maxFileBytes);
+      const { maxChars, maxPages, maxUnpacked } = settings;
+      const limits = { maxChars, maxPages, maxUnpacked };
+      return queue<Sheet>({ kind: 'sheet', source: known, sheet, limits, maxRows, maxColumns }, settings.textTimeoutMs);
     },
     async close() {
       closed = true;

@@ -27,7 +27,25 @@ export interface TextLimits {
   readonly maxUnpacked: number;
 }
 
-export type Task = ThumbnailTask | TextTask;
+/** A Word document as HTML. */
+export interface PageTask {
+  readonly kind: 'page';
+  readonly source: string | Uint8Array;
+  readonly limits: TextLimits;
+}
+
+/** The names of a workbook's sheets, or the cells of one of them. */
+export interface SheetTask {
+  readonly kind: 'sheet';
+  readonly source: string | Uint8Array;
+  readonly sheet?: string;
+  readonly limits: TextLimits;
+  /** Of the sheet; a larger one is refused. */
+  readonly maxRows: number;
+  readonly maxColumns: number;
+}
+
+export type Task = ThumbnailTask | TextTask | PageTask | SheetTask;
 
 export interface Thumbnail {
   readonly bytes: Buffer;
@@ -45,8 +63,31 @@ export interface Extraction {
   readonly pages?: number;
 }
 
+/** A Word document as HTML whose images are addressed by the names of their parts in the document's archive. */
+export interface WordPage {
+  readonly html: string;
+  /** Parts that hold the images which the document shows. */
+  readonly images: readonly string[];
+  /** The core properties, by their names without a prefix: `title`, `creator`, `created`, … */
+  readonly properties: Readonly<Record<string, string>>;
+  /** What was not understood, as the parser says it. */
+  readonly messages: readonly string[];
+  /** What the document has beside its text and which is not in the HTML. */
+  readonly beside: { readonly comments: number; readonly headers: string };
+}
+
+export type SheetCell = null | string | number | boolean | Date;
+
+export interface Sheet {
+  readonly sheets: readonly string[];
+  /** Of the sheet that was asked for, all of the same length. */
+  readonly rows: readonly (readonly SheetCell[])[];
+  /** The places of rows in which a cell goes over several columns. */
+  readonly merged: readonly number[];
+}
+
 export type Outcome =
-  | { readonly value: Thumbnail | Extraction }
+  | { readonly value: Thumbnail | Extraction | WordPage | Sheet }
   | { readonly reason: MediaReason; readonly message: string };
 
 /** An outcome, and whether the process should read no other file after it. */

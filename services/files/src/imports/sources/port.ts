@@ -34,7 +34,7 @@ export interface SourceItem {
   readonly name: string;
   /** The id that the source itself has for it. */
   readonly externalId?: string;
-  /** Of a file: the bundle's entry that holds its bytes. */
+  /** Of a file: the bundle's entry that holds its bytes; absent where the source unpacks them itself (`openFile`). */
   readonly entry?: string;
 }
 
@@ -73,6 +73,8 @@ export interface Source {
   readonly skipped: readonly { readonly path: string; readonly code: string; readonly message: string }[];
   /** Reads one item; a fault of one item rejects with an ImportFault and concerns no other. */
   read(item: SourceItem): Promise<ItemContent>;
+  /** Streams the bytes of a file item that has no `entry`. Rejects with an ImportFault. */
+  openFile?(item: SourceItem): Promise<Readable>;
   /** Resolves a link's target, without its `#fragment`, as it stands in an item's content. */
   resolve(from: SourceItem, href: string): LinkTarget;
   /** What the source does not contain and a user may expect, for the report. */

@@ -20,6 +20,8 @@ let isSpoilt = false;
 async function perform(task: Task): Promise<Outcome> {
   try {
     if (task.kind === 'thumbnail') return { value: await (await import('./thumbnail.js')).createThumbnail(task) };
+    if (task.kind === 'page') return { value: await (await import('./page.js')).readPage(task) };
+    if (task.kind === 'sheet') return { value: await (await import('./sheet.js')).readSheetTask(task) };
     return { value: await (await import('./text.js')).readText(task) };
   } catch (error) {
     if (error instanceof MediaFailure) return { reason: error.reason, message: error.message };

@@ -1,0 +1,22 @@
+/** What a resource's metadata may take, in bytes of JSON, with room for what the import adds itself. */
+const MAX_BYTES = 14 * 1024;
+
+/** Metadata as far as there is room, and the names of what was left out. */
+export function fitMetadata(given: Readonly<Record<string, unknown>>): {
+  metadata: Record<string, unknown>;
+  left: string[];
+} {
+  const metadata: Record<string, unknown> = {};
+  const left: string[] = [];
+  let size = 2;
+  for (const [key, value] of Object.entries(given)) {
+    if (value === undefined || value === null || value === '') continue;
+    const bytes = Buffer.byteLength(JSON.stringify({ [key]: value }));
+    if (size + bytes > MAX_BYTES) left.push(key);
+    else {
+      metadata[key] = value;
+      size += bytes;
+    }
+  }
+  return { metadata, left };
+}

@@ -1,0 +1,63 @@
+import type { Readable } from 'node:stream';
+import { decode } from '../../../media/charset.js';
+import { type Bundle, ImportFault } from '../port.js';
+
+/** A text without what no text may hold: NUL and halves of characters. */
+export const wellFormed = (text: string): string => text.replaceAll('\0', '').replace(/\p{Surrogate}/gu, '\ufffd');
+
+/** White space as one reads it: runs are one space. */
+export const oneLine = (text: string): string => text.replace(/[\s\u00a0]+/g, ' ').trim();
+
+/** A name that a resource may have: one line of 1 to 255 characters. */
+export function cleanName(text: string | undefined, fallback = 'Untitled'): string {
+  const name = oneLine(wellFormed(text ?? '').replace(/\p{Cc}/gu, ' '));
+  if (name === '') return fallback;
+  return name.length <= 255
+    ? name
+    : `${wellFormed(name.slice(0, 254))
+        .replace(/\ufffd$/, '')
+        .trimEnd()}…`;
+}
+
+/** A moment as RFC 3339 in UTC; undefined for what is none. A day is its midnight. */
+export function momentOf(text: string | null | undefined): string | undefined {
+  if (typeof text !== 'string' || !/\d{4}/.test(text)) return undefined;
+  const zoned = /^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?$/.test(text.trim()) ? `${text.trim()}Z` : text;
+  const ms = Date.parse(zoned);
+  if (Number.isNaN(ms)) return undefined;
+  const date = new Date(ms);
+  return date.getUTCFullYear() >= 1 && date.getUTCFullYear() <= 9999 ? date.toISOString() : undefined;
+}
+
+/** The text of an entry, in its charset, without a byte order mark. Rejects with an ImportFault above `limit` bytes. */
+export async function readText(bundle: Bundle, path: string, limit: number, declared?: string): Promise<string> {
+  const bytes = await bundle.read(path, limit);
+  return decode(bytes, declared).replace(/^\ufeff/, '');
+}
+
+/** The first bytes of an entry, as many as there are up to `length`. */
+export async function headOf(bundle: Bundle, path: string, length: number): Promise<Buffer> {
+  const stream: Readable = await bundle.open(path);
+  const pieces: Buffer[] = [];
+  let size = 0;
+  for await (const piece of stream) {
+    pieces.push(piece as Buffer);
+    size += (piece as Buffer).length;
+    if (size >= length) break;
+  }
+  stream.destroy();
+  return Buffer.concat(pieces).subarray(0, length);
+}
+
+/** JSON of a text; what is none is a fault with this code. */
+export function parseJson(text: string, code: string, path: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw new ImportFault(code, `${path} is not JSON: ${(cause as Error).message.slice(0, 200)}`, false, { cause });
+  }
+}
+
+export function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,17 @@
+/** Counts what could not be brought over, and says it once for each kind. */
+export interface Losses {
+  add(what: string, count?: number): void;
+  list(): string[];
+}
+
+const MOST = 50;
+
+export function createLosses(): Losses {
+  const counts = new Map<string, number>();
+  return {
+    add(what, count = 1) {
+      if (count > 0 && (counts.has(what) || counts.size < MOST)) counts.set(what, (counts.get(what) ?? 0) + count);
+    },
+    list: () => [...counts].map(([what, count]) => (count === 1 ? what : `${what} (${count} times)`)),
+  };
+}

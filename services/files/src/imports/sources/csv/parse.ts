@@ -1,0 +1,112 @@
+import { lazyLibrary } from '@commonplace/kit/library';
+import type Papa from 'papaparse';
+import { decode } from '../../../media/charset.js';
+import { wellFormed } from '../common/text.js';
+import { ImportFault, type SourceOptions } from '../port.js';
+import { buildTable, checkSize, MAX_CELLS, MAX_COLUMNS, MAX_ROWS, type Table } from './table.js';
+import { shapeOf } from './types.js';
+
+const library = lazyLibrary<typeof Papa>('papaparse', import.meta.url);
+
+/** A larger file is refused: it is read at once. */
+export const MAX_CSV_BYTES = 64 * 1024 * 1024;
+const DELIMITERS = [',', ';', '\t', '|'];
+
+export type CsvOptions = NonNullable<SourceOptions['csv']>;
+
+function textOfFile(bytes: Buffer, encoding: string | undefined): string {
+  if (encoding === undefined) return decode(bytes);
+  try {
+    return new TextDecoder(encoding).decode(bytes);
+  } catch (cause) {
+    throw new ImportFault('unknown_encoding', `The encoding "${encoding.slice(0, 40)}" is not known.`, false, { cause });
+  }
+}
+
+interface Parsed {
+  readonly rows: string[][];
+  readonly delimiter: string;
+  readonly warnings: string[];
+}
+
+/** More of a delimiter than this on one line is no table, and would be as many strings at once. */
+const MOST_ON_A_LINE = 20_000;
+
+function refuseWideLines(text: string, path: string): void {
+  const counts = new Map(DELIMITERS.map((sign) => [sign.charCodeAt(0), 0]));
+  for (let at = 0; at < text.length; at += 1) {
+    const code = text.charCodeAt(at);
+    if (code === 10 || code === 13) for (const sign of counts.keys()) counts.set(sign, 0);
+    const count = counts.get(code);
+    if (count === undefined) continue;
+    if (count >= MOST_ON_A_LINE) checkSize(0, count, path);
+    counts.set(code, count + 1);
+  }
+}
+
+/** Reads rows as RFC 4180 has them, whatever is broken in them. */
+function parseRows(text: string, given: string | undefined, path: string): Parsed {
+  const rows: string[][] = [];
+  const warnings: string[] = [];
+  let delimiter = given ?? ',';
+  let broken = 0;
+  let cells = 0;
+  refuseWideLines(text, path);
+  library().parse<string[]>(text, {
+    delimiter: given ?? '',
+    delimitersToGuess: DELIMITERS,
+    skipEmptyLines: true,
+    step: ({ data, errors, meta }, parser) => {
+      delimiter = meta.delimiter;
+      broken += errors.filter(({ type }) => type === 'Quotes').length;
+      if (data.every((value) => value === '')) return;
+      rows.push(data);
+      cells += data.length;
+      if (rows.length > MAX_ROWS + 1 || cells > MAX_CELLS) parser.abort();
+    },
+  });
+  checkSize(rows.length - 1, 0, path);
+  if (cells > MAX_CELLS) checkSize(MAX_ROWS, MAX_COLUMNS, path);
+  if (broken > 0) warnings.push(`${broken} quotation marks are not closed or stand within a value; the text is kept as it is.`);
+  return { rows, delimiter, warnings };
+}
+
+/** Whether the first row names the columns: it does not where it holds what the column below it holds. */
+function hasNames(rows: readonly (readonly string[])[], decimalComma: boolean): boolean {
+  const [first = [], ...others] = rows.slice(0, 200);
+  if (others.length === 0) return true;
+  const hints = { texts: true, decimalComma, names: true };
+  return !first.some((value, at) => {
+    const below = others.map((row) => row[at] ?? '');
+    const shape = shapeOf(below, hints).type;
+    return !['text', 'long_text'].includes(shape) && shapeOf([value], hints).type === shape && value.trim() !== '';
+  });
+}
+
+/** Makes a table of a CSV file. Rejects with an ImportFault where it is none or too large. */
+export function readCsv(bytes: Buffer, path: string, options: CsvOptions = {}, lists = false): { table: Table; warnings: string[] } {
+  const whole = wellFormed(textOfFile(bytes, options.encoding)).replace(/^\ufeff/, '');
+  // Excel names its delimiter in a line of its own.
+  const named = /^sep=(.)\r?\n/i.exec(whole);
+  const text = named === null ? whole : whole.slice(named[0].length);
+  const { rows, delimiter, warnings } = parseRows(text, options.delimiter || named?.[1], path);
+  if (rows.length === 0) throw new ImportFault('empty_table', `${path} has no rows.`);
+  const decimalComma = delimiter === ';' || delimiter === '\t';
+  const withHeader = options.hasHeader ?? hasNames(rows, decimalComma);
+  const width = rows.reduce((most, row) => Math.max(most, row.length), 0);
+  checkSize(rows.length - (withHeader ? 1 : 0), width, path);
+  const header = Array.from({ length: width }, (_, at) => (withHeader ? (rows[0]?.[at] ?? '') : ''));
+  const body = withHeader ? rows.slice(1) : rows;
+  const built = buildTable({ header, rows: body, detectTypes: options.detectTypes ?? true, hints: { texts: true, decimalComma, lists } });
+  return { table: built.table, warnings: [...warnings, ...ragged(rows, withHeader), ...built.warnings] };
+}
+
+/** Rows that have more or fewer values than the first. */
+function ragged(rows: readonly (readonly string[])[], withHeader: boolean): string[] {
+  const expected = rows[0]?.length ?? 0;
+  const odd = rows.flatMap((row, at) => (row.length === expected ? [] : [at + 1]));
+  if (odd.length === 0) return [];
+  const places = `${odd.slice(0, 10).join(', ')}${odd.length > 10 ? ', …' : ''}`;
+  const first = withHeader ? 'header' : 'first row';
+  return [`${odd.length} rows have more or fewer values than the ${first} (${expected}): rows ${places}. All values are kept.`];
+}

@@ -1,0 +1,48 @@
+import { isOutside } from '../common/links.js';
+import { isLitter, stemOf } from '../common/paths.js';
+import { cleanName } from '../common/text.js';
+import { sectionItems, sectionOf, splitSections, wholePath } from '../html/split.js';
+import { ImportFault, type OpenSource, type SourceItem } from '../port.js';
+import { imageItems, openPart, readWord, type WordDocument } from './word.js';
+
+/**
+ * One Word document: its text as a document, its images as files below it. It is converted when it is opened, since
+ * only that tells which images it shows.
+ */
+export const openDocxSource: OpenSource = async (bundle, options) => {
+  const entries = bundle.entries.filter(({ path }) => !isLitter(path));
+  const entry = entries.find(({ path }) => /\.do[ct][xm]$/i.test(path)) ?? entries[0];
+  if (entry === undefined) throw new ImportFault('no_pages', 'There is no Word document in it.');
+  const { path } = entry;
+  const fileName = options.fileName === undefined ? undefined : cleanName(stemOf(options.fileName));
+  const first = await readWord(bundle, path);
+  const document: SourceItem = { path, kind: 'document', name: fileName ?? cleanName(stemOf(path)) };
+  const sections = options.splitHeadings === true ? sectionItems(document, splitSections(first.content.html ?? '')) : [];
+  // Held until it is read for the first time; a retry converts anew.
+  let held: WordDocument | undefined = first;
+
+  async function content() {
+    const { content: whole } = held ?? (await readWord(bundle, path));
+    if (sections.length === 0) held = undefined;
+    const named = whole.metadata?.title;
+    const title = whole.title ?? fileName ?? (typeof named === 'string' ? named : undefined);
+    return { ...whole, title };
+  }
+
+  return {
+    items: [document, ...sections, ...imageItems(path, first.images)],
+    skipped: entries
+      .filter((other) => other !== entry)
+      .map((other) => ({ path: other.path, code: 'not_imported', message: 'An import of a document takes one file.' })),
+    async read(item) {
+      if (item.kind !== 'document') return {};
+      return sections.length === 0 ? content() : sectionOf(item, await content());
+    },
+    openFile: (item) => openPart(bundle, path, item.path.slice(path.length + 1)),
+    resolve(from, href) {
+      if (isOutside(href)) return { outside: true };
+      if (/^\s*(?:#|$)/.test(href)) return { item: wholePath(from.path) };
+      return first.images.includes(href) ? { item: `${path}/${href}` } : { broken: true };
+    },
+  };
+};

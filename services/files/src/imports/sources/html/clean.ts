@@ -1,0 +1,247 @@
+import { createLosses, type Losses } from '../common/warnings.js';
+import { childrenOf, type Element, find, findAll, isElement, type Node, rawText, textOf } from './dom.js';
+
+/** What becomes of an element: it goes, only its content stays, or these nodes stand for it. */
+export type Change = 'drop' | 'unwrap' | readonly Node[];
+
+/** Knows what an element of a tool's own stands for; undefined leaves it to what holds for all HTML. */
+export type Rule = (element: Element, losses: Losses) => Change | undefined;
+
+export interface Cleaned {
+  readonly html: string;
+  readonly losses: Losses;
+}
+
+const DROPPED = new Set(
+  'script style template noscript head title meta link base wbr map area param source track col colgroup'.split(' '),
+);
+const VOID = new Set(['br', 'hr', 'img', 'input']);
+const INLINE = new Set(
+  'strong em s u mark sub sup code kbd samp b i del ins strike cite small a span q abbr var time dfn bdi bdo ruby rb rt rp'.split(
+    ' ',
+  ),
+);
+const BLOCKS = new Set(
+  'h1 h2 h3 h4 h5 h6 p div section article aside header footer main hr br blockquote pre ul ol li dl dt dd figure figcaption details summary input table caption thead tbody tfoot tr th td img'.split(
+    ' ',
+  ),
+);
+/** Elements that begin a line of their own without being anything that is kept. */
+const LINES = new Set(
+  'address body center dialog fieldset form html legend menu nav option optgroup search hgroup'.split(' '),
+);
+
+const ATTRIBUTES: Readonly<Record<string, readonly string[]>> = {
+  a: ['href', 'title'],
+  img: ['src', 'alt', 'title', 'width', 'height'],
+  ol: ['start'],
+  td: ['colspan', 'rowspan', 'align'],
+  th: ['colspan', 'rowspan', 'align'],
+  input: ['type', 'checked'],
+  time: ['datetime'],
+};
+/** Attributes by which a document knows what an element is. */
+const KNOWN = ['data-callout', 'data-math'];
+/** Images in the address itself are kept up to so many characters, as a document does. */
+const MAX_DATA_IMAGE = 32 * 1024;
+
+export const escapeHtml = (text: string): string =>
+  text.replace(/[&<>"]/g, (sign) => ({ '&': '&amp;', '<': '&lt;', '>': '&gt;' })[sign] ?? '&quot;');
+
+export const element = (name: string, attributes: Record<string, string>, ...children: readonly Node[]): Element => ({
+  name,
+  attributes,
+  children: [...children],
+});
+
+export const link = (href: string, words: string): Element => element('a', { href }, words);
+
+function styleMarks(style: string): string[] {
+  const marks: string[] = [];
+  if (/font-weight:\s*(?:bold|bolder|[6-9]00)/i.test(style)) marks.push('strong');
+  if (/font-style:\s*(?:italic|oblique)/i.test(style)) marks.push('em');
+  if (/text-decoration[^;:]*:[^;]*line-through/i.test(style)) marks.push('s');
+  if (/text-decoration[^;:]*:[^;]*underline/i.test(style)) marks.push('u');
+  if (/vertical-align:\s*super/i.test(style)) marks.push('sup');
+  if (/vertical-align:\s*sub(?![a-z-])/i.test(style)) marks.push('sub');
+  return marks;
+}
+
+/** An address of what is shown in a frame or player, and the words for it. */
+function shown({ name, attributes, children }: Element): { href: string; words: string } | undefined {
+  const own = name === 'object' ? attributes.data : attributes.src;
+  const inner = children.filter(isElement).find((child) => child.name === 'source')?.attributes.src;
+  const href = own || inner;
+  if (href === undefined || href === '' || /^(?:javascript|data|about|blob):/i.test(href.trim())) return undefined;
+  return { href, words: attributes.title || attributes['aria-label'] || href };
+}
+
+/** TeX of a formula in MathML, where its writer has left it there. */
+export function texOf(math: Element): string | undefined {
+  const note = find(math, ({ name, attributes }) => name === 'annotation' && /tex/i.test(attributes.encoding ?? ''));
+  const tex = note === undefined ? (math.attributes.alttext ?? '') : rawText(note);
+  return tex.trim() === '' ? undefined : tex.trim();
+}
+
+export const mathNode = (tex: string, block: boolean): Element =>
+  element(block ? 'div' : 'span', { 'data-math': block ? 'block' : 'inline' }, tex);
+
+function mathOf(math: Element, losses: Losses): Change {
+  const tex = texOf(math);
+  if (tex !== undefined) return [mathNode(tex, math.attributes.display === 'block')];
+  losses.add('A formula without TeX came over as plain text');
+  return [textOf(math)];
+}
+
+const EMBEDS = new Set(['iframe', 'video', 'audio', 'embed', 'object', 'frame']);
+
+/** What holds for the HTML of any tool. */
+function general(node: Element, losses: Losses): Change | undefined {
+  const { name, attributes } = node;
+  if (DROPPED.has(name)) return 'drop';
+  if (name === 'math') return mathOf(node, losses);
+  if (EMBEDS.has(name)) {
+    const target = shown(node);
+    const inside = node.children.filter((child) => isElement(child) && child.name !== 'source');
+    if (target === undefined) {
+      losses.add(`Something embedded (<${name}>) has no address and is left out`);
+      return inside;
+    }
+    return [element('p', {}, link(target.href, target.words))];
+  }
+  if (name === 'svg' || name === 'canvas') {
+    const words = textOf(node);
+    losses.add('A drawing inside of the page is left out');
+    return words === '' ? 'drop' : [words];
+  }
+  if (name === 'input' && attributes.type !== 'checkbox') {
+    if (attributes.value) losses.add('The value of a form field came over as plain text');
+    return attributes.value && !/^(?:hidden|password)$/.test(attributes.type ?? '') ? [attributes.value] : 'drop';
+  }
+  if (name === 'textarea' || name === 'select') return [element('p', {}, rawText(node))];
+  if (name === 'img') return imageOf(node, losses);
+  if (name === 'plaintext' || name === 'xmp' || name === 'listing') return [element('pre', {}, rawText(node))];
+  return undefined;
+}
+
+function imageOf({ attributes }: Element, losses: Losses): Change | undefined {
+  const src = attributes.src || attributes['data-src'] || /^\s*(\S+)/.exec(attributes.srcset ?? '')?.[1] || '';
+  if (src === '') return attributes.alt ? [attributes.alt] : 'drop';
+  if (/^\s*data:/i.test(src) && src.length > MAX_DATA_IMAGE) {
+    losses.add('An image that is part of the page and larger than 24 KiB is left out');
+    return attributes.alt ? [attributes.alt] : 'drop';
+  }
+  return src === attributes.src ? undefined : [element('img', { ...attributes, src })];
+}
+
+function attributesOf({ name, attributes }: Element): string {
+  let out = '';
+  const put = (key: string, value: string) => {
+    out += ` ${key}="${escapeHtml(value)}"`;
+  };
+  for (const key of ATTRIBUTES[name] ?? []) if (attributes[key] !== undefined) put(key, attributes[key]);
+  for (const key of KNOWN) if (attributes[key] !== undefined) put(key, attributes[key]);
+  if (/^fn(?:ref)?-/.test(attributes.id ?? '')) put('id', attributes.id ?? '');
+  if ((name === 'td' || name === 'th') && attributes.align === undefined) {
+    const side = /text-align:\s*(left|center|right)/i.exec(attributes.style ?? '')?.[1];
+    if (side !== undefined) put('align', side.toLowerCase());
+  }
+  const language =
+    name === 'code'
+      ? /(?:^|\s)(?:language|lang|highlight-source|brush:)-?([\w+#.-]+)/i.exec(attributes.class ?? '')?.[1]
+      : undefined;
+  if (language !== undefined) put('class', `language-${language}`);
+  return out;
+}
+
+/** Writes nodes as plain HTML, by the rule of the tool that they are from and then by what holds for all HTML. */
+export function cleanHtml(nodes: readonly Node[], rule: Rule = () => undefined, losses = createLosses()): Cleaned {
+  const out: string[] = [];
+
+  function writeAll(children: readonly Node[]): void {
+    for (const child of children) write(child);
+  }
+
+  function wrapped(marks: readonly string[], children: readonly Node[]): void {
+    for (const mark of marks) out.push(`<${mark}>`);
+    writeAll(children);
+    for (const mark of [...marks].reverse()) out.push(`</${mark}>`);
+  }
+
+  /** What a rule has made is written as it is, except for what is in it. */
+  function write(node: Node, ruled = false): void {
+    if (!isElement(node)) {
+      out.push(escapeHtml(node));
+      return;
+    }
+    const change = (ruled ? undefined : rule(node, losses)) ?? general(node, losses);
+    if (change === 'drop') return;
+    if (change === 'unwrap') writeAll(node.children);
+    else if (change !== undefined) for (const made of change) write(made, true);
+    else writeElement(node);
+  }
+
+  function writeElement(node: Element): void {
+    const { name, attributes, children } = node;
+    if (name === 'pre') {
+      writeCode(node);
+      return;
+    }
+    const marks = INLINE.has(name) || name === 'font' ? styleMarks(attributes.style ?? '') : [];
+    if (VOID.has(name)) out.push(`<${name}${attributesOf(node)}>`);
+    else if (name === 'span' || name === 'font') {
+      const known = attributesOf(node);
+      if (known !== '') out.push(`<span${known}>`);
+      wrapped(marks, children);
+      if (known !== '') out.push('</span>');
+    } else if (name === 'a' && attributes.href === undefined) wrapped(marks, children);
+    else if (INLINE.has(name) || BLOCKS.has(name)) {
+      out.push(`<${name}${attributesOf(node)}>`);
+      wrapped(marks, children);
+      out.push(`</${name}>`);
+    } else if (LINES.has(name) || name.includes('-')) {
+      out.push('<div>');
+      writeAll(children);
+      out.push('</div>');
+    } else writeAll(children);
+  }
+
+  /** Code keeps its line ends, and its language whether the inner or the outer element tells it. */
+  function writeCode(node: Element): void {
+    const inner = childrenOf(node).find(({ name }) => name === 'code');
+    const language = [inner, node].flatMap((holder) => languageOf(holder) ?? [])[0];
+    const kind = language === undefined ? '' : ` class="language-${escapeHtml(language)}"`;
+    out.push(`<pre><code${kind}>${escapeHtml(codeText(node))}</code></pre>`);
+  }
+
+  writeAll(nodes);
+  return { html: out.join(''), losses };
+}
+
+/** The language of a block of code, by the classes and attributes that tools use. */
+function languageOf(holder: Element | undefined): string | undefined {
+  if (holder === undefined) return undefined;
+  const { class: classes = '', 'data-language': data, lang } = holder.attributes;
+  const named = /(?:^|\s)(?:language|lang|highlight-source)-([\w+#.-]+)/i.exec(classes)?.[1];
+  return named ?? data ?? (holder.name === 'pre' ? undefined : lang);
+}
+
+/** The text of code, in which a break is a line end. */
+function codeText(node: Node): string {
+  if (!isElement(node)) return node;
+  return node.name === 'br' ? '\n' : node.children.map(codeText).join('');
+}
+
+/** Whether nodes hold anything that one would see. */
+export const isBlank = (nodes: readonly Node[]): boolean =>
+  nodes.every((node) =>
+    isElement(node)
+      ? !/^(?:img|hr|input|iframe|video|audio|embed|object)$/.test(node.name) && isBlank(node.children)
+      : node.trim() === '',
+  );
+
+/** All links and images of a tree, as their addresses stand in it. */
+export const addressesOf = (root: Element): string[] =>
+  findAll(root, ({ name }) => name === 'a' || name === 'img').flatMap(
+    ({ attributes }) => attributes.href ?? attributes.src ?? [],
+  );

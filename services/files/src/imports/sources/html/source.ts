@@ -1,0 +1,113 @@
+import { createPathIndex, resolveRelative } from '../common/links.js';
+import { extensionOf, folderOf, foldersAbove, isLitter, nameOf, stemOf } from '../common/paths.js';
+import { cleanName } from '../common/text.js';
+import { arrange, type Skipped } from '../common/tree.js';
+import { type Bundle, ImportFault, type ItemContent, type OpenSource, type SourceItem } from '../port.js';
+import { MAX_PAGE_BYTES, readPage } from './page.js';
+import { sectionItems, sectionOf, splitSections, wholePath } from './split.js';
+
+const PAGES = new Set(['html', 'htm', 'xhtml', 'xht']);
+/** What makes a page look and behave, and says nothing. */
+const PRESENTATION = new Set('css scss less js mjs cjs map woff woff2 ttf otf eot'.split(' '));
+/** How links leave out the end of a page's path. */
+const ENDINGS = ['.html', '.htm', '/index.html', '/index.htm'];
+
+export const isPage = (path: string): boolean => PAGES.has(extensionOf(path));
+const isIndex = (path: string): boolean => /^(?:index|default)$/i.test(stemOf(path));
+const withoutExtension = (path: string): string => path.replace(/\.[^./]+$/, '');
+
+/** What a page is called before it is read. */
+function pageName(path: string): string {
+  const name = isIndex(path) && folderOf(path) !== '' ? nameOf(folderOf(path)) : stemOf(path);
+  return cleanName(name.replaceAll('_', ' '));
+}
+
+/** Which page a folder's content lies below: the one of its name beside it, or else its index. */
+function ownersOf(pages: readonly string[], folders: ReadonlySet<string>): Map<string, string> {
+  const owners = new Map<string, string>();
+  for (const path of pages) {
+    const stem = withoutExtension(path);
+    for (const folder of [stem, `${stem}_files`]) if (folders.has(folder)) owners.set(folder, path);
+  }
+  for (const path of pages) {
+    const folder = folderOf(path);
+    if (isIndex(path) && folder !== '' && !owners.has(folder)) owners.set(folder, path);
+  }
+  return owners;
+}
+
+/** Sorts entries out: pages, what comes over as a file, and what stays behind. */
+export function sortOut(bundle: Bundle): { pages: string[]; files: string[]; skipped: Skipped[] } {
+  const skipped: Skipped[] = [];
+  const pages: string[] = [];
+  const files: string[] = [];
+  for (const { path } of bundle.entries) {
+    if (isLitter(path)) skipped.push({ path, code: 'system_file', message: 'A file that a system has left there.' });
+    else if (PRESENTATION.has(extensionOf(path)))
+      skipped.push({ path, code: 'presentation', message: 'A style, script or font of the pages.' });
+    else (isPage(path) ? pages : files).push(path);
+  }
+  return { pages, files, skipped };
+}
+
+function itemsOf(bundle: Bundle, pages: readonly string[], files: readonly string[]): SourceItem[] {
+  const folders = new Set(bundle.entries.flatMap(({ path }) => foldersAbove(path)));
+  const isPagePath = new Set(pages);
+  const isFilePath = new Set(files);
+  const leaves = bundle.entries.flatMap(({ path }): SourceItem[] => {
+    if (isPagePath.has(path)) return [{ path, kind: 'document', name: pageName(path) }];
+    return isFilePath.has(path) ? [{ path, kind: 'file', name: cleanName(nameOf(path)), entry: path }] : [];
+  });
+  return arrange(leaves, ownersOf(pages, folders));
+}
+
+/** The items with those of sections behind the page that they are from. A page that can't be read has none. */
+async function withSections(items: readonly SourceItem[], bundle: Bundle): Promise<SourceItem[]> {
+  const all: SourceItem[] = [];
+  for (const item of items) {
+    all.push(item);
+    if (item.kind !== 'document') continue;
+    const sections = await readEntry(bundle, item.path).then(
+      ({ html }) => splitSections(html ?? ''),
+      () => [],
+    );
+    all.push(...sectionItems(item, sections));
+  }
+  return all;
+}
+
+async function readEntry(bundle: Bundle, path: string): Promise<ItemContent> {
+  return readPage(await bundle.read(path, MAX_PAGE_BYTES));
+}
+
+/** One page, or a tree of pages with what they show; all else in it comes over as files. */
+export const openHtmlSource: OpenSource = async (bundle, options) => {
+  const [only] = bundle.entries;
+  const isSingle = bundle.entries.length === 1 && only !== undefined;
+  // One file is a page, whatever it is called.
+  const sorted = isSingle ? { pages: [only.path], files: [], skipped: [] } : sortOut(bundle);
+  if (sorted.pages.length === 0)
+    throw new ImportFault('no_pages', 'There is no HTML page (.html, .htm, .xhtml) in it.');
+  const plain = itemsOf(bundle, sorted.pages, sorted.files);
+  const items = options.splitHeadings === true ? await withSections(plain, bundle) : plain;
+  const index = createPathIndex();
+  for (const { path, kind } of items) if (kind !== 'folder') index.set(path, path);
+  const modified = new Map(bundle.entries.map(({ path, modifiedAt }) => [path, modifiedAt]));
+  const fileName = isSingle && options.fileName !== undefined ? cleanName(stemOf(options.fileName)) : undefined;
+
+  return {
+    items,
+    skipped: sorted.skipped,
+    async read(item) {
+      if (item.kind !== 'document') return {};
+      const path = wholePath(item.path);
+      const page = await readEntry(bundle, path);
+      const content = { ...page, title: page.title ?? fileName, updatedAt: page.updatedAt ?? modified.get(path) };
+      return options.splitHeadings === true ? sectionOf(item, content) : content;
+    },
+    resolve(from, href) {
+      if (/^\s*(?:#|\?|$)/.test(href)) return { item: from.path };
+      return resolveRelative(wholePath(from.path), href, index, ENDINGS);
+    },
+  };
+};

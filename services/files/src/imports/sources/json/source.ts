@@ -1,0 +1,56 @@
+import { isOutside } from '../common/links.js';
+import { isLitter, stemOf } from '../common/paths.js';
+import { cleanName, readText } from '../common/text.js';
+import { ImportFault, type ItemContent, type OpenSource } from '../port.js';
+import { readJson, SHAPES, type Shape, shapeOfJson, tableOfRows } from './shapes.js';
+
+/** A larger file is refused: it is read at once. */
+const MAX_JSON_BYTES = 64 * 1024 * 1024;
+
+function contentOf(shape: Shape, path: string): ItemContent {
+  switch (shape.kind) {
+    case 'document': {
+      const { title, name, ...document } = shape.document;
+      const said = [title, name].find((word) => typeof word === 'string' && word.trim() !== '');
+      return { title: said === undefined ? undefined : cleanName(said as string), json: { type: document.type, content: document.content } };
+    }
+    case 'table':
+      return { json: { columns: shape.table.columns, rows: shape.table.rows } };
+    default: {
+      const { table, warnings } = tableOfRows(shape.rows, path);
+      return { json: table, warnings };
+    }
+  }
+}
+
+/** A document or a table for each file; what has none of the documented shapes is refused. */
+export const openJsonSource: OpenSource = async (bundle, options) => {
+  const entries = bundle.entries.filter(({ path }) => !isLitter(path));
+  const [only] = entries;
+  if (only === undefined) throw new ImportFault('no_pages', 'There is no JSON in it.');
+  const shapes = new Map<string, Shape['kind']>();
+  const read = async (path: string): Promise<Shape> => {
+    const shape = shapeOfJson(readJson(await readText(bundle, path, MAX_JSON_BYTES), path));
+    if (shape === undefined) throw new ImportFault('unknown_shape', `${path} is none of these: ${SHAPES}.`);
+    return shape;
+  };
+  for (const { path } of entries) {
+    try {
+      shapes.set(path, (await read(path)).kind);
+    } catch (error) {
+      // Of several files the others may well be good, and this one's item says what is wrong with it.
+      if (entries.length === 1 || !(error instanceof ImportFault)) throw error;
+    }
+  }
+  const nameOf = (path: string) => cleanName(stemOf(entries.length === 1 && options.fileName !== undefined ? options.fileName : path));
+  return {
+    items: entries.map(({ path }) => ({
+      path,
+      kind: (shapes.get(path) ?? 'document') === 'document' ? ('document' as const) : ('table' as const),
+      name: nameOf(path),
+    })),
+    skipped: [],
+    read: async ({ path }) => contentOf(await read(path), path),
+    resolve: (from, href) => (/^\s*(?:#|$)/.test(href) ? { item: from.path } : isOutside(href) ? { outside: true } : { broken: true }),
+  };
+};

@@ -1,0 +1,111 @@
+import type { Sheet, SheetCell } from '../../../media/protocol.js';
+import { faultOf, parser } from '../common/parser.js';
+import { oneLine, wellFormed } from '../common/text.js';
+import { buildTable, checkSize, MAX_COLUMNS, MAX_ROWS, type Table } from '../csv/table.js';
+import type { Value } from '../csv/values.js';
+import type { Bundle, SourceOptions } from '../port.js';
+
+/** A larger workbook is refused: its archive is held at once. */
+const MAX_BOOK_BYTES = 128 * 1024 * 1024;
+/** Lines of a title above the columns' names. */
+const MOST_TITLES = 10;
+
+const isFilled = (cell: SheetCell | undefined): boolean =>
+  cell !== null && cell !== undefined && !(typeof cell === 'string' && cell.trim() === '');
+const filled = (row: readonly SheetCell[]): number => row.filter(isFilled).length;
+
+/** Excel's day 0: a cell that says a time of day and no day. */
+const isTimeOfDay = (date: Date): boolean => date.getUTCFullYear() < 1900;
+
+function valueOf(cell: SheetCell): Value {
+  if (typeof cell === 'string') return wellFormed(cell).replace(/\r\n?/g, '\n');
+  return cell instanceof Date && isTimeOfDay(cell) ? cell.toISOString().slice(11, 19) : cell;
+}
+
+/** How many rows at the top are a title across merged cells: one value in a sheet that is wider. */
+function titleRows(rows: readonly (readonly SheetCell[])[]): number {
+  let count = 0;
+  while (count < Math.min(MOST_TITLES, rows.length - 2) && filled(rows[count] ?? []) === 1) count += 1;
+  const next = rows[count];
+  return next !== undefined && filled(next) >= 2 ? count : 0;
+}
+
+/** Whether a row groups the names below it: names stand there, or the cell above goes on down. */
+function isGroupRow(row: readonly SheetCell[], below: readonly SheetCell[] | undefined): boolean {
+  const isText = (cell: SheetCell | undefined) => !isFilled(cell) || typeof cell === 'string';
+  return (
+    below !== undefined &&
+    row.every(isText) &&
+    below.every(isText) &&
+    below.every((cell, at) => isFilled(cell) || isFilled(row[at]))
+  );
+}
+
+/** Names below the names of their groups: `Sales: North`. */
+function groupedNames(groups: readonly SheetCell[], names: readonly SheetCell[]): string[] {
+  let group = '';
+  return names.map((name, at) => {
+    const cell = groups[at];
+    if (isFilled(cell)) group = oneLine(String(cell));
+    if (!isFilled(name)) return group;
+    return group === '' ? String(name) : `${group}: ${name}`;
+  });
+}
+
+const typesOf = (row: readonly SheetCell[]) => row.filter(isFilled).map((cell) => (cell instanceof Date ? 'date' : typeof cell));
+
+/** Whether a row names columns: texts, where not all rows are texts alone it is sure, else it is assumed. */
+function hasNames(rows: readonly (readonly SheetCell[])[]): boolean {
+  const [first] = rows;
+  return first !== undefined && rows.length > 1 && typesOf(first).every((type) => type === 'string');
+}
+
+export interface SheetTable {
+  readonly table: Table;
+  readonly description?: string;
+  readonly warnings: string[];
+}
+
+/** Makes a table of a sheet's rows. */
+export function tableOf(
+  { rows, merged }: Pick<Sheet, 'rows' | 'merged'>,
+  path: string,
+  options: SourceOptions['csv'] = {},
+): SheetTable {
+  const warnings: string[] = [];
+  const titles = options.hasHeader === false ? 0 : titleRows(rows);
+  const title = rows.slice(0, titles).map((row) => row.filter(isFilled).map((cell) => oneLine(String(cell))).join(' '));
+  if (titles > 0) warnings.push(`${titles} rows above the names of the columns became the table's description.`);
+  let rest = rows.slice(titles);
+  const [first = []] = rest;
+  let header: Value[] = first.map(() => null);
+  if (options.hasHeader ?? hasNames(rest)) {
+    const isGrouped = merged.includes(titles) && isGroupRow(first, rest[1]);
+    header = isGrouped ? groupedNames(first, rest[1] ?? []) : first.map(valueOf);
+    rest = rest.slice(isGrouped ? 2 : 1);
+  }
+  checkSize(rest.length, header.length, path);
+  const values = rest.map((row) => row.map(valueOf));
+  const built = buildTable({ header, rows: values, detectTypes: options.detectTypes ?? true, hints: { texts: false } });
+  return { table: built.table, description: title.join('\n').slice(0, 2000) || undefined, warnings: [...warnings, ...built.warnings] };
+}
+
+/** The names of a workbook's sheets. Rejects with an ImportFault. */
+export async function sheetNames(bundle: Bundle, path: string): Promise<readonly string[]> {
+  return (await ask(bundle, path)).sheets;
+}
+
+/** A sheet of a workbook as a table. Rejects with an ImportFault. */
+export async function readSheetTable(bundle: Bundle, path: string, sheet: string, options: SourceOptions['csv']): Promise<SheetTable> {
+  return tableOf(await ask(bundle, path, sheet), `${path}, sheet ${sheet}`, options);
+}
+
+async function ask(bundle: Bundle, path: string, sheet?: string) {
+  try {
+    const book = await bundle.read(path, MAX_BOOK_BYTES);
+    // The rows of names and titles come on top of a table's own.
+    return await parser().readSheet(book, { maxRows: MAX_ROWS + MOST_TITLES, maxColumns: MAX_COLUMNS }, sheet);
+  } catch (error) {
+    throw faultOf(error, path);
+  }
+}

@@ -1,0 +1,124 @@
+import { createHash } from 'node:crypto';
+import { Parser } from 'htmlparser2';
+import mammoth from 'mammoth';
+import { decode } from '../charset.js';
+import { MediaFailure } from '../failure.js';
+import type { PageTask, WordPage } from '../protocol.js';
+import { type Archive, checkArchive, openArchive } from './archive.js';
+import { bytesOf } from './bytes.js';
+import { createCollector } from './collector.js';
+import { addMarkup, type MarkupRules } from './markup-text.js';
+
+/** Styles of Word and LibreOffice that mean something beyond headings and lists, which mammoth knows itself. */
+const STYLES = [
+  "p[style-name='Title'] => h1.title:fresh",
+  "p[style-name='Subtitle'] => p.subtitle:fresh",
+  "p[style-name='Quote'] => blockquote > p:fresh",
+  "p[style-name='Intense Quote'] => blockquote > p:fresh",
+  "p[style-name='Block Text'] => blockquote > p:fresh",
+  "p[style-name='Quotations'] => blockquote > p:fresh",
+  "p[style-name='HTML Preformatted'] => pre:separator('\\n')",
+  "p[style-name='Preformatted Text'] => pre:separator('\\n')",
+  "p[style-name='Plain Text'] => pre:separator('\\n')",
+  "p[style-name='Source Code'] => pre:separator('\\n')",
+  "p[style-name='Code'] => pre:separator('\\n')",
+  "r[style-name='HTML Code'] => code",
+  "r[style-name='Source Text'] => code",
+  "r[style-name='Verbatim Char'] => code",
+  'u => u',
+  'highlight => mark',
+];
+
+/** A document of more HTML than this is refused: a page may hold less. */
+const MAX_HTML = 12 * 1024 * 1024;
+const IMAGE_PART = /^word\/media\/[^/]+$/;
+
+const digest = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
+
+/** Finds the part that holds an image by the image's bytes, since mammoth does not say where it has them from. */
+function imageFinder(archive: Archive) {
+  let parts: Map<string, string> | undefined;
+  return async (bytes: Uint8Array): Promise<string | undefined> => {
+    if (parts === undefined) {
+      parts = new Map();
+      for (const name of archive.names.filter((part) => IMAGE_PART.test(part))) {
+        const part = digest((await archive.read(name)) ?? Buffer.alloc(0));
+        if (!parts.has(part)) parts.set(part, name);
+      }
+    }
+    return parts.get(digest(bytes));
+  };
+}
+
+async function propertiesOf(archive: Archive): Promise<Record<string, string>> {
+  const part = await archive.read('docProps/core.xml');
+  const properties: Record<string, string> = {};
+  let open = '';
+  const parser = new Parser(
+    {
+      onopentag: (name) => {
+        open = name.replace(/^.*:/, '');
+      },
+      ontext: (text) => {
+        if (open !== '' && open !== 'coreProperties') properties[open] = (properties[open] ?? '') + text;
+      },
+      onclosetag: () => {
+        open = '';
+      },
+    },
+    { xmlMode: true },
+  );
+  parser.end(part === undefined ? '' : decode(part));
+  return Object.fromEntries(Object.entries(properties).filter(([, value]) => value.trim() !== ''));
+}
+
+const XML: MarkupRules = {
+  xml: true,
+  unseen: (name) => name === 'w:instrText',
+  closed: (name) => (name === 'w:p' ? '\n' : ''),
+};
+
+/** The text of headers and footers, which stand on every page and belong to none. */
+async function headersOf(archive: Archive): Promise<string> {
+  const out = createCollector(2000);
+  for (const name of archive.names.filter((part) => /^word\/(?:header|footer)\d*\.xml$/.test(part))) {
+    const part = await archive.read(name);
+    if (part !== undefined) addMarkup(decode(part), out, XML);
+  }
+  return out.end().text;
+}
+
+async function commentsOf(archive: Archive): Promise<number> {
+  const part = await archive.read('word/comments.xml');
+  return part === undefined ? 0 : (decode(part).match(/<w:comment[ >]/g)?.length ?? 0);
+}
+
+/** A Word document as HTML, with the images that it shows named by their parts. */
+export async function readPage({ source, limits }: PageTask): Promise<WordPage> {
+  const file = await bytesOf(source);
+  await checkArchive(file, limits);
+  const archive = await openArchive(file, limits);
+  if (!archive.names.includes('[Content_Types].xml')) throw new MediaFailure('broken', 'the file is no Word document');
+  const partOf = imageFinder(archive);
+  const images = new Set<string>();
+  const { value, messages } = await mammoth.convertToHtml(
+    { buffer: file },
+    {
+      styleMap: STYLES,
+      idPrefix: 'fn-',
+      convertImage: mammoth.images.imgElement(async (image) => {
+        const part = await partOf(await image.readAsBuffer());
+        if (part !== undefined) images.add(part);
+        return { src: part ?? '' };
+      }),
+    },
+  );
+  if (value.length > MAX_HTML) throw new MediaFailure('too_large', `the document is more than ${MAX_HTML} bytes of HTML`);
+  return {
+    html: value,
+    images: [...images],
+    properties: await propertiesOf(archive),
+    messages: messages.map(({ message }) => message),
+    beside: { comments: await commentsOf(archive), headers: await headersOf(archive) },
+  };
+}
