@@ -3,6 +3,7 @@ import type { Log } from '@commonplace/kit/log';
 import type { CallOptions, Client } from '@commonplace/kit/rpc';
 import type { IndexService } from '@commonplace/proto/resources/v1/index_service.js';
 import type { SearchIndex } from './index/port.js';
+import { pause } from './pause.js';
 
 export interface IndexerParts {
   readonly index: SearchIndex;
@@ -10,6 +11,8 @@ export interface IndexerParts {
   /** Options of a call that nobody is behind, given up after so many milliseconds. */
   readonly systemCall: (timeoutMs?: number) => CallOptions;
   readonly log: Log;
+  /** Told when entries have changed. */
+  readonly changed?: () => void;
 }
 
 /** Keeps the index as the tree is. */
@@ -20,6 +23,8 @@ export interface Indexer {
   rebuild(signal?: AbortSignal): Promise<void>;
   /** Rebuilds where the index is not complete, and tries again until that succeeds or the signal ends it. */
   ensureBuilt(signal: AbortSignal): Promise<void>;
+  /** Milliseconds since the oldest event happened that was given and is not in the index yet; 0 where all are. */
+  lag(): number;
 }
 
 /** What the indexer is to be subscribed to. */
@@ -39,11 +44,14 @@ export function createIndexer(parts: IndexerParts): Indexer {
   // One batch after the other: what was fetched is put in before anything fetched later.
   let last: Promise<void> = Promise.resolve();
   let rebuilding: Promise<void> | undefined;
+  // When the oldest event of each batch happened that is not done; one that failed comes again.
+  const waiting = new Map<readonly DomainEvent[], number>();
 
   const indexer: Indexer = {
     handle(events) {
+      waiting.set(events, Math.min(...events.map(({ time }) => Date.parse(time))));
       const done = last.then(() => apply(parts, events));
-      last = done.catch(() => {});
+      last = done.catch(() => {}).finally(() => waiting.delete(events));
       return done;
     },
     rebuild(signal) {
@@ -52,6 +60,7 @@ export function createIndexer(parts: IndexerParts): Indexer {
       });
       return rebuilding;
     },
+    lag: () => (waiting.size === 0 ? 0 : Math.max(0, Date.now() - Math.min(...waiting.values()))),
     async ensureBuilt(signal) {
       for (let tries = 0; !signal.aborted; tries++) {
         try {
@@ -68,7 +77,10 @@ export function createIndexer(parts: IndexerParts): Indexer {
   return indexer;
 }
 
-async function apply({ index, resources, systemCall }: IndexerParts, events: readonly DomainEvent[]): Promise<void> {
+async function apply(
+  { index, resources, systemCall, changed: tell }: IndexerParts,
+  events: readonly DomainEvent[],
+): Promise<void> {
   const gone = new Set<string>();
   const changed = new Set<string>();
   for (const event of events) {
@@ -84,6 +96,7 @@ async function apply({ index, resources, systemCall }: IndexerParts, events: rea
     await index.upsert(entries);
     await index.remove(some.filter((id) => !present.has(id)));
   }
+  tell?.();
 }
 
 function resourceIds({ data }: DomainEvent): string[] {
@@ -92,7 +105,8 @@ function resourceIds({ data }: DomainEvent): string[] {
   return Array.isArray(ids) ? ids.filter((one) => typeof one === 'string') : [];
 }
 
-async function rebuild({ index, resources, systemCall, log }: IndexerParts, signal?: AbortSignal): Promise<void> {
+async function rebuild(parts: IndexerParts, signal?: AbortSignal): Promise<void> {
+  const { index, resources, systemCall, log, changed } = parts;
   const began = Date.now();
   const fresh = await index.rebuild();
   let count = 0;
@@ -108,18 +122,6 @@ async function rebuild({ index, resources, systemCall, log }: IndexerParts, sign
     throw error;
   }
   await fresh.commit();
+  changed?.();
   log.info('index.rebuilt', { entries: count, seconds: Math.round((Date.now() - began) / 1000) });
-}
-
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const end = (): void => {
-      clearTimeout(timer);
-      signal.removeEventListener('abort', end);
-      resolve();
-    };
-    const timer = setTimeout(end, ms);
-    signal.addEventListener('abort', end);
-    if (signal.aborted) end();
-  });
 }

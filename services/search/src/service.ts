@@ -2,40 +2,66 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { contracts } from '@commonplace/kit/contracts';
 import type { Subscription } from '@commonplace/kit/events';
-import { implement, type ServiceModule } from '@commonplace/kit/runtime';
+import { type Host, implement, type ServiceModule } from '@commonplace/kit/runtime';
 import { config } from './config.js';
+import { type EmbeddingWork, startEmbedding } from './embedding/background.js';
+import type { Embedder } from './embedding/port.js';
+import { createQueryEmbedder } from './embedding/query-vector.js';
 import { createIndexer, INDEXED_EVENTS } from './events.js';
 import { createSearchHandlers } from './handlers/search.js';
+import { DEFAULT_LIMITS } from './index/sqlite/file.js';
 import { openSqliteIndex } from './index/sqlite/index.js';
 
-/** Finds resources by words in their names and contents. */
-export const search: ServiceModule = {
-  name: 'search',
-  config,
-  stores: true,
-  async start(host) {
-    const { indexBatch } = host.settings(config);
-    const { bus, log, systemCall } = host;
-    const resources = host.client(contracts.index);
-    mkdirSync(host.dataDir, { recursive: true, mode: 0o700 });
-    const index = await openSqliteIndex({ path: join(host.dataDir, 'search.db') });
-    const indexer = createIndexer({ index, resources, systemCall, log });
-    const stop = new AbortController();
-    let subscription: Subscription | undefined;
-    let built: Promise<void> | undefined;
-    return {
-      implementations: [implement(contracts.search, createSearchHandlers({ index, resources }))],
-      begin: async () => {
-        built = indexer.ensureBuilt(stop.signal);
-        const consumer = { consumer: 'search-index', types: INDEXED_EVENTS, batch: indexBatch };
-        subscription = await bus.subscribe(consumer, (events) => indexer.handle(events));
-      },
-      close: async () => {
-        stop.abort();
-        await subscription?.close();
-        await built;
-        await index.close();
-      },
-    };
-  },
-};
+/** The models that are to be had. */
+export interface Embedders {
+  /** The one that everything is embedded with. */
+  readonly current: Embedder;
+  /** Others, of which the index may have vectors that serve until those of the current one are complete. */
+  readonly former: readonly Embedder[];
+  close(): Promise<void>;
+}
+
+/** Gives the models; undefined where embeddings are off. */
+export type OpenEmbedders = (host: Host) => Promise<Embedders | undefined>;
+
+/** Finds resources by words in their names and contents, and by what their contents mean. */
+export function searchService(openEmbedders: OpenEmbedders): ServiceModule {
+  return { name: 'search', config, stores: true, start: (host) => start(host, openEmbedders) };
+}
+
+export const search: ServiceModule = searchService(async () => undefined);
+
+async function start(host: Host, openEmbedders: OpenEmbedders): ReturnType<ServiceModule['start']> {
+  const { indexBatch, chunkTokens, queryTimeoutMs, vectorMemory } = host.settings(config);
+  const { bus, log, systemCall } = host;
+  const resources = host.client(contracts.index);
+  mkdirSync(host.dataDir, { recursive: true, mode: 0o700 });
+  const limits = { ...DEFAULT_LIMITS, vectors: vectorMemory * 2 ** 20 };
+  const index = await openSqliteIndex({ path: join(host.dataDir, 'search.db'), limits });
+  const embedders = await openEmbedders(host);
+  let embedding: EmbeddingWork | undefined;
+  const indexer = createIndexer({ index, resources, systemCall, log, changed: () => embedding?.wake() });
+  const embedQuery = createQueryEmbedder(embedders && (() => embedding?.serving()), queryTimeoutMs);
+  const stop = new AbortController();
+  let subscription: Subscription | undefined;
+  let built: Promise<void> | undefined;
+  return {
+    implementations: [implement(contracts.search, createSearchHandlers({ index, resources, embedQuery }))],
+    begin: async () => {
+      built = indexer.ensureBuilt(stop.signal);
+      const consumer = { consumer: 'search-index', types: INDEXED_EVENTS, batch: indexBatch };
+      subscription = await bus.subscribe(consumer, (events) => indexer.handle(events));
+      if (embedders === undefined) return;
+      const { current: embedder, former } = embedders;
+      embedding = startEmbedding({ index, embedder, former, chunkTokens, log });
+    },
+    close: async () => {
+      stop.abort();
+      await subscription?.close();
+      await embedding?.close();
+      await built;
+      await embedders?.close();
+      await index.close();
+    },
+  };
+}

@@ -21,7 +21,10 @@ interface Range {
   readonly group: number;
 }
 
-/** The piece of a text in which the most groups are met, closest together; `matches` are in order and not empty. */
+/**
+ * The piece of a text in which the most groups are met, closest together; its beginning where there are no matches.
+ * `matches` are in order.
+ */
 export function snippetOf(original: string, folded: Folded, matches: readonly Match[]): Snippet {
   const ranges = matches.map(({ start, end, group }): Range => {
     const [from, to] = originalRange(folded, start, end);

@@ -24,6 +24,10 @@ export interface QueryPlan {
   /** Raise what they match, and are asked of nobody. */
   readonly boosts: readonly Group[];
   readonly excluded: readonly Group[];
+  /** The quoted ones among the groups: what is found otherwise than by its words has to have them too. */
+  readonly phrases: readonly Group[];
+  /** What is sought as it was written, without operators and what is left out. */
+  readonly words: string;
   /** Values of `type:` and `-type:`, lower case. */
   readonly types: readonly string[];
   readonly excludedTypes: readonly string[];
@@ -31,6 +35,19 @@ export interface QueryPlan {
   readonly tags: readonly string[];
   readonly excludedTags: readonly string[];
 }
+
+/** A query that asks for nothing. */
+export const WITHOUT_WORDS: QueryPlan = {
+  groups: [],
+  boosts: [],
+  excluded: [],
+  phrases: [],
+  words: '',
+  types: [],
+  excludedTypes: [],
+  tags: [],
+  excludedTags: [],
+};
 
 /** The values that `type:` takes; with others it is a plain word. */
 export const QUERY_TYPES = ['document', 'table', 'artifact', 'folder', 'file'] as const;
@@ -52,12 +69,15 @@ export function parseQuery(query: string): QueryPlan {
     groups: [] as Group[],
     boosts: [] as Group[],
     excluded: [] as Group[],
+    phrases: [] as Group[],
+    words: '',
     types: [] as string[],
     excludedTypes: [] as string[],
     tags: [] as string[],
     excludedTags: [] as string[],
   };
   const words: Group[] = [];
+  const written: string[] = [];
   for (const chunk of chunksOf(query)) {
     const type = operand(chunk, 'type')?.toLowerCase();
     const tag = operand(chunk, 'tag');
@@ -70,6 +90,8 @@ export function parseQuery(query: string): QueryPlan {
     } else {
       const groups = groupsOf(chunk);
       words.push(...groups);
+      written.push(chunk.text);
+      if (chunk.quoted) plan.phrases.push(...groups);
       if (groups.length > 1) plan.boosts.push(...phraseOf(chunk));
     }
   }
@@ -77,6 +99,8 @@ export function parseQuery(query: string): QueryPlan {
   if (plan.groups.length > 1) plan.groups = plan.groups.map(closeLetter);
   plan.boosts = plan.boosts.slice(0, MAX_GROUPS);
   plan.excluded = plan.excluded.slice(0, MAX_GROUPS);
+  plan.phrases = plan.phrases.slice(0, MAX_GROUPS);
+  plan.words = written.join(' ').trim();
   return plan;
 }
 

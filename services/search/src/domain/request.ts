@@ -1,7 +1,13 @@
 import { type Fault, invalidFields } from '@commonplace/kit/errors';
 import type { GetSearchFilterRequest, SearchFilter } from '@commonplace/proto/resources/v1/index_service.js';
 import { ResourceType } from '@commonplace/proto/resources/v1/resource.js';
-import { SearchFacet, SearchField, type SearchRequest } from '@commonplace/proto/search/v1/search_service.js';
+import {
+  SearchFacet,
+  SearchField,
+  SearchGrouping,
+  SearchMode,
+  type SearchRequest,
+} from '@commonplace/proto/search/v1/search_service.js';
 import type { FacetName, Field, Narrowing } from '../index/port.js';
 import { parseQuery, type QUERY_TYPES, type QueryPlan } from './query.js';
 
@@ -9,10 +15,16 @@ const LONGEST_QUERY = 1000;
 const DEFAULT_LIMIT = 20;
 const MOST_ITEMS = 50;
 const DEEPEST = 10_000;
+const DEFAULT_ALPHA = 0.4;
 
 /** A search as the index and the answer need it. */
 export interface Search {
   readonly plan: QueryPlan;
+  /** As it was asked for. */
+  readonly mode: 'keyword' | 'semantic' | 'hybrid';
+  /** Weight of meaning. */
+  readonly alpha: number;
+  readonly groupBy: 'resource' | 'chunk';
   readonly narrowing: Narrowing;
   readonly field: Field | undefined;
   /** Nothing that was asked for is in the index. */
@@ -63,6 +75,9 @@ export function readRequest(request: SearchRequest): Search {
   const { field, fieldTypes, nowhere } = fieldsOf(request.in);
   return {
     plan,
+    mode: modeOf(request.mode),
+    alpha: request.alpha ?? DEFAULT_ALPHA,
+    groupBy: request.groupBy === SearchGrouping.CHUNK ? 'chunk' : 'resource',
     narrowing: {
       types: intersection(types, fieldTypes),
       excludedTypes: plan.excludedTypes.map(typeNamed),
@@ -80,6 +95,11 @@ export function readRequest(request: SearchRequest): Search {
     facets: request.facets.flatMap((facet) => FACETS[facet] ?? []),
     highlight: request.highlight ?? true,
   };
+}
+
+function modeOf(mode: SearchMode): Search['mode'] {
+  if (mode === SearchMode.KEYWORD) return 'keyword';
+  return mode === SearchMode.SEMANTIC ? 'semantic' : 'hybrid';
 }
 
 const FACETS: Partial<Record<SearchFacet, FacetName>> = {

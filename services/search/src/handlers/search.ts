@@ -1,5 +1,4 @@
-import type { CallContext, Client, Handlers } from '@commonplace/kit/rpc';
-import type { AccessibleResource, IndexService, SearchFilter } from '@commonplace/proto/resources/v1/index_service.js';
+import type { CallContext, Handlers } from '@commonplace/kit/rpc';
 import {
   SearchField,
   SearchMode,
@@ -7,21 +6,22 @@ import {
   type SearchResponse,
   type SearchService,
 } from '@commonplace/proto/search/v1/search_service.js';
-import { readRequest, type Search, tagQuestion, withTags } from '../domain/request.js';
+import { readRequest, tagQuestion, withTags } from '../domain/request.js';
+import type { EmbedQuery, QueryVector } from '../embedding/query-vector.js';
 import { DependencyUnavailable } from '../errors.js';
-import { type Hit, type IndexAnswer, IndexFailure, type SearchIndex } from '../index/port.js';
+import { IndexFailure, type SearchIndex } from '../index/port.js';
+import { type FilledPage, NOTHING, type Question } from '../ranking/found.js';
+import { pageByMeaning } from '../ranking/meaning.js';
+import type { TreeOwner } from '../ranking/recheck.js';
+import { pageByWords } from '../ranking/words.js';
 import { facetCounts, searchItem } from '../views/item.js';
 
 export interface SearchParts {
   readonly index: SearchIndex;
-  /** The owner of the tree: what a caller may find, and whether they still may. */
-  readonly resources: Pick<Client<IndexService>, 'getSearchFilter' | 'checkAccess'>;
+  readonly resources: TreeOwner;
+  /** Absent where embeddings are off. */
+  readonly embedQuery?: EmbedQuery;
 }
-
-/** Hits asked for when some were refused, for each one that is missing. */
-const OVERFETCH = 3;
-/** Times that a page is refilled; a page that is short then says where it goes on. */
-const MOST_REFILLS = 8;
 
 export function createSearchHandlers(parts: SearchParts): Handlers<SearchService> {
   return { search: (request, context) => search(parts, request, context) };
@@ -40,13 +40,13 @@ async function search(parts: SearchParts, request: SearchRequest, context: CallC
     context.onward,
   );
   const asked = withTags(read, request.tagIds, filter);
-  const page = asked.nowhere ? NOTHING : await fill(parts, asked, filter, context);
-  warn(request, page, context);
+  const { mode, page, degraded } = await answer(parts, { asked, filter }, context);
+  warn(request, page, degraded, context);
   return {
-    items: page.found.map(({ hit, resource }) => searchItem(hit, resource)),
+    items: page.found.map((found) => searchItem(found, asked)),
     facets: facetCounts(page.facets),
-    mode: SearchMode.KEYWORD,
-    degraded: request.mode !== SearchMode.KEYWORD,
+    mode,
+    degraded: degraded !== undefined,
     tookMs: Math.round(performance.now() - began),
     page: {
       limit: asked.limit,
@@ -60,92 +60,81 @@ async function search(parts: SearchParts, request: SearchRequest, context: CallC
   };
 }
 
-interface Found {
-  readonly hit: Hit;
-  readonly resource: AccessibleResource;
+interface Warning {
+  readonly code: string;
+  readonly message: string;
 }
 
-interface FilledPage extends Pick<IndexAnswer, 'facets' | 'total' | 'totalIsEstimate' | 'complete' | 'more'> {
-  readonly found: readonly Found[];
-  /** The offset behind the last hit that was looked at. */
-  readonly next: number;
+interface Answer {
+  readonly mode: SearchMode;
+  readonly page: FilledPage;
+  /** Why the mode asked for was not to be had. */
+  readonly degraded?: Warning | undefined;
 }
 
-const NOTHING: FilledPage = {
-  found: [],
-  facets: {},
-  total: 0,
-  totalIsEstimate: false,
-  complete: true,
-  more: false,
-  next: 0,
+const MODES = {
+  keyword: SearchMode.KEYWORD,
+  semantic: SearchMode.SEMANTIC,
+  hybrid: SearchMode.HYBRID,
 };
 
-/** A page of hits that the owner of the tree lets the caller read; those refused are made up for. */
-async function fill(
-  parts: SearchParts,
-  asked: Search,
-  filter: SearchFilter,
-  context: CallContext,
-): Promise<FilledPage> {
-  const found: Found[] = [];
-  const first = await ask(parts.index, asked, filter, asked.offset, asked.limit);
-  let answer = first;
-  let next = asked.offset;
-  let refused = 0;
-  let more = false;
-  for (let refills = 0; ; refills++) {
-    const readable = await recheck(parts, answer.hits, context);
-    for (const hit of answer.hits) {
-      const resource = readable.get(hit.id);
-      if (found.length === asked.limit) {
-        more ||= resource !== undefined;
-        continue;
-      }
-      next++;
-      if (resource === undefined) refused++;
-      else found.push({ hit, resource });
+async function answer(parts: SearchParts, question: Question, context: CallContext): Promise<Answer> {
+  const { asked } = question;
+  const mode = MODES[asked.mode];
+  if (asked.nowhere) return { mode, page: NOTHING };
+  const means = await meaningOf(parts, question);
+  if ('vector' in means) {
+    try {
+      const page = await pageByMeaning(parts.index, parts.resources, question, means.vector, context);
+      return { mode, page };
+    } catch (error) {
+      if (!(error instanceof IndexFailure)) throw error;
     }
-    if (found.length === asked.limit || !answer.more || refills === MOST_REFILLS) break;
-    const missing = asked.limit - found.length;
-    answer = await ask(parts.index, { ...asked, facets: [] }, filter, next, missing * OVERFETCH);
   }
-  const { facets, totalIsEstimate, complete } = first;
-  const total = Math.max(asked.offset + found.length, first.total - refused);
-  return { found, facets, total, totalIsEstimate, complete, more: more || answer.more, next };
-}
-
-async function ask(
-  index: SearchIndex,
-  { plan, narrowing, field, minScore, facets, highlight }: Search,
-  filter: SearchFilter,
-  offset: number,
-  limit: number,
-): Promise<IndexAnswer> {
   try {
-    return await index.search({ plan, narrowing, field, minScore, facets, highlight, filter, offset, limit });
+    const page = await pageByWords(parts.index, parts.resources, question, context);
+    return { mode: SearchMode.KEYWORD, page, degraded: 'vector' in means ? UNAVAILABLE.failed : means.degraded };
   } catch (error) {
     if (error instanceof IndexFailure) throw DependencyUnavailable({}, { retryAfter: 1, cause: error });
     throw error;
   }
 }
 
-/** Those of the hits that the caller may read now, by id. */
-async function recheck(
-  { resources }: SearchParts,
-  hits: readonly Hit[],
-  context: CallContext,
-): Promise<Map<string, AccessibleResource>> {
-  if (hits.length === 0) return new Map();
-  const checked = await resources.checkAccess({ ids: hits.map(({ id }) => id) }, context.onward);
-  return new Map(checked.resources.map((resource) => [resource.id, resource]));
+const unavailable = (why: string): Warning => ({
+  code: 'embeddings_unavailable',
+  message: `Only the words were searched for, not their meaning: ${why}.`,
+});
+
+const UNAVAILABLE = {
+  off: unavailable('embeddings are off'),
+  'no vectors': unavailable('nothing is embedded yet'),
+  'no answer': unavailable('the embedding model does not answer'),
+  failed: unavailable('the vectors can not be read'),
+  names: unavailable('names are searched by their words alone'),
+};
+
+/** The vector to search with: none where meaning has no weight. Or why words alone are searched for. */
+async function meaningOf(
+  { embedQuery }: SearchParts,
+  { asked }: Question,
+): Promise<{ readonly vector: QueryVector | undefined } | { readonly degraded: Warning | undefined }> {
+  const { mode, alpha, plan, field } = asked;
+  // A query of operators alone has no meaning to search for.
+  if (mode === 'keyword' || plan.groups.length === 0) return { degraded: undefined };
+  if (mode === 'hybrid' && alpha === 0) return { vector: undefined };
+  if (field === 'name') return { degraded: UNAVAILABLE.names };
+  const embedded = embedQuery === undefined ? 'off' : await embedQuery(plan.words);
+  return typeof embedded === 'string' ? { degraded: UNAVAILABLE[embedded] } : { vector: embedded };
 }
 
-function warn(request: SearchRequest, { complete }: FilledPage, { reply }: CallContext): void {
-  const warnings: { code: string; message: string }[] = [];
-  if (request.mode !== SearchMode.KEYWORD) {
-    warnings.push({ code: 'embeddings_unavailable', message: 'Only the words were searched for, not their meaning.' });
-  }
+function warn(
+  request: SearchRequest,
+  { complete }: FilledPage,
+  degraded: Warning | undefined,
+  { reply }: CallContext,
+): void {
+  const warnings: Warning[] = [];
+  if (degraded !== undefined) warnings.push(degraded);
   if (request.in.includes(SearchField.COMMENTS)) {
     warnings.push({ code: 'comments_not_searched', message: 'Comments are not in the index.' });
   }

@@ -1,4 +1,3 @@
-import type { AccessibleResource } from '@commonplace/proto/resources/v1/index_service.js';
 import { ResourceType } from '@commonplace/proto/resources/v1/resource.js';
 import {
   type FacetCounts,
@@ -6,30 +5,46 @@ import {
   SearchField,
   type SearchItem,
 } from '@commonplace/proto/search/v1/search_service.js';
-import { nameOfType } from '../domain/request.js';
-import type { Field, Hit, IndexAnswer } from '../index/port.js';
+import type { Snippet } from '../domain/highlight.js';
+import { passageSnippet } from '../domain/passage.js';
+import { nameOfType, type Search } from '../domain/request.js';
+import type { Field, IndexAnswer } from '../index/port.js';
+import type { Found } from '../ranking/found.js';
 
 const FIELDS: readonly Field[] = ['name', 'text'];
 
-/** A hit as the answer has it; all but the match is as the owner of the tree tells it now. */
-export function searchItem(hit: Hit, resource: AccessibleResource): SearchItem {
-  const { id, type, name, workspaceId, path, icon, updatedAt, tags, role } = resource;
+/** A place in an answer; all but the match is as the owner of the tree tells it now. */
+export function searchItem(found: Found, asked: Pick<Search, 'plan' | 'highlight'>): SearchItem {
+  const { id, type, name, workspaceId, path, icon, updatedAt, tags, role } = found.resource;
   return {
     resource: { id, type, name, workspaceId, path, icon, updatedAt, tags },
-    score: hit.score,
-    scores: { keyword: hit.score, semantic: undefined },
-    matchedIn: hit.matchedIn.map((field) => fieldOf(field, type)),
-    highlights: FIELDS.flatMap((field) => highlight(hit, field, type)),
-    chunk: undefined,
+    score: found.score,
+    scores: { keyword: found.keyword, semantic: found.semantic },
+    matchedIn: fieldsOf(found),
+    highlights: asked.highlight ? highlightsOf(found, asked) : [],
+    chunk: found.chunk === undefined ? undefined : { text: found.chunk.text, blockId: undefined },
     access: { role },
   };
 }
 
-function highlight({ snippets }: Hit, field: Field, type: ResourceType): Highlight[] {
-  const snippet = snippets[field];
-  if (snippet === undefined) return [];
-  const ranges = snippet.ranges.map(([start, end]) => ({ bounds: [start, end] }));
-  return [{ field: fieldOf(field, type), snippet: snippet.text, ranges, blockId: undefined }];
+function fieldsOf({ hit, chunk, byMeaning, resource: { type } }: Found): SearchField[] {
+  const fields = (hit?.matchedIn ?? []).map((field) => fieldOf(field, type));
+  // A passage without text was embedded for its name.
+  if (byMeaning) fields.push(fieldOf(chunk?.text === '' ? 'name' : 'text', type));
+  return [...new Set(fields)];
+}
+
+function highlightsOf({ hit, chunk, resource: { type } }: Found, { plan }: Pick<Search, 'plan'>): Highlight[] {
+  const snippets: Partial<Record<Field, Snippet>> = { ...hit?.snippets };
+  if (snippets.text === undefined && chunk !== undefined && chunk.text !== '') {
+    snippets.text = passageSnippet(chunk.text, plan);
+  }
+  return FIELDS.flatMap((field) => {
+    const snippet = snippets[field];
+    if (snippet === undefined) return [];
+    const ranges = snippet.ranges.map(([start, end]) => ({ bounds: [start, end] }));
+    return [{ field: fieldOf(field, type), snippet: snippet.text, ranges, blockId: undefined }];
+  });
 }
 
 /** The text of a table is its rows, that of a file is what was read out of it. */

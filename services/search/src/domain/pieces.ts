@@ -1,0 +1,141 @@
+import { tokensIn } from './tokens.js';
+
+/** A heading, a paragraph, or a part of one that is too long; never white space alone. */
+export interface Piece {
+  readonly start: number;
+  readonly end: number;
+  readonly tokens: number;
+  /** Of a heading. */
+  readonly level?: number;
+  /** The headings above, its own included. */
+  readonly path: readonly string[];
+}
+
+const ATX = /^ {0,3}(#{1,6})(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*$/;
+const FENCE = /^ {0,3}(`{3,}|~{3,})/;
+const UNDERLINE = /^ {0,3}(=+|-{2,})[ \t]*$/;
+const LONGEST_HEADING = 120;
+
+interface Line {
+  readonly start: number;
+  readonly end: number;
+  readonly text: string;
+}
+
+/** Reads a text piece by piece, none of more than `most` tokens. Headings are those of Markdown, where it is some. */
+export function readPieces(text: string, markdown: boolean, most: number): Piece[] {
+  const pieces: Piece[] = [];
+  const headings: { level: number; title: string }[] = [];
+  let path: readonly string[] = [];
+  let paragraph: Line[] = [];
+  let fence: string | undefined;
+
+  const endParagraph = (): void => {
+    const [first] = paragraph;
+    const last = paragraph.at(-1);
+    if (first !== undefined && last !== undefined) pieces.push(...piecesOf(text, paragraph, most, path));
+    paragraph = [];
+  };
+  const heading = (level: number, title: string, start: number, end: number): void => {
+    while ((headings.at(-1)?.level ?? 0) >= level) headings.pop();
+    headings.push({ level, title: plain(title) });
+    path = headings.map((one) => one.title).filter((one) => one !== '');
+    // A heading too long to be one is a paragraph.
+    const tokens = tokensIn(text, start, end);
+    if (tokens > most) pieces.push(...piecesOf(text, [{ start, end, text: title }], most, path));
+    else pieces.push({ start, end, tokens, level, path });
+  };
+
+  for (const line of linesOf(text)) {
+    const mark = markdown ? FENCE.exec(line.text)?.[1] : undefined;
+    if (fence !== undefined) {
+      if (mark?.startsWith(fence)) fence = undefined;
+      paragraph.push(line);
+      continue;
+    }
+    if (line.text.trim() === '') {
+      endParagraph();
+      continue;
+    }
+    const atx = markdown ? ATX.exec(line.text) : null;
+    const [under] = paragraph;
+    if (atx !== null) {
+      endParagraph();
+      heading(atx[1]?.length ?? 1, atx[2] ?? '', line.start, line.end);
+    } else if (markdown && under !== undefined && paragraph.length === 1 && UNDERLINE.test(line.text)) {
+      paragraph = [];
+      heading(line.text.includes('=') ? 1 : 2, under.text, under.start, line.end);
+    } else {
+      fence = mark;
+      paragraph.push(line);
+    }
+  }
+  endParagraph();
+  return pieces;
+}
+
+/** A heading as people read it. */
+function plain(title: string): string {
+  return title
+    .replace(/!?\[([^\][]*)\]\([^()\s]*\)/g, '$1')
+    .replace(/[*`]/g, '')
+    .trim()
+    .slice(0, LONGEST_HEADING);
+}
+
+function* linesOf(text: string): Generator<Line> {
+  for (let start = 0; start < text.length; ) {
+    const feed = text.indexOf('\n', start);
+    const end = feed < 0 ? text.length : feed;
+    const bare = end > start && text.charCodeAt(end - 1) === 0x0d ? end - 1 : end;
+    // What may be a heading is short; the rest of a long line is not looked at.
+    yield { start, end: bare, text: text.slice(start, Math.min(bare, start + 1000)) };
+    start = end + 1;
+  }
+}
+
+/** A paragraph as one piece, or as its lines, or as parts of them. */
+function piecesOf(text: string, lines: readonly Line[], most: number, path: readonly string[]): Piece[] {
+  const start = lines[0]?.start ?? 0;
+  const end = lines.at(-1)?.end ?? start;
+  const tokens = tokensIn(text, start, end);
+  if (tokens <= most) return [{ start, end, tokens, path }];
+  return lines.flatMap((line) => [...partsOf(text, line.start, line.end, most, path)]);
+}
+
+/** Ends of sentences, then of words. */
+const SENTENCE = /[.!?…]["'”’)\]]*\s|[。！？；]/g;
+const SPACE = /\s/;
+
+function* partsOf(text: string, from: number, to: number, most: number, path: readonly string[]): Generator<Piece> {
+  let start = from;
+  while (start < to) {
+    while (start < to && SPACE.test(text.charAt(start))) start++;
+    if (start >= to) return;
+    const end = cutAt(text, start, to, most);
+    yield { start, end, tokens: tokensIn(text, start, end), path };
+    start = end;
+  }
+}
+
+/** Where a part that begins at an offset ends: behind a sentence, else a word, else where it must. */
+function cutAt(text: string, start: number, to: number, most: number): number {
+  let furthest = start;
+  let tokens = 0;
+  // Steps of a few units: counting words in halves counts a little too many.
+  while (furthest < to && tokens <= most) {
+    const next = Math.min(to, furthest + STEP);
+    tokens += tokensIn(text, furthest, next);
+    if (tokens > most && furthest > start) break;
+    furthest = next;
+  }
+  if (furthest >= to) return to;
+  const range = text.slice(start, furthest);
+  let sentence = 0;
+  for (const match of range.matchAll(SENTENCE)) sentence = match.index + match[0].length;
+  if (sentence > range.length / 3) return start + sentence;
+  for (let at = range.length; at > range.length / 3; at--) if (SPACE.test(range.charAt(at - 1))) return start + at;
+  return (text.charCodeAt(furthest) & 0xfc00) === 0xdc00 ? furthest + 1 : furthest;
+}
+
+const STEP = 24;

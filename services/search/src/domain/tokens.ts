@@ -1,0 +1,34 @@
+/**
+ * About how many tokens a model reads in a text: a short word is one and a longer one several, a sign of a script
+ * without spaces is one, as is a mark. Counted without a model's vocabulary, and rather too many than too few.
+ */
+export function tokensIn(text: string, start = 0, end = text.length): number {
+  let tokens = 0;
+  let letters = 0;
+  for (let at = start; at < end; at++) {
+    const unit = text.charCodeAt(at);
+    if (isLatin(unit)) {
+      if (letters % LETTERS === 0) tokens++;
+      letters++;
+    } else {
+      letters = 0;
+      tokens += weightOf(unit);
+    }
+  }
+  return Math.ceil(tokens);
+}
+
+/** Letters of a word that are one token, about. */
+const LETTERS = 6;
+
+function isLatin(unit: number): boolean {
+  const lower = unit | 0x20;
+  return (lower >= 0x61 && lower <= 0x7a) || (unit >= 0xc0 && unit < 0x250);
+}
+
+function weightOf(unit: number): number {
+  if (unit <= 0x20 || unit === 0xa0) return 0;
+  // Marks are one each, digits come in pairs, letters of other alphabets and halves of characters likewise.
+  if (unit < 0x80) return unit >= 0x30 && unit <= 0x39 ? 0.5 : 1;
+  return unit >= 0x2e80 && (unit & 0xf800) !== 0xd800 ? 1 : 0.5;
+}
