@@ -113,7 +113,8 @@ export async function readPage({ source, limits }: PageTask): Promise<WordPage> 
       }),
     },
   );
-  if (value.length > MAX_HTML) throw new MediaFailure('too_large', `the document is more than ${MAX_HTML} bytes of HTML`);
+  if (value.length > MAX_HTML)
+    throw new MediaFailure('too_large', `the document is more than ${MAX_HTML} bytes of HTML`);
   return {
     html: value,
     images: [...images],

@@ -13,7 +13,10 @@ interface SheetPart {
 
 /** Calls for each element of a part, by its name without a prefix. */
 function eachElement(part: Buffer, visit: (name: string, attributes: Readonly<Record<string, string>>) => void): void {
-  const parser = new Parser({ onopentag: (tag, attributes) => visit(tag.replace(/^.*:/, ''), attributes) }, { xmlMode: true });
+  const parser = new Parser(
+    { onopentag: (tag, attributes) => visit(tag.replace(/^.*:/, ''), attributes) },
+    { xmlMode: true },
+  );
   parser.end(decode(part));
 }
 
@@ -40,7 +43,9 @@ async function mergedOf(archive: Archive, { relation }: SheetPart): Promise<Set<
   const part = target === undefined ? undefined : await archive.read(target);
   const at = part?.lastIndexOf('<mergeCells') ?? -1;
   if (part === undefined || at === -1) return merged;
-  for (const [, from, row, to] of part.toString('latin1', at).matchAll(/ref="([A-Z]{1,3})(\d{1,7}):([A-Z]{1,3})\d{1,7}"/g))
+  for (const [, from, row, to] of part
+    .toString('latin1', at)
+    .matchAll(/ref="([A-Z]{1,3})(\d{1,7}):([A-Z]{1,3})\d{1,7}"/g))
     if (from !== to) merged.add(Number(row) - 1);
   return merged;
 }

@@ -32,5 +32,7 @@ export function faultOf(error: unknown, path: string): ImportFault {
   if (error instanceof ImportFault) return error;
   if (!(error instanceof MediaFailure)) throw error;
   const { reason, message } = error;
-  return new ImportFault(CODES[reason], `${path}: ${message}`, reason === 'closed' || reason === 'crashed', { cause: error });
+  return new ImportFault(CODES[reason], `${path}: ${message}`, reason === 'closed' || reason === 'crashed', {
+    cause: error,
+  });
 }

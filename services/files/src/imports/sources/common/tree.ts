@@ -7,11 +7,13 @@ export type Skipped = Source['skipped'][number];
 /**
  * Puts what lies in folders into a tree, parents first and else in the order given. `owners` says which item a folder
  * belongs to: its content lies below that item. Every other folder becomes an item of its own, whose path ends with `/`.
+ * `placeOf` gives the folder that an entry counts as lying in, where that is not the one it lies in.
  */
 export function arrange(
   leaves: readonly SourceItem[],
   owners: ReadonlyMap<string, string>,
   folderName: (folder: string) => string = nameOf,
+  placeOf: (path: string) => string = folderOf,
 ): SourceItem[] {
   const items: SourceItem[] = [];
   const byPath = new Map(leaves.map((leaf) => [leaf.path, leaf]));
@@ -42,7 +44,7 @@ export function arrange(
   function put(leaf: SourceItem): void {
     if (done.has(leaf.path)) return;
     done.add(leaf.path);
-    const parent = leaf.parent ?? holderOf(folderOf(leaf.path), leaf.path);
+    const parent = leaf.parent ?? holderOf(placeOf(leaf.path), leaf.path);
     items.push({ ...leaf, parent });
   }
 

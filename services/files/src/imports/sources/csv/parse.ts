@@ -19,7 +19,9 @@ function textOfFile(bytes: Buffer, encoding: string | undefined): string {
   try {
     return new TextDecoder(encoding).decode(bytes);
   } catch (cause) {
-    throw new ImportFault('unknown_encoding', `The encoding "${encoding.slice(0, 40)}" is not known.`, false, { cause });
+    throw new ImportFault('unknown_encoding', `The encoding "${encoding.slice(0, 40)}" is not known.`, false, {
+      cause,
+    });
   }
 }
 
@@ -67,7 +69,8 @@ function parseRows(text: string, given: string | undefined, path: string): Parse
   });
   checkSize(rows.length - 1, 0, path);
   if (cells > MAX_CELLS) checkSize(MAX_ROWS, MAX_COLUMNS, path);
-  if (broken > 0) warnings.push(`${broken} quotation marks are not closed or stand within a value; the text is kept as it is.`);
+  if (broken > 0)
+    warnings.push(`${broken} quotation marks are not closed or stand within a value; the text is kept as it is.`);
   return { rows, delimiter, warnings };
 }
 
@@ -84,7 +87,12 @@ function hasNames(rows: readonly (readonly string[])[], decimalComma: boolean): 
 }
 
 /** Makes a table of a CSV file. Rejects with an ImportFault where it is none or too large. */
-export function readCsv(bytes: Buffer, path: string, options: CsvOptions = {}, lists = false): { table: Table; warnings: string[] } {
+export function readCsv(
+  bytes: Buffer,
+  path: string,
+  options: CsvOptions = {},
+  lists = false,
+): { table: Table; warnings: string[] } {
   const whole = wellFormed(textOfFile(bytes, options.encoding)).replace(/^\ufeff/, '');
   // Excel names its delimiter in a line of its own.
   const named = /^sep=(.)\r?\n/i.exec(whole);
@@ -97,7 +105,12 @@ export function readCsv(bytes: Buffer, path: string, options: CsvOptions = {}, l
   checkSize(rows.length - (withHeader ? 1 : 0), width, path);
   const header = Array.from({ length: width }, (_, at) => (withHeader ? (rows[0]?.[at] ?? '') : ''));
   const body = withHeader ? rows.slice(1) : rows;
-  const built = buildTable({ header, rows: body, detectTypes: options.detectTypes ?? true, hints: { texts: true, decimalComma, lists } });
+  const built = buildTable({
+    header,
+    rows: body,
+    detectTypes: options.detectTypes ?? true,
+    hints: { texts: true, decimalComma, lists },
+  });
   return { table: built.table, warnings: [...warnings, ...ragged(rows, withHeader), ...built.warnings] };
 }
 
@@ -108,5 +121,7 @@ function ragged(rows: readonly (readonly string[])[], withHeader: boolean): stri
   if (odd.length === 0) return [];
   const places = `${odd.slice(0, 10).join(', ')}${odd.length > 10 ? ', …' : ''}`;
   const first = withHeader ? 'header' : 'first row';
-  return [`${odd.length} rows have more or fewer values than the ${first} (${expected}): rows ${places}. All values are kept.`];
+  return [
+    `${odd.length} rows have more or fewer values than the ${first} (${expected}): rows ${places}. All values are kept.`,
+  ];
 }

@@ -8,7 +8,8 @@ export const openCsvSource: OpenSource = async (bundle, options) => {
   const entries = bundle.entries.filter(({ path }) => !isLitter(path));
   if (entries.length === 0) throw new ImportFault('no_tables', 'There is no file with values in it.');
   const isSingle = entries.length === 1;
-  const nameOf = (path: string) => cleanName(stemOf(isSingle && options.fileName !== undefined ? options.fileName : path));
+  const nameOf = (path: string) =>
+    cleanName(stemOf(isSingle && options.fileName !== undefined ? options.fileName : path));
   return {
     items: entries.map(({ path }) => ({ path, kind: 'table', name: nameOf(path) })),
     skipped: [],

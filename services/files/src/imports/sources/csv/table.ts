@@ -44,7 +44,10 @@ export function checkSize(rows: number, columns: number, path: string): void {
 export function columnNames(header: readonly Value[]): string[] {
   const taken = new Set<string>();
   return header.map((given, at) => {
-    const base = cleanName(given === null ? '' : given instanceof Date ? given.toISOString().slice(0, 10) : String(given), `Column ${at + 1}`);
+    const base = cleanName(
+      given === null ? '' : given instanceof Date ? given.toISOString().slice(0, 10) : String(given),
+      `Column ${at + 1}`,
+    );
     let name = base;
     for (let number = 2; taken.has(name); number += 1) name = `${base.slice(0, 240)} (${number})`;
     taken.add(name);
@@ -66,10 +69,12 @@ export function buildTable({ header, rows, detectTypes, hints }: TableInput): { 
     cut += 1;
     return cell.slice(0, MAX_CELL_TEXT);
   };
-  const cells = rows.map((row) => shapes.map((shape, at) => {
-    const value = row[at] ?? null;
-    return isEmptyValue(value) ? null : fit(shape.cell(value));
-  }));
+  const cells = rows.map((row) =>
+    shapes.map((shape, at) => {
+      const value = row[at] ?? null;
+      return isEmptyValue(value) ? null : fit(shape.cell(value));
+    }),
+  );
   shapes.forEach(({ note }, at) => {
     if (note !== undefined) warnings.push(`The column "${names[at]}": ${note}.`);
   });

@@ -1,4 +1,13 @@
-import { momentOfWhen, type DayOrder, dayOrderOf, decimalsOf, numberFormOf, readNumber, readWhen, type Value } from './values.js';
+import {
+  type DayOrder,
+  dayOrderOf,
+  decimalsOf,
+  momentOfWhen,
+  numberFormOf,
+  readNumber,
+  readWhen,
+  type Value,
+} from './values.js';
 
 /** A value as a table takes it. */
 export type Cell = null | string | number | boolean | object;
@@ -43,7 +52,8 @@ function dateText(date: Date): string {
   return text.endsWith('T00:00:00.000Z') ? text.slice(0, 10) : text;
 }
 
-export const isEmptyValue = (value: Value): boolean => value === null || (typeof value === 'string' && value.trim() === '');
+export const isEmptyValue = (value: Value): boolean =>
+  value === null || (typeof value === 'string' && value.trim() === '');
 
 const TEXT: ColumnShape = { type: 'text', cell: textCell };
 const LONG_TEXT: ColumnShape = { type: 'long_text', cell: textCell };
@@ -62,12 +72,16 @@ function numberShape(texts: readonly string[], decimalComma: boolean): ColumnSha
   if (form === undefined) return undefined;
   const places = Math.max(...texts.slice(0, 100_000).map((text) => decimalsOf(text, form)));
   // Digits that a number alone would not show again.
-  const options = places > 0 && places <= 8 && texts.some((text) => /0$/.test(text) && decimalsOf(text, form) > 0) ? { precision: places } : undefined;
+  const options =
+    places > 0 && places <= 8 && texts.some((text) => /0$/.test(text) && decimalsOf(text, form) > 0)
+      ? { precision: places }
+      : undefined;
   return ofText('number', (text) => readNumber(text, form) ?? null, options === undefined ? {} : { options });
 }
 
 function percentShape(texts: readonly string[]): ColumnShape | undefined {
-  const read = (text: string) => (text.trim().endsWith('%') ? readNumber(text.trim().slice(0, -1).trimEnd(), 'plain') : undefined);
+  const read = (text: string) =>
+    text.trim().endsWith('%') ? readNumber(text.trim().slice(0, -1).trimEnd(), 'plain') : undefined;
   if (!texts.every((text) => read(text) !== undefined)) return undefined;
   return ofText('percent', (text) => Number(((read(text) ?? 0) / 100).toPrecision(MOST_DIGITS)));
 }
@@ -112,7 +126,8 @@ function addressShape(texts: readonly string[]): ColumnShape | undefined {
   return kind === undefined ? undefined : ofText(kind, (text) => text.trim());
 }
 
-const isChoice = (text: string): boolean => text === text.trim() && text !== '' && text.length <= MAX_CHOICE && !/\p{Cc}/u.test(text) && !/^[=+@]/.test(text);
+const isChoice = (text: string): boolean =>
+  text === text.trim() && text !== '' && text.length <= MAX_CHOICE && !/\p{Cc}/u.test(text) && !/^[=+@]/.test(text);
 
 /** A choice of few: each of them is there several times. */
 function choiceShape(texts: readonly string[]): ColumnShape | undefined {
@@ -151,7 +166,9 @@ function shapeOfTexts(texts: readonly string[], hints: Hints): ColumnShape {
   if (read !== undefined) return read;
   const address = addressShape(texts);
   if (address !== undefined) return address;
-  const chosen = hints.names ? undefined : (choiceShape(texts) ?? (hints.lists === true ? choicesShape(texts) : undefined));
+  const chosen = hints.names
+    ? undefined
+    : (choiceShape(texts) ?? (hints.lists === true ? choicesShape(texts) : undefined));
   return chosen ?? plain(texts);
 }
 
@@ -164,7 +181,8 @@ export function shapeOf(values: readonly Value[], hints: Hints): ColumnShape {
   if (filled.every((value) => typeof value === 'string')) return shapeOfTexts(filled as string[], hints);
   if (filled.every((value) => typeof value === 'number' && Number.isFinite(value)))
     return { type: 'number', cell: (value) => (value === 0 ? 0 : (value as Cell)) };
-  if (filled.every((value) => typeof value === 'boolean')) return { type: 'checkbox', cell: (value) => (isEmptyValue(value) ? null : (value as Cell)) };
+  if (filled.every((value) => typeof value === 'boolean'))
+    return { type: 'checkbox', cell: (value) => (isEmptyValue(value) ? null : (value as Cell)) };
   if (filled.every((value) => value instanceof Date && !Number.isNaN(value.getTime()))) {
     const days = filled.every((value) => isDay(value as Date));
     const cell = (value: Value) => (value instanceof Date ? value.toISOString().slice(0, days ? 10 : 24) : null);

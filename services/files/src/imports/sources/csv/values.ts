@@ -6,7 +6,8 @@ const POINTS = /^(\d{1,2})\.(\d{1,2})\.(\d{4})$/;
 const SLASHES = /^(\d{1,2})([/-])(\d{1,2})\2(\d{4})$/;
 const MONTH_FIRST = /^([A-Za-z]{3,9})\.? (\d{1,2})(?:st|nd|rd|th)?,? (\d{4})$/;
 const DAY_FIRST = /^(\d{1,2})(?:st|nd|rd|th)?[ -]([A-Za-z]{3,9})\.?,?[ -](\d{4})$/;
-const WITH_TIME = /^(.*?\d{4}(?:[-/.]\d{1,2}[-/.]\d{1,2})?),?(?:[ T]| at )(\d{1,2}):(\d{2})(?::(\d{2})(\.\d{1,9})?)?(?: ?([AaPp])\.?[Mm]\.?)?( ?(?:Z|UTC|GMT|[+-]\d{2}:?\d{2}))?$/;
+const WITH_TIME =
+  /^(.*?\d{4}(?:[-/.]\d{1,2}[-/.]\d{1,2})?),?(?:[ T]| at )(\d{1,2}):(\d{2})(?::(\d{2})(\.\d{1,9})?)?(?: ?([AaPp])\.?[Mm]\.?)?( ?(?:Z|UTC|GMT|[+-]\d{2}:?\d{2}))?$/;
 
 const MONTHS = 'january february march april may june july august september october november december'.split(' ');
 
@@ -32,7 +33,9 @@ function dayOf(year: number, month: number, day: number): string | undefined {
 
 function monthOf(word: string): number | undefined {
   const lower = word.toLowerCase();
-  const at = MONTHS.findIndex((month) => month === lower || month.slice(0, 3) === lower || (lower === 'sept' && month === 'september'));
+  const at = MONTHS.findIndex(
+    (month) => month === lower || month.slice(0, 3) === lower || (lower === 'sept' && month === 'september'),
+  );
   return at === -1 ? undefined : at + 1;
 }
 
@@ -108,7 +111,15 @@ function digitsOf(text: string, form: NumberForm): string {
 export function readNumber(given: string, form: NumberForm): number | undefined {
   const text = given.trim();
   const pattern = form === 'plain' ? PLAIN : form === 'grouped' ? GROUPED : COMMA;
-  if (text.length > 32 || !(pattern.test(text) || (form !== 'plain' && /^-?(?:0|[1-9]\d*)$/.test(text)) || (form === 'grouped' && PLAIN.test(text)))) return undefined;
+  if (
+    text.length > 32 ||
+    !(
+      pattern.test(text) ||
+      (form !== 'plain' && /^-?(?:0|[1-9]\d*)$/.test(text)) ||
+      (form === 'grouped' && PLAIN.test(text))
+    )
+  )
+    return undefined;
   const digits = digitsOf(text, form);
   if (digits.replace(/^-?0*\.?0*|\.|-/g, '').length > MOST_DIGITS) return undefined;
   const number = Number(digits);

@@ -17,7 +17,8 @@ export const openDocxSource: OpenSource = async (bundle, options) => {
   const fileName = options.fileName === undefined ? undefined : cleanName(stemOf(options.fileName));
   const first = await readWord(bundle, path);
   const document: SourceItem = { path, kind: 'document', name: fileName ?? cleanName(stemOf(path)) };
-  const sections = options.splitHeadings === true ? sectionItems(document, splitSections(first.content.html ?? '')) : [];
+  const sections =
+    options.splitHeadings === true ? sectionItems(document, splitSections(first.content.html ?? '')) : [];
   // Held until it is read for the first time; a retry converts anew.
   let held: WordDocument | undefined = first;
 

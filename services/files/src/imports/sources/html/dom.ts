@@ -73,7 +73,7 @@ export function findAll(node: Element, holds: (element: Element) => boolean): El
 export const childrenOf = (node: Element): Element[] => node.children.filter(isElement);
 
 export const hasClass = ({ attributes }: Element, name: string): boolean =>
-  attributes.class !== undefined && attributes.class.split(/\s+/).includes(name);
+  attributes.class?.split(/\s+/).includes(name) === true;
 
 const UNSEEN = new Set(['script', 'style', 'template', 'noscript', 'head', 'title']);
 

@@ -12,13 +12,16 @@ export type Shape =
 export const SHAPES =
   'an array of objects, an object with such an array, lines of objects, document JSON ({"type":"doc","content":[…]}) or a table ({"columns":[…],"rows":[…]})';
 
-const isRows = (value: unknown): value is Record<string, unknown>[] => Array.isArray(value) && value.length > 0 && value.every(isRecord);
+const isRows = (value: unknown): value is Record<string, unknown>[] =>
+  Array.isArray(value) && value.length > 0 && value.every(isRecord);
 
 /** The one array of objects that an object holds beside plain facts. */
 function rowsWithin(value: Record<string, unknown>): Record<string, unknown>[] | undefined {
   const arrays = Object.values(value).filter(Array.isArray);
   const [only] = arrays;
-  return arrays.length === 1 && isRows(only) && Object.values(value).every((other) => !isRecord(other)) ? only : undefined;
+  return arrays.length === 1 && isRows(only) && Object.values(value).every((other) => !isRecord(other))
+    ? only
+    : undefined;
 }
 
 /** Which of the shapes a value has; undefined for another. */
@@ -64,21 +67,26 @@ export function readJson(text: string, path: string): unknown {
         // The whole is what the user has written.
       }
     }
-    throw new ImportFault('invalid_json', `${path} is not JSON: ${(cause as Error).message.slice(0, 200)}`, false, { cause });
+    throw new ImportFault('invalid_json', `${path} is not JSON: ${(cause as Error).message.slice(0, 200)}`, false, {
+      cause,
+    });
   }
 }
 
-function valueOf(value: unknown): Value {
+function valueFrom(value: unknown): Value {
   if (typeof value === 'string') return wellFormed(value);
   return value === undefined ? null : (value as Value);
 }
 
 /** A table of objects: a column for each key, in the order in which keys appear. */
-export function tableOfRows(rows: readonly Record<string, unknown>[], path: string): { table: Table; warnings: string[] } {
+export function tableOfRows(
+  rows: readonly Record<string, unknown>[],
+  path: string,
+): { table: Table; warnings: string[] } {
   const keys = new Set<string>();
   for (const row of rows) for (const key of Object.keys(row)) keys.add(key);
   checkSize(rows.length, keys.size, path);
   const header = [...keys];
-  const values = rows.map((row) => header.map((key) => valueOf(row[key])));
+  const values = rows.map((row) => header.map((key) => valueFrom(row[key])));
   return buildTable({ header, rows: values, detectTypes: true, hints: { texts: true } });
 }

@@ -12,7 +12,10 @@ function contentOf(shape: Shape, path: string): ItemContent {
     case 'document': {
       const { title, name, ...document } = shape.document;
       const said = [title, name].find((word) => typeof word === 'string' && word.trim() !== '');
-      return { title: said === undefined ? undefined : cleanName(said as string), json: { type: document.type, content: document.content } };
+      return {
+        title: said === undefined ? undefined : cleanName(said as string),
+        json: { type: document.type, content: document.content },
+      };
     }
     case 'table':
       return { json: { columns: shape.table.columns, rows: shape.table.rows } };
@@ -42,7 +45,8 @@ export const openJsonSource: OpenSource = async (bundle, options) => {
       if (entries.length === 1 || !(error instanceof ImportFault)) throw error;
     }
   }
-  const nameOf = (path: string) => cleanName(stemOf(entries.length === 1 && options.fileName !== undefined ? options.fileName : path));
+  const nameOf = (path: string) =>
+    cleanName(stemOf(entries.length === 1 && options.fileName !== undefined ? options.fileName : path));
   return {
     items: entries.map(({ path }) => ({
       path,
@@ -51,6 +55,7 @@ export const openJsonSource: OpenSource = async (bundle, options) => {
     })),
     skipped: [],
     read: async ({ path }) => contentOf(await read(path), path),
-    resolve: (from, href) => (/^\s*(?:#|$)/.test(href) ? { item: from.path } : isOutside(href) ? { outside: true } : { broken: true }),
+    resolve: (from, href) =>
+      /^\s*(?:#|$)/.test(href) ? { item: from.path } : isOutside(href) ? { outside: true } : { broken: true },
   };
 };

@@ -17,7 +17,7 @@ const filled = (row: readonly SheetCell[]): number => row.filter(isFilled).lengt
 /** Excel's day 0: a cell that says a time of day and no day. */
 const isTimeOfDay = (date: Date): boolean => date.getUTCFullYear() < 1900;
 
-function valueOf(cell: SheetCell): Value {
+function valueFrom(cell: SheetCell): Value {
   if (typeof cell === 'string') return wellFormed(cell).replace(/\r\n?/g, '\n');
   return cell instanceof Date && isTimeOfDay(cell) ? cell.toISOString().slice(11, 19) : cell;
 }
@@ -52,7 +52,8 @@ function groupedNames(groups: readonly SheetCell[], names: readonly SheetCell[])
   });
 }
 
-const typesOf = (row: readonly SheetCell[]) => row.filter(isFilled).map((cell) => (cell instanceof Date ? 'date' : typeof cell));
+const typesOf = (row: readonly SheetCell[]) =>
+  row.filter(isFilled).map((cell) => (cell instanceof Date ? 'date' : typeof cell));
 
 /** Whether a row names columns: texts, where not all rows are texts alone it is sure, else it is assumed. */
 function hasNames(rows: readonly (readonly SheetCell[])[]): boolean {
@@ -74,20 +75,29 @@ export function tableOf(
 ): SheetTable {
   const warnings: string[] = [];
   const titles = options.hasHeader === false ? 0 : titleRows(rows);
-  const title = rows.slice(0, titles).map((row) => row.filter(isFilled).map((cell) => oneLine(String(cell))).join(' '));
+  const title = rows.slice(0, titles).map((row) =>
+    row
+      .filter(isFilled)
+      .map((cell) => oneLine(String(cell)))
+      .join(' '),
+  );
   if (titles > 0) warnings.push(`${titles} rows above the names of the columns became the table's description.`);
   let rest = rows.slice(titles);
   const [first = []] = rest;
   let header: Value[] = first.map(() => null);
   if (options.hasHeader ?? hasNames(rest)) {
     const isGrouped = merged.includes(titles) && isGroupRow(first, rest[1]);
-    header = isGrouped ? groupedNames(first, rest[1] ?? []) : first.map(valueOf);
+    header = isGrouped ? groupedNames(first, rest[1] ?? []) : first.map(valueFrom);
     rest = rest.slice(isGrouped ? 2 : 1);
   }
   checkSize(rest.length, header.length, path);
-  const values = rest.map((row) => row.map(valueOf));
+  const values = rest.map((row) => row.map(valueFrom));
   const built = buildTable({ header, rows: values, detectTypes: options.detectTypes ?? true, hints: { texts: false } });
-  return { table: built.table, description: title.join('\n').slice(0, 2000) || undefined, warnings: [...warnings, ...built.warnings] };
+  return {
+    table: built.table,
+    description: title.join('\n').slice(0, 2000) || undefined,
+    warnings: [...warnings, ...built.warnings],
+  };
 }
 
 /** The names of a workbook's sheets. Rejects with an ImportFault. */
@@ -96,7 +106,12 @@ export async function sheetNames(bundle: Bundle, path: string): Promise<readonly
 }
 
 /** A sheet of a workbook as a table. Rejects with an ImportFault. */
-export async function readSheetTable(bundle: Bundle, path: string, sheet: string, options: SourceOptions['csv']): Promise<SheetTable> {
+export async function readSheetTable(
+  bundle: Bundle,
+  path: string,
+  sheet: string,
+  options: SourceOptions['csv'],
+): Promise<SheetTable> {
   return tableOf(await ask(bundle, path, sheet), `${path}, sheet ${sheet}`, options);
 }
 

@@ -1,19 +1,38 @@
 import { isLitter, nameOf, stemOf } from '../common/paths.js';
 import { cleanName } from '../common/text.js';
-import { type Bundle, ImportFault, type ItemContent, type OpenSource, type SourceItem, type SourceOptions } from '../port.js';
+import {
+  type Bundle,
+  ImportFault,
+  type ItemContent,
+  type OpenSource,
+  type SourceItem,
+  type SourceOptions,
+} from '../port.js';
 import { readSheetTable, sheetNames } from './sheet.js';
 
 /** A workbook's items: its one sheet as a table, or a folder with a table for each. */
-export async function workbookItems(bundle: Bundle, path: string, name: string, parent?: string): Promise<SourceItem[]> {
+export async function workbookItems(
+  bundle: Bundle,
+  path: string,
+  name: string,
+  parent?: string,
+): Promise<SourceItem[]> {
   const sheets = await sheetNames(bundle, path);
   if (sheets.length === 0) throw new ImportFault('no_tables', `${path} has no sheets.`);
   if (sheets.length === 1) return [{ path, parent, kind: 'table', name }];
-  const tables = sheets.map((sheet): SourceItem => ({ path: `${path}#${sheet}`, parent: path, kind: 'table', name: cleanName(sheet) }));
+  const tables = sheets.map(
+    (sheet): SourceItem => ({ path: `${path}#${sheet}`, parent: path, kind: 'table', name: cleanName(sheet) }),
+  );
   return [{ path, parent, kind: 'folder', name }, ...tables];
 }
 
 /** What an item of `workbookItems` holds. */
-export async function readWorkbookItem(bundle: Bundle, book: string, item: SourceItem, options: SourceOptions): Promise<ItemContent> {
+export async function readWorkbookItem(
+  bundle: Bundle,
+  book: string,
+  item: SourceItem,
+  options: SourceOptions,
+): Promise<ItemContent> {
   if (item.kind !== 'table') return {};
   const sheet = item.path === book ? (await sheetNames(bundle, book))[0] : item.path.slice(book.length + 1);
   if (sheet === undefined) throw new ImportFault('no_tables', `${book} has no sheets.`);
@@ -35,6 +54,8 @@ export const openXlsxSource: OpenSource = async (bundle, options) => {
       .map((other) => ({ path: other.path, code: 'not_imported', message: 'An import of a workbook takes one file.' })),
     read: (item) => readWorkbookItem(bundle, path, item, options),
     resolve: () => ({ outside: true }),
-    notes: ['Formulas came over as the values they had; charts, images, formats and comments of cells are not in a table.'],
+    notes: [
+      'Formulas came over as the values they had; charts, images, formats and comments of cells are not in a table.',
+    ],
   };
 };

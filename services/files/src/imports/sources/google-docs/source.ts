@@ -1,0 +1,133 @@
+import type { Readable } from 'node:stream';
+import { createPathIndex, isOutside, resolveRelative } from '../common/links.js';
+import { extensionOf, folderOf, foldersAbove, join, nameOf, stemOf } from '../common/paths.js';
+import { cleanName } from '../common/text.js';
+import { arrange } from '../common/tree.js';
+import { MAX_CSV_BYTES, readCsv } from '../csv/parse.js';
+import { imageItems, openPart, readWord, type WordDocument } from '../docx/word.js';
+import { cleanHtml } from '../html/clean.js';
+import { findNamed } from '../html/dom.js';
+import { headOfPage, MAX_PAGE_BYTES, treeOf } from '../html/page.js';
+import { sortOut } from '../html/source.js';
+import { sectionItems, sectionOf, splitSections, wholePath } from '../html/split.js';
+import {
+  type Bundle,
+  ImportFault,
+  type ItemContent,
+  type OpenSource,
+  type SourceItem,
+  type SourceOptions,
+} from '../port.js';
+import { readWorkbookItem, workbookItems } from '../xlsx/source.js';
+import { prepared, takeTitle, unwrapped } from './prepare.js';
+
+const isWord = (path: string): boolean => /^do[ct][xm]$/.test(extensionOf(path));
+const isBook = (path: string): boolean => /^xl[st][xm]$/.test(extensionOf(path));
+const isValues = (path: string): boolean => /^[ct]sv$/.test(extensionOf(path));
+
+async function readGooglePage(bundle: Bundle, path: string): Promise<ItemContent> {
+  const root = treeOf(await bundle.read(path, MAX_PAGE_BYTES));
+  const whole = prepared(root);
+  const { title, body } = takeTitle(findNamed(whole, 'body') ?? whole);
+  const { html, losses } = cleanHtml(body.children);
+  return { ...headOfPage(root), title: title || undefined, html, warnings: losses.list() };
+}
+
+/** The items of an export, and which of them other files unpack. */
+interface Plan {
+  readonly items: SourceItem[];
+  readonly skipped: { path: string; code: string; message: string }[];
+  /** Workbooks by the paths of their items. */
+  readonly books: Map<string, string>;
+  /** Images of Word documents: the document's path and the part's name. */
+  readonly parts: Map<string, { readonly path: string; readonly part: string }>;
+}
+
+async function plan(bundle: Bundle, options: SourceOptions): Promise<Plan> {
+  const { pages, files, skipped } = sortOut(bundle);
+  const books = new Map<string, string>();
+  const parts = new Map<string, { path: string; part: string }>();
+  const below: SourceItem[] = [];
+  const leaves: SourceItem[] = [];
+  const owners = new Map<string, string>();
+  const folders = new Set(bundle.entries.flatMap(({ path }) => foldersAbove(path)));
+  for (const path of pages) {
+    leaves.push({ path, kind: 'document', name: cleanName(stemOf(path)) });
+    // Google puts the images of the one page beside it into a folder of this name.
+    const alone = pages.filter((other) => folderOf(other) === folderOf(path)).length === 1;
+    for (const folder of [join(folderOf(path), 'images'), `${path.replace(/\.[^.]+$/, '')}_images`])
+      if (folders.has(folder) && (alone || !folder.endsWith('/images'))) owners.set(folder, path);
+    if (options.splitHeadings === true) {
+      const page = await readGooglePage(bundle, path).catch(() => ({ html: '' }));
+      below.push(...sectionItems({ path, kind: 'document', name: '' }, splitSections(page.html ?? '')));
+    }
+  }
+  for (const path of files) {
+    if (isWord(path)) {
+      leaves.push({ path, kind: 'document', name: cleanName(stemOf(path)) });
+      const images = await readWord(bundle, path).then(
+        (document) => document.images,
+        () => [],
+      );
+      for (const image of imageItems(path, images)) {
+        below.push(image);
+        parts.set(image.path, { path, part: image.path.slice(path.length + 1) });
+      }
+    } else if (isBook(path)) {
+      const name = cleanName(stemOf(path));
+      const items = await workbookItems(bundle, path, name).catch((): SourceItem[] => [{ path, kind: 'table', name }]);
+      leaves.push(...items.slice(0, 1));
+      below.push(...items.slice(1));
+      for (const item of items) books.set(item.path, path);
+    } else if (isValues(path)) leaves.push({ path, kind: 'table', name: cleanName(stemOf(path)) });
+    else leaves.push({ path, kind: 'file', name: cleanName(nameOf(path)), entry: path });
+  }
+  return { items: [...arrange(leaves, owners), ...below], skipped, books, parts };
+}
+
+/**
+ * What Google exports: a document as a web page with its images, or a folder of Drive, whose documents are Word
+ * documents and whose sheets are workbooks.
+ */
+export const openGoogleDocsSource: OpenSource = async (bundle, options) => {
+  const { items, skipped, books, parts } = await plan(bundle, options);
+  if (!items.some(({ kind }) => kind === 'document' || kind === 'table'))
+    throw new ImportFault('no_pages', 'There is no page, document or sheet in it.');
+  const index = createPathIndex();
+  for (const { path, kind } of items) if (kind !== 'folder') index.set(path, path);
+  const split = new Set(items.flatMap(({ path }) => (wholePath(path) === path ? [] : [wholePath(path)])));
+
+  async function read(item: SourceItem): Promise<ItemContent> {
+    const book = books.get(item.path);
+    if (book !== undefined) return readWorkbookItem(bundle, book, item, options);
+    if (item.kind === 'table') {
+      const { table, warnings } = readCsv(await bundle.read(item.path, MAX_CSV_BYTES), item.path, options.csv);
+      return { json: table, warnings };
+    }
+    if (item.kind !== 'document') return {};
+    const path = wholePath(item.path);
+    const whole = isWord(path)
+      ? ((await readWord(bundle, path)) satisfies WordDocument).content
+      : await readGooglePage(bundle, path);
+    return split.has(path) ? sectionOf(item, whole) : whole;
+  }
+
+  return {
+    items,
+    skipped,
+    read,
+    openFile(item): Promise<Readable> {
+      const part = parts.get(item.path);
+      if (part === undefined) throw new ImportFault('missing_file', `${item.path} is no file of its own.`);
+      return openPart(bundle, part.path, part.part);
+    },
+    resolve(from, given) {
+      const href = unwrapped(given);
+      if (/^\s*(?:#|$)/.test(href)) return { item: from.path };
+      if (isOutside(href)) return { outside: true };
+      const own = index.get(`${wholePath(from.path)}/${href}`);
+      return own === undefined ? resolveRelative(wholePath(from.path), href, index, ['.html', '.docx']) : { item: own };
+    },
+    notes: ['An export of Google Docs has no comments that were resolved, no suggestions and no earlier versions.'],
+  };
+};

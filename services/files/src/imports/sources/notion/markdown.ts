@@ -1,0 +1,99 @@
+import { calloutKind } from './names.js';
+
+const FENCE = /^\s*(`{3,}|~{3,})/;
+
+interface Open {
+  readonly tag: 'aside' | 'details';
+  readonly indent: string;
+  readonly lines: string[];
+  summary?: string;
+}
+
+const plain = (html: string): string => html.replace(/<[^>]+>/g, '').trim();
+
+/** A callout as Notion writes it: an element around Markdown, whose icon stands first. */
+function callout({ indent, lines }: Open): string[] {
+  const text = trimmed(lines);
+  const icon = /^\s*(\p{Extended_Pictographic})/u.exec(text[0] ?? '')?.[1] ?? '';
+  const inner = text.map((line) =>
+    `${indent}> ${line.startsWith(indent) ? line.slice(indent.length) : line}`.trimEnd(),
+  );
+  return ['', `${indent}> [!${calloutKind(icon).toUpperCase()}]`, ...inner, ''];
+}
+
+function toggle({ indent, lines, summary }: Open): string[] {
+  return [
+    '',
+    `${indent}:::toggle{summary=${JSON.stringify(plain(summary ?? ''))}}`,
+    ...trimmed(lines),
+    `${indent}:::`,
+    '',
+  ];
+}
+
+/** Lines without empty ones at both ends. */
+function trimmed(lines: readonly string[]): string[] {
+  const from = lines.findIndex((line) => line.trim() !== '');
+  const to = lines.findLastIndex((line) => line.trim() !== '');
+  return from === -1 ? [] : lines.slice(from, to + 1);
+}
+
+/** An element that was never closed stays as it is written. */
+const unclosed = ({ tag, indent, lines, summary }: Open): string[] => [
+  `${indent}<${tag}>${summary === undefined ? '' : `<summary>${summary}</summary>`}`,
+  ...lines,
+];
+
+/** Turns what Notion writes as HTML within Markdown, callouts and toggles, into the product's own forms. */
+export function fromNotionMarkdown(text: string): string {
+  const out: string[] = [];
+  const open: Open[] = [];
+  let fence: string | undefined;
+  const put = (...lines: string[]) => (open.at(-1)?.lines ?? out).push(...lines);
+
+  function close(tag: Open['tag'], line: string): void {
+    const top = open.at(-1);
+    if (top?.tag !== tag) {
+      put(line);
+      return;
+    }
+    const [, before = ''] = /^(.*?)<\/\w+>\s*$/.exec(line) ?? [];
+    if (before.trim() !== '') top.lines.push(before);
+    open.pop();
+    put(...(tag === 'aside' ? callout(top) : toggle(top)));
+  }
+
+  for (const line of text.split('\n')) {
+    const mark = FENCE.exec(line)?.[1];
+    if (mark !== undefined && (fence === undefined || (mark.startsWith(fence) && line.trim() === mark))) {
+      fence = fence === undefined ? mark : undefined;
+    }
+    if (fence !== undefined || mark !== undefined) {
+      put(line);
+      continue;
+    }
+    const [, indent = '', tag, rest = ''] = /^(\s*)<(aside|details)[^>]*>(.*)$/.exec(line) ?? [];
+    const summary = /^\s*<summary>(.*)<\/summary>(.*)$/.exec(tag === 'details' ? rest : line);
+    const top = open.at(-1);
+    if (tag !== undefined && !/<\/(?:aside|details)>/.test(rest)) {
+      open.push({ tag: tag as Open['tag'], indent, lines: [] });
+      if (summary !== null) {
+        Object.assign(open.at(-1) ?? {}, { summary: summary[1] });
+        put(summary[2] ?? '');
+      } else if (rest.trim() !== '') put(`${indent}${rest.trim()}`);
+    } else if (summary !== null && top?.tag === 'details' && top.summary === undefined) {
+      top.summary = summary[1];
+      if (summary[2]?.trim()) put(`${top.indent}${summary[2].trim()}`);
+    } else if (/<\/aside>\s*$/.test(line) && tag === undefined) close('aside', line);
+    else if (/<\/details>\s*$/.test(line) && tag === undefined) close('details', line);
+    else put(line);
+  }
+  while (open.length > 0) {
+    const top = open.pop();
+    if (top !== undefined) put(...unclosed(top));
+  }
+  return out
+    .join('\n')
+    .replace(/^\n+/, '')
+    .replace(/\n{3,}/g, '\n\n');
+}

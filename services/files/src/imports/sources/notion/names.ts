@@ -1,0 +1,37 @@
+import { oneLine } from '../common/text.js';
+
+/** Folders around an export that say nothing of what is in it. */
+const LAYER =
+  /^(?:Export(?:Block)?-[0-9a-f]{8}-[0-9a-f-]{27}.*|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f-]{22}(?:_Export.*)?|(?:.*-)?Part-\d+(?:\.zip)?)$/i;
+
+/** An entry's path within the workspace that was exported: without the layers that exporting puts around it. */
+export function logicalPath(path: string): string {
+  const parts = path.split('/');
+  while (parts.length > 1 && LAYER.test(parts[0] ?? '')) parts.shift();
+  return parts.join('/');
+}
+
+const NAMED = /^(.*?)[ _-]*([0-9a-f]{32}|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})$/i;
+
+/** The title and the id that a name is made of; the title may be cut, as Notion cuts it. */
+export function readName(stem: string): { title: string; id?: string } {
+  const match = NAMED.exec(stem);
+  if (match === null) return { title: oneLine(stem) };
+  return { title: oneLine(match[1] ?? ''), id: (match[2] ?? '').replaceAll('-', '').toLowerCase() };
+}
+
+/** The id within a link to a page, wherever in it that stands. */
+export function idIn(href: string): string | undefined {
+  const path = href.replace(/[?#].*$/s, '');
+  const plain = /([0-9a-f]{32})(?![0-9a-f])[^/]*\/?$/i.exec(path)?.[1];
+  const dashed = /([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})[^/]*\/?$/i.exec(path)?.[1];
+  return (plain ?? dashed)?.replaceAll('-', '').toLowerCase();
+}
+
+/** What a callout is by its icon. */
+export function calloutKind(icon: string): string {
+  if (/[💡✨🌟⭐]/u.test(icon)) return 'tip';
+  if (/[⚠🚨🚧]/u.test(icon)) return 'warning';
+  if (/[❗‼🔥⛔🛑]/u.test(icon)) return 'important';
+  return 'note';
+}

@@ -1,0 +1,161 @@
+import { createPathIndex, type PathIndex } from '../common/links.js';
+import { extensionOf, folderOf, foldersAbove, isLitter, join, nameOf, stemOf } from '../common/paths.js';
+import { cleanName } from '../common/text.js';
+import { arrange, type Skipped } from '../common/tree.js';
+import type { Bundle, SourceItem } from '../port.js';
+import { logicalPath, readName } from './names.js';
+
+/** A page or a database of an export: the entries that tell of it. */
+export interface NotionPage {
+  /** Where it stands in the workspace, which is its item's path. */
+  readonly path: string;
+  readonly kind: 'document' | 'table';
+  readonly title: string;
+  readonly id?: string;
+  /** The entry that it is read from. */
+  readonly entry: string;
+  /** Of a database: its page, which has its full name and description. */
+  readonly page?: string;
+}
+
+export interface NotionPlan {
+  readonly items: SourceItem[];
+  readonly skipped: Skipped[];
+  readonly pages: ReadonlyMap<string, NotionPage>;
+  readonly byId: ReadonlyMap<string, string>;
+  readonly index: PathIndex;
+}
+
+/** The entries of one name: a database has several. */
+interface Group {
+  readonly key: string;
+  page?: string;
+  view?: string;
+  all?: string;
+}
+
+const isPage = (path: string): boolean => /^(?:md|markdown|html?)$/.test(extensionOf(path));
+const isValues = (path: string): boolean => extensionOf(path) === 'csv';
+
+/** The map of an export in HTML, which links to its pages. */
+const isMap = (path: string): boolean => /(?:^|\/)index\.html?$/i.test(path) && readName(stemOf(path)).id === undefined;
+
+interface Sorted {
+  readonly groups: Map<string, Group>;
+  readonly files: string[];
+  readonly skipped: Skipped[];
+  /** Entries by where they stand in the workspace. */
+  readonly entries: Map<string, string>;
+}
+
+function sortEntries(bundle: Bundle): Sorted {
+  const sorted: Sorted = { groups: new Map(), files: [], skipped: [], entries: new Map() };
+  const skip = (path: string, code: string, message: string) => sorted.skipped.push({ path, code, message });
+  for (const { path: entry } of bundle.entries) {
+    const path = logicalPath(entry);
+    if (isLitter(path)) skip(entry, 'system_file', 'A file that a system has left there.');
+    else if (isMap(path)) skip(entry, 'site_map', 'The list of pages that Notion adds to an export.');
+    else if (sorted.entries.has(path)) skip(entry, 'duplicate', `The export has ${path} more than once.`);
+    else {
+      sorted.entries.set(path, entry);
+      if (!isPage(path) && !isValues(path)) sorted.files.push(path);
+      else addToGroup(path, sorted.groups);
+    }
+  }
+  return sorted;
+}
+
+function addToGroup(path: string, groups: Map<string, Group>): void {
+  const stem = stemOf(path);
+  const isAll = isValues(path) && stem.endsWith('_all') && readName(stem.slice(0, -4)).id !== undefined;
+  const key = join(folderOf(path), isAll ? stem.slice(0, -4) : stem);
+  const group = groups.get(key) ?? { key };
+  groups.set(key, group);
+  if (isAll) group.all = path;
+  else if (isValues(path)) group.view = path;
+  else group.page = path;
+}
+
+/** The page or database that a group of entries is; entries that say nothing more are skipped. */
+function pageOf({ page, view, all, key }: Group, { entries, skipped }: Sorted): NotionPage | undefined {
+  const entry = (path: string): string => entries.get(path) ?? path;
+  const { title, id } = readName(nameOf(key));
+  const values = all ?? view;
+  if (values === undefined)
+    return page === undefined ? undefined : { path: page, kind: 'document', title, id, entry: entry(page) };
+  if (all !== undefined && view !== undefined)
+    skipped.push({ path: entry(view), code: 'duplicate_view', message: 'A view of a database that came over whole.' });
+  if (page !== undefined)
+    skipped.push({
+      path: entry(page),
+      code: 'database_page',
+      message: 'The page of a database, which came over as a table.',
+    });
+  return {
+    path: view ?? values,
+    kind: 'table',
+    title,
+    id,
+    entry: entry(values),
+    page: page === undefined ? undefined : entry(page),
+  };
+}
+
+const same = (text: string): string =>
+  text
+    .normalize('NFC')
+    .replace(/[\s.]+/g, ' ')
+    .trim()
+    .toLowerCase();
+
+/** Which page each folder belongs to: by its whole name, by its title, or by its title and a piece of its id. */
+function ownersOf(pages: readonly NotionPage[], folders: ReadonlySet<string>): Map<string, string> {
+  const owners = new Map<string, string>();
+  const beside = new Map<string, NotionPage[]>();
+  for (const page of pages) {
+    const folder = folderOf(page.path);
+    beside.set(folder, [...(beside.get(folder) ?? []), page]);
+  }
+  const owned = new Set<string>();
+  const claim = (folder: string, fits: (page: NotionPage, name: string) => boolean): void => {
+    if (owners.has(folder)) return;
+    const found = beside.get(folderOf(folder))?.find((page) => !owned.has(page.path) && fits(page, nameOf(folder)));
+    if (found === undefined) return;
+    owners.set(folder, found.path);
+    owned.add(found.path);
+  };
+  for (const folder of folders)
+    claim(folder, (page, name) => readName(name).id !== undefined && readName(name).id === page.id);
+  for (const folder of folders) claim(folder, (page, name) => same(stemOf(page.path)) === same(name));
+  for (const folder of folders) claim(folder, ({ title, id = '' }, name) => hasPiece(same(name), same(title), id));
+  for (const folder of folders) claim(folder, ({ title, id }, name) => id !== undefined && same(title) === same(name));
+  return owners;
+}
+
+/** Whether a name is a title with the beginning or the end of an id, as Notion tells pages of one title apart. */
+function hasPiece(name: string, title: string, id: string): boolean {
+  const piece = name.startsWith(`${title} `) ? name.slice(title.length + 1) : '';
+  return /^[0-9a-f]{3,31}$/.test(piece) && (id.startsWith(piece) || id.endsWith(piece));
+}
+
+/** Finds what an export holds by the names of its entries. */
+export function planNotion(bundle: Bundle): NotionPlan {
+  const sorted = sortEntries(bundle);
+  const found = [...sorted.groups.values()].flatMap((group) => pageOf(group, sorted) ?? []);
+  const folders = new Set([...sorted.entries.keys()].flatMap(foldersAbove));
+  const leaves = found.map(
+    ({ path, kind, title, id }): SourceItem => ({ path, kind, name: cleanName(title), externalId: id }),
+  );
+  for (const path of sorted.files)
+    leaves.push({ path, kind: 'file', name: cleanName(nameOf(path)), entry: sorted.entries.get(path) ?? path });
+  const items = arrange(leaves, ownersOf(found, folders), (folder) => readName(nameOf(folder)).title || nameOf(folder));
+  const index = createPathIndex();
+  for (const group of sorted.groups.values()) {
+    const item = group.view ?? group.all ?? group.page;
+    for (const path of [group.page, group.view, group.all])
+      if (path !== undefined && item !== undefined) index.set(path, item);
+  }
+  for (const path of sorted.files) index.set(path, path);
+  const byId = new Map(found.flatMap(({ id, path }) => (id === undefined ? [] : [[id, path] as const])));
+  return { items, skipped: sorted.skipped, pages: new Map(found.map((page) => [page.path, page])), byId, index };
+}

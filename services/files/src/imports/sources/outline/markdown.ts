@@ -1,0 +1,63 @@
+const FENCE = /^\s*(`{3,}|~{3,})/;
+const KINDS: Readonly<Record<string, string>> = { info: 'NOTE', success: 'TIP', tip: 'TIP', warning: 'WARNING' };
+
+/** What Outline writes in a line in its own way. Code in the line stays as it is. */
+function inline(line: string): string {
+  return line
+    .split(/(`+[^`]*`+)/)
+    .map((piece, at) => (at % 2 === 1 ? piece : rewritten(piece)))
+    .join('');
+}
+
+function rewritten(text: string): string {
+  return (
+    text
+      .replace(/@\[([^\]]*)\]\(mention:\/\/[\w-]+\/(?:document|collection)\/([\w-]+)\)/g, '[$1](/doc/$2)')
+      .replace(/@\[([^\]]*)\]\(mention:\/\/[^)]*\)/g, '@$1')
+      // The size of an image stands in the place of its title.
+      .replace(
+        /(!\[[^\]]*\]\([^)\s]+) +"([^"]*?) *=\d+(?:\.\d+)?x\d+(?:\.\d+)?"\)/g,
+        (_, start: string, title: string) => (title === '' ? `${start})` : `${start} "${title}")`),
+      )
+      .replace(/==(?=\S)([^=\n]*[^=\s])==/g, '<mark>$1</mark>')
+      .replace(/(^|[^\w_])__(?=\S)([^_\n]*[^_\s])__(?![\w_])/g, '$1<u>$2</u>')
+      .replace(/\$\$(?=\S)([^$\n]*[^$\s])\$\$/g, (_, tex: string) => `$${tex}$`)
+  );
+}
+
+/** Turns what Outline adds to Markdown into the product's forms: notices, toggles, formulas, marks and sizes. */
+export function fromOutlineMarkdown(text: string): string {
+  const out: string[] = [];
+  let fence: string | undefined;
+  let notice = false;
+  let toggle = false;
+  const put = (line: string) => out.push(notice ? `> ${line}`.trimEnd() : line);
+  for (const line of text.split('\n')) {
+    const mark = FENCE.exec(line)?.[1];
+    if (mark !== undefined && (fence === undefined || mark.startsWith(fence)))
+      fence = fence === undefined ? mark : undefined;
+    const opening = /^:::\s*([a-z]+)\s*$/.exec(line)?.[1];
+    const unfolds = /^\+\+\+\s+(\S.*)$/.exec(line)?.[1];
+    if (fence !== undefined || mark !== undefined) put(line);
+    else if (opening !== undefined && !notice) {
+      out.push('', `> [!${KINDS[opening] ?? opening.toUpperCase()}]`);
+      notice = true;
+    } else if (notice && /^:::\s*$/.test(line)) {
+      notice = false;
+      out.push('');
+    } else if (unfolds !== undefined && !toggle) {
+      put(`:::toggle{summary=${JSON.stringify(unfolds)}}`);
+      toggle = true;
+    } else if (toggle && /^\+\+\+\s*$/.test(line)) {
+      put(':::');
+      toggle = false;
+    } else if (/^\$\$\$\s*$/.test(line)) put('$$');
+    // A backslash alone stands for an empty paragraph.
+    else put(/^\\\s*$/.test(line) ? '' : inline(line));
+  }
+  if (toggle) out.push(':::');
+  return out
+    .join('\n')
+    .replace(/^\n+/, '')
+    .replace(/\n{3,}/g, '\n\n');
+}
