@@ -127,6 +127,10 @@ export const rows: readonly Row[] = [
     path: ofWorkspace(place),
     body: { description: 'New words' },
   })),
+  row('POST /workspaces/{workspace_id}/archive', { kind: 'workspace', least: 'admin', metadata: true }, (place) => ({
+    path: ofWorkspace(place, '/archive'),
+    body: { mode: 'unarchive' },
+  })),
   row('GET /workspaces/{workspace_id}/members', workspace('viewer'), (place) => ({
     path: ofWorkspace(place, '/members'),
   })),
@@ -378,6 +382,28 @@ export const rows: readonly Row[] = [
     body: {},
   })),
   row('DELETE /tags/{tag_id}', workspace('editor'), async (place) => ({ path: `/tags/${(await place.newTag()).id}` })),
+  row('GET /workspace-templates', self, () => ({ path: '/workspace-templates' })),
+  row(
+    'POST /workspace-templates',
+    self,
+    () => ({ path: '/workspace-templates', body: { name: 'Mine', tree: [{ type: 'folder', name: 'Folder' }] } }),
+    { success: 201 },
+  ),
+  row(
+    'POST /workspace-templates',
+    workspace('editor'),
+    (place) => ({
+      path: '/workspace-templates',
+      body: { name: 'Of a workspace', source_workspace_id: place.workspace.id },
+    }),
+    { about: 'of a workspace', success: 201 },
+  ),
+  row('GET /workspace-templates/{template_id}', self, async (_, caller) => ({
+    path: `/workspace-templates/${(await newTemplate(caller)).id}`,
+  })),
+  row('DELETE /workspace-templates/{template_id}', self, async (_, caller) => ({
+    path: `/workspace-templates/${(await newTemplate(caller)).id}`,
+  })),
   row('POST /search', self, () => ({ path: '/search', body: { query: 'words' } })),
   row(
     'POST /search',
@@ -386,6 +412,11 @@ export const rows: readonly Row[] = [
     { about: 'in a workspace' },
   ),
 ];
+
+async function newTemplate(caller: Api): Promise<{ readonly id: string }> {
+  const body = { name: 'Mine', tree: [{ type: 'folder', name: 'Folder' }] };
+  return (await caller.post<{ readonly id: string }>('/workspace-templates', body)).data;
+}
 
 function row(endpoint: string, gate: Gate, request: Row['request'], more: Partial<Row> = {}): Row {
   return { endpoint: endpoint.replace(' ', ' /api/v1'), gate, request, success: 200, ...more };

@@ -1,3 +1,4 @@
+import { type ArchiveService, ArchiveServiceService } from '@commonplace/proto/files/v1/archive_service.js';
 import { type BytesService, BytesServiceService } from '@commonplace/proto/files/v1/bytes_service.js';
 import { type FileService, FileServiceService } from '@commonplace/proto/files/v1/file_service.js';
 import { type FileTextService, FileTextServiceService } from '@commonplace/proto/files/v1/file_text_service.js';
@@ -25,6 +26,12 @@ import {
 import { type ResourceService, ResourceServiceService } from '@commonplace/proto/resources/v1/resource_service.js';
 import { type SnapshotService, SnapshotServiceService } from '@commonplace/proto/resources/v1/snapshot_service.js';
 import { type TagService, TagServiceService } from '@commonplace/proto/resources/v1/tag_service.js';
+import {
+  type TemplateService,
+  TemplateServiceService,
+  type TemplateUseService,
+  TemplateUseServiceService,
+} from '@commonplace/proto/resources/v1/template_service.js';
 import { type TrashService, TrashServiceService } from '@commonplace/proto/resources/v1/trash_service.js';
 import {
   type TreeImportService,
@@ -57,6 +64,8 @@ export const contracts = {
   trash: contract<TrashService>('resources', TrashServiceService),
   tags: contract<TagService>('resources', TagServiceService),
   comments: contract<CommentService>('resources', CommentServiceService),
+  templates: contract<TemplateService>('resources', TemplateServiceService),
+  templateUse: contract<TemplateUseService>('resources', TemplateUseServiceService),
   index: contract<IndexService>('resources', IndexServiceService),
   fileNodes: contract<FileNodeService>('resources', FileNodeServiceService),
   treeImports: contract<TreeImportService>('resources', TreeImportServiceService),
@@ -64,6 +73,7 @@ export const contracts = {
   storage: contract<StorageService>('files', StorageServiceService),
   bytes: contract<BytesService>('files', BytesServiceService),
   fileTexts: contract<FileTextService>('files', FileTextServiceService),
+  archives: contract<ArchiveService>('files', ArchiveServiceService),
   search: contract<SearchService>('search', SearchServiceService),
   notifications: contract<NotificationService>('messaging', NotificationServiceService),
 } as const;

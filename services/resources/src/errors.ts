@@ -56,6 +56,12 @@ export const ExternalSharingDisabled = defineError(
   'The Org has switched sharing with outsiders off.',
 );
 
+export const OrgAdminRequired = defineError(
+  'PERMISSION_DENIED',
+  'org_admin_required',
+  'Only administrators of the Org may do this.',
+);
+
 /** Errors about the present state; all of them 409. */
 export const CycleDetected = conflict('cycle_detected', 'A resource can not stand below itself.');
 export const DepthExceeded = conflict('depth_exceeded', 'The tree would be deeper than {limit} levels.');
@@ -83,6 +89,7 @@ export const InheritedPermission = conflict(
 );
 export const RequestNotPending = conflict('request_not_pending', 'The access request is {status}.');
 export const HasAccess = conflict('already_exists', 'You have this role already.');
+export const TemplateNotReady = conflict('template_not_ready', 'The template is {status}.');
 export const ParentInTrash = conflict('resource_in_trash', 'The parent is in the trash.');
 
 function conflict(reason: string, template: string): (details?: Record<string, unknown>) => AppError {

@@ -10,6 +10,7 @@ import type { Grant } from './stores/grants.js';
 import type { Node } from './stores/nodes.js';
 import type { SnapshotRecord } from './stores/snapshots.js';
 import type { Tag } from './stores/tags.js';
+import type { Template } from './stores/templates.js';
 
 /** What makes events and writes of work that no call waits for; they name the actor who began it. */
 export function eventsBy(
@@ -145,6 +146,16 @@ export function publishPermission(
     ...(grant.expiresAt === undefined ? {} : { expiresAt: grant.expiresAt }),
   };
   context.work.publish(context.event(`permission.${verb}`, node.id, data, node.tenant));
+}
+
+/** Tells of a template that was made or deleted, or whose content is there now. */
+export function publishTemplate(
+  context: Pick<CallContext, 'work' | 'event'>,
+  verb: 'created' | 'updated' | 'deleted',
+  { id, orgId, scope, status, version, tenant }: Template,
+): void {
+  const data = { templateId: id, ...(orgId !== null && { orgId }), scope, status, version };
+  context.work.publish(context.event(`template.${verb}`, id, data, tenant));
 }
 
 /** Tells of an access request that was made or decided, and whom to tell. */

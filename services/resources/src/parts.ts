@@ -19,6 +19,7 @@ import type { PendingJobs } from './stores/pending.js';
 import type { SnapshotRecord } from './stores/snapshots.js';
 import type { TagUsage } from './stores/tag-usage.js';
 import type { Tags } from './stores/tags.js';
+import type { Template } from './stores/templates.js';
 import type { Tree } from './stores/tree.js';
 
 /** What this service asks of others. */
@@ -55,6 +56,7 @@ export interface Parts {
   readonly tagRoom: Room;
   /** Comments, by document. */
   readonly commentRoom: Room;
+  readonly templates: Collection<Template>;
   readonly peers: Peers;
   /** Options of a call that nobody is behind. */
   readonly systemCall: () => CallOptions;

@@ -22,6 +22,7 @@ import { createPermissionHandlers } from './handlers/permissions.js';
 import { createResourceHandlers } from './handlers/resources.js';
 import { createSnapshotHandlers } from './handlers/snapshots.js';
 import { createTagHandlers } from './handlers/tags.js';
+import { createTemplateHandlers, createTemplateUseHandlers } from './handlers/templates.js';
 import { createTrashHandlers } from './handlers/trash.js';
 import { createTreeImportHandlers } from './handlers/tree-import.js';
 import { followMembers } from './jobs/members.js';
@@ -42,6 +43,7 @@ import { createPendingJobs } from './stores/pending.js';
 import { snapshotCollection } from './stores/snapshots.js';
 import { tagUsageCollection } from './stores/tag-usage.js';
 import { createTags, tagCollection } from './stores/tags.js';
+import { templateCollection } from './stores/templates.js';
 import { createTree } from './stores/tree.js';
 import { openTableKind } from './tables/open.js';
 import { createTermsCache } from './terms.js';
@@ -90,6 +92,7 @@ export const resources: ServiceModule = {
     const tagRoom = createRoom('tags in a workspace', TAGS_PER_WORKSPACE, countTags);
     const countComments = (resourceId: string) => comments.count({ resourceId }, COMMENTS_PER_DOCUMENT);
     const commentRoom = createRoom('comments on a document', COMMENTS_PER_DOCUMENT, countComments);
+    const templates = await store.collection(templateCollection);
     const parts: Parts = {
       settings,
       store,
@@ -112,6 +115,7 @@ export const resources: ServiceModule = {
       room,
       tagRoom,
       commentRoom,
+      templates,
       peers,
       systemCall: host.systemCall,
       log,
@@ -130,6 +134,8 @@ export const resources: ServiceModule = {
         implement(contracts.index, createIndexHandlers(parts)),
         implement(contracts.tags, createTagHandlers(parts)),
         implement(contracts.comments, createCommentHandlers(parts)),
+        implement(contracts.templates, createTemplateHandlers(parts)),
+        implement(contracts.templateUse, createTemplateUseHandlers(parts)),
         implement(contracts.fileNodes, createFileNodeHandlers(parts)),
         implement(contracts.treeImports, createTreeImportHandlers(parts)),
       ],

@@ -1,4 +1,4 @@
-import { type AppError, defineError } from '@commonplace/kit/errors';
+import { AppError, defineError } from '@commonplace/kit/errors';
 
 export const RoleEscalation = defineError(
   'PERMISSION_DENIED',
@@ -10,6 +10,13 @@ export const ExternalSharingDisabled = defineError(
   'external_sharing_disabled',
   'The Org does not let people from outside in.',
 );
+
+/** What an export holds is covered by the scopes of reading it. */
+export function insufficientScope(scope: string): AppError {
+  return new AppError('PERMISSION_DENIED', 'insufficient_scope', `This needs the scope ${scope}.`, {
+    details: { scope },
+  });
+}
 
 export const ExpiredLink = defineError('NOT_FOUND', 'expired_link', 'This link is not good any more.');
 

@@ -44,7 +44,7 @@ export function publishOrgMember(
 /** Tells of a change to a workspace. */
 export function publishWorkspace(
   context: Publishing,
-  verb: 'created' | 'updated' | 'unarchived' | 'purged',
+  verb: 'created' | 'updated' | 'archived' | 'unarchived' | 'purged',
   workspace: Workspace,
   changedFields: readonly string[] = [],
 ): void {

@@ -3,9 +3,11 @@ import type { Log } from '@commonplace/kit/log';
 import type { Client } from '@commonplace/kit/rpc';
 import { createEnvelope, type Envelope } from '@commonplace/kit/secrets';
 import type { Collection, Store } from '@commonplace/kit/store';
+import type { ArchiveService } from '@commonplace/proto/files/v1/archive_service.js';
 import type { AuthService } from '@commonplace/proto/identity/v1/auth_service.js';
 import type { IndexService } from '@commonplace/proto/resources/v1/index_service.js';
 import type { PermissionService } from '@commonplace/proto/resources/v1/permission_service.js';
+import type { TemplateUseService } from '@commonplace/proto/resources/v1/template_service.js';
 import type { Settings } from './config.js';
 import { createPolicy, type Policy } from './policy.js';
 import {
@@ -44,6 +46,8 @@ export interface Peers {
   readonly users: Client<AuthService>;
   readonly index: Client<IndexService>;
   readonly permissions: Client<PermissionService>;
+  readonly templates: Client<TemplateUseService>;
+  readonly archives: Client<ArchiveService>;
 }
 
 /** What the handlers of this service stand on. */

@@ -27,6 +27,8 @@ export function createTenancy(clock: () => number = Date.now): ServiceModule {
         users: host.client(contracts.auth),
         index: host.client(contracts.index),
         permissions: host.client(contracts.permissions),
+        templates: host.client(contracts.templateUse),
+        archives: host.client(contracts.archives),
         log: host.log,
         clock,
       });

@@ -115,6 +115,8 @@ describe('purging', () => {
       users: stage.host.client(contracts.auth),
       index: stage.host.client(contracts.index),
       permissions: stage.host.client(contracts.permissions),
+      templates: stage.host.client(contracts.templateUse),
+      archives: stage.host.client(contracts.archives),
       log: host.log,
       clock,
     });

@@ -23,6 +23,8 @@ async function partsWith(...secretsKey: Buffer[]): Promise<Parts> {
     users: {} as never,
     index: {} as never,
     permissions: {} as never,
+    templates: {} as never,
+    archives: {} as never,
     log: silentLog,
   });
 }

@@ -1,12 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import type { Caller } from '@commonplace/kit/auth';
 import { contracts } from '@commonplace/kit/contracts';
-import { Unavailable } from '@commonplace/kit/errors';
+import { NotFound, Unavailable } from '@commonplace/kit/errors';
 import type { DomainEvent } from '@commonplace/kit/events';
 import { newId } from '@commonplace/kit/id';
 import type { CallMetadata, CallOptions, Client, Reply } from '@commonplace/kit/rpc';
 import type { Host } from '@commonplace/kit/runtime';
 import { fake, openStage, type Stage } from '@commonplace/kit/testing';
+import { Archive, ArchiveMode } from '@commonplace/proto/files/v1/archive.js';
 import { AccessibleResource } from '@commonplace/proto/resources/v1/index_service.js';
 import type { ConnectorService } from '@commonplace/proto/tenancy/v1/connector_service.js';
 import type { DirectoryService } from '@commonplace/proto/tenancy/v1/directory_service.js';
@@ -59,8 +60,18 @@ export interface World {
     reassigned: { orgId: string; userId: string; toUserId: string }[];
     counted: string[][];
     ungranted: { workspaceId: string; userId: string }[];
+    /** Workspaces that templates were copied into. */
+    applied: string[];
   };
-  readonly play: { keys: number; resources: Record<string, number>; resourcesDown: boolean };
+  readonly play: {
+    keys: number;
+    resources: Record<string, number>;
+    resourcesDown: boolean;
+    /** Counts of templates' items by id. */
+    templates: Record<string, number>;
+    /** The last export. */
+    archive: Archive | undefined;
+  };
   /** Resources by id. */
   readonly items: Map<string, PlayedItem>;
   /** Every event that was committed; it may take a moment. */
@@ -107,8 +118,8 @@ export interface World {
 export async function openWorld(): Promise<World> {
   process.env.COMMONPLACE_SECRETS_KEY ??= randomBytes(32).toString('base64');
   const people = new Map<string, Caller>();
-  const asked: World['asked'] = { reassigned: [], counted: [], ungranted: [] };
-  const play: World['play'] = { keys: 0, resources: {}, resourcesDown: false };
+  const asked: World['asked'] = { reassigned: [], counted: [], ungranted: [], applied: [] };
+  const play: World['play'] = { keys: 0, resources: {}, resourcesDown: false, templates: {}, archive: undefined };
   const items: World['items'] = new Map();
   let ahead = 0;
   const clock = () => Date.now() + ahead;
@@ -150,6 +161,23 @@ export async function openWorld(): Promise<World> {
       return { removed: 0 };
     },
   });
+  const templates = fake(contracts.templateUse, {
+    applyTemplate: async ({ templateId, workspaceId }) => {
+      const resourceCount = play.templates[templateId];
+      if (resourceCount === undefined) throw NotFound();
+      asked.applied.push(workspaceId);
+      return { running: resourceCount > 200, resourceCount };
+    },
+  });
+  const archives = fake(contracts.archives, {
+    beginExport: async ({ format, include }) => {
+      play.archive = Archive.fromPartial({ id: newId(), mode: ArchiveMode.EXPORT, format, include });
+      return play.archive;
+    },
+    getLatestArchives: async ({ workspaceIds }) => ({
+      archives: workspaceIds.map((workspaceId) => ({ workspaceId, archive: play.archive })),
+    }),
+  });
   const module = createTenancy(clock);
   const watched = watchStore();
   let host: Host | undefined;
@@ -163,7 +191,7 @@ export async function openWorld(): Promise<World> {
         return module.start(host);
       },
     },
-    [auth, index, permissions],
+    [auth, index, permissions, templates, archives],
   );
   const orgs = stage.host.client(contracts.orgs);
   const workspaces = stage.host.client(contracts.workspaces);

@@ -77,6 +77,7 @@ export function createFakeDirectory(unavailable: () => Error): FakeDirectory {
       }),
       listPeople: answering(async () => ({ items: [], page: undefined })),
       lookUpOrg: answering(async ({ orgId }) => ({ orgId, name: orgs.get(orgId) ?? '' })),
+      finishTemplate: answering(async () => ({ found: true })),
       ensurePersonalWorkspace: answering(async ({ userId }) => {
         const workspaceId = homeOf(userId);
         fake.homes.add(workspaceId);

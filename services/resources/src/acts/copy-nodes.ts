@@ -32,6 +32,12 @@ export interface CopyTerms {
   readonly readable?: (nodes: readonly Node[]) => Promise<boolean[]>;
   /** Tags that this call makes in the copy's workspace, by folded name. */
   readonly newTags: ReadonlyMap<string, Tag>;
+  /** Copies of what stands at the top of this workspace, or template, stand at the top of that one. */
+  readonly root?: { readonly from: string; readonly to: Place & { readonly id: string } } | undefined;
+  /** The copies are a template: nobody is told of them. */
+  readonly template?: boolean | undefined;
+  /** Contents stay behind, the columns of tables apart. */
+  readonly formOnly?: boolean | undefined;
 }
 
 /** Contents that are prepared at once. */
@@ -50,9 +56,13 @@ export async function copyNodes(
   for (let at = 0; at < copyings.length; at += AT_ONCE) {
     const some = copyings
       .slice(at, at + AT_ONCE)
-      .map((one) => ({ one, holder: holderOf(one, tags.get(one.id) ?? [], now, context) }));
+      .map((one) => ({ one, holder: holderOf(one, tags.get(one.id) ?? [], terms, now, context) }));
     const contents = await Promise.all(
-      some.map(({ one, holder }) => parts.kinds[one.from.type]?.copy(one.from, holder, context, terms.renamed)),
+      some.map(({ one: { from }, holder }) => {
+        const kind = parts.kinds[from.type];
+        if (terms.formOnly) return kind?.copyForm?.(from, holder, context, terms.renamed);
+        return kind?.copy(from, holder, context, terms.renamed);
+      }),
     );
     for (const [i, { one, holder }] of some.entries()) {
       const copy = await insert(parts, holder, contents[i], context);
@@ -62,6 +72,7 @@ export async function copyNodes(
       if (terms.withComments && holder.type === 'document') await copyComments(parts, one.from, holder, context);
     }
   }
+  if (terms.template) return copies;
   parts.counters.add(context.work, copies, 1);
   const [first, ...others] = copies;
   if (first !== undefined) publishChange(context, { verb: 'resource.created' }, first, others);
@@ -85,6 +96,7 @@ async function insert(
 function holderOf(
   { from, id, place, parentKey, name, position, restricted, attachment }: Copying,
   tags: Node['tags'],
+  { template }: CopyTerms,
   now: string,
   { actor }: CallContext,
 ): Omit<Node, 'version'> {
@@ -105,6 +117,7 @@ function holderOf(
     description,
     ...(parented && { parented }),
     ...(attachment && { attachment }),
+    ...(template && { template }),
     position,
     restricted,
     locked: false,

@@ -22,11 +22,12 @@ export async function copyPlanned(
   const live = found.filter(({ state }) => state === 'active');
   const readable = await terms.readable?.(live);
   const sources = new Map(live.filter((_, i) => readable?.[i] ?? true).map((node) => [node.id, node]));
-  const homes = new Map<string, Home | undefined>();
+  const { root } = terms;
+  const homes = new Map<string, Home | undefined>(root && [[root.to.id, root.to]]);
   const copyings: Copying[] = [];
   for (const { id: sourceId, parentId, managed: granted = false } of planned) {
     const from = sources.get(sourceId);
-    const parentKey = copyId(key, parentId);
+    const parentKey = parentId === root?.from ? root.to.id : copyId(key, parentId);
     if (!homes.has(parentKey)) homes.set(parentKey, await homeOf(parts, parentKey, context));
     const home = homes.get(parentKey);
     const id = copyId(key, sourceId);

@@ -21,13 +21,7 @@ export async function makeCopiedTags(
 ): Promise<ReadonlyMap<string, Tag>> {
   const { workspaceId } = place;
   const tagged = sources.filter((one) => one.tags.length > 0 && one.workspaceId !== workspaceId);
-  if (tagged.length === 0) return NO_TAGS;
-  const brought = new Map([...(await parts.tags.ofAll(tagged)).values()].flat().map((tag) => [tag.nameFold, tag]));
-  const known = await parts.tags.named(
-    workspaceId,
-    [...brought.values()].map(({ name }) => name),
-  );
-  const missing = [...brought.values()].filter(({ nameFold }) => !known.has(nameFold));
+  const missing = await missingTags(parts, tagged, workspaceId);
   if (missing.length === 0) return NO_TAGS;
   const mayMake = isWorkspaceRole(person.workspaces.get(workspaceId)?.role, WorkspaceRole.EDITOR);
   if (!mayMake || !(await hasRoom(parts, workspaceId, missing.length))) {
@@ -36,6 +30,21 @@ export async function makeCopiedTags(
     return NO_TAGS;
   }
   return new Map(missing.map((tag) => [tag.nameFold, insertTag(parts, place, tag, context)]));
+}
+
+/** The tags of some nodes that have no namesake in another workspace. */
+export async function missingTags(
+  parts: Pick<Parts, 'tags'>,
+  sources: readonly Pick<Node, 'id' | 'workspaceId' | 'tags'>[],
+  workspaceId: string,
+): Promise<Tag[]> {
+  if (sources.every(({ tags }) => tags.length === 0)) return [];
+  const brought = new Map([...(await parts.tags.ofAll(sources)).values()].flat().map((tag) => [tag.nameFold, tag]));
+  const known = await parts.tags.named(
+    workspaceId,
+    [...brought.values()].map(({ name }) => name),
+  );
+  return [...brought.values()].filter(({ nameFold }) => !known.has(nameFold));
 }
 
 async function hasRoom(parts: Parts, workspaceId: string, count: number): Promise<boolean> {

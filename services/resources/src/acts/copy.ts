@@ -10,7 +10,7 @@ import { DepthExceeded, FileNotReady, LimitReached, WorkspaceRequired } from '..
 import type { Parts } from '../parts.js';
 import type { Standing } from '../policy.js';
 import { copyPieceId } from '../stores/copies.js';
-import type { CopyProgress } from '../stores/jobs.js';
+import type { CopyProgress, TreeJob } from '../stores/jobs.js';
 import { isAttachment, type Node, parentId } from '../stores/nodes.js';
 import { grantTerms } from './copy-grants.js';
 import { copyNodes } from './copy-nodes.js';
@@ -122,6 +122,22 @@ async function requireRoom(parts: Parts, destination: Destination, layout: Layou
   await parts.room.take(destination.parent.workspaceId, 1 + layout.copies.length);
 }
 
+/** Writes down what a copying job has to copy. Gives the count of pieces. */
+export function planPieces(
+  parts: Parts,
+  { id, tenant }: Pick<TreeJob, 'id' | 'tenant'>,
+  layout: Layout,
+  nodes: readonly Pick<SourceNode, 'id' | 'type' | 'sizeBytes'>[],
+  { work }: CallContext,
+): number {
+  const sizes = new Map(nodes.map((one) => [one.id, copiedBytes(one)]));
+  const pieces = inPieces(layout.copies, parts.settings.inlineCopy, COPIED_BYTES, (one) => sizes.get(one.id) ?? 0);
+  for (const [number, copies] of pieces.entries()) {
+    work.insert(parts.copyPieces, { id: copyPieceId(id, number), tenant, jobId: id, number, copies });
+  }
+  return pieces.length;
+}
+
 /** Queues the copying of what is below the head, with the plan that it goes by. */
 function queue(
   parts: Parts,
@@ -134,11 +150,7 @@ function queue(
   context: CallContext,
 ): void {
   const { tenant, workspaceId } = head;
-  const sizes = new Map(nodes.map((one) => [one.id, copiedBytes(one)]));
-  const pieces = inPieces(layout.copies, parts.settings.inlineCopy, COPIED_BYTES, (one) => sizes.get(one.id) ?? 0);
-  for (const [number, copies] of pieces.entries()) {
-    context.work.insert(parts.copyPieces, { id: copyPieceId(id, number), tenant, jobId: id, number, copies });
-  }
+  const pieces = planPieces(parts, { id, tenant }, layout, nodes, context);
   const createdAt = new Date().toISOString();
   context.work.insert(parts.jobs, {
     id,
@@ -151,7 +163,7 @@ function queue(
     copy: {
       sourceId: resourceId,
       ...rights,
-      pieces: pieces.length,
+      pieces,
       done: 0,
       ...(includeComments && { withComments: true }),
     },

@@ -83,15 +83,27 @@ async function makeTags(
   return new Map([...fresh].map(([fold, name]) => [fold, insertTag(parts, place, { name }, context)]));
 }
 
-/** Adds a new tag to this call's work. */
+/** Adds a new tag to this call's work, and tells of it. */
 export function insertTag(
-  parts: Parts,
+  parts: Pick<Parts, 'tags'>,
+  place: Pick<Place, 'workspaceId' | 'tenant'>,
+  fields: Pick<Tag, 'name' | 'color' | 'description'>,
+  context: CallContext,
+): Tag {
+  const tag = insertSilently(parts, place, fields, context);
+  publishTag(context, 'tag.created', tag);
+  return tag;
+}
+
+/** The same without telling: of what is in a template nobody is told. */
+export function insertSilently(
+  parts: Pick<Parts, 'tags'>,
   { workspaceId, tenant }: Pick<Place, 'workspaceId' | 'tenant'>,
   { name, color, description }: Pick<Tag, 'name' | 'color' | 'description'>,
   context: CallContext,
 ): Tag {
   const now = new Date().toISOString();
-  const tag = context.work.insert(parts.tags.collection, {
+  return context.work.insert(parts.tags.collection, {
     id: newId(),
     tenant,
     workspaceId,
@@ -104,8 +116,6 @@ export function insertTag(
     updatedAt: now,
     updatedBy: context.actor,
   });
-  publishTag(context, 'tag.created', tag);
-  return tag;
 }
 
 /** The ids for the `tags` of a creation or a PATCH, which names all that the resource is to have. */

@@ -108,6 +108,8 @@ export interface ContentKind {
   diff?(node: Node, from: State, to: State, context: CallContext): Promise<Diff>;
   /** Prepares the content of a copy. What it refers to and is `renamed`, it refers to by the new id where that is plain. */
   copy(from: Node, to: Holder, context: CallContext, renamed?: Renaming): Promise<PreparedWrite>;
+  /** Prepares what a copy without content begins with. Where a kind has no such method, that is nothing. */
+  copyForm?(from: Node, to: Holder, context: CallContext, renamed?: Renaming): Promise<PreparedWrite>;
   /** Takes everything away that is held for a purged node, what is kept for its snapshots apart. */
   remove(node: Pick<Node, 'id'>, context: Pick<CallContext, 'work'>): Promise<void>;
   /** The text that search reads, and bookmarks in it: empty where there is none. */

@@ -22,7 +22,7 @@ export function createIndexHandlers(parts: Parts): Handlers<IndexService> {
   const { policy, tree } = parts;
   return {
     async getIndexEntries({ ids }) {
-      const nodes = (await tree.getMany(ids)).filter((node) => node.state === 'active');
+      const nodes = (await tree.getMany(ids)).filter(isIndexed);
       return { entries: await entriesOf(parts, nodes) };
     },
 
@@ -31,7 +31,7 @@ export function createIndexHandlers(parts: Parts): Handlers<IndexService> {
       let after: string[] | undefined;
       for (;;) {
         const nodes: Node[] = await tree.nodes.find({ where: {}, limit, after });
-        const live = (await tree.resolve(nodes)).filter((node) => node.state === 'active');
+        const live = (await tree.resolve(nodes)).filter(isIndexed);
         if (live.length > 0) yield { entries: await entriesOf(parts, live) };
         const last = nodes.at(-1);
         if (last === undefined || nodes.length < limit) return;
@@ -61,6 +61,11 @@ export function createIndexHandlers(parts: Parts): Handlers<IndexService> {
       return { resources: await accessible(parts, ids, context) };
     },
   };
+}
+
+/** What stands in templates is found by nobody. */
+function isIndexed(node: Node): boolean {
+  return node.state === 'active' && node.template === undefined;
 }
 
 async function entriesOf(parts: Parts, nodes: readonly Node[]): Promise<IndexEntry[]> {

@@ -1,8 +1,9 @@
 import type { Caller } from '@commonplace/kit/auth';
-import { LostRace } from '@commonplace/kit/store';
+import { LostRace, type UnitOfWork } from '@commonplace/kit/store';
 import type { CopyTerms } from '../acts/copy-nodes.js';
 import { copyPlanned } from '../acts/copy-planned.js';
 import { copyId } from '../domain/copy.js';
+import { rootPlace } from '../domain/tree.js';
 import type { Parts } from '../parts.js';
 import { copyPieceId, copyPieces } from '../stores/copies.js';
 import type { CopyProgress, TreeJob } from '../stores/jobs.js';
@@ -17,7 +18,12 @@ const PIECES_AT_ONCE = 20;
  * Goes on with a copy, piece by piece. A piece and the word that it is done are one unit of work, so that whoever
  * takes the job over makes each copy once.
  */
-export async function copyOn(parts: Parts, job: TreeJob, stopped: () => boolean): Promise<void> {
+export async function copyOn(
+  parts: Parts,
+  job: TreeJob,
+  stopped: () => boolean,
+  finish: (parts: Parts, job: TreeJob) => Promise<void> = finishCopy,
+): Promise<void> {
   const terms = await termsOf(parts, job);
   let held = job;
   for (let turns = 0; turns < PIECES_AT_ONCE; turns++) {
@@ -35,11 +41,25 @@ function progressOf({ copy }: TreeJob): CopyProgress {
 
 async function termsOf(parts: Parts, job: TreeJob): Promise<CopyTerms> {
   const planned = (await copyPieces(parts.copyPieces, job.id)).flatMap(({ copies }) => copies);
-  const { sourceId, reader, grants, withComments = false } = progressOf(job);
+  const { sourceId, reader, grants, withComments = false, formOnly = false } = progressOf(job);
   const sources = new Set([sourceId, ...planned.map(({ id }) => id)]);
   const renamed = (id: string) => (sources.has(id) ? copyId(job.id, id) : undefined);
   const readable = (nodes: readonly Node[]) => parts.policy.areReadableBy(nodes, reader as Caller, parts.systemCall());
-  return { renamed, withComments, grants, newTags: new Map(), ...(reader !== undefined && { readable }) };
+  return {
+    renamed,
+    withComments,
+    grants,
+    newTags: new Map(),
+    root: rootOf(job),
+    template: job.kind === 'build',
+    formOnly,
+    ...(reader !== undefined && { readable }),
+  };
+}
+
+function rootOf(job: TreeJob): CopyTerms['root'] {
+  const { sourceId, root } = progressOf(job);
+  return root && { from: sourceId, to: rootPlace(root.id, root.orgId) };
 }
 
 /** One piece, with the lease renewed in it; undefined after a lost race. */
@@ -59,9 +79,14 @@ async function copyPiece(parts: Parts, job: TreeJob, terms: CopyTerms): Promise<
   }
 }
 
-async function finish(parts: Parts, job: TreeJob): Promise<void> {
+async function finishCopy(parts: Parts, job: TreeJob): Promise<void> {
   const work = parts.store.begin();
+  await endCopy(parts, job, work);
+  await work.commit();
+}
+
+/** Takes a copying job away with its plan. */
+export async function endCopy(parts: Parts, job: TreeJob, work: UnitOfWork): Promise<void> {
   for (const piece of await copyPieces(parts.copyPieces, job.id)) work.remove(parts.copyPieces, piece);
   work.remove(parts.jobs, job);
-  await work.commit();
 }

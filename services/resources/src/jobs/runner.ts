@@ -4,10 +4,17 @@ import type { Parts } from '../parts.js';
 import type { TreeJob } from '../stores/jobs.js';
 import { copyOn } from './copy.js';
 import { settle } from './settle.js';
+import { applyOn, buildTemplate, clearTemplate } from './templates.js';
 import { uncomment } from './uncomment.js';
 
 /** What does the jobs that are no work on a subtree as it is. */
-const WORKERS: Partial<Record<TreeJob['kind'], typeof settle>> = { copy: copyOn, uncomment };
+const WORKERS: Partial<Record<TreeJob['kind'], typeof settle>> = {
+  copy: copyOn,
+  uncomment,
+  build: buildTemplate,
+  apply: applyOn,
+  clear: clearTemplate,
+};
 
 export interface JobRunner {
   /** Runs a job now; others find it by themselves when its lease is over. */

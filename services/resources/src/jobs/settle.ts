@@ -88,6 +88,9 @@ async function act(
     case 'uncomment':
       throw new Error('a job about comments changes no nodes');
     case 'copy':
+    case 'build':
+    case 'apply':
+    case 'clear':
       throw new Error('a copy is no work on what is there');
   }
 }

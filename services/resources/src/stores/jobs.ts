@@ -10,9 +10,20 @@ export interface TreeJob extends StoredRecord {
   readonly tenant: string;
   /** Where the subtree stands, or stood before. */
   readonly workspaceIds: readonly string[];
-  /** The subtree's head; for `empty` the workspace, for `untag` the tag, for `uncomment` the document, for `copy` the copy's. */
+  /** The subtree's head; for `empty` the workspace, for `untag` the tag, for `uncomment` the document, for `copy` the copy's; for `build` and `clear` the template, for `apply` the workspace. */
   readonly headId: string;
-  readonly kind: 'place' | 'trash' | 'restore' | 'purge' | 'empty' | 'untag' | 'uncomment' | 'copy';
+  readonly kind:
+    | 'place'
+    | 'trash'
+    | 'restore'
+    | 'purge'
+    | 'empty'
+    | 'untag'
+    | 'uncomment'
+    | 'copy'
+    | 'build'
+    | 'apply'
+    | 'clear';
   readonly batchId?: string;
   /**
    * The subtree was rewritten with its head; the job looks for what was created below meanwhile. Reads
@@ -21,8 +32,10 @@ export interface TreeJob extends StoredRecord {
   readonly sweep?: true;
   /** For `empty`: only what was trashed before then. */
   readonly before?: string;
-  /** For `copy`: how far it is. */
+  /** For `copy`, `build` and `apply`: how far it is. */
   readonly copy?: CopyProgress;
+  /** Of a `build`: how often it has failed. */
+  readonly failures?: number;
   readonly actor: Actor;
   readonly createdAt: string;
   /** A worker holds the job until then. */
@@ -31,7 +44,7 @@ export interface TreeJob extends StoredRecord {
 
 /** The pieces of a copy are under the job's id, of which the ids of the copies are derived as well. */
 export interface CopyProgress {
-  /** The head of what is copied. */
+  /** The head of what is copied; for `build` a workspace, for `apply` a template. */
   readonly sourceId: string;
   readonly pieces: number;
   /** Pieces that are copied. */
@@ -39,6 +52,9 @@ export interface CopyProgress {
   /** Who reads the sources; absent where they do so by a link, which is not kept. */
   readonly reader?: Caller | undefined;
   readonly withComments?: boolean;
+  /** Where copies of what stands at the top of the source stand, if that is a workspace or a template. */
+  readonly root?: { readonly id: string; readonly orgId: string | null };
+  readonly formOnly?: boolean;
   readonly grants?: GrantTerms | undefined;
 }
 

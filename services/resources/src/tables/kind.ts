@@ -1,6 +1,14 @@
 import type { CallContext } from '@commonplace/kit/rpc';
 import type { UnitOfWork } from '@commonplace/kit/store';
-import type { ContentInput, ContentKind, ContentQuery, PreparedWrite, Renaming, State } from '../content/kind.js';
+import type {
+  ContentInput,
+  ContentKind,
+  ContentQuery,
+  Holder,
+  PreparedWrite,
+  Renaming,
+  State,
+} from '../content/kind.js';
 import { createTableCache } from './cache.js';
 import type { NewChunk } from './chunks.js';
 import type { Column } from './column.js';
@@ -85,6 +93,21 @@ export function createTableKind(parts: TableParts): ContentKind {
     };
   }
 
+  /** A table of the columns of another, with these rows. */
+  function copied(
+    head: Head,
+    pieces: readonly NewChunk[],
+    from: { readonly id: string },
+    to: Holder,
+    context: CallContext,
+    renamed: Renaming = () => undefined,
+  ): PreparedWrite {
+    const columns = head.columns.map((column) => relinked(column, (id) => (id === from.id ? to.id : renamed(id))));
+    const empty = freshHead(to.id, to.tenant);
+    const made = outcome(empty, pieces, { ...head, columns });
+    return prepared({ ...empty, columns: [] }, { ...made, warnings: [], loses: false }, to.tenant, context);
+  }
+
   async function keptHead(tableId: string, snapshotId: string): Promise<TableHead> {
     return requireHead(parts, keptId(tableId, snapshotId));
   }
@@ -141,18 +164,19 @@ export function createTableKind(parts: TableParts): ContentKind {
         const headOf = (state: State) => (state === 'current' ? states.head(id) : keptHead(id, state.snapshotId));
         return diffTables(id, await headOf(from), await headOf(to), states);
       }),
-    async copy(from, to, context, renamed = () => undefined) {
+    async copy(from, to, context, renamed) {
       const head = await states.head(from.id);
       return states.settled(async () => {
         const { view } = await states.open(from.id, head, createBreathe(context.signal));
         const pieces = entriesOf(head).map(({ number: _number, ...entry }, i): NewChunk => {
           return { ...entry, text: view.chunks[i]?.bytes.toString('utf8') ?? '' };
         });
-        const columns = head.columns.map((column) => relinked(column, (id) => (id === from.id ? to.id : renamed(id))));
-        const empty = freshHead(to.id, to.tenant);
-        const made = outcome(empty, pieces, { ...head, columns });
-        return prepared({ ...empty, columns: [] }, { ...made, warnings: [], loses: false }, to.tenant, context);
+        return copied(head, pieces, from, to, context, renamed);
       });
+    },
+    async copyForm(from, to, context, renamed) {
+      const head = await states.head(from.id);
+      return copied({ ...head, nextNumbers: {}, people: [] }, [], from, to, context, renamed);
     },
     async remove({ id }, { work }) {
       const head = await work.get(heads, id);

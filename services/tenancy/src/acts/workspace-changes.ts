@@ -30,9 +30,6 @@ export interface WorkspaceDraft {
 }
 
 export function readDraft(request: CreateWorkspaceRequest, inOrg: OrgStanding | undefined): WorkspaceDraft {
-  if (request.templateId !== undefined) {
-    throw new AppError('NOT_FOUND', 'not_found', 'There is no such template.', { param: 'template_id' });
-  }
   const settings = readWorkspaceSettings(request.settings, givenFields(request.settings));
   const asked = readRole(request.defaultRole, inOrg !== undefined);
   return { defaultRole: asked ?? inOrg?.org.settings.defaultWorkspaceRole, settings };
@@ -46,6 +43,30 @@ function readRole(name: WorkspaceRoleName | undefined, hasOrg: boolean): Default
   const role = readDefaultRole(name, 'default_role', faults);
   if (faults.length > 0) throw invalidFields(faults);
   return role;
+}
+
+/** What a template brings to a workspace. */
+export interface Applied {
+  readonly templateId: string;
+  readonly templateStatus: 'running' | 'completed';
+  readonly resources: number;
+}
+
+/** Copies a template into a workspace that this call is about to make. Throws where the caller sees no such template. */
+export async function applyTemplate(
+  { templates }: Parts,
+  request: { readonly templateId: string; readonly workspaceId: string; readonly orgId: string | undefined },
+  context: CallContext,
+): Promise<Applied> {
+  const { templateId } = request;
+  try {
+    const { running, resourceCount } = await templates.applyTemplate(request, context.onward);
+    const status = running ? 'running' : 'completed';
+    return { templateId, templateStatus: status, resources: running ? 0 : resourceCount };
+  } catch (error) {
+    if (!(error instanceof AppError) || error.reason !== 'not_found') throw error;
+    throw new AppError('NOT_FOUND', 'not_found', 'There is no such template.', { param: 'template_id' });
+  }
 }
 
 /** The slug asked for, or a free one from the name. Throws `invalid_slug` or `slug_taken`. */

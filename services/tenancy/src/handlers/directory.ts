@@ -14,6 +14,7 @@ import { listMembers } from '../acts/workspace-member-lists.js';
 import { fullOrgSettings } from '../domain/org-settings.js';
 import { orgRoleName, type WorkspaceRole, workspaceRoleName } from '../domain/roles.js';
 import { fullWorkspaceSettings } from '../domain/workspace-settings.js';
+import { publishWorkspace } from '../events.js';
 import type { Parts } from '../parts.js';
 import type { OrgStanding } from '../policy.js';
 import type { Invitation } from '../stores/invitations.js';
@@ -54,6 +55,17 @@ export function createDirectoryHandlers(parts: Parts): Handlers<DirectoryService
       const org = await orgs.records.get(orgId);
       if (org?.status !== 'active') throw NotFound();
       return { orgId, name: org.name };
+    },
+
+    async finishTemplate({ workspaceId }, context) {
+      const workspace = await context.work.get(workspaces.records, workspaceId);
+      if (workspace?.templateStatus === 'running') {
+        const done = { ...workspace, templateStatus: 'completed', updatedAt: parts.now() } as const;
+        publishWorkspace(context, 'updated', context.work.replace(workspaces.records, workspace, done), [
+          'template_status',
+        ]);
+      }
+      return { found: workspace !== undefined };
     },
 
     async ensurePersonalWorkspace({ userId, userName, userEmail }, context) {

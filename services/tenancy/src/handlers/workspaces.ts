@@ -1,12 +1,13 @@
 import { type Caller, defaultOrgId, reachesTenant } from '@commonplace/kit/auth';
 import { invalidField, TenantBoundary } from '@commonplace/kit/errors';
-import { newId } from '@commonplace/kit/id';
+import { derivedId, newId } from '@commonplace/kit/id';
 import { type CallContext, type Handlers, requireVersion } from '@commonplace/kit/rpc';
-import type { WorkspaceService } from '@commonplace/proto/tenancy/v1/workspace_service.js';
+import type { CreateWorkspaceRequest, WorkspaceService } from '@commonplace/proto/tenancy/v1/workspace_service.js';
+import { archiveWorkspace, latestArchives } from '../acts/archive.js';
 import { countWorkspaces } from '../acts/counts.js';
 import { personOf, placeOf } from '../acts/join.js';
 import type { SeenWorkspace } from '../acts/seen.js';
-import { changeWorkspace, chosenSlug, readDraft, requireCreator } from '../acts/workspace-changes.js';
+import { applyTemplate, changeWorkspace, chosenSlug, readDraft, requireCreator } from '../acts/workspace-changes.js';
 import { listWorkspaces } from '../acts/workspace-lists.js';
 import { maskOf } from '../domain/mask.js';
 import { foldName } from '../domain/text.js';
@@ -18,7 +19,7 @@ import { toWorkspace } from '../views/workspace.js';
 
 type WorkspaceMethods = Pick<
   Handlers<WorkspaceService>,
-  'listWorkspaces' | 'createWorkspace' | 'getWorkspace' | 'updateWorkspace'
+  'listWorkspaces' | 'createWorkspace' | 'getWorkspace' | 'updateWorkspace' | 'archiveWorkspace'
 >;
 
 export function createWorkspaceHandlers(parts: Parts): WorkspaceMethods {
@@ -37,7 +38,10 @@ export function createWorkspaceHandlers(parts: Parts): WorkspaceMethods {
       context,
       seen.map(({ workspace }) => workspace),
     );
-    return seen.map(({ workspace, role }) => toWorkspace(workspace, role, counts?.get(workspace.id)));
+    const archives = await latestArchives(parts, seen, context);
+    return seen.map(({ workspace, role }) =>
+      toWorkspace(workspace, role, counts?.get(workspace.id), archives.get(workspace.id)),
+    );
   }
 
   async function answerOne(seen: SeenWorkspace, context: CallContext) {
@@ -64,9 +68,14 @@ export function createWorkspaceHandlers(parts: Parts): WorkspaceMethods {
       if (caller.credential.workspaceIds !== undefined) throw TenantBoundary();
       if (inOrg !== undefined) requireCreator(inOrg);
       const draft = readDraft(request, inOrg);
-      const [id, now, orgId] = [newId(), parts.now(), inOrg?.org.id];
+      const [id, now, orgId] = [workspaceIdFor(request, context), parts.now(), inOrg?.org.id];
       const scope = slugScope(orgId ?? null, caller.userId);
       const slug = await chosenSlug(parts, scope, request.slug, request.name);
+      const { templateId } = request;
+      const applied =
+        templateId === undefined
+          ? undefined
+          : await applyTemplate(parts, { templateId, workspaceId: id, orgId }, context);
       const workspace = work.insert(workspaces.records, {
         id,
         tenant: orgId ?? id,
@@ -79,6 +88,7 @@ export function createWorkspaceHandlers(parts: Parts): WorkspaceMethods {
         icon: request.icon,
         state: 'active',
         ...draft,
+        ...(applied && { templateId: applied.templateId, templateStatus: applied.templateStatus }),
         createdBy: actor,
         createdAt: now,
         updatedBy: actor,
@@ -90,7 +100,7 @@ export function createWorkspaceHandlers(parts: Parts): WorkspaceMethods {
       publishWorkspaceMember(context, 'added', member);
       const open = orgId !== undefined && draft.defaultRole !== undefined;
       const members = open ? await parts.orgMembers.countFull(orgId) : 1;
-      return toWorkspace(workspace, 'owner', { resources: 0, members });
+      return toWorkspace(workspace, 'owner', { resources: applied?.resources ?? 0, members });
     },
 
     async getWorkspace({ workspaceId }, context) {
@@ -105,5 +115,17 @@ export function createWorkspaceHandlers(parts: Parts): WorkspaceMethods {
       const workspace = await changeWorkspace(parts, context, standing.workspace, request, mask);
       return answerOne({ ...standing, workspace }, context);
     },
+
+    async archiveWorkspace(request, context) {
+      const standing = await policy.seeWorkspace(request.workspaceId, context.caller);
+      const { workspace, archive } = await archiveWorkspace(parts, request, standing, context);
+      return { workspace: await answerOne({ ...standing, workspace }, context), archive };
+    },
   };
+}
+
+/** With a template its content is put under the workspace's id, which stays the same when the handler runs again. */
+function workspaceIdFor({ templateId }: CreateWorkspaceRequest, { requestId, metadata }: CallContext): string {
+  if (templateId === undefined) return newId();
+  return derivedId(`workspace:${metadata.idempotency?.id ?? requestId}:${requestId}`);
 }

@@ -21,11 +21,16 @@ export interface Workspace extends StoredRecord {
   /** What every member of the Org gets without being added. */
   readonly defaultRole?: DefaultRole;
   readonly settings: WorkspaceSettings;
+  /** What it was made from, and how far that is copied. */
+  readonly templateId?: string;
+  readonly templateStatus?: 'running' | 'completed';
   readonly createdBy: Actor;
   readonly createdAt: string;
   readonly updatedBy: Actor;
   readonly updatedAt: string;
   readonly archivedAt?: string;
+  /** It has been exported: files knows more. */
+  readonly exported?: true;
 }
 
 export const workspaceCollection: CollectionSpec<Workspace> = {

@@ -1,5 +1,6 @@
 import type { Actor } from '@commonplace/kit/auth';
 import { type Actor as ActorMessage, ActorType } from '@commonplace/proto/api/v1/actor.js';
+import type { Archive } from '@commonplace/proto/files/v1/archive.js';
 import { type Workspace as WorkspaceMessage, WorkspaceState } from '@commonplace/proto/tenancy/v1/workspace.js';
 import { type WorkspaceRole, workspaceRoleName } from '../domain/roles.js';
 import { fullWorkspaceSettings } from '../domain/workspace-settings.js';
@@ -15,6 +16,7 @@ export function toWorkspace(
   workspace: Workspace,
   role: WorkspaceRole | undefined,
   counts: WorkspaceCounts | undefined,
+  latestArchive?: Archive,
 ): WorkspaceMessage {
   const { searchLanguages, ...settings } = fullWorkspaceSettings(workspace.settings);
   return {
@@ -29,9 +31,9 @@ export function toWorkspace(
     role: role && workspaceRoleName(role),
     settings: { ...settings, searchLanguages: [...searchLanguages] },
     counts,
-    latestArchive: Buffer.alloc(0),
-    templateId: undefined,
-    templateStatus: undefined,
+    latestArchive,
+    templateId: workspace.templateId,
+    templateStatus: workspace.templateStatus,
     createdBy: toActor(workspace.createdBy),
     createdAt: workspace.createdAt,
     updatedAt: workspace.updatedAt,

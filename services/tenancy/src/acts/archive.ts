@@ -1,0 +1,153 @@
+import { AppError, InsufficientRole } from '@commonplace/kit/errors';
+import { derivedId } from '@commonplace/kit/id';
+import type { CallContext } from '@commonplace/kit/rpc';
+import {
+  type Archive,
+  ArchiveFormat,
+  type ArchiveInclude,
+  ArchiveMode,
+  ArchiveStatus,
+} from '@commonplace/proto/files/v1/archive.js';
+import type { ArchiveWorkspaceRequest } from '@commonplace/proto/tenancy/v1/workspace_service.js';
+import { COUNTS_MS } from '../config.js';
+import { orgRoleAtLeast, workspaceRoleAtLeast } from '../domain/roles.js';
+import { insufficientScope } from '../errors.js';
+import { publishWorkspace } from '../events.js';
+import type { Parts } from '../parts.js';
+import { requireWorkspaceRole, type WorkspaceStanding } from '../policy.js';
+import type { Workspace } from '../stores/workspaces.js';
+import { toActor } from '../views/workspace.js';
+import type { SeenWorkspace } from './seen.js';
+
+export interface Archived {
+  readonly workspace: Workspace;
+  readonly archive: Archive;
+}
+
+/** Archives a workspace, ends that, or begins its export. */
+export async function archiveWorkspace(
+  parts: Parts,
+  request: ArchiveWorkspaceRequest,
+  standing: WorkspaceStanding,
+  context: CallContext,
+): Promise<Archived> {
+  if (request.mode === ArchiveMode.EXPORT) {
+    requireWorkspaceRole(standing, 'admin');
+    return beginExport(parts, request, standing.workspace, context);
+  }
+  requireArchiver(standing);
+  const unarchives = request.mode === ArchiveMode.UNARCHIVE;
+  const workspace = unarchives ? activate(parts, standing, context) : freeze(parts, standing, context);
+  return { workspace, archive: stateRecord(workspace, unarchives ? ArchiveMode.UNARCHIVE : ArchiveMode.ARCHIVE) };
+}
+
+/** Administrators of the workspace, and those of its Org whether they have joined it or not. */
+function requireArchiver({ role, inOrg }: WorkspaceStanding): void {
+  const inWorkspace = workspaceRoleAtLeast(role, 'admin');
+  if (inWorkspace || orgRoleAtLeast(inOrg?.member.role, 'admin')) return;
+  throw InsufficientRole({ role: role ?? null, needed: 'admin' });
+}
+
+function freeze(parts: Parts, { workspace }: WorkspaceStanding, context: CallContext): Workspace {
+  if (workspace.state === 'archived') return workspace;
+  const now = parts.now();
+  const stamps = { archivedAt: now, updatedAt: now, updatedBy: context.actor };
+  const frozen = context.work.replace(parts.workspaces.records, workspace, {
+    ...workspace,
+    ...stamps,
+    state: 'archived',
+  });
+  publishWorkspace(context, 'archived', frozen, ['state']);
+  return frozen;
+}
+
+function activate(parts: Parts, { workspace }: WorkspaceStanding, context: CallContext): Workspace {
+  if (workspace.state === 'active') return workspace;
+  const { archivedAt: _, ...kept } = workspace;
+  const stamps = { updatedAt: parts.now(), updatedBy: context.actor };
+  const active = context.work.replace(parts.workspaces.records, workspace, { ...kept, ...stamps, state: 'active' });
+  publishWorkspace(context, 'unarchived', active, ['state']);
+  return active;
+}
+
+/** The record of a change of state, which is done with the answer. */
+function stateRecord({ id, archivedAt, updatedAt, updatedBy }: Workspace, mode: ArchiveMode): Archive {
+  const at = archivedAt ?? updatedAt;
+  return {
+    id: derivedId(`archive:${id}:${mode}:${at}`),
+    mode,
+    format: undefined,
+    status: ArchiveStatus.COMPLETED,
+    progress: undefined,
+    sizeBytes: undefined,
+    checksumSha256: undefined,
+    downloadUrl: undefined,
+    expiresAt: undefined,
+    manifest: undefined,
+    include: undefined,
+    error: undefined,
+    createdBy: toActor(updatedBy),
+    createdAt: at,
+    startedAt: at,
+    finishedAt: at,
+    attempt: 1,
+  };
+}
+
+async function beginExport(
+  parts: Parts,
+  { format, include }: ArchiveWorkspaceRequest,
+  workspace: Workspace,
+  context: CallContext,
+): Promise<Archived> {
+  const request = {
+    workspaceId: workspace.id,
+    tenant: workspace.tenant,
+    format: format === ArchiveFormat.UNSPECIFIED ? ArchiveFormat.NATIVE : format,
+    include: covered(include, context),
+    workspaceJson: Buffer.from(JSON.stringify(workspace)),
+  };
+  const archive = await parts.archives.beginExport(request, context.onward);
+  context.reply.status = 202;
+  if (workspace.exported) return { workspace, archive };
+  return {
+    workspace: context.work.replace(parts.workspaces.records, workspace, { ...workspace, exported: true }),
+    archive,
+  };
+}
+
+/** What goes into an export: an export is covered by the scopes of reading what it holds. */
+function covered(include: ArchiveInclude | undefined, { caller }: CallContext): ArchiveInclude {
+  const { scopes } = caller.credential;
+  for (const scope of ['resource:read', 'content:read']) if (!scopes.includes(scope)) throw insufficientScope(scope);
+  const part = (wanted: boolean | undefined, scope: string): boolean => {
+    if (wanted && !scopes.includes(scope)) throw insufficientScope(scope);
+    return wanted ?? scopes.includes(scope);
+  };
+  return {
+    files: part(include?.files, 'file:read'),
+    comments: part(include?.comments, 'comment:read'),
+    snapshots: part(include?.snapshots, 'snapshot:read'),
+    permissions: include?.permissions ?? true,
+  };
+}
+
+/** The last exports of workspaces, for those who administer them; none where files can't be asked. */
+export async function latestArchives(
+  { archives, log }: Parts,
+  seen: readonly SeenWorkspace[],
+  { onward }: CallContext,
+): Promise<ReadonlyMap<string, Archive>> {
+  const shown = seen.filter(({ workspace, role }) => workspace.exported && workspaceRoleAtLeast(role, 'admin'));
+  if (shown.length === 0) return new Map();
+  const deadline = Math.min(onward.deadline, Date.now() + COUNTS_MS);
+  try {
+    const workspaceIds = shown.map(({ workspace }) => workspace.id);
+    const found = await archives.getLatestArchives({ workspaceIds }, { ...onward, deadline });
+    return new Map(found.archives.flatMap((one) => (one.archive ? [[one.workspaceId, one.archive] as const] : [])));
+  } catch (error) {
+    if (error instanceof AppError) log.warn('workspace.archive_unknown', { error });
+    else throw error;
+    return new Map();
+  }
+}
