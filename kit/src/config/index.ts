@@ -115,6 +115,18 @@ export function url(...schemes: string[]) {
   };
 }
 
+/** A URL of one server or of several: `mongodb://user:password@a:27017,b:27017/?replicaSet=rs0`. */
+export function serversUrl(...schemes: string[]) {
+  const check = url(...schemes);
+  return (value: string): string => {
+    const [, scheme = '', credentials = '', hosts = '', rest = ''] =
+      /^([^:]+:\/\/)([^@/]*@)?([^/?]*)(.*)$/.exec(value) ?? [];
+    // Without a host a URL of a scheme that is not the web's is one as well.
+    for (const host of hosts.split(',')) check(host === '' ? '' : `${scheme}${credentials}${host}${rest}`);
+    return value.replace(/\/+$/, '');
+  };
+}
+
 /** Values separated by commas. */
 export function list(value: string): string[] {
   return value

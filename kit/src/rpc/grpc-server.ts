@@ -37,7 +37,8 @@ export interface GrpcServerOptions {
 export async function openGrpcServer(options: GrpcServerOptions): Promise<GrpcServer> {
   const server = new Server(serverOptions);
   for (const definition of options.definitions) server.addService(definition, implement(definition, options.methods));
-  const health = new HealthImplementation({ '': 'NOT_SERVING' });
+  // `live` is asked by those who restart what hangs: it answers as long as the process does.
+  const health = new HealthImplementation({ '': 'NOT_SERVING', live: 'SERVING' });
   health.addToServer(server);
   const address = `${options.host}:${options.port}`;
   const port = await new Promise<number>((resolve, reject) => {

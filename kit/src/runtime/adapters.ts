@@ -22,9 +22,9 @@ type Settings = Values<typeof processSettings>;
 
 export async function openAdapters(settings: Settings, modules: readonly ServiceModule[], log: Log): Promise<Adapters> {
   if (!modules.some((module) => module.stores)) return noAdapters;
-  const { mongodbUrl, natsUrl } = settings;
+  const { mongodbUrl, natsUrl, natsReplicas } = settings;
   return mongodbUrl !== undefined && natsUrl !== undefined
-    ? openServers(mongodbUrl, natsUrl, modules, log)
+    ? openServers(mongodbUrl, { url: natsUrl, replicas: natsReplicas }, modules, log)
     : openEmbedded(settings.dataDir, log);
 }
 
@@ -61,7 +61,7 @@ async function openEmbedded(dataDir: string, log: Log): Promise<Adapters> {
 
 async function openServers(
   mongodbUrl: string,
-  natsUrl: string,
+  nats: { readonly url: string; readonly replicas: number },
   modules: readonly ServiceModule[],
   log: Log,
 ): Promise<Adapters> {
@@ -69,7 +69,7 @@ async function openServers(
   const { openNatsBus } = await import('../events/nats/index.js');
   const { startRelay } = await import('../events/relay.js');
   const database = await openMongoDatabase({ url: mongodbUrl, log });
-  const bus = await openNatsBus({ url: natsUrl, log });
+  const bus = await openNatsBus({ ...nats, log });
   const relays = modules
     .filter((module) => module.stores)
     .map((module) => startRelay({ outbox: database.outbox(module.name), bus, log }));

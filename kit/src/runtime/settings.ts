@@ -1,4 +1,4 @@
-import { integer, oneOf, type Table, text, url } from '../config/index.js';
+import { integer, oneOf, serversUrl, type Table, text } from '../config/index.js';
 
 /** What every process reads. */
 export const processSettings = {
@@ -11,16 +11,22 @@ export const processSettings = {
   mongodbUrl: {
     variable: 'COMMONPLACE_MONGODB_URL',
     help: 'MongoDB replica set to keep records in, instead of the data folder',
-    parse: url('mongodb', 'mongodb+srv'),
+    parse: serversUrl('mongodb', 'mongodb+srv'),
     fallback: undefined as string | undefined,
     secret: true,
   },
   natsUrl: {
     variable: 'COMMONPLACE_NATS_URL',
     help: 'NATS servers that carry events; needed with COMMONPLACE_MONGODB_URL',
-    parse: url('nats', 'tls'),
+    parse: serversUrl('nats', 'tls'),
     fallback: undefined as string | undefined,
     secret: true,
+  },
+  natsReplicas: {
+    variable: 'COMMONPLACE_NATS_REPLICAS',
+    help: 'servers of a NATS cluster that keep each event, told when its streams are made: 3 where one may fail',
+    parse: integer(1, 5),
+    fallback: 1,
   },
   meshKey: {
     variable: 'COMMONPLACE_MESH_KEY',

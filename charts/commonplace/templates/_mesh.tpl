@@ -1,0 +1,73 @@
+{{- /* What the code says of itself: mesh.yaml. */ -}}
+{{- define "commonplace.facts" -}}
+{{- .Files.Get "mesh.yaml" -}}
+{{- end }}
+
+{{- /*
+A service as it is installed: `serviceDefaults` under its entry in `services`, with
+  volume    whether it writes one: files without a bucket, search
+  replicas  one with a volume
+Takes root, name and facts.
+*/ -}}
+{{- define "commonplace.service" -}}
+{{- $own := index .root.Values.services .name | default dict -}}
+{{- $service := mergeOverwrite (deepCopy .root.Values.serviceDefaults) (deepCopy $own) -}}
+{{- $bucket := and (has "COMMONPLACE_S3_URL" .facts.secrets) .root.Values.s3.url -}}
+{{- $volume := and .facts.folder (not $bucket) -}}
+{{- $_ := set $service "volume" (ternary true false (not (not $volume))) -}}
+{{- if $volume -}}
+{{- $_ := set $service "replicas" 1 -}}
+{{- $_ := set $service.autoscaling "enabled" false -}}
+{{- end -}}
+{{- toYaml $service -}}
+{{- end }}
+
+{{- /* Everything that values can't mean, told at once. */ -}}
+{{- define "commonplace.check" -}}
+{{- $problems := list -}}
+{{- $v := .Values -}}
+{{- $facts := (include "commonplace.facts" . | fromYaml).services -}}
+{{- $http := hasPrefix "http://" $v.publicUrl -}}
+{{- $host := include "commonplace.host" $v.publicUrl -}}
+{{- $loopback := or (eq $host "localhost") (hasPrefix "127." $host) (eq $host "[::1]") (eq $host "::1") -}}
+{{- if and $http (not $loopback) (not $v.allowHttp) -}}
+{{- $problems = append $problems "publicUrl is http and not on loopback: use https, or set allowHttp" -}}
+{{- end -}}
+{{- if and (or $v.ingress.enabled $v.gatewayApi.enabled) $loopback -}}
+{{- $problems = append $problems "publicUrl is on loopback: an Ingress or HTTPRoute needs the host that clients use" -}}
+{{- end -}}
+{{- if and $v.gatewayApi.enabled (empty $v.gatewayApi.parentRefs) -}}
+{{- $problems = append $problems "gatewayApi.parentRefs is empty: name the Gateway" -}}
+{{- end -}}
+{{- if and $v.s3.existingSecret (not $v.s3.url) -}}
+{{- $problems = append $problems "s3.existingSecret is of no use without s3.url" -}}
+{{- end -}}
+{{- range list "mongodb" "nats" -}}
+{{- $it := index $v . -}}
+{{- if and $it.url $it.existingSecret -}}
+{{- $problems = append $problems (printf "%s.url and %s.existingSecret are both set: choose one" . .) -}}
+{{- end -}}
+{{- if and (eq $v.profile "mesh") (not $it.url) (not $it.existingSecret) -}}
+{{- $problems = append $problems (printf "a mesh needs %s.url, or %s.existingSecret with the whole URL" . .) -}}
+{{- end -}}
+{{- if and (eq $v.profile "embedded") (or $it.url $it.existingSecret) -}}
+{{- $problems = append $problems (printf "profile embedded has no use for %s: set profile: mesh" .) -}}
+{{- end -}}
+{{- end -}}
+{{- if and (eq $v.profile "mesh") (not $v.secrets.existingSecret) -}}
+{{- $problems = append $problems "a mesh needs secrets.existingSecret: see docs/operations.md for how to make it" -}}
+{{- end -}}
+{{- range $name, $fact := $facts -}}
+{{- $own := index $v.services $name | default dict -}}
+{{- $service := include "commonplace.service" (dict "root" $ "name" $name "facts" $fact) | fromYaml -}}
+{{- if and $service.volume (gt (int ($own.replicas | default 1)) 1) -}}
+{{- $problems = append $problems (printf "services.%s.replicas is above 1, and it writes a volume of its own" $name) -}}
+{{- end -}}
+{{- if gt (int $service.autoscaling.minReplicas) (int $service.autoscaling.maxReplicas) -}}
+{{- $problems = append $problems (printf "%s: autoscaling.minReplicas is above maxReplicas" $name) -}}
+{{- end -}}
+{{- end -}}
+{{- if $problems -}}
+{{- fail (printf "\n\nThe values can't be used:\n  - %s\n" (join "\n  - " $problems)) -}}
+{{- end -}}
+{{- end }}

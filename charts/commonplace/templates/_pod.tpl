@@ -1,0 +1,179 @@
+{{- define "commonplace.image" -}}
+{{- $image := .root.Values.image -}}
+{{- with $image.registry }}{{ . }}/{{ end -}}
+{{ $image.repository }}-{{ .name }}:{{ .tag | default $image.tag | default .root.Chart.AppVersion }}
+{{- end }}
+
+{{- /*
+A pod of one container. Takes
+  root, component  whose pod it is
+  image            which service's image; tag, where it is another than the others'
+  args             what Node runs; what the image says if empty
+  env              list of variables, as text; envFromSecret
+  ports, probes    as text
+  resources        of the container
+  claim            claim of the volume /data; `template` for one of the StatefulSet's own
+  serves           whether calls have to be finished before it ends
+  once             whether it ends by itself
+  own              podAnnotations, nodeSelector, tolerations, priorityClassName of the service
+*/ -}}
+{{- define "commonplace.pod" -}}
+{{- $v := .root.Values -}}
+{{- $own := .own | default dict -}}
+metadata:
+  labels:
+    {{- /* Without the chart's version: a pod is made anew when something of its own is another. */ -}}
+    {{- include "commonplace.selector" . | nindent 4 }}
+    app.kubernetes.io/version: {{ .tag | default $v.image.tag | default .root.Chart.AppVersion | quote }}
+    {{- with $v.podLabels }}
+    {{- toYaml . | nindent 4 }}
+    {{- end }}
+  {{- with mergeOverwrite (deepCopy $v.podAnnotations) ($own.podAnnotations | default dict) }}
+  annotations:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+spec:
+  serviceAccountName: {{ include "commonplace.fullname" .root }}
+  automountServiceAccountToken: false
+  # Variables of Services would look like settings: COMMONPLACE_PORT.
+  enableServiceLinks: false
+  {{- with $v.image.pullSecrets }}
+  imagePullSecrets:
+    {{- range . }}
+    - name: {{ . }}
+    {{- end }}
+  {{- end }}
+  {{- with $own.priorityClassName | default $v.priorityClassName }}
+  priorityClassName: {{ . }}
+  {{- end }}
+  {{- with $own.nodeSelector | default $v.nodeSelector }}
+  nodeSelector:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+  {{- with $own.tolerations | default $v.tolerations }}
+  tolerations:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+  {{- if .once }}
+  restartPolicy: Never
+  {{- else }}
+  topologySpreadConstraints:
+    {{- range list "kubernetes.io/hostname" "topology.kubernetes.io/zone" }}
+    - topologyKey: {{ . }}
+      maxSkew: 1
+      whenUnsatisfiable: {{ ternary $v.topologySpread.whenUnsatisfiable "ScheduleAnyway" (eq . "kubernetes.io/hostname") }}
+      labelSelector:
+        matchLabels:
+          {{- include "commonplace.selector" (dict "root" $.root "component" $.component) | nindent 10 }}
+      matchLabelKeys: [{{ ternary "controller-revision-hash" "pod-template-hash" (eq $v.profile "embedded") }}]
+    {{- end }}
+  {{- end }}
+  # A process ends within 25 s of its signal, which comes 5 s later than the word to those who call it.
+  terminationGracePeriodSeconds: {{ ternary 35 5 (not (not .serves)) }}
+  securityContext:
+    runAsNonRoot: true
+    runAsUser: 65532
+    runAsGroup: 65532
+    fsGroup: 65532
+    fsGroupChangePolicy: OnRootMismatch
+    seccompProfile:
+      type: RuntimeDefault
+  containers:
+    - name: {{ .component }}
+      image: {{ include "commonplace.image" (dict "root" .root "name" .image "tag" .tag) }}
+      imagePullPolicy: {{ $v.image.pullPolicy }}
+      {{- with .args }}
+      args:
+        {{- toYaml . | nindent 8 }}
+      {{- end }}
+      env:
+        {{- .env | trim | nindent 8 }}
+      {{- with .envFromSecret }}
+      envFrom:
+        - secretRef:
+            name: {{ . }}
+      {{- end }}
+      {{- with .ports }}
+      ports:
+        {{- . | trim | nindent 8 }}
+      {{- end }}
+      {{- with .probes }}
+      {{- . | trim | nindent 6 }}
+      {{- end }}
+      {{- if .serves }}
+      lifecycle:
+        preStop:
+          sleep:
+            seconds: 5
+      {{- end }}
+      resources:
+        {{- toYaml .resources | nindent 8 }}
+      securityContext:
+        allowPrivilegeEscalation: false
+        readOnlyRootFilesystem: true
+        capabilities:
+          drop: [ALL]
+      volumeMounts:
+        - name: tmp
+          mountPath: /tmp
+        {{- if .claim }}
+        - name: data
+          mountPath: /data
+        {{- end }}
+  volumes:
+    - name: tmp
+      emptyDir: {}
+    {{- if and .claim (ne .claim "template") }}
+    - name: data
+      persistentVolumeClaim:
+        claimName: {{ .claim }}
+    {{- end }}
+{{- end }}
+
+{{- /*
+Probes. Startup has two minutes, for a first look at the stores; readiness tells those who call; liveness asks the
+process alone, and never what it depends on.
+*/ -}}
+{{- define "commonplace.probes.http" -}}
+startupProbe:
+  httpGet: { path: /health/live, port: http }
+  periodSeconds: 2
+  failureThreshold: 60
+readinessProbe:
+  httpGet: { path: /health/ready, port: http }
+  periodSeconds: 5
+  timeoutSeconds: 3
+  failureThreshold: 2
+livenessProbe:
+  httpGet: { path: /health/live, port: http }
+  periodSeconds: 10
+  timeoutSeconds: 5
+  failureThreshold: 3
+{{- end }}
+
+{{- define "commonplace.probes.grpc" -}}
+startupProbe:
+  grpc: { port: 9090, service: live }
+  periodSeconds: 2
+  failureThreshold: 60
+readinessProbe:
+  grpc: { port: 9090 }
+  periodSeconds: 5
+  timeoutSeconds: 3
+  failureThreshold: 2
+livenessProbe:
+  grpc: { port: 9090, service: live }
+  periodSeconds: 10
+  timeoutSeconds: 5
+  failureThreshold: 3
+{{- end }}
+
+{{- define "commonplace.ports.http" -}}
+- name: http
+  containerPort: 8080
+{{- end }}
+
+{{- define "commonplace.ports.grpc" -}}
+- name: grpc
+  containerPort: 9090
+{{- end }}

@@ -1,0 +1,201 @@
+// `npm run test:chart`: everything that can be told of the chart without a cluster. Renders each scenario and holds it
+// against what is committed, the schemas of three Kubernetes minors, Pod Security `restricted` and the rules; sees each
+// of these refuse something broken; has wrong values refused. Closes with the line `N passed, N failed`.
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parse as parseYaml, stringify } from 'yaml';
+import { installTool } from '../servers.mjs';
+import { readFacts } from './facts.mjs';
+import { generated, readmeOf } from './generate.mjs';
+import { FOLDER, goldens, outdated } from './golden.mjs';
+import { mistypedKeys, refused, wrongTypes } from './mistakes.mjs';
+import { parse, pods } from './objects.mjs';
+import { rules } from './rules.mjs';
+import { renderAll, scenarios } from './scenarios.mjs';
+import { openComplaints } from './settings.mjs';
+import { CHART, helm, NAMESPACE, run, template, toolFolder } from './tools.mjs';
+
+const VERSIONS = ['1.30.0', '1.34.0', '1.37.0'];
+/** The scenario that has everything in it that a rule can find broken. */
+const RICH = 'ha-without-bucket';
+
+let passed = 0;
+const failures = [];
+/** Counts a check; `faults` says what is wrong, nothing where all is well. */
+function check(name, faults) {
+  if (faults.length === 0) passed += 1;
+  else failures.push(name);
+  for (const fault of faults) console.log(`✕ ${name}: ${fault}`);
+}
+
+/** Counts that something broken was refused. */
+const refuses = (name, faults) => check(`${name} (seen refusing)`, faults.length > 0 ? [] : ['lets it pass']);
+
+const work = await mkdtemp(join(tmpdir(), 'commonplace-chart-'));
+try {
+  const all = await scenarios();
+  const rendered = await renderAll(all);
+  const parsed = new Map([...rendered].map(([name, text]) => [name, parse(text)]));
+  await checkCommitted(all, rendered);
+  await checkSchemas(rendered);
+  await checkPodSecurity(parsed);
+  await checkRules(parsed);
+  await checkValues(all);
+  await checkLint(all);
+  await advise(rendered);
+  console.log(`${all.length} scenarios, ${rules.length} rules, Kubernetes ${VERSIONS.join(', ')}`);
+} finally {
+  await rm(work, { recursive: true, force: true });
+}
+console.log(`${passed} passed, ${failures.length} failed`);
+process.exit(failures.length > 0 ? 1 : 0);
+
+/** What `npm run chart` writes is as it would write it now. */
+async function checkCommitted(all, rendered) {
+  const files = { ...(await generated()), 'README.md': await readmeOf() };
+  for (const [file, text] of Object.entries(files)) {
+    const committed = await readFile(join(CHART, file), 'utf8').catch(() => '');
+    check(`${file} is current`, committed === text ? [] : ['run `npm run chart`']);
+  }
+  const golden = goldens(all, rendered);
+  check('rendered scenarios are as committed', outdated(golden));
+  const left = (await readdir(FOLDER)).filter((file) => !golden.has(join(FOLDER, file)));
+  check('no rendering is left of a scenario that is gone', left);
+  const [[file, text]] = golden;
+  refuses('rendered scenarios are as committed', outdated(new Map([[file, `${text}# more\n`]])));
+}
+
+async function checkSchemas(rendered) {
+  for (const version of VERSIONS) {
+    const folder = join(work, `rendered-${version}`);
+    await writeAll(folder, rendered);
+    check(`schemas of Kubernetes ${version}`, await kubeconform(folder, version));
+    const broken = join(work, `broken-${version}`);
+    await writeAll(broken, new Map([['unknown', rendered.get(RICH).replace('replicas:', 'replica:')]]));
+    refuses(`schemas of Kubernetes ${version}`, await kubeconform(broken, version));
+  }
+}
+
+async function writeAll(folder, texts) {
+  await mkdir(folder, { recursive: true });
+  for (const [name, text] of texts) await writeFile(join(folder, `${name}.yaml`), text);
+}
+
+async function kubeconform(folder, version) {
+  const program = await installTool('kubeconform');
+  const schemas = await toolFolder('kubernetes-schemas');
+  const own = join(schemas, `v${version}`, '{{.ResourceKind}}{{.KindSuffix}}.json');
+  const custom = join(schemas, 'custom', '{{.ResourceKind}}-{{.Group}}-{{.ResourceAPIVersion}}.json');
+  const args = ['-strict', '-output', 'json', '-schema-location', own, '-schema-location', custom, folder];
+  const { stdout, stderr } = await run(program, args);
+  if (stdout === '') throw new Error(stderr);
+  return JSON.parse(stdout).resources.map(({ filename, kind, name, msg }) => `${filename}: ${kind}/${name}: ${msg}`);
+}
+
+async function checkPodSecurity(parsed) {
+  const list = [...parsed].flatMap(([source, objects]) => podList(source, objects));
+  check(`Pod Security restricted, ${list.length} pods`, await podSecurity(list));
+  const [broken] = structuredClone(podList(RICH, parsed.get(RICH)));
+  delete broken.spec.containers[0].securityContext.allowPrivilegeEscalation;
+  refuses('Pod Security restricted', await podSecurity([broken]));
+}
+
+function podList(source, objects) {
+  return pods(objects).map(({ object: { kind }, metadata, spec }) => ({
+    source,
+    kind,
+    name: metadata.labels['app.kubernetes.io/component'],
+    metadata: { labels: metadata.labels, annotations: metadata.annotations },
+    spec,
+  }));
+}
+
+async function podSecurity(list) {
+  const { code, stdout, stderr } = await run(await installTool('pod-security'), ['latest'], {
+    input: JSON.stringify(list),
+  });
+  return code === 0 ? [] : `${stdout}${stderr}`.trim().split('\n');
+}
+
+async function checkRules(parsed) {
+  const facts = await readFacts();
+  const secrets = new Set([...Object.values(facts.services), facts.embedded].flatMap((one) => one.secrets));
+  const context = { facts, secrets, namespace: NAMESPACE, complaints: await openComplaints() };
+  for (const rule of rules) {
+    for (const [name, objects] of parsed) check(`${name}: ${rule.name}`, rule.check(objects, context));
+    const broken = structuredClone(parsed.get(RICH));
+    rule.broken(broken);
+    refuses(rule.name, rule.check(broken, context));
+  }
+}
+
+async function checkValues(all) {
+  const schema = JSON.parse(await readFile(join(CHART, 'values.schema.json'), 'utf8'));
+  const base = all.find(({ name }) => name === 'mesh').files;
+  const keys = mistypedKeys(schema);
+  const said = await complaintOf(base, keys.values);
+  for (const { path, key } of keys.places) {
+    const line = said.find((one) => one.includes(`'${path}'`) && one.includes(`'${key}'`));
+    check(`mistyped key ${path}/${key} is refused`, line === undefined ? ['it is taken'] : []);
+  }
+  for (const lists of [false, true]) {
+    const types = wrongTypes(schema, lists);
+    const complaints = await complaintOf(base, types.values);
+    for (const { path } of types.places) {
+      const found = complaints.some((one) => one.includes(`'${path}'`));
+      check(`wrong type at ${path} is refused`, found ? [] : ['it is taken']);
+    }
+  }
+  for (const [name, set, words] of refused) {
+    const { files } = all.find((scenario) => scenario.name === name);
+    const message = await template(files, { set }).then(
+      () => 'it is taken',
+      ({ message: text }) => text,
+    );
+    check(`${name} with ${set.join()} is refused`, message.includes(words) ? [] : [message]);
+  }
+}
+
+/** The lines with which helm refuses values. */
+async function complaintOf(files, values) {
+  const file = join(work, 'wrong.yaml');
+  await writeFile(file, stringify(values));
+  return template([...files, file]).then(
+    () => [],
+    ({ message }) => message.split('\n'),
+  );
+}
+
+async function checkLint(all) {
+  for (const name of ['defaults', 'dev', 'ha', 'mesh']) {
+    const { files } = all.find((scenario) => scenario.name === name);
+    const { code, stdout } = await helm([
+      'lint',
+      '--strict',
+      '--quiet',
+      CHART,
+      ...files.flatMap((file) => ['-f', file]),
+    ]);
+    check(`helm lint with ${name}`, code === 0 ? [] : [stdout]);
+  }
+  const { version, appVersion } = parseYaml(await readFile(join(CHART, 'Chart.yaml'), 'utf8'));
+  const { version: product } = JSON.parse(await readFile(join(CHART, '../../package.json'), 'utf8'));
+  check(
+    'the chart installs this version',
+    appVersion === product && version ? [] : [`appVersion ${appVersion}, not ${product}`],
+  );
+}
+
+/** What kube-score would have otherwise; told, not asked for. */
+async function advise(rendered) {
+  const args = ['score', '--output-format', 'ci', '-'];
+  const { stdout } = await run(await installTool('kube-score'), args, { input: rendered.get('ha') });
+  const advice = stdout.split('\n').filter((line) => /^\[(CRITICAL|WARNING)\]/.test(line));
+  const kinds = new Map();
+  for (const line of advice) {
+    const what = line.replace(/^\[\w+\] \S+( \S+)?:? ?/, '').replace(/^\([^)]*\) /, '');
+    kinds.set(what, (kinds.get(what) ?? 0) + 1);
+  }
+  for (const [what, count] of kinds) console.log(`kube-score: ${what} (${count})`);
+}

@@ -1,0 +1,54 @@
+// `npm run chart`: writes what of the chart follows from the code and from its values: mesh.yaml, the schema, the
+// README and the rendered scenarios of its tests. Needs what `npm run build` makes.
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { stringify } from 'yaml';
+import { build, root } from '../build.mjs';
+import { installTool } from '../servers.mjs';
+import { readFacts } from './facts.mjs';
+import { FOLDER, goldens } from './golden.mjs';
+import { renderAll, scenarios } from './scenarios.mjs';
+import { schemaOf } from './schema.mjs';
+import { CHART, run } from './tools.mjs';
+
+const MESH_HEAD = `# Written by \`npm run chart\` from the code: which services there are, whom each one calls, whether it calls hosts
+# that users name, keeps records, writes a folder, and which settings it has.
+`;
+
+/** What the code decides, by the file's path in the chart. */
+export async function generated() {
+  const facts = await readFacts();
+  return {
+    'mesh.yaml': `${MESH_HEAD}${stringify(facts, { lineWidth: 0 })}`,
+    'values.schema.json': `${JSON.stringify(schemaOf(facts), null, 2)}\n`,
+  };
+}
+
+/** The README that the values and the template of it make. */
+export async function readmeOf(chart = CHART) {
+  const program = await installTool('helm-docs');
+  const folder = await mkdtemp(join(tmpdir(), 'commonplace-chart-'));
+  try {
+    const copy = join(folder, basename(chart));
+    await cp(chart, copy, { recursive: true, filter: (path) => !path.includes('/tests') });
+    const { code, stderr } = await run(program, ['--chart-search-root', copy, '--sort-values-order', 'file']);
+    if (code !== 0) throw new Error(stderr);
+    return await readFile(join(copy, 'README.md'), 'utf8');
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  build({ say: console.log });
+  for (const [file, text] of Object.entries(await generated())) await writeFile(join(CHART, file), text);
+  await writeFile(join(CHART, 'README.md'), await readmeOf());
+  await mkdir(FOLDER, { recursive: true });
+  const all = await scenarios();
+  const files = goldens(all, await renderAll(all));
+  for (const [file, text] of files) await writeFile(file, text);
+  for (const file of await readdir(FOLDER)) if (!files.has(join(FOLDER, file))) await rm(join(FOLDER, file));
+  console.log(`${all.length} scenarios rendered below ${FOLDER.replace(`${root}/`, '')}`);
+}

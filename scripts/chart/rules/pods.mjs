@@ -1,0 +1,159 @@
+import { componentOf, nameOf, ofKind, pods, variable, workloads } from '../objects.mjs';
+
+const SHUT_DOWN_SECONDS = 25;
+const HTTP = ['gateway', 'all'];
+
+const first = (objects) => workloads(objects)[0].spec.template.spec;
+
+export const podRules = [
+  {
+    name: 'startup, readiness and liveness are there, and no two alike',
+    check: (objects) =>
+      workloads(objects).flatMap((object) => {
+        const [{ startupProbe, readinessProbe, livenessProbe }] = object.spec.template.spec.containers;
+        const probes = [startupProbe, readinessProbe, livenessProbe].map((probe) => JSON.stringify(probe));
+        if (probes.includes(undefined)) return [`${nameOf(object)} lacks a probe`];
+        return new Set(probes).size < 3 ? [`${nameOf(object)} asks the same twice`] : [];
+      }),
+    broken: (objects) => {
+      const [container] = first(objects).containers;
+      container.livenessProbe = container.readinessProbe;
+    },
+  },
+  {
+    name: 'liveness asks the process alone, services by gRPC and the HTTP API by HTTP',
+    check: (objects) =>
+      workloads(objects).flatMap((object) => {
+        const [{ readinessProbe, livenessProbe }] = object.spec.template.spec.containers;
+        const http = HTTP.includes(componentOf(object.metadata.labels));
+        const right = http
+          ? livenessProbe?.httpGet?.path === '/health/live' && readinessProbe?.httpGet?.path === '/health/ready'
+          : livenessProbe?.grpc?.service === 'live' && readinessProbe?.grpc?.service === undefined;
+        return right && (http || readinessProbe?.grpc !== undefined) ? [] : [`${nameOf(object)} is asked otherwise`];
+      }),
+    broken: (objects) => {
+      const gateway = workloads(objects).find(({ metadata }) => HTTP.includes(componentOf(metadata.labels)));
+      gateway.spec.template.spec.containers[0].livenessProbe.httpGet.path = '/health/ready';
+    },
+  },
+  {
+    name: 'processor time and memory are requested, memory is limited',
+    check: (objects) =>
+      pods(objects).flatMap(({ object, spec }) =>
+        [...spec.containers, ...(spec.initContainers ?? [])].flatMap(({ resources }) =>
+          resources?.requests?.cpu && resources.requests.memory && resources.limits?.memory
+            ? []
+            : [`${nameOf(object)} has no bounds`],
+        ),
+      ),
+    broken: (objects) => {
+      delete first(objects).containers[0].resources.limits;
+    },
+  },
+  {
+    name: 'no pod has a token of the API server, and nothing is granted there',
+    check: (objects) => [
+      ...pods(objects).flatMap(({ object, spec }) => {
+        const account = ofKind(objects, 'ServiceAccount').find(
+          ({ metadata }) => metadata.name === spec.serviceAccountName,
+        );
+        if (account === undefined) return [`${nameOf(object)} has no service account of its own`];
+        const none = spec.automountServiceAccountToken === false && account.automountServiceAccountToken === false;
+        const projected = JSON.stringify(spec.volumes ?? []).includes('serviceAccountToken');
+        return none && !projected ? [] : [`${nameOf(object)} has a token`];
+      }),
+      ...ofKind(objects, 'Role', 'RoleBinding', 'ClusterRole', 'ClusterRoleBinding').map((object) => nameOf(object)),
+    ],
+    broken: (objects) => {
+      first(objects).automountServiceAccountToken = true;
+    },
+  },
+  {
+    name: 'the root file system is read only, /tmp is a folder of the pod',
+    check: (objects) =>
+      pods(objects).flatMap(({ object, spec }) =>
+        spec.containers.flatMap(({ securityContext, volumeMounts = [] }) => {
+          const volume = volumeMounts.find(({ mountPath }) => mountPath === '/tmp')?.name;
+          const folder = spec.volumes?.find(({ name }) => name === volume)?.emptyDir !== undefined;
+          return securityContext?.readOnlyRootFilesystem === true && folder
+            ? []
+            : [`${nameOf(object)} writes its root`];
+        }),
+      ),
+    broken: (objects) => {
+      first(objects).containers[0].securityContext.readOnlyRootFilesystem = false;
+    },
+  },
+  {
+    name: 'users are numbers, and not root’s',
+    check: (objects) =>
+      pods(objects).flatMap(({ object, spec: { securityContext } }) =>
+        securityContext?.runAsUser > 0 && securityContext.runAsGroup > 0 ? [] : [`${nameOf(object)} names no user`],
+      ),
+    broken: (objects) => {
+      delete first(objects).securityContext.runAsUser;
+    },
+  },
+  {
+    name: 'variables of Services do not reach the settings',
+    check: (objects) =>
+      pods(objects).flatMap(({ object, spec }) => (spec.enableServiceLinks === false ? [] : [nameOf(object)])),
+    broken: (objects) => {
+      delete first(objects).enableServiceLinks;
+    },
+  },
+  {
+    name: 'who is told to end has the time for it',
+    check: (objects) =>
+      workloads(objects).flatMap((object) => {
+        const { containers, terminationGracePeriodSeconds } = object.spec.template.spec;
+        const pause = containers[0].lifecycle?.preStop?.sleep?.seconds;
+        return pause > 0 && terminationGracePeriodSeconds >= pause + SHUT_DOWN_SECONDS ? [] : [nameOf(object)];
+      }),
+    broken: (objects) => {
+      first(objects).terminationGracePeriodSeconds = 10;
+    },
+  },
+  {
+    name: 'pods are spread over hosts and zones',
+    check: (objects) =>
+      workloads(objects).flatMap((object) => {
+        const { topologySpreadConstraints = [] } = object.spec.template.spec;
+        const keys = topologySpreadConstraints.map(({ topologyKey }) => topologyKey).join();
+        return keys === 'kubernetes.io/hostname,topology.kubernetes.io/zone' ? [] : [nameOf(object)];
+      }),
+    broken: (objects) => {
+      first(objects).topologySpreadConstraints.pop();
+    },
+  },
+  {
+    name: 'images have a version, and are those that the Dockerfile makes',
+    check: (objects, { facts }) =>
+      pods(objects).flatMap(({ object, spec }) =>
+        spec.containers.flatMap(({ image }) => {
+          const [, service, tag] = /-([a-z]+):([^:/]+)$/.exec(image) ?? [];
+          const known = service === 'all' || Object.hasOwn(facts.services, service);
+          return known && tag !== 'latest' ? [] : [`${nameOf(object)} runs ${image}`];
+        }),
+      ),
+    broken: (objects) => {
+      first(objects).containers[0].image = 'commonplace-gateway:latest';
+    },
+  },
+  {
+    name: 'no secret lies in the open',
+    check: (objects, { secrets }) => [
+      ...ofKind(objects, 'Secret').map((object) => nameOf(object)),
+      ...pods(objects).flatMap((pod) =>
+        [...secrets].flatMap((name) => {
+          const value = variable(pod, name)?.value;
+          const open = value !== undefined && (!value.includes('://') || value.includes('@'));
+          return open ? [`${nameOf(pod.object)} shows ${name}`] : [];
+        }),
+      ),
+    ],
+    broken: (objects) => {
+      first(objects).containers[0].env.unshift({ name: 'COMMONPLACE_MESH_KEY', value: 'a'.repeat(32) });
+    },
+  },
+];

@@ -1,0 +1,40 @@
+// The sets of values that the chart is tested with: its defaults, each values file for users, and each file of
+// tests/scenarios, whose first line may say what it stands on: `# on: ha`.
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { CHART, template } from './tools.mjs';
+
+const OWN = join(CHART, 'values');
+const TESTS = join(CHART, 'tests/scenarios');
+const DEFAULTS = { name: 'defaults', files: [], base: undefined };
+/** Stands on nothing, though it is no file for users: what a mesh needs at the least. */
+const MESH = 'mesh';
+
+/** Each scenario's name, its values files in helm's order, and the name of the one that it is compared with. */
+export async function scenarios() {
+  const published = (await names(OWN)).map((name) => ({ name, files: [join(OWN, `${name}.yaml`)], base: undefined }));
+  const all = new Map([DEFAULTS, ...published].map((scenario) => [scenario.name, scenario]));
+  const own = await names(TESTS);
+  for (const name of [MESH, ...own.filter((other) => other !== MESH)]) {
+    const file = join(TESTS, `${name}.yaml`);
+    const [, on = DEFAULTS.name] = /^# on: (\S+)/.exec(await readFile(file, 'utf8')) ?? [];
+    const base = all.get(on);
+    if (base === undefined) throw new Error(`${file} stands on ${on}, which is not there`);
+    all.set(name, { name, files: [...base.files, file], base: name === MESH ? undefined : on });
+  }
+  return [...all.values()];
+}
+
+async function names(folder) {
+  return (await readdir(folder))
+    .filter((file) => file.endsWith('.yaml'))
+    .map((file) => file.slice(0, -5))
+    .sort();
+}
+
+/** What each scenario renders to, by its name. */
+export async function renderAll(all) {
+  const rendered = new Map();
+  for (const { name, files } of all) rendered.set(name, await template(files));
+  return rendered;
+}

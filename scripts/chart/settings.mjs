@@ -1,0 +1,51 @@
+// Whether processes take the settings that the chart gives them: their own tables read them.
+
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { root } from '../build.mjs';
+import { everyTable, moduleOf, NAMES, processTable } from './facts.mjs';
+import { componentOf } from './objects.mjs';
+
+/** What stands in for the value that a Secret has. */
+const URLS = { COMMONPLACE_MONGODB_URL: 'mongodb://m/?replicaSet=rs0', COMMONPLACE_NATS_URL: 'nats://n:4222' };
+const KEY = 'ab'.repeat(32);
+
+/** Gives a function that tells what a pod's process would complain of at its start. */
+export async function openComplaints() {
+  const { ConfigError, readConfigs } = await import(pathToFileURL(join(root, 'kit/dist/src/config/index.js')).href);
+  const own = await processTable();
+  const welcome = await import(pathToFileURL(join(root, 'services/all/dist/src/welcome.js')).href);
+  const tables = new Map([
+    ['all', await everyTable()],
+    ['bootstrap', { ...own, ...welcome.welcome.config }],
+  ]);
+  for (const name of NAMES) tables.set(name, { ...own, ...(await moduleOf(name)).config });
+  return ({ metadata, spec }) => {
+    const table = tables.get(componentOf(metadata.labels));
+    if (table === undefined) return [];
+    const [{ env = [], envFrom }] = spec.containers;
+    const given = env.map(({ name, value, valueFrom }) => [
+      name,
+      valueFrom === undefined ? value : (URLS[name] ?? KEY),
+    ]);
+    // Embedded makes its secrets itself.
+    const made =
+      componentOf(metadata.labels) === 'all'
+        ? [
+            ['COMMONPLACE_SECRET_KEY', KEY],
+            ['COMMONPLACE_SECRETS_KEY', KEY],
+          ]
+        : [];
+    const known = new Set(Object.values(table).map(({ variable }) => variable));
+    const strange = env
+      .filter(({ name }) => name.startsWith('COMMONPLACE_') && !known.has(name))
+      .map(({ name }) => `${name} is unknown`);
+    try {
+      readConfigs({ all: table }, { ...Object.fromEntries(made), ...(envFrom && {}), ...Object.fromEntries(given) });
+      return strange;
+    } catch (error) {
+      if (!(error instanceof ConfigError)) throw error;
+      return [...strange, ...error.problems];
+    }
+  };
+}

