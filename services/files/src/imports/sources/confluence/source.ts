@@ -2,7 +2,7 @@ import { createPathIndex, isOutside, resolveRelative } from '../common/links.js'
 import { extensionOf, folderOf, isLitter, join, nameOf, stemOf } from '../common/paths.js';
 import { cleanName } from '../common/text.js';
 import type { Skipped } from '../common/tree.js';
-import { type Element, isElement, textOf } from '../html/dom.js';
+import { type Element, isElement, loadHtml, textOf } from '../html/dom.js';
 import { MAX_PAGE_BYTES, treeOf } from '../html/page.js';
 import { type Bundle, ImportFault, type OpenSource, type SourceItem } from '../port.js';
 import { readConfluencePage } from './page.js';
@@ -150,6 +150,7 @@ const pageIdIn = (href: string): string | undefined =>
 /** A space of Confluence, exported as HTML. */
 export const openConfluenceSource: OpenSource = async (bundle) => {
   refuseXml(bundle);
+  await loadHtml();
   const base = baseOf(bundle);
   if (base === undefined)
     throw new ImportFault('no_pages', 'There is no index.html of a space in it: export the space as HTML.');

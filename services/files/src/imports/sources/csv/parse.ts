@@ -34,43 +34,52 @@ interface Parsed {
 /** More of a delimiter than this on one line is no table, and would be as many strings at once. */
 const MOST_ON_A_LINE = 20_000;
 
-function refuseWideLines(text: string, path: string): void {
-  const counts = new Map(DELIMITERS.map((sign) => [sign.charCodeAt(0), 0]));
+/** Refuses by its delimiters what would be too much to take apart; those within values count as well. */
+function refuseHuge(text: string, delimiter: string, path: string): void {
+  const sign = delimiter.charCodeAt(0);
+  let onLine = 0;
+  let all = 0;
   for (let at = 0; at < text.length; at += 1) {
     const code = text.charCodeAt(at);
-    if (code === 10 || code === 13) for (const sign of counts.keys()) counts.set(sign, 0);
-    const count = counts.get(code);
-    if (count === undefined) continue;
-    if (count >= MOST_ON_A_LINE) checkSize(0, count, path);
-    counts.set(code, count + 1);
+    if (code === sign) {
+      onLine += 1;
+      all += 1;
+      if (onLine > MOST_ON_A_LINE) checkSize(0, onLine, path);
+      if (all > 2 * MAX_CELLS) checkSize(MAX_ROWS, MAX_COLUMNS, path);
+    } else if (code === 10 || code === 13) onLine = 0;
   }
 }
 
+/** As much of a file as its delimiter is guessed from. */
+const SAMPLE = 64 * 1024;
+
+function guessDelimiter(text: string): string {
+  const sample = text.slice(0, SAMPLE);
+  const end = text.length > SAMPLE ? sample.lastIndexOf('\n') : -1;
+  const whole = end === -1 ? sample : sample.slice(0, end);
+  return library().parse(whole, { delimitersToGuess: DELIMITERS, preview: 50, skipEmptyLines: true }).meta.delimiter;
+}
+
+/** Lines that are read at the most: empty ones and lines within values count as well. */
+const MOST_LINES = 2 * MAX_ROWS;
+
 /** Reads rows as RFC 4180 has them, whatever is broken in them. */
 function parseRows(text: string, given: string | undefined, path: string): Parsed {
-  const rows: string[][] = [];
-  const warnings: string[] = [];
-  let delimiter = given ?? ',';
-  let broken = 0;
-  let cells = 0;
-  refuseWideLines(text, path);
-  library().parse<string[]>(text, {
-    delimiter: given ?? '',
-    delimitersToGuess: DELIMITERS,
+  const delimiter = given ?? guessDelimiter(text);
+  refuseHuge(text, delimiter, path);
+  const { data, errors, meta } = library().parse<string[]>(text, {
+    delimiter,
     skipEmptyLines: true,
-    step: ({ data, errors, meta }, parser) => {
-      delimiter = meta.delimiter;
-      broken += errors.filter(({ type }) => type === 'Quotes').length;
-      if (data.every((value) => value === '')) return;
-      rows.push(data);
-      cells += data.length;
-      if (rows.length > MAX_ROWS + 1 || cells > MAX_CELLS) parser.abort();
-    },
+    preview: MOST_LINES,
   });
+  if (meta.truncated) checkSize(MOST_LINES, 0, path);
+  const rows = data.filter((row) => row.some((value) => value !== ''));
   checkSize(rows.length - 1, 0, path);
-  if (cells > MAX_CELLS) checkSize(MAX_ROWS, MAX_COLUMNS, path);
-  if (broken > 0)
-    warnings.push(`${broken} quotation marks are not closed or stand within a value; the text is kept as it is.`);
+  const broken = errors.filter(({ type }) => type === 'Quotes').length;
+  const warnings =
+    broken === 0
+      ? []
+      : [`${broken} quotation marks are not closed or stand within a value; the text is kept as it is.`];
   return { rows, delimiter, warnings };
 }
 

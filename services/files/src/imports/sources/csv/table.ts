@@ -1,7 +1,7 @@
 import { cleanName } from '../common/text.js';
 import { ImportFault } from '../port.js';
 import { type Cell, type Hints, isEmptyValue, shapeOf, textShapeOf } from './types.js';
-import type { Value } from './values.js';
+import { isDate, type Value } from './values.js';
 
 export const MAX_COLUMNS = 500;
 export const MAX_ROWS = 200_000;
@@ -45,7 +45,7 @@ export function columnNames(header: readonly Value[]): string[] {
   const taken = new Set<string>();
   return header.map((given, at) => {
     const base = cleanName(
-      given === null ? '' : given instanceof Date ? given.toISOString().slice(0, 10) : String(given),
+      given === null ? '' : isDate(given) ? given.toISOString().slice(0, 10) : String(given),
       `Column ${at + 1}`,
     );
     let name = base;

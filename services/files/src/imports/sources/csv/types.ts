@@ -2,6 +2,7 @@ import {
   type DayOrder,
   dayOrderOf,
   decimalsOf,
+  isDate,
   momentOfWhen,
   numberFormOf,
   readNumber,
@@ -43,7 +44,7 @@ const FLAGS: Readonly<Record<string, boolean>> = { true: true, false: false, yes
 /** A value as text. */
 export function textCell(value: Value): string | null {
   if (value === null || value === '') return null;
-  if (value instanceof Date) return Number.isNaN(value.getTime()) ? null : dateText(value);
+  if (isDate(value)) return Number.isNaN(value.getTime()) ? null : dateText(value);
   return typeof value === 'object' ? JSON.stringify(value) : String(value);
 }
 
@@ -108,7 +109,11 @@ function timeShape(texts: readonly string[]): ColumnShape | undefined {
 }
 
 function flagShape(texts: readonly string[]): ColumnShape | undefined {
-  const words = new Set(texts.map((text) => text.trim().toLowerCase()));
+  const words = new Set<string>();
+  for (const text of texts) {
+    words.add(text.trim().toLowerCase());
+    if (words.size > 2) return undefined;
+  }
   const isPair = (yes: string, no: string) => [...words].every((word) => word === yes || word === no);
   if (!isPair('true', 'false') && !(isPair('yes', 'no') && words.size === 2)) return undefined;
   return ofText('checkbox', (text) => FLAGS[text.trim().toLowerCase()] ?? null);
@@ -183,13 +188,13 @@ export function shapeOf(values: readonly Value[], hints: Hints): ColumnShape {
     return { type: 'number', cell: (value) => (value === 0 ? 0 : (value as Cell)) };
   if (filled.every((value) => typeof value === 'boolean'))
     return { type: 'checkbox', cell: (value) => (isEmptyValue(value) ? null : (value as Cell)) };
-  if (filled.every((value) => value instanceof Date && !Number.isNaN(value.getTime()))) {
+  if (filled.every((value) => isDate(value) && !Number.isNaN(value.getTime()))) {
     const days = filled.every((value) => isDay(value as Date));
-    const cell = (value: Value) => (value instanceof Date ? value.toISOString().slice(0, days ? 10 : 24) : null);
+    const cell = (value: Value) => (isDate(value) ? value.toISOString().slice(0, days ? 10 : 24) : null);
     return { type: days ? 'date' : 'datetime', cell };
   }
   const isSmall = (value: Value) => Buffer.byteLength(JSON.stringify(value)) <= MAX_CELL_JSON;
-  if (filled.every((value) => typeof value === 'object' && !(value instanceof Date) && isSmall(value)))
+  if (filled.every((value) => typeof value === 'object' && !isDate(value) && isSmall(value)))
     return { type: 'json', cell: (value) => (isEmptyValue(value) ? null : value) };
   return plain(filled.map((value) => textCell(value) ?? ''));
 }

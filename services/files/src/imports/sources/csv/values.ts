@@ -1,3 +1,8 @@
+import { types } from 'node:util';
+
+/** Whether a value is a date, also one that another process has sent. */
+export const isDate = (value: unknown): value is Date => types.isDate(value);
+
 /** What a cell of a source holds. */
 export type Value = null | string | number | boolean | Date | object;
 

@@ -1,6 +1,7 @@
 import { isOutside } from '../common/links.js';
 import { isLitter, stemOf } from '../common/paths.js';
 import { cleanName } from '../common/text.js';
+import { loadHtml } from '../html/dom.js';
 import { sectionItems, sectionOf, splitSections, wholePath } from '../html/split.js';
 import { ImportFault, type OpenSource, type SourceItem } from '../port.js';
 import { imageItems, openPart, readWord, type WordDocument } from './word.js';
@@ -10,6 +11,7 @@ import { imageItems, openPart, readWord, type WordDocument } from './word.js';
  * only that tells which images it shows.
  */
 export const openDocxSource: OpenSource = async (bundle, options) => {
+  await loadHtml();
   const entries = bundle.entries.filter(({ path }) => !isLitter(path));
   const entry = entries.find(({ path }) => /\.do[ct][xm]$/i.test(path)) ?? entries[0];
   if (entry === undefined) throw new ImportFault('no_pages', 'There is no Word document in it.');

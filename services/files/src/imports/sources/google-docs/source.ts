@@ -6,7 +6,7 @@ import { arrange } from '../common/tree.js';
 import { MAX_CSV_BYTES, readCsv } from '../csv/parse.js';
 import { imageItems, openPart, readWord, type WordDocument } from '../docx/word.js';
 import { cleanHtml } from '../html/clean.js';
-import { findNamed } from '../html/dom.js';
+import { findNamed, loadHtml } from '../html/dom.js';
 import { headOfPage, MAX_PAGE_BYTES, treeOf } from '../html/page.js';
 import { sortOut } from '../html/source.js';
 import { sectionItems, sectionOf, splitSections, wholePath } from '../html/split.js';
@@ -90,6 +90,7 @@ async function plan(bundle: Bundle, options: SourceOptions): Promise<Plan> {
  * documents and whose sheets are workbooks.
  */
 export const openGoogleDocsSource: OpenSource = async (bundle, options) => {
+  await loadHtml();
   const { items, skipped, books, parts } = await plan(bundle, options);
   if (!items.some(({ kind }) => kind === 'document' || kind === 'table'))
     throw new ImportFault('no_pages', 'There is no page, document or sheet in it.');

@@ -1,7 +1,11 @@
-import { lazyLibrary } from '@commonplace/kit/library';
 import { oneLine, wellFormed } from '../common/text.js';
 
-const library = lazyLibrary<typeof import('htmlparser2')>('htmlparser2', import.meta.url);
+let library: typeof import('htmlparser2') | undefined;
+
+/** Loads what reads HTML, which most processes never need; before the first page is read. */
+export async function loadHtml(): Promise<void> {
+  library ??= await import('htmlparser2');
+}
 
 export interface Element {
   readonly name: string;
@@ -15,15 +19,15 @@ export type Node = Element | string;
 /** Elements within elements: what is deeper stands at this depth, so that functions over a tree may recurse. */
 const MAX_DEPTH = 250;
 
-/** Elements whose text is no markup, which a reader of the tree sees as it is. */
 export const isElement = (node: Node | undefined): node is Element => typeof node === 'object';
 
 /** Reads HTML, whatever is broken in it, into a tree of bounded depth; comments are left out. Linear in its length. */
 export function parseTree(html: string): Element {
+  if (library === undefined) throw new Error('a source calls loadHtml when it is opened');
   const root: Element = { name: '#root', attributes: {}, children: [] };
   const open: Element[] = [root];
   let flattened = 0;
-  const parser = new (library().Parser)({
+  const parser = new library.Parser({
     onopentag(name, attributes) {
       if (open.length > MAX_DEPTH) {
         flattened += 1;

@@ -3,6 +3,7 @@ import { extensionOf, folderOf, foldersAbove, isLitter, nameOf, stemOf } from '.
 import { cleanName } from '../common/text.js';
 import { arrange, type Skipped } from '../common/tree.js';
 import { type Bundle, ImportFault, type ItemContent, type OpenSource, type SourceItem } from '../port.js';
+import { loadHtml } from './dom.js';
 import { MAX_PAGE_BYTES, readPage } from './page.js';
 import { sectionItems, sectionOf, splitSections, wholePath } from './split.js';
 
@@ -82,6 +83,7 @@ async function readEntry(bundle: Bundle, path: string): Promise<ItemContent> {
 
 /** One page, or a tree of pages with what they show; all else in it comes over as files. */
 export const openHtmlSource: OpenSource = async (bundle, options) => {
+  await loadHtml();
   const [only] = bundle.entries;
   const isSingle = bundle.entries.length === 1 && only !== undefined;
   // One file is a page, whatever it is called.

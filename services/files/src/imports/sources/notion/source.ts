@@ -3,6 +3,7 @@ import { extensionOf } from '../common/paths.js';
 import { headOf, oneLine, readText, wellFormed } from '../common/text.js';
 import { MAX_CSV_BYTES, readCsv } from '../csv/parse.js';
 import { escapeHtml } from '../html/clean.js';
+import { loadHtml } from '../html/dom.js';
 import { MAX_PAGE_BYTES } from '../html/page.js';
 import {
   type Bundle,
@@ -107,6 +108,7 @@ async function readColumns(bundle: Bundle, entry: string): Promise<ReadonlySet<s
 
 /** An export of Notion as Markdown and CSV or as HTML: pages below pages, databases as tables with their pages below. */
 export const openNotionSource: OpenSource = async (bundle, options) => {
+  await loadHtml();
   const plan = planNotion(bundle);
   if (plan.pages.size === 0)
     throw new ImportFault('no_pages', 'There is no page of Notion in it: export as "Markdown & CSV" or as "HTML".');

@@ -2,6 +2,7 @@ import { createPathIndex, isOutside, resolveRelative } from '../common/links.js'
 import { extensionOf, folderOf, foldersAbove, isLitter, nameOf, stemOf } from '../common/paths.js';
 import { cleanName, oneLine, readText, wellFormed } from '../common/text.js';
 import { arrange, type Skipped } from '../common/tree.js';
+import { loadHtml } from '../html/dom.js';
 import { MAX_PAGE_BYTES, readPage } from '../html/page.js';
 import { type Bundle, ImportFault, type ItemContent, type OpenSource, type Source, type SourceItem } from '../port.js';
 import { openOutlineJson, outlineId } from './json.js';
@@ -99,6 +100,7 @@ async function openOutlineMarkdown(bundle: Bundle): Promise<Source> {
 
 /** An export of Outline: as Markdown, as HTML or as JSON. */
 export const openOutlineSource: OpenSource = async (bundle) => {
+  await loadHtml();
   const hasPages = bundle.entries.some(({ path }) => isPage(path) && !isLitter(path) && !STORE.test(path));
   return hasPages ? openOutlineMarkdown(bundle) : openOutlineJson(bundle);
 };

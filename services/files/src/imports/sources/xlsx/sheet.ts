@@ -2,7 +2,7 @@ import type { Sheet, SheetCell } from '../../../media/protocol.js';
 import { faultOf, parser } from '../common/parser.js';
 import { oneLine, wellFormed } from '../common/text.js';
 import { buildTable, checkSize, MAX_COLUMNS, MAX_ROWS, type Table } from '../csv/table.js';
-import type { Value } from '../csv/values.js';
+import { isDate, type Value } from '../csv/values.js';
 import type { Bundle, SourceOptions } from '../port.js';
 
 /** A larger workbook is refused: its archive is held at once. */
@@ -19,7 +19,7 @@ const isTimeOfDay = (date: Date): boolean => date.getUTCFullYear() < 1900;
 
 function valueFrom(cell: SheetCell): Value {
   if (typeof cell === 'string') return wellFormed(cell).replace(/\r\n?/g, '\n');
-  return cell instanceof Date && isTimeOfDay(cell) ? cell.toISOString().slice(11, 19) : cell;
+  return isDate(cell) && isTimeOfDay(cell) ? cell.toISOString().slice(11, 19) : cell;
 }
 
 /** How many rows at the top are a title across merged cells: one value in a sheet that is wider. */
@@ -53,7 +53,7 @@ function groupedNames(groups: readonly SheetCell[], names: readonly SheetCell[])
 }
 
 const typesOf = (row: readonly SheetCell[]) =>
-  row.filter(isFilled).map((cell) => (cell instanceof Date ? 'date' : typeof cell));
+  row.filter(isFilled).map((cell) => (isDate(cell) ? 'date' : typeof cell));
 
 /** Whether a row names columns: texts, where not all rows are texts alone it is sure, else it is assumed. */
 function hasNames(rows: readonly (readonly SheetCell[])[]): boolean {

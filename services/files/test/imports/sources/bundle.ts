@@ -1,0 +1,112 @@
+import { Readable } from 'node:stream';
+import {
+  type Bundle,
+  ImportFault,
+  type ItemContent,
+  type OpenSource,
+  type Source,
+  type SourceOptions,
+} from '../../../src/imports/sources/port.js';
+
+/** A bundle in memory, of texts and bytes by their paths. */
+export function bundleOf(files: Readonly<Record<string, string | Buffer>>): Bundle {
+  const bytes = new Map(Object.entries(files).map(([path, file]) => [path, Buffer.from(file as string)]));
+  const need = (path: string): Buffer => {
+    const file = bytes.get(path);
+    if (file === undefined) throw new ImportFault('archive_entry_missing', `There is no ${path}.`);
+    return file;
+  };
+  return {
+    entries: [...bytes].map(([path, { length }]) => ({ path, sizeBytes: length })),
+    open: async (path) => Readable.from([need(path)]),
+    read: async (path, limit) => {
+      const file = need(path);
+      if (file.length > limit) throw new ImportFault('entry_too_large', `${path} is larger than ${limit} bytes.`);
+      return file;
+    },
+  };
+}
+
+/** Items as lines, each indented below the one that it lies under: `document Title`. */
+export function treeOf({ items }: Source): string[] {
+  const depths = new Map<string, number>();
+  return items.map(({ path, parent, kind, name }) => {
+    const above = parent === undefined ? -1 : depths.get(parent);
+    if (above === undefined) throw new Error(`${path} stands before its parent ${parent}`);
+    depths.set(path, above + 1);
+    return `${'  '.repeat(above + 1)}${kind} ${name}`;
+  });
+}
+
+export interface Everything {
+  readonly source: Source;
+  /** What each item holds, or its fault, by the item's path. */
+  readonly contents: ReadonlyMap<string, ItemContent | ImportFault>;
+  content(path: string): ItemContent;
+}
+
+/** Opens a source and reads all of it. Errors that are no ImportFault fail the test. */
+export async function readAll(
+  open: OpenSource,
+  files: Readonly<Record<string, string | Buffer>>,
+  options: SourceOptions = {},
+): Promise<Everything> {
+  const source = await open(bundleOf(files), options);
+  const contents = new Map<string, ItemContent | ImportFault>();
+  expectUnique(source);
+  for (const item of source.items) {
+    try {
+      contents.set(item.path, await source.read(item));
+    } catch (error) {
+      if (!(error instanceof ImportFault)) throw error;
+      contents.set(item.path, error);
+    }
+  }
+  return {
+    source,
+    contents,
+    content(path) {
+      const content = contents.get(path);
+      if (content === undefined) throw new Error(`no ${path} among ${[...contents.keys()].join(', ')}`);
+      if (content instanceof ImportFault) throw content;
+      return content;
+    },
+  };
+}
+
+function expectUnique({ items }: Source): void {
+  const paths = new Set(items.map(({ path }) => path));
+  if (paths.size !== items.length) throw new Error('two items have one path');
+}
+
+/** The code of the fault that something ends with; `none` without. */
+export async function faultOf(doing: Promise<unknown>): Promise<string> {
+  try {
+    await doing;
+    return 'none';
+  } catch (error) {
+    if (error instanceof ImportFault) return error.code;
+    throw error;
+  }
+}
+
+/** The words of HTML, for comparing what was there with what came over. */
+export const wordsOf = (html: string): string[] =>
+  html
+    .replace(/<(script|style|head|title)[\s\S]*?<\/\1>/gi, ' ')
+    .replace(/<[^>]+>/g, ' ')
+    .replace(/&amp;/g, '&')
+    .replace(/&lt;/g, '<')
+    .replace(/&gt;/g, '>')
+    .replace(/&quot;/g, '"')
+    .replace(/&nbsp;|\u00a0/g, ' ')
+    .split(/\s+/)
+    .filter((word) => word !== '');
+
+/** Where a link of an item leads. */
+export function linkOf(source: Source, from: string, href: string): string {
+  const item = source.items.find(({ path }) => path === from);
+  if (item === undefined) throw new Error(`no item ${from}`);
+  const target = source.resolve(item, href);
+  return 'item' in target ? target.item : (Object.keys(target)[0] ?? '');
+}
