@@ -7,9 +7,9 @@ export const isOutside = (href: string): boolean => /^(?:[a-z][a-z\d+.-]*:|\/\/)
 /** A link's path without query and fragment. */
 const bare = (href: string): string => href.trim().replace(/[?#].*$/s, '');
 
-function decoded(text: string): string {
+function decoded(text: string, decode = decodeURIComponent): string {
   try {
-    return decodeURIComponent(text);
+    return decode(text);
   } catch {
     return text;
   }
@@ -54,7 +54,7 @@ export function pathsOf(from: string, href: string): string[] {
   const raw = bare(href).replaceAll('\\', '/');
   // Some tools write a `?` or `#` of a name as it is.
   const whole = decoded(href.trim());
-  const found = [decoded(raw), raw, whole].flatMap((path) => within(folder, path) ?? []);
+  const found = [decoded(raw), raw, decoded(raw, decodeURI), whole].flatMap((path) => within(folder, path) ?? []);
   return [...new Set(found)];
 }
 

@@ -48,11 +48,14 @@ const MAX_DATA_IMAGE = 32 * 1024;
 export const escapeHtml = (text: string): string =>
   text.replace(/[&<>"]/g, (sign) => ({ '&': '&amp;', '<': '&lt;', '>': '&gt;' })[sign] ?? '&quot;');
 
-export const element = (name: string, attributes: Record<string, string>, ...children: readonly Node[]): Element => ({
-  name,
-  attributes,
-  children: [...children],
-});
+/** Elements that rules have made: they stand for what they are, and no rule looks at them again. */
+const MADE = new WeakSet<Element>();
+
+export function element(name: string, attributes: Record<string, string>, ...children: readonly Node[]): Element {
+  const made = { name, attributes, children: [...children] };
+  MADE.add(made);
+  return made;
+}
 
 export const link = (href: string, words: string): Element => element('a', { href }, words);
 
@@ -168,16 +171,15 @@ export function cleanHtml(nodes: readonly Node[], rule: Rule = () => undefined, 
     for (const mark of [...marks].reverse()) out.push(`</${mark}>`);
   }
 
-  /** What a rule has made is written as it is, except for what is in it. */
-  function write(node: Node, ruled = false): void {
+  function write(node: Node): void {
     if (!isElement(node)) {
       out.push(escapeHtml(node));
       return;
     }
-    const change = (ruled ? undefined : rule(node, losses)) ?? general(node, losses);
+    const change = (MADE.has(node) ? undefined : rule(node, losses)) ?? general(node, losses);
     if (change === 'drop') return;
     if (change === 'unwrap') writeAll(node.children);
-    else if (change !== undefined) for (const made of change) write(made, true);
+    else if (change !== undefined) writeAll(change);
     else writeElement(node);
   }
 

@@ -112,7 +112,7 @@ const rule: Rule = (node) => {
   if (name === 'svg' || (name === 'img' && (hasClass(node, 'user-icon') || hasClass(node, 'bookmark-icon'))))
     return 'drop';
   if (name === 'mark') return /highlight-\w+_background/.test(node.attributes.class ?? '') ? undefined : 'unwrap';
-  if (hasClass(node, 'selected-value')) return [...node.children, ' '];
+  if (hasClass(node, 'selected-value') || (name === 'span' && hasClass(node, 'icon'))) return [...node.children, ' '];
   return undefined;
 };
 
