@@ -1,0 +1,22 @@
+// The bill of materials (CycloneDX) of what goes into an image, as npm writes it.
+
+/**
+ * Keeps of npm's bill of the whole workspace what went in. npm's own choice of production packages (11.19) lacks those
+ * that something for development needs as well, grpc-js for one.
+ */
+export function billOf(whole, service, installed) {
+  const names = new Set(installed.map(({ name, version }) => `${name}@${version}`));
+  const components = whole.components.filter((component) => names.has(component['bom-ref']));
+  const refs = new Set(components.map((component) => component['bom-ref']));
+  const missing = [...names].filter((name) => !refs.has(name));
+  if (missing.length > 0) throw new Error(`npm's bill of materials does not know ${missing.join(', ')}`);
+  const isMain = (component) => component['bom-ref'].startsWith(`@commonplace/${service}@`);
+  return {
+    ...whole,
+    metadata: { ...whole.metadata, component: components.find(isMain) },
+    components: components.filter((component) => !isMain(component)),
+    dependencies: whole.dependencies
+      .filter(({ ref }) => refs.has(ref))
+      .map(({ ref, dependsOn }) => ({ ref, dependsOn: dependsOn.filter((name) => refs.has(name)) })),
+  };
+}

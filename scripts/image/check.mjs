@@ -1,0 +1,166 @@
+// `npm run test:image`: what can be told of the images without an engine to build them. hadolint reads the Dockerfile;
+// the files of each final stage are put together in an empty folder and run there by Node alone, as the image's user,
+// and the one with everything in it is written to, read and searched. Closes with `N passed, N failed, N skipped`.
+import { execFileSync, spawn } from 'node:child_process';
+import {
+  chmodSync,
+  chownSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { root } from '../build.mjs';
+import { run } from '../chart/tools.mjs';
+import { freePorts, ready, SERVICES } from '../mesh.mjs';
+import { installTool } from '../servers.mjs';
+import { assemble } from './assemble.mjs';
+
+const USER = 65_532;
+/** What has no business in a final stage. */
+const STRANGERS =
+  /(^|\/)node_modules\/(typescript|jest|@jest\/|@biomejs|@bufbuild\/buf|ts-proto|playwright|testcontainers|npm)(\/|$)|\.[cm]?ts$|\.test\.js$|(^|\/)\.[^./]/;
+const DOCKERFILE = readFileSync(join(root, 'Dockerfile'), 'utf8');
+
+let passed = 0;
+let failed = 0;
+async function check(name, act) {
+  try {
+    await act();
+    passed += 1;
+  } catch (error) {
+    failed += 1;
+    console.log(`✕ ${name}: ${error.message}`);
+  }
+}
+
+const folder = mkdtempSync(join(tmpdir(), 'commonplace-image-'));
+try {
+  chmodSync(folder, 0o755);
+  // The cache is not everybody's.
+  const node = join(folder, 'node');
+  copyFileSync(await installTool('node24'), node);
+  await check('hadolint', () => lint(DOCKERFILE));
+  await check('hadolint (seen refusing)', () =>
+    refuse(() => lint(DOCKERFILE.replace('24-bookworm', '').replaceAll(':nonroot', ''))),
+  );
+  await check('the final stage', () => finalStage(DOCKERFILE));
+  await check('the final stage (seen refusing)', () => refuse(() => finalStage(`${DOCKERFILE}RUN npm install\n`)));
+  for (const service of ['gateway', ...SERVICES, 'all']) {
+    const app = join(folder, service);
+    const packages = assemble(service, app);
+    const files = readdirSync(app, { recursive: true });
+    console.log(`commonplace-${service}: ${packages.length} packages, ${files.length} files, ${sizeOf(app)}`);
+    await check(`${service}: nothing that does not run`, () => nothingStrange(files));
+    await check(`${service}: its bill of materials`, () => bill(app, packages));
+    await check(`${service}: starts with Node alone`, () => startsAlone(node, app));
+    if (service !== 'all') rmSync(app, { recursive: true });
+  }
+  await check('nothing that does not run (seen refusing)', () =>
+    refuse(() => nothingStrange(['node_modules/typescript/lib/tsc.js'])),
+  );
+  await check('all: serves, is written to, read and searched', () => serves(node, join(folder, 'all')));
+} finally {
+  rmSync(folder, { recursive: true, force: true });
+}
+console.log('skipped: the images themselves are not built: there is no container engine here');
+console.log(`${passed} passed, ${failed} failed, 1 skipped`);
+process.exit(failed > 0 ? 1 : 0);
+
+async function refuse(act) {
+  const refused = await Promise.resolve()
+    .then(act)
+    .then(
+      () => false,
+      () => true,
+    );
+  if (!refused) throw new Error('lets it pass');
+}
+
+async function lint(text) {
+  const { code, stdout } = await run(await installTool('hadolint'), ['-'], { input: text });
+  if (code !== 0) throw new Error(stdout);
+}
+
+/** The last stage only copies, as a user of a number, and says what it is. */
+function finalStage(text) {
+  const stage = text.slice(text.lastIndexOf('\nFROM ')).replaceAll('\\\n', ' ').split('\n');
+  const lines = stage.filter((line) => /^[A-Z]+ /.test(line));
+  const of = (word) => lines.filter((line) => line.startsWith(`${word} `));
+  if (of('RUN').length + of('ADD').length > 0) throw new Error('it runs or adds something');
+  if (of('COPY').join() !== 'COPY --from=build /out /app') throw new Error('it copies something else');
+  if (!/^USER [1-9]\d*:[1-9]\d*$/.test(of('USER').join())) throw new Error('its user is no number');
+  for (const label of ['title', 'description', 'version', 'revision', 'licenses', 'base.name']) {
+    if (!of('LABEL').join().includes(`org.opencontainers.image.${label}=`)) throw new Error(`it has no label ${label}`);
+  }
+}
+
+function nothingStrange(files) {
+  const strange = files.filter((file) => STRANGERS.test(file));
+  if (strange.length > 0) throw new Error(`${strange.length} of them: ${strange.slice(0, 5).join(', ')}`);
+}
+
+function bill(app, packages) {
+  const { bomFormat, components } = JSON.parse(readFileSync(join(app, 'sbom.cdx.json'), 'utf8'));
+  const known = new Set(components.map((component) => component['bom-ref']));
+  const different = new Set(packages.map((path) => path.slice(path.lastIndexOf('node_modules/') + 13)));
+  const named = [...different].filter((name) => [...known].some((ref) => ref.startsWith(`${name}@`)));
+  // The service itself is what the bill is of.
+  if (bomFormat !== 'CycloneDX' || named.length + 1 < different.size)
+    throw new Error('it does not name all that is in it');
+}
+
+function sizeOf(app) {
+  return execFileSync('du', ['-sh', app], { encoding: 'utf8' }).split('\t')[0];
+}
+
+/** The environment has nothing in it that could be found elsewhere. */
+function options(app, env = {}) {
+  const own = process.getuid() === 0 ? { uid: USER, gid: USER } : {};
+  return { cwd: app, env: { NODE_ENV: 'production', ...env }, ...own };
+}
+
+/** `--help` loads every module that a process loads at its start, and reads no settings. */
+async function startsAlone(node, app) {
+  const { code, stdout, stderr } = await run(node, ['main.mjs', '--help'], options(app));
+  if (code !== 0 || !stdout.startsWith('Settings')) throw new Error(stderr);
+}
+
+async function serves(node, app) {
+  const data = join(folder, 'data');
+  const tmp = join(folder, 'tmp');
+  for (const place of [data, tmp]) {
+    mkdirSync(place);
+    if (process.getuid() === 0) chownSync(place, USER, USER);
+  }
+  const [port] = await freePorts(1);
+  const url = `http://127.0.0.1:${port}`;
+  const facts = join(data, 'first.json');
+  const env = {
+    COMMONPLACE_PORT: String(port),
+    COMMONPLACE_DATA_DIR: data,
+    COMMONPLACE_BOOTSTRAP_JSON: facts,
+    TMPDIR: tmp,
+  };
+  const child = spawn(node, ['main.mjs'], { ...options(app, env), stdio: ['ignore', 'ignore', 'inherit'] });
+  const ended = new Promise((resolve) => child.once('exit', resolve));
+  try {
+    await ready(`${url}/health/ready`);
+    while (!existsSync(facts)) await new Promise((resolve) => setTimeout(resolve, 50));
+    const key = JSON.parse(readFileSync(facts, 'utf8')).api_key;
+    const smoke = { COMMONPLACE_URL: url, COMMONPLACE_API_KEY: key };
+    const { code, stdout, stderr } = await run(node, ['smoke.mjs'], options(app, smoke));
+    if (code !== 0) throw new Error(`${stdout}${stderr}`);
+    const without = await run(node, ['smoke.mjs'], options(app, { ...smoke, COMMONPLACE_API_KEY: `${key}x` }));
+    if (without.code === 0) throw new Error('the test passes with a wrong key');
+  } finally {
+    child.kill('SIGTERM');
+  }
+  const code = await ended;
+  if (code !== 0) throw new Error(`ended with ${code} when it was told to`);
+}
