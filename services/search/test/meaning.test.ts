@@ -18,6 +18,7 @@ import { EmbedderFailure } from '../src/embedding/port.js';
 import { createQueryEmbedder } from '../src/embedding/query-vector.js';
 import { createSearchHandlers, type SearchParts } from '../src/handlers/search.js';
 import { entry, everythingIn, marked, WORKSPACE } from '../src/index/contract/harness.js';
+import { HOSTILE } from '../src/index/contract/hostile.js';
 import { IndexFailure, type SearchIndex } from '../src/index/port.js';
 import { openSqliteIndex } from '../src/index/sqlite/index.js';
 import { createFakeEmbedder } from './embedder.js';
@@ -194,6 +195,21 @@ describe('search by both', () => {
     const hit = items.find(({ resource }) => resource?.id === 'long');
     expect(hit?.chunk?.text).toContain('Take a vacation.');
     expect(hit?.matchedIn).toContain(SearchField.CONTENT);
+  });
+});
+
+describe('hostile queries', () => {
+  test('are answered in every mode', async () => {
+    const long = ['"a ', '-a ', 'type:', '训练', '🎉', '(', 'word '].map((piece) => piece.repeat(1000 / piece.length));
+    for (const query of [...HOSTILE.filter((one) => one.trim() !== ''), ...long]) {
+      for (const mode of [SearchMode.KEYWORD, SearchMode.SEMANTIC, SearchMode.HYBRID]) {
+        for (const groupBy of [SearchGrouping.RESOURCE, SearchGrouping.CHUNK]) {
+          const facets = [SearchFacet.TYPE];
+          const { items } = await find({ query, mode, groupBy, facets, page: { limit: 3, offset: 0, cursor: '' } });
+          expect([query, mode, Array.isArray(items)]).toEqual([query, mode, true]);
+        }
+      }
+    }
   });
 });
 
