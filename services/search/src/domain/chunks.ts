@@ -1,5 +1,5 @@
 import { ResourceType } from '@commonplace/proto/resources/v1/resource.js';
-import { readPieces } from './pieces.js';
+import { type Piece, readPieces } from './pieces.js';
 import { tokensIn } from './tokens.js';
 
 /** Changes whenever the same text gives other chunks than before: its vectors are made anew. */
@@ -55,7 +55,7 @@ export function chunksOf({ type, name, text }: ChunkSource, tokens: number): Chu
     const most = room(piece.path);
     const heading = piece.level !== undefined;
     if (open !== undefined && heading && open.filled >= tokens * SMALL) close();
-    if (open !== undefined && open.filled > 0 && open.tokens + piece.tokens > most) {
+    if (open !== undefined && open.tokens + (open.filled > 0 ? piece.tokens : 0) > most) {
       // A heading at the end goes with what stands below it.
       const last: Trailing | undefined = open.trailing;
       if (last !== undefined) open.end = last.end;
@@ -89,8 +89,6 @@ interface Trailing {
   readonly begins: Open;
 }
 
-type Piece = ReturnType<typeof readPieces>[number];
-
 function extended(open: Open | undefined, piece: Piece): Open {
   const { start, end, tokens, path, level } = piece;
   const heading = level !== undefined;
@@ -103,7 +101,7 @@ function extended(open: Open | undefined, piece: Piece): Open {
     filled: open.filled + alone.filled,
     path: open.filled === 0 ? path : open.path,
   };
-  if (!heading) return grown;
+  if (!heading || open.filled === 0) return grown;
   const { trailing } = open;
   const begins = trailing === undefined ? alone : extended(trailing.begins, piece);
   return { ...grown, trailing: { end: trailing?.end ?? open.end, begins } };

@@ -22,30 +22,17 @@ interface Line {
   readonly text: string;
 }
 
+interface Heading {
+  readonly level: number;
+  readonly title: string;
+}
+
 /** Reads a text piece by piece, none of more than `most` tokens. Headings are those of Markdown, where it is some. */
-export function readPieces(text: string, markdown: boolean, most: number): Piece[] {
-  const pieces: Piece[] = [];
-  const headings: { level: number; title: string }[] = [];
+export function* readPieces(text: string, markdown: boolean, most: number): Generator<Piece> {
+  let headings: Heading[] = [];
   let path: readonly string[] = [];
   let paragraph: Line[] = [];
   let fence: string | undefined;
-
-  const endParagraph = (): void => {
-    const [first] = paragraph;
-    const last = paragraph.at(-1);
-    if (first !== undefined && last !== undefined) pieces.push(...piecesOf(text, paragraph, most, path));
-    paragraph = [];
-  };
-  const heading = (level: number, title: string, start: number, end: number): void => {
-    while ((headings.at(-1)?.level ?? 0) >= level) headings.pop();
-    headings.push({ level, title: plain(title) });
-    path = headings.map((one) => one.title).filter((one) => one !== '');
-    // A heading too long to be one is a paragraph.
-    const tokens = tokensIn(text, start, end);
-    if (tokens > most) pieces.push(...piecesOf(text, [{ start, end, text: title }], most, path));
-    else pieces.push({ start, end, tokens, level, path });
-  };
-
   for (const line of linesOf(text)) {
     const mark = markdown ? FENCE.exec(line.text)?.[1] : undefined;
     if (fence !== undefined) {
@@ -53,25 +40,44 @@ export function readPieces(text: string, markdown: boolean, most: number): Piece
       paragraph.push(line);
       continue;
     }
-    if (line.text.trim() === '') {
-      endParagraph();
-      continue;
-    }
-    const atx = markdown ? ATX.exec(line.text) : null;
-    const [under] = paragraph;
-    if (atx !== null) {
-      endParagraph();
-      heading(atx[1]?.length ?? 1, atx[2] ?? '', line.start, line.end);
-    } else if (markdown && under !== undefined && paragraph.length === 1 && UNDERLINE.test(line.text)) {
+    const found = markdown ? headingOf(paragraph, line) : undefined;
+    if (found !== undefined) {
+      if (found.start === line.start) yield* piecesOf(text, paragraph, most, path);
       paragraph = [];
-      heading(line.text.includes('=') ? 1 : 2, under.text, under.start, line.end);
+      headings = [...headings.filter(({ level }) => level < found.level), found];
+      path = headings.map(({ title }) => title).filter((title) => title !== '');
+      yield* headingPieces(text, found, most, path);
+    } else if (line.text.trim() === '') {
+      yield* piecesOf(text, paragraph, most, path);
+      paragraph = [];
     } else {
       fence = mark;
       paragraph.push(line);
     }
   }
-  endParagraph();
-  return pieces;
+  yield* piecesOf(text, paragraph, most, path);
+}
+
+/** The heading that a line is, or makes of the line before it by underlining it. */
+function headingOf(paragraph: readonly Line[], line: Line): (Heading & { start: number; end: number }) | undefined {
+  const { start, end } = line;
+  const atx = ATX.exec(line.text);
+  if (atx !== null) return { level: atx[1]?.length ?? 1, title: plain(atx[2] ?? ''), start, end };
+  const [over] = paragraph;
+  if (over === undefined || paragraph.length > 1 || !UNDERLINE.test(line.text)) return undefined;
+  return { level: line.text.includes('=') ? 1 : 2, title: plain(over.text), start: over.start, end };
+}
+
+/** A heading too long to be one is a paragraph. */
+function* headingPieces(
+  text: string,
+  { level, start, end }: Heading & { readonly start: number; readonly end: number },
+  most: number,
+  path: readonly string[],
+): Generator<Piece> {
+  const tokens = tokensIn(text, start, end);
+  if (tokens > most) yield* partsOf(text, start, end, most, path);
+  else yield { start, end, tokens, level, path };
 }
 
 /** A heading as people read it. */
@@ -95,12 +101,13 @@ function* linesOf(text: string): Generator<Line> {
 }
 
 /** A paragraph as one piece, or as its lines, or as parts of them. */
-function piecesOf(text: string, lines: readonly Line[], most: number, path: readonly string[]): Piece[] {
+function* piecesOf(text: string, lines: readonly Line[], most: number, path: readonly string[]): Generator<Piece> {
   const start = lines[0]?.start ?? 0;
   const end = lines.at(-1)?.end ?? start;
+  if (end === start) return;
   const tokens = tokensIn(text, start, end);
-  if (tokens <= most) return [{ start, end, tokens, path }];
-  return lines.flatMap((line) => [...partsOf(text, line.start, line.end, most, path)]);
+  if (tokens <= most) yield { start, end, tokens, path };
+  else for (const line of lines) yield* partsOf(text, line.start, line.end, most, path);
 }
 
 /** Ends of sentences, then of words. */

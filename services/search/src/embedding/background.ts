@@ -171,7 +171,8 @@ async function embedTogether(
   const texts = chunked.flatMap(({ entry, chunks }) => chunks.map((chunk) => embeddedText(entry, chunk)));
   const vectors: Float32Array[] = [];
   for (let at = 0; at < texts.length; at += TEXTS_AT_ONCE) {
-    vectors.push(...(await embedder.embed(texts.slice(at, at + TEXTS_AT_ONCE), 'document', signal)));
+    const some = embedder.embed(texts.slice(at, at + TEXTS_AT_ONCE), 'document', signal);
+    vectors.push(...(await unlessAborted(some, signal)));
   }
   let next = 0;
   return chunked.map(({ entry: { id, textHash }, chunks }) => ({
@@ -179,4 +180,14 @@ async function embedTogether(
     textHash,
     chunks: chunks.map(({ start, end }): ChunkVector => ({ start, end, vector: vectors[next++] as Float32Array })),
   }));
+}
+
+/** What a promise gives, or the signal's reason as soon as there is one: nobody waits for a model that hangs. */
+function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const abort = (): void => reject(signal.reason);
+    if (signal.aborted) abort();
+    signal.addEventListener('abort', abort);
+    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
+  });
 }

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { entry, everythingIn, type Use } from './harness.js';
 
-const HOSTILE = [
+export const HOSTILE: readonly string[] = [
   '"',
   '""""',
   'word"',

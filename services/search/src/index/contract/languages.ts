@@ -60,4 +60,47 @@ export function languageDuties(use: Use): void {
     expect(await ids('한글')).toEqual(['h']);
     expect(await ids('fine')).toEqual(['l']);
   });
+
+  test('a word is found within what is written without spaces, by one character too', async () => {
+    const { hold, ids } = use();
+    await hold(
+      entry('zh', { text: '深度学习模型需要大量训练数据' }),
+      entry('ja', { text: '東京都庁は西新宿にあります' }),
+      entry('other', { text: '天气很好' }),
+    );
+    for (const query of ['训练', '训练数据', '度', '数', '据', '模型 数据', '"大量训练"', '訓練']) {
+      expect([query, await ids(query)]).toEqual([query, ['zh']]);
+    }
+    for (const query of ['東京', '都庁', '庁', '新宿', '京都', 'あり']) {
+      expect([query, await ids(query)]).toEqual([query, ['ja']]);
+    }
+    expect(await ids('训练 -模型')).toEqual([]);
+    expect((await ids('-模型')).sort()).toEqual(['ja', 'other']);
+  });
+
+  test('Korean words are found with and without their particles', async () => {
+    const { hold, ids } = use();
+    await hold(
+      entry('a', { text: '검색을 하면 결과가 나옵니다' }),
+      entry('b', { text: '서울특별시에서 만나요' }),
+      entry('c', { text: '날씨가 좋아요' }),
+    );
+    for (const query of ['검색', '검색을', '결과', '결과가']) expect([query, await ids(query)]).toEqual([query, ['a']]);
+    for (const query of ['서울', '특별시', '서울특별시', '서울특별시에서']) {
+      expect([query, await ids(query)]).toEqual([query, ['b']]);
+    }
+  });
+
+  test('accents make no difference, in any of their forms', async () => {
+    const { hold, ids } = use();
+    await hold(
+      entry('a', { text: 'Crème brûlée, naïve façade, Ångström, Việt Nam, Łódź, jalapeño' }),
+      entry('b', { text: 'plain' }),
+    );
+    const queries = ['creme brulee', 'CRÈME', 'naive', 'facade', 'angstrom', 'viet nam', 'lodz', 'jalapeno'];
+    for (const query of queries) {
+      expect([query, await ids(query)]).toEqual([query, ['a']]);
+      expect([query, await ids(query.normalize('NFD'))]).toEqual([query, ['a']]);
+    }
+  });
 }

@@ -1,0 +1,180 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { silentLog } from '@commonplace/kit/log';
+import { eventually } from '@commonplace/kit/testing';
+import { afterAll, afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { type EmbeddingWork, indexedModel, startEmbedding } from '../src/embedding/background.js';
+import { EmbedderFailure } from '../src/embedding/port.js';
+import { createQueryEmbedder } from '../src/embedding/query-vector.js';
+import { entry, everythingIn, WORKSPACE } from '../src/index/contract/harness.js';
+import type { SearchIndex } from '../src/index/port.js';
+import { openSqliteIndex } from '../src/index/sqlite/index.js';
+import { createFakeEmbedder, type FakeEmbedder } from './embedder.js';
+
+const folder = mkdtempSync(join(tmpdir(), 'search-embedding-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+let number = 0;
+let index: SearchIndex;
+let work: EmbeddingWork | undefined;
+
+beforeEach(async () => {
+  index = await openSqliteIndex({ path: join(folder, `${++number}.db`) });
+});
+afterEach(async () => {
+  await work?.close();
+  work = undefined;
+  await index.close();
+});
+
+function start(embedder: FakeEmbedder, former: FakeEmbedder[] = [], on = index): EmbeddingWork {
+  work = startEmbedding({ index: on, embedder, former, chunkTokens: 100, log: silentLog });
+  return work;
+}
+
+const idOf = (embedder: FakeEmbedder): string => indexedModel(embedder.model, 100).id;
+
+async function near(embedder: FakeEmbedder, words: string): Promise<string[]> {
+  const [vector] = await embedder.embed([words], 'query');
+  const hits = await index.nearest({
+    model: idOf(embedder),
+    vector: vector as Float32Array,
+    filter: everythingIn(WORKSPACE),
+    narrowing: {},
+    groupBy: 'resource',
+    limit: 1,
+  });
+  return hits.map(({ id }) => id);
+}
+
+describe('the work of embedding', () => {
+  test('embeds what is there, then sleeps until it is woken', async () => {
+    const embedder = createFakeEmbedder();
+    await index.upsert([entry('a', { text: 'about vacation' }), entry('b', { text: 'about cars' })]);
+    const { wake, stats, serving } = start(embedder);
+    await eventually(() => expect(stats()).toEqual({ embedded: 2, pending: 0, chunks: 2 }));
+    expect(serving()).toMatchObject({ model: idOf(embedder), complete: true });
+    expect(await near(embedder, 'holiday')).toEqual(['a']);
+    const calls = embedder.calls.length;
+    await index.upsert([entry('c', { text: 'wombats' })]);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    expect(embedder.calls.length).toBe(calls);
+    wake();
+    await eventually(async () => expect(await near(embedder, 'wombats')).toEqual(['c']));
+  });
+
+  test('gives the model each passage with its title', async () => {
+    const embedder = createFakeEmbedder();
+    const long = 'many words of which there are more than enough. '.repeat(20);
+    await index.upsert([entry('a', { name: 'Guide', text: `# Travel\n\n${long}\n\n# Food\n\n${long}` })]);
+    const { stats } = start(embedder);
+    await eventually(() => expect(stats()).toMatchObject({ embedded: 1, pending: 0 }));
+    const texts = embedder.calls.filter(({ kind }) => kind === 'document').flatMap((call) => call.texts);
+    expect(texts.length).toBe(stats().chunks);
+    expect(texts.length).toBeGreaterThan(3);
+    expect(new Set(texts.map((text) => text.split('\n')[0]))).toEqual(new Set(['Guide › Travel', 'Guide › Food']));
+  });
+
+  test('many entries are embedded in small batches', async () => {
+    const embedder = createFakeEmbedder();
+    await index.upsert(Array.from({ length: 70 }, (_, i) => entry(`n${i}`, { text: `number ${i}` })));
+    const { stats } = start(embedder);
+    await eventually(() => expect(stats()).toMatchObject({ embedded: 70, pending: 0 }));
+    for (const { texts } of embedder.calls) expect(texts.length).toBeLessThanOrEqual(16);
+  });
+
+  test('a model that fails is asked again, and nothing is lost', async () => {
+    const embedder = createFakeEmbedder();
+    embedder.failure = new EmbedderFailure('not now', true);
+    await index.upsert([entry('a', { text: 'word' })]);
+    const { stats, serving } = start(embedder);
+    await eventually(() => expect(embedder.calls.length).toBe(1));
+    expect(serving()).toBeUndefined();
+    embedder.failure = undefined;
+    await eventually(() => expect(stats()).toMatchObject({ embedded: 1, pending: 0 }), 10_000);
+  });
+
+  test('a text on which the model fails stops nobody else', async () => {
+    const embedder = createFakeEmbedder();
+    const picky = {
+      ...embedder,
+      embed: (texts: readonly string[], kind: 'query' | 'document') =>
+        texts.some((text) => text.includes('poison')) ? Promise.reject(new Error('no')) : embedder.embed(texts, kind),
+    };
+    await index.upsert([entry('a', { text: 'fine' }), entry('p', { text: 'poison' }), entry('b', { text: 'good' })]);
+    const { stats } = start(picky);
+    await eventually(() => expect(stats()).toEqual({ embedded: 3, pending: 0, chunks: 2 }));
+  });
+
+  test('the vectors of a former model serve until the new ones are complete, and go then', async () => {
+    const before = createFakeEmbedder('before');
+    await index.upsert([entry('a', { text: 'about vacation' }), entry('b', { text: 'about cars' })]);
+    const first = start(before);
+    await eventually(() => expect(first.stats()).toMatchObject({ embedded: 2, pending: 0 }));
+    await first.close();
+
+    const after = createFakeEmbedder('after', 32);
+    let release = (): void => {};
+    const held = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const slow = {
+      ...after,
+      embed: async (texts: readonly string[], kind: 'query' | 'document') => {
+        await held;
+        return after.embed(texts, kind);
+      },
+    };
+    const second = start(slow, [before]);
+    await eventually(() => expect(second.serving()?.model).toBe(idOf(before)));
+    expect(second.serving()?.embedder).toBe(before);
+    release();
+    await eventually(() => expect(second.serving()?.model).toBe(idOf(after)));
+    await eventually(async () => expect((await index.models()).map(({ id }) => id)).toEqual([idOf(after)]));
+    expect(await near(after, 'holiday')).toEqual(['a']);
+  });
+
+  test('ends although a model does not answer', async () => {
+    const deaf = { ...createFakeEmbedder(), embed: () => new Promise<Float32Array[]>(() => {}) };
+    await index.upsert([entry('a', { text: 'word' })]);
+    const { close, stats } = start(deaf);
+    await eventually(() => expect(stats().pending).toBe(1));
+    await close();
+  });
+
+  test('other passages are other vectors', async () => {
+    const embedder = createFakeEmbedder();
+    expect(indexedModel(embedder.model, 100).id).not.toBe(indexedModel(embedder.model, 200).id);
+  });
+});
+
+describe('the vector of a query', () => {
+  const serving = (embedder: FakeEmbedder) => () => ({ embedder, model: 'm', complete: true });
+
+  test('is made once', async () => {
+    const embedder = createFakeEmbedder();
+    const embed = createQueryEmbedder(serving(embedder), 1000);
+    const one = await embed('word');
+    expect(one).toMatchObject({ model: 'm', complete: true });
+    expect(await embed('word')).toEqual(one);
+    expect(embedder.calls).toEqual([{ texts: ['word'], kind: 'query' }]);
+  });
+
+  test('is not waited for for long, and not at all for a while then', async () => {
+    const embedder = createFakeEmbedder();
+    embedder.slowness = 60_000;
+    const embed = createQueryEmbedder(serving(embedder), 20);
+    expect(await embed('word')).toBe('no answer');
+    expect(await embed('other')).toBe('no answer');
+    expect(embedder.calls.length).toBe(1);
+  });
+
+  test('is not to be had from a model that fails, without vectors, or where embeddings are off', async () => {
+    const embedder = createFakeEmbedder();
+    embedder.failure = new EmbedderFailure('gone', false);
+    expect(await createQueryEmbedder(serving(embedder), 1000)('word')).toBe('no answer');
+    expect(await createQueryEmbedder(() => undefined, 1000)('word')).toBe('no vectors');
+    expect(await createQueryEmbedder(undefined, 1000)('word')).toBe('off');
+  });
+});
