@@ -78,7 +78,9 @@ test('a table of 200,000 rows is kept, put back, copied, thrown away and purged'
   expect(restored.data).toMatchObject({ row_count: ROWS, changed: true });
   expect(await shown(id)).toEqual(whole);
 
-  const { data: copied } = await besideOthers(boss.post<{ resource: Resource }>(`/resources/${id}/copy`, { name: 'Copy' }));
+  const { data: copied } = await besideOthers(
+    boss.post<{ resource: Resource }>(`/resources/${id}/copy`, { name: 'Copy' }),
+  );
   await eventually(async () => expect(await shown(copied.resource.id)).toEqual(whole));
 
   await besideOthers(boss.del(`/resources/${id}`));
