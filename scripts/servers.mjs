@@ -77,16 +77,16 @@ export function s3Url({ port }) {
   return `http://${S3_KEY}:${S3_SECRET}@127.0.0.1:${port}/${BUCKET}`;
 }
 
-/** A server of S3's protocol over a folder, with one bucket in it. */
-export async function startS3(program, data) {
+/** A server of S3's protocol over a folder, with one bucket in it. `port` is a free one unless given. */
+export async function startS3(program, data, port) {
   // Metadata lies beside the objects: not every file system of a temporary folder has extended attributes.
   const [objects, metadata] = [join(data, 'objects'), join(data, 'metadata')];
   await mkdir(join(objects, BUCKET), { recursive: true });
   await mkdir(metadata, { recursive: true });
-  const port = await freePort();
+  const listen = port ?? (await freePort());
   const env = { ROOT_ACCESS_KEY: S3_KEY, ROOT_SECRET_KEY: S3_SECRET };
-  const args = ['--port', `127.0.0.1:${port}`, 'posix', '--sidecar', metadata, objects];
-  return startServer(program, args, new RegExp(`listening on:[\\s\\S]*:(${port})`), env);
+  const args = ['--port', `127.0.0.1:${listen}`, 'posix', '--sidecar', metadata, objects];
+  return startServer(program, args, new RegExp(`listening on:[\\s\\S]*:(${listen})`), env);
 }
 
 /** A port that is free on loopback now. */

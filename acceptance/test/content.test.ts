@@ -172,3 +172,29 @@ describe('an artifact', () => {
     expect((await boss.get(`/workspaces/${workspace.id}/resources?q=Bad%20one`)).page.total).toBe(0);
   });
 });
+
+describe('what an answer holds', () => {
+  test('every kind says its format, and an artifact all that it may have', async () => {
+    const table = await create({ type: 'table' });
+    const artifact = await create({ type: 'artifact', content: { artifact_type: 'svg', source: '<svg/>' } });
+    const document = await newDocument('Text');
+    const read = async (id: string, query = '') =>
+      (await boss.get<Record<string, unknown>>(`/resources/${id}/content${query}`)).data;
+    expect(await read(table)).toMatchObject({ type: 'table', format: 'table' });
+    const empty = { language: null, title: null, entry: null, assets: [] };
+    const whole = { type: 'artifact', format: 'artifact', artifact_type: 'svg', source: '<svg/>', ...empty };
+    expect(await read(artifact)).toMatchObject(whole);
+    expect(Object.keys(await read(document))).not.toContain('language');
+    const kept = (await boss.post<Snapshot>(`/resources/${artifact}/snapshots`, {})).data;
+    const snapshot = await boss.get<Record<string, unknown>>(`/resources/${artifact}/snapshots/${kept.id}`);
+    expect(snapshot.data).toMatchObject({ format: 'artifact', ...empty });
+    const refused = await boss.get(`/resources/${document}/content?format=table`);
+    expect([refused.status, refused.error.code]).toEqual([400, 'unsupported_format']);
+  });
+
+  test('a change that only says how it is made changes nothing, and is refused', async () => {
+    const id = await newDocument('Text');
+    const refused = await boss.patch(`/resources/${id}`, { dry_run: true });
+    expect([refused.status, refused.error.code]).toEqual([400, 'no_update_field']);
+  });
+});

@@ -16,6 +16,8 @@ export interface FieldWriter {
   readonly absent: string;
   /** Left out where it is empty: shown once, or of some kinds of the record only. */
   readonly sparse: boolean;
+  /** Of a field that is left out with another: that one's writer. */
+  beside?: FieldWriter | undefined;
   readonly write: Write;
 }
 
@@ -32,6 +34,7 @@ export function createWriters(contract: Contract): Writers {
       // Before its fields are compiled, for a message may hold itself.
       known.set(message, writers);
       for (const shape of shapesOf(contract, message)) writers.push(compileField(contract, shape, writersOf));
+      for (const one of writers) one.beside = writers.find(({ shape }) => shape.name === one.shape.rules.beside);
     }
     return writers;
   };
@@ -89,6 +92,11 @@ function isMessage(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null;
 }
 
+function isLeftOut(message: Readonly<Record<string, unknown>>, field: FieldWriter): boolean {
+  const decides = field.beside ?? field;
+  return isEmpty(message[decides.local], decides);
+}
+
 /** An optional text of some kinds only that is there is not empty, whatever is in it. */
 function isEmpty(value: unknown, { write, shape }: FieldWriter): boolean {
   if (value === undefined || (value === '' && !(shape.optional && shape.rules.sparse))) return true;
@@ -102,7 +110,7 @@ export function writeMessage(message: Readonly<Record<string, unknown>>, writers
   for (let i = 0; i < writers.length; i++) {
     const field = writers[i] as FieldWriter;
     const value = message[field.local];
-    if (field.sparse && isEmpty(value, field)) continue;
+    if (field.sparse && isLeftOut(message, field)) continue;
     if (json === '') json = `{${field.key}${field.write(value)}`;
     else json += value === undefined ? field.absent : field.next + field.write(value);
   }

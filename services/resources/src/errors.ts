@@ -12,6 +12,11 @@ export const UnsupportedFormat = defineError(
   'unsupported_format',
   'This content can be had as: {formats}.',
 );
+export const NoUpdateField = defineError(
+  'INVALID_ARGUMENT',
+  'no_update_field',
+  'The request names no field to change.',
+);
 export const UseFilesEndpoint = defineError(
   'INVALID_ARGUMENT',
   'use_files_endpoint',

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { type Fault, invalidFields } from '@commonplace/kit/errors';
 import type { CallContext } from '@commonplace/kit/rpc';
 import type { Collection, CollectionSpec, StoredRecord } from '@commonplace/kit/store';
-import { ArtifactType } from '@commonplace/proto/resources/v1/content_service.js';
+import { ArtifactType, ContentFormat } from '@commonplace/proto/resources/v1/content_service.js';
 import { ARTIFACT_BYTES } from '../config.js';
 import type { Policy } from '../policy.js';
 import type { Keeper } from '../stores/kept.js';
@@ -119,7 +119,8 @@ function searchText(fields: ArtifactFields | undefined): string {
 }
 
 function payloadOf({ type, language, source, title, entry, assets }: ArtifactFields): Payload {
-  return { artifactType: type, language, source, title, entry, assets: assets.map((asset) => ({ ...asset })) };
+  const format = ContentFormat.ARTIFACT;
+  return { format, artifactType: type, language, source, title, entry, assets: assets.map((asset) => ({ ...asset })) };
 }
 
 /** The fields that a write brings, with all their faults at once. */

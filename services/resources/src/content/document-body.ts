@@ -17,6 +17,7 @@ import {
   withoutPlaceholders,
   withPlaceholders,
 } from '../documents/index.js';
+import { UnsupportedFormat } from '../errors.js';
 import type { DocumentFormat, StoredContent } from '../stores/contents.js';
 import type { Payload } from './kind.js';
 import { countWords } from './words.js';
@@ -105,9 +106,13 @@ const MESSAGES: Record<DocumentFormat, ContentFormat> = {
 
 const BY_MESSAGE = new Map(Object.entries(MESSAGES).map(([name, format]) => [format, name as DocumentFormat]));
 
-/** A format by the contract's name; undefined where none is named. */
+/** A format by the contract's name; undefined where none is named. Throws `unsupported_format` for a table's and the like. */
 export function formatFrom(message: ContentFormat): DocumentFormat | undefined {
-  return BY_MESSAGE.get(message);
+  const format = BY_MESSAGE.get(message);
+  if (format === undefined && message !== ContentFormat.UNSPECIFIED) {
+    throw UnsupportedFormat({ formats: Object.keys(MESSAGES).join(', ') });
+  }
+  return format;
 }
 
 /**

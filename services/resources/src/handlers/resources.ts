@@ -15,7 +15,7 @@ import { wantedTags } from '../acts/wanted-tags.js';
 import { creationInput } from '../content/input.js';
 import { may } from '../domain/access.js';
 import { isContainer } from '../domain/tree.js';
-import { ExternalIdTaken } from '../errors.js';
+import { ExternalIdTaken, NoUpdateField } from '../errors.js';
 import { publishChange } from '../events.js';
 import type { Parts } from '../parts.js';
 import { requireCapability, requireWritable, type Seen, type Standing } from '../policy.js';
@@ -60,6 +60,7 @@ export function createResourceHandlers(parts: Parts): Handlers<ResourceService> 
     },
 
     async updateResource(request, context) {
+      if (request.updateMask?.every((name) => name === 'dry_run')) throw NoUpdateField();
       const standing = await policy.standing(context);
       const seen = await policy.see(request.resourceId, standing);
       const { node, accessChange } = await updateNode(parts, seen, request, standing, context);

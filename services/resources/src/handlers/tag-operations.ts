@@ -1,4 +1,4 @@
-import { AppError, type Fault, invalidFields } from '@commonplace/kit/errors';
+import { type Fault, invalidFields } from '@commonplace/kit/errors';
 import type { CallContext } from '@commonplace/kit/rpc';
 import type { Tag as TagMessage } from '@commonplace/proto/resources/v1/tag.js';
 import {
@@ -10,7 +10,7 @@ import { WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
 import { mergeTags, tagIn, updateTag } from '../acts/tags.js';
 import { insertTag } from '../acts/wanted-tags.js';
 import { foldTag, parseColor } from '../domain/tags.js';
-import { WorkspaceArchived } from '../errors.js';
+import { NoUpdateField, WorkspaceArchived } from '../errors.js';
 import type { Parts } from '../parts.js';
 import { requireWorkspaceRole, type Standing } from '../policy.js';
 import { countUsage } from '../stores/tag-usage.js';
@@ -66,7 +66,7 @@ function requireFields(operation: Operation, given: ReadonlySet<string>): void {
   }
   if (faults.length > 0) throw invalidFields(faults);
   if (operation === TagOperation.UPDATE && given.size === 1) {
-    throw new AppError('INVALID_ARGUMENT', 'no_update_field', 'The request names no field to change.');
+    throw NoUpdateField();
   }
 }
 

@@ -61,8 +61,13 @@ export function createTableKind(parts: TableParts): ContentKind {
   }
 
   /** Puts a new state in the place of what this call sees, which a keep may have touched since it was read. */
-  async function put({ head, fresh }: Pick<Outcome, 'head' | 'fresh'>, tenant: string, work: UnitOfWork) {
-    for (const [number, { text }] of fresh) work.insert(chunks, { id: chunkId(head.id, number), tenant, text });
+  async function put({ head, fresh }: Pick<Outcome, 'head' | 'fresh'>, tenant: string, context: CallContext) {
+    const { work } = context;
+    const breathe = createBreathe(context.signal);
+    for (const [number, { text }] of fresh) {
+      work.insert(chunks, { id: chunkId(head.id, number), tenant, text });
+      await breathe();
+    }
     const before = await work.get(heads, head.id);
     if (before === undefined) {
       work.insert(heads, { ...bare(head), tenant });
@@ -84,7 +89,7 @@ export function createTableKind(parts: TableParts): ContentKind {
       sizeBytes: changed ? made.head.bytes : before.bytes,
       warnings: made.warnings,
       loses: made.loses,
-      apply: () => put(made, tenant, context.work),
+      apply: () => put(made, tenant, context),
       answer: (query) =>
         states.settled(() => {
           const later = createTableReader(states.with(made.fresh));
@@ -167,10 +172,13 @@ export function createTableKind(parts: TableParts): ContentKind {
     async copy(from, to, context, renamed) {
       const head = await states.head(from.id);
       return states.settled(async () => {
-        const { view } = await states.open(from.id, head, createBreathe(context.signal));
-        const pieces = entriesOf(head).map(({ number: _number, ...entry }, i): NewChunk => {
-          return { ...entry, text: view.chunks[i]?.bytes.toString('utf8') ?? '' };
-        });
+        const breathe = createBreathe(context.signal);
+        const { view } = await states.open(from.id, head, breathe);
+        const pieces: NewChunk[] = [];
+        for (const [i, { number: _number, ...entry }] of entriesOf(head).entries()) {
+          pieces.push({ ...entry, text: view.chunks[i]?.bytes.toString('utf8') ?? '' });
+          await breathe();
+        }
         return copied(head, pieces, from, to, context, renamed);
       });
     },

@@ -1,6 +1,6 @@
 import { invalidField } from '@commonplace/kit/errors';
 import { decodeCursor, encodeCursor } from '@commonplace/kit/store';
-import { CellFormat } from '@commonplace/proto/resources/v1/content_service.js';
+import { CellFormat, ContentFormat } from '@commonplace/proto/resources/v1/content_service.js';
 import type { ContentQuery, Payload } from '../content/kind.js';
 import { type Cell, type Column, findColumn, shownColumn } from './column.js';
 import { createCellOf, type OpenTable, type TableState } from './compute.js';
@@ -152,6 +152,7 @@ function payload(head: Head, columns: readonly Column[], { texts, lastId }: Page
   const next = offset + texts.length;
   const hasMore = next < total && texts.length > 0;
   return {
+    format: ContentFormat.TABLE,
     columns: json(columns.map((column) => shownColumn(column, head.primary))),
     rows: Buffer.from(`[${texts.join(',')}]`),
     rowCount: head.rowCount,

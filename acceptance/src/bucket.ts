@@ -1,0 +1,47 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { ROOT } from './system.js';
+
+/** A server of S3's protocol of one's own, that can be killed and comes back with what it has. */
+export interface Bucket {
+  /** For `COMMONPLACE_S3_URL`. */
+  readonly url: string;
+  /** SIGKILL. */
+  kill(): Promise<void>;
+  /** Starts again on the same port, after `kill`. */
+  restart(): Promise<void>;
+  /** Ends it and removes its data. */
+  stop(): Promise<void>;
+}
+
+interface Server {
+  readonly port: number;
+  stop(signal?: NodeJS.Signals): Promise<void>;
+}
+
+interface Script {
+  installTool(name: string): Promise<string>;
+  startS3(program: string, data: string, port?: number): Promise<Server>;
+  s3Url(server: Server): string;
+}
+
+export async function startBucket(): Promise<Bucket> {
+  const script = (await import(pathToFileURL(join(ROOT, 'scripts/servers.mjs')).href)) as Script;
+  const program = await script.installTool('versitygw');
+  const data = mkdtempSync(join(tmpdir(), 'commonplace-bucket-'));
+  let server = await script.startS3(program, data);
+  const { port } = server;
+  return {
+    url: script.s3Url(server),
+    kill: () => server.stop('SIGKILL'),
+    async restart() {
+      server = await script.startS3(program, data, port);
+    },
+    async stop() {
+      await server.stop();
+      rmSync(data, { recursive: true, force: true });
+    },
+  };
+}
