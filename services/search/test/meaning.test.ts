@@ -244,6 +244,16 @@ describe('without vectors', () => {
     embedder.failure = undefined;
   });
 
+  test('what is not embedded yet is told of', async () => {
+    const context = createContext();
+    const embedQuery: SearchParts['embedQuery'] = async (words) => {
+      const vector = await createQueryEmbedder(() => work.serving(), 5000)(words);
+      return typeof vector === 'string' ? vector : { ...vector, complete: false };
+    };
+    expect(await find({ query: 'vacation' }, context, { embedQuery })).toMatchObject({ degraded: false });
+    expect(codes(context)).toEqual(['embeddings_incomplete']);
+  });
+
   test('names are searched by their words', async () => {
     const context = createContext();
     const answer = await find({ query: 'leave', in: [SearchField.NAME] }, context);
