@@ -8,13 +8,13 @@ export const config = {
     fallback: 100,
   },
   chunkTokens: {
-    variable: 'COMMONPLACE_EMBEDDING_CHUNK_TOKENS',
+    variable: 'COMMONPLACE_EMBEDDINGS_CHUNK_TOKENS',
     help: 'tokens of a text that are embedded as one passage; a change embeds everything anew',
     parse: integer(50, 2000),
     fallback: 200,
   },
   queryTimeoutMs: {
-    variable: 'COMMONPLACE_EMBEDDING_QUERY_TIMEOUT_MS',
+    variable: 'COMMONPLACE_EMBEDDINGS_QUERY_MS',
     help: 'milliseconds after which a search goes on without the embedding of its query',
     parse: integer(10, 60_000),
     fallback: 3000,

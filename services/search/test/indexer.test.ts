@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { DomainEvent } from '@commonplace/kit/events';
 import { silentLog } from '@commonplace/kit/log';
+import { eventually } from '@commonplace/kit/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { createIndexer, type Indexer } from '../src/events.js';
 import { type Bench, createBench, entry, everythingIn, WORKSPACE } from '../src/index/contract/harness.js';
@@ -94,6 +95,35 @@ describe('indexer', () => {
     await indexer.handle([event('resource.moved', ...ids)]);
     expect(resources.calls.map(({ request }) => (request as { ids: string[] }).ids.length)).toEqual([100, 100, 50]);
     expect((await bench.ask('word')).total).toBe(250);
+  });
+
+  test('it tells how old the oldest event is that is not in the index yet, and when entries have changed', async () => {
+    tree(entry('a', { text: 'word' }));
+    let release = (): void => {};
+    const held = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    let changes = 0;
+    const getIndexEntries: typeof resources.getIndexEntries = async (request, options) => {
+      await held;
+      return resources.getIndexEntries(request, options);
+    };
+    const other = createIndexer({
+      index: bench.index,
+      resources: { ...resources, getIndexEntries },
+      systemCall: () => SYSTEM,
+      log: silentLog,
+      changed: () => changes++,
+    });
+    expect(other.lag()).toBe(0);
+    const time = new Date(Date.now() - 60_000).toISOString();
+    const done = other.handle([{ ...event('resource.created', 'a'), time }]);
+    expect(other.lag()).toBeGreaterThanOrEqual(60_000);
+    expect(changes).toBe(0);
+    release();
+    await done;
+    await eventually(() => expect(other.lag()).toBe(0));
+    expect(changes).toBe(1);
   });
 
   test('an event that fails is reported, and the next is taken', async () => {

@@ -142,7 +142,7 @@ describe('search by meaning', () => {
       'leave',
     );
     expect(ids(await semantic('holiday "vacation people"'))).toEqual(['leave']);
-    expect(ids(await find({ query: '"automobile for" money' }))).toEqual(['cars', 'folder']);
+    expect(ids(await find({ query: '"automobile for" money' })).sort()).toEqual(['cars', 'folder']);
     expect(ids(await semantic('holiday type:table'))).toEqual(['table']);
     expect(ids(await semantic('holiday', { tagIds: ['t2'] }))).toEqual(['cars']);
   });
@@ -242,6 +242,16 @@ describe('without vectors', () => {
     embedder.failure = new EmbedderFailure('gone', true);
     expect(await find({ query: 'unheard of' })).toMatchObject({ mode: SearchMode.KEYWORD, degraded: true });
     embedder.failure = undefined;
+  });
+
+  test('what is not embedded yet is told of', async () => {
+    const context = createContext();
+    const embedQuery: SearchParts['embedQuery'] = async (words) => {
+      const vector = await createQueryEmbedder(() => work.serving(), 5000)(words);
+      return typeof vector === 'string' ? vector : { ...vector, complete: false };
+    };
+    expect(await find({ query: 'vacation' }, context, { embedQuery })).toMatchObject({ degraded: false });
+    expect(codes(context)).toEqual(['embeddings_incomplete']);
   });
 
   test('names are searched by their words', async () => {

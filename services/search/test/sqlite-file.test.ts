@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openConnection } from '@commonplace/kit/store/sqlite';
 import { afterAll, describe, expect, test } from '@jest/globals';
-import { createBench, entry } from '../src/index/contract/harness.js';
+import { chunk, createBench, entry, MODEL, unit } from '../src/index/contract/harness.js';
 import { IndexFailure } from '../src/index/port.js';
 import { openSqliteIndex } from '../src/index/sqlite/index.js';
 import { openIndexThread } from '../src/index/sqlite/thread.js';
@@ -52,6 +52,34 @@ describe('index file', () => {
     db.run('UPDATE facts SET value = ? WHERE name = ?', ['0', 'stamp']);
     db.close();
     expect(await reopen(path)).toEqual({ needsRebuild: true, ids: [] });
+  });
+
+  test('one of another version leaves its vectors to the new one, where texts are the same', async () => {
+    const path = join(folder, 'former.db');
+    const before = await openSqliteIndex({ path });
+    const entries = ['a', 'b', 'c'].map((id) => entry(id, { text: `text of ${id}` }));
+    const rebuild = await before.rebuild();
+    await rebuild.add(entries);
+    await rebuild.commit();
+    await createBench(before).embed({ a: [chunk(unit(1, 0, 0, 0))], b: [chunk(unit(0, 1, 0, 0))] });
+    await before.close();
+    const db = openConnection(path);
+    db.run('UPDATE facts SET value = ? WHERE name = ?', ['0', 'stamp']);
+    db.close();
+
+    // A first try is given up, and what it would have taken over is still there for the second.
+    const young = await openSqliteIndex({ path });
+    expect(await young.needsRebuild()).toBe(true);
+    await (await young.rebuild()).abort();
+    await young.close();
+    const after = await openSqliteIndex({ path });
+    const anew = await after.rebuild();
+    await anew.add(entries.map((one) => (one.id === 'b' ? { ...one, text: 'another text' } : one)));
+    await anew.commit();
+    expect((await createBench(after).near(unit(1, 0, 0, 0))).map(({ id }) => id)).toEqual(['a']);
+    expect(await after.vectorStats(MODEL.id)).toEqual({ embedded: 1, pending: 2, chunks: 1 });
+    expect(existsSync(`${path}.former`)).toBe(false);
+    await after.close();
   });
 
   test('a damaged one is made anew', async () => {

@@ -1,5 +1,6 @@
+import { setImmediate } from 'node:timers/promises';
 import type { Log } from '@commonplace/kit/log';
-import { CHUNKER_VERSION, chunksOf, embeddedText } from '../domain/chunks.js';
+import { CHUNKER_VERSION, type Chunk, chunksOf, embeddedText } from '../domain/chunks.js';
 import type { ChunkVector, EntryVectors, SearchIndex, Unembedded, VectorStats } from '../index/port.js';
 import { pause } from '../pause.js';
 import { type Embedder, EmbedderFailure, type EmbeddingModel } from './port.js';
@@ -167,8 +168,15 @@ async function embedTogether(
   entries: readonly Unembedded[],
   signal: AbortSignal,
 ): Promise<EntryVectors[]> {
-  const chunked = entries.map((entry) => ({ entry, chunks: chunksOf(entry, chunkTokens) }));
-  const texts = chunked.flatMap(({ entry, chunks }) => chunks.map((chunk) => embeddedText(entry, chunk)));
+  const chunked: { readonly entry: Unembedded; readonly chunks: readonly Chunk[] }[] = [];
+  const texts: string[] = [];
+  for (const entry of entries) {
+    const chunks = chunksOf(entry, chunkTokens);
+    chunked.push({ entry, chunks });
+    for (const chunk of chunks) texts.push(embeddedText(entry, chunk));
+    // A long text takes a while: what waits goes first.
+    await setImmediate();
+  }
   const vectors: Float32Array[] = [];
   for (let at = 0; at < texts.length; at += TEXTS_AT_ONCE) {
     const some = embedder.embed(texts.slice(at, at + TEXTS_AT_ONCE), 'document', signal);

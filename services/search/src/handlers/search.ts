@@ -40,8 +40,9 @@ async function search(parts: SearchParts, request: SearchRequest, context: CallC
     context.onward,
   );
   const asked = withTags(read, request.tagIds, filter);
-  const { mode, page, degraded } = await answer(parts, { asked, filter }, context);
-  warn(request, page, degraded, context);
+  const answered = await answer(parts, { asked, filter }, context);
+  const { mode, page, degraded } = answered;
+  warn(request, answered, context);
   return {
     items: page.found.map((found) => searchItem(found, asked)),
     facets: facetCounts(page.facets),
@@ -70,6 +71,8 @@ interface Answer {
   readonly page: FilledPage;
   /** Why the mode asked for was not to be had. */
   readonly degraded?: Warning | undefined;
+  /** Not everything can be found by its meaning yet. */
+  readonly incomplete?: boolean;
 }
 
 const MODES = {
@@ -83,17 +86,27 @@ async function answer(parts: SearchParts, question: Question, context: CallConte
   const mode = MODES[asked.mode];
   if (asked.nowhere) return { mode, page: NOTHING };
   const means = await meaningOf(parts, question);
+  if (means === undefined) return { mode, page: await byWords(parts, question, context) };
   if ('vector' in means) {
     try {
-      const page = await pageByMeaning(parts.index, parts.resources, question, means.vector, context);
-      return { mode, page };
+      const { vector } = means;
+      const page = await pageByMeaning(parts.index, parts.resources, question, vector, context);
+      return { mode, page, incomplete: vector?.complete === false };
     } catch (error) {
       if (!(error instanceof IndexFailure)) throw error;
     }
   }
+  const degraded = 'vector' in means ? UNAVAILABLE.failed : means.degraded;
+  return { mode: SearchMode.KEYWORD, page: await byWords(parts, question, context), degraded };
+}
+
+async function byWords(
+  { index, resources }: SearchParts,
+  question: Question,
+  context: CallContext,
+): Promise<FilledPage> {
   try {
-    const page = await pageByWords(parts.index, parts.resources, question, context);
-    return { mode: SearchMode.KEYWORD, page, degraded: 'vector' in means ? UNAVAILABLE.failed : means.degraded };
+    return await pageByWords(index, resources, question, context);
   } catch (error) {
     if (error instanceof IndexFailure) throw DependencyUnavailable({}, { retryAfter: 1, cause: error });
     throw error;
@@ -113,32 +126,32 @@ const UNAVAILABLE = {
   names: unavailable('names are searched by their words alone'),
 };
 
-/** The vector to search with: none where meaning has no weight. Or why words alone are searched for. */
-async function meaningOf(
-  { embedQuery }: SearchParts,
-  { asked }: Question,
-): Promise<{ readonly vector: QueryVector | undefined } | { readonly degraded: Warning | undefined }> {
+type Means = { readonly vector: QueryVector | undefined } | { readonly degraded: Warning };
+
+/**
+ * The vector to search with: none where meaning has no weight. Or why words alone are searched for; undefined where
+ * that is what was asked for, as by operators alone, which have no meaning.
+ */
+async function meaningOf({ embedQuery }: SearchParts, { asked }: Question): Promise<Means | undefined> {
   const { mode, alpha, plan, field } = asked;
-  // A query of operators alone has no meaning to search for.
-  if (mode === 'keyword' || plan.groups.length === 0) return { degraded: undefined };
+  if (mode === 'keyword' || plan.words === '') return undefined;
   if (mode === 'hybrid' && alpha === 0) return { vector: undefined };
   if (field === 'name') return { degraded: UNAVAILABLE.names };
   const embedded = embedQuery === undefined ? 'off' : await embedQuery(plan.words);
   return typeof embedded === 'string' ? { degraded: UNAVAILABLE[embedded] } : { vector: embedded };
 }
 
-function warn(
-  request: SearchRequest,
-  { complete }: FilledPage,
-  degraded: Warning | undefined,
-  { reply }: CallContext,
-): void {
+function warn(request: SearchRequest, { page, degraded, incomplete }: Answer, { reply }: CallContext): void {
   const warnings: Warning[] = [];
   if (degraded !== undefined) warnings.push(degraded);
+  if (incomplete) {
+    const message = 'Not everything is embedded yet: the rest is found by its words alone.';
+    warnings.push({ code: 'embeddings_incomplete', message });
+  }
   if (request.in.includes(SearchField.COMMENTS)) {
     warnings.push({ code: 'comments_not_searched', message: 'Comments are not in the index.' });
   }
-  if (!complete) {
+  if (!page.complete) {
     warnings.push({ code: 'index_incomplete', message: 'The index is being made: some resources are not in it yet.' });
   }
   if (warnings.length > 0) reply.warnings = [...(reply.warnings ?? []), ...warnings];

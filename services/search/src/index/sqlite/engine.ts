@@ -10,7 +10,15 @@ import type {
   VectorQuery,
   VectorStats,
 } from '../port.js';
-import { type IndexFile, type Limits, markComplete, openIndexFile, removeIndexFile, replaceIndexFile } from './file.js';
+import {
+  type IndexFile,
+  type Limits,
+  markComplete,
+  openFormerFile,
+  openIndexFile,
+  removeIndexFile,
+  replaceIndexFile,
+} from './file.js';
 import { nearest } from './nearest.js';
 import { unembedded } from './needs.js';
 import { search } from './search.js';
@@ -44,6 +52,7 @@ export interface Engine {
 export function openEngine(path: string, limits?: Limits): Engine {
   const nextPath = `${path}.next`;
   removeIndexFile(nextPath);
+  let former = openFormerFile(path, limits);
   let current = openIndexFile(path, limits);
   let next: { file: IndexFile; changed: Set<string> } | undefined;
 
@@ -53,13 +62,31 @@ export function openEngine(path: string, limits?: Limits): Engine {
     removeIndexFile(nextPath);
   }
 
+  function dropFormer(): void {
+    former?.db.close();
+    if (former !== undefined) removeIndexFile(former.path);
+    former = undefined;
+  }
+
+  /** Vectors that entries of the new file had before, in the file that answers or in that of another version. */
+  function carry(to: IndexFile, ids: readonly string[]): void {
+    carryVectors(current, to, ids);
+    if (former === undefined) return;
+    try {
+      carryVectors(former, to, ids);
+    } catch {
+      // Its tables are others than this version's: what it has is made anew.
+      dropFormer();
+    }
+  }
+
   return {
     search: (query) => search(current, query),
     change(changes) {
       applyChanges(current, changes);
       if (next === undefined) return;
       applyChanges(next.file, changes);
-      carryVectors(current, next.file, changes.map(idOf));
+      carry(next.file, changes.map(idOf));
       for (const change of changes) next.changed.add(idOf(change));
     },
     beginRebuild() {
@@ -74,8 +101,7 @@ export function openEngine(path: string, limits?: Limits): Engine {
         file,
         untouched.map((upsert) => ({ upsert })),
       );
-      carryVectors(
-        current,
+      carry(
         file,
         untouched.map(({ id }) => id),
       );
@@ -88,6 +114,7 @@ export function openEngine(path: string, limits?: Limits): Engine {
       settle(current);
       replaceIndexFile(path, nextPath);
       current = openIndexFile(path, limits);
+      dropFormer();
     },
     abortRebuild: dropNext,
     stats: () => statsOf(current),
@@ -106,6 +133,7 @@ export function openEngine(path: string, limits?: Limits): Engine {
     rest: () => current.slabs.clear(),
     close() {
       dropNext();
+      former?.db.close();
       current.db.close();
     },
   };

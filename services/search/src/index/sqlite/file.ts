@@ -1,4 +1,4 @@
-import { closeSync, fsyncSync, openSync, renameSync, rmSync, statSync } from 'node:fs';
+import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { type Connection, openConnection } from '@commonplace/kit/store/sqlite';
 import { LRUCache } from 'lru-cache';
@@ -110,6 +110,51 @@ function openAsIs(path: string, limits: Limits): IndexFile | undefined {
   }
   db?.close();
   return undefined;
+}
+
+/**
+ * What an index of another version leaves behind: its vectors, which the new one takes over where texts are the same.
+ * Undefined where there are none, or none that can be read. Asked for before the new file is opened.
+ */
+export function openFormerFile(path: string, limits: Limits = DEFAULT_LIMITS): IndexFile | undefined {
+  const aside = formerPath(path);
+  if (isOfOtherVersion(path)) {
+    removeIndexFile(aside);
+    renameSync(path, aside);
+  }
+  if (!existsSync(aside)) return undefined;
+  let db: Connection | undefined;
+  try {
+    db = openConnection(aside);
+    const file = load(aside, limits, db);
+    if (file.models.size > 0) return file;
+  } catch {
+    // What has no vectors as they are now is of no use.
+  }
+  db?.close();
+  removeIndexFile(aside);
+  return undefined;
+}
+
+function formerPath(path: string): string {
+  return `${path}.former`;
+}
+
+/** Whether a file is an index, and not one of this version; folds its write-ahead log into it then. */
+function isOfOtherVersion(path: string): boolean {
+  if (!existsSync(path)) return false;
+  let db: Connection | undefined;
+  try {
+    db = openConnection(path);
+    const stamp = db.get('SELECT value FROM facts WHERE name = ?', ['stamp'])?.[0];
+    if (stamp === undefined || stamp === STAMP) return false;
+    db.get('PRAGMA wal_checkpoint(TRUNCATE)');
+    return true;
+  } catch {
+    return false;
+  } finally {
+    db?.close();
+  }
 }
 
 function load(path: string, limits: Limits, db: Connection): IndexFile {

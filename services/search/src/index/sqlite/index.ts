@@ -82,7 +82,7 @@ export async function openSqliteIndex({ path, limits, keepAnswers = true }: Sqli
     async putVectors(model, entries) {
       await thread.do({ kind: 'putVectors', model, entries });
     },
-    nearest: async (query) => (await thread.do({ kind: 'nearest', query })) as NearHit[],
+    nearest: async (query) => JSON.parse((await thread.do({ kind: 'nearest', query })) as string) as NearHit[],
     vectorStats: async (model) => (await thread.do({ kind: 'vectorStats', model })) as VectorStats,
     models: async () => (await thread.do({ kind: 'models' })) as EmbeddingModel[],
     async dropVectors(model) {

@@ -42,11 +42,15 @@ export function bytes(array: Uint32Array | Float32Array | Int8Array): Uint8Array
 
 /** Packed chunks from the cells of a row. */
 export function unpack(bounds: Buffer, scales: Buffer, numbers: Buffer): Packed {
-  // Copies, for 32-bit numbers must lie at whole multiples of their size.
   return {
     chunks: scales.length / 4,
-    bounds: new Uint32Array(Uint8Array.from(bounds).buffer),
-    scales: new Float32Array(Uint8Array.from(scales).buffer),
+    bounds: new Uint32Array(copied(bounds)),
+    scales: new Float32Array(copied(scales)),
     numbers: new Int8Array(numbers.buffer, numbers.byteOffset, numbers.length),
   };
+}
+
+/** The bytes by themselves, for numbers of 32 bits must lie at whole multiples of their size. */
+function copied({ buffer, byteOffset, length }: Buffer): ArrayBuffer {
+  return buffer.slice(byteOffset, byteOffset + length) as ArrayBuffer;
 }

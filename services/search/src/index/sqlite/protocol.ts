@@ -9,7 +9,10 @@ export interface ThreadData {
   readonly limits?: Limits;
 }
 
-/** What the index asks of its thread. A search travels as JSON both ways: that is the cheapest. */
+/**
+ * What the index asks of its thread. A search travels as JSON both ways, and what is near as JSON back: that is the
+ * cheapest.
+ */
 export type Task =
   | { readonly kind: 'search'; readonly query: string }
   | { readonly kind: 'upsert'; readonly entries: readonly IndexEntry[] }

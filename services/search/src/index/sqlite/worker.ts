@@ -45,7 +45,7 @@ function take({ id, task }: Request): void {
     answer(id, () => JSON.stringify(engine.search(JSON.parse(task.query) as IndexQuery)));
   } else if (task.kind === 'nearest') {
     awake();
-    answer(id, () => engine.nearest(task.query));
+    answer(id, () => JSON.stringify(engine.nearest(task.query)));
   } else if (task.kind === 'upsert') {
     const changes = task.entries.map((upsert) => ({ upsert }));
     writes.push(changes, written);

@@ -1,0 +1,136 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { type Api, api } from '../src/client.js';
+import { eventually } from '../src/eventually.js';
+import type { Resource, SearchAnswer, Workspace } from '../src/records.js';
+import { type System, startSystem } from '../src/system.js';
+
+const MODES = ['keyword', 'semantic', 'hybrid'] as const;
+/** An acknowledged change shows in keyword searches within this, in the other modes within the second. */
+const FRESH_MS = 2000;
+const EMBEDDED_MS = 20_000;
+
+const PAGES: Readonly<Record<string, string>> = {
+  chinese: '深度学习模型需要大量训练数据',
+  japanese: '東京都庁は西新宿にあります',
+  korean: '검색을 하면 결과가 나옵니다',
+  thai: 'การค้นหาข้อความภาษาไทย',
+  accents: 'Crème brûlée in a naïve façade of Łódź',
+  phrase: 'The code review of May was short.',
+  apart: 'A review of the penal code.',
+  leave: '# Time off\n\nEverybody may take thirty days of vacation each year, and is paid for them.',
+  car: '# Parking\n\nAutomobiles are left in the basement.',
+};
+
+let system: System;
+let by: Api;
+let workspace: Workspace;
+const ids = new Map<string, string>();
+
+beforeAll(async () => {
+  system = await startSystem();
+  by = api(system, system.owner.apiKey);
+  workspace = (await by.post<Workspace>('/workspaces', { name: 'Languages' })).data;
+  for (const [name, content] of Object.entries(PAGES)) {
+    const body = { type: 'document', name, content, workspace_id: workspace.id };
+    ids.set(name, (await by.post<Resource>('/resources', body)).data.id);
+  }
+}, 90_000);
+afterAll(() => system?.stop(), 60_000);
+
+async function search(query: string, more: object = {}) {
+  return by.post<SearchAnswer>('/search', { query, workspace_ids: [workspace.id], ...more });
+}
+
+/** Names of what is found. */
+async function find(query: string, more: object = {}): Promise<string[]> {
+  const { data } = await search(query, { mode: 'keyword', ...more });
+  return data.items.map(({ resource }) => resource.name);
+}
+
+describe('a search by words', () => {
+  const EXPECTED: readonly (readonly [string, string])[] = [
+    ...['训练', '训练数据', '度', '据', '訓練', '"大量训练"'].map((query) => [query, 'chinese'] as const),
+    ...['東京', '都庁', '庁', '新宿'].map((query) => [query, 'japanese'] as const),
+    ...['검색', '검색을', '결과'].map((query) => [query, 'korean'] as const),
+    ...['ค้นหา', 'ภาษา'].map((query) => [query, 'thai'] as const),
+    ...['creme brulee', 'NAIVE', 'lodz', 'cre\u0300me'].map((query) => [query, 'accents'] as const),
+    ['"code review"', 'phrase'],
+    ['review -penal', 'phrase'],
+    ['review -"code review"', 'apart'],
+  ];
+
+  test('finds any part of what is written without spaces, folds accents, and knows phrases and what to leave out', async () => {
+    await eventually(async () => expect(await find('automobiles')).toEqual(['car']), FRESH_MS * 5);
+    for (const [query, name] of EXPECTED) expect([query, await find(query)]).toEqual([query, [name]]);
+  });
+});
+
+describe('a search in any mode', () => {
+  const ODD = [
+    ...['"', '"unclosed', '-', '- -', '*', '(', 'a AND', 'NEAR(', "' OR 1=1", 'type:', ':', '\\', '%', '{}', 'a*b'],
+    ...['🎉', '\u202eword', '\ufeff', '\u0000', 'a\u0000b', '\ud800', '<script>alert(1)</script>', '#{7*7}', '{{7*7}}'],
+    ...[
+      '"a '.repeat(300),
+      '-a '.repeat(300),
+      '训'.repeat(1000),
+      '('.repeat(1000),
+      'tag:'.repeat(250),
+      '🎉'.repeat(1000),
+    ],
+  ];
+
+  test.each(MODES)('%s: whatever is typed is answered or refused in words', async (mode) => {
+    for (const query of ODD) {
+      const answer = await search(query, { mode, facets: ['type', 'tag'], group_by: 'chunk' });
+      expect([query, [200, 400].includes(answer.status)]).toEqual([query, true]);
+      if (answer.status === 200) expect(Array.isArray(answer.data.items)).toBe(true);
+      else expect(typeof answer.error.code).toBe('string');
+    }
+  });
+
+  test.each(MODES)('%s: says which mode has answered', async (mode) => {
+    const { status, data, body } = await search('vacation', { mode });
+    expect(status).toBe(200);
+    if (data.degraded) {
+      expect(data.mode).toBe('keyword');
+      expect(body.warnings?.map(({ code }: { code: string }) => code)).toContain('embeddings_unavailable');
+    } else expect(data.mode).toBe(mode);
+    expect(data.items[0]?.resource.id).toBe(ids.get('leave'));
+  });
+
+  test('numbers and choices beyond their bounds are refused', async () => {
+    for (const more of [{ alpha: 1.1 }, { alpha: -0.1 }, { min_score: 2 }, { mode: 'magic' }, { group_by: 'page' }]) {
+      const { status, error } = await search('vacation', more);
+      expect([more, status, typeof error.code]).toEqual([more, 400, 'string']);
+    }
+    expect((await search('vacation', { alpha: 0, min_score: 0 })).status).toBe(200);
+  });
+});
+
+describe('a search by meaning', () => {
+  test('finds other words for the same, with the passage, or says that it can not', async () => {
+    await eventually(async () => {
+      const { data } = await search('how much holiday do employees get', { mode: 'semantic', limit: 3 });
+      if (data.degraded && data.mode === 'keyword' && (await isOff())) return;
+      expect([data.mode, data.items[0]?.resource.name]).toEqual(['semantic', 'leave']);
+      expect(data.items[0]?.chunk?.text).toContain('thirty days');
+      expect(data.items[0]?.scores.semantic).toBeGreaterThan(0);
+      expect(data.items[0]?.highlights[0]?.snippet).toContain('vacation');
+    }, EMBEDDED_MS);
+  }, 60_000);
+
+  test('fuses with words', async () => {
+    if (await isOff()) return;
+    const { data } = await search('vacation', { limit: 2 });
+    expect(data.items[0]).toMatchObject({ resource: { name: 'leave' }, score: 1 });
+    expect(data.items[0]?.scores).toEqual({ keyword: expect.any(Number), semantic: expect.any(Number) });
+    const { data: words } = await search('vacation', { alpha: 0 });
+    expect(words.items.map(({ resource }) => resource.name)).toEqual(['leave']);
+  });
+
+  /** Embeddings are off here. */
+  async function isOff(): Promise<boolean> {
+    const { body } = await search('vacation', { mode: 'semantic' });
+    return body.warnings?.some(({ message }: { message: string }) => message.includes('embeddings are off')) ?? false;
+  }
+});
