@@ -27,8 +27,8 @@ const RETRIES = 3;
 export function openEmbedders(settings: EmbeddingSettings): Embedders | undefined {
   const current = openEmbedder(settings);
   if (current === undefined) return undefined;
-  const bundled = openEmbedder({ ...settings, embeddings: 'local', embeddingsFolder: undefined });
-  const former = bundled === undefined || bundled.model.id === current.model.id ? [] : [bundled];
+  const bundled = openLocal(undefined, settings);
+  const former = bundled.model.id === current.model.id ? [] : [bundled];
   const close = async () => void (await Promise.all([current, ...former].map((embedder) => embedder.close())));
   return { current, former, close };
 }
@@ -40,8 +40,12 @@ export function openEmbedders(settings: EmbeddingSettings): Embedders | undefine
 export function openEmbedder(settings: EmbeddingSettings): Embedder | undefined {
   if (settings.embeddings === 'off') return undefined;
   if (settings.embeddings !== 'local') return openRemote(settings.embeddings, settings);
-  const idleMs = settings.embeddingsIdleSeconds * 1000;
-  return openLocalEmbedder(localModel(settings.embeddingsFolder), { threads: settings.embeddingsThreads, idleMs });
+  return openLocal(settings.embeddingsFolder, settings);
+}
+
+function openLocal(folder: string | undefined, settings: EmbeddingSettings): Embedder {
+  const { embeddingsThreads: threads, embeddingsIdleSeconds } = settings;
+  return openLocalEmbedder(localModel(folder), { threads, idleMs: embeddingsIdleSeconds * 1000 });
 }
 
 function localModel(folder: string | undefined): LocalModel {
