@@ -43,7 +43,7 @@ export interface System {
 /** Milliseconds that a system may take until it is ready. */
 const START_MS = 60_000;
 
-/** Settings over those of a test: `COMMONPLACE_RATE_LIMITS` is `off` unless given. */
+/** Settings over those of a test: `COMMONPLACE_RATE_LIMITS` and `COMMONPLACE_EMBEDDINGS` are `off` unless given. */
 export type Settings = Readonly<Record<string, string>>;
 
 /** Starts a system on a free port and waits until it is ready and its owner is there. */
@@ -60,6 +60,7 @@ export async function startSystem(settings: Settings = {}): Promise<System> {
     COMMONPLACE_DATA_DIR: join(home, 'data'),
     COMMONPLACE_BOOTSTRAP_JSON: bootstrapFile,
     COMMONPLACE_RATE_LIMITS: 'off',
+    COMMONPLACE_EMBEDDINGS: 'off',
     ...settings,
   };
   let running: Running;

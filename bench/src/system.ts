@@ -33,7 +33,7 @@ export interface StartOptions {
 
 const START_MS = 60_000;
 
-/** Starts the system on `home`, without rate limits, and waits until it is ready and its owner is known. */
+/** Starts the system on `home`, without rate limits and embeddings unless they are set, and waits until it is ready and its owner is known. */
 export async function startSystem({ home, port, mesh = false, settings = {} }: StartOptions): Promise<System> {
   const listen = port ?? (await freePort());
   const baseUrl = `http://127.0.0.1:${listen}`;
@@ -46,6 +46,7 @@ export async function startSystem({ home, port, mesh = false, settings = {} }: S
     COMMONPLACE_DATA_DIR: join(home, 'data'),
     COMMONPLACE_BOOTSTRAP_JSON: facts,
     COMMONPLACE_RATE_LIMITS: 'off',
+    COMMONPLACE_EMBEDDINGS: 'off',
     COMMONPLACE_PUBLIC_URL: baseUrl,
     ...settings,
   };

@@ -1,4 +1,5 @@
 import { integer, type Table } from '@commonplace/kit/config';
+import { embeddingSettings } from './embedding/settings.js';
 
 export const config = {
   indexBatch: {
@@ -25,4 +26,5 @@ export const config = {
     parse: integer(0, 100_000),
     fallback: 256,
   },
+  ...embeddingSettings,
 } satisfies Table;

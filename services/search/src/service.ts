@@ -5,40 +5,31 @@ import type { Subscription } from '@commonplace/kit/events';
 import { type Host, implement, type ServiceModule } from '@commonplace/kit/runtime';
 import { config } from './config.js';
 import { type EmbeddingWork, startEmbedding } from './embedding/background.js';
-import type { Embedder } from './embedding/port.js';
+import { type Embedders, openEmbedders } from './embedding/open.js';
 import { createQueryEmbedder } from './embedding/query-vector.js';
 import { createIndexer, INDEXED_EVENTS } from './events.js';
 import { createSearchHandlers } from './handlers/search.js';
 import { DEFAULT_LIMITS } from './index/sqlite/file.js';
 import { openSqliteIndex } from './index/sqlite/index.js';
 
-/** The models that are to be had. */
-export interface Embedders {
-  /** The one that everything is embedded with. */
-  readonly current: Embedder;
-  /** Others, of which the index may have vectors that serve until those of the current one are complete. */
-  readonly former: readonly Embedder[];
-  close(): Promise<void>;
-}
-
 /** Gives the models; undefined where embeddings are off. */
-export type OpenEmbedders = (host: Host) => Promise<Embedders | undefined>;
+export type OpenEmbedders = (host: Host) => Embedders | undefined | Promise<Embedders | undefined>;
 
 /** Finds resources by words in their names and contents, and by what their contents mean. */
-export function searchService(openEmbedders: OpenEmbedders): ServiceModule {
-  return { name: 'search', config, stores: true, start: (host) => start(host, openEmbedders) };
+export function searchService(open: OpenEmbedders): ServiceModule {
+  return { name: 'search', config, stores: true, start: (host) => start(host, open) };
 }
 
-export const search: ServiceModule = searchService(async () => undefined);
+export const search: ServiceModule = searchService((host) => openEmbedders(host.settings(config)));
 
-async function start(host: Host, openEmbedders: OpenEmbedders): ReturnType<ServiceModule['start']> {
+async function start(host: Host, open: OpenEmbedders): ReturnType<ServiceModule['start']> {
   const { indexBatch, chunkTokens, queryTimeoutMs, vectorMemory } = host.settings(config);
   const { bus, log, systemCall } = host;
   const resources = host.client(contracts.index);
   mkdirSync(host.dataDir, { recursive: true, mode: 0o700 });
   const limits = { ...DEFAULT_LIMITS, vectors: vectorMemory * 2 ** 20 };
   const index = await openSqliteIndex({ path: join(host.dataDir, 'search.db'), limits });
-  const embedders = await openEmbedders(host);
+  const embedders = await open(host);
   let embedding: EmbeddingWork | undefined;
   const indexer = createIndexer({ index, resources, systemCall, log, changed: () => embedding?.wake() });
   const embedQuery = createQueryEmbedder(embedders && (() => embedding?.serving()), queryTimeoutMs);

@@ -1,0 +1,51 @@
+import { type Embedder, EmbedderFailure, type TextKind } from '../port.js';
+import { whileWanted } from '../signal.js';
+import { type Lane, openLane } from './lane.js';
+import type { LocalModel } from './model.js';
+
+export interface LocalSettings {
+  readonly threads: number;
+  /** A process of the model ends when it had nothing to do for so long. */
+  readonly idleMs: number;
+}
+
+/** Documents stand behind everything else that wants the processors. */
+const BEHIND_ALL = 19;
+/** Texts that go to a process at once: enough that the way there does not count, few enough to stop between. */
+const AT_ONCE = 8;
+
+/**
+ * A model on this machine's processors. Queries and documents have a process each, so that a query never waits for a
+ * document and has another priority; both start with their first text and end when they were idle.
+ */
+export function openLocalEmbedder(model: LocalModel, { threads, idleMs }: LocalSettings): Embedder {
+  const { folder, pooling, maxTokens, dimensions, prefixes } = model;
+  const lane = (nice: number): Lane => openLane({ folder, pooling, maxTokens, threads, nice }, idleMs);
+  const lanes: Record<TextKind, Lane> = { query: lane(0), document: lane(BEHIND_ALL) };
+
+  async function embedSome(texts: readonly string[], kind: TextKind, signal?: AbortSignal): Promise<Float32Array[]> {
+    const all = await lanes[kind].embed(
+      texts.map((text) => prefixes[kind] + text),
+      signal,
+    );
+    if (all.length !== texts.length * dimensions) {
+      throw new EmbedderFailure(`the model gives other than ${dimensions} numbers for a text`, false);
+    }
+    return texts.map((_, i) => all.slice(i * dimensions, (i + 1) * dimensions));
+  }
+
+  return {
+    model,
+    async embed(texts, kind, signal) {
+      signal?.throwIfAborted();
+      const vectors: Float32Array[] = [];
+      for (let at = 0; at < texts.length; at += AT_ONCE) {
+        vectors.push(...(await whileWanted(embedSome(texts.slice(at, at + AT_ONCE), kind, signal), signal)));
+      }
+      return vectors;
+    },
+    async close() {
+      await Promise.all([lanes.query.close(), lanes.document.close()]);
+    },
+  };
+}

@@ -1,0 +1,40 @@
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import type { EmbeddingModel, TextKind } from '../port.js';
+
+/** A model that lies in a folder: `model.json`, which describes it, `model.onnx` and `tokenizer.json`. */
+export interface LocalModel extends EmbeddingModel {
+  readonly folder: string;
+  /** How the vectors of a text's tokens become the text's: their mean, or the first one, CLS. */
+  readonly pooling: 'mean' | 'cls';
+  /** What the model was trained to see before a text. */
+  readonly prefixes: Readonly<Record<TextKind, string>>;
+}
+
+/** The folder of the model that comes with the product. */
+export function bundledFolder(): string {
+  return dirname(createRequire(import.meta.url).resolve('@commonplace/model-all-minilm-l6-v2/model.json'));
+}
+
+/** Reads what a folder says of its model. Throws where it does not. */
+export function readModel(folder: string): LocalModel {
+  const file = join(folder, 'model.json');
+  const facts = JSON.parse(readFileSync(file, 'utf8')) as Record<string, unknown>;
+  const { id, name, dimensions, maxTokens, pooling, queryPrefix = '', documentPrefix = '' } = facts;
+  const isText = (value: unknown): value is string => typeof value === 'string';
+  const isCount = (value: unknown): value is number => Number.isInteger(value) && (value as number) > 0;
+  if (!isText(id) || !isText(name) || id === '' || name === '') throw new Error(`${file} names no id or no name`);
+  if (!isCount(dimensions) || !isCount(maxTokens)) throw new Error(`${file} lacks dimensions or maxTokens`);
+  if (pooling !== 'mean' && pooling !== 'cls') throw new Error(`${file}: pooling must be mean or cls`);
+  if (!isText(queryPrefix) || !isText(documentPrefix)) throw new Error(`${file}: a prefix must be a text`);
+  return {
+    id,
+    name,
+    dimensions,
+    maxTokens,
+    pooling,
+    folder,
+    prefixes: { query: queryPrefix, document: documentPrefix },
+  };
+}

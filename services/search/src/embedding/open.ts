@@ -1,0 +1,73 @@
+import { ConfigError, type Values } from '@commonplace/kit/config';
+import { openGuard } from '@commonplace/kit/fetch';
+import { openLocalEmbedder } from './local/embedder.js';
+import { bundledFolder, type LocalModel, readModel } from './local/model.js';
+import { openOpenAiEmbedder } from './openai/embedder.js';
+import type { Embedder } from './port.js';
+import type { embeddingSettings } from './settings.js';
+
+/** The models that are to be had. */
+export interface Embedders {
+  /** The one that everything is embedded with. */
+  readonly current: Embedder;
+  /** Others, of which the index may have vectors that serve until those of the current one are complete. */
+  readonly former: readonly Embedder[];
+  close(): Promise<void>;
+}
+
+export type EmbeddingSettings = Values<typeof embeddingSettings>;
+
+const TIMEOUT_MS = 30_000;
+const RETRIES = 3;
+
+/**
+ * The embedders that the settings ask for; undefined where search by meaning is off. The bundled model stays at hand
+ * beside another one: its vectors serve until the other's are made. Starts and calls nothing. Throws ConfigError.
+ */
+export function openEmbedders(settings: EmbeddingSettings): Embedders | undefined {
+  const current = openEmbedder(settings);
+  if (current === undefined) return undefined;
+  const bundled = openLocal(undefined, settings);
+  const former = bundled.model.id === current.model.id ? [] : [bundled];
+  const close = async () => void (await Promise.all([current, ...former].map((embedder) => embedder.close())));
+  return { current, former, close };
+}
+
+/**
+ * The embedder that the settings ask for; undefined where search by meaning is off. Starts and calls nothing.
+ * Throws ConfigError.
+ */
+export function openEmbedder(settings: EmbeddingSettings): Embedder | undefined {
+  if (settings.embeddings === 'off') return undefined;
+  if (settings.embeddings !== 'local') return openRemote(settings.embeddings, settings);
+  return openLocal(settings.embeddingsFolder, settings);
+}
+
+function openLocal(folder: string | undefined, settings: EmbeddingSettings): Embedder {
+  const { embeddingsThreads: threads, embeddingsIdleSeconds } = settings;
+  return openLocalEmbedder(localModel(folder), { threads, idleMs: embeddingsIdleSeconds * 1000 });
+}
+
+function localModel(folder: string | undefined): LocalModel {
+  try {
+    return readModel(folder ?? bundledFolder());
+  } catch (error) {
+    throw new ConfigError([`COMMONPLACE_EMBEDDINGS_FOLDER holds no model: ${(error as Error).message}`]);
+  }
+}
+
+function openRemote(url: string, settings: EmbeddingSettings): Embedder {
+  const { embeddingsModel: model, embeddingsDimensions: dimensions } = settings;
+  if (model === undefined || dimensions === undefined) {
+    throw new ConfigError([
+      'COMMONPLACE_EMBEDDINGS is a URL: COMMONPLACE_EMBEDDINGS_MODEL and COMMONPLACE_EMBEDDINGS_DIMENSIONS are needed too',
+    ]);
+  }
+  const { embeddingsKey: apiKey, embeddingsMaxTokens: maxTokens, embeddingsBatch: batch } = settings;
+  // The operator has named the host: it may be one of the own network.
+  const guard = openGuard({ allowlist: [new URL(url).hostname.replace(/^\[|\]$/g, '')] });
+  return openOpenAiEmbedder(
+    { url, apiKey, model, dimensions, maxTokens, batch, timeoutMs: TIMEOUT_MS, retries: RETRIES },
+    guard,
+  );
+}

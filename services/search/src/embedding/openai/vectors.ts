@@ -1,0 +1,40 @@
+import { EmbedderFailure } from '../port.js';
+
+/**
+ * The vectors of an answer of `/embeddings` in the order of its texts, each of length 1. What a server sends is its
+ * affair, so everything is looked at. Throws EmbedderFailure.
+ */
+export function vectorsOf(answer: unknown, count: number): Float32Array[] {
+  const { data } = isObject(answer) ? answer : {};
+  if (!Array.isArray(data)) throw malformed('has no list of embeddings');
+  const vectors = new Map<number, Float32Array>();
+  data.forEach((item: unknown, position) => {
+    const { index = position, embedding } = isObject(item) ? item : {};
+    if (typeof index !== 'number' || vectors.has(index)) throw malformed('numbers its embeddings wrongly');
+    vectors.set(index, unitVector(embedding));
+  });
+  return Array.from({ length: count }, (_, i) => {
+    const vector = vectors.get(i);
+    if (vector === undefined || vectors.size !== count)
+      throw malformed(`has ${vectors.size} embeddings for ${count} texts`);
+    return vector;
+  });
+}
+
+function unitVector(embedding: unknown): Float32Array {
+  const isVector =
+    Array.isArray(embedding) && embedding.length > 0 && embedding.every((value) => Number.isFinite(value));
+  if (!isVector) throw malformed('has an embedding that is no list of numbers');
+  const numbers = embedding as number[];
+  const length = Math.sqrt(numbers.reduce((sum, value) => sum + value * value, 0));
+  if (length === 0) throw malformed('has an embedding without a direction');
+  return Float32Array.from(numbers, (value) => value / length);
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null;
+}
+
+function malformed(what: string): EmbedderFailure {
+  return new EmbedderFailure(`the answer of the embeddings endpoint ${what}`, true);
+}
