@@ -35,6 +35,10 @@ import {
 } from '@commonplace/proto/resources/v1/template_service.js';
 import { type TrashService, TrashServiceService } from '@commonplace/proto/resources/v1/trash_service.js';
 import {
+  type TreeExportService,
+  TreeExportServiceService,
+} from '@commonplace/proto/resources/v1/tree_export_service.js';
+import {
   type TreeImportService,
   TreeImportServiceService,
 } from '@commonplace/proto/resources/v1/tree_import_service.js';
@@ -75,6 +79,7 @@ export const contracts = {
   storage: contract<StorageService>('files', StorageServiceService),
   bytes: contract<BytesService>('files', BytesServiceService),
   fileTexts: contract<FileTextService>('files', FileTextServiceService),
+  treeExports: contract<TreeExportService>('resources', TreeExportServiceService),
   archives: contract<ArchiveService>('files', ArchiveServiceService),
   search: contract<SearchService>('search', SearchServiceService),
   notifications: contract<NotificationService>('messaging', NotificationServiceService),

@@ -153,5 +153,7 @@ export type Settings = Values<typeof config>;
 export const UPLOAD_URL_SECONDS = 3600;
 /** Seconds that a URL of a download is good for, unless it is asked otherwise. */
 export const DOWNLOAD_URL_SECONDS = 300;
+/** Days that an export of a workspace is kept. */
+export const DAYS_KEPT = 7;
 /** Most parts of an upload. */
 export const MOST_PARTS = 1000;

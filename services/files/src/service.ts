@@ -3,6 +3,10 @@ import { openGuard } from '@commonplace/kit/fetch';
 import { newId } from '@commonplace/kit/id';
 import { createMembershipCache } from '@commonplace/kit/memberships';
 import { implement, type ServiceModule } from '@commonplace/kit/runtime';
+import { createArchiveHandlers } from './archives/handlers.js';
+import type { ArchiveParts } from './archives/parts.js';
+import { archiveCollection, stepCollection } from './archives/records.js';
+import { createArchiveRunner } from './archives/runner.js';
 import { openBlobStore } from './blobs/open.js';
 import { config } from './config.js';
 import { createTokens } from './domain/tokens.js';
@@ -44,7 +48,7 @@ export const files: ServiceModule = {
     const { store, log } = host;
     const key = await signingKey(store, await store.collection(keyCollection));
     const background = createBackground(log);
-    const parts: StorageParts = {
+    const parts: StorageParts & ArchiveParts = {
       settings,
       store,
       files: await store.collection(fileCollection),
@@ -59,6 +63,10 @@ export const files: ServiceModule = {
       tokens: createTokens(key),
       media: openMedia(),
       guard: openGuard({ allowlist: settings.urlAllowlist }),
+      archives: await store.collection(archiveCollection),
+      archiveSteps: await store.collection(stepCollection),
+      treeExports: host.client(contracts.treeExports),
+      auth: host.client(contracts.auth),
       nodes: host.client(contracts.fileNodes),
       orgs: host.client(contracts.orgs),
       workspaces: host.client(contracts.workspaces),
@@ -74,6 +82,7 @@ export const files: ServiceModule = {
     const memberships = await createMembershipCache(host.client(contracts.directory), host.bus);
     const importParts = await openImportParts(parts, host, memberships);
     const imports = createImportRunner(importParts);
+    const exports = createArchiveRunner(parts);
     let purges: { close(): Promise<void> } | undefined;
     return {
       implementations: [
@@ -81,6 +90,7 @@ export const files: ServiceModule = {
         implement(contracts.storage, createStorageHandlers(parts)),
         implement(contracts.bytes, { ...createDownloadHandlers(parts), ...uploads }),
         implement(contracts.imports, createImportHandlers(importParts, imports)),
+        implement(contracts.archives, createArchiveHandlers(parts, exports.look)),
         implement(contracts.fileTexts, createFileTextHandlers(parts)),
       ],
       begin: async () => {
@@ -88,6 +98,7 @@ export const files: ServiceModule = {
         sweeper.begin();
         runner.begin();
         await imports.begin();
+        await exports.begin();
         purges = await forgetPurged(parts, host.bus);
       },
       close: async () => {
@@ -96,6 +107,7 @@ export const files: ServiceModule = {
         await uploads.close();
         await sweeper.close();
         await runner.close();
+        await exports.close();
         await parts.media.close();
         await background.close();
         await parts.guard.close();

@@ -24,6 +24,7 @@ import { createSnapshotHandlers } from './handlers/snapshots.js';
 import { createTagHandlers } from './handlers/tags.js';
 import { createTemplateHandlers, createTemplateUseHandlers } from './handlers/templates.js';
 import { createTrashHandlers } from './handlers/trash.js';
+import { createTreeExportHandlers } from './handlers/tree-exports.js';
 import { createTreeImportHandlers } from './handlers/tree-import.js';
 import { followMembers } from './jobs/members.js';
 import { startRetention } from './jobs/purge.js';
@@ -136,6 +137,7 @@ export const resources: ServiceModule = {
         implement(contracts.comments, createCommentHandlers(parts)),
         implement(contracts.templates, createTemplateHandlers(parts)),
         implement(contracts.templateUse, createTemplateUseHandlers(parts)),
+        implement(contracts.treeExports, createTreeExportHandlers(parts)),
         implement(contracts.fileNodes, createFileNodeHandlers(parts)),
         implement(contracts.treeImports, createTreeImportHandlers(parts)),
       ],

@@ -15,6 +15,12 @@ export type Grant =
       /** Epoch seconds. */
       readonly expires: number;
     }
+  | {
+      readonly kind: 'archive';
+      readonly archiveId: string;
+      readonly name: string;
+      readonly expires: number;
+    }
   | { readonly kind: 'put'; readonly uploadId: string; readonly part?: number; readonly expires: number };
 
 export interface Tokens {

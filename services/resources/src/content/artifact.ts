@@ -72,6 +72,13 @@ export function createArtifactKind(parts: ArtifactParts): ContentKind {
       await keeper.keep(node, snapshotId, bare(fields), kept, context.work);
       return kept;
     },
+    async keepInput(node, snapshotId, input, context) {
+      const fields = await checked(parts, input, EMPTY, context);
+      const hash = createHash('sha256').update(textOf(fields)).digest('hex');
+      const kept = { sizeBytes: Buffer.byteLength(fields.source), hash };
+      await keeper.keep(node, snapshotId, bare(fields), kept, context.work);
+      return kept;
+    },
     readKept: async (_node, snapshotId, _query, context) => payloadOf(await kept(snapshotId, context)),
     restore: async (node, snapshotId, context) => replacing(node, await kept(snapshotId, context), context),
     forget: (_node, snapshotId, { work }) => keeper.forget(snapshotId, work),

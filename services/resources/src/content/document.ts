@@ -25,6 +25,12 @@ export interface DocumentParts {
 export interface DocumentKind extends ContentKind {
   /** The blocks of a document, for what is to point at one: their ids are kept from now on. */
   blocks(node: Pick<Node, 'id'>, context: Pick<CallContext, 'work'>): Promise<Doc>;
+  /** What it holds as somebody may read it, in the format that it was written in. */
+  shownBody(node: Pick<Node, 'id'>, standing: Standing): Promise<Body>;
+  /** A text of a body in another format. */
+  textIn(body: Body, format: DocumentFormat): Promise<string> | string;
+  /** Gives the blocks of a new document the ids that they had elsewhere, where these are as many. */
+  takeIds(node: Pick<Node, 'id'>, ids: readonly string[], context: Pick<CallContext, 'work'>): Promise<void>;
   /** Its Markdown as somebody may read it. */
   shownText(node: Pick<Node, 'id'>, standing: Standing): Promise<string>;
 }
@@ -102,6 +108,12 @@ export function createDocumentKind({ contents, keeper, settings, hidden, deriver
       await keeper.keep(node, snapshotId, bare(body), kept, context.work);
       return kept;
     },
+    async keepInput(node, snapshotId, input, context) {
+      const { body } = await deriver.run(inputBytes(input), 'create', input, limits);
+      const kept = { sizeBytes: Buffer.byteLength(body.text), hash: hashOf(body) };
+      await keeper.keep(node, snapshotId, body, kept, context.work);
+      return kept;
+    },
     async readKept(_node, snapshotId, { format }, context) {
       return shown(await kept(snapshotId, context), formatFrom(format) ?? 'markdown', context);
     },
@@ -129,6 +141,25 @@ export function createDocumentKind({ contents, keeper, settings, hidden, deriver
       const record = await context.work.get(contents, node.id);
       const told = record === undefined ? EMPTY : await keepIds(record, context);
       return deriver.run(told.text.length, 'doc', bare(told));
+    },
+    async shownBody(node, standing) {
+      const body = bare((await contents.get(node.id)) ?? EMPTY);
+      const text = await deriver.run(
+        body.text.length,
+        'text',
+        body,
+        body.format,
+        await hidden.from(standing, body.text),
+      );
+      return text === body.text ? body : { format: body.format, text };
+    },
+    textIn: (body, format) => deriver.run(body.text.length, 'text', bare(body), format, []),
+    async takeIds(node, ids, { work }) {
+      const record = await work.get(contents, node.id);
+      if (record === undefined || record.format === 'json' || !ids.every((id) => BLOCK_ID.test(id))) return;
+      const own = await deriver.run(record.text.length, 'ids', bare(record));
+      const fits = own.split(' ').length === ids.length && new Set(ids).size === ids.length;
+      if (fits) work.replace(contents, record, { ...record, blockIds: ids.join(' ') });
     },
     async shownText(node, standing) {
       const body = bare((await contents.get(node.id)) ?? EMPTY);
@@ -160,6 +191,9 @@ export function createDocumentKind({ contents, keeper, settings, hidden, deriver
     };
   }
 }
+
+/** What an id of a block is made of. */
+const BLOCK_ID = /^[\w-]{1,64}$/;
 
 const NO_WRITE: PreparedWrite = { changed: false, sizeBytes: 0, warnings: [], loses: false, apply() {} };
 

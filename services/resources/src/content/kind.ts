@@ -98,6 +98,8 @@ export interface ContentKind {
   write(node: Node, input: ContentInput, context: CallContext): Promise<PreparedWrite>;
   /** Keeps the present content under a snapshot's id. */
   keep(node: Node, snapshotId: string, context: CallContext): Promise<Kept>;
+  /** Keeps what an input brings under a snapshot's id, as if it had been the content. A kind without it keeps none such. */
+  keepInput?(node: Node, snapshotId: string, input: ContentInput, context: CallContext): Promise<Kept>;
   /** Reads what is kept under a snapshot's id. */
   readKept(node: Node, snapshotId: string, query: ContentQuery, context: CallContext): Promise<Payload>;
   /** Prepares putting back what is kept under a snapshot's id. */

@@ -1,0 +1,144 @@
+import { crc32 } from 'node:zlib';
+
+/*
+ * The records of a ZIP archive (PKWARE's APPNOTE.TXT, sections 4.3 to 4.5), each by itself: an archive is gone on with
+ * where an earlier process was stopped, which no library for whole archives does.
+ */
+
+/** An entry as the directory at the archive's end lists it. */
+export interface Listed {
+  readonly path: string;
+  readonly deflated: boolean;
+  readonly crc: number;
+  readonly packedBytes: number;
+  readonly sizeBytes: number;
+  /** Where its header stands. */
+  readonly offset: number;
+  /** Its size is told behind its data, for nobody knew it before. */
+  readonly described: boolean;
+  readonly modifiedAt: Date;
+}
+
+/** What is known of an entry when its header is written. */
+export type Begun = Pick<Listed, 'path' | 'deflated' | 'modifiedAt' | 'described'> &
+  Partial<Pick<Listed, 'crc' | 'packedBytes' | 'sizeBytes'>> & {
+    /** It may have more than 4 GiB. */
+    readonly huge: boolean;
+  };
+
+/** The greatest number that fits into 32 bits stands for one that does not. */
+const MOST = 0xffffffff;
+const VERSION = 20;
+const VERSION_64 = 45;
+const UTF8 = 0x800;
+const DESCRIBED = 0x8;
+const ZIP64 = 0x0001;
+
+/** The header in front of an entry's data. */
+export function localHeader({ path, deflated, modifiedAt, described, huge, ...sizes }: Begun): Buffer {
+  const name = Buffer.from(path);
+  const { crc = 0, packedBytes = 0, sizeBytes = 0 } = sizes;
+  const extra = huge ? extraField([sizeBytes, packedBytes]) : Buffer.alloc(0);
+  const fixed = Buffer.alloc(30);
+  fixed.writeUInt32LE(0x04034b50, 0);
+  fixed.writeUInt16LE(huge ? VERSION_64 : VERSION, 4);
+  fixed.writeUInt16LE(UTF8 | (described ? DESCRIBED : 0), 6);
+  fixed.writeUInt16LE(deflated ? 8 : 0, 8);
+  fixed.writeUInt32LE(dosTime(modifiedAt), 10);
+  fixed.writeUInt32LE(crc, 14);
+  fixed.writeUInt32LE(huge ? MOST : packedBytes, 18);
+  fixed.writeUInt32LE(huge ? MOST : sizeBytes, 22);
+  fixed.writeUInt16LE(name.length, 26);
+  fixed.writeUInt16LE(extra.length, 28);
+  return Buffer.concat([fixed, name, extra]);
+}
+
+/** What stands behind the data of an entry whose size was not known before. */
+export function descriptor(
+  { crc, packedBytes, sizeBytes }: Pick<Listed, 'crc' | 'packedBytes' | 'sizeBytes'>,
+  huge: boolean,
+): Buffer {
+  const record = Buffer.alloc(huge ? 24 : 16);
+  record.writeUInt32LE(0x08074b50, 0);
+  record.writeUInt32LE(crc, 4);
+  if (huge) {
+    record.writeBigUInt64LE(BigInt(packedBytes), 8);
+    record.writeBigUInt64LE(BigInt(sizeBytes), 16);
+  } else {
+    record.writeUInt32LE(packedBytes, 8);
+    record.writeUInt32LE(sizeBytes, 12);
+  }
+  return record;
+}
+
+/** An entry in the directory. */
+export function directoryRecord(entry: Listed): Buffer {
+  const { path, deflated, crc, packedBytes, sizeBytes, offset, described, modifiedAt } = entry;
+  const name = Buffer.from(path);
+  const large = [sizeBytes, packedBytes, offset].filter((value) => value >= MOST);
+  const extra = large.length === 0 ? Buffer.alloc(0) : extraField(large);
+  const version = large.length === 0 ? VERSION : VERSION_64;
+  const fixed = Buffer.alloc(46);
+  fixed.writeUInt32LE(0x02014b50, 0);
+  // Made on Unix: the upper byte says how to read the attributes.
+  fixed.writeUInt16LE((3 << 8) | version, 4);
+  fixed.writeUInt16LE(version, 6);
+  fixed.writeUInt16LE(UTF8 | (described ? DESCRIBED : 0), 8);
+  fixed.writeUInt16LE(deflated ? 8 : 0, 10);
+  fixed.writeUInt32LE(dosTime(modifiedAt), 12);
+  fixed.writeUInt32LE(crc, 16);
+  fixed.writeUInt32LE(Math.min(packedBytes, MOST), 20);
+  fixed.writeUInt32LE(Math.min(sizeBytes, MOST), 24);
+  fixed.writeUInt16LE(name.length, 28);
+  fixed.writeUInt16LE(extra.length, 30);
+  // A plain file that its owner writes and everybody reads.
+  fixed.writeUInt32LE(((0o100644 << 16) >>> 0) as number, 38);
+  fixed.writeUInt32LE(Math.min(offset, MOST), 42);
+  return Buffer.concat([fixed, name, extra]);
+}
+
+/** What ends an archive: where its directory stands, and how many entries it lists. */
+export function archiveEnd(entries: number, offset: number, sizeBytes: number): Buffer {
+  const records: Buffer[] = [];
+  if (entries >= 0xffff || offset >= MOST || sizeBytes >= MOST) {
+    const end = Buffer.alloc(56);
+    end.writeUInt32LE(0x06064b50, 0);
+    end.writeBigUInt64LE(44n, 4);
+    end.writeUInt16LE((3 << 8) | VERSION_64, 12);
+    end.writeUInt16LE(VERSION_64, 14);
+    end.writeBigUInt64LE(BigInt(entries), 24);
+    end.writeBigUInt64LE(BigInt(entries), 32);
+    end.writeBigUInt64LE(BigInt(sizeBytes), 40);
+    end.writeBigUInt64LE(BigInt(offset), 48);
+    const locator = Buffer.alloc(20);
+    locator.writeUInt32LE(0x07064b50, 0);
+    locator.writeBigUInt64LE(BigInt(offset + sizeBytes), 8);
+    locator.writeUInt32LE(1, 16);
+    records.push(end, locator);
+  }
+  const last = Buffer.alloc(22);
+  last.writeUInt32LE(0x06054b50, 0);
+  last.writeUInt16LE(Math.min(entries, 0xffff), 8);
+  last.writeUInt16LE(Math.min(entries, 0xffff), 10);
+  last.writeUInt32LE(Math.min(sizeBytes, MOST), 12);
+  last.writeUInt32LE(Math.min(offset, MOST), 16);
+  return Buffer.concat([...records, last]);
+}
+
+function extraField(values: readonly number[]): Buffer {
+  const field = Buffer.alloc(4 + values.length * 8);
+  field.writeUInt16LE(ZIP64, 0);
+  field.writeUInt16LE(values.length * 8, 2);
+  for (const [i, value] of values.entries()) field.writeBigUInt64LE(BigInt(value), 4 + i * 8);
+  return field;
+}
+
+/** A moment as DOS has it, in UTC: two seconds fine, from 1980 on. */
+function dosTime(at: Date): number {
+  const year = Math.max(at.getUTCFullYear() - 1980, 0);
+  const date = (year << 9) | ((at.getUTCMonth() + 1) << 5) | at.getUTCDate();
+  const time = (at.getUTCHours() << 11) | (at.getUTCMinutes() << 5) | (at.getUTCSeconds() >> 1);
+  return ((date << 16) | time) >>> 0;
+}
+
+export { crc32 };

@@ -1,0 +1,101 @@
+import { type Bundle, ImportFault, type ItemContent } from '../port.js';
+import { type ArchivedContent, type ArchivedResource, readJson } from './shapes.js';
+
+/** An archive that was looked through. */
+export interface Opened {
+  readonly bundle: Bundle;
+  /** The ids of its resources. */
+  readonly ids: ReadonlySet<string>;
+  readonly paths: ReadonlySet<string>;
+}
+
+const DOCUMENT_BYTES = 16 * 1024 * 1024;
+const TABLE_BYTES = 512 * 1024 * 1024;
+const TALK_BYTES = 64 * 1024 * 1024;
+/** Bytes of kept states that one resource brings; older ones stay behind. */
+const SNAPSHOT_BYTES = 32 * 1024 * 1024;
+
+/**
+ * A resource as the tree takes it: `archive` holds what no other source knows. References go by the ids that the
+ * archive has, and `refs` says what each of them leads to: of these links the engine makes those of the new resources.
+ */
+export async function contentOf(resource: ArchivedResource, opened: Opened): Promise<ItemContent> {
+  const warnings: string[] = [];
+  const body = await bodyOf(resource, opened);
+  const comments = await commentsOf(resource, opened);
+  const snapshots = await snapshotsOf(resource, opened, warnings);
+  const { created_by: by, updated_by, is_locked, access_mode, permissions, created_at, updated_at } = resource;
+  const said = { created_by: by, updated_by, created_at, updated_at, is_locked, access_mode, permissions };
+  const { columns, rows, ...content } = body;
+  const table = rows === undefined ? {} : { columns, rows };
+  const archive = { ...said, content, comments, snapshots };
+  const refs = referencesIn(JSON.stringify([archive, table]), opened.ids);
+  return {
+    ...(resource.icon !== null && { icon: resource.icon }),
+    ...(resource.description !== null && { description: resource.description }),
+    ...(resource.metadata !== null && { metadata: resource.metadata }),
+    ...(by?.email !== undefined && { author: by.email }),
+    ...(created_at !== undefined && { createdAt: created_at }),
+    ...(updated_at !== undefined && { updatedAt: updated_at }),
+    tags: resource.tags,
+    json: { archive: { ...archive, refs }, ...table },
+    warnings,
+  };
+}
+
+type Body = Readonly<Record<string, unknown>> & { readonly columns?: unknown; readonly rows?: unknown };
+
+/** What a resource holds: a text with its format, a table's columns and rows, or an artifact's fields. */
+async function bodyOf({ type, content }: ArchivedResource, { bundle }: Opened): Promise<Body> {
+  if (content === null || type === 'folder' || type === 'file') return {};
+  const path = pathIn(content);
+  if (type === 'table') return (await readJson(bundle, path, TABLE_BYTES)) as Body;
+  const text = (await bundle.read(path, DOCUMENT_BYTES)).toString('utf8');
+  const { path: _, ...fields } = content;
+  return type === 'document' ? { ...fields, text } : { ...fields, source: text };
+}
+
+function pathIn({ path }: ArchivedContent): string {
+  if (typeof path === 'string') return path;
+  throw new ImportFault('item_invalid', 'The archive does not say where its content is.');
+}
+
+async function commentsOf({ comments }: ArchivedResource, { bundle, paths }: Opened): Promise<unknown> {
+  return comments === null || !paths.has(comments) ? [] : readJson(bundle, comments, TALK_BYTES);
+}
+
+/** Kept states, the oldest first. */
+async function snapshotsOf(
+  { snapshots, type }: ArchivedResource,
+  { bundle, paths }: Opened,
+  warnings: string[],
+): Promise<unknown[]> {
+  const there = snapshots.filter((path) => paths.has(path));
+  if (there.length === 0) return [];
+  if (type === 'table') {
+    warnings.push(`${there.length} snapshots of the table stay in the archive: those of tables are not put back.`);
+    return [];
+  }
+  const sizes = new Map(bundle.entries.map(({ path, sizeBytes }) => [path, sizeBytes]));
+  const read: unknown[] = [];
+  let bytes = 0;
+  for (const path of there) {
+    bytes += sizes.get(path) ?? 0;
+    if (bytes > SNAPSHOT_BYTES) break;
+    read.unshift(await readJson(bundle, path, TALK_BYTES));
+  }
+  if (read.length < there.length) {
+    warnings.push(
+      `The ${there.length - read.length} oldest snapshots stay in the archive: there are too many of them.`,
+    );
+  }
+  return read;
+}
+
+const UUIDS = /\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/g;
+
+/** The resources of the archive that a text names, each with the link that leads to it. */
+function referencesIn(text: string, ids: ReadonlySet<string>): { readonly id: string; readonly href: string }[] {
+  const named = new Set(text.match(UUIDS));
+  return [...named].filter((id) => ids.has(id)).map((id) => ({ id, href: `resource:${id}` }));
+}

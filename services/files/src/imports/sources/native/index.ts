@@ -1,0 +1,99 @@
+import { type Bundle, ImportFault, type ItemContent, type OpenSource, type SourceItem } from '../port.js';
+import { contentOf, type Opened } from './content.js';
+import { type ArchivedResource, readManifest, readResource } from './shapes.js';
+
+const RESOURCE = /^resources\/([0-9a-f-]{36})\.json$/;
+/** Files whose names belong to what others are made of. */
+const OWN = /^(?:resources|content|files|comments|snapshots|checksums)\/|^(?:manifest|tags)\.json$/;
+/** Descriptions of resources that are read at once. */
+const AT_ONCE = 16;
+
+/** Archives of this product, as `docs/archive-format.md` describes them. */
+export const openNativeSource: OpenSource = async (bundle) => {
+  const manifest = await readManifest(bundle);
+  const found = await readAll(bundle);
+  const ids = new Set(found.map(({ id }) => id));
+  const opened: Opened = { bundle, ids, paths: new Set(bundle.entries.map(({ path }) => path)) };
+  const byPath = new Map(found.map((one) => [pathOf(one.id), one.id]));
+  return {
+    items: inOrder(found).map((one) => itemOf(one, ids)),
+    skipped: bundle.entries
+      .filter(({ path }) => !OWN.test(path))
+      .map(({ path }) => ({ path, code: 'not_in_archive', message: 'It is no part of an archive of a workspace.' })),
+    async read(item): Promise<ItemContent> {
+      const resource = await readResource(bundle, item.path);
+      return contentOf(resource, opened);
+    },
+    resolve(_from, href) {
+      const id = /^resource:([0-9a-f-]{36})$/.exec(href)?.[1];
+      return id !== undefined && ids.has(id) && byPath.has(pathOf(id)) ? { item: pathOf(id) } : { outside: true };
+    },
+    notes: notesOf(manifest.include),
+  };
+};
+
+function pathOf(id: string): string {
+  return `resources/${id}.json`;
+}
+
+/** What is needed of all resources to put them in order; the rest is read again when it is their turn. */
+type Outline = Pick<ArchivedResource, 'id' | 'type' | 'name' | 'parent_id' | 'position' | 'external_id'> & {
+  readonly file: string | undefined;
+};
+
+async function readAll(bundle: Bundle): Promise<Outline[]> {
+  const paths = bundle.entries.flatMap(({ path }) => (RESOURCE.test(path) ? path : []));
+  const found: Outline[] = [];
+  for (let at = 0; at < paths.length; at += AT_ONCE) {
+    const some = paths.slice(at, at + AT_ONCE);
+    found.push(...(await Promise.all(some.map((path) => outlineOf(bundle, path)))));
+  }
+  if (found.length === 0) throw new ImportFault('nothing_in_archive', 'There is no resource in this archive.');
+  return found;
+}
+
+async function outlineOf(bundle: Bundle, path: string): Promise<Outline> {
+  const { id, type, name, parent_id, position, external_id, content } = await readResource(bundle, path);
+  const file = type === 'file' ? (content?.path ?? undefined) : undefined;
+  return { id, type, name, parent_id, position, external_id, file };
+}
+
+/** Parents before their children, and siblings in their order. What goes round in a circle stands at the top. */
+function inOrder(all: readonly Outline[]): Outline[] {
+  const byId = new Map(all.map((one) => [one.id, one]));
+  const depths = new Map<string, number>();
+  const depthOf = (one: Outline): number => {
+    const chain: Outline[] = [];
+    let at: Outline | undefined = one;
+    while (at !== undefined && !depths.has(at.id) && !chain.includes(at)) {
+      chain.push(at);
+      at = byId.get(at.parent_id ?? '');
+    }
+    let depth = at === undefined || chain.includes(at) ? -1 : (depths.get(at.id) as number);
+    for (const link of chain.reverse()) depths.set(link.id, ++depth);
+    return depths.get(one.id) as number;
+  };
+  return [...all].sort((a, b) => depthOf(a) - depthOf(b) || compare(a.position, b.position) || compare(a.id, b.id));
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+function itemOf(one: Outline, ids: ReadonlySet<string>): SourceItem {
+  const { id, type, name, parent_id: parent, external_id: externalId, file } = one;
+  return {
+    path: pathOf(id),
+    ...(parent !== null && ids.has(parent) && { parent: pathOf(parent) }),
+    kind: type,
+    name,
+    ...(externalId !== null && { externalId }),
+    ...(file !== undefined && { entry: file }),
+  };
+}
+
+function notesOf(include: Readonly<Record<string, unknown>>): string[] {
+  return ['files', 'comments', 'snapshots', 'permissions'].flatMap((part) =>
+    include[part] === false ? `The archive was made without ${part}.` : [],
+  );
+}

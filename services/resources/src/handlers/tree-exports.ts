@@ -1,0 +1,53 @@
+import type { CallContext, Handlers } from '@commonplace/kit/rpc';
+import type { ReadTreeRequest, TreeExportService } from '@commonplace/proto/resources/v1/tree_export_service.js';
+import { WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
+import { createEmails } from '../archive/people.js';
+import type { ArchiveTerms } from '../archive/pieces.js';
+import { readTree } from '../archive/read-tree.js';
+import type { Parts } from '../parts.js';
+import { requireWorkspaceRole, type Standing } from '../policy.js';
+
+/** Tags of a workspace that an archive lists. */
+const TAGS = 2000;
+
+/** What exports ask of the tree's owner; all of it is for administrators of the workspace. */
+export function createTreeExportHandlers(parts: Parts): Handlers<TreeExportService> {
+  async function enter(workspaceId: string, context: CallContext): Promise<Standing> {
+    const standing = await parts.policy.standing(context);
+    requireWorkspaceRole(await parts.policy.enter(workspaceId, standing, context), WorkspaceRole.ADMIN);
+    return standing;
+  }
+
+  return {
+    async describeTree({ workspaceId }, context) {
+      await enter(workspaceId, context);
+      const where = { workspaceId, mergedInto: { exists: false } } as const;
+      const tags = await parts.tags.collection.find({ where, sort: ['nameFold'], limit: TAGS });
+      const shown = tags.map(({ id, name, color = null, description = null }) => ({ id, name, color, description }));
+      return {
+        resourceCount: await parts.counters.ofWorkspace(workspaceId),
+        tagsJson: Buffer.from(JSON.stringify(shown)),
+      };
+    },
+
+    async *readTree(request, context) {
+      const standing = await enter(request.workspaceId, context);
+      yield* readTree(parts, request, termsOf(parts, request, standing, context));
+    },
+  };
+}
+
+function termsOf(
+  parts: Parts,
+  { format, include }: ReadTreeRequest,
+  standing: Standing,
+  context: CallContext,
+): ArchiveTerms {
+  return {
+    format: format === 'markdown' || format === 'html' ? format : 'native',
+    include: include ?? { files: false, comments: false, snapshots: false, permissions: false },
+    standing,
+    context,
+    emails: createEmails(parts, context),
+  };
+}
