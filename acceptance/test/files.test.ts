@@ -395,7 +395,7 @@ describe('storage', () => {
         { resource_id: small, name: 'small', bytes: 100 },
       ],
     });
-    const named = await by.get<{ largest: { name: string }[] }>(`/storage/usage?workspace_id=${mine.id}&limit=9`);
+    const named = await by.get<{ largest: { name: string }[] }>(`/storage/usage?workspace_id=${mine.id}&limit=900`);
     expect(named.data.largest.map(({ name }) => name)).toEqual(['large', 'small', 'D']);
     const all = await by.get<{ by_workspace: { workspace_id: string }[] }>('/storage/usage');
     expect(all.data.by_workspace.map(({ workspace_id: id }) => id)).toContain(mine.id);

@@ -1,2 +1,3 @@
 export * from './cursor.js';
+export * from './page.js';
 export * from './port.js';

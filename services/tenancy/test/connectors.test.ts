@@ -152,6 +152,14 @@ describe('a connector with credentials', () => {
     expect(reply.warnings?.[0]?.code).toBe('secret_not_replayed');
   });
 
+  test.each([{ api_key: 'x' }, { token: 'x' }, { access_token: 'x' }])(
+    'a key goes by any of its names: %j',
+    async (credentials) => {
+      const made = await create({ type: ConnectorType.SLACK, name: Object.keys(credentials).join(), credentials });
+      expect([made.authType, made.status]).toEqual([ConnectorAuthType.API_KEY, ConnectorStatus.ACTIVE]);
+    },
+  );
+
   test.each([
     ['no credentials', s3, 'missing_field', 'credentials'],
     ['those of another type', { ...s3, credentials: { api_key: 'x' } }, 'invalid_value', 'credentials'],

@@ -16,7 +16,6 @@ import {
 import { freeSlug, requireSlug, slugOf } from '../src/domain/slug.js';
 import { foldName, isOfDomains } from '../src/domain/text.js';
 import { isTimezone } from '../src/domain/workspace-settings.js';
-import { pageOfAll } from '../src/views/page.js';
 
 describe('roles', () => {
   test('each has its name in the contract, and stands where the ladder puts it', () => {
@@ -104,17 +103,4 @@ test('a token is long, its hash does not tell it, and the link carries it', () =
   expect(hashToken(token)).toBe(hashToken(token));
   expect(hashToken(token)).not.toContain(token);
   expect(inviteUrl('https://example.org', token)).toBe(`https://example.org/auth/sign-up?invite=${token}`);
-});
-
-test('a list at hand is paged as a store would page it', () => {
-  const names = ['b', 'a', '😀', '\uFF5E', 'a'];
-  const all = names.map((name, at) => ({ id: `${at}`, version: 1, name }));
-  const slice = { limit: 9, offset: 0 };
-  const ids = (sort: ['name'] | ['-name']) => pageOfAll(slice, all, sort).items.map(({ id }) => id);
-  expect(ids(['name'])).toEqual(['1', '4', '0', '3', '2']);
-  expect(ids(['-name'])).toEqual(['2', '3', '0', '4', '1']);
-  const behind = pageOfAll({ limit: 2, offset: 0, after: ['a', '2'] }, all, ['name']);
-  expect(behind.items.map(({ id }) => id)).toEqual(['4', '0']);
-  expect(pageOfAll({ limit: 2, offset: 0, after: ['😀', '9'] }, all, ['name']).items).toEqual([]);
-  expect(() => pageOfAll({ limit: 2, offset: 0, after: ['x'] }, all, ['name'])).toThrow(/cursor/);
 });

@@ -23,6 +23,7 @@ const KEPT_MS = 15 * 60_000;
 /** Milliseconds that a caller's largest resources are kept; whether they may still read them is always asked. */
 const FOUND_MS = 60_000;
 const LARGEST = 10;
+const MOST_LARGEST = 100;
 /** Workspaces that one answer adds up. */
 const PAGE = 200;
 
@@ -38,7 +39,8 @@ export function createStorageHandlers(parts: StorageParts): Handlers<StorageServ
   const known = new LRUCache<string, Sums>({ max: 10_000, ttl: KEPT_MS });
   const found: Found = new LRUCache({ max: 1000, ttl: FOUND_MS });
   return {
-    async getStorageUsage({ workspaceId, limit = LARGEST }, context) {
+    async getStorageUsage({ workspaceId, limit: asked = LARGEST }, context) {
+      const limit = Math.min(asked, MOST_LARGEST);
       const { ids, administered } = await workspacesOf(parts, workspaceId, context);
       const sums = await sumsOf(parts, known, ids);
       const ofOrg = administered === undefined ? 0 : await snapshotsOf(parts, administered);

@@ -9,7 +9,7 @@ import { LimitReached } from '../errors.js';
 import { apiKeyCreated, apiKeyRevoked } from '../events.js';
 import { visibleKeys } from '../keys/list.js';
 import { type KeyDraft, newApiKey } from '../keys/new-key.js';
-import { pageOf } from '../keys/page.js';
+import { pageOfSets } from '../keys/page.js';
 import { targetOf } from '../keys/target.js';
 import { boundTerms, readTerms, refuseMoreScopes } from '../keys/terms.js';
 import { keyStatusOf, toApiKey } from '../keys/view.js';
@@ -32,7 +32,7 @@ export function createApiKeyHandlers(parts: Parts): Handlers<ApiKeyService> {
       const person = await memberships.of(context.caller.userId, context.onward);
       const status = whereStatus(keyStatusOf(request.status), time());
       const sets = visibleKeys(request, context.caller, person).map((visible) => ({ and: [visible, status] }));
-      const { items, page } = await pageOf(apiKeys, sets, request.page);
+      const { items, page } = await pageOfSets(apiKeys, sets, request.page);
       const names = await namesOf(items);
       return { items: items.map((key) => toApiKey(key, names.get(key.actingUserId) ?? '', time())), page };
     },

@@ -1,7 +1,6 @@
 import { AppError, invalidField, invalidFields } from '@commonplace/kit/errors';
 import type { CallContext, Handlers } from '@commonplace/kit/rpc';
-import { decodeCursor, encodeCursor, invalidCursor, keyset, type Where } from '@commonplace/kit/store';
-import type { Page } from '@commonplace/proto/api/v1/page.js';
+import { findPage, type Where } from '@commonplace/kit/store';
 import {
   type ListNotificationsRequest,
   type NotificationService,
@@ -25,12 +24,8 @@ export function createNotificationHandlers(parts: Parts): Handlers<NotificationS
     async listNotifications(request, context) {
       const reach = await reachOf(parts, context, request.workspaceId);
       const where = { ...reach, ...filterOf(request) };
-      const [found, total, unreadCount] = await Promise.all([
-        findPage(parts, where, request.page),
-        notifications.count(where),
-        countUnread(reach),
-      ]);
-      const { items, page } = found(total);
+      const [total, unreadCount] = await Promise.all([notifications.count(where), countUnread(reach)]);
+      const { items, page } = await findPage(notifications, where, NEWEST_FIRST, request.page, total);
       return { items: await present(parts, context, items), unreadCount, page };
     },
 
@@ -82,34 +77,7 @@ function typeOf(name: NotificationTypeName): NotificationType {
   return name.replace('NOTIFICATION_TYPE_', '').toLowerCase() as NotificationType;
 }
 
-/** The newest first, from where a request begins; to be told the total. */
-async function findPage(
-  { notifications }: Parts,
-  where: Where<Notification>,
-  { limit, offset, cursor } = { limit: 50, offset: 0, cursor: '' },
-): Promise<(total: number) => { items: Notification[]; page: Page }> {
-  const sort = ['-at'] as const;
-  const after = cursor === '' ? undefined : decodeCursor(cursor);
-  if (after !== undefined && (after.length !== 2 || after.some((part) => typeof part !== 'string'))) {
-    throw invalidCursor();
-  }
-  const found = await notifications.find({ where, sort, limit: limit + 1, offset, ...(after && { after }) });
-  const items = found.slice(0, limit);
-  const last = items.at(-1);
-  const hasMore = found.length > limit && last !== undefined;
-  return (total) => ({
-    items,
-    page: {
-      limit,
-      offset,
-      total,
-      totalIsEstimate: false,
-      hasMore,
-      nextOffset: hasMore && after === undefined ? offset + limit : undefined,
-      nextCursor: hasMore ? encodeCursor(keyset(last, sort)) : undefined,
-    },
-  });
-}
+const NEWEST_FIRST = ['-at'] as const;
 
 /** Which of their notifications somebody means. */
 interface Selector {

@@ -1,5 +1,6 @@
 import { invalidField } from '@commonplace/kit/errors';
 import { type CallContext, type Handlers, requireVersion } from '@commonplace/kit/rpc';
+import { requireCursor } from '@commonplace/kit/store';
 import {
   CellFormat,
   type Content,
@@ -17,7 +18,6 @@ import type { Parts } from '../parts.js';
 import { requireCapability, requireWritable } from '../policy.js';
 import type { Node } from '../stores/nodes.js';
 import { type SnapshotRecord, snapshotOfVersion } from '../stores/snapshots.js';
-import { requireCursor } from '../views/page.js';
 
 export function createContentHandlers(parts: Parts): Handlers<ContentService> {
   const { policy } = parts;

@@ -1,6 +1,7 @@
 import { invalidField } from '@commonplace/kit/errors';
 import { isUuid } from '@commonplace/kit/id';
 import { type CallContext, type Handlers, requireVersion } from '@commonplace/kit/rpc';
+import { findPage, requireCursor } from '@commonplace/kit/store';
 import { CellFormat } from '@commonplace/proto/resources/v1/content_service.js';
 import {
   type ContentDiff,
@@ -18,7 +19,6 @@ import type { Parts } from '../parts.js';
 import { requireCapability, requireWritable, type Seen } from '../policy.js';
 import type { Node } from '../stores/nodes.js';
 import { NEWEST_FIRST, type SnapshotReason, type SnapshotRecord } from '../stores/snapshots.js';
-import { findPage, requireCursor } from '../views/page.js';
 import { snapshotOf } from './content.js';
 import { actorMessage } from './present.js';
 

@@ -1,5 +1,5 @@
 import { invalidField } from '@commonplace/kit/errors';
-import { decodeCursor, encodeCursor } from '@commonplace/kit/store';
+import { decodeCursor, toPage } from '@commonplace/kit/store';
 import { CellFormat, ContentFormat } from '@commonplace/proto/resources/v1/content_service.js';
 import type { ContentQuery, Payload } from '../content/kind.js';
 import { type Cell, type Column, findColumn, shownColumn } from './column.js';
@@ -151,21 +151,16 @@ function payload(head: Head, columns: readonly Column[], { texts, lastId }: Page
   const { limit, offset, total, byCursor } = shown;
   const next = offset + texts.length;
   const hasMore = next < total && texts.length > 0;
+  const slice = byCursor ? { limit, offset: 0, after: [offset] } : { limit, offset };
+  const page = toPage(slice, total, hasMore && lastId !== undefined ? [lastId, next] : undefined);
   return {
     format: ContentFormat.TABLE,
     columns: json(columns.map((column) => shownColumn(column, head.primary))),
     rows: Buffer.from(`[${texts.join(',')}]`),
     rowCount: head.rowCount,
     primaryColumnId: head.primary,
-    page: {
-      limit,
-      offset: byCursor ? 0 : offset,
-      total,
-      totalIsEstimate: false,
-      hasMore,
-      nextOffset: hasMore && !byCursor ? next : undefined,
-      nextCursor: hasMore && lastId !== undefined ? encodeCursor([lastId, next]) : undefined,
-    },
+    // A page may end early.
+    page: page.nextOffset === undefined ? page : { ...page, nextOffset: next },
   };
 }
 

@@ -1,4 +1,4 @@
-import { decodeCursor, encodeCursor, keyset, type Where } from '@commonplace/kit/store';
+import { findPage, type Where } from '@commonplace/kit/store';
 import {
   type AccessRequest as AccessRequestMessage,
   AccessRequestStatus,
@@ -57,30 +57,14 @@ export async function listAccessRequests(
   requesterId: string | undefined,
   { now }: Standing,
 ): Promise<ListAccessRequestsResponse> {
-  const { limit, offset, cursor } = page ?? { limit: 50, offset: 0, cursor: '' };
   const where = {
     resourceId,
     ...(requesterId === undefined ? {} : { requesterId }),
     ...statusFilter(statusNamed(status), now),
   };
-  const after = cursor === '' ? undefined : decodeCursor(cursor);
-  const [found, total] = await Promise.all([
-    accessRequests.find({ where, sort: SORT, limit: limit + 1, offset, after }),
-    accessRequests.count(where),
-  ]);
-  const last = found.length > limit ? found[limit - 1] : undefined;
-  return {
-    items: found.slice(0, limit).map((record) => requestMessage(record, now)),
-    page: {
-      limit,
-      offset,
-      total,
-      totalIsEstimate: false,
-      hasMore: last !== undefined,
-      nextOffset: last === undefined || cursor !== '' ? undefined : offset + limit,
-      nextCursor: last === undefined ? undefined : encodeCursor(keyset(last, SORT)),
-    },
-  };
+  const total = await accessRequests.count(where);
+  const found = await findPage(accessRequests, where, SORT, page, total);
+  return { items: found.items.map((record) => requestMessage(record, now)), page: found.page };
 }
 
 /** A pending request is over when its time has come, written or not. */

@@ -1,5 +1,5 @@
 import type { CallContext } from '@commonplace/kit/rpc';
-import { decodeCursor, encodeCursor, keyset, type Where } from '@commonplace/kit/store';
+import { findPage, type Where } from '@commonplace/kit/store';
 import {
   AnchorState,
   type Comment as CommentMessage,
@@ -15,9 +15,6 @@ import type { Node } from '../stores/nodes.js';
 import { foundAnchors } from './anchors.js';
 import { bodyHtml } from './comment-html.js';
 
-/** Totals are exact up to so many. */
-const EXACT_TOTAL = 1000;
-
 const STATUSES: Partial<Record<CommentStatusFilter, Comment['status']>> = {
   [CommentStatusFilter.OPEN]: 'open',
   [CommentStatusFilter.RESOLVED]: 'resolved',
@@ -30,30 +27,15 @@ export async function listComments(
   request: ListCommentsRequest,
   context: CallContext,
 ): Promise<ListCommentsResponse> {
-  const { limit, offset, cursor } = request.page ?? { limit: 50, offset: 0, cursor: '' };
   const status = STATUSES[request.status];
   const where: Where<Comment> = {
     resourceId: node.id,
     ...(status === undefined ? {} : { status }),
     ...(request.threadId === '' ? {} : { threadId: request.threadId }),
   };
-  const after = cursor === '' ? undefined : decodeCursor(cursor);
   const sort = request.threadId === '' ? COMMENT_ORDER : THREAD_ORDER;
-  const found = await parts.comments.find({ where, sort, limit: limit + 1, offset, after });
-  const counted = await parts.comments.count(where, EXACT_TOTAL + 1);
-  const last = found.length > limit ? found[limit - 1] : undefined;
-  return {
-    items: await commentMessages(parts, node, found.slice(0, limit), context),
-    page: {
-      limit,
-      offset,
-      total: Math.min(counted, EXACT_TOTAL),
-      totalIsEstimate: counted > EXACT_TOTAL,
-      hasMore: last !== undefined,
-      nextOffset: last === undefined || cursor !== '' ? undefined : offset + limit,
-      nextCursor: last === undefined ? undefined : encodeCursor(keyset(last, sort)),
-    },
-  };
+  const { items, page } = await findPage(parts.comments, where, sort, request.page);
+  return { items: await commentMessages(parts, node, items, context), page };
 }
 
 /** The messages of comments on a document as it is now. */

@@ -1,11 +1,8 @@
-import { decodeCursor, encodeCursor, keyset, type Sort, type Where } from '@commonplace/kit/store';
+import { findPage, keyset, pageOf, type Sort, sliceOf, type Where } from '@commonplace/kit/store';
 import type { Page, PageRequest } from '@commonplace/proto/api/v1/page.js';
 import type { Parts } from '../parts.js';
 import type { Standing } from '../policy.js';
 import type { Node } from '../stores/nodes.js';
-
-/** Totals of filtered lists are exact up to so many. */
-const EXACT_TOTAL = 1000;
 
 export interface Listed {
   readonly nodes: readonly Node[];
@@ -22,37 +19,9 @@ export interface ListQuery {
 
 /** A page of nodes by a filter that says all about permission: pages are full to the end. */
 export async function listNodes(parts: Parts, query: ListQuery): Promise<Listed> {
-  const { limit, offset, cursor } = query.page;
-  const after = cursor === '' ? undefined : decodeCursor(cursor);
-  const [found, total] = await Promise.all([
-    parts.tree.nodes.find({ where: query.where, sort: query.sort, limit: limit + 1, offset, after }),
-    totalOf(parts, query),
-  ]);
-  return { nodes: found.slice(0, limit), page: pageOf(query, found, total) };
-}
-
-async function totalOf(parts: Parts, query: ListQuery): Promise<{ total: number; estimate: boolean }> {
-  if (query.total !== undefined) return { total: query.total, estimate: false };
-  const counted = await parts.tree.nodes.count(query.where, EXACT_TOTAL + 1);
-  return { total: Math.min(counted, EXACT_TOTAL), estimate: counted > EXACT_TOTAL };
-}
-
-function pageOf(
-  { page, sort }: ListQuery,
-  found: readonly Node[],
-  { total, estimate }: { total: number; estimate: boolean },
-): Page {
-  const { limit, offset, cursor } = page;
-  const last = found.length > limit ? found[limit - 1] : undefined;
-  return {
-    limit,
-    offset,
-    total,
-    totalIsEstimate: estimate,
-    hasMore: last !== undefined,
-    nextOffset: last === undefined || cursor !== '' ? undefined : offset + limit,
-    nextCursor: last === undefined ? undefined : encodeCursor(keyset(last, sort)),
-  };
+  const { where, sort, page: asked, total } = query;
+  const { items, page } = await findPage(parts.tree.nodes, where, sort, asked, total);
+  return { nodes: items, page };
 }
 
 /**
@@ -64,8 +33,9 @@ export async function listUnsettled(
   query: ListQuery & { readonly accept: (node: Node) => boolean },
   standing: Standing,
 ): Promise<Listed> {
-  const { limit, offset, cursor } = query.page;
-  let after = cursor === '' ? undefined : decodeCursor(cursor);
+  const slice = sliceOf(query.page);
+  const { limit, offset } = slice;
+  let { after } = slice;
   const kept: Node[] = [];
   const chunk = 200;
   while (kept.length <= offset + limit) {
@@ -80,7 +50,7 @@ export async function listUnsettled(
   const nodes = kept.slice(offset, offset + limit + 1);
   // Counters follow the nodes that are being rewritten, so their sum is not exact yet.
   const estimate = kept.length > offset + limit;
-  const total = estimate ? (query.total ?? kept.length) : kept.length;
-  const page = pageOf(query, nodes, { total, estimate });
-  return { nodes: nodes.slice(0, limit), page };
+  const count = estimate ? (query.total ?? kept.length) : kept.length;
+  const { items, page } = pageOf(slice, nodes, { count, estimate }, query.sort);
+  return { nodes: items, page };
 }

@@ -1,5 +1,5 @@
 import type { CallContext } from '@commonplace/kit/rpc';
-import { decodeCursor, encodeCursor, invalidCursor } from '@commonplace/kit/store';
+import { invalidCursor, sliceOf, toPage } from '@commonplace/kit/store';
 import type { PageRequest } from '@commonplace/proto/api/v1/page.js';
 import type { Permission } from '@commonplace/proto/resources/v1/permission.js';
 import type { GetPermissionsRequest, PermissionView } from '@commonplace/proto/resources/v1/permission_service.js';
@@ -29,7 +29,7 @@ export async function viewPermissions(
   const all = await grantsOnAll(parts, from, standing.now);
   const full = may(access.role, 'write');
   const shown = full ? all : all.filter(({ role, principal }) => role === 'owner' || isOwn(principal, standing));
-  const slice = sliceOf(request.page);
+  const slice = placeOf(request.page);
   const grants = shown.slice(slice.offset, slice.offset + slice.limit);
   const rest = { limit: slice.limit - grants.length, offset: Math.max(0, slice.offset - shown.length) };
   const members = inherits ? await memberLines(parts, seen, rest, standing, context) : { lines: [], total: 0 };
@@ -100,25 +100,16 @@ export interface Slice {
 }
 
 /** The part of a list that is put together at each request: a cursor holds the offset it continues at. */
-function sliceOf(
-  { limit, offset, cursor }: PageRequest = { limit: 50, offset: 0, cursor: '' },
-): Slice & { byCursor: boolean } {
-  if (cursor === '') return { limit, offset, byCursor: false };
-  const [at] = decodeCursor(cursor);
+function placeOf(request: PageRequest | undefined): Slice & { readonly byCursor: boolean } {
+  const { limit, offset, after } = sliceOf(request);
+  if (after === undefined) return { limit, offset, byCursor: false };
+  const [at] = after;
   if (typeof at !== 'number' || !Number.isSafeInteger(at) || at < 0) throw invalidCursor();
   return { limit, offset: at, byCursor: true };
 }
 
 function pageOf({ limit, offset, byCursor }: Slice & { byCursor: boolean }, total: number) {
   const next = offset + limit;
-  const hasMore = next < total;
-  return {
-    limit,
-    offset: byCursor ? 0 : offset,
-    total,
-    totalIsEstimate: false,
-    hasMore,
-    nextOffset: hasMore && !byCursor ? next : undefined,
-    nextCursor: hasMore ? encodeCursor([next]) : undefined,
-  };
+  const slice = byCursor ? { limit, offset: 0, after: [offset] } : { limit, offset };
+  return toPage(slice, total, next < total ? [next] : undefined);
 }

@@ -1,4 +1,4 @@
-import { decodeCursor, encodeCursor, keyset } from '@commonplace/kit/store';
+import { keyset, sliceOf, toPage } from '@commonplace/kit/store';
 import type { Page, PageRequest } from '@commonplace/proto/api/v1/page.js';
 import type { Tag as TagMessage } from '@commonplace/proto/resources/v1/tag.js';
 import type { Parts } from '../parts.js';
@@ -74,20 +74,12 @@ export function pageOf<T>(
   { page: asked, sort }: Pick<TagQuery, 'page' | 'sort'>,
   keyOf: (row: T) => Key,
 ): { rows: T[]; page: Page } {
-  const { limit, offset, cursor } = asked ?? { limit: 50, offset: 0, cursor: '' };
-  const from = cursor === '' ? offset : behind(sorted, decodeCursor(cursor), sort.startsWith('-'), keyOf);
+  const slice = sliceOf(asked);
+  const { limit, offset, after } = slice;
+  const from = after === undefined ? offset : behind(sorted, after, sort.startsWith('-'), keyOf);
   const rows = sorted.slice(from, from + limit);
   const last = from + limit < sorted.length ? rows.at(-1) : undefined;
-  const page = {
-    limit,
-    offset,
-    total: sorted.length,
-    totalIsEstimate: false,
-    hasMore: last !== undefined,
-    nextOffset: last === undefined || cursor !== '' ? undefined : from + limit,
-    nextCursor: last === undefined ? undefined : encodeCursor([...keyOf(last)]),
-  };
-  return { rows, page };
+  return { rows, page: toPage(slice, sorted.length, last && keyOf(last)) };
 }
 
 function behind<T>(sorted: readonly T[], after: Key, falling: boolean, keyOf: (row: T) => Key): number {

@@ -1,5 +1,5 @@
 import type { CallContext } from '@commonplace/kit/rpc';
-import type { Sort, Where } from '@commonplace/kit/store';
+import { findPage, pageOfAll, type Sort, sliceOf, type Where } from '@commonplace/kit/store';
 import type { Page } from '@commonplace/proto/api/v1/page.js';
 import { type ListWorkspacesRequest, WorkspaceStateFilter } from '@commonplace/proto/tenancy/v1/workspace_service.js';
 import { effectiveRole, orgRoleAtLeast } from '../domain/roles.js';
@@ -7,7 +7,6 @@ import { foldName } from '../domain/text.js';
 import type { Parts } from '../parts.js';
 import type { OrgStanding } from '../policy.js';
 import type { Workspace } from '../stores/workspaces.js';
-import { pageOf, pageOfAll, type Slice, sliceOf } from '../views/page.js';
 import { joinedWorkspaces, type SeenWorkspace } from './seen.js';
 
 export interface WorkspacePage {
@@ -42,7 +41,7 @@ export async function listWorkspaces(
   const sort = SORTS[request.sort || 'created_at'] ?? ['createdAt'];
   const narrowed = caller.workspaceId !== undefined || caller.credential.workspaceIds !== undefined;
   const administers = inOrg !== undefined && orgRoleAtLeast(inOrg.member.role, 'admin');
-  if (administers && !narrowed) return listAll(parts, request, slice, sort, inOrg);
+  if (administers && !narrowed) return listAll(parts, request, sort, inOrg);
   const joined = await joinedWorkspaces(parts, caller, inOrg);
   const seen = administers ? await withNamed(parts, context, joined, inOrg) : joined;
   const roles = new Map(seen.map(({ workspace, role }) => [workspace.id, role]));
@@ -80,18 +79,13 @@ async function withNamed(
 
 async function listAll(
   { workspaces, workspaceMembers }: Parts,
-  { state, q }: Filter,
-  slice: Slice,
+  { state, q, page: asked }: ListWorkspacesRequest,
   sort: Sort<Workspace>,
   { org, member }: OrgStanding,
 ): Promise<WorkspacePage> {
   const where = orgWorkspaces(org.id, stateOf(state), q);
-  const { limit, ...from } = slice;
-  const [found, total] = await Promise.all([
-    workspaces.records.find({ where, sort, limit: limit + 1, ...from }),
-    workspaces.records.count(where),
-  ]);
-  const { items, page } = pageOf(slice, found, total, sort);
+  const total = await workspaces.records.count(where);
+  const { items, page } = await findPage(workspaces.records, where, sort, asked, total);
   const places = await workspaceMembers.ofPersonIn(
     items.map(({ id }) => id),
     member.userId ?? '',

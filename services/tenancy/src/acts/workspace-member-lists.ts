@@ -1,4 +1,4 @@
-import { invalidCursor, type Scalar, type Where } from '@commonplace/kit/store';
+import { invalidCursor, type Scalar, type Slice, sliceOf, toPage, type Where } from '@commonplace/kit/store';
 import type { WorkspaceMember as WorkspaceMemberMessage } from '@commonplace/proto/tenancy/v1/workspace.js';
 import type {
   ListWorkspaceMembersRequest,
@@ -10,7 +10,6 @@ import type { Parts } from '../parts.js';
 import type { OrgMember } from '../stores/org-members.js';
 import type { WorkspaceMember } from '../stores/workspace-members.js';
 import type { Workspace } from '../stores/workspaces.js';
-import { type Slice, sliceOf, toPage } from '../views/page.js';
 import { toDefaultMember, toWorkspaceMember } from '../views/workspace-member.js';
 
 /** The two parts of the list, in its order; a cursor begins with the part that it stands in. */
@@ -55,7 +54,8 @@ export async function listMembers(
   ]);
   const items = found.slice(0, slice.limit);
   const last = items.at(-1);
-  const page = toPage(slice, total, found.length > slice.limit, last && [last.part, last.id]);
+  const more = found.length > slice.limit && last !== undefined;
+  const page = toPage(slice, total, more ? [last.part, last.id] : undefined);
   return { items: items.map(({ member }) => member), page };
 }
 

@@ -82,6 +82,9 @@ const SHAPES: readonly {
   readonly only?: ConnectorType;
 }[] = [
   { auth: 'api_key', fields: ['api_key'] },
+  // What the other system calls it does not matter.
+  { auth: 'api_key', fields: ['token'] },
+  { auth: 'api_key', fields: ['access_token'] },
   { auth: 'basic', fields: ['username', 'password'] },
   { auth: 'api_key', fields: ['access_key_id', 'secret_access_key'], only: 's3' },
 ];

@@ -1,6 +1,6 @@
 import { NotFound } from '@commonplace/kit/errors';
 import { type CallContext, type Handlers, requireVersion } from '@commonplace/kit/rpc';
-import type { StoredRecord } from '@commonplace/kit/store';
+import { pageOfAll, type StoredRecord, sliceOf } from '@commonplace/kit/store';
 import {
   ConnectionStatus,
   type ConnectorService,
@@ -15,7 +15,6 @@ import { publishConnector } from '../events.js';
 import type { Parts } from '../parts.js';
 import { requireActiveWorkspace, requireWorkspaceRole } from '../policy.js';
 import { toConnection, toConnector } from '../views/connector.js';
-import { pageOfAll, sliceOf } from '../views/page.js';
 
 export function createConnectorHandlers(parts: Parts): Handlers<ConnectorService> {
   const { policy, connectors } = parts;

@@ -1,5 +1,6 @@
 import { invalidField, NotFound } from '@commonplace/kit/errors';
 import { type CallContext, type Handlers, requireVersion } from '@commonplace/kit/rpc';
+import { pageOf, sliceOf } from '@commonplace/kit/store';
 import { OrgMemberStatus } from '@commonplace/proto/tenancy/v1/org.js';
 import type { OrgService } from '@commonplace/proto/tenancy/v1/org_service.js';
 import { heirOf } from '../acts/heirs.js';
@@ -14,7 +15,6 @@ import type { Parts } from '../parts.js';
 import { requireOrgGrant, requireOrgRole, requireOwnerForOwner } from '../policy.js';
 import type { OrgMember } from '../stores/org-members.js';
 import { toOrgMember } from '../views/org-member.js';
-import { pageOf, sliceOf } from '../views/page.js';
 
 type OrgMemberMethods = Pick<
   Handlers<OrgService>,

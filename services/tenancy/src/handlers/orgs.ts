@@ -1,6 +1,7 @@
 import { TenantBoundary } from '@commonplace/kit/errors';
 import { newId } from '@commonplace/kit/id';
 import { type Handlers, requireVersion } from '@commonplace/kit/rpc';
+import { pageOfAll, sliceOf } from '@commonplace/kit/store';
 import { OrgStatus } from '@commonplace/proto/tenancy/v1/org.js';
 import type { OrgService } from '@commonplace/proto/tenancy/v1/org_service.js';
 import { ownerOf } from '../acts/join.js';
@@ -13,7 +14,6 @@ import { publishOrg, publishOrgMember } from '../events.js';
 import type { Parts } from '../parts.js';
 import { type OrgStanding, requireOrgRole } from '../policy.js';
 import { toOrg } from '../views/org.js';
-import { pageOfAll, sliceOf } from '../views/page.js';
 
 type OrgMethods = Pick<Handlers<OrgService>, 'listOrgs' | 'createOrg' | 'getOrg' | 'updateOrg' | 'deleteOrg'>;
 

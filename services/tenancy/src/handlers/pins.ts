@@ -1,5 +1,6 @@
 import { invalidField, NotFound } from '@commonplace/kit/errors';
 import { type CallContext, type Handlers, requireVersion } from '@commonplace/kit/rpc';
+import { pageOfAll, sliceOf } from '@commonplace/kit/store';
 import {
   type CreatePinRequest,
   type ListPinsResponse,
@@ -26,7 +27,6 @@ import { LimitReached } from '../errors.js';
 import type { Parts } from '../parts.js';
 import { requireActiveWorkspace, requireWorkspaceRole, type WorkspaceStanding } from '../policy.js';
 import type { PinVisibility } from '../stores/pins.js';
-import { pageOfAll, sliceOf } from '../views/page.js';
 import { toPins } from '../views/pin.js';
 
 const LISTS: Partial<Record<PinFilter, readonly PinVisibility[]>> = {

@@ -1,0 +1,39 @@
+import { expect, test } from '@jest/globals';
+import { decodeCursor, EXACT_TOTAL, pageOf, pageOfAll, sliceOf, toPage, totalOf } from '../src/store/index.js';
+
+test('a page says where the list goes on, by offset or by cursor as it was asked', () => {
+  const all = ['a', 'b', 'c'].map((id) => ({ id, version: 1 }));
+  const first = pageOf(sliceOf({ limit: 2, offset: 0, cursor: '' }), all, 3);
+  expect(first.items.map(({ id }) => id)).toEqual(['a', 'b']);
+  expect(first.page).toMatchObject({ limit: 2, offset: 0, total: 3, hasMore: true, nextOffset: 2 });
+  const cursor = first.page.nextCursor ?? '';
+  expect(decodeCursor(cursor)).toEqual(['b']);
+  const byCursor = sliceOf({ limit: 1, offset: 0, cursor });
+  expect(byCursor).toEqual({ limit: 1, offset: 0, after: ['b'] });
+  expect(pageOf(byCursor, all.slice(1), 3).page).toMatchObject({ hasMore: true, nextOffset: undefined });
+  const end = { hasMore: false, nextOffset: undefined, nextCursor: undefined };
+  expect(pageOf(sliceOf(undefined), all, 3).page).toMatchObject({ limit: 50, ...end });
+  expect(() => sliceOf({ limit: 1, offset: 0, cursor: 'nope' })).toThrow(/cursor/);
+});
+
+test('a total is exact up to a number, and an estimate above', () => {
+  const slice = { limit: 1, offset: 0 };
+  expect(toPage(slice, totalOf(EXACT_TOTAL), undefined)).toMatchObject({ total: EXACT_TOTAL, totalIsEstimate: false });
+  expect(toPage(slice, totalOf(EXACT_TOTAL + 1), undefined)).toMatchObject({
+    total: EXACT_TOTAL,
+    totalIsEstimate: true,
+  });
+});
+
+test('a list at hand is paged as a store would page it', () => {
+  const names = ['b', 'a', '😀', '\uFF5E', 'a'];
+  const all = names.map((name, at) => ({ id: `${at}`, version: 1, name }));
+  const slice = { limit: 9, offset: 0 };
+  const ids = (sort: ['name'] | ['-name']) => pageOfAll(slice, all, sort).items.map(({ id }) => id);
+  expect(ids(['name'])).toEqual(['1', '4', '0', '3', '2']);
+  expect(ids(['-name'])).toEqual(['2', '3', '0', '4', '1']);
+  const behind = pageOfAll({ limit: 2, offset: 0, after: ['a', '2'] }, all, ['name']);
+  expect(behind.items.map(({ id }) => id)).toEqual(['4', '0']);
+  expect(pageOfAll({ limit: 2, offset: 0, after: ['😀', '9'] }, all, ['name']).items).toEqual([]);
+  expect(() => pageOfAll({ limit: 2, offset: 0, after: ['x'] }, all, ['name'])).toThrow(/cursor/);
+});
