@@ -123,7 +123,8 @@ async function checkRules(parsed) {
   const secrets = new Set([...Object.values(facts.services), facts.embedded].flatMap((one) => one.secrets));
   const context = { facts, secrets, namespace: NAMESPACE, complaints: await openComplaints() };
   for (const rule of rules) {
-    for (const [name, objects] of parsed) check(`${name}: ${rule.name}`, rule.check(objects, context));
+    for (const [name, objects] of parsed)
+      check(`${name}: ${rule.name}`, rule.check(objects, { ...context, scenario: name }));
     const broken = structuredClone(parsed.get(RICH));
     rule.broken(broken);
     refuses(rule.name, rule.check(broken, context));

@@ -93,6 +93,7 @@ export function schemaOf({ services, embedded }) {
       allowHttp: flag,
       trustedProxies: texts,
       logLevel: oneOf('debug', 'info', 'warn', 'error'),
+      liveUpdate: flag,
       image: object({
         registry: text,
         repository: { type: 'string', minLength: 1 },

@@ -18,7 +18,7 @@ import { fileURLToPath } from 'node:url';
 import { root } from '../build.mjs';
 import { billOf } from './bill.mjs';
 
-/** Of a workspace's package, what runs. */
+/** Of a workspace's package, what runs; of one without code all. */
 const RUNS = ['package.json', 'dist/src', 'dist/gen', 'gen/descriptors.binpb'];
 /** Pages that a server shows, or fills its first workspace with. */
 const PAGES = ['README.md', 'ARCHITECTURE.md', 'CONTRIBUTING.md', 'CHANGELOG.md', 'LICENSE', 'docs'];
@@ -27,6 +27,8 @@ const DROPPED = /\.d\.[cm]?ts$|\.map$|\.tsbuildinfo$|\/dist\/src\/testing(\/|$)/
 const DROPPED_PACKAGES = /^@types\/|musl/;
 /** Of a package of somebody else: packages within, what is hidden, its own tests. */
 const HIDDEN = /\/(node_modules|\.[^/]+)(\/|$)|^\/(test|tests|__tests__|benchmarks?)(\/|$)|\.test\.[cm]?js$/;
+/** Of a package that has programs for every system in one: those of others. */
+const ELSEWHERE = new RegExp(`^/bin/napi-v\\d+/(?!${process.platform}$|${process.platform}/${process.arch}(/|$))`);
 const SOURCES = /\.[cm]?ts$/;
 
 /** Assembles a service. Gives the packages that went in. */
@@ -69,7 +71,8 @@ function npm(...args) {
 function link(path, folder) {
   const home = realpathSync(path);
   const place = join(folder, relative(root, home));
-  for (const part of RUNS) if (existsSync(join(home, part))) copy(join(home, part), join(place, part));
+  const parts = existsSync(join(home, 'dist')) ? RUNS.filter((part) => existsSync(join(home, part))) : ['.'];
+  for (const part of parts) copy(join(home, part), join(place, part));
   const from = join(folder, relative(root, path));
   mkdirSync(dirname(from), { recursive: true });
   symlinkSync(relative(dirname(from), place), from);
@@ -77,7 +80,8 @@ function link(path, folder) {
 
 /** Packages inside of a package are listed themselves, if they are needed. */
 function copyPackage(path, to) {
-  copy(path, to, (inner) => !HIDDEN.test(inner.slice(path.length)) && !SOURCES.test(inner));
+  const strange = [HIDDEN, ELSEWHERE, SOURCES];
+  copy(path, to, (inner) => !strange.some((pattern) => pattern.test(inner.slice(path.length))));
 }
 
 function copy(from, to, also = () => true) {

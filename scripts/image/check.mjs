@@ -17,9 +17,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { root } from '../build.mjs';
 import { run } from '../chart/tools.mjs';
-import { freePorts, ready, SERVICES } from '../mesh.mjs';
+import { freePorts, ready } from '../mesh.mjs';
 import { installTool } from '../servers.mjs';
 import { assemble } from './assemble.mjs';
+import { NAMES } from './names.mjs';
 
 const USER = 65_532;
 /** What has no business in a final stage. */
@@ -51,7 +52,7 @@ try {
   );
   await check('the final stage', () => finalStage(DOCKERFILE));
   await check('the final stage (seen refusing)', () => refuse(() => finalStage(`${DOCKERFILE}RUN npm install\n`)));
-  for (const service of ['gateway', ...SERVICES, 'all']) {
+  for (const service of NAMES) {
     const app = join(folder, service);
     const packages = assemble(service, app);
     const files = readdirSync(app, { recursive: true });

@@ -65,6 +65,8 @@ spec:
       labelSelector:
         matchLabels:
           {{- include "commonplace.selector" (dict "root" $.root "component" $.component) | nindent 10 }}
+      # A node that is being emptied is no place to spread to.
+      nodeTaintsPolicy: Honor
       matchLabelKeys: [{{ ternary "controller-revision-hash" "pod-template-hash" (eq $v.profile "embedded") }}]
     {{- end }}
   {{- end }}
@@ -110,7 +112,7 @@ spec:
         {{- toYaml .resources | nindent 8 }}
       securityContext:
         allowPrivilegeEscalation: false
-        readOnlyRootFilesystem: true
+        readOnlyRootFilesystem: {{ not $v.liveUpdate }}
         capabilities:
           drop: [ALL]
       volumeMounts:

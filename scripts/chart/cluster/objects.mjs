@@ -1,0 +1,47 @@
+// What a simulated cluster has before a chart comes: nodes in three zones, volumes, a namespace that takes only pods
+// that Pod Security calls restricted.
+
+const ZONES = ['a', 'b', 'c'];
+const ROOM = { cpu: '32', memory: '256Gi', pods: '110' };
+
+export const nodes = ZONES.map((zone) => ({
+  apiVersion: 'v1',
+  kind: 'Node',
+  metadata: {
+    name: `node-${zone}`,
+    annotations: { 'kwok.x-k8s.io/node': 'fake' },
+    labels: {
+      'kubernetes.io/hostname': `node-${zone}`,
+      'kubernetes.io/os': 'linux',
+      'kubernetes.io/arch': 'amd64',
+      'topology.kubernetes.io/zone': zone,
+    },
+  },
+  status: { allocatable: ROOM, capacity: ROOM },
+}));
+
+/** Volumes without a class: nobody makes any here. */
+export function volumes(count) {
+  return Array.from({ length: count }, (_, i) => ({
+    apiVersion: 'v1',
+    kind: 'PersistentVolume',
+    metadata: { name: `volume-${i}` },
+    spec: {
+      capacity: { storage: '100Gi' },
+      accessModes: ['ReadWriteOnce'],
+      persistentVolumeReclaimPolicy: 'Retain',
+      hostPath: { path: `/volumes/${i}` },
+    },
+  }));
+}
+
+export function namespace(name) {
+  const labels = { 'pod-security.kubernetes.io/enforce': 'restricted' };
+  return { apiVersion: 'v1', kind: 'Namespace', metadata: { name, labels } };
+}
+
+/** A Secret of which only the keys matter: nothing runs that would read it. */
+export function secret(name, ...keys) {
+  const stringData = Object.fromEntries(keys.map((key) => [key, 'simulated']));
+  return { apiVersion: 'v1', kind: 'Secret', metadata: { name }, stringData };
+}

@@ -1,0 +1,204 @@
+// `npm run test:kubernetes`: the chart on a real API server, with simulated nodes. Installs the chart before this one,
+// upgrades to this one, rolls back, upgrades again, tests, drains a node and uninstalls, with the values for high
+// availability and embedded. Pods are simulated, so what runs in them is not tried here. Prints each command with what
+// came of it; `--log FILE` keeps that. Closes with `N passed, N failed`.
+import { createWriteStream, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { stringify } from 'yaml';
+import { root } from '../build.mjs';
+import { installTool } from '../servers.mjs';
+import { startControlPlane } from './cluster/control-plane.mjs';
+import { namespace, nodes, secret, volumes } from './cluster/objects.mjs';
+import { CHART, run, toolFolder } from './tools.mjs';
+
+const PREVIOUS = join(root, 'charts/previous');
+const TIMEOUT = ['--timeout', '5m'];
+const SECRETS = [
+  secret('commonplace', 'mesh-key', 'secret-key', 'secrets-key'),
+  secret('commonplace-mongodb', 'url'),
+  secret('commonplace-nats', 'url'),
+  secret('commonplace-s3', 'access-key-id', 'secret-access-key'),
+  secret('commonplace-test', 'api-key'),
+];
+const PROFILES = [
+  { name: 'ha', values: ['-f', join(CHART, 'values/ha.yaml')], kept: 0 },
+  {
+    name: 'ha-without-bucket',
+    values: ['-f', join(CHART, 'values/ha.yaml'), '--set', 's3.url=,s3.existingSecret='],
+    kept: 1,
+  },
+  { name: 'embedded', values: ['--set', 'test.existingSecret=commonplace-test'], kept: 1 },
+];
+
+const at = process.argv.indexOf('--log');
+const log = at > 0 ? createWriteStream(process.argv[at + 1]) : undefined;
+const helm = await installTool('helm');
+const kubectl = join(dirname(helm), 'kubectl');
+const folder = mkdtempSync(join(tmpdir(), 'commonplace-kubernetes-'));
+let passed = 0;
+let failed = 0;
+let env = process.env;
+
+const cluster = await startControlPlane(folder);
+try {
+  // Nothing of the person who runs it: neither their clusters nor their repositories.
+  env = { PATH: process.env.PATH, HOME: folder, KUBECONFIG: cluster.kubeconfig };
+  await prepare();
+  for (const profile of PROFILES) await live(profile);
+} catch (error) {
+  failed += 1;
+  say(`✕ ${error.stack}`);
+} finally {
+  await cluster.stop();
+  rmSync(folder, { recursive: true, force: true });
+}
+say(`${passed} passed, ${failed} failed`);
+process.exitCode = failed > 0 ? 1 : 0;
+log?.end();
+
+async function prepare() {
+  await step('versions', kubectl, ['version', '--output=yaml'], { show: /gitVersion: \S+/g });
+  await apply('nodes and volumes', [...nodes, ...volumes(12)]);
+  const crds = join(await toolFolder('kubernetes-schemas'), 'crds');
+  await step('Gateway API', kubectl, ['apply', '--server-side', '-f', crds]);
+}
+
+/** The life of a release, from the chart before this one to its end. */
+async function live({ name, values, kept }) {
+  say(`\n## ${name}`);
+  const space = ['--namespace', name];
+  const release = ['commonplace', ...space];
+  await apply('a namespace that enforces Pod Security restricted', [namespace(name)]);
+  await apply('its Secrets', SECRETS, space);
+  await step('strict on the server', kubectl, ['apply', ...space, '--dry-run=server', '--validate=strict', '-f', '-'], {
+    input: (await run(helm, ['template', 'commonplace', CHART, ...space, ...values, '--no-hooks'], { env })).stdout,
+  });
+  await step(
+    'install the version before',
+    helm,
+    ['install', ...release.slice(0, 1), previous(), ...space, ...values, '--wait', ...TIMEOUT],
+    { show: /^(STATUS|REVISION): \S+/gm },
+  );
+  await settled(space);
+  const before = await images(space);
+  await step(
+    'upgrade',
+    helm,
+    ['upgrade', 'commonplace', CHART, ...space, ...values, '--wait', ...TIMEOUT, '--set', 'image.tag=9.9.9'],
+    { show: /^(STATUS|REVISION): \S+/gm },
+  );
+  await settled(space);
+  expect(
+    'the upgrade runs other images',
+    (await images(space)).every((image) => image.endsWith(':9.9.9')),
+  );
+  await step('rollback', helm, ['rollback', 'commonplace', '1', ...space, '--wait', ...TIMEOUT]);
+  await settled(space);
+  expect('the rollback runs the images of before', (await images(space)).join() === before.join());
+  await step('upgrade again', helm, ['upgrade', 'commonplace', CHART, ...space, ...values, '--wait', ...TIMEOUT], {
+    show: /^(STATUS|REVISION): \S+/gm,
+  });
+  await settled(space);
+  await step('test', helm, ['test', ...release, ...TIMEOUT], { show: /^(TEST SUITE|Phase): +\S+/gm });
+  await drain(space);
+  await step('a test that fails', helm, [
+    'upgrade',
+    'commonplace',
+    CHART,
+    ...space,
+    ...values,
+    '--wait',
+    ...TIMEOUT,
+    '--set',
+    'podLabels.outcome=fail',
+  ]);
+  await step('is told as such', helm, ['test', ...release, ...TIMEOUT], { code: 1 });
+  await step('uninstall', helm, ['uninstall', ...release, '--wait', ...TIMEOUT]);
+  await gone(space, kept);
+}
+
+/** The newest packaged chart before this one. */
+function previous() {
+  const packages = existsSync(PREVIOUS) ? readdirSync(PREVIOUS).filter((file) => file.endsWith('.tgz')) : [];
+  const newest = packages.sort((a, b) => a.localeCompare(b, 'en', { numeric: true })).at(-1);
+  if (newest === undefined) throw new Error(`${PREVIOUS} holds no chart to upgrade from`);
+  return join(PREVIOUS, newest);
+}
+
+async function images(space) {
+  const jsonpath = '-o=jsonpath={range .items[*]}{.spec.template.spec.containers[0].image}{"\\n"}{end}';
+  const { stdout } = await run(kubectl, ['get', 'deployments,statefulsets', ...space, jsonpath], { env });
+  return stdout.trim().split('\n');
+}
+
+/** Every workload has as many ready pods as it wants, and every volume is there. */
+async function settled(space) {
+  for (const kind of ['deployments', 'statefulsets']) {
+    const { stdout } = await run(kubectl, ['get', kind, ...space, '-o=name'], { env });
+    for (const name of stdout.trim().split('\n').filter(Boolean)) {
+      const { code, stderr } = await run(kubectl, ['rollout', 'status', name, ...space, '--timeout=120s'], { env });
+      if (code !== 0) throw new Error(`${name}: ${stderr}`);
+    }
+  }
+  const { stdout } = await run(kubectl, ['get', 'pods', ...space, '--no-headers'], { env });
+  const lines = stdout.trim().split('\n');
+  const right = lines.every((line) => /\s(1\/1\s+Running|0\/1\s+Completed|0\/1\s+Terminating)/.test(line));
+  expect(`${lines.length} pods, all of them ready`, right, stdout);
+}
+
+/** A node is emptied: the disruption budgets let its pods go one by one, and the others take them. */
+async function drain(space) {
+  const args = ['--ignore-daemonsets', '--delete-emptydir-data', '--force', '--timeout=180s'];
+  await step('drain a node', kubectl, ['drain', 'node-a', ...args], { show: /^node\/\S+ drained/gm });
+  await settled(space);
+  await step('and take it back', kubectl, ['uncordon', 'node-a']);
+}
+
+async function gone(space, kept) {
+  const kinds =
+    'deployments,statefulsets,services,networkpolicies,poddisruptionbudgets,horizontalpodautoscalers,ingresses,serviceaccounts';
+  const { stdout } = await run(kubectl, ['get', kinds, ...space, '-o=name'], { env });
+  const left = stdout
+    .trim()
+    .split('\n')
+    .filter((name) => name !== 'serviceaccount/default' && name !== '');
+  expect('nothing is left of it', left.length === 0, left.join());
+  const claims = await run(kubectl, ['get', 'persistentvolumeclaims', ...space, '-o=name'], { env });
+  const names = claims.stdout.trim().split('\n').filter(Boolean);
+  expect(`but what people wrote: ${names.join() || 'here nothing'}`, names.length === kept, String(names.length));
+  await step('delete the namespace', kubectl, ['delete', 'namespace', space[1], '--timeout=60s']);
+}
+
+async function apply(name, objects, more = []) {
+  const input = objects.map((object) => stringify(object)).join('---\n');
+  await step(name, kubectl, ['apply', ...more, '--server-side', '-f', '-'], { input });
+}
+
+/** Runs a command, tells it with its time, and with the lines of its answer that `show` chooses. */
+async function step(name, program, args, { input, show, code: wanted = 0 } = {}) {
+  const started = Date.now();
+  const { code, stdout, stderr } = await run(program, args, { env, input });
+  const seconds = ((Date.now() - started) / 1000).toFixed(1);
+  const command = [program.slice(program.lastIndexOf('/') + 1), ...args]
+    .join(' ')
+    .replaceAll(`${root}/`, '')
+    .replaceAll(folder, '…');
+  const shown = show === undefined ? '' : ` → ${(stdout.match(show) ?? []).join(', ').replace(/\s+/g, ' ')}`;
+  expect(`${name} (${seconds} s): ${command}${shown}`, code === wanted, `${stdout}${stderr}`);
+  if (code !== wanted) throw new Error(`${name}: ${command}`);
+}
+
+function expect(what, right, why = '') {
+  say(`${right ? '✓' : '✕'} ${what}`);
+  if (right) passed += 1;
+  else {
+    failed += 1;
+    say(why);
+  }
+}
+
+function say(line) {
+  console.log(line);
+  log?.write(`${line}\n`);
+}

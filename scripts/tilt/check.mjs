@@ -1,0 +1,107 @@
+// `npm run test:tilt`: evaluates the Tiltfile and compares what it asks for with what the chart renders for development:
+// every image built, every workload named and grouped, every folder that it copies from there. Closes with
+// `N passed, N failed`.
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { parse as parseYaml } from 'yaml';
+import { root } from '../build.mjs';
+import { ofKind, parse, pods } from '../chart/objects.mjs';
+import { CHART, run, template, toolFolder } from '../chart/tools.mjs';
+
+const TILTFILE = join(root, 'Tiltfile');
+const EVALUATE = join(import.meta.dirname, 'evaluate.py');
+let passed = 0;
+let failed = 0;
+
+function check(name, faults) {
+  if (faults.length === 0) passed += 1;
+  else failed += 1;
+  for (const fault of faults) console.log(`✕ ${name}: ${fault}`);
+}
+
+const python = await toolFolder('starlark');
+const { calls, error } = await evaluate(TILTFILE);
+check('the Tiltfile is one', error === undefined ? [] : [error]);
+if (calls !== undefined) await compare(calls);
+const text = readFileSync(TILTFILE, 'utf8');
+const control = await evaluateText(text);
+check('the Tiltfile is one elsewhere', control.error === undefined ? [] : [control.error]);
+for (const broken of [text.replace('labels =', 'label ='), text.replace('k8s_yaml(', 'kube_yaml('), `${text})`]) {
+  const refused = await evaluateText(broken);
+  check('the Tiltfile is one (seen refusing)', refused.error === undefined ? ['lets it pass'] : []);
+}
+console.log(`${passed} passed, ${failed} failed`);
+process.exit(failed > 0 ? 1 : 0);
+
+async function compare(all) {
+  const of = (builtin) => all.filter((call) => call.builtin === builtin);
+  const objects = parse(await template([join(CHART, 'values/dev.yaml')])).filter(({ kind }) => kind !== 'Pod');
+  const servers = parse(readFileSync(join(root, 'tilt/servers.yaml'), 'utf8'));
+  const { services } = parseYaml(readFileSync(join(CHART, 'mesh.yaml'), 'utf8'));
+  const built = new Set(of('docker_build').map(({ ref }) => ref));
+  const wanted = new Set(pods(objects).map(({ spec }) => spec.containers[0].image.replace(/:[^:]+$/, '')));
+  check(
+    'every image is built',
+    [...wanted].filter((image) => !built.has(image)),
+  );
+  check(
+    'no image is built for nothing',
+    [...built].filter((image) => !wanted.has(image)),
+  );
+  const workloads = [...objects, ...servers].filter(({ kind }) => ['Deployment', 'StatefulSet', 'Job'].includes(kind));
+  const named = of('k8s_resource');
+  const names = new Set(named.map(({ workload }) => workload));
+  check(
+    'every workload is named',
+    workloads.map(({ metadata }) => metadata.name).filter((name) => !names.has(name)),
+  );
+  check(
+    'every resource is in a group',
+    [...named, ...of('local_resource')]
+      .filter(({ labels }) => labels.length !== 1)
+      .map(({ name, workload }) => name ?? workload),
+  );
+  const gateway = named.find(({ workload }) => workload === 'commonplace-gateway');
+  check('the HTTP API is forwarded', gateway?.port_forwards.join() === '8080:8080' ? [] : ['it is not']);
+  check(
+    'every service is in the mesh',
+    Object.keys(services).filter((name) => !names.has(`commonplace-${name}`)),
+  );
+  check(
+    'what is copied is there',
+    of('sync')
+      .map(({ local_path: path }) => path)
+      .filter((path) => !existsSync(join(root, path))),
+  );
+  const secret = ofKind(parse((await run(process.execPath, [join(root, 'tilt/secret.mjs')])).stdout), 'Secret')[0];
+  const { secrets } = parseYaml(readFileSync(join(CHART, 'values/dev.yaml'), 'utf8'));
+  check(
+    'the Secret is the one that the values name',
+    secret?.metadata.name === secrets.existingSecret ? [] : ['it is not'],
+  );
+  const button = of('local_resource').find(({ cmd }) => cmd.includes('load-handbook'));
+  const script = /node (\S+)/.exec(button?.cmd ?? '')?.[1];
+  check(
+    'a button loads the handbook',
+    script && existsSync(join(root, script)) && !button.auto_init ? [] : ['there is none'],
+  );
+}
+
+async function evaluateText(tiltfile) {
+  const folder = mkdtempSync(join(tmpdir(), 'commonplace-tilt-'));
+  try {
+    const file = join(folder, 'Tiltfile');
+    writeFileSync(file, tiltfile.replace("'charts/", `'${dirname(TILTFILE)}/charts/`));
+    return await evaluate(file);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+async function evaluate(file) {
+  const { code, stdout, stderr } = await run('python3', [EVALUATE, file], {
+    env: { ...process.env, PYTHONPATH: python },
+  });
+  return code === 0 ? { calls: JSON.parse(stdout) } : { error: stderr.trim() };
+}

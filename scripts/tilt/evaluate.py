@@ -1,0 +1,61 @@
+"""Evaluates a Tiltfile with builtins that only note how they are called, and prints the calls as JSON.
+
+A Tiltfile that Starlark can't read, an unknown builtin and an unknown argument end it with an error, as Tilt would.
+"""
+import json
+import os
+import sys
+
+import starlark
+import yaml
+
+SIGNATURES = {
+    'docker_build': "ref, context, build_args={}, dockerfile='Dockerfile', dockerfile_contents='', live_update=[], "
+    "match_in_env_vars=False, ignore=[], only=[], entrypoint=[], target='', ssh='', network='', secret='', "
+    "extra_tag='', container_args=None, cache_from=[], pull=False, platform='', extra_hosts=[]",
+    'sync': 'local_path, remote_path',
+    'run': 'cmd, trigger=[], echo_off=False',
+    'fall_back_on': 'files',
+    'k8s_yaml': 'yaml, allow_duplicates=False',
+    'helm': "pathToChartDir, name='', namespace='', values=[], set=[], kube_version='', skip_crds=False",
+    'k8s_resource': "workload='', new_name='', port_forwards=[], extra_pod_selectors=[], trigger_mode=None, "
+    "resource_deps=[], objects=[], auto_init=True, pod_readiness='', links=[], labels=[], discovery_strategy=''",
+    'local_resource': "name, cmd='', deps=None, trigger_mode=None, resource_deps=[], ignore=[], auto_init=True, "
+    "serve_cmd='', cmd_bat='', serve_cmd_bat='', allow_parallel=False, links=[], labels=[], env={}, serve_env={}, "
+    "readiness_probe=None, dir='', serve_dir=''",
+    'local': "command, quiet=False, command_bat='', echo_off=False, env={}, dir='', stdin=None",
+}
+
+
+def noting(name, signature, calls):
+    """A builtin of that signature, which notes its arguments."""
+    scope = {'note': lambda arguments: calls.append({'builtin': name, **arguments})}
+    exec(f'def {name}({signature}):\n    note(dict(locals()))\n    return None', scope)
+    return scope[name]
+
+
+def evaluate(path):
+    dialect = starlark.Dialect.extended()
+    dialect.enable_top_level_stmt = True
+    calls = []
+    module = starlark.Module()
+    for name, signature in SIGNATURES.items():
+        module.add_callable(name, noting(name, signature, calls))
+    folder = os.path.dirname(os.path.abspath(path))
+
+    def read_yaml(file):
+        with open(os.path.join(folder, file), encoding='utf-8') as stream:
+            return yaml.safe_load(stream)
+
+    module.add_callable('read_yaml', read_yaml)
+    module['TRIGGER_MODE_MANUAL'] = 1
+    with open(path, encoding='utf-8') as stream:
+        syntax = starlark.parse(path, stream.read(), dialect=dialect)
+    starlark.eval(module, syntax, starlark.Globals.standard())
+    return calls
+
+
+try:
+    print(json.dumps(evaluate(sys.argv[1])))
+except Exception as error:  # whatever Starlark or a builtin finds
+    sys.exit(str(error).strip())
