@@ -2,6 +2,7 @@ import { type ArchiveService, ArchiveServiceService } from '@commonplace/proto/f
 import { type BytesService, BytesServiceService } from '@commonplace/proto/files/v1/bytes_service.js';
 import { type FileService, FileServiceService } from '@commonplace/proto/files/v1/file_service.js';
 import { type FileTextService, FileTextServiceService } from '@commonplace/proto/files/v1/file_text_service.js';
+import { type ImportService, ImportServiceService } from '@commonplace/proto/files/v1/import_service.js';
 import { type StorageService, StorageServiceService } from '@commonplace/proto/files/v1/storage_service.js';
 import { type AccountService, AccountServiceService } from '@commonplace/proto/identity/v1/account_service.js';
 import { type ApiKeyService, ApiKeyServiceService } from '@commonplace/proto/identity/v1/api_key_service.js';
@@ -70,6 +71,7 @@ export const contracts = {
   fileNodes: contract<FileNodeService>('resources', FileNodeServiceService),
   treeImports: contract<TreeImportService>('resources', TreeImportServiceService),
   files: contract<FileService>('files', FileServiceService),
+  imports: contract<ImportService>('files', ImportServiceService),
   storage: contract<StorageService>('files', StorageServiceService),
   bytes: contract<BytesService>('files', BytesServiceService),
   fileTexts: contract<FileTextService>('files', FileTextServiceService),

@@ -6,6 +6,7 @@ import type { FileNodeService } from '@commonplace/proto/resources/v1/file_node_
 import type { BlobStore } from './blobs/port.js';
 import type { Settings } from './config.js';
 import type { Tokens } from './domain/tokens.js';
+import type { ImportRecord } from './imports/stores/records.js';
 import type { Media } from './media/index.js';
 import type { Blob, FileRecord, Intent, TextRecord, Upload, Usage, Version } from './stores/records.js';
 
@@ -20,6 +21,7 @@ export interface Parts {
   readonly intents: Collection<Intent>;
   readonly texts: Collection<TextRecord>;
   readonly usage: Collection<Usage>;
+  readonly imports: Collection<ImportRecord>;
   readonly bytes: BlobStore;
   readonly tokens: Tokens;
   readonly media: Media;

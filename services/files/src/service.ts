@@ -1,6 +1,7 @@
 import { contracts } from '@commonplace/kit/contracts';
 import { openGuard } from '@commonplace/kit/fetch';
 import { newId } from '@commonplace/kit/id';
+import { createMembershipCache } from '@commonplace/kit/memberships';
 import { implement, type ServiceModule } from '@commonplace/kit/runtime';
 import { openBlobStore } from './blobs/open.js';
 import { config } from './config.js';
@@ -8,9 +9,13 @@ import { createTokens } from './domain/tokens.js';
 import { createDownloadHandlers } from './handlers/downloads.js';
 import { createFileTextHandlers } from './handlers/file-texts.js';
 import { createFileHandlers } from './handlers/files.js';
+import { createImportHandlers } from './handlers/imports.js';
 import type { StorageParts } from './handlers/storage.js';
 import { createStorageHandlers } from './handlers/storage.js';
 import { createUploadHandlers } from './handlers/uploads.js';
+import { createImportRunner } from './imports/jobs/runner.js';
+import { openImportParts } from './imports/open.js';
+import { importCollection } from './imports/stores/records.js';
 import { createBackground } from './jobs/background.js';
 import { forgetPurged } from './jobs/purged.js';
 import { createRunner } from './jobs/runner.js';
@@ -49,6 +54,7 @@ export const files: ServiceModule = {
       intents: await store.collection(intentCollection),
       texts: await store.collection(textCollection),
       usage: await store.collection(usageCollection),
+      imports: await store.collection(importCollection),
       bytes: await openBlobStore(settings, host.dataDir),
       tokens: createTokens(key),
       media: openMedia(),
@@ -65,22 +71,28 @@ export const files: ServiceModule = {
     const uploads = createUploadHandlers(parts);
     const runner = createRunner(parts);
     const sweeper = createSweeper(parts);
+    const memberships = await createMembershipCache(host.client(contracts.directory), host.bus);
+    const importParts = await openImportParts(parts, host, memberships);
+    const imports = createImportRunner(importParts);
     let purges: { close(): Promise<void> } | undefined;
     return {
       implementations: [
         implement(contracts.files, createFileHandlers(parts)),
         implement(contracts.storage, createStorageHandlers(parts)),
         implement(contracts.bytes, { ...createDownloadHandlers(parts), ...uploads }),
+        implement(contracts.imports, createImportHandlers(importParts, imports)),
         implement(contracts.fileTexts, createFileTextHandlers(parts)),
       ],
       begin: async () => {
         if (parts.bytes.exclusive) await takeLeases(parts);
         sweeper.begin();
         runner.begin();
+        await imports.begin();
         purges = await forgetPurged(parts, host.bus);
       },
       close: async () => {
         await purges?.close();
+        await imports.close();
         await uploads.close();
         await sweeper.close();
         await runner.close();

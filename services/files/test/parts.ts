@@ -11,6 +11,7 @@ import { openFolderStore } from '../src/blobs/folder.js';
 import type { BlobStore } from '../src/blobs/port.js';
 import { config } from '../src/config.js';
 import { createTokens } from '../src/domain/tokens.js';
+import { importCollection } from '../src/imports/stores/records.js';
 import type { Parts } from '../src/parts.js';
 import {
   blobCollection,
@@ -55,6 +56,7 @@ export async function openParts(more: Partial<BlobStore> = {}): Promise<Played> 
     intents: await store.collection(intentCollection),
     texts: await store.collection(textCollection),
     usage: await store.collection(usageCollection),
+    imports: await store.collection(importCollection),
     bytes,
     tokens: createTokens(Buffer.from('key')),
     media: undefined as never,

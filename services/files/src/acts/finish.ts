@@ -1,6 +1,7 @@
 import type { Stored, WrongBytes } from '../blobs/port.js';
 import { blobKey } from '../domain/layout.js';
 import { fileEvent } from '../events.js';
+import { failForUpload, landForImport } from '../imports/acts/landed.js';
 import { readText } from '../jobs/read-text.js';
 import { imageSize, SNIFF_BYTES, sniff } from '../media/index.js';
 import type { Parts } from '../parts.js';
@@ -20,6 +21,7 @@ export async function finishUpload(
   stored: Stored,
   intent: Intent,
 ): Promise<FileRecord | undefined> {
+  if (upload.importId !== undefined) return finishForImport(parts, upload, blobId, stored, intent);
   const kind = await lookAt(parts, blobId, upload);
   const file = await inWork(parts.store, async (work) => {
     const open = await work.get(parts.uploads, upload.id);
@@ -48,6 +50,26 @@ export async function finishUpload(
   return file;
 }
 
+/** Gives the bytes to the import that waits for them, which no file is made of. */
+async function finishForImport(
+  parts: Parts,
+  upload: Upload,
+  blobId: string,
+  stored: Stored,
+  intent: Intent,
+): Promise<undefined> {
+  const landed = await inWork(parts.store, async (work) => {
+    const open = await work.get(parts.uploads, upload.id);
+    if (open === undefined || !(await landForImport(parts, work, upload, blobId, stored))) return false;
+    work.remove(parts.uploads, open);
+    return true;
+  });
+  if (landed) await dropBytes(parts, upload);
+  else if ((await parts.blobs.get(blobId)) === undefined) await deleteBytes(parts, blobId);
+  await endAttempt(parts, intent);
+  return undefined;
+}
+
 /** What bytes are, by themselves. */
 async function lookAt(parts: Parts, blobId: string, { name, saidType }: Pick<Upload, 'name' | 'saidType'>) {
   const chunks: Buffer[] = [];
@@ -69,6 +91,7 @@ export async function failUpload(parts: Parts, upload: Upload, error: Fault): Pr
     const before = await work.get(parts.files, upload.fileId);
     if (open === undefined) return undefined;
     work.remove(parts.uploads, open);
+    if (upload.importId !== undefined) await failForUpload(parts, work, upload, error);
     if (before === undefined) return undefined;
     const { id, workspaceId, tenant } = before;
     work.publish(fileEvent('failed', { resourceId: id, workspaceId, revision: upload.id, tenant, code: error.code }));

@@ -115,6 +115,7 @@ async function landed(parts: Parts, target: Target, stored: Stored): Promise<Fin
   const resourceId = upload.fileId;
   if (intent !== undefined) {
     const file = await finishUpload(parts, upload, blobId, stored, intent);
+    if (upload.importId !== undefined) return { resourceId, status: FileStatus.READY, partsMissing: 0 };
     if (file === undefined) throw ExpiredLink();
     return { resourceId, status: STATUSES[file.status], partsMissing: 0 };
   }

@@ -33,7 +33,7 @@ async function fetchOnce(parts: Parts, upload: Upload): Promise<void> {
   const { fileId, id: revision, blobId, sizeBytes, sha256 } = upload;
   const intent = await beginAttempt(parts, { fileId, revision, blobId }, limitMs + 60_000);
   try {
-    const source = open(parts, upload.sourceUrl ?? '', AbortSignal.timeout(limitMs));
+    const source = openUrl(parts, upload.sourceUrl ?? '', AbortSignal.timeout(limitMs));
     const stored = await parts.bytes.put(blobKey(blobId), source, { sizeBytes, sha256 });
     await finishUpload(parts, upload, blobId, stored, intent);
   } catch (error) {
@@ -49,7 +49,7 @@ async function fetchOnce(parts: Parts, upload: Upload): Promise<void> {
 
 const UNREACHABLE: Fault = { code: 'dependency_unavailable', message: 'The source did not answer as it should.' };
 
-async function* open(parts: Parts, url: string, signal: AbortSignal): AsyncIterable<Uint8Array> {
+export async function* openUrl(parts: Parts, url: string, signal: AbortSignal): AsyncIterable<Uint8Array> {
   const { status, headers, body } = await parts.guard.fetch(url, { signal });
   const limit = parts.settings.fileBytes;
   try {
@@ -73,7 +73,7 @@ function tooLarge(limit: number): SourceRefused {
 }
 
 /** Why a source cannot become a file; undefined where another try may succeed. */
-function faultIn(error: unknown): Fault | undefined {
+export function faultIn(error: unknown): Fault | undefined {
   if (error instanceof SourceRefused) return error.fault;
   if (error instanceof WrongBytes) return faultOf(error);
   if (error instanceof UrlNotAllowed) return { code: 'url_not_allowed', message: error.message };

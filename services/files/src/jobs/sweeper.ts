@@ -103,6 +103,10 @@ async function expireUploads(parts: Parts): Promise<number> {
 }
 
 async function expire(parts: Parts, upload: Upload): Promise<void> {
+  if (upload.importId !== undefined) {
+    await failUpload(parts, upload, { code: 'upload_incomplete', message: 'The bytes did not come in time.' });
+    return;
+  }
   if (upload.how === 'fetch') {
     await failUpload(parts, upload, { code: 'timeout', message: 'The source was not fetched in time.' });
     return;

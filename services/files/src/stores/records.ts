@@ -79,6 +79,8 @@ export interface Upload extends StoredRecord {
   readonly tenant: string;
   readonly workspaceId: string;
   readonly fileId: string;
+  /** The import that waits for it, instead of a file; `fileId` is its id then, too. */
+  readonly importId?: string;
   /** The file has bytes already, which stay until these are there. */
   readonly replaces: boolean;
   readonly how: 'single' | 'parts' | 'fetch';

@@ -36,6 +36,8 @@ export interface SourceItem {
   readonly externalId?: string;
   /** Of a file: the bundle's entry that holds its bytes; absent where the source unpacks them itself (`openFile`). */
   readonly entry?: string;
+  /** It becomes a resource only where another item links to it, and is skipped otherwise. */
+  readonly onlyIfLinked?: true;
 }
 
 /** What an item turns out to be once it was read. All is optional: a folder may have nothing of it. */

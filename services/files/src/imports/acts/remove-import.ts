@@ -1,0 +1,56 @@
+import { AppError } from '@commonplace/kit/errors';
+import type { CallContext } from '@commonplace/kit/rpc';
+import { inWork } from '../../stores/in-work.js';
+import { rootIdOf } from '../domain/ids.js';
+import { finishedEvent } from '../events.js';
+import type { ImportParts } from '../parts.js';
+import { type ImportRecord, isActive } from '../stores/records.js';
+
+/**
+ * Cancels an import where it is active, and takes its record away in this call's work; items and bytes follow. With
+ * `deleteResources` what it has created goes into the trash before. Gives how many did.
+ */
+export async function removeImport(
+  parts: ImportParts,
+  record: ImportRecord,
+  deleteResources: boolean,
+  context: CallContext,
+): Promise<number> {
+  const ended = isActive(record) ? await cancel(parts, record) : record;
+  const deleted = deleteResources ? await trash(parts, ended, context) : 0;
+  const { id, tenant, blobId } = ended;
+  for (const upload of await parts.uploads.find({ where: { fileId: id }, limit: 10 })) {
+    context.work.remove(parts.uploads, upload);
+  }
+  context.work.remove(parts.imports, ended);
+  context.work.insert(parts.importRemovals, {
+    id,
+    tenant,
+    ...(blobId !== undefined && { blobId }),
+    createdAt: new Date().toISOString(),
+  });
+  return deleted;
+}
+
+/** From here on its worker finds that it has lost it, and puts nothing more. */
+async function cancel(parts: ImportParts, { id, ...was }: ImportRecord): Promise<ImportRecord> {
+  return inWork(parts.store, async (work) => {
+    const present = await work.get(parts.imports, id);
+    if (present === undefined || !isActive(present)) return present ?? { ...was, id };
+    const finishedAt = new Date().toISOString();
+    const canceled = work.replace(parts.imports, present, { ...present, status: 'canceled', finishedAt });
+    work.publish(finishedEvent(canceled));
+    return canceled;
+  });
+}
+
+async function trash(parts: ImportParts, { id, rootResourceId }: ImportRecord, context: CallContext): Promise<number> {
+  const resourceId = rootResourceId ?? rootIdOf(id);
+  try {
+    const { trashedCount } = await parts.resources.deleteResource({ resourceId }, context.onward);
+    return trashedCount;
+  } catch (error) {
+    if (error instanceof AppError && error.code === 'NOT_FOUND') return 0;
+    throw error;
+  }
+}

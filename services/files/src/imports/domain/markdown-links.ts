@@ -1,0 +1,161 @@
+import MarkdownParser, { type MarkdownIt, type Token } from 'markdown-it';
+import { htmlChanges } from './html-links.js';
+import { type Change, changed, type Redirect } from './links.js';
+
+/**
+ * A text of more characters without a break between blocks is read as it is, as documents read it: looking for marks
+ * in it would take minutes.
+ */
+const MAX_INLINE = 64 * 1024;
+
+const parser = createParser();
+
+/** The parser of documents, as far as it matters here: what is code, what is a link, what is HTML. */
+function createParser(): MarkdownIt {
+  const md = new MarkdownParser({ html: true, maxNesting: 100 });
+  md.validateLink = () => true;
+  md.normalizeLink = (url) => url;
+  md.normalizeLinkText = (text) => text;
+  md.core.ruler.at('inline', (state) => {
+    for (const token of state.tokens) {
+      if (token.type !== 'inline') continue;
+      token.children = [];
+      if (token.content.length <= MAX_INLINE) md.inline.parse(token.content, md, state.env, token.children);
+    }
+  });
+  md.core.ruler.disable(['replacements', 'smartquotes', 'linkify'], true);
+  return md;
+}
+
+/**
+ * Markdown with its links redirected: those in text, their definitions, and those of the HTML in it. Only the
+ * destinations change; code is left alone. `from` is where the text begins, behind any front matter.
+ */
+export function redirectMarkdown(text: string, redirect: Redirect, from = 0): string {
+  const body = from === 0 ? text : text.slice(from);
+  // Without one of these there is no link.
+  if (!/\]\(|\]:|<[a-z]/i.test(body)) return text;
+  const finder = createFinder(body, redirect);
+  const tokens = parser.parse(body, {});
+  for (const token of tokens) finder.block(token);
+  finder.definitions(tokens);
+  const changes = finder.changes.sort((a, b) => a.start - b.start);
+  return text.slice(0, from) + changed(body, changes);
+}
+
+interface Finder {
+  readonly changes: Change[];
+  block(token: Token): void;
+  definitions(tokens: readonly Token[]): void;
+}
+
+/** Finds where the links of a text stand: the parser tells which there are, in their order, and of which lines. */
+function createFinder(text: string, redirect: Redirect): Finder {
+  const lines = lineStarts(text);
+  const changes: Change[] = [];
+  let cursor = 0;
+  let limit = text.length;
+
+  const move = (to: number): void => {
+    if (to >= 0) cursor = to;
+  };
+
+  /** Passes what the text has of a token, so that it is not taken for what comes after it. */
+  const pass = (content: string): number => {
+    const at = text.indexOf(content, cursor);
+    if (at < 0 || at >= limit) return -1;
+    move(at + content.length);
+    return at;
+  };
+
+  /** The destination `href` of a link whose text ends behind the cursor. */
+  function destination(href: string): void {
+    for (let at = text.indexOf('](', cursor); at >= 0 && at < limit; at = text.indexOf('](', at + 2)) {
+      let start = at + 2;
+      while (/\s/.test(text[start] ?? '')) start++;
+      const found = parser.helpers.parseLinkDestination(text, start, text.length);
+      if (!found.ok || found.str !== href) continue;
+      const inBrackets = text[start] === '<';
+      put(inBrackets ? start + 1 : start, inBrackets ? found.pos - 1 : found.pos, href);
+      move(found.pos);
+      return;
+    }
+  }
+
+  function put(start: number, end: number, href: string): void {
+    const to = start === end ? undefined : redirect(href);
+    if (to !== undefined) changes.push({ start, end, text: to });
+  }
+
+  function html(content: string): void {
+    const at = pass(content);
+    if (at >= 0) changes.push(...htmlChanges(content, redirect, at));
+  }
+
+  function inline(children: readonly Token[]): void {
+    const open: string[] = [];
+    for (const child of children) {
+      if (child.type === 'code_inline') pass(child.content.split('\n')[0] as string);
+      else if (child.type === 'html_inline') html(child.content);
+      else if (child.type === 'image') {
+        inline(child.children ?? []);
+        destination(String(child.attrGet('src') ?? ''));
+      } else if (child.type === 'link_open') {
+        open.push(child.markup === 'autolink' ? '' : String(child.attrGet('href') ?? ''));
+      } else if (child.type === 'link_close') {
+        const href = open.pop() ?? '';
+        if (href !== '') destination(href);
+      } else if (child.type === 'text' && child.content.length > 3) {
+        pass(child.content);
+      }
+    }
+  }
+
+  return {
+    changes,
+    block(token) {
+      const { map } = token;
+      if (map !== null) {
+        cursor = Math.max(cursor, lines[map[0]] ?? 0);
+        limit = lines[map[1]] ?? text.length;
+      }
+      if (token.type === 'inline') inline(token.children ?? []);
+      else if (token.type === 'html_block') {
+        const start = lines[map?.[0] ?? 0] ?? 0;
+        changes.push(...htmlChanges(text.slice(start, limit), redirect, start));
+        cursor = limit;
+      }
+    },
+    definitions(tokens) {
+      const verbatim = tokens.filter(({ type }) => type === 'fence' || type === 'code_block' || type === 'html_block');
+      const isVerbatim = (line: number) => verbatim.some(({ map }) => map !== null && line >= map[0] && line < map[1]);
+      for (const found of text.matchAll(DEFINITION)) {
+        const start = found.index + found[0].length;
+        const { ok, pos, str } = parser.helpers.parseLinkDestination(text, start, text.length);
+        if (!ok || str === '' || isVerbatim(lineAt(lines, found.index))) continue;
+        if (text[start] === '<') put(start + 1, pos - 1, str);
+        else put(start, pos, str);
+      }
+    },
+  };
+}
+
+/** `[label]:` at the beginning of a line, in quotes and lists as well; no footnote. */
+const DEFINITION = /^[ \t>]*(?:[-*+][ \t]+|\d+[.)][ \t]+)?[ \t>]*\[(?!\^)(?:[^[\]\\\n]|\\.)+\]:[ \t]*\n?[ \t]*/gm;
+
+function lineStarts(text: string): number[] {
+  const starts = [0];
+  for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1)) starts.push(at + 1);
+  return starts;
+}
+
+function lineAt(starts: readonly number[], offset: number): number {
+  let low = 0;
+  let high = starts.length - 1;
+  while (low < high) {
+    const middle = (low + high + 1) >> 1;
+    if ((starts[middle] as number) <= offset) low = middle;
+    else high = middle - 1;
+  }
+  return low;
+}

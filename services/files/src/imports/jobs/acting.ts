@@ -1,0 +1,46 @@
+import { AppError } from '@commonplace/kit/errors';
+import type { CallOptions } from '@commonplace/kit/rpc';
+import type { ImportParts } from '../parts.js';
+import { ImportFault } from '../sources/port.js';
+import type { ImportRecord } from '../stores/records.js';
+
+/** Options of a call in the importer's name, within so many milliseconds. */
+export type Acting = (timeoutMs?: number) => Promise<CallOptions>;
+
+const SCOPES = [
+  'resource:read',
+  'resource:write',
+  'content:read',
+  'content:write',
+  'file:write',
+  'tag:write',
+  'share:write',
+];
+/** A token is asked for again so long before its end. */
+const SPARE_MS = 10_000;
+const CALL_MS = 60_000;
+
+/** Acts as the person who began an import, as long as they belong to its tenant. No token is kept. */
+export function actingFor(parts: ImportParts, { userId, orgId }: ImportRecord): Acting {
+  let token = '';
+  let until = 0;
+  return async (timeoutMs = CALL_MS) => {
+    if (Date.now() > until - SPARE_MS) {
+      const answer = await parts.auth.actAs({ userId, orgId, scopes: SCOPES }, parts.systemCall()).catch(lostAccess);
+      token = answer.token;
+      until = Date.parse(answer.expiresAt ?? '');
+    }
+    const { metadata, deadline: _, ...rest } = parts.systemCall(timeoutMs);
+    return { ...rest, metadata: { ...metadata, token }, deadline: Date.now() + timeoutMs };
+  };
+}
+
+/** What the importer may not do any more ends the import; whoever is out of reach is asked again. */
+export function lostAccess(error: unknown): never {
+  const isRefusal = error instanceof AppError && REFUSALS.has(error.code);
+  if (!isRefusal) throw error;
+  const message = `Who began the import may not write there any more: ${error.message}`;
+  throw new ImportFault('access_lost', message, true, { cause: error });
+}
+
+const REFUSALS: ReadonlySet<AppError['code']> = new Set(['PERMISSION_DENIED', 'NOT_FOUND', 'UNAUTHENTICATED']);

@@ -1,0 +1,132 @@
+import { releaseSource } from '../acts/source-bytes.js';
+import { finishedEvent } from '../events.js';
+import type { ImportParts } from '../parts.js';
+import type { ImportFault } from '../sources/port.js';
+import { type Counts, type Done, type ImportRecord, type ItemRecord, NO_COUNTS } from '../stores/records.js';
+import type { Hold } from './hold.js';
+import { itemRecords } from './plan.js';
+import { type Findings, reportOf } from './report.js';
+
+/** Things of one kind that a report names. */
+const NAMED = 500;
+
+/** Counts what has become of an import, tells it and ends the job. */
+export async function finishImport(
+  parts: ImportParts,
+  hold: Hold,
+  notes: readonly string[],
+  usersMapped: number,
+): Promise<void> {
+  await hold.save(() => ({ phase: 'link' }));
+  const found = await findingsOf(parts, hold.record.id);
+  await hold.save(() => ({ phase: 'index' }));
+  const counts = { ...found.counts, usersMapped };
+  const { done } = found;
+  const alone = done.succeeded === 0 && !found.skipped.has('already_exists');
+  const error = alone ? nothingImported(found) : undefined;
+  const status = error !== undefined ? 'failed' : done.failed > 0 ? 'completed_with_errors' : 'completed';
+  await end(parts, hold, { status, counts, done, error }, reportOf(hold.record, { ...found, counts }, notes));
+}
+
+/** Ends an import that can't go on. */
+export async function failImport(parts: ImportParts, hold: Hold, fault: ImportFault): Promise<void> {
+  const { code, message, retryable } = fault;
+  const found = await findingsOf(parts, hold.record.id);
+  const error = { code, message, retryable };
+  const ended = { status: 'failed' as const, counts: found.counts, done: found.done, error };
+  await end(parts, hold, ended, reportOf({ ...hold.record, error }, found, []));
+}
+
+type Ended = Pick<ImportRecord, 'status' | 'counts' | 'done'> & { readonly error: ImportRecord['error'] | undefined };
+
+async function end(parts: ImportParts, hold: Hold, { error, ...ended }: Ended, text: string): Promise<void> {
+  const { id, tenant, blobId } = hold.record;
+  const finishedAt = new Date().toISOString();
+  const before = await parts.importReports.get(id);
+  const warnings = ended.counts.linksBroken === 0 ? [] : [brokenLinks(ended.counts.linksBroken)];
+  const releases = ended.status === 'completed' && blobId !== undefined;
+  await hold.save(
+    () => ({ ...ended, error, warnings, finishedAt, ...(releases && { blobId: undefined }) }) as Partial<ImportRecord>,
+    async (work) => {
+      if (before === undefined) work.insert(parts.importReports, { id, tenant, text });
+      else work.replace(parts.importReports, before, { ...before, text });
+      work.publish(finishedEvent({ ...hold.record, ...ended, ...(error && { error }) }));
+      if (releases) await releaseSource(parts, work, blobId);
+    },
+  );
+}
+
+function brokenLinks(count: number) {
+  return { code: 'links_broken', message: `${count} links lead to nothing that was imported; the report names them.` };
+}
+
+function nothingImported({ failed, skipped, done }: Findings) {
+  const [first] = failed;
+  const [why] = [...skipped.values()];
+  const reason =
+    first !== undefined
+      ? `${done.failed} items failed, the first, ${first.path}: ${first.message ?? first.code}`
+      : why !== undefined
+        ? `${done.skipped} items were skipped, the first, ${why.path}: ${why.message ?? ''}`
+        : 'The source holds nothing that could be imported.';
+  return { code: 'nothing_imported', message: `Nothing was imported. ${reason}`, retryable: done.failed > 0 };
+}
+
+/** What the records of an import's items say; links to what failed lead nowhere. */
+async function findingsOf(parts: ImportParts, importId: string): Promise<Findings> {
+  const counts: { -readonly [K in keyof Counts]: number } = { ...NO_COUNTS };
+  const done: { -readonly [K in keyof Done]: number } = { total: 0, succeeded: 0, failed: 0, skipped: 0 };
+  const failed: ItemRecord[] = [];
+  const failedSeqs = new Map<number, string>();
+  const skipped = new Map<string, { path: string; message: string | undefined; count: number }>();
+  const broken: { path: string; href: string }[] = [];
+  const warned: ItemRecord[] = [];
+  const note = (path: string, href: string): void => {
+    counts.linksBroken++;
+    if (broken.length < NAMED) broken.push({ path, href });
+  };
+  for await (const chunk of itemRecords(parts, importId)) {
+    for (const record of chunk) {
+      const { status, kind, path, seq, code = '', message } = record;
+      done.total++;
+      if (status === 'failed') {
+        done.failed++;
+        failedSeqs.set(seq, path);
+        if (failed.length < NAMED) failed.push(record);
+      } else if (status === 'skipped') {
+        done.skipped++;
+        const known = skipped.get(code);
+        if (known === undefined) skipped.set(code, { path, message, count: 1 });
+        else known.count++;
+      } else if (status !== 'pending') {
+        done.succeeded++;
+        if (kind === 'document') counts.documents++;
+        if (kind === 'table') counts.tables++;
+        if (kind === 'file') counts.files++;
+        if (kind === 'folder') counts.folders++;
+        if (message !== undefined && warned.length < NAMED) warned.push(record);
+      }
+      counts.rows += record.rows ?? 0;
+      counts.linksRewritten += record.links ?? 0;
+      for (const href of record.broken ?? []) note(path, href);
+    }
+  }
+  if (failedSeqs.size > 0) await noteLinksToFailed(parts, importId, failedSeqs, note);
+  return { counts, done, failed, skipped, broken, warned };
+}
+
+async function noteLinksToFailed(
+  parts: ImportParts,
+  importId: string,
+  failed: ReadonlyMap<number, string>,
+  note: (path: string, href: string) => void,
+): Promise<void> {
+  for await (const chunk of itemRecords(parts, importId)) {
+    for (const { path, targets = [] } of chunk) {
+      for (const seq of targets) {
+        const target = failed.get(seq);
+        if (target !== undefined) note(path, target);
+      }
+    }
+  }
+}

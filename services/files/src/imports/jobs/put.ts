@@ -1,0 +1,178 @@
+import type { PutItemOutcome } from '@commonplace/proto/resources/v1/tree_import_service.js';
+import { itemIdOf } from '../domain/ids.js';
+import type { ImportParts } from '../parts.js';
+import type { Counts, Done, ImportRecord, ItemRecord, ItemState } from '../stores/records.js';
+import { type Acting, lostAccess } from './acting.js';
+import type { PreparedFile } from './files.js';
+import type { Hold } from './hold.js';
+import { type Prepared, prepareItem, type Refused } from './prepare.js';
+import type { Run } from './run-parts.js';
+
+/** Items of one batch, and about as many bytes of content. */
+const BATCH_ITEMS = 50;
+const BATCH_BYTES = 2 * 1024 * 1024;
+/** Items of a batch that are read at the same time. */
+const READ_WIDTH = 4;
+
+type Ready = Prepared | Refused;
+
+/** What became of an item. */
+interface Result {
+  readonly seq: number;
+  readonly changes: Partial<ItemRecord> & { readonly status: ItemState };
+}
+
+/** Puts items batch by batch, of which the next is read while one is put. Stops between two. */
+export async function putAll(
+  parts: ImportParts,
+  hold: Hold,
+  run: Run,
+  acting: Acting,
+  stopped: () => void,
+): Promise<void> {
+  const reader = readBatches(run);
+  let next = reader.next();
+  // A fault that comes before its turn is met when it comes to it.
+  next.catch(() => {});
+  for (;;) {
+    const { value: batch, done } = await next;
+    if (done === true || batch === undefined) return;
+    stopped();
+    next = reader.next();
+    next.catch(() => {});
+    await putBatch(parts, hold, run, batch, acting);
+  }
+}
+
+async function* readBatches(run: Run): AsyncGenerator<Ready[]> {
+  for (let due = run.items.due(); due.length > 0; due = run.items.newlyDue()) {
+    let batch: Ready[] = [];
+    let bytes = 0;
+    for (let from = 0; from < due.length; from += READ_WIDTH) {
+      const some = await Promise.all(due.slice(from, from + READ_WIDTH).map((seq) => prepareItem(run, seq)));
+      batch.push(...some);
+      for (const one of some) bytes += 'item' in one ? one.bytes : 0;
+      if (batch.length < BATCH_ITEMS && bytes < BATCH_BYTES) continue;
+      yield batch;
+      batch = [];
+      bytes = 0;
+    }
+    if (batch.length > 0) yield batch;
+  }
+}
+
+async function putBatch(
+  parts: ImportParts,
+  hold: Hold,
+  run: Run,
+  batch: readonly Ready[],
+  acting: Acting,
+): Promise<void> {
+  const prepared = batch.filter((one) => 'item' in one);
+  const outcomes = new Map<string, PutItemOutcome>();
+  if (!run.record.dryRun && prepared.length > 0) {
+    const { id, workspaceId, name } = run.record;
+    const request = { workspaceId, items: prepared.map(({ item }) => item), import: { id, name } };
+    const answer = await parts.treeImports.putItems(request, await acting()).catch(lostAccess);
+    for (const outcome of answer.outcomes) outcomes.set(outcome.id, outcome);
+  }
+  const results = batch.map((one) => ('item' in one ? resultOf(run, one, outcomes.get(one.item.id)) : refusal(one)));
+  for (const { seq, changes } of results) run.items.settle(seq, changes.status);
+  await keep(parts, hold, run, results, filesOf(prepared, outcomes));
+}
+
+function filesOf(prepared: readonly Prepared[], outcomes: ReadonlyMap<string, PutItemOutcome>) {
+  const put: PreparedFile[] = [];
+  const refused: PreparedFile[] = [];
+  for (const { item, file } of prepared) {
+    if (file === undefined) continue;
+    const { status = 'failed' } = outcomes.get(item.id) ?? {};
+    (status === 'failed' ? refused : put).push(file);
+  }
+  return { put, refused };
+}
+
+function resultOf({ record }: Run, { seq, item, links, rows, warnings }: Prepared, outcome?: PutItemOutcome): Result {
+  const { attempt, dryRun } = record;
+  if (outcome?.status === 'failed') {
+    const { code, message, retryable } = outcome;
+    return { seq, changes: { status: 'failed', attempt, code, message, retryable } };
+  }
+  const said = [...warnings, ...(outcome?.warnings ?? [])].join(' ');
+  return {
+    seq,
+    changes: {
+      status: item.update ? 'updated' : 'created',
+      attempt,
+      ...(dryRun ? {} : { resourceId: item.id }),
+      ...(said === '' ? {} : { message: said }),
+      ...(rows === 0 ? {} : { rows }),
+      ...(links.count() === 0 ? {} : { links: links.count(), targets: links.targets() }),
+      ...(links.broken().length === 0 ? {} : { broken: links.broken() }),
+    },
+  };
+}
+
+function refusal({ seq, ...changes }: Refused): Result {
+  return { seq, changes };
+}
+
+/** Writes down what became of items, together with what makes files of their bytes. */
+async function keep(
+  parts: ImportParts,
+  hold: Hold,
+  run: Run,
+  results: readonly Result[],
+  files: { readonly put: readonly PreparedFile[]; readonly refused: readonly PreparedFile[] },
+): Promise<void> {
+  const { id: importId, attempt } = run.record;
+  const ids = results.map(({ seq }) => itemIdOf(importId, run.items.item(seq).path));
+  const before = new Map((await parts.importItems.getMany(ids)).map((record) => [record.seq, record]));
+  await hold.save(
+    (record) => progressAfter(record, results, before),
+    async (work) => {
+      for (const { seq, changes } of results) {
+        const record = before.get(seq);
+        if (record === undefined) continue;
+        const { tenant, path, kind, externalId, id } = record;
+        const bare = { id, tenant, importId, seq, path, kind, externalId };
+        work.replace(parts.importItems, record, { ...bare, attempt, ...changes });
+      }
+      await parts.importFiles.keep(work, run, files.put);
+    },
+  );
+  parts.importFiles.kept(files.put);
+  await parts.importFiles.drop(files.refused);
+}
+
+const COUNTED = { document: 'documents', table: 'tables', file: 'files', folder: 'folders' } as const;
+
+/** How far an import is with these results; they are counted for good when it ends. */
+function progressAfter(
+  { done, counts }: ImportRecord,
+  results: readonly Result[],
+  before: ReadonlyMap<number, ItemRecord>,
+): { done: Done; counts: Counts } {
+  const now = { ...done };
+  const sums: { -readonly [K in keyof Counts]: number } = { ...counts };
+  for (const { seq, changes } of results) {
+    const record = before.get(seq);
+    if (record === undefined) continue;
+    const was = fieldOf(record.status);
+    const is = fieldOf(changes.status);
+    if (was !== undefined) now[was]--;
+    if (is !== undefined) now[is]++;
+    if (is !== 'succeeded' || was === 'succeeded') continue;
+    const kind = record.kind === undefined || record.kind === 'artifact' ? undefined : COUNTED[record.kind];
+    if (kind !== undefined) sums[kind]++;
+    sums.rows += changes.rows ?? 0;
+    sums.linksRewritten += changes.links ?? 0;
+    sums.linksBroken += changes.broken?.length ?? 0;
+  }
+  return { done: now, counts: sums };
+}
+
+function fieldOf(status: ItemState): 'succeeded' | 'failed' | 'skipped' | undefined {
+  if (status === 'created' || status === 'updated') return 'succeeded';
+  return status === 'pending' ? undefined : status;
+}

@@ -1,0 +1,78 @@
+import type { Counts, Done, ImportRecord, ItemRecord } from '../stores/records.js';
+
+/** What has become of an import. */
+export interface Findings {
+  readonly counts: Counts;
+  readonly done: Done;
+  /** The first of them. */
+  readonly failed: readonly ItemRecord[];
+  /** By code: the first, and how many. */
+  readonly skipped: ReadonlyMap<
+    string,
+    { readonly path: string; readonly message: string | undefined; readonly count: number }
+  >;
+  readonly broken: readonly { readonly path: string; readonly href: string }[];
+  /** What was created and had to be changed. */
+  readonly warned: readonly ItemRecord[];
+}
+
+/** What came over, what the source does not contain, what failed and why, as Markdown. */
+export function reportOf(record: ImportRecord, found: Findings, notes: readonly string[]): string {
+  const { counts, done } = found;
+  const sections = [
+    `# Import of ${inline(record.name)}`,
+    record.error === undefined ? '' : `**It failed** (\`${record.error.code}\`): ${inline(record.error.message)}`,
+    record.dryRun ? 'This was a trial: nothing was written.' : '',
+    section('What came over', cameOver(counts, done)),
+    section('What failed', [
+      ...found.failed.map(({ path, code, message }) => `- \`${code}\` ${literal(path)}: ${inline(message ?? '')}`),
+      ...more(done.failed - found.failed.length),
+    ]),
+    section('Links without a target', [
+      ...found.broken.map(({ path, href }) => `- ${literal(path)}: ${literal(href)}`),
+      ...more(counts.linksBroken - found.broken.length),
+    ]),
+    section(
+      'What was skipped',
+      [...found.skipped].map(
+        ([code, { path, message, count }]) =>
+          `- ${count} × \`${code}\`${message === undefined ? '' : `: ${inline(message)}`} (the first: ${literal(path)})`,
+      ),
+    ),
+    section(
+      'What had to be changed',
+      found.warned.map(({ path, message }) => `- ${literal(path)}: ${inline(message ?? '')}`),
+    ),
+    section(
+      'What the source does not contain',
+      notes.map((note) => `- ${inline(note)}`),
+    ),
+  ];
+  return `${sections.filter((text) => text !== '').join('\n\n')}\n`;
+}
+
+function section(title: string, lines: readonly string[]): string {
+  return lines.length === 0 ? '' : `## ${title}\n\n${lines.join('\n')}`;
+}
+
+function cameOver(counts: Counts, { total, succeeded, failed, skipped }: Done): string[] {
+  const { documents, tables, rows, files, folders, linksRewritten, linksBroken, usersMapped } = counts;
+  return [
+    `- ${succeeded} of ${total} items; ${failed} failed, ${skipped} were skipped`,
+    `- ${documents} documents, ${tables} tables with ${rows} rows, ${files} files, ${folders} folders`,
+    `- ${linksRewritten} links lead to what was imported, ${linksBroken} lead nowhere`,
+    ...(usersMapped > 0 ? [`- ${usersMapped} people of the source stand for members of the workspace`] : []),
+  ];
+}
+
+function more(count: number): string[] {
+  return count > 0 ? [`- … and ${count} more`] : [];
+}
+
+function inline(text: string): string {
+  return text.replace(/\s+/g, ' ').replace(/[\\`*_[\]<>]/g, '\\$&');
+}
+
+function literal(text: string): string {
+  return `\`${text.replace(/[`\n]/g, ' ')}\``;
+}

@@ -1,0 +1,139 @@
+import { AccessMode, ResourceType } from '@commonplace/proto/resources/v1/resource.js';
+import { ImportItem } from '@commonplace/proto/resources/v1/tree_import_service.js';
+import { ArchiveFault } from '../bundle/limits.js';
+import type { OpenBundle } from '../bundle/zip.js';
+import { resourceIdOf, rootIdOf } from '../domain/ids.js';
+import type { ImportParts } from '../parts.js';
+import { ImportFault, type Source } from '../sources/port.js';
+import type { ImportRecord, ItemRecord } from '../stores/records.js';
+import { type Acting, actingFor, lostAccess } from './acting.js';
+import { findExisting } from './existing.js';
+import { fetchSource } from './fetch-source.js';
+import { finishImport } from './finish.js';
+import type { Hold } from './hold.js';
+import { createItems, type Items } from './items.js';
+import { formatOf, openSourceBundle, sourceOptions } from './open.js';
+import { mappedUsers } from './people.js';
+import { itemRecords, planItems } from './plan.js';
+import { putAll } from './put.js';
+import type { Place, Run } from './run-parts.js';
+
+/** Does an import, or goes on with one: what is done already is not done again. `stopped` throws where it is to end. */
+export async function runImport(parts: ImportParts, hold: Hold, stopped: () => void): Promise<void> {
+  const acting = actingFor(parts, hold.record);
+  const { workspaceId, parentId, url, blobId } = hold.record;
+  await parts.treeImports.checkImportPlace({ workspaceId, parentId }, await acting()).catch(lostAccess);
+  if (blobId === undefined && url !== undefined) await fetchSource(parts, hold);
+  stopped();
+  await hold.save(() => ({ phase: 'scan' }));
+  const bundle = await openSourceBundle(parts, hold.record);
+  try {
+    await withBundle(parts, hold, bundle, acting, stopped);
+  } finally {
+    await bundle.close();
+  }
+}
+
+async function withBundle(
+  parts: ImportParts,
+  hold: Hold,
+  bundle: OpenBundle,
+  acting: Acting,
+  stopped: () => void,
+): Promise<void> {
+  if (hold.record.verified !== true) {
+    await bundle.verify(() => isStopped(stopped));
+    stopped();
+    await hold.save(() => ({ verified: true }));
+  }
+  const source = await formatOf(hold.record).open(bundle, sourceOptions(hold.record));
+  if (hold.record.planned !== true) await planItems(parts, hold, source);
+  stopped();
+  await hold.save(() => ({ phase: 'parse' }));
+  const records: ItemRecord[] = [];
+  for await (const chunk of itemRecords(parts, hold.record.id)) records.push(...chunk);
+  const items = createItems(hold.record, source, records);
+  records.length = 0;
+  const users = await mappedUsers(parts, hold.record);
+  const existing = await findExisting(parts, hold, items, acting);
+  const place = await makeRoot(parts, hold, source, acting);
+  const entries = new Map(bundle.entries.map(({ path, sizeBytes }) => [path, sizeBytes]));
+  const run: Run = {
+    record: hold.record,
+    bundle,
+    items,
+    existing,
+    files: parts.importFiles,
+    users,
+    place,
+    isFatal: (fault) => fault instanceof ArchiveFault,
+    entryBytes: (path) => entries.get(path) ?? 0,
+  };
+  await hold.save(() => ({ phase: 'create' }));
+  await putAll(parts, hold, run, acting, stopped);
+  await skipUndecided(parts, hold, items);
+  await finishImport(parts, hold, source.notes ?? [], users.size);
+}
+
+function isStopped(stopped: () => void): boolean {
+  try {
+    stopped();
+    return false;
+  } catch {
+    return true;
+  }
+}
+
+/** The folder that holds all of it; a single file without a name of its own needs none. */
+async function makeRoot(parts: ImportParts, hold: Hold, { items }: Source, acting: Acting): Promise<Place> {
+  const { id: importId, name, named, restricted, parentId, workspaceId, dryRun } = hold.record;
+  const tops = items.filter(({ parent }) => parent === undefined);
+  const [only] = tops;
+  if (!formatOf(hold.record).archive && !named && tops.length <= 1) {
+    if (only !== undefined) await noteRoot(hold, resourceIdOf(importId, only.path));
+    return { parentId, restrictEach: restricted };
+  }
+  const id = rootIdOf(importId);
+  if (dryRun) return { parentId: id, restrictEach: false };
+  const accessMode = restricted ? AccessMode.RESTRICTED : AccessMode.INHERIT;
+  const item = ImportItem.fromPartial({ id, type: ResourceType.FOLDER, name, parentId, accessMode });
+  const request = { workspaceId, items: [item], import: { id: importId, name } };
+  const { outcomes } = await parts.treeImports.putItems(request, await acting()).catch(lostAccess);
+  const [outcome] = outcomes;
+  if (outcome?.status === 'failed') throw new ImportFault(outcome.code, outcome.message, outcome.retryable);
+  await noteRoot(hold, id);
+  return { parentId: id, restrictEach: false };
+}
+
+async function noteRoot(hold: Hold, rootResourceId: string): Promise<void> {
+  const { dryRun }: ImportRecord = hold.record;
+  if (!dryRun) await hold.save(() => ({ rootResourceId }));
+}
+
+const CHUNK = 500;
+
+/** What nothing links to, and folders that hold nothing else, are left out. */
+async function skipUndecided(parts: ImportParts, hold: Hold, items: Items): Promise<void> {
+  const { id: importId, attempt } = hold.record;
+  const seqs = new Set(items.undecided());
+  if (seqs.size === 0) return;
+  for await (const chunk of itemRecords(parts, importId)) {
+    const left = chunk.filter(({ seq, kind }) => kind !== undefined && seqs.has(seq));
+    for (let from = 0; from < left.length; from += CHUNK) {
+      await hold.save(
+        ({ done }) => ({ done: { ...done, skipped: done.skipped + left.slice(from, from + CHUNK).length } }),
+        async (work) => {
+          for (const record of left.slice(from, from + CHUNK)) {
+            work.replace(parts.importItems, record, {
+              ...record,
+              attempt,
+              status: 'skipped',
+              code: 'not_linked',
+              message: record.kind === 'folder' ? 'It holds nothing that is imported.' : 'No page links to it.',
+            });
+          }
+        },
+      );
+    }
+  }
+}

@@ -1,0 +1,39 @@
+import { parse } from 'yaml';
+
+export interface FrontMatter {
+  /** What it says; absent where there is none that can be read. */
+  readonly values?: Readonly<Record<string, unknown>>;
+  /** Characters until the text begins. */
+  readonly length: number;
+  /** Why it can't be read. */
+  readonly fault?: string;
+}
+
+const BLOCK = /^\uFEFF?---[ \t]*\r?\n(?:([\s\S]*?)\r?\n)?(?:---|\.\.\.)[ \t]*(?:\r?\n|$)/;
+
+/** Reads the YAML that a page begins with. */
+export function frontMatterOf(text: string): FrontMatter {
+  const found = text.startsWith('---') || text.startsWith('\uFEFF---') ? BLOCK.exec(text) : null;
+  if (found === null) return { length: 0 };
+  const { length } = found[0];
+  try {
+    const values: unknown = parse(found[1] ?? '', { logLevel: 'silent' });
+    return isRecord(values) ? { values: safe(values), length } : { length };
+  } catch (error) {
+    return { length, fault: `The front matter can’t be read: ${(error as Error).message.split('\n')[0]}` };
+  }
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** The same as JSON has it. */
+function safe(values: Record<string, unknown>): Record<string, unknown> {
+  return JSON.parse(JSON.stringify(values)) as Record<string, unknown>;
+}
+
+/** Characters of the front matter that a page begins with. */
+export function frontMatterLength(text: string): number {
+  return text.startsWith('---') || text.startsWith('\uFEFF---') ? (BLOCK.exec(text)?.[0].length ?? 0) : 0;
+}

@@ -1,0 +1,70 @@
+import type { LinkTarget, Source, SourceItem } from '../port.js';
+import { folderOf } from './names.js';
+
+const SCHEME = /^(?:[a-z][a-z0-9+.-]*:|\/\/)/i;
+const OUTSIDE: LinkTarget = { outside: true };
+const BROKEN: LinkTarget = { broken: true };
+
+/**
+ * Resolves links as a reader of the files would, and as sites made of them do: with or without `.md`, with `.html`
+ * for it, to a folder that has an index, from the top of the archive, in another case.
+ */
+export function resolverOf(items: readonly SourceItem[], indexes: ReadonlyMap<string, string>): Source['resolve'] {
+  const exact = new Set(items.map(({ path }) => path));
+  const folded = new Map(items.map(({ path }) => [path.toLowerCase(), path]));
+  const top = topOf(items);
+
+  const find = (path: string): string | undefined => {
+    const index = indexes.get(path) ?? indexes.get(folded.get(path.toLowerCase()) ?? path);
+    if (index !== undefined) return index;
+    for (const one of formsOf(path)) if (exact.has(one)) return one;
+    for (const one of formsOf(path)) {
+      const known = folded.get(one.toLowerCase());
+      if (known !== undefined) return known;
+    }
+    return undefined;
+  };
+
+  return (from, href) => {
+    if (href === '' || SCHEME.test(href)) return OUTSIDE;
+    const target = decoded(href.replace(/\?.*$/s, '').replaceAll('\\', '/')).normalize('NFC');
+    const isRooted = target.startsWith('/');
+    const bases = isRooted ? ['', top] : [folderOf(from.path)];
+    for (const base of bases) {
+      const path = joined(base, target);
+      const item = path === undefined ? undefined : find(path);
+      if (item !== undefined) return { item };
+    }
+    return target === '' ? OUTSIDE : BROKEN;
+  };
+}
+
+/** The folder that all lies in, where there is one; else the top. */
+function topOf(items: readonly SourceItem[]): string {
+  const tops = items.filter(({ parent }) => parent === undefined);
+  const [only] = tops;
+  return tops.length === 1 && only?.kind === 'folder' ? only.path : '';
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+/** A path from a folder on; undefined where it leads out of the archive. */
+function joined(base: string, target: string): string | undefined {
+  const parts = base === '' ? [] : base.split('/');
+  for (const part of target.split('/')) {
+    if (part === '' || part === '.') continue;
+    if (part !== '..') parts.push(part);
+    else if (parts.pop() === undefined) return undefined;
+  }
+  return parts.join('/');
+}
+
+function formsOf(path: string): string[] {
+  return [path, `${path}.md`, path.replace(/\.html?$/i, '.md'), `${path}.markdown`, `${path}.mdx`];
+}

@@ -1,0 +1,39 @@
+const PAGE = /\.(?:md|markdown|mdx|mdown)$/i;
+const IMAGE = /\.(?:png|jpe?g|gif|svg|webp|avif|bmp|ico|tiff?|heic)$/i;
+const INDEX = /^(?:index|_index|readme)$/i;
+
+/** What a system leaves in folders for itself. */
+const JUNK = /(?:^|\/)(?:__MACOSX\/|\.DS_Store$|Thumbs\.db$|desktop\.ini$|\.git\/)/i;
+
+export function isPage(path: string): boolean {
+  return PAGE.test(path);
+}
+
+export function isImage(path: string): boolean {
+  return IMAGE.test(path);
+}
+
+export function isJunk(path: string): boolean {
+  return JUNK.test(path);
+}
+
+/** `a/b/c.md` → `c.md`. */
+export function baseName(path: string): string {
+  return path.slice(path.lastIndexOf('/') + 1);
+}
+
+/** `a/b/c.md` → `a/b`; empty at the top. */
+export function folderOf(path: string): string {
+  return path.slice(0, Math.max(0, path.lastIndexOf('/')));
+}
+
+/** The page that stands for its folder: `index.md`, `README.md`. */
+export function isIndex(path: string): boolean {
+  return isPage(path) && INDEX.test(baseName(path).replace(PAGE, ''));
+}
+
+/** What a page is called by its path: an index like its folder. */
+export function nameOfPage(path: string): string {
+  const own = baseName(path).replace(PAGE, '');
+  return isIndex(path) && folderOf(path) !== '' ? baseName(folderOf(path)) : own;
+}

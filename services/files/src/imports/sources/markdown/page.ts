@@ -1,0 +1,68 @@
+import { decode } from '../../../media/charset.js';
+import type { Bundle, Entry, ItemContent } from '../port.js';
+import { type FrontMatter, frontMatterOf } from './front-matter.js';
+
+/** Bytes of a page that are read; what a document takes is less. */
+const PAGE_BYTES = 16 * 1024 * 1024;
+
+/** A page, with what its front matter says of it. Its text is as it stands, front matter and all. */
+export async function readPage(bundle: Bundle, entry: Entry): Promise<ItemContent> {
+  const markdown = decode(await bundle.read(entry.path, PAGE_BYTES));
+  const matter = frontMatterOf(markdown);
+  return {
+    ...titled(matter, markdown),
+    ...(matter.values === undefined ? {} : { metadata: matter.values }),
+    ...known('tags', namesIn(matter.values?.tags ?? matter.values?.keywords)),
+    ...known('icon', textIn(matter.values?.icon)),
+    ...known('description', textIn(matter.values?.description ?? matter.values?.summary)?.slice(0, 2000)),
+    ...known('author', textIn(matter.values?.author)),
+    ...known('createdAt', timeIn(matter.values, ['date', 'created', 'created_at'])),
+    ...known('updatedAt', timeIn(matter.values, ['updated', 'updated_at', 'lastmod', 'modified']) ?? entry.modifiedAt),
+    markdown,
+    ...(matter.fault === undefined ? {} : { warnings: [matter.fault] }),
+  };
+}
+
+function known<K extends keyof ItemContent>(key: K, value: ItemContent[K] | undefined): Partial<ItemContent> {
+  return value === undefined ? {} : { [key]: value };
+}
+
+/** The title that its front matter gives it, else its first heading where the page begins with one. */
+function titled({ values, length }: FrontMatter, markdown: string): Partial<ItemContent> {
+  const heading = /^\s*#[ \t]+([^\n]+)/.exec(markdown.slice(length, length + 2000))?.[1];
+  return known('title', textIn(values?.title) ?? (heading === undefined ? undefined : plain(heading)));
+}
+
+/** A heading without its closing marks and without the marks of Markdown. */
+function plain(heading: string): string | undefined {
+  const text = heading
+    .replace(/[ \t]+#*[ \t\r]*$/, '')
+    .replace(/\s*\{#[^}]*\}$/, '')
+    .replace(/!?\[([^\]]*)\]\([^)]*\)/g, '$1')
+    .replace(/<[^>]+>/g, '')
+    .replace(/(\*\*|__|`)/g, '')
+    .replace(/\\([^\w\s])/g, '$1')
+    .trim();
+  return text === '' ? undefined : text;
+}
+
+function textIn(value: unknown): string | undefined {
+  if (typeof value === 'number') return String(value);
+  return typeof value === 'string' && value.trim() !== '' ? value.trim() : undefined;
+}
+
+/** A list of names, or one text of them with commas between. */
+function namesIn(value: unknown): readonly string[] | undefined {
+  const list = typeof value === 'string' ? value.split(',') : Array.isArray(value) ? value : [];
+  const names = list.flatMap((one) => textIn(one) ?? []);
+  return names.length === 0 ? undefined : names;
+}
+
+function timeIn(values: FrontMatter['values'], keys: readonly string[]): string | undefined {
+  for (const key of keys) {
+    const value = values?.[key];
+    const at = typeof value === 'string' && /^\d{4}-\d\d/.test(value) ? Date.parse(value) : Number.NaN;
+    if (!Number.isNaN(at)) return new Date(at).toISOString();
+  }
+  return undefined;
+}

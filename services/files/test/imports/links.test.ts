@@ -1,0 +1,76 @@
+import { describe, expect, test } from '@jest/globals';
+import { redirectHtml } from '../../src/imports/domain/html-links.js';
+import { redirectMarkdown } from '../../src/imports/domain/markdown-links.js';
+import { resolverOf } from '../../src/imports/sources/markdown/links.js';
+import { itemsOf } from '../../src/imports/sources/markdown/tree.js';
+
+const shout = (href: string) => (/^(https?:|mailto:|#)/.test(href) ? undefined : `<${href.toUpperCase()}>`);
+const redirected = (text: string) => redirectMarkdown(text, shout);
+
+describe('links of Markdown', () => {
+  test.each([
+    ['[a](b.md)', '[a](<B.MD>)'],
+    ['![a](b.png "T") and [c](d.md#e \'f\')', '![a](<B.PNG> "T") and [c](<D.MD#E> \'f\')'],
+    ['[a](<b c.md>)', '[a](<<B C.MD>>)'],
+    ['[![i](x.png)](y.md)', '[![i](<X.PNG>)](<Y.MD>)'],
+    ['`[a](b.md)` [a](b.md)', '`[a](b.md)` [a](<B.MD>)'],
+    ['```\n[a](b.md)\n```\n\n[a](b.md)', '```\n[a](b.md)\n```\n\n[a](<B.MD>)'],
+    ['    [a](b.md)\n\n[a](b.md)', '    [a](b.md)\n\n[a](<B.MD>)'],
+    ['[a][r]\n\n[r]: b.md "T"\n', '[a][r]\n\n[r]: <B.MD> "T"\n'],
+    ['```\n[r]: b.md\n```\n', '```\n[r]: b.md\n```\n'],
+    ['> - [a](b.md)\n>   [c](d.md)', '> - [a](<B.MD>)\n>   [c](<D.MD>)'],
+    [
+      '| a | b |\n|---|---|\n| [x](y.md) | `[x](z.md)` [x](z.md) |',
+      '| a | b |\n|---|---|\n| [x](<Y.MD>) | `[x](z.md)` [x](<Z.MD>) |',
+    ],
+    [
+      '<img alt="b.md" src="b.png">\n\nx <a href=\'c.md\'>c</a>',
+      '<img alt="b.md" src="<B.PNG>">\n\nx <a href=\'<C.MD>\'>c</a>',
+    ],
+    ['<!-- [a](b.md) <img src="b.png"> -->', '<!-- [a](b.md) <img src="b.png"> -->'],
+    ['[a](https://x.test/b.md) <https://x.test> [b](mailto:a@b.c) [c](#d)', undefined],
+    ['\\[a](b.md) [a\\](b.md) [a](b\\_c.md)', '\\[a](b.md) [a\\](b.md) [a](<B_C.MD>)'],
+    ['# [a](b.md)\r\n\r\ntext [a](b.md)\r\n', '# [a](<B.MD>)\r\n\r\ntext [a](<B.MD>)\r\n'],
+    ['[^1] [a](b.md)\n\n[^1]: see c.md\n', '[^1] [a](<B.MD>)\n\n[^1]: see c.md\n'],
+    ['[a]() [b](c.md)', '[a]() [b](<C.MD>)'],
+  ])('%j', (text, expected) => {
+    expect(redirected(text)).toBe(expected ?? text);
+  });
+
+  test('behind front matter alone', () => {
+    const text = '---\ntitle: "[a](b.md)"\n---\n[a](b.md)';
+    expect(redirectMarkdown(text, shout, text.lastIndexOf('[a]'))).toBe('---\ntitle: "[a](b.md)"\n---\n[a](<B.MD>)');
+  });
+});
+
+test('links of HTML are found whatever stands around them', () => {
+  const html = '<A HREF="a.html">x</A><script>"<a href=b>"</script><img srcset="x" src=c.png><a href="d&amp;e">';
+  expect(redirectHtml(html, shout)).toBe(
+    '<A HREF="<A.HTML>">x</A><script>"<a href=b>"</script><img srcset="x" src=<C.PNG>><a href="<D&E>">',
+  );
+});
+
+test('links lead to pages, folders and files as sites and readers take them', () => {
+  const paths = ['top/index.md', 'top/a/README.md', 'top/a/b c.md', 'top/a/x.png', 'top/d/e.md', 'top/d/Über.md'];
+  const { items, indexes } = itemsOf(paths.map((path) => ({ path, sizeBytes: 1 })));
+  const resolve = resolverOf(items, indexes);
+  const from = items.find(({ path }) => path === 'top/a/README.md') as (typeof items)[number];
+  const leads = (href: string) => resolve(from, href);
+  for (const [href, item] of [
+    ['b%20c.md', 'top/a/b c.md'],
+    ['b c', 'top/a/b c.md'],
+    ['b c.html', 'top/a/b c.md'],
+    ['./x.png?raw=1', 'top/a/x.png'],
+    ['..', 'top/index.md'],
+    ['../d/', 'top/d'],
+    ['../D/E.MD', 'top/d/e.md'],
+    ['/a', 'top/a/README.md'],
+    ['/top/d/e.md', 'top/d/e.md'],
+    ['../d/U%CC%88ber.md', 'top/d/Über.md'],
+    ['.', 'top/a/README.md'],
+  ] as const) {
+    expect([href, leads(href)]).toEqual([href, { item }]);
+  }
+  for (const href of ['nowhere.md', '../../../x.md', '/nowhere', '%zz']) expect(leads(href)).toEqual({ broken: true });
+  for (const href of ['https://a.test', '//a.test', 'mailto:a@b.c', '']) expect(leads(href)).toEqual({ outside: true });
+});
