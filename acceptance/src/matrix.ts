@@ -18,7 +18,9 @@ export type Gate =
   /** People of the same tenant but guests of the Org, whether they see the resource or not. */
   | { readonly kind: 'tenant' }
   /** The same for what lies in the trash: to others than writers it is not there. */
-  | { readonly kind: 'trashed' };
+  | { readonly kind: 'trashed' }
+  /** What is somebody else's: only administrators of the workspace see it as well. */
+  | { readonly kind: 'theirs' };
 
 export interface Call {
   readonly path: string;
@@ -363,6 +365,30 @@ export const rows: readonly Row[] = [
     (place) => ({ path: ofWorkspace(place, `/connections/${randomUUID()}`) }),
     { success: 404, code: 'not_found' },
   ),
+  row('GET /workspaces/{workspace_id}/imports', workspace('guest'), (place) => ({
+    path: ofWorkspace(place, '/imports'),
+  })),
+  row(
+    'POST /workspaces/{workspace_id}/imports',
+    workspace('editor'),
+    (place) => ({
+      path: ofWorkspace(place, '/imports'),
+      body: { source_type: 'markdown', content: 'x', dry_run: true },
+    }),
+    { success: 201 },
+  ),
+  row('GET /imports/{import_id}', { kind: 'theirs' }, async (place) => ({
+    path: `/imports/${(await place.import()).id}`,
+  })),
+  row('DELETE /imports/{import_id}', { kind: 'theirs' }, async (place) => ({
+    path: `/imports/${(await place.newImport()).id}`,
+  })),
+  row(
+    'POST /imports/{import_id}/retry',
+    { kind: 'theirs' },
+    async (place) => ({ path: `/imports/${(await place.import()).id}/retry`, body: {} }),
+    { success: 409, code: 'import_active' },
+  ),
   row('GET /notifications', self, () => ({ path: '/notifications' })),
   row('PATCH /notifications', self, () => ({ path: '/notifications', body: { all: true, is_read: true } })),
   row('DELETE /notifications', self, () => ({ path: `/notifications?ids=${randomUUID()}` })),
@@ -463,6 +489,8 @@ export function outcomeOf(
       return inOrg('member') || roles.workspace !== undefined ? allowed : NOT_FOUND;
     case 'trashed':
       return inWorkspace('editor') ? allowed : NOT_FOUND;
+    case 'theirs':
+      return inWorkspace('admin') ? allowed : NOT_FOUND;
   }
 }
 

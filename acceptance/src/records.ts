@@ -268,3 +268,44 @@ export interface Comment {
   readonly is_deleted: boolean;
   readonly version: number;
 }
+
+export interface Import {
+  readonly id: string;
+  readonly workspace_id: string;
+  readonly source_type: string;
+  readonly name: string;
+  readonly status: string;
+  readonly phase: string | null;
+  readonly progress: {
+    readonly phase: string | null;
+    readonly total: number;
+    readonly processed: number;
+    readonly succeeded: number;
+    readonly failed: number;
+    readonly skipped: number;
+    readonly percent: number;
+  };
+  readonly stats: Readonly<
+    Record<'documents' | 'tables' | 'rows' | 'files' | 'folders' | 'links_rewritten' | 'links_broken', number>
+  >;
+  readonly attempt: number;
+  readonly root_resource_id: string | null;
+  readonly warnings: readonly { readonly code: string; readonly message: string }[];
+  readonly error: { readonly code: string; readonly message: string; readonly retryable: boolean } | null;
+  readonly items_url: string;
+  readonly access: string;
+  readonly report: string | null;
+  readonly version: number;
+  readonly upload?: { readonly method: string; readonly url: string; readonly headers: Record<string, string> };
+  readonly items?: readonly ImportItem[];
+}
+
+export interface ImportItem {
+  readonly path: string;
+  readonly external_id: string | null;
+  readonly status: string;
+  readonly resource_id: string | null;
+  readonly code: string | null;
+  readonly message: string | null;
+  readonly retryable: boolean;
+}

@@ -5,6 +5,7 @@ import type {
   ApiKey,
   Comment,
   Connector,
+  Import,
   Member,
   Org,
   Pin,
@@ -56,6 +57,9 @@ export interface Place {
   /** The pin of `document`, which is made where it is missing. */
   pin(): Promise<Pin>;
   newConnector(): Promise<Connector>;
+  /** An import that waits for its bytes; always the same. */
+  import(): Promise<Import>;
+  newImport(): Promise<Import>;
 }
 
 export const ORG_ROLES = ['owner', 'admin', 'member', 'guest'] as const;
@@ -164,8 +168,18 @@ async function createPlace({ everyScope, ...parts }: PlaceParts, kind: object): 
   const newComment = async () =>
     (await boss.post<Comment>(`/resources/${document.id}/comments`, { body: 'A remark.' })).data;
   const newOrgKey = () => newKey(boss, everyScope, { org_id: org.id });
+  const newImport = async () => {
+    const body = { source_type: 'markdown', upload: true };
+    return (await boss.post<Import>(`/workspaces/${workspace.id}/imports`, body)).data;
+  };
+  let waiting: Promise<Import> | undefined;
   let extraMemberId = '';
   return {
+    newImport,
+    import() {
+      waiting ??= newImport();
+      return waiting;
+    },
     ...parts,
     workspace,
     folder,

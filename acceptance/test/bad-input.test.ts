@@ -14,6 +14,7 @@ let endpoints: ReadonlyMap<string, Endpoint>;
 
 beforeAll(async () => {
   system = await startSystem({
+    COMMONPLACE_IMPORTS_WAITING: '10000',
     COMMONPLACE_SIGN_UP: 'open',
     COMMONPLACE_KEYS_PER_PERSON: '1000',
     COMMONPLACE_ACCESS_REQUESTS_PER_HOUR: '10000',

@@ -19,6 +19,7 @@ let strangersOrg: Org;
 
 beforeAll(async () => {
   system = await startSystem({
+    COMMONPLACE_IMPORTS_WAITING: '10000',
     COMMONPLACE_SIGN_UP: 'open',
     COMMONPLACE_KEYS_PER_PERSON: '1000',
     COMMONPLACE_KEYS_PER_ORG: '1000',
@@ -74,7 +75,9 @@ describe('roles', () => {
 });
 
 describe('roles in a Personal workspace', () => {
-  const below = named.filter(([, { gate }]) => ['workspace', 'resource', 'tenant', 'trashed'].includes(gate.kind));
+  const below = named.filter(([, { gate }]) =>
+    ['workspace', 'resource', 'tenant', 'trashed', 'theirs'].includes(gate.kind),
+  );
 
   test.each(below)('%s', async (_, row) => {
     const wrong: string[] = [];
@@ -210,7 +213,7 @@ describe('tenants', () => {
       ...(await ask('stranger', outcomeOf(row, {}))),
       ...(await ask('strange', orgKey(outcomeOf(row, {})))),
     ];
-    if (['workspace', 'resource', 'tenant', 'trashed'].includes(row.gate.kind))
+    if (['workspace', 'resource', 'tenant', 'trashed', 'theirs'].includes(row.gate.kind))
       wrong.push(...(await ask('elsewhere', BEYOND)));
     expect(wrong).toEqual([]);
   });

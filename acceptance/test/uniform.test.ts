@@ -9,6 +9,7 @@ let world: World;
 
 beforeAll(async () => {
   system = await startSystem({
+    COMMONPLACE_IMPORTS_WAITING: '10000',
     COMMONPLACE_SIGN_UP: 'open',
     COMMONPLACE_KEYS_PER_PERSON: '1000',
     COMMONPLACE_ACCESS_REQUESTS_PER_HOUR: '10000',

@@ -1,6 +1,6 @@
 import { AppError, type Fault, invalidFields } from '@commonplace/kit/errors';
 import { type CallContext, type Handlers, requireVersion } from '@commonplace/kit/rpc';
-import { decodeCursor, encodeCursor, invalidCursor, keyset, type Where } from '@commonplace/kit/store';
+import { type Collection, decodeCursor, encodeCursor, invalidCursor, keyset, type Where } from '@commonplace/kit/store';
 import type { Page, PageRequest } from '@commonplace/proto/api/v1/page.js';
 import { type Import, ImportItemStatus, ImportStatus } from '@commonplace/proto/files/v1/import.js';
 import {
@@ -123,6 +123,7 @@ async function getImport(parts: ImportPolicyParts, request: GetImportRequest, co
   const record = await seeImport(parts, request.importId, context);
   const report = isActive(record) ? undefined : (await parts.importReports.get(record.id))?.text;
   const message = importMessage(record, report);
+  placeOf(request.page);
   if (!request.include.includes(ImportInclude.ITEMS)) return message;
   const { status } = request;
   const where: Where<ItemRecord> = {
@@ -133,17 +134,24 @@ async function getImport(parts: ImportPolicyParts, request: GetImportRequest, co
   return { ...message, items: items.map(itemMessage), page };
 }
 
+/** Where a list goes on; undefined at its beginning. */
+function placeOf(asked: PageRequest | undefined) {
+  if (asked === undefined || asked.cursor === '') return undefined;
+  const after = decodeCursor(asked.cursor);
+  if (after.length !== 2 || typeof after[1] !== 'string') throw invalidCursor();
+  return after;
+}
+
 /** A page of records. */
 async function pageOf<T extends ImportRecord | ItemRecord>(
-  records: import('@commonplace/kit/store').Collection<T>,
+  records: Collection<T>,
   where: Where<T>,
   sort: readonly ['-createdAt'] | readonly ['seq'],
   asked: PageRequest | undefined,
 ): Promise<{ items: T[]; page: Page }> {
-  const { limit, offset, cursor } = asked ?? { limit: 50, offset: 0, cursor: '' };
+  const { limit, offset } = asked ?? { limit: 50, offset: 0 };
   const order = sort as never;
-  const after = cursor === '' ? undefined : decodeCursor(cursor);
-  if (after !== undefined && (after.length !== 2 || typeof after[1] !== 'string')) throw invalidCursor();
+  const after = placeOf(asked);
   const [found, total] = await Promise.all([
     records.find({ where, sort: order, limit: limit + 1, offset, ...(after && { after }) }),
     records.count(where),
