@@ -82,7 +82,6 @@ export const files: ServiceModule = {
     const memberships = await createMembershipCache(host.client(contracts.directory), host.bus);
     const importParts = await openImportParts(parts, host, memberships);
     const imports = createImportRunner(importParts);
-    const exports = createArchiveRunner(parts);
     let purges: { close(): Promise<void> } | undefined;
     return {
       implementations: [
@@ -90,7 +89,6 @@ export const files: ServiceModule = {
         implement(contracts.storage, createStorageHandlers(parts)),
         implement(contracts.bytes, { ...createDownloadHandlers(parts), ...uploads }),
         implement(contracts.imports, createImportHandlers(importParts, imports)),
-        implement(contracts.archives, createArchiveHandlers(parts, exports.look)),
         implement(contracts.fileTexts, createFileTextHandlers(parts)),
       ],
       begin: async () => {
@@ -98,7 +96,6 @@ export const files: ServiceModule = {
         sweeper.begin();
         runner.begin();
         await imports.begin();
-        await exports.begin();
         purges = await forgetPurged(parts, host.bus);
       },
       close: async () => {

@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream';
 import { newId } from '@commonplace/kit/id';
 import type { UnitOfWork } from '@commonplace/kit/store';
 import type { FileSummary } from '@commonplace/proto/resources/v1/resource.js';
@@ -39,22 +40,22 @@ const ATTEMPT_MS = 3_600_000;
 /** The files of an import. What a crash leaves of them is settled as that of any upload. */
 export function createFiles(parts: ImportParts): Files {
   async function store(run: Run, seq: number, id: string): Promise<PreparedFile> {
-    const { entry = '', name } = run.items.item(seq);
-    const sizeBytes = run.entryBytes(entry);
-    await requireQuota(parts, run.record.tenant, sizeBytes);
+    const { entry, name, path } = run.items.item(seq);
+    const sizeBytes = entry === undefined ? undefined : run.entryBytes(entry);
+    await requireQuota(parts, run.record.tenant, sizeBytes ?? 0);
     const revision = newId();
     const blobId = newId();
     const intent = await beginAttempt(parts, { fileId: id, revision, blobId }, ATTEMPT_MS);
     try {
       const head: Buffer[] = [];
-      const stored = await parts.bytes.put(blobKey(blobId), watched(run, entry, head), { sizeBytes });
+      const stored = await parts.bytes.put(blobKey(blobId), watched(run, seq, head), { sizeBytes });
       const kind = await kindOf(Buffer.concat(head), name, undefined);
       const summary = { contentType: kind.contentType, sizeBytes: stored.sizeBytes, status: 'ready' };
       const actor = { type: 'import', id: run.record.id, name: run.record.name } as const;
       return { id, summary, revision, fresh: { bytes: { ...stored, ...kind, revision, blobId, name, actor }, intent } };
     } catch (error) {
       await endAttempt(parts, intent);
-      throw entryFault(error, entry);
+      throw entryFault(error, entry ?? path);
     }
   }
 
@@ -92,14 +93,21 @@ export function createFiles(parts: ImportParts): Files {
   };
 }
 
-/** The bytes of an entry, of which the first are kept to tell what they are. */
-async function* watched({ bundle }: Run, entry: string, head: Buffer[]): AsyncGenerator<Buffer> {
+/** The bytes of an item, of which the first are kept to tell what they are. */
+async function* watched(run: Run, seq: number, head: Buffer[]): AsyncGenerator<Buffer> {
   let seen = 0;
-  for await (const chunk of await bundle.open(entry)) {
+  for await (const chunk of await openItem(run, seq)) {
     if (seen < SNIFF_BYTES) head.push(chunk as Buffer);
     seen += (chunk as Buffer).length;
     yield chunk as Buffer;
   }
+}
+
+function openItem({ bundle, items }: Run, seq: number): Promise<Readable> {
+  const item = items.item(seq);
+  if (item.entry !== undefined) return bundle.open(item.entry);
+  if (items.source.openFile !== undefined) return items.source.openFile(item);
+  throw new ImportFault('archive_entry_missing', `There are no bytes of ${item.path}.`);
 }
 
 async function requireQuota({ settings, usage }: ImportParts, tenant: string, more: number): Promise<void> {
