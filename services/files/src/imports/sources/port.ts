@@ -36,6 +36,8 @@ export interface SourceItem {
   readonly externalId?: string;
   /** Of a file: the bundle's entry that holds its bytes; absent where the source unpacks them itself (`openFile`). */
   readonly entry?: string;
+  /** Of a file without an entry: how many bytes it has. */
+  readonly sizeBytes?: number;
 }
 
 /** What an item turns out to be once it was read. All is optional: a folder may have nothing of it. */
