@@ -67,13 +67,20 @@ export interface Extraction {
 export interface WordPage {
   readonly html: string;
   /** Parts that hold the images which the document shows. */
-  readonly images: readonly string[];
+  readonly images: readonly WordImage[];
   /** The core properties, by their names without a prefix: `title`, `creator`, `created`, … */
   readonly properties: Readonly<Record<string, string>>;
   /** What was not understood, as the parser says it. */
   readonly messages: readonly string[];
   /** What the document has beside its text and which is not in the HTML. */
   readonly beside: { readonly comments: number; readonly headers: string };
+}
+
+export interface WordImage {
+  /** The part of the document's archive. */
+  readonly name: string;
+  /** Unpacked. */
+  readonly sizeBytes: number;
 }
 
 export type SheetCell = null | string | number | boolean | Date;

@@ -38,6 +38,8 @@ export interface SourceItem {
   readonly entry?: string;
   /** It becomes a resource only where another item links to it, and is skipped otherwise. */
   readonly onlyIfLinked?: true;
+  /** Of a file without an entry: how many bytes it has. */
+  readonly sizeBytes?: number;
 }
 
 /** What an item turns out to be once it was read. All is optional: a folder may have nothing of it. */

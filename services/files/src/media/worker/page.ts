@@ -3,7 +3,7 @@ import { Parser } from 'htmlparser2';
 import mammoth from 'mammoth';
 import { decode } from '../charset.js';
 import { MediaFailure } from '../failure.js';
-import type { PageTask, WordPage } from '../protocol.js';
+import type { PageTask, WordImage, WordPage } from '../protocol.js';
 import { type Archive, checkArchive, openArchive } from './archive.js';
 import { bytesOf } from './bytes.js';
 import { createCollector } from './collector.js';
@@ -38,7 +38,7 @@ const digest = (bytes: Uint8Array): string => createHash('sha256').update(bytes)
 /** Finds the part that holds an image by the image's bytes, since mammoth does not say where it has them from. */
 function imageFinder(archive: Archive) {
   let parts: Map<string, string> | undefined;
-  return async (bytes: Uint8Array): Promise<string | undefined> => {
+  return async (bytes: Uint8Array): Promise<WordImage | undefined> => {
     if (parts === undefined) {
       parts = new Map();
       for (const name of archive.names.filter((part) => IMAGE_PART.test(part))) {
@@ -46,7 +46,8 @@ function imageFinder(archive: Archive) {
         if (!parts.has(part)) parts.set(part, name);
       }
     }
-    return parts.get(digest(bytes));
+    const name = parts.get(digest(bytes));
+    return name === undefined ? undefined : { name, sizeBytes: bytes.byteLength };
   };
 }
 
@@ -100,7 +101,7 @@ export async function readPage({ source, limits }: PageTask): Promise<WordPage> 
   const archive = await openArchive(file, limits);
   if (!archive.names.includes('[Content_Types].xml')) throw new MediaFailure('broken', 'the file is no Word document');
   const partOf = imageFinder(archive);
-  const images = new Set<string>();
+  const images = new Map<string, WordImage>();
   const { value, messages } = await mammoth.convertToHtml(
     { buffer: file },
     {
@@ -108,8 +109,8 @@ export async function readPage({ source, limits }: PageTask): Promise<WordPage> 
       idPrefix: 'fn-',
       convertImage: mammoth.images.imgElement(async (image) => {
         const part = await partOf(await image.readAsBuffer());
-        if (part !== undefined) images.add(part);
-        return { src: part ?? '' };
+        if (part !== undefined) images.set(part.name, part);
+        return { src: part?.name ?? '' };
       }),
     },
   );
@@ -117,7 +118,7 @@ export async function readPage({ source, limits }: PageTask): Promise<WordPage> 
     throw new MediaFailure('too_large', `the document is more than ${MAX_HTML} bytes of HTML`);
   return {
     html: value,
-    images: [...images],
+    images: [...images.values()],
     properties: await propertiesOf(archive),
     messages: messages.map(({ message }) => message),
     beside: { comments: await commentsOf(archive), headers: await headersOf(archive) },

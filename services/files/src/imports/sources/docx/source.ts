@@ -45,7 +45,7 @@ export const openDocxSource: OpenSource = async (bundle, options) => {
     resolve(from, href) {
       if (isOutside(href)) return { outside: true };
       if (/^\s*(?:#|$)/.test(href)) return { item: wholePath(from.path) };
-      return first.images.includes(href) ? { item: `${path}/${href}` } : { broken: true };
+      return first.images.some(({ name }) => name === href) ? { item: `${path}/${href}` } : { broken: true };
     },
   };
 };

@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream';
 import { lazyLibrary } from '@commonplace/kit/library';
-import type { WordPage } from '../../../media/protocol.js';
+import type { WordImage, WordPage } from '../../../media/protocol.js';
 import { fitMetadata } from '../common/metadata.js';
 import { faultOf, parser } from '../common/parser.js';
 import { nameOf } from '../common/paths.js';
@@ -18,7 +18,7 @@ const zip = lazyLibrary<typeof import('yauzl')>('yauzl', import.meta.url);
 /** A document, and the parts of it that become files. */
 export interface WordDocument {
   readonly content: ItemContent;
-  readonly images: readonly string[];
+  readonly images: readonly WordImage[];
 }
 
 /** What a converter said of what it did not understand, as far as something is lost by it. */
@@ -84,8 +84,14 @@ export async function readWord(bundle: Bundle, path: string): Promise<WordDocume
 }
 
 /** The items of a document's images: their path is the document's and the part's. */
-export function imageItems(path: string, images: readonly string[]): SourceItem[] {
-  return images.map((part) => ({ path: `${path}/${part}`, parent: path, kind: 'file', name: nameOf(part) }));
+export function imageItems(path: string, images: readonly WordImage[]): SourceItem[] {
+  return images.map(({ name, sizeBytes }) => ({
+    path: `${path}/${name}`,
+    parent: path,
+    kind: 'file',
+    name: nameOf(name),
+    sizeBytes,
+  }));
 }
 
 /** Streams a part of a document. The entry's own size bounds what it gives. */
