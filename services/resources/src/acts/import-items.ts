@@ -12,6 +12,7 @@ import type { Standing } from '../policy.js';
 import type { Node } from '../stores/nodes.js';
 import { createImportHomes, type ImportHomes } from './import-homes.js';
 import { insertItem } from './import-node.js';
+import { createImportPeople, type ImportPeople } from './import-people.js';
 import { type TagIds, tagsOfItems } from './import-tags.js';
 import { updateFromItem } from './import-update.js';
 
@@ -26,6 +27,7 @@ export interface ItemTerms {
   readonly administers: boolean;
   readonly homes: ImportHomes;
   readonly tags: TagIds;
+  readonly people: ImportPeople;
   /** External ids that others have: items go without. */
   readonly taken: Set<string>;
 }
@@ -48,6 +50,7 @@ export async function putItems(
     administers,
     homes: createImportHomes(parts, workspaceId, standing, context),
     tags: await tagsOfItems(parts, items, workspaceId, standing, context),
+    people: createImportPeople(parts, workspaceId, administers, label, context),
     taken: await takenIds(parts, items, workspaceId),
   };
   const outcomes: PutItemOutcome[] = [];

@@ -11,13 +11,15 @@ import { actorFrom, nodeType } from '../handlers/present.js';
 import type { Parts } from '../parts.js';
 import { type FileState, foldName, isAttachment, type Node } from '../stores/nodes.js';
 import { keepManager } from './grants.js';
+import { type Archived, archivedIn, archivedInput, asArchived } from './import-archived.js';
 import type { ItemTerms } from './import-items.js';
 import { fittingName, freeName } from './import-names.js';
+import { putArchived } from './import-talk.js';
 
 /** Characters of an external id. */
 const EXTERNAL_ID_LENGTH = 255;
 
-type NewNode = { -readonly [F in keyof Omit<Node, 'version'>]: Node[F] };
+export type NewNode = { -readonly [F in keyof Omit<Node, 'version'>]: Node[F] };
 
 /** Adds the node of an item to this call's work, with its content. Throws what a creation would be refused with. */
 export async function insertItem(
@@ -27,8 +29,10 @@ export async function insertItem(
   warnings: string[],
   context: CallContext,
 ): Promise<Node> {
-  const holder = await holderOf(parts, item, terms, warnings, context);
-  const content = await contentOf(parts, holder, item, context);
+  const archived = archivedIn(item);
+  const plain = await holderOf(parts, item, archived, terms, warnings, context);
+  const holder: NewNode = archived === undefined ? plain : await asArchived(plain, archived, terms);
+  const content = await contentOf(parts, holder, item, archived, context);
   await parts.room.take(terms.workspaceId);
   if (content !== undefined) holder.sizeBytes = content.sizeBytes;
   context.work.insert(parts.tree.nodes, holder);
@@ -37,13 +41,16 @@ export async function insertItem(
   // What a kind keeps in the node itself, it has put there now.
   const node = (await context.work.get(parts.tree.nodes, item.id)) as Node;
   const granted = holder.restricted ? await keepManager(parts, node, context) : node;
-  terms.homes.add(granted);
-  return granted;
+  const whole =
+    archived === undefined ? granted : await putArchived(parts, granted, archived, terms, warnings, context);
+  terms.homes.add(whole);
+  return whole;
 }
 
 async function holderOf(
   parts: Parts,
   item: ImportItem,
+  archived: Archived | undefined,
   terms: ItemTerms,
   warnings: string[],
   context: CallContext,
@@ -52,7 +59,7 @@ async function holderOf(
   const { id } = item;
   const externalId = freeId(item.externalId, terms, warnings);
   const type = nodeType(item.type) ?? 'document';
-  const restricted = item.accessMode === AccessMode.RESTRICTED;
+  const restricted = item.accessMode === AccessMode.RESTRICTED || archived?.restricted === true;
   const place = placeUnder(destination.parent, { id, restricted });
   const fitting = fittingName(item.name, warnings);
   const name = item.uniqueName ? await freeName(parts, fitting, destination.key, place.workspaceId) : fitting;
@@ -106,7 +113,7 @@ function authorOf({ createdBy }: ImportItem, { label, administers }: ItemTerms, 
 }
 
 /** A moment that is over. */
-function past(time: string | undefined, now: string): string {
+export function past(time: string | undefined, now: string): string {
   return time === undefined || time > now ? now : time;
 }
 
@@ -126,16 +133,24 @@ async function contentOf(
   parts: Parts,
   holder: NewNode,
   item: ImportItem,
+  archived: Archived | undefined,
   context: CallContext,
 ): Promise<PreparedWrite | undefined> {
-  const input = inputOf(item);
   if (holder.type === 'file' || holder.type === 'folder') return undefined;
+  const input = await inputOf(parts, item, archived);
   if (input === undefined && holder.type === 'document') return undefined;
-  return requireKind(parts.kinds, holder.type).create(holder, input ?? NO_INPUT, context);
+  const kind = requireKind(parts.kinds, holder.type);
+  if (archived !== undefined && kind.restoreInput) return kind.restoreInput(holder, input ?? NO_INPUT, context);
+  return kind.create(holder, input ?? NO_INPUT, context);
 }
 
 /** The content that an item brings; undefined where it brings none. */
-export function inputOf({ markdown, html, contentJson, type }: ImportItem): ContentInput | undefined {
+export async function inputOf(
+  parts: Parts,
+  { markdown, html, contentJson, type }: ImportItem,
+  archived: Archived | undefined,
+): Promise<ContentInput | undefined> {
+  if (archived !== undefined) return archivedInput(parts, archived, nodeType(type) ?? 'document');
   if (markdown !== undefined) return { ...NO_INPUT, markdown };
   if (html !== undefined) return { ...NO_INPUT, html };
   if (contentJson.length === 0) return undefined;

@@ -7,6 +7,7 @@ import type { Parts } from '../parts.js';
 import { requireCapability, requireWritable } from '../policy.js';
 import type { Node } from '../stores/nodes.js';
 import { putFileState } from './file-node.js';
+import { archivedIn } from './import-archived.js';
 import type { ItemTerms } from './import-items.js';
 import { fittingName } from './import-names.js';
 import { inputOf } from './import-node.js';
@@ -39,6 +40,6 @@ export async function updateFromItem(
   const { icon, description, metadataJson: metadata, tags } = item;
   const name = fittingName(item.name, []);
   const request = UpdateResourceRequest.fromPartial({ updateMask, name, icon, description, metadata, tags });
-  const input = inputOf(item);
+  const input = await inputOf(parts, item, archivedIn(item));
   await updateNode(parts, seen, { ...request, ...(input === undefined ? {} : { input }) }, standing, context);
 }

@@ -72,8 +72,9 @@ export function createArtifactKind(parts: ArtifactParts): ContentKind {
       await keeper.keep(node, snapshotId, bare(fields), kept, context.work);
       return kept;
     },
+    restoreInput: async (holder, input, context) => replacing(holder, sound(input, EMPTY), context),
     async keepInput(node, snapshotId, input, context) {
-      const fields = await checked(parts, input, EMPTY, context);
+      const fields = sound(input, EMPTY);
       const hash = createHash('sha256').update(textOf(fields)).digest('hex');
       const kept = { sizeBytes: Buffer.byteLength(fields.source), hash };
       await keeper.keep(node, snapshotId, bare(fields), kept, context.work);
@@ -130,6 +131,19 @@ function payloadOf({ type, language, source, title, entry, assets }: ArtifactFie
   return { format, artifactType: type, language, source, title, entry, assets: assets.map((asset) => ({ ...asset })) };
 }
 
+/** The fields that an archive brings; what they refer to is not looked at. */
+function sound(input: ContentInput, before: ArtifactFields): ArtifactFields {
+  const { fields, faults, prefix } = artifactFields(input, before.type);
+  if (Buffer.byteLength(fields.source) > ARTIFACT_BYTES) faults.push(tooLarge(prefix));
+  if (faults.length > 0) throw invalidFields(faults);
+  return fields;
+}
+
+function tooLarge(prefix: string): Fault {
+  const message = `A source has ${ARTIFACT_BYTES} bytes at the most.`;
+  return { param: `${prefix}source`, code: 'payload_too_large', message };
+}
+
 /** The fields that a write brings, with all their faults at once. */
 async function checked(
   parts: ArtifactParts,
@@ -138,11 +152,7 @@ async function checked(
   context: CallContext,
 ): Promise<ArtifactFields> {
   const { fields, faults, prefix } = artifactFields(input, before.type);
-  const bytes = Buffer.byteLength(fields.source);
-  if (bytes > ARTIFACT_BYTES) {
-    const message = `A source has ${ARTIFACT_BYTES} bytes at the most.`;
-    faults.push({ param: `${prefix}source`, code: 'payload_too_large', message });
-  }
+  if (Buffer.byteLength(fields.source) > ARTIFACT_BYTES) faults.push(tooLarge(prefix));
   faults.push(...(await assetFaults(parts, fields.assets, prefix, context)));
   if (faults.length > 0) throw invalidFields(faults);
   return fields;

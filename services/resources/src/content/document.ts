@@ -11,7 +11,7 @@ import type { Deriver } from './deriver.js';
 import { type Body, bare, EMPTY, formatFrom, hashOf } from './document-body.js';
 import type { Limits, ReadInput } from './document-input.js';
 import type { Hidden } from './hidden.js';
-import type { ContentInput, ContentKind, Holder, Payload, PreparedWrite } from './kind.js';
+import type { ContentInput, ContentKind, Holder, Payload, PreparedWrite, Renaming } from './kind.js';
 import { renamesIn } from './redirect.js';
 
 export interface DocumentParts {
@@ -29,6 +29,8 @@ export interface DocumentKind extends ContentKind {
   shownBody(node: Pick<Node, 'id'>, standing: Standing): Promise<Body>;
   /** A text of a body in another format. */
   textIn(body: Body, format: DocumentFormat): Promise<string> | string;
+  /** A body whose references to renamed resources lead to the new ones. */
+  redirected(body: Body, renamed: Renaming): Promise<Body>;
   /** Gives the blocks of a new document the ids that they had elsewhere, where these are as many. */
   takeIds(node: Pick<Node, 'id'>, ids: readonly string[], context: Pick<CallContext, 'work'>): Promise<void>;
   /** Its Markdown as somebody may read it. */
@@ -152,6 +154,10 @@ export function createDocumentKind({ contents, keeper, settings, hidden, deriver
         await hidden.from(standing, body.text),
       );
       return text === body.text ? body : { format: body.format, text };
+    },
+    async redirected(body, renamed) {
+      const renames = renamesIn(body, renamed);
+      return renames.size === 0 ? body : deriver.run(body.text.length, 'redirect', bare(body), renames);
     },
     textIn: (body, format) => deriver.run(body.text.length, 'text', bare(body), format, []),
     async takeIds(node, ids, { work }) {

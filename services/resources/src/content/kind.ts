@@ -92,6 +92,11 @@ export type Holder = Omit<Node, 'version'>;
 export interface ContentKind {
   /** Prepares the content of a new node; the kind's empty content where the request brings none. */
   create(holder: Holder, input: ContentInput, context: CallContext): Promise<PreparedWrite> | PreparedWrite;
+  /**
+   * Prepares the content of a new node out of an archive: what it refers to may be there later. `create` is asked
+   * where a kind has no such method.
+   */
+  restoreInput?(holder: Holder, input: ContentInput, context: CallContext): Promise<PreparedWrite>;
   /** Reads what a node holds now. */
   read(node: Node, query: ContentQuery, context: CallContext): Promise<Payload>;
   /** Prepares a write in any of the kind's modes. */

@@ -46,7 +46,7 @@ export async function prepareItem(run: Run, seq: number): Promise<Prepared | Ref
   if (refused !== undefined) return refused;
   try {
     const source = run.items.item(seq);
-    const content = source.kind === 'file' ? {} : await run.items.source.read(source);
+    const content = source.kind === 'file' && !source.described ? {} : await run.items.source.read(source);
     const file = source.kind === 'file' ? await run.files.prepare(run, seq) : undefined;
     return prepared(run, seq, content, file);
   } catch (error) {

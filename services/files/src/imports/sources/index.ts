@@ -5,6 +5,7 @@ import { openGoogleDocsSource } from './google-docs/source.js';
 import { openHtmlSource } from './html/source.js';
 import { openJsonSource } from './json/source.js';
 import { openMarkdown, openMarkdownZip } from './markdown/index.js';
+import { openNativeSource } from './native/index.js';
 import { openNotionSource } from './notion/source.js';
 import { openOutlineSource } from './outline/source.js';
 import type { OpenSource } from './port.js';
@@ -36,6 +37,7 @@ export const FORMATS: Readonly<Record<string, Format>> = {
   json: text(openJsonSource, 'import.json'),
   markdown: text(openMarkdown, 'import.md'),
   markdown_zip: archive(openMarkdownZip),
+  native_zip: archive(openNativeSource),
   notion_zip: archive(openNotionSource),
   outline_zip: archive(openOutlineSource),
   xlsx: file(openXlsxSource, 'import.xlsx'),

@@ -36,6 +36,8 @@ export interface SourceItem {
   readonly externalId?: string;
   /** Of a file: the bundle's entry that holds its bytes; absent where the source unpacks them itself (`openFile`). */
   readonly entry?: string;
+  /** Of a file: it is to be read as well, for the source knows more of it than its bytes. */
+  readonly described?: true;
   /** It becomes a resource only where another item links to it, and is skipped otherwise. */
   readonly onlyIfLinked?: true;
   /** Of a file without an entry: how many bytes it has. */

@@ -6,6 +6,8 @@ export interface Opened {
   readonly bundle: Bundle;
   /** The ids of its resources. */
   readonly ids: ReadonlySet<string>;
+  /** Those that hold others. */
+  readonly parents: ReadonlySet<string>;
   readonly paths: ReadonlySet<string>;
 }
 
@@ -24,8 +26,20 @@ export async function contentOf(resource: ArchivedResource, opened: Opened): Pro
   const body = await bodyOf(resource, opened);
   const comments = await commentsOf(resource, opened);
   const snapshots = await snapshotsOf(resource, opened, warnings);
-  const { created_by: by, updated_by, is_locked, access_mode, permissions, created_at, updated_at } = resource;
-  const said = { created_by: by, updated_by, created_at, updated_at, is_locked, access_mode, permissions };
+  const { created_by: by, updated_by, access_mode, permissions, created_at, updated_at, content_version } = resource;
+  const is_locked = resource.is_locked && !opened.parents.has(resource.id);
+  // What others are yet to be put into can't be locked.
+  if (resource.is_locked && !is_locked) warnings.push('It was locked, and is open now: it holds others.');
+  const said = {
+    created_by: by,
+    updated_by,
+    created_at,
+    updated_at,
+    is_locked,
+    access_mode,
+    permissions,
+    content_version,
+  };
   const { columns, rows, ...content } = body;
   const table = rows === undefined ? {} : { columns, rows };
   const archive = { ...said, content, comments, snapshots };

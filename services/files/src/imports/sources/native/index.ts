@@ -13,7 +13,8 @@ export const openNativeSource: OpenSource = async (bundle) => {
   const manifest = await readManifest(bundle);
   const found = await readAll(bundle);
   const ids = new Set(found.map(({ id }) => id));
-  const opened: Opened = { bundle, ids, paths: new Set(bundle.entries.map(({ path }) => path)) };
+  const parents = new Set(found.flatMap(({ parent_id }) => parent_id ?? []));
+  const opened: Opened = { bundle, ids, parents, paths: new Set(bundle.entries.map(({ path }) => path)) };
   const byPath = new Map(found.map((one) => [pathOf(one.id), one.id]));
   return {
     items: inOrder(found).map((one) => itemOf(one, ids)),
@@ -89,6 +90,7 @@ function itemOf(one: Outline, ids: ReadonlySet<string>): SourceItem {
     name,
     ...(externalId !== null && { externalId }),
     ...(file !== undefined && { entry: file }),
+    ...(type === 'file' && { described: true }),
   };
 }
 

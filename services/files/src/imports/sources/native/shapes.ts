@@ -38,6 +38,7 @@ export interface ArchivedResource {
   readonly updated_by: ArchivedActor | null;
   readonly created_at?: string | undefined;
   readonly updated_at?: string | undefined;
+  readonly content_version: number;
   readonly content: ArchivedContent | null;
   readonly comments: string | null;
   readonly snapshots: readonly string[];
@@ -101,6 +102,7 @@ export async function readResource(bundle: Bundle, path: string): Promise<Archiv
     updated_by: actor(given.updated_by),
     created_at: moment(given.created_at),
     updated_at: moment(given.updated_at),
+    content_version: Number.isSafeInteger(given.content_version) ? Number(given.content_version) : 1,
     content: isObject(given.content) ? given.content : null,
     comments: text(given.comments) ?? null,
     snapshots: texts(given.snapshots),

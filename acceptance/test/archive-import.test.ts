@@ -1,0 +1,204 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { entriesOf, exported, jsonIn } from '../src/archives.js';
+import { eventually } from '../src/eventually.js';
+import { newFile } from '../src/files.js';
+import { newAddress, type Person, signUp, tokenOf } from '../src/people.js';
+import type { Comment, Member, Org, Resource, Workspace } from '../src/records.js';
+import { treeIn } from '../src/same-archive.js';
+import { type System, startSystem } from '../src/system.js';
+
+interface Import {
+  readonly id: string;
+  readonly status: string;
+  readonly root_resource_id: string | null;
+  readonly warnings: readonly { readonly code: string; readonly message: string }[];
+  readonly error: { readonly code: string } | null;
+  readonly stats: Readonly<Record<string, number>>;
+}
+
+let system: System;
+let boss: Person;
+let editor: Person;
+let org: Org;
+
+beforeAll(async () => {
+  system = await startSystem({ COMMONPLACE_SIGN_UP: 'open' });
+  boss = await signUp(system, 'Boss');
+  org = (await boss.post<Org>('/orgs', { name: 'Acme' })).data;
+  const email = newAddress('editor');
+  const { data: invited } = await boss.post<Member>(`/orgs/${org.id}/members`, { email, role: 'member' });
+  editor = await signUp(system, 'Editor', { email, invitation: tokenOf(invited.invite_url) });
+}, 90_000);
+
+afterAll(() => system?.stop(), 60_000);
+
+const newWorkspace = async (name: string): Promise<Workspace> => {
+  const workspace = (await boss.post<Workspace>('/workspaces', { name, org_id: org.id })).data;
+  await boss.post(`/workspaces/${workspace.id}/members`, { user_id: editor.user.id, role: 'editor' });
+  return workspace;
+};
+
+async function archiveOf({ id }: Workspace): Promise<Buffer> {
+  const { download_url } = await exported(boss, id);
+  return Buffer.from(await (await fetch(download_url ?? '')).arrayBuffer());
+}
+
+async function imported(workspace: Workspace, archive: Buffer, by: Person = boss): Promise<Import> {
+  const body = { source_type: 'native_zip', content_base64: archive.toString('base64'), name: 'Restored' };
+  const begun = await by.post<Import>(`/workspaces/${workspace.id}/imports`, body);
+  if (begun.status !== 201) throw new Error(`an import is answered ${begun.status}`);
+  let latest: Import = begun.data;
+  await eventually(async () => {
+    latest = (await by.get<Import>(`/imports/${begun.data.id}`)).data;
+    if (['queued', 'running'].includes(latest.status)) throw new Error(`the import is ${latest.status}`);
+  }, 60_000);
+  return latest;
+}
+
+/** A workspace with some of everything. */
+async function filled(): Promise<Workspace> {
+  const workspace = await newWorkspace('Source');
+  const create = async (fields: object, by = boss) =>
+    (await by.post<Resource>('/resources', { type: 'folder', workspace_id: workspace.id, ...fields })).data;
+  const secret = await create({ name: 'Secret', access_mode: 'restricted', icon: '🔒', description: 'Not for all' });
+  const body = { principal_type: 'user', principal_id: editor.user.id, role: 'commenter' };
+  await boss.post(`/resources/${secret.id}/permissions`, body);
+  await create({ name: 'Empty' });
+  const guide = await create({
+    name: 'Guide',
+    type: 'document',
+    content: '# Guide\n\nFirst words.\n',
+    parent_id: secret.id,
+  });
+  await boss.patch(`/resources/${guide.id}/content`, { content: '# Guide\r\n\r\nOther *words* to talk about.\r\n' });
+  await boss.post(`/resources/${guide.id}/snapshots`, { name: 'Second', description: 'As it was then' });
+  await boss.patch(`/resources/${guide.id}/content`, { content: '# Guide\n\nOther words to talk about, again.\n' });
+  const attached = (await newFile(boss, { name: 'plan.bin', parent_id: guide.id }, Buffer.from([0, 255, 1, 2]))).data;
+  const text = `See [Guide](resource:${guide.id}#top) and ![](resource:${attached.resource.id}).\n\n- [ ] open\n`;
+  const start = await create({
+    name: 'Start',
+    type: 'document',
+    content: text,
+    tags: ['first', 'Zweites'],
+    metadata: { key: ['value', 1] },
+    external_id: 'start-1',
+  });
+  const json = { type: 'doc', content: [{ type: 'paragraph', content: [{ type: 'text', text: 'JSON' }] }] };
+  await create({ name: 'Blocks', type: 'document', content: json, parent_id: start.id });
+  await create({ name: 'By the editor', type: 'document', content: 'Mine' }, editor);
+  const columns = [
+    { id: 'name', name: 'Name' },
+    { id: 'page', name: 'Page', type: 'resource' },
+    { id: 'twice', name: 'Twice', type: 'formula', options: { expression: '{N} * 2' } },
+    { id: 'n', name: 'N', type: 'number' },
+  ];
+  const rows = Array.from({ length: 1200 }, (_, i) => ({
+    id: `r${i}`,
+    cells: { name: `Row ${i}`, n: i, page: [guide.id] },
+  }));
+  const table = await create({ name: 'Table', type: 'table', columns, rows });
+  await create({
+    name: 'Links',
+    type: 'table',
+    columns: [
+      { id: 'a', name: 'A' },
+      { id: 'l', name: 'L', type: 'link', options: { target_table_id: table.id } },
+    ],
+    rows: [{ id: 'x', cells: { a: 'x', l: ['r1', 'r2'] } }],
+  });
+  const assets = [{ name: 'data', resource_id: attached.resource.id }];
+  await create({
+    name: 'Art',
+    type: 'artifact',
+    content: { artifact_type: 'svg', source: '<svg/>', title: 'T', assets },
+  });
+  const comment = async (by: Person, fields: object) =>
+    (await by.post<Comment>(`/resources/${guide.id}/comments`, fields)).data;
+  const head = await comment(boss, { body: `About [this](resource:${start.id})`, anchor: { quote: 'words to talk' } });
+  await comment(editor, { body: 'Yes.', parent_comment_id: head.id, mentions: [boss.user.id] });
+  const settled = await comment(editor, { body: 'Done?' });
+  await boss.patch(`/resources/${guide.id}/comments/${settled.id}`, { status: 'resolved', reactions: ['👍'] });
+  const locked = await create({ name: 'Locked', type: 'document', content: 'Fixed' });
+  await boss.patch(`/resources/${locked.id}`, { is_locked: true });
+  return workspace;
+}
+
+test('an archive that is imported gives an equal tree, and an equal archive again', async () => {
+  const first = await archiveOf(await filled());
+  const target = await newWorkspace('Target');
+  const done = await imported(target, first);
+  expect(done).toMatchObject({ status: 'completed', error: null });
+  const again = await exported(boss, target.id);
+  expect(again.manifest?.errors).toEqual([]);
+  const before = treeIn(await unpacked(first));
+  const after = treeIn(await entriesOf(again), 'Restored');
+  expect([...after.keys()].sort()).toEqual([...before.keys()].sort());
+  expect(Object.fromEntries(after)).toEqual(Object.fromEntries(before));
+  expect(before.size).toBe(11);
+}, 120_000);
+
+async function unpacked(archive: Buffer) {
+  const { unzipSync } = await import('fflate');
+  return new Map(Object.entries(unzipSync(archive)).map(([path, data]) => [path, Buffer.from(data)]));
+}
+
+test('people who are not known here keep their names, and get nothing', async () => {
+  const archive = await archiveOf(await filled());
+  const stranger = await signUp(system, 'Stranger');
+  const own = (await stranger.post<Workspace>('/workspaces', { name: 'Elsewhere' })).data;
+  const done = await imported(own, archive, stranger);
+  expect(done.status).toBe('completed');
+  const entries = await entriesOf(await exported(stranger, own.id));
+  const found = [...entries.keys()].filter((path) => path.startsWith('comments/'));
+  const comments = jsonIn<{ body: string; author: { type: string; name: string } }[]>(entries, found[0] ?? '');
+  expect(comments.map(({ author }) => [author.type, author.name])).toEqual([
+    ['import', 'Boss'],
+    ['import', 'Editor'],
+    ['import', 'Editor'],
+  ]);
+  const restricted = [...entries.keys()]
+    .filter((path) => path.startsWith('resources/'))
+    .map((path) => jsonIn<{ name: string; permissions: { principal: { id: string } }[] }>(entries, path));
+  const ids = restricted.flatMap(({ permissions }) => permissions.map(({ principal }) => principal.id));
+  expect(new Set(ids)).toEqual(new Set([stranger.user.id]));
+}, 120_000);
+
+test('what is no archive of a workspace is refused by name', async () => {
+  const { zipSync } = await import('fflate');
+  const target = await newWorkspace('Wrong');
+  const zip = (files: Record<string, unknown>) =>
+    Buffer.from(
+      zipSync(
+        Object.fromEntries(Object.entries(files).map(([path, value]) => [path, Buffer.from(JSON.stringify(value))])),
+      ),
+    );
+  const manifest = { format: 'commonplace-archive', format_version: 1, content: 'native' };
+  const cases: [Record<string, unknown>, string][] = [
+    [{ 'page.md': 'x' }, 'not_an_archive'],
+    [{ 'manifest.json': { format: 'other' } }, 'not_an_archive'],
+    [{ 'manifest.json': { ...manifest, format_version: 99 } }, 'archive_version'],
+    [{ 'manifest.json': manifest }, 'nothing_in_archive'],
+  ];
+  for (const [files, code] of cases) {
+    const done = await imported(target, zip(files));
+    expect([done.status, done.error?.code]).toEqual(['failed', code]);
+  }
+  const id = '0190a000-0000-7000-8000-000000000001';
+  const hostile = {
+    id,
+    type: 'table',
+    name: 'x'.repeat(1000),
+    parent_id: id,
+    position: 5,
+    tags: [1, {}],
+    created_by: 'me',
+    content: { path: '../../etc/passwd', __proto__: { x: 1 } },
+    snapshots: ['nowhere'],
+    comments: 'manifest.json',
+    permissions: [{ principal: { type: 'user', email: 'x' }, role: 'king' }],
+  };
+  const other = { ...hostile, id: id.replace(/1$/, '2'), type: 'folder', parent_id: null, content: null };
+  const files = { 'manifest.json': manifest, [`resources/${id}.json`]: hostile, [`resources/${other.id}.json`]: other };
+  const done = await imported(target, zip(files));
+  expect(done.status).toBe('completed_with_errors');
+}, 60_000);

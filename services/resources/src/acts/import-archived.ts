@@ -1,0 +1,183 @@
+import { ContentFormat } from '@commonplace/proto/resources/v1/content_service.js';
+import type { ImportItem } from '@commonplace/proto/resources/v1/tree_import_service.js';
+import { NO_INPUT } from '../content/input.js';
+import type { ContentInput, Renaming } from '../content/kind.js';
+import type { Parts } from '../parts.js';
+import type { DocumentFormat } from '../stores/contents.js';
+import type { NodeType } from '../stores/nodes.js';
+import type { ItemTerms } from './import-items.js';
+import { type NewNode, past } from './import-node.js';
+
+/** Free-form JSON out of an archive, of which nobody has checked anything. */
+export type Given = Readonly<Record<string, unknown>>;
+
+/** What an archive of a workspace brings of a resource, beside what every source has. */
+export interface Archived {
+  readonly restricted: boolean;
+  readonly locked: boolean;
+  readonly contentVersion: number;
+  readonly createdBy: Given;
+  readonly updatedBy: Given;
+  readonly createdAt: string | undefined;
+  readonly updatedAt: string | undefined;
+  readonly content: Given;
+  /** Of a table. */
+  readonly columns: unknown;
+  readonly rows: unknown;
+  readonly comments: readonly Given[];
+  /** The oldest first. */
+  readonly snapshots: readonly Given[];
+  readonly permissions: readonly Given[];
+  /** The resource that an old id leads to now. */
+  readonly renamed: Renaming;
+}
+
+const MARK = Buffer.from('{"archive":');
+
+/** What an item brings out of an archive; undefined where it comes from elsewhere. */
+export function archivedIn({ contentJson }: Pick<ImportItem, 'contentJson'>): Archived | undefined {
+  if (!contentJson.subarray(0, MARK.length).equals(MARK)) return undefined;
+  const { archive: given, columns, rows } = JSON.parse(contentJson.toString()) as Record<string, unknown>;
+  const archive = recordIn(given);
+  const version = Number(archive.content_version);
+  return {
+    restricted: archive.access_mode === 'restricted',
+    locked: archive.is_locked === true,
+    contentVersion: Number.isSafeInteger(version) && version >= 1 && version < 2 ** 31 ? version : 1,
+    createdBy: recordIn(archive.created_by),
+    updatedBy: recordIn(archive.updated_by),
+    createdAt: momentIn(archive.created_at),
+    updatedAt: momentIn(archive.updated_at),
+    content: recordIn(archive.content),
+    columns,
+    rows,
+    comments: recordsIn(archive.comments),
+    snapshots: recordsIn(archive.snapshots),
+    permissions: recordsIn(archive.permissions),
+    renamed: renamingIn(archive.refs),
+  };
+}
+
+const LINK = /^resource:([0-9a-f-]{36})$/;
+
+/** Whoever has read the archive says of each id that is named in it where its link leads. */
+function renamingIn(refs: unknown): Renaming {
+  const renames = new Map<string, string>();
+  for (const { id, href } of recordsIn(refs)) {
+    const to = typeof href === 'string' ? LINK.exec(href)?.[1] : undefined;
+    if (typeof id === 'string' && to !== undefined) renames.set(id, to);
+  }
+  return (id) => renames.get(id);
+}
+
+export function recordIn(value: unknown): Given {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Given) : {};
+}
+
+export function recordsIn(value: unknown): Given[] {
+  return Array.isArray(value) ? value.map(recordIn) : [];
+}
+
+export function textIn(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined;
+}
+
+export function momentIn(value: unknown): string | undefined {
+  const at = typeof value === 'string' ? Date.parse(value) : Number.NaN;
+  return Number.isNaN(at) ? undefined : new Date(at).toISOString();
+}
+
+/** A new node with what the archive says of it; authors, times and locks only where an administrator says so. */
+export async function asArchived(
+  node: NewNode,
+  archived: Archived,
+  { administers, people }: ItemTerms,
+): Promise<NewNode> {
+  const versioned = { ...node, contentVersion: archived.contentVersion };
+  if (!administers) return versioned;
+  const [createdBy, updatedBy] = await people.actors([archived.createdBy, archived.updatedBy]);
+  const now = new Date().toISOString();
+  return {
+    ...versioned,
+    locked: archived.locked,
+    ...(createdBy?.known && { createdBy: createdBy.actor, createdById: createdBy.actor.id }),
+    ...(updatedBy?.known && { updatedBy: updatedBy.actor }),
+    createdAt: past(archived.createdAt, now),
+    updatedAt: past(archived.updatedAt ?? archived.createdAt, now),
+  };
+}
+
+/** The content of an archived resource, whose references lead to what its old ones have become. */
+export async function archivedInput(
+  parts: Parts,
+  archived: Archived,
+  type: NodeType,
+): Promise<ContentInput | undefined> {
+  const { content, columns, rows, renamed } = archived;
+  if (type === 'document') return documentInput(parts, content, renamed);
+  if (type === 'artifact') return artifactInput(content, renamed);
+  if (type !== 'table' || !Array.isArray(columns) || !Array.isArray(rows)) return undefined;
+  return { ...NO_INPUT, ...tableFields(columns, rows, renamed) };
+}
+
+const FORMATS: readonly string[] = ['markdown', 'html', 'text', 'json'];
+
+/** A document's text in its format. */
+export async function documentInput(
+  parts: Pick<Parts, 'kinds'>,
+  { format, text: given }: Given,
+  renamed: Renaming,
+): Promise<ContentInput | undefined> {
+  if (typeof given !== 'string' || !FORMATS.includes(format as string)) return undefined;
+  const body = { format: format as DocumentFormat, text: given };
+  const { text } = await parts.kinds.document.redirected(body, renamed);
+  if (body.format === 'markdown') return { ...NO_INPUT, markdown: text };
+  if (body.format === 'html') return { ...NO_INPUT, html: text };
+  if (body.format === 'json') return { ...NO_INPUT, document: Buffer.from(text) };
+  return { ...NO_INPUT, content: Buffer.from(JSON.stringify(text)), format: ContentFormat.TEXT };
+}
+
+const ARTIFACT_FIELDS = ['artifact_type', 'language', 'source', 'title', 'entry'];
+
+/** An artifact's fields; assets that did not come along are left out. */
+export function artifactInput(given: Given, renamed: Renaming): ContentInput {
+  const assets = recordsIn(given.assets).flatMap(({ name, resource_id: old }) => {
+    const id = typeof old === 'string' ? renamed(old) : undefined;
+    return id === undefined ? [] : [{ name, resource_id: id }];
+  });
+  const fields = Object.fromEntries(ARTIFACT_FIELDS.map((name) => [name, given[name] ?? undefined]));
+  return { ...NO_INPUT, content: Buffer.from(JSON.stringify({ ...fields, assets })) };
+}
+
+/** What tables work out by themselves is not written. */
+const COMPUTED: readonly unknown[] = [
+  'formula',
+  'lookup',
+  'rollup',
+  'count',
+  'auto_number',
+  'created_at',
+  'updated_at',
+  'created_by',
+  'updated_by',
+];
+
+function tableFields(columns: readonly unknown[], rows: readonly unknown[], renamed: Renaming) {
+  const computed = new Set(recordsIn(columns).flatMap(({ id, type }) => (COMPUTED.includes(type) ? [id] : [])));
+  const kept = recordsIn(rows).map(({ id, cells }) => ({
+    id,
+    cells: Object.fromEntries(Object.entries(recordIn(cells)).filter(([column]) => !computed.has(column))),
+  }));
+  return {
+    columns: Buffer.from(JSON.stringify(redirect(columns, renamed))),
+    rows: Buffer.from(JSON.stringify(redirect(kept, renamed))),
+  };
+}
+
+/** JSON in which every text that is an old id is the new one. */
+function redirect(value: unknown, renamed: Renaming): unknown {
+  if (typeof value === 'string') return renamed(value) ?? value;
+  if (Array.isArray(value)) return value.map((one) => redirect(one, renamed));
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, redirect(one, renamed)]));
+}

@@ -1,0 +1,222 @@
+import { newId } from '@commonplace/kit/id';
+import type { CallContext } from '@commonplace/kit/rpc';
+import { AUTOMATIC_SNAPSHOTS, NAMED_SNAPSHOTS } from '../config.js';
+import { isAtLeast, ROLES, type Role } from '../domain/access.js';
+import { COMMENTS_PER_DOCUMENT, REPLIES_PER_THREAD } from '../domain/comments.js';
+import type { Parts } from '../parts.js';
+import type { Anchor, Comment } from '../stores/comments.js';
+import type { Node } from '../stores/nodes.js';
+import type { SnapshotReason } from '../stores/snapshots.js';
+import { GRANTS_PER_NODE, putGrants, type Wish } from './grants.js';
+import {
+  type Archived,
+  artifactInput,
+  documentInput,
+  type Given,
+  momentIn,
+  recordIn,
+  recordsIn,
+  textIn,
+} from './import-archived.js';
+import type { ItemTerms } from './import-items.js';
+import { past } from './import-node.js';
+
+/** Puts back what an archive holds around a resource: ids of blocks, comments, kept states and permissions. */
+export async function putArchived(
+  parts: Parts,
+  node: Node,
+  archived: Archived,
+  terms: ItemTerms,
+  warnings: string[],
+  context: CallContext,
+): Promise<Node> {
+  if (node.type === 'document') {
+    const { block_ids: ids } = archived.content;
+    if (Array.isArray(ids)) await parts.kinds.document.takeIds(node, ids.map(String), context);
+    await putComments(parts, node, archived, terms, context);
+  }
+  if (archived.snapshots.length > 0) await putSnapshots(parts, node, archived, terms, warnings, context);
+  return archived.permissions.length > 0 ? putPermissions(parts, node, archived, terms, warnings, context) : node;
+}
+
+const BODY_LENGTH = 10_000;
+const REFERENCE = /resource:([0-9a-f-]{36})/g;
+
+async function putComments(
+  parts: Parts,
+  { id: resourceId, tenant }: Node,
+  { comments: all, renamed }: Archived,
+  { people }: ItemTerms,
+  { work }: CallContext,
+): Promise<void> {
+  const heads = new Map<string, { id: string; threadAt: string; replies: number; first: Comment | undefined }>();
+  const now = new Date().toISOString();
+  for (const given of all.slice(0, COMMENTS_PER_DOCUMENT)) {
+    const [old = '', thread = ''] = [textIn(given.id), textIn(given.thread_id)];
+    const isHead = given.parent_comment_id === null || given.parent_comment_id === undefined;
+    const createdAt = past(momentIn(given.created_at), now);
+    const id = newId();
+    if (isHead) heads.set(old, { id, threadAt: createdAt, replies: 0, first: undefined });
+    const head = heads.get(isHead ? old : thread);
+    if (head === undefined || head.replies >= REPLIES_PER_THREAD) continue;
+    if (!isHead) head.replies++;
+    const body = textIn(given.body)?.slice(0, BODY_LENGTH);
+    const [author, resolver] = await people.actors([authorIn(given), recordIn(given.resolved_by)]);
+    if (author === undefined) continue;
+    const status = given.status === 'resolved' ? 'resolved' : 'open';
+    const resolvedAt = momentIn(given.resolved_at);
+    const comment = work.insert(parts.comments, {
+      id,
+      tenant,
+      resourceId,
+      threadId: head.id,
+      threadAt: head.threadAt,
+      ...(!isHead && { parentId: head.id }),
+      ...(body !== undefined && { body: body.replace(REFERENCE, (whole, was: string) => linkTo(renamed(was), whole)) }),
+      ...anchorIn(given.anchor),
+      status,
+      ...(status === 'resolved' && { resolvedBy: resolver?.actor, resolvedAt: past(resolvedAt, now) }),
+      author: author.actor,
+      authorId: author.known ? author.actor.id : '',
+      mentions: await knownIds(recordsIn(given.mentions), people),
+      reactions: await reactionsIn(given.reactions, people),
+      ...(momentIn(given.edited_at) && { editedAt: past(momentIn(given.edited_at), now) }),
+      createdAt,
+      updatedAt: createdAt,
+      updatedBy: author.actor,
+    });
+    if (isHead) head.first = comment;
+  }
+  for (const { id, replies, first } of heads.values()) {
+    if (first === undefined) continue;
+    const { status, resolvedBy, resolvedAt } = first;
+    work.insert(parts.threads, { id, tenant, resourceId, replies, status, resolvedBy, resolvedAt });
+  }
+}
+
+function linkTo(id: string | undefined, otherwise: string): string {
+  return id === undefined ? otherwise : `resource:${id}`;
+}
+
+/** The person behind a comment counts, whatever they have written it with. */
+function authorIn({ author }: Given): Given {
+  const actor = recordIn(author);
+  const { email } = recordIn(actor.person);
+  return { ...actor, email: actor.email ?? email };
+}
+
+function anchorIn(given: unknown): { readonly anchor?: Anchor } {
+  const { quote, prefix, suffix, block_id: blockId } = recordIn(given);
+  if (typeof quote !== 'string') return {};
+  const part = (value: unknown) => textIn(value)?.slice(0, 1000);
+  return {
+    anchor: {
+      quote: quote.slice(0, 5000),
+      ...(part(prefix) !== undefined && { prefix: part(prefix) as string }),
+      ...(part(suffix) !== undefined && { suffix: part(suffix) as string }),
+      ...(part(blockId) !== undefined && { blockId: part(blockId) as string }),
+    },
+  };
+}
+
+async function knownIds(given: readonly Given[], people: ItemTerms['people']): Promise<string[]> {
+  return (await people.ids(given)).flatMap((id) => id ?? []);
+}
+
+const REACTIONS = 50;
+
+async function reactionsIn(given: unknown, people: ItemTerms['people']): Promise<Comment['reactions']> {
+  const reactions = [];
+  for (const { emoji, people: who } of recordsIn(given).slice(0, REACTIONS)) {
+    const users = [...new Set(await knownIds(recordsIn(who), people))];
+    if (typeof emoji === 'string' && emoji.length <= 32 && users.length > 0) reactions.push({ emoji, users });
+  }
+  return reactions;
+}
+
+const REASONS: readonly string[] = ['manual', 'auto', 'before_replace', 'before_restore', 'import', 'agent_run'];
+
+async function putSnapshots(
+  parts: Parts,
+  node: Node,
+  { snapshots, renamed }: Archived,
+  { people }: ItemTerms,
+  warnings: string[],
+  context: CallContext,
+): Promise<void> {
+  const kind = parts.kinds[node.type];
+  const now = new Date().toISOString();
+  for (const given of snapshots.slice(-(NAMED_SNAPSHOTS + AUTOMATIC_SNAPSHOTS))) {
+    const content = recordIn(given.content);
+    const input =
+      node.type === 'document' ? await documentInput(parts, content, renamed) : artifactInput(content, renamed);
+    const version = Number(given.content_version);
+    if (kind?.keepInput === undefined || input === undefined || !(version >= 1 && version <= node.contentVersion)) {
+      warnings.push('A snapshot was left out: it can not be read.');
+      continue;
+    }
+    const id = newId();
+    const { sizeBytes, hash } = await kind.keepInput(node, id, input, context);
+    const [written, maker] = await people.actors([recordIn(given.written_by), recordIn(given.created_by)]);
+    const reason = (REASONS.includes(given.reason as string) ? given.reason : 'import') as SnapshotReason;
+    const expiresAt = momentIn(given.expires_at);
+    context.work.insert(parts.snapshots, {
+      id,
+      tenant: node.tenant,
+      resourceId: node.id,
+      type: node.type,
+      name: textIn(given.name)?.slice(0, 255),
+      description: textIn(given.description)?.slice(0, 2000),
+      reason,
+      automatic: reason !== 'manual',
+      contentVersion: version,
+      sizeBytes,
+      hash,
+      written: { by: written?.actor ?? context.actor, at: past(momentIn(given.written_at), now) },
+      createdBy: maker?.actor ?? context.actor,
+      createdAt: past(momentIn(given.created_at), now),
+      ...(reason !== 'manual' && { expiresAt: expiresAt ?? now }),
+    });
+  }
+}
+
+/** Grants what was granted, as far as those are known here; for administrators, and no more than they have themselves. */
+async function putPermissions(
+  parts: Parts,
+  node: Node,
+  { permissions }: Archived,
+  { administers, people, standing }: ItemTerms,
+  warnings: string[],
+  context: CallContext,
+): Promise<Node> {
+  if (!administers) {
+    warnings.push('Its permissions were left out: only administrators of the workspace bring them along.');
+    return node;
+  }
+  const own = (await parts.policy.accessTo(node, standing))?.role ?? 'manager';
+  const now = new Date().toISOString();
+  const ids = await people.ids(permissions.map(({ principal }) => recordIn(principal)));
+  const wishes = new Map<string, Wish>();
+  let left = 0;
+  for (const [i, given] of permissions.entries()) {
+    const { type } = recordIn(given.principal);
+    const id = ids[i];
+    const principal =
+      type === 'user' && id !== undefined
+        ? `user:${id}`
+        : type === 'org' && node.orgId !== null
+          ? `org:${node.orgId}`
+          : undefined;
+    const role = ROLES.find((one) => one === given.role) as Role | undefined;
+    const expiresAt = momentIn(given.expires_at);
+    const isOver = expiresAt !== undefined && expiresAt <= now;
+    // Who imports it manages what is restricted: that stays.
+    if (principal === `user:${standing.caller.userId}` && node.restricted) continue;
+    if (principal === undefined || role === undefined || isOver || !isAtLeast(own, role)) left++;
+    else wishes.set(principal, { principal, role, expiresAt });
+  }
+  if (left > 0)
+    warnings.push(`${left} permissions were left out: of people unknown here, links, agents and workspaces.`);
+  const some = [...wishes.values()].slice(0, GRANTS_PER_NODE - 1);
+  return some.length === 0 ? node : (await putGrants(parts, node, some, { notify: false }, context)).node;
+}
