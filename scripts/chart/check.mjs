@@ -5,7 +5,6 @@ import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promis
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parse as parseYaml, stringify } from 'yaml';
-import { installTool } from '../servers.mjs';
 import { readFacts } from './facts.mjs';
 import { generated, readmeOf } from './generate.mjs';
 import { FOLDER, goldens, outdated } from './golden.mjs';
@@ -14,7 +13,7 @@ import { parse, pods } from './objects.mjs';
 import { rules } from './rules.mjs';
 import { renderAll, scenarios } from './scenarios.mjs';
 import { openComplaints } from './settings.mjs';
-import { CHART, helm, NAMESPACE, run, template, toolFolder } from './tools.mjs';
+import { CHART, helm, NAMESPACE, run, template, tool, toolFolder } from './tools.mjs';
 
 const VERSIONS = ['1.30.0', '1.34.0', '1.37.0'];
 /** The scenario that has everything in it that a rule can find broken. */
@@ -77,13 +76,19 @@ async function checkSchemas(rendered) {
   }
 }
 
+/** Writes a file for each text, without the objects that one before it has as well. */
 async function writeAll(folder, texts) {
   await mkdir(folder, { recursive: true });
-  for (const [name, text] of texts) await writeFile(join(folder, `${name}.yaml`), text);
+  const seen = new Set();
+  for (const [name, text] of texts) {
+    const fresh = text.split(/^---$/m).filter((object) => !seen.has(object));
+    for (const object of fresh) seen.add(object);
+    await writeFile(join(folder, `${name}.yaml`), fresh.join('---'));
+  }
 }
 
 async function kubeconform(folder, version) {
-  const program = await installTool('kubeconform');
+  const program = await tool('kubeconform');
   const schemas = await toolFolder('kubernetes-schemas');
   const own = join(schemas, `v${version}`, '{{.ResourceKind}}{{.KindSuffix}}.json');
   const custom = join(schemas, 'custom', '{{.ResourceKind}}-{{.Group}}-{{.ResourceAPIVersion}}.json');
@@ -112,7 +117,7 @@ function podList(source, objects) {
 }
 
 async function podSecurity(list) {
-  const { code, stdout, stderr } = await run(await installTool('pod-security'), ['latest'], {
+  const { code, stdout, stderr } = await run(await tool('pod-security'), ['latest'], {
     input: JSON.stringify(list),
   });
   return code === 0 ? [] : `${stdout}${stderr}`.trim().split('\n');
@@ -191,7 +196,7 @@ async function checkLint(all) {
 /** What kube-score would have otherwise; told, not asked for. */
 async function advise(rendered) {
   const args = ['score', '--output-format', 'ci', '-'];
-  const { stdout } = await run(await installTool('kube-score'), args, { input: rendered.get('ha') });
+  const { stdout } = await run(await tool('kube-score'), args, { input: rendered.get('ha') });
   const advice = stdout.split('\n').filter((line) => /^\[(CRITICAL|WARNING)\]/.test(line));
   const kinds = new Map();
   for (const line of advice) {

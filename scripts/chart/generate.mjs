@@ -6,12 +6,11 @@ import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { stringify } from 'yaml';
 import { build, root } from '../build.mjs';
-import { installTool } from '../servers.mjs';
 import { readFacts } from './facts.mjs';
 import { FOLDER, goldens } from './golden.mjs';
 import { renderAll, scenarios } from './scenarios.mjs';
 import { schemaOf } from './schema.mjs';
-import { CHART, run } from './tools.mjs';
+import { CHART, run, tool } from './tools.mjs';
 
 const MESH_HEAD = `# Written by \`npm run chart\` from the code: which services there are, whom each one calls, whether it calls hosts
 # that users name, keeps records, writes a folder, and which settings it has.
@@ -28,7 +27,7 @@ export async function generated() {
 
 /** The README that the values and the template of it make. */
 export async function readmeOf(chart = CHART) {
-  const program = await installTool('helm-docs');
+  const program = await tool('helm-docs');
   const folder = await mkdtemp(join(tmpdir(), 'commonplace-chart-'));
   try {
     const copy = join(folder, basename(chart));

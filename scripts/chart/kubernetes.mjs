@@ -7,10 +7,9 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { stringify } from 'yaml';
 import { root } from '../build.mjs';
-import { installTool } from '../servers.mjs';
 import { startControlPlane } from './cluster/control-plane.mjs';
 import { namespace, nodes, secret, volumes } from './cluster/objects.mjs';
-import { CHART, run, toolFolder } from './tools.mjs';
+import { CHART, run, tool, toolFolder } from './tools.mjs';
 
 const PREVIOUS = join(root, 'charts/previous');
 const TIMEOUT = ['--timeout', '5m'];
@@ -33,7 +32,7 @@ const PROFILES = [
 
 const at = process.argv.indexOf('--log');
 const log = at > 0 ? createWriteStream(process.argv[at + 1]) : undefined;
-const helm = await installTool('helm');
+const helm = await tool('helm');
 const kubectl = join(dirname(helm), 'kubectl');
 const folder = mkdtempSync(join(tmpdir(), 'commonplace-kubernetes-'));
 let passed = 0;

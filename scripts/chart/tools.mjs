@@ -26,9 +26,17 @@ export async function run(program, args, { input, ...options } = {}) {
   }
 }
 
+const installed = new Map();
+
+/** The path of a tool, which is installed where it is missing. */
+export function tool(name) {
+  if (!installed.has(name)) installed.set(name, installTool(name));
+  return installed.get(name);
+}
+
 /** Runs `helm`. */
 export async function helm(args, options) {
-  return run(await installTool('helm'), args, options);
+  return run(await tool('helm'), args, options);
 }
 
 /** Renders the chart with values files. Throws what helm says where it refuses. */
@@ -42,5 +50,5 @@ export async function template(files, { set = [], chart = CHART } = {}) {
 
 /** The folder of what an installer prints. */
 export async function toolFolder(name) {
-  return dirname(await installTool(name));
+  return dirname(await tool(name));
 }

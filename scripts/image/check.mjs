@@ -16,9 +16,8 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { root } from '../build.mjs';
-import { run } from '../chart/tools.mjs';
+import { run, tool } from '../chart/tools.mjs';
 import { freePorts, ready } from '../mesh.mjs';
-import { installTool } from '../servers.mjs';
 import { assemble } from './assemble.mjs';
 import { NAMES } from './names.mjs';
 
@@ -45,7 +44,7 @@ try {
   chmodSync(folder, 0o755);
   // The cache is not everybody's.
   const node = join(folder, 'node');
-  copyFileSync(await installTool('node24'), node);
+  copyFileSync(await tool('node24'), node);
   await check('hadolint', () => lint(DOCKERFILE));
   await check('hadolint (seen refusing)', () =>
     refuse(() => lint(DOCKERFILE.replace('24-bookworm', '').replaceAll(':nonroot', ''))),
@@ -84,7 +83,7 @@ async function refuse(act) {
 }
 
 async function lint(text) {
-  const { code, stdout } = await run(await installTool('hadolint'), ['-'], { input: text });
+  const { code, stdout } = await run(await tool('hadolint'), ['-'], { input: text });
   if (code !== 0) throw new Error(stdout);
 }
 
