@@ -1,9 +1,9 @@
 // Searches in an index of 100,000 passages, under a caller who may read a tenth of them: how long it takes to fill, how
 // large it is, and how long questions take, from the request to the answer of the search service. Vectors have random
 // directions, so that no model is needed; that is the hardest case for the nearest ones and the same for time.
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { ROOT } from '@commonplace/acceptance/dist/src/system.js';
 import type { CallContext } from '@commonplace/kit/rpc';
 import { ResourceRole } from '@commonplace/proto/resources/v1/resource.js';
 import { SearchMode, SearchRequest } from '@commonplace/proto/search/v1/search_service.js';
@@ -35,7 +35,9 @@ const MODES: Record<Mode, SearchMode> = {
 
 /** Measures, and tells on standard output. */
 export async function measureScale({ passages, perDocument, questions }: Scale): Promise<void> {
-  const folder = mkdtempSync(join(tmpdir(), 'commonplace-scale-'));
+  const data = join(ROOT, 'bench/data');
+  mkdirSync(data, { recursive: true });
+  const folder = mkdtempSync(join(data, 'scale-'));
   const index = await openSqliteIndex({ path: join(folder, 'search.db'), keepAnswers: false });
   try {
     const documents = Math.ceil(passages / perDocument);

@@ -84,6 +84,24 @@ describe('the work of embedding', () => {
     for (const { texts } of embedder.calls) expect(texts.length).toBeLessThanOrEqual(16);
   });
 
+  test('what changes while much is embedded comes next', async () => {
+    const embedder = createFakeEmbedder();
+    const slow = {
+      ...embedder,
+      embed: async (texts: readonly string[], kind: 'query' | 'document') => {
+        await new Promise((resolve) => setTimeout(resolve, 5));
+        return embedder.embed(texts, kind);
+      },
+    };
+    const long = 'many words of which there are more than enough. '.repeat(100);
+    await index.upsert(Array.from({ length: 40 }, (_, i) => entry(`n${i}`, { text: long })));
+    const { stats } = start(slow);
+    await eventually(() => expect(stats().embedded).toBeGreaterThan(0));
+    await index.upsert([entry('fresh', { text: 'wombats' })]);
+    await eventually(async () => expect(await near(embedder, 'wombats')).toEqual(['fresh']));
+    expect(stats().pending).toBeGreaterThan(10);
+  });
+
   test('a model that fails is asked again, and nothing is lost', async () => {
     const embedder = createFakeEmbedder();
     embedder.failure = new EmbedderFailure('not now', true);

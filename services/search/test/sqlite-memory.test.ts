@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { SearchFilter } from '@commonplace/proto/resources/v1/index_service.js';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { parseQuery } from '../src/domain/query.js';
-import { admitting, entry, everythingIn } from '../src/index/contract/harness.js';
+import { admitting, chunk, entry, everythingIn, MODEL, unit } from '../src/index/contract/harness.js';
 import type { IndexAnswer } from '../src/index/port.js';
 import { type Engine, openEngine } from '../src/index/sqlite/engine.js';
 import type { Change } from '../src/index/sqlite/write.js';
@@ -82,6 +82,46 @@ describe('what is kept in memory', () => {
       }
       for (const engine of [usual, alone]) engine.change([...changes.values()]);
       expect(everything(usual)).toEqual(everything(alone));
+    }
+    usual.close();
+    alone.close();
+  });
+
+  test('vectors are as the file has them, whatever changes, and after a rest', () => {
+    const random = createRandom(13);
+    const usual = openEngine(join(folder, 'vectors-usual.db'));
+    const alone = openEngine(join(folder, 'vectors-alone.db'), { list: -1, scope: -1, vectors: 0 });
+    const direction = () => unit(...Array.from({ length: 4 }, () => random(2000) - 1000.5));
+    for (let round = 1; round <= 60; round++) {
+      const changes = new Map<string, Change>();
+      for (let i = random(5); i >= 0; i--) {
+        const change = randomChange(random, round);
+        changes.set('remove' in change ? change.remove : change.upsert.id, change);
+      }
+      for (const engine of [usual, alone]) engine.change([...changes.values()]);
+      const needy = usual.unembedded(MODEL.id, 1 + random(6));
+      const put = needy.map(({ id, textHash }) => {
+        const chunks = Array.from({ length: random(4) }, (_, i) => chunk(direction(), 3 * i, 3 * i + 3));
+        return { id, textHash, chunks };
+      });
+      for (const engine of [usual, alone]) engine.putVectors(MODEL, put);
+      if (round === 40) usual.rest();
+      const asked = { model: MODEL.id, vector: direction(), narrowing: {}, limit: 10 };
+      for (const filter of FILTERS) {
+        for (const groupBy of ['resource', 'chunk'] as const) {
+          const question = { ...asked, filter, groupBy };
+          expect(usual.nearest(question)).toEqual(alone.nearest(question));
+        }
+      }
+      expect(usual.vectorStats(MODEL.id)).toEqual(alone.vectorStats(MODEL.id));
+      const lacking = alone.unembedded(MODEL.id, 1000).map(({ id }) => id);
+      expect(lacking.length).toBe(alone.vectorStats(MODEL.id).pending);
+      expect(
+        usual
+          .unembedded(MODEL.id, 1000)
+          .map(({ id }) => id)
+          .sort(),
+      ).toEqual(lacking.sort());
     }
     usual.close();
     alone.close();

@@ -40,6 +40,8 @@ export interface EmbeddingWork {
 /** Entries taken from the index at once, and texts given to the model at once. */
 const ENTRIES_AT_ONCE = 16;
 const TEXTS_AT_ONCE = 16;
+/** Texts after which vectors are put, so that what has changed meanwhile comes next. */
+const TEXTS_PER_PUT = 32;
 const RETRY_MS = [1000, 5000, 15_000, 60_000] as const;
 /** Where asking again is said not to help, somebody may still mend it. */
 const HOPELESS_MS = 600_000;
@@ -143,7 +145,7 @@ export function startEmbedding(parts: EmbeddingParts): EmbeddingWork {
   };
 }
 
-/** The vectors of entries. A text on which the model fails by itself has none. */
+/** The vectors of the first entries, of some or all. A text on which the model fails by itself has none. */
 async function embedEntries(
   parts: EmbeddingParts,
   entries: readonly Unembedded[],
@@ -174,6 +176,7 @@ async function embedTogether(
     const chunks = chunksOf(entry, chunkTokens);
     chunked.push({ entry, chunks });
     for (const chunk of chunks) texts.push(embeddedText(entry, chunk));
+    if (texts.length >= TEXTS_PER_PUT) break;
     // A long text takes a while: what waits goes first.
     await setImmediate();
   }
