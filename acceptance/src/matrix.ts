@@ -389,6 +389,7 @@ export const rows: readonly Row[] = [
     async (place) => ({ path: `/imports/${(await place.import()).id}/retry`, body: {} }),
     { success: 409, code: 'import_active' },
   ),
+  row('GET /models', self, () => ({ path: '/models' })),
   row('GET /notifications', self, () => ({ path: '/notifications' })),
   row('PATCH /notifications', self, () => ({ path: '/notifications', body: { all: true, is_read: true } })),
   row('DELETE /notifications', self, () => ({ path: `/notifications?ids=${randomUUID()}` })),

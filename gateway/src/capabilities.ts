@@ -12,6 +12,8 @@ export interface CapabilityParts {
   readonly bodyBytes: number;
   readonly fileBytes: number;
   readonly inlineFileBytes: number;
+  /** There is a model to search by meaning with. */
+  readonly semanticSearch: boolean;
 }
 
 /** What this server offers, and what of it the caller's scopes open. */
@@ -25,7 +27,13 @@ export function capabilitiesFor(caller: Caller, parts: CapabilityParts): Capabil
     endpoints: parts.routes
       .filter((route) => opens(route, scopes))
       .map(({ method, path, scope, preview }) => ({ method, path, scope, status: preview ? 'preview' : 'stable' })),
-    features: { semantic_search: false, streaming: false, idempotency: true, etags: true, cursors: true },
+    features: {
+      semantic_search: parts.semanticSearch,
+      streaming: false,
+      idempotency: true,
+      etags: true,
+      cursors: true,
+    },
     limits: {
       ...LIMITS,
       json_body_bytes: parts.bodyBytes,

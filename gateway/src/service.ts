@@ -3,6 +3,7 @@ import { contracts } from '@commonplace/kit/contracts';
 import type { Client, ServiceContract } from '@commonplace/kit/rpc';
 import type { Host, ServiceModule } from '@commonplace/kit/runtime';
 import type { GetCapabilitiesRequest } from '@commonplace/proto/gateway/v1/capability_service.js';
+import { ModelKind, ModelStatus } from '@commonplace/proto/search/v1/model_service.js';
 import { createApp } from './app.js';
 import { capabilitiesFor } from './capabilities.js';
 import { config, type Settings } from './config.js';
@@ -105,12 +106,24 @@ function createInvokers(host: Host, routes: readonly Route[], settings: Settings
         bodyBytes: settings.bodyBytes,
         fileBytes: settings.fileBytes,
         inlineFileBytes: settings.inlineFileBytes,
+        semanticSearch: await hasEmbeddings(host),
       });
     },
   );
   const missing = routes.find(({ fullMethod }) => !invokers.has(fullMethod));
   if (missing !== undefined) throw new Error(`${missing.fullMethod} is on HTTP and no client knows it`);
   return invokers;
+}
+
+/** Whether there is a model to search by meaning with, as the service that has it says. */
+async function hasEmbeddings(host: Host): Promise<boolean> {
+  const request = { page: undefined, kind: ModelKind.EMBEDDING };
+  try {
+    const { items } = await host.client(contracts.models).listModels(request, host.systemCall(READY_MS));
+    return items.some(({ status }) => status !== ModelStatus.UNAVAILABLE);
+  } catch {
+    return false;
+  }
 }
 
 /** Whether credentials can be checked: without identity no request can be served. */

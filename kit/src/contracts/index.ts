@@ -42,6 +42,7 @@ import {
   type TreeImportService,
   TreeImportServiceService,
 } from '@commonplace/proto/resources/v1/tree_import_service.js';
+import { type ModelService, ModelServiceService } from '@commonplace/proto/search/v1/model_service.js';
 import { type SearchService, SearchServiceService } from '@commonplace/proto/search/v1/search_service.js';
 import { type ConnectorService, ConnectorServiceService } from '@commonplace/proto/tenancy/v1/connector_service.js';
 import { type DirectoryService, DirectoryServiceService } from '@commonplace/proto/tenancy/v1/directory_service.js';
@@ -82,5 +83,6 @@ export const contracts = {
   treeExports: contract<TreeExportService>('resources', TreeExportServiceService),
   archives: contract<ArchiveService>('files', ArchiveServiceService),
   search: contract<SearchService>('search', SearchServiceService),
+  models: contract<ModelService>('search', ModelServiceService),
   notifications: contract<NotificationService>('messaging', NotificationServiceService),
 } as const;

@@ -8,6 +8,7 @@ import { type EmbeddingWork, startEmbedding } from './embedding/background.js';
 import { type Embedders, openEmbedders } from './embedding/open.js';
 import { createQueryEmbedder } from './embedding/query-vector.js';
 import { createIndexer, INDEXED_EVENTS } from './events.js';
+import { createModelHandlers } from './handlers/models.js';
 import { createSearchHandlers } from './handlers/search.js';
 import { DEFAULT_LIMITS } from './index/sqlite/file.js';
 import { openSqliteIndex } from './index/sqlite/index.js';
@@ -37,7 +38,10 @@ async function start(host: Host, open: OpenEmbedders): ReturnType<ServiceModule[
   let subscription: Subscription | undefined;
   let built: Promise<void> | undefined;
   return {
-    implementations: [implement(contracts.search, createSearchHandlers({ index, resources, embedQuery }))],
+    implementations: [
+      implement(contracts.search, createSearchHandlers({ index, resources, embedQuery })),
+      implement(contracts.models, createModelHandlers(embedders)),
+    ],
     begin: async () => {
       built = indexer.ensureBuilt(stop.signal);
       const consumer = { consumer: 'search-index', types: INDEXED_EVENTS, batch: indexBatch };

@@ -5,11 +5,14 @@ import { bundledFolder, type LocalModel, readModel } from './local/model.js';
 import { openOpenAiEmbedder } from './openai/embedder.js';
 import type { Embedder } from './port.js';
 import type { embeddingSettings } from './settings.js';
+import { type WatchedEmbedder, watched } from './watched.js';
 
 /** The models that are to be had. */
 export interface Embedders {
   /** The one that everything is embedded with. */
-  readonly current: Embedder;
+  readonly current: WatchedEmbedder;
+  /** Where it is: `local`, or the kind of API. */
+  readonly provider: string;
   /** Others, of which the index may have vectors that serve until those of the current one are complete. */
   readonly former: readonly Embedder[];
   close(): Promise<void>;
@@ -25,12 +28,14 @@ const RETRIES = 3;
  * beside another one: its vectors serve until the other's are made. Starts and calls nothing. Throws ConfigError.
  */
 export function openEmbedders(settings: EmbeddingSettings): Embedders | undefined {
-  const current = openEmbedder(settings);
-  if (current === undefined) return undefined;
+  const opened = openEmbedder(settings);
+  if (opened === undefined) return undefined;
+  const current = watched(opened);
+  const provider = settings.embeddings === 'local' ? 'local' : 'openai_compatible';
   const bundled = openLocal(undefined, settings);
   const former = bundled.model.id === current.model.id ? [] : [bundled];
   const close = async () => void (await Promise.all([current, ...former].map((embedder) => embedder.close())));
-  return { current, former, close };
+  return { current, provider, former, close };
 }
 
 /**
