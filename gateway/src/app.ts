@@ -12,6 +12,7 @@ import { nameRequest } from './middleware/request.js';
 import { requireScope } from './middleware/scope.js';
 import type { State } from './middleware/state.js';
 import type { Route } from './routes.js';
+import type { Watches } from './watch.js';
 
 export interface AppParts {
   readonly settings: Settings;
@@ -20,6 +21,8 @@ export interface AppParts {
   readonly authentication: AuthenticateParts;
   /** What is served without a credential: pages, health, the description of the API. */
   readonly open: Router;
+  /** Records that clients follow. */
+  readonly watches: Watches;
   readonly log: Log;
 }
 
@@ -94,12 +97,12 @@ const API = '/api/v1/';
  * One route after the other, each with its gates; nothing here knows an endpoint. Routes are kept by
  * their first word and their length, so that a request is compared with those of its own area alone.
  */
-function createApi({ settings, routes, invoke }: AppParts): Koa.Middleware<State> {
+function createApi({ settings, routes, invoke, watches }: AppParts): Koa.Middleware<State> {
   const areas = new Map<string, Router>();
   const rateGate = createRateGate(settings.rateLimits);
   for (const route of routes) {
     const timeoutMs = route.limits.includes('search') ? settings.searchTimeoutMs : settings.requestTimeoutMs;
-    const endpoint = serveEndpoint(route, invoke(route), { bodyBytes: settings.bodyBytes, timeoutMs });
+    const endpoint = serveEndpoint(route, invoke(route), { bodyBytes: settings.bodyBytes, timeoutMs, watches });
     const gates = [rateGate(route), requireScope(route), endpoint] as unknown as RouterMiddleware[];
     const area = areaOf(route.path);
     const router = areas.get(area) ?? new Router();

@@ -8,6 +8,7 @@ import type { State } from './middleware/state.js';
 import { baseVersionOf, etagOf, idempotencyOf, matchesNone, versionOfIfMatch } from './preconditions.js';
 import type { WrittenResponse } from './response/answer.js';
 import type { Route } from './routes.js';
+import { isFollowed, type Watches } from './watch.js';
 
 /** Calls an rpc by its full name. */
 export type Invoke = Client<Record<string, (request: object) => Promise<object>>>[string];
@@ -15,6 +16,7 @@ export type Invoke = Client<Record<string, (request: object) => Promise<object>>
 export interface EndpointSettings {
   readonly bodyBytes: number;
   readonly timeoutMs: number;
+  readonly watches: Watches;
 }
 
 type Ctx = ParameterizedContext<State> & { params: Record<string, string> };
@@ -48,6 +50,15 @@ export function serveEndpoint(route: Route, invoke: Invoke, settings: EndpointSe
       answer = await invoke(request.message, call);
     } finally {
       tellReplay(ctx, reply);
+    }
+    if (isFollowed(ctx, route)) {
+      const again = async () => {
+        const { token } = await ctx.state.renew();
+        const next = { metadata: { ...call.metadata, token }, deadline: Date.now() + settings.timeoutMs };
+        return invoke(request.message, next);
+      };
+      settings.watches.follow(ctx, route, answer, again);
+      return;
     }
     await respond(ctx, route, reply, route.versionOf(answer), route.writeResponse(answer, request.fields));
   };

@@ -27,6 +27,8 @@ export interface Route {
   readonly content: boolean;
   /** Seconds that a client may keep the answer, private to it; undefined for none. */
   readonly maxAgeSeconds: number | undefined;
+  /** The record can be followed as server-sent events. */
+  readonly watchable: boolean;
   /** `/commonplace.resources.v1.ResourceService/GetResource` */
   readonly fullMethod: string;
   /** `commonplace.resources.v1.ResourceService` */
@@ -86,6 +88,7 @@ function routeCompiler(contract: Contract): (method: DescMethod) => Route[] {
         limits: access.limits.length > 0 || method === 'GET' ? access.limits : ['write'],
         content: access.content,
         maxAgeSeconds: access.maxAgeSeconds === 0 ? undefined : access.maxAgeSeconds,
+        watchable: access.watchable,
         fullMethod,
         service: typeName,
         rpc: descriptor.name,

@@ -14,6 +14,7 @@ import { createOpenPages } from './raw/open.js';
 import { createRoutes, type Route } from './routes.js';
 import { type HttpServer, openHttpServer } from './server.js';
 import { SERVER_VERSION } from './version.js';
+import { createWatches } from './watch.js';
 
 /** Milliseconds that requests in flight are waited for when the process ends. */
 const DRAIN_MS = 20_000;
@@ -36,6 +37,7 @@ export const gateway: ServiceModule = {
       isReady: async () => server !== undefined && !draining && host.isHealthy() && (await answers(host)),
     };
     const ended = createEndedSessions();
+    const watches = createWatches();
     const cookieName = settings.publicUrl.startsWith('https:') ? '__Host-session' : 'session';
     const app = createApp({
       settings,
@@ -60,6 +62,7 @@ export const gateway: ServiceModule = {
         health,
         bytes: host.client(contracts.bytes),
       }),
+      watches,
       log: host.log,
     });
     return {
@@ -70,6 +73,7 @@ export const gateway: ServiceModule = {
       },
       drain: async () => {
         draining = true;
+        watches.close();
         await server?.close(DRAIN_MS);
       },
     };

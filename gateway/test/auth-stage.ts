@@ -21,6 +21,7 @@ import { createFailureLimit } from '../src/middleware/rate-limit.js';
 import { createOpenPages } from '../src/raw/open.js';
 import { createRoutes } from '../src/routes.js';
 import { openHttpServer } from '../src/server.js';
+import { createWatches } from '../src/watch.js';
 
 export const ADA = { email: 'ada@example.com', password: 'correct horse', name: 'Ada <3' };
 export const TOKEN = 'an-invitation';
@@ -64,6 +65,7 @@ export async function openAuthStage(publicUrl: string, port = 0): Promise<AuthSt
   const cookieName = publicUrl.startsWith('https:') ? '__Host-session' : 'session';
   const logged: string[] = [];
   const app = createApp({
+    watches: createWatches(),
     settings,
     routes,
     invoke: (route) => (async () => (route.rpc === 'GetMe' ? { orgs: [] } : {})) as Invoke,

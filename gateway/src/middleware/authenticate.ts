@@ -40,19 +40,22 @@ export function authenticate(parts: AuthenticateParts): Middleware<State> {
 
   return async (ctx, next) => {
     const { kind, credential } = credentialOf(ctx, parts.cookieName);
-    if (kind === CredentialKind.SESSION && parts.ended.has(credential)) throw SessionEnded();
     const tenant = header(ctx, 'x-tenant');
     const workspace = header(ctx, 'x-workspace-id');
     const { clientIp, requestId } = ctx.state;
     const key = `${kind}\n${credential}\n${tenant}\n${workspace}\n${clientIp}`;
-    let asked = remembered.get(key);
-    if (asked === undefined) {
-      asked = admit(parts, { kind, credential, tenant, workspaceId: workspace, clientIp }, requestId);
+    const renew = (): Promise<Admitted> => {
+      if (kind === CredentialKind.SESSION && parts.ended.has(credential)) return Promise.reject(SessionEnded());
+      const known = remembered.get(key);
+      if (known !== undefined) return known;
+      const asked = admit(parts, { kind, credential, tenant, workspaceId: workspace, clientIp }, requestId);
       remembered.set(key, asked);
       asked.catch(() => remembered.delete(key));
-    }
+      return asked;
+    };
+    ctx.state.renew = renew;
     try {
-      ctx.state.admitted = await asked;
+      ctx.state.admitted = await renew();
     } catch (error) {
       if (error instanceof AppError && error.code === 'UNAUTHENTICATED') await parts.failures.count(clientIp);
       throw error;

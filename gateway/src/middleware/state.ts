@@ -6,6 +6,8 @@ export interface State {
   clientIp: string;
   /** From the gate of authentication on. */
   admitted: Admitted;
+  /** Lets the same credential in once more, for an answer that takes longer than a token lasts. */
+  renew: () => Promise<Admitted>;
 }
 
 /** Who was let in, and by which credential. */

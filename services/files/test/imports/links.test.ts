@@ -51,7 +51,16 @@ test('links of HTML are found whatever stands around them', () => {
 });
 
 test('links lead to pages, folders and files as sites and readers take them', () => {
-  const paths = ['top/index.md', 'top/a/README.md', 'top/a/b c.md', 'top/a/x.png', 'top/d/e.md', 'top/d/Über.md'];
+  const paths = [
+    'top/index.md',
+    'top/a/README.md',
+    'top/a/b c.md',
+    'top/a/x.png',
+    'top/d/e.md',
+    'top/d/Über.md',
+    'top/e/x.md',
+    'top/e.md',
+  ];
   const { items, indexes } = itemsOf(paths.map((path) => ({ path, sizeBytes: 1 })));
   const resolve = resolverOf(items, indexes);
   const from = items.find(({ path }) => path === 'top/a/README.md') as (typeof items)[number];
@@ -68,6 +77,7 @@ test('links lead to pages, folders and files as sites and readers take them', ()
     ['/top/d/e.md', 'top/d/e.md'],
     ['../d/U%CC%88ber.md', 'top/d/Über.md'],
     ['.', 'top/a/README.md'],
+    ['../e/', 'top/e.md'],
   ] as const) {
     expect([href, leads(href)]).toEqual([href, { item }]);
   }

@@ -1,5 +1,5 @@
 import { Parser } from 'htmlparser2';
-import { type Change, changed, type Redirect } from './links.js';
+import { type Change, changed, fitted, type Redirect } from './links.js';
 
 /** Attributes that hold a link, by element. */
 const ATTRIBUTES: Readonly<Record<string, readonly string[]>> = {
@@ -35,9 +35,11 @@ export function htmlChanges(html: string, redirect: Redirect, base = 0): Change[
           const attribute = (found[1] as string).toLowerCase();
           if (!wanted.includes(attribute)) continue;
           const value = found[2] ?? found[3] ?? found[4] ?? '';
-          const to = redirect(attributes[attribute] ?? '');
+          const href = attributes[attribute] ?? '';
+          const to = redirect(href);
           const start = base + startIndex + found.index + found[0].lastIndexOf(value);
-          if (to !== undefined && value !== '') changes.push({ start, end: start + value.length, text: to });
+          if (to === undefined || value === '') continue;
+          changes.push({ start, end: start + value.length, text: fitted(value, href, to) });
         }
       },
     },

@@ -11,6 +11,17 @@ export interface Change {
   readonly text: string;
 }
 
+/** A new destination as it may stand where `raw` stands, whose fragment stays as it is written there. */
+export function fitted(raw: string, href: string, to: string): string {
+  const hash = href.indexOf('#');
+  const fragment = hash < 0 ? '' : href.slice(hash);
+  if (fragment === '' || raw.endsWith(fragment) || !to.endsWith(fragment)) return to;
+  return to.slice(0, to.length - fragment.length) + fragment.replace(UNSAFE, (char) => encodeURIComponent(char));
+}
+
+/** What a fragment must not hold, in whatever text it comes to stand; `encodeURIComponent` leaves some of it. */
+const UNSAFE = /[\s<>"\\&[\]]/g;
+
 /** The text with changes made, which are in its order; everything between them stays. */
 export function changed(text: string, changes: readonly Change[]): string {
   let result = '';

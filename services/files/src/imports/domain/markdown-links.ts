@@ -1,6 +1,6 @@
 import MarkdownParser, { type MarkdownIt, type Token } from 'markdown-it';
 import { htmlChanges } from './html-links.js';
-import { type Change, changed, type Redirect } from './links.js';
+import { type Change, changed, fitted, type Redirect } from './links.js';
 
 /**
  * A text of more characters without a break between blocks is read as it is, as documents read it: looking for marks
@@ -84,7 +84,7 @@ function createFinder(text: string, redirect: Redirect): Finder {
 
   function put(start: number, end: number, href: string): void {
     const to = start === end ? undefined : redirect(href);
-    if (to !== undefined) changes.push({ start, end, text: to });
+    if (to !== undefined) changes.push({ start, end, text: fitted(text.slice(start, end), href, to) });
   }
 
   function html(content: string): void {

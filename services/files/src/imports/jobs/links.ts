@@ -15,9 +15,6 @@ export interface Links {
 /** Broken links of one item that are kept for the report. */
 const MOST_BROKEN = 200;
 
-/** What a fragment must not hold, in whatever text it comes to stand. */
-const UNSAFE = /[\s()<>"'\\&[\]]/g;
-
 /** Redirects the links of an item to the resources that their targets become: their ids are known before they are. */
 export function createLinks({ items }: Pick<Run, 'items'>, seq: number): Links {
   const from = items.item(seq);
@@ -39,16 +36,10 @@ export function createLinks({ items }: Pick<Run, 'items'>, seq: number): Links {
       count++;
       targets.add(to);
       items.link(to);
-      const fragment = at < 0 ? '' : href.slice(at).replace(UNSAFE, (char) => encodeURIComponent(char));
-      return `resource:${items.resourceId(to)}${fragment.replace(/[()']/g, escaped)}`;
+      return `resource:${items.resourceId(to)}${at < 0 ? '' : href.slice(at)}`;
     },
     count: () => count,
     targets: () => [...targets],
     broken: () => broken,
   };
-}
-
-/** What `encodeURIComponent` leaves. */
-function escaped(char: string): string {
-  return `%${char.charCodeAt(0).toString(16)}`;
 }

@@ -10,15 +10,18 @@ const BROKEN: LinkTarget = { broken: true };
  * for it, to a folder that has an index, from the top of the archive, in another case.
  */
 export function resolverOf(items: readonly SourceItem[], indexes: ReadonlyMap<string, string>): Source['resolve'] {
-  const exact = new Set(items.map(({ path }) => path));
-  const folded = new Map(items.map(({ path }) => [path.toLowerCase(), path]));
+  const held = items.filter(({ kind }) => kind !== 'folder');
+  const folders = items.filter(({ kind }) => kind === 'folder');
+  const exact = new Set(held.map(({ path }) => path));
+  const folded = new Map([...folders, ...held].map(({ path }) => [path.toLowerCase(), path]));
   const top = topOf(items);
 
   const find = (path: string): string | undefined => {
     const index = indexes.get(path) ?? indexes.get(folded.get(path.toLowerCase()) ?? path);
     if (index !== undefined) return index;
     for (const one of formsOf(path)) if (exact.has(one)) return one;
-    for (const one of formsOf(path)) {
+    // A page goes before a folder of its name that has no index.
+    for (const one of [...formsOf(path).slice(1), path]) {
       const known = folded.get(one.toLowerCase());
       if (known !== undefined) return known;
     }

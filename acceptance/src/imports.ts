@@ -1,0 +1,56 @@
+import { type Zippable, zipSync } from 'fflate';
+import type { Api } from './client.js';
+import type { Import, ImportItem } from './records.js';
+
+const ACTIVE = new Set(['pending_upload', 'queued', 'running']);
+
+/** An import as it is when it has come to its end. */
+export async function finished(by: Api, id: string, withinMs = 60_000): Promise<Import> {
+  const until = Date.now() + withinMs;
+  for (;;) {
+    const { data } = await by.get<Import>(`/imports/${id}`);
+    if (!ACTIVE.has(data.status)) return data;
+    if (Date.now() > until) throw new Error(`The import is not over: ${JSON.stringify(data)}`);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+}
+
+/** Begins an import and waits for its end. */
+export async function importAll(by: Api, workspaceId: string, body: object, withinMs?: number): Promise<Import> {
+  const { data } = await by.post<Import>(`/workspaces/${workspaceId}/imports`, body);
+  return finished(by, data.id, withinMs);
+}
+
+/** Puts the bytes that an import waits for. */
+export async function putUpload({ upload }: Import, bytes: Uint8Array): Promise<void> {
+  if (upload === undefined) throw new Error('The import waits for no bytes.');
+  const { method, url, headers } = upload;
+  const answer = await fetch(url, { method, headers, body: bytes as Uint8Array<ArrayBuffer> });
+  if (!answer.ok) throw new Error(`The upload was refused: ${await answer.text()}`);
+}
+
+/** All items of an import, or those of one status. */
+export async function itemsOf(by: Api, id: string, status = ''): Promise<ImportItem[]> {
+  const items: ImportItem[] = [];
+  for (let cursor = ''; ; ) {
+    const query = `include=items&limit=200${status && `&status=${status}`}${cursor && `&cursor=${cursor}`}`;
+    const { data, page } = await by.get<Import>(`/imports/${id}?${query}`);
+    items.push(...(data.items ?? []));
+    if (!page.has_more) return items;
+    cursor = page.next_cursor ?? '';
+  }
+}
+
+/** An archive of texts, or of bytes with options, by path. */
+export function archive(entries: Readonly<Record<string, string | Zippable[string]>>): Buffer {
+  const bytes = Object.entries(entries).map(([path, value]) => [
+    path,
+    typeof value === 'string' ? Buffer.from(value) : value,
+  ]);
+  return Buffer.from(zipSync(Object.fromEntries(bytes) as Zippable));
+}
+
+/** What an import takes in the request itself. */
+export function inline(bytes: Uint8Array): { content_base64: string } {
+  return { content_base64: Buffer.from(bytes).toString('base64') };
+}

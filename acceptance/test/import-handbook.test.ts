@@ -1,0 +1,163 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { unzipSync } from 'fflate';
+import { type Api, api } from '../src/client.js';
+import { eventually } from '../src/eventually.js';
+import type { NewFile } from '../src/files.js';
+import { finished, importAll, itemsOf, putUpload } from '../src/imports.js';
+import { destinationsOf, masked, pathOf } from '../src/link-check.js';
+import type { Content, Import, ImportItem, Resource, SearchAnswer, Workspace } from '../src/records.js';
+import { type System, startSystem, testData } from '../src/system.js';
+import { forEach, walk } from '../src/walk.js';
+
+const file = join(testData() ?? '', 'handbook.zip');
+const isThere = existsSync(file);
+if (!isThere) console.log('handbook.zip is not there (COMMONPLACE_TEST_DATA): its import is skipped.');
+
+interface WithMetadata {
+  readonly metadata: { readonly title?: string };
+}
+
+/** Requests at the same time. */
+const WIDTH = 16;
+const IMPORT_MS = 240_000;
+const decode = (bytes: Uint8Array | undefined) => Buffer.from(bytes ?? []).toString('utf8');
+
+(isThere ? describe : describe.skip)('a handbook of 883 pages in an archive', () => {
+  const zip = isThere ? readFileSync(file) : Buffer.alloc(0);
+  const entries = isThere ? unzipSync(zip) : {};
+  const paths = Object.keys(entries).filter((path) => !path.endsWith('/'));
+  const pages = paths.filter((path) => path.endsWith('.md'));
+  const images = paths.filter((path) => /\.(png|svg|jpe?g|gif)$/.test(path));
+  const folders = new Set(
+    paths.flatMap((path) =>
+      path
+        .split('/')
+        .slice(0, -1)
+        .map((_, i, all) => all.slice(0, i + 1).join('/')),
+    ),
+  );
+  let system: System;
+  let by: Api;
+  let workspace: Workspace;
+  let done: Import;
+  let items: Map<string, ImportItem>;
+
+  beforeAll(async () => {
+    system = await startSystem();
+    by = api(system, system.owner.apiKey);
+    workspace = (await by.post<Workspace>('/workspaces', { name: 'Handbook' })).data;
+    const body = { source_type: 'markdown_zip', upload: true, name: 'Handbook', size_bytes: zip.length };
+    const { data } = await by.post<Import>(`/workspaces/${workspace.id}/imports`, body);
+    expect(data.status).toBe('pending_upload');
+    await putUpload(data, zip);
+    done = await finished(by, data.id, IMPORT_MS);
+    items = new Map((await itemsOf(by, done.id)).map((item) => [item.path, item]));
+  }, IMPORT_MS + 60_000);
+
+  afterAll(() => system?.stop(), 60_000);
+
+  /** What a link leads to, as a reader of the files would find it: what is there, with `.md`, a folder’s page. */
+  function targetOf(from: string, href: string): string | undefined {
+    const path = pathOf(from, href);
+    if (path === undefined) return undefined;
+    const forms = [`${path}/index.md`, path, `${path}.md`];
+    return forms.find((form) => entries[form] !== undefined) ?? (folders.has(path) ? path : undefined);
+  }
+
+  test('comes over whole: pages, images, and every other file that a page links to', async () => {
+    const linked = new Set(
+      pages.flatMap((page) => destinationsOf(decode(entries[page])).flatMap(({ href }) => targetOf(page, href) ?? [])),
+    );
+    const others = paths.filter((path) => !path.endsWith('.md') && !images.includes(path));
+    expect([pages.length, images.length]).toEqual([883, 77]);
+    expect([done.status, done.error]).toEqual(['completed', null]);
+    expect(done.stats).toMatchObject({ documents: 883, files: 77 + others.filter((path) => linked.has(path)).length });
+    for (const path of others)
+      expect([path, items.get(path)?.status]).toEqual([path, linked.has(path) ? 'created' : 'skipped']);
+    for (const path of [...pages, ...images]) expect([path, items.get(path)?.status]).toEqual([path, 'created']);
+  });
+
+  test('stands in the tree as it lies in the archive', async () => {
+    const list = `/workspaces/${workspace.id}/resources?include=path`;
+    const found = await walk<Resource>(by, list, 'cursor', 200);
+    const byId = new Map(found.items.map((resource) => [resource.id, resource]));
+    const created = [...items.values()].filter(({ status }) => status === 'created');
+    expect(byId.size).toBe(created.length + 1);
+    for (const { path, resource_id: id } of created) {
+      const resource = byId.get(id ?? '');
+      const above = path.split('/').slice(0, -1);
+      expect([path, resource?.path?.map(({ name }) => name)]).toEqual([path, ['Handbook', ...above]]);
+    }
+    expect(byId.get(done.root_resource_id ?? '')).toMatchObject({ name: 'Handbook', access_mode: 'restricted' });
+  }, 60_000);
+
+  test('has every link that has a target redirected, and not a byte else', async () => {
+    const broken: string[] = [];
+    let redirected = 0;
+    const wrong = await forEach(pages, WIDTH, async (page) => {
+      const before = decode(entries[page]);
+      const { data } = await by.get<Content>(`/resources/${items.get(page)?.resource_id}/content`);
+      const expected = destinationsOf(before).map(({ href }) => {
+        const target = targetOf(page, href);
+        if (target === undefined && pathOf(page, href) !== undefined) broken.push(`${page} ${href}`);
+        if (target === undefined) return href;
+        redirected++;
+        const hash = href.indexOf('#');
+        return `resource:${items.get(target)?.resource_id}${hash < 0 ? '' : href.slice(hash)}`;
+      });
+      const found = destinationsOf(data.content).map(({ href }) => href);
+      const same = JSON.stringify(found) === JSON.stringify(expected);
+      const isLink = (href: string) => href.startsWith('resource:') || targetOf(page, href) !== undefined;
+      const rest = masked(data.content, isLink) === masked(before, isLink);
+      const differing = expected.flatMap((href, i) => (href === found[i] ? [] : [`${href} is ${found[i]}`]));
+      return same && rest ? [] : [`${page}: ${rest ? '' : 'another text; '}${differing.slice(0, 3).join(', ')}`];
+    });
+    expect(wrong.flat()).toEqual([]);
+    expect(redirected).toBeGreaterThan(3000);
+    expect(done.stats.links_rewritten).toBeGreaterThanOrEqual(redirected);
+    for (const one of broken) {
+      const [page, href] = one.split(' ') as [string, string];
+      expect(done.report).toContain(`\`${page}\`: \`${href}\``);
+    }
+    expect(done.stats.links_broken).toBe(broken.length);
+  }, 120_000);
+
+  test('keeps front matter as metadata', async () => {
+    const withMatter = pages.filter((page) => decode(entries[page]).startsWith('---\n'));
+    expect(withMatter.length).toBeGreaterThan(5);
+    const wrong = await forEach(withMatter, WIDTH, async (page) => {
+      const title = /^title:\s*(.+)$/m.exec(decode(entries[page]).split('\n---')[0] ?? '')?.[1];
+      const { data } = await by.get<WithMetadata>(`/resources/${items.get(page)?.resource_id}`);
+      const bare = title?.trim().replace(/^(['"])(.*)\1$/, '$2');
+      return bare === undefined || data.metadata.title === bare ? [] : [`${page}: ${bare}`];
+    });
+    expect(wrong.flat()).toEqual([]);
+  }, 60_000);
+
+  test('is found by its words', async () => {
+    await eventually(async () => {
+      const body = { query: 'paring down tech debt', mode: 'keyword', workspace_ids: [workspace.id], limit: 3 };
+      const { data } = await by.post<SearchAnswer>('/search', body);
+      const id = items.get('content/departments/cloud/working-agreements.md')?.resource_id;
+      expect(data.items.map(({ resource }) => resource.id)).toContain(id);
+    }, 30_000);
+  }, 60_000);
+
+  test(
+    'comes over from a file as well',
+    async () => {
+      const { data } = await by.post<NewFile>('/files', {
+        name: 'handbook.zip',
+        workspace_id: workspace.id,
+        size_bytes: zip.length,
+      });
+      await fetch(data.upload?.url ?? '', { method: 'PUT', body: zip as Uint8Array<ArrayBuffer> });
+      const body = { source_type: 'markdown_zip', file_id: data.resource.id };
+      const again = await importAll(by, workspace.id, body, IMPORT_MS);
+      expect(again).toMatchObject({ name: 'handbook', status: 'completed', stats: done.stats });
+    },
+    IMPORT_MS + 10_000,
+  );
+});
