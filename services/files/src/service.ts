@@ -3,8 +3,10 @@ import { openGuard } from '@commonplace/kit/fetch';
 import { newId } from '@commonplace/kit/id';
 import { createMembershipCache } from '@commonplace/kit/memberships';
 import { implement, type ServiceModule } from '@commonplace/kit/runtime';
+import { createArchiveHandlers } from './archives/handlers.js';
 import type { ArchiveParts } from './archives/parts.js';
 import { archiveCollection, stepCollection } from './archives/records.js';
+import { createArchiveRunner } from './archives/runner.js';
 import { openBlobStore } from './blobs/open.js';
 import { config } from './config.js';
 import { createTokens } from './domain/tokens.js';
@@ -80,12 +82,14 @@ export const files: ServiceModule = {
     const memberships = await createMembershipCache(host.client(contracts.directory), host.bus);
     const importParts = await openImportParts(parts, host, memberships);
     const imports = createImportRunner(importParts);
+    const exports = createArchiveRunner(parts);
     let purges: { close(): Promise<void> } | undefined;
     return {
       implementations: [
         implement(contracts.files, createFileHandlers(parts)),
         implement(contracts.storage, createStorageHandlers(parts)),
         implement(contracts.bytes, { ...createDownloadHandlers(parts), ...uploads }),
+        implement(contracts.archives, createArchiveHandlers(parts, exports.look)),
         implement(contracts.imports, createImportHandlers(importParts, imports)),
         implement(contracts.fileTexts, createFileTextHandlers(parts)),
       ],
@@ -94,6 +98,7 @@ export const files: ServiceModule = {
         sweeper.begin();
         runner.begin();
         await imports.begin();
+        await exports.begin();
         purges = await forgetPurged(parts, host.bus);
       },
       close: async () => {
