@@ -8,7 +8,7 @@ import { dirname, join } from 'node:path';
 import { stringify } from 'yaml';
 import { root } from '../build.mjs';
 import { startControlPlane } from './cluster/control-plane.mjs';
-import { namespace, nodes, secret, volumes } from './cluster/objects.mjs';
+import { namespace, nodes, pod, secret, volumes } from './cluster/objects.mjs';
 import { CHART, run, tool, toolFolder } from './tools.mjs';
 
 const PREVIOUS = join(root, 'charts/previous');
@@ -70,9 +70,13 @@ async function live({ name, values, kept }) {
   const release = ['commonplace', ...space];
   await apply('a namespace that enforces Pod Security restricted', [namespace(name)]);
   await apply('its Secrets', SECRETS, space);
-  await step('strict on the server', kubectl, ['apply', ...space, '--dry-run=server', '--validate=strict', '-f', '-'], {
-    input: (await run(helm, ['template', 'commonplace', CHART, ...space, ...values, '--no-hooks'], { env })).stdout,
-  });
+  const strict = ['apply', ...space, '--dry-run=server', '--validate=strict', '-f', '-'];
+  const input = (await run(helm, ['template', 'commonplace', CHART, ...space, ...values], { env })).stdout;
+  await step('strict on the server', kubectl, strict, { input });
+  const unknown = input.replace('revisionHistoryLimit:', 'revisionHistory:');
+  await step('which refuses an unknown field', kubectl, strict, { input: unknown, code: 1 });
+  const rooted = stringify(pod('rooted'));
+  await step('and a pod that is not restricted', kubectl, strict, { input: rooted, code: 1 });
   await step(
     'install the version before',
     helm,
@@ -142,7 +146,7 @@ async function settled(space) {
   }
   const { stdout } = await run(kubectl, ['get', 'pods', ...space, '--no-headers'], { env });
   const lines = stdout.trim().split('\n');
-  const right = lines.every((line) => /\s(1\/1\s+Running|0\/1\s+Completed|0\/1\s+Terminating)/.test(line));
+  const right = lines.every((line) => /\s(1\/1\s+Running|[01]\/1\s+(Completed|Succeeded|Terminating))/.test(line));
   expect(`${lines.length} pods, all of them ready`, right, stdout);
 }
 

@@ -25,7 +25,8 @@ place() {
   if [ ! -x "$home/$binary" ]; then
     mkdir -p "$tools"
     temporary="$(mktemp -d "$tools/.$1.XXXXXX")"
-    trap 'rm -rf "$temporary"' EXIT
+    # shellcheck disable=SC2064 # its name is gone by then
+    trap "rm -rf '$temporary'" EXIT
     build "$temporary"
     [ -x "$temporary/$binary" ] || { say "$1 was built without $binary"; exit 1; }
     rm -rf "$home"

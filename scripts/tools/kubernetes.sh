@@ -19,9 +19,10 @@ build() {
   local stages
   stages="$(go list -m -f '{{.Dir}}' sigs.k8s.io/kwok)/kustomize/stage"
   mkdir -p "$1/stages"
-  cp "$stages"/node/fast/*.yaml "$stages"/node/heartbeat-with-lease/*.yaml "$stages"/pod/fast/*.yaml "$1/stages/"
-  chmod u+w "$1"/stages/*
-  rm -f "$1/stages/kustomization.yaml"
+  local folder
+  for folder in node/fast node/heartbeat-with-lease pod/fast; do
+    find "$stages/$folder" -name '*.yaml' ! -name kustomization.yaml -exec install -m 644 {} "$1/stages/" \;
+  done
 }
 
 place "kubernetes-$version" kube-apiserver

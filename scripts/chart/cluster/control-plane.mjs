@@ -140,7 +140,7 @@ async function until(ask, running) {
 
 const answers = async (url) => (await fetch(url)).ok;
 
-function answersSecurely(folder, port, token) {
+async function answersSecurely(folder, port, token) {
   const ca = readFileSync(join(folder, 'certs/apiserver.crt'));
   const headers = { authorization: `Bearer ${token}` };
   return new Promise((resolve, reject) => {

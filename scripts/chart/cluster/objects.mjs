@@ -45,3 +45,8 @@ export function secret(name, ...keys) {
   const stringData = Object.fromEntries(keys.map((key) => [key, 'simulated']));
   return { apiVersion: 'v1', kind: 'Secret', metadata: { name }, stringData };
 }
+
+/** A pod as it comes, which Pod Security does not call restricted. */
+export function pod(name) {
+  return { apiVersion: 'v1', kind: 'Pod', metadata: { name }, spec: { containers: [{ name, image: 'any:1' }] } };
+}
