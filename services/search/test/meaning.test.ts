@@ -254,6 +254,17 @@ describe('without vectors', () => {
     expect(codes(context)).toEqual(['embeddings_incomplete']);
   });
 
+  test('where nothing is embedded of what could be found, words answer', async () => {
+    const context = createContext();
+    const embedQuery: SearchParts['embedQuery'] = async () => {
+      return { model: 'another', vector: new Float32Array(4), complete: false };
+    };
+    const answer = await find({ query: 'vacation', mode: SearchMode.SEMANTIC }, context, { embedQuery });
+    expect(answer).toMatchObject({ mode: SearchMode.KEYWORD, degraded: true });
+    expect(ids(answer).sort()).toEqual(['leave', 'long']);
+    expect(codes(context)).toEqual(['embeddings_unavailable']);
+  });
+
   test('names are searched by their words', async () => {
     const context = createContext();
     const answer = await find({ query: 'leave', in: [SearchField.NAME] }, context);

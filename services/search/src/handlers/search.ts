@@ -87,17 +87,29 @@ async function answer(parts: SearchParts, question: Question, context: CallConte
   if (asked.nowhere) return { mode, page: NOTHING };
   const means = await meaningOf(parts, question);
   if (means === undefined) return { mode, page: await byWords(parts, question, context) };
-  if ('vector' in means) {
-    try {
-      const { vector } = means;
-      const page = await pageByMeaning(parts.index, parts.resources, question, vector, context);
-      return { mode, page, incomplete: vector?.complete === false };
-    } catch (error) {
-      if (!(error instanceof IndexFailure)) throw error;
-    }
+  const answered = 'vector' in means ? await byMeaning(parts, question, means.vector, context) : means.degraded;
+  if ('page' in answered) return answered;
+  return { mode: SearchMode.KEYWORD, page: await byWords(parts, question, context), degraded: answered };
+}
+
+/** The answer by meaning, or why there is none. */
+async function byMeaning(
+  { index, resources }: SearchParts,
+  question: Question,
+  vector: QueryVector | undefined,
+  context: CallContext,
+): Promise<Answer | Warning> {
+  const { mode, minScore } = question.asked;
+  try {
+    const page = await pageByMeaning(index, resources, question, vector, context);
+    const incomplete = vector?.complete === false;
+    // Where nothing of what could be found is embedded yet, its words are all there is to go by.
+    if (incomplete && page.total === 0 && minScore === undefined) return UNAVAILABLE['no vectors'];
+    return { mode: MODES[mode], page, incomplete };
+  } catch (error) {
+    if (error instanceof IndexFailure) return UNAVAILABLE.failed;
+    throw error;
   }
-  const degraded = 'vector' in means ? UNAVAILABLE.failed : means.degraded;
-  return { mode: SearchMode.KEYWORD, page: await byWords(parts, question, context), degraded };
 }
 
 async function byWords(
