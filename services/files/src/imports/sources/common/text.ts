@@ -21,7 +21,7 @@ export function cleanName(text: string | undefined, fallback = 'Untitled'): stri
 
 /** A moment as RFC 3339 in UTC; undefined for what is none. A day is its midnight. */
 export function momentOf(text: string | null | undefined): string | undefined {
-  if (typeof text !== 'string' || !/\d{4}/.test(text)) return undefined;
+  if (typeof text !== 'string' || text.length > 100 || !/\d{4}/.test(text)) return undefined;
   const zoned = /^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?$/.test(text.trim()) ? `${text.trim()}Z` : text;
   const ms = Date.parse(zoned);
   if (Number.isNaN(ms)) return undefined;

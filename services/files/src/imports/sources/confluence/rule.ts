@@ -19,7 +19,7 @@ function boxOf(box: Element): Node[] {
     title === undefined || body === undefined || textOf(title) === ''
       ? []
       : [element('p', {}, element('strong', {}, textOf(title)))];
-  return [element('aside', { 'data-callout': KINDS[name] ?? 'note' }, ...head, ...content)];
+  return [element('aside', { 'data-callout': KINDS[name] ?? 'note' }, head, content)];
 }
 
 function panelOf(panel: Element): Node[] | undefined {
@@ -29,20 +29,20 @@ function panelOf(panel: Element): Node[] | undefined {
   const title = textOf(head);
   const named = title === '' ? [] : [element('p', {}, element('strong', {}, title))];
   if (hasClass(panel, 'code') || hasClass(panel, 'preformatted')) return [...named, ...body.children];
-  return [element('aside', { 'data-callout': 'note' }, ...named, ...body.children)];
+  return [element('aside', { 'data-callout': 'note' }, named, body.children)];
 }
 
 function codeOf(pre: Element): Node[] | undefined {
   const language = /brush:\s*([\w+#.-]+)/i.exec(pre.attributes['data-syntaxhighlighter-params'] ?? '')?.[1];
   if (language === undefined || pre.attributes['data-language'] !== undefined) return undefined;
-  return [element('pre', { 'data-language': language.toLowerCase() }, ...pre.children)];
+  return [element('pre', { 'data-language': language.toLowerCase() }, pre.children)];
 }
 
 function expandOf(box: Element): Node[] | undefined {
   const body = find(box, (inner) => hasClass(inner, 'expand-content'));
   if (body === undefined) return undefined;
   const words = textOf(find(box, (inner) => hasClass(inner, 'expand-control-text'))) || 'More';
-  return [element('details', {}, element('summary', {}, words), ...body.children)];
+  return [element('details', {}, element('summary', {}, words), body.children)];
 }
 
 function tasksOf(list: Element): Node[] {
@@ -52,7 +52,7 @@ function tasksOf(list: Element): Node[] {
       ...item.children,
     ]),
   );
-  return [element('ul', {}, ...items)];
+  return [element('ul', {}, items)];
 }
 
 function imageOf(image: Element): Node[] | undefined {

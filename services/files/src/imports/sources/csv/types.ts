@@ -71,7 +71,7 @@ const ofText = (type: string, read: (text: string) => Cell, more: Partial<Column
 function numberShape(texts: readonly string[], decimalComma: boolean): ColumnShape | undefined {
   const form = numberFormOf(texts, decimalComma);
   if (form === undefined) return undefined;
-  const places = Math.max(...texts.slice(0, 100_000).map((text) => decimalsOf(text, form)));
+  const places = texts.reduce((most, text) => Math.max(most, decimalsOf(text, form)), 0);
   // Digits that a number alone would not show again.
   const options =
     places > 0 && places <= 8 && texts.some((text) => /0$/.test(text) && decimalsOf(text, form) > 0)

@@ -10,14 +10,18 @@ import {
   withChildren,
 } from '../html/dom.js';
 
+/** Characters of a class's declarations, and classes of an element, that are looked at. */
+const MAX_STYLE = 1000;
+const MOST_CLASSES = 20;
+
 /** The declarations of each class that a document's own style sheet has. */
 export function classStyles(root: Element): Map<string, string> {
   const styles = new Map<string, string>();
   for (const element of elementsOf(root)) {
     if (element.name !== 'style') continue;
     const css = element.children.filter((child) => typeof child === 'string').join('');
-    for (const [, name = '', body = ''] of css.matchAll(/\.([\w-]+)\s*\{([^{}]*)\}/g))
-      styles.set(name, `${styles.get(name) ?? ''}${body};`);
+    for (const [, name = '', body = ''] of css.matchAll(/\.([\w-]{1,100})\s*\{([^{}]*)\}/g))
+      styles.set(name, `${styles.get(name) ?? ''}${body};`.slice(0, MAX_STYLE));
   }
   return styles;
 }
@@ -57,7 +61,7 @@ function nested(nodes: readonly Node[]): Node[] {
       same.id === found.id &&
       same.list.name === found.list.name
     ) {
-      same.list.children.push(...found.list.children);
+      for (const item of found.list.children) same.list.children.push(item);
       continue;
     }
     open = open.filter(({ level }) => level < found.level);
@@ -78,7 +82,7 @@ export function prepared(root: Element): Element {
   const styles = classStyles(root);
   const styleOf = (element: Element): string =>
     (element.attributes.class ?? '')
-      .split(/\s+/)
+      .split(/\s+/, MOST_CLASSES)
       .map((name) => styles.get(name) ?? '')
       .join('') + (element.attributes.style ?? '');
 

@@ -51,10 +51,12 @@ async function plan(bundle: Bundle, options: SourceOptions): Promise<Plan> {
   const leaves: SourceItem[] = [];
   const owners = new Map<string, string>();
   const folders = new Set(bundle.entries.flatMap(({ path }) => foldersAbove(path)));
+  const besides = new Map<string, number>();
+  for (const path of pages) besides.set(folderOf(path), (besides.get(folderOf(path)) ?? 0) + 1);
   for (const path of pages) {
     leaves.push({ path, kind: 'document', name: cleanName(stemOf(path)) });
     // Google puts the images of the one page beside it into a folder of this name.
-    const alone = pages.filter((other) => folderOf(other) === folderOf(path)).length === 1;
+    const alone = besides.get(folderOf(path)) === 1;
     for (const folder of [join(folderOf(path), 'images'), `${path.replace(/\.[^.]+$/, '')}_images`])
       if (folders.has(folder) && (alone || !folder.endsWith('/images'))) owners.set(folder, path);
     if (options.splitHeadings === true) {

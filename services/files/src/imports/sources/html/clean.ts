@@ -51,15 +51,23 @@ export const escapeHtml = (text: string): string =>
 /** Elements that rules have made: they stand for what they are, and no rule looks at them again. */
 const MADE = new WeakSet<Element>();
 
-export function element(name: string, attributes: Record<string, string>, ...children: readonly Node[]): Element {
-  const made = { name, attributes, children: [...children] };
+export function element(
+  name: string,
+  attributes: Record<string, string>,
+  ...children: (Node | readonly Node[])[]
+): Element {
+  const made = { name, attributes, children: children.flat() as Node[] };
   MADE.add(made);
   return made;
 }
 
 export const link = (href: string, words: string): Element => element('a', { href }, words);
 
-function styleMarks(style: string): string[] {
+/** More of a style than this is no longer looked at. */
+const MAX_STYLE = 2000;
+
+function styleMarks(whole: string): string[] {
+  const style = whole.slice(0, MAX_STYLE);
   const marks: string[] = [];
   if (/font-weight:\s*(?:bold|bolder|[6-9]00)/i.test(style)) marks.push('strong');
   if (/font-style:\s*(?:italic|oblique)/i.test(style)) marks.push('em');
@@ -146,7 +154,7 @@ function attributesOf({ name, attributes }: Element): string {
   for (const key of KNOWN) if (attributes[key] !== undefined) put(key, attributes[key]);
   if (/^fn(?:ref)?-/.test(attributes.id ?? '')) put('id', attributes.id ?? '');
   if ((name === 'td' || name === 'th') && attributes.align === undefined) {
-    const side = /text-align:\s*(left|center|right)/i.exec(attributes.style ?? '')?.[1];
+    const side = /text-align:\s*(left|center|right)/i.exec((attributes.style ?? '').slice(0, MAX_STYLE))?.[1];
     if (side !== undefined) put('align', side.toLowerCase());
   }
   const language =

@@ -1,4 +1,5 @@
 import { oneLine, wellFormed } from '../common/text.js';
+import { ImportFault } from '../port.js';
 
 let library: typeof import('htmlparser2') | undefined;
 
@@ -21,9 +22,29 @@ const MAX_DEPTH = 250;
 
 export const isElement = (node: Node | undefined): node is Element => typeof node === 'object';
 
-/** Reads HTML, whatever is broken in it, into a tree of bounded depth; comments are left out. Linear in its length. */
+/** Elements that are open at once: the parser takes time for each of them with every tag, and no page has so many. */
+const MAX_OPEN = 1000;
+/** Elements that end by themselves, and need not say so. */
+const ENDING = new Set(
+  'area base br col embed hr img input link meta source track wbr param p li dt dd tr td th thead tbody tfoot option optgroup colgroup caption rt rp'.split(
+    ' ',
+  ),
+);
+
+function refuseDeep(html: string): void {
+  let depth = 0;
+  for (const [, end, name = ''] of html.matchAll(/<(\/?)([a-z][a-z\d-]*)/gi)) {
+    if (ENDING.has(name.toLowerCase())) continue;
+    depth = end === '' ? depth + 1 : Math.max(0, depth - 1);
+    if (depth > MAX_OPEN)
+      throw new ImportFault('nested_too_deep', `The page has more than ${MAX_OPEN} elements within each other.`);
+  }
+}
+
+/** Reads HTML, whatever is broken in it, into a tree of bounded depth; comments are left out. Throws an ImportFault at too many open elements. */
 export function parseTree(html: string): Element {
   if (library === undefined) throw new Error('a source calls loadHtml when it is opened');
+  refuseDeep(html);
   const root: Element = { name: '#root', attributes: {}, children: [] };
   const open: Element[] = [root];
   let flattened = 0;

@@ -17,6 +17,9 @@ function flat(nodes: readonly Node[]): Node[] {
   });
 }
 
+/** A document with more of them is not divided. */
+const MOST_SECTIONS = 1000;
+
 /** Divides clean HTML at its headings of the first level; one section where there are fewer than two. */
 export function splitSections(html: string): Section[] {
   const sections: { title?: string; nodes: Node[] }[] = [{ nodes: [] }];
@@ -24,7 +27,7 @@ export function splitSections(html: string): Section[] {
     if (isElement(node) && node.name === 'h1' && textOf(node) !== '') sections.push({ title: textOf(node), nodes: [] });
     else sections.at(-1)?.nodes.push(node);
   }
-  if (sections.length <= 2) return [{ html }];
+  if (sections.length <= 2 || sections.length > MOST_SECTIONS) return [{ html }];
   const [intro, ...others] = sections;
   const kept = intro === undefined || isBlank(intro.nodes) ? others : [intro, ...others];
   return kept.map(({ title, nodes }) => ({ title, html: cleanHtml(nodes).html }));

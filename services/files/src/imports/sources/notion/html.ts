@@ -43,7 +43,7 @@ function joined(nodes: readonly Node[]): Node[] {
       isList(before) &&
       before.name === node.name &&
       before.attributes.class === node.attributes.class;
-    if (goesOn && !hasClass(node, 'toggle')) before.children.push(...node.children);
+    if (goesOn && !hasClass(node, 'toggle')) for (const item of node.children) before.children.push(item);
     else out.push(isList(node) ? withChildren(node, [...node.children]) : node);
   }
   return out.map((node) => (isElement(node) ? withChildren(node, joined(node.children)) : node));
@@ -59,7 +59,7 @@ function calloutOf(figure: Element): Node[] {
     isElement(first) && first.name === 'p'
       ? [withChildren(first, [lead, ...first.children]), ...others]
       : [lead, ...body];
-  return [element('aside', { 'data-callout': calloutKind(icon) }, ...content)];
+  return [element('aside', { 'data-callout': calloutKind(icon) }, content)];
 }
 
 function todoOf(list: Element): Node[] {
@@ -75,7 +75,7 @@ function todoOf(list: Element): Node[] {
       }),
     ),
   );
-  return [element('ul', {}, ...items)];
+  return [element('ul', {}, items)];
 }
 
 function bookmarkOf(link: Element): Node[] {

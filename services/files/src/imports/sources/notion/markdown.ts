@@ -2,6 +2,9 @@ import { calloutKind } from './names.js';
 
 const FENCE = /^\s*(`{3,}|~{3,})/;
 
+/** Elements within elements; deeper ones stay as they are written. */
+const MAX_OPEN = 20;
+
 interface Open {
   readonly tag: 'aside' | 'details';
   readonly indent: string;
@@ -49,7 +52,11 @@ export function fromNotionMarkdown(text: string): string {
   const out: string[] = [];
   const open: Open[] = [];
   let fence: string | undefined;
-  const put = (...lines: string[]) => (open.at(-1)?.lines ?? out).push(...lines);
+  const put = (...lines: string[]) => putAll(lines);
+  const putAll = (lines: readonly string[]) => {
+    const target = open.at(-1)?.lines ?? out;
+    for (const line of lines) target.push(line);
+  };
 
   function close(tag: Open['tag'], line: string): void {
     const top = open.at(-1);
@@ -60,7 +67,7 @@ export function fromNotionMarkdown(text: string): string {
     const [, before = ''] = /^(.*?)<\/\w+>\s*$/.exec(line) ?? [];
     if (before.trim() !== '') top.lines.push(before);
     open.pop();
-    put(...(tag === 'aside' ? callout(top) : toggle(top)));
+    putAll(tag === 'aside' ? callout(top) : toggle(top));
   }
 
   for (const line of text.split('\n')) {
@@ -75,7 +82,7 @@ export function fromNotionMarkdown(text: string): string {
     const [, indent = '', tag, rest = ''] = /^(\s*)<(aside|details)[^>]*>(.*)$/.exec(line) ?? [];
     const summary = /^\s*<summary>(.*)<\/summary>(.*)$/.exec(tag === 'details' ? rest : line);
     const top = open.at(-1);
-    if (tag !== undefined && !/<\/(?:aside|details)>/.test(rest)) {
+    if (tag !== undefined && open.length < MAX_OPEN && !/<\/(?:aside|details)>/.test(rest)) {
       open.push({ tag: tag as Open['tag'], indent, lines: [] });
       if (summary !== null) {
         Object.assign(open.at(-1) ?? {}, { summary: summary[1] });
@@ -90,7 +97,7 @@ export function fromNotionMarkdown(text: string): string {
   }
   while (open.length > 0) {
     const top = open.pop();
-    if (top !== undefined) put(...unclosed(top));
+    if (top !== undefined) putAll(unclosed(top));
   }
   return out
     .join('\n')

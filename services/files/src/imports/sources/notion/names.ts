@@ -11,18 +11,19 @@ export function logicalPath(path: string): string {
   return parts.join('/');
 }
 
-const NAMED = /^(.*?)[ _-]*([0-9a-f]{32}|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})$/i;
+const ID = /(?:[0-9a-f]{32}|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})$/i;
 
 /** The title and the id that a name is made of; the title may be cut, as Notion cuts it. */
 export function readName(stem: string): { title: string; id?: string } {
-  const match = NAMED.exec(stem);
-  if (match === null) return { title: oneLine(stem) };
-  return { title: oneLine(match[1] ?? ''), id: (match[2] ?? '').replaceAll('-', '').toLowerCase() };
+  const [id] = ID.exec(stem.slice(-36)) ?? [];
+  if (id === undefined) return { title: oneLine(stem) };
+  const title = oneLine(stem.slice(0, -id.length)).replace(/[ _-]{1,8}$/, '');
+  return { title, id: id.replaceAll('-', '').toLowerCase() };
 }
 
 /** The id within a link to a page, wherever in it that stands. */
 export function idIn(href: string): string | undefined {
-  const path = href.replace(/[?#].*$/s, '');
+  const path = href.slice(0, 4096).replace(/[?#].*$/s, '');
   const plain = /([0-9a-f]{32})(?![0-9a-f])[^/]*\/?$/i.exec(path)?.[1];
   const dashed = /([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})[^/]*\/?$/i.exec(path)?.[1];
   return (plain ?? dashed)?.replaceAll('-', '').toLowerCase();

@@ -108,34 +108,37 @@ const same = (text: string): string =>
     .trim()
     .toLowerCase();
 
-/** Which page each folder belongs to: by its whole name, by its title, or by its title and a piece of its id. */
+/** Which page each folder belongs to: by its id, its whole name, its title and a piece of its id, or its title. */
 function ownersOf(pages: readonly NotionPage[], folders: ReadonlySet<string>): Map<string, string> {
-  const owners = new Map<string, string>();
-  const beside = new Map<string, NotionPage[]>();
+  const known = new Map<string, NotionPage[]>();
+  const note = (folder: string, name: string, page: NotionPage): void => {
+    const pagesOfName = known.get(join(folder, name));
+    if (pagesOfName === undefined) known.set(join(folder, name), [page]);
+    else pagesOfName.push(page);
+  };
   for (const page of pages) {
     const folder = folderOf(page.path);
-    beside.set(folder, [...(beside.get(folder) ?? []), page]);
+    const names = new Set([same(stemOf(page.path)), same(page.title), ...(page.id === undefined ? [] : [page.id])]);
+    for (const name of names) note(folder, name, page);
   }
+  const owners = new Map<string, string>();
   const owned = new Set<string>();
-  const claim = (folder: string, fits: (page: NotionPage, name: string) => boolean): void => {
-    if (owners.has(folder)) return;
-    const found = beside.get(folderOf(folder))?.find((page) => !owned.has(page.path) && fits(page, nameOf(folder)));
+  const claim = (folder: string, name: string | undefined, fits: (page: NotionPage) => boolean = () => true): void => {
+    if (owners.has(folder) || name === undefined) return;
+    const found = known.get(join(folderOf(folder), name))?.find((page) => !owned.has(page.path) && fits(page));
     if (found === undefined) return;
     owners.set(folder, found.path);
     owned.add(found.path);
   };
+  for (const folder of folders) claim(folder, readName(nameOf(folder)).id);
   for (const folder of folders)
-    claim(folder, (page, name) => readName(name).id !== undefined && readName(name).id === page.id);
-  for (const folder of folders) claim(folder, (page, name) => same(stemOf(page.path)) === same(name));
-  for (const folder of folders) claim(folder, ({ title, id = '' }, name) => hasPiece(same(name), same(title), id));
-  for (const folder of folders) claim(folder, ({ title, id }, name) => id !== undefined && same(title) === same(name));
+    claim(folder, same(nameOf(folder)), (page) => same(stemOf(page.path)) === same(nameOf(folder)));
+  for (const folder of folders) {
+    const [, title, piece = ''] = /^(.*) ([0-9a-f]{3,31})$/.exec(same(nameOf(folder))) ?? [];
+    claim(folder, title, ({ id = '' }) => id.startsWith(piece) || id.endsWith(piece));
+  }
+  for (const folder of folders) claim(folder, same(nameOf(folder)));
   return owners;
-}
-
-/** Whether a name is a title with the beginning or the end of an id, as Notion tells pages of one title apart. */
-function hasPiece(name: string, title: string, id: string): boolean {
-  const piece = name.startsWith(`${title} `) ? name.slice(title.length + 1) : '';
-  return /^[0-9a-f]{3,31}$/.test(piece) && (id.startsWith(piece) || id.endsWith(piece));
 }
 
 /** Finds what an export holds by the names of its entries. */

@@ -62,10 +62,13 @@ export function takeProperties(
   return { properties, text: text.slice(end).replace(/^\s*\n/, '') };
 }
 
+/** Characters of a column's name. */
+const MAX_NAME = 255;
+
 function nameOn(line: string, known: ReadonlySet<string> | undefined): string | undefined {
   if (known === undefined) return /^([^:\n#>*`|-][^:\n]{0,100}): \S/.exec(line)?.[1];
   // A name may hold colons itself.
-  for (let at = line.indexOf(':'); at !== -1; at = line.indexOf(':', at + 1)) {
+  for (let at = line.indexOf(':'); at !== -1 && at <= MAX_NAME; at = line.indexOf(':', at + 1)) {
     if (known.has(line.slice(0, at).trim())) return line.slice(0, at);
   }
   return undefined;

@@ -70,10 +70,10 @@ function addCollection(
   }
 
   // The order and the places are the structure's; what it forgets goes by its own parent.
-  const open = structureOf(collection.documentStructure, path);
-  for (let next = open.shift(); next !== undefined; next = open.shift()) {
+  const open = structureOf(collection.documentStructure, path).reverse();
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
     addDocument(next.id, next.parent);
-    open.unshift(...structureOf(next.children, `${path}#${next.id}`));
+    for (const child of structureOf(next.children, `${path}#${next.id}`).reverse()) open.push(child);
   }
   for (const id of Object.keys(documents)) {
     const chain = new Set<string>();

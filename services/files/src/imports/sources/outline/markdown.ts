@@ -12,11 +12,11 @@ function inline(line: string): string {
 function rewritten(text: string): string {
   return (
     text
-      .replace(/@\[([^\]]*)\]\(mention:\/\/[\w-]+\/(?:document|collection)\/([\w-]+)\)/g, '[$1](/doc/$2)')
-      .replace(/@\[([^\]]*)\]\(mention:\/\/[^)]*\)/g, '@$1')
+      .replace(/@\[([^\]\n]{0,300})\]\(mention:\/\/[\w-]+\/(?:document|collection)\/([\w-]+)\)/g, '[$1](/doc/$2)')
+      .replace(/@\[([^\]\n]{0,300})\]\(mention:\/\/[^)\n]{0,300}\)/g, '@$1')
       // The size of an image stands in the place of its title.
       .replace(
-        /(!\[[^\]]*\]\([^)\s]+) +"([^"]*?) *=\d+(?:\.\d+)?x\d+(?:\.\d+)?"\)/g,
+        /(!\[[^\]\n]{0,500}\]\([^)\s]{1,2000}) +"([^"\n]{0,500}?) *=\d+(?:\.\d+)?x\d+(?:\.\d+)?"\)/g,
         (_, start: string, title: string) => (title === '' ? `${start})` : `${start} "${title}")`),
       )
       .replace(/==(?=\S)([^=\n]*[^=\s])==/g, '<mark>$1</mark>')
