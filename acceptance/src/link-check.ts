@@ -17,11 +17,15 @@ const PATTERNS = [
 /** The text with its code and comments blanked, at its own length: what stands there is no link. */
 function withoutCode(text: string): string {
   const blank = (found: string) => found.replace(/[^\n]/g, ' ');
-  return text
-    .replace(/^---\r?\n[\s\S]*?\r?\n---[ \t]*$/m, (found, offset: number) => (offset === 0 ? blank(found) : found))
-    .replace(/^[ \t>]*(`{3,}|~{3,})[^\n]*\n[\s\S]*?(?:\n[ \t>]*\1[`~]*[ \t]*$|$(?![\s\S]))/gm, blank)
-    .replace(/<!--[\s\S]*?-->/g, blank)
-    .replace(/(?<!`)(`+)(?!`)([\s\S]*?[^`])\1(?!`)/g, (found) => (/\n\s*\n/.test(found) ? found : blank(found)));
+  return (
+    text
+      .replace(/^---\r?\n[\s\S]*?\r?\n---[ \t]*$/m, (found, offset: number) => (offset === 0 ? blank(found) : found))
+      .replace(/^[ \t>]*(`{3,}|~{3,})[^\n]*\n[\s\S]*?(?:\n[ \t>]*\1[`~]*[ \t]*$|$(?![\s\S]))/gm, blank)
+      // Indented code right behind a list's marker.
+      .replace(/^[ \t]*[-*+] {5,}\S.*$/gm, blank)
+      .replace(/<!--[\s\S]*?-->/g, blank)
+      .replace(/(?<!`)(`+)(?!`)([\s\S]*?[^`])\1(?!`)/g, (found) => (/\n\s*\n/.test(found) ? found : blank(found)))
+  );
 }
 
 /** The destinations of the links of a Markdown text, in their order, found by their looks alone. */

@@ -7,6 +7,7 @@ import { ROOT } from '@commonplace/acceptance/dist/src/system.js';
 import { openClient } from './http.js';
 import { wholeNumber } from './options.js';
 import { checkIntegrity, openEventLog } from './soak/event-log.js';
+import { soakImports } from './soak/imports.js';
 import { readLists } from './soak/read-back.js';
 import { type RoundResult, runRound, WRITERS } from './soak/round.js';
 import { createTally, type Tally } from './soak/tally.js';
@@ -14,6 +15,8 @@ import { UPLOAD_SETTINGS, UPLOADERS } from './soak/uploads.js';
 import { startSystem } from './system.js';
 
 const ROUNDS = 50;
+/** Imports that are killed where writers are killed as often as is usual. */
+const IMPORT_ROUNDS = 100;
 
 async function soak(rounds: number, home: string, tally: Tally): Promise<void> {
   let system = await startSystem({ home, settings: UPLOAD_SETTINGS });
@@ -88,7 +91,8 @@ const tally = createTally();
 // What has been started ends with this process.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130));
 try {
-  await soak(rounds, home, tally);
+  await soak(rounds, join(home, 'writes'), tally);
+  await soakImports(rounds === ROUNDS ? IMPORT_ROUNDS : rounds, join(home, 'imports'), tally);
 } catch (error) {
   tally.check('the run', [error instanceof Error ? (error.stack ?? error.message) : String(error)]);
 }

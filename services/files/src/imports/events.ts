@@ -4,7 +4,7 @@ import type { ImportRecord } from './stores/records.js';
 
 /** An import has come to its end. */
 export function finishedEvent(record: ImportRecord): DomainEvent {
-  const { id, workspaceId, tenant, name, status, rootResourceId = '', userId, error, done, createdBy } = record;
+  const { id, workspaceId, tenant, name, status, rootResourceId = '', userId, error, done } = record;
   return {
     specversion: '1.0',
     id: `evt_${newId()}`,
@@ -25,6 +25,7 @@ export function finishedEvent(record: ImportRecord): DomainEvent {
       failed: done.failed,
     },
     tenant,
-    actor: createdBy.type === 'user' ? createdBy : { ...createdBy, person: userId },
+    // The import did it, and not who began it: they are told.
+    actor: { type: 'import', id, name },
   };
 }

@@ -9,7 +9,8 @@ export type NotificationType =
   | 'access_decided'
   | 'resource_shared'
   | 'member_added'
-  | 'key_expiring';
+  | 'key_expiring'
+  | 'import_finished';
 
 export interface Target {
   readonly type: 'resource' | 'workspace' | 'org' | 'api_key';
@@ -26,6 +27,8 @@ export interface Facts {
   readonly approved?: boolean;
   /** An API key's name and the days that it has left. */
   readonly key?: { readonly name: string; readonly daysLeft: number };
+  /** How an import has ended, and what it is called. */
+  readonly import?: { readonly name: string; readonly status: string };
 }
 
 /** A notification before anybody has it. */

@@ -1,11 +1,13 @@
 import { commentCreated, commentResolved, commentUpdated } from './comments.js';
 import type { Source } from './draft.js';
+import { importFinished } from './imports.js';
 import { keyExpiring } from './keys.js';
 import { orgMemberAdded, orgMemberUpdated, workspaceMemberAdded } from './members.js';
 import { accessDecided, accessRequested, permissionGranted } from './sharing.js';
 
 /** Every event that somebody is told of, and how. */
 export const SOURCES: Readonly<Record<string, Source>> = {
+  'commonplace.files.import.finished': importFinished,
   'commonplace.identity.api_key.expiring': keyExpiring,
   'commonplace.resources.access_request.created': accessRequested,
   'commonplace.resources.access_request.decided': accessDecided,

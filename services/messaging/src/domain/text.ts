@@ -29,6 +29,8 @@ export function titleOf(type: NotificationType, { actor, name, facts }: Subject)
       return memberTitle(who, name, facts);
     case 'key_expiring':
       return keyTitle(facts.key);
+    case 'import_finished':
+      return importTitle(facts.import);
   }
 }
 
@@ -46,4 +48,10 @@ function keyTitle(key: Facts['key']): string {
   const { name, daysLeft } = key ?? { name: '', daysLeft: 0 };
   const when = daysLeft <= 0 ? 'today' : daysLeft === 1 ? 'tomorrow' : `in ${daysLeft} days`;
   return `The API key ${quote(name)} expires ${when}`;
+}
+
+function importTitle(ended: Facts['import']): string {
+  const { name, status } = ended ?? { name: '', status: '' };
+  if (status === 'failed') return `The import ${quote(name)} has failed`;
+  return `The import ${quote(name)} is complete${status === 'completed_with_errors' ? ', with errors' : ''}`;
 }

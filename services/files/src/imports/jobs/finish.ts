@@ -25,7 +25,12 @@ export async function finishImport(
   const alone = done.succeeded === 0 && !found.skipped.has('already_exists');
   const error = alone ? nothingImported(found) : undefined;
   const status = error !== undefined ? 'failed' : done.failed > 0 ? 'completed_with_errors' : 'completed';
-  await end(parts, hold, { status, counts, done, error }, reportOf(hold.record, { ...found, counts }, notes));
+  await end(
+    parts,
+    hold,
+    { status, counts, done, error },
+    reportOf({ ...hold.record, ...(error && { error }) }, { ...found, counts }, notes),
+  );
 }
 
 /** Ends an import that can't go on. */

@@ -21,6 +21,8 @@ export interface Items {
   due(): number[];
   /** Items that have become due since they were asked for: something links to them, or lies in them. */
   newlyDue(): number[];
+  /** Whether any item is to be put in any case. */
+  readonly hasWanted: boolean;
   /** Items that are still undecided: nothing links to them. */
   undecided(): number[];
 }
@@ -81,6 +83,7 @@ export function createItems(
     link: want,
     due: take,
     newlyDue: take,
+    hasWanted: wanted.includes(1),
     undecided: () => [...open.keys()].filter((seq) => open[seq] === 1 && wanted[seq] === 0),
   };
 }

@@ -20,7 +20,7 @@ export interface Findings {
 export function reportOf(record: ImportRecord, found: Findings, notes: readonly string[]): string {
   const { counts, done } = found;
   const sections = [
-    `# Import of ${inline(record.name)}`,
+    `# ${inline(record.name)}`,
     record.error === undefined ? '' : `**It failed** (\`${record.error.code}\`): ${inline(record.error.message)}`,
     record.dryRun ? 'This was a trial: nothing was written.' : '',
     section('What came over', cameOver(counts, done)),

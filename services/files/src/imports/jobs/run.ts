@@ -56,7 +56,7 @@ async function withBundle(
   records.length = 0;
   const users = await mappedUsers(parts, hold.record);
   const existing = await findExisting(parts, hold, items, acting);
-  const place = await makeRoot(parts, hold, source, acting);
+  const place = items.hasWanted ? await makeRoot(parts, hold, source, acting) : NOWHERE;
   const entries = new Map(bundle.entries.map(({ path, sizeBytes }) => [path, sizeBytes]));
   const run: Run = {
     record: hold.record,
@@ -83,6 +83,9 @@ function isStopped(stopped: () => void): boolean {
     return true;
   }
 }
+
+/** Where nothing is put. */
+const NOWHERE: Place = { parentId: undefined, restrictEach: false };
 
 /** The folder that holds all of it; a single file without a name of its own needs none. */
 async function makeRoot(parts: ImportParts, hold: Hold, { items }: Source, acting: Acting): Promise<Place> {

@@ -1,0 +1,298 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { type Api, api } from '../src/client.js';
+import { archive, finished, importAll, inline, itemsOf, putUpload } from '../src/imports.js';
+import { newKey, type Person, signUp } from '../src/people.js';
+import type { Content, Import, List, Me, Resource, Workspace } from '../src/records.js';
+import { type System, startSystem } from '../src/system.js';
+
+let system: System;
+let by: Api;
+let workspace: Workspace;
+let imports: string;
+
+beforeAll(async () => {
+  system = await startSystem({ COMMONPLACE_SIGN_UP: 'open' });
+  by = api(system, system.owner.apiKey);
+  workspace = (await by.post<Workspace>('/workspaces', { name: 'Imports' })).data;
+  imports = `/workspaces/${workspace.id}/imports`;
+}, 90_000);
+
+afterAll(() => system?.stop(), 60_000);
+
+const begin = (body: object, headers = {}) => by.post<Import>(imports, body, { headers });
+const zip = (entries: Parameters<typeof archive>[0], more: object = {}) =>
+  importAll(by, workspace.id, { source_type: 'markdown_zip', ...inline(archive(entries)), ...more });
+const read = async (id: string | null | undefined) =>
+  (await by.get<Resource>(`/resources/${id}?include=path,tags`)).data;
+const textOf = async (id: string | null | undefined) =>
+  (await by.get<Content>(`/resources/${id}/content`)).data.content;
+
+describe('an archive of Markdown', () => {
+  test('becomes folders, documents and files, with links, metadata and tags', async () => {
+    const page =
+      '---\ntitle: Start here\ntags: [one, two]\nowner: me\ndate: 2020-02-03\n---\n# Else\n\n[b](sub/b.md#part) ![i](img/i.svg) [x](gone.md)\n';
+    const done = await zip(
+      {
+        'top/a.md': page,
+        'top/sub/b.md': '# Bee\n\n[up](../a.md) [file](../notes.txt)\n',
+        'top/img/i.svg': '<svg xmlns="http://www.w3.org/2000/svg"/>',
+        'top/notes.txt': 'Notes',
+        'top/unused.txt': 'Unused',
+        'top/empty/unused.bin': 'x',
+      },
+      { name: 'All of it', options: { keep_dates: true } },
+    );
+    expect(done).toMatchObject({
+      status: 'completed',
+      name: 'All of it',
+      error: null,
+      stats: { documents: 2, files: 2, folders: 3, links_rewritten: 4, links_broken: 1 },
+      progress: { total: 10, processed: 10, succeeded: 7, skipped: 3, failed: 0, percent: 100 },
+      warnings: [{ code: 'links_broken' }],
+      access: 'private',
+    });
+    const items = new Map((await itemsOf(by, done.id)).map((item) => [item.path, item]));
+    const idOf = (path: string) => items.get(path)?.resource_id;
+    const a = await read(idOf('top/a.md'));
+    expect(a).toMatchObject({
+      name: 'Start here',
+      type: 'document',
+      metadata: { owner: 'me', title: 'Start here' },
+      created_at: '2020-02-03T00:00:00.000Z',
+      created_by: { type: 'import', id: done.id },
+      source: { type: 'import', import_id: done.id },
+    });
+    expect(a.path?.map(({ name }) => name)).toEqual(['All of it', 'top']);
+    expect(a).toMatchObject({ tags: [expect.any(String), expect.any(String)] });
+    const expected = page
+      .replace('sub/b.md', `resource:${idOf('top/sub/b.md')}`)
+      .replace('img/i.svg', `resource:${idOf('top/img/i.svg')}`);
+    expect(await textOf(a.id)).toBe(expected);
+    expect((await read(idOf('top/sub/b.md'))).name).toBe('Bee');
+    expect(await textOf(idOf('top/sub/b.md'))).toContain(`[file](resource:${idOf('top/notes.txt')})`);
+    expect(items.get('top/unused.txt')).toMatchObject({ status: 'skipped', code: 'not_linked', resource_id: null });
+    expect(items.get('top/empty')).toMatchObject({ status: 'skipped', code: 'not_linked' });
+    expect(done.report).toContain('`top/a.md`: `gone.md`');
+    const { status, text } = await by.get(`/resources/${idOf('top/notes.txt')}/file`);
+    expect([status, JSON.parse(text).data.size_bytes]).toEqual([200, 5]);
+  });
+
+  test('goes on where one page is bad, and a retry runs only what has failed', async () => {
+    const bytes = archive({
+      'good.md': '[b](bad.md)',
+      'bad.md': [Buffer.from('damaged page'), { level: 0 }],
+      'dir/c.md': 'C',
+    });
+    bytes.write('D', bytes.indexOf('damaged page'));
+    const done = await importAll(by, workspace.id, { source_type: 'markdown_zip', ...inline(bytes) });
+    expect(done).toMatchObject({
+      status: 'completed_with_errors',
+      attempt: 1,
+      stats: { documents: 2, links_broken: 1 },
+      progress: { failed: 1, succeeded: 3 },
+    });
+    const failed = await itemsOf(by, done.id, 'failed');
+    expect(failed).toMatchObject([{ path: 'bad.md', code: 'archive_entry_damaged', resource_id: null }]);
+    expect(done.report).toContain('`archive_entry_damaged` `bad.md`');
+    const before = await itemsOf(by, done.id, 'created');
+    const versions = await Promise.all(before.map(async ({ resource_id: id }) => (await read(id)).version));
+
+    const again = await by.post<Import>(`/imports/${done.id}/retry`, {});
+    expect([again.status, again.data.status, again.data.attempt]).toEqual([202, 'queued', 2]);
+    const second = await finished(by, done.id);
+    expect(second).toMatchObject({ status: 'completed_with_errors', attempt: 2, stats: done.stats });
+    expect(await itemsOf(by, done.id, 'created')).toEqual(before);
+    const after = await Promise.all(before.map(async ({ resource_id: id }) => (await read(id)).version));
+    expect(after).toEqual(versions);
+
+    expect((await by.post(`/imports/${done.id}/retry`, { scope: 'all' })).status).toBe(202);
+    expect(await finished(by, done.id)).toMatchObject({ attempt: 3, status: 'completed_with_errors' });
+    const { page } = await by.get<List<Resource>>(
+      `/workspaces/${workspace.id}/resources?parent_id=${done.root_resource_id}&recursive=true`,
+    );
+    expect(page.total).toBe(3);
+  });
+
+  test('is tried without anything being written', async () => {
+    const before = (await by.get(`/workspaces/${workspace.id}/resources?limit=1`)).page.total;
+    const done = await zip({ 'a.md': '[b](b.md)', 'b.md': '' }, { dry_run: true });
+    expect(done).toMatchObject({ status: 'completed', dry_run: true, root_resource_id: null, stats: { documents: 2 } });
+    expect((await itemsOf(by, done.id)).map(({ resource_id: id }) => id)).toEqual([null, null]);
+    expect((await by.get(`/workspaces/${workspace.id}/resources?limit=1`)).page.total).toBe(before);
+  });
+
+  test.each([
+    ['nothing_imported', archive({ 'a.bin': 'x' })],
+    ['archive_unsafe_path', archive({ '../a.md': 'x' })],
+    ['archive_ratio_exceeded', archive({ 'a.md': [Buffer.alloc(3_000_000), { level: 9 }] })],
+    ['archive_link', archive({ 'a.md': [Buffer.from('/etc/passwd'), { os: 3, attrs: 0o120777 << 16 }] })],
+    ['archive_invalid', Buffer.from('no archive')],
+  ])('fails with a code: %s', async (code, bytes) => {
+    const done = await importAll(by, workspace.id, { source_type: 'markdown_zip', ...inline(bytes) });
+    expect([done.status, done.error?.code, done.root_resource_id]).toEqual(['failed', code, null]);
+    expect(done.report).toContain(`\`${code}\``);
+    expect((await by.post(`/imports/${done.id}/retry`, {})).status).toBe(202);
+    expect((await finished(by, done.id)).error?.code).toBe(code);
+  });
+});
+
+describe('an import', () => {
+  test('of one page needs no folder, and lies where it is asked to', async () => {
+    const folder = (await by.post<Resource>('/resources', { type: 'folder', name: 'F', workspace_id: workspace.id }))
+      .data;
+    const body = { source_type: 'markdown', content: '# One\n\ntext', parent_id: folder.id };
+    const done = await importAll(by, workspace.id, body);
+    const page = await read(done.root_resource_id);
+    expect([done.access, page.name, page.parent_id, page.access_mode]).toEqual([
+      'inherit',
+      'One',
+      folder.id,
+      'inherit',
+    ]);
+    const own = await importAll(by, workspace.id, { source_type: 'markdown', content: 'x', name: 'Box' });
+    const box = await read(own.root_resource_id);
+    expect([own.access, box.type, box.name, box.access_mode]).toEqual(['private', 'folder', 'Box', 'restricted']);
+  });
+
+  test('waits for its bytes, and is followed as events until its end', async () => {
+    const { status, data } = await begin({ source_type: 'markdown', upload: true, name: 'Later' });
+    expect([status, data.status, data.phase]).toEqual([201, 'pending_upload', 'upload']);
+    const url = `${system.baseUrl}/api/v1/imports/${data.id}`;
+    const headers = { Authorization: `Bearer ${system.owner.apiKey}`, Accept: 'text/event-stream' };
+    const stream = await fetch(url, { headers });
+    expect(stream.headers.get('content-type')).toContain('text/event-stream');
+    await putUpload(data, Buffer.from('# Came later'));
+    const events = (await stream.text()).split('\n\n').filter((text) => text.startsWith('id: '));
+    const names = events.map((text) => /^event: (.+)$/m.exec(text)?.[1]);
+    expect([names[0], names.at(-1)]).toEqual(['import.progress', 'import.completed']);
+    const last = JSON.parse(/^data: (.+)$/m.exec(events.at(-1) ?? '')?.[1] ?? '{}');
+    expect(last).toMatchObject({ id: data.id, status: 'completed', request_id: expect.stringMatching(/^req_/) });
+    const ids = events.map((text) => Number(/^id: (\d+)$/m.exec(text)?.[1]));
+    expect(ids).toEqual([...ids].sort((a, b) => a - b));
+    expect(last.sequence).toBe(ids.at(-1));
+    const hidden = await fetch(`${system.baseUrl}/api/v1/imports/${randomUUID()}`, { headers });
+    expect([hidden.status, hidden.headers.get('content-type')]).toEqual([404, 'application/json; charset=utf-8']);
+  });
+
+  test('is listed, removed with what it has created, and gone then', async () => {
+    const done = await zip({ 'a/a.md': 'A', 'a/b.md': 'B' });
+    const { data } = await by.get<List<Import>>(`${imports}?status=completed&limit=200`);
+    expect(data.items.map(({ id }) => id)).toContain(done.id);
+    const gone = await by.del(`/imports/${done.id}?delete_resources=true`);
+    expect([gone.status, gone.data]).toEqual([200, { id: done.id, deleted: true, resources_deleted: 4 }]);
+    expect((await by.get(`/imports/${done.id}`)).status).toBe(404);
+    expect((await by.get(`/resources/${done.root_resource_id}`)).error.code).toBe('resource_in_trash');
+    const waiting = (await begin({ source_type: 'markdown', upload: true })).data;
+    expect((await by.post(`/imports/${waiting.id}/retry`, {})).error.code).toBe('import_active');
+    expect((await by.del(`/imports/${waiting.id}`)).data).toMatchObject({ deleted: true, resources_deleted: 0 });
+    const kept = await zip({ 'a.md': 'A' });
+    expect((await by.post(`/imports/${kept.id}/retry`, {})).error.code).toBe('import_not_retryable');
+    await by.del(`/imports/${kept.id}`);
+    expect((await read(kept.root_resource_id)).state).toBe('active');
+  });
+
+  test('is one, however often it is asked for under one key', async () => {
+    const headers = { 'Idempotency-Key': randomUUID() };
+    const body = { source_type: 'markdown', content: 'x' };
+    const first = await begin(body, headers);
+    const second = await begin(body, headers);
+    expect([second.status, second.data.id]).toEqual([201, first.data.id]);
+  });
+
+  test('by external ids leaves out, replaces or stands beside what is there', async () => {
+    const json = (name: string) => ({
+      source_type: 'json',
+      content: JSON.stringify([{ external_id: 'e1', name, content: name }]),
+    });
+    const done = await importAll(by, workspace.id, json('First'));
+    const [item] = await itemsOf(by, done.id);
+    if (item?.external_id !== 'e1') return;
+    const skip = await importAll(by, workspace.id, { ...json('Second'), conflict: 'skip' });
+    expect(await itemsOf(by, skip.id)).toMatchObject([{ status: 'skipped', code: 'already_exists' }]);
+    const update = await importAll(by, workspace.id, { ...json('Third'), conflict: 'update' });
+    expect(await itemsOf(by, update.id)).toMatchObject([{ status: 'updated', resource_id: item.resource_id }]);
+    expect((await read(item.resource_id)).name).toBe('Third');
+  });
+
+  test('of somebody else is not to be seen, but by administrators', async () => {
+    const other: Person = await signUp(system, 'Other');
+    const { user } = (await other.get<Me>('/me')).data;
+    const member = { user_id: user.id, role: 'editor' };
+    await by.post(`/workspaces/${workspace.id}/members`, member);
+    const mine = await importAll(by, workspace.id, { source_type: 'markdown', content: 'mine' });
+    expect((await other.get(`/imports/${mine.id}`)).status).toBe(404);
+    expect((await other.get(`/resources/${mine.root_resource_id}`)).status).toBe(404);
+    const theirs = await importAll(other, workspace.id, { source_type: 'markdown', content: 'theirs' });
+    expect((await by.get<Import>(`/imports/${theirs.id}`)).data.status).toBe('completed');
+    const { data } = await other.get<List<Import>>(imports);
+    expect(data.items.map(({ id }) => id)).toEqual([theirs.id]);
+  });
+
+  test('tells all that is wrong at once, and stores nothing', async () => {
+    const before = (await by.get(imports)).page.total;
+    const faulty = async (body: object) => {
+      const { status, error } = await begin(body);
+      const details = Array.isArray(error.details) ? error.details : [error];
+      return [status, ...(details as { param: string; code: string }[]).map(({ param, code }) => `${param} ${code}`)];
+    };
+    expect(await faulty({ source_type: 'markdown', content: 'x', url: 'http://10.0.0.1/', size_bytes: 1 })).toEqual([
+      400,
+      'url ambiguous_target',
+      'size_bytes invalid_value',
+    ]);
+    expect(await faulty({ source_type: 'url' })).toEqual([400, 'url missing_field']);
+    expect(await faulty({ source_type: 'markdown' })).toEqual([400, 'file_id missing_field']);
+    expect(await faulty({ source_type: 'markdown', url: 'https://127.0.0.1/a.md' })).toEqual([
+      400,
+      'url url_not_allowed',
+    ]);
+    expect(await faulty({ source_type: 'connection', connection_id: randomUUID() })).toEqual([
+      400,
+      'source_type unsupported_format',
+    ]);
+    expect(await faulty({ source_type: 'docx', content: 'x' })).toEqual([400, 'content unsupported_format']);
+    expect(await faulty({ source_type: 'markdown', content_base64: '*' })).toEqual([
+      400,
+      'content_base64 invalid_value',
+    ]);
+    expect(await faulty({ source_type: 'nothing', content: 'x', oh: 1 })).toEqual([
+      400,
+      expect.stringContaining('invalid_value'),
+      'oh unknown_field',
+    ]);
+    const options = { csv: { encoding: 'klingon' }, user_map: { a: 1 } };
+    expect(await faulty({ source_type: 'markdown', content: 'x', options })).toEqual([
+      400,
+      'options.csv.encoding invalid_value',
+      'options.user_map.a invalid_type',
+    ]);
+    expect((await by.get(imports)).page.total).toBe(before);
+    const done = await importAll(by, workspace.id, { source_type: 'markdown', content: 'x' });
+    const retry = await by.post(`/imports/${done.id}/retry`, { again: true });
+    expect([retry.status, retry.error.code]).toEqual([400, 'unknown_field']);
+  });
+
+  test('survives the end of the process, and finishes after the next start', async () => {
+    const pages = Object.fromEntries(
+      Array.from({ length: 400 }, (_, i) => [`p/${i}.md`, `# Page ${i}\n\n[next](${i + 1}.md)`]),
+    );
+    const { data } = await begin({ source_type: 'markdown_zip', ...inline(archive(pages)) });
+    await new Promise((resolve) => setTimeout(resolve, 700));
+    await system.kill();
+    await system.restart();
+    const done = await finished(by, data.id, 90_000);
+    expect(done).toMatchObject({
+      status: 'completed',
+      stats: { documents: 400, links_rewritten: 399, links_broken: 1 },
+    });
+    const list = `/workspaces/${workspace.id}/resources?parent_id=${done.root_resource_id}&recursive=true&limit=1`;
+    expect((await by.get(list)).page.total).toBe(401);
+  }, 150_000);
+});
+
+test('a key without the scope can’t begin one', async () => {
+  const { key } = await newKey(by, ['import:read']);
+  const { status, error } = await api(system, key).post(imports, { source_type: 'markdown', content: 'x' });
+  expect([status, error.code]).toEqual([403, 'insufficient_scope']);
+});

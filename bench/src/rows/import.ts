@@ -1,0 +1,57 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { testData } from '@commonplace/acceptance/dist/src/system.js';
+import type { Bench } from '../bench.js';
+import { createWorkspace } from '../fill.js';
+import { type Row, Skipped } from '../row.js';
+
+/** Seconds that a handbook of 883 pages may take until it is found by its words. */
+const FLOOR_S = 30;
+
+interface Import {
+  readonly id: string;
+  readonly status: string;
+  readonly stats: Readonly<Record<string, number>>;
+  readonly upload: { readonly url: string };
+}
+
+/** A handbook's archive is imported, and its last page found by its words. */
+export async function measureImport(bench: Bench): Promise<Row> {
+  const file = join(testData() ?? '', 'handbook.zip');
+  if (!existsSync(file)) throw new Skipped('handbook.zip is not there (COMMONPLACE_TEST_DATA)');
+  const { client, subject } = await bench.start('import');
+  try {
+    const workspaceId = await createWorkspace(client, 'Import');
+    const zip = readFileSync(file);
+    const body = { source_type: 'markdown_zip', upload: true };
+    const { id, upload } = await client.ask<Import>('POST', `/workspaces/${workspaceId}/imports`, body);
+    const started = performance.now();
+    await fetch(upload.url, { method: 'PUT', body: new Uint8Array(zip) });
+    const done = await untilOver(() => client.ask<Import>('GET', `/imports/${id}`));
+    const importing = (performance.now() - started) / 1000;
+    const query = { query: 'paring down tech debt', mode: 'keyword', workspace_ids: [workspaceId], limit: 1 };
+    const found = () => client.ask<{ items: unknown[] }>('POST', '/search', query);
+    while ((await found()).items.length === 0) await sleep(50);
+    const value = (performance.now() - started) / 1000;
+    const { documents, files, links_rewritten: links, links_broken: broken } = done.stats;
+    return {
+      figures: [],
+      checks: [{ what: 'archive to searchable pages', value, unit: 's', right: 'at most', floor: FLOOR_S }],
+      notes: [
+        `${documents} documents, ${files} files, ${links} links, ${broken} broken; in the tree after ${importing.toFixed(1)} s`,
+      ],
+    };
+  } finally {
+    await subject.stop();
+  }
+}
+
+async function untilOver(ask: () => Promise<Import>): Promise<Import> {
+  for (;;) {
+    const seen = await ask();
+    if (seen.status.startsWith('completed')) return seen;
+    if (seen.status === 'failed') throw new Error('The import failed.');
+    await sleep(100);
+  }
+}

@@ -1,0 +1,147 @@
+import { randomInt } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { forEach } from '@commonplace/acceptance/dist/src/walk.js';
+import { createWorkspace } from '../fill.js';
+import { type Client, openClient } from '../http.js';
+import { startSystem } from '../system.js';
+import { type Archive, createArchive } from './import-archive.js';
+import type { Tally } from './tally.js';
+
+const PAGES = 160;
+const CONNECTIONS = 16;
+const PAGE = 200;
+/** Milliseconds after the moment that a kill waits for; a batch is written in less. */
+const SOON_MS = 60;
+/** An import is over that long after the start that goes on with it. */
+const PATIENCE_MS = 120_000;
+
+interface Import {
+  readonly id: string;
+  readonly status: string;
+  readonly root_resource_id: string | null;
+  readonly stats: Readonly<Record<string, number>>;
+  readonly error: { readonly message: string } | null;
+  readonly progress: { readonly succeeded: number };
+}
+
+/** Imports that are killed at any moment, and have to be whole after the next start: nothing lost, nothing double. */
+export async function soakImports(rounds: number, home: string, tally: Tally): Promise<void> {
+  const archive = createArchive(PAGES);
+  let system = await startSystem({ home });
+  const items = archive.pages.size + archive.images.length + archive.folders.length;
+  try {
+    for (let round = 1; round <= rounds; round++) {
+      const started = performance.now();
+      const client = openClient(system.baseUrl, system.apiKey, CONNECTIONS);
+      const workspaceId = await createWorkspace(client, 'Import');
+      const body = { source_type: 'markdown_zip', name: 'Soak', content_base64: archive.zip.toString('base64') };
+      const { id } = await client.ask<Import>('POST', `/workspaces/${workspaceId}/imports`, body);
+      await untilAt(client, id, randomInt(items + 1));
+      await system.kill();
+      client.close();
+      system = await startSystem({ home, port: Number(new URL(system.baseUrl).port) });
+      const reading = openClient(system.baseUrl, system.apiKey, CONNECTIONS);
+      try {
+        const { done, cutAt } = await untilOver(reading, id);
+        tally.check('a killed import is whole after the next start', [
+          ...outcomeFaults(done, archive),
+          ...(await treeFaults(reading, workspaceId, done, archive)),
+        ]);
+        const took = seconds(performance.now() - started);
+        console.log(`import ${round}/${rounds}: killed with ${cutAt} of ${items} items in the tree; ${took}`);
+      } finally {
+        reading.close();
+      }
+    }
+  } finally {
+    await system.stop();
+  }
+}
+
+/** Waits until an import has so many items in the tree, and a moment more. */
+async function untilAt(client: Client, id: string, count: number): Promise<void> {
+  for (;;) {
+    const { status, progress } = await client.ask<Import>('GET', `/imports/${id}`);
+    if (progress.succeeded >= count || !['queued', 'running'].includes(status)) break;
+    await sleep(10);
+  }
+  await sleep(randomInt(SOON_MS));
+}
+
+async function untilOver(client: Client, id: string): Promise<{ done: Import; cutAt: number }> {
+  const started = performance.now();
+  let cutAt: number | undefined;
+  for (;;) {
+    const done = await client.ask<Import>('GET', `/imports/${id}`);
+    cutAt ??= done.progress.succeeded;
+    const tookMs = performance.now() - started;
+    if (!['queued', 'running'].includes(done.status) || tookMs > PATIENCE_MS) return { done, cutAt };
+    await sleep(100);
+  }
+}
+
+function outcomeFaults({ status, stats, error }: Import, { pages, images, folders }: Archive): string[] {
+  if (status !== 'completed') return [`the import is ${status}: ${error?.message ?? ''}`];
+  const expected = { documents: pages.size, files: images.length, folders: folders.length, links_broken: 0 };
+  return Object.entries(expected).flatMap(([name, count]) =>
+    stats[name] === count ? [] : [`${stats[name]} ${name}, not ${count}`],
+  );
+}
+
+interface Listed {
+  readonly id: string;
+  readonly name: string;
+  readonly type: string;
+  readonly parent_id: string;
+  readonly file: { readonly status: string } | null;
+}
+
+/** What is not in the tree, is there twice, or is another text than it has to be. */
+async function treeFaults(
+  client: Client,
+  workspaceId: string,
+  { root_resource_id: root }: Import,
+  archive: Archive,
+): Promise<string[]> {
+  const all = await listAll(client, workspaceId);
+  const byId = new Map(all.map((one) => [one.id, one]));
+  const ids = new Map<string, string>();
+  const faults: string[] = [];
+  for (const { id, type, name, parent_id: parent } of all) {
+    if (type === 'folder') continue;
+    // A page is named by its heading: `Page 7`.
+    const file = type === 'document' ? `${name.toLowerCase().replace(' ', '-')}.md` : name;
+    const path = `${byId.get(parent)?.name}/${file}`;
+    if (ids.has(path)) faults.push(`${path} is there twice`);
+    ids.set(path, id);
+  }
+  const expected = archive.pages.size + archive.images.length + archive.folders.length + 1;
+  if (all.length !== expected) faults.push(`${all.length} resources, not ${expected}`);
+  if (!byId.has(root ?? '')) faults.push('there is no folder that holds them');
+  const pages = await forEach([...archive.pages], CONNECTIONS, async ([path, text]) => {
+    const id = ids.get(path);
+    if (id === undefined) return [`${path} is lost`];
+    const { content } = await client.ask<{ content: string }>('GET', `/resources/${id}/content`);
+    const right = text.replace(/\{([^}]+)\}/g, (_, target: string) => `resource:${ids.get(target)}`);
+    return content === right ? [] : [`${path} has another text`];
+  });
+  const images = await forEach([...archive.images], CONNECTIONS, async (path) => {
+    const { status } = await client.send('GET', `/resources/${ids.get(path)}/file`);
+    return status === 200 ? [] : [`${path} has no bytes: ${status}`];
+  });
+  return [...faults, ...pages.flat(), ...images.flat()];
+}
+
+async function listAll(client: Client, workspaceId: string): Promise<Listed[]> {
+  const all: Listed[] = [];
+  for (let offset = 0; ; offset += PAGE) {
+    const path = `/workspaces/${workspaceId}/resources?limit=${PAGE}&offset=${offset}`;
+    const { items } = await client.ask<{ items: Listed[] }>('GET', path);
+    all.push(...items);
+    if (items.length < PAGE) return all;
+  }
+}
+
+function seconds(milliseconds: number): string {
+  return `${(milliseconds / 1000).toFixed(1)} s`;
+}

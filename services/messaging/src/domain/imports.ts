@@ -1,0 +1,23 @@
+import type { DomainEvent } from '@commonplace/kit/events';
+import { type Draft, orgOf, textIn } from './draft.js';
+
+/** An import is over: who began it is told, unless they have ended it themselves. */
+export function importFinished(event: DomainEvent): Draft[] {
+  const { data } = event;
+  const status = textIn(data.status);
+  const userId = textIn(data.userId);
+  if (status === 'canceled' || userId === '') return [];
+  const workspaceId = textIn(data.workspaceId);
+  const root = textIn(data.rootResourceId);
+  return [
+    {
+      type: 'import_finished',
+      to: [userId],
+      groupKey: `import:${textIn(data.importId)}`,
+      target: root === '' ? { type: 'workspace', id: workspaceId } : { type: 'resource', id: root },
+      orgId: orgOf(event, workspaceId),
+      workspaceId,
+      facts: { import: { name: textIn(data.name), status } },
+    },
+  ];
+}
