@@ -82,6 +82,7 @@ export const files: ServiceModule = {
     const memberships = await createMembershipCache(host.client(contracts.directory), host.bus);
     const importParts = await openImportParts(parts, host, memberships);
     const imports = createImportRunner(importParts);
+    const archives = createArchiveRunner(parts);
     let purges: { close(): Promise<void> } | undefined;
     return {
       implementations: [
@@ -89,6 +90,7 @@ export const files: ServiceModule = {
         implement(contracts.storage, createStorageHandlers(parts)),
         implement(contracts.bytes, { ...createDownloadHandlers(parts), ...uploads }),
         implement(contracts.imports, createImportHandlers(importParts, imports)),
+        implement(contracts.archives, createArchiveHandlers(parts, archives.look)),
         implement(contracts.fileTexts, createFileTextHandlers(parts)),
       ],
       begin: async () => {
@@ -96,6 +98,7 @@ export const files: ServiceModule = {
         sweeper.begin();
         runner.begin();
         await imports.begin();
+        await archives.begin();
         purges = await forgetPurged(parts, host.bus);
       },
       close: async () => {
@@ -104,7 +107,7 @@ export const files: ServiceModule = {
         await uploads.close();
         await sweeper.close();
         await runner.close();
-        await exports.close();
+        await archives.close();
         await parts.media.close();
         await background.close();
         await parts.guard.close();
