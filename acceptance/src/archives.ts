@@ -30,7 +30,7 @@ export interface Archived {
 /** Exports a workspace and waits for it. */
 export async function exported(by: Api, workspaceId: string, body: object = {}): Promise<Archive> {
   const begun = await by.post<Archived>(`/workspaces/${workspaceId}/archive`, { mode: 'export', ...body });
-  if (begun.status !== 202) throw new Error(`an export is answered ${begun.status}`);
+  if (begun.status !== 202) throw new Error(`an export is answered ${begun.status} ${JSON.stringify(begun.error)}`);
   return finished(by, workspaceId, begun.data.archive.id);
 }
 

@@ -82,15 +82,15 @@ export const files: ServiceModule = {
     const memberships = await createMembershipCache(host.client(contracts.directory), host.bus);
     const importParts = await openImportParts(parts, host, memberships);
     const imports = createImportRunner(importParts);
-    const exports = createArchiveRunner(parts);
+    const archives = createArchiveRunner(parts);
     let purges: { close(): Promise<void> } | undefined;
     return {
       implementations: [
         implement(contracts.files, createFileHandlers(parts)),
         implement(contracts.storage, createStorageHandlers(parts)),
         implement(contracts.bytes, { ...createDownloadHandlers(parts), ...uploads }),
-        implement(contracts.archives, createArchiveHandlers(parts, exports.look)),
         implement(contracts.imports, createImportHandlers(importParts, imports)),
+        implement(contracts.archives, createArchiveHandlers(parts, archives.look)),
         implement(contracts.fileTexts, createFileTextHandlers(parts)),
       ],
       begin: async () => {
@@ -98,7 +98,7 @@ export const files: ServiceModule = {
         sweeper.begin();
         runner.begin();
         await imports.begin();
-        await exports.begin();
+        await archives.begin();
         purges = await forgetPurged(parts, host.bus);
       },
       close: async () => {
@@ -107,7 +107,7 @@ export const files: ServiceModule = {
         await uploads.close();
         await sweeper.close();
         await runner.close();
-        await exports.close();
+        await archives.close();
         await parts.media.close();
         await background.close();
         await parts.guard.close();

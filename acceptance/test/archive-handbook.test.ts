@@ -1,0 +1,70 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { type Entries, entriesOf, exported } from '../src/archives.js';
+import { type Api, api } from '../src/client.js';
+import { eventually } from '../src/eventually.js';
+import { newFile, putBytes, type Upload } from '../src/files.js';
+import type { Workspace } from '../src/records.js';
+import { treeIn } from '../src/same-archive.js';
+import { type System, startSystem, testData } from '../src/system.js';
+
+interface Import {
+  readonly id: string;
+  readonly status: string;
+  readonly error: object | null;
+}
+
+const HANDBOOK = join(testData() ?? '', 'handbook.zip');
+const ifThere = existsSync(HANDBOOK) ? test : test.skip;
+
+let system: System;
+let by: Api;
+
+beforeAll(async () => {
+  system = await startSystem();
+  by = api(system, system.owner.apiKey);
+}, 90_000);
+
+afterAll(() => system?.stop(), 60_000);
+
+/** Imports an archive from a file of another workspace. */
+async function imported(name: string, source_type: string, bytes: Buffer): Promise<Workspace> {
+  const shelf = (await by.post<Workspace>('/workspaces', { name: 'Shelf' })).data;
+  const fields = { name: `${name}.zip`, workspace_id: shelf.id, size_bytes: bytes.length };
+  const { resource, upload } = (await newFile(by, fields)).data;
+  expect((await putBytes(upload as Upload, bytes)).ok).toBe(true);
+  const workspace = (await by.post<Workspace>('/workspaces', { name })).data;
+  const body = { source_type, file_id: resource.id, name: 'Root' };
+  const begun = await eventually(async () => (await by.post<Import>(`/workspaces/${workspace.id}/imports`, body)).data);
+  await eventually(async () => {
+    const { status, error } = (await by.get<Import>(`/imports/${begun.id}`)).data;
+    if (['queued', 'running'].includes(status)) throw new Error(`the import is ${status}`);
+    expect([status, error]).toEqual([expect.stringMatching(/^completed/), null]);
+  }, 240_000);
+  return workspace;
+}
+
+async function archiveOf(workspace: Workspace): Promise<{ bytes: Buffer; entries: Entries }> {
+  const done = await exported(by, workspace.id);
+  expect(done.manifest?.errors).toEqual([]);
+  const bytes = Buffer.from(await (await fetch(done.download_url ?? '')).arrayBuffer());
+  return { bytes, entries: await entriesOf(done) };
+}
+
+ifThere(
+  'the handbook comes out of an archive as it went in',
+  async () => {
+    const first = await archiveOf(await imported('Handbook', 'markdown_zip', readFileSync(HANDBOOK)));
+    const again = await archiveOf(await imported('Again', 'native_zip', first.bytes));
+    const before = treeIn(first.entries);
+    // The archive's own root stands below that of the import.
+    const after = treeIn(again.entries, 'Root');
+    expect(before.size).toBeGreaterThan(883);
+    expect([...after.keys()].sort()).toEqual([...before.keys()].sort());
+    let different = 0;
+    for (const [path, one] of before) if (JSON.stringify(after.get(path)) !== JSON.stringify(one)) different++;
+    expect(different).toBe(0);
+  },
+  600_000,
+);
