@@ -74,9 +74,9 @@ export async function readAll(
   };
 }
 
-function expectUnique({ items }: Source): void {
-  const paths = new Set(items.map(({ path }) => path));
-  if (paths.size !== items.length) throw new Error('two items have one path');
+function expectUnique({ items, skipped }: Source): void {
+  const paths = new Set([...items, ...skipped].map(({ path }) => path));
+  if (paths.size !== items.length + skipped.length) throw new Error('two items, or one that is skipped, have one path');
 }
 
 /** The code of the fault that something ends with; `none` without. */

@@ -101,7 +101,7 @@ describe('an export of Notion as Markdown', () => {
 
   test('reads a database whole and typed', async () => {
     const { content } = await readAll(openNotionSource, files);
-    expect(content(`${BASE}/Tasks ${B}.csv`).json).toMatchObject({
+    expect(content(`${BASE}/Tasks ${B}_all.csv`).json).toMatchObject({
       columns: [
         { name: 'Name', type: 'text' },
         { name: 'Status', type: 'text' },
@@ -131,9 +131,11 @@ describe('an export of Notion as Markdown', () => {
     const { source } = await readAll(openNotionSource, files);
     const page = `${BASE} ${A}.md`;
     const link = (href: string, from = page) => linkOf(source, from, href);
-    expect(link(`Handbook%20everything%20that%20a%20new%20colleague/Tasks%20${B}.csv`)).toBe(`${BASE}/Tasks ${B}.csv`);
+    expect(link(`Handbook%20everything%20that%20a%20new%20colleague/Tasks%20${B}.csv`)).toBe(
+      `${BASE}/Tasks ${B}_all.csv`,
+    );
     expect(link(`Handbook%20everything%20that%20a%20new%20colleague/Tasks%20${B}_all.csv`)).toBe(
-      `${BASE}/Tasks ${B}.csv`,
+      `${BASE}/Tasks ${B}_all.csv`,
     );
     expect(link('Handbook%20everything%20that%20a%20new%20colleague/Untitled.png')).toBe(`${BASE}/Untitled.png`);
     expect(link(`moved/Sub%20page%20${C}.md`)).toBe(`${BASE}/Sub page ${C}.md`);

@@ -61,3 +61,10 @@ export function parseJson(text: string, code: string, path: string): unknown {
 export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
+
+/** Lines as a text that begins with none that is empty and ends with one line end; what is within stays as it is. */
+export function withoutEdges(lines: readonly string[]): string {
+  const from = lines.findIndex((line) => line !== '');
+  const to = lines.findLastIndex((line) => line !== '');
+  return from === -1 ? '' : `${lines.slice(from, to + 1).join('\n')}\n`;
+}

@@ -1,3 +1,4 @@
+import { withoutEdges } from '../common/text.js';
 import { calloutKind } from './names.js';
 
 const FENCE = /^\s*(`{3,}|~{3,})/;
@@ -21,17 +22,11 @@ function callout({ indent, lines }: Open): string[] {
   const inner = text.map((line) =>
     `${indent}> ${line.startsWith(indent) ? line.slice(indent.length) : line}`.trimEnd(),
   );
-  return ['', `${indent}> [!${calloutKind(icon).toUpperCase()}]`, ...inner, ''];
+  return [`${indent}> [!${calloutKind(icon).toUpperCase()}]`, ...inner, ''];
 }
 
 function toggle({ indent, lines, summary }: Open): string[] {
-  return [
-    '',
-    `${indent}:::toggle{summary=${JSON.stringify(plain(summary ?? ''))}}`,
-    ...trimmed(lines),
-    `${indent}:::`,
-    '',
-  ];
+  return [`${indent}:::toggle{summary=${JSON.stringify(plain(summary ?? ''))}}`, ...trimmed(lines), `${indent}:::`, ''];
 }
 
 /** Lines without empty ones at both ends. */
@@ -67,6 +62,8 @@ export function fromNotionMarkdown(text: string): string {
     const [, before = ''] = /^(.*?)<\/\w+>\s*$/.exec(line) ?? [];
     if (before.trim() !== '') top.lines.push(before);
     open.pop();
+    // Markdown takes what stands right below a paragraph for more of it.
+    if ((open.at(-1)?.lines ?? out).at(-1)?.trim()) put('');
     putAll(tag === 'aside' ? callout(top) : toggle(top));
   }
 
@@ -99,8 +96,5 @@ export function fromNotionMarkdown(text: string): string {
     const top = open.pop();
     if (top !== undefined) putAll(unclosed(top));
   }
-  return out
-    .join('\n')
-    .replace(/^\n+/, '')
-    .replace(/\n{3,}/g, '\n\n');
+  return withoutEdges(out);
 }

@@ -59,21 +59,24 @@ function sortEntries(bundle: Bundle): Sorted {
     else {
       sorted.entries.set(path, entry);
       if (!isPage(path) && !isValues(path)) sorted.files.push(path);
-      else addToGroup(path, sorted.groups);
+      else if (!addToGroup(path, sorted.groups))
+        skip(entry, 'duplicate', `The export has this page in another form, too.`);
     }
   }
   return sorted;
 }
 
-function addToGroup(path: string, groups: Map<string, Group>): void {
+/** Whether there was room: a page may be there as Markdown or as HTML. */
+function addToGroup(path: string, groups: Map<string, Group>): boolean {
   const stem = stemOf(path);
   const isAll = isValues(path) && stem.endsWith('_all') && readName(stem.slice(0, -4)).id !== undefined;
   const key = join(folderOf(path), isAll ? stem.slice(0, -4) : stem);
   const group = groups.get(key) ?? { key };
   groups.set(key, group);
-  if (isAll) group.all = path;
-  else if (isValues(path)) group.view = path;
-  else group.page = path;
+  const place = isAll ? 'all' : isValues(path) ? 'view' : 'page';
+  if (group[place] !== undefined) return false;
+  group[place] = path;
+  return true;
 }
 
 /** The page or database that a group of entries is; entries that say nothing more are skipped. */
@@ -92,7 +95,7 @@ function pageOf({ page, view, all, key }: Group, { entries, skipped }: Sorted): 
       message: 'The page of a database, which came over as a table.',
     });
   return {
-    path: view ?? values,
+    path: values,
     kind: 'table',
     title,
     id,
@@ -154,7 +157,7 @@ export function planNotion(bundle: Bundle): NotionPlan {
   const items = arrange(leaves, ownersOf(found, folders), (folder) => readName(nameOf(folder)).title || nameOf(folder));
   const index = createPathIndex();
   for (const group of sorted.groups.values()) {
-    const item = group.view ?? group.all ?? group.page;
+    const item = group.all ?? group.view ?? group.page;
     for (const path of [group.page, group.view, group.all])
       if (path !== undefined && item !== undefined) index.set(path, item);
   }

@@ -1,3 +1,5 @@
+import { withoutEdges } from '../common/text.js';
+
 const FENCE = /^\s*(`{3,}|~{3,})/;
 const KINDS: Readonly<Record<string, string>> = { info: 'NOTE', success: 'TIP', tip: 'TIP', warning: 'WARNING' };
 
@@ -40,7 +42,8 @@ export function fromOutlineMarkdown(text: string): string {
     const unfolds = /^\+\+\+\s+(\S.*)$/.exec(line)?.[1];
     if (fence !== undefined || mark !== undefined) put(line);
     else if (opening !== undefined && !notice) {
-      out.push('', `> [!${KINDS[opening] ?? opening.toUpperCase()}]`);
+      if (out.at(-1)?.trim()) out.push('');
+      out.push(`> [!${KINDS[opening] ?? opening.toUpperCase()}]`);
       notice = true;
     } else if (notice && /^:::\s*$/.test(line)) {
       notice = false;
@@ -56,8 +59,5 @@ export function fromOutlineMarkdown(text: string): string {
     else put(/^\\\s*$/.test(line) ? '' : inline(line));
   }
   if (toggle) out.push(':::');
-  return out
-    .join('\n')
-    .replace(/^\n+/, '')
-    .replace(/\n{3,}/g, '\n\n');
+  return withoutEdges(out);
 }
