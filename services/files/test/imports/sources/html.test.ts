@@ -117,6 +117,9 @@ describe('a tree of pages', () => {
       'folder docs',
       '  file manual.pdf',
     ]);
+    expect(source.items.filter(({ onlyIfLinked }) => onlyIfLinked).map(({ path }) => path)).toEqual([
+      'docs/manual.pdf',
+    ]);
     expect(source.skipped.map(({ path, code }) => [path, code])).toEqual([
       ['css/site.css', 'presentation'],
       ['__MACOSX/._faq.html', 'system_file'],

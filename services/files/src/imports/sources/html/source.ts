@@ -1,5 +1,5 @@
 import { createPathIndex, resolveRelative } from '../common/links.js';
-import { extensionOf, folderOf, foldersAbove, isLitter, nameOf, stemOf } from '../common/paths.js';
+import { extensionOf, folderOf, foldersAbove, isImage, isLitter, nameOf, stemOf } from '../common/paths.js';
 import { cleanName } from '../common/text.js';
 import { arrange, type Skipped } from '../common/tree.js';
 import { type Bundle, ImportFault, type ItemContent, type OpenSource, type SourceItem } from '../port.js';
@@ -57,7 +57,9 @@ function itemsOf(bundle: Bundle, pages: readonly string[], files: readonly strin
   const isFilePath = new Set(files);
   const leaves = bundle.entries.flatMap(({ path }): SourceItem[] => {
     if (isPagePath.has(path)) return [{ path, kind: 'document', name: pageName(path) }];
-    return isFilePath.has(path) ? [{ path, kind: 'file', name: cleanName(nameOf(path)), entry: path }] : [];
+    if (!isFilePath.has(path)) return [];
+    const file = { path, kind: 'file', name: cleanName(nameOf(path)), entry: path } as const;
+    return [isImage(path) ? file : { ...file, onlyIfLinked: true }];
   });
   return arrange(leaves, ownersOf(pages, folders));
 }
@@ -81,7 +83,7 @@ async function readEntry(bundle: Bundle, path: string): Promise<ItemContent> {
   return readPage(await bundle.read(path, MAX_PAGE_BYTES));
 }
 
-/** One page, or a tree of pages with what they show; all else in it comes over as files. */
+/** One page, or a tree of pages with their images and what they link to. */
 export const openHtmlSource: OpenSource = async (bundle, options) => {
   await loadHtml();
   const [only] = bundle.entries;
