@@ -1,0 +1,30 @@
+// Opens an archive in a process of its own, looks through all of it, and tells what it is refused with and how
+// much memory that took beyond what the process has when it is idle.
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileBytes } from '../../src/imports/bundle/bytes.js';
+import { openZipBundle } from '../../src/imports/bundle/zip.js';
+
+const GIB = 1024 ** 3;
+const limits = {
+  archiveBytes: 5 * GIB,
+  unpackedBytes: 20 * GIB,
+  entryBytes: 5 * GIB,
+  entries: 100_000,
+  ratio: 200,
+  nesting: 2,
+  pathLength: 1024,
+};
+const scratch = mkdtempSync(join(tmpdir(), 'commonplace-read-archive-'));
+const idle = process.memoryUsage().rss;
+let code = 'read';
+try {
+  const bundle = await openZipBundle(await fileBytes(process.argv[2] ?? ''), limits, scratch);
+  await bundle.verify(() => false).finally(() => bundle.close());
+} catch (error) {
+  code = (error as { code: string }).code;
+}
+rmSync(scratch, { recursive: true });
+const peak = process.resourceUsage().maxRSS * 1024;
+console.log(JSON.stringify({ code, megabytes: Math.round((peak - idle) / 1024 / 1024) }));
