@@ -31,7 +31,7 @@ export function treeIn(entries: Entries, root?: string): Map<string, unknown> {
   }
   const pathOf = (one: Described): string => {
     const above = byId.get(one.parent_id ?? '');
-    const own = `${one.name}#${orders.get(one.id)}`;
+    const own = `${one.name.replace(/["\\]/g, "'")}#${orders.get(one.id)}`;
     return above === undefined || (root !== undefined && above.name === root && above.parent_id === null)
       ? own
       : `${pathOf(above)}/${own}`;

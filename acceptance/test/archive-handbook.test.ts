@@ -62,9 +62,18 @@ ifThere(
     const after = treeIn(again.entries, 'Root');
     expect(before.size).toBeGreaterThan(883);
     expect([...after.keys()].sort()).toEqual([...before.keys()].sort());
-    let different = 0;
-    for (const [path, one] of before) if (JSON.stringify(after.get(path)) !== JSON.stringify(one)) different++;
-    expect(different).toBe(0);
+    const different = [...before].filter(([path, one]) => JSON.stringify(after.get(path)) !== JSON.stringify(one));
+    expect(different.map(([path, one]) => [path, ...differences(one, after.get(path))])).toEqual([]);
   },
   600_000,
 );
+
+/** The fields in which two records differ, with what both hold. */
+function differences(one: unknown, other: unknown): unknown[] {
+  const [a, b] = [one, other] as [Record<string, unknown>, Record<string, unknown>];
+  return Object.keys(a).flatMap((key) => {
+    const [before, after] = [JSON.stringify(a[key]) ?? '', JSON.stringify(b[key]) ?? ''];
+    const at = [...before].findIndex((char, i) => char !== after[i]);
+    return before === after ? [] : [[key, before.slice(at - 60, at + 60), after.slice(at - 60, at + 60)]];
+  });
+}

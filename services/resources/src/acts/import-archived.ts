@@ -120,6 +120,7 @@ export async function archivedInput(
   return { ...NO_INPUT, ...tableFields(columns, rows, renamed) };
 }
 
+const REFERENCE = /resource:([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})/g;
 const FORMATS: readonly string[] = ['markdown', 'html', 'text', 'json'];
 
 /** A document's text in its format. */
@@ -130,7 +131,9 @@ export async function documentInput(
 ): Promise<ContentInput | undefined> {
   if (typeof given !== 'string' || !FORMATS.includes(format as string)) return undefined;
   const body = { format: format as DocumentFormat, text: given };
-  const { text } = await parts.kinds.document.redirected(body, renamed);
+  const { text: read } = await parts.kinds.document.redirected(body, renamed);
+  // HTML within Markdown is text to whoever reads it for references.
+  const text = read.replace(REFERENCE, (whole, id: string) => (renamed(id) ? `resource:${renamed(id)}` : whole));
   if (body.format === 'markdown') return { ...NO_INPUT, markdown: text };
   if (body.format === 'html') return { ...NO_INPUT, html: text };
   if (body.format === 'json') return { ...NO_INPUT, document: Buffer.from(text) };
