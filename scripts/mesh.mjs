@@ -1,6 +1,6 @@
 // `npm run mesh`: the gateway and each service as a process of its own, over gRPC, on the MongoDB and
 // NATS servers that COMMONPLACE_MONGODB_URL and COMMONPLACE_NATS_URL name. The bytes of files go into the bucket
-// of COMMONPLACE_S3_URL, else into the data folder.
+// of COMMONPLACE_S3_URL and the search index to the server of COMMONPLACE_TYPESENSE_URL, else into the data folder.
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';

@@ -1,6 +1,6 @@
-// Real servers for tests: MongoDB's protocol, NATS JetStream and S3's protocol on free ports of the loopback.
+// Real servers for tests: MongoDB's protocol, NATS JetStream, S3's protocol and Typesense on free ports of the loopback.
 import { execFile, spawn } from 'node:child_process';
-import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { chmod, chown, copyFile, link, mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -25,11 +25,13 @@ export async function startServers({ dir } = {}) {
   const secantus = await installTool('secantus');
   const nats = await installTool('nats');
   const versitygw = await installTool('versitygw');
+  const typesense = await installTool('typesense');
   const home = dir ?? (await mkdtemp(join(tmpdir(), 'commonplace-servers-')));
   const started = await Promise.allSettled([
     startMongo(secantus, join(home, 'mongo')),
     startNats(nats, join(home, 'nats')),
     startS3(versitygw, join(home, 's3')),
+    startTypesense(typesense, join(home, 'typesense')),
   ]);
   const running = started.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
   const stop = async () => {
@@ -41,14 +43,16 @@ export async function startServers({ dir } = {}) {
     await stop();
     throw failed.reason;
   }
-  const [mongo, broker, s3] = running;
+  const [mongo, broker, s3, searched] = running;
   return {
     env: {
       COMMONPLACE_MONGODB_URL: `mongodb://127.0.0.1:${mongo.port}/?replicaSet=secantus`,
       COMMONPLACE_NATS_URL: `nats://127.0.0.1:${broker.port}`,
       COMMONPLACE_S3_URL: s3Url(s3),
+      COMMONPLACE_TYPESENSE_URL: `http://127.0.0.1:${searched.port}`,
+      COMMONPLACE_TYPESENSE_API_KEY: TYPESENSE_KEY,
     },
-    servers: { mongo, nats: broker, s3 },
+    servers: { mongo, nats: broker, s3, typesense: searched },
     stop,
   };
 }
@@ -89,6 +93,55 @@ export async function startS3(program, data, port) {
   return startServer(program, args, new RegExp(`listening on:[\\s\\S]*:(${listen})`), env);
 }
 
+/** The key of a server of `startTypesense`. */
+export const TYPESENSE_KEY = 'for-tests-alone';
+
+const NOBODY = 65_534;
+
+/** Typesense. Its program comes from a third party, so that it never runs as root. */
+export async function startTypesense(program, data) {
+  const place = join(data, 'data');
+  await mkdir(place, { recursive: true });
+  if (process.getuid?.() !== 0) return serveTypesense(program, place, {});
+  await chown(place, NOBODY, NOBODY);
+  // Root's own folders are closed to everybody else: the program is taken out of them, and the way to it opened.
+  const own = join(data, 'typesense-server');
+  await link(program, own).catch(() => copyFile(program, own));
+  for (const folder of [data, join(data, '..')]) await chmod(folder, 0o711);
+  return serveTypesense(own, place, { uid: NOBODY, gid: NOBODY });
+}
+
+/** It takes no port 0, and one that was free a moment ago may be somebody's now. */
+const PORT_TRIES = 5;
+
+async function serveTypesense(program, place, user) {
+  for (let tries = 1; ; tries++) {
+    const [port, peering] = [await freePort(), await freePort()];
+    const args = ['--data-dir', place, '--api-key', TYPESENSE_KEY, '--enable-cors=false', '--thread-pool-size=8'];
+    args.push('--api-address', '127.0.0.1', '--api-port', String(port));
+    args.push('--peering-address', '127.0.0.1', '--peering-port', String(peering));
+    const ready = new RegExp(`peering service is running on 127\\.0\\.0\\.1:(${peering})`);
+    try {
+      const server = await startServer(program, args, ready, {}, user);
+      await answers(`http://127.0.0.1:${port}/health`);
+      return { ...server, port };
+    } catch (error) {
+      if (tries === PORT_TRIES || !/listen/i.test(error.message)) throw error;
+    }
+  }
+}
+
+/** Waits until a URL gives 200. */
+async function answers(url) {
+  const until = Date.now() + PATIENCE;
+  for (;;) {
+    const answer = await fetch(url).catch(() => undefined);
+    if (answer?.ok) return;
+    if (Date.now() > until) throw new Error(`${url} does not answer`);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
+
 /** A port that is free on loopback now. */
 async function freePort() {
   const server = createServer();
@@ -99,8 +152,9 @@ async function freePort() {
 }
 
 /** Starts a program and waits for the line that tells its port. */
-async function startServer(program, args, ready, env = {}) {
-  const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, ...env } });
+async function startServer(program, args, ready, env = {}, user = {}) {
+  const stdio = ['ignore', 'pipe', 'pipe'];
+  const child = spawn(program, args, { stdio, env: { ...process.env, ...env }, ...user });
   const exited = new Promise((resolve) => child.once('exit', resolve));
   let output = '';
   const port = await new Promise((resolve, reject) => {

@@ -1,5 +1,5 @@
-// `npm run test:containers`: the suites that need servers, on the makers' own MongoDB and NATS images; the server of
-// S3's protocol is the one that the other tests have.
+// `npm run test:containers`: the suites that need servers, on the makers' own MongoDB, NATS and Typesense images; the
+// server of S3's protocol is the one that the other tests have.
 // Without a Docker engine it says so and ends well.
 import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -7,10 +7,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { GenericContainer, getContainerRuntimeClient, Wait } from 'testcontainers';
 import { root } from './build.mjs';
-import { installTool, s3Url, startS3 } from './servers.mjs';
+import { installTool, s3Url, startS3, TYPESENSE_KEY } from './servers.mjs';
 
 const MONGODB_IMAGE = 'mongo:8.0.16';
 const NATS_IMAGE = 'nats:2.12.2-alpine';
+const TYPESENSE_IMAGE = 'typesense/typesense:29.0';
 
 try {
   await getContainerRuntimeClient();
@@ -29,6 +30,11 @@ const nats = await new GenericContainer(NATS_IMAGE)
   .withCommand(['-js'])
   .withWaitStrategy(Wait.forLogMessage(/Server is ready/))
   .start();
+const typesense = await new GenericContainer(TYPESENSE_IMAGE)
+  .withExposedPorts(8108)
+  .withCommand(['--data-dir', '/tmp', '--api-key', TYPESENSE_KEY])
+  .withWaitStrategy(Wait.forHttp('/health', 8108).forStatusCode(200))
+  .start();
 const objects = mkdtempSync(join(tmpdir(), 'commonplace-objects-'));
 const s3 = await startS3(await installTool('versitygw'), objects);
 try {
@@ -38,10 +44,12 @@ try {
     COMMONPLACE_MONGODB_URL: `mongodb://${mongo.getHost()}:${mongo.getMappedPort(27017)}/?directConnection=true`,
     COMMONPLACE_NATS_URL: `nats://${nats.getHost()}:${nats.getMappedPort(4222)}`,
     COMMONPLACE_S3_URL: s3Url(s3),
+    COMMONPLACE_TYPESENSE_URL: `http://${typesense.getHost()}:${typesense.getMappedPort(8108)}`,
+    COMMONPLACE_TYPESENSE_API_KEY: TYPESENSE_KEY,
   });
   process.exitCode = code;
 } finally {
-  await Promise.all([mongo.stop(), nats.stop(), s3.stop()]);
+  await Promise.all([mongo.stop(), nats.stop(), typesense.stop(), s3.stop()]);
   rmSync(objects, { recursive: true, force: true });
 }
 

@@ -1,5 +1,6 @@
 // Runs a command with real servers beside it: `node scripts/with-servers.mjs CMD…`. Servers that
-// COMMONPLACE_MONGODB_URL, COMMONPLACE_NATS_URL and COMMONPLACE_S3_URL name already are used as they are.
+// COMMONPLACE_MONGODB_URL, COMMONPLACE_NATS_URL, COMMONPLACE_S3_URL and COMMONPLACE_TYPESENSE_URL name already are used
+// as they are.
 import { spawn } from 'node:child_process';
 import { constants } from 'node:os';
 import { startServers } from './servers.mjs';
@@ -10,8 +11,8 @@ if (command === undefined) {
   process.exit(64);
 }
 
-const { COMMONPLACE_MONGODB_URL: mongodb, COMMONPLACE_NATS_URL: nats, COMMONPLACE_S3_URL: s3 } = process.env;
-const servers = mongodb && nats && s3 ? undefined : await startServers();
+const named = ['MONGODB', 'NATS', 'S3', 'TYPESENSE'].every((name) => process.env[`COMMONPLACE_${name}_URL`]);
+const servers = named ? undefined : await startServers();
 const child = spawn(command, args, { stdio: 'inherit', env: { ...servers?.env, ...present(process.env) } });
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
 

@@ -44,6 +44,7 @@ import {
 } from '@commonplace/proto/resources/v1/tree_import_service.js';
 import { type ModelService, ModelServiceService } from '@commonplace/proto/search/v1/model_service.js';
 import { type SearchService, SearchServiceService } from '@commonplace/proto/search/v1/search_service.js';
+import { type UpkeepService, UpkeepServiceService } from '@commonplace/proto/search/v1/upkeep_service.js';
 import { type ConnectorService, ConnectorServiceService } from '@commonplace/proto/tenancy/v1/connector_service.js';
 import { type DirectoryService, DirectoryServiceService } from '@commonplace/proto/tenancy/v1/directory_service.js';
 import { type OrgService, OrgServiceService } from '@commonplace/proto/tenancy/v1/org_service.js';
@@ -84,5 +85,6 @@ export const contracts = {
   archives: contract<ArchiveService>('files', ArchiveServiceService),
   search: contract<SearchService>('search', SearchServiceService),
   models: contract<ModelService>('search', ModelServiceService),
+  searchUpkeep: contract<UpkeepService>('search', UpkeepServiceService),
   notifications: contract<NotificationService>('messaging', NotificationServiceService),
 } as const;

@@ -1,5 +1,14 @@
-import { integer, type Table } from '@commonplace/kit/config';
+import { integer, list, type Table, text, url } from '@commonplace/kit/config';
 import { embeddingSettings } from './embedding/settings.js';
+
+function urls(value: string): string[] {
+  return list(value).map(url('http', 'https'));
+}
+
+function prefix(value: string): string {
+  if (!/^[a-z0-9]{1,32}$/.test(value)) throw new Error('must be 1 to 32 letters a-z and digits');
+  return value;
+}
 
 export const config = {
   indexBatch: {
@@ -7,6 +16,12 @@ export const config = {
     help: 'events that the index takes in at once',
     parse: integer(1, 1000),
     fallback: 100,
+  },
+  indexCheckMinutes: {
+    variable: 'COMMONPLACE_INDEX_CHECK_MINUTES',
+    help: 'minutes between two looks whether the index is as the tree is, which mend what is not; 0 for none',
+    parse: integer(0, 10_080),
+    fallback: 60,
   },
   chunkTokens: {
     variable: 'COMMONPLACE_EMBEDDINGS_CHUNK_TOKENS',
@@ -25,6 +40,25 @@ export const config = {
     help: 'megabytes of vectors kept in memory while they are searched; further ones are read from the file',
     parse: integer(0, 100_000),
     fallback: 256,
+  },
+  typesenseUrl: {
+    variable: 'COMMONPLACE_TYPESENSE_URL',
+    help: 'Typesense server that keeps the search index, instead of the data folder; the nodes of a cluster separated by commas',
+    parse: urls,
+    fallback: undefined as string[] | undefined,
+  },
+  typesenseApiKey: {
+    variable: 'COMMONPLACE_TYPESENSE_API_KEY',
+    help: 'key of the Typesense server that may make collections, aliases and documents; needed with its URL',
+    parse: text,
+    fallback: undefined as string | undefined,
+    secret: true,
+  },
+  typesensePrefix: {
+    variable: 'COMMONPLACE_TYPESENSE_PREFIX',
+    help: 'with this the names of all collections begin, so that installations may share a Typesense server',
+    parse: prefix,
+    fallback: 'commonplace',
   },
   ...embeddingSettings,
 } satisfies Table;

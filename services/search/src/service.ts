@@ -1,5 +1,3 @@
-import { mkdirSync } from 'node:fs';
-import { join } from 'node:path';
 import { contracts } from '@commonplace/kit/contracts';
 import type { Subscription } from '@commonplace/kit/events';
 import { type Host, implement, type ServiceModule } from '@commonplace/kit/runtime';
@@ -10,8 +8,8 @@ import { createQueryEmbedder } from './embedding/query-vector.js';
 import { createIndexer, INDEXED_EVENTS } from './events.js';
 import { createModelHandlers } from './handlers/models.js';
 import { createSearchHandlers } from './handlers/search.js';
-import { DEFAULT_LIMITS } from './index/sqlite/file.js';
-import { openSqliteIndex } from './index/sqlite/index.js';
+import { openIndex } from './index/open.js';
+import { CONSUMER, startUpkeep } from './upkeep/index.js';
 
 /** Gives the models; undefined where embeddings are off. */
 export type OpenEmbedders = (host: Host) => Embedders | undefined | Promise<Embedders | undefined>;
@@ -24,12 +22,13 @@ export function searchService(open: OpenEmbedders): ServiceModule {
 export const search: ServiceModule = searchService((host) => openEmbedders(host.settings(config)));
 
 async function start(host: Host, open: OpenEmbedders): ReturnType<ServiceModule['start']> {
-  const { indexBatch, chunkTokens, queryTimeoutMs, vectorMemory } = host.settings(config);
+  const settings = host.settings(config);
+  const { indexBatch, chunkTokens, queryTimeoutMs } = settings;
   const { bus, log, systemCall } = host;
   const resources = host.client(contracts.index);
-  mkdirSync(host.dataDir, { recursive: true, mode: 0o700 });
-  const limits = { ...DEFAULT_LIMITS, vectors: vectorMemory * 2 ** 20 };
-  const index = await openSqliteIndex({ path: join(host.dataDir, 'search.db'), limits });
+  const opened = await openIndex(settings, host.dataDir);
+  const upkeep = startUpkeep(host, opened, settings.indexCheckMinutes);
+  const { index } = upkeep;
   const embedders = await open(host);
   let embedding: EmbeddingWork | undefined;
   const indexer = createIndexer({ index, resources, systemCall, log, changed: () => embedding?.wake() });
@@ -41,11 +40,13 @@ async function start(host: Host, open: OpenEmbedders): ReturnType<ServiceModule[
     implementations: [
       implement(contracts.search, createSearchHandlers({ index, resources, embedQuery })),
       implement(contracts.models, createModelHandlers(embedders)),
+      upkeep.implementation(indexer),
     ],
     begin: async () => {
       built = indexer.ensureBuilt(stop.signal);
-      const consumer = { consumer: 'search-index', types: INDEXED_EVENTS, batch: indexBatch };
+      const consumer = { consumer: CONSUMER, types: INDEXED_EVENTS, batch: indexBatch };
       subscription = await bus.subscribe(consumer, (events) => indexer.handle(events));
+      upkeep.begin(indexer);
       if (embedders === undefined) return;
       const { current: embedder, former } = embedders;
       embedding = startEmbedding({ index, embedder, former, chunkTokens, log });
@@ -53,6 +54,7 @@ async function start(host: Host, open: OpenEmbedders): ReturnType<ServiceModule[
     close: async () => {
       stop.abort();
       await subscription?.close();
+      await upkeep.close();
       await embedding?.close();
       await built;
       await embedders?.close();

@@ -8,7 +8,7 @@ import type {
 import { ResourceRole } from '@commonplace/proto/resources/v1/resource.js';
 
 /** The owner of the tree, as far as search asks it. */
-export interface FakeResources extends Omit<Client<IndexService>, 'countResources'> {
+export interface FakeResources extends Client<IndexService> {
   readonly entries: Map<string, IndexEntry>;
   /** Ids that the caller may not read any more. */
   readonly refused: Set<string>;
@@ -28,6 +28,23 @@ export function createFakeResources(filter: SearchFilter): FakeResources {
     async getIndexEntries(request, options) {
       fake.calls.push({ method: 'getIndexEntries', request, options });
       return { entries: request.ids.flatMap((id) => fake.entries.get(id) ?? []) };
+    },
+    async getIndexStates(request, options) {
+      fake.calls.push({ method: 'getIndexStates', request, options });
+      const entries = request.ids.flatMap((id) => fake.entries.get(id) ?? []);
+      return { entries: entries.map((entry) => ({ ...entry, text: '', tags: [] })) };
+    },
+    async *streamIndexStates(request, options) {
+      fake.calls.push({ method: 'streamIndexStates', request, options });
+      const entries = [...fake.entries.values()].map((entry) => ({ ...entry, text: '', tags: [] }));
+      if (entries.length > 0) yield { entries };
+    },
+    async countResources({ workspaceIds }) {
+      const counts: Record<string, number> = {};
+      for (const { workspaceId } of fake.entries.values()) {
+        if (workspaceIds.includes(workspaceId)) counts[workspaceId] = (counts[workspaceId] ?? 0) + 1;
+      }
+      return { counts };
     },
     async *streamIndexEntries(request, options) {
       fake.calls.push({ method: 'streamIndexEntries', request, options });

@@ -19,24 +19,22 @@ import { actorMessage, roleMessage, TYPES } from './present.js';
 
 /** What search asks of the tree's owner. */
 export function createIndexHandlers(parts: Parts): Handlers<IndexService> {
-  const { policy, tree } = parts;
+  const { policy } = parts;
   return {
     async getIndexEntries({ ids }) {
-      const nodes = (await tree.getMany(ids)).filter(isIndexed);
-      return { entries: await entriesOf(parts, nodes) };
+      return { entries: await entriesOf(parts, await indexedAmong(parts, ids)) };
     },
 
     async *streamIndexEntries({ batchSize }) {
-      const limit = Math.min(Math.max(batchSize, 1), 500);
-      let after: string[] | undefined;
-      for (;;) {
-        const nodes: Node[] = await tree.nodes.find({ where: {}, limit, after });
-        const live = (await tree.resolve(nodes)).filter(isIndexed);
-        if (live.length > 0) yield { entries: await entriesOf(parts, live) };
-        const last = nodes.at(-1);
-        if (last === undefined || nodes.length < limit) return;
-        after = [last.id];
-      }
+      for await (const nodes of allIndexed(parts, batchSize)) yield { entries: await entriesOf(parts, nodes) };
+    },
+
+    async getIndexStates({ ids }) {
+      return { entries: statesOf(await indexedAmong(parts, ids)) };
+    },
+
+    async *streamIndexStates({ batchSize }) {
+      for await (const nodes of allIndexed(parts, batchSize)) yield { entries: statesOf(nodes) };
     },
 
     async getSearchFilter(request, context) {
@@ -63,6 +61,24 @@ export function createIndexHandlers(parts: Parts): Handlers<IndexService> {
   };
 }
 
+async function indexedAmong({ tree }: Parts, ids: readonly string[]): Promise<Node[]> {
+  return (await tree.getMany(ids)).filter(isIndexed);
+}
+
+/** All nodes that belong into an index, in batches ordered by id. */
+async function* allIndexed({ tree }: Parts, batchSize: number): AsyncGenerator<Node[]> {
+  const limit = Math.min(Math.max(batchSize, 1), 500);
+  let after: string[] | undefined;
+  for (;;) {
+    const nodes: Node[] = await tree.nodes.find({ where: {}, limit, after });
+    const live = (await tree.resolve(nodes)).filter(isIndexed);
+    if (live.length > 0) yield live;
+    const last = nodes.at(-1);
+    if (last === undefined || nodes.length < limit) return;
+    after = [last.id];
+  }
+}
+
 /** What stands in templates is found by nobody. */
 function isIndexed(node: Node): boolean {
   return node.state === 'active' && node.template === undefined;
@@ -71,6 +87,15 @@ function isIndexed(node: Node): boolean {
 async function entriesOf(parts: Parts, nodes: readonly Node[]): Promise<IndexEntry[]> {
   const texts = await textsOf(parts.kinds, nodes);
   const tags = await parts.tags.ofAll(nodes);
+  return statesOf(nodes).map((state) => ({
+    ...state,
+    text: texts.get(state.id) ?? '',
+    tags: (tags.get(state.id) ?? []).map(({ id }) => id),
+  }));
+}
+
+/** Entries without what has to be read beside their nodes. */
+function statesOf(nodes: readonly Node[]): IndexEntry[] {
   return nodes.map((node) => ({
     id: node.id,
     tenant: node.tenant,
@@ -80,14 +105,14 @@ async function entriesOf(parts: Parts, nodes: readonly Node[]): Promise<IndexEnt
     directPrincipals: [...node.principals],
     type: TYPES[node.type],
     name: node.name,
-    text: texts.get(node.id) ?? '',
+    text: '',
     metadataJson: node.metadata ?? '{}',
     createdBy: actorMessage(node.createdBy),
     createdAt: node.createdAt,
     updatedAt: node.updatedAt,
     version: node.version,
     contentVersion: node.contentVersion,
-    tags: (tags.get(node.id) ?? []).map(({ id }) => id),
+    tags: [],
   }));
 }
 

@@ -4,6 +4,7 @@ import { filterDuties } from './contract/filters.js';
 import { type Bench, createBench } from './contract/harness.js';
 import { highlightDuties } from './contract/highlights.js';
 import { hostileDuties } from './contract/hostile.js';
+import { inspectionDuties } from './contract/inspection.js';
 import { languageDuties } from './contract/languages.js';
 import { relevanceDuties } from './contract/relevance.js';
 import { upkeepDuties } from './contract/upkeep.js';
@@ -29,6 +30,7 @@ export function indexContract(name: string, open: () => Promise<SearchIndex>): v
     describe('highlights', () => highlightDuties(use));
     describe('filters', () => filterDuties(use));
     describe('changes', () => changeDuties(use));
+    describe('inspection', () => inspectionDuties(use));
     describe('hostile texts', () => hostileDuties(use));
     describe('vectors', () => vectorDuties(use));
     describe('upkeep of vectors', () => upkeepDuties(use));

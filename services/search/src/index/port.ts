@@ -176,6 +176,33 @@ export interface VectorIndex {
   dropVectors(model: string): Promise<void>;
 }
 
+/** Which state of an entry an index holds. */
+export interface EntryState {
+  readonly workspaceId: string;
+  readonly boundaryId: string;
+  readonly version: number;
+  readonly contentVersion: number;
+  readonly updatedAt: string;
+}
+
+/**
+ * Tells what an index holds, for those who hold it against the tree.
+ *
+ * Duties of an adapter:
+ * - What was acknowledged is told. While a rebuild runs, it is the index that answers which is looked at.
+ * - Failures of the engine reject with IndexFailure.
+ */
+export interface InspectedIndex {
+  /** How many entries there are of each workspace; of those that have any. */
+  counts(): Promise<ReadonlyMap<string, number>>;
+  /** The states of some entries, of those that are there. */
+  states(ids: readonly string[]): Promise<ReadonlyMap<string, EntryState>>;
+  /** All entries of a workspace. */
+  idsOf(workspaceId: string): Promise<readonly string[]>;
+  /** Some entries by chance, each as likely as the others; all where there are not more. */
+  sample(count: number): Promise<readonly string[]>;
+}
+
 /**
  * Finds entries by the words in their names and texts, and by their meaning.
  *
@@ -199,7 +226,7 @@ export interface VectorIndex {
  *   removed meanwhile comes back.
  * - Failures of the engine reject with IndexFailure.
  */
-export interface SearchIndex extends VectorIndex {
+export interface SearchIndex extends VectorIndex, InspectedIndex {
   /** The index is new, or was made by another version: everything is to be put in again. */
   needsRebuild(): Promise<boolean>;
   upsert(entries: readonly IndexEntry[]): Promise<void>;

@@ -19,6 +19,7 @@ import {
   removeIndexFile,
   replaceIndexFile,
 } from './file.js';
+import { type Inspection, inspect } from './inspect.js';
 import { nearest } from './nearest.js';
 import { unembedded } from './needs.js';
 import { search } from './search.js';
@@ -36,6 +37,7 @@ export interface Engine {
   commitRebuild(): void;
   abortRebuild(): void;
   stats(): IndexStats;
+  inspect(question: Inspection): unknown;
   unembedded(model: string, limit: number): Unembedded[];
   /** Makes vectors durable, in the new file too. */
   putVectors(model: EmbeddingModel, entries: readonly EntryVectors[]): void;
@@ -118,6 +120,7 @@ export function openEngine(path: string, limits?: Limits): Engine {
     },
     abortRebuild: dropNext,
     stats: () => statsOf(current),
+    inspect: (question) => inspect(current, question),
     unembedded: (model, limit) => unembedded(current, model, limit),
     putVectors(model, entries) {
       putVectors(current, model, entries);

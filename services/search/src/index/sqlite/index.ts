@@ -2,6 +2,7 @@ import type { IndexEntry } from '@commonplace/proto/resources/v1/index_service.j
 import { LRUCache } from 'lru-cache';
 import type { EmbeddingModel } from '../../embedding/port.js';
 import type {
+  EntryState,
   IndexAnswer,
   IndexQuery,
   IndexStats,
@@ -12,6 +13,7 @@ import type {
   VectorStats,
 } from '../port.js';
 import type { Limits } from './file.js';
+import type { Inspection } from './inspect.js';
 import { openIndexThread } from './thread.js';
 
 /** Characters of answers that are kept; half of that many bytes or twice. */
@@ -37,6 +39,8 @@ export async function openSqliteIndex({ path, limits, keepAnswers = true }: Sqli
   const thread = openIndexThread({ path, limits });
   const answers = new LRUCache<string, IndexAnswer>({ maxSize: KEPT_ANSWERS, max: 2000 });
   const stats = async (): Promise<IndexStats> => (await thread.do({ kind: 'stats' })) as IndexStats;
+
+  const inspect = (question: Inspection): Promise<unknown> => thread.do({ kind: 'inspect', question });
 
   /** Answers from before are not given any more once a write is acknowledged, whether it succeeded or not. */
   async function write(task: Parameters<typeof thread.do>[0]): Promise<void> {
@@ -78,6 +82,10 @@ export async function openSqliteIndex({ path, limits, keepAnswers = true }: Sqli
     search,
     rebuild,
     stats,
+    counts: async () => new Map((await inspect({ about: 'counts' })) as [string, number][]),
+    states: async (ids) => new Map((await inspect({ about: 'states', ids })) as [string, EntryState][]),
+    idsOf: async (workspaceId) => (await inspect({ about: 'idsOf', workspaceId })) as string[],
+    sample: async (count) => (await inspect({ about: 'sample', count })) as string[],
     unembedded: async (model, limit) => (await thread.do({ kind: 'unembedded', model, limit })) as Unembedded[],
     async putVectors(model, entries) {
       await thread.do({ kind: 'putVectors', model, entries });

@@ -2,6 +2,7 @@ import type { IndexEntry } from '@commonplace/proto/resources/v1/index_service.j
 import type { EmbeddingModel } from '../../embedding/port.js';
 import type { EntryVectors, VectorQuery } from '../port.js';
 import type { Limits } from './file.js';
+import type { Inspection } from './inspect.js';
 
 /** What the thread is started with. */
 export interface ThreadData {
@@ -20,6 +21,7 @@ export type Task =
   | { readonly kind: 'fill'; readonly entries: readonly IndexEntry[] }
   | { readonly kind: 'unembedded'; readonly model: string; readonly limit: number }
   | { readonly kind: 'putVectors'; readonly model: EmbeddingModel; readonly entries: readonly EntryVectors[] }
+  | { readonly kind: 'inspect'; readonly question: Inspection }
   | { readonly kind: 'nearest'; readonly query: VectorQuery }
   | { readonly kind: 'vectorStats' | 'dropVectors'; readonly model: string }
   | { readonly kind: 'beginRebuild' | 'commitRebuild' | 'abortRebuild' | 'stats' | 'models' | 'close' };

@@ -62,6 +62,8 @@ function inOrder(task: Exclude<Task, { kind: 'search' | 'nearest' | 'upsert' | '
   switch (task.kind) {
     case 'fill':
       return engine.fill(task.entries);
+    case 'inspect':
+      return engine.inspect(task.question);
     case 'putVectors':
       return engine.putVectors(task.model, task.entries);
     case 'unembedded':

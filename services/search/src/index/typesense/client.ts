@@ -1,0 +1,189 @@
+import { Agent as HttpAgent } from 'node:http';
+import { Agent as HttpsAgent } from 'node:https';
+import { Client, Errors } from 'typesense';
+import type { CollectionCreateSchema } from 'typesense/lib/Typesense/Collections.js';
+import type { MultiSearchRequestSchema } from 'typesense/lib/Typesense/Types.js';
+import { IndexFailure } from '../port.js';
+
+export interface ServerOptions {
+  /** Nodes of one cluster. */
+  readonly urls: readonly string[];
+  readonly apiKey: string;
+  /** Milliseconds until a search is given up; writes have six times as many. 5,000 when absent. */
+  readonly timeoutMs?: number;
+}
+
+export type Document = Record<string, unknown> & { readonly id: string };
+/** One search of several; the parameters are Typesense's own. */
+export type Search = Readonly<Record<string, string | number | boolean>> & { readonly collection: string };
+
+export interface Found {
+  readonly found: number;
+  readonly hits: readonly { readonly document: Document; readonly distance: number | undefined }[];
+  readonly facets: ReadonlyMap<string, readonly (readonly [string, number])[]>;
+}
+
+/** What one line of an import came to: `ok`, or why not. */
+export type Line = 'ok' | 'exists' | 'missing';
+export type Action = 'create' | 'update' | 'upsert';
+
+/** Requests to Typesense by its own client. Each has a deadline; what fails rejects with IndexFailure. */
+export interface Server {
+  search(searches: readonly Search[]): Promise<readonly Found[]>;
+  /** In the order given. A line that fails for another reason than its action's own rejects. */
+  write(collection: string, action: Action, documents: readonly Document[]): Promise<readonly Line[]>;
+  /** Gives how many there were. */
+  deleteWhere(collection: string, filter: string): Promise<number>;
+  create(schema: CollectionCreateSchema): Promise<void>;
+  /** Those that there are, with how many documents they hold. */
+  collections(): Promise<ReadonlyMap<string, number>>;
+  drop(collection: string): Promise<void>;
+  /** The collection that each alias names. */
+  aliases(): Promise<ReadonlyMap<string, string>>;
+  point(alias: string, collection: string): Promise<void>;
+  unpoint(alias: string): Promise<void>;
+  /** Bytes of memory that the server uses, for all that it holds. */
+  memory(): Promise<number>;
+  close(): void;
+}
+
+/** A collection that was to be there is not. */
+export class MissingCollection extends IndexFailure {}
+
+/** Searches of one request. */
+const MOST_SEARCHES = 40;
+const WRITE_PATIENCE = 6;
+const RETRY_SECONDS = 0.1;
+
+export function openServer({ urls, apiKey, timeoutMs = 5000 }: ServerOptions): Server {
+  const httpAgent = new HttpAgent({ keepAlive: true });
+  const httpsAgent = new HttpsAgent({ keepAlive: true });
+  const client = new Client({
+    nodes: urls.map((url) => nodeOf(url)),
+    apiKey,
+    connectionTimeoutSeconds: (timeoutMs * WRITE_PATIENCE) / 1000,
+    // Another node is asked where one does not answer; all writes may be sent twice.
+    numRetries: urls.length,
+    retryIntervalSeconds: RETRY_SECONDS,
+    logLevel: 'silent',
+    httpAgent,
+    httpsAgent,
+  });
+  const read = <T>(work: () => Promise<T>): Promise<T> => asked(work, timeoutMs);
+  const change = <T>(work: () => Promise<T>): Promise<T> => asked(work, timeoutMs * WRITE_PATIENCE);
+  const unlessMissing = async (work: () => Promise<unknown>): Promise<void> => {
+    await change(work).catch((error) => {
+      if (!(error instanceof MissingCollection)) throw error;
+    });
+  };
+
+  return {
+    async search(searches) {
+      const found: Found[] = [];
+      for (let at = 0; at < searches.length; at += MOST_SEARCHES) {
+        const some = searches.slice(at, at + MOST_SEARCHES) as unknown as MultiSearchRequestSchema<Document, string>[];
+        const { results } = (await read(() => client.multiSearch.perform({ searches: some }))) as {
+          results: readonly Result[];
+        };
+        found.push(...results.map(foundIn));
+      }
+      return found;
+    },
+    async write(collection, action, documents) {
+      if (documents.length === 0) return [];
+      const body = documents.map((document) => JSON.stringify(document)).join('\n');
+      // What the client does with failures is for arrays; it is no parameter of the server.
+      const options = { action, throwOnFail: undefined };
+      const answer = await change(() => client.collections(collection).documents().import(body, options));
+      const lines = answer.split('\n').filter((line) => line !== '');
+      if (lines.length !== documents.length) throw new IndexFailure(`an import gave ${lines.length} answers`);
+      return lines.map(lineOf);
+    },
+    async deleteWhere(collection, filter) {
+      const deleted = await change(() => client.collections(collection).documents().delete({ filter_by: filter }));
+      return deleted.num_deleted;
+    },
+    async create(schema) {
+      await change(() => client.collections().create(schema));
+    },
+    async collections() {
+      const list = await read(() => client.collections().retrieve());
+      return new Map(list.map(({ name, num_documents: count }) => [name, count]));
+    },
+    drop: (collection) => unlessMissing(() => client.collections(collection).delete()),
+    async aliases() {
+      const { aliases } = await read(() => client.aliases().retrieve());
+      return new Map(aliases.map(({ name, collection_name: collection }) => [name, collection]));
+    },
+    async point(alias, collection) {
+      await change(() => client.aliases().upsert(alias, { collection_name: collection }));
+    },
+    unpoint: (alias) => unlessMissing(() => client.aliases(alias).delete()),
+    async memory() {
+      const metrics = await read(() => client.metrics.retrieve());
+      return Number(metrics.typesense_memory_active_bytes);
+    },
+    close() {
+      httpAgent.destroy();
+      httpsAgent.destroy();
+    },
+  };
+}
+
+function nodeOf(url: string): { host: string; port: number; protocol: string; path: string } {
+  const { hostname, port, protocol, pathname } = new URL(url);
+  const scheme = protocol.slice(0, -1);
+  const usual = scheme === 'https' ? 443 : 8108;
+  return { host: hostname, port: Number(port) || usual, protocol: scheme, path: pathname.replace(/\/$/, '') };
+}
+
+/** The client has no deadline of its own for imports, and reports failures in classes of its own. */
+async function asked<T>(work: () => Promise<T>, deadlineMs: number): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new IndexFailure(`Typesense did not answer in ${deadlineMs} ms`)), deadlineMs);
+  });
+  try {
+    return await Promise.race([work(), late]);
+  } catch (error) {
+    if (error instanceof IndexFailure) throw error;
+    if (error instanceof Errors.ObjectNotFound) throw new MissingCollection('Typesense: not found', { cause: error });
+    throw new IndexFailure(`Typesense: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+interface Result {
+  readonly found?: number;
+  readonly hits?: readonly { readonly document: Document; readonly vector_distance?: number }[];
+  readonly facet_counts?: readonly {
+    readonly field_name: string;
+    readonly counts: readonly { readonly value: string; readonly count: number }[];
+  }[];
+  readonly code?: number;
+  readonly error?: string;
+}
+
+function foundIn({ found, hits = [], facet_counts: counted = [], code, error }: Result): Found {
+  if (found === undefined) {
+    if (code === 404) throw new MissingCollection(`Typesense: ${error}`);
+    throw new IndexFailure(`Typesense: ${error ?? 'a search has no result'}`);
+  }
+  const facets = counted.map(({ field_name: field, counts }) => {
+    return [field, counts.map(({ value, count }) => [value, count] as const)] as const;
+  });
+  return {
+    found,
+    hits: hits.map(({ document, vector_distance: distance }) => ({ document, distance })),
+    facets: new Map(facets),
+  };
+}
+
+function lineOf(line: string): Line {
+  const { success, code, error } = JSON.parse(line) as { success: boolean; code?: number; error?: string };
+  if (success) return 'ok';
+  if (code === 409) return 'exists';
+  if (code === 404) return 'missing';
+  throw new IndexFailure(`Typesense takes an entry not: ${error}`);
+}

@@ -1,0 +1,150 @@
+import type { IndexEntry } from '@commonplace/proto/resources/v1/index_service.js';
+import { analyse } from '../../domain/analysis.js';
+import { textHashOf } from '../../domain/text-hash.js';
+import type { Document } from './client.js';
+import { storedText } from './text.js';
+import { digest, pairToken, prefixToken, type Token, termToken, valueToken } from './tokens.js';
+
+/** What a search may give an entry for: all of a document that does not hang on its texts. */
+export type Access = Document & {
+  readonly workspace: Token;
+  readonly boundary: Token;
+  readonly ancestors: readonly Token[];
+  /** The ancestors, each with the boundary that the entry lies in. */
+  readonly below: readonly Token[];
+  readonly principals: readonly Token[];
+  readonly type: Token;
+  readonly tags: readonly Token[];
+  readonly created_by?: Token;
+  readonly metadata: readonly Token[];
+  /** Milliseconds. */
+  readonly updated: number;
+};
+
+export function accessOf(entry: IndexEntry): Access {
+  return {
+    id: valueToken(entry.id),
+    workspace: valueToken(entry.workspaceId),
+    boundary: valueToken(entry.boundaryId),
+    ancestors: entry.ancestorIds.map(valueToken),
+    below: entry.ancestorIds.map((id) => belowToken(entry.boundaryId, id)),
+    principals: entry.directPrincipals.map(valueToken),
+    type: valueToken(typeValue(entry.type)),
+    tags: entry.tags.map(valueToken),
+    created_by: entry.createdBy === undefined ? undefined : valueToken(entry.createdBy.id),
+    metadata: pairsOf(entry.metadataJson),
+    updated: Date.parse(entry.updatedAt ?? '') || 0,
+  };
+}
+
+/** That an entry lies below another, within one boundary. */
+export function belowToken(boundaryId: string, ancestorId: string): Token {
+  return pairToken(valueToken(boundaryId), valueToken(ancestorId));
+}
+
+/** Types are told apart whatever their case; lower case makes the shorter tokens. */
+export function typeValue(type: string): string {
+  return type.toLowerCase();
+}
+
+/** One value of the metadata: the same for the same name and value, and for these only. */
+export function pairValue(name: string, value: string | number | boolean): Token {
+  return valueToken(JSON.stringify([name, value]));
+}
+
+function pairsOf(json: string): Token[] {
+  if (json === '') return [];
+  const metadata = JSON.parse(json) as Record<string, string | number | boolean>;
+  return Object.entries(metadata).map(([name, value]) => pairValue(name, value));
+}
+
+/** Which state of an entry a document holds. */
+export interface State {
+  readonly version: number;
+  readonly content_version: number;
+  readonly updated_at: string;
+}
+
+export function stateOf({ version, contentVersion, updatedAt }: IndexEntry): State {
+  return { version, content_version: contentVersion, updated_at: updatedAt ?? '' };
+}
+
+export function isOlder(state: State, held: State): boolean {
+  if (state.version !== held.version) return state.version < held.version;
+  if (state.content_version !== held.content_version) return state.content_version < held.content_version;
+  return state.updated_at < held.updated_at;
+}
+
+/** The words of one tenant are kept apart; all that is Personal goes together, since one search goes over several. */
+export function partitionOf({ tenant, workspaceId }: IndexEntry): Token {
+  return valueToken(tenant === workspaceId ? 'personal' : tenant);
+}
+
+export interface Texts {
+  readonly name: string;
+  readonly text: string;
+  readonly hash: string;
+}
+
+export function textsOf(entry: IndexEntry): Texts {
+  const name = storedText(entry.name);
+  const text = storedText(entry.text);
+  return { name, text, hash: textHashOf(name, text) };
+}
+
+/** A document without its texts: for where these have not changed. */
+export function accessDocument(entry: IndexEntry): Document & { readonly access_hash: string } {
+  const access = { ...accessOf(entry), partition: partitionOf(entry) };
+  return { ...access, ...stateOf(entry), access_hash: digest(JSON.stringify(access), 16) };
+}
+
+export interface WholeDocument {
+  readonly document: Document;
+  readonly partition: Token;
+  /** The words of the texts as they were written. */
+  readonly words: ReadonlySet<string>;
+}
+
+export function wholeDocument(entry: IndexEntry, { name, text, hash }: Texts): WholeDocument {
+  const [inName, inText] = [analyse(name), analyse(text)];
+  const nameTerms = tokensOf(inName.terms);
+  const textTerms = tokensOf(inText.terms);
+  return {
+    document: {
+      ...accessDocument(entry),
+      entry: entry.id,
+      name,
+      text,
+      text_hash: hash,
+      name_terms: nameTerms.join(' '),
+      text_terms: textTerms.join(' '),
+      name_parts: partsOf(inName.terms, nameTerms),
+      text_parts: partsOf(inText.terms, textTerms),
+    },
+    partition: partitionOf(entry),
+    words: new Set([...inName.words, ...inText.words]),
+  };
+}
+
+function tokensOf(terms: string): Token[] {
+  return terms === '' ? [] : terms.split(' ').map(termToken);
+}
+
+/** Letters of a beginning that are looked up; longer ones are told apart among what is found. */
+export const LONGEST_BEGINNING = 6;
+
+/** Beginnings of the terms, and pairs of terms that follow each other, once each. */
+function partsOf(terms: string, tokens: readonly Token[]): string {
+  const parts = new Set<Token>();
+  for (const term of new Set(terms.split(' '))) {
+    let beginning = '';
+    let letters = 0;
+    for (const letter of term) {
+      if (letters++ === LONGEST_BEGINNING) break;
+      beginning += letter;
+      parts.add(prefixToken(beginning));
+    }
+  }
+  for (let i = 1; i < tokens.length; i++) parts.add(pairToken(tokens[i - 1] as Token, tokens[i] as Token));
+  return [...parts].join(' ');
+}

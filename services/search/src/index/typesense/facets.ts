@@ -1,0 +1,50 @@
+import type { FacetName, IndexAnswer } from '../port.js';
+import type { Document, Found } from './client.js';
+import { tokenValue } from './tokens.js';
+
+const FIELDS: Record<FacetName, string> = {
+  type: 'type',
+  workspace: 'workspace',
+  tag: 'tags',
+  created_by: 'created_by',
+};
+
+export const FACET_FIELDS = Object.values(FIELDS).join(',');
+const MOST_VALUES = 1000;
+
+type Counts = IndexAnswer['facets'];
+
+/** What has Typesense count the facets over all matches. */
+export function facetParameters(facets: readonly FacetName[]): Record<string, string | number> {
+  if (facets.length === 0) return {};
+  return { facet_by: facets.map((facet) => FIELDS[facet]).join(','), max_facet_values: MOST_VALUES };
+}
+
+export function facetsOf(facets: readonly FacetName[], { facets: found }: Found): Counts {
+  return Object.fromEntries(facets.map((facet) => [facet, sorted(facet, found.get(FIELDS[facet]) ?? [])]));
+}
+
+/** The same over documents. */
+export function facetsCounted(facets: readonly FacetName[], documents: readonly Document[]): Counts {
+  const counted = facets.map((facet) => {
+    const counts = new Map<string, number>();
+    for (const document of documents) {
+      const value = document[FIELDS[facet]];
+      for (const token of Array.isArray(value) ? value : value === undefined ? [] : [value]) {
+        counts.set(String(token), (counts.get(String(token)) ?? 0) + 1);
+      }
+    }
+    return [facet, sorted(facet, [...counts])] as const;
+  });
+  return Object.fromEntries(counted);
+}
+
+/** The most frequent first. Values too long to be told are left out. */
+function sorted(facet: FacetName, counts: readonly (readonly [string, number])[]): [string, number][] {
+  const values = counts.flatMap(([token, count]): [string, number][] => {
+    const value = tokenValue(token);
+    if (value === undefined || value === '') return [];
+    return [[facet === 'type' ? value.toUpperCase() : value, count]];
+  });
+  return values.sort(([a, m], [b, n]) => n - m || (a < b ? -1 : 1));
+}

@@ -1,0 +1,132 @@
+import { IndexFailure } from '../port.js';
+import { MissingCollection, type Server } from './client.js';
+import { bornAt, type Names, type Naming, namesOf } from './names.js';
+import { entriesSchema, locksSchema, modelsSchema, wordsSchema } from './schema.js';
+
+/**
+ * The indexes of an installation: one that answers, and while a rebuild runs one that is being filled. Which these
+ * are stands in Typesense's aliases, so that all replicas of the service know.
+ */
+export interface Generations {
+  /** Makes what is missing: an empty index that is not complete, where there is none of this version. */
+  ready(): Promise<void>;
+  /** The collection of entries that answers, whose name tells whether it is complete. */
+  current(): Promise<string>;
+  /** Does work on the index that answers and the one that is filled, and on those that come up meanwhile. */
+  onEach(work: (names: Names, filling: boolean) => Promise<void>): Promise<void>;
+  /** A new index for a rebuild, which takes all changes from now on. */
+  begin(): Promise<Names>;
+  /** From now on that index answers; all others go. */
+  switchTo(names: Names): Promise<void>;
+  drop(names: Names): Promise<void>;
+}
+
+/** For so long the index of another version is kept: its replicas may still answer. */
+const OTHERS_KEPT_MS = 3_600_000;
+
+export function createGenerations(server: Server, naming: Naming): Generations {
+  let made: Promise<void> | undefined;
+
+  async function listed(): Promise<{ current: string | undefined; next: string | undefined }> {
+    const aliases = await server.aliases();
+    return { current: aliases.get(naming.current.entries), next: aliases.get(naming.next) };
+  }
+
+  async function create(young: boolean): Promise<Names> {
+    const names = namesOf(naming.generation(young));
+    await server.create(wordsSchema(names.words));
+    await server.create(entriesSchema(names.entries));
+    return names;
+  }
+
+  async function point(names: Names): Promise<void> {
+    await server.point(naming.current.words, names.words);
+    await server.point(naming.current.entries, names.entries);
+  }
+
+  async function make(): Promise<void> {
+    const there = await server.collections();
+    for (const schema of [modelsSchema(naming.models), locksSchema(naming.locks)]) {
+      if (!there.has(schema.name)) await server.create(schema).catch(ignoreExisting);
+    }
+    const { current } = await listed();
+    if (current === undefined || !there.has(current)) await point(await create(true));
+    else if (bornAt(current) < Date.now() - OTHERS_KEPT_MS) await dropAllBut([current, (await listed()).next]);
+  }
+
+  async function dropAllBut(kept: readonly (string | undefined)[]): Promise<void> {
+    const names = new Set(kept.flatMap((entries) => (entries === undefined ? [] : Object.values(namesOf(entries)))));
+    for (const name of (await server.collections()).keys()) {
+      if (naming.isGeneration(name) && !names.has(name)) await server.drop(name);
+    }
+  }
+
+  const generations: Generations = {
+    ready() {
+      made ??= make().catch((error) => {
+        made = undefined;
+        throw error;
+      });
+      return made;
+    },
+    async current() {
+      await generations.ready();
+      const { current } = await listed();
+      if (current !== undefined) return current;
+      made = undefined;
+      throw new IndexFailure('the index was taken away');
+    },
+    async onEach(work) {
+      const done = new Set<string>();
+      const missing = new Set<string>();
+      for (;;) {
+        const current = await generations.current();
+        const { next } = await listed();
+        if (missing.has(current)) {
+          made = undefined;
+          throw new IndexFailure('the index was taken away');
+        }
+        const todo = [current, next].filter((name) => name !== undefined && !done.has(name)) as string[];
+        if (todo.length === 0) return;
+        for (const name of todo) {
+          done.add(name);
+          await work(namesOf(name), name !== current).catch((error) => {
+            // Another replica has ended a rebuild: what answers now is done in the next round.
+            if (!(error instanceof MissingCollection)) throw error;
+            missing.add(name);
+          });
+        }
+      }
+    },
+    async begin() {
+      await generations.ready();
+      const { next } = await listed();
+      if (next !== undefined) await generations.drop(namesOf(next));
+      const names = await create(false);
+      await server.point(naming.next, names.entries);
+      return names;
+    },
+    async switchTo(names) {
+      const old = await generations.current();
+      await point(names);
+      await server.unpoint(naming.next);
+      await generations.drop(namesOf(old));
+      const stamp = naming.current.entries;
+      for (const name of (await server.collections()).keys()) {
+        const orphan = name.startsWith(`${stamp}-g`) && !Object.values(names).includes(name);
+        if (orphan) await server.drop(name);
+      }
+    },
+    async drop(names) {
+      if ((await listed()).next === names.entries) await server.unpoint(naming.next);
+      await server.drop(names.entries);
+      await server.drop(names.words);
+    },
+  };
+  return generations;
+}
+
+/** Another replica was faster. */
+function ignoreExisting(error: unknown): void {
+  if (!/already exists/i.test(String((error as Error).message))) throw error;
+}

@@ -1,0 +1,39 @@
+import type { ResourceType } from '@commonplace/proto/resources/v1/resource.js';
+import { fold } from '../../domain/fold.js';
+import { type Snippet, snippetOf } from '../../domain/highlight.js';
+import { findMatches, readMatches } from '../../domain/match.js';
+import type { Patterns } from '../../domain/pattern.js';
+import type { Field, Hit } from '../port.js';
+import type { Document } from './client.js';
+import { tokenValue } from './tokens.js';
+
+/** Fields of a document that a hit is made of. */
+export const HIT_FIELDS = 'entry,name,text,type';
+
+export interface HitParts {
+  readonly document: Document;
+  readonly score: number;
+  readonly groups: readonly Patterns[];
+  readonly fields: readonly Field[];
+  readonly highlight: boolean;
+}
+
+/** A hit with where it matched, and the snippets that show it. */
+export function hitOf({ document, score, groups, fields, highlight }: HitParts): Hit {
+  const texts = { name: String(document.name), text: String(document.text) };
+  const folded = { name: fold(texts.name), text: fold(texts.text) };
+  const found = (search: typeof findMatches) =>
+    fields.map((field) => [field, search(folded[field].text, groups)] as const).filter(([, at]) => at.length > 0);
+  let matches = groups.length === 0 ? [] : found(findMatches);
+  if (matches.length === 0 && groups.length > 0) matches = found(readMatches);
+  const snippets: Partial<Record<Field, Snippet>> = {};
+  for (const [field, where] of highlight ? matches : []) {
+    snippets[field] = snippetOf(texts[field], folded[field], where);
+  }
+  return { id: String(document.entry), type: typeOf(document), score, matchedIn: matches.map(([at]) => at), snippets };
+}
+
+/** The type as the contract names it. */
+export function typeOf({ type }: Document): ResourceType {
+  return (tokenValue(String(type)) ?? '').toUpperCase() as ResourceType;
+}

@@ -1,0 +1,48 @@
+import { randomUUID } from 'node:crypto';
+import { IndexFailure } from '../port.js';
+import type { Server } from './client.js';
+import { both, type Filter } from './filter.js';
+
+/** The right to rebuild, which one process of an installation has at a time. */
+export interface Lock {
+  /** Throws IndexFailure once another process has the right. */
+  check(): void;
+  release(): Promise<void>;
+}
+
+/** A holder that does not say that it is there for so long has ended; clocks may differ by less. */
+const HELD_MS = 60_000;
+const RENEWED_MS = 15_000;
+const ID = 'rebuild';
+
+/** Rejects with IndexFailure while another process holds it. */
+export async function takeLock(server: Server, collection: string): Promise<Lock> {
+  const holder = randomUUID().replaceAll('-', '');
+  const mine = both(`id:[${ID}]` as Filter, `holder:[${holder}]` as Filter);
+  const document = () => ({ id: ID, until: Date.now() + HELD_MS, holder });
+  await server.deleteWhere(collection, both(`id:[${ID}]` as Filter, `until:<${Date.now()}` as Filter));
+  const [line] = await server.write(collection, 'create', [document()]);
+  if (line !== 'ok') throw new IndexFailure('another rebuild runs');
+  let lost = false;
+
+  async function renew(): Promise<void> {
+    const [found] = await server.search([{ collection, q: '*', filter_by: mine, per_page: 0 }]);
+    if (found?.found !== 1) lost = true;
+    else await server.write(collection, 'update', [document()]);
+  }
+  const timer = setInterval(() => {
+    // A failure now is made up for by the next time, or the right ends.
+    renew().catch(() => {});
+  }, RENEWED_MS);
+  timer.unref();
+
+  return {
+    check() {
+      if (lost) throw new IndexFailure('another process has begun a rebuild');
+    },
+    async release() {
+      clearInterval(timer);
+      await server.deleteWhere(collection, mine);
+    },
+  };
+}

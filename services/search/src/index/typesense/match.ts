@@ -1,0 +1,105 @@
+import type { Pattern, Patterns } from '../../domain/pattern.js';
+import type { Field } from '../port.js';
+import { LONGEST_BEGINNING } from './document.js';
+import { among, both, either, type Filter, isTooLong } from './filter.js';
+import { pairToken, prefixToken, type Token, termToken } from './tokens.js';
+
+export function fieldsOf(field: Field | undefined): readonly Field[] {
+  return field === undefined ? ['name', 'text'] : [field];
+}
+
+/** Entries that meet a group in one of some fields, and maybe a few more, which `weigh` tells apart. */
+export function meets(patterns: Patterns, fields: readonly Field[]): Filter {
+  return either(
+    ...fields.flatMap((field) => {
+      const terms = patterns.filter(isTerm).map(({ terms: [term] }) => termToken(term as string));
+      const others = patterns.filter((pattern) => !isTerm(pattern)).map((pattern) => partsMet(pattern, field));
+      return terms.length === 0 ? others : [among(`${field}_terms`, terms), ...others];
+    }),
+  );
+}
+
+/** Entries that meet one of some groups. Where that is too long to be asked, those that meet a part of one. */
+export function meetsAny(groups: readonly Patterns[], fields: readonly Field[]): Filter {
+  const terms = groups.flatMap((patterns) => patterns.filter(isTerm));
+  const others = groups.flatMap((patterns) => patterns.filter((pattern) => !isTerm(pattern)));
+  const exact = meets([...terms, ...others], fields);
+  if (!isTooLong(exact)) return exact;
+  const tokens = terms.map(({ terms: [term] }) => termToken(term as string));
+  const parts = others.map((pattern) => partsOf(pattern)[0] as Token);
+  return either(
+    ...fields.flatMap((field) => [
+      ...(tokens.length > 0 ? [among(`${field}_terms`, tokens)] : []),
+      ...(parts.length > 0 ? [among(`${field}_parts`, parts)] : []),
+    ]),
+  );
+}
+
+/** Entries that meet all groups, in a form that can sort: without commas. Undefined where that is too long. */
+export function meetsAll(groups: readonly Patterns[], fields: readonly Field[]): Filter | undefined {
+  const each = groups.map((patterns) => either(...patterns.map((pattern) => meets([pattern], fields))));
+  const filter = both(...each);
+  return isTooLong(filter) ? undefined : filter;
+}
+
+/** Entries that meet one of some groups, in a form that can sort. Undefined where that is too long. */
+export function meetsOne(groups: readonly Patterns[], fields: readonly Field[]): Filter | undefined {
+  const filter = either(...groups.flatMap((patterns) => patterns.map((pattern) => meets([pattern], fields))));
+  return isTooLong(filter) ? undefined : filter;
+}
+
+function isTerm({ terms, prefix }: Pattern): boolean {
+  return terms.length === 1 && !prefix;
+}
+
+/** Parts of a phrase that are looked up; the rest is told apart among what is found. */
+const MOST_PAIRS = 8;
+
+/** What an entry with a phrase or a beginning has among its parts; there is one at least. */
+function partsOf({ terms, prefix }: Pattern): Token[] {
+  const tokens = terms.map(termToken);
+  const parts = new Set<Token>();
+  if (prefix) parts.add(prefixToken([...(terms.at(-1) as string)].slice(0, LONGEST_BEGINNING).join('')));
+  const whole = prefix ? tokens.slice(0, -1) : tokens;
+  for (let i = 1; i < whole.length && parts.size < MOST_PAIRS; i++) {
+    parts.add(pairToken(whole[i - 1] as Token, whole[i] as Token));
+  }
+  return [...parts];
+}
+
+function partsMet(pattern: Pattern, field: Field): Filter {
+  const filters = partsOf(pattern).map((part) => among(`${field}_parts`, [part]));
+  const [first, ...more] = pattern.terms;
+  // A beginning behind one word makes no pair with it.
+  if (pattern.prefix && more.length === 1) filters.push(among(`${field}_terms`, [termToken(first as string)]));
+  return both(...filters);
+}
+
+/** What Typesense is to leave out, as its query has it: words and phrases of tokens with a minus. */
+export function excluding(excluded: readonly Patterns[]): string {
+  const open = openPhrases(excluded);
+  const phrases = excluded.flat().filter((pattern) => !open.includes(pattern));
+  return phrases.length === 0 ? '*' : phrases.map((pattern) => `-${excludedPhrase(pattern)}`).join(' ');
+}
+
+function excludedPhrase({ terms, prefix }: Pattern): string {
+  const [term = ''] = terms;
+  if (prefix) return prefixToken(term);
+  return terms.length === 1 ? termToken(term) : `"${terms.map(termToken).join(' ')}"`;
+}
+
+/** Those whose last term is a beginning that Typesense does not look up in its place. */
+export function openPhrases(excluded: readonly Patterns[]): Pattern[] {
+  const isShort = (term: string): boolean => [...term].length <= LONGEST_BEGINNING;
+  return excluded.flat().filter(({ terms, prefix }) => prefix && !(terms.length === 1 && isShort(terms[0] as string)));
+}
+
+/** How often a pattern stands in a field: its tokens between spaces, with one before and one behind. */
+export function occurrences(pattern: Pattern, tokens: string): number {
+  const sought = ` ${pattern.terms.map(termToken).join(' ')}${pattern.prefix ? '' : ' '}`;
+  // The space behind one is that before the next.
+  const step = pattern.prefix ? sought.length : sought.length - 1;
+  let count = 0;
+  for (let at = tokens.indexOf(sought); at >= 0; at = tokens.indexOf(sought, at + step)) count++;
+  return count;
+}

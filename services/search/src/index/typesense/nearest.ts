@@ -1,0 +1,91 @@
+import type { NearHit, VectorQuery } from '../port.js';
+import { type Document, type Found, MissingCollection, type Search, type Server } from './client.js';
+import { scopeOf } from './filter.js';
+import { typeOf } from './hits.js';
+import { documentsById, PAGE } from './lookup.js';
+import type { ModelRecord, Models } from './models.js';
+import type { Token } from './tokens.js';
+
+export interface NearestParts {
+  readonly server: Server;
+  readonly models: Models;
+  /** Collection or alias of the entries. */
+  readonly entries: string;
+}
+
+interface Near {
+  readonly document: Document;
+  readonly similarity: number;
+}
+
+/** Where a filter admits fewer chunks, all are compared; otherwise Typesense goes along its graph. */
+const COMPARED_ALL = 20_000;
+/** Chunks asked for at first, for each entry. */
+const CHUNKS_EACH = 3;
+
+/** The entries or chunks nearest to a vector. */
+export async function nearest(parts: NearestParts, query: VectorQuery): Promise<readonly NearHit[]> {
+  const record = await parts.models.recall(query.model);
+  const scope = scopeOf(query.filter, query.narrowing, 'of');
+  if (record === undefined || scope === undefined || query.limit <= 0) return [];
+  try {
+    const near = await nearestBy(parts.server, record, query, scope);
+    const least = query.minSimilarity ?? -1;
+    return await hitsOf(
+      parts,
+      query,
+      near.filter(({ similarity }) => similarity >= least),
+    );
+  } catch (error) {
+    if (!(error instanceof MissingCollection)) throw error;
+    // The model was dropped since it was known.
+    parts.models.forget(query.model);
+    if ((await parts.models.find(query.model)) === undefined) return [];
+    throw error;
+  }
+}
+
+/** As many as are asked for, where there are; with entries, each by its best chunk. */
+async function nearestBy(server: Server, record: ModelRecord, query: VectorQuery, scope: string): Promise<Near[]> {
+  const byEntry = query.groupBy === 'resource';
+  const numbers = Array.from(query.vector, (number) => Number(number.toPrecision(8))).join(',');
+  const base: Search = {
+    collection: record.chunks,
+    q: '*',
+    filter_by: scope,
+    include_fields: 'id,of,entry,type,start,end',
+  };
+  let compared = COMPARED_ALL;
+  for (let wanted = query.limit * (byEntry ? CHUNKS_EACH : 1); ; wanted *= 4) {
+    const vector = (k: number) => `vector:([${numbers}], k:${k}, flat_search_cutoff:${compared})`;
+    const pages = Array.from({ length: Math.ceil(wanted / PAGE) }, (_, i): Search => {
+      return { ...base, vector_query: vector(wanted), per_page: Math.min(PAGE, wanted), page: i + 1 };
+    });
+    const [count, ...found] = (await server.search([{ ...base, per_page: 0 }, ...pages])) as [Found, ...Found[]];
+    const chunks = found.flatMap(({ hits }) => hits.map(similar)).sort((a, b) => b.similarity - a.similarity);
+    const near = byEntry ? firstOfEach(chunks) : chunks;
+    const all = chunks.length >= count.found || compared > count.found;
+    if (near.length >= query.limit || (all && chunks.length < wanted)) return near.slice(0, query.limit);
+    // The graph leads past what a narrow filter admits.
+    if (chunks.length < wanted) compared = count.found + 1;
+  }
+}
+
+function similar({ document, distance = 2 }: Found['hits'][number]): Near {
+  return { document, similarity: Math.max(-1, Math.min(1, 1 - distance)) };
+}
+
+function firstOfEach(chunks: readonly Near[]): Near[] {
+  const seen = new Set<unknown>();
+  return chunks.filter(({ document: { of } }) => !seen.has(of) && seen.add(of));
+}
+
+async function hitsOf({ server, entries }: NearestParts, { bare }: VectorQuery, near: readonly Near[]) {
+  const ids = [...new Set(near.map(({ document }) => document.of as Token))];
+  const texts = bare ? undefined : await documentsById(server, entries, ids, 'text');
+  return near.map(({ document, similarity }): NearHit => {
+    const [start, end] = [Number(document.start), Number(document.end)];
+    const text = String(texts?.get(String(document.of))?.text ?? '').slice(start, end);
+    return { id: String(document.entry), type: typeOf(document), similarity, chunk: { start, end, text } };
+  });
+}

@@ -1,0 +1,166 @@
+import type { IndexEntry } from '@commonplace/proto/resources/v1/index_service.js';
+import type { LRUCache } from 'lru-cache';
+import type { Document, Server } from './client.js';
+import {
+  accessDocument,
+  isOlder,
+  type State,
+  stateOf,
+  type Texts,
+  textsOf,
+  type WholeDocument,
+  wholeDocument,
+} from './document.js';
+import { deleteAll, documentsById } from './lookup.js';
+import type { Names } from './names.js';
+import { type Token, valueToken } from './tokens.js';
+import { embeddedOf, followEntries, type VectorParts } from './vectors.js';
+import { wordDocuments } from './vocabulary.js';
+
+/** The last change of an entry in a call. */
+export interface Change {
+  readonly id: Token;
+  /** Absent where the entry goes. */
+  readonly entry?: IndexEntry;
+  /** It went before it came: what is held does not count. */
+  readonly anew: boolean;
+}
+
+export interface WriteParts extends VectorParts {
+  /** Words that are in an index for sure: `collection id`. */
+  readonly knownWords: LRUCache<string, true>;
+}
+
+/** Changes of one call as one change for each entry. */
+export function foldChanges(changes: readonly ({ upsert: IndexEntry } | { remove: string })[]): Change[] {
+  const folded = new Map<string, Change>();
+  for (const change of changes) {
+    if ('remove' in change) {
+      const id = valueToken(change.remove);
+      folded.set(id, { id, anew: true });
+      continue;
+    }
+    const { upsert: entry } = change;
+    const id = valueToken(entry.id);
+    const before = folded.get(id);
+    if (before?.entry !== undefined && isOlder(stateOf(entry), stateOf(before.entry))) continue;
+    folded.set(id, { id, entry, anew: before?.anew ?? false });
+  }
+  return [...folded.values()];
+}
+
+interface Held extends State {
+  readonly text_hash: string;
+  readonly access_hash: string;
+}
+
+/** Makes changes of different entries in one index. While that is being filled, what goes leaves a mark. */
+export async function applyChanges(
+  parts: WriteParts,
+  names: Names,
+  filling: boolean,
+  changes: readonly Change[],
+): Promise<void> {
+  const { server } = parts;
+  const come = changes.filter((change): change is Change & { entry: IndexEntry } => change.entry !== undefined);
+  const gone = changes.filter(({ entry }) => entry === undefined).map(({ id }) => id);
+  const held = await heldStates(server, names, come);
+  const partial: Document[] = [];
+  const whole: IndexEntry[] = [];
+  const regarded: IndexEntry[] = [];
+  for (const { id, entry, anew } of come) {
+    const before = anew ? undefined : held.get(id);
+    if (before !== undefined && isOlder(stateOf(entry), before)) continue;
+    const access = accessDocument(entry);
+    if (before !== undefined && before.access_hash !== access.access_hash) regarded.push(entry);
+    if (before?.text_hash === textsOf(entry).hash) partial.push(access);
+    else whole.push(entry);
+  }
+  await writeWhole(parts, names, filling, 'upsert', whole);
+  const lines = await server.write(names.entries, 'update', partial);
+  // Another replica removed these in between, and does not know what this one knows.
+  const missing = new Set(partial.filter((_, i) => lines[i] === 'missing').map(({ id }) => id));
+  const again = come.filter(({ id }) => missing.has(id)).map(({ entry }) => entry);
+  await writeWhole(parts, names, filling, 'upsert', again);
+  if (filling) {
+    const marks = gone.map((id) => ({ id, gone: true }));
+    await server.write(names.entries, 'upsert', marks);
+    return;
+  }
+  await deleteAll(server, names.entries, 'id', gone);
+  await followEntries(parts, gone, regarded);
+}
+
+/** Fills an index; entries that are in it, or left a mark there, stay as they are. */
+export function fill(parts: WriteParts, names: Names, entries: readonly IndexEntry[]): Promise<void> {
+  return writeWhole(parts, names, true, 'create', entries);
+}
+
+export const MOST_CHANCE = 2 ** 31;
+
+/** Characters of texts that are sent at once, and entries. */
+const MOST_SENT = 2_000_000;
+const MOST_DOCUMENTS = 100;
+
+async function writeWhole(
+  parts: WriteParts,
+  names: Names,
+  filling: boolean,
+  action: 'create' | 'upsert',
+  entries: readonly IndexEntry[],
+): Promise<void> {
+  for (const some of portionsOf(entries)) {
+    // A text that is new to the index that answers has no vectors.
+    const embedded = filling ? await embeddedOf(parts, some, names.entries) : undefined;
+    const written = some.map(([entry, texts]) => wholeDocument(entry, texts));
+    await addWords(parts, names, written);
+    const marks = (id: string): object => ({
+      embedded: embedded?.get(id) ?? [],
+      written: Date.now(),
+      chance: chanceOf(),
+    });
+    const documents = written.map(({ document }) => ({ ...document, ...marks(document.id) }));
+    await parts.server.write(names.entries, action, documents);
+  }
+}
+
+/** A place in an order by chance, from which samples are taken. */
+function chanceOf(): number {
+  return Math.floor(Math.random() * MOST_CHANCE);
+}
+
+function* portionsOf(entries: readonly IndexEntry[]): Generator<[IndexEntry, Texts][]> {
+  let some: [IndexEntry, Texts][] = [];
+  let size = 0;
+  for (const entry of entries) {
+    const texts = textsOf(entry);
+    some.push([entry, texts]);
+    size += texts.name.length + texts.text.length;
+    if (size < MOST_SENT && some.length < MOST_DOCUMENTS) continue;
+    yield some;
+    some = [];
+    size = 0;
+  }
+  if (some.length > 0) yield some;
+}
+
+/** Words go before the entries that have them, so that whoever finds these finds them by what is typed. */
+async function addWords({ server, knownWords }: WriteParts, names: Names, written: readonly WholeDocument[]) {
+  const words = new Map<string, Document>();
+  for (const { partition, words: ofEntry } of written) {
+    for (const word of wordDocuments(partition, ofEntry)) {
+      if (!knownWords.get(`${names.words} ${word.id}`)) words.set(word.id, word);
+    }
+  }
+  await server.write(names.words, 'upsert', [...words.values()]);
+  for (const id of words.keys()) knownWords.set(`${names.words} ${id}`, true);
+}
+
+async function heldStates(server: Server, names: Names, changes: readonly Change[]): Promise<Map<string, Held>> {
+  const fields = 'version,content_version,updated_at,text_hash,access_hash';
+  const ids = changes.map(({ id }) => id);
+  const found = await documentsById(server, names.entries, ids, fields);
+  // A mark of what went holds nothing.
+  for (const [id, document] of found) if (document.version === undefined) found.delete(id);
+  return found as unknown as Map<string, Held>;
+}

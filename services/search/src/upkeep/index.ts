@@ -1,0 +1,53 @@
+import { contracts } from '@commonplace/kit/contracts';
+import { type Host, type Implementation, implement } from '@commonplace/kit/runtime';
+import type { Indexer } from '../events.js';
+import type { OpenedIndex } from '../index/open.js';
+import type { SearchIndex } from '../index/port.js';
+import { createDriftCheck, type DriftCheck } from './drift.js';
+import { createUpkeepHandlers } from './handlers.js';
+import { createRecheck } from './recheck.js';
+import { type Schedule, startSchedule } from './schedule.js';
+
+/** Keeps the index as the tree is, where events have not. */
+export interface Upkeep {
+  /** The index that all others use. */
+  readonly index: SearchIndex;
+  /** How many events of the index wait; rejects where the broker does not answer. */
+  indexLag(): Promise<number>;
+  implementation(indexer: Indexer): Implementation;
+  /** Begins to check on a schedule. */
+  begin(indexer: Indexer): void;
+  close(): Promise<void>;
+}
+
+/** The durable name under which the index takes events. */
+export const CONSUMER = 'search-index';
+const MINUTE_MS = 60_000;
+
+export function startUpkeep(host: Host, { index: opened, shared }: OpenedIndex, checkMinutes: number): Upkeep {
+  const { log, bus, systemCall } = host;
+  const stop = new AbortController();
+  const resources = host.client(contracts.index);
+  const recheck = createRecheck({ check: { of: (ids) => check.of(ids) }, log });
+  const index = shared ? recheck.watch(opened) : opened;
+  const check: DriftCheck = createDriftCheck({ index, resources, systemCall, log });
+  const indexLag = (): Promise<number> => bus.lag(CONSUMER);
+  let schedule: Schedule | undefined;
+  return {
+    index,
+    indexLag,
+    implementation: (indexer) =>
+      implement(
+        contracts.searchUpkeep,
+        createUpkeepHandlers({ index, indexer, check, waitingEvents: indexLag, signal: stop.signal, log }),
+      ),
+    begin({ ensureBuilt }) {
+      const everyMs = checkMinutes * MINUTE_MS;
+      schedule = startSchedule({ check, ensureBuilt, waitingEvents: indexLag, log, everyMs });
+    },
+    async close() {
+      stop.abort();
+      await Promise.all([schedule?.close(), recheck.close()]);
+    },
+  };
+}

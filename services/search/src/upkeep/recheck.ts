@@ -1,0 +1,71 @@
+import type { Log } from '@commonplace/kit/log';
+import type { SearchIndex } from '../index/port.js';
+import { pause } from '../pause.js';
+import type { DriftCheck } from './drift.js';
+
+export interface RecheckParts {
+  readonly check: Pick<DriftCheck, 'of'>;
+  readonly log: Log;
+  /** Milliseconds between a write and the look at what became of it. 2,000 when absent. */
+  readonly afterMs?: number;
+}
+
+/** Looks again at what was written to an index that other processes write to as well. */
+export interface Recheck {
+  /** The same index, whose writes are looked at. */
+  watch(index: SearchIndex): SearchIndex;
+  close(): Promise<void>;
+}
+
+const AFTER_MS = 2000;
+const AT_ONCE = 500;
+
+/**
+ * A process reads an entry from its owner and puts it into the index; between the two another process may have put in a
+ * newer one. Whoever has written last looks after that whether it is what the owner has, and mends it else, which is
+ * a write again: so the index comes to what the tree is, without a lock.
+ */
+export function createRecheck({ check, log, afterMs = AFTER_MS }: RecheckParts): Recheck {
+  const stop = new AbortController();
+  let noted = new Set<string>();
+  let running: Promise<void> | undefined;
+
+  function note(ids: readonly string[]): void {
+    for (const id of ids) noted.add(id);
+    if (noted.size > 0 && !stop.signal.aborted) running ??= run();
+  }
+
+  async function run(): Promise<void> {
+    while (noted.size > 0) {
+      await pause(afterMs, stop.signal);
+      if (stop.signal.aborted) break;
+      const ids = [...noted].slice(0, AT_ONCE);
+      for (const id of ids) noted.delete(id);
+      try {
+        await check.of(ids);
+      } catch (error) {
+        log.warn('index.recheck_failed', { error });
+        noted = new Set([...ids, ...noted]);
+      }
+    }
+    running = undefined;
+  }
+
+  return {
+    watch: (index) => ({
+      ...index,
+      async upsert(entries) {
+        await index.upsert(entries);
+        note(entries.map(({ id }) => id));
+      },
+      async remove(ids) {
+        await index.remove(ids);
+        note(ids);
+      },
+    }),
+    async close() {
+      stop.abort();
+      await running;
+    },
+  };
+}
