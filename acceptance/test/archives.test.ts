@@ -1,12 +1,15 @@
 import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { Ajv, type AnySchemaObject } from 'ajv';
 import { type Archived, entriesOf, exported, jsonIn } from '../src/archives.js';
 import { type Api, api } from '../src/client.js';
 import { eventually } from '../src/eventually.js';
 import { newFile } from '../src/files.js';
 import { newAddress, type Person, signUp, tokenOf } from '../src/people.js';
 import type { List, Member, Org, Resource, Workspace } from '../src/records.js';
-import { type System, startSystem } from '../src/system.js';
+import { ROOT, type System, startSystem } from '../src/system.js';
 
 let system: System;
 let boss: Person;
@@ -169,6 +172,11 @@ describe('a native export', () => {
     }
     expect(sums).toBe(entries.size - checksums.length - 1);
 
+    for (const [path, data] of entries) {
+      const kind = kindOf(path);
+      if (kind !== undefined) expect([path, faultsIn(kind, JSON.parse(data.toString()))]).toEqual([path, []]);
+    }
+
     // A new one takes its place.
     const later = await exported(boss, workspace.id, { include: { files: false, comments: false, snapshots: false } });
     expect(later.id).not.toBe(done.id);
@@ -232,6 +240,22 @@ describe('an export for people', () => {
     }
   });
 });
+
+const SCHEMA = JSON.parse(readFileSync(join(ROOT, 'docs/archive-format.schema.json'), 'utf8')) as AnySchemaObject;
+const ajv = new Ajv({ strict: false }).addSchema(SCHEMA, 'archive');
+
+/** Which part of the documented schema an entry has to follow. */
+function kindOf(path: string): string | undefined {
+  if (path === 'manifest.json' || path === 'tags.json') return path.slice(0, -'.json'.length);
+  if (!path.endsWith('.json')) return undefined;
+  const kinds: Record<string, string> = { resources: 'resource', comments: 'comments', snapshots: 'snapshot' };
+  return kinds[path.split('/')[0] ?? ''] ?? (path.startsWith('content/') ? 'table' : undefined);
+}
+
+function faultsIn(kind: string, value: unknown): unknown[] {
+  const validate = ajv.getSchema(`archive#/definitions/${kind}`);
+  return validate?.(value) === true ? [] : (validate?.errors ?? ['there is no such schema']);
+}
 
 function sumOf(bytes: Buffer): string {
   return createHash('sha256').update(bytes).digest('hex');

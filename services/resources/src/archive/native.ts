@@ -34,7 +34,7 @@ export async function* nativePieces(parts: Parts, node: Node, terms: ArchiveTerm
     content,
     comments: comments.length > 0 ? `comments/${node.id}.json` : null,
     snapshots,
-    permissions: grants.map((grant) => shownGrant(grant, terms)),
+    permissions: grants.sort(byPrincipal).map((grant) => shownGrant(grant, terms)),
   });
 }
 
@@ -178,6 +178,10 @@ function shownGrant(
     created_at: createdAt,
     expires_at: expiresAt ?? null,
   };
+}
+
+function byPrincipal(a: Grant, b: Grant): number {
+  return a.principal < b.principal ? -1 : 1;
 }
 
 function hasSnapshots({ type }: Node): boolean {
