@@ -38,7 +38,7 @@ describe('with the model that comes with it', () => {
     vacation = await create('Time away', 'Employees are entitled to 25 days of paid vacation every year.');
     await create('Backups', 'The database is copied to another site every night.');
     await create('Kitchen', 'Please put cups and plates into the dishwasher.');
-  }, 90_000);
+  }, 180_000);
 
   afterAll(() => system?.stop(), 60_000);
 
@@ -58,7 +58,7 @@ describe('with the model that comes with it', () => {
       expect(data).toMatchObject({ mode: mode ?? 'hybrid', degraded: false });
       expect(data.items[0]?.resource.id).toBe(vacation.id);
     }
-  }, 90_000);
+  }, 180_000);
 
   test('the model is listed, and the capabilities know of it', async () => {
     const { data, page, body } = await owner.get<List<Model>>('/models?kind=embedding&limit=1');
@@ -100,7 +100,7 @@ describe('with embeddings switched off', () => {
   beforeAll(async () => {
     system = await startSystem({ COMMONPLACE_EMBEDDINGS: 'off' });
     owner = await signIn(system, system.owner);
-  }, 90_000);
+  }, 180_000);
 
   afterAll(() => system?.stop(), 60_000);
 
