@@ -3,6 +3,7 @@ import { contracts } from '@commonplace/kit/contracts';
 import { derivedId } from '@commonplace/kit/id';
 import type { Client } from '@commonplace/kit/rpc';
 import { ActorType } from '@commonplace/proto/api/v1/actor.js';
+import { GetContentRequest } from '@commonplace/proto/resources/v1/content_service.js';
 import { AccessMode, type Resource, ResourceType } from '@commonplace/proto/resources/v1/resource.js';
 import {
   ImportItem,
@@ -63,7 +64,7 @@ describe('items of an import', () => {
     expect(two).toMatchObject({ parentId: idOf('a/one'), createdBy: { type: ActorType.IMPORT, ...label } });
     expect(two.source).toMatchObject({ type: 'import', importId: label.id });
     const content = await world.content.getContent(
-      { resourceId: idOf('a/one') } as never,
+      GetContentRequest.fromPartial({ resourceId: idOf('a/one') }),
       await world.stage.as(editor),
     );
     expect(content.content.toString()).toBe('"# One\\n"');

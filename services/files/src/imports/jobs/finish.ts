@@ -48,7 +48,11 @@ async function end(parts: ImportParts, hold: Hold, { error, ...ended }: Ended, t
   const { id, tenant, blobId } = hold.record;
   const finishedAt = new Date().toISOString();
   const before = await parts.importReports.get(id);
-  const warnings = ended.counts.linksBroken === 0 ? [] : [brokenLinks(ended.counts.linksBroken)];
+  const { downloadRemoteImages = false } = hold.record.options;
+  const warnings = [
+    ...(ended.counts.linksBroken === 0 ? [] : [brokenLinks(ended.counts.linksBroken)]),
+    ...(downloadRemoteImages ? [REMOTE_IMAGES] : []),
+  ];
   const releases = ended.status === 'completed' && blobId !== undefined;
   await hold.save(
     () => ({ ...ended, error, warnings, finishedAt, ...(releases && { blobId: undefined }) }) as Partial<ImportRecord>,
@@ -60,6 +64,11 @@ async function end(parts: ImportParts, hold: Hold, { error, ...ended }: Ended, t
     },
   );
 }
+
+const REMOTE_IMAGES = {
+  code: 'remote_images_kept',
+  message: 'Images at other places of the web are not fetched by this server: they stay links.',
+};
 
 function brokenLinks(count: number) {
   return { code: 'links_broken', message: `${count} links lead to nothing that was imported; the report names them.` };
