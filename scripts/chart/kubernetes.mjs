@@ -17,6 +17,7 @@ const SECRETS = [
   secret('commonplace', 'mesh-key', 'secret-key', 'secrets-key'),
   secret('commonplace-mongodb', 'url'),
   secret('commonplace-nats', 'url'),
+  secret('commonplace-typesense', 'api-key'),
   secret('commonplace-s3', 'access-key-id', 'secret-access-key'),
   secret('commonplace-test', 'api-key'),
 ];

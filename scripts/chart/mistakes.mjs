@@ -71,6 +71,8 @@ export const refused = [
   ['mesh', ['nats.existingSecret=nats'], 'nats.url and nats.existingSecret are both set'],
   ['mesh', ['gatewayApi.enabled=true'], 'gatewayApi.parentRefs is empty'],
   ['mesh', ['services.search.replicas=2'], 'services.search.replicas is above 1'],
+  ['mesh', ['typesense.url=http://typesense:8108'], 'typesense.url and typesense.existingSecret go together'],
+  ['mesh', ['typesense.existingSecret=typesense'], 'typesense.url and typesense.existingSecret go together'],
   ['mesh', ['services.files.replicas=2'], 'services.files.replicas is above 1'],
   ['mesh', ['services.gateway.autoscaling.maxReplicas=1'], 'gateway: autoscaling.minReplicas is above maxReplicas'],
   ['mesh', ['mongodb.existingSecret=', 'mongodb.url=mongodb://someone:secret@m'], '/mongodb/url'],

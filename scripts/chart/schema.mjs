@@ -14,6 +14,7 @@ const BY_VALUES = [
   'COMMONPLACE_PUBLIC_URL',
   'COMMONPLACE_SERVICE_ADDRESS',
   'COMMONPLACE_TRUSTED_PROXIES',
+  'COMMONPLACE_TYPESENSE_URL',
 ];
 
 const object = (properties) => ({ type: 'object', additionalProperties: false, properties });
@@ -104,6 +105,11 @@ export function schemaOf({ services, embedded }) {
       secrets: object({ existingSecret: name, keys: object({ mesh: text, identity: text, encryption: text }) }),
       mongodb: object({ url: openUrl('mongodb|mongodb\\+srv'), existingSecret: name, key: text }),
       nats: object({ replicas: { ...count, maximum: 5 }, url: openUrl('nats|tls'), existingSecret: name, key: text }),
+      typesense: object({
+        url: { type: 'string', pattern: '^$|^https?://[^/@,\\s]+(,https?://[^/@,\\s]+)*$' },
+        existingSecret: name,
+        key: text,
+      }),
       s3: object({
         url: openUrl('https?'),
         publicUrl: openUrl('https?'),
@@ -131,6 +137,7 @@ export function schemaOf({ services, embedded }) {
         dns: object({ to: peers }),
         mongodb: outside,
         nats: outside,
+        typesense: outside,
         s3: outside,
         internet: object({ ports: { ...list(port), minItems: 1 }, except: texts, to: peers }),
       }),

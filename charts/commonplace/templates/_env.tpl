@@ -61,6 +61,11 @@ servers); env (of the values).
 {{- end }}
 {{- end }}
 {{- end }}
+{{- if and $v.typesense.url (has "COMMONPLACE_TYPESENSE_URL" .reads) }}
+- name: COMMONPLACE_TYPESENSE_URL
+  value: {{ $v.typesense.url | quote }}
+{{ include "commonplace.secretEnv" (dict "name" "COMMONPLACE_TYPESENSE_API_KEY" "secret" $v.typesense.existingSecret "key" $v.typesense.key) }}
+{{- end }}
 {{- if and $v.s3.url (has "COMMONPLACE_S3_URL" .secrets) }}
 - name: COMMONPLACE_S3_URL
   value: {{ $v.s3.url | quote }}

@@ -5,7 +5,7 @@
 
 {{- /*
 A service as it is installed: `serviceDefaults` under its entry in `services`, with
-  volume    whether it writes one: files without a bucket, search
+  volume    whether it writes one: files without a bucket, search without Typesense
   replicas  one with a volume
 Takes root, name and facts.
 */ -}}
@@ -13,7 +13,8 @@ Takes root, name and facts.
 {{- $own := index .root.Values.services .name | default dict -}}
 {{- $service := mergeOverwrite (deepCopy .root.Values.serviceDefaults) (deepCopy $own) -}}
 {{- $bucket := and (has "COMMONPLACE_S3_URL" .facts.secrets) .root.Values.s3.url -}}
-{{- $volume := and .facts.folder (not $bucket) -}}
+{{- $index := and (has "COMMONPLACE_TYPESENSE_URL" .facts.settings) .root.Values.typesense.url -}}
+{{- $volume := and .facts.folder (not $bucket) (not $index) -}}
 {{- $_ := set $service "volume" (ternary true false (not (not $volume))) -}}
 {{- if $volume -}}
 {{- $_ := set $service "replicas" 1 -}}
@@ -41,6 +42,9 @@ Takes root, name and facts.
 {{- end -}}
 {{- if and $v.s3.existingSecret (not $v.s3.url) -}}
 {{- $problems = append $problems "s3.existingSecret is of no use without s3.url" -}}
+{{- end -}}
+{{- if ne (empty $v.typesense.url) (empty $v.typesense.existingSecret) -}}
+{{- $problems = append $problems "typesense.url and typesense.existingSecret go together: set both or neither" -}}
 {{- end -}}
 {{- range list "mongodb" "nats" -}}
 {{- $it := index $v . -}}

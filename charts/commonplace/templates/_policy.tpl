@@ -4,13 +4,14 @@ What may come to the pods of a component, and where they may go; without a compo
   calls     services that it calls
   http      whether it calls the HTTP API
   stores    whether it keeps records in MongoDB and is told of events by NATS
+  typesense whether its index lies on Typesense
   s3        whether it uses the bucket
   internet  whether it calls hosts that users name
 */ -}}
 {{- define "commonplace.policy" -}}
 {{- $v := .root.Values -}}
 {{- $policy := $v.networkPolicy -}}
-{{- $egress := or .calls .http .stores .s3 .internet -}}
+{{- $egress := or .calls .http .stores .typesense .s3 .internet -}}
 ---
 apiVersion: networking.k8s.io/v1
 kind: NetworkPolicy
@@ -58,6 +59,9 @@ spec:
     {{- if .stores }}
     {{- include "commonplace.outside" $policy.mongodb | trim | nindent 4 }}
     {{- include "commonplace.outside" $policy.nats | trim | nindent 4 }}
+    {{- end }}
+    {{- if .typesense }}
+    {{- include "commonplace.outside" $policy.typesense | trim | nindent 4 }}
     {{- end }}
     {{- if .s3 }}
     {{- include "commonplace.outside" $policy.s3 | trim | nindent 4 }}
