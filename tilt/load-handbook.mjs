@@ -1,80 +1,53 @@
-// Fills a workspace with the Markdown pages of a zip, folder by folder, through the HTTP API.
+// Imports a zip of Markdown pages into a workspace of its own, through the HTTP API, and tells how far it is.
 // usage: COMMONPLACE_API_KEY=wsk_… node tilt/load-handbook.mjs [ZIP]
 //   COMMONPLACE_URL        http://127.0.0.1:8080
 //   COMMONPLACE_TEST_DATA  where handbook.zip lies: ../shared/data
 import { randomUUID } from 'node:crypto';
-import { existsSync } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
-import yauzl from 'yauzl';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 
-const AT_ONCE = 8;
+const ASK_MS = 2000;
+const ACTIVE = ['pending_upload', 'queued', 'running'];
 const URL_OF_API = process.env.COMMONPLACE_URL || 'http://127.0.0.1:8080';
 const KEY = process.env.COMMONPLACE_API_KEY;
 const data = process.env.COMMONPLACE_TEST_DATA || join(import.meta.dirname, '../../shared/data');
-const zip = process.argv[2] ?? join(data, 'handbook.zip');
+const file = process.argv[2] ?? join(data, 'handbook.zip');
 
 if (!KEY) stop('COMMONPLACE_API_KEY is not set: the log of the bootstrap job tells the first one.');
-if (!existsSync(zip)) stop(`${zip} is not there: name a zip of Markdown pages, or set COMMONPLACE_TEST_DATA.`);
+if (!existsSync(file)) stop(`${file} is not there: name a zip of Markdown pages, or set COMMONPLACE_TEST_DATA.`);
 
-const pages = await readPages(zip);
+const zip = readFileSync(file);
 const workspace = await call('POST', 'workspaces', { name: `Handbook ${new Date().toISOString().slice(0, 16)}` });
-const folders = new Map([['.', Promise.resolve(undefined)]]);
-let done = 0;
-const queue = pages.values();
-await Promise.all(Array.from({ length: AT_ONCE }, load));
-console.log(`${pages.length} pages in ${folders.size - 1} folders: workspace ${workspace.id}`);
+const request = { source_type: 'markdown_zip', upload: true, name: 'Handbook', size_bytes: zip.length };
+const begun = await call('POST', `workspaces/${workspace.id}/imports`, request);
+await put(begun.upload);
+let current = begun;
+while (ACTIVE.includes(current.status)) {
+  await new Promise((resolve) => setTimeout(resolve, ASK_MS));
+  current = await call('GET', `imports/${begun.id}`);
+  console.log(`${current.status}, ${current.phase}: ${JSON.stringify(current.stats)}`);
+}
+if (!current.status.startsWith('completed')) stop(`${current.status}: ${JSON.stringify(current.error)}`);
+console.log(`Workspace ${workspace.id}, folder ${current.root_resource_id}`);
 
-/** Takes page after page until none is left. */
-async function load() {
-  for (const { path, content } of queue) {
-    await create('document', basename(path, '.md'), await folderOf(dirname(path)), { content });
-    done += 1;
-    if (done % 100 === 0) console.log(`${done} of ${pages.length} pages`);
+/** Puts the bytes where the server says; what is above its largest upload at once goes in parts. */
+async function put({ url, method, headers, parts, part_size: size }) {
+  const pieces = parts?.length
+    ? parts.map((part, i) => [part.url, zip.subarray(i * size, (i + 1) * size)])
+    : [[url, zip]];
+  for (const [target, body] of pieces) {
+    const answer = await fetch(target, { method: method ?? 'PUT', headers: headers ?? {}, body });
+    if (!answer.ok) stop(`upload: ${answer.status} ${await answer.text()}`);
   }
 }
 
-/** The id of a folder, made with those above it when it is first asked for. */
-function folderOf(path) {
-  if (!folders.has(path)) {
-    folders.set(
-      path,
-      folderOf(dirname(path)).then(async (parent) => (await create('folder', basename(path), parent)).id),
-    );
-  }
-  return folders.get(path);
-}
-
-function create(type, name, parent, more = {}) {
-  const place = { workspace_id: workspace.id, ...(parent && { parent_id: parent }) };
-  return call('POST', 'resources', { type, name, ...place, ...more });
-}
-
-/** Calls the API; waits where it asks for that. */
 async function call(method, path, body) {
-  const headers = {
-    Authorization: `Bearer ${KEY}`,
-    'Content-Type': 'application/json',
-    'Idempotency-Key': randomUUID(),
-  };
-  for (;;) {
-    const answer = await fetch(`${URL_OF_API}/api/v1/${path}`, { method, headers, body: JSON.stringify(body) });
-    const text = await answer.text();
-    if (answer.ok) return JSON.parse(text).data;
-    if (answer.status !== 429 && answer.status !== 503) stop(`${method} ${path}: ${answer.status} ${text}`);
-    await new Promise((resolve) => setTimeout(resolve, 1000 * (Number(answer.headers.get('retry-after')) || 1)));
-  }
-}
-
-async function readPages(file) {
-  const archive = await yauzl.openPromise(file, { lazyEntries: true });
-  const found = [];
-  for await (const entry of archive.eachEntry()) {
-    if (!entry.fileName.endsWith('.md')) continue;
-    const chunks = [];
-    for await (const chunk of await archive.openReadStreamPromise(entry)) chunks.push(chunk);
-    found.push({ path: entry.fileName, content: Buffer.concat(chunks).toString('utf8') });
-  }
-  return found;
+  const headers = { Authorization: `Bearer ${KEY}`, 'Content-Type': 'application/json' };
+  if (method !== 'GET') headers['Idempotency-Key'] = randomUUID();
+  const answer = await fetch(`${URL_OF_API}/api/v1/${path}`, { method, headers, body: body && JSON.stringify(body) });
+  const text = await answer.text();
+  if (!answer.ok) stop(`${method} ${path}: ${answer.status} ${text}`);
+  return JSON.parse(text).data;
 }
 
 function stop(why) {

@@ -2,7 +2,7 @@
 // upgrades to this one, rolls back, upgrades again, tests, drains a node and uninstalls, with the values for high
 // availability and embedded. Pods are simulated, so what runs in them is not tried here. Prints each command with what
 // came of it; `--log FILE` keeps that. Closes with `N passed, N failed`.
-import { createWriteStream, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { createWriteStream, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { stringify } from 'yaml';
@@ -22,13 +22,9 @@ const SECRETS = [
   secret('commonplace-test', 'api-key'),
 ];
 const PROFILES = [
-  { name: 'ha', values: ['-f', join(CHART, 'values/ha.yaml')], kept: 0 },
-  {
-    name: 'ha-without-bucket',
-    values: ['-f', join(CHART, 'values/ha.yaml'), '--set', 's3.url=,s3.existingSecret='],
-    kept: 1,
-  },
-  { name: 'embedded', values: ['--set', 'test.existingSecret=commonplace-test'], kept: 1 },
+  { name: 'ha', file: 'ha', set: [], kept: 0 },
+  { name: 'ha-without-bucket', file: 'ha', set: ['s3.url=,s3.existingSecret='], kept: 1 },
+  { name: 'embedded', set: ['test.existingSecret=commonplace-test'], kept: 1 },
 ];
 
 const at = process.argv.indexOf('--log');
@@ -65,7 +61,14 @@ async function prepare() {
 }
 
 /** The life of a release, from the chart before this one to its end. */
-async function live({ name, values, kept }) {
+async function live({ name, file, set, kept }) {
+  const before = await previous();
+  // Each chart with the values file that came with it.
+  const valuesOf = (chart) => [
+    ...(file === undefined ? [] : ['-f', join(chart, 'values', `${file}.yaml`)]),
+    ...set.flatMap((pair) => ['--set', pair]),
+  ];
+  const values = valuesOf(CHART);
   say(`\n## ${name}`);
   const space = ['--namespace', name];
   const release = ['commonplace', ...space];
@@ -86,11 +89,11 @@ async function live({ name, values, kept }) {
   await step(
     'install the version before',
     helm,
-    ['install', ...release.slice(0, 1), previous(), ...space, ...values, '--wait', ...TIMEOUT],
+    ['install', 'commonplace', before, ...space, ...valuesOf(before), '--wait', ...TIMEOUT],
     { show: /^(STATUS|REVISION): \S+/gm },
   );
   await settled(space);
-  const before = await images(space);
+  const ran = await images(space);
   await step(
     'upgrade',
     helm,
@@ -104,7 +107,7 @@ async function live({ name, values, kept }) {
   );
   await step('rollback', helm, ['rollback', 'commonplace', '1', ...space, '--wait', ...TIMEOUT]);
   await settled(space);
-  expect('the rollback runs the images of before', (await images(space)).join() === before.join());
+  expect('the rollback runs the images of before', (await images(space)).join() === ran.join());
   await step('upgrade again', helm, ['upgrade', 'commonplace', CHART, ...space, ...values, '--wait', ...TIMEOUT], {
     show: /^(STATUS|REVISION): \S+/gm,
   });
@@ -127,12 +130,16 @@ async function live({ name, values, kept }) {
   await gone(space, kept);
 }
 
-/** The newest packaged chart before this one. */
-function previous() {
+/** The newest packaged chart before this one, unpacked. */
+async function previous() {
   const packages = existsSync(PREVIOUS) ? readdirSync(PREVIOUS).filter((file) => file.endsWith('.tgz')) : [];
   const newest = packages.sort((a, b) => a.localeCompare(b, 'en', { numeric: true })).at(-1);
   if (newest === undefined) throw new Error(`${PREVIOUS} holds no chart to upgrade from`);
-  return join(PREVIOUS, newest);
+  const unpacked = join(folder, newest.replace('.tgz', ''));
+  mkdirSync(unpacked, { recursive: true });
+  const { code, stderr } = await run('tar', ['-xzf', join(PREVIOUS, newest), '-C', unpacked]);
+  if (code !== 0) throw new Error(stderr);
+  return join(unpacked, 'commonplace');
 }
 
 async function images(space) {
