@@ -20,9 +20,7 @@ export interface Postings {
 
 /** Weights are read as whole numbers of this part of one. */
 const PRECISION = 10_000;
-/** Lists of terms that more than half of all entries have are weighed as others are up to here. */
-const MOST_COMMON_WEIGHED = 4000;
-/** About what such a term weighs where it is weighed. */
+/** About what a term weighs that most entries have. */
 const COMMON_WEIGHT = 0.01;
 
 /** The list of a pattern; undefined where it is too long. */
@@ -46,7 +44,7 @@ function load(file: IndexFile, scope: Scope, pattern: Pattern, match: string, fi
   const { tenant } = scope;
   const { count } = countMatches(file, match, { ...scope, conditions: [], params: [] }, file.limits.list + 1);
   if (count > file.limits.list) return undefined;
-  const isCommon = count > MOST_COMMON_WEIGHED && count > entriesIn(file) / 2;
+  const isCommon = count > file.limits.common && count > entriesIn(file) / 2;
   const list = isCommon ? commonList(file, scope, pattern, field) : weighedList(file, scope, match, count);
   return { tenant, pattern, ...list };
 }
