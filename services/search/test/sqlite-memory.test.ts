@@ -7,6 +7,7 @@ import { parseQuery } from '../src/domain/query.js';
 import { admitting, chunk, entry, everythingIn, MODEL, unit } from '../src/index/contract/harness.js';
 import type { IndexAnswer } from '../src/index/port.js';
 import { type Engine, openEngine } from '../src/index/sqlite/engine.js';
+import { DEFAULT_LIMITS } from '../src/index/sqlite/file.js';
 import type { Change } from '../src/index/sqlite/write.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'search-memory-'));
@@ -24,6 +25,7 @@ const QUERIES = [
   'kubernets',
   'gra files',
 ];
+const FILTER = everythingIn('ws-1');
 const FILTERS: SearchFilter[] = [
   everythingIn('w1', 'w2'),
   everythingIn('w1'),
@@ -73,7 +75,7 @@ describe('what is kept in memory', () => {
   test('gives what the engine gives alone, whatever changes', () => {
     const random = createRandom(7);
     const usual = openEngine(join(folder, 'usual.db'));
-    const alone = openEngine(join(folder, 'alone.db'), { list: -1, scope: -1, vectors: 0 });
+    const alone = openEngine(join(folder, 'alone.db'), { ...DEFAULT_LIMITS, list: -1, scope: -1, vectors: 0 });
     for (let round = 1; round <= 60; round++) {
       const changes = new Map<string, Change>();
       for (let i = random(5); i >= 0; i--) {
@@ -87,10 +89,27 @@ describe('what is kept in memory', () => {
     alone.close();
   });
 
+  test('knows names in the lists of words that most entries have', () => {
+    const engine = openEngine(join(folder, 'common.db'), { ...DEFAULT_LIMITS, common: 0 });
+    const others = Array.from({ length: 20 }, (_, i) => entry(`text-${i}`, { text: 'apple and banana' }));
+    const named = [entry('first', { name: 'apple' }), entry('second', { text: 'banana' })];
+    engine.change([...others, ...named].map((upsert) => ({ upsert })));
+    const ids = (query: string, field?: 'name' | 'text') => {
+      const ask = { plan: parseQuery(query), filter: FILTER, narrowing: {}, field, offset: 0, limit: 100 };
+      return engine.search({ ...ask, highlight: false }).hits.map(({ id }) => id);
+    };
+    expect(ids('apple')).toEqual(['first', ...others.map(({ id }) => id)]);
+    expect(ids('apple', 'name')).toEqual(['first']);
+    expect(ids('apple', 'text')).toEqual(others.map(({ id }) => id));
+    expect(ids('banana')).toHaveLength(21);
+    expect(ids('apple banana').slice(-2)).toEqual(['first', 'second']);
+    engine.close();
+  });
+
   test('vectors are as the file has them, whatever changes, and after a rest', () => {
     const random = createRandom(13);
     const usual = openEngine(join(folder, 'vectors-usual.db'));
-    const alone = openEngine(join(folder, 'vectors-alone.db'), { list: -1, scope: -1, vectors: 0 });
+    const alone = openEngine(join(folder, 'vectors-alone.db'), { ...DEFAULT_LIMITS, list: -1, scope: -1, vectors: 0 });
     const direction = () => unit(...Array.from({ length: 4 }, () => random(2000) - 1000.5));
     for (let round = 1; round <= 60; round++) {
       const changes = new Map<string, Change>();

@@ -27,6 +27,13 @@ export function relevanceDuties(use: Use): void {
     expect(await ids('budget')).toEqual(['name', 'text']);
   });
 
+  test('so it does where most texts have the word, however many there are', async () => {
+    const { hold, ids } = use();
+    const texts = Array.from({ length: 30 }, (_, i) => entry(`text-${i}`, { text: 'We spoke about the budget.' }));
+    await hold(...texts, entry('name', { name: 'The budget', text: 'We spoke about lunch and about many things.' }));
+    for (const query of ['budget', 'budget ', 'budg', '"budget"']) expect((await ids(query))[0]).toBe('name');
+  });
+
   test('rare words and short texts count more, and words are found in their other forms', async () => {
     const { hold, ids } = use();
     await hold(

@@ -41,6 +41,8 @@ export interface StoredText {
 export interface Limits {
   /** Rows in the list of a pattern; longer ones are left to the engine. */
   readonly list: number;
+  /** Rows in the list of a pattern that most entries have; longer ones are weighed by names alone. */
+  readonly common: number;
   /** Rows of a tenant for whose scopes the admitted rows are kept. */
   readonly scope: number;
   /** Bytes of vectors; those of a tenant with more are read from the file by each question. */
@@ -48,7 +50,7 @@ export interface Limits {
 }
 
 /** A list costs 8 bytes a row, a kept scope 1. */
-export const DEFAULT_LIMITS: Limits = { list: 100_000, scope: 1_000_000, vectors: 256 * 2 ** 20 };
+export const DEFAULT_LIMITS: Limits = { list: 100_000, common: 4000, scope: 1_000_000, vectors: 256 * 2 ** 20 };
 
 /** One index file, with what is known of it in memory. */
 export interface IndexFile {
