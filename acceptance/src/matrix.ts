@@ -36,6 +36,8 @@ export interface Row {
   readonly gate: Gate;
   /** Status for those who may. */
   readonly success: number;
+  /** Answered 202 where there is much to do. */
+  readonly orLater?: true;
   /** Code for those who may, where the request is made to fail behind the gates, for it can't be undone. */
   readonly code?: string;
   /** An Org's key may not do it, whoever it acts as. */
@@ -423,7 +425,7 @@ export const rows: readonly Row[] = [
       path: '/workspace-templates',
       body: { name: 'Of a workspace', source_workspace_id: place.workspace.id },
     }),
-    { about: 'of a workspace', success: 201 },
+    { about: 'of a workspace', success: 201, orLater: true },
   ),
   row('GET /workspace-templates/{template_id}', self, async (_, caller) => ({
     path: `/workspace-templates/${(await newTemplate(caller)).id}`,
