@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type Api, api } from '../src/client.js';
 import { archive, finished, importAll, inline, itemsOf, putUpload } from '../src/imports.js';
 import { newKey, type Person, signUp } from '../src/people.js';
-import type { Content, Import, List, Me, Resource, Workspace } from '../src/records.js';
+import type { Content, Import, List, Me, Resource, TableContent, Workspace } from '../src/records.js';
 import { type System, startSystem } from '../src/system.js';
 
 let system: System;
@@ -213,6 +213,62 @@ describe('an import', () => {
     const update = await importAll(by, workspace.id, { ...json('Third'), conflict: 'update' });
     expect(await itemsOf(by, update.id)).toMatchObject([{ status: 'updated', resource_id: item.resource_id }]);
     expect((await read(item.resource_id)).name).toBe('Third');
+  });
+
+  test('of pages that are there makes no folder around them, and takes none of them away', async () => {
+    const page = (text: string) => inline(archive({ [`Export/Page ${'0'.repeat(31)}7.md`]: `# Page\n\n${text}` }));
+    const notion = { source_type: 'notion_zip' };
+    const first = await importAll(by, workspace.id, { ...notion, ...page('one') });
+    const [item] = (await itemsOf(by, first.id)).filter(({ external_id: id }) => id !== null);
+    const count = async () => (await by.get(`/workspaces/${workspace.id}/resources?limit=1`)).page.total;
+    const before = await count();
+    const skip = await importAll(by, workspace.id, { ...notion, ...page('two'), conflict: 'skip' });
+    expect([skip.status, skip.root_resource_id, await count()]).toEqual(['completed', null, before]);
+    const update = await importAll(by, workspace.id, { ...notion, ...page('three'), conflict: 'update' });
+    expect([update.status, update.root_resource_id, await count()]).toEqual(['completed', null, before]);
+    expect(await textOf(item?.resource_id)).toContain('three');
+    expect((await by.del(`/imports/${update.id}?delete_resources=true`)).data).toMatchObject({ resources_deleted: 0 });
+    expect((await read(item?.resource_id)).state).toBe('active');
+  });
+
+  test('of a table brings all of its rows, however many calls that takes', async () => {
+    const rows = 25_000;
+    const lines = Array.from({ length: rows }, (_, i) => `Row ${i},${i},${i % 2 === 0}`);
+    const content = `name,number,even\n${lines.join('\n')}`;
+    const done = await importAll(by, workspace.id, { source_type: 'csv', content });
+    expect(done).toMatchObject({ status: 'completed', stats: { tables: 1, rows } });
+    const table = `/resources/${done.root_resource_id}/content`;
+    for (const at of [0, 9_999, 10_000, rows - 1]) {
+      const { data } = await by.get<TableContent>(`${table}?limit=1&offset=${Math.min(at, 9_999)}`);
+      expect(data.row_count).toBe(rows);
+      const filter = JSON.stringify({ and: [{ column: 'c2', op: 'eq', value: at }] });
+      const found = await by.get<TableContent>(`${table}?filter=${encodeURIComponent(filter)}`);
+      expect(found.data.rows.map(({ cells }) => Object.values(cells))).toEqual([[`Row ${at}`, at, at % 2 === 0]]);
+    }
+  }, 60_000);
+
+  test('of an archived workspace is read, and neither run again nor removed', async () => {
+    const { data: place } = await by.post<Workspace>('/workspaces', { name: 'Frozen' });
+    const done = await importAll(by, place.id, { source_type: 'markdown_zip', ...inline(Buffer.from('none')) });
+    await by.post(`/workspaces/${place.id}/archive`, {});
+    expect((await by.get<Import>(`/imports/${done.id}`)).data.status).toBe('failed');
+    const answers = [await by.post(`/imports/${done.id}/retry`, {}), await by.del(`/imports/${done.id}`)];
+    expect(answers.map(({ status, error }) => [status, error.code])).toEqual([
+      [409, 'workspace_archived'],
+      [409, 'workspace_archived'],
+    ]);
+    await by.patch(`/workspaces/${place.id}`, { state: 'active' });
+    expect((await by.post(`/imports/${done.id}/retry`, {})).status).toBe(202);
+  });
+
+  test('has a list of its items, be it empty, and says when to look again', async () => {
+    const waiting = await begin({ source_type: 'markdown', upload: true });
+    const active = await by.get<Import>(`/imports/${waiting.data.id}?include=items`);
+    expect([active.data.items, active.page.total, active.headers.get('retry-after')]).toEqual([[], 0, '1']);
+    const done = await importAll(by, workspace.id, { source_type: 'markdown', content: 'x' });
+    const over = await by.get<Import>(`/imports/${done.id}?include=items&status=failed`);
+    expect([over.data.items, over.headers.get('retry-after')]).toEqual([[], null]);
+    expect((await by.get<Import>(`/imports/${done.id}`)).data).not.toHaveProperty('items');
   });
 
   test('of somebody else is not to be seen, but by administrators', async () => {

@@ -8,7 +8,7 @@ import type { State } from './middleware/state.js';
 import { baseVersionOf, etagOf, idempotencyOf, matchesNone, versionOfIfMatch } from './preconditions.js';
 import type { WrittenResponse } from './response/answer.js';
 import type { Route } from './routes.js';
-import { isFollowed, type Watches } from './watch.js';
+import { endOf, isFollowed, type Watches } from './watch.js';
 
 /** Calls an rpc by its full name. */
 export type Invoke = Client<Record<string, (request: object) => Promise<object>>>[string];
@@ -60,9 +60,13 @@ export function serveEndpoint(route: Route, invoke: Invoke, settings: EndpointSe
       settings.watches.follow(ctx, route, answer, again);
       return;
     }
+    if (route.watchable && endOf(answer) === undefined) ctx.set('Retry-After', POLL_SECONDS);
     await respond(ctx, route, reply, route.versionOf(answer), route.writeResponse(answer, request.fields));
   };
 }
+
+/** When a client that polls a record looks again, while more may come. */
+const POLL_SECONDS = '1';
 
 /** The share link that a request presents; a GET may do so by its query, so that a link can be opened as it is. */
 function shareLinkOf(ctx: Ctx, safe: boolean): { shareLink?: string } {

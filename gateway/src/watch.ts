@@ -99,7 +99,7 @@ function write(stream: PassThrough, id: number, event: string, data: string): vo
 }
 
 /** What the last event of a record is called; undefined as long as more may come. */
-function endOf(record: object): 'completed' | 'failed' | 'canceled' | undefined {
+export function endOf(record: object): 'completed' | 'failed' | 'canceled' | undefined {
   const { status = '' } = record as { readonly status?: string };
   const word = /_(COMPLETED|FAILED|CANCELED)(?:_|$)/.exec(status)?.[1];
   return word?.toLowerCase() as ReturnType<typeof endOf>;

@@ -22,7 +22,10 @@ export const HEADERS: Readonly<Record<string, Schema>> = {
   ETag: header('`"v<version>.<hash of the body>"`, for `If-Match` and `If-None-Match`.', text),
   RateLimit: header('What is left of each policy: `"default";r=2999;t=12`.', text),
   'RateLimit-Policy': header('The policies that hold: `"default";q=3000;w=60`.', text),
-  'Retry-After': header('Seconds after which another try may succeed.', { type: 'integer', minimum: 1 }),
+  'Retry-After': header(
+    'Seconds after which another try may succeed, or a record that is not final be looked at again.',
+    { type: 'integer', minimum: 1 },
+  ),
   'Idempotency-Replayed': header('`true` where the answer is that of an earlier request with the same key.', text),
   'Original-Request-Id': header('The request that a replayed answer was given to.', text),
   'WWW-Authenticate': header('What the credential lacks (RFC 6750).', text),

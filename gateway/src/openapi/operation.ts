@@ -141,7 +141,8 @@ function responsesOf(schemas: Schemas, route: Route): Schema {
   const { contract, method, descriptor, success } = route;
   const { output } = descriptor;
   const versioned = shapesOf(contract, output).some(({ name }) => name === 'version');
-  const own = [...(versioned || method === 'GET' ? ['ETag'] : []), ...(method === 'GET' ? [] : REPLAY)];
+  const polled = route.watchable ? ['Retry-After'] : [];
+  const own = [...(versioned || method === 'GET' ? ['ETag'] : []), ...(method === 'GET' ? [] : REPLAY), ...polled];
   const responses: Schema = {
     [success]: {
       description: SUCCESS[success] ?? 'Done.',

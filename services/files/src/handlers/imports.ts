@@ -17,7 +17,7 @@ import { removeImport } from '../imports/acts/remove-import.js';
 import { type ImportWish, nameOf, readImportWish, readOptions } from '../imports/domain/wish.js';
 import { ImportActive, ImportNotRetryable, TooManyImports } from '../imports/errors.js';
 import type { ImportRunner } from '../imports/jobs/runner.js';
-import { enterWorkspace, type ImportPolicyParts, seeImport, seesAll } from '../imports/policy.js';
+import { enterWorkspace, type ImportPolicyParts, requireUnarchived, seeImport, seesAll } from '../imports/policy.js';
 import {
   type ImportRecord,
   type ImportState,
@@ -56,6 +56,7 @@ export function createImportHandlers(
 
     async deleteImport({ importId, deleteResources }, context) {
       const record = await seeImport(parts, importId, context);
+      await requireUnarchived(parts, record, context);
       requireVersion(context, record.version, { updatedAt: record.finishedAt ?? record.createdAt });
       const resourcesDeleted = await removeImport(parts, record, deleteResources, context);
       context.afterCommit(() => runner.wake());
@@ -67,6 +68,7 @@ export function createImportHandlers(
       const faults: Fault[] = [];
       const asked = readOptions(options, (param, code, message) => faults.push({ param, code, message }));
       if (faults.length > 0) throw invalidFields(faults);
+      await requireUnarchived(parts, record, context);
       if (isActive(record)) throw ImportActive({ status: record.status });
       const hasBytes = record.blobId !== undefined || record.url !== undefined;
       if (record.status === 'completed' || !hasBytes) throw ImportNotRetryable();

@@ -6,6 +6,11 @@ export const ImportNotRetryable = defineError(
   'import_not_retryable',
   'Only imports are run again that have failed, were canceled or have items that failed, as long as their bytes are there.',
 );
+export const WorkspaceArchived = defineError(
+  'ABORTED',
+  'workspace_archived',
+  'The workspace is archived and can not be changed.',
+);
 export const TooManyImports = defineError(
   'ABORTED',
   'limit_reached',

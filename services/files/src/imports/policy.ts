@@ -3,6 +3,7 @@ import { InsufficientRole, NotFound, TenantBoundary } from '@commonplace/kit/err
 import type { CallContext, Client } from '@commonplace/kit/rpc';
 import type { DirectoryService, WorkspaceMembership } from '@commonplace/proto/tenancy/v1/directory_service.js';
 import { OrgRole, WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
+import { WorkspaceArchived } from './errors.js';
 import type { ImportParts } from './parts.js';
 import type { ImportRecord } from './stores/records.js';
 
@@ -55,6 +56,15 @@ export async function seeImport(parts: ImportPolicyParts, id: string, context: C
   if (membership === undefined || !isTheirs(record, membership, context.caller)) throw NotFound();
   if (!reachesWorkspace(context.caller, record.workspaceId, record.orgId || null)) throw TenantBoundary();
   return record;
+}
+
+/** Refuses a change of what is in an archived workspace. */
+export async function requireUnarchived(
+  parts: ImportPolicyParts,
+  { workspaceId }: ImportRecord,
+  context: CallContext,
+): Promise<void> {
+  if ((await membershipOf(parts, workspaceId, context))?.archived) throw WorkspaceArchived();
 }
 
 function isTheirs({ userId }: ImportRecord, membership: WorkspaceMembership, caller: Caller): boolean {

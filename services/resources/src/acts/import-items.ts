@@ -13,6 +13,7 @@ import type { Node } from '../stores/nodes.js';
 import { createImportHomes, type ImportHomes } from './import-homes.js';
 import { insertItem } from './import-node.js';
 import { createImportPeople, type ImportPeople } from './import-people.js';
+import { appendRows } from './import-rows.js';
 import { type TagIds, tagsOfItems } from './import-tags.js';
 import { updateFromItem } from './import-update.js';
 
@@ -86,8 +87,11 @@ async function put(
 ): Promise<PutItemOutcome> {
   const warnings: string[] = [];
   try {
-    const status = present === undefined ? 'created' : await putAgain(parts, item, present, terms, context);
-    if (present === undefined) made.push(await insertItem(parts, item, terms, warnings, context));
+    const status =
+      present === undefined && item.rowsFrom === 0
+        ? 'created'
+        : await putAgain(parts, item, present ?? missing(), terms, context);
+    if (status === 'created') made.push(await insertItem(parts, item, terms, warnings, context));
     return { id: item.id, status, code: '', message: '', retryable: false, warnings };
   } catch (error) {
     const refusal = refusalIn(error);
@@ -96,6 +100,10 @@ async function put(
     const { reason: code, message } = refusal;
     return { id: item.id, status: 'failed', code, message, retryable: refusal.code === 'ABORTED', warnings };
   }
+}
+
+function missing(): never {
+  throw new AppError('ABORTED', 'not_found', 'The table was removed before all of its rows were there.');
 }
 
 /** An item whose resource is there: an earlier attempt has put it, or it is to be replaced. */
@@ -107,6 +115,7 @@ async function putAgain(
   context: CallContext,
 ): Promise<'updated' | 'present'> {
   if (present.workspaceId !== terms.workspaceId) throw new AppError('ABORTED', 'already_exists', 'It was moved away.');
+  if (item.rowsFrom > 0) return appendRows(parts, item, present, terms, context);
   if (!item.update && (item.file === undefined || present.state === 'trashed')) return 'present';
   await updateFromItem(parts, item, present, terms, context);
   return item.update ? 'updated' : 'present';

@@ -1,8 +1,9 @@
 import { AppError } from '@commonplace/kit/errors';
 import type { CallContext } from '@commonplace/kit/rpc';
 import { inWork } from '../../stores/in-work.js';
-import { rootIdOf } from '../domain/ids.js';
+import { resourceIdOf, rootIdOf } from '../domain/ids.js';
 import { finishedEvent } from '../events.js';
+import { itemRecords } from '../jobs/plan.js';
 import type { ImportParts } from '../parts.js';
 import { type ImportRecord, isActive } from '../stores/records.js';
 
@@ -44,8 +45,20 @@ async function cancel(parts: ImportParts, { id, ...was }: ImportRecord): Promise
   });
 }
 
+/** Trashes what an import has created, and nothing that it has only replaced: the folder of it all, or each item. */
 async function trash(parts: ImportParts, { id, rootResourceId }: ImportRecord, context: CallContext): Promise<number> {
-  const resourceId = rootResourceId ?? rootIdOf(id);
+  const root = rootIdOf(id);
+  let count = await trashOne(parts, root, context);
+  if (count > 0 || rootResourceId === root) return count;
+  for await (const chunk of itemRecords(parts, id)) {
+    // The first may be there before its record says so.
+    const own = chunk.filter(({ status, seq }) => status === 'created' || seq === 0);
+    for (const { path } of own) count += await trashOne(parts, resourceIdOf(id, path), context);
+  }
+  return count;
+}
+
+async function trashOne(parts: ImportParts, resourceId: string, context: CallContext): Promise<number> {
   try {
     const { trashedCount } = await parts.resources.deleteResource({ resourceId }, context.onward);
     return trashedCount;

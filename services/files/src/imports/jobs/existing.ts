@@ -9,6 +9,10 @@ const CHUNK = 500;
 export interface Existing {
   /** Items whose resource is there and is not theirs; what is done with them says the import's `conflict`. */
   readonly conflicts: ReadonlySet<number>;
+  /** Folders that would hold nothing: all that lies in them is there elsewhere and stays where it is. */
+  readonly covered: ReadonlySet<number>;
+  /** Something comes to the top of what is imported. */
+  readonly hasNew: boolean;
 }
 
 /** Looks for resources that have the items' external ids. Where they are to stand for the items, links lead to them. */
@@ -31,5 +35,32 @@ export async function findExisting(parts: ImportParts, hold: Hold, items: Items,
       if (conflict !== 'rename') items.setResource(seq, resourceId);
     }
   }
-  return { conflicts };
+  const covered = conflict === 'rename' ? new Set<number>() : coveredFolders(items, conflicts);
+  return { conflicts, covered, hasNew: conflict === 'rename' || hasNewTop(items, conflicts, covered) };
+}
+
+function coveredFolders(items: Items, conflicts: ReadonlySet<number>): Set<number> {
+  const holds = new Set<number>();
+  const holdsNew = new Set<number>();
+  const covered = new Set<number>();
+  // Children come behind their parents.
+  for (let seq = items.count - 1; seq >= 0; seq--) {
+    const { kind, parent, externalId } = items.item(seq);
+    const isThere = conflicts.has(seq);
+    if (!isThere && kind === 'folder' && externalId === undefined && holds.has(seq) && !holdsNew.has(seq)) {
+      covered.add(seq);
+    }
+    const above = parent === undefined ? undefined : items.seqOf(parent);
+    if (above === undefined) continue;
+    holds.add(above);
+    if (!isThere && !covered.has(seq)) holdsNew.add(above);
+  }
+  return covered;
+}
+
+function hasNewTop(items: Items, conflicts: ReadonlySet<number>, covered: ReadonlySet<number>): boolean {
+  for (let seq = 0; seq < items.count; seq++) {
+    if (items.item(seq).parent === undefined && !conflicts.has(seq) && !covered.has(seq)) return true;
+  }
+  return false;
 }

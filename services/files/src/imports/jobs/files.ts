@@ -20,7 +20,7 @@ export interface PreparedFile {
   readonly summary: FileSummary;
   readonly revision: string;
   /** Absent where an earlier attempt has made it. */
-  readonly fresh?: { readonly bytes: NewBytes; readonly intent: Intent };
+  readonly fresh?: { readonly bytes: NewBytes; readonly intent: Intent; readonly expected: number };
 }
 
 export interface Files {
@@ -29,9 +29,9 @@ export interface Files {
   /** Makes the bytes of files that have their nodes their versions, in this unit. */
   keep(work: UnitOfWork, run: Run, files: readonly PreparedFile[]): Promise<void>;
   /** After the unit: their text may be read. */
-  kept(files: readonly PreparedFile[]): void;
+  kept(run: Run, files: readonly PreparedFile[]): void;
   /** Drops the bytes of files that got no node. */
-  drop(files: readonly PreparedFile[]): Promise<void>;
+  drop(run: Run, files: readonly PreparedFile[]): Promise<void>;
 }
 
 /** Milliseconds that storing the bytes of one file and putting its node may take. */
@@ -39,10 +39,32 @@ const ATTEMPT_MS = 3_600_000;
 
 /** The files of an import. What a crash leaves of them is settled as that of any upload. */
 export function createFiles(parts: ImportParts): Files {
+  // Bytes of each run that are stored or about to be, and that no version counts yet.
+  const uncounted = new WeakMap<Run, number>();
+  const count = (run: Run, sizeBytes: number) => void uncounted.set(run, (uncounted.get(run) ?? 0) + sizeBytes);
+
   async function store(run: Run, seq: number, id: string): Promise<PreparedFile> {
-    const { entry, name, path } = run.items.item(seq);
+    const { entry, path, sizeBytes: saidBytes = 0 } = run.items.item(seq);
     const sizeBytes = entry === undefined ? undefined : run.entryBytes(entry);
-    await requireQuota(parts, run.record.tenant, sizeBytes ?? 0);
+    const expected = sizeBytes ?? saidBytes;
+    count(run, expected);
+    try {
+      await requireQuota(parts, run.record.tenant, uncounted.get(run) ?? 0);
+      return await storeBytes(run, seq, id, sizeBytes, expected);
+    } catch (error) {
+      count(run, -expected);
+      throw entryFault(error, entry ?? path);
+    }
+  }
+
+  async function storeBytes(
+    run: Run,
+    seq: number,
+    id: string,
+    sizeBytes: number | undefined,
+    expected: number,
+  ): Promise<PreparedFile> {
+    const { name } = run.items.item(seq);
     const revision = newId();
     const blobId = newId();
     const intent = await beginAttempt(parts, { fileId: id, revision, blobId }, ATTEMPT_MS);
@@ -52,10 +74,15 @@ export function createFiles(parts: ImportParts): Files {
       const kind = await kindOf(Buffer.concat(head), name, undefined);
       const summary = { contentType: kind.contentType, sizeBytes: stored.sizeBytes, status: 'ready' };
       const actor = { type: 'import', id: run.record.id, name: run.record.name } as const;
-      return { id, summary, revision, fresh: { bytes: { ...stored, ...kind, revision, blobId, name, actor }, intent } };
+      return {
+        id,
+        summary,
+        revision,
+        fresh: { bytes: { ...stored, ...kind, revision, blobId, name, actor }, intent, expected },
+      };
     } catch (error) {
       await endAttempt(parts, intent);
-      throw entryFault(error, entry ?? path);
+      throw error;
     }
   }
 
@@ -79,13 +106,18 @@ export function createFiles(parts: ImportParts): Files {
       }
     },
 
-    kept(files) {
-      for (const { fresh } of files) if (fresh !== undefined) readTextSoon(parts, fresh.bytes.revision);
-    },
-
-    async drop(files) {
+    kept(run, files) {
       for (const { fresh } of files) {
         if (fresh === undefined) continue;
+        count(run, -fresh.expected);
+        readTextSoon(parts, fresh.bytes.revision);
+      }
+    },
+
+    async drop(run, files) {
+      for (const { fresh } of files) {
+        if (fresh === undefined) continue;
+        count(run, -fresh.expected);
         await deleteBytes(parts, fresh.bytes.blobId);
         await endAttempt(parts, fresh.intent);
       }

@@ -34,7 +34,8 @@ export function createItems(
   records: Iterable<ItemRecord>,
 ): Items {
   const { items } = source;
-  const seqs = new Map(items.map(({ path }, seq) => [path, seq]));
+  const seqs = new Map<string, number>();
+  for (const [seq, { path }] of items.entries()) if (!seqs.has(path)) seqs.set(path, seq);
   const states: ItemState[] = new Array(items.length).fill('pending');
   const open = new Uint8Array(items.length);
   const asked = new Uint8Array(items.length);

@@ -11,22 +11,21 @@ const CHUNK = 500;
 export async function planItems(parts: ImportParts, hold: Hold, source: Source): Promise<void> {
   const { id: importId, tenant } = hold.record;
   const base = { tenant, importId, attempt: 0 };
-  const planned: Omit<ItemRecord, 'version' | 'id' | 'seq'>[] = [
-    ...source.items.map(({ path, kind, externalId }) => ({
-      ...base,
-      path,
-      kind,
-      externalId,
-      status: 'pending' as const,
-    })),
-    ...source.skipped.map((skipped) => ({ ...base, ...skipped, status: 'skipped' as const })),
+  const keyOf = createKeys();
+  const planned: Omit<ItemRecord, 'version' | 'seq'>[] = [
+    ...source.items.map(({ path, kind, externalId }) => {
+      const { key, doubled } = keyOf(path);
+      const id = itemIdOf(importId, key);
+      if (doubled) return { ...base, id, path, externalId, ...DOUBLED };
+      return { ...base, id, path, kind, externalId, status: 'pending' as const };
+    }),
+    ...source.skipped.map((skipped) => {
+      const id = itemIdOf(importId, keyOf(skipped.path).key);
+      return { ...base, id, ...skipped, status: 'skipped' as const };
+    }),
   ];
   for (let from = 0; from < planned.length; from += CHUNK) {
-    const chunk = planned.slice(from, from + CHUNK).map((item, i) => ({
-      ...item,
-      id: itemIdOf(importId, item.path),
-      seq: from + i,
-    }));
+    const chunk = planned.slice(from, from + CHUNK).map((item, i) => ({ ...item, seq: from + i }));
     const known = new Set((await parts.importItems.getMany(chunk.map(({ id }) => id))).map(({ id }) => id));
     await hold.save(
       () => ({}),
@@ -36,7 +35,26 @@ export async function planItems(parts: ImportParts, hold: Hold, source: Source):
     );
   }
   const skipped = source.skipped.length;
-  await hold.save(({ done }) => ({ planned: true, done: { ...done, total: planned.length, skipped } }));
+  const failed = planned.filter(({ status }) => status === 'failed').length;
+  await hold.save(({ done }) => ({ planned: true, done: { ...done, total: planned.length, skipped, failed } }));
+}
+
+/** What becomes of an item whose path another item has. */
+const DOUBLED = {
+  status: 'failed',
+  code: 'duplicate_path',
+  message: 'Another item of the source has the same path.',
+  retryable: false,
+} as const;
+
+/** Names that differ, of paths that may not: the first keeps its own. */
+function createKeys(): (path: string) => { readonly key: string; readonly doubled: boolean } {
+  const counts = new Map<string, number>();
+  return (path) => {
+    const before = counts.get(path) ?? 0;
+    counts.set(path, before + 1);
+    return { key: before === 0 ? path : `${path}\0${before}`, doubled: before > 0 };
+  };
 }
 
 /** All item records of an import in their order, a thousand at a time. */

@@ -8,12 +8,15 @@ import { frontMatterLength } from '../sources/markdown/front-matter.js';
 import { ImportFault, type ItemContent, type ItemKind } from '../sources/port.js';
 import type { PreparedFile } from './files.js';
 import { createLinks, type Links } from './links.js';
+import { type Further, splitTable, type TableJson } from './rows.js';
 import type { Run } from './run-parts.js';
 
 /** An item that was read, ready to be put. */
 export interface Prepared {
   readonly seq: number;
   readonly item: ImportItem;
+  /** Rows that follow where a table is too large for one call. */
+  readonly further?: (() => Generator<Further>) | undefined;
   readonly links: Links;
   readonly rows: number;
   readonly warnings: readonly string[];
@@ -63,6 +66,10 @@ function refusedBefore({ items, existing, record }: Run, seq: number): Refused |
     const message = 'What it lies in was not imported.';
     return { seq, status: 'failed', code: 'parent_failed', message, retryable: true };
   }
+  if (existing.covered.has(seq)) {
+    const message = 'All that lies in it is there already.';
+    return { seq, status: 'skipped', code: 'already_exists', message, retryable: false };
+  }
   if (record.conflict !== 'skip' || !existing.conflicts.has(seq)) return undefined;
   const message = 'There is a resource of that external id.';
   return {
@@ -105,21 +112,37 @@ function prepared(run: Run, seq: number, content: ItemContent, file: PreparedFil
     file: file?.summary,
     revision: file?.revision,
   });
-  return { seq, item, links, rows: body.rows, warnings: content.warnings ?? [], file, bytes: body.bytes };
+  const { further } = body;
+  return { seq, item, further, links, rows: body.rows, warnings: content.warnings ?? [], file, bytes: body.bytes };
+}
+
+function isTable(json: unknown): json is TableJson {
+  return typeof json === 'object' && json !== null && 'rows' in json && Array.isArray(json.rows);
+}
+
+interface Body {
+  readonly fields: Partial<Pick<ImportItem, 'markdown' | 'html' | 'contentJson'>>;
+  readonly further?: (() => Generator<Further>) | undefined;
+  readonly rows: number;
+  readonly bytes: number;
 }
 
 /** An item's content with its links redirected, as the tree takes it. */
-function bodyOf({ markdown, html, json }: ItemContent, { redirect }: Links) {
+function bodyOf({ markdown, html, json }: ItemContent, { redirect }: Links): Body {
   if (markdown !== undefined) {
     const text = redirectMarkdown(markdown, redirect, frontMatterLength(markdown));
-    return { fields: { markdown: text }, rows: 0, bytes: text.length };
+    return { fields: { markdown: text }, rows: 0, bytes: Buffer.byteLength(text) };
   }
   if (html !== undefined) {
     const text = redirectHtml(html, redirect);
-    return { fields: { html: text }, rows: 0, bytes: text.length };
+    return { fields: { html: text }, rows: 0, bytes: Buffer.byteLength(text) };
   }
   if (json === undefined) return { fields: {}, rows: 0, bytes: 0 };
-  const contentJson = Buffer.from(JSON.stringify(redirectJson(json, redirect)));
-  const { rows } = json as { rows?: unknown };
-  return { fields: { contentJson }, rows: Array.isArray(rows) ? rows.length : 0, bytes: contentJson.length };
+  const redirected = redirectJson(json, redirect);
+  if (isTable(redirected)) {
+    const { first: contentJson, further } = splitTable(redirected);
+    return { fields: { contentJson }, further, rows: redirected.rows.length, bytes: contentJson.length };
+  }
+  const contentJson = Buffer.from(JSON.stringify(redirected));
+  return { fields: { contentJson }, rows: 0, bytes: contentJson.length };
 }

@@ -1,4 +1,4 @@
-import type { PutItemOutcome } from '@commonplace/proto/resources/v1/tree_import_service.js';
+import { ImportItem, type PutItemOutcome } from '@commonplace/proto/resources/v1/tree_import_service.js';
 import { itemIdOf } from '../domain/ids.js';
 import type { ImportParts } from '../parts.js';
 import type { Counts, Done, ImportRecord, ItemRecord, ItemState } from '../stores/records.js';
@@ -11,6 +11,8 @@ import type { Run } from './run-parts.js';
 /** Items of one batch, and about as many bytes of content. */
 const BATCH_ITEMS = 50;
 const BATCH_BYTES = 2 * 1024 * 1024;
+/** Bytes of content that one call brings. */
+const CALL_BYTES = 8 * 1024 * 1024;
 /** Items of a batch that are read at the same time. */
 const READ_WIDTH = 4;
 
@@ -70,15 +72,60 @@ async function putBatch(
 ): Promise<void> {
   const prepared = batch.filter((one) => 'item' in one);
   const outcomes = new Map<string, PutItemOutcome>();
-  if (!run.record.dryRun && prepared.length > 0) {
-    const { id, workspaceId, name } = run.record;
-    const request = { workspaceId, items: prepared.map(({ item }) => item), import: { id, name } };
-    const answer = await parts.treeImports.putItems(request, await acting()).catch(lostAccess);
-    for (const outcome of answer.outcomes) outcomes.set(outcome.id, outcome);
+  if (!run.record.dryRun) {
+    for (const call of callsOf(prepared)) {
+      for (const outcome of await putItems(parts, run, call, acting)) outcomes.set(outcome.id, outcome);
+    }
+    for (const one of prepared) await putFurther(parts, run, one, outcomes, acting);
   }
   const results = batch.map((one) => ('item' in one ? resultOf(run, one, outcomes.get(one.item.id)) : refusal(one)));
   for (const { seq, changes } of results) run.items.settle(seq, changes.status);
   await keep(parts, hold, run, results, filesOf(prepared, outcomes));
+}
+
+/** Items that go together in one call, within what a message holds; one that is larger goes alone. */
+function* callsOf(prepared: readonly Prepared[]): Generator<ImportItem[]> {
+  let call: ImportItem[] = [];
+  let bytes = 0;
+  for (const one of prepared) {
+    if (call.length > 0 && bytes + one.bytes > CALL_BYTES) {
+      yield call;
+      call = [];
+      bytes = 0;
+    }
+    call.push(one.item);
+    bytes += one.bytes;
+  }
+  if (call.length > 0) yield call;
+}
+
+async function putItems(
+  parts: ImportParts,
+  { record }: Run,
+  items: ImportItem[],
+  acting: Acting,
+): Promise<PutItemOutcome[]> {
+  const { id, workspaceId, name } = record;
+  const request = { workspaceId, items, import: { id, name } };
+  return (await parts.treeImports.putItems(request, await acting()).catch(lostAccess)).outcomes;
+}
+
+/** Puts the rows of a table that the first call had no room for. What is refused of them is the item's failure. */
+async function putFurther(
+  parts: ImportParts,
+  run: Run,
+  { item: { id, type }, further }: Prepared,
+  outcomes: Map<string, PutItemOutcome>,
+  acting: Acting,
+): Promise<void> {
+  if (further === undefined || outcomes.get(id)?.status === 'failed') return;
+  for (const { from: rowsFrom, contentJson } of further()) {
+    const rows = ImportItem.fromPartial({ id, type, contentJson, rowsFrom });
+    const [outcome] = await putItems(parts, run, [rows], acting);
+    if (outcome?.status !== 'failed') continue;
+    outcomes.set(id, outcome);
+    return;
+  }
 }
 
 function filesOf(prepared: readonly Prepared[], outcomes: ReadonlyMap<string, PutItemOutcome>) {
@@ -141,8 +188,8 @@ async function keep(
       await parts.importFiles.keep(work, run, files.put);
     },
   );
-  parts.importFiles.kept(files.put);
-  await parts.importFiles.drop(files.refused);
+  parts.importFiles.kept(run, files.put);
+  await parts.importFiles.drop(run, files.refused);
 }
 
 const COUNTED = { document: 'documents', table: 'tables', file: 'files', folder: 'folders' } as const;

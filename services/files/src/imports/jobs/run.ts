@@ -2,7 +2,7 @@ import { AccessMode, ResourceType } from '@commonplace/proto/resources/v1/resour
 import { ImportItem } from '@commonplace/proto/resources/v1/tree_import_service.js';
 import { ArchiveFault } from '../bundle/limits.js';
 import type { OpenBundle } from '../bundle/zip.js';
-import { resourceIdOf, rootIdOf } from '../domain/ids.js';
+import { rootIdOf } from '../domain/ids.js';
 import type { ImportParts } from '../parts.js';
 import { ImportFault, type Source } from '../sources/port.js';
 import type { ImportRecord, ItemRecord } from '../stores/records.js';
@@ -56,7 +56,7 @@ async function withBundle(
   records.length = 0;
   const users = await mappedUsers(parts, hold.record);
   const existing = await findExisting(parts, hold, items, acting);
-  const place = items.hasWanted ? await makeRoot(parts, hold, source, acting) : NOWHERE;
+  const place = items.hasWanted && existing.hasNew ? await makeRoot(parts, hold, source, acting) : NOWHERE;
   const entries = new Map(bundle.entries.map(({ path, sizeBytes }) => [path, sizeBytes]));
   const run: Run = {
     record: hold.record,
@@ -71,6 +71,7 @@ async function withBundle(
   };
   await hold.save(() => ({ phase: 'create' }));
   await putAll(parts, hold, run, acting, stopped);
+  if (hold.record.rootResourceId === undefined) await noteOnly(hold, items);
   await skipUndecided(parts, hold, items);
   await finishImport(parts, hold, source.notes ?? [], users.size);
 }
@@ -91,11 +92,7 @@ const NOWHERE: Place = { parentId: undefined, restrictEach: false };
 async function makeRoot(parts: ImportParts, hold: Hold, { items }: Source, acting: Acting): Promise<Place> {
   const { id: importId, name, named, restricted, parentId, workspaceId, dryRun } = hold.record;
   const tops = items.filter(({ parent }) => parent === undefined);
-  const [only] = tops;
-  if (!formatOf(hold.record).archive && !named && tops.length <= 1) {
-    if (only !== undefined) await noteRoot(hold, resourceIdOf(importId, only.path));
-    return { parentId, restrictEach: restricted };
-  }
+  if (!formatOf(hold.record).archive && !named && tops.length <= 1) return { parentId, restrictEach: restricted };
   const id = rootIdOf(importId);
   if (dryRun) return { parentId: id, restrictEach: false };
   const accessMode = restricted ? AccessMode.RESTRICTED : AccessMode.INHERIT;
@@ -106,6 +103,15 @@ async function makeRoot(parts: ImportParts, hold: Hold, { items }: Source, actin
   if (outcome?.status === 'failed') throw new ImportFault(outcome.code, outcome.message, outcome.retryable);
   await noteRoot(hold, id);
   return { parentId: id, restrictEach: false };
+}
+
+/** What a single file has become, where no folder holds it. */
+async function noteOnly(hold: Hold, items: Items): Promise<void> {
+  const tops = [...items.source.items.entries()].filter(([, { parent }]) => parent === undefined);
+  const [only] = tops;
+  if (only === undefined || tops.length > 1) return;
+  const [seq] = only;
+  if (['created', 'updated'].includes(items.state(seq))) await noteRoot(hold, items.resourceId(seq));
 }
 
 async function noteRoot(hold: Hold, rootResourceId: string): Promise<void> {

@@ -1,0 +1,56 @@
+import { AppError } from '@commonplace/kit/errors';
+import type { CallContext } from '@commonplace/kit/rpc';
+import { CellFormat, ContentFormat, ContentMode } from '@commonplace/proto/resources/v1/content_service.js';
+import type { ImportItem } from '@commonplace/proto/resources/v1/tree_import_service.js';
+import { NO_INPUT } from '../content/input.js';
+import type { ContentQuery } from '../content/kind.js';
+import { requireKind } from '../content/kinds.js';
+import { publishChange } from '../events.js';
+import type { Parts } from '../parts.js';
+import { requireCapability, requireWritable } from '../policy.js';
+import type { Node } from '../stores/nodes.js';
+import { archivedIn } from './import-archived.js';
+import type { ItemTerms } from './import-items.js';
+import { inputOf } from './import-node.js';
+
+/**
+ * Adds further rows to a table of which an import has put the first, for whoever may write it. Where it has more
+ * rows than were to be before these, they are there already. It is one content that comes in pieces: what they
+ * make of it is no further version.
+ */
+export async function appendRows(
+  parts: Parts,
+  item: ImportItem,
+  present: Node,
+  { standing }: ItemTerms,
+  context: CallContext,
+): Promise<'updated' | 'present'> {
+  if (present.state === 'trashed') return 'present';
+  const { tree, policy } = parts;
+  const tables = requireKind(parts.kinds, 'table');
+  const seen = await policy.see(present.id, standing);
+  requireCapability(seen, 'write');
+  if (present.type !== 'table') throw new AppError('INVALID_ARGUMENT', 'not_a_table', 'Only tables have rows.');
+  requireWritable(seen);
+  const { rowCount = 0 } = await tables.read(present, ONE_ROW, context);
+  if (rowCount > item.rowsFrom) return 'present';
+  if (rowCount < item.rowsFrom) {
+    throw new AppError('ABORTED', 'version_conflict', 'Rows were removed before all of the table was there.');
+  }
+  const input = await inputOf(parts, item, archivedIn(item));
+  const rows = { ...(input ?? NO_INPUT), columns: NO_INPUT.columns, mode: ContentMode.APPEND };
+  const prepared = await tables.write(present, rows, context);
+  await prepared.apply();
+  const after = context.work.replace(tree.nodes, present, { ...present, sizeBytes: prepared.sizeBytes });
+  publishChange(context, { verb: 'content.updated', fields: ['content'], reason: 'append' }, after);
+  return 'updated';
+}
+
+const ONE_ROW: ContentQuery = {
+  format: ContentFormat.UNSPECIFIED,
+  page: { limit: 1, offset: 0, cursor: '' },
+  filter: '',
+  sort: '',
+  columns: [],
+  cellFormat: CellFormat.UNSPECIFIED,
+};
