@@ -32,6 +32,7 @@ export const INDEXED_EVENTS: readonly string[] = [
   'commonplace.resources.resource.>',
   'commonplace.resources.content.>',
   'commonplace.resources.permission.>',
+  'commonplace.resources.comment.>',
 ];
 
 const GONE = /\.(purged|trashed)$/;

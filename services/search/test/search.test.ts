@@ -148,11 +148,24 @@ describe('search', () => {
     expect(ids(await find({ query: 'costs', in: [SearchField.NAME, SearchField.CONTENT] }))).toEqual(['table']);
   });
 
-  test('comments are said not to be searched', async () => {
-    const context = createContext();
-    const { items } = await find({ query: 'travel', in: [SearchField.COMMENTS], mode: SearchMode.KEYWORD }, context);
-    expect(items).toEqual([]);
-    expect(context.reply.warnings?.map(({ code }) => code)).toEqual(['comments_not_searched']);
+  test('each kind of text is searched alone where it is named alone', async () => {
+    await index.upsert([entry('page', { text: 'travel', comments: ['who pays for travel?', 'nobody'] })]);
+    const where = async (...fields: SearchField[]) => ids(await find({ query: 'travel', in: fields })).sort();
+    expect(await where(SearchField.CONTENT)).toEqual(['page']);
+    expect(await where(SearchField.CONTENT, SearchField.ROWS)).toEqual(['page', 'table']);
+    expect(await where(SearchField.CONTENT, SearchField.ROWS, SearchField.FILES)).toEqual(['file', 'page', 'table']);
+    expect(ids(await find({ query: 'pays' }))).toEqual([]);
+    const { items } = await find({ query: 'pays', in: [SearchField.COMMENTS] });
+    expect(items[0]).toMatchObject({
+      matchedIn: [SearchField.COMMENTS],
+      highlights: [{ field: SearchField.COMMENTS, ranges: [{ bounds: [4, 8] }] }],
+    });
+    await index.remove(['page']);
+  });
+
+  test('a cursor is refused, for none was given', async () => {
+    const page = { limit: 0, offset: 0, cursor: 'abc' };
+    await expect(find({ query: 'travel', page })).rejects.toMatchObject({ code: 'invalid_pagination' });
   });
 
   test('facets, least score and highlights are as asked for', async () => {

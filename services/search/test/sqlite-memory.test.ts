@@ -5,7 +5,7 @@ import type { SearchFilter } from '@commonplace/proto/resources/v1/index_service
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { parseQuery } from '../src/domain/query.js';
 import { admitting, chunk, entry, everythingIn, MODEL, unit } from '../src/index/contract/harness.js';
-import type { IndexAnswer } from '../src/index/port.js';
+import type { Field, IndexAnswer } from '../src/index/port.js';
 import { type Engine, openEngine } from '../src/index/sqlite/engine.js';
 import { DEFAULT_LIMITS } from '../src/index/sqlite/file.js';
 import type { Change } from '../src/index/sqlite/write.js';
@@ -94,8 +94,8 @@ describe('what is kept in memory', () => {
     const others = Array.from({ length: 20 }, (_, i) => entry(`text-${i}`, { text: 'apple and banana' }));
     const named = [entry('first', { name: 'apple' }), entry('second', { text: 'banana' })];
     engine.change([...others, ...named].map((upsert) => ({ upsert })));
-    const ids = (query: string, field?: 'name' | 'text') => {
-      const ask = { plan: parseQuery(query), filter: FILTER, narrowing: {}, field, offset: 0, limit: 100 };
+    const ids = (query: string, field?: Field) => {
+      const ask = { plan: parseQuery(query), filter: FILTER, narrowing: {}, fields: field && [field], offset: 0, limit: 100 };
       return engine.search({ ...ask, highlight: false }).hits.map(({ id }) => id);
     };
     expect(ids('apple')).toEqual(['first', ...others.map(({ id }) => id)]);

@@ -12,6 +12,7 @@ import { administers } from '../domain/access.js';
 import type { Parts } from '../parts.js';
 import type { Standing } from '../policy.js';
 import type { Node } from '../stores/nodes.js';
+import { spokenOn } from '../views/spoken.js';
 import { matchingTags } from '../views/matching-tags.js';
 import { pathFrom } from '../views/surroundings.js';
 import { visibleWhere } from '../views/visible.js';
@@ -87,10 +88,12 @@ function isIndexed(node: Node): boolean {
 async function entriesOf(parts: Parts, nodes: readonly Node[]): Promise<IndexEntry[]> {
   const texts = await textsOf(parts.kinds, nodes);
   const tags = await parts.tags.ofAll(nodes);
+  const comments = await spokenOn(parts, nodes);
   return statesOf(nodes).map((state) => ({
     ...state,
     text: texts.get(state.id) ?? '',
     tags: (tags.get(state.id) ?? []).map(({ id }) => id),
+    comments: comments.get(state.id) ?? [],
   }));
 }
 
@@ -113,6 +116,7 @@ function statesOf(nodes: readonly Node[]): IndexEntry[] {
     version: node.version,
     contentVersion: node.contentVersion,
     tags: [],
+    comments: [],
   }));
 }
 

@@ -8,7 +8,7 @@ import {
   SearchMode,
   type SearchRequest,
 } from '@commonplace/proto/search/v1/search_service.js';
-import type { FacetName, Field, Narrowing } from '../index/port.js';
+import { type FacetName, type Field, type Narrowing, USUAL_FIELDS } from '../index/port.js';
 import { parseQuery, type QUERY_TYPES, type QueryPlan } from './query.js';
 
 const LONGEST_QUERY = 1000;
@@ -26,9 +26,7 @@ export interface Search {
   readonly alpha: number;
   readonly groupBy: 'resource' | 'chunk';
   readonly narrowing: Narrowing;
-  readonly field: Field | undefined;
-  /** Nothing that was asked for is in the index. */
-  readonly nowhere: boolean;
+  readonly fields: readonly Field[];
   readonly offset: number;
   readonly limit: number;
   readonly minScore: number | undefined;
@@ -67,12 +65,16 @@ export function readRequest(request: SearchRequest): Search {
   if (offset + limit > DEEPEST) {
     faults.push({ param: 'offset', code: 'offset_too_deep', message: `Only the first ${DEEPEST} items can be read.` });
   }
+  if (request.page?.cursor) {
+    const message = 'A search goes on by offset: it gives no cursor.';
+    faults.push({ param: 'cursor', code: 'invalid_pagination', message });
+  }
   // Nothing of a query that is too long is looked at.
   const plan = parseQuery(faults.length === 0 ? query : '');
   const types = typesOf(request.types, plan, faults);
   const metadata = metadataOf(request.metadata, faults);
   if (faults.length > 0) throw invalidFields(faults);
-  const { field, fieldTypes, nowhere } = fieldsOf(request.in);
+  const { fields, fieldTypes } = fieldsOf(request.in);
   return {
     plan,
     mode: modeOf(request.mode),
@@ -87,8 +89,7 @@ export function readRequest(request: SearchRequest): Search {
       updatedBefore: request.updatedBefore,
       metadata,
     },
-    field,
-    nowhere,
+    fields,
     offset,
     limit,
     minScore: request.minScore,
@@ -144,28 +145,32 @@ function intersection<T>(a: T[] | undefined, b: T[] | undefined): T[] | undefine
 }
 
 interface Fields {
-  readonly field: Field | undefined;
+  readonly fields: readonly Field[];
   readonly fieldTypes: ResourceType[] | undefined;
-  readonly nowhere: boolean;
 }
 
+/** Whose text is what. */
+const TEXTS: Partial<Record<SearchField, readonly ResourceType[]>> = {
+  [SearchField.CONTENT]: [ResourceType.DOCUMENT, ResourceType.ARTIFACT, ResourceType.FOLDER],
+  [SearchField.ROWS]: [ResourceType.TABLE],
+  [SearchField.FILES]: [ResourceType.FILE],
+};
+
 /**
- * Where to search. The text of a table is its rows, that of a file is what was read out of it: alone they
- * narrow to these types.
+ * Where to search. The text of a table is its rows, that of a file is what was read out of it, and comments are on
+ * documents: where names are not searched, they narrow to their types.
  */
 function fieldsOf(asked: readonly SearchField[]): Fields {
-  const wanted = new Set(asked.filter((field) => field !== SearchField.COMMENTS));
-  const name = wanted.has(SearchField.NAME);
-  const text = [...wanted].some((field) => field !== SearchField.NAME);
-  const types: ResourceType[] = [];
-  if (wanted.has(SearchField.ROWS)) types.push(ResourceType.TABLE);
-  if (wanted.has(SearchField.FILES)) types.push(ResourceType.FILE);
-  const narrow = types.length > 0 && !name && !wanted.has(SearchField.CONTENT);
-  return {
-    field: name === text ? undefined : name ? 'name' : 'text',
-    fieldTypes: narrow ? types : undefined,
-    nowhere: asked.length > 0 && wanted.size === 0,
-  };
+  if (asked.length === 0) return { fields: USUAL_FIELDS, fieldTypes: undefined };
+  const wanted = new Set(asked);
+  const texts = [...wanted].flatMap((field) => TEXTS[field] ?? []);
+  const fields: Field[] = [];
+  if (wanted.has(SearchField.NAME)) fields.push('name');
+  if (texts.length > 0) fields.push('text');
+  if (wanted.has(SearchField.COMMENTS)) fields.push('comments');
+  const types = wanted.has(SearchField.COMMENTS) ? [ResourceType.DOCUMENT, ...texts] : texts;
+  const everywhere = Object.values(TYPES).every((type) => types.includes(type));
+  return { fields, fieldTypes: wanted.has(SearchField.NAME) || everywhere ? undefined : types };
 }
 
 function metadataOf(json: Buffer, faults: Fault[]): Narrowing['metadata'] {

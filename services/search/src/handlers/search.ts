@@ -1,6 +1,5 @@
 import type { CallContext, Handlers } from '@commonplace/kit/rpc';
 import {
-  SearchField,
   SearchMode,
   type SearchRequest,
   type SearchResponse,
@@ -10,7 +9,7 @@ import { readRequest, tagQuestion, withTags } from '../domain/request.js';
 import type { EmbedQuery, QueryVector } from '../embedding/query-vector.js';
 import { DependencyUnavailable } from '../errors.js';
 import { IndexFailure, type SearchIndex } from '../index/port.js';
-import { type FilledPage, NOTHING, type Question } from '../ranking/found.js';
+import type { FilledPage, Question } from '../ranking/found.js';
 import { pageByMeaning } from '../ranking/meaning.js';
 import type { TreeOwner } from '../ranking/recheck.js';
 import { pageByWords } from '../ranking/words.js';
@@ -42,7 +41,7 @@ async function search(parts: SearchParts, request: SearchRequest, context: CallC
   const asked = withTags(read, request.tagIds, filter);
   const answered = await answer(parts, { asked, filter }, context);
   const { mode, page, degraded } = answered;
-  warn(request, answered, context);
+  warn(answered, context);
   return {
     items: page.found.map((found) => searchItem(found, asked)),
     facets: facetCounts(page.facets),
@@ -84,7 +83,6 @@ const MODES = {
 async function answer(parts: SearchParts, question: Question, context: CallContext): Promise<Answer> {
   const { asked } = question;
   const mode = MODES[asked.mode];
-  if (asked.nowhere) return { mode, page: NOTHING };
   const means = await meaningOf(parts, question);
   if (means === undefined) return { mode, page: await byWords(parts, question, context) };
   const answered = 'vector' in means ? await byMeaning(parts, question, means.vector, context) : means.degraded;
@@ -135,7 +133,7 @@ const UNAVAILABLE = {
   'no vectors': unavailable('nothing is embedded yet'),
   'no answer': unavailable('the embedding model does not answer'),
   failed: unavailable('the vectors can not be read'),
-  names: unavailable('names are searched by their words alone'),
+  'no texts': unavailable('names and comments are searched by their words alone'),
 };
 
 type Means = { readonly vector: QueryVector | undefined } | { readonly degraded: Warning };
@@ -145,23 +143,20 @@ type Means = { readonly vector: QueryVector | undefined } | { readonly degraded:
  * that is what was asked for, as by operators alone, which have no meaning.
  */
 async function meaningOf({ embedQuery }: SearchParts, { asked }: Question): Promise<Means | undefined> {
-  const { mode, alpha, plan, field } = asked;
+  const { mode, alpha, plan, fields } = asked;
   if (mode === 'keyword' || plan.words === '') return undefined;
   if (mode === 'hybrid' && alpha === 0) return { vector: undefined };
-  if (field === 'name') return { degraded: UNAVAILABLE.names };
+  if (!fields.includes('text')) return { degraded: UNAVAILABLE['no texts'] };
   const embedded = embedQuery === undefined ? 'off' : await embedQuery(plan.words);
   return typeof embedded === 'string' ? { degraded: UNAVAILABLE[embedded] } : { vector: embedded };
 }
 
-function warn(request: SearchRequest, { page, degraded, incomplete }: Answer, { reply }: CallContext): void {
+function warn({ page, degraded, incomplete }: Answer, { reply }: CallContext): void {
   const warnings: Warning[] = [];
   if (degraded !== undefined) warnings.push(degraded);
   if (incomplete) {
     const message = 'Not everything is embedded yet: the rest is found by its words alone.';
     warnings.push({ code: 'embeddings_incomplete', message });
-  }
-  if (request.in.includes(SearchField.COMMENTS)) {
-    warnings.push({ code: 'comments_not_searched', message: 'Comments are not in the index.' });
   }
   if (!page.complete) {
     warnings.push({ code: 'index_incomplete', message: 'The index is being made: some resources are not in it yet.' });

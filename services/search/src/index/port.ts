@@ -5,7 +5,10 @@ import type { QueryPlan } from '../domain/query.js';
 import type { EmbeddingModel } from '../embedding/port.js';
 
 /** A part of an entry that is searched apart from the others. */
-export type Field = 'name' | 'text';
+export type Field = 'name' | 'text' | 'comments';
+
+/** Where words are looked for unless others are named. */
+export const USUAL_FIELDS: readonly Field[] = ['name', 'text'];
 
 export type FacetName = 'type' | 'workspace' | 'tag' | 'created_by';
 
@@ -17,6 +20,9 @@ export const MOST_FACETED = 10_000;
 
 /** Characters of an entry's text that are searched. */
 export const MOST_TEXT = 1_000_000;
+
+/** Characters of an entry's comments that are searched. */
+export const MOST_COMMENTS = 200_000;
 
 /** What an entry must be beside matching the words; what is absent asks nothing. */
 export interface Narrowing {
@@ -42,8 +48,8 @@ export interface IndexQuery {
   /** What the caller may find. */
   readonly filter: SearchFilter;
   readonly narrowing: Narrowing;
-  /** Both when absent. */
-  readonly field?: Field;
+  /** One or more; `USUAL_FIELDS` when absent. */
+  readonly fields?: readonly Field[];
   readonly offset: number;
   readonly limit: number;
   /** Leaves out hits below this score. */
@@ -204,7 +210,7 @@ export interface InspectedIndex {
 }
 
 /**
- * Finds entries by the words in their names and texts, and by their meaning.
+ * Finds entries by the words in their names, texts and comments, and by the meaning of their texts.
  *
  * Duties of an adapter:
  * - What `upsert` or `remove` acknowledged is durable and seen by every search that begins later.
@@ -214,6 +220,7 @@ export interface InspectedIndex {
  *   open workspace, or within a readable boundary, or name one of the principals, or are a granted item,
  *   or lie below one within that item's own boundary. It counts nothing else in total and facets either.
  * - Texts are compared as the analyser of this service folds them, in queries as in entries.
+ * - What comments hold changes no answer to a question that does not name them.
  * - Entries that have all terms of a query stand above those that have some; within both the better
  *   match stands first, names count more than texts, and the order is total.
  * - A part of a word finds words only as the query's last word; a word that no text has finds those one

@@ -54,9 +54,9 @@ export async function rankByMeaning(
 }
 
 function wordHits(index: SearchIndex, { asked, filter }: Question): Promise<IndexAnswer> {
-  const { plan, narrowing, field, facets, offset } = asked;
+  const { plan, narrowing, fields, facets, offset } = asked;
   const limit = offset + asked.limit < WINDOWS[0] ? WINDOWS[0] : WINDOWS[1];
-  return index.search({ plan, narrowing, field, facets, filter, offset: 0, limit, highlight: false, bare: true });
+  return index.search({ plan, narrowing, fields, facets, filter, offset: 0, limit, highlight: false, bare: true });
 }
 
 /** The nearest that have the phrases and nothing that is left out. */
@@ -92,7 +92,7 @@ async function scoresOf(
   const { hits } = await index.search({
     plan,
     filter,
-    field: asked.field,
+    fields: asked.fields,
     narrowing: { ...asked.narrowing, ids },
     offset: 0,
     limit: ids.length,

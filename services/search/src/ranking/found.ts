@@ -27,13 +27,3 @@ export interface FilledPage extends Pick<IndexAnswer, 'facets' | 'total' | 'tota
   /** The offset behind the last hit that was looked at. */
   readonly next: number;
 }
-
-export const NOTHING: FilledPage = {
-  found: [],
-  facets: {},
-  total: 0,
-  totalIsEstimate: false,
-  complete: true,
-  more: false,
-  next: 0,
-};

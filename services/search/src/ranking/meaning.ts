@@ -82,11 +82,11 @@ async function wordsOf(
   const matching = readable.filter(({ candidate }) => candidate.keyword !== undefined);
   const ids = [...new Set(matching.map(({ candidate }) => candidate.id))];
   if (ids.length === 0) return new Map();
-  const { plan, narrowing, field, highlight } = asked;
+  const { plan, narrowing, fields, highlight } = asked;
   const { hits } = await index.search({
     plan,
     filter,
-    field,
+    fields,
     highlight,
     narrowing: { ...narrowing, ids },
     offset: 0,

@@ -13,8 +13,8 @@ export async function pageByWords(
   { asked, filter }: Question,
   context: CallContext,
 ): Promise<FilledPage> {
-  const { plan, narrowing, field, minScore, facets, highlight } = asked;
-  const question = { plan, narrowing, field, minScore, highlight, filter };
+  const { plan, narrowing, fields, minScore, facets, highlight } = asked;
+  const question = { plan, narrowing, fields, minScore, highlight, filter };
   const found: Found[] = [];
   const first = await index.search({ ...question, facets, offset: asked.offset, limit: asked.limit });
   let answer: IndexAnswer = first;

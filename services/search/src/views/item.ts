@@ -11,7 +11,7 @@ import { nameOfType, type Search } from '../domain/request.js';
 import type { Field, IndexAnswer } from '../index/port.js';
 import type { Found } from '../ranking/found.js';
 
-const FIELDS: readonly Field[] = ['name', 'text'];
+const FIELDS: readonly Field[] = ['name', 'text', 'comments'];
 
 /** A place in an answer; all but the match is as the owner of the tree tells it now. */
 export function searchItem(found: Found, asked: Pick<Search, 'plan' | 'highlight'>): SearchItem {
@@ -50,6 +50,7 @@ function highlightsOf({ hit, chunk, resource: { type } }: Found, { plan }: Pick<
 /** The text of a table is its rows, that of a file is what was read out of it. */
 function fieldOf(field: Field, type: ResourceType): SearchField {
   if (field === 'name') return SearchField.NAME;
+  if (field === 'comments') return SearchField.COMMENTS;
   if (type === ResourceType.TABLE) return SearchField.ROWS;
   return type === ResourceType.FILE ? SearchField.FILES : SearchField.CONTENT;
 }

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { entry, everythingIn, type Use } from './harness.js';
+import { entry, everythingIn, marked, type Use } from './harness.js';
 
 export function relevanceDuties(use: Use): void {
   test('what has all terms stands above what has some', async () => {
@@ -162,11 +162,43 @@ export function relevanceDuties(use: Use): void {
     expect((await ask('red green', { minScore: 1 })).total).toBe(0);
   });
 
+  test('comments are searched where they are named, and only there', async () => {
+    const { index, hold, ask, ids, only } = use();
+    const words = ['cedar cedar', 'We met Björn, 東京都庁'];
+    await hold(
+      entry('said', { name: 'Plan', text: 'elm', comments: words }),
+      entry('written', { name: 'Cedar', text: 'cedar and elm' }),
+      entry('neither', { text: 'elm' }),
+    );
+    expect(await ids('cedar')).toEqual(['written']);
+    expect(await ids('bjorn')).toEqual([]);
+    for (const query of ['cedar', 'ced', 'bjorn', '京都', '"met bjorn"', 'cedars', 'ceder', 'plan -written cedar']) {
+      expect([query, await ids(query, { fields: ['comments'] })]).toEqual([query, ['said']]);
+    }
+    expect(await ids('elm', { fields: ['comments'] })).toEqual([]);
+    expect((await ids('cedar', { fields: ['name', 'text', 'comments'] })).sort()).toEqual(['said', 'written']);
+    expect(await ids('plan cedar', { fields: ['name', 'comments'] })).toEqual(['said', 'written']);
+    expect(await ids('elm -cedar', { fields: ['text', 'comments'] })).toEqual(['neither']);
+    expect((await ids('-cedar', { fields: ['comments'] })).sort()).toEqual(['neither', 'written']);
+    const hit = await only('bjorn', { fields: ['text', 'comments'] });
+    expect([hit.matchedIn, marked(hit.snippets.comments)]).toEqual([['comments'], ['Björn']]);
+    const { facets, total } = await ask('cedar', { fields: ['text', 'comments'], facets: ['type'] });
+    expect([total, facets.type]).toEqual([2, [['RESOURCE_TYPE_DOCUMENT', 2]]]);
+    await index.upsert([entry('said', { name: 'Plan', text: 'elm', comments: ['maple'] })]);
+    expect(await ids('cedar', { fields: ['comments'] })).toEqual([]);
+    expect(await ids('maple', { fields: ['comments'] })).toEqual(['said']);
+    await index.upsert([entry('said', { name: 'Plan', text: 'oak' })]);
+    expect(await ids('maple', { fields: ['comments'] })).toEqual([]);
+    await index.upsert([entry('neither', { text: 'elm', comments: ['maple'] })]);
+    await index.remove(['neither']);
+    expect(await ids('maple', { fields: ['comments'] })).toEqual([]);
+  });
+
   test('one field can be searched alone', async () => {
     const { hold, ids, only } = use();
     await hold(entry('n', { name: 'Apple', text: 'pear' }), entry('t', { name: 'Pear', text: 'apple' }));
-    expect(await ids('apple', { field: 'name' })).toEqual(['n']);
-    expect(await ids('apple', { field: 'text' })).toEqual(['t']);
-    expect((await only('apple', { field: 'text' })).matchedIn).toEqual(['text']);
+    expect(await ids('apple', { fields: ['name'] })).toEqual(['n']);
+    expect(await ids('apple', { fields: ['text'] })).toEqual(['t']);
+    expect((await only('apple', { fields: ['text'] })).matchedIn).toEqual(['text']);
   });
 }

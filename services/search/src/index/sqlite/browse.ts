@@ -1,20 +1,25 @@
 import type { Patterns } from '../../domain/pattern.js';
-import { EXACT_TOTAL, type IndexAnswer, type IndexQuery, MOST_FACETED } from '../port.js';
+import { EXACT_TOTAL, type IndexAnswer, type IndexQuery, MOST_FACETED, USUAL_FIELDS } from '../port.js';
 import { countFacets, facetColumns } from './facets.js';
 import type { IndexFile } from './file.js';
-import { matchAny } from './match.js';
+import { matchAny, termField } from './match.js';
 import type { Scope } from './scope.js';
 import { bareHits, hitOf } from './texts.js';
 import { totalOf } from './totals.js';
 
 /** Answers a query without words: what its filters admit, last updated first. */
 export function browse(file: IndexFile, query: IndexQuery, scope: Scope, excluded: readonly Patterns[]): IndexAnswer {
-  const { offset, limit, field, facets = [] } = query;
+  const { offset, limit, fields = USUAL_FIELDS, facets = [] } = query;
   const conditions = [scope.named ? '+e.row BETWEEN ? AND ?' : 'e.row BETWEEN ? AND ?', ...scope.conditions];
   const params = [scope.firstRow, scope.lastRow, ...scope.params];
   if (excluded.length > 0) {
-    conditions.push('e.row NOT IN (SELECT rowid FROM terms WHERE terms MATCH ? AND rowid BETWEEN ? AND ?)');
-    params.push(matchAny(excluded, field), scope.firstRow, scope.lastRow);
+    const leaveOut = (table: string, match: string): void => {
+      conditions.push(`e.row NOT IN (SELECT rowid FROM ${table} WHERE ${table} MATCH ? AND rowid BETWEEN ? AND ?)`);
+      params.push(match, scope.firstRow, scope.lastRow);
+    };
+    const within = termField(fields);
+    if (within !== 'none') leaveOut('terms', matchAny(excluded, within));
+    if (fields.includes('comments')) leaveOut('comment_terms', matchAny(excluded));
   }
   const from = `FROM entries e WHERE ${conditions.join(' AND ')}`;
   const rows = file.db.all(`SELECT e.row ${from} ORDER BY e.updated_at DESC, e.row DESC LIMIT ? OFFSET ?`, [
@@ -31,7 +36,7 @@ export function browse(file: IndexFile, query: IndexQuery, scope: Scope, exclude
           file,
           rows.map(([row]) => ({ row: Number(row), score: 1 })),
         )
-      : rows.map(([row]) => hitOf(file, { row: Number(row), score: 1, groups: [], field, highlight: false })),
+      : rows.map(([row]) => hitOf(file, { row: Number(row), score: 1, groups: [], fields, highlight: false })),
     ...total,
     more: offset + rows.length < total.total,
     facets:

@@ -4,6 +4,7 @@ import { type Connection, openConnection } from '@commonplace/kit/store/sqlite';
 import { LRUCache } from 'lru-cache';
 import type { Folded } from '../../domain/fold.js';
 import type { Patterns } from '../../domain/pattern.js';
+import type { Field } from '../port.js';
 import type { AdmittedCache } from './admitted.js';
 import { type ChangeLog, createChangeLog } from './change-log.js';
 import { type HeldModel, loadModels } from './models.js';
@@ -31,10 +32,8 @@ export interface WorkspaceCount {
 export interface StoredText {
   readonly id: string;
   readonly type: string;
-  readonly name: string;
-  readonly text: string;
-  readonly foldedName: Folded;
-  readonly foldedText: Folded;
+  readonly texts: Readonly<Record<Field, string>>;
+  readonly folded: Readonly<Record<Field, Folded>>;
 }
 
 /** How much is kept in memory to answer from. */
@@ -169,7 +168,7 @@ function load(path: string, limits: Limits, db: Connection): IndexFile {
     workspaces: new Map(),
     texts: new LRUCache({
       maxSize: KEPT_TEXT,
-      sizeCalculation: (kept) => 100 + 2 * (kept.name.length + kept.text.length),
+      sizeCalculation: ({ texts }) => 100 + 2 * (texts.name.length + texts.text.length + texts.comments.length),
     }),
     postings: new LRUCache({
       maxSize: KEPT_POSTINGS,

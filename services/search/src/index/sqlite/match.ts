@@ -1,5 +1,5 @@
 import type { Pattern, Patterns } from '../../domain/pattern.js';
-import type { Field } from '../port.js';
+import { type Field, USUAL_FIELDS } from '../port.js';
 
 /** What is sought: groups to meet, groups that raise, groups to be without. */
 export interface Sought {
@@ -16,8 +16,18 @@ export interface Match {
   readonly any: string;
 }
 
+/** Fields of the table of names and texts; undefined where both are meant. */
+export type TermField = Exclude<Field, 'comments'> | undefined;
+
+/** The one field of names and texts that is searched, undefined where it is both; `none` where only comments are. */
+export function termField(fields: readonly Field[] = USUAL_FIELDS): TermField | 'none' {
+  const [first, second] = fields.filter((field) => field !== 'comments');
+  if (first === undefined) return 'none';
+  return second === undefined ? first : undefined;
+}
+
 /** `groups` is not empty. */
-export function matchOf({ groups, boosts, excluded }: Sought, field: Field | undefined): Match {
+export function matchOf({ groups, boosts, excluded }: Sought, field: TermField): Match {
   const each = groups.map(oneOf);
   const raise = boosts.map(oneOf);
   const all = each.length === 1 ? (each[0] as string) : `(${each.join(' AND ')})`;
@@ -28,7 +38,7 @@ export function matchOf({ groups, boosts, excluded }: Sought, field: Field | und
 }
 
 /** Entries that have one of the groups. */
-export function matchAny(groups: readonly Patterns[], field: Field | undefined): string {
+export function matchAny(groups: readonly Patterns[], field?: TermField): string {
   return within(field, groups.map(oneOf).join(' OR '));
 }
 
@@ -49,6 +59,6 @@ function without(match: string, excluded: readonly Patterns[]): string {
   return excluded.length === 0 ? match : `(${match} NOT (${excluded.map(oneOf).join(' OR ')}))`;
 }
 
-function within(field: Field | undefined, match: string): string {
+function within(field: TermField, match: string): string {
   return field === undefined ? match : `{${field}} : (${match})`;
 }

@@ -137,7 +137,7 @@ function hitsOf({ db, texts }: IndexFile, scope: Scope, found: readonly Candidat
   const entries = new Map(db.all(sql, [JSON.stringify(rows)]).map(([row, id, type]) => [Number(row), [id, type]]));
   const read = new Map<number, string>();
   const textOf = (row: number): string => {
-    let text = texts.peek(row)?.text ?? read.get(row);
+    let text = texts.peek(row)?.texts.text ?? read.get(row);
     if (text === undefined) {
       text = String(db.get('SELECT text FROM texts WHERE row = ?', [row])?.[0] ?? '');
       read.set(row, text);

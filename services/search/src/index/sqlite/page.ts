@@ -1,9 +1,9 @@
 import type { Pattern } from '../../domain/pattern.js';
 import { scoreOf, weightFor } from '../../domain/score.js';
-import { EXACT_TOTAL, type IndexQuery } from '../port.js';
+import { EXACT_TOTAL, type Field, type IndexQuery } from '../port.js';
 import { admittedRows } from './admitted.js';
 import type { IndexFile } from './file.js';
-import { matchOf, type Sought } from './match.js';
+import { matchOf, type Sought, type TermField, termField } from './match.js';
 import { type Postings, postingsOf } from './postings.js';
 import { countMatches, type Ranked, rank } from './rank.js';
 import type { Scope } from './scope.js';
@@ -12,6 +12,8 @@ import { createTop } from './top.js';
 import { exactly, type Total, totalOf } from './totals.js';
 
 export interface Page extends Total {
+  /** All rows that match; undefined where the engine knows them alone. */
+  readonly rows?: () => number[];
   readonly ranked: readonly { readonly row: number; readonly score: number }[];
 }
 
@@ -30,11 +32,16 @@ interface Lists {
   readonly excluded: readonly Postings[];
 }
 
-/** The lists of all patterns; undefined where one is too long. */
-function listsOf(file: IndexFile, scope: Scope, sought: Sought, { field }: IndexQuery): Lists | undefined {
-  if (scope.rows > MOST_ROWS) return undefined;
+/** The lists of all patterns; undefined where one is too long. With comments there are lists however long. */
+function listsOf(file: IndexFile, scope: Scope, sought: Sought, { fields }: IndexQuery): Lists | undefined {
+  const comments = fields?.includes('comments') ?? false;
+  if (scope.rows > MOST_ROWS && !comments) return undefined;
+  const within = termField(fields);
+  const searched: (Field | undefined)[] = within === 'none' ? [] : [within];
+  if (comments) searched.push('comments');
+  const most = comments ? scope.rows : undefined;
   const all = (patterns: readonly Pattern[]): Postings[] | undefined => {
-    const lists = patterns.map((pattern) => postingsOf(file, scope, pattern, field));
+    const lists = searched.flatMap((field) => patterns.map((pattern) => postingsOf(file, scope, pattern, field, most)));
     return lists.every((list) => list !== undefined) ? lists : undefined;
   };
   const groups = sought.groups.map(all);
@@ -63,14 +70,15 @@ function pageByLists(file: IndexFile, query: IndexQuery, scope: Scope, lists: Li
   for (const row of hits) first.add(row);
   const top = first.sorted().slice(offset);
   return {
+    rows: () => hits.map((row) => scope.firstRow + row),
     ranked: top.map((row) => ({ row: scope.firstRow + row, score: scoreOf(weight(row), all(row)) })),
     ...exactly(hits.length),
   };
 }
 
 function pageByEngine(file: IndexFile, query: IndexQuery, scope: Scope, sought: Sought): Page {
-  const { offset, limit, minScore, field } = query;
-  const match = matchOf(sought, field);
+  const { offset, limit, minScore } = query;
+  const match = matchOf(sought, engineField(query));
   const tiers = sought.groups.length > 1;
   const end = offset + limit;
   const tier = (all: boolean): Ranked[] => {
@@ -92,10 +100,17 @@ function pageByEngine(file: IndexFile, query: IndexQuery, scope: Scope, sought: 
 }
 
 /** How many match. With a least score, how many of the tier in which it lies. */
-function countByEngine(file: IndexFile, { minScore = 0, field }: IndexQuery, scope: Scope, sought: Sought): Total {
+function countByEngine(file: IndexFile, query: IndexQuery, scope: Scope, sought: Sought): Total {
+  const { minScore = 0 } = query;
   const all = sought.groups.length === 1 || minScore > 0.5;
-  const match = matchOf(sought, field);
+  const match = matchOf(sought, engineField(query));
   const least = weightFor(minScore, all) ?? 0;
   const limit = EXACT_TOTAL + 1;
   return totalOf(scope, countMatches(file, all ? match.all : match.any, scope, limit, least > 0 ? least : undefined));
+}
+
+/** The engine is asked where comments are not. */
+export function engineField({ fields }: IndexQuery): TermField {
+  const field = termField(fields);
+  return field === 'none' ? undefined : field;
 }

@@ -1,8 +1,8 @@
 import type { Pattern } from '../../domain/pattern.js';
 import type { Field } from '../port.js';
 import { type IndexFile, tenantOf } from './file.js';
-import { matchAny } from './match.js';
-import { countMatches, WEIGHT } from './rank.js';
+import { matchAny, type TermField } from './match.js';
+import { COMMENT_TERMS, countMatches, TERMS, type Terms } from './rank.js';
 import { TENANT_ROWS } from './schema.js';
 import type { Scope } from './scope.js';
 
@@ -23,29 +23,46 @@ const PRECISION = 10_000;
 /** About what a term weighs that most entries have. */
 const COMMON_WEIGHT = 0.01;
 
-/** The list of a pattern; undefined where it is too long. */
+/** Which field a list is of; undefined for names and texts together. */
+type ListField = Field | undefined;
+
+/** The list of a pattern; undefined where it is longer than `most`. */
 export function postingsOf(
   file: IndexFile,
   scope: Scope,
   pattern: Pattern,
-  field: Field | undefined,
+  field: ListField,
+  most = file.limits.list,
 ): Postings | undefined {
-  const match = matchAny([[pattern]], field);
-  const key = `${scope.tenant} ${match}`;
+  const key = `${scope.tenant} ${field ?? ''} ${matchAny([[pattern]])}`;
   let known = file.postings.get(key);
-  if (known === undefined) {
-    known = load(file, scope, pattern, match, field) ?? 'too long';
+  if (known === undefined || (known === 'too long' && most > file.limits.list)) {
+    known = load(file, scope, pattern, field, most) ?? 'too long';
     file.postings.set(key, known);
   }
   return known === 'too long' ? undefined : known;
 }
 
-function load(file: IndexFile, scope: Scope, pattern: Pattern, match: string, field: Field | undefined) {
+function load(
+  file: IndexFile,
+  scope: Scope,
+  pattern: Pattern,
+  field: ListField,
+  most: number,
+): Postings | undefined {
   const { tenant } = scope;
-  const { count } = countMatches(file, match, { ...scope, conditions: [], params: [] }, file.limits.list + 1);
-  if (count > file.limits.list) return undefined;
+  const everywhere = { ...scope, conditions: [], params: [] };
+  if (field === 'comments') {
+    const match = matchAny([[pattern]]);
+    const { count } = countMatches(file, match, everywhere, most + 1, undefined, COMMENT_TERMS);
+    if (count > most) return undefined;
+    return { tenant, pattern, ...weighedList(file, scope, match, count, COMMENT_TERMS) };
+  }
+  const match = matchAny([[pattern]], field);
+  const { count } = countMatches(file, match, everywhere, most + 1);
+  if (count > most) return undefined;
   const isCommon = count > file.limits.common && count > entriesIn(file) / 2;
-  const list = isCommon ? commonList(file, scope, pattern, field) : weighedList(file, scope, match, count);
+  const list = isCommon ? commonList(file, scope, pattern, field) : weighedList(file, scope, match, count, TERMS);
   return { tenant, pattern, ...list };
 }
 
@@ -62,12 +79,12 @@ const LEAST_WEIGHT = 1e-4;
 const COMMON_SCALE = 10_000;
 
 /** Rows with BM25. */
-function weighedList(file: IndexFile, scope: Scope, match: string, count: number): List {
+function weighedList(file: IndexFile, scope: Scope, match: string, count: number, { table, weight }: Terms): List {
   const { firstRow, lastRow } = scope;
   // The limit keeps the inner query apart: the engine ranks in a plain query only.
   const sql = `SELECT max(weight), group_concat(place || ' ' || CAST(weight * ? AS INTEGER), ' ') FROM (
-    SELECT f.rowid - ? AS place, ${WEIGHT} AS weight
-    FROM terms f WHERE terms MATCH ? AND f.rowid BETWEEN ? AND ? LIMIT ?)`;
+    SELECT f.rowid - ? AS place, ${weight} AS weight
+    FROM ${table} f WHERE ${table} MATCH ? AND f.rowid BETWEEN ? AND ? LIMIT ?)`;
   const read = (precision: number) => file.db.get(sql, [precision, firstRow, match, firstRow, lastRow, count]) ?? [];
   let [most, text] = count === 0 ? [] : read(PRECISION);
   if (count > 0 && Number(most) < LEAST_WEIGHT) [, text] = read(PRECISION * COMMON_SCALE);
@@ -82,8 +99,8 @@ function weighedList(file: IndexFile, scope: Scope, match: string, count: number
 }
 
 /** Rows of a long list of which most entries are: weighed by their names alone, for that is ten times as fast. */
-function commonList(file: IndexFile, scope: Scope, pattern: Pattern, field: Field | undefined): List {
-  const rows = (within: Field | undefined): Float64Array => {
+function commonList(file: IndexFile, scope: Scope, pattern: Pattern, field: TermField): List {
+  const rows = (within: TermField): Float64Array => {
     const sql = `SELECT count(*), group_concat(f.rowid - ?, ' ')
       FROM terms f WHERE terms MATCH ? AND f.rowid BETWEEN ? AND ?`;
     const match = matchAny([[pattern]], within);

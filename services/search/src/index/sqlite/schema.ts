@@ -1,7 +1,7 @@
 import { ANALYSER_VERSION } from '../../domain/analysis.js';
 
 /** A file with another stamp is made anew. */
-export const STAMP = `3 ${ANALYSER_VERSION}`;
+export const STAMP = `4 ${ANALYSER_VERSION}`;
 
 /** Rows of one tenant lie between `number * TENANT_ROWS` and the next, so that a search reads its tenant's only. */
 export const TENANT_ROWS = 2 ** 30;
@@ -13,6 +13,8 @@ export const NAME_WEIGHT = 8;
  * Lists (`ancestors`, `principals`, `metadata`, `tags`) are their items between line feeds, each with one before and
  * one behind it. The terms in `terms` are the analyser's; they hold letters and digits only, which the `ascii`
  * tokenizer leaves as they are. `words` only grows: words of texts that are gone stay until a rebuild.
+ * Comments have a table of terms of their own, so that they neither weigh on other searches nor slow them down; those
+ * of an entry are one text.
  * `models` counts the entries that have vectors of their present text, and all chunks.
  */
 export const SCHEMA = `
@@ -34,7 +36,7 @@ CREATE TABLE entries (
   tags TEXT NOT NULL
 );
 CREATE INDEX entries_by_update ON entries (workspace_id, updated_at);
-CREATE TABLE texts (row INTEGER PRIMARY KEY, name TEXT NOT NULL, text TEXT NOT NULL);
+CREATE TABLE texts (row INTEGER PRIMARY KEY, name TEXT NOT NULL, text TEXT NOT NULL, comments TEXT NOT NULL);
 CREATE TABLE words (tenant INTEGER NOT NULL, word TEXT NOT NULL, PRIMARY KEY (tenant, word)) WITHOUT ROWID;
 CREATE TABLE models (
   number INTEGER PRIMARY KEY,
@@ -45,6 +47,9 @@ CREATE TABLE models (
 );
 CREATE VIRTUAL TABLE terms USING fts5(
   name, text, content = '', contentless_delete = 1, tokenize = 'ascii', prefix = '1 2 3'
+);
+CREATE VIRTUAL TABLE comment_terms USING fts5(
+  comments, content = '', contentless_delete = 1, tokenize = 'ascii', prefix = '1 2 3'
 );
 `;
 

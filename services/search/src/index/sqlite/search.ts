@@ -1,38 +1,41 @@
 import { expand } from '../../domain/expand.js';
 import type { Patterns } from '../../domain/pattern.js';
 import { asksWithoutWords, type Group } from '../../domain/query.js';
-import { type IndexAnswer, type IndexQuery, MOST_FACETED } from '../port.js';
+import { type IndexAnswer, type IndexQuery, MOST_FACETED, USUAL_FIELDS } from '../port.js';
 import { browse } from './browse.js';
 import { countFacets, facetColumns } from './facets.js';
 import type { IndexFile } from './file.js';
 import { matchOf } from './match.js';
-import { pageOf } from './page.js';
-import { matchingEntries } from './rank.js';
+import { engineField, pageOf } from './page.js';
+import { columnsOf, matchingEntries } from './rank.js';
 import { type Scope, scopeOf } from './scope.js';
 import { bareHits, hitOf } from './texts.js';
 import { createVocabulary } from './vocabulary.js';
 
 /** Answers a query from an index file. */
 export function search(file: IndexFile, query: IndexQuery): IndexAnswer {
-  const { plan, filter, narrowing, field, facets = [] } = query;
+  const { plan, filter, narrowing, fields = USUAL_FIELDS, facets = [] } = query;
   const scope = scopeOf(file, filter, narrowing);
   const wordless = plan.groups.length === 0;
   if (scope === undefined || (wordless && !scope.named && !asksWithoutWords(plan))) return nothing(file);
   const excluded = plan.excluded.map(literal);
   if (wordless) return browse(file, query, scope, excluded);
 
-  const groups = plan.groups.map((group) => expansionOf(file, scope, group));
+  const groups = plan.groups.map((group) => expansionOf(file, scope, group, fields.includes('comments')));
   const sought = { groups, boosts: plan.boosts.map(literal), excluded };
-  const { ranked, total, totalIsEstimate } = pageOf(file, query, scope, sought);
+  const { ranked, rows, total, totalIsEstimate } = pageOf(file, query, scope, sought);
   const counted = (): ReturnType<typeof countFacets> => {
-    const match = matchOf(sought, field).any;
+    if (rows !== undefined && fields.includes('comments')) {
+      return countFacets(facets, columnsOf(file, rows().slice(0, MOST_FACETED), facetColumns(facets)));
+    }
+    const match = matchOf(sought, engineField(query)).any;
     return countFacets(facets, matchingEntries(file, match, scope, facetColumns(facets), MOST_FACETED));
   };
   return {
     hits: query.bare
       ? bareHits(file, ranked)
       : ranked.map((hit) =>
-          hitOf(file, { ...hit, groups: [...groups, ...sought.boosts], field, highlight: query.highlight }),
+          hitOf(file, { ...hit, groups: [...groups, ...sought.boosts], fields, highlight: query.highlight }),
         ),
     total,
     totalIsEstimate,
@@ -43,12 +46,12 @@ export function search(file: IndexFile, query: IndexQuery): IndexAnswer {
 }
 
 /** What a group is completed and corrected to; the same until the tenant's entries change. */
-function expansionOf(file: IndexFile, scope: Scope, group: Group): Patterns {
+function expansionOf(file: IndexFile, scope: Scope, group: Group, comments: boolean): Patterns {
   const { terms, surface, prefix, correctable } = group;
-  const key = `${scope.tenant} ${scope.changes.length} ${prefix} ${correctable} ${surface} ${terms.join(' ')}`;
+  const key = `${scope.tenant} ${scope.changes.length} ${comments} ${prefix} ${correctable} ${surface} ${terms.join(' ')}`;
   let patterns = file.expansions.get(key);
   if (patterns === undefined) {
-    patterns = expand(group, createVocabulary(file, scope));
+    patterns = expand(group, createVocabulary(file, scope, comments));
     file.expansions.set(key, patterns);
   }
   return patterns;

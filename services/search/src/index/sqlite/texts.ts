@@ -7,18 +7,15 @@ import type { Field, Hit } from '../port.js';
 import type { IndexFile, StoredText } from './file.js';
 
 /** The stored name and text of a row. */
-function storedText({ db, texts }: IndexFile, row: number): StoredText {
-  let stored = texts.get(row);
+function storedText({ db, texts: kept }: IndexFile, row: number): StoredText {
+  let stored = kept.get(row);
   if (stored === undefined) {
-    const sql = 'SELECT e.id, e.type, t.name, t.text FROM entries e JOIN texts t ON t.row = e.row WHERE e.row = ?';
-    const [id, type, name, text] = (db.get(sql, [row]) ?? ['', '', '', '']).map(String) as [
-      string,
-      string,
-      string,
-      string,
-    ];
-    stored = { id, type, name, text, foldedName: fold(name), foldedText: fold(text) };
-    texts.set(row, stored);
+    const sql = 'SELECT e.id, e.type, t.name, t.text, t.comments FROM entries e JOIN texts t ON t.row = e.row WHERE e.row = ?';
+    const cells = (db.get(sql, [row]) ?? []).map(String);
+    const [id = '', type = '', name = '', text = '', comments = ''] = cells;
+    const texts = { name, text, comments };
+    stored = { id, type, texts, folded: { name: fold(name), text: fold(text), comments: fold(comments) } };
+    kept.set(row, stored);
   }
   return stored;
 }
@@ -27,23 +24,21 @@ export interface HitParts {
   readonly row: number;
   readonly score: number;
   readonly groups: readonly Patterns[];
-  readonly field: Field | undefined;
+  readonly fields: readonly Field[];
   readonly highlight: boolean;
 }
 
 /** A hit with where it matched, and the snippets that show it. */
-export function hitOf(file: IndexFile, { row, score, groups, field, highlight }: HitParts): Hit {
+export function hitOf(file: IndexFile, { row, score, groups, fields, highlight }: HitParts): Hit {
   const stored = storedText(file, row);
-  const { id, name, text, foldedName, foldedText } = stored;
-  const fields: Field[] = field === undefined ? ['name', 'text'] : [field];
-  const folded = { name: foldedName, text: foldedText };
+  const { id, texts, folded } = stored;
   const found = (search: typeof findMatches) =>
     fields.map((which) => [which, search(folded[which].text, groups)] as const).filter(([, m]) => m.length > 0);
   let matches = found(findMatches);
   if (matches.length === 0 && groups.length > 0) matches = found(readMatches);
   const snippets: Partial<Record<Field, Snippet>> = {};
   for (const [which, where] of highlight ? matches : []) {
-    snippets[which] = snippetOf(which === 'name' ? name : text, folded[which], where);
+    snippets[which] = snippetOf(texts[which], folded[which], where);
   }
   return { id, type: stored.type as ResourceType, score, matchedIn: matches.map(([which]) => which), snippets };
 }

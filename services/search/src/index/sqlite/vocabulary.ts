@@ -9,8 +9,8 @@ const MOST_CORRECTIONS = 5;
 /** Sorts behind every letter. */
 const LAST = '\u{10ffff}';
 
-/** The words of one tenant's texts, so that another's do not tell, nor keep a typo from being seen. */
-export function createVocabulary({ db }: IndexFile, scope: Scope): Vocabulary {
+/** The words of one tenant's texts, with those of comments where these are searched, so that another's do not tell, nor keep a typo from being seen. */
+export function createVocabulary({ db }: IndexFile, scope: Scope, comments: boolean): Vocabulary {
   const words = (condition: string, params: (string | number)[]): string[] => {
     const sql = `SELECT group_concat(word, ' ') FROM (SELECT word FROM words WHERE tenant = ? AND ${condition})`;
     const found = db.get(sql, [scope.tenant, ...params])?.[0];
@@ -18,8 +18,11 @@ export function createVocabulary({ db }: IndexFile, scope: Scope): Vocabulary {
   };
   return {
     has(term) {
-      const sql = 'SELECT 1 FROM terms WHERE terms MATCH ? AND rowid BETWEEN ? AND ? LIMIT 1';
-      return db.get(sql, [matchTerm(term), scope.firstRow, scope.lastRow]) !== undefined;
+      const stands = (table: string): boolean => {
+        const sql = `SELECT 1 FROM ${table} WHERE ${table} MATCH ? AND rowid BETWEEN ? AND ? LIMIT 1`;
+        return db.get(sql, [matchTerm(term), scope.firstRow, scope.lastRow]) !== undefined;
+      };
+      return stands('terms') || (comments && stands('comment_terms'));
     },
     completions: (beginning) =>
       words('word >= ? AND word < ? LIMIT ?', [beginning, beginning + LAST, MOST_COMPLETIONS]),
@@ -39,6 +42,8 @@ function nearest(word: string, candidates: readonly string[], limit: number): st
   let least = limit;
   let found: string[] = [];
   for (const candidate of candidates) {
+    // The word itself is known of texts that are gone, or that are not searched.
+    if (candidate === word) continue;
     const edits = editsBetween(word, candidate, least);
     if (edits > least) continue;
     if (edits < least) found = [];

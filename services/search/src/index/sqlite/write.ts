@@ -1,5 +1,6 @@
 import type { IndexEntry } from '@commonplace/proto/resources/v1/index_service.js';
-import { type AnalysedText, analyse } from '../../domain/analysis.js';
+import { analyse } from '../../domain/analysis.js';
+import { commentsText } from '../comments.js';
 import { MOST_TEXT } from '../port.js';
 import { createTenant, type IndexFile, inTransaction, reload, type Tenant, tenantOf } from './file.js';
 import { listText, pairItem } from './lists.js';
@@ -18,9 +19,12 @@ export function idOf(change: Change): string {
 /** A change of the full-text table; they are made in the order of rows, so that the engine writes them at once. */
 interface TermChange {
   readonly row: number;
+  /** Whether names and texts, and comments, have terms that go. */
   readonly old: boolean;
-  readonly name?: string;
-  readonly text?: string;
+  readonly oldComments: boolean;
+  /** What comes; undefined where there is nothing, or nothing new. */
+  readonly texts?: { readonly name: string; readonly text: string } | undefined;
+  readonly comments?: string | undefined;
 }
 
 /** Makes changes of different entries durable, all of them or none. */
@@ -52,9 +56,8 @@ function saveTenant({ db, byNumber }: IndexFile, number: number): void {
 
 function newTerms(changes: readonly TermChange[]): Set<string> {
   const terms = new Set<string>();
-  for (const { name = '', text = '' } of changes) {
-    for (const term of name.split(' ')) terms.add(term);
-    for (const term of text.split(' ')) terms.add(term);
+  for (const { texts, comments } of changes) {
+    for (const text of [texts?.name, texts?.text, comments]) for (const term of text?.split(' ') ?? []) terms.add(term);
   }
   return terms;
 }
@@ -88,6 +91,7 @@ function removeEntry(file: IndexFile, id: string): TermChange[] {
 }
 
 function removeHeld(file: IndexFile, held: Held): TermChange[] {
+  const oldComments = file.db.get("SELECT 1 FROM texts WHERE row = ? AND comments <> ''", [held.row]) !== undefined;
   file.db.run('DELETE FROM entries WHERE row = ?', [held.row]);
   file.db.run('DELETE FROM texts WHERE row = ?', [held.row]);
   file.texts.delete(held.row);
@@ -98,7 +102,7 @@ function removeHeld(file: IndexFile, held: Held): TermChange[] {
     tenant.changes.add(held.row % TENANT_ROWS);
     count(file, held.workspaceId, tenant, -1);
   }
-  return [{ row: held.row, old: true }];
+  return [{ row: held.row, old: true, oldComments }];
 }
 
 function isOlder(entry: IndexEntry, held: Held): boolean {
@@ -177,20 +181,33 @@ function metadataItems(json: string): string[] {
   return Object.entries(metadata).map(([name, value]) => pairItem(name, value));
 }
 
-/** Stores name and text, and gives the change of the terms, where they are other than before. */
+/** Stores name, text and comments, and gives the change of the terms, where they are other than before. */
 function putText(file: IndexFile, row: number, old: boolean, tenant: Tenant, entry: IndexEntry): TermChange[] {
   const { db } = file;
   const name = withoutNul(entry.name);
   const text = withoutNul(entry.text.slice(0, MOST_TEXT));
+  const comments = withoutNul(commentsText(entry));
   file.texts.delete(row);
-  if (old && db.get('SELECT 1 FROM texts WHERE row = ? AND name = ? AND text = ?', [row, name, text])) return [];
-  db.run('INSERT OR REPLACE INTO texts VALUES (?, ?, ?)', [row, name, text]);
+  const sql = "SELECT name = ? AND text = ?, comments = ?, comments <> '' FROM texts WHERE row = ?";
+  const [sameTexts, sameComments, hadComments] = (old ? db.get(sql, [name, text, comments, row]) : undefined) ?? [];
+  if (sameTexts && sameComments) return [];
+  db.run('INSERT OR REPLACE INTO texts VALUES (?, ?, ?, ?)', [row, name, text, comments]);
+  const analysed = (which: string): string => {
+    const { terms, words } = analyse(which);
+    addWords(file, tenant, words);
+    return terms;
+  };
+  const change = {
+    row,
+    old: old && !sameTexts,
+    oldComments: Boolean(hadComments) && !sameComments,
+    texts: sameTexts ? undefined : { name: analysed(name), text: analysed(text) },
+    comments: sameComments || comments === '' ? undefined : analysed(comments),
+  };
+  if (sameTexts) return [change];
   if (old) markStale(file, row);
   needsVectors(file, row);
-  const analysed = { name: analyse(name), text: analyse(text) };
-  addWords(file, tenant, analysed.name);
-  addWords(file, tenant, analysed.text);
-  return [{ row, old, name: analysed.name.terms, text: analysed.text.terms }];
+  return [change];
 }
 
 /** The driver takes no NUL; a space keeps all offsets. */
@@ -200,7 +217,7 @@ function withoutNul(text: string): string {
 
 const WORD = /^\p{L}{2,32}$/u;
 
-function addWords({ db, knownWords }: IndexFile, { number }: Tenant, { words }: AnalysedText): void {
+function addWords({ db, knownWords }: IndexFile, { number }: Tenant, words: Iterable<string>): void {
   for (const word of words) {
     const key = `${number} ${word}`;
     if (knownWords.get(key) || !WORD.test(word)) continue;
@@ -209,9 +226,11 @@ function addWords({ db, knownWords }: IndexFile, { number }: Tenant, { words }: 
   }
 }
 
-function changeTerms({ db }: IndexFile, { row, old, name, text }: TermChange): void {
+function changeTerms({ db }: IndexFile, { row, old, oldComments, texts, comments }: TermChange): void {
   if (old) db.run('DELETE FROM terms WHERE rowid = ?', [row]);
-  if (name !== undefined && text !== undefined) {
-    db.run('INSERT INTO terms (rowid, name, text) VALUES (?, ?, ?)', [row, name, text]);
+  if (texts !== undefined) {
+    db.run('INSERT INTO terms (rowid, name, text) VALUES (?, ?, ?)', [row, texts.name, texts.text]);
   }
+  if (oldComments) db.run('DELETE FROM comment_terms WHERE rowid = ?', [row]);
+  if (comments !== undefined) db.run('INSERT INTO comment_terms (rowid, comments) VALUES (?, ?)', [row, comments]);
 }

@@ -1,6 +1,7 @@
 import type { IndexEntry } from '@commonplace/proto/resources/v1/index_service.js';
 import { analyse } from '../../domain/analysis.js';
 import { textHashOf } from '../../domain/text-hash.js';
+import { commentsText } from '../comments.js';
 import type { Document } from './client.js';
 import { storedText } from './text.js';
 import { digest, pairToken, prefixToken, type Token, termToken, valueToken } from './tokens.js';
@@ -98,6 +99,19 @@ export function accessDocument(entry: IndexEntry): Document & { readonly access_
   return { ...access, ...stateOf(entry), access_hash: digest(JSON.stringify(access), 16) };
 }
 
+export interface Comments {
+  readonly document: { readonly comments: string; readonly comments_terms: string; readonly comments_parts: string };
+  readonly words: Iterable<string>;
+}
+
+export function commentsOf(entry: IndexEntry): Comments {
+  const comments = storedText(commentsText(entry));
+  if (comments === '') return { document: { comments, comments_terms: '', comments_parts: '' }, words: [] };
+  const { terms, words } = analyse(comments);
+  const tokens = tokensOf(terms);
+  return { document: { comments, comments_terms: tokens.join(' '), comments_parts: partsOf(terms, tokens) }, words };
+}
+
 export interface WholeDocument {
   readonly document: Document;
   readonly partition: Token;
@@ -109,6 +123,7 @@ export function wholeDocument(entry: IndexEntry, { name, text, hash }: Texts): W
   const [inName, inText] = [analyse(name), analyse(text)];
   const nameTerms = tokensOf(inName.terms);
   const textTerms = tokensOf(inText.terms);
+  const comments = commentsOf(entry);
   return {
     document: {
       ...accessDocument(entry),
@@ -120,9 +135,10 @@ export function wholeDocument(entry: IndexEntry, { name, text, hash }: Texts): W
       text_terms: textTerms.join(' '),
       name_parts: partsOf(inName.terms, nameTerms),
       text_parts: partsOf(inText.terms, textTerms),
+      ...comments.document,
     },
     partition: partitionOf(entry),
-    words: new Set([...inName.words, ...inText.words]),
+    words: new Set([...inName.words, ...inText.words, ...comments.words]),
   };
 }
 

@@ -8,7 +8,7 @@ import type { Document } from './client.js';
 import { tokenValue } from './tokens.js';
 
 /** Fields of a document that a hit is made of. */
-export const HIT_FIELDS = 'entry,name,text,type';
+export const HIT_FIELDS = 'entry,name,text,comments,type';
 
 export interface HitParts {
   readonly document: Document;
@@ -20,8 +20,8 @@ export interface HitParts {
 
 /** A hit with where it matched, and the snippets that show it. */
 export function hitOf({ document, score, groups, fields, highlight }: HitParts): Hit {
-  const texts = { name: String(document.name), text: String(document.text) };
-  const folded = { name: fold(texts.name), text: fold(texts.text) };
+  const texts = { name: String(document.name), text: String(document.text), comments: String(document.comments ?? '') };
+  const folded = { name: fold(texts.name), text: fold(texts.text), comments: fold(texts.comments) };
   const found = (search: typeof findMatches) =>
     fields.map((field) => [field, search(folded[field].text, groups)] as const).filter(([, at]) => at.length > 0);
   let matches = groups.length === 0 ? [] : found(findMatches);

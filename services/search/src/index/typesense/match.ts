@@ -4,10 +4,6 @@ import { LONGEST_BEGINNING } from './document.js';
 import { among, both, either, type Filter, isTooLong } from './filter.js';
 import { pairToken, prefixToken, type Token, termToken } from './tokens.js';
 
-export function fieldsOf(field: Field | undefined): readonly Field[] {
-  return field === undefined ? ['name', 'text'] : [field];
-}
-
 /** Entries that meet a group in one of some fields, and maybe a few more, which `weigh` tells apart. */
 export function meets(patterns: Patterns, fields: readonly Field[]): Filter {
   return either(

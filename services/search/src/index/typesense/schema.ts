@@ -3,7 +3,7 @@ import { ANALYSER_VERSION } from '../../domain/analysis.js';
 import { digest } from './tokens.js';
 
 /** Collections with another stamp are not read; they are made anew. */
-export const STAMP = digest(`1 ${ANALYSER_VERSION}`, 8);
+export const STAMP = digest(`2 ${ANALYSER_VERSION}`, 8);
 
 type Field = NonNullable<CollectionCreateSchema['fields']>[number];
 
@@ -31,7 +31,7 @@ const ACCESS: readonly Field[] = [
  * version. All is optional: what was removed while a rebuild runs leaves a document with `gone` alone.
  */
 export function entriesSchema(name: string): CollectionCreateSchema {
-  const searched = ['name_terms', 'text_terms', 'name_parts', 'text_parts'].map(terms);
+  const searched = ['name', 'text', 'comments'].flatMap((field) => [`${field}_terms`, `${field}_parts`]).map(terms);
   const own = [
     value('partition'),
     values('embedded'),

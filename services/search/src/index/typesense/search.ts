@@ -2,13 +2,13 @@ import type { LRUCache } from 'lru-cache';
 import { expand } from '../../domain/expand.js';
 import type { Patterns } from '../../domain/pattern.js';
 import { asksWithoutWords, type Group } from '../../domain/query.js';
-import { EXACT_TOTAL, type Hit, type IndexAnswer, type IndexQuery } from '../port.js';
+import { EXACT_TOTAL, type Field, type Hit, type IndexAnswer, type IndexQuery, USUAL_FIELDS } from '../port.js';
 import type { Document, Found, Search, Server } from './client.js';
 import { FACET_FIELDS, facetParameters, facetsCounted, facetsOf } from './facets.js';
 import { among, both, type Filter, scopeOf } from './filter.js';
 import { HIT_FIELDS, hitOf, typeOf } from './hits.js';
 import { documentsById, PAGE } from './lookup.js';
-import { excluding, fieldsOf, meets, meetsAll, meetsAny, meetsOne, occurrences, openPhrases } from './match.js';
+import { excluding, meets, meetsAll, meetsAny, meetsOne, occurrences, openPhrases } from './match.js';
 import type { Names } from './names.js';
 import { type Token, valueToken } from './tokens.js';
 import { vocabularyFor } from './vocabulary.js';
@@ -41,10 +41,14 @@ export async function search(parts: SearchParts, query: IndexQuery): Promise<Ans
   if (wordless) return browse(parts, query, scope, excluded);
   const partition = await partitionOf(parts, filter.workspaceIds);
   if (partition === undefined) return NOTHING;
-  const vocabulary = await vocabularyFor(parts.server, parts.names, partition, plan.groups);
+  const vocabulary = await vocabularyFor(parts.server, parts.names, partition, plan.groups, query.fields ?? USUAL_FIELDS);
   const groups = plan.groups.map((group) => expand(group, vocabulary));
-  const sought = { groups, boosts: plan.boosts.map(literal), fields: fieldsOf(query.field) };
+  const sought = { groups, boosts: plan.boosts.map(literal), fields: query.fields ?? USUAL_FIELDS };
   return find(parts, query, scope, sought, excluded);
+}
+
+function termsOf(field: Field): string {
+  return `${field}_terms`;
 }
 
 /** A group as it stands: neither completed nor corrected. */
@@ -70,7 +74,7 @@ async function partitionOf(
 }
 
 function matching({ names }: SearchParts, filter: Filter, excluded: readonly Patterns[], query: IndexQuery): Search {
-  const fields = fieldsOf(query.field).flatMap((field) => [`${field}_terms`, `${field}_parts`]);
+  const fields = (query.fields ?? USUAL_FIELDS).flatMap((field) => [`${field}_terms`, `${field}_parts`]);
   return {
     collection: names.entries,
     q: excluding(excluded),
@@ -93,7 +97,7 @@ async function find(
   const counts = await countsOf(parts, scope, sought);
   const any = matching(parts, both(scope, meetsAny(sought.groups, sought.fields)), excluded, query);
   const ranked: Search = { ...any, sort_by: orderOf(sought, counts), per_page: PAGE };
-  const weighed: Search = { ...ranked, include_fields: `id,name_terms,text_terms,${FACET_FIELDS}` };
+  const weighed: Search = { ...ranked, include_fields: `id,${sought.fields.map(termsOf).join(',')},name_terms,text_terms,${FACET_FIELDS}` };
   const [page] = (await parts.server.search([{ ...weighed, ...facetParameters(facets) }])) as [Found];
   const documents = await windowOf(parts.server, weighed, page);
   const all = weigh(withoutOpen(documents, excluded, sought), sought, counts);
@@ -163,16 +167,17 @@ function roomFor(documents: readonly Document[]): number {
 }
 
 function sizeOf(documents: readonly Document[]): number {
-  return documents.reduce((sum, { text_terms: terms }) => sum + String(terms ?? '').length, 0);
+  const lengthOf = (terms: unknown): number => String(terms ?? '').length;
+  return documents.reduce((sum, { text_terms, comments_terms }) => sum + lengthOf(text_terms) + lengthOf(comments_terms), 0);
 }
 
 /** Typesense can't leave out phrases whose last term is a beginning. */
 function withoutOpen(documents: readonly Document[], excluded: readonly Patterns[], { fields }: Sought) {
   const phrases = openPhrases(excluded);
   if (phrases.length === 0) return documents;
-  return documents.filter(({ name_terms: name, text_terms: text }) => {
-    const tokens = { name: ` ${name ?? ''} `, text: ` ${text ?? ''} ` };
-    return !phrases.some((phrase) => fields.some((field) => occurrences(phrase, tokens[field]) > 0));
+  return documents.filter((document) => {
+    const tokens = (field: Field): string => ` ${document[termsOf(field)] ?? ''} `;
+    return !phrases.some((phrase) => fields.some((field) => occurrences(phrase, tokens(field)) > 0));
   });
 }
 
@@ -196,7 +201,7 @@ const BARE_FIELDS = 'entry,type';
 
 async function hitsOf(
   { server, names }: SearchParts,
-  { highlight, field, bare = false }: IndexQuery,
+  { highlight, fields = USUAL_FIELDS, bare = false }: IndexQuery,
   shown: readonly Weighed[],
   groups: readonly Patterns[],
 ): Promise<Hit[]> {
@@ -207,7 +212,7 @@ async function hitsOf(
     // Gone since it was found.
     if (document === undefined) return [];
     if (bare) return [{ id: String(document.entry), type: typeOf(document), score, matchedIn: [], snippets: {} }];
-    return [hitOf({ document, score, groups, fields: fieldsOf(field), highlight })];
+    return [hitOf({ document, score, groups, fields, highlight })];
   });
 }
 

@@ -3,6 +3,7 @@ import { allowedEdits, type Vocabulary } from '../../domain/pattern.js';
 import type { Group } from '../../domain/query.js';
 import type { Document, Search, Server } from './client.js';
 import { among, both, either } from './filter.js';
+import { type Field, USUAL_FIELDS } from '../port.js';
 import type { Names } from './names.js';
 import { type Token, termToken } from './tokens.js';
 
@@ -35,19 +36,20 @@ export function wordDocuments(partition: Token, words: Iterable<string>): Docume
   return documents;
 }
 
-/** What the words of one tenant's texts complete and correct the words of some groups to. */
+/** What the words of one tenant's texts complete and correct the words of some groups to, as sought in some fields. */
 export async function vocabularyFor(
   server: Server,
   names: Names,
   partition: Token,
   groups: readonly Group[],
+  fields: readonly Field[],
 ): Promise<Vocabulary> {
   const open = groups.filter(({ prefix }) => prefix).map(({ surface }) => surface);
   const correctable = groups.filter(({ correctable }) => correctable);
   const lastTerms = correctable.map(({ terms }) => terms.at(-1) as string);
   const found = await server.search([
     ...open.map((surface) => beginningWith(names, partition, surface)),
-    ...lastTerms.map((term) => havingTerm(names, partition, term)),
+    ...lastTerms.map((term) => havingTerm(names, partition, term, fields)),
   ]);
   const completions = new Map(open.map((surface, i) => [surface, wordsIn(found[i]?.hits ?? [], surface)]));
   const known = new Set(lastTerms.filter((_, i) => (found[open.length + i]?.found ?? 0) > 0));
@@ -91,16 +93,19 @@ function nearTo(names: Names, partition: Token, surface: string): Search {
   return { ...lookUp(names, partition, shapeOf(surface)), ...typos, prefix: 'false' };
 }
 
-function havingTerm(names: Names, partition: Token, term: string): Search {
+function havingTerm(names: Names, partition: Token, term: string, fields: readonly Field[]): Search {
   const token = [termToken(term)];
-  const has = either(among('name_terms', token), among('text_terms', token));
+  const known = [...new Set([...USUAL_FIELDS, ...fields])];
+  const has = either(...known.map((field) => among(`${field}_terms`, token)));
   const filter = both(among('partition', [partition]), has);
   return { collection: names.entries, q: '*', filter_by: filter, per_page: 0 };
 }
 
 /** Those with the fewest edits, within the limit. */
 function nearest(word: string, candidates: readonly string[], limit: number): string[] {
-  const edits = candidates.map((candidate) => editsBetween(word, candidate, limit));
+  // The word itself is known of texts that are gone, or that are not searched.
+  const others = candidates.filter((candidate) => candidate !== word);
+  const edits = others.map((candidate) => editsBetween(word, candidate, limit));
   const least = Math.min(limit, ...edits);
-  return candidates.filter((_, i) => edits[i] === least).slice(0, MOST_CORRECTIONS);
+  return others.filter((_, i) => edits[i] === least).slice(0, MOST_CORRECTIONS);
 }

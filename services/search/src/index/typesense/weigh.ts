@@ -35,6 +35,7 @@ export function weigh(documents: readonly Document[], sought: Sought, counts: Co
   const texts = documents.map((document) => ({
     name: ` ${document.name_terms ?? ''} `,
     text: ` ${document.text_terms ?? ''} `,
+    comments: ` ${document.comments_terms ?? ''} `,
   }));
   const lengths = texts.map(({ name, text }) => spaces(name) + spaces(text));
   const usual = lengths.reduce((sum, length) => sum + length, 0) / Math.max(1, lengths.length);

@@ -3,12 +3,13 @@ import type { LRUCache } from 'lru-cache';
 import type { Document, Server } from './client.js';
 import {
   accessDocument,
+  commentsOf,
   isOlder,
+  partitionOf,
   type State,
   stateOf,
   type Texts,
   textsOf,
-  type WholeDocument,
   wholeDocument,
 } from './document.js';
 import { deleteAll, documentsById } from './lookup.js';
@@ -68,14 +69,21 @@ export async function applyChanges(
   const partial: Document[] = [];
   const whole: IndexEntry[] = [];
   const regarded: IndexEntry[] = [];
+  const spoken: Words[] = [];
   for (const { id, entry, anew } of come) {
     const before = anew ? undefined : held.get(id);
     if (before !== undefined && isOlder(stateOf(entry), before)) continue;
     const access = accessDocument(entry);
     if (before !== undefined && before.access_hash !== access.access_hash) regarded.push(entry);
-    if (before?.text_hash === textsOf(entry).hash) partial.push(access);
-    else whole.push(entry);
+    if (before?.text_hash !== textsOf(entry).hash) {
+      whole.push(entry);
+      continue;
+    }
+    const { document, words } = commentsOf(entry);
+    partial.push({ ...access, ...document });
+    spoken.push({ partition: partitionOf(entry), words });
   }
+  await addWords(parts, names, spoken);
   await writeWhole(parts, names, filling, 'upsert', whole);
   const lines = await server.write(names.entries, 'update', partial);
   // Another replica removed these in between, and does not know what this one knows.
@@ -144,8 +152,13 @@ function* portionsOf(entries: readonly IndexEntry[]): Generator<[IndexEntry, Tex
   if (some.length > 0) yield some;
 }
 
+interface Words {
+  readonly partition: Token;
+  readonly words: Iterable<string>;
+}
+
 /** Words go before the entries that have them, so that whoever finds these finds them by what is typed. */
-async function addWords({ server, knownWords }: WriteParts, names: Names, written: readonly WholeDocument[]) {
+async function addWords({ server, knownWords }: WriteParts, names: Names, written: readonly Words[]) {
   const words = new Map<string, Document>();
   for (const { partition, words: ofEntry } of written) {
     for (const word of wordDocuments(partition, ofEntry)) {
