@@ -1,5 +1,5 @@
 // Crashes of the embedded system under concurrent writes: kill -9, start again, and nothing that was
-// acknowledged may be missing, halved or doubled. Exit code 1 on any loss.
+// acknowledged may be missing, halved or doubled; and memory under a large import. Exit code 1 on any loss.
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -8,6 +8,7 @@ import { openClient } from './http.js';
 import { wholeNumber } from './options.js';
 import { checkIntegrity, openEventLog } from './soak/event-log.js';
 import { soakImports } from './soak/imports.js';
+import { soakLargeImport } from './soak/imports-large.js';
 import { readLists } from './soak/read-back.js';
 import { type RoundResult, runRound, WRITERS } from './soak/round.js';
 import { createTally, type Tally } from './soak/tally.js';
@@ -17,6 +18,10 @@ import { startSystem } from './system.js';
 const ROUNDS = 50;
 /** Imports that are killed where writers are killed as often as is usual. */
 const IMPORT_ROUNDS = 100;
+/** Pages of the large archive: 2 GB. */
+const LARGE_PAGES = 50_000;
+const PARTS = ['writes', 'imports', 'imports-large'] as const;
+type Part = (typeof PARTS)[number];
 
 async function soak(rounds: number, home: string, tally: Tally): Promise<void> {
   let system = await startSystem({ home, settings: UPLOAD_SETTINGS });
@@ -74,25 +79,58 @@ function seconds(milliseconds: number): string {
   return `${(milliseconds / 1000).toFixed(1)} s`;
 }
 
-function readRounds(): number {
+interface Wish {
+  readonly rounds: number;
+  readonly importRounds: number;
+  readonly pages: number;
+  readonly parts: ReadonlySet<Part>;
+}
+
+/** Reads the command line. A run of fewer rounds is a short one: it leaves out the large import. */
+function readWish(): Wish {
+  const text = { type: 'string' } as const;
+  const { values } = parseArgs({ options: { rounds: text, only: text, pages: text } });
+  const rounds = values.rounds === undefined ? undefined : wholeNumber(values.rounds);
+  const usual = rounds === undefined ? PARTS : PARTS.filter((part) => part !== 'imports-large');
+  return {
+    rounds: rounds ?? ROUNDS,
+    importRounds: rounds ?? IMPORT_ROUNDS,
+    pages: values.pages === undefined ? LARGE_PAGES : wholeNumber(values.pages),
+    parts: new Set(values.only?.split(',').map(partOf) ?? usual),
+  };
+}
+
+function partOf(name: string): Part {
+  const part = PARTS.find((one) => one === name);
+  if (part === undefined) throw new Error(`There is no part ${name}.`);
+  return part;
+}
+
+const USAGE = `npm run soak -- [--rounds N] [--only writes,imports,imports-large] [--pages N]
+
+  --rounds N   crashes under writes (${ROUNDS}), and imports that are killed (${IMPORT_ROUNDS}); without the large import
+  --only P,Q   only these parts
+  --pages N    pages of the large import (${LARGE_PAGES})`;
+
+function readWishOrExit(): Wish {
   try {
-    const { values } = parseArgs({ options: { rounds: { type: 'string', default: String(ROUNDS) } } });
-    return wholeNumber(values.rounds);
+    return readWish();
   } catch (error) {
-    console.error(`${(error as Error).message}\n\nnpm run soak -- [--rounds ${ROUNDS}]`);
+    console.error(`${(error as Error).message}\n\n${USAGE}`);
     process.exit(64);
   }
 }
 
-const rounds = readRounds();
+const { rounds, importRounds, pages, parts } = readWishOrExit();
 mkdirSync(join(ROOT, 'bench/data'), { recursive: true });
 const home = mkdtempSync(join(ROOT, 'bench/data/soak-'));
 const tally = createTally();
 // What has been started ends with this process.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130));
 try {
-  await soak(rounds, join(home, 'writes'), tally);
-  await soakImports(rounds === ROUNDS ? IMPORT_ROUNDS : rounds, join(home, 'imports'), tally);
+  if (parts.has('writes')) await soak(rounds, join(home, 'writes'), tally);
+  if (parts.has('imports')) await soakImports(importRounds, join(home, 'imports'), tally);
+  if (parts.has('imports-large')) await soakLargeImport(pages, join(home, 'imports-large'), tally);
 } catch (error) {
   tally.check('the run', [error instanceof Error ? (error.stack ?? error.message) : String(error)]);
 }

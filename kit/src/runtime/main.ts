@@ -1,3 +1,4 @@
+import { setFlagsFromString } from 'node:v8';
 import { ConfigError, EX_CONFIG, helpOf } from '../config/index.js';
 import type { ServiceModule } from './module.js';
 import { type Running, run } from './run.js';
@@ -6,6 +7,13 @@ import { processSettings } from './settings.js';
 /** A process ends within 25 s of its signal, whatever hangs. */
 const EXIT_MS = 25_000;
 
+/**
+ * Percent by which a heap grows beyond what lives in it before it is collected. By itself the engine waits until it is
+ * four times as large where the machine has the memory: a large import then takes 400 MB rather than 220, and is no
+ * faster.
+ */
+const HEAP_GROWTH = 40;
+
 /** Runs modules until a signal ends the process; the whole of a service's `main.ts`. */
 export async function main(modules: readonly ServiceModule[]): Promise<Running | undefined> {
   if (process.argv.includes('--help')) {
@@ -13,6 +21,7 @@ export async function main(modules: readonly ServiceModule[]): Promise<Running |
     console.log(`Settings, by environment variables:\n\n${tables.map(helpOf).join('\n')}`);
     return undefined;
   }
+  setFlagsFromString(`--heap-growing-percent=${HEAP_GROWTH}`);
   try {
     const running = await run(modules);
     stopOnSignal(running);

@@ -27,12 +27,12 @@ export interface Items {
   undecided(): number[];
 }
 
-/** The items of a source as their records have them. */
-export function createItems(
+/** The items of a source as their records have them, which come some at a time. */
+export async function createItems(
   { id: importId, attempt, scope }: ImportRecord,
   source: Source,
-  records: Iterable<ItemRecord>,
-): Items {
+  records: AsyncIterable<readonly ItemRecord[]>,
+): Promise<Items> {
   const { items } = source;
   const seqs = new Map<string, number>();
   for (const [seq, { path }] of items.entries()) if (!seqs.has(path)) seqs.set(path, seq);
@@ -50,15 +50,16 @@ export function createItems(
     for (let at: number | undefined = seq; at !== undefined && wanted[at] === 0; at = parentOf(at)) wanted[at] = 1;
   };
 
-  for (const record of records) {
+  const resume = (record: ItemRecord): void => {
     const { seq, kind, status, resourceId, targets } = record;
-    if (kind === undefined || seq >= items.length) continue;
+    if (kind === undefined || seq >= items.length) return;
     states[seq] = status;
     const again = status === 'failed' || scope === 'all';
     open[seq] = status === 'pending' || (again && record.attempt < attempt) ? 1 : 0;
     if (resourceId !== undefined) known.set(seq, resourceId);
     for (const target of targets ?? []) want(target);
-  }
+  };
+  for await (const chunk of records) chunk.forEach(resume);
 
   const take = (): number[] => {
     const seqs: number[] = [];

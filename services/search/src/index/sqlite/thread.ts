@@ -14,6 +14,9 @@ interface Waiting {
   readonly reject: (error: Error) => void;
 }
 
+/** MiB of young objects: texts are written one group after the other, and live no longer than that. */
+const YOUNG_MIB = 12;
+
 /** Starts the thread that owns an index file. */
 export function openIndexThread(data: ThreadData): IndexThread {
   const waiting = new Map<number, Waiting>();
@@ -22,7 +25,10 @@ export function openIndexThread(data: ThreadData): IndexThread {
   let closed = false;
 
   function start(): Worker {
-    const started = new Worker(new URL('./worker.js', import.meta.url), { workerData: data });
+    const started = new Worker(new URL('./worker.js', import.meta.url), {
+      workerData: data,
+      resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MIB },
+    });
     started.on('message', (reply: Reply) => {
       const call = waiting.get(reply.id);
       waiting.delete(reply.id);

@@ -1,0 +1,83 @@
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { createWriteStream } from 'node:fs';
+import { finished } from 'node:stream/promises';
+import { Zip, ZipDeflate, ZipPassThrough } from 'fflate';
+
+/** What a large archive holds. */
+export interface LargeArchive {
+  readonly pages: number;
+  readonly images: number;
+  readonly folders: number;
+  readonly bytes: number;
+}
+
+/** Bytes of a page and of an image, about: 50,000 pages and their images are 2 GB. */
+const PAGE_BYTES = 34_000;
+const IMAGE_BYTES = 240_000;
+/** Pages for each image, and for each folder. */
+const PAGES_AN_IMAGE = 33;
+const PAGES_A_FOLDER = 250;
+/** Of so many pages one is packed; the others are stored, so that the archive is as large as its pages. */
+const PACKED = 10;
+
+/** Writes an archive of so many pages to a file, with images that they show and links between them. */
+export async function writeLargeArchive(path: string, pages: number): Promise<LargeArchive> {
+  const out = createWriteStream(path, { flags: 'wx' });
+  const zip = new Zip((error, chunk) => {
+    if (error) out.destroy(error);
+    else out.write(chunk);
+  });
+  const write = createWriter();
+  const folders = Math.ceil(pages / PAGES_A_FOLDER);
+  const folderOf = (i: number) => `part-${Math.floor(i / PAGES_A_FOLDER)}`;
+  let images = 0;
+  for (let i = 0; i < pages; i++) {
+    const image = Math.floor(i / PAGES_AN_IMAGE) * PAGES_AN_IMAGE;
+    const next = (i + PAGES_A_FOLDER) % pages;
+    const links = `![A picture](../${folderOf(image)}/image-${image}.png)\n\n[Next](../${folderOf(next)}/page-${next}.md)`;
+    if (i === image) {
+      add(zip, new ZipPassThrough(`${folderOf(i)}/image-${i}.png`), Buffer.concat([PNG, randomBytes(IMAGE_BYTES)]));
+      images++;
+    }
+    const name = `${folderOf(i)}/page-${i}.md`;
+    const file = i % PACKED === 0 ? new ZipDeflate(name, { level: 1 }) : new ZipPassThrough(name);
+    add(zip, file, Buffer.from(`# Page ${i}\n\n${links}\n\n${write(PAGE_BYTES)}`));
+    if (out.writableNeedDrain) await once(out, 'drain');
+  }
+  zip.end();
+  out.end();
+  await finished(out);
+  return { pages, images, folders, bytes: out.bytesWritten };
+}
+
+const PNG = Buffer.from('89504e470d0a1a0a0000000d4948445200000100000001000802000000', 'hex');
+
+function add(zip: Zip, file: ZipPassThrough | ZipDeflate, bytes: Uint8Array): void {
+  zip.add(file);
+  file.push(bytes, true);
+}
+
+const SYLLABLES = 'ba co di fu ga he ki lo mi na po qui re sa ti vo wen xa yo zu bri cla dro ster'.split(' ');
+/** How many words there are; as in any language, few of them are most of a text. */
+const WORDS = 30_000;
+
+/** Gives a function that writes texts of about so many bytes, in paragraphs under headings. The same each time. */
+function createWriter(): (bytes: number) => string {
+  let seed = 1;
+  const next = (below: number) => {
+    seed = (Math.imul(seed, 1_664_525) + 1_013_904_223) >>> 0;
+    return Math.floor((seed / 2 ** 32) * below);
+  };
+  const word = () => Array.from({ length: 1 + next(4) }, () => SYLLABLES[next(SYLLABLES.length)]).join('');
+  const words = Array.from({ length: WORDS }, word);
+  const often = () => words[Math.floor((next(1_000_000) / 1_000_000) ** 4 * WORDS)] as string;
+  return (bytes) => {
+    let text = '';
+    for (let paragraph = 0; text.length < bytes; paragraph++) {
+      if (paragraph % 6 === 0) text += `## About ${often()} and ${often()}\n\n`;
+      text += `${Array.from({ length: 80 }, often).join(' ')}.\n\n`;
+    }
+    return text;
+  };
+}
