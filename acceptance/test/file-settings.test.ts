@@ -3,7 +3,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type Api, api } from '../src/client.js';
 import { linkOf, newFile } from '../src/files.js';
-import type { Workspace } from '../src/records.js';
+import { archive, importAll, inline, itemsOf } from '../src/imports.js';
+import { signIn } from '../src/people.js';
+import type { Org, Workspace } from '../src/records.js';
 import { type System, startSystem } from '../src/system.js';
 
 const CONTENT_HOST = 'bytes.example';
@@ -74,6 +76,21 @@ test('a quota is kept, whichever way bytes come, and freed by what goes', async 
     freed = await newFile(by, there, Buffer.alloc(500));
   }
   expect(freed.status).toBe(201);
+});
+
+test('a quota is kept by imports, of whose files all count that are put at once', async () => {
+  const owner = await signIn(system, system.owner);
+  const { data: org } = await owner.post<Org>('/orgs', { name: 'Tight' });
+  const place = (await owner.post<Workspace>('/workspaces', { name: 'Tight', org_id: org.id })).data;
+  const files = Object.fromEntries(Array.from({ length: 4 }, (_, i) => [`${i}.txt`, `${i}`.repeat(400)]));
+  const links = Object.keys(files).map((path) => `[f](${path})`);
+  const zip = { source_type: 'markdown_zip', ...inline(archive({ 'a.md': links.join(' '), ...files })) };
+  const done = await importAll(owner, place.id, zip);
+  expect([done.status, done.stats.files]).toEqual(['completed_with_errors', 2]);
+  const failed = await itemsOf(owner, done.id, 'failed');
+  expect(failed.map(({ code, retryable }) => [code, retryable])).toEqual(
+    Array(2).fill(['storage_quota_exceeded', true]),
+  );
 });
 
 test('uploads have a rate limit of their own', async () => {

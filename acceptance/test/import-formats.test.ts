@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type Api, api } from '../src/client.js';
-import { archive, importAll, inline, itemsOf } from '../src/imports.js';
+import { archive, finished, importAll, inline, itemsOf } from '../src/imports.js';
 import type { Content, Import, ImportItem, Resource, Workspace } from '../src/records.js';
 import { type System, startSystem } from '../src/system.js';
 
@@ -139,6 +139,22 @@ describe('imports of what other tools write', () => {
       columns: ['City text', 'Sum number'],
       rows: [['Oslo', expect.anything()]],
     });
+  });
+
+  test('two items of one path are one, and the other is named as failed', async () => {
+    const { done } = await bring({
+      source_type: 'google_docs_zip',
+      ...inline(archive({ 'book.xlsx': [WORKBOOK, {}], 'book.xlsx#North': 'no sheet', 'page.html': '<p>text</p>' })),
+    });
+    const failed = await itemsOf(by, done.id, 'failed');
+    expect(failed).toMatchObject([{ path: 'book.xlsx#North', code: 'duplicate_path', retryable: false }]);
+    expect([done.status, done.progress]).toEqual([
+      'completed_with_errors',
+      expect.objectContaining({ total: 5, succeeded: 4, failed: 1 }),
+    ]);
+    expect((await by.post(`/imports/${done.id}/retry`, {})).status).toBe(202);
+    const again = await finished(by, done.id);
+    expect([again.status, again.attempt, again.stats]).toEqual(['completed_with_errors', 2, done.stats]);
   });
 
   test('a workspace of Notion has pages below pages and rows below their table', async () => {

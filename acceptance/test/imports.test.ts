@@ -261,6 +261,25 @@ describe('an import', () => {
     expect((await by.post(`/imports/${done.id}/retry`, {})).status).toBe(202);
   });
 
+  test('can be split into its sections only before its items are known', async () => {
+    const page = '<h1>One</h1><p>x</p><h1>Two</h1><p>y</p>';
+    const bytes = archive({ 'a.html': page, 'b.html': [Buffer.from('<p>damaged page</p>'), { level: 0 }] });
+    bytes.write('D', bytes.indexOf('damaged page'));
+    const done = await importAll(by, workspace.id, { source_type: 'html_zip', ...inline(bytes) });
+    expect(done).toMatchObject({ status: 'completed_with_errors', stats: { documents: 1 } });
+    const late = await by.post(`/imports/${done.id}/retry`, { options: { split_headings: true } });
+    expect([late.status, late.error.param]).toEqual([400, 'options.split_headings']);
+    const split = await importAll(by, workspace.id, {
+      source_type: 'html_zip',
+      ...inline(bytes),
+      options: { split_headings: true },
+    });
+    await by.post(`/imports/${split.id}/retry`, { options: { keep_dates: true } });
+    const again = await finished(by, split.id);
+    expect([again.attempt, again.stats]).toEqual([2, split.stats]);
+    expect(again).toMatchObject({ options: { split_headings: true, keep_dates: true } });
+  });
+
   test('has a list of its items, be it empty, and says when to look again', async () => {
     const waiting = await begin({ source_type: 'markdown', upload: true });
     const active = await by.get<Import>(`/imports/${waiting.data.id}?include=items`);

@@ -67,19 +67,21 @@ export function createImportHandlers(
       const record = await seeImport(parts, importId, context);
       const faults: Fault[] = [];
       const asked = readOptions(options, (param, code, message) => faults.push({ param, code, message }));
+      if (record.planned === true && asked.splitHeadings && !record.options.splitHeadings) faults.push(SPLIT_LATER);
       if (faults.length > 0) throw invalidFields(faults);
       await requireUnarchived(parts, record, context);
       if (isActive(record)) throw ImportActive({ status: record.status });
       const hasBytes = record.blobId !== undefined || record.url !== undefined;
       if (record.status === 'completed' || !hasBytes) throw ImportNotRetryable();
-      const { error: _, finishedAt: __, ...before } = record;
+      const { error: _, finishedAt: __, phase: ___, ...before } = record;
+      const { splitHeadings = false } = record.options;
       const now = new Date().toISOString();
       const after = context.work.replace(parts.imports, record, {
         ...before,
         status: 'queued',
         attempt: record.attempt + 1,
         scope: scope === ImportRetryScope.ALL ? 'all' : 'failed',
-        ...(options === undefined ? {} : { options: asked }),
+        ...(options === undefined ? {} : { options: { ...asked, ...(splitHeadings && { splitHeadings }) } }),
         queuedAt: now,
         leaseUntil: now,
       });
@@ -88,6 +90,13 @@ export function createImportHandlers(
     },
   };
 }
+
+/** What items there are is settled by the first attempt that has looked through the source. */
+const SPLIT_LATER: Fault = {
+  param: 'options.split_headings',
+  code: 'invalid_value',
+  message: 'The items of the import are known already: make a new import to split them.',
+};
 
 /** The gates in their order: what the caller may not see or do, what the request has wrong, the present state. */
 async function admit(
