@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { exported } from '../src/archives.js';
 import { type Api, api } from '../src/client.js';
 import { archive, finished, importAll, inline, itemsOf, putUpload } from '../src/imports.js';
 import { newKey, type Person, signUp } from '../src/people.js';
@@ -246,6 +247,25 @@ describe('an import', () => {
       expect(found.data.rows.map(({ cells }) => Object.values(cells))).toEqual([[`Row ${at}`, at, at % 2 === 0]]);
     }
   }, 60_000);
+
+  test('of an archive brings all rows of a large table as well, by their ids', async () => {
+    const from = (await by.post<Workspace>('/workspaces', { name: 'From' })).data;
+    const content = `name,number\n${Array.from({ length: 20_001 }, (_, i) => `Row ${i},${i}`).join('\n')}`;
+    const table = await importAll(by, from.id, { source_type: 'csv', content });
+    const { download_url: url } = await exported(by, from.id);
+    const bytes = Buffer.from(await (await fetch(url ?? '')).arrayBuffer());
+    const to = (await by.post<Workspace>('/workspaces', { name: 'To' })).data;
+    const { data } = await by.post<Import>(`/workspaces/${to.id}/imports`, { source_type: 'native_zip', upload: true });
+    await putUpload(data, bytes);
+    expect(await finished(by, data.id)).toMatchObject({ status: 'completed', stats: { rows: 20_001 } });
+    const [item] = await itemsOf(by, data.id);
+    const last = async (id: string | null | undefined) => {
+      const sort = encodeURIComponent(JSON.stringify([{ column: 'c2', direction: 'desc' }]));
+      const found = await by.get<TableContent>(`/resources/${id}/content?limit=2&sort=${sort}`);
+      return [found.data.row_count, found.data.version, found.data.rows.map((row) => [row.id, row.cells])];
+    };
+    expect(await last(item?.resource_id)).toEqual(await last(table.root_resource_id));
+  }, 90_000);
 
   test('of an archived workspace is read, and neither run again nor removed', async () => {
     const { data: place } = await by.post<Workspace>('/workspaces', { name: 'Frozen' });
