@@ -3,15 +3,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { forEach } from '@commonplace/acceptance/dist/src/walk.js';
 import { createWorkspace } from '../fill.js';
 import { type Client, openClient } from '../http.js';
-import { startSystem } from '../system.js';
+import { type System, startSystem } from '../system.js';
 import { type Archive, createArchive } from './import-archive.js';
 import type { Tally } from './tally.js';
 
 const PAGES = 160;
 const CONNECTIONS = 16;
 const PAGE = 200;
-/** Milliseconds after the moment that a kill waits for; a batch is written in less. */
-const SOON_MS = 60;
+const LOOK_MS = 20;
 /** An import is over that long after the start that goes on with it. */
 const PATIENCE_MS = 120_000;
 
@@ -21,34 +20,35 @@ interface Import {
   readonly root_resource_id: string | null;
   readonly stats: Readonly<Record<string, number>>;
   readonly error: { readonly message: string } | null;
-  readonly progress: { readonly succeeded: number };
 }
 
 /** Imports that are killed at any moment, and have to be whole after the next start: nothing lost, nothing double. */
 export async function soakImports(rounds: number, home: string, tally: Tally): Promise<void> {
   const archive = createArchive(PAGES);
   let system = await startSystem({ home });
-  const items = archive.pages.size + archive.images.length + archive.folders.length;
   try {
+    const wholeMs = await timeOne(system, archive, tally);
     for (let round = 1; round <= rounds; round++) {
+      // As the first import: of a process that has just begun.
+      await system.kill();
+      system = await restart(system, home);
       const started = performance.now();
       const client = openClient(system.baseUrl, system.apiKey, CONNECTIONS);
-      const workspaceId = await createWorkspace(client, 'Import');
-      const body = { source_type: 'markdown_zip', name: 'Soak', content_base64: archive.zip.toString('base64') };
-      const { id } = await client.ask<Import>('POST', `/workspaces/${workspaceId}/imports`, body);
-      await untilAt(client, id, randomInt(items + 1));
+      const { id, workspaceId } = await begin(client, archive);
+      const killedMs = randomInt(wholeMs);
+      await sleep(killedMs);
       await system.kill();
       client.close();
-      system = await startSystem({ home, port: Number(new URL(system.baseUrl).port) });
+      system = await restart(system, home);
       const reading = openClient(system.baseUrl, system.apiKey, CONNECTIONS);
       try {
-        const { done, cutAt } = await untilOver(reading, id);
+        const done = await untilOver(reading, id);
         tally.check('a killed import is whole after the next start', [
           ...outcomeFaults(done, archive),
           ...(await treeFaults(reading, workspaceId, done, archive)),
         ]);
         const took = seconds(performance.now() - started);
-        console.log(`import ${round}/${rounds}: killed with ${cutAt} of ${items} items in the tree; ${took}`);
+        console.log(`import ${round}/${rounds}: killed after ${killedMs} of about ${wholeMs} ms; ${took}`);
       } finally {
         reading.close();
       }
@@ -58,25 +58,38 @@ export async function soakImports(rounds: number, home: string, tally: Tally): P
   }
 }
 
-/** Waits until an import has so many items in the tree, and a moment more. */
-async function untilAt(client: Client, id: string, count: number): Promise<void> {
-  for (;;) {
-    const { status, progress } = await client.ask<Import>('GET', `/imports/${id}`);
-    if (progress.succeeded >= count || !['queued', 'running'].includes(status)) break;
-    await sleep(10);
-  }
-  await sleep(randomInt(SOON_MS));
+function restart({ baseUrl }: System, home: string): Promise<System> {
+  return startSystem({ home, port: Number(new URL(baseUrl).port) });
 }
 
-async function untilOver(client: Client, id: string): Promise<{ done: Import; cutAt: number }> {
+async function begin(client: Client, { zip }: Archive) {
+  const workspaceId = await createWorkspace(client, 'Import');
+  const body = { source_type: 'markdown_zip', name: 'Soak', content_base64: zip.toString('base64') };
+  const { id } = await client.ask<Import>('POST', `/workspaces/${workspaceId}/imports`, body);
+  return { id, workspaceId };
+}
+
+/** Milliseconds that an import takes which nothing disturbs. */
+async function timeOne(system: System, archive: Archive, tally: Tally): Promise<number> {
+  const client = openClient(system.baseUrl, system.apiKey, CONNECTIONS);
+  try {
+    const { id } = await begin(client, archive);
+    const started = performance.now();
+    const done = await untilOver(client, id);
+    tally.check('an import that nothing disturbs is whole', outcomeFaults(done, archive));
+    return Math.ceil(performance.now() - started);
+  } finally {
+    client.close();
+  }
+}
+
+async function untilOver(client: Client, id: string): Promise<Import> {
   const started = performance.now();
-  let cutAt: number | undefined;
   for (;;) {
     const done = await client.ask<Import>('GET', `/imports/${id}`);
-    cutAt ??= done.progress.succeeded;
     const tookMs = performance.now() - started;
-    if (!['queued', 'running'].includes(done.status) || tookMs > PATIENCE_MS) return { done, cutAt };
-    await sleep(100);
+    if (!['queued', 'running'].includes(done.status) || tookMs > PATIENCE_MS) return done;
+    await sleep(LOOK_MS);
   }
 }
 

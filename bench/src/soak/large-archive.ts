@@ -61,6 +61,9 @@ function add(zip: Zip, file: ZipPassThrough | ZipDeflate, bytes: Uint8Array): vo
 const SYLLABLES = 'ba co di fu ga he ki lo mi na po qui re sa ti vo wen xa yo zu bri cla dro ster'.split(' ');
 /** How many words there are; as in any language, few of them are most of a text. */
 const WORDS = 30_000;
+const WORDS_A_PARAGRAPH = 80;
+/** Texts are put together of so many paragraphs. */
+const PARAGRAPHS = 5_000;
 
 /** Gives a function that writes texts of about so many bytes, in paragraphs under headings. The same each time. */
 function createWriter(): (bytes: number) => string {
@@ -72,11 +75,13 @@ function createWriter(): (bytes: number) => string {
   const word = () => Array.from({ length: 1 + next(4) }, () => SYLLABLES[next(SYLLABLES.length)]).join('');
   const words = Array.from({ length: WORDS }, word);
   const often = () => words[Math.floor((next(1_000_000) / 1_000_000) ** 4 * WORDS)] as string;
+  const paragraph = () => `${Array.from({ length: WORDS_A_PARAGRAPH }, often).join(' ')}.\n\n`;
+  const paragraphs = Array.from({ length: PARAGRAPHS }, paragraph);
   return (bytes) => {
     let text = '';
-    for (let paragraph = 0; text.length < bytes; paragraph++) {
-      if (paragraph % 6 === 0) text += `## About ${often()} and ${often()}\n\n`;
-      text += `${Array.from({ length: 80 }, often).join(' ')}.\n\n`;
+    for (let at = 0; text.length < bytes; at++) {
+      if (at % 6 === 0) text += `## About ${often()} and ${often()}\n\n`;
+      text += paragraphs[next(PARAGRAPHS)];
     }
     return text;
   };

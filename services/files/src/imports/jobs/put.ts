@@ -10,7 +10,7 @@ import type { Run } from './run-parts.js';
 
 /** Items of one batch, and about as many bytes of content. */
 const BATCH_ITEMS = 50;
-const BATCH_BYTES = 2 * 1024 * 1024;
+const BATCH_BYTES = 1024 * 1024;
 /** Bytes of content that one call brings. */
 const CALL_BYTES = 8 * 1024 * 1024;
 /** Items of a batch that are read at the same time. */
