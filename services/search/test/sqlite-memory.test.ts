@@ -95,7 +95,14 @@ describe('what is kept in memory', () => {
     const named = [entry('first', { name: 'apple' }), entry('second', { text: 'banana' })];
     engine.change([...others, ...named].map((upsert) => ({ upsert })));
     const ids = (query: string, field?: Field) => {
-      const ask = { plan: parseQuery(query), filter: FILTER, narrowing: {}, fields: field && [field], offset: 0, limit: 100 };
+      const ask = {
+        plan: parseQuery(query),
+        filter: FILTER,
+        narrowing: {},
+        fields: field && [field],
+        offset: 0,
+        limit: 100,
+      };
       return engine.search({ ...ask, highlight: false }).hits.map(({ id }) => id);
     };
     expect(ids('apple')).toEqual(['first', ...others.map(({ id }) => id)]);

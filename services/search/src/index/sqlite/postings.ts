@@ -43,13 +43,7 @@ export function postingsOf(
   return known === 'too long' ? undefined : known;
 }
 
-function load(
-  file: IndexFile,
-  scope: Scope,
-  pattern: Pattern,
-  field: ListField,
-  most: number,
-): Postings | undefined {
+function load(file: IndexFile, scope: Scope, pattern: Pattern, field: ListField, most: number): Postings | undefined {
   const { tenant } = scope;
   const everywhere = { ...scope, conditions: [], params: [] };
   if (field === 'comments') {
