@@ -113,6 +113,22 @@ describe('what is kept in memory', () => {
     engine.close();
   });
 
+  test('weighs terms by how rare they are now', () => {
+    const engine = openEngine(join(folder, 'grown.db'));
+    const ids = (query: string) => {
+      const ask = { plan: parseQuery(query), filter: FILTER, narrowing: {}, offset: 0, limit: 10, highlight: false };
+      return engine.search(ask).hits.map(({ id }) => id);
+    };
+    const hold = (name: string, text: string, count: number) =>
+      engine.change(Array.from({ length: count }, (_, i) => ({ upsert: entry(`${name}-${i}`, { name: 'x', text }) })));
+    hold('apple', 'apple tree', 3);
+    expect(ids('apple ')).toHaveLength(3);
+    hold('cherry', 'cherry tree', 10);
+    hold('other', 'nothing more', 60);
+    expect(ids('apple cherry ').slice(0, 3)).toEqual(['apple-0', 'apple-1', 'apple-2']);
+    engine.close();
+  });
+
   test('vectors are as the file has them, whatever changes, and after a rest', () => {
     const random = createRandom(13);
     const usual = openEngine(join(folder, 'vectors-usual.db'));
