@@ -65,6 +65,36 @@ describe('a search by words', () => {
   });
 });
 
+describe('a search in comments', () => {
+  test('finds what was said about a document, until it is said no more', async () => {
+    const path = `/resources/${ids.get('leave')}/comments`;
+    const { data: comment } = await by.post(path, { body: 'Does **parental** leave count? 育児休業' });
+    const inComments = { in: ['comments'] };
+    for (const query of ['parental', 'parent', '休業']) {
+      await eventually(
+        async () => expect([query, await find(query, inComments)]).toEqual([query, ['leave']]),
+        FRESH_MS * 5,
+      );
+    }
+    expect(await find('parental')).toEqual([]);
+    expect(await find('vacation', inComments)).toEqual([]);
+    const { data, body } = await search('parental', { mode: 'keyword', in: ['content', 'comments'] });
+    expect(body.warnings).toBeUndefined();
+    expect(data.items[0]).toMatchObject({
+      matched_in: ['comments'],
+      highlights: [{ field: 'comments', snippet: 'Does parental leave count? 育児休業', ranges: [[5, 13]] }],
+    });
+    await by.patch(`${path}/${comment.id}`, { status: 'resolved' });
+    expect(await find('parental', inComments)).toEqual(['leave']);
+    await by.del(`${path}/${comment.id}`);
+    await eventually(async () => expect(await find('parental', inComments)).toEqual([]), FRESH_MS * 5);
+  });
+
+  test('a cursor is refused, for searches give none', async () => {
+    expect((await search('vacation', { cursor: 'abc' })).error.code).toBe('invalid_pagination');
+  });
+});
+
 describe('a search in any mode', () => {
   const ODD = [
     ...['"', '"unclosed', '-', '- -', '*', '(', 'a AND', 'NEAR(', "' OR 1=1", 'type:', ':', '\\', '%', '{}', 'a*b'],

@@ -330,3 +330,20 @@ test('a body is safe HTML, and must say something', async () => {
   expect(bodyHtml).toContain('<strong>bold</strong>');
   await expect(say({ body: ' \n ' })).rejects.toMatchObject({ reason: 'invalid_value', param: 'body' });
 });
+
+test('what comments say is told to an index, open and resolved, the latest first and as plain text', async () => {
+  const entry = async () => {
+    const { entries } = await world.index.getIndexEntries({ ids: [resourceId] }, await world.stage.as(undefined));
+    return entries[0];
+  };
+  expect((await entry())?.comments).toEqual([]);
+  const first = await say({ body: 'Plain words' });
+  const second = await say({ body: '**Bold** and [a link](https://example.com)' });
+  await change(first.id, { status: CommentStatus.RESOLVED }, editor);
+  expect((await entry())?.comments).toEqual(['Bold and a link', 'Plain words']);
+  await comments.deleteComment({ resourceId, commentId: second.id }, await world.stage.as(commenter));
+  expect((await entry())?.comments).toEqual(['Plain words']);
+  for (let i = 0; i < 3; i++) await say({ body: `Reply ${i}`, parentCommentId: first.id });
+  await comments.deleteComment({ resourceId, commentId: first.id }, await world.stage.as(commenter));
+  expect((await entry())?.comments).toEqual(['Reply 2', 'Reply 1', 'Reply 0']);
+});

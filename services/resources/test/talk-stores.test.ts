@@ -47,6 +47,7 @@ test('every query has an index', async () => {
     ...asks(
       comments,
       { where: { resourceId: 'a' }, sort },
+      { where: { resourceId: 'a' }, sort: ['-threadAt', '-threadId', '-createdAt'] },
       { where: { resourceId: 'a', status: 'open' }, sort },
       { where: { resourceId: 'a', status: 'open', threadId: 't' }, sort: THREAD_ORDER },
       { where: { threadId: 't' }, sort: ['createdAt'] },

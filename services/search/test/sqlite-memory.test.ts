@@ -95,7 +95,14 @@ describe('what is kept in memory', () => {
     const named = [entry('first', { name: 'apple' }), entry('second', { text: 'banana' })];
     engine.change([...others, ...named].map((upsert) => ({ upsert })));
     const ids = (query: string, field?: Field) => {
-      const ask = { plan: parseQuery(query), filter: FILTER, narrowing: {}, fields: field && [field], offset: 0, limit: 100 };
+      const ask = {
+        plan: parseQuery(query),
+        filter: FILTER,
+        narrowing: {},
+        fields: field && [field],
+        offset: 0,
+        limit: 100,
+      };
       return engine.search({ ...ask, highlight: false }).hits.map(({ id }) => id);
     };
     expect(ids('apple')).toEqual(['first', ...others.map(({ id }) => id)]);
@@ -103,6 +110,22 @@ describe('what is kept in memory', () => {
     expect(ids('apple', 'text')).toEqual(others.map(({ id }) => id));
     expect(ids('banana')).toHaveLength(21);
     expect(ids('apple banana').slice(-2)).toEqual(['first', 'second']);
+    engine.close();
+  });
+
+  test('weighs terms by how rare they are now', () => {
+    const engine = openEngine(join(folder, 'grown.db'));
+    const ids = (query: string) => {
+      const ask = { plan: parseQuery(query), filter: FILTER, narrowing: {}, offset: 0, limit: 10, highlight: false };
+      return engine.search(ask).hits.map(({ id }) => id);
+    };
+    const hold = (name: string, text: string, count: number) =>
+      engine.change(Array.from({ length: count }, (_, i) => ({ upsert: entry(`${name}-${i}`, { name: 'x', text }) })));
+    hold('apple', 'apple tree', 3);
+    expect(ids('apple ')).toHaveLength(3);
+    hold('cherry', 'cherry tree', 10);
+    hold('other', 'nothing more', 60);
+    expect(ids('apple cherry ').slice(0, 3)).toEqual(['apple-0', 'apple-1', 'apple-2']);
     engine.close();
   });
 

@@ -34,7 +34,7 @@ function texts(comments: readonly Comment[]): Map<string, string[]> {
   const said = new Map<string, string[]>();
   for (const { resourceId, body } of comments) {
     if (body === undefined) continue;
-    const text = MARKED.test(body) ? toText(parseMarkdown(body)) : body;
+    const text = MARKED.test(body) ? toText(parseMarkdown(body)).trim() : body;
     const before = said.get(resourceId);
     if (before === undefined) said.set(resourceId, [text]);
     else before.push(text);

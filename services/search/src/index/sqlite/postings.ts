@@ -16,10 +16,14 @@ export interface Postings {
   /** Rows less the tenant's first, rising. */
   readonly offsets: Uint32Array;
   readonly weights: Float32Array;
+  /** Rows that the tenant had when it was read: how rare a term is hangs on that. */
+  readonly rows: number;
 }
 
 /** Weights are read as whole numbers of this part of one. */
 const PRECISION = 10_000;
+/** A list is read anew once the tenant has so many times as many rows. */
+const OUTGROWN = 1.2;
 /** About what a term weighs that most entries have. */
 const COMMON_WEIGHT = 0.01;
 
@@ -36,6 +40,7 @@ export function postingsOf(
 ): Postings | undefined {
   const key = `${scope.tenant} ${field ?? ''} ${matchAny([[pattern]])}`;
   let known = file.postings.get(key);
+  if (known !== undefined && known !== 'too long' && scope.rows > known.rows * OUTGROWN) known = undefined;
   if (known === undefined || (known === 'too long' && most > file.limits.list)) {
     known = load(file, scope, pattern, field, most) ?? 'too long';
     file.postings.set(key, known);
@@ -43,27 +48,21 @@ export function postingsOf(
   return known === 'too long' ? undefined : known;
 }
 
-function load(
-  file: IndexFile,
-  scope: Scope,
-  pattern: Pattern,
-  field: ListField,
-  most: number,
-): Postings | undefined {
+function load(file: IndexFile, scope: Scope, pattern: Pattern, field: ListField, most: number): Postings | undefined {
   const { tenant } = scope;
   const everywhere = { ...scope, conditions: [], params: [] };
   if (field === 'comments') {
     const match = matchAny([[pattern]]);
     const { count } = countMatches(file, match, everywhere, most + 1, undefined, COMMENT_TERMS);
     if (count > most) return undefined;
-    return { tenant, pattern, ...weighedList(file, scope, match, count, COMMENT_TERMS) };
+    return { tenant, pattern, rows: scope.rows, ...weighedList(file, scope, match, count, COMMENT_TERMS) };
   }
   const match = matchAny([[pattern]], field);
   const { count } = countMatches(file, match, everywhere, most + 1);
   if (count > most) return undefined;
   const isCommon = count > file.limits.common && count > entriesIn(file) / 2;
   const list = isCommon ? commonList(file, scope, pattern, field) : weighedList(file, scope, match, count, TERMS);
-  return { tenant, pattern, ...list };
+  return { tenant, pattern, rows: scope.rows, ...list };
 }
 
 function entriesIn({ workspaces }: IndexFile): number {

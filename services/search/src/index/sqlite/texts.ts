@@ -10,7 +10,8 @@ import type { IndexFile, StoredText } from './file.js';
 function storedText({ db, texts: kept }: IndexFile, row: number): StoredText {
   let stored = kept.get(row);
   if (stored === undefined) {
-    const sql = 'SELECT e.id, e.type, t.name, t.text, t.comments FROM entries e JOIN texts t ON t.row = e.row WHERE e.row = ?';
+    const sql =
+      'SELECT e.id, e.type, t.name, t.text, t.comments FROM entries e JOIN texts t ON t.row = e.row WHERE e.row = ?';
     const cells = (db.get(sql, [row]) ?? []).map(String);
     const [id = '', type = '', name = '', text = '', comments = ''] = cells;
     const texts = { name, text, comments };

@@ -41,7 +41,13 @@ export async function search(parts: SearchParts, query: IndexQuery): Promise<Ans
   if (wordless) return browse(parts, query, scope, excluded);
   const partition = await partitionOf(parts, filter.workspaceIds);
   if (partition === undefined) return NOTHING;
-  const vocabulary = await vocabularyFor(parts.server, parts.names, partition, plan.groups, query.fields ?? USUAL_FIELDS);
+  const vocabulary = await vocabularyFor(
+    parts.server,
+    parts.names,
+    partition,
+    plan.groups,
+    query.fields ?? USUAL_FIELDS,
+  );
   const groups = plan.groups.map((group) => expand(group, vocabulary));
   const sought = { groups, boosts: plan.boosts.map(literal), fields: query.fields ?? USUAL_FIELDS };
   return find(parts, query, scope, sought, excluded);
@@ -97,7 +103,10 @@ async function find(
   const counts = await countsOf(parts, scope, sought);
   const any = matching(parts, both(scope, meetsAny(sought.groups, sought.fields)), excluded, query);
   const ranked: Search = { ...any, sort_by: orderOf(sought, counts), per_page: PAGE };
-  const weighed: Search = { ...ranked, include_fields: `id,${sought.fields.map(termsOf).join(',')},name_terms,text_terms,${FACET_FIELDS}` };
+  const weighed: Search = {
+    ...ranked,
+    include_fields: `id,${sought.fields.map(termsOf).join(',')},name_terms,text_terms,${FACET_FIELDS}`,
+  };
   const [page] = (await parts.server.search([{ ...weighed, ...facetParameters(facets) }])) as [Found];
   const documents = await windowOf(parts.server, weighed, page);
   const all = weigh(withoutOpen(documents, excluded, sought), sought, counts);
@@ -168,7 +177,10 @@ function roomFor(documents: readonly Document[]): number {
 
 function sizeOf(documents: readonly Document[]): number {
   const lengthOf = (terms: unknown): number => String(terms ?? '').length;
-  return documents.reduce((sum, { text_terms, comments_terms }) => sum + lengthOf(text_terms) + lengthOf(comments_terms), 0);
+  return documents.reduce(
+    (sum, { text_terms, comments_terms }) => sum + lengthOf(text_terms) + lengthOf(comments_terms),
+    0,
+  );
 }
 
 /** Typesense can't leave out phrases whose last term is a beginning. */

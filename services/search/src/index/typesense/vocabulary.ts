@@ -1,9 +1,9 @@
 import { editsBetween } from '../../domain/edits.js';
 import { allowedEdits, type Vocabulary } from '../../domain/pattern.js';
 import type { Group } from '../../domain/query.js';
+import { type Field, USUAL_FIELDS } from '../port.js';
 import type { Document, Search, Server } from './client.js';
 import { among, both, either } from './filter.js';
-import { type Field, USUAL_FIELDS } from '../port.js';
 import type { Names } from './names.js';
 import { type Token, termToken } from './tokens.js';
 
