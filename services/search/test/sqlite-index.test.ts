@@ -14,7 +14,11 @@ indexContract('sqlite, answering anew each time', () =>
   openSqliteIndex({ path: join(folder, 'anew.db'), keepAnswers: false }),
 );
 indexContract('sqlite, ranking by the engine alone', () =>
-  openSqliteIndex({ path: join(folder, 'engine.db'), keepAnswers: false, limits: { ...DEFAULT_LIMITS, list: -1, scope: -1, vectors: 0 } }),
+  openSqliteIndex({
+    path: join(folder, 'engine.db'),
+    keepAnswers: false,
+    limits: { ...DEFAULT_LIMITS, list: -1, scope: -1, vectors: 0 },
+  }),
 );
 indexContract('sqlite, looking at each match', () =>
   openSqliteIndex({
