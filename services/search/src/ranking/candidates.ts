@@ -21,11 +21,9 @@ export interface Candidates extends Pick<IndexAnswer, 'facets' | 'total' | 'tota
   readonly towards: readonly Answering[];
 }
 
-/** Entries or passages that are ranked by meaning alone, and beside those that have the words. */
+/** Entries or passages that are ranked by meaning alone, and beside those that have the words or to ask again. */
 const REACH_ALONE = EXACT_TOTAL;
 const REACH_BESIDE = 200;
-/** Passages among which are those of the best entries: phrases and what is left out may take some away. */
-const ENOUGH_TO_ASK_AGAIN = 200;
 /** Hits by words that are ranked: those of the second window where a page lies beyond the first. */
 const WINDOWS = [EXACT_TOTAL, 10_000] as const;
 
@@ -42,23 +40,9 @@ export async function rankByMeaning(
   vector: QueryVector | undefined,
 ): Promise<Candidates> {
   const { asked } = question;
-  const hybrid = asked.mode === 'hybrid';
-  const near = async (limit: number, towards?: readonly Answering[]): Promise<readonly NearHit[]> =>
-    vector === undefined ? [] : nearHits(index, question, vector, limit, towards);
-  const ranked = (hits: readonly Hit[], found: readonly NearHit[], trust?: number): Candidate[] =>
-    hybrid ? fused(hits, found, question, trust) : found.map(alone);
-  const [words, first] = await Promise.all([
-    hybrid && asked.alpha < 1 ? wordHits(index, question) : undefined,
-    near(hybrid ? REACH_BESIDE : ENOUGH_TO_ASK_AGAIN),
-  ]);
-  const hits = words?.hits ?? [];
-  const towards = first.length === 0 ? [] : answering(ranked(hits, first));
-  const settled = first.length === 0 || (hybrid && towards.length === 0);
-  const again = settled ? first : await near(hybrid ? REACH_BESIDE : REACH_ALONE, towards);
-  const list = ranked(hits, again, towards.length > 0 ? TRUST_AGAIN : 1).filter(
-    ({ score }) => score >= (asked.minScore ?? 0),
-  );
-  const outside = await beyondWindow(index, question, words, again);
+  const { words, near, towards, ranking } = await rankings(index, question, vector);
+  const list = ranking.filter(({ score }) => score >= (asked.minScore ?? 0));
+  const outside = await beyondWindow(index, question, words, near);
   const known = new Set([...(words?.hits ?? []).map(({ id }) => id), ...outside]);
   const others = list.filter(({ id }) => !known.has(id));
   const otherIds = [...new Set(others.map(({ id }) => id))];
@@ -73,6 +57,32 @@ export async function rankByMeaning(
   };
 }
 
+interface Rankings extends Pick<Candidates, 'towards'> {
+  /** By words; undefined where they have no share. */
+  readonly words: IndexAnswer | undefined;
+  readonly near: readonly NearHit[];
+  readonly ranking: readonly Candidate[];
+}
+
+/** What the words find and what is near, and both as one; near is asked again with the best of that. */
+async function rankings(index: SearchIndex, question: Question, vector: QueryVector | undefined): Promise<Rankings> {
+  const { mode, alpha } = question.asked;
+  const hybrid = mode === 'hybrid';
+  const nearest = async (limit: number, towards: readonly Answering[]): Promise<readonly NearHit[]> =>
+    vector === undefined ? [] : nearHits(index, question, vector, limit, towards);
+  const [words, near] = await Promise.all([
+    hybrid && alpha < 1 ? wordHits(index, question) : undefined,
+    nearest(REACH_BESIDE, []),
+  ]);
+  const ranked = (some: readonly NearHit[], trust = 1): Candidate[] =>
+    hybrid ? fused(words?.hits ?? [], some, question, trust) : some.map(alone);
+  const ranking = ranked(near);
+  const towards = near.length === 0 ? [] : answering(ranking);
+  if (near.length === 0 || (hybrid && towards.length === 0)) return { words, near, towards, ranking };
+  const again = await nearest(hybrid ? REACH_BESIDE : REACH_ALONE, towards);
+  return { words, near: again, towards, ranking: ranked(again, TRUST_AGAIN) };
+}
+
 function wordHits(index: SearchIndex, { asked, filter }: Question): Promise<IndexAnswer> {
   const { plan, narrowing, fields, facets, offset } = asked;
   const limit = offset + asked.limit < WINDOWS[0] ? WINDOWS[0] : WINDOWS[1];
@@ -85,7 +95,7 @@ async function nearHits(
   question: Question,
   { model, vector }: QueryVector,
   limit: number,
-  towards: readonly Answering[] = [],
+  towards: readonly Answering[],
 ): Promise<readonly NearHit[]> {
   const { asked, filter } = question;
   const { narrowing, groupBy, plan } = asked;
@@ -133,7 +143,7 @@ export function cosineScore({ similarity }: Pick<NearHit, 'similarity'>): number
 }
 
 /** Both rankings as one. Of the passages of an entry the nearest is the one that its words count for. */
-function fused(hits: readonly Hit[], near: readonly NearHit[], { asked }: Question, trust?: number): Candidate[] {
+function fused(hits: readonly Hit[], near: readonly NearHit[], { asked }: Question, trust: number): Candidate[] {
   const byKey = new Map<string, NearHit>();
   const keyOf = new Map<string, string>();
   const byMeaning = near.map((one): Ranked => {

@@ -22,8 +22,7 @@ export async function pageByMeaning(
   context: CallContext,
 ): Promise<FilledPage> {
   const { offset, limit } = question.asked;
-  const ranked = await rankByMeaning(index, question, vector);
-  const { list, facets, total, totalIsEstimate, complete, towards } = ranked;
+  const { list, facets, total, totalIsEstimate, complete, towards } = await rankByMeaning(index, question, vector);
   const readable: Readable[] = [];
   let next = offset;
   for (let refills = 0; readable.length < limit && next < list.length && refills <= MOST_REFILLS; refills++) {
