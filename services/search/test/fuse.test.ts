@@ -47,6 +47,15 @@ describe('fusion', () => {
     ).toBe('s0');
   });
 
+  test('meaning that is trusted more counts more, and its order alone stays the same', () => {
+    const words = ranked(['a', 0.9], ['b', 0.1]);
+    const meaning = ranked(['b', 0.9], ['a', 0.1]);
+    expect(ids(fuse(words, meaning, 0.4))).toEqual(['a', 'b']);
+    expect(ids(fuse(words, meaning, 0.4, 2))).toEqual(['b', 'a']);
+    expect(fuse(words, meaning, 1, 2)).toEqual(fuse(words, meaning, 1));
+    expect(fuse(words, meaning, 0, 2)).toEqual(fuse(words, meaning, 0));
+  });
+
   test('equal scores are kept in rank order', () => {
     const same = ranked(['x', 0.5], ['y', 0.5], ['z', 0.5]);
     expect(ids(fuse([], same, 0.4))).toEqual(['x', 'y', 'z']);

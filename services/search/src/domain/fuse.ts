@@ -24,16 +24,16 @@ const MOST_HEIGHT = 6;
 /**
  * Makes one ranking of two, each best first. Scores of both are brought to a scale from 0 to 1 and added up in the
  * shares `1 - alpha` and `alpha`, each times its list's height: a list whose best stands out says more than one in
- * which all are alike. What only a way of no share has found is left out. Of equal scores the better one by words
+ * which all are alike. The one by meaning counts `trust` times as much. What only a way of no share has found is left out. Of equal scores the better one by words
  * stands first, then the better one by meaning. The head of the order hangs on the first SCALED_BY of each list
  * alone, so that pages cut from longer lists fit together.
  */
-export function fuse(keyword: readonly Ranked[], semantic: readonly Ranked[], alpha: number): Fused[] {
+export function fuse(keyword: readonly Ranked[], semantic: readonly Ranked[], alpha: number, trust = 1): Fused[] {
   // What has none of the words has 0; in meaning all texts are near to some degree, the last one least.
   const words = scaleOf(keyword, keyword.length < SCALED_BY ? 0 : undefined);
   const meaning = scaleOf(semantic);
   const wordShare = (1 - alpha) * words.height;
-  const meaningShare = alpha * meaning.height;
+  const meaningShare = alpha * meaning.height * trust;
   const all = wordShare + meaningShare;
   const fused = new Map<string, Fused>();
   if (wordShare > 0) {

@@ -1,5 +1,6 @@
 import type { IndexEntry, SearchFilter } from '@commonplace/proto/resources/v1/index_service.js';
 import type { ResourceType } from '@commonplace/proto/resources/v1/resource.js';
+import type { Answering } from '../domain/feedback.js';
 import type { Snippet } from '../domain/highlight.js';
 import type { QueryPlan } from '../domain/query.js';
 import type { EmbeddingModel } from '../embedding/port.js';
@@ -130,6 +131,11 @@ export interface VectorQuery {
   readonly minSimilarity?: number;
   /** The texts of the chunks are not wanted; they are left empty. */
   readonly bare?: boolean;
+  /**
+   * Entries that answer: what is like them, each by its chunk nearest to the vector, is near too. A similarity is then
+   * the mean of both, as `mixed` weighs them. Those without vectors of the model count for nothing.
+   */
+  readonly towards?: readonly Answering[];
 }
 
 export interface NearHit {

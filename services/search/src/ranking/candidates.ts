@@ -1,3 +1,4 @@
+import { type Answering, answering } from '../domain/feedback.js';
 import { fuse, type Ranked } from '../domain/fuse.js';
 import { type Group, type QueryPlan, WITHOUT_WORDS } from '../domain/query.js';
 import type { QueryVector } from '../embedding/query-vector.js';
@@ -16,29 +17,31 @@ export interface Candidate {
 export interface Candidates extends Pick<IndexAnswer, 'facets' | 'total' | 'totalIsEstimate' | 'complete'> {
   /** Best first; all there are, but for hits by words alone beyond the window. */
   readonly list: readonly Candidate[];
+  /** What the vector was mixed with. */
+  readonly towards: readonly Answering[];
 }
 
-/** Entries or passages that are ranked by meaning alone, and beside those that have the words. */
+/** Entries or passages that are ranked by meaning alone, and beside those that have the words or to ask again. */
 const REACH_ALONE = EXACT_TOTAL;
 const REACH_BESIDE = 200;
 /** Hits by words that are ranked: those of the second window where a page lies beyond the first. */
 const WINDOWS = [EXACT_TOTAL, 10_000] as const;
 
-/** Ranks by meaning, or by words and meaning. Rejects with IndexFailure. */
+/** How much more meaning counts where it was asked again with the best of both. */
+const TRUST_AGAIN = 1.5;
+
+/**
+ * Ranks by meaning, or by words and meaning. Where something is found, it is asked again: what is like the best
+ * answers is nearer than a few words tell. Rejects with IndexFailure.
+ */
 export async function rankByMeaning(
   index: SearchIndex,
   question: Question,
   vector: QueryVector | undefined,
 ): Promise<Candidates> {
   const { asked } = question;
-  const hybrid = asked.mode === 'hybrid';
-  const [words, near] = await Promise.all([
-    hybrid && asked.alpha < 1 ? wordHits(index, question) : undefined,
-    vector === undefined ? [] : nearHits(index, question, vector, hybrid ? REACH_BESIDE : REACH_ALONE),
-  ]);
-  const list = (hybrid ? fused(words?.hits ?? [], near, question) : near.map(alone)).filter(
-    ({ score }) => score >= (asked.minScore ?? 0),
-  );
+  const { words, near, towards, ranking } = await rankings(index, question, vector);
+  const list = ranking.filter(({ score }) => score >= (asked.minScore ?? 0));
   const outside = await beyondWindow(index, question, words, near);
   const known = new Set([...(words?.hits ?? []).map(({ id }) => id), ...outside]);
   const others = list.filter(({ id }) => !known.has(id));
@@ -46,11 +49,38 @@ export async function rankByMeaning(
   const further = asked.minScore === undefined && words !== undefined ? words.total - words.hits.length : 0;
   return {
     list,
+    towards,
     facets: merged(words?.facets ?? {}, await facetsOf(index, question, otherIds)),
     total: list.length + Math.max(0, further - outside.size),
     totalIsEstimate: words?.totalIsEstimate ?? false,
     complete: words?.complete ?? true,
   };
+}
+
+interface Rankings extends Pick<Candidates, 'towards'> {
+  /** By words; undefined where they have no share. */
+  readonly words: IndexAnswer | undefined;
+  readonly near: readonly NearHit[];
+  readonly ranking: readonly Candidate[];
+}
+
+/** What the words find and what is near, and both as one; near is asked again with the best of that. */
+async function rankings(index: SearchIndex, question: Question, vector: QueryVector | undefined): Promise<Rankings> {
+  const { mode, alpha } = question.asked;
+  const hybrid = mode === 'hybrid';
+  const nearest = async (limit: number, towards: readonly Answering[]): Promise<readonly NearHit[]> =>
+    vector === undefined ? [] : nearHits(index, question, vector, limit, towards);
+  const [words, near] = await Promise.all([
+    hybrid && alpha < 1 ? wordHits(index, question) : undefined,
+    nearest(REACH_BESIDE, []),
+  ]);
+  const ranked = (some: readonly NearHit[], trust = 1): Candidate[] =>
+    hybrid ? fused(words?.hits ?? [], some, question, trust) : some.map(alone);
+  const ranking = ranked(near);
+  const towards = near.length === 0 ? [] : answering(ranking);
+  if (near.length === 0 || (hybrid && towards.length === 0)) return { words, near, towards, ranking };
+  const again = await nearest(hybrid ? REACH_BESIDE : REACH_ALONE, towards);
+  return { words, near: again, towards, ranking: ranked(again, TRUST_AGAIN) };
 }
 
 function wordHits(index: SearchIndex, { asked, filter }: Question): Promise<IndexAnswer> {
@@ -65,10 +95,11 @@ async function nearHits(
   question: Question,
   { model, vector }: QueryVector,
   limit: number,
+  towards: readonly Answering[],
 ): Promise<readonly NearHit[]> {
   const { asked, filter } = question;
   const { narrowing, groupBy, plan } = asked;
-  const near = await index.nearest({ model, vector, filter, narrowing, groupBy, limit, bare: true });
+  const near = await index.nearest({ model, vector, towards, filter, narrowing, groupBy, limit, bare: true });
   if (near.length === 0 || plan.excluded.length + plan.phrases.length === 0) return near;
   const [unwanted, wanted] = await Promise.all([
     plan.excluded.length === 0 ? new Map<string, number>() : scoresOf(index, question, near, plan.excluded),
@@ -112,7 +143,7 @@ export function cosineScore({ similarity }: Pick<NearHit, 'similarity'>): number
 }
 
 /** Both rankings as one. Of the passages of an entry the nearest is the one that its words count for. */
-function fused(hits: readonly Hit[], near: readonly NearHit[], { asked }: Question): Candidate[] {
+function fused(hits: readonly Hit[], near: readonly NearHit[], { asked }: Question, trust: number): Candidate[] {
   const byKey = new Map<string, NearHit>();
   const keyOf = new Map<string, string>();
   const byMeaning = near.map((one): Ranked => {
@@ -123,7 +154,7 @@ function fused(hits: readonly Hit[], near: readonly NearHit[], { asked }: Questi
   });
   const scores = new Map(hits.map(({ id, score }) => [id, score]));
   const byWords = hits.map(({ id, score }): Ranked => ({ id: keyOf.get(id) ?? id, score }));
-  return fuse(byWords, byMeaning, asked.alpha).map(({ id: key, score }) => {
+  return fuse(byWords, byMeaning, asked.alpha, trust).map(({ id: key, score }) => {
     const one = byKey.get(key);
     const id = one?.id ?? key;
     return { id, score, keyword: scores.get(id), near: one };

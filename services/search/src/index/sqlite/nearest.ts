@@ -1,4 +1,5 @@
 import type { ResourceType } from '@commonplace/proto/resources/v1/resource.js';
+import { type Example, mixed } from '../../domain/feedback.js';
 import type { NearHit, VectorQuery } from '../port.js';
 import { admittedRows } from './admitted.js';
 import type { IndexFile } from './file.js';
@@ -6,7 +7,7 @@ import type { HeldModel } from './models.js';
 import { unpack } from './packing.js';
 import { vectorTable } from './schema.js';
 import { type Scope, scopeOf } from './scope.js';
-import { addRow, bytesOf, createSlab, type Look, type Slab, scan } from './slab.js';
+import { addRow, bytesOf, createSlab, type Look, type Slab, scan, vectorAt } from './slab.js';
 import { createTop, type Top } from './top.js';
 
 /** A chunk that may be among the nearest. */
@@ -28,13 +29,28 @@ export function nearest(file: IndexFile, query: VectorQuery): NearHit[] {
   if (model === undefined || scope === undefined) return [];
   const { dimensions } = model.about;
   if (vector.length !== dimensions) throw new Error(`a vector has ${vector.length} numbers, not ${dimensions}`);
+  const sought = mixed(vector, examplesOf(file, model, scope, query));
   const admitted = admittedRows(file, scope);
   const top = createTop<Candidate>(limit, before);
   const { look, end } = groupBy === 'chunk' ? eachChunk(top, minSimilarity) : eachRow(top, minSimilarity);
-  if (scope.named) for (const slab of ofRows(file, model, scope, admitted)) scan(slab, vector, undefined, look);
-  else for (const slab of slabsOf(file, model, scope)) scan(slab, vector, admitted, look);
+  if (scope.named) for (const slab of ofRows(file, model, scope, admitted)) scan(slab, sought, undefined, look);
+  else for (const slab of slabsOf(file, model, scope)) scan(slab, sought, admitted, look);
   end();
   return hitsOf(file, scope, top.sorted(), query.bare ?? false);
+}
+
+/** The chunks of entries that answer, those nearest to the vector. */
+function examplesOf(file: IndexFile, model: HeldModel, scope: Scope, { vector, towards = [] }: VectorQuery): Example[] {
+  const sql = `SELECT ${COLUMNS} FROM ${vectorTable(model.number)}
+    WHERE row = (SELECT row FROM entries WHERE id = ? AND row BETWEEN ? AND ?)`;
+  return towards.flatMap(({ id, weight }) => {
+    const slab = slabOf(model, scope, file.db.all(sql, [id, scope.firstRow, scope.lastRow]));
+    const best = { chunk: -1, similarity: -2 };
+    scan(slab, vector, undefined, (_slab, chunk, _row, similarity) => {
+      if (similarity > best.similarity) Object.assign(best, { chunk, similarity });
+    });
+    return best.chunk < 0 ? [] : [{ weight, vector: vectorAt(slab, best.chunk) }];
+  });
 }
 
 function before(a: Candidate, b: Candidate): boolean {

@@ -86,6 +86,13 @@ export function scan(slab: Slab, vector: Float32Array, admitted: Uint8Array | un
   }
 }
 
+/** The vector of a chunk as it is stored. */
+export function vectorAt({ dimensions, scales, numbers }: Slab, chunk: number): Float32Array {
+  const scale = scales[chunk] as number;
+  const from = chunk * dimensions;
+  return Float32Array.from(numbers.subarray(from, from + dimensions), (number) => number * scale);
+}
+
 /** Four sums at a time, which the processor adds side by side. */
 function dot(numbers: Int8Array, from: number, vector: Float32Array, dimensions: number): number {
   let a = 0;

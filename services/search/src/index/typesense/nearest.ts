@@ -1,10 +1,11 @@
+import { mixed } from '../../domain/feedback.js';
 import type { NearHit, VectorQuery } from '../port.js';
 import { type Document, type Found, MissingCollection, type Search, type Server } from './client.js';
-import { scopeOf } from './filter.js';
+import { among, scopeOf } from './filter.js';
 import { typeOf } from './hits.js';
 import { documentsById, PAGE } from './lookup.js';
 import type { ModelRecord, Models } from './models.js';
-import type { Token } from './tokens.js';
+import { type Token, valueToken } from './tokens.js';
 
 export interface NearestParts {
   readonly server: Server;
@@ -29,7 +30,7 @@ export async function nearest(parts: NearestParts, query: VectorQuery): Promise<
   const scope = scopeOf(query.filter, query.narrowing, 'of');
   if (record === undefined || scope === undefined || query.limit <= 0) return [];
   try {
-    const near = await nearestBy(parts.server, record, query, scope);
+    const near = await nearestBy(parts.server, record, await mixedQuery(parts.server, record, query), scope);
     const least = query.minSimilarity ?? -1;
     return await hitsOf(
       parts,
@@ -48,7 +49,10 @@ export async function nearest(parts: NearestParts, query: VectorQuery): Promise<
 /** As many as are asked for, where there are; with entries, each by its best chunk. */
 async function nearestBy(server: Server, record: ModelRecord, query: VectorQuery, scope: string): Promise<Near[]> {
   const byEntry = query.groupBy === 'resource';
-  const numbers = Array.from(query.vector, (number) => Number(number.toPrecision(8))).join(',');
+  const length = Math.hypot(...query.vector);
+  const similar = ({ document, distance = 2 }: Found['hits'][number]): Near => {
+    return { document, similarity: Math.max(-1, Math.min(1, (1 - distance) * length)) };
+  };
   const base: Search = {
     collection: record.chunks,
     q: '*',
@@ -57,7 +61,7 @@ async function nearestBy(server: Server, record: ModelRecord, query: VectorQuery
   };
   let compared = COMPARED_ALL;
   for (let wanted = query.limit * (byEntry ? CHUNKS_EACH : 1); ; wanted *= 4) {
-    const vector = (k: number) => `vector:([${numbers}], k:${k}, flat_search_cutoff:${compared})`;
+    const vector = (k: number) => vectorQuery(query.vector, k, compared);
     const pages = Array.from({ length: Math.ceil(wanted / PAGE) }, (_, i): Search => {
       return { ...base, vector_query: vector(wanted), per_page: Math.min(PAGE, wanted), page: i + 1 };
     });
@@ -71,8 +75,26 @@ async function nearestBy(server: Server, record: ModelRecord, query: VectorQuery
   }
 }
 
-function similar({ document, distance = 2 }: Found['hits'][number]): Near {
-  return { document, similarity: Math.max(-1, Math.min(1, 1 - distance)) };
+function vectorQuery(vector: Float32Array, k: number, compared: number): string {
+  const numbers = Array.from(vector, (number) => Number(number.toPrecision(8))).join(',');
+  return `vector:([${numbers}], k:${k}, flat_search_cutoff:${compared})`;
+}
+
+/** The query with its vector mixed with the chunks of entries that answer, those nearest to the vector. */
+async function mixedQuery(server: Server, { chunks }: ModelRecord, query: VectorQuery): Promise<VectorQuery> {
+  const { vector, towards = [] } = query;
+  if (towards.length === 0) return query;
+  const found = await server.search(
+    towards.map(({ id }): Search => {
+      const own = { filter_by: among('of', [valueToken(id)]), include_fields: 'vector' };
+      return { collection: chunks, q: '*', vector_query: vectorQuery(vector, 1, COMPARED_ALL), per_page: 1, ...own };
+    }),
+  );
+  const examples = towards.flatMap(({ weight }, i) => {
+    const numbers = found[i]?.hits[0]?.document.vector as readonly number[] | undefined;
+    return numbers === undefined ? [] : [{ weight, vector: Float32Array.from(numbers) }];
+  });
+  return { ...query, vector: mixed(vector, examples) };
 }
 
 function firstOfEach(chunks: readonly Near[]): Near[] {
