@@ -1,3 +1,4 @@
+export { DATABASE_FILE, RESTORE_MARKER } from './adapters.js';
 export { main } from './main.js';
 export * from './module.js';
 export { type Running, run } from './run.js';

@@ -1,0 +1,42 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { settingsTables } from '@commonplace/all/settings';
+import { config as filesConfig } from '@commonplace/files/config';
+import { readConfigs, type Table, type Values } from '@commonplace/kit/config';
+import { processSettings } from '@commonplace/kit/runtime';
+import { KEY_FILES } from './backup/manifest.js';
+
+/** Every setting of every service; `process` are those that all of them read. */
+export const allTables: Readonly<Record<string, Table>> = { process: processSettings, ...settingsTables };
+
+/** The settings that say where an installation keeps things. */
+export interface Places extends Pick<Values<typeof processSettings>, 'dataDir' | 'mongodbUrl' | 'natsUrl'> {
+  readonly s3Url: string | undefined;
+}
+
+const { dataDir, mongodbUrl, natsUrl } = processSettings;
+const placesTable = { dataDir, mongodbUrl, natsUrl, s3Url: filesConfig.s3Url };
+
+/** Reads where things are kept. Throws ConfigError. */
+export function readPlaces(env: NodeJS.ProcessEnv): Places {
+  return readConfigs({ places: placesTable }, env).places;
+}
+
+/** The environment as an embedded system sees it, whose keys lie in its data folder. Nothing is made. */
+export function withKeyFiles(env: NodeJS.ProcessEnv, dataFolder: string): NodeJS.ProcessEnv {
+  const [secret, secrets] = KEY_FILES.map((name) => join(dataFolder, name)) as [string, string];
+  return {
+    ...env,
+    COMMONPLACE_SECRET_KEY: env.COMMONPLACE_SECRET_KEY ?? keyIn(secret),
+    COMMONPLACE_SECRETS_KEY: env.COMMONPLACE_SECRETS_KEY ?? keyIn(secrets),
+  };
+}
+
+function keyIn(file: string): string | undefined {
+  try {
+    return existsSync(file) ? readFileSync(file, 'utf8').trim() : undefined;
+  } catch {
+    // Who may not read it is told by the check of permissions.
+    return undefined;
+  }
+}
