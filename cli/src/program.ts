@@ -3,7 +3,9 @@ import { Command, CommanderError } from 'commander';
 import { backupCommand } from './commands/backup.js';
 import type { Context } from './commands/context.js';
 import { doctorCommand } from './commands/doctor.js';
+import { keysCommand } from './commands/keys.js';
 import { restoreCommand } from './commands/restore.js';
+import { rotateSecretsCommand } from './commands/rotate-secrets.js';
 import { CommandError, EXIT } from './exit.js';
 import { createScrub } from './scrub.js';
 
@@ -51,7 +53,7 @@ function createProgram(context: Context): Command {
       if (dataDir !== undefined) context.env.COMMONPLACE_DATA_DIR = dataDir;
       context.json = json === true;
     });
-  for (const add of [doctorCommand, backupCommand, restoreCommand]) {
+  for (const add of [doctorCommand, backupCommand, restoreCommand, keysCommand, rotateSecretsCommand]) {
     program.addCommand(add(context).copyInheritedSettings(program));
   }
   return program;

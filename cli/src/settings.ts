@@ -2,15 +2,16 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { settingsTables } from '@commonplace/all/settings';
 import { config as filesConfig } from '@commonplace/files/config';
-import { readConfigs, type Table, type Values } from '@commonplace/kit/config';
-import { processSettings } from '@commonplace/kit/runtime';
+import { readConfigs, type Table } from '@commonplace/kit/config';
+import { processSettings, type RecordPlaces } from '@commonplace/kit/runtime';
 import { KEY_FILES } from './backup/manifest.js';
 
 /** Every setting of every service; `process` are those that all of them read. */
 export const allTables: Readonly<Record<string, Table>> = { process: processSettings, ...settingsTables };
 
 /** The settings that say where an installation keeps things. */
-export interface Places extends Pick<Values<typeof processSettings>, 'dataDir' | 'mongodbUrl' | 'natsUrl'> {
+export interface Places extends RecordPlaces {
+  readonly natsUrl: string | undefined;
   readonly s3Url: string | undefined;
 }
 
