@@ -4,6 +4,7 @@ import { backupCommand } from './commands/backup.js';
 import type { Context } from './commands/context.js';
 import { doctorCommand } from './commands/doctor.js';
 import { keysCommand } from './commands/keys.js';
+import { migrateCommand } from './commands/migrate.js';
 import { restoreCommand } from './commands/restore.js';
 import { rotateSecretsCommand } from './commands/rotate-secrets.js';
 import { CommandError, EXIT } from './exit.js';
@@ -53,7 +54,7 @@ function createProgram(context: Context): Command {
       if (dataDir !== undefined) context.env.COMMONPLACE_DATA_DIR = dataDir;
       context.json = json === true;
     });
-  for (const add of [doctorCommand, backupCommand, restoreCommand, keysCommand, rotateSecretsCommand]) {
+  for (const add of [doctorCommand, backupCommand, restoreCommand, migrateCommand, keysCommand, rotateSecretsCommand]) {
     program.addCommand(add(context).copyInheritedSettings(program));
   }
   return program;
