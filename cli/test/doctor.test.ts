@@ -86,6 +86,8 @@ describe('no secret is in what it says', () => {
       COMMONPLACE_MONGODB_URL: 'mongodb://marked-user:marked%21password@127.0.0.1:9/?replicaSet=rs&authSource=admin',
       COMMONPLACE_NATS_URL: 'nats://marked-token@127.0.0.1:9',
       COMMONPLACE_S3_URL: 'http://marked-id:marked-key@127.0.0.1:9/bucket',
+      COMMONPLACE_TYPESENSE_URL: 'http://127.0.0.1:9',
+      COMMONPLACE_TYPESENSE_API_KEY: 'marked-typesense',
       COMMONPLACE_MESH_KEY: 'marked'.repeat(10),
       COMMONPLACE_SECRET_KEY: 'marked'.repeat(10),
       COMMONPLACE_SECRETS_KEY: Buffer.from('marked'.repeat(10)).toString('base64'),
@@ -118,9 +120,11 @@ describe('servers that take a connection and never answer', () => {
       COMMONPLACE_MONGODB_URL: `mongodb://127.0.0.1:${port}/?replicaSet=rs`,
       COMMONPLACE_NATS_URL: `nats://127.0.0.1:${port}`,
       COMMONPLACE_S3_URL: `http://id:secret@127.0.0.1:${port}/bucket`,
+      COMMONPLACE_TYPESENSE_URL: `http://127.0.0.1:${port}`,
+      COMMONPLACE_TYPESENSE_API_KEY: 'key',
     });
     expect(code).toBe(1);
-    for (const name of ['MongoDB', 'NATS', 'bucket']) expect(of(name)).toMatchObject({ status: 'failed' });
+    for (const name of ['MongoDB', 'NATS', 'bucket', 'Typesense']) expect(of(name)).toMatchObject({ status: 'failed' });
     expect(seconds).toBeLessThan(10);
   }, 60_000);
 });

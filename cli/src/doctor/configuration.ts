@@ -1,5 +1,5 @@
 import { ConfigError, readConfigs, type Table } from '@commonplace/kit/config';
-import { allTables } from '../settings.js';
+import { allTables, hidden } from '../settings.js';
 import { type Check, failed, ok, warning } from './check.js';
 
 /** Whether all settings can be used, of all services or of those named. No value is in what it says. */
@@ -22,11 +22,6 @@ export function configurationCheck(env: NodeJS.ProcessEnv, services: readonly st
 }
 
 const isRead = (name: string, services: readonly string[]) => name === 'process' || services.includes(name);
-
-/** Values may be secrets that were put into the wrong variable. */
-function hidden(table: Table): Table {
-  return Object.fromEntries(Object.entries(table).map(([name, setting]) => [name, { ...setting, secret: true }]));
-}
 
 function problemsOf(tables: Record<string, Table>, env: NodeJS.ProcessEnv): string[] {
   try {

@@ -20,14 +20,15 @@ const WAITING_MS = 60_000;
 /** An event from further ahead shows that a clock was set. */
 const AHEAD_MS = 5000;
 
-/** The checks of an embedded system's files. */
-export function embeddedChecks(dataDir: string): Check[] {
+/** The checks of an embedded system's files; of the index only where it is one of them. */
+export function embeddedChecks(dataDir: string, withIndex: boolean): Check[] {
   const inspected = inspect(dataDir);
   const of = (name: string, judge: (lines: readonly Line[]) => Finding): Check => ({
     name,
     run: async () => judge(await inspected),
   });
-  return [of('database', judgeDatabase), of('events', judgeEvents), of('clock', judgeClock), of('index', judgeIndex)];
+  const checks = [of('database', judgeDatabase), of('events', judgeEvents), of('clock', judgeClock)];
+  return withIndex ? [...checks, of('index', judgeIndex)] : checks;
 }
 
 /** What could be seen within `KILL_MS`. */

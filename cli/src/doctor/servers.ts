@@ -1,5 +1,5 @@
 import { openBlobStore } from '@commonplace/files/blobs';
-import { type Check, type Finding, failed, ok, warning, worstOf } from './check.js';
+import { type Check, type Finding, failed, ok, warning, whyOf, worstOf } from './check.js';
 
 /** Milliseconds that a server has for an answer. */
 const ANSWER_MS = 4000;
@@ -73,4 +73,36 @@ export function bucketCheck(s3Url: string): Check {
       }
     },
   };
+}
+
+/** Each node of Typesense: whether it is well, which version it is, and whether the key is good. */
+export function typesenseCheck(urls: readonly string[], apiKey: string | undefined): Check {
+  return {
+    name: 'Typesense',
+    run: async () => {
+      const nodes = await Promise.all(urls.map((url) => inspectTypesense(url, apiKey ?? '')));
+      const facts = { versions: nodes.map(({ version }) => version) };
+      return worstOf(
+        nodes.map(({ finding }) => finding),
+        facts,
+      );
+    },
+  };
+}
+
+async function inspectTypesense(url: string, apiKey: string): Promise<{ finding: Finding; version?: string }> {
+  const { host } = new URL(url);
+  const ask = (path: string) =>
+    fetch(url + path, { headers: { 'X-TYPESENSE-API-KEY': apiKey }, signal: AbortSignal.timeout(ANSWER_MS) });
+  try {
+    const { ok: well } = (await (await ask('/health')).json()) as { ok?: boolean };
+    if (well !== true) return { finding: failed(`${host} is not well`) };
+    const answer = await ask('/debug');
+    if (!answer.ok) return { finding: failed(`${host} answers ${answer.status}: the key is not good`) };
+    const { version } = (await answer.json()) as { version?: string };
+    return { finding: ok(`${host} has ${version}`), version };
+  } catch (error) {
+    const { cause } = error as { cause?: unknown };
+    return { finding: failed(`${host} does not answer: ${whyOf(cause ?? error)}`) };
+  }
 }
