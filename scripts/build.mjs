@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 export const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 const STAMP = join(root, 'dist', 'built');
 const GENERATED = join(root, 'proto', 'gen', 'generated');
-const PACKAGES = ['kit', 'gateway', 'services', 'acceptance', 'bench'];
+const PACKAGES = ['kit', 'gateway', 'services', 'cli', 'acceptance', 'bench'];
 
 /** Builds if a source is newer than the last build. Tells whether it did; ends the process when it can't. */
 export function build({ force = false, say = () => {} } = {}) {

@@ -36,7 +36,8 @@ export function assemble(service, folder) {
   const home = service === 'gateway' ? 'gateway' : `services/${service}`;
   if (!existsSync(join(root, home, 'dist/src/main.js'))) throw new Error(`${home} is not there, or not built`);
   mkdirSync(folder, { recursive: true });
-  const packages = closure(home);
+  // With everything in one process come the operator's commands, which stand on the same packages.
+  const packages = [...new Set(service === 'all' ? [...closure(home), ...closure('cli')] : closure(home))];
   for (const path of packages) {
     if (statSync(path).isDirectory() && realpathSync(path) !== path) link(path, folder);
     else copyPackage(path, join(folder, relative(root, path)));
@@ -44,7 +45,10 @@ export function assemble(service, folder) {
   for (const page of PAGES) if (existsSync(join(root, page))) copy(join(root, page), join(folder, page));
   writeFileSync(join(folder, 'package.json'), `${JSON.stringify({ private: true, type: 'module' })}\n`);
   writeFileSync(join(folder, 'main.mjs'), `import './${home}/dist/src/main.js';\n`);
-  if (service === 'all') writeFileSync(join(folder, 'bootstrap.mjs'), `import './${home}/dist/src/bootstrap.js';\n`);
+  if (service === 'all') {
+    writeFileSync(join(folder, 'bootstrap.mjs'), `import './${home}/dist/src/bootstrap.js';\n`);
+    writeFileSync(join(folder, 'commonplace.mjs'), "import './cli/dist/src/main.js';\n");
+  }
   cpSync(join(root, 'scripts/image/smoke.mjs'), join(folder, 'smoke.mjs'));
   const installed = packages.map((path) => JSON.parse(readFileSync(join(path, 'package.json'), 'utf8')));
   const whole = JSON.parse(npm('sbom', '--sbom-format', 'cyclonedx'));

@@ -1,6 +1,6 @@
-import { mkdirSync } from 'node:fs';
+import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Values } from '../config/index.js';
+import { ConfigError, type Values } from '../config/index.js';
 import type { EventBus } from '../events/port.js';
 import type { Log } from '../log/index.js';
 import type { Store } from '../store/port.js';
@@ -42,10 +42,18 @@ const noAdapters: Adapters = {
   close: async () => {},
 };
 
+/** The records of an embedded system, in its data folder. */
+export const DATABASE_FILE = 'commonplace.db';
+/** Lies in a data folder while it is being restored: what else is there then is not all of it. */
+export const RESTORE_MARKER = 'restore.unfinished';
+
 async function openEmbedded(dataDir: string, log: Log): Promise<Adapters> {
   const { openSqliteDatabase } = await import('../store/sqlite/index.js');
+  if (existsSync(join(dataDir, RESTORE_MARKER))) {
+    throw new ConfigError([`${dataDir} was not restored to the end: restore it again`]);
+  }
   mkdirSync(dataDir, { recursive: true, mode: 0o700 });
-  const database = await openSqliteDatabase({ file: join(dataDir, 'commonplace.db'), log });
+  const database = await openSqliteDatabase({ file: join(dataDir, DATABASE_FILE), log });
   const bus = database.bus();
   return {
     store: (module) => database.store(module.name),

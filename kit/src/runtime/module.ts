@@ -4,6 +4,7 @@ import type { EventBus } from '../events/port.js';
 import type { Log } from '../log/index.js';
 import type { CallOptions, Client, Handlers, ServiceContract } from '../rpc/port.js';
 import type { Store } from '../store/port.js';
+import type { Migration } from './migrations.js';
 
 /** A service, or the gateway: what it is called, what it reads, how it starts. */
 export interface ServiceModule {
@@ -11,6 +12,8 @@ export interface ServiceModule {
   readonly config: Table;
   /** Keeps records; the gateway does not. */
   readonly stores: boolean;
+  /** Changes of what earlier releases have stored, oldest first; none is ever taken out. */
+  readonly migrations?: readonly Migration[];
   start(host: Host): Promise<StartedModule>;
 }
 

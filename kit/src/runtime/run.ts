@@ -9,6 +9,7 @@ import type { CallOptions, Channel, Client, Handlers, ServedMethod, ServiceContr
 import { serveMethods } from '../rpc/serve.js';
 import { type Adapters, openAdapters } from './adapters.js';
 import { startHousekeeping } from './housekeeping.js';
+import { requireFormat } from './migrations.js';
 import type { Host, Implementation, ServiceModule, StartedModule } from './module.js';
 import { processSettings } from './settings.js';
 
@@ -45,6 +46,7 @@ export async function run(modules: readonly ServiceModule[], env: NodeJS.Process
   const implementations: Implementation[] = [];
   for (const module of modules) {
     const store = adapters.store(module);
+    if (module.stores) await requireFormat(module.name, store, module.migrations ?? []);
     const host: Host = {
       settings: <T extends Table>(table: T): Values<T> => readConfig(table, env),
       log: log.child({ service: module.name }),

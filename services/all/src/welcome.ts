@@ -1,39 +1,18 @@
 import { chmodSync, writeFileSync } from 'node:fs';
 import { KNOWN_SCOPES } from '@commonplace/kit/auth';
-import { type Table, text } from '@commonplace/kit/config';
 import { contracts } from '@commonplace/kit/contracts';
 import type { ServiceModule } from '@commonplace/kit/runtime';
 import type { BootstrapResponse } from '@commonplace/proto/identity/v1/auth_service.js';
 import { fillSample } from './sample.js';
-
-const config = {
-  publicUrl: {
-    variable: 'COMMONPLACE_PUBLIC_URL',
-    help: 'URL that clients reach this server by',
-    parse: text,
-    fallback: 'http://127.0.0.1:8080',
-  },
-  ownerEmail: {
-    variable: 'COMMONPLACE_OWNER_EMAIL',
-    help: 'e-mail address of the owner that the first start makes',
-    parse: text,
-    fallback: 'owner@localhost',
-  },
-  bootstrapJson: {
-    variable: 'COMMONPLACE_BOOTSTRAP_JSON',
-    help: 'file that the first start writes its sign-in and key to',
-    parse: text,
-    fallback: undefined as string | undefined,
-  },
-} satisfies Table;
+import { welcomeConfig } from './welcome-config.js';
 
 /** The first start: an owner, a key with every scope, and something to read. Later ones say where they listen. */
 export const welcome: ServiceModule = {
   name: 'welcome',
-  config,
+  config: welcomeConfig,
   stores: false,
   async start(host) {
-    const { publicUrl, ownerEmail, bootstrapJson } = host.settings(config);
+    const { publicUrl, ownerEmail, bootstrapJson } = host.settings(welcomeConfig);
     const auth = host.client(contracts.auth);
     return {
       implementations: [],

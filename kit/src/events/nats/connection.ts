@@ -119,7 +119,7 @@ async function openLink(url: string, names: Names, replicas: number): Promise<Li
 }
 
 /** `nats://user:password@one:4222,two:4222`; `tls://` asks for encryption. */
-function serversOf(url: string): ConnectionOptions {
+export function serversOf(url: string): ConnectionOptions {
   const parts = url.split(',').map((part) => new URL(part.includes('://') ? part : `nats://${part}`));
   const { username, password, protocol } = parts[0] as URL;
   const [user, pass] = [decodeURIComponent(username), decodeURIComponent(password)];

@@ -1,1 +1,2 @@
 export { type NatsOptions, openNatsBus } from './bus.js';
+export { inspectNats, type NatsFacts } from './inspect.js';

@@ -11,6 +11,18 @@ export async function backUp(from: string, path: string): Promise<void> {
   if ((await stat(path).catch(() => undefined)) !== undefined) throw new Error(`${path} is there already`);
   const to = `${path}.part`;
   await rm(to, { force: true });
+  try {
+    await copy(from, to);
+    await sync(to);
+    await rename(to, path);
+    await sync(dirname(path));
+  } catch (error) {
+    await rm(to, { force: true });
+    throw error;
+  }
+}
+
+async function copy(from: string, to: string): Promise<void> {
   const thread = new Worker(new URL('./backup-thread.js', import.meta.url), {
     workerData: { from, to },
     name: 'store-backup',
@@ -18,9 +30,6 @@ export async function backUp(from: string, path: string): Promise<void> {
   });
   const [code] = (await once(thread, 'exit')) as [number];
   if (code !== 0) throw new Error(`the copy ended with code ${code}`);
-  await sync(to);
-  await rename(to, path);
-  await sync(dirname(path));
 }
 
 async function sync(path: string): Promise<void> {

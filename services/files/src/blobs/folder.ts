@@ -4,6 +4,8 @@ import { dirname, join, relative, sep } from 'node:path';
 import { measure, measureAll } from './measure.js';
 import { BlobMissing, type BlobStore, type Expected, requireExpected, requireKey, type Source } from './port.js';
 
+/** Where whole blobs are, below the folder. */
+export const BLOB_FOLDER = 'blobs';
 /** Bytes that are read at once. */
 const CHUNK_BYTES = 1024 * 1024;
 
@@ -12,7 +14,11 @@ const CHUNK_BYTES = 1024 * 1024;
  * process at a time; what an earlier one left in `put/` is removed when it opens.
  */
 export async function openFolderStore(folder: string): Promise<BlobStore> {
-  const [blobs, puts, parts] = ['blobs', 'put', 'parts'].map((name) => join(folder, name)) as [string, string, string];
+  const [blobs, puts, parts] = [BLOB_FOLDER, 'put', 'parts'].map((name) => join(folder, name)) as [
+    string,
+    string,
+    string,
+  ];
   await rm(puts, { recursive: true, force: true });
   for (const each of [blobs, puts, parts]) await mkdir(each, { recursive: true, mode: 0o700 });
   const pathOf = (key: string) => join(blobs, ...requireKey(key).split('/'));

@@ -3,9 +3,9 @@ import { dropUpload } from '../acts/purge.js';
 import { deleteDeadBlobs } from '../acts/release.js';
 import { settle } from '../acts/settle.js';
 import { tell } from '../acts/tell.js';
-import { ownerOf } from '../domain/layout.js';
 import type { Parts } from '../parts.js';
 import { inWork } from '../stores/in-work.js';
+import { isKnown } from '../stores/known.js';
 import type { Intent, Upload } from '../stores/records.js';
 import { readPendingTexts } from './read-text.js';
 
@@ -134,21 +134,4 @@ async function deleteOrphans(parts: Parts): Promise<number> {
     orphans++;
   }
   return orphans;
-}
-
-async function isKnown(parts: Parts, key: string): Promise<boolean> {
-  const owner = ownerOf(key);
-  // A key of another shape is not ours to delete.
-  if (owner === undefined) return true;
-  if ('uploadId' in owner) return (await parts.uploads.get(owner.uploadId)) !== undefined;
-  const { blobId } = owner;
-  // In this order: an attempt ends when its bytes have a record.
-  if ((await parts.intents.count({ blobId }, 1)) > 0) return true;
-  if ((await uploadWith(parts, blobId)) !== undefined) return true;
-  return (await parts.blobs.get(blobId)) !== undefined;
-}
-
-async function uploadWith(parts: Parts, blobId: string): Promise<Upload | undefined> {
-  const [upload] = await parts.uploads.find({ where: { blobId }, limit: 1 });
-  return upload;
 }

@@ -1,6 +1,7 @@
-import { SecretUnreadable } from '@commonplace/kit/secrets';
-import { type Collection, keyset, LostRace, type StoredRecord } from '@commonplace/kit/store';
-import type { Parts } from '../parts.js';
+import type { Log } from '@commonplace/kit/log';
+import { type Envelope, SecretUnreadable } from '@commonplace/kit/secrets';
+import { type Collection, keyset, LostRace, type Store, type StoredRecord } from '@commonplace/kit/store';
+import { authorizationCollection, connectionCollection, connectorCollection } from '../stores/connectors.js';
 
 const CHUNK = 100;
 
@@ -9,36 +10,68 @@ interface Sealed extends StoredRecord {
   readonly sealed?: string;
 }
 
-/** Puts every secret under the current master key, so that an older one can be taken out of the settings. Gives how many. */
-export async function rewrapSecrets(parts: Parts): Promise<number> {
-  const { records, connections } = parts.connectors;
-  return (await rewrapAll(parts, records)) + (await rewrapAll(parts, connections));
+export interface SecretParts {
+  readonly store: Store;
+  readonly envelope: Envelope;
+  readonly log: Log;
 }
 
-async function rewrapAll<T extends Sealed>(parts: Parts, collection: Collection<T>): Promise<number> {
-  let rewrapped = 0;
+/** What has become of the secrets that are stored. */
+export interface Rewrapped {
+  /** Put under the current master key. */
+  readonly rewrapped: number;
+  /** Under it already, or put there by somebody else at this moment. */
+  readonly current: number;
+  /** Records whose secret does not open; they stay as they are. */
+  readonly unreadable: readonly string[];
+}
+
+/**
+ * Puts every secret under the current master key, so that an older one can be taken out of the settings. What was done
+ * before it is cut off is done.
+ */
+export async function rewrapSecrets(parts: SecretParts, each: () => void = () => {}): Promise<Rewrapped> {
+  const sum = { rewrapped: 0, current: 0, unreadable: [] as string[] };
+  for (const spec of [connectorCollection, connectionCollection, authorizationCollection]) {
+    const collection = (await parts.store.collection<Sealed>(spec as never)) as Collection<Sealed>;
+    for await (const record of withSecret(collection)) {
+      const outcome = await rewrap(parts, collection, record);
+      if (outcome === 'unreadable') sum.unreadable.push(record.id);
+      else sum[outcome]++;
+      each();
+    }
+  }
+  return sum;
+}
+
+async function* withSecret(collection: Collection<Sealed>): AsyncIterable<Sealed & { sealed: string }> {
   let after: ReturnType<typeof keyset> | undefined;
   for (;;) {
     const chunk = await collection.find({ where: {}, limit: CHUNK, ...(after && { after }) });
-    for (const record of chunk) rewrapped += Number(await rewrap(parts, collection, record));
+    for (const record of chunk) if (record.sealed !== undefined) yield { ...record, sealed: record.sealed };
     const last = chunk.at(-1);
-    if (last === undefined || chunk.length < CHUNK) return rewrapped;
+    if (last === undefined || chunk.length < CHUNK) return;
     after = keyset(last);
   }
 }
 
-async function rewrap<T extends Sealed>({ store, envelope, log }: Parts, collection: Collection<T>, record: T) {
+async function rewrap(
+  { store, envelope, log }: SecretParts,
+  collection: Collection<Sealed>,
+  record: Sealed & { sealed: string },
+): Promise<'rewrapped' | 'current' | 'unreadable'> {
   const { id, tenant, sealed } = record;
   try {
-    if (sealed === undefined || envelope.isCurrent(sealed)) return false;
+    if (envelope.isCurrent(sealed)) return 'current';
     const work = store.begin();
     work.replace(collection, record, { ...record, sealed: envelope.rewrap(sealed, { tenant, record: id }) });
     await work.commit();
-    return true;
+    return 'rewrapped';
   } catch (error) {
     // Whoever was faster has written under the current key; what does not open is told of and left as it is.
-    if (error instanceof SecretUnreadable) log.error('secret.unreadable', { record: id, error });
-    else if (!(error instanceof LostRace)) throw error;
-    return false;
+    if (error instanceof LostRace) return 'current';
+    if (!(error instanceof SecretUnreadable)) throw error;
+    log.error('secret.unreadable', { record: id, error });
+    return 'unreadable';
   }
 }

@@ -1,0 +1,122 @@
+import { createHash } from 'node:crypto';
+import { createWriteStream } from 'node:fs';
+import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+import { Transform } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { pack as createPack } from 'tar-stream';
+import { CommandError, EXIT } from '../exit.js';
+import {
+  AT_ONCE,
+  isMissing,
+  type Measured,
+  once,
+  requireRoom,
+  syncFolder,
+  syncFolders,
+  writeDurable,
+} from './files.js';
+import { SEAL, sha256Of } from './manifest.js';
+
+/** Where a backup goes. It is none until `seal` has resolved. */
+export interface Sink {
+  /** How many files it takes at the same time. */
+  readonly atOnce: number;
+  /** Throws where so many bytes find no room. */
+  requireRoom(bytes: number): Promise<void>;
+  add(path: string, bytes: AsyncIterable<Uint8Array>, sizeBytes: number): Promise<Measured>;
+  /** Adds the manifest, and makes all of it durable. */
+  seal(path: string, manifest: string): Promise<void>;
+  /** Removes what has been written. */
+  abort(): Promise<void>;
+}
+
+/** An archive is a file, whose name ends so. */
+export const isArchive = (path: string): boolean => path.endsWith('.tar');
+
+export function openSink(to: string): Promise<Sink> {
+  return isArchive(to) ? openArchive(resolve(to)) : openFolder(resolve(to));
+}
+
+async function openFolder(folder: string): Promise<Sink> {
+  const made = await mkdir(folder, { recursive: true, mode: 0o700 });
+  if ((await readdir(folder)).length > 0) throw new CommandError(EXIT.taken, `${folder} is not empty`);
+  return {
+    atOnce: AT_ONCE,
+    requireRoom: (bytes) => requireRoom(folder, bytes),
+    add: (path, bytes) => writeDurable(join(folder, ...path.split('/')), bytes),
+    async seal(path, manifest) {
+      await syncFolders(folder);
+      await writeDurable(join(folder, path), once(manifest));
+      await writeDurable(join(folder, SEAL), once(`${sha256Of(manifest)}\n`));
+      await syncFolder(folder);
+      await syncFolder(dirname(folder));
+    },
+    async abort() {
+      for (const name of await readdir(folder)) await rm(join(folder, name), { recursive: true, force: true });
+      if (made !== undefined) await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** A tar archive, and behind its end one line: the SHA-256 of all that stands before. */
+async function openArchive(file: string): Promise<Sink> {
+  const there = await stat(file).catch((error) => (isMissing(error) ? undefined : Promise.reject(error)));
+  if (there !== undefined) throw new CommandError(EXIT.taken, `${file} is there already`);
+  await mkdir(dirname(file), { recursive: true, mode: 0o700 });
+  const part = `${file}.part`;
+  await rm(part, { force: true });
+  const pack = createPack();
+  const written = pipeline(pack, sealing(), createWriteStream(part, { flags: 'wx', mode: 0o600 }));
+  written.catch(() => {});
+
+  async function add(path: string, bytes: AsyncIterable<Uint8Array>, sizeBytes: number): Promise<Measured> {
+    const hash = createHash('sha256');
+    const entry = pack.entry({ name: path, size: sizeBytes, mode: 0o600, mtime: new Date(0) });
+    async function* copied() {
+      for await (const chunk of bytes) {
+        hash.update(chunk);
+        yield Buffer.from(chunk);
+      }
+    }
+    await Promise.race([pipeline(copied, entry), written.then(() => Promise.reject(new Error('the archive ended')))]);
+    return { sizeBytes, sha256: hash.digest('hex') };
+  }
+
+  return {
+    atOnce: 1,
+    requireRoom: (bytes) => requireRoom(dirname(file), bytes),
+    add,
+    async seal(path, manifest) {
+      await add(path, once(manifest), Buffer.byteLength(manifest));
+      pack.finalize();
+      await written;
+      const handle = await open(part, 'r');
+      await handle.sync().finally(() => handle.close());
+      await rename(part, file);
+      await syncFolder(dirname(file));
+    },
+    async abort() {
+      pack.destroy();
+      await written.catch(() => {});
+      await rm(part, { force: true });
+    },
+  };
+}
+
+/** Appends the SHA-256 of what has passed. */
+function sealing(): Transform {
+  const hash = createHash('sha256');
+  return new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      hash.update(chunk);
+      done(null, chunk);
+    },
+    flush(done) {
+      done(null, `${hash.digest('hex')}\n`);
+    },
+  });
+}
+
+/** The bytes behind the end of an archive: 64 digits and a line feed. */
+export const SEAL_BYTES = 65;

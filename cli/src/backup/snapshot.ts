@@ -1,0 +1,69 @@
+import { isKnown, openKeyRecords, usedKeys } from '@commonplace/files/blobs';
+import { openConnection, openSqliteDatabase } from '@commonplace/kit/store/sqlite';
+import { CommandError, EXIT } from '../exit.js';
+import type { Progress } from '../progress.js';
+import type { Stage } from './stage.js';
+
+/** What a copy of the database holds, and which bytes belong to it. */
+export interface Snapshot {
+  readonly records: Record<string, number>;
+  readonly events: number;
+  readonly keys: readonly string[];
+  /** Named by records of the copy, and held nowhere. */
+  readonly missing: readonly string[];
+}
+
+/** Bytes may come and go between the copy and the look for them: then it is copied again, so often. */
+const TRIES = 5;
+
+/**
+ * Copies records and holds on to the bytes that they name. Bytes are there before the records that name them, and
+ * are deleted after those: so bytes are held first, then the database is copied, then what has come meanwhile is held.
+ */
+export async function takeSnapshot(stage: Stage, progress: Progress, withBlobs: boolean): Promise<Snapshot> {
+  if (withBlobs) {
+    progress.step('Holding the bytes of files');
+    await stage.holdBlobs(progress.add);
+  }
+  for (let tries = 1; ; tries++) {
+    progress.step('Copying the records');
+    await stage.copyDatabase();
+    const held = withBlobs ? await stage.holdBlobs() : [];
+    progress.step('Checking the copy');
+    const { records, events } = examine(stage.database);
+    const { keys, missing } = await namedBytes(stage.database, held, withBlobs);
+    if (missing.length === 0 || tries === TRIES) return { records, events, keys, missing };
+  }
+}
+
+/** Counts what is in a database. Throws where it is damaged. */
+function examine(database: string): { records: Record<string, number>; events: number } {
+  const connection = openConnection(database);
+  try {
+    const [verdict] = connection.get('PRAGMA quick_check(1)') ?? [];
+    if (verdict !== 'ok') throw new CommandError(EXIT.failed, `the database is damaged: ${verdict}`);
+    const count = (table: string) => Number(connection.get(`SELECT count(*) FROM ${table}`)?.[0]);
+    const tables = connection.all("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name").map(String);
+    // `service__collection`; those of three words are made from others.
+    const collections = tables.filter((name) => /^[a-z0-9]+__[a-z0-9]+(_[a-z0-9]+)*$/.test(name));
+    const records = Object.fromEntries(collections.map((name) => [name.replace('__', '.'), count(name)]));
+    return { records, events: tables.includes('events') ? count('events') : 0 };
+  } finally {
+    connection.close();
+  }
+}
+
+async function namedBytes(file: string, held: readonly string[], withBlobs: boolean) {
+  const database = await openSqliteDatabase({ file });
+  try {
+    const records = await openKeyRecords(database.store('files'));
+    const keys: string[] = [];
+    for (const key of held) if (await isKnown(records, key)) keys.push(key);
+    const there = new Set(keys);
+    const missing: string[] = [];
+    if (withBlobs) for await (const { key } of usedKeys(records)) if (!there.has(key)) missing.push(key);
+    return { keys, missing };
+  } finally {
+    await database.close();
+  }
+}

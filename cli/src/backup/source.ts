@@ -1,0 +1,149 @@
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { open, readFile, stat } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import type { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import pLimit from 'p-limit';
+import { extract as createExtract, type Extract } from 'tar-stream';
+import { CommandError, damaged, EXIT } from '../exit.js';
+import type { Progress } from '../progress.js';
+import { AT_ONCE, bytesOf, filesBelow, isMissing, type Measured, measureFile } from './files.js';
+import { type Entry, MANIFEST, type Manifest, parseManifest, SEAL, sha256Of } from './manifest.js';
+import { SEAL_BYTES } from './sink.js';
+
+/** A backup to be read. */
+export interface Source {
+  /** Reads every byte of it. Throws where one is not as it was written. */
+  verify(progress: Progress): Promise<Manifest>;
+  /** Gives each file of the manifest once. */
+  each(manifest: Manifest, take: (entry: Entry, bytes: AsyncIterable<Uint8Array>) => Promise<void>): Promise<void>;
+}
+
+export async function openSource(from: string): Promise<Source> {
+  const path = resolve(from);
+  const found = await stat(path).catch((error) => (isMissing(error) ? undefined : Promise.reject(error)));
+  if (found === undefined) throw new CommandError(EXIT.missing, `${path} is not there`);
+  return found.isDirectory() ? folderSource(path) : archiveSource(path, found.size);
+}
+
+/** Throws where bytes are not what the manifest says of them. */
+export function requireSame({ path, sizeBytes, sha256 }: Entry, found: Measured): void {
+  if (found.sizeBytes !== sizeBytes)
+    throw damaged(`${path} has ${found.sizeBytes} bytes, and should have ${sizeBytes}`);
+  if (found.sha256 !== sha256) throw damaged(`${path} is not as it was: its SHA-256 is another`);
+}
+
+/** Does something with each, several at once; ends at the first that fails. */
+export async function eachAtOnce<T>(items: readonly T[], act: (item: T) => Promise<void>): Promise<void> {
+  const limit = pLimit(AT_ONCE);
+  try {
+    await Promise.all(items.map((item) => limit(() => act(item))));
+  } finally {
+    limit.clearQueue();
+  }
+}
+
+function folderSource(folder: string): Source {
+  return {
+    async verify(progress) {
+      const [text, seal] = await Promise.all([readOwn(folder, MANIFEST), readOwn(folder, SEAL)]);
+      if (seal !== `${sha256Of(text)}\n`) throw damaged(`${MANIFEST} is not as it was: its SHA-256 is another`);
+      const manifest = parseManifest(text);
+      const known = new Set([MANIFEST, SEAL, ...manifest.files.map(({ path }) => path)]);
+      const stranger = (await filesBelow(folder)).find((path) => !known.has(path));
+      if (stranger !== undefined) throw damaged(`${JSON.stringify(stranger)} does not belong to the backup`);
+      progress.step('Checking the backup', sizeOf(manifest));
+      await eachAtOnce(manifest.files, async (entry) => {
+        requireSame(entry, await measureFile(join(folder, entry.path), progress.add).catch(missing(entry.path)));
+      });
+      return manifest;
+    },
+    each: (manifest, take) =>
+      eachAtOnce(manifest.files, (entry) => take(entry, bytesOf(join(folder, entry.path))).catch(missing(entry.path))),
+  };
+}
+
+async function readOwn(folder: string, name: string): Promise<string> {
+  return readFile(join(folder, name), 'utf8').catch((error) => {
+    if (isMissing(error)) throw damaged(`${folder} is not a whole backup: there is no ${name}`);
+    throw error;
+  });
+}
+
+function missing(path: string) {
+  return (error: unknown): never => {
+    throw isMissing(error) ? damaged(`${path} is missing`) : error;
+  };
+}
+
+function archiveSource(file: string, sizeBytes: number): Source {
+  const body = () => createReadStream(file, { end: sizeBytes - SEAL_BYTES - 1, highWaterMark: 1024 * 1024 });
+  return {
+    async verify(progress) {
+      if (sizeBytes <= SEAL_BYTES) throw damaged(`${file} is not a whole backup`);
+      progress.step('Checking the backup', sizeBytes);
+      const hash = createHash('sha256');
+      for await (const chunk of body()) {
+        hash.update(chunk as Buffer);
+        progress.add((chunk as Buffer).length);
+      }
+      if ((await tail(file, sizeBytes)) !== `${hash.digest('hex')}\n`) {
+        throw damaged(`${file} is not as it was, or is no backup of Commonplace: its SHA-256 is another`);
+      }
+      return manifestIn(body());
+    },
+    async each(manifest, take) {
+      const entries = new Map(manifest.files.map((entry) => [entry.path, entry]));
+      await eachEntry(body(), async (path, bytes) => {
+        const entry = entries.get(path);
+        if (entry !== undefined) await take(entry, bytes);
+        entries.delete(path);
+      });
+      const [left] = entries.keys();
+      if (left !== undefined) throw damaged(`${left} is missing`);
+    },
+  };
+}
+
+async function manifestIn(body: Readable): Promise<Manifest> {
+  let manifest: Manifest | undefined;
+  await eachEntry(body, async (path, bytes) => {
+    if (path !== MANIFEST) return;
+    const chunks: Uint8Array[] = [];
+    for await (const chunk of bytes) chunks.push(chunk);
+    manifest = parseManifest(Buffer.concat(chunks).toString('utf8'));
+  });
+  if (manifest === undefined) throw damaged(`there is no ${MANIFEST} in the archive`);
+  return manifest;
+}
+
+/** Reads the entries of a tar archive one after the other. */
+async function eachEntry(
+  body: Readable,
+  take: (path: string, bytes: AsyncIterable<Uint8Array>) => Promise<void>,
+): Promise<void> {
+  const extract: Extract = createExtract();
+  const reading = pipeline(body, extract);
+  reading.catch(() => {});
+  for await (const entry of extract) {
+    await take(entry.header.name, entry as AsyncIterable<Uint8Array>);
+    entry.resume();
+  }
+  await reading;
+}
+
+/** The line behind the end of an archive. */
+async function tail(file: string, sizeBytes: number): Promise<string> {
+  const handle = await open(file);
+  try {
+    const { buffer } = await handle.read(Buffer.alloc(SEAL_BYTES), 0, SEAL_BYTES, sizeBytes - SEAL_BYTES);
+    return buffer.toString('latin1');
+  } finally {
+    await handle.close();
+  }
+}
+
+export function sizeOf({ files }: Manifest): number {
+  return files.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
+}

@@ -1,0 +1,42 @@
+import { Command } from 'commander';
+import type { Status } from '../doctor/check.js';
+import { unreadableValues } from '../doctor/configuration.js';
+import { diagnose } from '../doctor/diagnose.js';
+import { CommandError, EXIT } from '../exit.js';
+import { allTables, type Places, readPlaces } from '../settings.js';
+import { answer, type Context, examples } from './context.js';
+
+const MARKS: Record<Status, string> = { ok: 'ok  ', warning: 'WARN', failed: 'FAIL', skipped: '-   ' };
+
+/** `commonplace doctor` */
+export function doctorCommand(context: Context): Command {
+  return new Command('doctor')
+    .description('Checks settings, files, servers, clocks, disk and lag within 10 seconds. Changes nothing.')
+    .option('--service <name...>', 'read only the settings of these services, as in a pod of theirs')
+    .addHelpText(
+      'after',
+      examples([
+        'commonplace doctor',
+        'commonplace doctor --data-dir /var/lib/commonplace --json',
+        'commonplace doctor --service resources        # in a pod of the service',
+      ]),
+    )
+    .action(async ({ service = [] }: { service?: string[] }) => {
+      const stranger = service.find((name) => allTables[name] === undefined);
+      if (stranger !== undefined) throw new CommandError(EXIT.usage, `there is no service ${stranger}`);
+      const { ok, checks } = await diagnose(context.env, placesOf(context.env), service);
+      const width = Math.max(...checks.map(({ name }) => name.length));
+      const lines = checks.map(({ name, status, detail }) => `${MARKS[status]}  ${name.padEnd(width)}  ${detail}`);
+      answer(context, { ok, checks }, lines, unreadableValues(context.env));
+      context.exitCode = ok ? EXIT.ok : EXIT.failed;
+    });
+}
+
+/** Undefined where they can't be read, which the check of the configuration tells. */
+function placesOf(env: NodeJS.ProcessEnv): Places | undefined {
+  try {
+    return readPlaces(env);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,57 @@
+import { formatOf, migrate, openStoreBeside, type ServiceModule } from '@commonplace/kit/runtime';
+import { Command } from 'commander';
+import { CommandError, EXIT } from '../exit.js';
+import { type Places, readPlaces } from '../settings.js';
+import { answer, type Context, examples, progressOf } from './context.js';
+
+interface Migrated {
+  readonly service: string;
+  /** The form of what it stores; null where it has stored nothing yet. */
+  readonly format: number | null;
+  readonly pending: readonly string[];
+  readonly ran: readonly string[];
+}
+
+/** `commonplace migrate` */
+export function migrateCommand(context: Context): Command {
+  return new Command('migrate')
+    .description(
+      'Brings what earlier releases have stored into the form of this one, before it starts. Of several at a time one does ' +
+        'the work; what is cut off is begun again.',
+    )
+    .option('--check', 'tell what is pending, and run nothing; exit code 1 where something is')
+    .addHelpText('after', examples(['commonplace migrate', 'commonplace migrate --check --json']))
+    .action(async ({ check = false }: { check?: boolean }) => {
+      const places = readPlaces(context.env);
+      const { everything } = await import('@commonplace/all/everything');
+      const services: Migrated[] = [];
+      for (const module of everything) if (module.stores) services.push(await migrateOne(places, module, check));
+      const pending = services.some((service) => service.pending.length > 0);
+      answer(context, { pending, services }, linesOf(services));
+      if (pending) context.exitCode = EXIT.failed;
+    });
+}
+
+async function migrateOne(places: Places, { name, migrations = [] }: ServiceModule, check: boolean): Promise<Migrated> {
+  const beside = await openStoreBeside(places, name);
+  if (beside === undefined) throw new CommandError(EXIT.missing, `there is no database in ${places.dataDir}`);
+  const progress = progressOf();
+  try {
+    const before = await formatOf(beside.store, migrations);
+    const run = !check && before.pending.length > 0;
+    const ran = run ? await migrate(beside.store, migrations, (step) => progress.step(`${name}: ${step}`)) : [];
+    const { format = null, pending } = run ? await formatOf(beside.store, migrations) : before;
+    return { service: name, format, pending: format === null ? [] : pending, ran };
+  } finally {
+    progress.end();
+    await beside.close();
+  }
+}
+
+function linesOf(services: readonly Migrated[]): string[] {
+  const lines = services.flatMap(({ service, pending, ran }) => [
+    ...ran.map((name) => `${service}: ${name} is done`),
+    ...pending.map((name) => `${service}: ${name} is pending`),
+  ]);
+  return lines.length > 0 ? lines : ['Nothing is pending.'];
+}

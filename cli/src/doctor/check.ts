@@ -1,0 +1,54 @@
+export type Status = 'ok' | 'warning' | 'failed' | 'skipped';
+
+export interface Finding {
+  readonly status: Status;
+  /** A sentence or two for people. */
+  readonly detail: string;
+  /** The same for programs. */
+  readonly facts?: Readonly<Record<string, unknown>>;
+}
+
+export interface Check {
+  readonly name: string;
+  run(): Finding | Promise<Finding>;
+}
+
+export interface Result extends Finding {
+  readonly name: string;
+  readonly ms: number;
+}
+
+export const ok = (detail: string, facts?: Finding['facts']): Finding => ({ status: 'ok', detail, facts });
+export const warning = (detail: string, facts?: Finding['facts']): Finding => ({ status: 'warning', detail, facts });
+export const failed = (detail: string, facts?: Finding['facts']): Finding => ({ status: 'failed', detail, facts });
+export const skipped = (detail: string): Finding => ({ status: 'skipped', detail });
+
+/** Runs checks beside one another; one that hangs has failed after `deadlineMs`. Never rejects. */
+export function runChecks(checks: readonly Check[], deadlineMs: number): Promise<Result[]> {
+  return Promise.all(checks.map((check) => runCheck(check, deadlineMs)));
+}
+
+async function runCheck({ name, run }: Check, deadlineMs: number): Promise<Result> {
+  const began = performance.now();
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<Finding>((resolve) => {
+    timer = setTimeout(() => resolve(failed(`gave no answer within ${deadlineMs / 1000} s`)), deadlineMs);
+  });
+  const found = await Promise.race([late, Promise.resolve().then(run)]).catch((error) => failed(whyOf(error)));
+  clearTimeout(timer);
+  return { name, ...found, ms: Math.round(performance.now() - began) };
+}
+
+/** What an error says, or is called where it says nothing. */
+export function whyOf(error: unknown): string {
+  const { message, name, code } = error as { message?: unknown; name?: unknown; code?: unknown };
+  return String(message || code || name || error).split('\n')[0] as string;
+}
+
+/** The worst of several findings, with what all of them say. */
+export function worstOf(findings: readonly Finding[], facts?: Finding['facts']): Finding {
+  const order: readonly Status[] = ['failed', 'warning', 'ok', 'skipped'];
+  const status = order.find((one) => findings.some((finding) => finding.status === one)) ?? 'ok';
+  const told = status === 'ok' ? findings : findings.filter((finding) => finding.status !== 'ok');
+  return { status, detail: told.map(({ detail }) => detail).join('; '), facts };
+}

@@ -1,0 +1,61 @@
+import { existsSync } from 'node:fs';
+import { access, constants, stat, statfs } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { DATABASE_FILE, RESTORE_MARKER } from '@commonplace/kit/runtime';
+import { KEY_FILES } from '../backup/manifest.js';
+import { type Check, type Finding, failed, ok, warning, worstOf } from './check.js';
+
+/** Whether the data folder can be written by who runs this, and read by nobody else. */
+export function permissionsCheck(dataDir: string): Check {
+  return {
+    name: 'data folder',
+    run: async () => {
+      const folder = resolve(dataDir);
+      if (!existsSync(folder)) return warning(`${folder} is not there; the first start makes it`);
+      if (existsSync(join(folder, RESTORE_MARKER))) {
+        return failed(`${folder} was not restored to the end: restore it again`);
+      }
+      const findings = [await accessOf(folder, constants.R_OK | constants.W_OK | constants.X_OK)];
+      const files = [DATABASE_FILE, ...KEY_FILES].filter((name) => existsSync(join(folder, name)));
+      for (const name of files) {
+        const path = join(folder, name);
+        findings.push(await accessOf(path, constants.R_OK | constants.W_OK));
+        const { mode } = await stat(path);
+        if ((mode & 0o077) !== 0) findings.push(warning(`others may read ${path}: chmod 600`));
+      }
+      const { uid } = await stat(folder);
+      const me = process.getuid?.();
+      if (me !== undefined && me !== 0 && uid !== me) findings.push(warning(`${folder} belongs to user ${uid}`));
+      if (findings.every(({ status }) => status === 'ok')) return ok(`${folder} is this user's alone`);
+      return worstOf(findings);
+    },
+  };
+}
+
+async function accessOf(path: string, mode: number): Promise<Finding> {
+  return access(path, mode).then(
+    () => ok(path),
+    () => failed(`${path} can not be read and written by this user`),
+  );
+}
+
+const MIB = 2 ** 20;
+/** Room below which a system is about to stop taking writes, and below which somebody should look. */
+const [LEAST_BYTES, FEW_BYTES, FEW_SHARE] = [256 * MIB, 1024 * MIB, 0.05];
+
+export function diskCheck(dataDir: string): Check {
+  return {
+    name: 'disk',
+    run: async () => {
+      const folder = existsSync(dataDir) ? dataDir : '.';
+      const { bavail, blocks, bsize, ffree, files } = await statfs(folder);
+      const free = bavail * bsize;
+      const facts = { freeBytes: free, totalBytes: blocks * bsize };
+      const said = `${(free / 1024 / MIB).toFixed(1)} GiB are free on the disk of ${resolve(folder)}`;
+      if (free < LEAST_BYTES) return failed(said, facts);
+      if (free < FEW_BYTES || bavail < blocks * FEW_SHARE) return warning(said, facts);
+      if (files > 0 && ffree < files * FEW_SHARE) return warning(`${said}, but few more files find room`, facts);
+      return ok(said, facts);
+    },
+  };
+}

@@ -1,0 +1,108 @@
+import { openBlobStore } from '@commonplace/files/blobs';
+import { type Check, type Finding, failed, ok, warning, whyOf, worstOf } from './check.js';
+
+/** Milliseconds that a server has for an answer. */
+const ANSWER_MS = 4000;
+/** Seconds by which a clock may differ: tokens between services live for 30. */
+const [FEW_SECONDS, TOO_MANY_SECONDS] = [2, 15];
+const WAITING_MS = 60_000;
+
+/** MongoDB: its version, its replica set and clock, and what waits in the outboxes of services. */
+export function mongoCheck(url: string, services: readonly string[]): Check {
+  return {
+    name: 'MongoDB',
+    run: async () => {
+      const { inspectMongo } = await import('@commonplace/kit/store/mongo');
+      const facts = await inspectMongo({ url, services, timeoutMs: ANSWER_MS });
+      if (facts.replicaSet === undefined) return failed('the server is no member of a replica set', { ...facts });
+      const findings = [ok(`${facts.version}, replica set ${facts.replicaSet}`)];
+      if (facts.clock !== undefined) findings.push(judgeClock(facts.clock));
+      for (const { service, pending, oldest } of facts.outboxes) {
+        const age = oldest === undefined ? 0 : Date.now() - Date.parse(oldest);
+        if (age > WAITING_MS) findings.push(warning(`${pending} events of ${service} are not published`));
+      }
+      return worstOf(findings, { ...facts });
+    },
+  };
+}
+
+function judgeClock({ at, tookMs }: { readonly at: number; readonly tookMs: number }): Finding {
+  // Halfway through the call, as far as can be known.
+  const seconds = Math.round((Date.now() - tookMs / 2 - at) / 1000);
+  const said = `this clock and the server's differ by ${Math.abs(seconds)} s`;
+  if (Math.abs(seconds) > TOO_MANY_SECONDS) return failed(said);
+  return Math.abs(seconds) > FEW_SECONDS ? warning(said) : ok(said);
+}
+
+/** Events of one consumer that may wait before somebody should look. */
+const MANY = 1000;
+
+export function natsCheck(url: string): Check {
+  return {
+    name: 'NATS',
+    run: async () => {
+      const { inspectNats } = await import('@commonplace/kit/events/nats');
+      const facts = await inspectNats(url, ANSWER_MS);
+      const [major = 0, minor = 0] = facts.version.split('.').map(Number);
+      if (major < 2 || (major === 2 && minor < 11)) {
+        return failed(`${facts.version} is too old: 2.11 is needed`, { ...facts });
+      }
+      if (facts.stream === undefined)
+        return warning(`${facts.version}; the first start makes its streams`, { ...facts });
+      const findings = [ok(`${facts.version}, ${facts.stream.messages} events kept`)];
+      for (const { name, waiting } of facts.consumers) {
+        if (waiting > MANY) findings.push(warning(`${waiting} events wait for ${name}`));
+      }
+      return worstOf(findings, { ...facts });
+    },
+  };
+}
+
+/** The bucket that keeps the bytes of files. */
+export function bucketCheck(s3Url: string): Check {
+  return {
+    name: 'bucket',
+    run: async () => {
+      const store = await openBlobStore({ s3Url, s3PublicUrl: undefined }, '');
+      try {
+        // No key begins so: whether the bucket is there and may be read is all that is asked.
+        for await (const _ of store.list('doctor/')) break;
+        return ok('the bucket answers');
+      } finally {
+        await store.close();
+      }
+    },
+  };
+}
+
+/** Each node of Typesense: whether it is well, which version it is, and whether the key is good. */
+export function typesenseCheck(urls: readonly string[], apiKey: string | undefined): Check {
+  return {
+    name: 'Typesense',
+    run: async () => {
+      const nodes = await Promise.all(urls.map((url) => inspectTypesense(url, apiKey ?? '')));
+      const facts = { versions: nodes.map(({ version }) => version) };
+      return worstOf(
+        nodes.map(({ finding }) => finding),
+        facts,
+      );
+    },
+  };
+}
+
+async function inspectTypesense(url: string, apiKey: string): Promise<{ finding: Finding; version?: string }> {
+  const { host } = new URL(url);
+  const ask = (path: string) =>
+    fetch(url + path, { headers: { 'X-TYPESENSE-API-KEY': apiKey }, signal: AbortSignal.timeout(ANSWER_MS) });
+  try {
+    const { ok: well } = (await (await ask('/health')).json()) as { ok?: boolean };
+    if (well !== true) return { finding: failed(`${host} is not well`) };
+    const answer = await ask('/debug');
+    if (!answer.ok) return { finding: failed(`${host} answers ${answer.status}: the key is not good`) };
+    const { version } = (await answer.json()) as { version?: string };
+    return { finding: ok(`${host} has ${version}`), version };
+  } catch (error) {
+    const { cause } = error as { cause?: unknown };
+    return { finding: failed(`${host} does not answer: ${whyOf(cause ?? error)}`) };
+  }
+}

@@ -1,0 +1,61 @@
+import { ConfigError } from '@commonplace/kit/config';
+import { Command, CommanderError } from 'commander';
+import { backupCommand } from './commands/backup.js';
+import type { Context } from './commands/context.js';
+import { doctorCommand } from './commands/doctor.js';
+import { keysCommand } from './commands/keys.js';
+import { migrateCommand } from './commands/migrate.js';
+import { restoreCommand } from './commands/restore.js';
+import { rotateSecretsCommand } from './commands/rotate-secrets.js';
+import { CommandError, EXIT } from './exit.js';
+import { createScrub } from './scrub.js';
+
+export const EXIT_CODES = `
+Exit codes:
+  0   done; doctor: nothing has failed, though there may be warnings
+  1   failed; doctor: a check has failed
+  64  the command line is wrong
+  65  the backup is damaged, incomplete or of a newer version
+  66  there is nothing where something was to be read
+  73  the target is there already, or is not empty
+  78  the settings can't be used`;
+
+/** Reads a command line, does what it says, and gives the exit code. */
+export async function runProgram(args: readonly string[], env: NodeJS.ProcessEnv = process.env): Promise<number> {
+  const context: Context = { env: { ...env }, exitCode: EXIT.ok, json: false };
+  try {
+    await createProgram(context).parseAsync(args, { from: 'user' });
+    return context.exitCode;
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage;
+    const exitCode = codeOf(error);
+    const message = createScrub(context.env)(error instanceof Error ? error.message : String(error));
+    if (context.json) console.log(JSON.stringify({ error: { exit_code: exitCode, message } }));
+    console.error(`commonplace: ${message}`);
+    return exitCode;
+  }
+}
+
+function codeOf(error: unknown): number {
+  if (error instanceof CommandError) return error.exitCode;
+  return error instanceof ConfigError ? EXIT.config : EXIT.failed;
+}
+
+function createProgram(context: Context): Command {
+  const program = new Command('commonplace')
+    .description('Keeps a Commonplace installation. Settings are the COMMONPLACE_* variables of the system itself.')
+    .option('--data-dir <folder>', 'data folder, instead of COMMONPLACE_DATA_DIR')
+    .option('--json', 'print one JSON object for programs')
+    .configureHelp({ showGlobalOptions: true })
+    .exitOverride()
+    .addHelpText('after', EXIT_CODES)
+    .hook('preAction', (_, command) => {
+      const { dataDir, json } = command.optsWithGlobals() as { dataDir?: string; json?: boolean };
+      if (dataDir !== undefined) context.env.COMMONPLACE_DATA_DIR = dataDir;
+      context.json = json === true;
+    });
+  for (const add of [doctorCommand, backupCommand, restoreCommand, migrateCommand, keysCommand, rotateSecretsCommand]) {
+    program.addCommand(add(context).copyInheritedSettings(program));
+  }
+  return program;
+}

@@ -1,0 +1,59 @@
+/** Tells how far long work is. */
+export interface Progress {
+  /** Begins a step; what it counts is shown with its total. */
+  step(name: string, total?: number): void;
+  /** So much more of the step is done. */
+  add(amount: number): void;
+  end(): void;
+}
+
+export const silentProgress: Progress = { step: () => {}, add: () => {}, end: () => {} };
+
+const WIDTH = 28;
+/** Milliseconds between two pictures of a bar, and between two lines where there is no terminal. */
+const [PICTURE_MS, LINE_MS] = [100, 5000];
+
+/** A bar that is drawn over on a terminal; elsewhere a line at each step, and one each five seconds. */
+export function createProgress(stream: NodeJS.WriteStream): Progress {
+  let [name, done, shown] = ['', 0, 0];
+  let total: number | undefined;
+  const terminal = stream.isTTY === true;
+
+  function draw(): void {
+    shown = performance.now();
+    stream.write(terminal ? `\r\x1b[2K${name} ${barOf(done, total)}` : `${name} ${percentOf(done, total)}\n`);
+  }
+  function close(): void {
+    if (name !== '' && terminal) stream.write('\n');
+  }
+
+  return {
+    step(next, of) {
+      if (name !== '' && terminal) draw();
+      close();
+      [name, done, total] = [next, 0, of];
+      if (terminal) draw();
+      else stream.write(`${name} …\n`);
+      shown = performance.now();
+    },
+    add(amount) {
+      done += amount;
+      if (performance.now() - shown >= (terminal ? PICTURE_MS : LINE_MS)) draw();
+    },
+    end() {
+      if (name !== '' && terminal) draw();
+      close();
+      name = '';
+    },
+  };
+}
+
+function percentOf(done: number, total: number | undefined): string {
+  return total === undefined || total === 0 ? '' : `${Math.min(100, Math.floor((100 * done) / total))} %`;
+}
+
+function barOf(done: number, total: number | undefined): string {
+  if (total === undefined || total === 0) return '…';
+  const full = Math.min(WIDTH, Math.floor((WIDTH * done) / total));
+  return `[${'#'.repeat(full)}${' '.repeat(WIDTH - full)}] ${percentOf(done, total)}`;
+}

@@ -1,0 +1,41 @@
+import { allTables } from './settings.js';
+
+const LEAST = 4;
+const FOREIGN = ['AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY', 'AWS_SESSION_TOKEN'];
+
+/** Takes every secret of the settings out of what is shown, however deep it is. */
+export type Scrub = <T>(value: T) => T;
+
+/** `more`: values that are not to be shown either. */
+export function createScrub(env: NodeJS.ProcessEnv, more: readonly string[] = []): Scrub {
+  const variables = Object.values(allTables).flatMap((table) =>
+    Object.values(table).flatMap(({ variable, secret }) => (secret === true ? [variable] : [])),
+  );
+  const values = [...variables, ...FOREIGN].map((name) => env[name] ?? '').concat(more);
+  // The longest first, so that no rest of one stays behind another.
+  const hidden = [...new Set(values.flatMap(partsOf))].filter((part) => part.length >= LEAST);
+  hidden.sort((a, b) => b.length - a.length);
+  const scrubText = (text: string) => hidden.reduce((clean, part) => clean.replaceAll(part, '***'), text);
+  const scrub = (value: unknown): unknown => {
+    if (typeof value === 'string') return scrubText(value);
+    if (Array.isArray(value)) return value.map(scrub);
+    if (typeof value !== 'object' || value === null) return value;
+    return Object.fromEntries(Object.entries(value).map(([key, inner]) => [scrubText(key), scrub(inner)]));
+  };
+  return scrub as Scrub;
+}
+
+/** A value, its parts between commas, and what stands before the @ of a URL. */
+function partsOf(value: string): string[] {
+  const parts = [value, ...value.split(',').map((part) => part.trim())];
+  const [, credentials = ''] = /:\/\/([^@/]*)@/.exec(value) ?? [];
+  return [...parts, ...credentials.split(':').flatMap((part) => [part, decoded(part)])];
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}

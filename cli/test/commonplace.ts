@@ -1,0 +1,30 @@
+import { spawn } from 'node:child_process';
+import { join } from 'node:path';
+import { inherited, ROOT } from '@commonplace/acceptance/dist/src/system.js';
+
+export interface Ended {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Starts the command line as a process; `onStderr` sees what it says on its way. */
+export function commonplace(
+  args: readonly string[],
+  env: NodeJS.ProcessEnv = {},
+  onStderr: (text: string, kill: () => void) => void = () => {},
+): Promise<Ended> {
+  const child = spawn(process.execPath, [join(ROOT, 'cli/commonplace.mjs'), ...args], {
+    env: { ...inherited(), ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let [stdout, stderr] = ['', ''];
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    stdout += text;
+  });
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    stderr += text;
+    onStderr(text, () => child.kill('SIGKILL'));
+  });
+  return new Promise((resolve) => child.once('close', (code) => resolve({ code, stdout, stderr })));
+}

@@ -1,0 +1,197 @@
+import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:net';
+import { join } from 'node:path';
+import { everything } from '@commonplace/all/everything';
+import { openConnection } from '@commonplace/kit/store/sqlite';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import type { Result } from '../src/doctor/check.js';
+import { allTables } from '../src/settings.js';
+import { commonplace } from './commonplace.js';
+import { type DataFolder, makeDataFolder } from './data-folder.js';
+
+let folder: DataFolder;
+beforeEach(async () => {
+  folder = await makeDataFolder();
+});
+afterEach(() => folder.remove());
+
+async function doctor(env: NodeJS.ProcessEnv = {}, ...args: string[]) {
+  const began = performance.now();
+  const ended = await commonplace(['doctor', '--json', ...args], { COMMONPLACE_DATA_DIR: folder.dataDir, ...env });
+  const { ok, checks } = JSON.parse(ended.stdout) as { ok: boolean; checks: Result[] };
+  const of = (name: string) => checks.find((check) => check.name === name);
+  return { ...ended, ok, of, seconds: (performance.now() - began) / 1000 };
+}
+
+test('it knows the settings of every service', () => {
+  for (const { name, config } of everything) expect(allTables[name]).toBe(config);
+  expect(Object.keys(allTables).sort()).toEqual(['process', ...everything.map(({ name }) => name)].sort());
+});
+
+test('a whole data folder is well', async () => {
+  const { code, ok, of } = await doctor();
+  expect([code, ok]).toEqual([0, true]);
+  expect(of('configuration')).toMatchObject({ status: 'ok' });
+  expect(of('database')).toMatchObject({ status: 'ok', detail: expect.stringContaining('all whole') });
+  expect(of('data folder')).toMatchObject({ status: 'ok' });
+  const { stdout } = await commonplace(['doctor', '--data-dir', folder.dataDir]);
+  expect(stdout).toMatch(/^ok {4}configuration {2}all settings can be read$/m);
+});
+
+test('where nothing was started yet, nothing is wrong and nothing is made', async () => {
+  const dataDir = join(folder.home, 'new');
+  const { code, of } = await doctor({ COMMONPLACE_DATA_DIR: dataDir });
+  expect(code).toBe(0);
+  expect(of('database')).toMatchObject({ status: 'warning' });
+  expect(existsSync(dataDir)).toBe(false);
+});
+
+test('settings that can not be used are told together, and names that nobody reads', async () => {
+  const settings = { COMMONPLACE_PORT: 'high', COMMONPLACE_SIGN_UP: 'some', COMMONPLACE_POTR: '1' };
+  const { code, of } = await doctor(settings);
+  expect(code).toBe(1);
+  expect(of('configuration')).toMatchObject({
+    status: 'failed',
+    facts: {
+      problems: [
+        expect.stringMatching(/^COMMONPLACE_SIGN_UP must be/),
+        expect.stringMatching(/^COMMONPLACE_PORT must/),
+      ],
+      unknown: ['COMMONPLACE_POTR'],
+    },
+  });
+  expect((await doctor(settings, '--service', 'resources')).of('configuration')).toMatchObject({ status: 'warning' });
+});
+
+describe('no secret is in what it says', () => {
+  const settings = Object.values(allTables).flatMap((table) => Object.values(table));
+
+  test('with a marked text in every setting', async () => {
+    const env: NodeJS.ProcessEnv = {};
+    for (const { variable } of settings) env[variable] = `marked-${variable.toLowerCase()}`;
+    env.COMMONPLACE_DATA_DIR = folder.dataDir;
+    for (const [args, code] of [
+      [['doctor', '--json'], 1],
+      [['doctor'], 1],
+      [['backup', '--to', join(folder.home, 'b')], 78],
+    ] as const) {
+      const ended = await commonplace(args, env);
+      expect(ended.code).toBe(code);
+      expect(ended.stdout + ended.stderr).not.toContain('marked');
+    }
+  }, 60_000);
+
+  test('with secrets in URLs that lead nowhere, and in settings that are right', async () => {
+    const env = {
+      COMMONPLACE_MONGODB_URL: 'mongodb://marked-user:marked%21password@127.0.0.1:9/?replicaSet=rs&authSource=admin',
+      COMMONPLACE_NATS_URL: 'nats://marked-token@127.0.0.1:9',
+      COMMONPLACE_S3_URL: 'http://marked-id:marked-key@127.0.0.1:9/bucket',
+      COMMONPLACE_TYPESENSE_URL: 'http://127.0.0.1:9',
+      COMMONPLACE_TYPESENSE_API_KEY: 'marked-typesense',
+      COMMONPLACE_MESH_KEY: 'marked'.repeat(10),
+      COMMONPLACE_SECRET_KEY: 'marked'.repeat(10),
+      COMMONPLACE_SECRETS_KEY: Buffer.from('marked'.repeat(10)).toString('base64'),
+      AWS_SECRET_ACCESS_KEY: 'marked-aws',
+    };
+    const { code, stdout, stderr, of, seconds } = await doctor(env);
+    expect(code).toBe(1);
+    for (const name of ['MongoDB', 'NATS', 'bucket']) expect(of(name)).toMatchObject({ status: 'failed' });
+    expect(of('configuration')).toMatchObject({ status: 'ok' });
+    expect(stdout + stderr).not.toContain('marked');
+    expect(stdout).not.toContain(env.COMMONPLACE_SECRETS_KEY);
+    expect(seconds).toBeLessThan(10);
+  }, 60_000);
+});
+
+describe('servers that take a connection and never answer', () => {
+  let silent: Server;
+  let port: number;
+  beforeEach(async () => {
+    silent = createServer(() => {});
+    await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
+    ({ port } = silent.address() as { port: number });
+  });
+  afterEach(() => {
+    silent.close();
+  });
+
+  test('have failed within ten seconds', async () => {
+    const { code, of, seconds } = await doctor({
+      COMMONPLACE_MONGODB_URL: `mongodb://127.0.0.1:${port}/?replicaSet=rs`,
+      COMMONPLACE_NATS_URL: `nats://127.0.0.1:${port}`,
+      COMMONPLACE_S3_URL: `http://id:secret@127.0.0.1:${port}/bucket`,
+      COMMONPLACE_TYPESENSE_URL: `http://127.0.0.1:${port}`,
+      COMMONPLACE_TYPESENSE_API_KEY: 'key',
+    });
+    expect(code).toBe(1);
+    for (const name of ['MongoDB', 'NATS', 'bucket', 'Typesense']) expect(of(name)).toMatchObject({ status: 'failed' });
+    expect(seconds).toBeLessThan(10);
+  }, 60_000);
+});
+
+describe('an embedded system', () => {
+  test('with a damaged database', async () => {
+    for (let i = 0; i < 20; i++) await folder.addBlob(10);
+    const { code, of } = await doctor({ COMMONPLACE_DATA_DIR: await folder.damagedCopy() });
+    expect(code).toBe(1);
+    expect(of('database')).toMatchObject({ status: 'failed' });
+  });
+
+  test('whose clock was set back, and whose consumers are behind', async () => {
+    const bus = folder.database.bus();
+    const type = 'commonplace.files.file.updated';
+    const event = {
+      specversion: '1.0',
+      source: '/files',
+      type,
+      subject: 'f',
+      datacontenttype: 'application/json',
+    } as const;
+    const time = new Date().toISOString();
+    const subscription = await bus.subscribe({ consumer: 'slow', types: [type] }, async () => {});
+    await subscription.close();
+    await bus.publish([{ ...event, id: 'one', time, data: {} }]);
+    const connection = openConnection(join(folder.dataDir, 'commonplace.db'));
+    connection.run('UPDATE events SET at = ?', [Date.now() - 300_000]);
+    connection.run('INSERT INTO parked (consumer, seq, attempts, error, due, doc) VALUES (?, 7, 8, ?, 0, ?)', [
+      'slow',
+      'why',
+      '{}',
+    ]);
+    const behind = await doctor();
+    expect(behind.code).toBe(0);
+    expect(behind.of('events')).toMatchObject({
+      status: 'warning',
+      detail: expect.stringMatching(/^1 events wait for slow, the first since 3\d\d s; 1 events that slow failed at/),
+    });
+    connection.run('UPDATE events SET at = ?', [Date.now() + 3_600_000]);
+    connection.close();
+    const ahead = await doctor();
+    expect(ahead.of('clock')).toMatchObject({ status: 'failed' });
+    expect(ahead.code).toBe(1);
+  });
+
+  test('that others may read, and that was not restored to the end', async () => {
+    writeFileSync(join(folder.dataDir, 'other.key'), '');
+    rmSync(join(folder.dataDir, 'secret.key'));
+    writeFileSync(join(folder.dataDir, 'secret.key'), `${'0'.repeat(64)}\n`, { mode: 0o644 });
+    expect((await doctor()).of('data folder')).toMatchObject({
+      status: 'warning',
+      detail: expect.stringContaining('secret.key: chmod 600'),
+    });
+    mkdirSync(join(folder.dataDir, 'restore.unfinished'));
+    expect((await doctor()).of('data folder')).toMatchObject({ status: 'failed' });
+  });
+});
+
+test('a command line that is wrong ends with 64, and help with 0', async () => {
+  expect((await commonplace(['doctor', '--service', 'nobody'])).code).toBe(64);
+  expect((await commonplace(['backup'])).code).toBe(64);
+  expect((await commonplace(['cure'])).code).toBe(64);
+  for (const command of ['doctor', 'backup', 'restore']) {
+    const { code, stdout } = await commonplace([command, '--help']);
+    expect(code).toBe(0);
+    expect(stdout).toContain('Examples:');
+  }
+  expect((await commonplace(['--help'])).stdout).toContain('Exit codes:');
+}, 60_000);

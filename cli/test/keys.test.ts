@@ -1,0 +1,73 @@
+import { dirname, join } from 'node:path';
+import { api } from '@commonplace/acceptance/dist/src/client.js';
+import { eventually } from '@commonplace/acceptance/dist/src/eventually.js';
+import { type System, startSystem } from '@commonplace/acceptance/dist/src/system.js';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { commonplace } from './commonplace.js';
+
+let system: System;
+beforeAll(async () => {
+  system = await startSystem();
+}, 90_000);
+afterAll(() => system?.stop(), 60_000);
+
+async function keys(...args: string[]) {
+  const env = { COMMONPLACE_DATA_DIR: join(dirname(system.bootstrapFile), 'data') };
+  const { code, stdout, stderr } = await commonplace(['keys', ...args, '--json'], env);
+  return { code, stderr, answer: JSON.parse(stdout) };
+}
+
+test('an owner without a key is given one beside the running system, and it is taken back', async () => {
+  const { email } = system.owner;
+  const made = await keys(
+    'create',
+    '--email',
+    email,
+    '--scopes',
+    'resource:read, workspace:read',
+    '--expires',
+    '2100-01-31',
+  );
+  expect([made.code, made.stderr]).toEqual([0, '']);
+  expect(made.answer).toMatchObject({
+    key: expect.stringMatching(/^wsk_p_/),
+    person: email,
+    status: 'active',
+    scopes: ['resource:read', 'workspace:read'],
+    expiresAt: '2100-01-31T00:00:00.000Z',
+  });
+  const by = api(system, made.answer.key);
+  expect((await by.get('/workspaces')).status).toBe(200);
+  expect((await by.post('/workspaces', { name: 'Not within its scopes' })).status).toBe(403);
+
+  const { answer } = await keys('list', '--email', email.toUpperCase());
+  const listed = answer.keys as { id: string; prefix: string; name: string }[];
+  expect(listed.map(({ name }) => name).sort()).toEqual(['Bootstrap', 'Made by the operator']);
+  expect(JSON.stringify(listed)).not.toContain(made.answer.key);
+  expect(JSON.stringify(listed)).not.toContain('secretHash');
+
+  const revoked = await keys('revoke', made.answer.prefix);
+  expect(revoked.answer).toMatchObject({ id: made.answer.id, status: 'revoked' });
+  await eventually(async () => expect((await by.get('/workspaces')).status).toBe(401), 5000);
+  expect((await keys('revoke', made.answer.id)).code).toBe(0);
+  expect((await keys('list')).answer.keys).toHaveLength(1);
+  expect((await keys('list', '--revoked')).answer.keys).toHaveLength(2);
+}, 60_000);
+
+test('who is not there, scopes that are none, and keys that are none are told', async () => {
+  const { email } = system.owner;
+  for (const args of [
+    ['create', '--email', 'nobody@example.com'],
+    ['create', '--email', email, '--scopes', 'everything:do'],
+    ['create', '--email', email, '--expires', '2001-01-01'],
+    ['revoke', 'wsk_p_000000000000'],
+    ['list', '--email', 'nobody@example.com'],
+  ]) {
+    const { code, answer } = await keys(...args);
+    expect([code, answer.error.exit_code]).toEqual([1, 1]);
+  }
+  const empty = await commonplace(['keys', 'list', '--data-dir', '/nowhere'], {
+    COMMONPLACE_SECRET_KEY: '0'.repeat(64),
+  });
+  expect(empty.code).toBe(66);
+}, 60_000);

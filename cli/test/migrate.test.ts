@@ -1,0 +1,25 @@
+import { requireFormat } from '@commonplace/kit/runtime';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { commonplace } from './commonplace.js';
+import { type DataFolder, makeDataFolder } from './data-folder.js';
+
+let folder: DataFolder;
+beforeEach(async () => {
+  folder = await makeDataFolder();
+});
+afterEach(() => folder.remove());
+
+test('nothing pending is said plainly', async () => {
+  await requireFormat('files', folder.database.store('files'), []);
+  const { code, stdout, stderr } = await commonplace(['migrate', '--data-dir', folder.dataDir]);
+  expect([code, stdout, stderr]).toEqual([0, 'Nothing is pending.\n', '']);
+  const checked = await commonplace(['migrate', '--check', '--json', '--data-dir', folder.dataDir]);
+  const answer = JSON.parse(checked.stdout);
+  expect(answer).toMatchObject({ pending: false });
+  expect(answer.services).toContainEqual({ service: 'files', format: 1, pending: [], ran: [] });
+  expect(answer.services).toContainEqual({ service: 'resources', format: null, pending: [], ran: [] });
+}, 60_000);
+
+test('where there is nothing, there is nothing to migrate', async () => {
+  expect((await commonplace(['migrate', '--data-dir', '/nowhere'])).code).toBe(66);
+}, 60_000);

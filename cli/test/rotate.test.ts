@@ -1,0 +1,85 @@
+import { randomBytes } from 'node:crypto';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createEnvelope, parseMasterKeys } from '@commonplace/kit/secrets';
+import type { Collection } from '@commonplace/kit/store';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { silentProgress } from '../src/progress.js';
+import { rotateSecrets } from '../src/rotate.js';
+import { commonplace } from './commonplace.js';
+import { type DataFolder, makeDataFolder } from './data-folder.js';
+
+interface Connector {
+  readonly id: string;
+  readonly version: number;
+  readonly tenant: string;
+  readonly sealed: string;
+}
+
+let folder: DataFolder;
+let connectors: Collection<Connector>;
+const keyFile = () => join(folder.dataDir, 'secrets.key');
+const envelope = () => createEnvelope(parseMasterKeys(readFileSync(keyFile(), 'utf8')));
+const owner = (record: string) => ({ tenant: 'acme', record });
+
+beforeEach(async () => {
+  folder = await makeDataFolder();
+  connectors = await folder.database.store('tenancy').collection({ name: 'connectors', indexes: [] });
+});
+afterEach(() => folder.remove());
+
+async function add(id: string, sealed: string): Promise<void> {
+  const work = folder.database.store('tenancy').begin();
+  work.insert(connectors, { id, tenant: 'acme', sealed });
+  await work.commit();
+}
+
+const sealedOf = async (id: string) => (await connectors.get(id))?.sealed ?? '';
+
+test('two runs with a restart between them put every secret under a new key', async () => {
+  const old = readFileSync(keyFile(), 'utf8').trim();
+  const ids = Array.from({ length: 150 }, (_, i) => `connector-${i}`);
+  for (const id of ids) await add(id, envelope().seal(`secret of ${id}`, owner(id)));
+  const env = { COMMONPLACE_DATA_DIR: folder.dataDir };
+  const first = await commonplace(['rotate-secrets', '--json'], env);
+  expect(JSON.parse(first.stdout)).toMatchObject({ stage: 'added' });
+  expect(readFileSync(keyFile(), 'utf8').split(',')[1]?.trim()).toBe(old);
+  await add('between', envelope().seal('sealed after the restart', owner('between')));
+  const second = await commonplace(['rotate-secrets', '--json'], env);
+  expect(JSON.parse(second.stdout)).toEqual({ stage: 'done', rewrapped: 150, unreadable: [], spareKeys: 1 });
+  const now = readFileSync(keyFile(), 'utf8').trim();
+  expect(now).not.toContain(old);
+  for (const id of ids) expect(envelope().open(await sealedOf(id), owner(id))).toBe(`secret of ${id}`);
+  expect(envelope().open(await sealedOf('between'), owner('between'))).toBe('sealed after the restart');
+  expect(readFileSync(`${keyFile()}.former`, 'utf8').trim()).toBe(old);
+  for (const { stdout, stderr } of [first, second])
+    for (const key of [old, now]) expect(stdout + stderr).not.toContain(key);
+}, 60_000);
+
+test('a run that was cut off goes on', async () => {
+  const [fresh, old] = [randomBytes(32), randomBytes(32)].map((key) => key.toString('base64')) as [string, string];
+  writeFileSync(keyFile(), `${fresh},${old}\n`);
+  await add('done', envelope().seal('one', owner('done')));
+  await add('left', createEnvelope(parseMasterKeys(old)).seal('two', owner('left')));
+  const options = { places: { dataDir: folder.dataDir, mongodbUrl: undefined }, setting: undefined };
+  expect(await rotateSecrets(options, silentProgress)).toMatchObject({ rewrapped: 1, spareKeys: 1 });
+  const after = createEnvelope(parseMasterKeys(fresh));
+  expect(after.open(await sealedOf('done'), owner('done'))).toBe('one');
+  expect(after.open(await sealedOf('left'), owner('left'))).toBe('two');
+});
+
+test('no key is taken out while a secret opens with none, or is in a setting', async () => {
+  const [fresh, old] = [randomBytes(32), randomBytes(32)].map((key) => key.toString('hex')) as [string, string];
+  writeFileSync(keyFile(), `${fresh},${old}\n`);
+  await add('lost', createEnvelope([randomBytes(32)]).seal('three', owner('lost')));
+  const { code, stdout } = await commonplace(['rotate-secrets', '--json'], { COMMONPLACE_DATA_DIR: folder.dataDir });
+  expect(code).toBe(1);
+  expect(JSON.parse(stdout)).toMatchObject({ unreadable: ['lost'], spareKeys: 0 });
+  expect(readFileSync(keyFile(), 'utf8')).toBe(`${fresh},${old}\n`);
+  const one = await commonplace(['rotate-secrets'], {
+    COMMONPLACE_DATA_DIR: folder.dataDir,
+    COMMONPLACE_SECRETS_KEY: old,
+  });
+  expect(one.code).toBe(78);
+  expect(one.stdout + one.stderr).not.toContain(old);
+});

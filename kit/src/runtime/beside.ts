@@ -1,0 +1,33 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Store } from '../store/port.js';
+import { DATABASE_FILE } from './adapters.js';
+
+/** The store of one service for a command that runs beside the system, or while it does not run. */
+export interface StoreBeside {
+  readonly store: Store;
+  close(): Promise<void>;
+}
+
+/** Where the settings say that records are. */
+export interface RecordPlaces {
+  readonly dataDir: string;
+  readonly mongodbUrl: string | undefined;
+}
+
+/** Opens a store that is there; undefined where there is none yet. Its events are carried by the system itself. */
+export async function openStoreBeside(
+  { dataDir, mongodbUrl }: RecordPlaces,
+  service: string,
+): Promise<StoreBeside | undefined> {
+  if (mongodbUrl !== undefined) {
+    const { openMongoDatabase } = await import('../store/mongo/index.js');
+    const database = await openMongoDatabase({ url: mongodbUrl });
+    return { store: database.store(service), close: () => database.close() };
+  }
+  const file = join(dataDir, DATABASE_FILE);
+  if (!existsSync(file)) return undefined;
+  const { openSqliteDatabase } = await import('../store/sqlite/index.js');
+  const database = await openSqliteDatabase({ file });
+  return { store: database.store(service), close: () => database.close() };
+}
