@@ -137,8 +137,14 @@ export function createPolicy({ tree, grants, memberships, directory, terms }: Po
     }
     if (access === undefined) throw NotFound();
     if (!reachesWorkspace(standing.caller, node.workspaceId, node.orgId)) throw TenantBoundary();
-    const membership = standing.person.workspaces.get(node.workspaceId) ?? (await visitor(node.workspaceId, standing));
+    const membership = (await memberOf(node.workspaceId, standing)) ?? (await visitor(node.workspaceId, standing));
     return { node, access, membership };
+  }
+
+  /** What is remembered of an archived workspace refuses nothing: it may be active again by now. */
+  async function memberOf(workspaceId: string, standing: Standing): Promise<WorkspaceMembership | undefined> {
+    if (standing.person.workspaces.get(workspaceId)?.archived) await standing.refresh();
+    return standing.person.workspaces.get(workspaceId);
   }
 
   /** Whose Org a workspace is, its administrators may know; what is in it, its members. */
@@ -157,7 +163,7 @@ export function createPolicy({ tree, grants, memberships, directory, terms }: Po
     byGrant: boolean,
   ): Promise<WorkspaceMembership> {
     if (!standing.person.workspaces.has(workspaceId)) await standing.refresh();
-    let membership = standing.person.workspaces.get(workspaceId);
+    let membership = await memberOf(workspaceId, standing);
     if (membership === undefined && byGrant && (await grantsIn(workspaceId, standing)).length > 0) {
       membership = await visitor(workspaceId, standing);
     }

@@ -193,16 +193,11 @@ async function* asFarAsItGoes(source: AsyncIterable<Buffer>, tell: (error: unkno
 /** Puts a part, and commits that everything up to here is in the archive. */
 export async function endStep(running: Running): Promise<void> {
   const { hold, sink, written, parts } = running;
-  const { id, tenant, createdAt } = hold.record;
-  running.steps++;
-  const number = running.steps;
-  const sums = `checksums/${String(number).padStart(6, '0')}.sha256`;
-  const list = Buffer.from(written.sums.join(''));
-  await sink.write(await wholeEntry(sums, list, new Date(createdAt), written));
+  const { id, tenant } = hold.record;
+  const { sums, sha256 } = await writeSums(running);
   await sink.flush();
   const directory = Buffer.concat(written.directory).toString('base64');
-  const sha256 = createHash('sha256').update(list).digest('hex');
-  const { resources, files, failed, faults, cursor } = running;
+  const { resources, files, failed, faults, cursor, steps: number } = running;
   const { offset, entries } = written;
   const progress = { resources, files, failed, faults, cursor, steps: number, offset, entries, parts: sink.parts };
   await hold.save({ ...progress, shown: { resources, failed, files } }, (work) => {
@@ -210,6 +205,16 @@ export async function endStep(running: Running): Promise<void> {
   });
   written.directory = [];
   written.sums = [];
+}
+
+/** Writes the entry with the checksums of those written since the last one: its path, and the checksum of itself. */
+export async function writeSums(running: Running): Promise<{ readonly sums: string; readonly sha256: string }> {
+  const { hold, sink, written } = running;
+  running.steps++;
+  const sums = `checksums/${String(running.steps).padStart(6, '0')}.sha256`;
+  const list = Buffer.from(written.sums.join(''));
+  await sink.write(await wholeEntry(sums, list, new Date(hold.record.createdAt), written));
+  return { sums, sha256: createHash('sha256').update(list).digest('hex') };
 }
 
 /** What an export shows of its progress. */

@@ -1,7 +1,7 @@
 import { DAYS_KEPT } from '../config.js';
 import { wholeEntry } from './entries.js';
 import { expireArchive, removeSteps } from './expire.js';
-import { endStep, type Running } from './export.js';
+import { type Running, writeSums } from './export.js';
 import type { ArchiveParts } from './parts.js';
 import { archiveKey, type StepRecord } from './records.js';
 import { archiveEnd } from './zip.js';
@@ -17,9 +17,11 @@ export async function finish(running: Running, tagsJson: Buffer): Promise<void> 
   const key = archiveKey(id);
   const at = new Date(hold.record.createdAt);
   await sink.write(await wholeEntry('tags.json', tagsJson, at, written));
-  await endStep(running);
+  // No step ends here, for a part that ends before the last one must not be small.
+  const last = await writeSums(running);
   const checksums: { path: string; sha256: string }[] = [];
   for await (const { sums: path, sha256 } of stepsOf(parts, id)) checksums.push({ path, sha256 });
+  checksums.push({ path: last.sums, sha256: last.sha256 });
   const manifest = manifestOf(running, checksums);
   await sink.write(await wholeEntry('manifest.json', manifest, at, written));
   const { offset } = written;
@@ -35,8 +37,10 @@ export async function finish(running: Running, tagsJson: Buffer): Promise<void> 
   if (!(await isWhole(running, key))) return;
   const stored = await parts.bytes.completeParts(key, hold.record.upload ?? '');
   const now = Date.now();
+  const { resources, files, failed, faults } = running;
   await hold.save({
-    status: running.failed > 0 ? 'completed_with_errors' : 'completed',
+    ...{ resources, files, failed, faults, shown: { resources, failed, files } },
+    status: failed > 0 ? 'completed_with_errors' : 'completed',
     sizeBytes: stored.sizeBytes,
     sha256: stored.sha256,
     finishedAt: new Date(now).toISOString(),

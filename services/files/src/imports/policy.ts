@@ -39,13 +39,15 @@ export async function enterWorkspace(
   throw reachesWorkspace(caller, workspaceId, orgId) ? InsufficientRole() : TenantBoundary();
 }
 
+/** What is remembered refuses nothing: who is no member, or what is archived, may be by now, or not. */
 async function membershipOf(
   { memberships }: ImportParts,
   workspaceId: string,
   { caller, onward }: CallContext,
 ): Promise<WorkspaceMembership | undefined> {
   const known = (await memberships.of(caller.userId, onward)).workspaces.get(workspaceId);
-  return known ?? (await memberships.fresh(caller.userId, onward)).workspaces.get(workspaceId);
+  if (known?.archived === false) return known;
+  return (await memberships.fresh(caller.userId, onward)).workspaces.get(workspaceId);
 }
 
 /** An import that the caller has begun, or that is in a workspace which they administer; all others are not found. */
