@@ -1,6 +1,6 @@
 import type { Param, Row } from '@commonplace/kit/store/sqlite';
+import { NAME_WEIGHT } from '../../domain/score.js';
 import type { IndexFile } from './file.js';
-import { NAME_WEIGHT } from './schema.js';
 import type { Scope } from './scope.js';
 
 export interface Ranked {

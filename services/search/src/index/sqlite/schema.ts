@@ -6,9 +6,6 @@ export const STAMP = `4 ${ANALYSER_VERSION}`;
 /** Rows of one tenant lie between `number * TENANT_ROWS` and the next, so that a search reads its tenant's only. */
 export const TENANT_ROWS = 2 ** 30;
 
-/** How much more a word in a name counts than one in a text. */
-export const NAME_WEIGHT = 8;
-
 /**
  * Lists (`ancestors`, `principals`, `metadata`, `tags`) are their items between line feeds, each with one before and
  * one behind it. The terms in `terms` are the analyser's; they hold letters and digits only, which the `ascii`

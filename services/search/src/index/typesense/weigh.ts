@@ -1,5 +1,5 @@
 import type { Pattern, Patterns } from '../../domain/pattern.js';
-import { scoreOf } from '../../domain/score.js';
+import { NAME_WEIGHT, scoreOf } from '../../domain/score.js';
 import type { Field } from '../port.js';
 import type { Document } from './client.js';
 import { occurrences } from './match.js';
@@ -22,8 +22,6 @@ export interface Weighed {
   readonly score: number;
 }
 
-/** How much more a word in a name counts than one in a text. */
-const NAME_WEIGHT = 8;
 /** How much less an uncertain form of a word counts. */
 const OTHER_FORM = 0.5;
 /** BM25, as the embedded index has it. */
