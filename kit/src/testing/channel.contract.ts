@@ -35,6 +35,7 @@ const entry = (id: string) => ({
   updatedAt: undefined,
   version: 0,
   contentVersion: 0,
+  comments: [],
   tags: [],
 });
 

@@ -24,8 +24,10 @@ export function createNotificationHandlers(parts: Parts): Handlers<NotificationS
     async listNotifications(request, context) {
       const reach = await reachOf(parts, context, request.workspaceId);
       const where = { ...reach, ...filterOf(request) };
-      const [total, unreadCount] = await Promise.all([notifications.count(where), countUnread(reach)]);
+      const total = await notifications.count(where);
       const { items, page } = await findPage(notifications, where, NEWEST_FIRST, request.page, total);
+      // Counted last: what the list shows is counted in.
+      const unreadCount = await countUnread(reach);
       return { items: await present(parts, context, items), unreadCount, page };
     },
 
