@@ -154,6 +154,11 @@ const decode = (bytes: Uint8Array | undefined) => Buffer.from(bytes ?? []).toStr
         size_bytes: zip.length,
       });
       await fetch(data.upload?.url ?? '', { method: 'PUT', body: zip as Uint8Array<ArrayBuffer> });
+      // A bucket tells nobody that bytes have come: it is asked, each two seconds.
+      await eventually(async () => {
+        const { status } = await by.get(`/resources/${data.resource.id}/file`);
+        expect(status).toBe(200);
+      }, 30_000);
       const body = { source_type: 'markdown_zip', file_id: data.resource.id };
       const again = await importAll(by, workspace.id, body, IMPORT_MS);
       expect(again).toMatchObject({ name: 'handbook', status: 'completed', stats: done.stats });
