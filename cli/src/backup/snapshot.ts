@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises';
 import { isKnown, openKeyRecords, usedKeys } from '@commonplace/files/blobs';
 import { openConnection, openSqliteDatabase } from '@commonplace/kit/store/sqlite';
 import { CommandError, EXIT } from '../exit.js';
@@ -15,10 +16,11 @@ export interface Snapshot {
 
 /** Bytes may come and go between the copy and the look for them: then it is copied again, so often. */
 const TRIES = 5;
+const HOLD_EVERY_MS = 20;
 
 /**
  * Copies records and holds on to the bytes that they name. Bytes are there before the records that name them, and
- * are deleted after those: so bytes are held first, then the database is copied, then what has come meanwhile is held.
+ * are deleted after those: so bytes are held first, then while the database is copied, then what has come meanwhile.
  */
 export async function takeSnapshot(stage: Stage, progress: Progress, withBlobs: boolean): Promise<Snapshot> {
   if (withBlobs) {
@@ -27,12 +29,27 @@ export async function takeSnapshot(stage: Stage, progress: Progress, withBlobs: 
   }
   for (let tries = 1; ; tries++) {
     progress.step('Copying the records');
-    await stage.copyDatabase();
+    const copying = stage.copyDatabase();
+    if (withBlobs) await holdWhile(copying, stage);
+    await copying;
     const held = withBlobs ? await stage.holdBlobs() : [];
     progress.step('Checking the copy');
     const { records, events } = examine(stage.database);
     const { keys, missing } = await namedBytes(stage.database, held, withBlobs);
     if (missing.length === 0 || tries === TRIES) return { records, events, keys, missing };
+  }
+}
+
+/** Holds bytes as they come for as long as something takes: they may be gone before it ends. */
+async function holdWhile(work: Promise<unknown>, stage: Stage): Promise<void> {
+  const ended = new AbortController();
+  const settled = work.then(
+    () => ended.abort(),
+    () => ended.abort(),
+  );
+  while (!ended.signal.aborted) {
+    await stage.holdBlobs();
+    await Promise.race([settled, setTimeout(HOLD_EVERY_MS)]);
   }
 }
 
