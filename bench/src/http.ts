@@ -15,9 +15,12 @@ export interface Client {
   close(): void;
 }
 
+/** Connections that lie idle are given up long before the server does it, which could happen under a request. */
+const IDLE_MS = 20_000;
+
 /** A client of `baseUrl` with `apiKey` over at most `connections` connections. */
 export function openClient(baseUrl: string, apiKey: string, connections: number): Client {
-  const agent = new Agent({ keepAlive: true, maxSockets: connections });
+  const agent = new Agent({ keepAlive: true, maxSockets: connections, timeout: IDLE_MS });
   const authorization = `Bearer ${apiKey}`;
 
   const send: Client['send'] = (method, path, body, headers = {}) => {
