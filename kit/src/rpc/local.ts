@@ -125,22 +125,20 @@ const slices = new Map<number, Set<() => void>>();
 
 /** Calls `expired` within 50 ms after `deadline`; the function returned takes that back. */
 function expire(deadline: number, expired: () => void): () => void {
-  const slice = Math.ceil(deadline / SLICE_MS);
-  let waiting = slices.get(slice);
-  if (waiting === undefined) {
-    waiting = new Set();
-    slices.set(slice, waiting);
-    const timer = setTimeout(
-      () => {
-        const expiring = slices.get(slice) ?? [];
-        slices.delete(slice);
-        for (const one of expiring) one();
-      },
-      Math.max(0, Math.min(slice * SLICE_MS - Date.now(), 2 ** 31 - 1)),
-    );
-    timer.unref();
-  }
-  const entry = waiting;
-  entry.add(expired);
-  return () => entry.delete(expired);
+  const number = Math.ceil(deadline / SLICE_MS);
+  const slice = slices.get(number) ?? openSlice(number);
+  slice.add(expired);
+  return () => slice.delete(expired);
+}
+
+/** A function of its own, for a timer holds on to all that the function around it knows: a call and its answer. */
+function openSlice(number: number): Set<() => void> {
+  const slice = new Set<() => void>();
+  slices.set(number, slice);
+  const expireAll = () => {
+    slices.delete(number);
+    for (const expired of slice) expired();
+  };
+  setTimeout(expireAll, Math.max(0, Math.min(number * SLICE_MS - Date.now(), 2 ** 31 - 1))).unref();
+  return slice;
 }

@@ -1,4 +1,6 @@
 import { randomBytes } from 'node:crypto';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import type { IndexService } from '@commonplace/proto/resources/v1/index_service.js';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { createPeerTokens } from '../auth/token.js';
@@ -38,6 +40,12 @@ const entry = (id: string) => ({
   comments: [],
   tags: [],
 });
+
+/** The collector is not exposed to a process that was not started so. */
+function collectGarbage(): void {
+  setFlagsFromString('--expose-gc');
+  runInNewContext('gc')();
+}
 
 /** Asks each duty of the Channel port. */
 export function channelContract(name: string, open: OpenChannel): void {
@@ -160,6 +168,15 @@ export function channelContract(name: string, open: OpenChannel): void {
       };
       await expect(ask({ deadline: Date.now() + 100 })).rejects.toMatchObject({ reason: 'timeout' });
       await eventually(async () => expect(aborted?.aborted).toBe(true));
+    });
+
+    test('an answer that was given is not held on to until its deadline', async () => {
+      play = async () => ({ entries: [entry('a')] });
+      const given = await (async () => new WeakRef(await ask({ deadline: Date.now() + 60_000 })))();
+      await eventually(async () => {
+        collectGarbage();
+        expect(given.deref()).toBeUndefined();
+      });
     });
 
     test.each([Number.NaN, Number.POSITIVE_INFINITY])('a call without a deadline is refused (%s)', async (deadline) => {
