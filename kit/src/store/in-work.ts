@@ -1,4 +1,4 @@
-import { LostRace, type Store, type UnitOfWork } from '@commonplace/kit/store';
+import { LostRace, type Store, type UnitOfWork } from './port.js';
 
 const MAX_RUNS = 12;
 

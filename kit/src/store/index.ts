@@ -1,3 +1,4 @@
 export * from './cursor.js';
+export * from './in-work.js';
 export * from './page.js';
 export * from './port.js';

@@ -1,6 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { newId } from '@commonplace/kit/id';
 import type { CallContext } from '@commonplace/kit/rpc';
+import { inWork } from '@commonplace/kit/store';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { addVersion } from '../src/acts/add-version.js';
 import { beginAttempt } from '../src/acts/attempt.js';
@@ -11,7 +12,6 @@ import { createFileTextHandlers } from '../src/handlers/file-texts.js';
 import { completeUpload, missingParts } from '../src/jobs/complete.js';
 import { createSweeper } from '../src/jobs/sweeper.js';
 import type { Parts } from '../src/parts.js';
-import { inWork } from '../src/stores/in-work.js';
 import type { Upload } from '../src/stores/records.js';
 import { openParts, type Played } from './parts.js';
 

@@ -1,6 +1,6 @@
 import { newId } from '@commonplace/kit/id';
+import { inWork } from '@commonplace/kit/store';
 import type { Parts } from '../parts.js';
-import { inWork } from '../stores/in-work.js';
 import type { Intent } from '../stores/records.js';
 
 /** What is going to be done; durable before anything of it is. `forMs` is the longest that it may take. */

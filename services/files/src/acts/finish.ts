@@ -1,3 +1,4 @@
+import { inWork } from '@commonplace/kit/store';
 import type { Stored, WrongBytes } from '../blobs/port.js';
 import { blobKey } from '../domain/layout.js';
 import { fileEvent } from '../events.js';
@@ -5,7 +6,6 @@ import { failForUpload, landForImport } from '../imports/acts/landed.js';
 import { readText } from '../jobs/read-text.js';
 import { imageSize, SNIFF_BYTES, sniff } from '../media/index.js';
 import type { Parts } from '../parts.js';
-import { inWork } from '../stores/in-work.js';
 import type { Fault, FileRecord, Intent, Upload } from '../stores/records.js';
 import { addVersion } from './add-version.js';
 import { endAttempt, leaveAttempt } from './attempt.js';

@@ -1,6 +1,6 @@
+import { inWork } from '@commonplace/kit/store';
 import { blobKey, uploadKey } from '../domain/layout.js';
 import type { Parts } from '../parts.js';
-import { inWork } from '../stores/in-work.js';
 import type { Upload } from '../stores/records.js';
 import { releaseVersion } from './release.js';
 

@@ -1,7 +1,7 @@
 import type { UnitOfWork } from '@commonplace/kit/store';
+import { inWork } from '@commonplace/kit/store';
 import { blobKey } from '../domain/layout.js';
 import type { Parts } from '../parts.js';
-import { inWork } from '../stores/in-work.js';
 import type { Blob, Version } from '../stores/records.js';
 
 /** Takes a version away with its text; its bytes are dead when nobody else uses them. */

@@ -1,4 +1,4 @@
-import { inWork } from '../stores/in-work.js';
+import { inWork } from '@commonplace/kit/store';
 import type { ArchiveParts } from './parts.js';
 import { type ArchiveRecord, archiveKey } from './records.js';
 

@@ -1,5 +1,5 @@
 import { AppError } from '@commonplace/kit/errors';
-import { inWork } from '../stores/in-work.js';
+import { inWork } from '@commonplace/kit/store';
 import { expireArchives, removeSteps } from './expire.js';
 import { runExport } from './export.js';
 import { ArchiveLost, type Hold, holdArchive } from './hold.js';

@@ -1,10 +1,10 @@
+import { inWork } from '@commonplace/kit/store';
 import { beginAttempt, endAttempt } from '../acts/attempt.js';
 import { failUpload, faultOf, finishUpload } from '../acts/finish.js';
 import { tell } from '../acts/tell.js';
 import { WrongBytes } from '../blobs/port.js';
 import { blobKey, uploadKey } from '../domain/layout.js';
 import type { Parts } from '../parts.js';
-import { inWork } from '../stores/in-work.js';
 import { lease } from '../stores/lease.js';
 import type { Upload } from '../stores/records.js';
 

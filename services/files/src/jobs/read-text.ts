@@ -1,8 +1,8 @@
+import { inWork } from '@commonplace/kit/store';
 import { tell } from '../acts/tell.js';
 import { blobKey } from '../domain/layout.js';
 import { MediaFailure } from '../media/index.js';
 import type { Parts } from '../parts.js';
-import { inWork } from '../stores/in-work.js';
 import type { Version } from '../stores/records.js';
 import { withLocalCopy } from './local-copy.js';
 

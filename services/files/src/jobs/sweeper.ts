@@ -1,10 +1,10 @@
+import { inWork } from '@commonplace/kit/store';
 import { failUpload } from '../acts/finish.js';
 import { dropUpload } from '../acts/purge.js';
 import { deleteDeadBlobs } from '../acts/release.js';
 import { settle } from '../acts/settle.js';
 import { tell } from '../acts/tell.js';
 import type { Parts } from '../parts.js';
-import { inWork } from '../stores/in-work.js';
 import { isKnown } from '../stores/known.js';
 import type { Intent, Upload } from '../stores/records.js';
 import { readPendingTexts } from './read-text.js';

@@ -1,6 +1,5 @@
-import { LostRace } from '@commonplace/kit/store';
+import { inWork, LostRace } from '@commonplace/kit/store';
 import type { Parts } from '../parts.js';
-import { inWork } from './in-work.js';
 import type { Upload } from './records.js';
 
 /** Milliseconds that an upload is held for without saying so again, and after which that is said. */

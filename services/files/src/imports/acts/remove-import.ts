@@ -1,6 +1,6 @@
 import { AppError } from '@commonplace/kit/errors';
 import type { CallContext } from '@commonplace/kit/rpc';
-import { inWork } from '../../stores/in-work.js';
+import { inWork } from '@commonplace/kit/store';
 import { resourceIdOf, rootIdOf } from '../domain/ids.js';
 import { finishedEvent } from '../events.js';
 import { itemRecords } from '../jobs/plan.js';

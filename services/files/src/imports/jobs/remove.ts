@@ -1,4 +1,4 @@
-import { inWork } from '../../stores/in-work.js';
+import { inWork } from '@commonplace/kit/store';
 import { releaseSource } from '../acts/source-bytes.js';
 import type { ImportParts } from '../parts.js';
 
