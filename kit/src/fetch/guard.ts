@@ -25,8 +25,10 @@ export interface FetchOptions {
   readonly method?: Dispatcher.HttpMethod;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | Buffer;
-  /** Redirects that are followed, each checked like the first URL; 3 when absent. */
+  /** Redirects that are followed, each checked like the first URL; 3 when absent. One more is refused. */
   readonly redirects?: number;
+  /** Gives a redirect as the answer that it is, instead of following it. */
+  readonly manual?: boolean;
   readonly signal?: AbortSignal;
 }
 
@@ -96,13 +98,13 @@ export function openGuard({ allowlist = [], resolve = resolveAll }: GuardOptions
 
   return {
     check,
-    async fetch(text, { method = 'GET', headers = {}, body, redirects = REDIRECTS, signal } = {}) {
+    async fetch(text, { method = 'GET', headers = {}, body, redirects = REDIRECTS, manual, signal } = {}) {
       let url = check(text);
       for (let left = redirects; ; left--) {
         const asked = { dispatcher: agent(), method, headers, body, signal };
         const answer = await undici().request(url, asked).catch(unwrapped);
         const location = answer.headers.location;
-        if (!REDIRECT_STATUSES.has(answer.statusCode) || typeof location !== 'string') {
+        if (manual || !REDIRECT_STATUSES.has(answer.statusCode) || typeof location !== 'string') {
           return { url, status: answer.statusCode, headers: answer.headers, body: answer.body };
         }
         await answer.body.dump({ limit: REDIRECT_BYTES });
