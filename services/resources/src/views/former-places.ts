@@ -29,7 +29,11 @@ export async function addFormerPlaces(
   if (relevant.length === 0) return;
   const ids = new Set(relevant.flatMap(({ headId, fromBoundary }) => [headId, fromBoundary]));
   const known = new Map((await parts.tree.getMany([...ids])).map((node) => [node.id, node]));
-  const heads = relevant.flatMap(({ headId }) => known.get(headId) ?? []);
+  // What has gone on to another workspace since is not here.
+  const searched = new Set(filter.workspaceIds);
+  const heads = relevant
+    .flatMap(({ headId }) => known.get(headId) ?? [])
+    .filter(({ workspaceId, state }) => searched.has(workspaceId) && state === 'active');
   const access = await parts.policy.accessToAll(heads, standing);
   const seen = new Set(heads.filter((_, i) => access[i] !== undefined).map(({ id }) => id));
   for (const shift of relevant) {
