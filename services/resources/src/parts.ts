@@ -16,6 +16,7 @@ import type { Counters } from './stores/counters.js';
 import type { Grant } from './stores/grants.js';
 import type { TreeJob } from './stores/jobs.js';
 import type { PendingJobs } from './stores/pending.js';
+import type { Shift } from './stores/shifts.js';
 import type { SnapshotRecord } from './stores/snapshots.js';
 import type { TagUsage } from './stores/tag-usage.js';
 import type { Tags } from './stores/tags.js';
@@ -39,6 +40,7 @@ export interface Parts {
   readonly grants: Collection<Grant>;
   readonly accessRequests: Collection<AccessRequest>;
   readonly jobs: Collection<TreeJob>;
+  readonly shifts: Collection<Shift>;
   readonly copyPieces: Collection<CopyPiece>;
   readonly counters: Counters;
   readonly tags: Tags;

@@ -41,6 +41,7 @@ import { jobCollection } from './stores/jobs.js';
 import { openKeeper } from './stores/kept.js';
 import { nodeCollection } from './stores/nodes.js';
 import { createPendingJobs } from './stores/pending.js';
+import { shiftCollection } from './stores/shifts.js';
 import { snapshotCollection } from './stores/snapshots.js';
 import { tagUsageCollection } from './stores/tag-usage.js';
 import { createTags, tagCollection } from './stores/tags.js';
@@ -60,6 +61,7 @@ export const resources: ServiceModule = {
     const nodes = await store.collection(nodeCollection);
     const grants = await store.collection(grantCollection);
     const jobs = await store.collection(jobCollection);
+    const shifts = await store.collection(shiftCollection);
     const usage = await store.collection(tagUsageCollection);
     const counters = createCounters(await store.collection(counterCollection), usage);
     const tags = createTags(await store.collection(tagCollection));
@@ -103,6 +105,7 @@ export const resources: ServiceModule = {
       grants,
       accessRequests,
       jobs,
+      shifts,
       copyPieces,
       counters,
       tags,

@@ -1,11 +1,12 @@
 import { existsSync } from 'node:fs';
 import type { Caller } from '@commonplace/kit/auth';
-import type { IndexEntry, SearchFilter } from '@commonplace/proto/resources/v1/index_service.js';
+import type { IndexEntry } from '@commonplace/proto/resources/v1/index_service.js';
 import { OrgRole, WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import fc from 'fast-check';
 import { type Command, commands, perform, type Run, roleOf } from './access-commands.js';
 import { greatest, Model, type ModelNode, type Person, principalsOf } from './access-model.js';
+import { admits } from './admits.js';
 import { openSharingStage, type SharingStage } from './sharing-stage.js';
 
 const MEMORY = '/dev/shm';
@@ -174,19 +175,6 @@ async function found(caller: Caller, workspaceId: string, entries: readonly Inde
         .filter((entry) => admits(filter, entry))
         .map(({ id }) => id)
         .sort();
-}
-
-function admits(filter: SearchFilter, entry: IndexEntry): boolean {
-  if (!filter.workspaceIds.includes(entry.workspaceId)) return false;
-  return (
-    filter.openWorkspaceIds.includes(entry.workspaceId) ||
-    filter.boundaryIds.includes(entry.boundaryId) ||
-    filter.principals.some((principal) => entry.directPrincipals.includes(principal)) ||
-    filter.granted.some(
-      ({ resourceId, boundaryId }) =>
-        resourceId === entry.id || (entry.boundaryId === boundaryId && entry.ancestorIds.includes(resourceId)),
-    )
-  );
 }
 
 /** The lines of a node's permissions, put together for each person, give the role that they have. */

@@ -7,6 +7,7 @@ import { expect, test } from '@jest/globals';
 import { type AccessRequest, accessRequestCollection } from '../src/stores/access-requests.js';
 import { type Grant, grantCollection } from '../src/stores/grants.js';
 import { type Node, nodeCollection } from '../src/stores/nodes.js';
+import { shiftCollection } from '../src/stores/shifts.js';
 
 async function unindexed<T extends StoredRecord>(of: Collection<T>, queries: readonly Omit<Query<T>, 'limit'>[]) {
   const plans = await Promise.all(queries.map((query) => of.explain({ ...query, limit: 10 })));
@@ -20,6 +21,7 @@ test('every question about sharing is answered by an index', async () => {
   const grants = await store.collection(grantCollection);
   const requests = await store.collection(accessRequestCollection);
   const nodes = await store.collection(nodeCollection);
+  const shifts = await store.collection(shiftCollection);
   const now = '2026-01-01T00:00:00.000Z';
   const ids = ['a', 'b', 'c'];
   const grantQueries: Omit<Query<Grant>, 'limit'>[] = [
@@ -43,6 +45,11 @@ test('every question about sharing is answered by an index', async () => {
     expect(await unindexed(grants, grantQueries)).toEqual([]);
     expect(await unindexed(requests, requestQueries)).toEqual([]);
     expect(await unindexed(nodes, nodeQueries)).toEqual([]);
+    const shiftQueries = [
+      { where: { workspaceId: { in: ids }, until: { gt: now } } },
+      { where: { until: { lte: now } } },
+    ];
+    expect(await unindexed(shifts, shiftQueries)).toEqual([]);
   } finally {
     await database.close();
     rmSync(folder, { recursive: true });

@@ -10,6 +10,7 @@ import { publishChange } from '../events.js';
 import type { Parts } from '../parts.js';
 import { requireCapability, requireWritable, type Seen, type Standing } from '../policy.js';
 import { foldName, type Node } from '../stores/nodes.js';
+import { noteShift } from '../stores/shifts.js';
 import { parseMetadata } from './content.js';
 import { keepManager, moveGrants } from './grants.js';
 import { accessChange, moves, newHome, placed, recount, requireDepth, rewriteBelow } from './place.js';
@@ -58,6 +59,7 @@ export async function updateNode(
     if (below === 'large') await announce(parts, context, node, job);
     else enqueue(parts, context, { ...job, tenant: after.tenant, headId: node.id, sweep: true });
   }
+  noteShift(parts.shifts, context.work, node, after, below === 'large');
   const written = await write(parts, node, after, context);
   const moved = below === 'large' ? [] : await rewriteBelow(parts, written, below.nodes, context);
   const verb = asksMove ? 'resource.moved' : 'resource.updated';

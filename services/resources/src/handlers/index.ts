@@ -12,6 +12,7 @@ import { administers } from '../domain/access.js';
 import type { Parts } from '../parts.js';
 import type { Standing } from '../policy.js';
 import type { Node } from '../stores/nodes.js';
+import { addFormerPlaces } from '../views/former-places.js';
 import { matchingTags } from '../views/matching-tags.js';
 import { spokenOn } from '../views/spoken.js';
 import { pathFrom } from '../views/surroundings.js';
@@ -171,13 +172,14 @@ async function searchFilter(
   standing: Standing,
 ): Promise<Omit<SearchFilter, 'tagIds' | 'tagTerms'>> {
   const filter: Omit<SearchFilter, 'tagIds' | 'tagTerms'> = {
-    workspaceIds,
+    workspaceIds: [...workspaceIds],
     openWorkspaceIds: [],
     boundaryIds: [],
     // Every grant that holds is named by its item below, so that one which was just made or has expired counts.
     principals: [],
     granted: [],
   };
+  const held: Node[] = [];
   for (const id of workspaceIds) {
     if (administers(standing.person.workspaces.get(id)?.role)) {
       filter.openWorkspaceIds.push(id);
@@ -186,7 +188,9 @@ async function searchFilter(
     const { boundaries, items } = await visibleWhere(parts, id, standing);
     filter.boundaryIds.push(...(boundaries ?? []));
     filter.granted.push(...items.map((one) => ({ resourceId: one.id, boundaryId: one.boundary })));
+    held.push(...items);
   }
+  await addFormerPlaces(parts, filter, held, standing);
   return filter;
 }
 

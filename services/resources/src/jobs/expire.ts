@@ -25,3 +25,20 @@ export async function expireSnapshots(
     gone += due.length;
   }
 }
+
+/** Forgets shifts that everybody has followed. Gives how many. */
+export async function expireShifts({ store, shifts }: Pick<Parts, 'store' | 'shifts'>, now: string): Promise<number> {
+  for (let gone = 0; ; ) {
+    const due = await shifts.find({ where: { until: { lte: now } }, sort: ['until'], limit: CHUNK });
+    if (due.length === 0) return gone;
+    const work = store.begin();
+    for (const shift of due) work.remove(shifts, shift);
+    try {
+      await work.commit();
+    } catch (error) {
+      if (error instanceof LostRace) return gone;
+      throw error;
+    }
+    gone += due.length;
+  }
+}

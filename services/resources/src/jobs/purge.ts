@@ -2,7 +2,7 @@ import { newId } from '@commonplace/kit/id';
 import type { Log } from '@commonplace/kit/log';
 import { LostRace } from '@commonplace/kit/store';
 import type { Parts } from '../parts.js';
-import { expireSnapshots } from './expire.js';
+import { expireShifts, expireSnapshots } from './expire.js';
 
 const HOUR_MS = 3_600_000;
 /** Batches that one round begins to purge. */
@@ -14,6 +14,7 @@ export function startRetention(parts: Parts, log: Log): { close(): void } {
     const now = new Date().toISOString();
     purgeExpired(parts, now).catch((error) => log.error('trash.purge_failed', { error }));
     expireSnapshots(parts, now).catch((error) => log.error('snapshots.expiry_failed', { error }));
+    expireShifts(parts, now).catch((error) => log.error('shifts.expiry_failed', { error }));
   };
   const timer = setInterval(tick, HOUR_MS);
   timer.unref();

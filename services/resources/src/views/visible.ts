@@ -11,8 +11,8 @@ export interface Visible {
   readonly boundaries: readonly string[] | undefined;
   /** Granted nodes whose descendants are visible up to the next boundary. */
   readonly granted: readonly { readonly id: string; readonly boundary: string }[];
-  /** All granted nodes, with their boundaries. */
-  readonly items: readonly { readonly id: string; readonly boundary: string }[];
+  /** All granted nodes. */
+  readonly items: readonly Node[];
 }
 
 /**
@@ -30,11 +30,10 @@ export async function visibleWhere(parts: Parts, workspaceId: string, standing: 
     if (node.boundary === node.id) boundaries.push(node.id);
     else if (!boundaries.includes(node.boundary)) granted.push({ id: node.id, boundary: node.boundary });
   }
-  const items = nodes.map(({ id, boundary }) => ({ id, boundary }));
-  if (granted.length === 0) return { where: { boundary: { in: boundaries } }, boundaries, granted, items };
+  if (granted.length === 0) return { where: { boundary: { in: boundaries } }, boundaries, granted, items: nodes };
   const below: Where<Node>[] = granted.flatMap(({ id, boundary }) => [
     { id },
     { ancestors: { contains: id }, boundary },
   ]);
-  return { where: { or: [{ boundary: { in: boundaries } }, ...below] }, boundaries, granted, items };
+  return { where: { or: [{ boundary: { in: boundaries } }, ...below] }, boundaries, granted, items: nodes };
 }

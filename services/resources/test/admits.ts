@@ -1,0 +1,15 @@
+import type { IndexEntry, SearchFilter } from '@commonplace/proto/resources/v1/index_service.js';
+
+/** Whether a search by a filter gives an entry, as the port of the search index says. */
+export function admits(filter: SearchFilter, entry: IndexEntry): boolean {
+  if (!filter.workspaceIds.includes(entry.workspaceId)) return false;
+  return (
+    filter.openWorkspaceIds.includes(entry.workspaceId) ||
+    filter.boundaryIds.includes(entry.boundaryId) ||
+    filter.principals.some((principal) => entry.directPrincipals.includes(principal)) ||
+    filter.granted.some(
+      ({ resourceId, boundaryId }) =>
+        resourceId === entry.id || (entry.boundaryId === boundaryId && entry.ancestorIds.includes(resourceId)),
+    )
+  );
+}

@@ -1,0 +1,134 @@
+import type { Caller } from '@commonplace/kit/auth';
+import type { IndexEntry } from '@commonplace/proto/resources/v1/index_service.js';
+import { AccessMode, type Resource, ResourceRole, ResourceType } from '@commonplace/proto/resources/v1/resource.js';
+import { OrgRole, WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
+import { afterAll, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
+import { admits } from './admits.js';
+import { openSharingStage, type SharingStage } from './sharing-stage.js';
+import type { PlayedTenancy, PlayedWorkspace } from './tenancy.js';
+
+let s: SharingStage;
+let org: ReturnType<PlayedTenancy['org']>;
+let workspace: PlayedWorkspace;
+let other: PlayedWorkspace;
+let owner: Caller;
+let viewer: Caller;
+let guest: Caller;
+
+beforeAll(async () => {
+  s = await openSharingStage();
+});
+afterAll(() => s.stage.close());
+
+beforeEach(() => {
+  org = s.tenancy.org();
+  workspace = s.tenancy.workspace(org);
+  other = s.tenancy.workspace(org);
+  owner = member('Owner', WorkspaceRole.OWNER);
+  viewer = member('Viewer', WorkspaceRole.VIEWER);
+  guest = member('Guest');
+});
+
+function member(name: string, role?: WorkspaceRole): Caller {
+  const person = s.tenancy.person(name);
+  org.roles.set(person.userId, OrgRole.MEMBER);
+  if (role !== undefined) for (const one of [workspace, other]) one.roles.set(person.userId, role);
+  return person;
+}
+
+const folder = (parentId?: string, accessMode = AccessMode.INHERIT) =>
+  s.create(owner, { ...(parentId === undefined ? { workspaceId: workspace.id } : { parentId }), accessMode });
+const document = (parentId: string) => s.create(owner, { parentId, type: ResourceType.DOCUMENT, name: 'Notes' });
+const move = (id: string, parentId: string | undefined, workspaceId?: string) =>
+  s.update(owner, id, { updateMask: ['parent_id'], parentId, workspaceId });
+const setMode = (id: string, accessMode: AccessMode) =>
+  s.update(owner, id, { updateMask: ['access_mode'], accessMode });
+
+/** What an index holds that has heard of everything until now, and hears nothing more. */
+async function indexNow(...resources: Resource[]): Promise<(by: Caller, workspaceId?: string) => Promise<string[]>> {
+  const { entries } = await s.index.getIndexEntries(
+    { ids: resources.map(({ id }) => id) },
+    await s.stage.as(undefined),
+  );
+  return async (by, workspaceId = workspace.id) => {
+    const filter = await s.filter(by, [workspaceId]);
+    const given = entries.filter((entry: IndexEntry) => admits(filter, entry)).map(({ id }) => id);
+    // Search asks the tree about each hit before it shows it.
+    const { resources: readable } = await s.index.checkAccess({ ids: given }, await s.stage.as(by));
+    return readable.map(({ id }) => id);
+  };
+}
+
+describe('while the index has not followed, a search finds', () => {
+  test('what has been moved out of a restricted folder, with what lies below', async () => {
+    const closed = await folder(undefined, AccessMode.RESTRICTED);
+    const head = await folder(closed.id);
+    const leaf = await document(head.id);
+    const stays = await document(closed.id);
+    const found = await indexNow(head, leaf, stays);
+    expect(await found(viewer)).toEqual([]);
+    await move(head.id, undefined);
+    expect(await found(viewer)).toEqual([head.id, leaf.id]);
+    await move(head.id, closed.id);
+    expect(await found(viewer)).toEqual([]);
+  });
+
+  test('what lies in a folder that inherits again, below and below', async () => {
+    const top = await folder(undefined, AccessMode.RESTRICTED);
+    const leaf = await document((await folder(top.id)).id);
+    const secret = await folder(top.id, AccessMode.RESTRICTED);
+    const hidden = await document(secret.id);
+    const found = await indexNow(top, leaf, secret, hidden);
+    await setMode(top.id, AccessMode.INHERIT);
+    expect(await found(viewer)).toEqual([top.id, leaf.id]);
+    await setMode(secret.id, AccessMode.INHERIT);
+    expect(await found(viewer)).toEqual([top.id, leaf.id, secret.id, hidden.id]);
+  });
+
+  test('for whoever is granted a folder, what is below it when that is restricted or moved', async () => {
+    const shelf = await folder();
+    const shared = await folder(shelf.id);
+    const leaf = await document(shared.id);
+    await s.grant(owner, shared.id, { principalId: guest.userId, role: ResourceRole.VIEWER });
+    const found = await indexNow(shelf, shared, leaf);
+    await setMode(shared.id, AccessMode.RESTRICTED);
+    expect(await found(guest)).toEqual([shared.id, leaf.id]);
+    await setMode(shared.id, AccessMode.INHERIT);
+    await setMode(shelf.id, AccessMode.RESTRICTED);
+    expect(await found(guest)).toEqual([shared.id, leaf.id]);
+    expect(await found(viewer)).toEqual([]);
+  });
+
+  test('what has come from another workspace', async () => {
+    const head = await folder();
+    const leaf = await document(head.id);
+    const found = await indexNow(head, leaf);
+    await move(head.id, undefined, other.id);
+    for (const by of [owner, viewer]) expect(await found(by, other.id)).toEqual([head.id, leaf.id]);
+  });
+});
+
+test('what stood in a folder is not counted when that has come to stand below it', async () => {
+  const closed = await folder(undefined, AccessMode.RESTRICTED);
+  const head = await folder(closed.id);
+  const secret = await document(closed.id);
+  await move(head.id, undefined);
+  await move(closed.id, head.id);
+  const { entries } = await s.index.getIndexEntries({ ids: [secret.id] }, await s.stage.as(undefined));
+  const filter = await s.filter(viewer, [workspace.id]);
+  expect(entries.map((entry) => admits(filter, entry))).toEqual([false]);
+});
+
+test('ten minutes after, a search goes by the index alone', async () => {
+  const closed = await folder(undefined, AccessMode.RESTRICTED);
+  await setMode(closed.id, AccessMode.INHERIT);
+  expect((await s.filter(viewer, [workspace.id])).granted).toEqual([{ resourceId: closed.id, boundaryId: closed.id }]);
+  const real = ['hrtime', 'nextTick', 'performance', 'queueMicrotask', 'setImmediate', 'clearImmediate'] as const;
+  const timers = ['setInterval', 'clearInterval', 'setTimeout', 'clearTimeout'] as const;
+  jest.useFakeTimers({ doNotFake: [...real, ...timers], now: Date.now() + 601_000 });
+  try {
+    expect((await s.filter(viewer, [workspace.id])).granted).toEqual([]);
+  } finally {
+    jest.useRealTimers();
+  }
+});
