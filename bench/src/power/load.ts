@@ -1,5 +1,5 @@
 import { randomBytes, randomInt } from 'node:crypto';
-import { mkdirSync, readFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createFolders, createWorkspace } from '../fill.js';
@@ -17,6 +17,8 @@ const FOLDERS = 8;
 /** Of a writer's operations, that many of 100 make a new document. */
 const CREATIONS = 35;
 const MOST_FILE_BYTES = 1_300_000;
+/** A recording is read into memory whole. */
+const MOST_RECORDED_BYTES = 600e6;
 
 export interface Recording {
   /** The folder in which the system has run. */
@@ -46,7 +48,7 @@ export async function recordLoad(
     const stop = new AbortController();
     const writers = Array.from({ length: WRITERS }, () => write(client, ground, stop.signal));
     const uploaders = Array.from({ length: UPLOADERS }, () => upload(client, files.workspaceId, stop.signal));
-    await Promise.race([sleep(loadMs), ...writers, ...uploaders]);
+    await Promise.race([enough(log, loadMs), ...writers, ...uploaders]);
     stop.abort();
     const documents = (await Promise.all(writers)).flat();
     const uploads = (await Promise.all(uploaders)).flat();
@@ -68,6 +70,12 @@ export async function recordLoad(
     await system.kill();
     throw error;
   }
+}
+
+/** Settles after so many milliseconds, or once so much is recorded that more would be of no use. */
+async function enough(log: string, loadMs: number): Promise<void> {
+  const until = performance.now() + loadMs;
+  while (performance.now() < until && statSync(log).size < MOST_RECORDED_BYTES) await sleep(100);
 }
 
 /** Writes until it is told to stop; gives what each document has become, write by write. */
