@@ -27,6 +27,8 @@ export interface System {
   readonly baseUrl: string;
   readonly owner: Owner;
   readonly bootstrapFile: string;
+  /** Settings by which a command beside it finds what it keeps. */
+  readonly places: NodeJS.ProcessEnv;
   /** What its processes have said since they started. */
   stdout(): string;
   stderr(): string;
@@ -83,6 +85,7 @@ export async function startSystem(settings: Settings = {}): Promise<System> {
     mode,
     baseUrl,
     bootstrapFile,
+    places: { ...servers?.env, COMMONPLACE_DATA_DIR: env.COMMONPLACE_DATA_DIR },
     owner: await readOwner(bootstrapFile),
     stdout: () => running.stdout(),
     stderr: () => running.stderr(),

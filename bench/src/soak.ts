@@ -6,6 +6,7 @@ import { parseArgs } from 'node:util';
 import { ROOT } from '@commonplace/acceptance/dist/src/system.js';
 import { openClient } from './http.js';
 import { wholeNumber } from './options.js';
+import { soakPower } from './power/power.js';
 import { checkIntegrity, openEventLog } from './soak/event-log.js';
 import { soakImports } from './soak/imports.js';
 import { soakLargeImport } from './soak/imports-large.js';
@@ -20,7 +21,10 @@ const ROUNDS = 50;
 const IMPORT_ROUNDS = 100;
 /** Pages of the large archive: 2 GB. */
 const LARGE_PAGES = 50_000;
-const PARTS = ['writes', 'imports', 'imports-large'] as const;
+/** Images of power cuts, and so many for a round of a short run. */
+const IMAGES = 500;
+const ROUND_IMAGES = 5;
+const PARTS = ['writes', 'power', 'imports', 'imports-large'] as const;
 type Part = (typeof PARTS)[number];
 
 async function soak(rounds: number, home: string, tally: Tally): Promise<void> {
@@ -82,6 +86,8 @@ function seconds(milliseconds: number): string {
 interface Wish {
   readonly rounds: number;
   readonly importRounds: number;
+  readonly images: number;
+  readonly seed: number | undefined;
   readonly pages: number;
   readonly parts: ReadonlySet<Part>;
 }
@@ -89,12 +95,14 @@ interface Wish {
 /** Reads the command line. A run of fewer rounds is a short one: it leaves out the large import. */
 function readWish(): Wish {
   const text = { type: 'string' } as const;
-  const { values } = parseArgs({ options: { rounds: text, only: text, pages: text } });
+  const { values } = parseArgs({ options: { rounds: text, only: text, pages: text, seed: text } });
   const rounds = values.rounds === undefined ? undefined : wholeNumber(values.rounds);
   const usual = rounds === undefined ? PARTS : PARTS.filter((part) => part !== 'imports-large');
   return {
     rounds: rounds ?? ROUNDS,
     importRounds: rounds ?? IMPORT_ROUNDS,
+    images: rounds === undefined ? IMAGES : ROUND_IMAGES * rounds,
+    seed: values.seed === undefined ? undefined : wholeNumber(values.seed),
     pages: values.pages === undefined ? LARGE_PAGES : wholeNumber(values.pages),
     parts: new Set(values.only?.split(',').map(partOf) ?? usual),
   };
@@ -106,11 +114,13 @@ function partOf(name: string): Part {
   return part;
 }
 
-const USAGE = `npm run soak -- [--rounds N] [--only writes,imports,imports-large] [--pages N]
+const USAGE = `npm run soak -- [--rounds N] [--only writes,power,imports,imports-large] [--pages N] [--seed N]
 
-  --rounds N   crashes under writes (${ROUNDS}), and imports that are killed (${IMPORT_ROUNDS}); without the large import
+  --rounds N   crashes under writes (${ROUNDS}), imports that are killed (${IMPORT_ROUNDS}), and a fifth of the images of power
+               cuts (${IMAGES}); without the large import
   --only P,Q   only these parts
-  --pages N    pages of the large import (${LARGE_PAGES})`;
+  --pages N    pages of the large import (${LARGE_PAGES})
+  --seed N     of the power cuts`;
 
 function readWishOrExit(): Wish {
   try {
@@ -121,7 +131,7 @@ function readWishOrExit(): Wish {
   }
 }
 
-const { rounds, importRounds, pages, parts } = readWishOrExit();
+const { rounds, importRounds, images, seed, pages, parts } = readWishOrExit();
 mkdirSync(join(ROOT, 'bench/data'), { recursive: true });
 const home = mkdtempSync(join(ROOT, 'bench/data/soak-'));
 const tally = createTally();
@@ -129,6 +139,7 @@ const tally = createTally();
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130));
 try {
   if (parts.has('writes')) await soak(rounds, join(home, 'writes'), tally);
+  if (parts.has('power')) await soakPower(images, join(home, 'power'), tally, seed);
   if (parts.has('imports')) await soakImports(importRounds, join(home, 'imports'), tally);
   if (parts.has('imports-large')) await soakLargeImport(pages, join(home, 'imports-large'), tally);
 } catch (error) {

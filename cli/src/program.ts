@@ -1,7 +1,7 @@
 import { ConfigError } from '@commonplace/kit/config';
 import { Command, CommanderError } from 'commander';
 import { backupCommand } from './commands/backup.js';
-import type { Context } from './commands/context.js';
+import { type Context, examples } from './commands/context.js';
 import { doctorCommand } from './commands/doctor.js';
 import { keysCommand } from './commands/keys.js';
 import { migrateCommand } from './commands/migrate.js';
@@ -19,6 +19,12 @@ Exit codes:
   66  there is nothing where something was to be read
   73  the target is there already, or is not empty
   78  the settings can't be used`;
+
+const EXAMPLES = [
+  'commonplace doctor',
+  'commonplace backup --to /backups/2026-11-21.tar --data-dir /var/lib/commonplace',
+  'COMMONPLACE_MONGODB_URL=mongodb://… commonplace migrate --check --json',
+];
 
 /** Reads a command line, does what it says, and gives the exit code. */
 export async function runProgram(args: readonly string[], env: NodeJS.ProcessEnv = process.env): Promise<number> {
@@ -48,6 +54,7 @@ function createProgram(context: Context): Command {
     .option('--json', 'print one JSON object for programs')
     .configureHelp({ showGlobalOptions: true })
     .exitOverride()
+    .addHelpText('after', examples(EXAMPLES))
     .addHelpText('after', EXIT_CODES)
     .hook('preAction', (_, command) => {
       const { dataDir, json } = command.optsWithGlobals() as { dataDir?: string; json?: boolean };
@@ -55,7 +62,14 @@ function createProgram(context: Context): Command {
       context.json = json === true;
     });
   for (const add of [doctorCommand, backupCommand, restoreCommand, migrateCommand, keysCommand, rotateSecretsCommand]) {
-    program.addCommand(add(context).copyInheritedSettings(program));
+    program.addCommand(inheriting(add(context), program));
   }
   return program;
+}
+
+/** Gives a command, and those below it, the settings of the one above: among them that its help tells global options. */
+function inheriting(command: Command, above: Command): Command {
+  command.copyInheritedSettings(above);
+  for (const below of command.commands) inheriting(below, command);
+  return command;
 }

@@ -1,4 +1,3 @@
-import { dirname, join } from 'node:path';
 import { api } from '@commonplace/acceptance/dist/src/client.js';
 import { eventually } from '@commonplace/acceptance/dist/src/eventually.js';
 import { type System, startSystem } from '@commonplace/acceptance/dist/src/system.js';
@@ -12,8 +11,7 @@ beforeAll(async () => {
 afterAll(() => system?.stop(), 60_000);
 
 async function keys(...args: string[]) {
-  const env = { COMMONPLACE_DATA_DIR: join(dirname(system.bootstrapFile), 'data') };
-  const { code, stdout, stderr } = await commonplace(['keys', ...args, '--json'], env);
+  const { code, stdout, stderr } = await commonplace(['keys', ...args, '--json'], system.places);
   return { code, stderr, answer: JSON.parse(stdout) };
 }
 

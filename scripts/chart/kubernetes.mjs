@@ -1,5 +1,5 @@
 // `npm run test:kubernetes`: the chart on a real API server, with simulated nodes. Installs the chart before this one,
-// upgrades to this one, rolls back, upgrades again, tests, drains a node and uninstalls, with the values for high
+// upgrades to this one, rolls back, upgrades again, sees a migration fail, tests, drains a node and uninstalls, with the values for high
 // availability and embedded. Pods are simulated, so what runs in them is not tried here. Prints each command with what
 // came of it; `--log FILE` keeps that. Closes with `N passed, N failed`.
 import { createWriteStream, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
@@ -112,6 +112,7 @@ async function live({ name, file, set, kept }) {
     show: /^(STATUS|REVISION): \S+/gm,
   });
   await settled(space);
+  if (file !== undefined) await unmigrated(space, values);
   await step('test', helm, ['test', ...release, ...TIMEOUT], { show: /^(TEST SUITE|Phase): +\S+/gm });
   await drain(space);
   await step('a test that fails', helm, [
@@ -128,6 +129,19 @@ async function live({ name, file, set, kept }) {
   await step('is told as such', helm, ['test', ...release, ...TIMEOUT], { code: 1 });
   await step('uninstall', helm, ['uninstall', ...release, '--wait', ...TIMEOUT]);
   await gone(space, kept);
+}
+
+/** An upgrade whose migration does not end in its time fails, and changes nothing of what runs. */
+async function unmigrated(space, values) {
+  const ran = await images(space);
+  const stuck = ['migration.deadlineSeconds=5', 'nodeSelector.nowhere=here', 'image.tag=8.8.8'];
+  await step(
+    'an upgrade whose migration does not end',
+    helm,
+    ['upgrade', 'commonplace', CHART, ...space, ...values, '--wait', ...TIMEOUT, '--set', stuck.join()],
+    { code: 1, says: 'pre-upgrade hooks failed' },
+  );
+  expect('changes nothing that runs', (await images(space)).join() === ran.join());
 }
 
 /** The newest packaged chart before this one, unpacked. */

@@ -143,6 +143,12 @@ export function schemaOf({ services, embedded }) {
       }),
       podDisruptionBudget: object({ enabled: flag }),
       topologySpread: object({ whenUnsatisfiable: oneOf('ScheduleAnyway', 'DoNotSchedule') }),
+      migration: object({
+        enabled: flag,
+        retries: { type: 'integer', minimum: 0 },
+        deadlineSeconds: count,
+        resources,
+      }),
       bootstrap: object({ enabled: flag, ownerEmail: { type: 'string', pattern: '^[^@\\s]+@[^@\\s]+$' } }),
       test: object({ existingSecret: name, key: text }),
       podLabels: map,

@@ -17,6 +17,7 @@ export async function openComplaints() {
   const welcome = await import(pathToFileURL(join(root, 'services/all/dist/src/welcome.js')).href);
   const tables = new Map([
     ['all', await everyTable()],
+    ['migration', { mongodbUrl: own.mongodbUrl }],
     ['bootstrap', { ...own, ...welcome.welcome.config }],
   ]);
   for (const name of NAMES) tables.set(name, { ...own, ...(await moduleOf(name)).config });

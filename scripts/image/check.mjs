@@ -64,7 +64,7 @@ try {
   await check('nothing that does not run (seen refusing)', () =>
     refuse(() => nothingStrange(['node_modules/typescript/lib/tsc.js'])),
   );
-  await check('all: serves, is written to, read and searched', () => serves(node, join(folder, 'all')));
+  await check('all: migrates, serves, is written to, read and searched', () => serves(node, join(folder, 'all')));
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }
@@ -125,6 +125,12 @@ function options(app, env = {}) {
   return { cwd: app, env: { NODE_ENV: 'production', ...env }, ...own };
 }
 
+/** As the chart does it before the process starts. */
+async function migrates(node, app, env, option) {
+  const { code, stdout, stderr } = await run(node, ['commonplace.mjs', 'migrate', option], options(app, env));
+  if (code !== 0 || stdout !== 'Nothing is pending.\n') throw new Error(`migrate ${option}: ${stdout}${stderr}`);
+}
+
 /** `--help` loads every module that a process loads at its start, and reads no settings. */
 async function startsAlone(node, app) {
   const { code, stdout, stderr } = await run(node, ['main.mjs', '--help'], options(app));
@@ -147,6 +153,7 @@ async function serves(node, app) {
     COMMONPLACE_BOOTSTRAP_JSON: facts,
     TMPDIR: tmp,
   };
+  await migrates(node, app, env, '--new');
   const child = spawn(node, ['main.mjs'], { ...options(app, env), stdio: ['ignore', 'ignore', 'inherit'] });
   const ended = new Promise((resolve) => child.once('exit', resolve));
   try {
@@ -158,6 +165,7 @@ async function serves(node, app) {
     if (code !== 0) throw new Error(`${stdout}${stderr}`);
     const without = await run(node, ['smoke.mjs'], options(app, { ...smoke, COMMONPLACE_API_KEY: `${key}x` }));
     if (without.code === 0) throw new Error('the test passes with a wrong key');
+    await migrates(node, app, env, '--check');
   } finally {
     child.kill('SIGTERM');
   }

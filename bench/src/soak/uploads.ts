@@ -44,7 +44,7 @@ export async function runUploader(client: Client, uploads: Uploads): Promise<voi
   for (;;) {
     const bytes = randomBytes(randomInt(1, 2 * MIB));
     try {
-      const id = await uploadOne(client, uploads, bytes);
+      const { id } = await uploadOne(client, uploads.workspaceId, bytes);
       uploads.taken.add(id);
     } catch (error) {
       if (error instanceof Refused) uploads.refusals.push(error.message);
@@ -55,23 +55,33 @@ export async function runUploader(client: Client, uploads: Uploads): Promise<voi
 
 class Refused extends Error {}
 
-async function uploadOne(client: Client, { workspaceId }: Uploads, bytes: Buffer): Promise<string> {
+/** A file whose bytes were taken, and the answer that said so last. */
+export interface Uploaded {
+  readonly id: string;
+  readonly sha256: string;
+  readonly requestId: string;
+}
+
+/** Uploads a file, inline, by one link or in parts as its size has it. Rejects where it is refused. */
+export async function uploadOne(client: Client, workspaceId: string, bytes: Buffer): Promise<Uploaded> {
   const sum = sumOf(bytes);
   const inline = bytes.length < 300_000 ? { content_base64: bytes.toString('base64') } : {};
   const about = { workspace_id: workspaceId, size_bytes: bytes.length, checksum_sha256: sum };
-  const { status, text } = await client.send('POST', '/files', { name: sum, ...about, ...inline });
+  const { status, text, headers } = await client.send('POST', '/files', { name: sum, ...about, ...inline });
   if (status !== 201) throw new Refused(`POST /files answers ${status} ${text.slice(0, 200)}`);
   const { resource, upload } = (JSON.parse(text) as { data: NewFile }).data;
-  if (upload?.url) await put(upload.url, bytes);
+  let requestId = String(headers['x-request-id']);
+  if (upload?.url) requestId = await put(upload.url, bytes);
   for (const part of upload?.parts ?? []) {
-    await put(part.url, bytes.subarray(part.offset, part.offset + part.size_bytes));
+    requestId = await put(part.url, bytes.subarray(part.offset, part.offset + part.size_bytes));
   }
-  return resource.id;
+  return { id: resource.id, sha256: sum, requestId };
 }
 
-async function put(url: string, bytes: Buffer): Promise<void> {
+async function put(url: string, bytes: Buffer): Promise<string> {
   const answer = await fetch(url, { method: 'PUT', body: new Uint8Array(bytes) });
   if (!answer.ok) throw new Refused(`PUT answers ${answer.status} ${(await answer.text()).slice(0, 200)}`);
+  return answer.headers.get('x-request-id') ?? '';
 }
 
 function sumOf(bytes: Uint8Array): string {

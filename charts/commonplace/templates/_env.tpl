@@ -13,7 +13,7 @@
 
 {{- /*
 Environment of a process. Takes root; reads and secrets (variables that it has); stores (whether it keeps records in
-servers); env (of the values).
+servers, and is told of events); records (whether it needs the records alone); env (of the values).
 */ -}}
 {{- define "commonplace.env" -}}
 {{- $v := .root.Values -}}
@@ -49,16 +49,21 @@ servers); env (of the values).
 {{ include "commonplace.secretEnv" (dict "name" $name "secret" $ours "key" $key) }}
 {{- end }}
 {{- end }}
+{{- $servers := dict -}}
+{{- if or .stores .records -}}
+{{- $_ := set $servers "COMMONPLACE_MONGODB_URL" $v.mongodb -}}
+{{- end -}}
 {{- if .stores }}
+{{- $_ := set $servers "COMMONPLACE_NATS_URL" $v.nats }}
 - name: COMMONPLACE_NATS_REPLICAS
   value: {{ $v.nats.replicas | quote }}
-{{- range $name, $it := dict "COMMONPLACE_MONGODB_URL" $v.mongodb "COMMONPLACE_NATS_URL" $v.nats }}
+{{- end }}
+{{- range $name, $it := $servers }}
 {{- if $it.existingSecret }}
 {{ include "commonplace.secretEnv" (dict "name" $name "secret" $it.existingSecret "key" $it.key) }}
 {{- else }}
 - name: {{ $name }}
   value: {{ $it.url | quote }}
-{{- end }}
 {{- end }}
 {{- end }}
 {{- if and $v.typesense.url (has "COMMONPLACE_TYPESENSE_URL" .reads) }}

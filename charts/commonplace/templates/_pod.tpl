@@ -5,7 +5,7 @@
 {{- end }}
 
 {{- /*
-A pod of one container. Takes
+A pod of one container, and of one that runs before it where there is something to be done first. Takes
   root, component  whose pod it is
   image            which service's image; tag, where it is another than the others'
   args             what Node runs; what the image says if empty
@@ -15,6 +15,8 @@ A pod of one container. Takes
   claim            claim of the volume /data; `template` for one of the StatefulSet's own
   serves           whether calls have to be finished before it ends
   once             whether it ends by itself
+  account          its service account, instead of the release's
+  before           name and args of the container that runs first, as the other but for these
   own              podAnnotations, nodeSelector, tolerations, priorityClassName of the service
 */ -}}
 {{- define "commonplace.pod" -}}
@@ -33,7 +35,7 @@ metadata:
     {{- toYaml . | nindent 4 }}
   {{- end }}
 spec:
-  serviceAccountName: {{ include "commonplace.fullname" .root }}
+  serviceAccountName: {{ .account | default (include "commonplace.fullname" .root) }}
   automountServiceAccountToken: false
   # Variables of Services would look like settings: COMMONPLACE_PORT.
   enableServiceLinks: false
@@ -80,21 +82,14 @@ spec:
     fsGroupChangePolicy: OnRootMismatch
     seccompProfile:
       type: RuntimeDefault
+  {{- with .before }}
+  initContainers:
+    - name: {{ .name }}
+      {{- include "commonplace.container" (mergeOverwrite (dict) $ .) | trim | nindent 6 }}
+  {{- end }}
   containers:
     - name: {{ .component }}
-      image: {{ include "commonplace.image" (dict "root" .root "name" .image "tag" .tag) }}
-      imagePullPolicy: {{ $v.image.pullPolicy }}
-      {{- with .args }}
-      args:
-        {{- toYaml . | nindent 8 }}
-      {{- end }}
-      env:
-        {{- .env | trim | nindent 8 }}
-      {{- with .envFromSecret }}
-      envFrom:
-        - secretRef:
-            name: {{ . }}
-      {{- end }}
+      {{- include "commonplace.container" . | trim | nindent 6 }}
       {{- with .ports }}
       ports:
         {{- . | trim | nindent 8 }}
@@ -108,20 +103,6 @@ spec:
           sleep:
             seconds: 5
       {{- end }}
-      resources:
-        {{- toYaml .resources | nindent 8 }}
-      securityContext:
-        allowPrivilegeEscalation: false
-        readOnlyRootFilesystem: {{ not $v.liveUpdate }}
-        capabilities:
-          drop: [ALL]
-      volumeMounts:
-        - name: tmp
-          mountPath: /tmp
-        {{- if .claim }}
-        - name: data
-          mountPath: /data
-        {{- end }}
   volumes:
     - name: tmp
       emptyDir: {}
@@ -130,6 +111,38 @@ spec:
       persistentVolumeClaim:
         claimName: {{ .claim }}
     {{- end }}
+{{- end }}
+
+{{- /* What the containers of a pod have in common. */ -}}
+{{- define "commonplace.container" -}}
+{{- $v := .root.Values -}}
+image: {{ include "commonplace.image" (dict "root" .root "name" .image "tag" .tag) }}
+imagePullPolicy: {{ $v.image.pullPolicy }}
+{{- with .args }}
+args:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+env:
+  {{- .env | trim | nindent 2 }}
+{{- with .envFromSecret }}
+envFrom:
+  - secretRef:
+      name: {{ . }}
+{{- end }}
+resources:
+  {{- toYaml .resources | nindent 2 }}
+securityContext:
+  allowPrivilegeEscalation: false
+  readOnlyRootFilesystem: {{ not $v.liveUpdate }}
+  capabilities:
+    drop: [ALL]
+volumeMounts:
+  - name: tmp
+    mountPath: /tmp
+  {{- if .claim }}
+  - name: data
+    mountPath: /data
+  {{- end }}
 {{- end }}
 
 {{- /*

@@ -4,6 +4,8 @@ What may come to the pods of a component, and where they may go; without a compo
   calls     services that it calls
   http      whether it calls the HTTP API
   stores    whether it keeps records in MongoDB and is told of events by NATS
+  records   whether it needs MongoDB alone
+  hook      annotations, where it has to be there before the release is
   typesense whether its index lies on Typesense
   s3        whether it uses the bucket
   internet  whether it calls hosts that users name
@@ -11,7 +13,7 @@ What may come to the pods of a component, and where they may go; without a compo
 {{- define "commonplace.policy" -}}
 {{- $v := .root.Values -}}
 {{- $policy := $v.networkPolicy -}}
-{{- $egress := or .calls .http .stores .typesense .s3 .internet -}}
+{{- $egress := or .calls .http .stores .records .typesense .s3 .internet -}}
 ---
 apiVersion: networking.k8s.io/v1
 kind: NetworkPolicy
@@ -20,6 +22,10 @@ metadata:
   namespace: {{ .root.Release.Namespace }}
   labels:
     {{- include "commonplace.labels" . | nindent 4 }}
+  {{- with .hook }}
+  annotations:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
 spec:
   podSelector:
     matchLabels:
@@ -56,8 +62,10 @@ spec:
       ports:
         - port: 8080
     {{- end }}
-    {{- if .stores }}
+    {{- if or .stores .records }}
     {{- include "commonplace.outside" $policy.mongodb | trim | nindent 4 }}
+    {{- end }}
+    {{- if .stores }}
     {{- include "commonplace.outside" $policy.nats | trim | nindent 4 }}
     {{- end }}
     {{- if .typesense }}

@@ -12,6 +12,10 @@ export function keysCommand(context: Context): Command {
   const keys = new Command('keys').description(
     'API keys, for who runs the installation and has none: it works on the records themselves, whether the system runs or not.',
   );
+  keys.addHelpText(
+    'after',
+    examples(['commonplace keys list', 'commonplace keys create --email owner@example.com --json']),
+  );
   keys
     .command('list')
     .description('Lists keys; never what opens them.')
@@ -57,7 +61,10 @@ export function keysCommand(context: Context): Command {
 
 async function atDesk<T>(context: Context, act: (desk: KeyDesk) => Promise<T>): Promise<T> {
   const places = readPlaces(context.env);
-  const { secrets } = readConfigs({ identity: { secrets: identityConfig.secrets } }, envOf(context, places)).identity;
+  const { secrets } = readConfigs(
+    { identity: { secrets: identityConfig.secrets } },
+    withKeyFiles(context.env, places.dataDir),
+  ).identity;
   const beside = await openStoreBeside(places, 'identity');
   if (beside === undefined) throw new CommandError(EXIT.missing, `there is no database in ${places.dataDir}`);
   try {
@@ -67,10 +74,6 @@ async function atDesk<T>(context: Context, act: (desk: KeyDesk) => Promise<T>): 
   } finally {
     await beside.close();
   }
-}
-
-function envOf({ env }: Context, { mongodbUrl, dataDir }: ReturnType<typeof readPlaces>): NodeJS.ProcessEnv {
-  return mongodbUrl === undefined ? withKeyFiles(env, dataDir) : env;
 }
 
 function parseTime(text: string): string {

@@ -19,25 +19,37 @@ export function migrateCommand(context: Context): Command {
       'Brings what earlier releases have stored into the form of this one, before it starts. Of several at a time one does ' +
         'the work; what is cut off is begun again.',
     )
+    .option('--new', 'nothing to do where nothing is stored yet, instead of exit code 66')
     .option('--check', 'tell what is pending, and run nothing; exit code 1 where something is')
-    .addHelpText('after', examples(['commonplace migrate', 'commonplace migrate --check --json']))
-    .action(async ({ check = false }: { check?: boolean }) => {
+    .addHelpText(
+      'after',
+      examples(['commonplace migrate', 'commonplace migrate --check --json', 'commonplace migrate --new']),
+    )
+    .action(async ({ check = false, new: mayBeNew = false }: { check?: boolean; new?: boolean }) => {
       const places = readPlaces(context.env);
       const { everything } = await import('@commonplace/all/everything');
       const services: Migrated[] = [];
-      for (const module of everything) if (module.stores) services.push(await migrateOne(places, module, check));
+      for (const module of everything)
+        if (module.stores) services.push(await migrateOne(places, module, check, mayBeNew));
       const pending = services.some((service) => service.pending.length > 0);
       answer(context, { pending, services }, linesOf(services));
       if (pending) context.exitCode = EXIT.failed;
     });
 }
 
-async function migrateOne(places: Places, { name, migrations = [] }: ServiceModule, check: boolean): Promise<Migrated> {
+async function migrateOne(
+  places: Places,
+  { name, migrations = [] }: ServiceModule,
+  check: boolean,
+  mayBeNew: boolean,
+): Promise<Migrated> {
   const beside = await openStoreBeside(places, name);
+  if (beside === undefined && mayBeNew) return { service: name, format: null, pending: [], ran: [] };
   if (beside === undefined) throw new CommandError(EXIT.missing, `there is no database in ${places.dataDir}`);
   const progress = progressOf();
   try {
     const before = await formatOf(beside.store, migrations);
+    if (before.format !== undefined && before.format > before.latest) throw newer(name);
     const run = !check && before.pending.length > 0;
     const ran = run ? await migrate(beside.store, migrations, (step) => progress.step(`${name}: ${step}`)) : [];
     const { format = null, pending } = run ? await formatOf(beside.store, migrations) : before;
@@ -46,6 +58,10 @@ async function migrateOne(places: Places, { name, migrations = [] }: ServiceModu
     progress.end();
     await beside.close();
   }
+}
+
+function newer(service: string): CommandError {
+  return new CommandError(EXIT.config, `what ${service} has stored is of a newer release: run that one`);
 }
 
 function linesOf(services: readonly Migrated[]): string[] {

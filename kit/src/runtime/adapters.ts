@@ -1,6 +1,7 @@
-import { existsSync, mkdirSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { ConfigError, type Values } from '../config/index.js';
+import { makeFolder } from '../durable/index.js';
 import type { EventBus } from '../events/port.js';
 import type { Log } from '../log/index.js';
 import type { Store } from '../store/port.js';
@@ -52,7 +53,7 @@ async function openEmbedded(dataDir: string, log: Log): Promise<Adapters> {
   if (existsSync(join(dataDir, RESTORE_MARKER))) {
     throw new ConfigError([`${dataDir} was not restored to the end: restore it again`]);
   }
-  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+  makeFolder(dataDir);
   const database = await openSqliteDatabase({ file: join(dataDir, DATABASE_FILE), log });
   const bus = database.bus();
   return {

@@ -133,6 +133,20 @@ export const networkRules = [
       policyOf(objects, 'gateway').spec.egress.push({ ports: [{ port: 27_017 }, { port: 4222 }] });
     },
   },
+  {
+    name: 'the migration reaches the records, and nothing else',
+    check: withPolicies((objects) => {
+      const policy = policyOf(objects, 'migration');
+      if (policy === undefined) return [];
+      const { ingress, egress = [] } = policy.spec;
+      const [names, records, ...more] = egress.map(({ ports }) => ports.map(({ port }) => port));
+      const right = ingress === undefined && names?.join() === '53,53' && records?.includes(27_017) && !more.length;
+      return right ? [] : [nameOf(policy)];
+    }),
+    broken: (objects) => {
+      policyOf(objects, 'migration').spec.egress.push({ ports: [{ port: 4222 }] });
+    },
+  },
 ];
 
 /** The HTTP API of most scenarios is open to everybody, so that nobody is named. */

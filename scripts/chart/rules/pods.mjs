@@ -5,6 +5,7 @@ const SHUT_DOWN_SECONDS = 25;
 const LIVE_UPDATE = 'dev';
 const HTTP = ['gateway', 'all'];
 
+const containersOf = ({ containers, initContainers = [] }) => [...initContainers, ...containers];
 const first = (objects) => workloads(objects)[0].spec.template.spec;
 
 export const podRules = [
@@ -42,7 +43,7 @@ export const podRules = [
     name: 'processor time and memory are requested, memory is limited',
     check: (objects) =>
       pods(objects).flatMap(({ object, spec }) =>
-        [...spec.containers, ...(spec.initContainers ?? [])].flatMap(({ resources }) =>
+        containersOf(spec).flatMap(({ resources }) =>
           resources?.requests?.cpu && resources.requests.memory && resources.limits?.memory
             ? []
             : [`${nameOf(object)} has no bounds`],
@@ -74,7 +75,7 @@ export const podRules = [
     name: 'the root file system is read only, /tmp is a folder of the pod',
     check: (objects, { scenario }) =>
       (scenario === LIVE_UPDATE ? [] : pods(objects)).flatMap(({ object, spec }) =>
-        spec.containers.flatMap(({ securityContext, volumeMounts = [] }) => {
+        containersOf(spec).flatMap(({ securityContext, volumeMounts = [] }) => {
           const volume = volumeMounts.find(({ mountPath }) => mountPath === '/tmp')?.name;
           const folder = spec.volumes?.find(({ name }) => name === volume)?.emptyDir !== undefined;
           return securityContext?.readOnlyRootFilesystem === true && folder
@@ -132,7 +133,7 @@ export const podRules = [
     name: 'images have a version, and are those that the Dockerfile makes',
     check: (objects, { facts }) =>
       pods(objects).flatMap(({ object, spec }) =>
-        spec.containers.flatMap(({ image }) => {
+        containersOf(spec).flatMap(({ image }) => {
           const [, service, tag] = /-([a-z]+):([^:/]+)$/.exec(image) ?? [];
           const known = service === 'all' || Object.hasOwn(facts.services, service);
           return known && tag !== 'latest' ? [] : [`${nameOf(object)} runs ${image}`];

@@ -8,6 +8,40 @@ const claimOf = ({ spec }) =>
   spec.template.spec.volumes?.find(({ persistentVolumeClaim }) => persistentVolumeClaim)?.persistentVolumeClaim
     .claimName;
 
+/** The one scenario whose owner migrates by hand. */
+const UNMIGRATED = 'mesh-unmigrated';
+const WEIGHT = 'helm.sh/hook-weight';
+const migrationOf = (objects) =>
+  ofKind(objects, 'Job').find(({ metadata }) => componentOf(metadata.labels) === 'migration');
+
+function migratesFirst(object) {
+  const { initContainers: [first] = [], containers } = object.spec.template.spec;
+  const right =
+    first?.args.join(' ') === 'commonplace.mjs migrate --new' &&
+    first.image === containers[0].image &&
+    first.volumeMounts.some(({ mountPath }) => mountPath === '/data');
+  return right ? [] : [`${nameOf(object)} starts on what another version has stored`];
+}
+
+/** The job is a hook, and what its pod needs of the release is one that comes before it. */
+function migrationFaults(objects) {
+  const job = migrationOf(objects);
+  if (job === undefined) return ['there is no job'];
+  const { serviceAccountName, containers } = job.spec.template.spec;
+  const needs = [
+    named(objects, 'ServiceAccount', serviceAccountName),
+    ...ofKind(objects, 'NetworkPolicy').filter(({ metadata }) => componentOf(metadata.labels) === 'migration'),
+  ];
+  const early = [...needs, job].every(
+    (object) => object.metadata.annotations?.['helm.sh/hook'] === 'pre-install,pre-upgrade',
+  );
+  const ordered = needs.every(
+    ({ metadata }) => Number(metadata.annotations?.[WEIGHT]) < Number(job.metadata.annotations[WEIGHT]),
+  );
+  const bounded = job.spec.activeDeadlineSeconds > 0 && containers[0].args.join(' ') === 'commonplace.mjs migrate';
+  return early && ordered && bounded ? [] : [`${nameOf(job)} comes too late, or without what it needs`];
+}
+
 export const wiringRules = [
   {
     name: 'each workload has one disruption budget, which lets one pod go',
@@ -134,6 +168,17 @@ export const wiringRules = [
       objects.flatMap((object) => (object.metadata.namespace === namespace ? [] : [nameOf(object)])),
     broken: (objects) => {
       delete objects[0].metadata.namespace;
+    },
+  },
+  {
+    name: 'what is stored is migrated before anything of the release changes, by its own version',
+    check: (objects, { scenario }) => {
+      if (scenario === UNMIGRATED) return [];
+      const embedded = ofKind(objects, 'StatefulSet');
+      return embedded.length > 0 ? embedded.flatMap(migratesFirst) : migrationFaults(objects);
+    },
+    broken: (objects) => {
+      named(objects, 'ServiceAccount', migrationOf(objects).metadata.name).metadata.annotations[WEIGHT] = '5';
     },
   },
   {

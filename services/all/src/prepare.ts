@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { makeFolder, writeSmallFile } from '@commonplace/kit/durable';
 
 /** What one process on a laptop needs no words for: secrets of its own, and the URL that it listens on. */
 export function prepareEmbedded(env: NodeJS.ProcessEnv): void {
@@ -17,8 +18,7 @@ function secretIn(dataDir: string, name: string): string {
   const file = join(dataDir, name);
   if (existsSync(file)) return readFileSync(file, 'utf8').trim();
   const secret = randomBytes(32).toString('base64');
-  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
-  writeFileSync(file, `${secret}\n`, { mode: 0o600, flag: 'wx' });
-  chmodSync(file, 0o600);
+  makeFolder(dataDir);
+  writeSmallFile(file, `${secret}\n`);
   return secret;
 }

@@ -1,5 +1,6 @@
-import { closeSync, mkdirSync, openSync } from 'node:fs';
+import { closeSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { makeFolder } from '../../durable/index.js';
 import type { EventBus } from '../../events/port.js';
 import {
   createEventHub,
@@ -38,7 +39,7 @@ export interface SqliteDatabase {
 /** Opens a database file, and makes it, readable by its owner alone, where it is missing. */
 export async function openSqliteDatabase(options: { file: string; log?: Log }): Promise<SqliteDatabase> {
   const { file, log = silentLog } = options;
-  mkdirSync(dirname(file), { recursive: true });
+  makeFolder(dirname(file));
   closeSync(openSync(file, 'a', 0o600));
   const reader = openConnection(file, { readOnly: true });
   let queue: WriteQueue | undefined;

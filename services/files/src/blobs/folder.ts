@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { type FileHandle, mkdir, open, readdir, rename, rm, rmdir, stat } from 'node:fs/promises';
 import { dirname, join, relative, sep } from 'node:path';
+import * as durable from '@commonplace/kit/durable';
 import { measure, measureAll } from './measure.js';
 import { BlobMissing, type BlobStore, type Expected, requireExpected, requireKey, type Source } from './port.js';
 
@@ -20,7 +21,7 @@ export async function openFolderStore(folder: string): Promise<BlobStore> {
     string,
   ];
   await rm(puts, { recursive: true, force: true });
-  for (const each of [blobs, puts, parts]) await mkdir(each, { recursive: true, mode: 0o700 });
+  for (const each of [blobs, puts, parts]) durable.makeFolder(each);
   const pathOf = (key: string) => join(blobs, ...requireKey(key).split('/'));
   const known = new Set<string>();
   const partsOf = (key: string, upload: string) => join(parts, requireKey(upload), ...requireKey(key).split('/'));

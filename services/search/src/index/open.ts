@@ -1,6 +1,6 @@
-import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { ConfigError, type Values } from '@commonplace/kit/config';
+import { makeFolder } from '@commonplace/kit/durable';
 import type { config } from '../config.js';
 import type { SearchIndex } from './port.js';
 import { DEFAULT_LIMITS } from './sqlite/file.js';
@@ -24,7 +24,7 @@ export async function openIndex(settings: Values<typeof config>, dataDir: string
   if (urls !== undefined && apiKey !== undefined) {
     return { index: openTypesenseIndex({ urls, apiKey, prefix }), shared: true };
   }
-  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+  makeFolder(dataDir);
   const limits = { ...DEFAULT_LIMITS, vectors: vectorMemory * 2 ** 20 };
   return { index: await openSqliteIndex({ path: join(dataDir, 'search.db'), limits }), shared: false };
 }

@@ -1,0 +1,28 @@
+import type { Known } from '../soak/known.js';
+import type { Ground } from '../soak/operations.js';
+
+/** A write that was answered, and where in the recording its answer is. */
+export interface Answered {
+  readonly requestId: string;
+  /** Index of the entry; what has been cut before it has acknowledged nothing. */
+  readonly place: number;
+}
+
+/** A document's writes, one after the other, each with the document after it and the event that it leaves. */
+export type DocumentHistory = readonly (Answered & { readonly after: Known; readonly event: string })[];
+
+export interface UploadHistory extends Answered {
+  readonly id: string;
+  readonly sha256: string;
+}
+
+/** What the clients of a recording have been told, and when. */
+export interface History {
+  readonly ground: Ground;
+  readonly documents: readonly DocumentHistory[];
+  readonly uploadsWorkspaceId: string;
+  readonly uploads: readonly UploadHistory[];
+  /** Secrets of the data folder, by the names of their files. */
+  readonly secrets: Readonly<Record<string, string>>;
+  readonly bootstrap: string;
+}

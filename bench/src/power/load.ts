@@ -1,0 +1,120 @@
+import { randomBytes, randomInt } from 'node:crypto';
+import { mkdirSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createFolders, createWorkspace } from '../fill.js';
+import { type Answer, type Client, openClient } from '../http.js';
+import type { Known } from '../soak/known.js';
+import { acknowledged, changeOperation, createOperation, type Ground, oneOf, send } from '../soak/operations.js';
+import { createUploads, UPLOAD_SETTINGS, uploadOne } from '../soak/uploads.js';
+import { startSystem } from '../system.js';
+import type { History } from './history.js';
+import { type Entry, readRecording, recorderSettings } from './recording.js';
+
+const WRITERS = 16;
+const UPLOADERS = 2;
+const FOLDERS = 8;
+/** Of a writer's operations, that many of 100 make a new document. */
+const CREATIONS = 35;
+const MOST_FILE_BYTES = 1_300_000;
+/** A recording is read into memory whole. */
+const MOST_RECORDED_BYTES = 600e6;
+
+export interface Recording {
+  /** The folder in which the system has run. */
+  readonly home: string;
+  readonly entries: readonly Entry[];
+  readonly history: History;
+}
+
+type Told = { requestId: string; after: Known; event: string };
+
+/** Runs an embedded system on an empty folder under load for so many milliseconds, and records what it does. */
+export async function recordLoad(
+  folder: string,
+  loadMs: number,
+  settings: Readonly<Record<string, string>>,
+): Promise<Recording> {
+  const home = join(folder, 'home');
+  const log = join(folder, 'recording');
+  mkdirSync(home, { recursive: true });
+  const recorded = recorderSettings(folder, home, log);
+  const system = await startSystem({ home, settings: { ...UPLOAD_SETTINGS, ...recorded, ...settings } });
+  const client = openClient(system.baseUrl, system.apiKey, WRITERS + UPLOADERS);
+  try {
+    const workspaceId = await createWorkspace(client, 'Power');
+    const ground = { workspaceId, folders: await createFolders(client, workspaceId, FOLDERS) };
+    const files = await createUploads(client);
+    const stop = new AbortController();
+    const writers = Array.from({ length: WRITERS }, () => write(client, ground, stop.signal));
+    const uploaders = Array.from({ length: UPLOADERS }, () => upload(client, files.workspaceId, stop.signal));
+    await Promise.race([enough(log, loadMs), ...writers, ...uploaders]);
+    stop.abort();
+    const documents = (await Promise.all(writers)).flat();
+    const uploads = (await Promise.all(uploaders)).flat();
+    client.close();
+    await system.stop();
+    const entries = readRecording(log);
+    const places = placesOf(entries);
+    const placed = <T extends { requestId: string }>(told: T) => ({ ...told, place: placeOf(places, told.requestId) });
+    const history = {
+      ground,
+      documents: documents.map((writes) => writes.map(placed)),
+      uploadsWorkspaceId: files.workspaceId,
+      uploads: uploads.map(placed),
+      secrets: secretsOf(join(home, 'data')),
+      bootstrap: readFileSync(join(home, 'bootstrap.json'), 'utf8'),
+    };
+    return { home, entries, history };
+  } catch (error) {
+    await system.kill();
+    throw error;
+  }
+}
+
+/** Settles after so many milliseconds, or once so much is recorded that more would be of no use. */
+async function enough(log: string, loadMs: number): Promise<void> {
+  const until = performance.now() + loadMs;
+  while (performance.now() < until && statSync(log).size < MOST_RECORDED_BYTES) await sleep(100);
+}
+
+/** Writes until it is told to stop; gives what each document has become, write by write. */
+async function write(client: Client, ground: Ground, stop: AbortSignal): Promise<Told[][]> {
+  const own: Told[][] = [];
+  while (!stop.aborted) {
+    const writes = own.length === 0 || randomInt(100) < CREATIONS ? undefined : oneOf(own);
+    const known = writes?.at(-1)?.after;
+    const operation = known === undefined ? createOperation(ground) : changeOperation(known, ground);
+    const answer = await send(client, operation);
+    if (answer.status >= 300) throw new Error(`${operation.kind} answers ${answer.status}: ${answer.text}`);
+    const told = { requestId: requestIdOf(answer), after: acknowledged(operation, answer), event: operation.event };
+    if (writes === undefined) own.push([told]);
+    else writes.push(told);
+  }
+  return own;
+}
+
+async function upload(client: Client, workspaceId: string, stop: AbortSignal) {
+  const taken = [];
+  while (!stop.aborted) taken.push(await uploadOne(client, workspaceId, randomBytes(randomInt(1, MOST_FILE_BYTES))));
+  return taken;
+}
+
+function requestIdOf({ headers }: Answer): string {
+  return String(headers['x-request-id']);
+}
+
+function placesOf(entries: readonly Entry[]): ReadonlyMap<string, number> {
+  return new Map(entries.flatMap((entry, place) => (entry.kind === 'answer' ? [[entry.requestId, place]] : [])));
+}
+
+function placeOf(places: ReadonlyMap<string, number>, requestId: string): number {
+  const place = places.get(requestId);
+  if (place === undefined) throw new Error(`the answer ${requestId} is not in the recording`);
+  return place;
+}
+
+function secretsOf(data: string): Record<string, string> {
+  const names = ['secret.key', 'secrets.key'];
+  return Object.fromEntries(names.map((name) => [name, readFileSync(join(data, name), 'utf8')]));
+}

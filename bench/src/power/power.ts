@@ -1,0 +1,159 @@
+import { randomInt } from 'node:crypto';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Tally } from '../soak/tally.js';
+import { LOST } from './check.js';
+import { createDisk, type Disk } from './disk.js';
+import { writeImage, writeWhole } from './image.js';
+import { type Recording, recordLoad } from './load.js';
+import { createRandom } from './random.js';
+import type { Entry } from './recording.js';
+import { openRecovery } from './recovery.js';
+import { serveImage } from './serve.js';
+
+/** Milliseconds of load for so many images: enough for checkpoints, and for cuts that are not alike. */
+const loadMs = (images: number) => (images >= 100 ? 30_000 : 5000);
+/** Images that are made of a run whose commits are not synced. */
+const UNSYNCED_IMAGES = 20;
+/** One image of so many is also served by a whole system. */
+const SERVED = 25;
+/** Of 100 cuts, those right behind an answer: a write that was only just acknowledged is the first to be lost. */
+const BEHIND_ANSWERS = 60;
+/** Lines of progress. */
+const LINES = 20;
+
+/**
+ * Power cuts of the embedded system: what it does to its data folder under load is recorded, and replayed up to any moment
+ * with what was not synced then lost, kept or torn. Each image is opened, and held against what was acknowledged before it
+ * was cut. The same without syncs at commit has to be found wanting.
+ */
+export async function soakPower(
+  images: number,
+  folder: string,
+  tally: Tally,
+  seed = randomInt(2 ** 31),
+): Promise<void> {
+  console.log(`power cuts: ${images} images, seed ${seed}`);
+  const synced = await record(join(folder, 'synced'), images, {});
+  tally.check('the recording has all that was written', sameFolders(synced));
+  const { bad, served, faults } = await cutMany(images, seed, synced, join(folder, 'synced'));
+  tally.check('every write that was acknowledged before a power cut is there, and no file is torn', faults);
+  console.log(`${images} power cuts: ${bad} images with faults; ${served} were served by a whole system as well`);
+
+  const unsynced = await record(join(folder, 'unsynced'), UNSYNCED_IMAGES, UNSYNCED);
+  const lost = await cutMany(UNSYNCED_IMAGES, seed, unsynced, join(folder, 'unsynced'), { serve: false });
+  const found = lost.faults.some((fault) => fault.includes(LOST))
+    ? []
+    : [`no image of ${UNSYNCED_IMAGES} lacks a write`];
+  tally.check('without syncs at commit writes are lost, and that is found', found);
+  console.log(`with synchronous=NORMAL ${lost.bad} of ${UNSYNCED_IMAGES} images lack what was acknowledged`);
+}
+
+const UNSYNCED = { NODE_OPTIONS: `--import=${fileURLToPath(new URL('./unsynced.js', import.meta.url))}` };
+
+async function record(folder: string, images: number, settings: Readonly<Record<string, string>>): Promise<Recording> {
+  mkdirSync(folder, { recursive: true });
+  const recording = await recordLoad(folder, loadMs(images), settings);
+  const { entries, history } = recording;
+  const count = (kind: Entry['kind']) => entries.filter((entry) => entry.kind === kind).length;
+  const writes = history.documents.reduce((sum, { length }) => sum + length, 0);
+  console.log(
+    `recorded ${writes} writes to ${history.documents.length} documents, ${history.uploads.length} uploads: ` +
+      `${count('write')} writes to files, ${count('sync')} syncs, ${count('answer')} answers`,
+  );
+  return recording;
+}
+
+/** What tells the replay of a whole recording from the folder that it was made of. */
+function sameFolders({ home, entries }: Recording): string[] {
+  const target = imagesFolder();
+  const disk = createDisk(home);
+  for (const entry of entries) disk.apply(entry);
+  try {
+    writeWhole(disk, target);
+    const [there, replayed] = [filesBelow(home), filesBelow(target)];
+    return [...new Set([...there.keys(), ...replayed.keys()])]
+      .filter((name) => !(there.get(name) ?? EMPTY).equals(replayed.get(name) ?? EMPTY))
+      .map((name) => `${name} is not what was recorded`);
+  } finally {
+    rmSync(target, { recursive: true, force: true });
+  }
+}
+
+const EMPTY = Buffer.alloc(0);
+
+function filesBelow(folder: string): Map<string, Buffer> {
+  const files = readdirSync(folder, { withFileTypes: true, recursive: true }).filter((entry) => entry.isFile());
+  return new Map(
+    files
+      .map(({ parentPath, name }) => join(parentPath, name))
+      .filter((path) => !path.endsWith('-shm'))
+      .map((path) => [path.slice(folder.length), readFileSync(path)]),
+  );
+}
+
+interface Outcome {
+  readonly bad: number;
+  readonly served: number;
+  readonly faults: readonly string[];
+}
+
+async function cutMany(
+  images: number,
+  seed: number,
+  { home, entries, history }: Recording,
+  folder: string,
+  { serve = true } = {},
+): Promise<Outcome> {
+  const historyFile = join(folder, 'history.json');
+  writeFileSync(historyFile, JSON.stringify(history));
+  const recovery = openRecovery(historyFile);
+  const faults: string[] = [];
+  let [bad, served] = [0, 0];
+  const disk = createDisk(home);
+  try {
+    let done = 0;
+    for (const [i, place] of placesOf(images, seed, entries).entries()) {
+      for (; done < place; done++) disk.apply(entries[done] as Entry);
+      const target = cutAt(disk, seed + i);
+      const found = await recovery.check(target, place);
+      if (serve && found.length === 0 && i % SERVED === SERVED - 1) {
+        served++;
+        found.push(...(await serveImage(target, place, history)));
+      }
+      if (found.length > 0) {
+        bad++;
+        faults.push(`image ${seed + i}, cut at ${place} of ${entries.length}: ${found.slice(0, 3).join('; ')}`);
+      }
+      rmSync(target, { recursive: true, force: true });
+      if ((i + 1) % Math.ceil(images / LINES) === 0) console.log(`image ${i + 1}/${images}: ${bad} with faults`);
+    }
+    return { bad, served, faults };
+  } finally {
+    recovery.close();
+  }
+}
+
+/** Where to cut, in order. */
+function placesOf(images: number, seed: number, entries: readonly Entry[]): number[] {
+  const random = createRandom(seed);
+  const answers = entries.flatMap(({ kind }, place) => (kind === 'answer' ? [place] : []));
+  const place = () => {
+    if (random.chance(BEHIND_ANSWERS)) return random.pick(answers) + 1 + random.below(3);
+    return random.below(entries.length + 1);
+  };
+  return Array.from({ length: images }, () => Math.min(entries.length, place())).sort((a, b) => a - b);
+}
+
+function cutAt(disk: Disk, seed: number): string {
+  const target = imagesFolder();
+  writeImage(disk, target, createRandom(seed));
+  return target;
+}
+
+/** Images are many, and gone in a moment: in memory where that can be had. */
+function imagesFolder(): string {
+  return mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'commonplace-power-'));
+}

@@ -1,0 +1,15 @@
+import { readFileSync } from 'node:fs';
+import { checkImage } from './check.js';
+import type { History } from './history.js';
+
+/** A process that opens images, so that one which breaks the engine ends this and nothing else. */
+export interface Task {
+  readonly home: string;
+  readonly place: number;
+}
+
+const history = JSON.parse(readFileSync(process.argv[2] as string, 'utf8')) as History;
+process.on('message', async ({ home, place }: Task) => {
+  const faults = await checkImage(home, place, history).catch((error: Error) => [`it can't be opened: ${error.stack}`]);
+  process.send?.(faults);
+});

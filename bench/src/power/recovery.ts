@@ -1,0 +1,38 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+
+/** Opens images in a process of its own; one that an image has ended is started again. */
+export interface Recovery {
+  check(home: string, place: number): Promise<string[]>;
+  close(): void;
+}
+
+/** An image that takes longer has hung its process. */
+const PATIENCE_MS = 60_000;
+
+export function openRecovery(historyFile: string): Recovery {
+  let child: ChildProcess | undefined;
+  return {
+    async check(home, place) {
+      child ??= fork(fileURLToPath(new URL('./recover.js', import.meta.url)), [historyFile]);
+      const running = child;
+      const over = new AbortController();
+      const timer = setTimeout(() => running.kill('SIGKILL'), PATIENCE_MS);
+      running.send({ home, place });
+      try {
+        return await Promise.race([
+          once(running, 'message', over).then(([faults]) => faults as string[]),
+          once(running, 'exit', over).then(([code, signal]) => {
+            child = undefined;
+            return [`its recovery ended with ${code ?? signal}`];
+          }),
+        ]);
+      } finally {
+        clearTimeout(timer);
+        over.abort();
+      }
+    },
+    close: () => void child?.kill(),
+  };
+}

@@ -1,0 +1,16 @@
+import { expect, jest, test } from '@jest/globals';
+import { runProgram } from '../src/program.js';
+
+const COMMANDS = 'doctor,backup,restore,migrate,rotate-secrets,keys,keys list,keys create,keys revoke'.split(',');
+
+test.each(['', ...COMMANDS])('the help of `commonplace %s` has examples, and tells of --json', async (command) => {
+  const write = jest.spyOn(process.stdout, 'write').mockReturnValue(true);
+  try {
+    expect(await runProgram([...command.split(' ').filter(Boolean), '--help'])).toBe(0);
+    const help = write.mock.calls.join('');
+    expect(help).toMatch(new RegExp(`Examples:[^]* commonplace ${command}`));
+    expect(help).toContain('--json');
+  } finally {
+    write.mockRestore();
+  }
+});

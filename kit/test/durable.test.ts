@@ -1,0 +1,34 @@
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { makeFolder, writeSmallFile } from '../src/durable/index.js';
+
+describe('what has to outlive a power cut', () => {
+  let home: string;
+  beforeAll(() => {
+    home = mkdtempSync(join(tmpdir(), 'commonplace-durable-'));
+  });
+  afterAll(() => rmSync(home, { recursive: true, force: true }));
+
+  test('a folder is made with those above it, for its owner alone, and may be there already', () => {
+    const folder = join(home, 'a/b/c');
+    for (let i = 0; i < 2; i++) makeFolder(folder);
+    for (const each of ['a', 'a/b', 'a/b/c']) expect(statSync(join(home, each)).mode & 0o777).toBe(0o700);
+  });
+
+  test('a file replaces the one before, is for its owner alone, and leaves nothing beside it', () => {
+    const folder = join(home, 'files');
+    makeFolder(folder);
+    const file = join(folder, 'secret.key');
+    for (const text of ['old and longer\n', 'new\n']) writeSmallFile(file, text);
+    expect(readFileSync(file, 'utf8')).toBe('new\n');
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    expect(readdirSync(folder)).toEqual(['secret.key']);
+  });
+
+  test('a file in a folder that is not there is refused', () => {
+    expect(() => writeSmallFile(join(home, 'nowhere/file'), '')).toThrow('ENOENT');
+    expect(existsSync(join(home, 'nowhere'))).toBe(false);
+  });
+});
