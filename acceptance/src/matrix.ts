@@ -281,6 +281,29 @@ export const rows: readonly Row[] = [
   row('DELETE /resources/{resource_id}/permissions', resource('admin'), async (place) => ({
     path: `/resources/${(await place.newShared()).id}/permissions?principal_type=link`,
   })),
+  row('GET /resources/{resource_id}/publish', resource('viewer'), (place) => ({ path: ofDocument(place, '/publish') })),
+  row(
+    'POST /resources/{resource_id}/publish',
+    resource('admin'),
+    async (place) => ({ path: `/resources/${(await place.newDocument()).id}/publish`, body: { mode: 'pinned' } }),
+    { success: 201 },
+  ),
+  row('DELETE /resources/{resource_id}/publish', resource('admin'), async (place) => ({
+    path: `/resources/${(await place.newPublished()).id}/publish`,
+  })),
+  row('GET /workspaces/{workspace_id}/publish', workspace('viewer'), (place) => ({
+    path: ofWorkspace(place, '/publish'),
+  })),
+  row(
+    'POST /workspaces/{workspace_id}/publish',
+    workspace('admin'),
+    (place) => ({ path: ofWorkspace(place, '/publish'), body: { slug: 'Not a slug' } }),
+    { success: 400, code: 'invalid_slug' },
+  ),
+  row('PATCH /workspaces/{workspace_id}/publish', workspace('admin'), async (place) => {
+    await place.publication();
+    return { path: ofWorkspace(place, '/publish'), body: { show_toc: false } };
+  }),
   row('GET /resources/{resource_id}/access-requests', resource('viewer'), (place) => ({
     path: ofDocument(place, '/access-requests'),
   })),

@@ -47,6 +47,9 @@ export interface Place {
   newTrash(): Promise<Resource>;
   /** A document with a link. */
   newShared(): Promise<Resource>;
+  newPublished(): Promise<Resource>;
+  /** Publishes the workspace, where that is not done. */
+  publication(): Promise<void>;
   /** What `extra` asks for on a new document. */
   newAccessRequest(): Promise<string>;
   /** `extra`’s place in the workspace, which is made where it is missing. */
@@ -199,6 +202,14 @@ async function createPlace({ everyScope, ...parts }: PlaceParts, kind: object): 
       const made = await create({ type: 'document', name: 'Shared', parent_id: folder.id });
       await boss.post(`/resources/${made.id}/permissions`, { principal_type: 'link', role: 'viewer' });
       return made;
+    },
+    async newPublished() {
+      const made = await create({ type: 'document', name: 'Published' });
+      await boss.post(`/resources/${made.id}/publish`);
+      return made;
+    },
+    async publication() {
+      await boss.post(`/workspaces/${workspace.id}/publish`);
     },
     async newAccessRequest() {
       const made = await create({ type: 'document', name: 'Wanted', parent_id: folder.id });

@@ -24,6 +24,11 @@ import {
   type PermissionService,
   PermissionServiceService,
 } from '@commonplace/proto/resources/v1/permission_service.js';
+import {
+  type PublicationService,
+  PublicationServiceService,
+} from '@commonplace/proto/resources/v1/publication_service.js';
+import { type ReaderService, ReaderServiceService } from '@commonplace/proto/resources/v1/reader_service.js';
 import { type ResourceService, ResourceServiceService } from '@commonplace/proto/resources/v1/resource_service.js';
 import { type SnapshotService, SnapshotServiceService } from '@commonplace/proto/resources/v1/snapshot_service.js';
 import { type TagService, TagServiceService } from '@commonplace/proto/resources/v1/tag_service.js';
@@ -76,6 +81,8 @@ export const contracts = {
   index: contract<IndexService>('resources', IndexServiceService),
   fileNodes: contract<FileNodeService>('resources', FileNodeServiceService),
   treeImports: contract<TreeImportService>('resources', TreeImportServiceService),
+  publications: contract<PublicationService>('resources', PublicationServiceService),
+  reader: contract<ReaderService>('resources', ReaderServiceService),
   files: contract<FileService>('files', FileServiceService),
   imports: contract<ImportService>('files', ImportServiceService),
   storage: contract<StorageService>('files', StorageServiceService),

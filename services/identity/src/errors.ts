@@ -29,7 +29,6 @@ export const ExpiredLink = defineError('NOT_FOUND', 'expired_link', 'The invitat
 export const AccountExists = defineError('ALREADY_EXISTS', 'already_exists', 'An account with this address exists.');
 export const LimitReached = defineError('ABORTED', 'limit_reached', 'There can be no more than {limit} API keys.');
 export const RateLimited = defineError('RESOURCE_EXHAUSTED', 'rate_limited', 'Too many failed tries. Wait a while.');
-export const Busy = defineError('RESOURCE_EXHAUSTED', 'concurrency_limited', 'Too many people sign in at once.');
 export const IssuerUnavailable = defineError(
   'UNAVAILABLE',
   'dependency_unavailable',

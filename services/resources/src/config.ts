@@ -1,4 +1,11 @@
-import { integer, type Table, url, type Values } from '@commonplace/kit/config';
+import { isIP } from 'node:net';
+import { integer, list, type Table, url, type Values } from '@commonplace/kit/config';
+
+function dnsServer(address: string): string {
+  const host = /^\[(.+)\](?::\d+)?$/.exec(address)?.[1] ?? address.replace(/^([\d.]+):\d+$/, '$1');
+  if (isIP(host) === 0) throw new Error('must be IP addresses, such as 192.0.2.53 or [2001:db8::53]:53');
+  return address;
+}
 
 export const config = {
   documentBytes: {
@@ -84,6 +91,18 @@ export const config = {
     help: 'URL that people reach this server by; links to it begin so',
     parse: url('http', 'https'),
     fallback: 'http://127.0.0.1:8080',
+  },
+  contentUrl: {
+    variable: 'COMMONPLACE_CONTENT_URL',
+    help: 'URL of the same server under another host name, for users’ bytes alone; what can script is shown only there',
+    parse: url('http', 'https'),
+    fallback: undefined as string | undefined,
+  },
+  dnsServers: {
+    variable: 'COMMONPLACE_DNS_SERVERS',
+    help: 'addresses of the DNS servers that custom domains are looked up at, separated by commas, with a port or without; those of the machine when empty',
+    parse: (value: string): readonly string[] => list(value).map(dnsServer),
+    fallback: [] as readonly string[],
   },
 } satisfies Table;
 

@@ -61,6 +61,12 @@ export const ExternalSharingDisabled = defineError(
   'The Org has switched sharing with outsiders off.',
 );
 
+export const PublishingDisabled = defineError(
+  'PERMISSION_DENIED',
+  'publishing_disabled',
+  'The Org has switched public publishing off.',
+);
+
 export const OrgAdminRequired = defineError(
   'PERMISSION_DENIED',
   'org_admin_required',
@@ -93,6 +99,9 @@ export const InheritedPermission = conflict(
   'The permission is inherited: change it where it comes from, or restrict the resource.',
 );
 export const RequestNotPending = conflict('request_not_pending', 'The access request is {status}.');
+export const SlugTaken = conflict('slug_taken', 'The slug {slug} is taken.');
+export const DomainTaken = conflict('domain_taken', 'The domain {domain} belongs to another publication.');
+export const IsPublished = conflict('already_exists', 'The workspace is published already: change that by PATCH.');
 export const HasAccess = conflict('already_exists', 'You have this role already.');
 export const TemplateNotReady = conflict('template_not_ready', 'The template is {status}.');
 export const ParentInTrash = conflict('resource_in_trash', 'The parent is in the trash.');

@@ -8,6 +8,7 @@ import type { AccessRequest } from './stores/access-requests.js';
 import type { Comment } from './stores/comments.js';
 import type { Grant } from './stores/grants.js';
 import type { Node } from './stores/nodes.js';
+import type { PublicationRecord } from './stores/publications.js';
 import type { SnapshotRecord } from './stores/snapshots.js';
 import type { Tag } from './stores/tags.js';
 import type { Template } from './stores/templates.js';
@@ -178,4 +179,21 @@ export function publishAccessRequest(
     notifyUserIds: [...notifyUserIds],
   };
   context.work.publish(context.event(`access_request.${verb}`, resourceId, data, tenant));
+}
+
+/** Tells that readers see something else now, or may see it no more. */
+export function publishPublication(
+  context: Pick<CallContext, 'work' | 'event'>,
+  { id, itemId, kind, workspaceId, active, version, tenant }: PublicationRecord,
+  fields: readonly string[],
+): void {
+  const data = {
+    publicationId: id,
+    ...(kind === 'resource' && { resourceId: itemId }),
+    workspaceId,
+    status: active ? 'active' : 'unpublished',
+    changedFields: fields.filter((name) => name !== 'password'),
+    version,
+  };
+  context.work.publish(context.event('publication.updated', itemId, data, tenant));
 }

@@ -1,6 +1,8 @@
 import type { Log } from '@commonplace/kit/log';
+import type { Passwords } from '@commonplace/kit/passwords';
 import type { CallOptions, Client } from '@commonplace/kit/rpc';
 import type { Collection, Store } from '@commonplace/kit/store';
+import type { FileTextService } from '@commonplace/proto/files/v1/file_text_service.js';
 import type { AuthService } from '@commonplace/proto/identity/v1/auth_service.js';
 import type { DirectoryService } from '@commonplace/proto/tenancy/v1/directory_service.js';
 import type { WorkspaceService } from '@commonplace/proto/tenancy/v1/workspace_service.js';
@@ -9,6 +11,9 @@ import type { Settings } from './config.js';
 import type { ContentKinds } from './content/kinds.js';
 import type { JobRunner } from './jobs/runner.js';
 import type { Policy } from './policy.js';
+import type { DomainResolver } from './publications/dns.js';
+import type { Hosts } from './publications/hosts.js';
+import type { Outlines } from './publications/outlines.js';
 import type { AccessRequest } from './stores/access-requests.js';
 import type { Comment, Thread } from './stores/comments.js';
 import type { CopyPiece } from './stores/copies.js';
@@ -16,18 +21,28 @@ import type { Counters } from './stores/counters.js';
 import type { Grant } from './stores/grants.js';
 import type { TreeJob } from './stores/jobs.js';
 import type { PendingJobs } from './stores/pending.js';
+import type {
+  DomainRecord,
+  PasswordTries,
+  PinnedPage,
+  PublicationRecord,
+  SlugRecord,
+  ViewCount,
+} from './stores/publications.js';
 import type { Shift } from './stores/shifts.js';
 import type { SnapshotRecord } from './stores/snapshots.js';
 import type { TagUsage } from './stores/tag-usage.js';
 import type { Tags } from './stores/tags.js';
 import type { Template } from './stores/templates.js';
 import type { Tree } from './stores/tree.js';
+import type { TermsCache } from './terms.js';
 
 /** What this service asks of others. */
 export interface Peers {
   readonly users: Client<AuthService>;
   readonly directory: Client<DirectoryService>;
   readonly workspaces: Client<WorkspaceService>;
+  readonly fileTexts: Client<FileTextService>;
 }
 
 /** What the handlers of this service stand on. */
@@ -59,6 +74,17 @@ export interface Parts {
   /** Comments, by document. */
   readonly commentRoom: Room;
   readonly templates: Collection<Template>;
+  readonly publications: Collection<PublicationRecord>;
+  readonly slugs: Collection<SlugRecord>;
+  readonly domains: Collection<DomainRecord>;
+  readonly pinned: Collection<PinnedPage>;
+  readonly views: Collection<ViewCount>;
+  readonly passwordTries: Collection<PasswordTries>;
+  readonly outlines: Outlines;
+  readonly hosts: Hosts;
+  readonly resolver: DomainResolver;
+  readonly passwords: Passwords;
+  readonly terms: TermsCache;
   readonly peers: Peers;
   /** Options of a call that nobody is behind. */
   readonly systemCall: () => CallOptions;

@@ -1,6 +1,7 @@
 import { contracts } from '@commonplace/kit/contracts';
 import type { Subscription } from '@commonplace/kit/events';
 import { createMembershipCache } from '@commonplace/kit/memberships';
+import { createPasswords } from '@commonplace/kit/passwords';
 import { implement, type ServiceModule } from '@commonplace/kit/runtime';
 import { createRoom } from './acts/room.js';
 import { config } from './config.js';
@@ -19,6 +20,8 @@ import { createCopyHandlers } from './handlers/copies.js';
 import { createFileNodeHandlers } from './handlers/file-nodes.js';
 import { createIndexHandlers } from './handlers/index.js';
 import { createPermissionHandlers } from './handlers/permissions.js';
+import { createPublicationHandlers } from './handlers/publications.js';
+import { createReaderHandlers } from './handlers/reader.js';
 import { createResourceHandlers } from './handlers/resources.js';
 import { createSnapshotHandlers } from './handlers/snapshots.js';
 import { createTagHandlers } from './handlers/tags.js';
@@ -26,11 +29,15 @@ import { createTemplateHandlers, createTemplateUseHandlers } from './handlers/te
 import { createTrashHandlers } from './handlers/trash.js';
 import { createTreeExportHandlers } from './handlers/tree-exports.js';
 import { createTreeImportHandlers } from './handlers/tree-import.js';
+import { startDomainChecks } from './jobs/domains.js';
 import { followMembers } from './jobs/members.js';
 import { startRetention } from './jobs/purge.js';
 import { createJobRunner } from './jobs/runner.js';
 import type { Parts } from './parts.js';
 import { createPolicy } from './policy.js';
+import { createNodeResolver } from './publications/dns-node.js';
+import { createHosts } from './publications/hosts.js';
+import { createOutlines } from './publications/outlines.js';
 import { accessRequestCollection } from './stores/access-requests.js';
 import { commentCollection, threadCollection } from './stores/comments.js';
 import { contentCollection } from './stores/contents.js';
@@ -41,6 +48,14 @@ import { jobCollection } from './stores/jobs.js';
 import { openKeeper } from './stores/kept.js';
 import { nodeCollection } from './stores/nodes.js';
 import { createPendingJobs } from './stores/pending.js';
+import {
+  domainCollection,
+  passwordTriesCollection,
+  pinnedPageCollection,
+  publicationCollection,
+  slugCollection,
+  viewCollection,
+} from './stores/publications.js';
 import { shiftCollection } from './stores/shifts.js';
 import { snapshotCollection } from './stores/snapshots.js';
 import { tagUsageCollection } from './stores/tag-usage.js';
@@ -80,13 +95,15 @@ export const resources: ServiceModule = {
     const contents = await store.collection(contentCollection);
     const hidden = createHidden({ tree, policy });
     const deriver = openDeriver();
+    const fileTexts = host.client(contracts.fileTexts);
     const kinds: ContentKinds = {
       document: createDocumentKind({ contents, keeper, settings, hidden, deriver }),
       artifact: createArtifactKind({ artifacts: await store.collection(artifactCollection), keeper, tree, policy }),
       table: await openTableKind(store, { settings, tree, policy }),
-      file: createFileKind({ tree, files: host.client(contracts.fileTexts), systemCall: host.systemCall }),
+      file: createFileKind({ tree, files: fileTexts, systemCall: host.systemCall }),
     };
-    const peers = { users: host.client(contracts.auth), directory, workspaces: host.client(contracts.workspaces) };
+    const users = host.client(contracts.auth);
+    const peers = { users, directory, workspaces: host.client(contracts.workspaces), fileTexts };
     const runner = createJobRunner(() => parts, log);
     const countChildren = (parentKey: string) => nodes.count({ parentKey, state: 'active' }, settings.children);
     const children = createRoom('resources side by side', settings.children, countChildren);
@@ -96,6 +113,8 @@ export const resources: ServiceModule = {
     const countComments = (resourceId: string) => comments.count({ resourceId }, COMMENTS_PER_DOCUMENT);
     const commentRoom = createRoom('comments on a document', COMMENTS_PER_DOCUMENT, countComments);
     const templates = await store.collection(templateCollection);
+    const pinned = await store.collection(pinnedPageCollection);
+    const domains = await store.collection(domainCollection);
     const parts: Parts = {
       settings,
       store,
@@ -120,12 +139,24 @@ export const resources: ServiceModule = {
       tagRoom,
       commentRoom,
       templates,
+      publications: await store.collection(publicationCollection),
+      slugs: await store.collection(slugCollection),
+      domains,
+      pinned,
+      views: await store.collection(viewCollection),
+      passwordTries: await store.collection(passwordTriesCollection),
+      outlines: createOutlines({ tree, pinned, counters, pending }),
+      hosts: createHosts(domains, settings),
+      resolver: createNodeResolver(settings.dnsServers),
+      passwords: await createPasswords(),
+      terms,
       peers,
       systemCall: host.systemCall,
       log,
     };
     let members: Subscription | undefined;
     let retention: { close(): void } | undefined;
+    let domainChecks: { close(): void } | undefined;
     return {
       implementations: [
         implement(contracts.resources, createResourceHandlers(parts)),
@@ -141,16 +172,20 @@ export const resources: ServiceModule = {
         implement(contracts.templates, createTemplateHandlers(parts)),
         implement(contracts.templateUse, createTemplateUseHandlers(parts)),
         implement(contracts.treeExports, createTreeExportHandlers(parts)),
+        implement(contracts.publications, createPublicationHandlers(parts)),
+        implement(contracts.reader, createReaderHandlers(parts)),
         implement(contracts.fileNodes, createFileNodeHandlers(parts)),
         implement(contracts.treeImports, createTreeImportHandlers(parts)),
       ],
       begin: async () => {
         runner.begin();
         retention = startRetention(parts, log);
+        domainChecks = startDomainChecks(parts, log);
         members = await followMembers(parts, host.bus);
       },
       close: async () => {
         retention?.close();
+        domainChecks?.close();
         await members?.close();
         await runner.close();
         await deriver.close();

@@ -30,6 +30,7 @@ interface PlayedOrg {
   readonly id: string;
   readonly roles: Map<string, OrgRole>;
   allowExternalSharing: boolean;
+  allowPublicPublishing?: boolean;
 }
 
 export interface PlayedWorkspace {
@@ -105,6 +106,8 @@ export function playTenancy(): PlayedTenancy {
         orgName: orgId === '' ? '' : 'Org',
         trashRetentionDays: 30,
         allowExternalSharing: orgs.get(orgId)?.allowExternalSharing ?? true,
+        allowPublicPublishing: orgs.get(orgId)?.allowPublicPublishing ?? true,
+        locale: 'en',
       };
     },
     async listPeople({ workspaceId, role, page }) {

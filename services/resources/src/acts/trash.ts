@@ -3,6 +3,7 @@ import type { UnitOfWork } from '@commonplace/kit/store';
 import type { Parts } from '../parts.js';
 import { type Node, parentId } from '../stores/nodes.js';
 import { forgetComments } from './forget-comments.js';
+import { forgetPublications } from './forget-publications.js';
 import { grantsOn } from './grants.js';
 import { forgetAllOf } from './snapshots.js';
 
@@ -61,6 +62,7 @@ export async function purgeAll(parts: Parts, work: UnitOfWork, nodes: readonly N
     limit: REQUESTS_PER_PURGE,
   });
   for (const request of requests) work.remove(parts.accessRequests, request);
+  await forgetPublications(parts, work, nodes);
   for (const node of nodes) {
     freed += node.sizeBytes;
     await parts.kinds[node.type]?.remove(node, { work });

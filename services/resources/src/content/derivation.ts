@@ -1,4 +1,4 @@
-import type { Doc } from '../documents/index.js';
+import { type Doc, type Leads, type PublishedHtml, publishedHtml, publishedMarkdown } from '../documents/index.js';
 import type { DocumentFormat } from '../stores/contents.js';
 import { type Body, disclosed, docOf, following, idsOf, isSame, payloadOf, shownText } from './document-body.js';
 import { bodyAfter, bodyFrom, type Limits, type ReadInput } from './document-input.js';
@@ -35,6 +35,8 @@ export const derivation = {
   text: (body: Body, format: DocumentFormat, hidden: readonly string[]): string => shownText(body, format, hidden),
   ids: (body: Body): string => idsOf(docOf(body)),
   doc: (body: Body): Doc => docOf(body),
+  publishedHtml: (body: Body, leads: Leads): PublishedHtml => publishedHtml(docOf(body), leads),
+  publishedMarkdown: (body: Body, leads: Leads): string => publishedMarkdown(docOf(body), leads),
   redirect: (body: Body, renames: ReadonlyMap<string, string>): Body => redirected(body, renames),
 };
 

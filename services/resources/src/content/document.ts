@@ -1,6 +1,6 @@
 import type { CallContext } from '@commonplace/kit/rpc';
 import type { Collection } from '@commonplace/kit/store';
-import type { Doc } from '../documents/index.js';
+import { type Doc, type Leads, namedResources, type PublishedHtml } from '../documents/index.js';
 import type { Standing } from '../policy.js';
 import type { DocumentFormat, StoredContent } from '../stores/contents.js';
 import type { Keeper } from '../stores/kept.js';
@@ -33,6 +33,16 @@ export interface DocumentKind extends ContentKind {
   redirected(body: Body, renamed: Renaming): Promise<Body>;
   /** Gives the blocks of a new document the ids that they had elsewhere, where these are as many. */
   takeIds(node: Pick<Node, 'id'>, ids: readonly string[], context: Pick<CallContext, 'work'>): Promise<void>;
+  /**
+   * As readers of a publication get it, who may see what `leadsOf` gives an address for: now, or as it was kept.
+   * Markdown in place of HTML where that is asked for.
+   */
+  published(
+    of: { readonly node: Pick<Node, 'id'>; readonly keptId?: string },
+    leadsOf: (ids: readonly string[]) => Leads,
+    format: 'html' | 'markdown',
+    context: CallContext,
+  ): Promise<Partial<PublishedHtml> & { readonly markdown?: string }>;
   /** Its Markdown as somebody may read it. */
   shownText(node: Pick<Node, 'id'>, standing: Standing): Promise<string>;
 }
@@ -154,6 +164,12 @@ export function createDocumentKind({ contents, keeper, settings, hidden, deriver
         await hidden.from(standing, body.text),
       );
       return text === body.text ? body : { format: body.format, text };
+    },
+    async published({ node, keptId }, leadsOf, format, context) {
+      const body = keptId === undefined ? bare((await contents.get(node.id)) ?? EMPTY) : await kept(keptId, context);
+      const leads = leadsOf(namedResources(body.text));
+      if (format === 'html') return deriver.run(body.text.length, 'publishedHtml', body, leads);
+      return { markdown: await deriver.run(body.text.length, 'publishedMarkdown', body, leads) };
     },
     async redirected(body, renamed) {
       const renames = renamesIn(body, renamed);

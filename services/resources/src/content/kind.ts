@@ -97,6 +97,16 @@ export interface ContentKind {
    * where a kind has no such method.
    */
   restoreInput?(holder: Holder, input: ContentInput, context: CallContext): Promise<PreparedWrite>;
+  /**
+   * Reads what a node holds, now or as it was kept, for a reader without an account: `mayRead` tells which other
+   * resources they may read. `read` or `readKept` is asked where a kind has no such method.
+   */
+  readPublished?(
+    of: { readonly node: Pick<Node, 'id'>; readonly keptId?: string },
+    query: ContentQuery,
+    mayRead: (id: string) => boolean,
+    context: CallContext,
+  ): Promise<Payload>;
   /** Reads what a node holds now. */
   read(node: Node, query: ContentQuery, context: CallContext): Promise<Payload>;
   /** Prepares a write in any of the kind's modes. */

@@ -19,5 +19,12 @@ export {
   MAX_MARKDOWN_BYTES,
 } from './model.js';
 export { NO_ACCESS, withoutPlaceholders, withPlaceholders } from './placeholders.js';
+export {
+  type Leads,
+  namedResources,
+  type PublishedHtml,
+  publishedHtml,
+  publishedMarkdown,
+} from './published.js';
 export { type References, references } from './references.js';
 export { countWords, parseText, toText } from './text.js';

@@ -109,6 +109,7 @@ export interface Surroundings {
   /** Ids of its present tags; those that the record holds where absent. */
   readonly tags?: readonly string[] | undefined;
   readonly tagRecords?: Resource['tagRecords'];
+  readonly publication?: Resource['publication'];
 }
 
 const NO_METADATA = Buffer.alloc(0);
@@ -143,7 +144,7 @@ export function resourceMessage(seen: Seen, around: Surroundings): Resource {
     metadata: node.metadata === undefined ? NO_METADATA : Buffer.from(node.metadata),
     contentVersion: node.contentVersion,
     sizeBytes: node.sizeBytes,
-    publication: undefined,
+    publication: around.publication,
     form: undefined,
     file: node.file,
     source: sourceOf(node),

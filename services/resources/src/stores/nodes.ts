@@ -34,6 +34,8 @@ export interface Node extends StoredRecord, Place {
   readonly parented?: true;
   /** A file that stands below a document belongs to its text, and is left out where the tree is listed. */
   readonly attachment?: true;
+  /** It is published, or was and may be again. */
+  readonly published?: true;
   /** It stands in a template, and is found by nobody but who uses that. */
   readonly template?: true;
   /** Order key among siblings. */

@@ -125,6 +125,14 @@ export function createTableKind(parts: TableParts): ContentKind {
     },
     read: (node, query, context) =>
       states.settled(async () => page(node.id, await states.head(node.id), query, context)),
+    readPublished: ({ node, keptId }, query, mayRead, context) =>
+      states.settled(async () => {
+        const head = keptId === undefined ? await states.head(node.id) : await keptHead(node.id, keptId);
+        const breathe = createBreathe(context.signal);
+        const open: OpenTable = async (id) =>
+          mayRead(id) ? states.open(id, await states.head(id), createBreathe(context.signal)) : undefined;
+        return reader.page(node.id, head, query, open, breathe);
+      }),
     write: (node, input, context) =>
       states.settled(async () => {
         const head = await states.head(node.id);

@@ -14,6 +14,7 @@ import type { Seen, Standing } from '../policy.js';
 import { foldName, type Node } from '../stores/nodes.js';
 import type { Tag } from '../stores/tags.js';
 import { type Listed, listNodes, listUnsettled } from './list.js';
+import { publicationSummaries } from './publications.js';
 import { countVisibleChildren, pathFrom } from './surroundings.js';
 import { byName, tagMessages } from './tags.js';
 import { type Visible, visibleWhere } from './visible.js';
@@ -166,6 +167,7 @@ async function itemsOf(parts: Parts, seen: readonly Seen[], include: readonly Re
   const nodes = seen.map(({ node }) => node);
   const counts = await countVisibleChildren(parts, nodes, standing);
   const tags = await parts.tags.ofAll(nodes);
+  const publications = await publicationSummaries(parts, nodes, standing);
   const records = include.includes(ResourceInclude.TAGS) ? await tagRecords(parts, tags) : undefined;
   const paths = include.includes(ResourceInclude.PATH) || include.includes(ResourceInclude.PARENT);
   const above = paths ? await parts.tree.getMany([...new Set(nodes.flatMap((node) => node.ancestors))]) : [];
@@ -178,6 +180,7 @@ async function itemsOf(parts: Parts, seen: readonly Seen[], include: readonly Re
       const parent = nearest?.id === node.parentKey ? loaded.get(node.parentKey) : undefined;
       return resourceMessage(one, {
         childCount: counts.get(node.id) ?? 0,
+        publication: publications.get(node.id),
         path: include.includes(ResourceInclude.PATH) ? path : undefined,
         content:
           include.includes(ResourceInclude.CONTENT) && node.type === 'document'

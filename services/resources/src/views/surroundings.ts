@@ -5,6 +5,7 @@ import { TYPES } from '../handlers/present.js';
 import type { Parts } from '../parts.js';
 import type { Seen, Standing } from '../policy.js';
 import { mayHaveChildren, type Node, parentId } from '../stores/nodes.js';
+import { publicationSummaries } from './publications.js';
 import { byName, tagMessages } from './tags.js';
 import { visibleWhere } from './visible.js';
 
@@ -47,7 +48,9 @@ export async function surroundingsOf(
   const parent = include.includes(ResourceInclude.PARENT) ? await parentOf(parts, node, standing) : undefined;
   const tagged = node.tags.length > 0 || include.includes(ResourceInclude.TAGS);
   const tags = tagged ? await taggedWith(parts, node, include) : undefined;
-  return { childCount: counts?.get(node.id) ?? 0, path, content, parent, ...tags };
+  const publication =
+    node.published === true ? (await publicationSummaries(parts, [node], standing)).get(node.id) : undefined;
+  return { childCount: counts?.get(node.id) ?? 0, path, content, parent, publication, ...tags };
 }
 
 /** The present tags of a node: their ids, and their records where asked for. */

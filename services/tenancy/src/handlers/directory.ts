@@ -131,8 +131,9 @@ function toWorkspaceMembership({ workspace, role }: SeenWorkspace) {
 }
 
 function toSharingTerms({ id, name, state, settings }: Workspace, org: Org | undefined): SharingTerms {
-  const { trashRetentionDays, editorsCanShare, allowAccessRequests, allowExternalAccessRequests } =
+  const { trashRetentionDays, editorsCanShare, allowAccessRequests, allowExternalAccessRequests, locale } =
     fullWorkspaceSettings(settings);
+  const ofOrg = org === undefined ? undefined : fullOrgSettings(org.settings);
   return {
     workspaceId: id,
     orgId: org?.id ?? '',
@@ -143,7 +144,9 @@ function toSharingTerms({ id, name, state, settings }: Workspace, org: Org | und
     editorsCanShare,
     allowAccessRequests,
     allowExternalAccessRequests,
-    allowExternalSharing: org === undefined || fullOrgSettings(org.settings).allowExternalSharing,
+    allowExternalSharing: ofOrg?.allowExternalSharing ?? true,
+    allowPublicPublishing: ofOrg?.allowPublicPublishing ?? true,
+    locale,
   };
 }
 

@@ -1,0 +1,135 @@
+import { NotFound } from '@commonplace/kit/errors';
+import { type CallContext, type Handlers, requireVersion } from '@commonplace/kit/rpc';
+import type { PublicationService } from '@commonplace/proto/resources/v1/publication_service.js';
+import { WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
+import { type Published, type PublishOptions, publish, unpublish } from '../acts/publish.js';
+import { IsPublished, NoUpdateField, PublishingDisabled, WorkspaceArchived } from '../errors.js';
+import type { Parts } from '../parts.js';
+import { requireCapability, requireWorkspaceRole, type Seen, type Standing } from '../policy.js';
+import type { PublicationInput } from '../publications/input.js';
+import { storedMessage, unpublishedMessage, writtenMessage } from '../publications/present.js';
+import { publicationOf, stateOf } from '../publications/standing.js';
+import type { PublicationRecord } from '../stores/publications.js';
+
+export function createPublicationHandlers(parts: Parts): Handlers<PublicationService> {
+  const { policy, publications } = parts;
+
+  async function enter(workspaceId: string, least: WorkspaceRole, context: CallContext) {
+    const standing = await policy.standing(context);
+    const membership = await policy.enter(workspaceId, standing, context);
+    requireWorkspaceRole(membership, least);
+    return { standing, membership };
+  }
+
+  async function changeWorkspace(
+    workspaceId: string,
+    input: PublicationInput,
+    before: PublicationRecord | undefined,
+    options: PublishOptions,
+    standing: Standing,
+    context: CallContext,
+  ) {
+    const { workspaceName: name, orgId } = await standing.terms(workspaceId);
+    const tenant = orgId || workspaceId;
+    const item = { itemId: workspaceId, kind: 'workspace', tenant, workspaceId, boundary: workspaceId, name } as const;
+    return writtenMessage(parts, await publish(parts, item, before, input, options, context), context);
+  }
+
+  return {
+    async getResourcePublication({ resourceId }, context) {
+      const { node } = await policy.see(resourceId, await policy.standing(context));
+      const record = await publicationOf(publications, node.id);
+      return record === undefined ? unpublishedMessage(node.id) : storedMessage(parts, record, context);
+    },
+
+    async publishResource({ resourceId, ...input }, context) {
+      const standing = await policy.standing(context);
+      const seen = await policy.see(resourceId, standing);
+      requireCapability(seen, 'manage');
+      await requireAllowed(seen.node.workspaceId, standing);
+      const before = await publicationOf(publications, seen.node.id);
+      const state = async () => {
+        if (seen.membership?.archived) throw WorkspaceArchived();
+        if (before !== undefined) requireVersion(context, before.version, before);
+      };
+      const options = { republish: true, active: true, state };
+      const written = await publish(parts, itemOf(seen), before, input, options, context);
+      markPublished(parts, seen, true, context);
+      if (before !== undefined) context.reply.status = 200;
+      return writtenMessage(parts, written, context);
+    },
+
+    async unpublishResource({ resourceId }, context) {
+      const seen = await policy.see(resourceId, await policy.standing(context));
+      requireCapability(seen, 'manage');
+      const record = await publicationOf(publications, seen.node.id);
+      if (record === undefined) throw NotFound();
+      requireVersion(context, record.version, record);
+      const slugReservedUntil = await unpublish(parts, record, context);
+      markPublished(parts, seen, false, context);
+      return { id: record.id, deleted: true, slugReservedUntil };
+    },
+
+    async getWorkspacePublication({ workspaceId }, context) {
+      await enter(workspaceId, WorkspaceRole.VIEWER, context);
+      const record = await publicationOf(publications, workspaceId);
+      return record === undefined ? unpublishedMessage(undefined) : storedMessage(parts, record, context);
+    },
+
+    async publishWorkspace({ workspaceId, ...input }, context) {
+      const { standing, membership } = await enter(workspaceId, WorkspaceRole.ADMIN, context);
+      await requireAllowed(workspaceId, standing);
+      const before = await publicationOf(publications, workspaceId);
+      const state = async () => {
+        if (membership.archived) throw WorkspaceArchived();
+        if (before === undefined) return;
+        requireVersion(context, before.version, before);
+        if (await isActive(parts, before, standing)) throw IsPublished();
+      };
+      const options = { republish: true, active: true, state };
+      const answer = await changeWorkspace(workspaceId, input, before, options, standing, context);
+      if (before !== undefined) context.reply.status = 200;
+      return answer;
+    },
+
+    async updateWorkspacePublication({ workspaceId, isActive, ...input }, context) {
+      if ((input.updateMask ?? []).length === 0) throw NoUpdateField();
+      const { standing, membership } = await enter(workspaceId, WorkspaceRole.ADMIN, context);
+      const takesBack = isActive === false;
+      // Nobody is kept from taking back what is public.
+      if (!takesBack) await requireAllowed(workspaceId, standing);
+      const before = await publicationOf(publications, workspaceId);
+      if (before === undefined) throw NotFound();
+      const state = async () => {
+        if (membership.archived && !takesBack) throw WorkspaceArchived();
+        requireVersion(context, before.version, before);
+      };
+      const options = { republish: isActive === true, active: isActive ?? before.active, state };
+      return changeWorkspace(workspaceId, input, before, options, standing, context);
+    },
+  };
+}
+
+/** The Org's own word: its administrators decide whether anything is public. */
+async function requireAllowed(workspaceId: string, standing: Standing): Promise<void> {
+  if (!(await standing.terms(workspaceId)).allowPublicPublishing) throw PublishingDisabled();
+}
+
+async function isActive(parts: Parts, record: PublicationRecord, standing: Standing): Promise<boolean> {
+  const terms = await standing.terms(record.workspaceId);
+  const outline = await parts.outlines.of(record);
+  const state = stateOf(record, terms, outline !== undefined, new Date().toISOString());
+  return state === 'active' || state === 'suspended';
+}
+
+function itemOf({ node }: Seen): Published {
+  const { id: itemId, tenant, workspaceId, boundary, name } = node;
+  return { itemId, kind: 'resource', tenant, workspaceId, boundary, name };
+}
+
+/** Whether there is anything to look up beside a node: most have no publication, and pay nothing for it. */
+function markPublished({ tree }: Parts, { node }: Seen, isPublished: boolean, { work }: CallContext): void {
+  if ((node.published === true) === isPublished) return;
+  const { published: _, ...rest } = node;
+  work.replace(tree.nodes, node, isPublished ? { ...rest, published: true } : rest);
+}

@@ -1,0 +1,61 @@
+import type { Log } from '@commonplace/kit/log';
+import { LostRace } from '@commonplace/kit/store';
+import { eventsBy, publishPublication } from '../events.js';
+import type { Parts } from '../parts.js';
+import { domainAfter, verifyName, verifyValue } from '../publications/domains.js';
+import type { DomainRecord } from '../stores/publications.js';
+
+const LOOK_MS = 30_000;
+/** Domains that one round looks at. */
+const AT_ONCE = 20;
+
+/** Looks at the domains whose time has come, twice a minute. */
+export function startDomainChecks(parts: Parts, log: Log): { close(): void } {
+  let running = false;
+  const tick = () => {
+    if (running) return;
+    running = true;
+    checkDomains(parts, new Date().toISOString())
+      .catch((error) => log.error('domains.check_failed', { error }))
+      .finally(() => {
+        running = false;
+      });
+  };
+  const timer = setInterval(tick, LOOK_MS);
+  timer.unref();
+  tick();
+  return { close: () => clearInterval(timer) };
+}
+
+/** Looks at the domains that are due. Gives how many. */
+export async function checkDomains(parts: Parts, now: string): Promise<number> {
+  const where = { nextCheckAt: { lte: now } };
+  const due = await parts.domains.find({ where, sort: ['nextCheckAt'], limit: AT_ONCE });
+  for (const domain of due) await checkDomain(parts, domain, now);
+  return due.length;
+}
+
+async function checkDomain(parts: Parts, domain: DomainRecord, now: string): Promise<void> {
+  const found = await parts.resolver.look({
+    domain: domain.id,
+    txtName: verifyName(domain.id),
+    txtValue: verifyValue(domain.token),
+    target: parts.hosts.target,
+  });
+  const after = domainAfter(domain, found, now);
+  const work = parts.store.begin();
+  work.replace(parts.domains, domain, after);
+  if ((after.status === 'active') !== (domain.status === 'active')) {
+    const publication = await parts.publications.get(domain.publicationId);
+    const actor = { type: 'system', id: 'resources', name: 'Domain check' } as const;
+    if (publication !== undefined) {
+      publishPublication(eventsBy(actor, publication.tenant, work), publication, ['domains']);
+    }
+  }
+  try {
+    await work.commit();
+  } catch (error) {
+    // Another process has looked, or the domain was taken away meanwhile.
+    if (!(error instanceof LostRace)) throw error;
+  }
+}

@@ -1,0 +1,199 @@
+import type { CallContext } from '@commonplace/kit/rpc';
+import { ArtifactType, CellFormat, ContentFormat } from '@commonplace/proto/resources/v1/content_service.js';
+import type {
+  ArtifactBody,
+  DocumentBody,
+  FileBody,
+  FolderBody,
+  ReaderEntry,
+  TableBody,
+} from '@commonplace/proto/resources/v1/reader_service.js';
+import { cellText } from '../archive/table-text.js';
+import type { ContentKind, ContentQuery, Payload } from '../content/kind.js';
+import { requireKind } from '../content/kinds.js';
+import type { Leads } from '../documents/index.js';
+import type { Parts } from '../parts.js';
+import type { ShownRow } from '../tables/read.js';
+import type { Addresses } from './addresses.js';
+import { isRaster } from './images.js';
+import type { Opened } from './open.js';
+import type { Shown } from './outline.js';
+
+/** Rows of a page of a table: so many where nobody asks, and the most. */
+const ROWS = 100;
+const MOST_ROWS = 500;
+
+/** What a page shows of what it is about, by its kind. */
+export type Body =
+  | { readonly document: DocumentBody }
+  | { readonly table: TableBody }
+  | { readonly artifact: ArtifactBody }
+  | { readonly folder: FolderBody }
+  | { readonly file: FileBody };
+
+export interface BodyTerms {
+  readonly opened: Opened;
+  readonly addresses: Addresses;
+  readonly tree: readonly ReaderEntry[];
+  readonly format: 'html' | 'markdown';
+  readonly offset: number;
+  readonly limit: number;
+  /** What an address in Markdown begins with, which is read far from its page. */
+  readonly prefix: string;
+}
+
+/** `shown` is undefined for a workspace, which is shown as a folder. */
+export function bodyOf(parts: Parts, shown: Shown | undefined, terms: BodyTerms, context: CallContext): Promise<Body> {
+  switch (shown?.type) {
+    case 'document':
+      return documentBody(parts, shown, terms, context);
+    case 'table':
+      return tableBody(parts, shown, terms, context);
+    case 'artifact':
+      return artifactBody(parts, shown, terms, context);
+    case 'file':
+      return Promise.resolve({ file: fileBody(shown, terms) });
+    default:
+      return Promise.resolve({ folder: { children: childrenOf(shown, terms) } });
+  }
+}
+
+function childrenOf(shown: Shown | undefined, { tree, opened }: BodyTerms): ReaderEntry[] {
+  const isHome = shown === opened.outline.head;
+  return tree.filter(({ depth, parentId }) => (isHome ? depth === 1 : parentId === shown?.id));
+}
+
+/** Where the resources lead that a text names; those that are not in the publication lead nowhere. */
+function leadsOf({ opened, addresses, prefix }: BodyTerms): (ids: readonly string[]) => Leads {
+  return (ids) => {
+    const leads: [string, { page: string; image?: string; name: string }][] = [];
+    for (const id of ids) {
+      const shown = opened.outline.byId.get(id);
+      if (shown === undefined) continue;
+      const path = addresses.page(shown);
+      // An attachment has no page of its own; its bytes are all there is to it.
+      const bytes = shown.type === 'file' ? addresses.file(shown) : undefined;
+      const page = shown.attachment ? downloadOf(shown, opened, bytes) : path;
+      if (page === undefined && !isRaster(shown)) continue;
+      const image = isRaster(shown) && bytes !== undefined ? { image: prefix + bytes } : {};
+      leads.push([id, { page: prefix + (page ?? bytes), name: shown.name, ...image }]);
+    }
+    return new Map(leads);
+  };
+}
+
+/** Images of documents are shown either way, and so may be opened. */
+function downloadOf(shown: Shown, { publication }: Opened, path: string | undefined): string | undefined {
+  const isReady = shown.file?.status === 'ready';
+  return isReady && (publication.allowDownload || isRaster(shown)) ? path : undefined;
+}
+
+const EMPTY_DOCUMENT: DocumentBody = { html: '', markdown: '', wordCount: 0, headings: [], excerpt: '', imagePath: '' };
+
+async function documentBody(parts: Parts, shown: Shown, terms: BodyTerms, context: CallContext): Promise<Body> {
+  const read = await parts.kinds.document.published(shown, leadsOf(terms), terms.format, context);
+  if (read.html === undefined) return { document: { ...EMPTY_DOCUMENT, markdown: read.markdown ?? '' } };
+  const { html, words = 0, headings = [], excerpt = '', image = '' } = read;
+  return {
+    document: { ...EMPTY_DOCUMENT, html, wordCount: words, headings: [...headings], excerpt, imagePath: image },
+  };
+}
+
+interface TableColumn {
+  readonly id: string;
+  readonly name: string;
+  readonly type: string;
+  readonly description: string | null;
+  readonly hidden: boolean;
+  readonly options?: { readonly target_table_id?: string };
+}
+
+async function tableBody(parts: Parts, shown: Shown, terms: BodyTerms, context: CallContext): Promise<Body> {
+  const limit = Math.min(Math.max(terms.limit || ROWS, 1), MOST_ROWS);
+  const offset = Math.max(terms.offset, 0);
+  const { byId } = terms.opened.outline;
+  const payload = await readKind(
+    parts.kinds.table,
+    shown,
+    { ...WHOLE, page: { limit, offset, cursor: '' }, cellFormat: CellFormat.DISPLAY },
+    (id) => byId.has(id),
+    context,
+  );
+  const columns = (JSON.parse(String(payload.columns)) as TableColumn[]).filter(isShown);
+  const rows = JSON.parse(String(payload.rows)) as ShownRow[];
+  return {
+    table: {
+      columns: columns.map(({ id, name, type, description }) => ({ id, name, type, description: description ?? '' })),
+      rows: rows.map(({ id, cells }) => ({
+        id,
+        cells: columns.map((column) => publicCell(cells[column.id], column, terms)),
+      })),
+      rowCount: payload.rowCount ?? 0,
+      offset,
+      limit,
+    },
+  };
+}
+
+const UUIDS = /\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/g;
+
+/** Links hold nothing but ids of rows. */
+const isShown = ({ hidden, type }: TableColumn): boolean => !hidden && type !== 'link';
+
+/** A cell as text. Of resources and files it says the names of those that are published. */
+function publicCell(cell: unknown, { type }: TableColumn, { opened }: BodyTerms): string {
+  if (cell !== null && typeof cell === 'object' && 'error' in cell) return '';
+  const text = cellText(cell);
+  if (type !== 'resource' && type !== 'attachment') return text;
+  const names = (text.match(UUIDS) ?? []).flatMap((id) => opened.outline.byId.get(id)?.name ?? []);
+  return names.join(', ');
+}
+
+const WHOLE: ContentQuery = {
+  format: ContentFormat.UNSPECIFIED,
+  page: undefined,
+  filter: '',
+  sort: '',
+  columns: [],
+  cellFormat: CellFormat.UNSPECIFIED,
+};
+
+function readKind(
+  kind: ContentKind | undefined,
+  shown: Shown,
+  query: ContentQuery,
+  mayRead: (id: string) => boolean,
+  context: CallContext,
+): Promise<Payload> {
+  if (kind?.readPublished !== undefined) return kind.readPublished(shown, query, mayRead, context);
+  const { node, keptId, type } = shown;
+  if (kind === undefined) throw new Error(`nothing is read of a ${type}`);
+  return keptId === undefined ? kind.read(node, query, context) : kind.readKept(node, keptId, query, context);
+}
+
+async function artifactBody(parts: Parts, shown: Shown, terms: BodyTerms, context: CallContext): Promise<Body> {
+  const kind = requireKind(parts.kinds, 'artifact');
+  const read = await readKind(kind, shown, WHOLE, () => false, context);
+  const { artifactType = ArtifactType.CODE, language = '', source = '', title = '', entry = '', assets = [] } = read;
+  const { byId } = terms.opened.outline;
+  return {
+    artifact: {
+      artifactType: artifactType.replace('ARTIFACT_TYPE_', '').toLowerCase(),
+      language,
+      source,
+      title,
+      entry,
+      assets: assets.flatMap(({ name, resourceId }) => {
+        const asset = byId.get(resourceId);
+        return asset?.file === undefined ? [] : [{ name, path: terms.addresses.file(asset) }];
+      }),
+    },
+  };
+}
+
+function fileBody(shown: Shown, { addresses, opened }: BodyTerms): FileBody {
+  const { contentType = 'application/octet-stream', sizeBytes = 0, status } = shown.file ?? {};
+  const isImage = isRaster(shown);
+  const given = status === 'ready' && (opened.publication.allowDownload || isImage);
+  return { contentType, sizeBytes, path: given ? addresses.file(shown) : '', isImage };
+}

@@ -1,0 +1,53 @@
+import { Resolver } from 'node:dns/promises';
+import type { DomainResolver, Found, Wanted } from './dns.js';
+
+/** Milliseconds that a server has for an answer, and how often it is asked. */
+const TIMEOUT_MS = 3000;
+const TRIES = 2;
+
+/** Codes that say that there is no such record. */
+const ABSENT: ReadonlySet<string> = new Set(['ENOTFOUND', 'ENODATA']);
+
+/** The resolver of the machine, or these servers: `192.0.2.53`, `[2001:db8::53]:5353`. */
+export function createNodeResolver(servers: readonly string[]): DomainResolver {
+  const resolver = new Resolver({ timeout: TIMEOUT_MS, tries: TRIES });
+  if (servers.length > 0) resolver.setServers([...servers]);
+
+  async function cname({ domain, target }: Wanted): Promise<boolean> {
+    const names = await orNone(resolver.resolveCname(domain));
+    if (names.some((name) => name.toLowerCase().replace(/\.$/, '') === target)) return true;
+    const own = await addresses(domain);
+    if (own.length === 0) return false;
+    const right = new Set(await addresses(target));
+    return own.every((address) => right.has(address));
+  }
+
+  async function addresses(name: string): Promise<string[]> {
+    return [...(await orNone(resolver.resolve4(name))), ...(await orNone(resolver.resolve6(name)))];
+  }
+
+  return {
+    async look(wanted): Promise<Found> {
+      try {
+        const texts = await orNone(resolver.resolveTxt(wanted.txtName));
+        const txt = texts.some((pieces) => pieces.join('') === wanted.txtValue);
+        return { txt, cname: await cname(wanted) };
+      } catch (error) {
+        return { error: `The DNS could not be asked: ${codeOf(error)}.` };
+      }
+    },
+  };
+}
+
+async function orNone<T>(asked: Promise<T[]>): Promise<T[]> {
+  try {
+    return await asked;
+  } catch (error) {
+    if (ABSENT.has(codeOf(error))) return [];
+    throw error;
+  }
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
+}

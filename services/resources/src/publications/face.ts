@@ -1,0 +1,138 @@
+import type { PublicationFace, ReaderEntry, ReaderItem } from '@commonplace/proto/resources/v1/reader_service.js';
+import { ResourceType } from '@commonplace/proto/resources/v1/resource.js';
+import { TYPES } from '../handlers/present.js';
+import type { Parts } from '../parts.js';
+import { type Addresses, addressesOn, publicUrlOf } from './addresses.js';
+import { originOfDomain } from './hosts.js';
+import { imageOf } from './images.js';
+import type { Opened } from './open.js';
+import type { Entry, Shown } from './outline.js';
+import { VISIBILITIES } from './present.js';
+
+/** Where everything of an opened publication is, on the host that it was asked for under. */
+export function addressesOf({ host, publication }: Opened): Addresses {
+  return addressesOn(host, publication.slug, publication.itemId);
+}
+
+/** Absolute URL of the publication: its own domain goes before the public URL. */
+export function homeOf(parts: Parts, { publication, domain }: Pick<Opened, 'publication' | 'domain'>): string {
+  const { origin } = parts.hosts.open;
+  if (domain === undefined) return publicUrlOf(parts.hosts.open, publication.slug);
+  return originOfDomain(domain, new URL(origin).protocol);
+}
+
+/** Absolute URL of a path on this host, where it is to be found for good. */
+export function canonicalOf(parts: Parts, opened: Opened, { base, home }: Addresses, path: string): string {
+  const below = path === home ? '' : path.slice(base.length);
+  const url = homeOf(parts, opened);
+  return below === '' && opened.domain !== undefined ? `${url}/` : url + below;
+}
+
+/** What the publication is called. */
+export function titleOf({ publication, outline, terms }: Pick<Opened, 'publication' | 'outline' | 'terms'>): string {
+  return publication.title ?? outline.head?.name ?? terms.workspaceName;
+}
+
+export async function faceOf(parts: Parts, opened: Opened): Promise<PublicationFace> {
+  const { publication, outline, terms } = opened;
+  const addresses = addressesOf(opened);
+  const image = await imageOf(parts, publication, terms.workspaceId);
+  const imagePath = image === undefined ? '' : addresses.file(image);
+  const changed = [publication.updatedAt, ...[...outline.byId.values()].map(({ updatedAt }) => updatedAt)];
+  return {
+    id: publication.id,
+    title: titleOf(opened),
+    description: publication.description ?? outline.head?.description ?? '',
+    imagePath,
+    imageUrl: image === undefined ? '' : canonicalOf(parts, opened, addresses, imagePath),
+    theme: themeOf(publication),
+    showToc: publication.showToc,
+    showAuthor: publication.showAuthor,
+    allowCopy: publication.allowCopy,
+    allowDownload: publication.allowDownload,
+    allowIndexing: publication.listed,
+    visibility: VISIBILITIES[publication.visibility],
+    analyticsId: publication.analyticsId ?? '',
+    url: canonicalOf(parts, opened, addresses, addresses.home),
+    basePath: addresses.base,
+    language: terms.locale || 'en',
+    publishedAt: publication.publishedAt,
+    updatedAt: changed.sort().at(-1),
+  };
+}
+
+const THEMES: ReadonlySet<string> = new Set(['light', 'dark']);
+
+export function themeOf({ theme = '' }: { readonly theme?: string | undefined }): string {
+  return THEMES.has(theme) ? theme : 'auto';
+}
+
+/** The publication itself, as the first entry of its tree. */
+export function homeEntry(opened: Opened): ReaderEntry {
+  const { outline, publication, terms } = opened;
+  const { head } = outline;
+  return {
+    id: head?.id ?? '',
+    type: head === undefined ? ResourceType.UNSPECIFIED : TYPES[head.type],
+    name: titleOf({ publication, outline, terms }),
+    icon: head?.icon ?? '',
+    path: addressesOf(opened).home,
+    depth: 0,
+    parentId: '',
+    updatedAt: head?.updatedAt ?? publication.updatedAt,
+  };
+}
+
+export function entryOf({ shown, depth }: Entry, { page }: Addresses): ReaderEntry {
+  return {
+    id: shown.id,
+    type: TYPES[shown.type],
+    name: shown.name,
+    icon: shown.icon ?? '',
+    path: page(shown),
+    depth,
+    // A workspace has no entry with its id.
+    parentId: shown.parentKey === shown.node.workspaceId ? '' : shown.parentKey,
+    updatedAt: shown.updatedAt,
+  };
+}
+
+/** The tree of a publication, itself first. */
+export function treeOf(opened: Opened): ReaderEntry[] {
+  const addresses = addressesOf(opened);
+  return [homeEntry(opened), ...opened.outline.entries.map((entry) => entryOf(entry, addresses))];
+}
+
+/** From the publication itself down to a page. */
+export function trailOf(tree: readonly ReaderEntry[], id: string | undefined): ReaderEntry[] {
+  const known = new Map(tree.map((entry) => [entry.id, entry]));
+  const [home] = tree;
+  const trail: ReaderEntry[] = [];
+  for (let at = id === undefined ? undefined : known.get(id); at !== undefined && at !== home; ) {
+    trail.unshift(at);
+    at = known.get(at.parentId);
+  }
+  return home === undefined ? trail : [home, ...trail];
+}
+
+export function itemOf(opened: Opened, shown: Shown | undefined, path: string): ReaderItem {
+  const { publication, outline } = opened;
+  if (shown === undefined) {
+    const { createdAt, updatedAt, description = '' } = publication;
+    const type = ResourceType.UNSPECIFIED;
+    const name = titleOf(opened);
+    return { id: '', type, name, icon: '', description, path, createdAt, updatedAt, author: '', contentVersion: 0 };
+  }
+  return {
+    id: shown.id,
+    type: TYPES[shown.type],
+    name: shown === outline.head ? titleOf(opened) : shown.name,
+    icon: shown.icon ?? '',
+    description: shown.description ?? '',
+    path,
+    createdAt: shown.createdAt,
+    updatedAt: shown.updatedAt,
+    author: publication.showAuthor ? shown.updatedBy.name : '',
+    contentVersion: shown.contentVersion,
+  };
+}

@@ -1,0 +1,67 @@
+import type { CallContext } from '@commonplace/kit/rpc';
+import {
+  HostKind,
+  type IndexedPage,
+  type ListIndexedRequest,
+  type ListIndexedResponse,
+} from '@commonplace/proto/resources/v1/reader_service.js';
+import type { Parts } from '../parts.js';
+import type { PublicationRecord } from '../stores/publications.js';
+import { addressesOn } from './addresses.js';
+import { canonicalOf } from './face.js';
+import type { KnownHost } from './hosts.js';
+import { activeDomain, type Opened, termsOf } from './open.js';
+import { stateOf } from './standing.js';
+
+const PUBLICATIONS = 100;
+
+/** The pages that search engines may list under a host, publication by publication. */
+export async function listIndexed(
+  parts: Parts,
+  { host: header, cursor, limit }: ListIndexedRequest,
+  context: CallContext,
+): Promise<ListIndexedResponse> {
+  const host = await parts.hosts.of(header);
+  if (host === undefined) return { hostKind: HostKind.UNSPECIFIED, items: [], nextCursor: '' };
+  const none = { hostKind: host.kind, items: [], nextCursor: '' };
+  if (host.kind === HostKind.CONTENT) return none;
+  if (host.publicationId !== undefined) {
+    const publication = await parts.publications.get(host.publicationId);
+    if (publication === undefined || !publication.listed) return none;
+    return { ...none, items: await pagesOf(parts, host, publication, context) };
+  }
+  const most = Math.min(limit > 0 ? limit : PUBLICATIONS, PUBLICATIONS);
+  const after = cursor === '' ? undefined : [cursor];
+  const found = await parts.publications.find({ where: { listed: true }, limit: most, after });
+  const items: IndexedPage[] = [];
+  for (const publication of found) items.push(...(await pagesOf(parts, host, publication, context)));
+  return { ...none, items, nextCursor: found.length === most ? (found.at(-1)?.id ?? '') : '' };
+}
+
+/** Under the public host, what has a domain of its own is listed there alone: it is that page's address for good. */
+async function pagesOf(
+  parts: Parts,
+  host: KnownHost,
+  publication: PublicationRecord,
+  context: CallContext,
+): Promise<IndexedPage[]> {
+  const domain = await activeDomain(parts, publication.id);
+  if (domain !== undefined && host.kind === HostKind.PUBLIC) return [];
+  const terms = await termsOf(parts, publication, context);
+  const outline = terms === undefined ? undefined : await parts.outlines.of(publication);
+  const now = new Date().toISOString();
+  if (terms === undefined || outline === undefined) return [];
+  if (stateOf(publication, terms, outline !== undefined, now) !== 'active') return [];
+  const addresses = addressesOn(host, publication.slug, publication.itemId);
+  const at = { publication, domain } as Opened;
+  const language = terms.locale || 'en';
+  const pages = [
+    { path: addresses.home, updatedAt: outline.head?.updatedAt ?? publication.updatedAt, isPublication: true },
+    ...outline.entries.map(({ shown }) => ({
+      path: addresses.page(shown),
+      updatedAt: shown.updatedAt,
+      isPublication: false,
+    })),
+  ];
+  return pages.map((page) => ({ ...page, language, url: canonicalOf(parts, at, addresses, page.path) }));
+}

@@ -1,0 +1,107 @@
+import type { Collection } from '@commonplace/kit/store';
+import { LRUCache } from 'lru-cache';
+import type { Counters } from '../stores/counters.js';
+import type { Node } from '../stores/nodes.js';
+import type { PendingJobs } from '../stores/pending.js';
+import type { PinnedPage, PublicationRecord } from '../stores/publications.js';
+import type { Tree } from '../stores/tree.js';
+import { MOST_PAGES, type Outline, outlineOf } from './outline.js';
+import { restrictedSince } from './standing.js';
+
+export type OutlineTarget = Pick<
+  PublicationRecord,
+  'id' | 'itemId' | 'kind' | 'workspaceId' | 'boundary' | 'includeChildren' | 'mode' | 'edition' | 'version'
+>;
+
+/** Gives what readers see of publications. */
+export interface Outlines {
+  /** Undefined where what is published is not there, in the trash, or restricted since it was published. */
+  of(publication: OutlineTarget): Promise<Outline | undefined>;
+  /** The same as it is in this moment, and nothing is remembered of it. */
+  fresh(publication: OutlineTarget): Promise<Outline | undefined>;
+  /** The nodes that a publication shows, as they are: the resource itself first, attachments among them. */
+  nodesOf(publication: OutlineTarget): Promise<Node[] | undefined>;
+}
+
+interface Remembered {
+  readonly stamp: string;
+  readonly readAt: number;
+  readonly outline: Outline | undefined;
+}
+
+/**
+ * Outlines are remembered as long as nothing in the workspace looks changed, and for two seconds at most: clocks of two
+ * processes may differ, so that a change can look older than it is.
+ */
+const MAX_AGE_MS = 2000;
+
+interface OutlineParts {
+  readonly tree: Tree;
+  readonly pinned: Collection<PinnedPage>;
+  readonly counters: Counters;
+  readonly pending: PendingJobs;
+}
+
+export function createOutlines({ tree, pinned, counters, pending }: OutlineParts): Outlines {
+  const known = new LRUCache<string, Remembered>({ max: 500 });
+
+  async function nodesOf(publication: OutlineTarget): Promise<Node[] | undefined> {
+    return publication.kind === 'workspace' ? nodesOfWorkspace(tree, publication) : nodesBelow(tree, publication);
+  }
+
+  async function read(publication: OutlineTarget): Promise<Outline | undefined> {
+    const nodes = await nodesOf(publication);
+    if (nodes === undefined) return undefined;
+    const { edition } = publication;
+    const pages = edition === undefined ? undefined : await pinned.find({ where: { edition }, limit: MOST_PAGES });
+    return outlineOf(publication, nodes, pages);
+  }
+
+  /** What changes with every change to the tree of a workspace, and costs no more than a look into three indexes. */
+  async function stampOf({ id, version, workspaceId, kind, itemId }: OutlineTarget): Promise<string> {
+    const head = kind === 'resource' ? await tree.get(itemId) : undefined;
+    const where = head?.workspaceId ?? workspaceId;
+    const [changed, trashed, count, jobs] = await Promise.all([
+      tree.nodes.max('updatedAt', { workspaceId: where, state: 'active' }),
+      tree.nodes.max('trashedAt', { workspaceId: where, state: 'trashed' }),
+      counters.ofWorkspace(where),
+      pending.in(where),
+    ]);
+    const heads = jobs.map((job) => `${job.id}:${job.version}`).join(',');
+    return [id, version, head?.version, head?.state, head?.boundary, changed, trashed, count, heads].join(' ');
+  }
+
+  return {
+    nodesOf,
+    fresh: read,
+    async of(publication) {
+      const stamp = await stampOf(publication);
+      const remembered = known.get(publication.id);
+      const now = performance.now();
+      if (remembered?.stamp === stamp && now - remembered.readAt < MAX_AGE_MS) return remembered.outline;
+      const outline = await read(publication);
+      known.set(publication.id, { stamp, readAt: now, outline });
+      return outline;
+    },
+  };
+}
+
+async function nodesOfWorkspace(tree: Tree, { itemId }: OutlineTarget): Promise<Node[]> {
+  const where = { workspaceId: itemId, state: 'active' } as const;
+  const found = await tree.nodes.find({ where: { ...where, boundary: itemId }, sort: ['position'], limit: MOST_PAGES });
+  const resolved = await tree.resolve(found);
+  return resolved.filter((node) => isOpen(node, itemId));
+}
+
+async function nodesBelow(tree: Tree, publication: OutlineTarget): Promise<Node[] | undefined> {
+  const head = await tree.get(publication.itemId);
+  if (head === undefined || head.state !== 'active') return undefined;
+  if (restrictedSince(head, publication)) return undefined;
+  const where = { ancestors: { contains: head.id }, state: 'active', boundary: head.boundary } as const;
+  const below = await tree.resolve(await tree.nodes.find({ where, limit: MOST_PAGES }));
+  return [head, ...below.filter((node) => isOpen(node, head.boundary))];
+}
+
+function isOpen(node: Node, boundary: string): boolean {
+  return node.state === 'active' && node.boundary === boundary && node.template === undefined;
+}

@@ -1,0 +1,98 @@
+import { fingerprint } from '@commonplace/kit/id';
+import type { CallContext } from '@commonplace/kit/rpc';
+import {
+  ReaderFormat,
+  ReaderPage,
+  type ReadPageRequest,
+  type ReadPageResponse,
+} from '@commonplace/proto/resources/v1/reader_service.js';
+import type { Parts } from '../parts.js';
+import { bodyOf } from './bodies.js';
+import { addressesOf, canonicalOf, faceOf, itemOf, themeOf, trailOf, treeOf } from './face.js';
+import { type Opened, type Opening, openAddress } from './open.js';
+import type { Shown } from './outline.js';
+import { idIn } from './slugs.js';
+
+/** Answers one page of a publication, or says where it is, or that there is none. */
+export async function readPage(
+  parts: Parts,
+  request: ReadPageRequest,
+  context: CallContext,
+): Promise<ReadPageResponse> {
+  const opening = await openAddress(parts, request.address, context);
+  const { revision } = opening;
+  if (opening.kind === 'moved') {
+    const below = request.path === '' ? '' : `/${request.path.split('/').map(encodeURIComponent).join('/')}`;
+    return { ...NONE, revision, redirect: { location: opening.location + below } };
+  }
+  if (opening.kind !== 'open') return { ...NONE, revision, ...closedOutcome(opening) };
+  const { opened } = opening;
+  const asMarkdown = request.format === ReaderFormat.MARKDOWN;
+  if (asMarkdown && !opened.publication.allowCopy) {
+    return { ...NONE, revision, missing: { gone: false, refused: true } };
+  }
+  const found = shownAt(opened, request.path);
+  if (found === undefined) return { ...NONE, revision, missing: { gone: false, refused: false } };
+  const addresses = addressesOf(opened);
+  const path = found.shown === undefined ? addresses.home : addresses.page(found.shown);
+  if (!found.exact) {
+    return { ...NONE, revision, redirect: { location: `${opened.host.origin}${path}` } };
+  }
+  return { ...NONE, revision, page: await pageOf(parts, opened, found.shown, path, request, asMarkdown, context) };
+}
+
+const NONE = { page: undefined, redirect: undefined, passwordRequired: undefined, missing: undefined };
+
+/** What is told where nothing may be read. */
+export function closedOutcome(opening: Exclude<Opening, { kind: 'open' }>) {
+  if (opening.kind !== 'password') {
+    return { missing: { gone: opening.kind === 'missing' && opening.gone, refused: false } };
+  }
+  const { opened } = opening;
+  const theme = themeOf(opened.publication);
+  return { passwordRequired: { path: addressesOf(opened).home, theme, language: opened.terms.locale || 'en' } };
+}
+
+/** The page at a path. A name that has changed since leads to the page all the same, but not as its own address. */
+function shownAt(
+  { outline, publication, host }: Opened,
+  path: string,
+): { readonly shown: Shown | undefined; readonly exact: boolean } | undefined {
+  if (path === '') return { shown: outline.head, exact: true };
+  const end = idIn(path);
+  const shown = end === undefined ? undefined : outline.byEnd.get(end);
+  if (shown === undefined || shown.attachment) return undefined;
+  const addresses = addressesOf({ host, publication } as Opened);
+  return { shown, exact: addresses.page(shown) === `${addresses.base}/${path}` };
+}
+
+async function pageOf(
+  parts: Parts,
+  opened: Opened,
+  shown: Shown | undefined,
+  path: string,
+  { offset, limit }: ReadPageRequest,
+  asMarkdown: boolean,
+  context: CallContext,
+): Promise<ReaderPage> {
+  const tree = treeOf(opened);
+  const addresses = addressesOf(opened);
+  const canonicalUrl = canonicalOf(parts, opened, addresses, path);
+  const format = asMarkdown ? 'markdown' : 'html';
+  const prefix = asMarkdown ? opened.host.origin : '';
+  const terms = { opened, addresses, tree, format, offset, limit, prefix } as const;
+  const page: ReaderPage = {
+    ...NO_BODY,
+    face: await faceOf(parts, opened),
+    tree,
+    item: itemOf(opened, shown, path),
+    trail: trailOf(tree, shown === opened.outline.head ? undefined : shown?.id),
+    etag: '',
+    canonicalUrl,
+    indexed: opened.publication.listed,
+    ...(await bodyOf(parts, shown, terms, context)),
+  };
+  return { ...page, etag: fingerprint(format, Buffer.from(ReaderPage.encode(page).finish())).slice(0, 22) };
+}
+
+const NO_BODY = { document: undefined, table: undefined, artifact: undefined, folder: undefined, file: undefined };
