@@ -4,4 +4,5 @@ export { createEvent } from './events/fixtures.js';
 export { type EventsHarness, eventsContract } from './events.contract.js';
 export { eventually } from './eventually.js';
 export { fake, openStage, personCalled, type Stage } from './fake-services.js';
+export * from './hostile-targets.js';
 export { type StoreHarness, storeContract } from './store.contract.js';
