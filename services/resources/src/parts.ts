@@ -1,12 +1,15 @@
+import type { Caller } from '@commonplace/kit/auth';
 import type { Log } from '@commonplace/kit/log';
 import type { CallOptions, Client } from '@commonplace/kit/rpc';
 import type { Collection, Store } from '@commonplace/kit/store';
+import type { FileService } from '@commonplace/proto/files/v1/file_service.js';
 import type { AuthService } from '@commonplace/proto/identity/v1/auth_service.js';
 import type { DirectoryService } from '@commonplace/proto/tenancy/v1/directory_service.js';
 import type { WorkspaceService } from '@commonplace/proto/tenancy/v1/workspace_service.js';
 import type { Room } from './acts/room.js';
 import type { Settings } from './config.js';
 import type { ContentKinds } from './content/kinds.js';
+import type { FormParts } from './forms/parts.js';
 import type { JobRunner } from './jobs/runner.js';
 import type { Policy } from './policy.js';
 import type { AccessRequest } from './stores/access-requests.js';
@@ -21,12 +24,14 @@ import type { TagUsage } from './stores/tag-usage.js';
 import type { Tags } from './stores/tags.js';
 import type { Template } from './stores/templates.js';
 import type { Tree } from './stores/tree.js';
+import type { TermsCache } from './terms.js';
 
 /** What this service asks of others. */
 export interface Peers {
   readonly users: Client<AuthService>;
   readonly directory: Client<DirectoryService>;
   readonly workspaces: Client<WorkspaceService>;
+  readonly files: Client<FileService>;
 }
 
 /** What the handlers of this service stand on. */
@@ -57,6 +62,10 @@ export interface Parts {
   /** Comments, by document. */
   readonly commentRoom: Room;
   readonly templates: Collection<Template>;
+  readonly forms: FormParts;
+  readonly terms: TermsCache;
+  /** Who a caller token speaks of. */
+  readonly verifyCaller: (token: string) => Caller | Promise<Caller>;
   readonly peers: Peers;
   /** Options of a call that nobody is behind. */
   readonly systemCall: () => CallOptions;

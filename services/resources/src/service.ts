@@ -12,11 +12,15 @@ import { createHidden } from './content/hidden.js';
 import type { ContentKinds } from './content/kinds.js';
 import { COMMENTS_PER_DOCUMENT } from './domain/comments.js';
 import { TAGS_PER_WORKSPACE } from './domain/tags.js';
+import { openForms } from './forms/parts.js';
 import { createAccessRequestHandlers } from './handlers/access-requests.js';
 import { createCommentHandlers } from './handlers/comments.js';
 import { createContentHandlers } from './handlers/content.js';
 import { createCopyHandlers } from './handlers/copies.js';
 import { createFileNodeHandlers } from './handlers/file-nodes.js';
+import { createFormHookHandlers } from './handlers/form-hooks.js';
+import { createFormPageHandlers } from './handlers/form-pages.js';
+import { createFormHandlers } from './handlers/forms.js';
 import { createIndexHandlers } from './handlers/index.js';
 import { createPermissionHandlers } from './handlers/permissions.js';
 import { createResourceHandlers } from './handlers/resources.js';
@@ -78,13 +82,20 @@ export const resources: ServiceModule = {
     const contents = await store.collection(contentCollection);
     const hidden = createHidden({ tree, policy });
     const deriver = openDeriver();
+    const table = await openTableKind(store, { settings, tree, policy });
     const kinds: ContentKinds = {
       document: createDocumentKind({ contents, keeper, settings, hidden, deriver }),
       artifact: createArtifactKind({ artifacts: await store.collection(artifactCollection), keeper, tree, policy }),
-      table: await openTableKind(store, { settings, tree, policy }),
+      table,
       file: createFileKind({ tree, files: host.client(contracts.fileTexts), systemCall: host.systemCall }),
     };
-    const peers = { users: host.client(contracts.auth), directory, workspaces: host.client(contracts.workspaces) };
+    const peers = {
+      users: host.client(contracts.auth),
+      directory,
+      workspaces: host.client(contracts.workspaces),
+      files: host.client(contracts.files),
+    };
+    const forms = await openForms({ store, tree, table, settings });
     const runner = createJobRunner(() => parts, log);
     const countChildren = (parentKey: string) => nodes.count({ parentKey, state: 'active' }, settings.children);
     const children = createRoom('resources side by side', settings.children, countChildren);
@@ -117,6 +128,9 @@ export const resources: ServiceModule = {
       tagRoom,
       commentRoom,
       templates,
+      forms,
+      terms,
+      verifyCaller: host.verifyCaller,
       peers,
       systemCall: host.systemCall,
       log,
@@ -138,6 +152,9 @@ export const resources: ServiceModule = {
         implement(contracts.templates, createTemplateHandlers(parts)),
         implement(contracts.templateUse, createTemplateUseHandlers(parts)),
         implement(contracts.treeExports, createTreeExportHandlers(parts)),
+        implement(contracts.forms, createFormHandlers(parts)),
+        implement(contracts.formHooks, createFormHookHandlers(parts)),
+        implement(contracts.formPages, createFormPageHandlers(parts)),
         implement(contracts.fileNodes, createFileNodeHandlers(parts)),
         implement(contracts.treeImports, createTreeImportHandlers(parts)),
       ],
@@ -151,6 +168,7 @@ export const resources: ServiceModule = {
         await members?.close();
         await runner.close();
         await deriver.close();
+        await forms.guard.close();
       },
     };
   },
