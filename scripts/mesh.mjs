@@ -26,9 +26,11 @@ export async function startMesh(env = process.env, { say = console.log } = {}) {
     COMMONPLACE_LOG_LEVEL: env.COMMONPLACE_LOG_LEVEL || 'warn',
   };
   const dataDir = env.COMMONPLACE_DATA_DIR || './data';
+  const secretsKey = { COMMONPLACE_SECRETS_KEY: env.COMMONPLACE_SECRETS_KEY || secretIn(dataDir, 'secrets.key') };
   const secrets = {
     identity: { COMMONPLACE_SECRET_KEY: env.COMMONPLACE_SECRET_KEY || secretIn(dataDir, 'secret.key') },
-    tenancy: { COMMONPLACE_SECRETS_KEY: env.COMMONPLACE_SECRETS_KEY || secretIn(dataDir, 'secrets.key') },
+    tenancy: secretsKey,
+    resources: secretsKey,
   };
   const children = SERVICES.map((name, i) => {
     const own = { COMMONPLACE_GRPC_PORT: String(ports[i]), ...secrets[name] };

@@ -52,7 +52,10 @@ export async function listEndpoints(system: System): Promise<Endpoint[]> {
     const path = given.startsWith('/api/') ? given : `/api/v1${given}`;
     return METHODS.flatMap((verb) => {
       const operation = operations[verb];
-      return operation === undefined ? [] : [endpointOf(verb.toUpperCase(), path, operation, description, resolve)];
+      // What asks for no credential has no gate to be tried.
+      return operation === undefined || operation['x-scope'] === 'public'
+        ? []
+        : [endpointOf(verb.toUpperCase(), path, operation, description, resolve)];
     });
   });
 }

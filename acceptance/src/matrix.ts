@@ -19,6 +19,8 @@ export type Gate =
   | { readonly kind: 'tenant' }
   /** The same for what lies in the trash: to others than writers it is not there. */
   | { readonly kind: 'trashed' }
+  /** Everybody of the tenant, whatever their place in the workspace: what is named is open, and others' keys are refused. */
+  | { readonly kind: 'tenant-open' }
   /** What is somebody else's: only administrators of the workspace see it as well. */
   | { readonly kind: 'theirs' };
 
@@ -236,6 +238,31 @@ export const rows: readonly Row[] = [
     const document = await place.newDocument();
     return { path: `/resources/${document.id}/snapshots/${(await place.newSnapshot(document)).id}` };
   }),
+  row('GET /resources/{resource_id}/form', resource('viewer'), async (place) => ({
+    path: `/resources/${(await place.newForm()).resourceId}/form`,
+  })),
+  row(
+    'POST /resources/{resource_id}/form',
+    resource('admin'),
+    async (place) => ({
+      path: `/resources/${(await place.newTable()).id}/form`,
+      body: { config: { title: 'Contact us', fields: [{ id: 'name', type: 'short_text', label: 'Your name' }] } },
+    }),
+    { success: 201 },
+  ),
+  row('PATCH /resources/{resource_id}/form', resource('admin'), async (place) => ({
+    path: `/resources/${(await place.newForm()).resourceId}/form`,
+    body: { is_active: false, rotate_webhook_token: true },
+  })),
+  row('DELETE /resources/{resource_id}/form', resource('admin'), async (place) => ({
+    path: `/resources/${(await place.newForm()).resourceId}/form`,
+  })),
+  row(
+    'POST /forms/{token}/submit',
+    { kind: 'tenant-open' },
+    async (place) => ({ path: `/forms/${(await place.newForm()).token}/submit`, body: { values: { name: 'Ada' } } }),
+    { success: 201 },
+  ),
   row('GET /resources/{resource_id}/tags', resource('viewer'), (place) => ({ path: ofDocument(place, '/tags') })),
   row('POST /resources/{resource_id}/tags', resource('editor'), (place) => ({
     path: ofDocument(place, '/tags'),
@@ -513,6 +540,8 @@ export function outcomeOf(
       return inWorkspace(gate.least) ? allowed : REFUSED;
     case 'tenant':
       return inOrg('member') || roles.workspace !== undefined ? allowed : NOT_FOUND;
+    case 'tenant-open':
+      return roles.org !== undefined || roles.workspace !== undefined ? allowed : BEYOND;
     case 'trashed':
       return inWorkspace('editor') ? allowed : NOT_FOUND;
     case 'theirs':

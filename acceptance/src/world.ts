@@ -38,6 +38,8 @@ export interface Place {
   newDocument(): Promise<Resource>;
   newArtifact(): Promise<Resource>;
   newTable(): Promise<Resource>;
+  /** A new table with a form that asks for a name. */
+  newForm(): Promise<{ readonly resourceId: string; readonly token: string; readonly webhookToken: string }>;
   /** A snapshot of a resource's present content. */
   newSnapshot(of: Resource): Promise<Snapshot>;
   newTag(): Promise<Tag>;
@@ -63,6 +65,10 @@ export interface Place {
   /** An import that waits for its bytes; always the same. */
   import(): Promise<Import>;
   newImport(): Promise<Import>;
+}
+
+interface MadeForm {
+  readonly form: { readonly token: string; readonly webhook_token: string };
 }
 
 export const ORG_ROLES = ['owner', 'admin', 'member', 'guest'] as const;
@@ -196,6 +202,12 @@ async function createPlace({ everyScope, ...parts }: PlaceParts, kind: object): 
     newOrgKey,
     newDocument: () => create({ type: 'document', name: 'Another', parent_id: folder.id }),
     newTable: () => create({ type: 'table', name: 'Leads', parent_id: folder.id }),
+    async newForm() {
+      const { id } = await create({ type: 'table', name: 'Answers', parent_id: folder.id });
+      const config = { title: 'Contact us', fields: [{ id: 'name', type: 'short_text', label: 'Your name' }] };
+      const { data } = await boss.post<MadeForm>(`/resources/${id}/form`, { config });
+      return { resourceId: id, token: data.form.token, webhookToken: data.form.webhook_token };
+    },
     newArtifact: () => create({ type: 'artifact', name: 'Sketch', parent_id: folder.id }),
     newSnapshot: async ({ id }) => (await boss.post<Snapshot>(`/resources/${id}/snapshots`, {})).data,
     async newShared() {

@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import { silentLog } from '@commonplace/kit/log';
 import { openStoreBeside, type RecordPlaces } from '@commonplace/kit/runtime';
 import { createEnvelope, parseMasterKeys } from '@commonplace/kit/secrets';
+import { rewrapFormSecrets } from '@commonplace/resources/secrets';
 import { rewrapSecrets } from '@commonplace/tenancy/secrets';
 import { once, syncFolder, writeDurable } from './backup/files.js';
 import { CommandError, EXIT } from './exit.js';
@@ -58,21 +59,46 @@ const PUT_A_KEY =
   'it, and run this again';
 
 async function rewrapAll(places: RotateOptions['places'], text: string, progress: Progress) {
-  const envelope = createEnvelope(parseMasterKeys(text));
-  const beside = await openStoreBeside(places, 'tenancy');
-  if (beside === undefined) return { rewrapped: 0, unreadable: [] };
+  const masterKeys = parseMasterKeys(text);
+  const envelope = createEnvelope(masterKeys);
+  const sum = { rewrapped: 0, unreadable: [] as string[] };
   progress.step('Putting secrets under the current key');
   try {
-    const parts = { store: beside.store, envelope, log: silentLog };
-    // Once more as long as something was found: what was changed meanwhile may have been sealed by an older key.
-    for (let rewrapped = 0; ; ) {
-      const pass = await rewrapSecrets(parts, () => progress.add(1));
-      rewrapped += pass.rewrapped;
-      if (pass.rewrapped === 0) return { rewrapped, unreadable: pass.unreadable };
+    for (const [service, rewrap] of KEEPERS) {
+      const beside = await openStoreBeside(places, service);
+      if (beside === undefined) continue;
+      try {
+        const parts = { store: beside.store, envelope, masterKeys, log: silentLog };
+        const done = await untilSettled(() => rewrap(parts, () => progress.add(1)));
+        sum.rewrapped += done.rewrapped;
+        sum.unreadable.push(...done.unreadable);
+      } finally {
+        await beside.close();
+      }
     }
+    return sum;
   } finally {
     progress.end();
-    await beside.close();
+  }
+}
+
+/** The services that keep secrets of users, and how theirs are put under another key. */
+const KEEPERS = [
+  ['tenancy', rewrapSecrets],
+  ['resources', rewrapFormSecrets],
+] as const;
+
+interface Pass {
+  readonly rewrapped: number;
+  readonly unreadable: readonly string[];
+}
+
+/** Once more as long as something was found: what was changed meanwhile may have been sealed by an older key. */
+async function untilSettled(pass: () => Promise<Pass>): Promise<Pass> {
+  for (let rewrapped = 0; ; ) {
+    const done = await pass();
+    rewrapped += done.rewrapped;
+    if (done.rewrapped === 0) return { rewrapped, unreadable: done.unreadable };
   }
 }
 

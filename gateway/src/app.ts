@@ -36,8 +36,10 @@ export function createApp(parts: AppParts): Koa {
   app.use(allowOrigins());
   app.use(serveBytesAlone(settings));
   app.use(servePages(parts.open));
+  app.use(createApi(parts, (route) => route.scope === 'public') as Koa.Middleware);
   app.use(authenticate(parts.authentication) as Koa.Middleware);
-  app.use(createApi(parts) as Koa.Middleware);
+  app.use(createApi(parts, (route) => route.scope !== 'public') as Koa.Middleware);
+  app.use(() => Promise.reject(routeNotFound()));
   app.on('error', (error: Error & { code?: string }) => {
     if (!GONE.has(error.code ?? '')) log.error('http.failed', { error });
   });
@@ -95,12 +97,16 @@ const API = '/api/v1/';
 
 /**
  * One route after the other, each with its gates; nothing here knows an endpoint. Routes are kept by
- * their first word and their length, so that a request is compared with those of its own area alone.
+ * their first word and their length, so that a request is compared with those of its own area alone; one of
+ * another area is handed on.
  */
-function createApi({ settings, routes, invoke, watches }: AppParts): Koa.Middleware<State> {
+function createApi(
+  { settings, routes, invoke, watches }: AppParts,
+  serves: (route: Route) => boolean,
+): Koa.Middleware<State> {
   const areas = new Map<string, Router>();
   const rateGate = createRateGate(settings.rateLimits);
-  for (const route of routes) {
+  for (const route of routes.filter(serves)) {
     const timeoutMs = route.limits.includes('search') ? settings.searchTimeoutMs : settings.requestTimeoutMs;
     const endpoint = serveEndpoint(route, invoke(route), { bodyBytes: settings.bodyBytes, timeoutMs, watches });
     const gates = [rateGate(route), requireScope(route), endpoint] as unknown as RouterMiddleware[];
@@ -110,9 +116,9 @@ function createApi({ settings, routes, invoke, watches }: AppParts): Koa.Middlew
     router.register(route.koaPath, route.method === 'GET' ? ['GET', 'HEAD'] : [route.method], gates);
   }
   const served = new Map([...areas].map(([area, router]) => [area, { router, serve: router.routes() }]));
-  return async (ctx) => {
+  return async (ctx, next) => {
     const area = served.get(areaOf(ctx.path));
-    if (area === undefined) throw routeNotFound();
+    if (area === undefined) return next();
     await (area.serve as unknown as Koa.Middleware)(ctx, async () => refuse(ctx, area.router));
   };
 }

@@ -1,8 +1,30 @@
 import { isUtf8 } from 'node:buffer';
 import { AppError } from '@commonplace/kit/errors';
+import type { Context } from 'koa';
+import { isFormEncoded } from './middleware/read-body.js';
 
 /** So deep may objects and lists be nested, the body itself counted. */
 export const MAX_NESTING = 64;
+
+/** Reads a request body as its media type says. Throws `invalid_json`. */
+export function parseBody(ctx: Pick<Context, 'req'>, body: Buffer): Record<string, unknown> {
+  return isFormEncoded(ctx.req.headers['content-type']) ? parseFormBody(body) : parseJsonBody(body);
+}
+
+/** Names that one form may have. */
+const MAX_NAMES = 2000;
+
+/** The fields of an HTML form; a name that is there more than once has a list. */
+function parseFormBody(body: Buffer): Record<string, unknown> {
+  const fields = new Map<string, string[]>();
+  for (const [name, value] of new URLSearchParams(body.toString('utf8'))) {
+    if (fields.size >= MAX_NAMES || name === '__proto__') throw invalidJson('The form can not be read.');
+    const there = fields.get(name);
+    if (there === undefined) fields.set(name, [value]);
+    else there.push(value);
+  }
+  return Object.fromEntries([...fields].map(([name, values]) => [name, values.length === 1 ? values[0] : values]));
+}
 
 /**
  * Reads a request body: a JSON object in UTF-8 whose keys are unique at every level. An empty body is `{}`.

@@ -25,7 +25,7 @@ export function capabilitiesFor(caller: Caller, parts: CapabilityParts): Capabil
     serverVersion: parts.serverVersion,
     scopes: [...scopes],
     endpoints: parts.routes
-      .filter((route) => opens(route, scopes))
+      .filter((route) => route.scope !== 'public' && opens(route, scopes))
       .map(({ method, path, scope, preview }) => ({ method, path, scope, status: preview ? 'preview' : 'stable' })),
     features: {
       semantic_search: parts.semanticSearch,

@@ -1,6 +1,6 @@
 import type { Client, Reply } from '@commonplace/kit/rpc';
 import type { Middleware, ParameterizedContext } from 'koa';
-import { parseJsonBody } from './body.js';
+import { parseBody } from './body.js';
 import { endOfTurn } from './end-of-turn.js';
 import { isSafe } from './middleware/authenticate.js';
 import { readBody } from './middleware/read-body.js';
@@ -26,21 +26,22 @@ export function serveEndpoint(route: Route, invoke: Invoke, settings: EndpointSe
   return async (context) => {
     const ctx = context as unknown as Ctx;
     const safe = isSafe(ctx.method);
-    const body = safe ? undefined : await readBody(ctx as never, settings.bodyBytes);
+    const body = safe ? undefined : await readBody(ctx as never, settings.bodyBytes, route.formEncoded);
     const request = route.parseRequest({
       params: ctx.params,
       query: ctx.req.url?.includes('?') ? ctx.query : NO_QUERY,
-      body: body === undefined ? undefined : parseJsonBody(body),
+      body: body === undefined ? undefined : parseBody(ctx, body),
+      facts: (name) => factOf(ctx, name),
     });
-    const { requestId, admitted } = ctx.state;
+    const { requestId } = ctx.state;
     const reply: Reply = {};
     const call = {
       metadata: {
         requestId,
-        token: admitted.token,
+        ...tokenOf(ctx, route),
         traceparent: ctx.req.headers.traceparent as string | undefined,
         ...shareLinkOf(ctx, safe),
-        ...(body === undefined ? {} : preconditions(ctx, body, request.baseVersion)),
+        ...(body === undefined || route.scope === 'public' ? {} : preconditions(ctx, body, request.baseVersion)),
       },
       deadline: Date.now() + settings.timeoutMs,
       reply,
@@ -64,6 +65,20 @@ export function serveEndpoint(route: Route, invoke: Invoke, settings: EndpointSe
     await respond(ctx, route, reply, route.versionOf(answer), route.writeResponse(answer, request.fields));
   };
 }
+
+/** Who was let in; where no credential is asked for, nobody is behind the call. */
+function tokenOf(ctx: Ctx, { scope }: Route): { token?: string } {
+  return scope === 'public' ? {} : { token: ctx.state.admitted.token };
+}
+
+/** The fact that a field of the contract is filled from. */
+function factOf(ctx: Ctx, name: string): string {
+  if (name === 'client_ip') return ctx.state.clientIp;
+  const names = name.slice(HEADER.length).split(',');
+  return names.map((header) => ctx.get(header)).find((value) => value !== '') ?? '';
+}
+
+const HEADER = 'header:';
 
 /** When a client that polls a record looks again, while more may come. */
 const POLL_SECONDS = '1';
@@ -92,12 +107,13 @@ async function respond(
     const etag = etagOf(version, data);
     res.setHeader('ETag', etag);
     if (safe && matches(ctx, etag)) {
-      res.setHeader('Cache-Control', cacheControl(route));
+      res.setHeader('Cache-Control', route.uncached ? 'no-store' : cacheControl(route));
       ctx.status = 304;
       return;
     }
   }
-  res.setHeader('Cache-Control', safe && version !== undefined ? cacheControl(route) : uncached(route));
+  const kept = safe && version !== undefined && !route.uncached;
+  res.setHeader('Cache-Control', kept ? cacheControl(route) : uncached(route));
   res.setHeader('Content-Type', 'application/json; charset=utf-8');
   const text = envelope(data, page, reply, ctx.state.requestId);
   if (safe) await endOfTurn();

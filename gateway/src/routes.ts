@@ -14,7 +14,7 @@ export interface Route {
   readonly path: string;
   /** `/api/v1/resources/:resource_id` */
   readonly koaPath: string;
-  /** `resource:read`, or `none`. */
+  /** `resource:read`, `none`, or `public`: no credential is asked for. */
   readonly scope: string;
   /** Scopes that open the endpoint as well. */
   readonly also: readonly string[];
@@ -27,6 +27,12 @@ export interface Route {
   readonly content: boolean;
   /** Seconds that a client may keep the answer, private to it; undefined for none. */
   readonly maxAgeSeconds: number | undefined;
+  /** The field of the request that takes the body as a whole; `*` for none. */
+  readonly bodyField: string;
+  /** Nobody on the way may keep the answer. */
+  readonly uncached: boolean;
+  /** The body may be that of an HTML form. */
+  readonly formEncoded: boolean;
   /** The record can be followed as server-sent events. */
   readonly watchable: boolean;
   /** `/commonplace.resources.v1.ResourceService/GetResource` */
@@ -74,9 +80,9 @@ function routeCompiler(contract: Contract): (method: DescMethod) => Route[] {
     const access = contract.access(descriptor);
     if (access === undefined || access.scope === '') throw new Error(`${fullMethod} is on HTTP and has no scope`);
     if (descriptor.methodKind !== 'unary') throw new Error(`${fullMethod} is on HTTP and streams`);
-    const answer = compileAnswer(writersOf, descriptor.output);
+    const answer = compileAnswer(writersOf, descriptor.output, access.record);
     return [http, ...http.additionalBindings].map((rule) => {
-      const { method, path } = bindingOf(rule, fullMethod);
+      const { method, path, bodyField } = bindingOf(rule, descriptor);
       return {
         method,
         path,
@@ -88,6 +94,9 @@ function routeCompiler(contract: Contract): (method: DescMethod) => Route[] {
         limits: access.limits.length > 0 || method === 'GET' ? access.limits : ['write'],
         content: access.content,
         maxAgeSeconds: access.maxAgeSeconds === 0 ? undefined : access.maxAgeSeconds,
+        bodyField,
+        uncached: access.uncached,
+        formEncoded: access.formEncoded,
         watchable: access.watchable,
         fullMethod,
         service: typeName,
@@ -99,6 +108,7 @@ function routeCompiler(contract: Contract): (method: DescMethod) => Route[] {
           method,
           path,
           input: descriptor.input,
+          bodyField,
           recordFields: answer.recordFields,
         }),
         writeResponse: answer.write,
@@ -108,7 +118,8 @@ function routeCompiler(contract: Contract): (method: DescMethod) => Route[] {
   };
 }
 
-function bindingOf(rule: HttpRule, fullMethod: string): { method: Method; path: string } {
+function bindingOf(rule: HttpRule, descriptor: DescMethod): { method: Method; path: string; bodyField: string } {
+  const fullMethod = `/${descriptor.parent.typeName}/${descriptor.name}`;
   const patterns: [Method, string | undefined][] = [
     ['GET', rule.get],
     ['POST', rule.post],
@@ -119,9 +130,11 @@ function bindingOf(rule: HttpRule, fullMethod: string): { method: Method; path: 
   const [method, path] = patterns.find(([, template]) => template !== undefined) ?? [];
   if (method === undefined || path === undefined) throw new Error(`${fullMethod} has an HTTP rule without a path`);
   if (pathParams(path).length !== path.split(/[{}]/).length >> 1) throw new Error(`${fullMethod}: ${path} is no path`);
-  const body = method === 'GET' || method === 'DELETE' ? '' : '*';
-  if (rule.body !== body) throw new Error(`${fullMethod}: the body of ${method} must be "${body}" in the contract`);
-  return { method, path };
+  const bodyless = method === 'GET' || method === 'DELETE';
+  const whole = descriptor.input.fields.some(({ name }) => name === rule.body && method === 'POST');
+  if (!whole && rule.body !== (bodyless ? '' : '*'))
+    throw new Error(`${fullMethod}: the body of ${method} must be "${bodyless ? '' : '*'}" in the contract`);
+  return { method, path, bodyField: whole ? rule.body : '*' };
 }
 
 /** Sorts a word before a parameter in the same place. */

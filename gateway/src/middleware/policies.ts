@@ -8,6 +8,12 @@ const DEFAULTS = {
   search: 600,
   ai: 60,
   upload: 300,
+  /** Submissions of one form by people without an account. */
+  form: 60,
+  /** Submissions of one address without an account. */
+  visitor: 20,
+  /** Deliveries of other systems to one address of ours. */
+  hook: 120,
   /** Failed authentications by one address. */
   auth: 20,
   /** Requests of one credential at the same time. */

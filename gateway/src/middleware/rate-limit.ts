@@ -1,5 +1,6 @@
 import { AppError } from '@commonplace/kit/errors';
-import type { Middleware } from 'koa';
+import { fingerprint } from '@commonplace/kit/id';
+import type { Middleware, ParameterizedContext } from 'koa';
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
 import type { Route } from '../routes.js';
 import { type Policies, type PolicyName, WINDOW_SECONDS } from './policies.js';
@@ -22,8 +23,33 @@ export function createFailureLimit(policies: Policies): FailureLimit {
   };
 }
 
+/**
+ * Whose requests a policy counts together; undefined where it does not speak of this one. A policy that is not
+ * here counts by credential.
+ */
+const COUNTED_BY: Partial<Record<PolicyName, (ctx: Counted) => string | undefined>> = {
+  form: (ctx) => (isAnonymous(ctx) ? lastParam(ctx) : undefined),
+  visitor: (ctx) => (isAnonymous(ctx) ? ctx.state.clientIp : undefined),
+  hook: lastParam,
+};
+
+type Counted = ParameterizedContext<State> & { readonly params?: Readonly<Record<string, string>> };
+
+const isAnonymous = ({ state }: Counted): boolean => state.admitted?.caller.credential.type === 'submission';
+
+/** What a path names: of tokens a hash, so that none stays in memory longer than its request. */
+function lastParam({ params = {} }: Counted): string {
+  return fingerprint(Object.values(params).at(-1) ?? '');
+}
+
+/** Without a credential the address is counted. */
+function counterOf(name: PolicyName, ctx: Counted): string | undefined {
+  const by = COUNTED_BY[name];
+  return by === undefined ? (ctx.state.admitted?.credentialId ?? ctx.state.clientIp) : by(ctx);
+}
+
 /** The gate of rate limits for a route: `default` and its own policies, for each credential. */
-export type RateGate = (route: Pick<Route, 'limits'>) => Middleware<State>;
+export type RateGate = (route: Pick<Route, 'limits' | 'scope'>) => Middleware<State>;
 
 /** Counters are this process's own: a gateway of three replicas lets three times as much pass. */
 export function createRateGate(policies: Policies): RateGate {
@@ -35,16 +61,19 @@ export function createRateGate(policies: Policies): RateGate {
   const running = new Map<string, number>();
 
   return (route) => {
-    const names = ['default', ...route.limits].filter((name) => limiters.has(name)) as PolicyName[];
+    const asked = route.scope === 'public' ? route.limits : ['default', ...route.limits];
+    const names = asked.filter((name) => limiters.has(name)) as PolicyName[];
     const policyHeader = names.map((name) => `"${name}";q=${policies[name]};w=${WINDOW_SECONDS}`).join(', ');
     if (names.length === 0 && policies.concurrent === undefined) return (_, next) => next();
     return async (ctx, next) => {
-      const { credentialId } = ctx.state.admitted;
+      const credentialId = ctx.state.admitted?.credentialId ?? ctx.state.clientIp;
       const used: string[] = [];
       if (names.length > 0) ctx.set('RateLimit-Policy', policyHeader);
       for (const name of names) {
         const limiter = limiters.get(name) as RateLimiterMemory;
-        const { left, refusal } = await consume(limiter, name, credentialId, policies[name] as number);
+        const counter = counterOf(name, ctx);
+        if (counter === undefined) continue;
+        const { left, refusal } = await consume(limiter, name, counter, policies[name] as number);
         used.push(`"${name}";r=${left.remainingPoints};t=${Math.ceil(left.msBeforeNext / 1000)}`);
         ctx.set('RateLimit', used.join(', '));
         if (refusal !== undefined) throw refusal;

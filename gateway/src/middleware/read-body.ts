@@ -2,8 +2,8 @@ import { AppError } from '@commonplace/kit/errors';
 import type { Context } from 'koa';
 import { readBytes } from './raw-bytes.js';
 
-/** The bytes of a request's body, which must be JSON where there are any. */
-export async function readBody(ctx: Context, limit: number): Promise<Buffer> {
+/** The bytes of a request's body, which must be JSON where there are any, or an HTML form where that may be. */
+export async function readBody(ctx: Context, limit: number, formEncoded = false): Promise<Buffer> {
   const { 'content-length': length, 'transfer-encoding': encoding, 'content-type': type } = ctx.req.headers;
   if (encoding === undefined && (length === undefined || length === '0')) return EMPTY;
   if (Number(length) > limit) throw tooLarge(limit);
@@ -11,7 +11,7 @@ export async function readBody(ctx: Context, limit: number): Promise<Buffer> {
     if (error.type === 'entity.too.large') throw tooLarge(limit);
     throw new AppError('INVALID_ARGUMENT', 'invalid_json', 'The body ended before it was complete.', { cause: error });
   });
-  if (bytes.length > 0 && !isJson(type)) {
+  if (bytes.length > 0 && !isJson(type) && !(formEncoded && isFormEncoded(type))) {
     throw new AppError('INVALID_ARGUMENT', 'unsupported_media_type', 'Send the body as application/json.');
   }
   return bytes;
@@ -20,7 +20,16 @@ export async function readBody(ctx: Context, limit: number): Promise<Buffer> {
 const EMPTY = Buffer.alloc(0);
 
 function isJson(type: string | undefined): boolean {
-  return type?.split(';')[0]?.trim().toLowerCase() === 'application/json';
+  return mediaType(type) === 'application/json';
+}
+
+/** Whether a body is that of an HTML form. */
+export function isFormEncoded(type: string | undefined): boolean {
+  return mediaType(type) === 'application/x-www-form-urlencoded';
+}
+
+function mediaType(type: string | undefined): string | undefined {
+  return type?.split(';')[0]?.trim().toLowerCase();
 }
 
 function tooLarge(limit: number): AppError {

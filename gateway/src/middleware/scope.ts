@@ -12,7 +12,11 @@ export function opens(route: Pick<Route, 'scope' | 'also'>, scopes: readonly str
 
 /** The gate of scopes. */
 export function requireScope(route: Route): Middleware<State> {
+  if (route.scope === 'public') return (_, next) => next();
   return (ctx, next) => {
+    // What stands for nobody opens nothing that asks only for somebody.
+    const { userId } = ctx.state.admitted.caller;
+    if (route.scope === 'none' && userId === '') throw InsufficientScope({ scope: route.scope });
     if (!opens(route, ctx.state.admitted.caller.credential.scopes)) throw InsufficientScope({ scope: route.scope });
     return next();
   };

@@ -4,7 +4,7 @@ import type { Caller } from '@commonplace/kit/auth';
 export interface State {
   requestId: string;
   clientIp: string;
-  /** From the gate of authentication on. */
+  /** From the gate of authentication on; absent where no credential is asked for. */
   admitted: Admitted;
   /** Lets the same credential in once more, for an answer that takes longer than a token lasts. */
   renew: () => Promise<Admitted>;

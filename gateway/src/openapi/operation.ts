@@ -11,7 +11,7 @@ const BASE_VERSION = { type: 'integer', minimum: 0, description: 'The version th
 /** Describes one endpoint. */
 export function operationOf(schemas: Schemas, route: Route): Schema {
   const { contract, descriptor, method, scope } = route;
-  const shapes = shapesOf(contract, descriptor.input);
+  const shapes = shapesOf(contract, descriptor.input).filter(({ rules }) => rules.from === '');
   const comment = contract.comment(descriptor);
   const [summary = descriptor.name] = comment.split(/(?<=[.:;])\s/);
   const security = scope === 'none' ? [] : [scope];
@@ -20,18 +20,25 @@ export function operationOf(schemas: Schemas, route: Route): Schema {
     operationId: descriptor.localName,
     tags: [tagOf(route)],
     summary: summary.replace(/[.:;]$/, ''),
-    description: `${comment}\n\n${scope === 'none' ? 'Needs a credential, but no scope.' : `Scope: \`${scope}\`.`}`,
+    description: `${comment}\n\n${SCOPES[scope] ?? `Scope: \`${scope}\`.`}`,
     parameters: parametersOf(schemas, route, shapes),
     ...bodyOf(schemas, route, shapes),
     responses: responsesOf(schemas, route),
-    security: read
-      ? [{ bearer: security }, { session: security }]
-      : [{ bearer: security }, { session: security, csrf: [] }],
+    security: scope === 'public' ? [] : securityOf(security, read),
     'x-scope': scope,
     ...(route.also.length > 0 ? { 'x-also-scopes': route.also } : {}),
     'x-preview': route.preview,
     'x-rate-limits': ['default', ...route.limits],
   };
+}
+
+const SCOPES: Readonly<Record<string, string>> = {
+  none: 'Needs a credential, but no scope.',
+  public: 'Needs no credential but what stands in the path.',
+};
+
+function securityOf(scopes: readonly string[], read: boolean): Schema[] {
+  return read ? [{ bearer: scopes }, { session: scopes }] : [{ bearer: scopes }, { session: scopes, csrf: [] }];
 }
 
 /** The area of an endpoint: its service's name in words. */
@@ -121,6 +128,12 @@ function bodyOf(schemas: Schemas, route: Route, shapes: readonly FieldShape[]): 
   const fields = shapes.filter(({ name, element }) => !inPath.includes(name) && element.kind !== 'mask');
   const own = fields.filter(({ element }) => element.kind !== 'page-request');
   const page = fields.find(({ element }) => element.kind === 'page-request');
+  const whole = own.find(({ name }) => name === route.bodyField);
+  if (whole !== undefined) {
+    const anything = { schema: schemas.field(whole, 'input') };
+    const encoded = route.formEncoded ? { 'application/x-www-form-urlencoded': anything } : {};
+    return { requestBody: { required: true, content: { 'application/json': anything, ...encoded } } };
+  }
   const schema = schemas.define(descriptor.input, descriptor.input.name, () => {
     const object = schemas.object(descriptor.input, own, 'input');
     const extra: Schema = method === 'POST' ? {} : { base_version: BASE_VERSION };

@@ -13,6 +13,8 @@ export interface EndpointParts {
   /** `/api/v1/resources/{resource_id}` */
   readonly path: string;
   readonly input: DescMessage;
+  /** The field that takes the body as a whole; `*`: the body's fields are the request's own. */
+  readonly bodyField: string;
   /** The fields that `fields=` may name. */
   readonly recordFields: ReadonlySet<string>;
 }
@@ -23,7 +25,9 @@ export interface EndpointParts {
  */
 export function compileEndpoint(plans: Plans, parts: EndpointParts): (input: RequestInput) => ParsedRequest {
   const endpoint = createEndpoint(plans, parts);
-  return (input) => {
+  const { bodyField } = parts;
+  return (given) => {
+    const input = bodyField === '*' ? given : { ...given, body: { [bodyField]: given.body ?? {} } };
     const reading: Reading = {
       input,
       message: endpoint.plan.create(),
@@ -33,6 +37,7 @@ export function compileEndpoint(plans: Plans, parts: EndpointParts): (input: Req
       baseVersion: undefined,
     };
     readPath(endpoint, reading);
+    for (const field of endpoint.filled) reading.message[field.local] = input.facts?.(field.rules.from) ?? '';
     const fields = endpoint.method === 'GET' ? readQuery(endpoint, reading) : readBodyAndSelectors(endpoint, reading);
     if (endpoint.page !== undefined) readPageField(endpoint.page, endpoint.method, reading);
     if (reading.faults.list.length > 0) throw invalidFields(reading.faults.list);
@@ -40,7 +45,10 @@ export function compileEndpoint(plans: Plans, parts: EndpointParts): (input: Req
   };
 }
 
-function createEndpoint(plans: Plans, { method, path, input, recordFields }: EndpointParts): Endpoint {
+function createEndpoint(
+  plans: Plans,
+  { method, path, input, recordFields }: Omit<EndpointParts, 'bodyField'>,
+): Endpoint {
   const plan = plans(input);
   const one = (kind: string) => plan.fields.find((field) => field.shape.element.kind === kind);
   const pathFields = pathParams(path).map((name) => {
@@ -59,7 +67,8 @@ function createEndpoint(plans: Plans, { method, path, input, recordFields }: End
   const mask = one('mask');
   const updates = rest.length > 0 && method === 'PATCH' && (mask !== undefined || ofPart);
   const selectable = method === 'DELETE' || ofPart;
-  return { method, plan, pathFields, page: one('page-request'), mask, selectable, updates, recordFields };
+  const filled = plan.fields.filter(({ rules }) => rules.from !== '');
+  return { method, plan, pathFields, page: one('page-request'), filled, mask, selectable, updates, recordFields };
 }
 
 /** The names of a template's parameters, in order. */

@@ -68,6 +68,8 @@ function planField(contract: Contract, shape: FieldShape, planOf: Plans): FieldP
   const { rules, element, cardinality } = shape;
   const base = { shape, name: shape.name, local: shape.local, rules, empty: emptyOf(shape), nested: undefined };
   const none = { convert: undefined, fromQuery: undefined };
+  // What the gateway finds out itself, no client can say.
+  if (rules.from !== '') return { ...base, ...none };
   switch (element.kind) {
     case 'mask':
     case 'page':

@@ -12,6 +12,8 @@ export interface RequestInput {
   readonly query: Readonly<Record<string, string | readonly string[] | undefined>>;
   /** The parsed JSON object; ignored for GET. */
   readonly body?: Readonly<Record<string, unknown>> | undefined;
+  /** What fields are filled from that no client sets: `client_ip`, `header:<name>`. */
+  readonly facts?: ((name: string) => string) | undefined;
 }
 
 export interface ParsedRequest {
@@ -29,6 +31,8 @@ export interface Endpoint {
   readonly plan: MessagePlan;
   readonly pathFields: readonly FieldPlan[];
   readonly page: FieldPlan | undefined;
+  /** Fields that the gateway fills. */
+  readonly filled: readonly FieldPlan[];
   readonly mask: FieldPlan | undefined;
   /** The body's fields may come by query as well. */
   readonly selectable: boolean;

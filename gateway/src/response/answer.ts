@@ -19,15 +19,18 @@ export interface Answer {
   versionOf(message: object): number | undefined;
 }
 
-/** Compiles the answers of a message type. Its field of type Page, if it has one, stands beside the data. */
-export function compileAnswer(writersOf: Writers, output: DescMessage): Answer {
+/**
+ * Compiles the answers of a message type. Its field of type Page, if it has one, stands beside the data. `record` names
+ * the field whose version counts; the answer's own does where it is empty.
+ */
+export function compileAnswer(writersOf: Writers, output: DescMessage, record = ''): Answer {
   const writers = writersOf(output);
+  const versioned = versionedIn(writers, writersOf, record);
   const page = writers.find((field) => field.shape.element.kind === 'page');
   const body = writers.filter((field) => field !== page);
   const list = page === undefined ? undefined : body.find(isRecords);
   const itemType = list?.shape.element.kind === 'message' ? list.shape.element.type : undefined;
   const records = itemType === undefined ? body : writersOf(itemType);
-  const version = body.find((field) => field.shape.name === 'version' && field.shape.element.kind === 'integer');
 
   const writeData = (message: Readonly<Record<string, unknown>>, fields: ReadonlySet<string> | undefined): string => {
     if (fields === undefined) return writeMessage(message, body);
@@ -49,10 +52,30 @@ export function compileAnswer(writersOf: Writers, output: DescMessage): Answer {
       return { data, page: paged ? page.write(message[page.local]) : undefined };
     },
     versionOf: (response) => {
-      const value = version === undefined ? undefined : (response as Record<string, unknown>)[version.local];
+      const value = versioned?.(response as Readonly<Record<string, unknown>>);
       return typeof value === 'number' ? value : undefined;
     },
   };
+}
+
+type Message = Readonly<Record<string, unknown>>;
+
+/** Reads the version of the record in an answer; undefined where it has none. Throws where the contract names none. */
+function versionedIn(
+  writers: readonly FieldWriter[],
+  writersOf: Writers,
+  record: string,
+): ((message: Message) => unknown) | undefined {
+  const versionOf = (fields: readonly FieldWriter[]) =>
+    fields.find(({ shape }) => shape.name === 'version' && shape.element.kind === 'integer');
+  if (record === '') {
+    const own = versionOf(writers);
+    return own && ((message) => message[own.local]);
+  }
+  const field = writers.find(({ shape }) => shape.name === record);
+  const inner = field?.shape.element.kind === 'message' ? versionOf(writersOf(field.shape.element.type)) : undefined;
+  if (field === undefined || inner === undefined) throw new Error(`there is no record ${record} with a version`);
+  return (message) => (message[field.local] as Message | undefined)?.[inner.local];
 }
 
 function isRecords({ shape }: FieldWriter): boolean {

@@ -17,7 +17,7 @@ export interface Caller {
 }
 
 export interface Credential {
-  readonly type: 'session' | 'bearer' | 'api_key' | 'internal';
+  readonly type: 'session' | 'bearer' | 'api_key' | 'internal' | 'submission';
   /** Names the credential in rate limits, idempotency records and logs; not secret. */
   readonly id: string;
   readonly name?: string;
@@ -25,6 +25,8 @@ export interface Credential {
   /** The only workspaces that it reaches; absent for no such limit. */
   readonly workspaceIds?: readonly string[];
   readonly expiresAt?: string;
+  /** Of type submission: the one form that it opens. Nobody is behind it, and `userId` is empty. */
+  readonly formId?: string;
 }
 
 export interface Actor {
@@ -35,9 +37,9 @@ export interface Actor {
 
 /** How what the caller does is labelled: by the key, where it is one. */
 export function actorOf(caller: Caller): Actor {
-  return caller.credential.type === 'api_key'
-    ? { type: 'api_key', id: caller.credential.id, name: caller.credential.name ?? '' }
-    : { type: 'user', id: caller.userId, name: caller.userName };
+  const { type, id, name = '', formId = '' } = caller.credential;
+  if (type === 'submission') return { type: 'system', id: formId, name: 'Form' };
+  return type === 'api_key' ? { type, id, name } : { type: 'user', id: caller.userId, name: caller.userName };
 }
 
 /** Whether the credential may touch an Org (`null`: Personal) at all; roles are another question. */

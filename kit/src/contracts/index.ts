@@ -19,6 +19,13 @@ import { type CommentService, CommentServiceService } from '@commonplace/proto/r
 import { type ContentService, ContentServiceService } from '@commonplace/proto/resources/v1/content_service.js';
 import { type CopyService, CopyServiceService } from '@commonplace/proto/resources/v1/copy_service.js';
 import { type FileNodeService, FileNodeServiceService } from '@commonplace/proto/resources/v1/file_node_service.js';
+import { type FormPageService, FormPageServiceService } from '@commonplace/proto/resources/v1/form_page_service.js';
+import {
+  type FormHookService,
+  FormHookServiceService,
+  type FormService,
+  FormServiceService,
+} from '@commonplace/proto/resources/v1/form_service.js';
 import { type IndexService, IndexServiceService } from '@commonplace/proto/resources/v1/index_service.js';
 import {
   type PermissionService,
@@ -78,6 +85,9 @@ export const contracts = {
   comments: contract<CommentService>('resources', CommentServiceService),
   templates: contract<TemplateService>('resources', TemplateServiceService),
   templateUse: contract<TemplateUseService>('resources', TemplateUseServiceService),
+  forms: contract<FormService>('resources', FormServiceService),
+  formHooks: contract<FormHookService>('resources', FormHookServiceService),
+  formPages: contract<FormPageService>('resources', FormPageServiceService),
   index: contract<IndexService>('resources', IndexServiceService),
   fileNodes: contract<FileNodeService>('resources', FileNodeServiceService),
   treeImports: contract<TreeImportService>('resources', TreeImportServiceService),

@@ -14,7 +14,11 @@ export class Run {
   #effects: (() => void)[] | undefined;
   #secrets: Set<string> | undefined;
 
-  constructor(private readonly begin: () => UnitOfWork) {}
+  /** `acts` is told where the handler takes effect elsewhere. */
+  constructor(
+    private readonly begin: () => UnitOfWork,
+    readonly acts: () => void = () => {},
+  ) {}
 
   get work(): UnitOfWork {
     this.#work ??= this.begin();
@@ -88,6 +92,10 @@ export class Context implements CallContext {
 
   once(field: string): void {
     this.run.secrets.add(field);
+  }
+
+  acts(): void {
+    this.run.acts();
   }
 
   event(type: string, subject: string, data: Record<string, unknown>, tenant?: string): DomainEvent {

@@ -78,8 +78,15 @@ export interface CallContext {
   readonly reply: Reply;
   /** For calls to other services on behalf of the same caller. */
   readonly onward: CallOptions;
-  /** Names a field of the answer that is shown once: a replay leaves it out and says so. */
+  /**
+   * Names a field of the answer that is shown once, by its path (`form.token`): a replay leaves it out and says so.
+   */
   once(field: string): void;
+  /**
+   * Says that what follows takes effect outside of `work`, under an id of its own, so that it has the same outcome
+   * when it is done again. A replay that only asks whether the caller is still admitted ends here.
+   */
+  acts(): void;
   /** An event of this call, with actor, request and trace filled in. */
   event(type: string, subject: string, data: Record<string, unknown>, tenant?: string): DomainEvent;
   /** Runs after the commit has succeeded; for what must not happen when it does not. */

@@ -222,11 +222,20 @@ async function runOnce(
   }
 }
 
-function without(answer: Record<string, unknown>, fields: ReadonlySet<string>): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(answer).filter(([field]) => !fields.has(field)));
+/** An answer without some of its fields, each named by its path. */
+function without(answer: Record<string, unknown>, fields: ReadonlySet<string>, prefix = ''): Record<string, unknown> {
+  const left = Object.entries(answer).filter(([field, value]) => Array.isArray(value) || !fields.has(prefix + field));
+  return Object.fromEntries(
+    left.map(([field, value]) => {
+      if (fields.has(prefix + field)) return [field, []];
+      const path = `${prefix}${field}.`;
+      const inside = [...fields].some((one) => one.startsWith(path));
+      return [field, inside ? without((value ?? {}) as Record<string, unknown>, fields, path) : value];
+    }),
+  );
 }
 
-/** Thrown by the first write of a run that only asks whether the caller is still admitted. */
+/** Thrown by the first write or effect of a run that only asks whether the caller is still admitted. */
 class Admitted extends Error {}
 
 /**
@@ -258,7 +267,7 @@ async function askGates(
     commit: async () => {},
   };
   const asked: IncomingCall = { ...call, signal: call.signal, reply: {} };
-  const context = contextOf(asked, caller, new Run(() => work), parts);
+  const context = contextOf(asked, caller, new Run(() => work, stop), parts);
   try {
     await handler(request, context);
   } catch (error) {

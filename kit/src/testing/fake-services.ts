@@ -61,7 +61,12 @@ export async function openStage(
     const implementations = played.filter(({ contract }) => contract.owner === name);
     return { name, config: {}, stores: true, start: async () => ({ implementations }) };
   });
-  const env: NodeJS.ProcessEnv = { ...process.env, COMMONPLACE_DATA_DIR: dataDir, COMMONPLACE_LOG_LEVEL: 'error' };
+  const env: NodeJS.ProcessEnv = {
+    COMMONPLACE_SECRETS_KEY: randomBytes(32).toString('base64'),
+    ...process.env,
+    COMMONPLACE_DATA_DIR: dataDir,
+    COMMONPLACE_LOG_LEVEL: 'error',
+  };
   delete env.COMMONPLACE_MONGODB_URL;
   delete env.COMMONPLACE_NATS_URL;
   const running = await run([module, ...fakes, probe], env);

@@ -1,5 +1,6 @@
 import { isIP } from 'node:net';
 import { integer, list, type Table, url, type Values } from '@commonplace/kit/config';
+import { SECRETS_KEY } from '@commonplace/kit/secrets';
 
 function dnsServer(address: string): string {
   const host = /^\[(.+)\](?::\d+)?$/.exec(address)?.[1] ?? address.replace(/^([\d.]+):\d+$/, '$1');
@@ -85,6 +86,13 @@ export const config = {
     help: 'most access requests of one person in an hour',
     parse: integer(1, 1_000_000),
     fallback: 30,
+  },
+  secretsKey: SECRETS_KEY,
+  urlAllowlist: {
+    variable: 'COMMONPLACE_URL_ALLOWLIST',
+    help: 'hosts that may be fetched over http and at addresses that are not public, such as wiki.intern or *.lab.example',
+    parse: list,
+    fallback: [] as string[],
   },
   publicUrl: {
     variable: 'COMMONPLACE_PUBLIC_URL',

@@ -130,3 +130,20 @@ export function tooManyRequests(limit: number, retryAfter: number): AppError {
     retryAfter,
   });
 }
+
+/** Of forms. */
+export const NotATable = defineError('INVALID_ARGUMENT', 'not_a_table', 'Forms are of tables, and this is a {type}.');
+export const FormNotFound = defineError('NOT_FOUND', 'form_not_found', 'There is no such form.');
+export const FormExists = conflict('form_already_exists', 'The table has a form already.');
+export const FormInactive = conflict('form_inactive', 'The form is switched off.');
+export const FormClosed = conflict('form_closed', 'The form is closed.');
+export const SubmissionLimitReached = conflict(
+  'submission_limit_reached',
+  'The form takes no more submissions than it has.',
+);
+export const AlreadyResponded = conflict('submission_limit_reached', 'The form takes one response of each.');
+export const PayloadTooLarge = defineError(
+  'INVALID_ARGUMENT',
+  'payload_too_large',
+  'The values of a submission have {limit} bytes at the most, files apart.',
+);

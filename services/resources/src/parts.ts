@@ -1,7 +1,9 @@
+import type { Caller } from '@commonplace/kit/auth';
 import type { Log } from '@commonplace/kit/log';
 import type { Passwords } from '@commonplace/kit/passwords';
 import type { CallOptions, Client } from '@commonplace/kit/rpc';
 import type { Collection, Store } from '@commonplace/kit/store';
+import type { FileService } from '@commonplace/proto/files/v1/file_service.js';
 import type { FileTextService } from '@commonplace/proto/files/v1/file_text_service.js';
 import type { AuthService } from '@commonplace/proto/identity/v1/auth_service.js';
 import type { DirectoryService } from '@commonplace/proto/tenancy/v1/directory_service.js';
@@ -9,6 +11,7 @@ import type { WorkspaceService } from '@commonplace/proto/tenancy/v1/workspace_s
 import type { Room } from './acts/room.js';
 import type { Settings } from './config.js';
 import type { ContentKinds } from './content/kinds.js';
+import type { FormParts } from './forms/parts.js';
 import type { JobRunner } from './jobs/runner.js';
 import type { Policy } from './policy.js';
 import type { DomainResolver } from './publications/dns.js';
@@ -42,6 +45,7 @@ export interface Peers {
   readonly users: Client<AuthService>;
   readonly directory: Client<DirectoryService>;
   readonly workspaces: Client<WorkspaceService>;
+  readonly files: Client<FileService>;
   readonly fileTexts: Client<FileTextService>;
 }
 
@@ -84,7 +88,10 @@ export interface Parts {
   readonly hosts: Hosts;
   readonly resolver: DomainResolver;
   readonly passwords: Passwords;
+  readonly forms: FormParts;
   readonly terms: TermsCache;
+  /** Who a caller token speaks of. */
+  readonly verifyCaller: (token: string) => Caller | Promise<Caller>;
   readonly peers: Peers;
   /** Options of a call that nobody is behind. */
   readonly systemCall: () => CallOptions;

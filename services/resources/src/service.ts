@@ -13,11 +13,15 @@ import { createHidden } from './content/hidden.js';
 import type { ContentKinds } from './content/kinds.js';
 import { COMMENTS_PER_DOCUMENT } from './domain/comments.js';
 import { TAGS_PER_WORKSPACE } from './domain/tags.js';
+import { openForms } from './forms/parts.js';
 import { createAccessRequestHandlers } from './handlers/access-requests.js';
 import { createCommentHandlers } from './handlers/comments.js';
 import { createContentHandlers } from './handlers/content.js';
 import { createCopyHandlers } from './handlers/copies.js';
 import { createFileNodeHandlers } from './handlers/file-nodes.js';
+import { createFormHookHandlers } from './handlers/form-hooks.js';
+import { createFormPageHandlers } from './handlers/form-pages.js';
+import { createFormHandlers } from './handlers/forms.js';
 import { createIndexHandlers } from './handlers/index.js';
 import { createPermissionHandlers } from './handlers/permissions.js';
 import { createPublicationHandlers } from './handlers/publications.js';
@@ -95,15 +99,23 @@ export const resources: ServiceModule = {
     const contents = await store.collection(contentCollection);
     const hidden = createHidden({ tree, policy });
     const deriver = openDeriver();
+    const table = await openTableKind(store, { settings, tree, policy });
     const fileTexts = host.client(contracts.fileTexts);
     const kinds: ContentKinds = {
       document: createDocumentKind({ contents, keeper, settings, hidden, deriver }),
       artifact: createArtifactKind({ artifacts: await store.collection(artifactCollection), keeper, tree, policy }),
-      table: await openTableKind(store, { settings, tree, policy }),
+      table,
       file: createFileKind({ tree, files: fileTexts, systemCall: host.systemCall }),
     };
     const users = host.client(contracts.auth);
-    const peers = { users, directory, workspaces: host.client(contracts.workspaces), fileTexts };
+    const peers = {
+      users,
+      directory,
+      workspaces: host.client(contracts.workspaces),
+      files: host.client(contracts.files),
+      fileTexts,
+    };
+    const forms = await openForms({ store, tree, table, settings });
     const runner = createJobRunner(() => parts, log);
     const countChildren = (parentKey: string) => nodes.count({ parentKey, state: 'active' }, settings.children);
     const children = createRoom('resources side by side', settings.children, countChildren);
@@ -149,7 +161,9 @@ export const resources: ServiceModule = {
       hosts: createHosts(domains, settings),
       resolver: createNodeResolver(settings.dnsServers),
       passwords: await createPasswords(),
+      forms,
       terms,
+      verifyCaller: host.verifyCaller,
       peers,
       systemCall: host.systemCall,
       log,
@@ -172,6 +186,9 @@ export const resources: ServiceModule = {
         implement(contracts.templates, createTemplateHandlers(parts)),
         implement(contracts.templateUse, createTemplateUseHandlers(parts)),
         implement(contracts.treeExports, createTreeExportHandlers(parts)),
+        implement(contracts.forms, createFormHandlers(parts)),
+        implement(contracts.formHooks, createFormHookHandlers(parts)),
+        implement(contracts.formPages, createFormPageHandlers(parts)),
         implement(contracts.publications, createPublicationHandlers(parts)),
         implement(contracts.reader, createReaderHandlers(parts)),
         implement(contracts.fileNodes, createFileNodeHandlers(parts)),
@@ -189,6 +206,7 @@ export const resources: ServiceModule = {
         await members?.close();
         await runner.close();
         await deriver.close();
+        await forms.guard.close();
       },
     };
   },

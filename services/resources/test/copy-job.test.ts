@@ -142,6 +142,7 @@ async function begin(source: Node, target: Node): Promise<TreeJob> {
     actor: ada,
     event: () => ({ id: `evt_${newId()}`, specversion: '1.0', type: 'x', source: 's', subject: 's', data: {} }),
     afterCommit() {},
+    acts() {},
   } as unknown as CallContext;
   const request = CopyResourceRequest.fromPartial({ resourceId: source.id, parentId: target.id });
   const copied = await copyResource(parts, request, { caller: { userId: 'ada' } } as never, context);

@@ -43,7 +43,8 @@ export function createAuthMessages(contract: Contract): AuthMessages {
   const reader = (input: DescMessage, names: Readonly<Record<string, string>>) => {
     const plan = plans(input);
     const keys = new Map(Object.entries(names).map(([name, field]) => [name, plan.keys.get(field) as FieldPlan]));
-    const endpoint = { method: 'POST', path: '/auth', input, recordFields: new Set<string>() } as const;
+    const recordFields = new Set<string>();
+    const endpoint = { method: 'POST', path: '/auth', bodyField: '*', input, recordFields } as const;
     const parse = compileEndpoint(() => ({ ...plan, keys }), endpoint);
     return (body: Body, query: Query) => parse({ params: {}, query, body }).message as never;
   };

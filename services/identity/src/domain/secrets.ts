@@ -34,6 +34,7 @@ export interface PurposeKeys {
   readonly apiKeys: readonly Buffer[];
   readonly sessions: readonly Buffer[];
   readonly csrf: readonly Buffer[];
+  readonly submissions: readonly Buffer[];
 }
 
 /** HKDF-SHA256 (RFC 5869) with a label of its own for each purpose, so that no key tells of another. */
@@ -45,5 +46,6 @@ export function deriveKeys(secrets: readonly Buffer[]): PurposeKeys {
     apiKeys: derive('api-keys'),
     sessions: derive('sessions'),
     csrf: derive('csrf'),
+    submissions: derive('submissions'),
   };
 }

@@ -59,6 +59,7 @@ const TYPES = {
   bearer: CredentialType.BEARER,
   api_key: CredentialType.API_KEY,
   internal: CredentialType.UNSPECIFIED,
+  submission: CredentialType.UNSPECIFIED,
 } as const;
 
 function credentialOf({ credential }: Caller): MeCredential {

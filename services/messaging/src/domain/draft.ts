@@ -10,7 +10,8 @@ export type NotificationType =
   | 'resource_shared'
   | 'member_added'
   | 'key_expiring'
-  | 'import_finished';
+  | 'import_finished'
+  | 'form_submitted';
 
 export interface Target {
   readonly type: 'resource' | 'workspace' | 'org' | 'api_key';

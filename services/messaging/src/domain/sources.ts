@@ -1,5 +1,6 @@
 import { commentCreated, commentResolved, commentUpdated } from './comments.js';
 import type { Source } from './draft.js';
+import { formSubmitted } from './forms.js';
 import { importFinished } from './imports.js';
 import { keyExpiring } from './keys.js';
 import { orgMemberAdded, orgMemberUpdated, workspaceMemberAdded } from './members.js';
@@ -14,6 +15,7 @@ export const SOURCES: Readonly<Record<string, Source>> = {
   'commonplace.resources.comment.created': commentCreated,
   'commonplace.resources.comment.resolved': commentResolved,
   'commonplace.resources.comment.updated': commentUpdated,
+  'commonplace.resources.form.submitted': formSubmitted,
   'commonplace.resources.permission.granted': permissionGranted,
   'commonplace.tenancy.org_member.added': orgMemberAdded,
   'commonplace.tenancy.org_member.updated': orgMemberUpdated,

@@ -31,6 +31,8 @@ export function titleOf(type: NotificationType, { actor, name, facts }: Subject)
       return keyTitle(facts.key);
     case 'import_finished':
       return importTitle(facts.import);
+    case 'form_submitted':
+      return `New response${named('in')}`;
   }
 }
 

@@ -3,6 +3,7 @@ import type { UnitOfWork } from '@commonplace/kit/store';
 import type { Parts } from '../parts.js';
 import { type Node, parentId } from '../stores/nodes.js';
 import { forgetComments } from './forget-comments.js';
+import { forgetForms } from './forget-form.js';
 import { forgetPublications } from './forget-publications.js';
 import { grantsOn } from './grants.js';
 import { forgetAllOf } from './snapshots.js';
@@ -57,6 +58,7 @@ export async function purgeAll(parts: Parts, work: UnitOfWork, nodes: readonly N
   const ids = nodes.filter(({ type }) => parts.kinds[type] !== undefined).map(({ id }) => id);
   let freed = await forgetAllOf(parts, ids, work);
   await forgetComments(parts, work, nodes);
+  await forgetForms(parts, work, nodes);
   const requests = await parts.accessRequests.find({
     where: { resourceId: { in: nodes.map(({ id }) => id) } },
     limit: REQUESTS_PER_PURGE,

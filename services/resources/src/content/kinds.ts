@@ -1,10 +1,14 @@
 import { ContentNotSupported } from '../errors.js';
 import type { Node, NodeType } from '../stores/nodes.js';
+import type { TableKind } from '../tables/kind.js';
 import type { DocumentKind } from './document.js';
 import type { ContentKind } from './kind.js';
 
 /** What the nodes of each type hold; a folder holds nothing. */
-export type ContentKinds = Readonly<Partial<Record<NodeType, ContentKind>>> & { readonly document: DocumentKind };
+export type ContentKinds = Readonly<Partial<Record<NodeType, ContentKind>>> & {
+  readonly document: DocumentKind;
+  readonly table: TableKind;
+};
 
 /** The kind of content that nodes of a type hold. Throws `content_not_supported`. */
 export function requireKind(kinds: ContentKinds, type: NodeType): ContentKind {

@@ -145,7 +145,7 @@ export function resourceMessage(seen: Seen, around: Surroundings): Resource {
     contentVersion: node.contentVersion,
     sizeBytes: node.sizeBytes,
     publication: around.publication,
-    form: undefined,
+    form: node.form,
     file: node.file,
     source: sourceOf(node),
     createdBy: actorMessage(node.createdBy),

@@ -22,6 +22,7 @@ export function jobContext(parts: Pick<Parts, 'systemCall'>, job: TreeJob, work:
     work,
     reply: {},
     onward,
+    acts() {},
     once() {},
     event,
     afterCommit() {

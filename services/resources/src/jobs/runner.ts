@@ -6,11 +6,13 @@ import { copyOn } from './copy.js';
 import { settle } from './settle.js';
 import { applyOn, buildTemplate, clearTemplate } from './templates.js';
 import { uncomment } from './uncomment.js';
+import { unform } from './unform.js';
 
 /** What does the jobs that are no work on a subtree as it is. */
 const WORKERS: Partial<Record<TreeJob['kind'], typeof settle>> = {
   copy: copyOn,
   uncomment,
+  unform,
   build: buildTemplate,
   apply: applyOn,
   clear: clearTemplate,

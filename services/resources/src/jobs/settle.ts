@@ -85,6 +85,8 @@ async function act(
       await purgeAll(parts, work, gone);
       return { changed: gone, verb: 'resource.purged' };
     }
+    case 'unform':
+      throw new Error('a job about a form changes no nodes');
     case 'uncomment':
       throw new Error('a job about comments changes no nodes');
     case 'copy':

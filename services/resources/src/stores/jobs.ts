@@ -10,7 +10,7 @@ export interface TreeJob extends StoredRecord {
   readonly tenant: string;
   /** Where the subtree stands, or stood before. */
   readonly workspaceIds: readonly string[];
-  /** The subtree's head; for `empty` the workspace, for `untag` the tag, for `uncomment` the document, for `copy` the copy's; for `build` and `clear` the template, for `apply` the workspace. */
+  /** The subtree's head; for `empty` the workspace, for `untag` the tag, for `uncomment` the document, for `unform` the form, for `copy` the copy's; for `build` and `clear` the template, for `apply` the workspace. */
   readonly headId: string;
   readonly kind:
     | 'place'
@@ -20,6 +20,7 @@ export interface TreeJob extends StoredRecord {
     | 'empty'
     | 'untag'
     | 'uncomment'
+    | 'unform'
     | 'copy'
     | 'build'
     | 'apply'

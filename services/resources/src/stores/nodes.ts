@@ -65,6 +65,8 @@ export interface Node extends StoredRecord, Place {
   readonly sizeBytes: number;
   /** Of a file: what its bytes are. */
   readonly file?: FileState;
+  /** Of a table that has a form. */
+  readonly form?: { readonly isActive: boolean };
   /** Where it comes from, when that is known. */
   readonly sourceUrl?: string;
   /** The import that has brought it. */

@@ -9,6 +9,7 @@ import type {
   Renaming,
   State,
 } from '../content/kind.js';
+import type { Node } from '../stores/nodes.js';
 import { createTableCache } from './cache.js';
 import type { NewChunk } from './chunks.js';
 import type { Column } from './column.js';
@@ -28,7 +29,7 @@ import {
 import { createBreathe } from './slices.js';
 import { createTableStates, freshHead } from './state.js';
 import { tableText } from './text.js';
-import { type Head, type Outcome, outcome, planWrite, sameContent } from './write.js';
+import { type Head, type NewRow, type Outcome, outcome, planAppend, planWrite, sameContent } from './write.js';
 
 export interface TableParts extends TableStores {
   readonly settings: { readonly tableRows: number; readonly tableCacheBytes: number };
@@ -36,8 +37,22 @@ export interface TableParts extends TableStores {
   mayRead(nodeId: string, context: CallContext): Promise<boolean>;
 }
 
+/** What a write needs of the call that it is part of. */
+export type WriteContext = Pick<CallContext, 'work' | 'actor' | 'signal'>;
+
+/** Tables, and what forms ask of them. */
+export interface TableKind extends ContentKind {
+  /** The columns as they are, in their order; as `work` leaves them, where it is given. */
+  columns(tableId: string, work?: UnitOfWork): Promise<readonly Column[]>;
+  /**
+   * Prepares rows at the table's end: each with a new id, and cells by column id. Throws with the faults of all
+   * rows, each with its place in `row`.
+   */
+  append(node: Pick<Node, 'id' | 'tenant'>, rows: readonly NewRow[], context: WriteContext): Promise<PreparedWrite>;
+}
+
 /** Tables: columns, and rows in chunks of which a change writes anew those that it touches. */
-export function createTableKind(parts: TableParts): ContentKind {
+export function createTableKind(parts: TableParts): TableKind {
   const { heads, chunks, settings } = parts;
   const cache = createTableCache(parts, settings.tableCacheBytes);
   const states = createTableStates(parts, cache);
@@ -61,7 +76,7 @@ export function createTableKind(parts: TableParts): ContentKind {
   }
 
   /** Puts a new state in the place of what this call sees, which a keep may have touched since it was read. */
-  async function put({ head, fresh }: Pick<Outcome, 'head' | 'fresh'>, tenant: string, context: CallContext) {
+  async function put({ head, fresh }: Pick<Outcome, 'head' | 'fresh'>, tenant: string, context: WriteContext) {
     const { work } = context;
     const breathe = createBreathe(context.signal);
     for (const [number, { text }] of fresh) {
@@ -213,6 +228,25 @@ export function createTableKind(parts: TableParts): ContentKind {
       for (const number of numbers) removeChunk(parts, work, chunkId(id, number));
       work.remove(heads, head);
     },
+    async columns(tableId, work) {
+      const head = (await work?.get(heads, tableId)) ?? (await states.head(tableId));
+      return head.columns;
+    },
+    append: (node, rows, context) =>
+      states.settled(async () => {
+        const head = await states.head(node.id);
+        const breathe = createBreathe(context.signal);
+        const open: OpenTable = async () => undefined;
+        const { tableRows: maxRows } = settings;
+        const made = await planAppend({ head, states, maxRows, open, context, breathe, isNewTable: false }, rows);
+        return {
+          changed: true,
+          sizeBytes: made.head.bytes,
+          warnings: made.warnings,
+          loses: false,
+          apply: () => put(made, node.tenant, context),
+        };
+      }),
     text: (node) =>
       states.settled(async () => {
         const head = await heads.get(node.id);

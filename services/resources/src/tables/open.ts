@@ -1,9 +1,8 @@
 import type { CallContext } from '@commonplace/kit/rpc';
 import type { Store } from '@commonplace/kit/store';
-import type { ContentKind } from '../content/kind.js';
 import type { Policy } from '../policy.js';
 import type { Tree } from '../stores/tree.js';
-import { createTableKind, type TableParts } from './kind.js';
+import { createTableKind, type TableKind, type TableParts } from './kind.js';
 import { chunkCollection, headCollection } from './records.js';
 
 interface Surroundings extends Pick<TableParts, 'settings'> {
@@ -12,7 +11,7 @@ interface Surroundings extends Pick<TableParts, 'settings'> {
 }
 
 /** The kind of content that tables have, on its collections. */
-export async function openTableKind(store: Store, { settings, tree, policy }: Surroundings): Promise<ContentKind> {
+export async function openTableKind(store: Store, { settings, tree, policy }: Surroundings): Promise<TableKind> {
   return createTableKind({
     heads: await store.collection(headCollection),
     chunks: await store.collection(chunkCollection),

@@ -31,6 +31,8 @@ interface PlanParts {
   readonly now: number;
   readonly faults: Faults;
   readonly breathe: Breathe;
+  /** No row of the table has one of the ids sent. */
+  readonly newIds: boolean;
 }
 
 /** Every row that is sent stands in the table then, in their order or at the positions they name. */
@@ -69,7 +71,7 @@ export async function planReplace(parts: PlanParts): Promise<RowPlan> {
 export async function planChanges(parts: PlanParts, convert: boolean): Promise<RowPlan> {
   const { state, input, rows, taker, faults, breathe } = parts;
   const total = state.head.rowCount;
-  const byId = rows.some(({ id }) => id !== undefined) || input.deleteRowIds.length > 0;
+  const byId = (!parts.newIds && rows.some(({ id }) => id !== undefined)) || input.deleteRowIds.length > 0;
   const placeOf = await idFinder(state, byId, breathe);
   const removed = new Set(input.deleteRowIds.flatMap((id) => placeOf(id) ?? []));
   const keyOf = input.keyColumnId === undefined ? undefined : await keyFinder(parts, input.keyColumnId);

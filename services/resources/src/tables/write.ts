@@ -33,7 +33,6 @@ export interface Outcome {
 
 interface Writing {
   readonly head: Head;
-  readonly input: ContentInput;
   readonly states: TableStates;
   readonly maxRows: number;
   readonly open: OpenTable;
@@ -41,24 +40,59 @@ interface Writing {
   readonly breathe: Breathe;
   /** A table's first content may have columns alone. */
   readonly isNewTable: boolean;
+  /** The ids of rows are new in the table: none is looked for. */
+  readonly newIds?: boolean;
 }
 
 /** Works out a write. Throws with all faults of the request; nothing is written. */
-export async function planWrite(writing: Writing): Promise<Outcome> {
-  const { head, states, context, breathe } = writing;
+export async function planWrite(writing: Writing & { readonly input: ContentInput }): Promise<Outcome> {
   const faults = createFaults();
   const input = readTableInput(writing.input, faults);
   requireParts(input, writing.isNewTable, faults);
   faults.check();
+  return planInput(writing, input, faults);
+}
+
+/** The same for rows with new ids, whose cells are by column id: they come to stand at the end. */
+export function planAppend(writing: Writing, rows: readonly NewRow[]): Promise<Outcome> {
+  const given = rows.map(({ id, cells }, index) => {
+    return { index, id, position: undefined, cells: new Map(Object.entries(cells)) };
+  });
+  return planInput({ ...writing, newIds: true }, APPEND, createFaults(), given);
+}
+
+/** A row as other parts of the service add it. */
+export interface NewRow {
+  readonly id: string;
+  readonly cells: Readonly<Record<string, unknown>>;
+}
+
+const APPEND: TableInput = {
+  mode: 'append',
+  columns: undefined,
+  rows: undefined,
+  typecast: true,
+  keyColumnId: undefined,
+  deleteRowIds: [],
+};
+
+async function planInput(
+  writing: Writing,
+  input: TableInput,
+  faults: Faults,
+  given?: readonly RowInput[],
+): Promise<Outcome> {
+  const { head, states, context, breathe } = writing;
   const plan = columnPlan(input, writing, faults);
   faults.check();
-  const rows = readRows(input.rows ?? [], plan.columns, faults);
+  const rows = given ?? readRows(input.rows ?? [], plan.columns, faults);
   const convert = input.mode !== 'replace' && head.rowCount > 0 && needsConvert(plan, head);
   const state = await openFor(writing, input, plan, rows, convert);
   const shown = await shownReadOnly(writing, state, rows, plan);
   const taker = createRowTaker({ plan, typecast: input.typecast, nextNumbers: head.nextNumbers, faults, shown });
   const { people, place: by } = withPerson(head.people, context.actor);
-  const parts = { state, plan, input, rows, taker, by, now: Date.now(), faults, breathe };
+  const newIds = writing.newIds === true;
+  const parts = { state, plan, input, rows, taker, by, now: Date.now(), faults, breathe, newIds };
   const { edits, gone }: RowPlan = await (input.mode === 'replace' ? planReplace(parts) : planChanges(parts, convert));
   faults.check();
 
@@ -126,13 +160,13 @@ function needsConvert({ columns, conversions }: ColumnPlan, head: Head): boolean
 
 /** Opens the table as far as the write has to look at its rows: to add some without ids, not at all. */
 async function openFor(
-  { head, states, breathe }: Writing,
+  { head, states, breathe, newIds }: Writing,
   input: TableInput,
   plan: ColumnPlan,
   rows: readonly RowInput[],
   convert: boolean,
 ): Promise<TableState> {
-  const byId = rows.some(({ id }) => id !== undefined) || input.deleteRowIds.length > 0;
+  const byId = (newIds !== true && rows.some(({ id }) => id !== undefined)) || input.deleteRowIds.length > 0;
   const unique = input.mode !== 'replace' && plan.columns.some((column) => column.unique);
   if (byId || unique || convert || input.mode === 'upsert') return states.open(head.id, head, breathe);
   return { head, view: createTableView(createTableImage(), []) };

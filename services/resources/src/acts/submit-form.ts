@@ -1,0 +1,230 @@
+import { createHmac } from 'node:crypto';
+import { type Caller, reachesWorkspace } from '@commonplace/kit/auth';
+import { AppError, type Fault, TenantBoundary } from '@commonplace/kit/errors';
+import { derivedId, newId } from '@commonplace/kit/id';
+import type { CallContext } from '@commonplace/kit/rpc';
+import type { FormSubmission, FormSubmissionMetadata } from '@commonplace/proto/resources/v1/form.js';
+import type { SubmitFormRequest } from '@commonplace/proto/resources/v1/form_service.js';
+import { FormNotFound, PayloadTooLarge } from '../errors.js';
+import type { TableBinding } from '../forms/bindings.js';
+import { provesWork } from '../forms/captcha.js';
+import { COLLECTED, type FormConfig } from '../forms/config.js';
+import { closedBy, refusalOf } from '../forms/open.js';
+import { type Answers, MAX_VALUES_BYTES, submissionFaults, takeValues } from '../forms/values.js';
+import type { Parts } from '../parts.js';
+import { type FormRecord, formByToken, type Submission, submissionKey } from '../stores/forms.js';
+import type { Node } from '../stores/nodes.js';
+import { storeFiles } from './form-files.js';
+
+/** A form with its table, found by a token. */
+export interface FoundForm {
+  readonly form: FormRecord;
+  readonly node: Node;
+}
+
+/** The live form that a token opens. Throws `form_not_found`, for a table in the trash as well. */
+export async function findForm(parts: Parts, field: 'tokenHash' | 'hookHash', token: string): Promise<FoundForm> {
+  const form = await formByToken(parts.forms, field, parts.forms.tokens.hashes(token));
+  const node = form && (await parts.tree.get(form.resourceId));
+  if (form === undefined || node === undefined || node.state === 'trashed') throw FormNotFound();
+  return { form, node };
+}
+
+/** What somebody hands in. */
+export interface Handed {
+  readonly field: 'tokenHash' | 'hookHash';
+  /** The values, once it is known what the form asks. */
+  values(binding: TableBinding, config: FormConfig): Readonly<Record<string, unknown>>;
+  /** The client's own id of the submission; empty for none. */
+  readonly submissionId: string;
+  /** Names the request, so that it has one outcome when it is sent again. */
+  readonly requestKey: string | undefined;
+  readonly metadata: FormSubmissionMetadata | undefined;
+  /** Who answers, by the public token; undefined where another system hands in for many. */
+  readonly respondent: Respondent | undefined;
+}
+
+export interface Respondent {
+  readonly caller: Caller;
+  readonly clientIp: string;
+  readonly formToken: string;
+  /** The proof of work that a form may ask for. */
+  readonly captchaToken: string;
+}
+
+/** Submits a form by its public token: the rpc's own gates, then what all ways into a form share. */
+export async function submitForm(
+  parts: Parts,
+  request: SubmitFormRequest,
+  context: CallContext,
+): Promise<FormSubmission> {
+  const found = await findForm(parts, 'tokenHash', request.token);
+  await requireTenant(parts, found, context);
+  return handIn(parts, found, handedBy(request, context.caller, context), context);
+}
+
+/** What a request with the public token hands in, for whoever calls. */
+export function handedBy(request: SubmitFormRequest, caller: Caller, context: CallContext): Handed {
+  if (Buffer.byteLength(request.values) > MAX_VALUES_BYTES && valuesSize(request.values) > MAX_VALUES_BYTES)
+    throw PayloadTooLarge({ limit: MAX_VALUES_BYTES });
+  return {
+    field: 'tokenHash',
+    values: () => JSON.parse(request.values.toString()) as Record<string, unknown>,
+    submissionId: request.submissionId,
+    requestKey: context.metadata.idempotency?.id,
+    metadata: request.metadata,
+    respondent: {
+      caller,
+      clientIp: request.clientIp,
+      formToken: request.token,
+      captchaToken: request.captchaToken,
+    },
+  };
+}
+
+/** Bytes of values without the contents of files. */
+function valuesSize(json: Buffer): number {
+  let files = 0;
+  JSON.parse(json.toString(), (key, value: unknown) => {
+    if (key === 'content_base64' && typeof value === 'string') files += value.length;
+    return value;
+  });
+  return json.length - files;
+}
+
+/** Who holds a key of the form's tenant may submit, and who was given the form's own credential. */
+async function requireTenant({ policy }: Parts, { form, node }: FoundForm, context: CallContext): Promise<void> {
+  const { caller } = context;
+  if (caller.credential.formId !== undefined) {
+    if (caller.credential.formId !== form.id) throw TenantBoundary();
+    return;
+  }
+  if (!reachesWorkspace(caller, node.workspaceId, node.orgId)) throw TenantBoundary();
+  const standing = await policy.standing(context);
+  const belongs = () => standing.person.orgs.has(node.tenant) || standing.person.workspaces.has(node.workspaceId);
+  if (belongs()) return;
+  await standing.refresh();
+  if (!belongs()) throw TenantBoundary();
+}
+
+/** Takes a submission in: once, whole, and counted; what was handed in before is answered as before. */
+export async function handIn(
+  parts: Parts,
+  { form, node }: FoundForm,
+  handed: Handed,
+  context: CallContext,
+): Promise<FormSubmission> {
+  const { forms } = parts;
+  const submissionIds = idsOf(form, handed);
+  const before = await forms.submissions.getMany(submissionIds.map((id) => submissionKey(form.id, id)));
+  if (before[0] !== undefined) return answerOf(form, before[0]);
+  const binding = await forms.bindings.of(form, node);
+  const raw = collected(form.config, handed.values(binding, form.config), handed);
+  const checked = check(form, binding, raw, handed);
+  const { archived } = await parts.terms.of(node.workspaceId, context.onward);
+  const tally = form.config.max_submissions === undefined ? undefined : await forms.tallies.get(form.id);
+  const closed = closedBy({ form, tally, archived, locked: node.locked, now: Date.now() });
+  if (closed !== undefined) throw refusalOf(closed);
+  context.acts();
+  const answers =
+    checked.files.length === 0
+      ? checked
+      : await storeFiles(parts, { form, node }, checked, submissionIds[0] ?? '', handed.respondent?.caller, context);
+  const submission = await forms.batches.add({
+    context,
+    form,
+    binding,
+    field: handed.field,
+    raw,
+    answers,
+    submissionIds,
+    claim: claimOf(form, handed),
+    archived,
+    metadata: metadataOf(handed.metadata),
+  });
+  return answerOf(form, submission);
+}
+
+const DAY_MS = 86_400_000;
+
+/**
+ * The ids under which a submission may be noted, the first of them for a new one: the client's own; else one that
+ * its request's key gives today, or gave yesterday; else a new one.
+ */
+function idsOf(form: FormRecord, { submissionId, requestKey }: Handed): string[] {
+  if (submissionId !== '') return [submissionId];
+  if (requestKey === undefined) return [newId()];
+  const day = Math.floor(Date.now() / DAY_MS);
+  return [day, day - 1].map((one) => derivedId(`form/${form.id}/${requestKey}/${one}`));
+}
+
+/** Values and proof of work: all that is wrong with them at once. */
+function check(
+  form: FormRecord,
+  binding: TableBinding,
+  raw: Readonly<Record<string, unknown>>,
+  handed: Handed,
+): Answers {
+  const faults: Fault[] = [];
+  let answers: Answers | undefined;
+  try {
+    answers = takeValues(binding.fields, binding.disabled, raw);
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    faults.push(...error.faults);
+  }
+  const { respondent, submissionId } = handed;
+  if (form.config.require_captcha && respondent !== undefined) {
+    const param = 'captcha_token';
+    if (respondent.captchaToken === '')
+      faults.push({ param, code: 'missing_field', message: 'The form asks for a captcha_token.' });
+    else if (!provesWork(respondent.formToken, submissionId, respondent.captchaToken))
+      faults.push({ param, code: 'invalid_value', message: 'is no proof for this submission_id.' });
+  }
+  if (answers === undefined || faults.length > 0) throw submissionFaults(faults);
+  return answers;
+}
+
+/** What the form collects of a respondent who has an account. */
+function collected(
+  { collect, fields }: FormConfig,
+  raw: Readonly<Record<string, unknown>>,
+  { respondent }: Handed,
+): Readonly<Record<string, unknown>> {
+  if (!collect.email && !collect.user) return raw;
+  const { [COLLECTED.user]: _claimed, ...said } = raw;
+  const caller = respondent?.caller;
+  const has = (id: string) => fields.some((field) => field.id === id);
+  const known = caller !== undefined && caller.userId !== '';
+  return {
+    ...(known && collect.email && has(COLLECTED.email) && { [COLLECTED.email]: caller.userEmail }),
+    ...(collect.user ? said : raw),
+    ...(known && collect.user && has(COLLECTED.user) && { [COLLECTED.user]: [caller.userId] }),
+  };
+}
+
+/** By whom or from where a form takes one response: a hash, whose key is the form's token, is all that is kept. */
+function claimOf(form: FormRecord, { respondent }: Handed): string | undefined {
+  const per = form.config.one_response_per;
+  if (per === 'none' || respondent === undefined) return undefined;
+  const { caller, clientIp, formToken } = respondent;
+  // Who answers without an account is told by the address alone.
+  const who = per === 'account' && caller.userId !== '' ? `a:${caller.userId}` : `c:${clientIp}`;
+  return createHmac('sha256', formToken).update(`${form.id}\n${who}`).digest('base64url');
+}
+
+function metadataOf(metadata: FormSubmissionMetadata | undefined): string | undefined {
+  if (metadata === undefined) return undefined;
+  const { source, referrer, locale } = metadata;
+  return JSON.stringify({ source, referrer, locale });
+}
+
+export function answerOf({ config }: FormRecord, { submissionId, rowId, submittedAt }: Submission): FormSubmission {
+  return {
+    submissionId,
+    rowId,
+    submittedAt,
+    successMessage: config.success_message,
+    redirectUrl: config.redirect_url,
+  };
+}

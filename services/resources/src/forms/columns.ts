@@ -1,0 +1,177 @@
+import { type Column, findColumn, isWritable } from '../tables/column.js';
+import { COLLECTED, dropAbsent, type FieldOption, type FormConfig, type FormField } from './config.js';
+import { COLUMNS_OF, FIELD_OF, isChoice } from './field-types.js';
+import type { FormFaults } from './reader.js';
+
+/** A field with the column that its answers go to, as the table is now. */
+export interface BoundField extends FormField {
+  /** Undefined for a statement. */
+  readonly column: Column | undefined;
+  readonly options?: readonly FieldOption[];
+}
+
+/** The fields that can be answered, and those whose column is gone or takes no such values any more. */
+export interface Binding {
+  readonly fields: readonly BoundField[];
+  readonly disabled: ReadonlySet<string>;
+}
+
+/** Looks at a form's fields beside the columns as they are. */
+export function bindFields(config: Pick<FormConfig, 'fields'>, columns: readonly Column[]): Binding {
+  const disabled = new Set<string>();
+  const fields = config.fields.flatMap((field): BoundField[] => {
+    const column = columns.find(({ id }) => id === field.column_id);
+    if (field.type === 'statement') return [{ ...field, column: undefined }];
+    if (column !== undefined && fits(field, column)) return [withOptions(field, column)];
+    disabled.add(field.id);
+    return [];
+  });
+  return { fields, disabled };
+}
+
+export function fits(field: Pick<FormField, 'type' | 'id'>, column: Column): boolean {
+  return isWritable(column) && COLUMNS_OF[field.type].includes(column.type);
+}
+
+function withOptions(field: FormField, column: Column): BoundField {
+  if (!isChoice(field.type)) return { ...field, column };
+  const options =
+    field.options ?? (column.options.choices ?? []).map(({ id, name }) => ({ id, label: name, value: name }));
+  return { ...field, column, options };
+}
+
+/** One field for each column that can be written, in their order. */
+export function fieldsFromColumns(columns: readonly Column[]): FormField[] {
+  return columns.filter(isWritable).map((column) =>
+    dropAbsent<FormField>({
+      id: column.id,
+      column_id: column.id,
+      type: FIELD_OF[column.type] ?? 'short_text',
+      label: column.name,
+      help_text: column.description ?? undefined,
+      required: (column.required && column.type !== 'checkbox') || undefined,
+      default: column.default ?? undefined,
+      max: column.type === 'rating' ? (column.options.max ?? 5) : undefined,
+    }),
+  );
+}
+
+/** What `collect` adds to a form. */
+export function withCollected(fields: readonly FormField[], { email, user }: FormConfig['collect']): FormField[] {
+  const has = (id: string) => fields.some((field) => field.id === id);
+  const all = [...fields];
+  if (email && !has(COLLECTED.email)) {
+    all.push({ id: COLLECTED.email, type: 'email', label: 'Your e-mail address', required: true });
+  }
+  if (user && !has(COLLECTED.user)) all.push({ id: COLLECTED.user, type: 'hidden', label: 'Respondent' });
+  return all;
+}
+
+/** Fields with a column each, and the columns that have to be written for that. */
+export interface ColumnsPlan {
+  readonly fields: readonly FormField[];
+  /** As a write of the table takes them; none where the table has all. */
+  readonly columns: readonly Record<string, unknown>[];
+}
+
+/**
+ * Gives each field its column: the one that it names, else the one that it had before, else a new one. Notes a
+ * column that there is not, that can't be written, or whose values are of another kind.
+ */
+export function planFieldColumns(
+  fields: readonly FormField[],
+  before: readonly FormField[],
+  columns: readonly Column[],
+  faults: FormFaults,
+): ColumnsPlan {
+  const bound = new Set(fields.flatMap((field) => field.column_id ?? []));
+  const taken = { ids: new Set(columns.map(({ id }) => id)), names: new Set(columns.map(({ name }) => name)) };
+  const written: Record<string, unknown>[] = [];
+  const planned = fields.map((field, i): FormField => {
+    if (field.type === 'statement') return field;
+    const named = field.column_id ?? formerColumn(field, before, columns, bound);
+    if (named === undefined) {
+      const column = newColumn(field, taken);
+      written.push(column);
+      return { ...field, column_id: column.id as string };
+    }
+    const column = findColumn(columns, named);
+    const param = `config.fields[${i}]`;
+    if (column === undefined) {
+      // It may have been deleted since: the field comes back as it was, and stays disabled.
+      const known = before.some((old) => old.id === field.id && old.column_id === named);
+      if (!known) faults.add(`${param}.column_id`, 'unknown_column', `The table has no column ${named}.`);
+      return field;
+    }
+    if (!fits(field, column)) {
+      const message = isWritable(column)
+        ? `A field of type ${field.type} does not go with the column ${column.id} of type ${column.type}.`
+        : `The column ${column.id} of type ${column.type} can not be written.`;
+      faults.add(`${param}.${isWritable(column) ? 'type' : 'column_id'}`, 'invalid_value', message);
+    }
+    const more = missingChoices(field, column);
+    if (more.length > 0) {
+      written.push({
+        id: column.id,
+        name: column.name,
+        options: { choices: [...(column.options.choices ?? []), ...more] },
+      });
+    }
+    return { ...field, column_id: column.id };
+  });
+  return { fields: planned, columns: written };
+}
+
+function formerColumn(
+  field: FormField,
+  before: readonly FormField[],
+  columns: readonly Column[],
+  bound: ReadonlySet<string>,
+): string | undefined {
+  const id = before.find((old) => old.id === field.id)?.column_id;
+  const column = columns.find((one) => one.id === id);
+  return column !== undefined && fits(field, column) && !bound.has(column.id) ? column.id : undefined;
+}
+
+/** A column by the field's kind and name; its id is the field's where that is free. */
+function newColumn(
+  field: FormField,
+  taken: { readonly ids: Set<string>; readonly names: Set<string> },
+): Record<string, unknown> {
+  const unused = (text: string, used: ReadonlySet<string>, between: string): string => {
+    for (let n = 1; ; n++) {
+      const tried = n === 1 ? text : `${text}${between}${n}`;
+      if (!used.has(tried)) return tried;
+    }
+  };
+  const id = unused(field.id.slice(0, 58), taken.ids, '_');
+  const name = unused(field.label.slice(0, 240), taken.names, ' ');
+  taken.ids.add(id);
+  taken.names.add(name);
+  const [type] = field.id === COLLECTED.user ? ['user'] : field.type === 'hidden' ? ['text'] : COLUMNS_OF[field.type];
+  const choices = isChoice(field.type)
+    ? (field.options ?? []).map(({ id, label }) => ({ id, name: label }))
+    : undefined;
+  const options = dropAbsent<Record<string, unknown>>({
+    choices,
+    max: field.type === 'rating' ? Math.min(field.max ?? 5, 10) : undefined,
+  });
+  return { id, name, type, ...(Object.keys(options).length > 0 && { options }) };
+}
+
+/** Choices that a select column lacks for a field's options. */
+function missingChoices(field: FormField, column: Column) {
+  if (column.type !== 'select' && column.type !== 'multi_select') return [];
+  const known = column.options.choices ?? [];
+  return (field.options ?? [])
+    .filter((option) => choiceOf(option, column) === undefined)
+    .map(({ id, label }) => ({ ...(known.some((choice) => choice.id === id) ? {} : { id }), name: label }));
+}
+
+/** The choice of a select column that an option stands for. */
+export function choiceOf({ id, label, value }: FieldOption, column: Column): string | undefined {
+  const choices = column.options.choices ?? [];
+  const found =
+    choices.find((choice) => choice.name === label || choice.name === value) ?? choices.find((one) => one.id === id);
+  return found?.id;
+}

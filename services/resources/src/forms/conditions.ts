@@ -1,0 +1,128 @@
+import type { FormField } from './config.js';
+import { type FormFaults, readObject } from './reader.js';
+
+export const OPERATORS = [
+  'eq',
+  'neq',
+  'contains',
+  'not_contains',
+  'gt',
+  'gte',
+  'lt',
+  'lte',
+  'in',
+  'empty',
+  'not_empty',
+  'before',
+  'after',
+] as const;
+
+/** When a field is shown: by the answer to another. */
+export interface Condition {
+  readonly field_id: string;
+  readonly op: (typeof OPERATORS)[number];
+  /** Absent with `empty` and `not_empty`. */
+  readonly value?: unknown;
+}
+
+const ALONE: ReadonlySet<string> = new Set(['empty', 'not_empty']);
+const isScalar = (value: unknown): boolean => ['string', 'number', 'boolean'].includes(typeof value);
+
+export function readCondition(
+  given: Readonly<Record<string, unknown>> | undefined,
+  param: string,
+  faults: FormFaults,
+): Condition | undefined {
+  if (given === undefined) return undefined;
+  const read = readObject(given, param, faults);
+  const fieldId = read.line('field_id', 64, true);
+  const op = read.oneOf('op', OPERATORS, 'eq');
+  const value = read.any('value');
+  read.end();
+  if (fieldId === undefined || op === undefined) return undefined;
+  if (ALONE.has(op)) return { field_id: fieldId, op };
+  const fits = op === 'in' ? Array.isArray(value) && value.every(isScalar) : isScalar(value);
+  if (!fits) {
+    const what = op === 'in' ? 'a list of texts, numbers or flags' : 'a text, a number, true or false';
+    return faults.add(`${param}.value`, value === undefined ? 'missing_field' : 'invalid_type', `must be ${what}.`);
+  }
+  return { field_id: fieldId, op, value };
+}
+
+/** Each condition names another field, and none hangs on itself. */
+export function checkConditions(fields: readonly FormField[], faults: FormFaults): void {
+  const byId = new Map(fields.map((field) => [field.id, field]));
+  for (const [i, field] of fields.entries()) {
+    if (field.visible_if === undefined) continue;
+    const param = `config.fields[${i}].visible_if.field_id`;
+    const asked = byId.get(field.visible_if.field_id);
+    if (asked === undefined || asked.type === 'statement') {
+      faults.add(param, 'invalid_value', 'must be the id of a field that can be answered.');
+    } else if (hangsOnItself(field, byId)) {
+      faults.add(param, 'invalid_value', 'The conditions of these fields go round in a circle.');
+    }
+  }
+}
+
+function hangsOnItself(field: FormField, byId: ReadonlyMap<string, FormField>): boolean {
+  const seen = new Set<string>();
+  for (let at: FormField | undefined = field; at !== undefined; ) {
+    if (seen.has(at.id)) return true;
+    seen.add(at.id);
+    at = at.visible_if === undefined ? undefined : byId.get(at.visible_if.field_id);
+  }
+  return false;
+}
+
+/** Whether a condition holds for the answer to the field that it names; undefined for none. */
+export function holds({ op, value }: Condition, answer: unknown): boolean {
+  const answers = (Array.isArray(answer) ? answer : [answer]).filter((one) => one !== undefined && one !== '');
+  const [first] = answers;
+  const compared = (compare: (a: number | string, b: number | string) => boolean): boolean =>
+    first !== undefined && comparable(first, value, compare);
+  switch (op) {
+    case 'empty':
+      return answers.length === 0;
+    case 'not_empty':
+      return answers.length > 0;
+    case 'eq':
+      return answers.some((one) => same(one, value));
+    case 'neq':
+      return !answers.some((one) => same(one, value));
+    case 'in':
+      return answers.some((one) => (value as unknown[]).some((other) => same(one, other)));
+    case 'contains':
+      return contains(answer, answers, value);
+    case 'not_contains':
+      return !contains(answer, answers, value);
+    case 'gt':
+    case 'after':
+      return compared((a, b) => a > b);
+    case 'gte':
+      return compared((a, b) => a >= b);
+    case 'lt':
+    case 'before':
+      return compared((a, b) => a < b);
+    case 'lte':
+      return compared((a, b) => a <= b);
+  }
+}
+
+const fold = (value: unknown): string => String(value).normalize('NFKC').toLowerCase();
+
+/** Flags and numbers are the same as their texts: conditions are written by people. */
+const same = (a: unknown, b: unknown): boolean => a === b || fold(a) === fold(b);
+
+function contains(answer: unknown, answers: readonly unknown[], value: unknown): boolean {
+  return Array.isArray(answer)
+    ? answers.some((one) => same(one, value))
+    : answers.some((one) => fold(one).includes(fold(value)));
+}
+
+function comparable(a: unknown, b: unknown, compare: (a: number | string, b: number | string) => boolean): boolean {
+  const [x, y] = [Number(a), Number(b)];
+  if (!Number.isNaN(x) && !Number.isNaN(y)) return compare(x, y);
+  // Days and times are compared as such where both are one, other texts as texts.
+  const [p, q] = [Date.parse(String(a)), Date.parse(String(b))];
+  return Number.isNaN(p) || Number.isNaN(q) ? compare(String(a), String(b)) : compare(p, q);
+}

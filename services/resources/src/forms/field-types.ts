@@ -1,0 +1,101 @@
+import type { ColumnType } from '../tables/column.js';
+
+/** The kinds of a form's fields (api: 13). */
+export const FIELD_TYPES = [
+  'short_text',
+  'long_text',
+  'email',
+  'url',
+  'phone',
+  'number',
+  'currency',
+  'date',
+  'datetime',
+  'checkbox',
+  'single_choice',
+  'multi_choice',
+  'dropdown',
+  'rating',
+  'scale',
+  'file',
+  'signature',
+  'hidden',
+  'statement',
+] as const;
+
+export type FieldType = (typeof FIELD_TYPES)[number];
+
+const NUMBERS: readonly ColumnType[] = ['number', 'currency', 'percent', 'rating', 'duration'];
+const TEXTS: readonly ColumnType[] = ['text', 'long_text'];
+const ANY: readonly ColumnType[] = [
+  ...TEXTS,
+  ...NUMBERS,
+  'checkbox',
+  'date',
+  'datetime',
+  'select',
+  'multi_select',
+  'user',
+  'link',
+  'resource',
+  'url',
+  'email',
+  'phone',
+  'json',
+];
+
+/** Types of columns that a field can be bound to; one that is made for it is of the first. */
+export const COLUMNS_OF: Readonly<Record<FieldType, readonly ColumnType[]>> = {
+  short_text: TEXTS,
+  long_text: ['long_text', 'text'],
+  email: ['email', ...TEXTS],
+  url: ['url', ...TEXTS],
+  phone: ['phone', ...TEXTS],
+  number: NUMBERS,
+  currency: ['currency', 'number'],
+  date: ['date', ...TEXTS],
+  datetime: ['datetime', ...TEXTS],
+  checkbox: ['checkbox'],
+  single_choice: ['select', 'multi_select', ...TEXTS],
+  multi_choice: ['multi_select', ...TEXTS],
+  dropdown: ['select', 'multi_select', ...TEXTS],
+  rating: ['rating', 'number'],
+  scale: ['number', 'rating'],
+  file: ['attachment'],
+  signature: ['attachment', ...TEXTS],
+  hidden: ANY,
+  statement: [],
+};
+
+/** The kind of field that a column gets in a form that is made from the table's columns. */
+export const FIELD_OF: Readonly<Partial<Record<ColumnType, FieldType>>> = {
+  text: 'short_text',
+  long_text: 'long_text',
+  number: 'number',
+  currency: 'currency',
+  percent: 'number',
+  rating: 'rating',
+  duration: 'number',
+  checkbox: 'checkbox',
+  date: 'date',
+  datetime: 'datetime',
+  select: 'single_choice',
+  multi_select: 'multi_choice',
+  url: 'url',
+  email: 'email',
+  phone: 'phone',
+  attachment: 'file',
+  // Nobody types ids: a link of another system, or one who hands in by program, may bring them.
+  user: 'hidden',
+  link: 'hidden',
+  resource: 'hidden',
+  json: 'hidden',
+};
+
+const CHOICES: ReadonlySet<FieldType> = new Set(['single_choice', 'multi_choice', 'dropdown']);
+const TEXT_FIELDS: ReadonlySet<FieldType> = new Set(['short_text', 'long_text', 'email', 'url', 'phone']);
+const NUMBER_FIELDS: ReadonlySet<FieldType> = new Set(['number', 'currency', 'rating', 'scale']);
+
+export const isChoice = (type: FieldType): boolean => CHOICES.has(type);
+export const isTextField = (type: FieldType): boolean => TEXT_FIELDS.has(type);
+export const isNumberField = (type: FieldType): boolean => NUMBER_FIELDS.has(type);

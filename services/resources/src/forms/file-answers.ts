@@ -1,0 +1,93 @@
+import type { BoundField } from './columns.js';
+import { type FormFaults, isObject } from './reader.js';
+
+/** A file as a submission brings it: one that there is, or its bytes. */
+export type FileAnswer =
+  | { readonly name: string; readonly fileId: string }
+  | { readonly name: string; readonly bytes: Buffer };
+
+const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}(?:==)?|[A-Za-z0-9+/]{3}=?)?$/;
+const MAX_FILE_BYTES = 5 * 1024 * 1024;
+
+/** Reads the value of a field for files. Undefined where a fault was noted. */
+export function readFiles(
+  value: unknown,
+  field: Pick<BoundField, 'max_files' | 'accept' | 'type' | 'column'>,
+  param: string,
+  faults: FormFaults,
+): FileAnswer[] | undefined {
+  const list = Array.isArray(value) ? value : [value];
+  const most = field.type === 'signature' || field.column?.options.many === false ? 1 : (field.max_files ?? 10);
+  if (list.length > most) return faults.add(param, 'too_many_items', `takes ${most} files at the most.`);
+  const files: FileAnswer[] = [];
+  for (const one of list) {
+    const file = readFile(one);
+    if (typeof file === 'string') return faults.add(param, 'invalid_value', file);
+    if (!isAccepted(file, field.accept)) {
+      return faults.add(param, 'invalid_value', `takes ${(field.accept ?? []).join(', ')}.`);
+    }
+    files.push(file);
+  }
+  return files;
+}
+
+/** A file, or what is wrong with it. */
+function readFile(given: unknown): FileAnswer | string {
+  if (typeof given === 'string' && UUID.test(given)) return { name: '', fileId: given.toLowerCase() };
+  if (!isObject(given)) return WRONG;
+  const { file_id: id, name, content_base64: content, ...others } = given;
+  if (Object.keys(others).length > 0) return WRONG;
+  if (typeof id === 'string' && UUID.test(id) && content === undefined) return { name: '', fileId: id.toLowerCase() };
+  if (id !== undefined || typeof name !== 'string' || typeof content !== 'string') return WRONG;
+  const plain = name.trim();
+  if (plain === '' || plain.length > 255 || /[\p{Cc}/\\]/u.test(plain)) return 'A file has a name without a path.';
+  if (!BASE64.test(content)) return 'content_base64 must be Base64.';
+  const bytes = Buffer.from(content, 'base64');
+  if (bytes.length > MAX_FILE_BYTES) return `A file has ${MAX_FILE_BYTES} bytes at the most.`;
+  return { name: plain, bytes };
+}
+
+const WRONG = 'A file is the id of one, or {"name", "content_base64"}.';
+
+/** What a file is called tells its kind, as far as a form goes; what it is, its bytes tell the files service. */
+function isAccepted(file: FileAnswer, accept: readonly string[] | undefined): boolean {
+  if (accept === undefined || accept.length === 0 || 'fileId' in file) return true;
+  const ending = /\.[A-Za-z0-9]+$/.exec(file.name)?.[0].toLowerCase() ?? '';
+  return accept.some((one) =>
+    one.startsWith('.') ? one.toLowerCase() === ending : (MEDIA[ending] ?? '').startsWith(one.replace(/\*$/, '')),
+  );
+}
+
+/** Media types of the endings that forms are asked for. */
+const MEDIA: Readonly<Record<string, string>> = {
+  '.avif': 'image/avif',
+  '.csv': 'text/csv',
+  '.doc': 'application/msword',
+  '.docx': 'application/vnd.openxmlformats-officedocument.wordprocessingml.document',
+  '.gif': 'image/gif',
+  '.heic': 'image/heic',
+  '.jpeg': 'image/jpeg',
+  '.jpg': 'image/jpeg',
+  '.json': 'application/json',
+  '.md': 'text/markdown',
+  '.mov': 'video/quicktime',
+  '.mp3': 'audio/mpeg',
+  '.mp4': 'video/mp4',
+  '.odt': 'application/vnd.oasis.opendocument.text',
+  '.pdf': 'application/pdf',
+  '.png': 'image/png',
+  '.ppt': 'application/vnd.ms-powerpoint',
+  '.pptx': 'application/vnd.openxmlformats-officedocument.presentationml.presentation',
+  '.rtf': 'application/rtf',
+  '.svg': 'image/svg+xml',
+  '.tif': 'image/tiff',
+  '.tiff': 'image/tiff',
+  '.txt': 'text/plain',
+  '.wav': 'audio/wav',
+  '.webm': 'video/webm',
+  '.webp': 'image/webp',
+  '.xls': 'application/vnd.ms-excel',
+  '.xlsx': 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet',
+  '.zip': 'application/zip',
+};

@@ -1,0 +1,45 @@
+import { AppError } from '@commonplace/kit/errors';
+import type { BoundField } from './columns.js';
+import { isObject } from './reader.js';
+
+/**
+ * The values of what another system sends: `values`, or a flat object, keyed by the mapping's names, field id,
+ * column id, or label. What means no field is left out: other systems send more than a form asks for. Throws
+ * `invalid_webhook_payload` where nothing means one.
+ */
+export function hookValues(
+  payload: Readonly<Record<string, unknown>>,
+  fields: readonly BoundField[],
+  mapping: Readonly<Record<string, string>>,
+): Record<string, unknown> {
+  const flat = isObject(payload.values) && !means('values', fields, mapping) ? payload.values : payload;
+  const values: Record<string, unknown> = {};
+  for (const [key, value] of Object.entries(flat)) {
+    const field = means(key, fields, mapping);
+    if (field !== undefined && !Object.hasOwn(values, field.id)) values[field.id] = value;
+  }
+  if (Object.keys(values).length === 0) {
+    throw new AppError(
+      'INVALID_ARGUMENT',
+      'invalid_webhook_payload',
+      'Nothing in the payload is named as a field of the form, by id, column, label or mapping.',
+    );
+  }
+  return values;
+}
+
+function means(
+  key: string,
+  fields: readonly BoundField[],
+  mapping: Readonly<Record<string, string>>,
+): BoundField | undefined {
+  const mapped = Object.hasOwn(mapping, key) ? mapping[key] : undefined;
+  const answered = fields.filter(({ column }) => column !== undefined);
+  return (
+    answered.find(({ id }) => id === mapped) ??
+    answered.find(({ id }) => id === key) ??
+    answered.find(({ column }) => column?.id === key) ??
+    answered.find(({ label }) => label === key) ??
+    answered.find(({ label }) => label.toLowerCase() === key.toLowerCase())
+  );
+}

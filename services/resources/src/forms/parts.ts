@@ -1,0 +1,53 @@
+import { type Guard, openGuard } from '@commonplace/kit/fetch';
+import { createEnvelope, type Envelope } from '@commonplace/kit/secrets';
+import type { Store } from '@commonplace/kit/store';
+import type { Settings } from '../config.js';
+import {
+  type FormStores,
+  formCollection,
+  formTallyCollection,
+  responseClaimCollection,
+  submissionCollection,
+} from '../stores/forms.js';
+import type { Tree } from '../stores/tree.js';
+import type { TableKind } from '../tables/kind.js';
+import { type Batches, createBatches } from './batches.js';
+import { type Bindings, createBindings } from './bindings.js';
+import { createFormTokens, type FormTokens } from './tokens.js';
+
+/** What forms stand on. */
+export interface FormParts extends FormStores {
+  readonly tokens: FormTokens;
+  readonly envelope: Envelope;
+  /** Says which URLs may be called. */
+  readonly guard: Guard;
+  readonly bindings: Bindings;
+  readonly batches: Batches;
+}
+
+export interface FormSurroundings {
+  readonly store: Store;
+  readonly tree: Tree;
+  readonly table: TableKind;
+  readonly settings: Pick<Settings, 'secretsKey' | 'urlAllowlist'>;
+}
+
+export async function openForms({ store, tree, table, settings }: FormSurroundings): Promise<FormParts> {
+  const { secretsKey: keys, urlAllowlist: allowlist } = settings;
+  const envelope = createEnvelope(keys);
+  const bindings = createBindings(table);
+  const stores: FormStores = {
+    forms: await store.collection(formCollection),
+    tallies: await store.collection(formTallyCollection),
+    submissions: await store.collection(submissionCollection),
+    claims: await store.collection(responseClaimCollection),
+  };
+  return {
+    ...stores,
+    tokens: createFormTokens(keys, envelope),
+    envelope,
+    guard: openGuard({ allowlist }),
+    bindings,
+    batches: createBatches({ store, forms: stores, tree, table, bindings }),
+  };
+}

@@ -1,0 +1,80 @@
+import type { Actor } from '@commonplace/kit/auth';
+import type { Form, FormWebhookSecret } from '@commonplace/proto/resources/v1/form.js';
+import { actorMessage } from '../handlers/present.js';
+import type { FormRecord, FormTally } from '../stores/forms.js';
+import type { Binding } from './columns.js';
+import type { FormField } from './config.js';
+import { shownWebhook } from './webhooks.js';
+
+/** The tokens of a form, for callers who may manage it. */
+export interface ShownTokens {
+  readonly token: string;
+  readonly hook: string;
+}
+
+export interface ShownForm {
+  readonly form: FormRecord;
+  readonly tally: Pick<FormTally, 'count' | 'lastSubmittedAt'> | undefined;
+  readonly binding: Binding;
+  readonly tokens: ShownTokens | undefined;
+  readonly publicUrl: string;
+  readonly made?: readonly FormWebhookSecret[];
+}
+
+/** A form as the API shows it. */
+export function formMessage({ form, tally, binding, tokens, publicUrl, made = [] }: ShownForm): Form {
+  return {
+    id: form.id,
+    resourceId: form.resourceId,
+    config: Buffer.from(JSON.stringify(shownConfig(form, binding))),
+    isActive: form.isActive,
+    token: tokens?.token,
+    submitUrl: tokens && submitUrl(publicUrl, tokens.token),
+    publicUrl: tokens && `${publicUrl}/f/${tokens.token}`,
+    webhookToken: tokens?.hook,
+    webhookUrl: tokens && `${publicUrl}/api/v1/hooks/forms/${tokens.hook}`,
+    submissionCount: tally?.count ?? 0,
+    lastSubmittedAt: tally?.lastSubmittedAt,
+    createdBy: actorMessage(form.createdBy as Actor),
+    createdAt: form.createdAt,
+    updatedAt: form.updatedAt,
+    version: form.version,
+    webhookSecrets: [...made],
+  };
+}
+
+export function submitUrl(publicUrl: string, token: string): string {
+  return `${publicUrl}/api/v1/forms/${token}/submit`;
+}
+
+function shownConfig({ config }: FormRecord, { fields, disabled }: Binding): Record<string, unknown> {
+  const bound = new Map(fields.map(({ column: _column, ...field }) => [field.id, field]));
+  return {
+    title: config.title,
+    description: config.description ?? null,
+    fields: config.fields.map((field) => shownField(bound.get(field.id) ?? field, disabled.has(field.id))),
+    submit_label: config.submit_label ?? null,
+    success_message: config.success_message ?? null,
+    redirect_url: config.redirect_url ?? null,
+    language: config.language ?? null,
+    close_at: config.close_at ?? null,
+    max_submissions: config.max_submissions ?? null,
+    one_response_per: config.one_response_per,
+    require_captcha: config.require_captcha,
+    allow_attachments: config.allow_attachments,
+    collect: config.collect,
+    notify_user_ids: config.notify_user_ids,
+    webhooks: config.webhooks.map(shownWebhook),
+    mapping: config.mapping,
+  };
+}
+
+/** A field with what was said of it, and whether it asks for anything. */
+function shownField(field: FormField, disabled: boolean): Record<string, unknown> {
+  return {
+    ...field,
+    column_id: field.column_id ?? null,
+    required: field.required ?? false,
+    ...(disabled && { disabled }),
+  };
+}

@@ -1,0 +1,87 @@
+import { randomBytes } from 'node:crypto';
+import { newId } from '@commonplace/kit/id';
+import type { Envelope, SecretOwner } from '@commonplace/kit/secrets';
+import { type FormFaults, isObject, readObject } from './reader.js';
+
+/** Where a form's submissions are delivered to. */
+export interface FormWebhook {
+  /** Stays the same as long as a target of this URL is configured. */
+  readonly id: string;
+  readonly url: string;
+  readonly events: readonly string[];
+  readonly is_active: boolean;
+  /** The signing secret, sealed for the form. */
+  readonly sealed: string;
+  /** The end of the secret, for people to tell it by. */
+  readonly hint: string;
+  /** The secret before this one and when it was replaced: for a day deliveries are signed by both. */
+  readonly former?: { readonly sealed: string; readonly until: string };
+}
+
+/** A target as a request brings it. */
+export interface WebhookInput {
+  readonly url: string;
+  readonly secret: string | undefined;
+  readonly events: readonly string[];
+  readonly is_active: boolean;
+}
+
+/** What forms tell of. */
+export const WEBHOOK_EVENTS = ['form.submitted'] as const;
+const BOTH_SIGN_MS = 24 * 3_600_000;
+/** `whsec_` and 24 to 64 bytes in Base64, by the Standard Webhooks specification. */
+const SECRET = /^whsec_[A-Za-z0-9+/]{32,86}={0,2}$/;
+
+export function readWebhooks(list: readonly unknown[] | undefined, faults: FormFaults): readonly WebhookInput[] {
+  const urls = new Set<string>();
+  return (list ?? []).flatMap((one, i) => {
+    const param = `config.webhooks[${i}]`;
+    if (!isObject(one)) return faults.add(param, 'invalid_type', 'must be an object.') ?? [];
+    const read = readObject(one, param, faults);
+    const url = read.line('url', 2000, true) ?? '';
+    const secret = read.line('secret', 200);
+    const events = read.list('events', 20) ?? WEBHOOK_EVENTS;
+    const isActive = read.flag('is_active', true);
+    read.ignore('id', 'secret_hint');
+    read.end();
+    if (urls.has(url)) faults.add(`${param}.url`, 'invalid_value', 'Two webhooks have this URL.');
+    urls.add(url);
+    if (secret !== undefined && !SECRET.test(secret)) {
+      faults.add(`${param}.secret`, 'invalid_value', 'must be whsec_ and 24 to 64 bytes in Base64.');
+    }
+    const known = events.filter((event) => (WEBHOOK_EVENTS as readonly unknown[]).includes(event)) as string[];
+    if (known.length < events.length || events.length === 0)
+      faults.add(`${param}.events`, 'invalid_value', `lists some of ${WEBHOOK_EVENTS.join(', ')}.`);
+    return { url, secret, events: [...new Set(known)], is_active: isActive };
+  });
+}
+
+/** Targets as they are stored, and the secrets that were made for those that came without one. */
+export function sealWebhooks(
+  inputs: readonly WebhookInput[],
+  before: readonly FormWebhook[],
+  envelope: Envelope,
+  owner: SecretOwner,
+  now: number,
+): { readonly webhooks: FormWebhook[]; readonly made: { readonly url: string; readonly secret: string }[] } {
+  const made: { url: string; secret: string }[] = [];
+  const webhooks = inputs.map(({ url, secret, events, is_active }): FormWebhook => {
+    const old = before.find((one) => one.url === url);
+    if (old !== undefined && (secret === undefined || envelope.open(old.sealed, owner) === secret)) {
+      return { ...old, events, is_active };
+    }
+    const text = secret ?? newSecret();
+    if (secret === undefined) made.push({ url, secret: text });
+    const former = old && { sealed: old.sealed, until: new Date(now + BOTH_SIGN_MS).toISOString() };
+    const sealed = envelope.seal(text, owner);
+    return { id: old?.id ?? newId(), url, events, is_active, sealed, hint: text.slice(-4), ...(former && { former }) };
+  });
+  return { webhooks, made };
+}
+
+const newSecret = (): string => `whsec_${randomBytes(32).toString('base64')}`;
+
+/** A target as it is shown. */
+export function shownWebhook({ id, url, events, is_active, hint }: FormWebhook): Record<string, unknown> {
+  return { id, url, events, is_active, secret_hint: `…${hint}` };
+}

@@ -1,0 +1,158 @@
+import { InsufficientRole } from '@commonplace/kit/errors';
+import { newId } from '@commonplace/kit/id';
+import { type CallContext, type Handlers, requireVersion } from '@commonplace/kit/rpc';
+import type { FormWebhookSecret } from '@commonplace/proto/resources/v1/form.js';
+import type { FormService, ResourceForm } from '@commonplace/proto/resources/v1/form_service.js';
+import { removeForm } from '../acts/forget-form.js';
+import { checkConfig, markForm, newForm, placeConfig } from '../acts/forms.js';
+import { submitForm } from '../acts/submit-form.js';
+import { may } from '../domain/access.js';
+import { FormExists, FormNotFound, NotATable } from '../errors.js';
+import { publishChange } from '../events.js';
+import { bindFields } from '../forms/columns.js';
+import { formMessage } from '../forms/shown.js';
+import type { Parts } from '../parts.js';
+import { blockedBy, requireCapability, requireWritable, type Seen, type Standing } from '../policy.js';
+import { type FormRecord, formOf } from '../stores/forms.js';
+import type { Node } from '../stores/nodes.js';
+import { surroundingsOf } from '../views/surroundings.js';
+import { accessMessage, resourceMessage } from './present.js';
+
+/** Fields of an answer that a replay leaves out. */
+const TOKENS = ['token', 'submitUrl', 'publicUrl', 'webhookToken', 'webhookUrl', 'webhookSecrets'];
+
+export function createFormHandlers(parts: Parts): Handlers<FormService> {
+  const { policy, forms } = parts;
+
+  async function manageable(id: string, standing: Standing): Promise<Seen> {
+    const seen = await policy.see(id, standing);
+    requireCapability(seen, 'write');
+    requireCapability(seen, 'manage');
+    requireTable(seen.node);
+    return seen;
+  }
+
+  async function requireForm(node: Node): Promise<FormRecord> {
+    const form = await formOf(forms, node.id);
+    if (form === undefined) throw FormNotFound();
+    return form;
+  }
+
+  async function answer(
+    seen: Seen,
+    form: FormRecord,
+    standing: Standing,
+    context: CallContext,
+    made: readonly FormWebhookSecret[] = [],
+  ): Promise<ResourceForm> {
+    const { node } = seen;
+    const manages = may(seen.access.role, 'manage');
+    const owner = { tenant: form.tenant, record: form.id };
+    const binding = bindFields(form.config, await columnsNow(node, context));
+    if (binding.disabled.size > 0) warnOf(form, binding.disabled, context);
+    const tokens = manages
+      ? { token: forms.tokens.open(form.tokenSealed, owner), hook: forms.tokens.open(form.hookSealed, owner) }
+      : undefined;
+    if (manages) for (const field of TOKENS) context.once(`form.${field}`);
+    const publicUrl = parts.settings.publicUrl.replace(/\/$/, '');
+    return {
+      resource: resourceMessage(seen, await surroundingsOf(parts, seen, standing)),
+      access: accessMessage(seen),
+      form: formMessage({ form, tally: await forms.tallies.get(form.id), binding, tokens, publicUrl, made }),
+    };
+  }
+
+  /** The columns as this call leaves them. */
+  const columnsNow = (node: Node, context: CallContext) => parts.kinds.table.columns(node.id, context.work);
+
+  return {
+    async getForm({ resourceId }, context) {
+      const standing = await policy.standing(context);
+      const seen = await policy.see(resourceId, standing);
+      requireTable(seen.node);
+      return answer(seen, await requireForm(seen.node), standing, context);
+    },
+
+    async createForm({ resourceId, config, isActive = true }, context) {
+      const standing = await policy.standing(context);
+      const seen = await manageable(resourceId, standing);
+      const input = await checkConfig(parts, seen.node, config, undefined, context);
+      requireWritable(seen);
+      if ((await formOf(forms, seen.node.id)) !== undefined) throw FormExists();
+      const id = newId();
+      const {
+        config: placed,
+        made,
+        node,
+      } = await placeConfig(parts, seen.node, input, { id, before: undefined }, context);
+      const form = context.work.insert(forms.forms, newForm(parts, node, id, placed, isActive, context));
+      const marked = markForm(parts, node, { isActive }, context);
+      publishChange(context, { verb: 'resource.updated', fields: ['form'] }, marked);
+      return answer({ ...seen, node: marked }, form, standing, context, made);
+    },
+
+    async updateForm({ resourceId, config, isActive, rotateWebhookToken }, context) {
+      const standing = await policy.standing(context);
+      const seen = await policy.seeEvenTrashed(resourceId, standing);
+      await requireCurrentRights(seen, () => policy.see(resourceId, standing));
+      requireTable(seen.node);
+      const before = await requireForm(seen.node);
+      const owner = { id: before.id, before: before.config };
+      const input =
+        config.length === 0 ? undefined : await checkConfig(parts, seen.node, config, before.config, context);
+      requireVersion(context, before.version, before);
+      const placed = input && (await placeConfig(parts, seen.node, input, owner, context));
+      const form = context.work.replace(forms.forms, before, {
+        ...before,
+        ...(placed && { config: placed.config }),
+        ...(isActive !== undefined && { isActive }),
+        ...(rotateWebhookToken === true && rotated(before)),
+        updatedAt: new Date().toISOString(),
+      });
+      const node = markForm(parts, placed?.node ?? seen.node, { isActive: form.isActive }, context);
+      publishChange(context, { verb: 'resource.updated', fields: ['form'] }, node);
+      return answer({ ...seen, node }, form, standing, context, placed?.made);
+    },
+
+    async deleteForm({ resourceId }, context) {
+      const seen = await manageable(resourceId, await policy.standing(context));
+      const form = await requireForm(seen.node);
+      requireWritable(seen);
+      requireVersion(context, form.version, form);
+      await removeForm(parts, context.work, form, seen.node.workspaceId);
+      const node = markForm(parts, seen.node, undefined, context);
+      publishChange(context, { verb: 'resource.updated', fields: ['form'] }, node);
+      return { id: form.id, deleted: true };
+    },
+
+    submitForm: (request, context) => submitForm(parts, request, context),
+  };
+
+  function rotated({ id, tenant }: FormRecord): Pick<FormRecord, 'hookHash' | 'hookSealed'> {
+    const { hash, sealed } = forms.tokens.mint({ tenant, record: id });
+    return { hookHash: hash, hookSealed: sealed };
+  }
+}
+
+function requireTable(node: Node): void {
+  if (node.type !== 'table') throw NotATable({ type: node.type });
+}
+
+/**
+ * To change a form one needs to be able to write its table and to manage it now: an archived, locked or trashed one
+ * nobody can (specification 4.10). To others than writers what is trashed is not there.
+ */
+async function requireCurrentRights(seen: Seen, see: () => Promise<Seen>): Promise<void> {
+  const { role } = seen.access;
+  const blocked = blockedBy(seen);
+  if (blocked === 'trashed' && !may(role, 'write')) await see();
+  requireCapability(seen, 'write');
+  requireCapability(seen, 'manage');
+  if (blocked !== undefined) throw InsufficientRole({ role, needed: 'manager', blocked_by: blocked });
+}
+
+function warnOf({ config }: FormRecord, disabled: ReadonlySet<string>, { reply }: CallContext): void {
+  const names = config.fields.filter(({ id }) => disabled.has(id)).map(({ label }) => label);
+  const message = `Without a column that takes their values these fields are not asked: ${names.join(', ')}.`;
+  reply.warnings = [...(reply.warnings ?? []), { code: 'field_disabled', message }];
+}
