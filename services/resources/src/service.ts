@@ -115,7 +115,7 @@ export const resources: ServiceModule = {
       files: host.client(contracts.files),
       fileTexts,
     };
-    const forms = await openForms({ store, tree, table, settings });
+    const forms = await openForms({ store, log, tree, table, settings });
     const runner = createJobRunner(() => parts, log);
     const countChildren = (parentKey: string) => nodes.count({ parentKey, state: 'active' }, settings.children);
     const children = createRoom('resources side by side', settings.children, countChildren);
@@ -196,6 +196,7 @@ export const resources: ServiceModule = {
       ],
       begin: async () => {
         runner.begin();
+        forms.deliveries.begin();
         retention = startRetention(parts, log);
         domainChecks = startDomainChecks(parts, log);
         members = await followMembers(parts, host.bus);
@@ -206,6 +207,7 @@ export const resources: ServiceModule = {
         await members?.close();
         await runner.close();
         await deriver.close();
+        await forms.deliveries.close();
         await forms.guard.close();
       },
     };

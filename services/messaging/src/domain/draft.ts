@@ -11,7 +11,8 @@ export type NotificationType =
   | 'member_added'
   | 'key_expiring'
   | 'import_finished'
-  | 'form_submitted';
+  | 'form_submitted'
+  | 'webhook_disabled';
 
 export interface Target {
   readonly type: 'resource' | 'workspace' | 'org' | 'api_key';
@@ -28,6 +29,8 @@ export interface Facts {
   readonly approved?: boolean;
   /** An API key's name and the days that it has left. */
   readonly key?: { readonly name: string; readonly daysLeft: number };
+  /** Where a webhook is that was switched off. */
+  readonly host?: string;
   /** How an import has ended, and what it is called. */
   readonly import?: { readonly name: string; readonly status: string };
 }

@@ -19,3 +19,20 @@ export function formSubmitted(event: DomainEvent): Draft[] {
     },
   ];
 }
+
+/** A webhook of a form was switched off, for it took nothing any more: whoever made the form is told. */
+export function webhookDisabled(event: DomainEvent): Draft[] {
+  const { formId, notifyUserIds } = event.data;
+  const workspaceId = textIn(event.data.workspaceId);
+  return [
+    {
+      type: 'webhook_disabled',
+      to: idsIn(notifyUserIds),
+      groupKey: `webhook:${textIn(formId)}`,
+      target: { type: 'resource', id: textIn(event.data.resourceId) },
+      orgId: orgOf(event, workspaceId),
+      workspaceId,
+      facts: { host: textIn(event.data.host) },
+    },
+  ];
+}

@@ -1,6 +1,6 @@
 import { commentCreated, commentResolved, commentUpdated } from './comments.js';
 import type { Source } from './draft.js';
-import { formSubmitted } from './forms.js';
+import { formSubmitted, webhookDisabled } from './forms.js';
 import { importFinished } from './imports.js';
 import { keyExpiring } from './keys.js';
 import { orgMemberAdded, orgMemberUpdated, workspaceMemberAdded } from './members.js';
@@ -17,6 +17,7 @@ export const SOURCES: Readonly<Record<string, Source>> = {
   'commonplace.resources.comment.updated': commentUpdated,
   'commonplace.resources.form.submitted': formSubmitted,
   'commonplace.resources.permission.granted': permissionGranted,
+  'commonplace.resources.webhook.disabled': webhookDisabled,
   'commonplace.tenancy.org_member.added': orgMemberAdded,
   'commonplace.tenancy.org_member.updated': orgMemberUpdated,
   'commonplace.tenancy.workspace_member.added': workspaceMemberAdded,

@@ -33,6 +33,8 @@ export function titleOf(type: NotificationType, { actor, name, facts }: Subject)
       return importTitle(facts.import);
     case 'form_submitted':
       return `New response${named('in')}`;
+    case 'webhook_disabled':
+      return `Responses${named('in')} are no longer sent to ${facts.host}, which takes none`;
   }
 }
 

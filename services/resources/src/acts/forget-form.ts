@@ -10,6 +10,7 @@ const MOST_AT_ONCE = 500;
 /** Takes a form away with what was noted of its submissions, by a job where that is much; the rows stay. */
 export async function removeForm(parts: Parts, work: UnitOfWork, form: FormRecord, workspaceId: string): Promise<void> {
   work.remove(parts.forms.forms, form);
+  await parts.forms.deliveries.forget(work, form.id);
   const tally = await parts.forms.tallies.get(form.id);
   if (tally === undefined) return;
   work.remove(parts.forms.tallies, tally);

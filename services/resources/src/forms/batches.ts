@@ -2,6 +2,7 @@ import { AppError, type Fault, Timeout, Unavailable } from '@commonplace/kit/err
 import { newId } from '@commonplace/kit/id';
 import type { CallContext } from '@commonplace/kit/rpc';
 import { LostRace, type Store, type UnitOfWork } from '@commonplace/kit/store';
+import type { Webhooks } from '@commonplace/kit/webhooks';
 import { AlreadyResponded, FormNotFound, SubmissionLimitReached } from '../errors.js';
 import { publishChange } from '../events.js';
 import {
@@ -16,6 +17,7 @@ import type { Node } from '../stores/nodes.js';
 import type { Tree } from '../stores/tree.js';
 import type { TableKind } from '../tables/kind.js';
 import type { Bindings, TableBinding } from './bindings.js';
+import { sendSubmitted } from './deliveries.js';
 import { closedBy, refusalOf } from './open.js';
 import { type Answers, submissionFaults, takeValues } from './values.js';
 
@@ -48,6 +50,7 @@ export interface BatchParts {
   readonly tree: Tree;
   readonly table: TableKind;
   readonly bindings: Bindings;
+  readonly deliveries: Webhooks;
 }
 
 interface Waiting extends Entry {
@@ -268,7 +271,7 @@ async function write(parts: BatchParts, round: Round): Promise<boolean> {
     event: (...said: Parameters<CallContext['event']>) => ({ ...head.context.event(...said), actor }),
   };
   publishChange(speaks, { verb: 'content.updated', fields: ['content'], reason: 'append' }, after);
-  for (const one of admitted) note(forms, work, form, node, one);
+  for (const one of admitted) await note(parts, work, form, node, one);
   await work.commit();
   return true;
 }
@@ -276,13 +279,13 @@ async function write(parts: BatchParts, round: Round): Promise<boolean> {
 const NEVER = new AbortController().signal;
 
 /** What is noted and told of one submission. */
-function note(
-  forms: FormStores,
+async function note(
+  { forms, deliveries }: BatchParts,
   work: UnitOfWork,
   form: FormRecord,
   node: Node,
   { entry, answers, submission }: Admitted,
-) {
+): Promise<void> {
   const { version: _version, ...record } = submission;
   work.insert(forms.submissions, record);
   if (entry.claim !== undefined)
@@ -301,7 +304,19 @@ function note(
     submittedAt: submission.submittedAt,
     notifyUserIds: form.config.notify_user_ids,
   };
-  work.publish(entry.context.event('form.submitted', node.id, data, form.tenant));
+  const event = entry.context.event('form.submitted', node.id, data, form.tenant);
+  work.publish(event);
+  const sent = {
+    form_id: form.id,
+    resource_id: node.id,
+    submission_id: submission.submissionId,
+    row_id: submission.rowId,
+    values: data.values,
+    ...(!told && { values_omitted: true }),
+    submitted_at: submission.submittedAt,
+  };
+  const { id, actor, time: at } = event;
+  await sendSubmitted(deliveries, work, form, { id, actor, workspaceId: node.workspaceId, at, data: sent });
 }
 
 /** Refuses those whose row the table does not take: a value that has to be unique, a column that must not be empty. */

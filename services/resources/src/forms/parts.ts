@@ -1,6 +1,8 @@
 import { type Guard, openGuard } from '@commonplace/kit/fetch';
+import type { Log } from '@commonplace/kit/log';
 import { createEnvelope, type Envelope } from '@commonplace/kit/secrets';
 import type { Store } from '@commonplace/kit/store';
+import type { Webhooks } from '@commonplace/kit/webhooks';
 import type { Settings } from '../config.js';
 import {
   type FormStores,
@@ -13,6 +15,7 @@ import type { Tree } from '../stores/tree.js';
 import type { TableKind } from '../tables/kind.js';
 import { type Batches, createBatches } from './batches.js';
 import { type Bindings, createBindings } from './bindings.js';
+import { openDeliveries } from './deliveries.js';
 import { createFormTokens, type FormTokens } from './tokens.js';
 
 /** What forms stand on. */
@@ -23,16 +26,18 @@ export interface FormParts extends FormStores {
   readonly guard: Guard;
   readonly bindings: Bindings;
   readonly batches: Batches;
+  readonly deliveries: Webhooks;
 }
 
 export interface FormSurroundings {
   readonly store: Store;
+  readonly log: Log;
   readonly tree: Tree;
   readonly table: TableKind;
   readonly settings: Pick<Settings, 'secretsKey' | 'urlAllowlist'>;
 }
 
-export async function openForms({ store, tree, table, settings }: FormSurroundings): Promise<FormParts> {
+export async function openForms({ store, log, tree, table, settings }: FormSurroundings): Promise<FormParts> {
   const { secretsKey: keys, urlAllowlist: allowlist } = settings;
   const envelope = createEnvelope(keys);
   const bindings = createBindings(table);
@@ -42,12 +47,15 @@ export async function openForms({ store, tree, table, settings }: FormSurroundin
     submissions: await store.collection(submissionCollection),
     claims: await store.collection(responseClaimCollection),
   };
+  const guard = openGuard({ allowlist });
+  const deliveries = await openDeliveries({ store, log, guard, envelope, forms: stores.forms, tree, now: Date.now });
   return {
     ...stores,
     tokens: createFormTokens(keys, envelope),
     envelope,
-    guard: openGuard({ allowlist }),
+    guard,
+    deliveries,
     bindings,
-    batches: createBatches({ store, forms: stores, tree, table, bindings }),
+    batches: createBatches({ store, forms: stores, tree, table, bindings, deliveries }),
   };
 }

@@ -1,9 +1,11 @@
 import type { Actor } from '@commonplace/kit/auth';
+import type { Delivery, DisabledReason } from '@commonplace/kit/webhooks';
 import type { Form, FormWebhookSecret } from '@commonplace/proto/resources/v1/form.js';
 import { actorMessage } from '../handlers/present.js';
 import type { FormRecord, FormTally } from '../stores/forms.js';
 import type { Binding } from './columns.js';
 import type { FormField } from './config.js';
+import { deliveryMessage } from './deliveries.js';
 import { shownWebhook } from './webhooks.js';
 
 /** The tokens of a form, for callers who may manage it. */
@@ -19,14 +21,26 @@ export interface ShownForm {
   readonly tokens: ShownTokens | undefined;
   readonly publicUrl: string;
   readonly made?: readonly FormWebhookSecret[];
+  /** Why webhooks are switched off, by their ids. */
+  readonly switchedOff?: ReadonlyMap<string, DisabledReason> | undefined;
+  readonly deliveries?: readonly Delivery[];
 }
 
 /** A form as the API shows it. */
-export function formMessage({ form, tally, binding, tokens, publicUrl, made = [] }: ShownForm): Form {
+export function formMessage({
+  form,
+  tally,
+  binding,
+  tokens,
+  publicUrl,
+  made = [],
+  switchedOff,
+  deliveries = [],
+}: ShownForm): Form {
   return {
     id: form.id,
     resourceId: form.resourceId,
-    config: Buffer.from(JSON.stringify(shownConfig(form, binding))),
+    config: Buffer.from(JSON.stringify(shownConfig(form, binding, switchedOff))),
     isActive: form.isActive,
     token: tokens?.token,
     submitUrl: tokens && submitUrl(publicUrl, tokens.token),
@@ -40,6 +54,7 @@ export function formMessage({ form, tally, binding, tokens, publicUrl, made = []
     updatedAt: form.updatedAt,
     version: form.version,
     webhookSecrets: [...made],
+    deliveries: deliveries.map((delivery) => deliveryMessage(form, delivery)),
   };
 }
 
@@ -47,7 +62,11 @@ export function submitUrl(publicUrl: string, token: string): string {
   return `${publicUrl}/api/v1/forms/${token}/submit`;
 }
 
-function shownConfig({ config }: FormRecord, { fields, disabled }: Binding): Record<string, unknown> {
+function shownConfig(
+  { config }: FormRecord,
+  { fields, disabled }: Binding,
+  switchedOff: ShownForm['switchedOff'],
+): Record<string, unknown> {
   const bound = new Map(fields.map(({ column: _column, ...field }) => [field.id, field]));
   return {
     title: config.title,
@@ -64,7 +83,7 @@ function shownConfig({ config }: FormRecord, { fields, disabled }: Binding): Rec
     allow_attachments: config.allow_attachments,
     collect: config.collect,
     notify_user_ids: config.notify_user_ids,
-    webhooks: config.webhooks.map(shownWebhook),
+    webhooks: config.webhooks.map((webhook) => shownWebhook(webhook, switchedOff?.get(webhook.id))),
     mapping: config.mapping,
   };
 }

@@ -1,6 +1,6 @@
-import { randomBytes } from 'node:crypto';
 import { newId } from '@commonplace/kit/id';
 import type { Envelope, SecretOwner } from '@commonplace/kit/secrets';
+import { type DisabledReason, isWebhookSecret, mintWebhookSecret } from '@commonplace/kit/webhooks';
 import { type FormFaults, isObject, readObject } from './reader.js';
 
 /** Where a form's submissions are delivered to. */
@@ -29,8 +29,6 @@ export interface WebhookInput {
 /** What forms tell of. */
 export const WEBHOOK_EVENTS = ['form.submitted'] as const;
 const BOTH_SIGN_MS = 24 * 3_600_000;
-/** `whsec_` and 24 to 64 bytes in Base64, by the Standard Webhooks specification. */
-const SECRET = /^whsec_[A-Za-z0-9+/]{32,86}={0,2}$/;
 
 export function readWebhooks(list: readonly unknown[] | undefined, faults: FormFaults): readonly WebhookInput[] {
   const urls = new Set<string>();
@@ -42,11 +40,11 @@ export function readWebhooks(list: readonly unknown[] | undefined, faults: FormF
     const secret = read.line('secret', 200);
     const events = read.list('events', 20) ?? WEBHOOK_EVENTS;
     const isActive = read.flag('is_active', true);
-    read.ignore('id', 'secret_hint');
+    read.ignore('id', 'secret_hint', 'disabled_reason');
     read.end();
     if (urls.has(url)) faults.add(`${param}.url`, 'invalid_value', 'Two webhooks have this URL.');
     urls.add(url);
-    if (secret !== undefined && !SECRET.test(secret)) {
+    if (secret !== undefined && !isWebhookSecret(secret)) {
       faults.add(`${param}.secret`, 'invalid_value', 'must be whsec_ and 24 to 64 bytes in Base64.');
     }
     const known = events.filter((event) => (WEBHOOK_EVENTS as readonly unknown[]).includes(event)) as string[];
@@ -70,7 +68,7 @@ export function sealWebhooks(
     if (old !== undefined && (secret === undefined || envelope.open(old.sealed, owner) === secret)) {
       return { ...old, events, is_active };
     }
-    const text = secret ?? newSecret();
+    const text = secret ?? mintWebhookSecret();
     if (secret === undefined) made.push({ url, secret: text });
     const former = old && { sealed: old.sealed, until: new Date(now + BOTH_SIGN_MS).toISOString() };
     const sealed = envelope.seal(text, owner);
@@ -79,9 +77,18 @@ export function sealWebhooks(
   return { webhooks, made };
 }
 
-const newSecret = (): string => `whsec_${randomBytes(32).toString('base64')}`;
-
-/** A target as it is shown. */
-export function shownWebhook({ id, url, events, is_active, hint }: FormWebhook): Record<string, unknown> {
-  return { id, url, events, is_active, secret_hint: `…${hint}` };
+/** A target as it is shown; `reason` says why it was switched off though it is configured to be on. */
+export function shownWebhook(
+  { id, url, events, is_active, hint }: FormWebhook,
+  reason: DisabledReason | undefined,
+): Record<string, unknown> {
+  const off = is_active && reason !== undefined;
+  return {
+    id,
+    url,
+    events,
+    is_active: is_active && !off,
+    disabled_reason: off ? reason : null,
+    secret_hint: `…${hint}`,
+  };
 }

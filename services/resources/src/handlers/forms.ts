@@ -1,8 +1,9 @@
 import { InsufficientRole } from '@commonplace/kit/errors';
 import { newId } from '@commonplace/kit/id';
 import { type CallContext, type Handlers, requireVersion } from '@commonplace/kit/rpc';
+import { KEPT } from '@commonplace/kit/webhooks';
 import type { FormWebhookSecret } from '@commonplace/proto/resources/v1/form.js';
-import type { FormService, ResourceForm } from '@commonplace/proto/resources/v1/form_service.js';
+import { FormInclude, type FormService, type ResourceForm } from '@commonplace/proto/resources/v1/form_service.js';
 import { removeForm } from '../acts/forget-form.js';
 import { checkConfig, markForm, newForm, placeConfig } from '../acts/forms.js';
 import { submitForm } from '../acts/submit-form.js';
@@ -17,6 +18,12 @@ import { type FormRecord, formOf } from '../stores/forms.js';
 import type { Node } from '../stores/nodes.js';
 import { surroundingsOf } from '../views/surroundings.js';
 import { accessMessage, resourceMessage } from './present.js';
+
+/** What an answer may hold beside the form. */
+interface Beside {
+  readonly made?: readonly FormWebhookSecret[];
+  readonly withDeliveries?: boolean;
+}
 
 /** Fields of an answer that a replay leaves out. */
 const TOKENS = ['token', 'submitUrl', 'publicUrl', 'webhookToken', 'webhookUrl', 'webhookSecrets'];
@@ -43,7 +50,7 @@ export function createFormHandlers(parts: Parts): Handlers<FormService> {
     form: FormRecord,
     standing: Standing,
     context: CallContext,
-    made: readonly FormWebhookSecret[] = [],
+    { made = [], withDeliveries = false }: Beside = {},
   ): Promise<ResourceForm> {
     const { node } = seen;
     const manages = may(seen.access.role, 'manage');
@@ -58,7 +65,16 @@ export function createFormHandlers(parts: Parts): Handlers<FormService> {
     return {
       resource: resourceMessage(seen, await surroundingsOf(parts, seen, standing)),
       access: accessMessage(seen),
-      form: formMessage({ form, tally: await forms.tallies.get(form.id), binding, tokens, publicUrl, made }),
+      form: formMessage({
+        form,
+        tally: await forms.tallies.get(form.id),
+        binding,
+        tokens,
+        publicUrl,
+        made,
+        switchedOff: form.config.webhooks.length === 0 ? undefined : await forms.deliveries.disabledOf(form.id),
+        deliveries: withDeliveries && manages ? await forms.deliveries.latest(form.id, KEPT) : [],
+      }),
     };
   }
 
@@ -66,11 +82,12 @@ export function createFormHandlers(parts: Parts): Handlers<FormService> {
   const columnsNow = (node: Node, context: CallContext) => parts.kinds.table.columns(node.id, context.work);
 
   return {
-    async getForm({ resourceId }, context) {
+    async getForm({ resourceId, include }, context) {
       const standing = await policy.standing(context);
       const seen = await policy.see(resourceId, standing);
       requireTable(seen.node);
-      return answer(seen, await requireForm(seen.node), standing, context);
+      const withDeliveries = include.includes(FormInclude.DELIVERIES);
+      return answer(seen, await requireForm(seen.node), standing, context, { withDeliveries });
     },
 
     async createForm({ resourceId, config, isActive = true }, context) {
@@ -88,10 +105,10 @@ export function createFormHandlers(parts: Parts): Handlers<FormService> {
       const form = context.work.insert(forms.forms, newForm(parts, node, id, placed, isActive, context));
       const marked = markForm(parts, node, { isActive }, context);
       publishChange(context, { verb: 'resource.updated', fields: ['form'] }, marked);
-      return answer({ ...seen, node: marked }, form, standing, context, made);
+      return answer({ ...seen, node: marked }, form, standing, context, { made });
     },
 
-    async updateForm({ resourceId, config, isActive, rotateWebhookToken }, context) {
+    async updateForm({ resourceId, config, isActive, rotateWebhookToken, resendDeliveryIds }, context) {
       const standing = await policy.standing(context);
       const seen = await policy.seeEvenTrashed(resourceId, standing);
       await requireCurrentRights(seen, () => policy.see(resourceId, standing));
@@ -109,9 +126,14 @@ export function createFormHandlers(parts: Parts): Handlers<FormService> {
         ...(rotateWebhookToken === true && rotated(before)),
         updatedAt: new Date().toISOString(),
       });
+      // Who configures a webhook anew means it: one that was switched off is tried again.
+      for (const { id, is_active: on } of placed?.config.webhooks ?? []) {
+        if (on) await forms.deliveries.enable(context.work, form.id, id);
+      }
+      for (const id of resendDeliveryIds) await forms.deliveries.resend(context.work, form.id, id);
       const node = markForm(parts, placed?.node ?? seen.node, { isActive: form.isActive }, context);
       publishChange(context, { verb: 'resource.updated', fields: ['form'] }, node);
-      return answer({ ...seen, node }, form, standing, context, placed?.made);
+      return answer({ ...seen, node }, form, standing, context, { made: placed?.made ?? [] });
     },
 
     async deleteForm({ resourceId }, context) {
