@@ -93,6 +93,8 @@ function isMessage(value: unknown): value is Readonly<Record<string, unknown>> {
 }
 
 function isLeftOut(message: Readonly<Record<string, unknown>>, field: FieldWriter): boolean {
+  // What somebody has set is told, whatever it stands beside.
+  if (field.beside !== undefined && field.shape.optional && message[field.local] !== undefined) return false;
   const decides = field.beside ?? field;
   return isEmpty(message[decides.local], decides);
 }

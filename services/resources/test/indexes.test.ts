@@ -8,6 +8,13 @@ import { type AccessRequest, accessRequestCollection } from '../src/stores/acces
 import { type Grant, grantCollection } from '../src/stores/grants.js';
 import { type Node, nodeCollection } from '../src/stores/nodes.js';
 import { shiftCollection } from '../src/stores/shifts.js';
+import {
+  domainCollection,
+  passwordTriesCollection,
+  pinnedPageCollection,
+  publicationCollection,
+  slugCollection,
+} from '../src/stores/publications.js';
 
 async function unindexed<T extends StoredRecord>(of: Collection<T>, queries: readonly Omit<Query<T>, 'limit'>[]) {
   const plans = await Promise.all(queries.map((query) => of.explain({ ...query, limit: 10 })));
@@ -50,6 +57,58 @@ test('every question about sharing is answered by an index', async () => {
       { where: { until: { lte: now } } },
     ];
     expect(await unindexed(shifts, shiftQueries)).toEqual([]);
+  } finally {
+    await database.close();
+    rmSync(folder, { recursive: true });
+  }
+});
+
+test('every question about publications is answered by an index', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'commonplace-indexes-'));
+  const database = await openSqliteDatabase({ file: join(folder, 'commonplace.db') });
+  const store = database.store('resources');
+  const now = '2026-01-01T00:00:00.000Z';
+  const ids = ['a', 'b'];
+  try {
+    expect(
+      await unindexed(await store.collection(publicationCollection), [
+        { where: { itemId: 'a' } },
+        { where: { itemId: { in: ids } } },
+        { where: { listed: true }, after: ['a'] },
+      ]),
+    ).toEqual([]);
+    expect(
+      await unindexed(await store.collection(slugCollection), [
+        { where: { publicationId: 'a' } },
+        { where: { itemId: 'a', state: 'reserved' } },
+        { where: { itemId: { in: ids } } },
+      ]),
+    ).toEqual([]);
+    expect(
+      await unindexed(await store.collection(pinnedPageCollection), [
+        { where: { edition: 'a' } },
+        { where: { nodeId: { in: ids } } },
+      ]),
+    ).toEqual([]);
+    expect(
+      await unindexed(await store.collection(domainCollection), [
+        { where: { publicationId: 'a' } },
+        { where: { nextCheckAt: { lte: now } }, sort: ['nextCheckAt'] },
+      ]),
+    ).toEqual([]);
+    expect(
+      await unindexed(await store.collection(passwordTriesCollection), [
+        { where: { until: { lte: now } }, sort: ['until'] },
+      ]),
+    ).toEqual([]);
+    expect(
+      await unindexed(await store.collection(nodeCollection), [
+        { where: { ancestors: { contains: 'a' }, state: 'active', boundary: 'w' } },
+        { where: { workspaceId: 'w', state: 'active', boundary: 'w' }, sort: ['position'] },
+        { where: { workspaceId: 'w', state: 'active' }, sort: ['-updatedAt'] },
+        { where: { workspaceId: 'w', state: 'trashed' }, sort: ['-trashedAt'] },
+      ]),
+    ).toEqual([]);
   } finally {
     await database.close();
     rmSync(folder, { recursive: true });

@@ -1,6 +1,7 @@
 import type { Caller } from '@commonplace/kit/auth';
 import { contracts } from '@commonplace/kit/contracts';
 import type { CallMetadata, Client, Reply } from '@commonplace/kit/rpc';
+import type { Implementation } from '@commonplace/kit/runtime';
 import { ContentFormat, ReplaceContentRequest } from '@commonplace/proto/resources/v1/content_service.js';
 import type { Publication } from '@commonplace/proto/resources/v1/publication.js';
 import {
@@ -49,8 +50,9 @@ function masked<T extends object>(fields: T): T & { updateMask: string[] } {
   return { ...fields, updateMask: names };
 }
 
-export async function openPublishingStage(): Promise<PublishingStage> {
-  const sharing = await openSharingStage();
+/** `others` play more services. */
+export async function openPublishingStage(others: readonly Implementation[] = []): Promise<PublishingStage> {
+  const sharing = await openSharingStage(undefined, others);
   const { stage } = sharing;
   const reader = stage.host.client(contracts.reader);
   const publications = stage.host.client(contracts.publications);

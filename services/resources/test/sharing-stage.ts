@@ -3,6 +3,7 @@ import { contracts } from '@commonplace/kit/contracts';
 import type { DomainEvent } from '@commonplace/kit/events';
 import { newId, newRequestId } from '@commonplace/kit/id';
 import type { CallMetadata, Client, Reply } from '@commonplace/kit/rpc';
+import type { Implementation } from '@commonplace/kit/runtime';
 import { openStage, type Stage } from '@commonplace/kit/testing';
 import type { AccessRequest } from '@commonplace/proto/resources/v1/access_request.js';
 import {
@@ -70,10 +71,10 @@ export interface SharingStage {
   tell(verb: string, data?: Record<string, unknown>): Promise<void>;
 }
 
-/** Its data is kept in a new folder within `parent`. */
-export async function openSharingStage(parent?: string): Promise<SharingStage> {
+/** Its data is kept in a new folder within `parent`; `others` play more services. */
+export async function openSharingStage(parent?: string, others: readonly Implementation[] = []): Promise<SharingStage> {
   const tenancy = playTenancy();
-  const stage = await openStage(resources, tenancy.implementations, parent);
+  const stage = await openStage(resources, [...tenancy.implementations, ...others], parent);
   const { host } = stage;
   const as = signOnce(stage.as);
   const client = host.client(contracts.resources);

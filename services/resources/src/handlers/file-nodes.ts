@@ -43,7 +43,8 @@ export function createFileNodeHandlers(parts: Parts): Handlers<FileNodeService> 
 
     async setFileState({ id, ...state }, context) {
       const node = await context.work.get(tree.nodes, id);
-      if (node === undefined) return { found: false };
+      // What a pinned publication keeps of a file has no node, and is there all the same.
+      if (node === undefined) return { found: (await parts.pinned.get(id)) !== undefined };
       putFileState(parts, node, state, context);
       return { found: true };
     },

@@ -9,6 +9,9 @@ const LOOK_MS = 30_000;
 /** Domains that one round looks at. */
 const AT_ONCE = 20;
 
+/** What a look into the DNS needs. */
+export type DomainParts = Pick<Parts, 'store' | 'domains' | 'publications' | 'hosts' | 'resolver'>;
+
 /** Looks at the domains whose time has come, twice a minute. */
 export function startDomainChecks(parts: Parts, log: Log): { close(): void } {
   let running = false;
@@ -28,14 +31,14 @@ export function startDomainChecks(parts: Parts, log: Log): { close(): void } {
 }
 
 /** Looks at the domains that are due. Gives how many. */
-export async function checkDomains(parts: Parts, now: string): Promise<number> {
+export async function checkDomains(parts: DomainParts, now: string): Promise<number> {
   const where = { nextCheckAt: { lte: now } };
   const due = await parts.domains.find({ where, sort: ['nextCheckAt'], limit: AT_ONCE });
   for (const domain of due) await checkDomain(parts, domain, now);
   return due.length;
 }
 
-async function checkDomain(parts: Parts, domain: DomainRecord, now: string): Promise<void> {
+async function checkDomain(parts: DomainParts, domain: DomainRecord, now: string): Promise<void> {
   const found = await parts.resolver.look({
     domain: domain.id,
     txtName: verifyName(domain.id),

@@ -2,6 +2,7 @@ import { newId } from '@commonplace/kit/id';
 import type { Log } from '@commonplace/kit/log';
 import { LostRace } from '@commonplace/kit/store';
 import type { Parts } from '../parts.js';
+import { forgetTries } from '../publications/check-password.js';
 import { expireShifts, expireSnapshots } from './expire.js';
 
 const HOUR_MS = 3_600_000;
@@ -13,6 +14,7 @@ export function startRetention(parts: Parts, log: Log): { close(): void } {
   const tick = () => {
     const now = new Date().toISOString();
     purgeExpired(parts, now).catch((error) => log.error('trash.purge_failed', { error }));
+    forgetTries(parts, now).catch((error) => log.error('password_tries.expiry_failed', { error }));
     expireSnapshots(parts, now).catch((error) => log.error('snapshots.expiry_failed', { error }));
     expireShifts(parts, now).catch((error) => log.error('shifts.expiry_failed', { error }));
   };

@@ -49,5 +49,5 @@ async function orNone<T>(asked: Promise<T[]>): Promise<T[]> {
 }
 
 function codeOf(error: unknown): string {
-  return error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
+  return typeof error === 'object' && error !== null && 'code' in error ? String(error.code) : 'unknown';
 }

@@ -7,6 +7,7 @@ import type { Parts } from '../parts.js';
 import type { PublicationRecord } from '../stores/publications.js';
 import { publicUrlOf } from './addresses.js';
 import type { KnownHost } from './hosts.js';
+import { imageOf } from './images.js';
 import type { Outline } from './outline.js';
 import { proofEnd } from './proofs.js';
 import { stateOf } from './standing.js';
@@ -52,12 +53,17 @@ export async function openAddress(
     return missing(host.kind, gone, `${publication.id} ${publication.version} ${state}`);
   }
   const domain = await activeDomain(parts, publication.id);
+  const image = await imageOf(parts, publication, terms.workspaceId);
   const protects = publication.visibility === 'password';
   const proven = protects && address.proof !== undefined ? proofEnd(publication, address.proof, nowMs) : undefined;
   const revision: Revision = {
     hostKind: host.kind,
     publicationId: publication.id,
-    revision: revisionOf(publication, terms, outline, domain, protects && proven === undefined),
+    revision: revisionOf(publication, terms, outline, {
+      domain,
+      image: image?.version,
+      locked: protects && proven === undefined,
+    }),
     validUntil: earliest(publication.expiresAt, proven),
     private: protects,
   };
@@ -110,15 +116,14 @@ export async function activeDomain({ domains }: Pick<Parts, 'domains'>, publicat
 /** Domains of one publication, those that are being replaced among them. */
 export const DOMAINS = 50;
 
+/** Names all that a page may be made of. */
 function revisionOf(
   { id, version }: PublicationRecord,
-  terms: SharingTerms,
-  outline: Outline,
-  domain: string | undefined,
-  locked: boolean,
+  { workspaceName, locale }: SharingTerms,
+  { fingerprint: tree }: Outline,
+  { domain = '', image = 0, locked }: { domain: string | undefined; image: number | undefined; locked: boolean },
 ): string {
-  const { workspaceName, locale } = terms;
-  const facts = [id, String(version), outline.fingerprint, workspaceName, locale, domain ?? '', String(locked)];
+  const facts = [id, String(version), tree, workspaceName, locale, domain, String(image), String(locked)];
   return fingerprint(...facts).slice(0, 22);
 }
 

@@ -57,18 +57,19 @@ export function createOutlines({ tree, pinned, counters, pending }: OutlineParts
     return outlineOf(publication, nodes, pages);
   }
 
-  /** What changes with every change to the tree of a workspace, and costs no more than a look into three indexes. */
-  async function stampOf({ id, version, workspaceId, kind, itemId }: OutlineTarget): Promise<string> {
+  /** What changes with nearly every change to the tree that readers see, and is a look at the ends of three indexes. */
+  async function stampOf({ id, version, workspaceId, kind, itemId, boundary }: OutlineTarget): Promise<string> {
     const head = kind === 'resource' ? await tree.get(itemId) : undefined;
     const where = head?.workspaceId ?? workspaceId;
-    const [changed, trashed, count, jobs] = await Promise.all([
-      tree.nodes.max('updatedAt', { workspaceId: where, state: 'active' }),
-      tree.nodes.max('trashedAt', { workspaceId: where, state: 'trashed' }),
-      counters.ofWorkspace(where),
+    const [[changed], [trashed], count, jobs] = await Promise.all([
+      tree.nodes.find({ where: { workspaceId: where, state: 'active' }, sort: ['-updatedAt'], limit: 1 }),
+      tree.nodes.find({ where: { workspaceId: where, state: 'trashed' }, sort: ['-trashedAt'], limit: 1 }),
+      counters.ofBoundaries([head?.boundary ?? boundary]),
       pending.in(where),
     ]);
     const heads = jobs.map((job) => `${job.id}:${job.version}`).join(',');
-    return [id, version, head?.version, head?.state, head?.boundary, changed, trashed, count, heads].join(' ');
+    const last = [changed?.id, changed?.version, trashed?.id, trashed?.version];
+    return [id, version, head?.version, head?.state, head?.boundary, ...last, count, heads].join(' ');
   }
 
   return {

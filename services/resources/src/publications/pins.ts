@@ -3,8 +3,9 @@ import type { CallContext } from '@commonplace/kit/rpc';
 import type { UnitOfWork } from '@commonplace/kit/store';
 import { COPIED_BYTES } from '../config.js';
 import { LimitReached } from '../errors.js';
+import { eventsBy, publishChange } from '../events.js';
 import type { Parts } from '../parts.js';
-import type { Node } from '../stores/nodes.js';
+import type { FileState, Node } from '../stores/nodes.js';
 import type { PinnedPage } from '../stores/publications.js';
 import { MOST_PAGES, outlineOf, pick } from './outline.js';
 import type { OutlineTarget } from './outlines.js';
@@ -28,11 +29,28 @@ async function pinPage(parts: Parts, node: Node, edition: string, context: CallC
   const keptId = newId();
   if (holdsContent(node)) await parts.kinds[node.type]?.keep(node, keptId, context);
   const { id: nodeId, ...page } = pick(node);
-  context.work.insert(parts.pinned, { ...page, id: keptId, keptId, tenant: node.tenant, edition, nodeId });
+  const file = node.type === 'file' ? await pinFile(parts, node, keptId, context) : undefined;
+  context.work.insert(parts.pinned, {
+    ...page,
+    ...(file && { file }),
+    id: keptId,
+    keptId,
+    tenant: node.tenant,
+    edition,
+    nodeId,
+  });
 }
 
-/** The bytes of files are the files service's, which keeps the last ones alone for readers. */
 const holdsContent = ({ type }: Pick<Node, 'type'>): boolean => type !== 'file' && type !== 'folder';
+
+/** A copy of the file under the page's own id, which shares its bytes; the sweeper of files asks for it as for a node. */
+async function pinFile(parts: Parts, node: Node, keptId: string, context: CallContext): Promise<FileState | undefined> {
+  if (node.file?.status !== 'ready') return node.file;
+  const { tenant, workspaceId } = node;
+  const request = { fromResourceId: node.id, toResourceId: keptId, tenant, workspaceId };
+  const { copied, contentType, sizeBytes, revision } = await parts.peers.fileTexts.copyFile(request, context.onward);
+  return copied ? { contentType, sizeBytes, status: 'ready', revision } : { ...node.file, status: 'failed' };
+}
 
 /** Drops an edition with all that it keeps. */
 export async function forgetEdition(parts: Parts, edition: string, work: UnitOfWork): Promise<void> {
@@ -50,6 +68,15 @@ async function forgetPages(parts: Parts, pages: readonly PinnedPage[], work: Uni
     // One unit may purge a node and drop the edition that it is in.
     if ((await work.get(parts.pinned, page.id)) === undefined) continue;
     if (holdsContent(page)) await parts.kinds[page.type]?.forget({ id: page.nodeId }, page.keptId, { work });
+    if (page.type === 'file') dropFile(page, work);
     work.remove(parts.pinned, page);
   }
+}
+
+const SYSTEM = { type: 'system', id: 'resources', name: 'Publications' } as const;
+
+/** The files service drops the bytes of what is purged, which a copy without a node is from the beginning. */
+function dropFile({ keptId, tenant, contentVersion }: PinnedPage, work: UnitOfWork): void {
+  const copy = { id: keptId, workspaceId: '', tenant, version: 1, contentVersion };
+  publishChange(eventsBy(SYSTEM, tenant, work), { verb: 'resource.purged' }, copy);
 }

@@ -22,11 +22,11 @@ export async function openFile(
   const opening = await openAddress(parts, address, context);
   const { revision } = opening;
   if (opening.kind !== 'open') return { ...NONE, revision, ...closedOutcome(opening) };
-  const node = await givenFile(parts, opening.opened, fileId);
-  if (node?.file === undefined) return { ...NONE, revision, missing: { gone: false, refused: false } };
-  const { contentType, sizeBytes } = node.file;
-  const inline = isRaster(node);
-  return { ...NONE, revision, file: { name: node.name, contentType, sizeBytes, etag: tagOf(node.file), inline } };
+  const given = await givenFile(parts, opening.opened, fileId);
+  if (given?.file === undefined) return { ...NONE, revision, missing: { gone: false, refused: false } };
+  const { contentType, sizeBytes } = given.file;
+  const inline = isRaster(given);
+  return { ...NONE, revision, file: { name: given.name, contentType, sizeBytes, etag: tagOf(given.file), inline } };
 }
 
 const NONE = { file: undefined, passwordRequired: undefined, missing: undefined };
@@ -38,25 +38,30 @@ export async function readFile(
   context: CallContext,
 ): Promise<ReadPublishedFileResponse> {
   const opening = await openAddress(parts, address, context);
-  const node = opening.kind === 'open' ? await givenFile(parts, opening.opened, fileId) : undefined;
-  if (node === undefined) return { data: Buffer.alloc(0), etag: '' };
+  const given = opening.kind === 'open' ? await givenFile(parts, opening.opened, fileId) : undefined;
+  if (given === undefined) return { data: Buffer.alloc(0), etag: '' };
   try {
-    const { data } = await parts.peers.fileTexts.readFile({ resourceId: node.id, offset, length }, context.onward);
-    return { data, etag: tagOf(node.file) };
+    const request = { resourceId: given.bytesId, offset, length };
+    const { data } = await parts.peers.fileTexts.readFile(request, context.onward);
+    return { data, etag: tagOf(given.file) };
   } catch (error) {
     if (error instanceof AppError && error.code === 'NOT_FOUND') return { data: Buffer.alloc(0), etag: '' };
     throw error;
   }
 }
 
-/** Images are part of the pages that show them; other files are given away where the publisher allows it. */
-async function givenFile(parts: Parts, { outline, publication, terms }: Opened, fileId: string) {
-  const inside = outline.byId.get(fileId);
-  const node: Node | undefined = inside?.node ?? (await faceImage(parts, fileId, publication, terms.workspaceId));
-  if (node?.type !== 'file' || node.file?.status !== 'ready') return undefined;
-  return publication.allowDownload || isRaster(node) ? node : undefined;
+/** A file, and under which id the files service has the bytes that readers get. */
+interface Given extends Pick<Node, 'name' | 'file'> {
+  readonly bytesId: string;
 }
 
-async function faceImage(parts: Parts, fileId: string, publication: Opened['publication'], workspaceId: string) {
-  return publication.imageFileId === fileId ? imageOf(parts, publication, workspaceId) : undefined;
+/** Images are part of the pages that show them; other files are given away where the publisher allows it. */
+async function givenFile(parts: Parts, opened: Opened, fileId: string): Promise<Given | undefined> {
+  const { outline, publication, terms } = opened;
+  const inside = outline.byId.get(fileId);
+  const isFace = inside === undefined && publication.imageFileId === fileId;
+  const found = isFace ? await imageOf(parts, publication, terms.workspaceId) : inside;
+  if (found?.type !== 'file' || found.file?.status !== 'ready') return undefined;
+  if (!publication.allowDownload && !isRaster(found)) return undefined;
+  return { name: found.name, file: found.file, bytesId: inside?.keptId ?? found.id };
 }

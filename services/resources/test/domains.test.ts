@@ -1,0 +1,192 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { openSqliteDatabase } from '@commonplace/kit/store/sqlite';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { checkDomains } from '../src/jobs/domains.js';
+import { createNodeResolver } from '../src/publications/dns-node.js';
+import { requireDomain } from '../src/publications/domain-names.js';
+import { isLapsed, verifyName, verifyValue } from '../src/publications/domains.js';
+import { createHosts } from '../src/publications/hosts.js';
+import { type DomainRecord, domainCollection, publicationCollection } from '../src/stores/publications.js';
+import { type DnsServer, startDnsServer } from './dns-server.js';
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+const DOMAIN = 'docs.example.com';
+const TARGET = 'wiki.example.net';
+const START = Date.parse('2026-01-01T00:00:00.000Z');
+
+let folder: string;
+let database: Awaited<ReturnType<typeof openSqliteDatabase>>;
+let server: DnsServer;
+let parts: Parameters<typeof checkDomains>[0];
+/** The clock that the checks go by. */
+let now = START;
+
+const at = () => new Date(now).toISOString();
+const domain = async () => (await parts.domains.get(DOMAIN)) as DomainRecord;
+const TXT = { name: verifyName(DOMAIN), type: 'TXT', data: verifyValue('token') } as const;
+const CNAME = { name: DOMAIN, type: 'CNAME', data: TARGET } as const;
+
+const standing = ({ status, lostAt, error }: DomainRecord) => [status, lostAt, error];
+
+/** Moves the clock to each next check until so long has passed. Gives how many there were. */
+async function pass(ms: number): Promise<number> {
+  const end = now + ms;
+  for (let checks = 0; ; checks += 1) {
+    const next = Date.parse((await domain()).nextCheckAt);
+    if (next > end) {
+      now = end;
+      return checks;
+    }
+    now = Math.max(now, next);
+    expect(await checkDomains(parts, at())).toBe(1);
+  }
+}
+
+beforeAll(async () => {
+  server = await startDnsServer();
+  folder = mkdtempSync(join(tmpdir(), 'commonplace-domains-'));
+  database = await openSqliteDatabase({ file: join(folder, 'commonplace.db') });
+  const store = database.store('resources');
+  const domains = await store.collection(domainCollection);
+  parts = {
+    store,
+    domains,
+    publications: await store.collection(publicationCollection),
+    hosts: createHosts(domains, { publicUrl: `https://${TARGET}`, contentUrl: 'https://content.example.net' }),
+    resolver: createNodeResolver([server.address]),
+  };
+});
+afterAll(async () => {
+  await server.close();
+  await database.close();
+  rmSync(folder, { recursive: true });
+});
+
+beforeEach(async () => {
+  now = START;
+  const work = parts.store.begin();
+  const known = await work.get(parts.domains, DOMAIN);
+  if (known !== undefined) work.remove(parts.domains, known);
+  if (known !== undefined) await work.commit();
+  const again = parts.store.begin();
+  again.insert(parts.domains, {
+    id: DOMAIN,
+    tenant: 't',
+    publicationId: 'p',
+    token: 'token',
+    status: 'pending_dns',
+    seen: { txt: false, cname: false },
+    addedAt: at(),
+    nextCheckAt: at(),
+  });
+  await again.commit();
+  await server.set({});
+});
+
+describe('a domain', () => {
+  test('is verified by both records, and answered from then on', async () => {
+    await checkDomains(parts, at());
+    expect(await domain()).toMatchObject({
+      status: 'pending_dns',
+      lastCheckedAt: at(),
+      seen: { txt: false, cname: false },
+    });
+    expect(await parts.hosts.of(DOMAIN)).toBeUndefined();
+    await server.set({ records: [TXT] });
+    await pass(10 * MINUTE);
+    expect(await domain()).toMatchObject({ status: 'verifying', seen: { txt: true, cname: false } });
+    expect((await domain()).error).toContain('CNAME');
+    expect(await parts.hosts.of(DOMAIN)).toBeUndefined();
+    await server.set({ records: [CNAME, { ...TXT, data: verifyValue('of another') }] });
+    await pass(10 * MINUTE);
+    expect(await domain()).toMatchObject({ status: 'verifying', seen: { txt: false, cname: true } });
+    await server.set({ records: [TXT, CNAME] });
+    await pass(10 * MINUTE);
+    expect(standing(await domain())).toEqual(['active', undefined, undefined]);
+    expect(await parts.hosts.of(`${DOMAIN.toUpperCase()}:443`)).toMatchObject({
+      origin: `https://${DOMAIN}`,
+      publicationId: 'p',
+    });
+  });
+
+  test('may have the addresses of the server instead of a CNAME, and no others beside', async () => {
+    const own = { name: DOMAIN, type: 'A', data: '192.0.2.1' } as const;
+    const right = { name: TARGET, type: 'A', data: '192.0.2.1' } as const;
+    await server.set({ records: [TXT, own, right, { ...own, data: '203.0.113.9' }] });
+    await checkDomains(parts, at());
+    expect((await domain()).status).toBe('verifying');
+    await server.set({ records: [TXT, own, right] });
+    await pass(10 * MINUTE);
+    expect((await domain()).status).toBe('active');
+  });
+
+  test('is looked at every ten minutes for two days, and then once a day', async () => {
+    expect(await pass(48 * HOUR - 1)).toBe(288);
+    expect(isLapsed(await domain(), at())).toBe(false);
+    await pass(1);
+    expect(await pass(10 * 24 * HOUR)).toBe(10);
+    expect(isLapsed(await domain(), at())).toBe(true);
+    expect((await domain()).status).toBe('pending_dns');
+  });
+
+  test('fails when its records are gone for three days, not before, and comes back with them', async () => {
+    await server.set({ records: [TXT, CNAME] });
+    await pass(5 * 24 * HOUR);
+    expect((await domain()).status).toBe('active');
+    await server.set({ records: [CNAME] });
+    await pass(24 * HOUR);
+    const lostAt = Date.parse((await domain()).lostAt as string);
+    await pass(lostAt + 72 * HOUR - 1 - now);
+    expect(await domain()).toMatchObject({ status: 'active', seen: { txt: false, cname: true } });
+    await pass(1);
+    expect((await domain()).status).toBe('failed');
+    expect(isLapsed(await domain(), at())).toBe(true);
+    expect(await parts.hosts.of(DOMAIN)).toBeUndefined();
+    await server.set({ records: [TXT, CNAME] });
+    await pass(24 * HOUR);
+    expect(standing(await domain())).toEqual(['active', undefined, undefined]);
+  });
+
+  test('that is lost for a while only counts anew', async () => {
+    await server.set({ records: [TXT, CNAME] });
+    await pass(3 * 24 * HOUR);
+    for (let i = 0; i < 3; i += 1) {
+      await server.set({});
+      await pass(48 * HOUR);
+      await server.set({ records: [TXT, CNAME] });
+      await pass(24 * HOUR);
+      expect(standing(await domain())).toEqual(['active', undefined, undefined]);
+    }
+  });
+
+  test('is not given up because the DNS can not be asked', async () => {
+    await server.set({ records: [TXT, CNAME] });
+    await checkDomains(parts, at());
+    await server.set({ broken: [DOMAIN, verifyName(DOMAIN)] });
+    await pass(30 * 24 * HOUR);
+    expect(standing(await domain())).toEqual(['active', undefined, expect.stringContaining('could not be asked')]);
+  });
+});
+
+test('only host names of the public DNS are domains', () => {
+  const own = ['wiki.example.net'];
+  expect(requireDomain('Docs.Example.COM.', own)).toBe('docs.example.com');
+  expect(requireDomain('bücher.example', own)).toBe('xn--bcher-kva.example');
+  const wrong = ['localhost', 'a.localhost', '127.0.0.1', '0x7f.1', '[::1]', '1.2.3', 'a b.com', 'a_b.com', 'a..b', ''];
+  const more = [
+    '-a.com',
+    'a-.com',
+    'x.com/',
+    'x.com:80',
+    'u@x.com',
+    '*.x.com',
+    'wiki.example.net',
+    'a.wiki.example.net',
+  ];
+  for (const name of [...wrong, ...more, `${'a'.repeat(64)}.com`, 'x.internal', 'x.local']) {
+    expect([name, requireDomain(name, own)]).toEqual([name, undefined]);
+  }
+});

@@ -1,0 +1,139 @@
+import type { Caller } from '@commonplace/kit/auth';
+import { contracts } from '@commonplace/kit/contracts';
+import { newId } from '@commonplace/kit/id';
+import { fake } from '@commonplace/kit/testing';
+import { CopyFileResponse } from '@commonplace/proto/files/v1/file_text_service.js';
+import { PublicationMode } from '@commonplace/proto/resources/v1/publication.js';
+import { AccessMode, ResourceType } from '@commonplace/proto/resources/v1/resource.js';
+import { OrgRole, WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { HOST, openPublishingStage, type PublishingStage } from './publishing-stage.js';
+
+let s: PublishingStage;
+let boss: Caller;
+let workspaceId: string;
+/** The bytes of the played files service, by file. */
+const bytes = new Map<string, string>();
+
+beforeAll(async () => {
+  const files = fake(contracts.fileTexts, {
+    readFile: async ({ resourceId, offset, length }) => {
+      const whole = Buffer.from(bytes.get(resourceId) ?? '');
+      return { data: whole.subarray(offset, offset + length), file: undefined };
+    },
+    copyFile: async ({ fromResourceId, toResourceId }) => {
+      const text = bytes.get(fromResourceId) ?? '';
+      bytes.set(toResourceId, text);
+      const is = { copied: true, contentType: 'image/png', sizeBytes: text.length, revision: `copy-${toResourceId}` };
+      return CopyFileResponse.fromPartial(is);
+    },
+  });
+  s = await openPublishingStage([files]);
+  const org = s.tenancy.org();
+  const workspace = s.tenancy.workspace(org);
+  boss = s.tenancy.person('Boss');
+  org.roles.set(boss.userId, OrgRole.MEMBER);
+  workspace.roles.set(boss.userId, WorkspaceRole.OWNER);
+  workspaceId = workspace.id;
+});
+afterAll(() => s.stage.close());
+
+async function file(parentId: string, name: string, contentType: string, text: string): Promise<string> {
+  const id = newId();
+  bytes.set(id, text);
+  const is = { contentType, sizeBytes: text.length, status: 'ready' };
+  const nodes = s.stage.host.client(contracts.fileNodes);
+  const request = { id, revision: newId(), name, workspaceId: undefined, parentId, file: is, sourceUrl: undefined };
+  await nodes.createFileNode(request, await s.stage.as(boss));
+  return id;
+}
+
+/** Other bytes under the same id, as an upload brings them. */
+async function replace(id: string, text: string): Promise<void> {
+  bytes.set(id, text);
+  const is = { contentType: 'image/png', sizeBytes: text.length, status: 'ready' };
+  const request = { id, revision: newId(), file: is, bytesChanged: true, textChanged: false, actor: undefined };
+  await s.stage.host.client(contracts.fileNodes).setFileState(request, await s.stage.as(undefined));
+}
+
+const document = (name: string, markdown: string) =>
+  s.create(boss, { type: ResourceType.DOCUMENT, name, workspaceId, content: Buffer.from(JSON.stringify(markdown)) });
+
+async function open(slug: string, fileId: string) {
+  const address = { host: HOST, slug, proof: undefined };
+  const as = await s.stage.as(undefined);
+  const { file: opened } = await s.reader.openPublishedFile({ address, fileId }, as);
+  const read = await s.reader.readPublishedFile({ address, fileId, offset: 0, length: 100 }, as);
+  return opened === undefined ? undefined : { ...opened, text: read.data.toString() };
+}
+
+test('images and files of a page are on the same host, as far as the publisher gives them away', async () => {
+  const page = await document('Pictures', '');
+  const shot = await file(page.id, 'shot.png', 'image/png', 'PNG');
+  const paper = await file(page.id, 'paper.pdf', 'application/pdf', 'PDF');
+  const drawing = await file(page.id, 'drawing.svg', 'image/svg+xml', '<svg onload=x>');
+  const outside = await document('Outside', '');
+  const secret = await file(outside.id, 'secret.png', 'image/png', 'SECRET');
+  await s.write(
+    boss,
+    page.id,
+    `![a](resource:${shot}) ![b](resource:${secret}) ![c](resource:${drawing}) [paper](resource:${paper})`,
+  );
+  await s.publish(boss, page.id, { includeChildren: false });
+  const { document: body, tree } = await s.page('pictures');
+  expect(tree).toHaveLength(1);
+  const src = /<img src="([^"]+)"/.exec(body?.html ?? '')?.[1] ?? '';
+  expect(src).toMatch(new RegExp(`^/p/pictures/files/${shot}/[\\w-]{8,}/shot\\.png$`));
+  expect(body?.imagePath).toBe(src);
+  expect(body?.html.match(/<img/g)).toHaveLength(1);
+  expect(body?.html).not.toContain(secret);
+  expect(body?.html).toMatch(new RegExp(`<a href="/p/pictures/files/${paper}/[\\w-]+/paper\\.pdf"[^>]*>paper</a>`));
+  expect(await open('pictures', shot)).toMatchObject({ text: 'PNG', inline: true, contentType: 'image/png' });
+  expect(await open('pictures', paper)).toMatchObject({ text: 'PDF', inline: false });
+  expect(await open('pictures', drawing)).toMatchObject({ inline: false });
+  expect(await open('pictures', secret)).toBeUndefined();
+  await replace(shot, 'PNG2');
+  const after = /<img src="([^"]+)"/.exec((await s.page('pictures')).document?.html ?? '')?.[1];
+  expect(after).not.toBe(src);
+  await s.publish(boss, page.id, { allowDownload: false });
+  expect((await s.page('pictures')).document?.html).not.toContain('paper.pdf');
+  expect(await open('pictures', paper)).toBeUndefined();
+  expect(await open('pictures', shot)).toMatchObject({ text: 'PNG2' });
+  await s.update(boss, shot, { updateMask: ['access_mode'], accessMode: AccessMode.RESTRICTED });
+  expect(await open('pictures', shot)).toBeUndefined();
+  await s.unpublish(boss, page.id);
+  expect(await open('pictures', paper)).toBeUndefined();
+});
+
+test('a publication may have an image of its workspace', async () => {
+  const page = await document('Faced', 'x');
+  const holder = await document('Holder', '');
+  const cover = await file(holder.id, 'cover.png', 'image/png', 'COVER');
+  const paper = await file(holder.id, 'paper.pdf', 'application/pdf', 'PDF');
+  await expect(s.publish(boss, page.id, { imageFileId: paper })).rejects.toMatchObject({ reason: 'invalid_value' });
+  await s.publish(boss, page.id, { imageFileId: cover });
+  const { face } = await s.page('faced');
+  expect(face?.imageUrl).toBe(`http://${HOST}${face?.imagePath}`);
+  expect(await open('faced', cover)).toMatchObject({ text: 'COVER' });
+  await s.update(boss, holder.id, { updateMask: ['access_mode'], accessMode: AccessMode.RESTRICTED });
+  expect((await s.page('faced')).face?.imagePath).toBe('');
+  expect(await open('faced', cover)).toBeUndefined();
+});
+
+test('pinned files keep their bytes until the item is published again', async () => {
+  const page = await document('Fixed', '');
+  const shot = await file(page.id, 'shot.png', 'image/png', 'OLD');
+  await s.write(boss, page.id, `![a](resource:${shot})`);
+  await s.publish(boss, page.id, { mode: PublicationMode.PINNED });
+  const before = (await s.page('fixed')).document?.html;
+  await replace(shot, 'NEW');
+  expect(await open('fixed', shot)).toMatchObject({ text: 'OLD' });
+  expect((await s.page('fixed')).document?.html).toBe(before);
+  const nodes = s.stage.host.client(contracts.fileNodes);
+  const kept = [...bytes.keys()].at(-1) as string;
+  const told = { id: kept, revision: 'r', file: undefined, bytesChanged: false, textChanged: false, actor: undefined };
+  expect(await nodes.setFileState(told, await s.stage.as(undefined))).toEqual({ found: true });
+  await s.publish(boss, page.id);
+  expect(await open('fixed', shot)).toMatchObject({ text: 'NEW' });
+  expect(await nodes.setFileState(told, await s.stage.as(undefined))).toEqual({ found: false });
+});
