@@ -9,7 +9,7 @@ let system: System;
 
 beforeAll(async () => {
   system = await startSystem();
-}, 90_000);
+}, 180_000);
 
 afterAll(() => system?.stop(), 60_000);
 

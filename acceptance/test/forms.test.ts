@@ -15,7 +15,7 @@ beforeAll(async () => {
   system = await startSystem({ COMMONPLACE_SIGN_UP: 'open' });
   by = api(system, system.owner.apiKey);
   workspace = (await by.post<Workspace>('/workspaces', { name: 'Sales' })).data;
-}, 90_000);
+}, 180_000);
 
 afterAll(() => system?.stop(), 60_000);
 
