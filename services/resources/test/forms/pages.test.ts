@@ -73,17 +73,15 @@ async function newForm(config: object): Promise<ResourceForm & { readonly token:
       CreateResourceRequest.fromPartial({ type: ResourceType.TABLE, name: 'T', workspaceId: WORKSPACE }),
       await stage.as(boss),
     );
-  const form = await host
-    .client(contracts.forms)
-    .createForm(
-      {
-        resourceId: made.id,
-        config: Buffer.from(JSON.stringify(config)),
-        isActive: undefined,
-        rotateWebhookToken: undefined,
-      },
-      await stage.as(boss),
-    );
+  const form = await host.client(contracts.forms).createForm(
+    {
+      resourceId: made.id,
+      config: Buffer.from(JSON.stringify(config)),
+      isActive: undefined,
+      rotateWebhookToken: undefined,
+    },
+    await stage.as(boss),
+  );
   return { ...form, token: form.form?.token ?? '' };
 }
 
