@@ -3,8 +3,8 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type Api, api } from '../src/client.js';
 import { eventually } from '../src/eventually.js';
 import { type FormAnswer, newForm, type Submitted, tableOf } from '../src/forms.js';
-import { newKey, signIn, signUp } from '../src/people.js';
-import type { Org, Resource, Workspace } from '../src/records.js';
+import { newAddress, newKey, signIn, signUp, tokenOf } from '../src/people.js';
+import type { Member, Org, Resource, Workspace } from '../src/records.js';
 import { type System, startSystem } from '../src/system.js';
 
 let system: System;
@@ -15,7 +15,7 @@ beforeAll(async () => {
   system = await startSystem({ COMMONPLACE_SIGN_UP: 'open' });
   by = api(system, system.owner.apiKey);
   workspace = (await by.post<Workspace>('/workspaces', { name: 'Sales' })).data;
-}, 90_000);
+}, 180_000);
 
 afterAll(() => system?.stop(), 60_000);
 
@@ -470,9 +470,12 @@ describe('a submission', () => {
       const { status, body } = await client.post(path, { values });
       return [status, body.error?.code];
     };
-    const member = await signUp(system, 'Guest');
-    expect(await codeOf(member)).toEqual([403, 'tenant_boundary']);
-    await owner.post(`/workspaces/${place.id}/members`, { user_id: member.user.id, role: 'guest' });
+    const stranger = await signUp(system, 'Stranger');
+    expect(await codeOf(stranger)).toEqual([403, 'tenant_boundary']);
+    const email = newAddress('member');
+    const invited = await owner.post<Member>(`/orgs/${org.id}/members`, { email, role: 'member' });
+    const member = await signUp(system, 'Member', { email, invitation: tokenOf(invited.data.invite_url) });
+    expect((await member.get(`/resources/${form.resource_id}`)).status).toBe(404);
     expect(await codeOf(member)).toEqual([201, undefined]);
     const orgKey = await newKey(owner, ['form:submit'], { org_id: org.id });
     expect(await codeOf(api(system, orgKey.key))).toEqual([201, undefined]);

@@ -11,6 +11,7 @@ import { measureCreate } from './rows/create.js';
 import { measureDepth } from './rows/depth.js';
 import { measureFiles } from './rows/files.js';
 import { measureFolder } from './rows/folder.js';
+import { measureForm } from './rows/form.js';
 import { measureImport } from './rows/import.js';
 import { measureList } from './rows/list.js';
 import { measureProcess } from './rows/process.js';
@@ -30,6 +31,7 @@ const ROWS: readonly { readonly title: string; measure(bench: Bench): Promise<Ro
   { title: 'embedded: list 50 of a folder of 10,000', measure: measureFolder },
   { title: 'embedded: upload and download of files', measure: measureFiles },
   { title: 'embedded: import of a handbook', measure: measureImport },
+  { title: 'embedded: a form’s submission, synced', measure: measureForm },
 ];
 
 const say = (line: string) => process.stderr.write(`  … ${line}\n`);

@@ -3,6 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createEnvelope, parseMasterKeys } from '@commonplace/kit/secrets';
 import type { Collection } from '@commonplace/kit/store';
+import { createFormTokens, type FormRecord, formCollection } from '@commonplace/resources/secrets';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { silentProgress } from '../src/progress.js';
 import { rotateSecrets } from '../src/rotate.js';
@@ -82,4 +83,29 @@ test('no key is taken out while a secret opens with none, or is in a setting', a
   });
   expect(one.code).toBe(78);
   expect(one.stdout + one.stderr).not.toContain(old);
+});
+
+test('the tokens of forms are found by the new key, and the secrets of their webhooks open', async () => {
+  const store = folder.database.store('resources');
+  const forms = await store.collection(formCollection);
+  const [fresh, old] = [randomBytes(32), randomBytes(32)].map((key) => key.toString('base64')) as [string, string];
+  const before = parseMasterKeys(old);
+  const tokens = createFormTokens(before, createEnvelope(before));
+  const [token, hook] = [tokens.mint(owner('form')), tokens.mint(owner('form'))];
+  const webhook = { id: 'w', url: 'https://example.com', events: [], is_active: true, hint: 'cret' };
+  const sealed = createEnvelope(before).seal('whsec_secret', owner('form'));
+  const work = store.begin();
+  const hashes = { tokenHash: token.hash, hookHash: hook.hash, tokenSealed: token.sealed, hookSealed: hook.sealed };
+  const record = { id: 'form', tenant: 'acme', resourceId: 'table', ...hashes };
+  work.insert(forms, { ...record, config: { webhooks: [{ ...webhook, sealed }] } } as unknown as FormRecord);
+  await work.commit();
+  writeFileSync(keyFile(), `${fresh},${old}\n`);
+  const options = { places: { dataDir: folder.dataDir, mongodbUrl: undefined }, setting: undefined };
+  expect(await rotateSecrets(options, silentProgress)).toMatchObject({ rewrapped: 1, unreadable: [], spareKeys: 1 });
+  const after = parseMasterKeys(fresh);
+  const now = createFormTokens(after, createEnvelope(after));
+  const form = (await forms.get('form')) as FormRecord;
+  expect([form.tokenHash, form.hookHash]).toEqual([now.hash(token.token), now.hash(hook.token)]);
+  expect(now.open(form.tokenSealed, owner('form'))).toBe(token.token);
+  expect(createEnvelope(after).open(form.config.webhooks[0]?.sealed ?? '', owner('form'))).toBe('whsec_secret');
 });

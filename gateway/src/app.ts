@@ -7,7 +7,7 @@ import type { Settings } from './config.js';
 import { type Invoke, serveEndpoint } from './endpoint.js';
 import { type AuthenticateParts, authenticate } from './middleware/authenticate.js';
 import { answerErrors } from './middleware/errors.js';
-import { createRateGate } from './middleware/rate-limit.js';
+import { createRateGate, type RateGate } from './middleware/rate-limit.js';
 import { nameRequest } from './middleware/request.js';
 import { requireScope } from './middleware/scope.js';
 import type { State } from './middleware/state.js';
@@ -35,10 +35,12 @@ export function createApp(parts: AppParts): Koa {
   app.use(answerErrors({ publicUrl: settings.publicUrl, log }) as Koa.Middleware);
   app.use(allowOrigins());
   app.use(serveBytesAlone(settings));
+  const rateGate = createRateGate(settings.rateLimits);
+  app.use(limitFormPages(rateGate));
   app.use(servePages(parts.open));
-  app.use(createApi(parts, (route) => route.scope === 'public') as Koa.Middleware);
+  app.use(createApi(parts, rateGate, (route) => route.scope === 'public') as Koa.Middleware);
   app.use(authenticate(parts.authentication) as Koa.Middleware);
-  app.use(createApi(parts, (route) => route.scope !== 'public') as Koa.Middleware);
+  app.use(createApi(parts, rateGate, (route) => route.scope !== 'public') as Koa.Middleware);
   app.use(() => Promise.reject(routeNotFound()));
   app.on('error', (error: Error & { code?: string }) => {
     if (!GONE.has(error.code ?? '')) log.error('http.failed', { error });
@@ -84,6 +86,14 @@ function serveBytesAlone({ contentUrl, publicUrl }: Settings): Koa.Middleware {
   };
 }
 
+/** What is handed in by the hosted page of a form counts with what comes by the endpoint, of the form and the address. */
+function limitFormPages(rateGate: RateGate): Koa.Middleware {
+  const gate = rateGate({ limits: ['form', 'visitor'], scope: 'public' }) as unknown as RouterMiddleware;
+  const router = new Router();
+  router.post('/f/:token', gate);
+  return router.routes() as unknown as Koa.Middleware;
+}
+
 /** Everything that is no endpoint; what is unknown outside of the API is not found by anybody. */
 function servePages(open: Router): Koa.Middleware {
   const pages = open.routes() as unknown as Koa.Middleware;
@@ -102,10 +112,10 @@ const API = '/api/v1/';
  */
 function createApi(
   { settings, routes, invoke, watches }: AppParts,
+  rateGate: RateGate,
   serves: (route: Route) => boolean,
 ): Koa.Middleware<State> {
   const areas = new Map<string, Router>();
-  const rateGate = createRateGate(settings.rateLimits);
   for (const route of routes.filter(serves)) {
     const timeoutMs = route.limits.includes('search') ? settings.searchTimeoutMs : settings.requestTimeoutMs;
     const endpoint = serveEndpoint(route, invoke(route), { bodyBytes: settings.bodyBytes, timeoutMs, watches });

@@ -35,7 +35,9 @@ const COUNTED_BY: Partial<Record<PolicyName, (ctx: Counted) => string | undefine
 
 type Counted = ParameterizedContext<State> & { readonly params?: Readonly<Record<string, string>> };
 
-const isAnonymous = ({ state }: Counted): boolean => state.admitted?.caller.credential.type === 'submission';
+/** Whoever comes without an account: by a page, or with the credential that a page has given them. */
+const isAnonymous = ({ state }: Counted): boolean =>
+  state.admitted === undefined || state.admitted.caller.credential.type === 'submission';
 
 /** What a path names: of tokens a hash, so that none stays in memory longer than its request. */
 function lastParam({ params = {} }: Counted): string {

@@ -32,6 +32,48 @@ const refused = (promise: Promise<unknown>) =>
 /** Lets the service see memberships that have changed: it remembers them for up to two seconds. */
 const forget = () => harness.restart({ COMMONPLACE_SIGN_UP: 'open' });
 
+describe('a submission credential', () => {
+  const issue = () => harness.auth.issueSubmissionCredential({ formId: 'form-1', orgId: acme }, harness.call());
+
+  test('stands for nobody, for one form, for two hours', async () => {
+    const { credential, expiresAt } = await issue();
+    expect((await harness.authenticate(credential)).caller).toEqual({
+      userId: '',
+      userName: '',
+      userEmail: '',
+      tenant: { orgId: acme },
+      credential: {
+        type: 'submission',
+        id: expect.stringMatching(/^sub_/),
+        scopes: ['form:submit'],
+        formId: 'form-1',
+        expiresAt,
+      },
+    });
+    const left = Date.parse(expiresAt ?? '') - harness.now();
+    expect([left > 7_190_000, left <= 7_200_000]).toEqual([true, true]);
+    harness.pass(7_200_001);
+    expect(await refused(harness.authenticate(credential))).toBe('UNAUTHENTICATED expired_credentials');
+  });
+
+  test('that was changed is none', async () => {
+    const { credential } = await issue();
+    const [text = '', signature = ''] = credential.slice('wsf_'.length).split('.');
+    const other = Buffer.from(Buffer.from(text, 'base64url').toString().replace('form-1', 'form-2')).toString(
+      'base64url',
+    );
+    for (const forged of [
+      `wsf_${other}.${signature}`,
+      `wsf_${text}.${'A'.repeat(43)}`,
+      `wsf_${text}`,
+      `${credential}.x`,
+      'wsf_',
+    ]) {
+      expect(await refused(harness.authenticate(forged))).toBe('UNAUTHENTICATED invalid_credentials');
+    }
+  });
+});
+
 describe('a key', () => {
   test('stands for its person, in its tenant, with its scopes', async () => {
     const made = await makeKey(harness, ada.session, { orgId: acme, name: 'CI', scopes: ['org:read'] });

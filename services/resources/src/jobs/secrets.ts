@@ -5,6 +5,8 @@ import { createFormTokens, type FormTokens } from '../forms/tokens.js';
 import type { FormWebhook } from '../forms/webhooks.js';
 import { type FormRecord, formCollection } from '../stores/forms.js';
 
+export { createFormTokens, type FormRecord, formCollection };
+
 const CHUNK = 100;
 
 export interface FormSecretParts {

@@ -1,0 +1,72 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { type Api, api } from '../src/client.js';
+import { type FormAnswer, newForm, type Submitted, tableOf } from '../src/forms.js';
+import type { Workspace } from '../src/records.js';
+import { type System, startSystem } from '../src/system.js';
+
+let system: System;
+
+beforeAll(async () => {
+  system = await startSystem();
+}, 180_000);
+
+afterAll(() => system?.stop(), 60_000);
+
+const COLUMNS = [
+  { id: 'name', name: 'Name', type: 'text' },
+  { id: 'no', name: 'No', type: 'auto_number' },
+];
+const CONFIG = { title: 'Survey', fields: [{ id: 'name', type: 'short_text', label: 'Name', column_id: 'name' }] };
+const DISTINCT = 100;
+
+/** Hands in each id twice at the same time. Gives what was acknowledged: rows by submission. */
+async function handIn(by: Api, token: string | null, ids: readonly string[]): Promise<Map<string, string>> {
+  const acknowledged = new Map<string, string>();
+  const asked = [...ids, ...ids].sort(() => Math.random() - 0.5);
+  await Promise.allSettled(
+    asked.map(async (submission_id) => {
+      const body = { values: { name: submission_id }, submission_id };
+      const { data } = await by.post<Submitted>(`/forms/${token}/submit`, body);
+      const before = acknowledged.get(data.submission_id);
+      if (before !== undefined && before !== data.row_id) throw new Error(`${submission_id} has two rows`);
+      acknowledged.set(data.submission_id, data.row_id);
+    }),
+  );
+  return acknowledged;
+}
+
+test('a system that is killed while 200 submissions come has each distinct one once, without a gap', async () => {
+  const by = api(system, system.owner.apiKey);
+  const { data: workspace } = await by.post<Workspace>('/workspaces', { name: 'Heavy' });
+  let cut = 0;
+  for (const [round, wait] of [20, 45, 70, 110, 160].entries()) {
+    const { form } = await newForm(by, workspace.id, CONFIG, COLUMNS);
+    const ids = Array.from({ length: DISTINCT }, () => randomUUID());
+    const first = handIn(by, form.token, ids);
+    await new Promise((resolve) => setTimeout(resolve, wait));
+    await system.kill();
+    const told = await first;
+    await system.restart();
+    const survived = await tableOf(by, form.resource_id);
+    // What was acknowledged is there; what is there is counted and numbered from 1 on.
+    const there = new Map(survived.rows.map(({ id, cells }) => [cells.name, id]));
+    for (const [submissionId, rowId] of told)
+      expect([submissionId, there.get(submissionId)]).toEqual([submissionId, rowId]);
+    expect(survived.rows.map(({ cells }) => cells.no)).toEqual(survived.rows.map((_, i) => i + 1));
+    const { data } = await by.get<FormAnswer>(`/resources/${form.resource_id}/form`);
+    expect(data.form.submission_count).toBe(survived.row_count);
+    if (survived.row_count < DISTINCT) cut++;
+
+    const again = await handIn(by, form.token, ids);
+    expect([round, again.size]).toEqual([round, DISTINCT]);
+    for (const [submissionId, rowId] of told) expect(again.get(submissionId)).toBe(rowId);
+    const { rows } = await tableOf(by, form.resource_id);
+    expect(rows.map(({ cells }) => cells.name).sort()).toEqual([...ids].sort());
+    expect(rows.map(({ cells }) => cells.no)).toEqual(ids.map((_, i) => i + 1));
+    const after = await by.get<FormAnswer>(`/resources/${form.resource_id}/form`);
+    expect(after.data.form.submission_count).toBe(DISTINCT);
+  }
+  // At least one of them was stopped on its way.
+  expect(cut).toBeGreaterThan(0);
+}, 240_000);

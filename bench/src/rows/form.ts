@@ -1,0 +1,47 @@
+import type { Bench } from '../bench.js';
+import { compareBeside } from '../beside.js';
+import { createResource, createWorkspace } from '../fill.js';
+import { JSON_BODY } from '../http.js';
+import { type Row, ratioOf } from '../row.js';
+import { startBareKoa } from '../subjects/limit.js';
+
+/** Forms that are answered by turns: a table holds 200,000 rows at the most. */
+const FORMS = 4;
+
+const FIELDS = [
+  { id: 'name', type: 'short_text', label: 'Your name', required: true },
+  { id: 'mail', type: 'email', label: 'Your address', required: true },
+  { id: 'kind', type: 'single_choice', label: 'What it is about', options: ['Question', 'Order', 'Complaint'] },
+  { id: 'stars', type: 'rating', label: 'How was it?' },
+  { id: 'words', type: 'long_text', label: 'In your words' },
+];
+const VALUES = {
+  name: 'Ada Lovelace',
+  mail: 'ada@example.com',
+  kind: 'Order',
+  stars: 4,
+  words: 'The delivery came a day late, but all of it was there and in good shape. Thank you.',
+};
+
+/** Forms are answered: each submission is a row of its table, synced to the disk before its answer. */
+export async function measureForm(bench: Bench): Promise<Row> {
+  const { subject, client } = await bench.shared();
+  const workspaceId = await createWorkspace(client, 'Forms');
+  const tokens: string[] = [];
+  for (let i = 0; i < FORMS; i++) {
+    const table = await createResource(client, { type: 'table', name: `Answers ${i}`, workspace_id: workspaceId });
+    const config = { title: 'Tell us', fields: FIELDS };
+    const made = await client.ask<{ form: { token: string } }>('POST', `/resources/${table}/form`, { config });
+    tokens.push(made.form.token);
+  }
+  const body = JSON.stringify({ values: VALUES });
+  const [first = ''] = tokens.map((token) => `/forms/${token}/submit`);
+  const { status, text } = await client.send('POST', first, { values: VALUES });
+  const requests = tokens.map((token) => {
+    return { method: 'POST', path: `/api/v1/forms/${token}/submit`, body, headers: JSON_BODY } as const;
+  });
+  const limit = () => startBareKoa({ method: 'POST', path: '/api/v1/forms/:token/submit', status, answers: [text] });
+  const figures = await compareBeside(bench, [{ subject, requests }], limit);
+  const notes = [`${FIELDS.length} fields, ${FORMS} forms; bare Koa reads and parses the same body and keeps nothing`];
+  return { figures, checks: [ratioOf(figures, 0.08)], notes };
+}

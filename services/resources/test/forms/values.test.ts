@@ -1,0 +1,204 @@
+import { AppError } from '@commonplace/kit/errors';
+import { describe, expect, test } from '@jest/globals';
+import { type BoundField, bindFields } from '../../src/forms/columns.js';
+import type { FormField } from '../../src/forms/config.js';
+import { FIELD_TYPES } from '../../src/forms/field-types.js';
+import { hookValues } from '../../src/forms/hook-values.js';
+import { compilePattern, matchesPattern } from '../../src/forms/pattern.js';
+import { takeValues } from '../../src/forms/values.js';
+import type { Column, ColumnType } from '../../src/tables/column.js';
+
+const column = (id: string, type: ColumnType, options: Column['options'] = {}): Column => ({
+  id,
+  name: id,
+  type,
+  description: null,
+  options,
+  required: false,
+  unique: false,
+  default: null,
+  hidden: false,
+  width: null,
+  slot: 0,
+});
+
+/** One field and the column that it is bound to. */
+function bound(field: Partial<FormField> & Pick<FormField, 'type'>, of: Column = column('c', 'text')): BoundField[] {
+  const config = { fields: [{ id: 'f', label: 'F', column_id: of.id, ...field }] };
+  return [...bindFields(config, [of]).fields];
+}
+
+const NONE: ReadonlySet<string> = new Set();
+
+/** The cell of the one field, or the code of its fault. */
+function taken(fields: readonly BoundField[], value: unknown): unknown {
+  try {
+    return takeValues(fields, NONE, value === undefined ? {} : { f: value }).cells.c;
+  } catch (error) {
+    return error instanceof AppError ? error.faults.map(({ param, code }) => `${param} ${code}`).join() : error;
+  }
+}
+
+describe('values', () => {
+  test.each<[string, BoundField[], unknown, unknown]>([
+    ['a text', bound({ type: 'short_text' }), 'Ada', 'Ada'],
+    ['a text of two lines', bound({ type: 'short_text' }), 'a\nb', 'values.f invalid_value'],
+    ['a text that is too short', bound({ type: 'long_text', min_length: 3 }), '😀😀', 'values.f invalid_value'],
+    ['a text of characters of two units', bound({ type: 'long_text', max_length: 2 }), '😀😀', '😀😀'],
+    ['an object for a text', bound({ type: 'short_text' }), { a: 1 }, 'values.f invalid_type'],
+    ['no address', bound({ type: 'email' }), 'ada@', 'values.f invalid_value'],
+    ['a script for a URL', bound({ type: 'url' }), 'javascript:alert(1)', 'values.f invalid_value'],
+    ['a number as a form sends it', bound({ type: 'number' }, column('c', 'number')), ' 12 ', 12],
+    ['true for a number', bound({ type: 'number' }, column('c', 'number')), true, 'values.f invalid_type'],
+    ['a number below', bound({ type: 'number', min: 1 }, column('c', 'number')), 0, 'values.f invalid_value'],
+    ['a rating by half', bound({ type: 'rating' }, column('c', 'rating')), 2.5, 'values.f invalid_value'],
+    ['a scale above its end', bound({ type: 'scale' }, column('c', 'number')), 11, 'values.f invalid_value'],
+    ['a ticked box', bound({ type: 'checkbox' }, column('c', 'checkbox')), 'on', true],
+    [
+      'a box that has to be ticked',
+      bound({ type: 'checkbox', required: true }, column('c', 'checkbox')),
+      false,
+      'values.f missing_field',
+    ],
+    ['a day that there is not', bound({ type: 'date' }, column('c', 'date')), '2026-02-30', 'values.f invalid_value'],
+    [
+      'nothing where there must be something',
+      bound({ type: 'short_text', required: true }),
+      '',
+      'values.f missing_field',
+    ],
+    ['nothing', bound({ type: 'short_text' }), null, undefined],
+    ['a default', bound({ type: 'short_text', default: 'x' }), undefined, 'x'],
+    [
+      'a path as the name of a file',
+      bound({ type: 'file' }, column('c', 'attachment')),
+      { name: '../a', content_base64: '' },
+      'values.f invalid_value',
+    ],
+    [
+      'a file of another kind',
+      bound({ type: 'file', accept: ['image/*'] }, column('c', 'attachment')),
+      { name: 'a.pdf', content_base64: '' },
+      'values.f invalid_value',
+    ],
+    [
+      'too many files',
+      bound({ type: 'file', max_files: 1 }, column('c', 'attachment')),
+      [
+        { name: 'a', content_base64: '' },
+        { name: 'b', content_base64: '' },
+      ],
+      'values.f too_many_items',
+    ],
+  ])('%s', (_, fields, value, expected) => {
+    expect(taken(fields, value)).toEqual(expected);
+  });
+
+  test('of choices are found by id, value and label, and stored as the column has them', () => {
+    const options = [
+      { id: 'r', label: 'Red', value: 'red' },
+      { id: 'b', label: 'Blue, light', value: 'blue' },
+    ];
+    const choices = [
+      { id: 'c1', name: 'Red', color: null },
+      { id: 'c2', name: 'Blue, light', color: null },
+    ];
+    const select = column('c', 'select', { choices });
+    for (const value of ['r', 'red', 'Red', ['red']]) {
+      expect(taken(bound({ type: 'single_choice', options }, select), value)).toBe('c1');
+    }
+    expect(taken(bound({ type: 'single_choice', options }, select), ['red', 'blue'])).toBe('values.f invalid_type');
+    expect(
+      taken(bound({ type: 'multi_choice', options }, column('c', 'multi_select', { choices })), 'red, blue'),
+    ).toEqual(['c1', 'c2']);
+    expect(taken(bound({ type: 'multi_choice', options }), ['Blue, light'])).toBe('blue');
+    expect(taken(bound({ type: 'dropdown' }, select), 'c2')).toBe('c2');
+  });
+
+  test('come by field or by column, not by both, and no others', () => {
+    const fields = bound({ type: 'short_text' });
+    expect(takeValues(fields, NONE, { c: 'x' }).cells).toEqual({ c: 'x' });
+    expect(() => takeValues(fields, NONE, { c: 'x', f: 'y' })).toThrow('twice');
+    expect(() => takeValues(fields, NONE, JSON.parse('{"__proto__": 1}'))).toThrow('no such field');
+    expect(takeValues(fields, new Set(['gone']), { gone: 1 }).cells).toEqual({});
+  });
+
+  test('are taken for every kind of field that there is', () => {
+    expect(FIELD_TYPES).toHaveLength(19);
+    for (const type of FIELD_TYPES)
+      expect(() => bindFields({ fields: [{ id: 'f', label: 'F', type }] }, [])).not.toThrow();
+  });
+
+  test('a pattern that backtracks without end is stopped', () => {
+    const started = Date.now();
+    expect(matchesPattern(compilePattern('(a+)+b') as RegExp, 'a'.repeat(60))).toBe(false);
+    // Without a limit this takes years.
+    expect(Date.now() - started).toBeLessThan(20_000);
+    expect(matchesPattern(compilePattern('[A-Z]{3}') as RegExp, 'ABC')).toBe(true);
+    expect(matchesPattern(compilePattern('a|b') as RegExp, 'ab')).toBe(false);
+  });
+});
+
+describe('conditions', () => {
+  const fields: BoundField[] = [
+    { id: 'a', label: 'A', type: 'number', column: column('a', 'number') },
+    {
+      id: 'b',
+      label: 'B',
+      type: 'short_text',
+      required: true,
+      column: column('b', 'text'),
+      visible_if: { field_id: 'a', op: 'gte', value: 18 },
+    },
+    {
+      id: 'c',
+      label: 'C',
+      type: 'short_text',
+      column: column('c', 'text'),
+      visible_if: { field_id: 'b', op: 'contains', value: 'YES' },
+    },
+  ];
+  const cells = (given: Record<string, unknown>) => takeValues(fields, NONE, given).cells;
+
+  test('hide what they say, and what hangs on that', () => {
+    expect(cells({ a: 17, b: 'oh yes', c: 'x' })).toEqual({ a: 17 });
+    expect(cells({ a: 18, b: 'oh yes', c: 'x' })).toEqual({ a: 18, b: 'oh yes', c: 'x' });
+    expect(cells({ a: 18, b: 'no', c: 'x' })).toEqual({ a: 18, b: 'no' });
+    expect(() => cells({ a: 20 })).toThrow('B is required');
+    expect(cells({})).toEqual({});
+  });
+
+  test('compare days and times as such', () => {
+    const dated: BoundField[] = [
+      { id: 'd', label: 'D', type: 'date', column: column('d', 'date') },
+      {
+        id: 'e',
+        label: 'E',
+        type: 'short_text',
+        column: column('e', 'text'),
+        visible_if: { field_id: 'd', op: 'before', value: '2026-06-01' },
+      },
+    ];
+    expect(takeValues(dated, NONE, { d: '2026-05-31', e: 'x' }).cells).toEqual({ d: '2026-05-31', e: 'x' });
+    expect(takeValues(dated, NONE, { d: '2026-06-01', e: 'x' }).cells).toEqual({ d: '2026-06-01' });
+  });
+});
+
+describe('the values of a hook', () => {
+  const fields = bound({ id: 'mail', label: 'E-Mail', type: 'email' }, column('col', 'email'));
+
+  test.each([
+    { mail: 'x' },
+    { col: 'x' },
+    { 'E-Mail': 'x' },
+    { 'e-mail': 'x' },
+    { theirs: 'x' },
+    { values: { mail: 'x', y: 1 } },
+  ])('%j', (payload) => {
+    expect(hookValues(payload, fields, { theirs: 'mail' })).toEqual({ mail: 'x' });
+  });
+
+  test('that mean nothing are refused', () => {
+    expect(() => hookValues({ x: 1 }, fields, {})).toThrow('Nothing in the payload');
+  });
+});
