@@ -99,7 +99,9 @@ async function isReady(baseUrl: string): Promise<void> {
 /** The owner's key, which the first start of a home writes down a moment after it is ready. */
 async function keyIn(file: string): Promise<string> {
   for (let tries = 0; tries < 100; tries++) {
-    if (existsSync(file)) return (JSON.parse(readFileSync(file, 'utf8')) as { api_key: string }).api_key;
+    const text = existsSync(file) ? readFileSync(file, 'utf8') : '';
+    // It may be there and not be written yet.
+    if (text.endsWith('\n')) return (JSON.parse(text) as { api_key: string }).api_key;
     await sleep(50);
   }
   throw new Error('There is no key: these servers hold the data of an installation that was here before.');

@@ -142,6 +142,13 @@ async function unmigrated(space, values) {
     { code: 1, says: 'pre-upgrade hooks failed' },
   );
   expect('changes nothing that runs', (await images(space)).join() === ran.join());
+  await step(
+    'and the next one goes through',
+    helm,
+    ['upgrade', 'commonplace', CHART, ...space, ...values, '--wait', ...TIMEOUT],
+    { show: /^(STATUS|REVISION): \S+/gm },
+  );
+  await settled(space);
 }
 
 /** The newest packaged chart before this one, unpacked. */

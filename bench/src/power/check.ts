@@ -158,9 +158,9 @@ function checkFiles(db: Connection, data: string, place: number, { uploads }: Hi
   const sums = new Set(bytes.values());
   const lost = uploads
     .filter((upload) => upload.place < place)
-    .flatMap(({ id, sha256 }) => {
+    .flatMap(({ id, sha256, ready }) => {
       const status = files.get(id)?.status;
-      if (status === undefined) return [`the file ${id} is lost`];
+      if (status === undefined || (ready && status !== 'ready')) return [`the file ${id} is lost: ${status}`];
       return status === 'ready' && !sums.has(sha256) ? [`the bytes of the file ${id} are lost`] : [];
     });
   return [...wrong, ...lost];

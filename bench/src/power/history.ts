@@ -14,6 +14,8 @@ export type DocumentHistory = readonly (Answered & { readonly after: Known; read
 export interface UploadHistory extends Answered {
   readonly id: string;
   readonly sha256: string;
+  /** Whether the answer said that the file is ready. */
+  readonly ready: boolean;
 }
 
 /** What the clients of a recording have been told, and when. */

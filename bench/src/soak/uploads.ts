@@ -60,6 +60,8 @@ export interface Uploaded {
   readonly id: string;
   readonly sha256: string;
   readonly requestId: string;
+  /** Whether that answer said that it is ready; bytes that were put are looked at behind it. */
+  readonly ready: boolean;
 }
 
 /** Uploads a file, inline, by one link or in parts as its size has it. Rejects where it is refused. */
@@ -69,13 +71,13 @@ export async function uploadOne(client: Client, workspaceId: string, bytes: Buff
   const about = { workspace_id: workspaceId, size_bytes: bytes.length, checksum_sha256: sum };
   const { status, text, headers } = await client.send('POST', '/files', { name: sum, ...about, ...inline });
   if (status !== 201) throw new Refused(`POST /files answers ${status} ${text.slice(0, 200)}`);
-  const { resource, upload } = (JSON.parse(text) as { data: NewFile }).data;
+  const { resource, file, upload } = (JSON.parse(text) as { data: NewFile }).data;
   let requestId = String(headers['x-request-id']);
   if (upload?.url) requestId = await put(upload.url, bytes);
   for (const part of upload?.parts ?? []) {
     requestId = await put(part.url, bytes.subarray(part.offset, part.offset + part.size_bytes));
   }
-  return { id: resource.id, sha256: sum, requestId };
+  return { id: resource.id, sha256: sum, requestId, ready: file.status === 'ready' };
 }
 
 async function put(url: string, bytes: Buffer): Promise<string> {

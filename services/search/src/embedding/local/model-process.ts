@@ -1,5 +1,4 @@
-import { type ChildProcess, fork } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
+import { startTaskProcess } from '@commonplace/kit/process';
 import { EmbedderFailure } from '../port.js';
 import type { ProcessData, Reply, Task } from './protocol.js';
 
@@ -14,77 +13,31 @@ export interface ModelProcess {
   kill(): Promise<void>;
 }
 
-const ENTRY = fileURLToPath(new URL('./worker.js', import.meta.url));
+const ENTRY = new URL('./worker.js', import.meta.url);
+const HEAP_MIB = 128;
 /** A task takes some 100 ms; where processors are short, a hundred times that. */
 const PATIENCE_MS = 120_000;
 
-function start(data: ProcessData): ChildProcess {
-  return fork(ENTRY, [JSON.stringify(data)], {
-    execArgv: ['--max-old-space-size=128', '--no-warnings'],
-    env: {},
-    serialization: 'advanced',
-    stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
-  });
-}
+const failures = {
+  notStarted: (cause: unknown) => new EmbedderFailure('the process of the model did not start', true, { cause }),
+  ended: (code: number | null, signal: NodeJS.Signals | null) =>
+    new EmbedderFailure(`the process of the model ended (${signal ?? code})`, true),
+  late: (timeoutMs: number) => new EmbedderFailure(`the model took more than ${timeoutMs / 1000} s`, true),
+  closed: () => new EmbedderFailure('the embedder is closed', false),
+};
 
-export function startModelProcess(data: ProcessData): ModelProcess {
-  const child = start(data);
-  let gone = false;
-  let settle: ((outcome: Reply | EmbedderFailure) => void) | undefined;
-  const ended = new Promise<void>((resolve) => {
-    child.once('close', () => resolve());
-    child.once('error', () => resolve());
-  });
-  const end = (failure: EmbedderFailure): void => {
-    gone = true;
-    settle?.(failure);
-  };
-  child.on('message', (reply) => settle?.(reply as Reply));
-  child.on('error', (cause) => end(new EmbedderFailure('the process of the model did not start', true, { cause })));
-  child.on('exit', (code, signal) =>
-    end(new EmbedderFailure(`the process of the model ended (${signal ?? code})`, true)),
-  );
-
+export function startModelProcess(about: ProcessData): ModelProcess {
+  const child = startTaskProcess<Task, Reply>({ entry: ENTRY, about, heapMiB: HEAP_MIB, failures });
   return {
     get isGone() {
-      return gone;
+      return child.isGone;
     },
-    do(task) {
-      return new Promise((resolve, reject) => {
-        const timer = setTimeout(() => {
-          end(new EmbedderFailure(`the model took more than ${PATIENCE_MS / 1000} s`, true));
-          child.kill('SIGKILL');
-        }, PATIENCE_MS);
-        settle = (outcome) => {
-          settle = undefined;
-          clearTimeout(timer);
-          keepAlive(child, false);
-          if (outcome instanceof EmbedderFailure) reject(outcome);
-          // A model that can't be loaded or run will not do better the next time.
-          else if ('error' in outcome) reject(new EmbedderFailure(outcome.error, false));
-          else resolve(outcome.vectors);
-        };
-        keepAlive(child, true);
-        // A failure to send is followed by the exit that explains it.
-        child.send(task, () => undefined);
-      });
+    async do(task) {
+      const reply = await child.do(task, PATIENCE_MS);
+      // A model that can't be loaded or run will not do better the next time.
+      if ('error' in reply) throw new EmbedderFailure(reply.error, false);
+      return reply.vectors;
     },
-    async kill() {
-      end(new EmbedderFailure('the embedder is closed', false));
-      keepAlive(child, true);
-      child.kill('SIGKILL');
-      await ended;
-    },
+    kill: () => child.kill(),
   };
-}
-
-/** Only a task, and waiting for the end, keep the product's process running. */
-function keepAlive(child: ChildProcess, on: boolean): void {
-  if (on) {
-    child.ref();
-    child.channel?.ref();
-  } else {
-    child.unref();
-    child.channel?.unref();
-  }
 }
