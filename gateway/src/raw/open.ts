@@ -3,6 +3,7 @@ import type { AuthService } from '@commonplace/proto/identity/v1/auth_service.js
 import Router from '@koa/router';
 import type { Settings } from '../config.js';
 import type { EndedSessions } from '../middleware/ended-sessions.js';
+import { ICON, mountAssets, STYLES } from '../pages/assets.js';
 import type { Route } from '../routes.js';
 import { createSessionCookie } from './auth/cookie.js';
 import { createAuthMessages } from './auth/messages.js';
@@ -31,6 +32,7 @@ export function createOpenPages(parts: OpenParts): Router {
   if (first === undefined) throw new Error('the contract has no endpoints');
   const router = new Router();
   mountHealth(router, parts.health);
+  mountAssets(router, [STYLES, ICON]);
   mountDocs(router, routes, settings.publicUrl);
   mountBlobs(router, { bytes: parts.bytes, contentUrl: settings.contentUrl });
   mountProtectedResource(router, settings.publicUrl);
