@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import type Router from '@koa/router';
+import { SCRIPT } from './form/script.js';
 import { ICON_SVG } from './icon.js';
 import { PAGES_CSS } from './styles/index.js';
 
@@ -12,8 +13,9 @@ export interface Asset {
 
 export const STYLES = asset('pages', 'css', 'text/css; charset=utf-8', PAGES_CSS);
 export const ICON = asset('icon', 'svg', 'image/svg+xml', ICON_SVG);
+export const FORM_SCRIPT = asset('form', 'js', 'text/javascript; charset=utf-8', SCRIPT);
 
-export function asset(name: string, kind: string, contentType: string, text: string): Asset {
+function asset(name: string, kind: string, contentType: string, text: string): Asset {
   return {
     path: `/assets/${name}-${hash('sha256', text, 'hex').slice(0, 12)}.${kind}`,
     contentType,

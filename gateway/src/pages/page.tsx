@@ -11,6 +11,8 @@ export interface PageParts {
   /** Addresses of styles before the pages' own, and of scripts. */
   readonly styles?: readonly string[];
   readonly scripts?: readonly string[];
+  /** What the policy of the page knows its scripts by. */
+  readonly nonce?: string;
   /** More of the head. */
   readonly head?: ComponentChildren;
   /** Attributes of the body. */
@@ -24,7 +26,7 @@ export function renderPage(parts: PageParts): string {
 }
 
 function Page(parts: PageParts): VNode {
-  const { title, kind, language = 'en', theme, styles = [], scripts = [], head, attributes, children } = parts;
+  const { title, kind, language = 'en', theme, styles = [], scripts = [], nonce, head, attributes, children } = parts;
   return (
     <html lang={language} data-theme={theme}>
       <head>
@@ -37,7 +39,7 @@ function Page(parts: PageParts): VNode {
         <link rel="icon" href={ICON.path} />
         {head}
         {scripts.map((path) => (
-          <script key={path} src={path} defer />
+          <script key={path} src={path} nonce={nonce} defer />
         ))}
       </head>
       <body class={kind} {...attributes}>

@@ -1,7 +1,8 @@
 /** Published pages: the tree, the table of contents, and what stands in a text. */
 export const READER = `
 .reader > header .brand { flex: 1 1 auto; }
-.find { display: flex; gap: .5rem; flex: 0 1 20rem; }
+.find { flex: 0 1 20rem; }
+.find form { display: flex; gap: .5rem; }
 .find input { padding: .4rem .7rem; min-width: 0; }
 .find button { padding: .4rem .9rem; }
 .to-pages { flex: none; }
@@ -37,7 +38,9 @@ mark { background: var(--mark); color: inherit; padding: 0 .1em; border-radius: 
 .scroll tr:last-child > * { border-bottom: 0; }
 .scroll .number { text-align: right; font-variant-numeric: tabular-nums; }
 .artifact { width: 100%; height: 36rem; border: 1px solid var(--faint); border-radius: var(--round); background: #fff; }
-.source { padding: 1rem; overflow-x: auto; background: var(--panel); border-radius: var(--round); }
+.source { padding: 1rem; overflow: auto; max-height: 40rem; background: var(--panel); border-radius: var(--round); }
+.source pre { margin: 0; }
+.no-copy main { user-select: none; -webkit-user-select: none; }
 .picture img { display: block; max-width: 100%; height: auto; border-radius: var(--round); }
 body > footer { color: var(--soft); font-size: .85rem; padding: 1rem; border-top: 1px solid var(--faint); text-align: center; }
 @media (min-width: 64rem) {
@@ -57,7 +60,7 @@ export const PROSE = `
 .prose :is(h1, h2, h3, h4, h5, h6) { scroll-margin-top: 1rem; }
 .prose img, .prose video { max-width: 100%; height: auto; border-radius: var(--round); }
 .prose audio { max-width: 100%; }
-.prose pre, .code { padding: 1rem; overflow-x: auto; background: var(--panel); border-radius: var(--round); line-height: 1.45; }
+.prose pre { padding: 1rem; white-space: pre-wrap; background: var(--panel); border-radius: var(--round); line-height: 1.45; }
 .prose :not(pre) > code { padding: .1em .35em; background: var(--panel); border-radius: 4px; }
 .prose blockquote { margin: 1rem 0; padding: 0 0 0 1rem; border-left: 4px solid var(--faint); color: var(--soft); }
 .prose aside[data-callout] { margin: 1rem 0; padding: .5rem 1rem; background: var(--panel); border-left: 4px solid var(--note); border-radius: var(--round); }
@@ -70,7 +73,6 @@ table { border-collapse: collapse; margin: 1rem 0; }
 th { background: var(--panel); font-weight: 600; }
 :is(th, td)[align="right"] { text-align: right; }
 :is(th, td)[align="center"] { text-align: center; }
-.prose > table { display: block; overflow-x: auto; max-width: 100%; width: max-content; }
 .prose details { margin: 1rem 0; }
 .prose summary { cursor: pointer; font-weight: 600; }
 .prose hr { border: 0; border-top: 1px solid var(--faint); margin: 2rem 0; }
