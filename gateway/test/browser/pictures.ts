@@ -15,6 +15,8 @@ const FOLDER = fileURLToPath(new URL('../../../../docs/pictures/', import.meta.u
 interface Picture {
   readonly name: string;
   readonly path: string;
+  /** As long as it is, and not what a screen shows of it. */
+  readonly whole?: boolean;
   /** Brings the server to what is to be seen, and the page. */
   before?(stage: PagesStage): void;
   act?(page: Page): Promise<void>;
@@ -26,7 +28,7 @@ const FAULTS: Fault[] = [
 ];
 
 const PICTURES: readonly Picture[] = [
-  { name: 'document', path: '/p/handbook' },
+  { name: 'document', path: '/p/handbook', whole: true },
   { name: 'table', path: '/p/handbook/prices?offset=100' },
   { name: 'artifact', path: '/p/handbook/dial' },
   { name: 'folder', path: '/p/handbook/reference' },
@@ -34,7 +36,7 @@ const PICTURES: readonly Picture[] = [
   { name: 'search', path: '/p/handbook?q=list' },
   { name: 'password', path: '/p/handbook', before: ({ state }) => Object.assign(state, { locked: true }) },
   { name: 'missing', path: '/p/handbook', before: ({ state }) => Object.assign(state, { missing: true, gone: true }) },
-  { name: 'form', path: `/f/${TOKEN}` },
+  { name: 'form', path: `/f/${TOKEN}`, whole: true },
   {
     name: 'form-refused',
     path: `/f/${TOKEN}`,
@@ -75,7 +77,10 @@ for (const picture of PICTURES) {
       const page = await context.newPage();
       await page.goto(picture.path, { waitUntil: 'networkidle' });
       await picture.act?.(page);
-      await page.screenshot({ path: join(FOLDER, `${picture.name}-${width}-${colorScheme}.png`) });
+      await page.screenshot({
+        path: join(FOLDER, `${picture.name}-${width}-${colorScheme}.png`),
+        fullPage: picture.whole,
+      });
       await context.close();
     }
   }

@@ -95,15 +95,16 @@ function Wrong({ form: { fields }, faults, messages }: Pick<FormParts, 'form'> &
         ))}
         {found.map(({ id, label }) => (
           <li key={id}>
-            <a href={`#f-${id}`}>
-              {label}: {faults.get(id)}
-            </a>
+            <a href={`#f-${id}`}>{headline(label, faults.get(id) ?? '')}</a>
           </li>
         ))}
       </ul>
     </div>
   );
 }
+
+/** A fault that does not name its field gets the name before it. */
+const headline = (label: string, fault: string): string => (fault.startsWith(label) ? fault : `${label}: ${fault}`);
 
 function Description({ text }: { text: string }): VNode {
   // HTML within the text is escaped.

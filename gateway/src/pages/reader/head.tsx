@@ -16,7 +16,7 @@ export function Head({ page }: { page: ReaderPage }): VNode {
       <link rel="canonical" href={canonicalUrl} />
       <link rel="alternate" hreflang={language} href={canonicalUrl} />
       <link rel="alternate" hreflang="x-default" href={canonicalUrl} />
-      <link rel="alternate" type="text/markdown" href={`${canonicalUrl}?format=md`} />
+      {face?.allowCopy && <link rel="alternate" type="text/markdown" href={`${canonicalUrl}?format=md`} />}
       {description !== '' && <meta name="description" content={description} />}
       <meta property="og:type" content={page.document ? 'article' : 'website'} />
       <meta property="og:title" content={title} />

@@ -41,7 +41,7 @@ function About({ page: { item, face, document } }: { page: ReaderPage }): VNode 
         <p class="about">
           {face?.showAuthor && item?.author ? `${item.author}, ` : ''}
           <time dateTime={day}>{dayText(day, face?.language)}</time>
-          {face?.allowDownload && document && (
+          {face?.allowCopy && document && (
             <>
               {' · '}
               <a href={`${item?.path || '/'}?format=md`}>Markdown</a>
@@ -139,6 +139,7 @@ function publicationPage({ face, title, head, side, broad, query, children }: Fr
                 type="search"
                 name="q"
                 aria-label="Search this publication"
+                placeholder="Search here"
                 value={query}
                 required
                 maxLength={200}

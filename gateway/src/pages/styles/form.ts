@@ -14,6 +14,7 @@ export const FORM = `
 .field :is([type="checkbox"], [type="radio"]) {
   width: 1.25rem; height: 1.25rem; margin: 0; flex: none; accent-color: var(--accent);
 }
+::placeholder { color: var(--soft); opacity: 1; }
 .field textarea { min-height: 7rem; resize: vertical; }
 .field [aria-invalid] { border: 2px solid var(--bad); }
 .choice { display: flex; gap: .625rem; align-items: center; padding: .4rem 0; font-weight: 400; }

@@ -2,6 +2,7 @@
 export const READER = `
 .reader > header .brand { flex: 1 1 auto; }
 .find { flex: 0 1 20rem; }
+@media (max-width: 40rem) { .find { flex: 1 1 100%; } }
 .find form { display: flex; gap: .5rem; }
 .find input { padding: .4rem .7rem; min-width: 0; }
 .find button { padding: .4rem .9rem; }

@@ -30,13 +30,13 @@ export function createReaderSite(parts: ReaderParts): Middleware {
   return async (ctx, next) => {
     const { path } = ctx;
     if (bytesAlone && ctx.host === content) return isFramed(ctx) ? serve(ctx, parts, belowReaders(ctx, parts)) : next();
-    if (path.startsWith(READERS)) return serve(ctx, parts, belowReaders(ctx, parts));
     const foreign = ctx.host !== own && MAY_BE_DOMAIN.test(ctx.host) && !SHARED.test(path);
     if (foreign && (await isDomain(ctx))) {
       if (path === '/robots.txt') return serveRobots(ctx, parts);
       if (path === '/sitemap.xml') return serveSitemap(ctx, parts);
       return serve(ctx, parts, placeOf(ctx, parts, '', path.slice(1)));
     }
+    if (path.startsWith(READERS)) return serve(ctx, parts, belowReaders(ctx, parts));
     if (path === '/robots.txt') return serveRobots(ctx, parts);
     if (path === '/sitemap.xml') return serveSitemap(ctx, parts);
     return next();
@@ -65,7 +65,20 @@ function placeOf(ctx: Context, { cookie }: ReaderParts, slug: string, rest: stri
   // A frame is on another host, where the cookie does not come.
   const given = typeof ctx.query.proof === 'string' && ctx.query.frame !== undefined ? ctx.query.proof : undefined;
   const proof = given ?? cookie.read(ctx);
-  return { address: { host, slug, proof }, key: `${host}\n${slug}\n${proof ?? ''}`, path: rest.replace(/\/+$/, '') };
+  return {
+    address: { host, slug, proof },
+    key: `${host}\n${slug}\n${proof ?? ''}`,
+    path: decoded(rest.replace(/\/+$/, '')),
+  };
+}
+
+/** What can't be decoded is the path of nothing. */
+function decoded(path: string): string {
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    return path;
+  }
 }
 
 /** Whether a host is the domain of a publication. */
