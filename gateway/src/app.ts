@@ -21,6 +21,8 @@ export interface AppParts {
   readonly authentication: AuthenticateParts;
   /** What is served without a credential: pages, health, the description of the API. */
   readonly open: Router;
+  /** Published pages; what is none goes on. */
+  readonly readers: Koa.Middleware;
   /** Records that clients follow. */
   readonly watches: Watches;
   readonly log: Log;
@@ -34,6 +36,7 @@ export function createApp(parts: AppParts): Koa {
   app.use(nameRequest(settings.trustedProxies, secure, log) as Koa.Middleware);
   app.use(answerErrors({ publicUrl: settings.publicUrl, log }) as Koa.Middleware);
   app.use(allowOrigins());
+  app.use(parts.readers);
   app.use(serveBytesAlone(settings));
   const rateGate = createRateGate(settings.rateLimits);
   app.use(limitFormPages(rateGate));

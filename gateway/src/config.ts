@@ -62,6 +62,12 @@ export const config = {
     parse: integer(1, Number.MAX_SAFE_INTEGER),
     fallback: 5 * 1024 * 1024,
   },
+  pageCacheBytes: {
+    variable: 'COMMONPLACE_PAGE_CACHE_BYTES',
+    help: 'most bytes of published pages that a gateway keeps as they were rendered',
+    parse: integer(0, 4 * 1024 * 1024 * 1024),
+    fallback: 32 * 1024 * 1024,
+  },
   requestTimeoutMs: {
     variable: 'COMMONPLACE_REQUEST_TIMEOUT_MS',
     help: 'milliseconds that a request may take',

@@ -11,6 +11,7 @@ import type { Invoke } from './endpoint.js';
 import { createEndedSessions } from './middleware/ended-sessions.js';
 import { createFailureLimit } from './middleware/rate-limit.js';
 import { createOpenPages } from './raw/open.js';
+import { openReaders } from './raw/reader/open.js';
 import { createRoutes, type Route } from './routes.js';
 import { type HttpServer, openHttpServer } from './server.js';
 import { SERVER_VERSION } from './version.js';
@@ -39,6 +40,11 @@ export const gateway: ServiceModule = {
     const ended = createEndedSessions();
     const watches = createWatches();
     const cookieName = settings.publicUrl.startsWith('https:') ? '__Host-session' : 'session';
+    const readers = openReaders({
+      reader: host.client(contracts.reader),
+      settings,
+      call: () => host.systemCall(settings.requestTimeoutMs),
+    });
     const app = createApp({
       settings,
       routes,
@@ -61,7 +67,9 @@ export const gateway: ServiceModule = {
         ended,
         health,
         bytes: host.client(contracts.bytes),
+        formPages: host.client(contracts.formPages),
       }),
+      readers: readers.serve,
       watches,
       log: host.log,
     });
@@ -75,6 +83,7 @@ export const gateway: ServiceModule = {
         draining = true;
         watches.close();
         await server?.close(DRAIN_MS);
+        await readers.close();
       },
     };
   },

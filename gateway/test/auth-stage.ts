@@ -12,6 +12,7 @@ import type {
   SignInResponse,
   SignUpRequest,
 } from '@commonplace/proto/identity/v1/auth_service.js';
+import type { FormPageService } from '@commonplace/proto/resources/v1/form_page_service.js';
 import { CompleteAuthorizationResponse } from '@commonplace/proto/tenancy/v1/connector_service.js';
 import { createApp } from '../src/app.js';
 import { config } from '../src/config.js';
@@ -92,7 +93,9 @@ export async function openAuthStage(publicUrl: string, port = 0): Promise<AuthSt
       ended,
       health: { isReady: async () => true },
       bytes: {} as Client<BytesService>,
+      formPages: {} as Client<FormPageService>,
     }),
+    readers: (_, next) => next(),
     log: { ...silentLog, error: (event) => logged.push(event) },
   });
   const server = await openHttpServer(app, '127.0.0.1', port);

@@ -22,7 +22,7 @@ test('who is signed in is connected, by their own session and no other', async (
   const answer = await stage.get(CALLBACK, { cookie });
   const html = await answer.text();
   expect(answer.status).toBe(200);
-  expect(html).toContain('<strong>Drive</strong> is connected as <strong>&#60;b&#62;ada&#60;/b&#62;</strong>');
+  expect(html).toContain('<strong>Drive</strong> is connected as <strong>&lt;b>ada&lt;/b></strong>');
   expect(answer.headers.get('cache-control')).toBe('no-store');
   expect(stage.completions).toEqual([{ query: 'code=a%26b&state=s', token: expect.stringContaining('userId') }]);
 });

@@ -2,6 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { changelogPage, readChangelog } from '../src/docs/changelog.js';
 import { createDocs, DOCS_CSP } from '../src/docs/pages.js';
 import { ERROR_CODES } from '../src/openapi/error-codes.js';
+import { ICON, STYLES } from '../src/pages/assets.js';
 
 const docs = createDocs({ title: 'A & <B>', openApiPath: '/api/v1/openapi.json' });
 const bodyOf = async (path: string) => (await docs.find((each) => each.path === path)?.body())?.toString('utf8') ?? '';
@@ -12,10 +13,10 @@ describe('createDocs', () => {
       const html = await bodyOf(path);
       expect(contentType).toBe('text/html; charset=utf-8');
       for (const [, url = ''] of html.matchAll(/<(?:link|script|img) [^>]*(?:src|href)="([^"]+)"/g)) {
-        expect(docs.map((each) => each.path)).toContain(url);
+        expect([...docs, STYLES, ICON].map((each) => each.path)).toContain(url);
       }
     }
-    expect(await bodyOf('/docs')).toContain('<title>A &#38; &#60;B&#62; · Commonplace</title>');
+    expect(await bodyOf('/docs')).toContain('<title>A &amp; &lt;B> · Commonplace</title>');
   });
 
   test('has nothing inline, and a policy that says so', async () => {
@@ -50,7 +51,7 @@ describe('the changelog', () => {
   test('is the project’s own, as text', async () => {
     const markdown = (await readChangelog()) ?? '';
     expect(markdown).toMatch(/^# Changelog/);
-    expect(changelogPage('# Changelog\n\n- <b> & more\n')).toContain('<pre>- &#60;b&#62; &#38; more\n</pre>');
+    expect(changelogPage('# Changelog\n\n- <b> & more\n')).toContain('<pre>- &lt;b> &amp; more\n</pre>');
   });
 
   test('may be missing', async () => {

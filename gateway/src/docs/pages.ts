@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
+import { h } from 'preact';
 import { errorCatalogue } from './error-catalogue.js';
-import { ICON_SVG, PAGES_CSS } from './pages-css.js';
 import { sitePage } from './site.js';
 
 /** A page or a part of one, to be served as it is. */
@@ -37,8 +37,6 @@ export function createDocs({ title, openApiPath }: DocOptions): DocPage[] {
     text('/docs', HTML, () => explorer(title, openApiPath)),
     text('/docs/errors', HTML, errorCatalogue),
     text('/docs/init.js', SCRIPT, () => INIT),
-    text('/docs/pages.css', STYLE, () => PAGES_CSS),
-    text('/docs/icon.svg', 'image/svg+xml', () => ICON_SVG),
     asset('swagger-ui.css', STYLE),
     asset('swagger-ui-bundle.js', SCRIPT),
   ];
@@ -81,7 +79,7 @@ function explorer(title: string, openApiPath: string): string {
     styles: ['/docs/swagger-ui.css'],
     scripts: ['/docs/swagger-ui-bundle.js', '/docs/init.js'],
     attributes: { 'data-document': openApiPath },
-    body: '<div id="explorer"></div>',
+    children: h('div', { id: 'explorer' }),
   });
 }
 

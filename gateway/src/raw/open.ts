@@ -1,8 +1,10 @@
 import type { Client } from '@commonplace/kit/rpc';
 import type { AuthService } from '@commonplace/proto/identity/v1/auth_service.js';
+import type { FormPageService } from '@commonplace/proto/resources/v1/form_page_service.js';
 import Router from '@koa/router';
 import type { Settings } from '../config.js';
 import type { EndedSessions } from '../middleware/ended-sessions.js';
+import { FORM_SCRIPT, ICON, mountAssets, STYLES } from '../pages/assets.js';
 import type { Route } from '../routes.js';
 import { createSessionCookie } from './auth/cookie.js';
 import { createAuthMessages } from './auth/messages.js';
@@ -10,6 +12,7 @@ import { mountAuth } from './auth/mount.js';
 import type { AuthParts } from './auth/parts.js';
 import { type BlobParts, mountBlobs } from './blobs/mount.js';
 import { mountDocs } from './docs.js';
+import { mountForms } from './forms/mount.js';
 import { type Health, mountHealth } from './health.js';
 import { mountProtectedResource } from './protected-resource.js';
 
@@ -22,6 +25,7 @@ export interface OpenParts {
   readonly ended: EndedSessions;
   readonly health: Health;
   readonly bytes: BlobParts['bytes'];
+  readonly formPages: Client<FormPageService>;
 }
 
 /** What is served without a credential. */
@@ -31,8 +35,14 @@ export function createOpenPages(parts: OpenParts): Router {
   if (first === undefined) throw new Error('the contract has no endpoints');
   const router = new Router();
   mountHealth(router, parts.health);
+  mountAssets(router, [STYLES, ICON, FORM_SCRIPT]);
   mountDocs(router, routes, settings.publicUrl);
   mountBlobs(router, { bytes: parts.bytes, contentUrl: settings.contentUrl });
+  mountForms(router, {
+    formPages: parts.formPages,
+    bodyBytes: settings.bodyBytes,
+    timeoutMs: settings.requestTimeoutMs,
+  });
   mountProtectedResource(router, settings.publicUrl);
   mountAuth(router, {
     auth,

@@ -1,23 +1,9 @@
-import { existsSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
+import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { ADA, type AuthStage, openAuthStage, TOKEN } from '../auth-stage.js';
+import { CHROMIUM, freePort, hasBrowser, openBrowser, PHONE } from './chromium.js';
 
-const CHROMIUM = process.env.CHROMIUM_PATH ?? '/usr/bin/chromium';
-const FLAGS = [
-  '--headless',
-  '--no-sandbox',
-  '--disable-gpu',
-  '--no-first-run',
-  '--disable-background-networking',
-  '--disable-component-update',
-  '--disable-sync',
-];
-const PHONE = { width: 390, height: 844 };
-
-const inBrowser = existsSync(CHROMIUM) ? describe : describe.skip;
+const inBrowser = hasBrowser ? describe : describe.skip;
 
 inBrowser(`in a browser (skipped without ${CHROMIUM})`, () => {
   let stage: AuthStage;
@@ -30,7 +16,7 @@ inBrowser(`in a browser (skipped without ${CHROMIUM})`, () => {
   beforeAll(async () => {
     const port = await freePort();
     stage = await openAuthStage(`http://127.0.0.1:${port}`, port);
-    browser = await chromium.launch({ executablePath: CHROMIUM, args: FLAGS });
+    browser = await openBrowser();
   });
   afterAll(async () => {
     await browser?.close();
@@ -144,11 +130,3 @@ inBrowser(`in a browser (skipped without ${CHROMIUM})`, () => {
     expect(status).toBe(201);
   });
 });
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}

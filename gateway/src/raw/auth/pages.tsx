@@ -1,7 +1,7 @@
 import type { User } from '@commonplace/proto/identity/v1/user.js';
-import { escapeHtml } from '../../docs/html.js';
+import type { VNode } from 'preact';
 import { sitePage } from '../../docs/site.js';
-import { type Field, form, formPage, summary } from './form.js';
+import { type Field, Form, formPage, Summary } from './form.js';
 import { HOME } from './next.js';
 import type { Trouble } from './trouble.js';
 
@@ -38,7 +38,11 @@ export function signInPage(next: string, again?: Again): string {
     submit: 'Sign in',
     fields: [EMAIL, OLD_PASSWORD],
     hidden: { next },
-    outro: '<p class="other">No account yet? <a href="/auth/sign-up">Sign up</a></p>',
+    outro: (
+      <p class="other">
+        No account yet? <a href="/auth/sign-up">Sign up</a>
+      </p>
+    ),
     ...again,
   });
 }
@@ -52,8 +56,12 @@ export function signUpPage(invitation: string, again?: Again): string {
     submit: 'Sign up',
     fields: [NAME, EMAIL, NEW_PASSWORD],
     hidden: { invitation_token: invitation },
-    intro: `<p>${invitation === '' ? NEEDS_LINK : INVITED}</p>`,
-    outro: `<p class="other">An account already? <a href="${escapeHtml(`/auth/sign-in${back}`)}">Sign in</a></p>`,
+    intro: <p>{invitation === '' ? NEEDS_LINK : INVITED}</p>,
+    outro: (
+      <p class="other">
+        An account already? <a href={`/auth/sign-in${back}`}>Sign in</a>
+      </p>
+    ),
     ...again,
   });
 }
@@ -73,43 +81,77 @@ export function accountPage(user: User, csrf: string, notices: readonly string[]
     action: '/auth/sign-out',
     submit: 'Sign out',
     hidden: { csrf },
-    intro: [
-      ...notices.map((notice) => `<p class="notice" role="status">${escapeHtml(notice)}</p>`),
-      `<p>${whom(user)}</p>`,
-      `<p><a href="${HOME}">Go to the API’s documentation</a></p>`,
-    ].join('\n'),
+    intro: (
+      <>
+        {notices.map((notice) => (
+          <p key={notice} class="notice" role="status">
+            {notice}
+          </p>
+        ))}
+        <p>
+          <Whom {...user} />
+        </p>
+        <p>
+          <a href={HOME}>Go to the API’s documentation</a>
+        </p>
+      </>
+    ),
   });
 }
 
 /** An invitation, for somebody who is signed in. */
 export function invitationPage(user: User, csrf: string, invitation: string): string {
-  const signOut = form({
-    title: '',
-    action: '/auth/sign-out',
-    submit: 'Use another account',
-    hidden: { csrf, next: invitationPath(invitation) },
-  });
   return formPage({
     title: 'You are invited',
     action: '/auth/accept-invitation',
     submit: 'Accept the invitation',
     hidden: { csrf, token: invitation },
-    intro: `<p>${whom(user)} The invitation will be this account’s.</p>`,
-    outro: `<div class="other">${signOut}</div>`,
+    intro: (
+      <p>
+        <Whom {...user} /> The invitation will be this account’s.
+      </p>
+    ),
+    outro: (
+      <div class="other">
+        <Form
+          title=""
+          action="/auth/sign-out"
+          submit="Use another account"
+          hidden={{ csrf, next: invitationPath(invitation) }}
+        />
+      </div>
+    ),
   });
 }
 
-function whom({ name, email }: User): string {
-  return `You are signed in as <strong>${escapeHtml(name)}</strong> (${escapeHtml(email)}).`;
+function Whom({ name, email }: User): VNode {
+  return (
+    <>
+      You are signed in as <strong>{name}</strong> ({email}).
+    </>
+  );
 }
 
 /** Somebody has come back from another system and allowed it. */
 export function connectedPage(connector: string, account: string | undefined): string {
-  const as = account === undefined ? '' : ` as <strong>${escapeHtml(account)}</strong>`;
   return sitePage({
     title: 'Connected',
-    body: `<h1>Connected</h1>\n<p><strong>${escapeHtml(connector)}</strong> is connected${as}. You can close this page.</p>`,
     width: 'form',
+    children: (
+      <>
+        <h1>Connected</h1>
+        <p>
+          <strong>{connector}</strong> is connected
+          {account !== undefined && (
+            <>
+              {' '}
+              as <strong>{account}</strong>
+            </>
+          )}
+          . You can close this page.
+        </p>
+      </>
+    ),
   });
 }
 
@@ -117,7 +159,15 @@ export function connectedPage(connector: string, account: string | undefined): s
 export function troublePage(trouble: Trouble): string {
   return sitePage({
     title: 'Error',
-    body: `<h1>Sorry</h1>\n${summary(trouble)}\n<p><a href="/auth/sign-in">Go to your account</a></p>`,
     width: 'form',
+    children: (
+      <>
+        <h1>Sorry</h1>
+        <Summary {...trouble} />
+        <p>
+          <a href="/auth/sign-in">Go to your account</a>
+        </p>
+      </>
+    ),
   });
 }

@@ -1,6 +1,5 @@
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
-import { escapeHtml } from './html.js';
 import { sitePage } from './site.js';
 
 /** In the project's root, four folders above the compiled file's. */
@@ -19,13 +18,17 @@ const PATH = '/docs/changelog';
 /** The changelog as it is written. */
 export function changelogPage(markdown: string): string {
   const text = markdown.replace(/^# .*\n+/, '');
-  return sitePage({ title: 'Changelog', path: PATH, body: `<h1>Changelog</h1>\n<pre>${escapeHtml(text)}</pre>` });
+  return sitePage({
+    title: 'Changelog',
+    path: PATH,
+    children: [<h1 key="title">Changelog</h1>, <pre key="text">{text}</pre>],
+  });
 }
 
 export function noChangelogPage(): string {
   return sitePage({
     title: 'Changelog',
     path: PATH,
-    body: '<h1>Changelog</h1>\n<p>This server comes without one.</p>',
+    children: [<h1 key="title">Changelog</h1>, <p key="text">This server comes without one.</p>],
   });
 }

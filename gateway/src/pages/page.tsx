@@ -1,0 +1,53 @@
+import type { ComponentChildren, VNode } from 'preact';
+import { renderToString } from 'preact-render-to-string';
+import { ICON, STYLES } from './assets.js';
+
+export interface PageParts {
+  readonly title: string;
+  /** The class of the body: how wide it is, and what kind of page. */
+  readonly kind: string;
+  readonly language?: string;
+  readonly theme?: 'light' | 'dark' | undefined;
+  /** Addresses of styles before the pages' own, and of scripts. */
+  readonly styles?: readonly string[];
+  readonly scripts?: readonly string[];
+  /** What the policy of the page knows its scripts by. */
+  readonly nonce?: string;
+  /** More of the head. */
+  readonly head?: ComponentChildren;
+  /** Attributes of the body. */
+  readonly attributes?: Readonly<Record<string, string>>;
+  readonly children: ComponentChildren;
+}
+
+/** A whole HTML page without anything inline; all text in it is escaped. */
+export function renderPage(parts: PageParts): string {
+  return `<!doctype html>\n${renderToString(<Page {...parts} />)}\n`;
+}
+
+function Page(parts: PageParts): VNode {
+  const { title, kind, language = 'en', theme, styles = [], scripts = [], nonce, head, attributes, children } = parts;
+  return (
+    <html lang={language} data-theme={theme}>
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <title>{title}</title>
+        {[...styles, STYLES.path].map((path) => (
+          <link key={path} rel="stylesheet" href={path} />
+        ))}
+        <link rel="icon" href={ICON.path} />
+        {head}
+        {scripts.map((path) => (
+          <script key={path} src={path} nonce={nonce} defer />
+        ))}
+      </head>
+      <body class={kind} {...attributes}>
+        <a class="skip" href="#main">
+          Skip to the content
+        </a>
+        {children}
+      </body>
+    </html>
+  );
+}

@@ -1,0 +1,70 @@
+import type { ArtifactBody } from '@commonplace/proto/resources/v1/reader_service.js';
+import type { VNode } from 'preact';
+import { escapeAttribute } from '../escape.js';
+import { markdownHtml } from '../markdown.js';
+
+/** Where a page's frame is: its address, and whether what is in it may script. */
+export interface FrameAddress {
+  readonly src: string;
+  readonly scripts: boolean;
+}
+
+/** Kinds that a browser shows by itself; others are read as their source. */
+const SHOWN = new Set(['html', 'svg', 'slides']);
+
+export const isFramed = ({ artifactType }: Pick<ArtifactBody, 'artifactType'>): boolean => SHOWN.has(artifactType);
+
+interface ArtifactParts {
+  readonly artifact: ArtifactBody;
+  readonly frame: FrameAddress;
+}
+
+/** Users' code in a frame that can reach nothing, or as text. */
+export function Artifact({ artifact, frame }: ArtifactParts): VNode {
+  const { artifactType, source, title } = artifact;
+  if (artifactType === 'markdown') {
+    // HTML within the text is escaped
+    return <div class="prose" dangerouslySetInnerHTML={{ __html: markdownHtml(source) }} />;
+  }
+  if (!isFramed(artifact)) return <Source {...artifact} />;
+  return (
+    <>
+      <iframe
+        class="artifact"
+        src={frame.src}
+        title={title || 'Artifact'}
+        sandbox={frame.scripts ? 'allow-scripts' : ''}
+        referrerpolicy="no-referrer"
+        loading="lazy"
+      />
+      {!frame.scripts && <p class="soft">Scripts in it do not run here.</p>}
+      <details>
+        <summary>Source</summary>
+        <Source {...artifact} />
+      </details>
+    </>
+  );
+}
+
+function Source({ source, language, artifactType }: ArtifactBody): VNode {
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: what is wide is scrolled by keyboard
+    <section class="source" tabIndex={0} aria-label={`Source: ${language || artifactType}`}>
+      <pre>
+        <code>{source}</code>
+      </pre>
+    </section>
+  );
+}
+
+/** What the frame itself holds; its assets, which the source names, by their addresses. */
+export function frameDocument({ source, artifactType, assets, title }: ArtifactBody): string {
+  let html = source;
+  for (const { name, path } of assets) {
+    for (const quote of ['"', "'"]) {
+      html = html.replaceAll(`=${quote}${name}${quote}`, `=${quote}${escapeAttribute(path)}${quote}`);
+    }
+  }
+  if (artifactType !== 'svg') return html;
+  return `<!doctype html><html lang="en"><meta charset="utf-8"><title>${escapeAttribute(title)}</title>${html}`;
+}

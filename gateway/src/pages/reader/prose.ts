@@ -1,0 +1,30 @@
+/**
+ * HTML that is sanitised, as a published page shows it: what is wide can be scrolled by keyboard, boxes say what they
+ * mean, and pictures of other servers are links, so that opening a page tells nobody else of it. Sanitised markup
+ * has no angle bracket but those of its tags, and double quotes around every value.
+ */
+export function proseOf(html: string): string {
+  return html
+    .replace(/<table\b[^>]*>/g, (tag) => `<div class="scroll" role="region" aria-label="Table" tabindex="0">${tag}`)
+    .replaceAll('</table>', '</table></div>')
+    .replace(/<input type="checkbox"[^>]*>/g, nameBox)
+    .replace(/<img\b[^>]*>/g, ownPicture);
+}
+
+function nameBox(tag: string): string {
+  const words = tag.includes(' checked=') ? 'Done' : 'Not done';
+  return tag.replace('<input', `<input aria-label="${words}"`);
+}
+
+function ownPicture(tag: string): string {
+  const src = attributeOf(tag, 'src');
+  const alt = attributeOf(tag, 'alt') ?? '';
+  if (src === undefined) return '';
+  if (!FOREIGN.test(src)) return attributeOf(tag, 'alt') === undefined ? tag.replace('<img', '<img alt=""') : tag;
+  return `<a href="${src}" rel="noopener noreferrer nofollow">${alt === '' ? 'Image on another site' : alt}</a>`;
+}
+
+/** With a scheme, or on another host as this page's is. */
+const FOREIGN = /^\s*(?:https?:|[/\\]{2})/i;
+
+const attributeOf = (tag: string, name: string): string | undefined => new RegExp(` ${name}="([^"]*)"`).exec(tag)?.[1];

@@ -1,0 +1,90 @@
+import type { ReaderEntry } from '@commonplace/proto/resources/v1/reader_service.js';
+import type { VNode } from 'preact';
+
+/** With more pages than these, a tree shows the ways to the open one alone. */
+const MAX_SHOWN = 200;
+
+interface TreeParts {
+  readonly entries: readonly ReaderEntry[];
+  /** From the publication itself to the page that is open. */
+  readonly trail: readonly ReaderEntry[];
+}
+
+interface Branch {
+  readonly entry: ReaderEntry;
+  readonly branches: Branch[];
+}
+
+/** The pages of a publication. */
+export function Tree({ entries, trail }: TreeParts): VNode {
+  const current = trail.at(-1)?.path;
+  return (
+    <nav class="pages" id="pages" aria-label="Pages of this publication">
+      <h2>Pages</h2>
+      <Branches branches={branchesOf(shownOf(entries, trail))} current={current} />
+    </nav>
+  );
+}
+
+function Branches({ branches, current }: { branches: readonly Branch[]; current: string | undefined }): VNode {
+  return (
+    <ul>
+      {branches.map(({ entry, branches: below }) => (
+        <li key={entry.path}>
+          <a href={entry.path || '/'} aria-current={entry.path === current ? 'page' : undefined}>
+            <Name {...entry} />
+          </a>
+          {below.length > 0 && <Branches branches={below} current={current} />}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function shownOf(entries: readonly ReaderEntry[], trail: readonly ReaderEntry[]): readonly ReaderEntry[] {
+  if (entries.length <= MAX_SHOWN) return entries;
+  const open = new Set(trail.map(({ id }) => id));
+  return entries.filter(({ depth, parentId }) => depth < 2 || open.has(parentId));
+}
+
+function branchesOf(entries: readonly ReaderEntry[]): Branch[] {
+  const roots: Branch[] = [];
+  const above: { depth: number; branches: Branch[] }[] = [{ depth: -1, branches: roots }];
+  for (const entry of entries) {
+    while ((above.at(-1)?.depth ?? -1) >= entry.depth) above.pop();
+    const branch: Branch = { entry, branches: [] };
+    (above.at(-1)?.branches ?? roots).push(branch);
+    above.push({ depth: entry.depth, branches: branch.branches });
+  }
+  return roots;
+}
+
+/** The way down to a page. */
+export function Trail({ trail }: { trail: readonly ReaderEntry[] }): VNode | null {
+  if (trail.length < 2) return null;
+  return (
+    <nav class="crumbs" aria-label="Where this page is">
+      <ol>
+        {trail.slice(0, -1).map((entry) => (
+          <li key={entry.path}>
+            <a href={entry.path || '/'}>
+              <Name {...entry} />
+            </a>
+          </li>
+        ))}
+      </ol>
+    </nav>
+  );
+}
+
+/** A name behind its emoji; other icons are for the application. */
+export function Name({ icon, name }: Pick<ReaderEntry, 'icon' | 'name'>): VNode {
+  return (
+    <>
+      {EMOJI.test(icon) && <span aria-hidden="true">{icon} </span>}
+      {name}
+    </>
+  );
+}
+
+const EMOJI = /^(?:\p{Extended_Pictographic}|\p{Emoji_Modifier}|\u200d|\ufe0f){1,12}$/u;

@@ -1,0 +1,77 @@
+import type { FormPageField } from '@commonplace/proto/resources/v1/form_page_service.js';
+
+/** What a page sends besides the answers. */
+export interface Posted {
+  readonly credential: string;
+  readonly submissionId: string;
+  readonly captchaToken: string;
+  /** Minutes that the visitor's clock is ahead of UTC. */
+  readonly utcOffset: number;
+  /** By field id, as a browser sends them. */
+  readonly texts: ReadonlyMap<string, readonly string[]>;
+  readonly files: ReadonlyMap<string, readonly File[]>;
+}
+
+const PREFIX = 'f.';
+
+/** Reads a form's body, of either kind that browsers send. Rejects where it is neither. */
+export async function readPosted(body: Buffer, contentType: string): Promise<Posted> {
+  const data = await new Response(new Uint8Array(body), { headers: { 'Content-Type': contentType } }).formData();
+  const texts = new Map<string, string[]>();
+  const files = new Map<string, File[]>();
+  for (const [name, value] of data) {
+    if (!name.startsWith(PREFIX)) continue;
+    const id = name.slice(PREFIX.length);
+    if (typeof value === 'string') texts.set(id, [...(texts.get(id) ?? []), value]);
+    // A browser sends one without a name and without bytes where none was chosen.
+    else if (value.name !== '' || value.size > 0) files.set(id, [...(files.get(id) ?? []), value]);
+  }
+  const text = (name: string): string => {
+    const value = data.get(name);
+    return typeof value === 'string' ? value : '';
+  };
+  const offset = Number(text('utc_offset'));
+  return {
+    credential: text('credential'),
+    submissionId: text('submission_id'),
+    captchaToken: text('captcha_token'),
+    utcOffset: Number.isInteger(offset) && Math.abs(offset) <= 14 * 60 ? offset : 0,
+    texts,
+    files,
+  };
+}
+
+/** The answers as the form takes them; what was left empty is not there. */
+export async function valuesOf(fields: readonly FormPageField[], posted: Posted): Promise<Record<string, unknown>> {
+  const values: Record<string, unknown> = {};
+  for (const field of fields) {
+    const value = await answerTo(field, posted);
+    if (value !== undefined) values[field.id] = value;
+  }
+  // What is no field of the form any more is for the form to refuse.
+  for (const [id, [text]] of posted.texts) {
+    if (text !== '' && !fields.some((field) => field.id === id)) values[id] = text;
+  }
+  return values;
+}
+
+async function answerTo({ id, type, maxFiles }: FormPageField, posted: Posted): Promise<unknown> {
+  if (type === 'file') {
+    const files = await Promise.all((posted.files.get(id) ?? []).map(fileOf));
+    return files.length === 0 ? undefined : maxFiles === 1 && files.length === 1 ? files[0] : files;
+  }
+  const texts = (posted.texts.get(id) ?? []).filter((text) => text !== '');
+  if (type === 'multi_choice') return texts.length === 0 ? undefined : texts;
+  const [text] = texts;
+  return type === 'datetime' && text !== undefined ? momentOf(text, posted.utcOffset) : text;
+}
+
+async function fileOf(file: File): Promise<{ name: string; content_base64: string }> {
+  return { name: file.name, content_base64: Buffer.from(await file.arrayBuffer()).toString('base64') };
+}
+
+/** `2026-05-01T09:30` of the visitor's clock; what is no such time is for the form to refuse. */
+function momentOf(text: string, utcOffset: number): string {
+  const time = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d)?$/.test(text) ? Date.parse(`${text}Z`) : Number.NaN;
+  return Number.isNaN(time) ? text : new Date(time - utcOffset * 60_000).toISOString();
+}

@@ -1,0 +1,112 @@
+import {
+  ReaderFormat,
+  type ReaderPage,
+  type ReadPageResponse,
+} from '@commonplace/proto/resources/v1/reader_service.js';
+import type { Context } from 'koa';
+import { readerPolicy } from '../../pages/policies.js';
+import { isFramed } from '../../pages/reader/artifact.js';
+import { gatePage, missingPage } from '../../pages/reader/plain.js';
+import { readerPage } from '../../pages/reader/reader-page.js';
+import { frameAddress, renderFrame } from './frame.js';
+import { markdownOf } from './markdown.js';
+import { callOf, type Place, type ReaderParts } from './parts.js';
+import { etagOf, type Rendered } from './rendered.js';
+import { pageHeaders, sendOnce, sendRendered } from './send.js';
+
+/** How a page is asked for. */
+type Shape = 'html' | 'markdown' | 'frame';
+
+/** Answers a page: as it was rendered before, for as long as nothing of its publication has changed. */
+export async function servePage(ctx: Context, parts: ReaderParts, place: Place): Promise<void> {
+  const shape = shapeOf(ctx);
+  const offset = offsetOf(ctx);
+  const key = `${place.key}\n${shape}\n${offset}\n${place.path}`;
+  const known = parts.pages.get(key);
+  if (known !== undefined) {
+    const revision =
+      parts.revisions.known(place.key) ?? (await parts.revisions.ask(place.key, place.address, callOf(ctx, parts)));
+    if (revision.revision === known.revision && revision.publicationId === known.publicationId) {
+      parts.views.add(known.publicationId);
+      return sendRendered(ctx, known);
+    }
+  }
+  const format = shape === 'markdown' ? ReaderFormat.MARKDOWN : ReaderFormat.HTML;
+  const request = { address: place.address, path: place.path, format, offset, limit: 0 };
+  const answer = await parts.reader.readPage(request, callOf(ctx, parts));
+  parts.revisions.learn(place.key, answer.revision);
+  if (answer.page === undefined) return sendOther(ctx, answer);
+  const rendered = renderAnswer(answer, answer.page, shape, parts, place);
+  if (rendered === undefined) return sendOnce(ctx, 404, missingPage(false));
+  parts.pages.set(key, rendered);
+  parts.views.add(rendered.publicationId);
+  sendRendered(ctx, rendered);
+}
+
+function shapeOf({ query }: Context): Shape {
+  if (query.format === 'md' || query.format === 'markdown') return 'markdown';
+  return query.frame === undefined ? 'html' : 'frame';
+}
+
+const MAX_OFFSET = 10_000_000;
+
+function offsetOf({ query: { offset } }: Context): number {
+  return typeof offset === 'string' && /^\d{1,8}$/.test(offset) ? Math.min(Number(offset), MAX_OFFSET) : 0;
+}
+
+/** Undefined where the item can not be shown in the shape that was asked for. */
+function renderAnswer(
+  { revision }: ReadPageResponse,
+  page: ReaderPage,
+  shape: Shape,
+  parts: ReaderParts,
+  place: Place,
+): Rendered | undefined {
+  const text = { html: renderHtml, markdown: renderMarkdown, frame: renderFrame }[shape](page, parts, place);
+  if (text === undefined) return undefined;
+  const { contentType, policy, html } = text;
+  const isPrivate = revision?.private ?? true;
+  const body = Buffer.from(html);
+  return {
+    publicationId: revision?.publicationId ?? '',
+    revision: revision?.revision ?? '',
+    etag: etagOf(body),
+    headers: {
+      ...pageHeaders({ contentType, policy, indexed: page.indexed && shape === 'html', isPrivate }),
+      ...(shape === 'frame' ? {} : { Link: `<${page.canonicalUrl}>; rel="canonical"` }),
+    },
+    body,
+  };
+}
+
+/** A page in one of its shapes. */
+export interface Text {
+  readonly contentType?: string;
+  readonly policy: string;
+  readonly html: string;
+}
+
+function renderHtml(page: ReaderPage, parts: ReaderParts, place: Place): Text {
+  const frame = frameAddress(page, parts, place);
+  const framed = page.artifact !== undefined && isFramed(page.artifact);
+  return { policy: readerPolicy(framed ? frame.origin : undefined), html: readerPage(page, frame) };
+}
+
+function renderMarkdown(page: ReaderPage): Text {
+  return { contentType: 'text/markdown; charset=utf-8', policy: readerPolicy(), html: markdownOf(page) };
+}
+
+function sendOther(ctx: Context, { redirect, passwordRequired, missing }: ReadPageResponse): void {
+  if (redirect !== undefined) {
+    ctx.status = 301;
+    ctx.set('Location', redirect.location);
+    ctx.set('Cache-Control', 'public, max-age=60');
+    ctx.set('X-Robots-Tag', 'noindex');
+    ctx.body = '';
+  } else if (passwordRequired !== undefined) {
+    ctx.set('WWW-Authenticate', 'Form');
+    sendOnce(ctx, 401, gatePage({ ...passwordRequired, next: ctx.path }));
+  } else {
+    sendOnce(ctx, missing?.refused ? 403 : 404, missingPage(missing?.gone ?? false));
+  }
+}

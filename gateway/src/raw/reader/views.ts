@@ -1,0 +1,35 @@
+import type { CallOptions, Client } from '@commonplace/kit/rpc';
+import type { ReaderService } from '@commonplace/proto/resources/v1/reader_service.js';
+
+/** Milliseconds for which views are added up before they are told. */
+const TELL_MS = 5000;
+
+/** Counts what readers open; told now and then, and once more at the end. */
+export interface Views {
+  add(publicationId: string): void;
+  close(): Promise<void>;
+}
+
+export function createViews(reader: Pick<Client<ReaderService>, 'countViews'>, call: () => CallOptions): Views {
+  let counted = new Map<string, number>();
+  let timer: NodeJS.Timeout | undefined;
+
+  const tell = async () => {
+    timer = undefined;
+    const items = [...counted].map(([publicationId, views]) => ({ publicationId, views }));
+    counted = new Map();
+    // A count that is lost is no harm; to tell it twice would be one.
+    if (items.length > 0) await reader.countViews({ items }, call()).catch(() => {});
+  };
+
+  return {
+    add(publicationId) {
+      counted.set(publicationId, (counted.get(publicationId) ?? 0) + 1);
+      timer ??= setTimeout(tell, TELL_MS).unref();
+    },
+    close() {
+      clearTimeout(timer);
+      return tell();
+    },
+  };
+}

@@ -1,0 +1,295 @@
+import { request } from 'node:http';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { openPagesStage, PASSWORD, type PagesStage } from './pages/stage.js';
+
+let stage: PagesStage;
+
+beforeEach(async () => {
+  stage = await openPagesStage({ publicUrl: 'https://wiki.example.com' });
+});
+afterEach(() => stage?.close());
+
+const callsOf = (rpc: string) => stage.calls.filter((call) => call.rpc === rpc);
+/** As long as a gateway may take what it knows for true. */
+const later = () => new Promise((resolve) => setTimeout(resolve, 1100));
+
+/** A request under another host name than the one that it is sent to. */
+function underHost(
+  host: string,
+  path: string,
+): Promise<{ status: number; headers: NodeJS.Dict<string | string[]>; text: string }> {
+  return new Promise((resolve, reject) => {
+    const outgoing = request(`${stage.baseUrl}${path}`, { headers: { host } }, (incoming) => {
+      const chunks: Buffer[] = [];
+      incoming.on('data', (chunk: Buffer) => chunks.push(chunk));
+      incoming.once('end', () =>
+        resolve({
+          status: incoming.statusCode ?? 0,
+          headers: incoming.headers,
+          text: Buffer.concat(chunks).toString(),
+        }),
+      );
+    });
+    outgoing.once('error', reject).end();
+  });
+}
+
+describe('a published document', () => {
+  test('tells machines what it is, and browsers how long it holds', async () => {
+    const answer = await stage.get('/p/handbook');
+    const html = await answer.text();
+    expect(answer.status).toBe(200);
+    expect(Object.fromEntries(answer.headers)).toMatchObject({
+      'content-type': 'text/html; charset=utf-8',
+      'cache-control': 'public, max-age=60, stale-while-revalidate=300',
+      'x-content-type-options': 'nosniff',
+      'referrer-policy': 'same-origin',
+      link: '<https://wiki.example.com/p/handbook>; rel="canonical"',
+    });
+    expect(answer.headers.get('content-security-policy')).toMatch(/^default-src 'none';.*frame-ancestors 'none'/);
+    expect(answer.headers.get('content-security-policy')).not.toMatch(/script-src|unsafe|\*|http/);
+    expect(answer.headers.has('x-robots-tag')).toBe(false);
+    for (const part of [
+      '<link rel="canonical" href="https://wiki.example.com/p/handbook"/>',
+      '<link rel="alternate" hreflang="en" href="https://wiki.example.com/p/handbook"/>',
+      '<meta property="og:title" content="Field handbook"/>',
+      '<meta property="og:image" content="https://wiki.example.com/p/handbook/files/plan/0123456789abcdef/plan.png"/>',
+      '"@type":"Article"',
+      '<a href="#before-you-go">Before you go</a>',
+    ]) {
+      expect(html).toContain(part);
+    }
+    expect(html).not.toMatch(/<script(?! type="application\/ld\+json")|<style|\sstyle=|\son\w+=/);
+  });
+
+  test('is rendered once, and again when its publication has changed', async () => {
+    const first = await stage.get('/p/handbook');
+    const etag = first.headers.get('etag') ?? '';
+    const again = await stage.get('/p/handbook', { 'If-None-Match': etag });
+    expect([again.status, await again.text()]).toEqual([304, '']);
+    expect(again.headers.get('cache-control')).toBe('public, max-age=60, stale-while-revalidate=300');
+    expect([callsOf('readPage').length, callsOf('getRevision').length]).toEqual([1, 0]);
+
+    Object.assign(stage.state, { html: '<p>Another text.</p>', revision: 'another' });
+    await later();
+    const changed = await stage.get('/p/handbook', { 'If-None-Match': etag });
+    expect([changed.status, (await changed.text()).includes('Another text.')]).toEqual([200, true]);
+    expect([callsOf('readPage').length, callsOf('getRevision').length]).toEqual([2, 1]);
+  });
+
+  test('is gone soon after it was taken back', async () => {
+    expect((await stage.get('/p/handbook')).status).toBe(200);
+    Object.assign(stage.state, { missing: true, gone: true, revision: 'gone' });
+    await later();
+    const answer = await stage.get('/p/handbook');
+    expect(answer.status).toBe(404);
+    expect(answer.headers.get('cache-control')).toBe('no-store');
+    expect(answer.headers.get('x-robots-tag')).toBe('noindex, nofollow');
+    expect(await answer.text()).toContain('This page is no longer here');
+  });
+
+  test('asks once for many who come at the same time', async () => {
+    await stage.get('/p/handbook');
+    await later();
+    stage.calls.length = 0;
+    const answers = await Promise.all(Array.from({ length: 20 }, () => stage.get('/p/handbook')));
+    expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
+    expect([callsOf('readPage').length, callsOf('getRevision').length]).toEqual([0, 1]);
+  });
+
+  test('is not listed unless its publisher says so', async () => {
+    stage.state.indexed = false;
+    const answer = await stage.get('/p/handbook');
+    expect(answer.headers.get('x-robots-tag')).toBe('noindex, nofollow');
+    expect(await answer.text()).toContain('<meta name="robots" content="noindex, nofollow"/>');
+  });
+
+  test('is there as Markdown', async () => {
+    const answer = await stage.get('/p/handbook?format=md');
+    expect(answer.headers.get('content-type')).toBe('text/markdown; charset=utf-8');
+    expect(answer.headers.get('x-robots-tag')).toBe('noindex, nofollow');
+    expect(await answer.text()).toBe('# Field handbook\n\nEverything.\n');
+    expect(await (await stage.get('/p/handbook/reference?format=md')).text()).toContain(
+      '- [Price list](/p/handbook/prices)',
+    );
+    expect(await (await stage.get('/p/handbook/prices?format=md')).text()).toContain('| Rope no. 1 | € 12.50 |');
+  });
+
+  test('has its theme', async () => {
+    stage.state.theme = 'dark';
+    expect(await (await stage.get('/p/handbook')).text()).toContain('<html lang="en" data-theme="dark">');
+  });
+});
+
+test('a table has its rows by pages', async () => {
+  const first = await (await stage.get('/p/handbook/prices')).text();
+  expect(first).toContain('Rows 1 to 100 of 250');
+  expect(first).toContain('<a rel="next" href="/p/handbook/prices?offset=100">');
+  const last = await (await stage.get('/p/handbook/prices?offset=200')).text();
+  expect(last).toContain('Rows 201 to 250 of 250');
+  expect(last).toContain('<a rel="prev" href="/p/handbook/prices?offset=100">');
+  expect(last).not.toContain('rel="next"');
+});
+
+test('an artifact is in a frame that can not script on the product’s own host', async () => {
+  const html = await (await stage.get('/p/handbook/dial')).text();
+  expect(html).toContain('src="/p/handbook/dial?frame=1"');
+  expect(html).toMatch(/<iframe[^>]* sandbox(=""|\s|>)/);
+  const frame = await stage.get('/p/handbook/dial?frame=1');
+  expect(frame.headers.get('content-security-policy')).toMatch(/^sandbox; default-src 'none';/);
+  expect((await stage.get('/p/handbook?frame=1')).status).toBe(404);
+});
+
+describe('an artifact with an origin for users’ bytes', () => {
+  let apart: PagesStage;
+  beforeAll(async () => {
+    apart = await openPagesStage({ publicUrl: 'https://wiki.example.com', contentUrl: 'https://bytes.example.net' });
+  });
+  afterAll(() => apart?.close());
+  const framed = async (host: string) => {
+    const [own, base] = [stage, apart];
+    stage = base;
+    const answer = await underHost(host, '/p/handbook/dial?frame=1').finally(() => {
+      stage = own;
+    });
+    return answer;
+  };
+
+  test('may script there, and nowhere else', async () => {
+    const page = await (await apart.get('/p/handbook/dial')).text();
+    expect(page).toContain('src="https://bytes.example.net/p/handbook/dial?frame=1"');
+    const there = String((await framed('bytes.example.net')).headers['content-security-policy']);
+    expect(there).toMatch(/^sandbox allow-scripts; default-src 'none';/);
+    expect(there).not.toContain('allow-same-origin');
+    const here = String((await framed('wiki.example.com')).headers['content-security-policy']);
+    expect(here).toMatch(/^sandbox; default-src 'none';/);
+    expect(here).not.toContain('script-src');
+  });
+});
+
+describe('a password', () => {
+  beforeEach(() => {
+    stage.state.locked = true;
+  });
+
+  test('opens the page that was asked for, in one browser', async () => {
+    const gate = await stage.get('/p/handbook/prices');
+    expect(gate.status).toBe(401);
+    const asked = await gate.text();
+    expect(asked).toContain('<input type="hidden" name="next" value="/p/handbook/prices"/>');
+    expect(asked).not.toContain('Price list');
+    const opened = await stage.post('/p/handbook', { password: PASSWORD, next: '/p/handbook/prices' });
+    expect([opened.status, opened.headers.get('location')]).toEqual([303, '/p/handbook/prices']);
+    const cookie = opened.headers.getSetCookie()[0] ?? '';
+    expect(cookie).toMatch(
+      /^__Secure-reader=a-proof; Path=\/p\/handbook; Max-Age=3600; HttpOnly; SameSite=Lax; Secure$/,
+    );
+    const page = await stage.get('/p/handbook/prices', { Cookie: cookie.split(';')[0] ?? '' });
+    expect(page.status).toBe(200);
+    expect(page.headers.get('cache-control')).toBe('private, max-age=0, must-revalidate');
+    expect((await stage.get('/p/handbook/prices')).status).toBe(401);
+  });
+
+  test('that is wrong, or was tried too often, is told so', async () => {
+    const wrong = await stage.post('/p/handbook', { password: 'wrong' });
+    expect([wrong.status, await wrong.text()]).toEqual([401, expect.stringContaining('That is not the password.')]);
+    const tooOften = await stage.post('/p/handbook', { password: 'again' });
+    expect([tooOften.status, tooOften.headers.get('retry-after')]).toEqual([429, '120']);
+  });
+
+  test.each(['//evil.example/', '/\\evil.example', 'https://evil.example/', '/auth/sign-in', '/p/handbook-2', ''])(
+    'leads nowhere else: %s',
+    async (next) => {
+      const answer = await stage.post('/p/handbook', { password: PASSWORD, next });
+      expect(answer.headers.get('location')).toBe('/p/handbook');
+    },
+  );
+
+  test('is taken from no other site', async () => {
+    const foreign: Record<string, string>[] = [
+      { Origin: 'https://evil.example' },
+      { Origin: 'null' },
+      { 'Sec-Fetch-Site': 'cross-site' },
+    ];
+    for (const headers of foreign) {
+      const answer = await stage.post('/p/handbook', { password: PASSWORD }, headers);
+      expect([answer.status, answer.headers.getSetCookie()]).toEqual([403, []]);
+    }
+  });
+});
+
+test('a file is sent with its name, in parts where they are asked for, and runs nothing', async () => {
+  const path = '/p/handbook/files/plan/0123456789abcdef/plan.png';
+  const answer = await stage.get(path);
+  expect(answer.headers.get('content-type')).toBe('image/png');
+  expect(answer.headers.get('content-disposition')).toBe("inline; filename*=UTF-8''Plan%20%26%20map.png");
+  expect(answer.headers.get('content-security-policy')).toContain('sandbox');
+  const whole = Buffer.from(await answer.arrayBuffer());
+  const part = await stage.get(path, { Range: 'bytes=10-19' });
+  expect([part.status, Buffer.from(await part.arrayBuffer())]).toEqual([206, whole.subarray(10, 20)]);
+  expect((await stage.get('/p/handbook/files/other/0123456789abcdef/x')).status).toBe(404);
+});
+
+test('a search has what was found, with its words marked', async () => {
+  const html = await (await stage.get('/p/handbook?q=Price')).text();
+  expect(html).toContain('<a href="/p/handbook/prices">');
+  expect(html).toContain('<mark>Price</mark>');
+  expect(await (await stage.get('/p/handbook?q=%3Cb%3E')).text()).toContain('“&lt;b>”');
+});
+
+test('an old address leads on', async () => {
+  const answer = await stage.get('/p/handbook/old');
+  expect([answer.status, answer.headers.get('location')]).toEqual([301, 'https://wiki.example.com/p/handbook']);
+});
+
+describe('search engines', () => {
+  test('may fetch what is listed, and know where it is', async () => {
+    const robots = await (await stage.get('/robots.txt')).text();
+    expect(robots.split('\n')).toEqual([
+      'User-agent: *',
+      'Allow: /p/handbook$',
+      'Allow: /p/handbook?',
+      'Allow: /p/handbook/',
+      'Allow: /assets/',
+      'Disallow: /',
+      '',
+      'Sitemap: https://wiki.example.com/sitemap.xml',
+      '',
+    ]);
+    const sitemap = await (await stage.get('/sitemap.xml')).text();
+    expect(sitemap).toContain(
+      '<loc>https://wiki.example.com/p/handbook/prices</loc><lastmod>2026-10-05T09:00:00.000Z</lastmod>',
+    );
+  });
+
+  test('may fetch nothing where nothing is listed', async () => {
+    stage.state.indexed = false;
+    expect(await (await stage.get('/robots.txt')).text()).toBe('User-agent: *\nDisallow: /\n');
+  });
+});
+
+describe('a publication’s own domain', () => {
+  test('has the publication at its root, and nothing else of this server', async () => {
+    expect((await underHost('docs.example.com', '/')).text).toContain('<h1>Field handbook</h1>');
+    for (const path of ['/docs', '/auth/sign-in', '/api/v1/me', '/p/handbook/nothing']) {
+      expect((await underHost('docs.example.com', path)).status).toBe(404);
+    }
+    expect((await underHost('docs.example.com', '/robots.txt')).text).toContain('Sitemap:');
+  });
+
+  test('is none that was not asked for: unknown hosts see what they always saw', async () => {
+    const answer = await underHost('unknown.example.org', '/docs/errors');
+    expect([answer.status, answer.text.includes('<h1>Errors</h1>')]).toEqual([200, true]);
+    expect((await underHost('unknown.example.org', '/')).status).toBe(404);
+  });
+});
+
+test('views are told, added up', async () => {
+  const own = await openPagesStage({ publicUrl: 'https://wiki.example.com' });
+  await own.get('/p/handbook');
+  await own.get('/p/handbook');
+  await own.close();
+  expect(own.calls.filter(({ rpc }) => rpc === 'countViews').map(({ request: told }) => told)).toEqual([
+    { items: [{ publicationId: 'publication', views: 2 }] },
+  ]);
+});
