@@ -7,7 +7,6 @@ import { expect, test } from '@jest/globals';
 import { type AccessRequest, accessRequestCollection } from '../src/stores/access-requests.js';
 import { type Grant, grantCollection } from '../src/stores/grants.js';
 import { type Node, nodeCollection } from '../src/stores/nodes.js';
-import { shiftCollection } from '../src/stores/shifts.js';
 import {
   domainCollection,
   passwordTriesCollection,
@@ -15,6 +14,7 @@ import {
   publicationCollection,
   slugCollection,
 } from '../src/stores/publications.js';
+import { shiftCollection } from '../src/stores/shifts.js';
 
 async function unindexed<T extends StoredRecord>(of: Collection<T>, queries: readonly Omit<Query<T>, 'limit'>[]) {
   const plans = await Promise.all(queries.map((query) => of.explain({ ...query, limit: 10 })));
