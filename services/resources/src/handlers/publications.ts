@@ -4,6 +4,7 @@ import type { PublicationService } from '@commonplace/proto/resources/v1/publica
 import { WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
 import { type Published, type PublishOptions, publish, unpublish } from '../acts/publish.js';
 import { IsPublished, NoUpdateField, PublishingDisabled, WorkspaceArchived } from '../errors.js';
+import { publishChange } from '../events.js';
 import type { Parts } from '../parts.js';
 import { requireCapability, requireWorkspaceRole, type Seen, type Standing } from '../policy.js';
 import type { PublicationInput } from '../publications/input.js';
@@ -128,8 +129,11 @@ function itemOf({ node }: Seen): Published {
 }
 
 /** Whether there is anything to look up beside a node: most have no publication, and pay nothing for it. */
-function markPublished({ tree }: Parts, { node }: Seen, isPublished: boolean, { work }: CallContext): void {
-  if ((node.published === true) === isPublished) return;
-  const { published: _, ...rest } = node;
-  work.replace(tree.nodes, node, isPublished ? { ...rest, published: true } : rest);
+function markPublished({ tree }: Parts, { node }: Seen, isPublished: boolean, context: CallContext): void {
+  let marked = node;
+  if ((node.published === true) !== isPublished) {
+    const { published: _, ...rest } = node;
+    marked = context.work.replace(tree.nodes, node, isPublished ? { ...rest, published: true } : rest);
+  }
+  publishChange(context, { verb: 'resource.updated', fields: ['publication'] }, marked);
 }
