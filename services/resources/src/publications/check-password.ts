@@ -14,8 +14,8 @@ const TRIES = 10;
 const WINDOW_MS = 10 * 60_000;
 
 /**
- * Looks at one try. A try is written down with its answer, so that of many at once no more than ten are told anything;
- * what is over is told without looking at the password.
+ * Looks at one try. A wrong one is written down with its answer, so that of many at once no more than ten are told
+ * anything; what is over is told without looking at the password.
  */
 export async function checkPassword(
   parts: Parts,
@@ -34,9 +34,9 @@ export async function checkPassword(
     const retryAfterSeconds = Math.max(1, Math.ceil((Date.parse(known.until) - nowMs) / 1000));
     return { ...NONE, revision, refused: { retryAfterSeconds, triesLeft: 0 } };
   }
-  const tries = known.tries + 1;
-  write(parts, known, { ...known, tries }, context);
   if (!(await parts.passwords.verify(publication.passwordHash, password))) {
+    const tries = known.tries + 1;
+    write(parts, known, { ...known, tries }, context);
     return { ...NONE, revision, refused: { retryAfterSeconds: 0, triesLeft: TRIES - tries } };
   }
   const { home } = addressesOf(opening.opened);

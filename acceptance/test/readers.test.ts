@@ -1,0 +1,167 @@
+import { randomUUID } from 'node:crypto';
+import { request } from 'node:http';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { eventually } from '../src/eventually.js';
+import { type Person, signIn } from '../src/people.js';
+import type { Org, Resource, Workspace } from '../src/records.js';
+import { type System, startSystem } from '../src/system.js';
+
+interface Publication {
+  readonly slug: string;
+  readonly url: string;
+  readonly view_count: number;
+}
+
+interface Answer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly text: string;
+}
+
+/** Milliseconds within which readers see what was changed, and no longer what was taken back. */
+const SEEN_MS = 5000;
+
+let system: System;
+let by: Person;
+let org: Org;
+let workspace: Workspace;
+
+beforeAll(async () => {
+  system = await startSystem();
+  by = await signIn(system, system.owner);
+  org = (await by.post<Org>('/orgs', { name: 'Readers' })).data;
+  workspace = (await by.post<Workspace>('/workspaces', { name: 'Read', org_id: org.id })).data;
+}, 90_000);
+
+afterAll(() => system?.stop(), 60_000);
+
+const create = async (fields: object) =>
+  (await by.post<Resource>('/resources', { type: 'document', workspace_id: workspace.id, ...fields })).data;
+
+/** A request as a reader's browser makes it, under any host name. */
+function read(path: string, headers: Record<string, string> = {}, method = 'GET', body?: string): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const sent = request(new URL(path, system.baseUrl), { method, headers }, (answer) => {
+      let text = '';
+      answer.setEncoding('utf8');
+      answer.on('data', (piece) => {
+        text += piece;
+      });
+      answer.on('end', () => resolve({ status: answer.statusCode ?? 0, headers: answer.headers, text }));
+    });
+    sent.on('error', reject);
+    sent.end(body);
+  });
+}
+
+/** A folder with a page in it, published; the page was read once, so that it is kept. */
+async function published(fields: object = {}) {
+  const slug = `p-${randomUUID().slice(0, 13)}`;
+  const folder = await create({ type: 'folder', name: 'Folder' });
+  const page = await create({ name: 'Page', parent_id: folder.id, workspace_id: undefined, content: 'first words' });
+  await by.post(`/resources/${folder.id}/publish`, { slug, ...fields });
+  const home = `/p/${slug}`;
+  const path = new RegExp(`${home}/page-[0-9a-f]{12}`).exec((await read(home)).text)?.[0] ?? 'no page';
+  return { slug, home, path, folder, page };
+}
+
+async function withinSeconds(path: string, check: (answer: Answer) => void): Promise<void> {
+  await eventually(async () => check(await read(path)), SEEN_MS);
+}
+
+describe('a kept page', () => {
+  test('is the changed one within five seconds', async () => {
+    const { path, page } = await published();
+    expect((await read(path)).text).toContain('first words');
+    await by.patch(`/resources/${page.id}/content`, { content: 'second words' });
+    await withinSeconds(path, ({ text }) => expect(text).toContain('second words'));
+  });
+
+  test.each<[string, (place: Awaited<ReturnType<typeof published>>) => Promise<unknown>]>([
+    ['restricted', ({ page }) => by.patch(`/resources/${page.id}`, { access_mode: 'restricted' })],
+    ['trashed', ({ page }) => by.del(`/resources/${page.id}`)],
+    ['moved away', ({ page }) => by.patch(`/resources/${page.id}`, { parent_id: null })],
+    ['unpublished with its folder', ({ folder }) => by.del(`/resources/${folder.id}/publish`)],
+    ['trashed with its folder', ({ folder }) => by.del(`/resources/${folder.id}`)],
+    ['restricted with its folder', ({ folder }) => by.patch(`/resources/${folder.id}`, { access_mode: 'restricted' })],
+    ['left out', ({ folder }) => by.post(`/resources/${folder.id}/publish`, { include_children: false })],
+    ['expired', ({ folder }) => by.post(`/resources/${folder.id}/publish`, { expires_at: soon() })],
+    ['locked', ({ folder }) => by.post(`/resources/${folder.id}/publish`, { password: 'correct horse' })],
+  ])('is gone within five seconds when it is %s', async (_, act) => {
+    const place = await published();
+    const kept = await read(place.path);
+    expect([kept.status, (await read(place.path)).headers.etag]).toEqual([200, kept.headers.etag]);
+    await act(place);
+    await withinSeconds(place.path, ({ status, text }) => {
+      expect([401, 404]).toContain(status);
+      expect(text).not.toContain('first words');
+    });
+    const again = await read(place.path, { 'If-None-Match': String(kept.headers.etag) });
+    expect(again.status).not.toBe(304);
+  });
+
+  test('is gone when the Org switches publishing off, and back with it', async () => {
+    const { path } = await published();
+    await by.patch(`/orgs/${org.id}`, { settings: { allow_public_publishing: false } });
+    try {
+      await withinSeconds(path, ({ status }) => expect(status).toBe(404));
+    } finally {
+      await by.patch(`/orgs/${org.id}`, { settings: { allow_public_publishing: true } });
+    }
+    await withinSeconds(path, ({ status }) => expect(status).toBe(200));
+  });
+});
+
+const soon = () => new Date(Date.now() + 1000).toISOString();
+
+test('a changed slug leads on, path and all', async () => {
+  const { home, path, folder } = await published();
+  const slug = `q-${randomUUID().slice(0, 13)}`;
+  await by.post(`/resources/${folder.id}/publish`, { slug });
+  await eventually(async () => {
+    const { status, headers } = await read(path);
+    expect([status, headers.location]).toEqual([301, `${system.baseUrl}/p/${slug}${path.slice(home.length)}`]);
+  }, SEEN_MS);
+});
+
+test('a page under a host that is nobody’s is not there, and none is named in any answer', async () => {
+  const { path } = await published();
+  for (const host of ['evil.example', 'docs.evil.example:80', `${new URL(system.baseUrl).host}.evil.example`]) {
+    const { status, text, headers } = await read(path, { Host: host });
+    expect([host, status]).toEqual([host, 404]);
+    expect(text).not.toContain('first words');
+    expect(JSON.stringify([text, headers])).not.toContain('evil');
+  }
+  expect((await read(path, { 'X-Forwarded-Host': 'evil.example' })).text).not.toContain('evil');
+});
+
+test('what readers open is counted', async () => {
+  const { path, folder } = await published();
+  for (let i = 0; i < 5; i += 1) await read(path);
+  await eventually(async () => {
+    const { data } = await by.get<Publication>(`/resources/${folder.id}/publish`);
+    expect(data.view_count).toBeGreaterThanOrEqual(6);
+  });
+});
+
+test('a password is asked for, may be tried ten times, and is in no log', async () => {
+  const password = `correct-${randomUUID()}`;
+  const { home } = await published({ password });
+  const asked = await read(home);
+  expect(asked.status).toBe(401);
+  expect(asked.text).not.toContain('Folder');
+  const form = { 'Content-Type': 'application/x-www-form-urlencoded' };
+  const given = await read(home, form, 'POST', `password=${password}`);
+  expect(given.status).toBe(303);
+  const cookie = String(given.headers['set-cookie']).split(';')[0] as string;
+  expect((await read(home, { Cookie: cookie })).text).toContain('Folder');
+  const wrong = await Promise.all(Array.from({ length: 12 }, () => read(home, form, 'POST', 'password=wrong-guess')));
+  expect(wrong.filter(({ status }) => status === 429).length).toBeGreaterThanOrEqual(2);
+  const late = await read(home, form, 'POST', `password=${password}`);
+  expect(late.status).toBe(429);
+  expect(Number(late.headers['retry-after'])).toBeGreaterThan(300);
+  const proof = decodeURIComponent(cookie.slice(cookie.indexOf('=') + 1));
+  for (const said of [system.stdout(), system.stderr()]) {
+    for (const secret of [password, proof]) expect(said).not.toContain(secret);
+  }
+});
