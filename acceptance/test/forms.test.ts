@@ -233,6 +233,7 @@ describe('PATCH', () => {
       return [status, error.code];
     };
     expect(await codeOf(by, path, {})).toEqual([400, 'no_update_field']);
+    expect(await codeOf(by, path, { is_active: null, config: null })).toEqual([400, 'no_update_field']);
     expect(await codeOf(by, path, { is_active: 'yes' })).toEqual([400, 'invalid_type']);
     expect(await codeOf(by, path, { colour: 1 })).toEqual([400, 'unknown_field']);
     expect(await codeOf(by, path, { config: { title: '' } })).toEqual([400, 'invalid_value']);
