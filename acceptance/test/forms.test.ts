@@ -391,6 +391,8 @@ describe('a submission', () => {
     });
     const one = await by.post(`/forms/${form.token}/submit`, { values: { mail: 'a@b.co' } });
     expect([one.error.code, faultsOf(one.error)]).toEqual(['validation_failed', { 'values.name': 'missing_field' }]);
+    const large = await by.post(`/forms/${form.token}/submit`, { values: { name: 'x'.repeat(1024 * 1024) } });
+    expect([large.status, large.error.code]).toEqual([400, 'payload_too_large']);
     expect((await tableOf(by, form.resource_id)).row_count).toBe(0);
   });
 
