@@ -1,11 +1,13 @@
-import { randomUUID } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type Api, api } from '../src/client.js';
 import { eventually } from '../src/eventually.js';
 import { type FormAnswer, newForm, type Submitted, tableOf } from '../src/forms.js';
 import { newAddress, newKey, signIn, signUp, tokenOf } from '../src/people.js';
 import type { Member, Org, Resource, Workspace } from '../src/records.js';
-import { type System, startSystem } from '../src/system.js';
+import { mode, type System, startSystem } from '../src/system.js';
 
 let system: System;
 let by: Api;
@@ -233,6 +235,7 @@ describe('PATCH', () => {
       return [status, error.code];
     };
     expect(await codeOf(by, path, {})).toEqual([400, 'no_update_field']);
+    expect(await codeOf(by, path, { is_active: null, config: null })).toEqual([400, 'no_update_field']);
     expect(await codeOf(by, path, { is_active: 'yes' })).toEqual([400, 'invalid_type']);
     expect(await codeOf(by, path, { colour: 1 })).toEqual([400, 'unknown_field']);
     expect(await codeOf(by, path, { config: { title: '' } })).toEqual([400, 'invalid_value']);
@@ -388,6 +391,8 @@ describe('a submission', () => {
     });
     const one = await by.post(`/forms/${form.token}/submit`, { values: { mail: 'a@b.co' } });
     expect([one.error.code, faultsOf(one.error)]).toEqual(['validation_failed', { 'values.name': 'missing_field' }]);
+    const large = await by.post(`/forms/${form.token}/submit`, { values: { name: 'x'.repeat(1024 * 1024) } });
+    expect([large.status, large.error.code]).toEqual([400, 'payload_too_large']);
     expect((await tableOf(by, form.resource_id)).row_count).toBe(0);
   });
 
@@ -552,6 +557,55 @@ describe('the webhook', () => {
     const off = await open.post(hook(rotated.data.form.webhook_token), { name: 'Ada' });
     expect([off.status, off.error.code]).toEqual([409, 'form_inactive']);
   });
+});
+
+describe('the hosted page', () => {
+  test('hands out a credential that opens this form and nothing else', async () => {
+    const { form } = await newForm(by, workspace.id, ask([NAME]));
+    const other = await newForm(by, workspace.id, ask([NAME]));
+    const page = await fetch(form.public_url ?? '');
+    expect([page.status, page.headers.get('cache-control')]).toEqual([200, 'no-store']);
+    const [credential = ''] = /wsf_[\w.-]+/.exec(await page.text()) ?? [];
+    const visitor = api(system, credential);
+    const values = { name: 'Ada' };
+    const sent = await visitor.post<Submitted>(`/forms/${form.token}/submit`, { values });
+    expect([sent.status, sent.data.row_id]).toEqual([201, expect.any(String)]);
+    const codeOf = async (path: string, body?: unknown) => {
+      const { status, error } = body === undefined ? await visitor.get(path) : await visitor.post(path, body);
+      return [status, error.code];
+    };
+    expect(await codeOf(`/forms/${other.form.token}/submit`, { values })).toEqual([403, 'tenant_boundary']);
+    expect(await codeOf('/me')).toEqual([403, 'insufficient_scope']);
+    expect(await codeOf('/capabilities')).toEqual([403, 'insufficient_scope']);
+    expect(await codeOf(`/resources/${form.resource_id}`)).toEqual([403, 'insufficient_scope']);
+    expect(await codeOf(`/resources/${form.resource_id}/form`)).toEqual([403, 'insufficient_scope']);
+    expect((await tableOf(by, form.resource_id)).rows.map(({ id }) => id)).toEqual([sent.data.row_id]);
+    expect((await fetch(`${system.baseUrl}/f/${'x'.repeat(32)}`)).status).toBe(404);
+  });
+});
+
+(mode === 'embedded' ? test : test.skip)('no token and no secret lies in the clear', async () => {
+  const secret = `whsec_${randomBytes(32).toString('base64')}`;
+  const headers = { 'Idempotency-Key': randomUUID() };
+  const table = await by.post<Resource>('/resources', { type: 'table', name: 'Hidden', workspace_id: workspace.id });
+  const path = `/resources/${table.data.id}/form`;
+  const config = ask([NAME], { webhooks: [{ url: 'https://example.com/in', secret }, { url: 'https://example.org' }] });
+  const { data } = await by.post<FormAnswer>(path, { config }, { headers });
+  const { form } = (await by.patch<FormAnswer>(path, { rotate_webhook_token: true }, { headers })).data;
+  await by.post(`/forms/${form.token}/submit`, { values: { name: 'Ada' } }, { headers });
+  await api(system).post(`/hooks/forms/${form.webhook_token}`, { name: 'Bob' }, { headers });
+  await by.post(`/forms/${form.token}/submit`, { values: {} });
+  const made = (data.form.webhook_secrets ?? []).map((one) => one.secret);
+  const hidden = [form.token, form.webhook_token, data.form.webhook_token, secret, ...made];
+  expect(new Set(hidden).size).toBe(5);
+  const folder = join(dirname(system.bootstrapFile), 'data');
+  const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((one) => one.isFile());
+  const stored = files.map(({ parentPath, name }) => readFileSync(join(parentPath, name)));
+  const told = [Buffer.from(system.stdout()), Buffer.from(system.stderr())];
+  expect(stored.some((bytes) => bytes.includes(table.data.id))).toBe(true);
+  for (const text of hidden) {
+    expect([...stored, ...told].filter((bytes) => bytes.includes(text as string))).toEqual([]);
+  }
 });
 
 test('200 submissions at once, half of them repeated, are the distinct ones, counted and numbered without a gap', async () => {

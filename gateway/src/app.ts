@@ -93,9 +93,12 @@ function serveBytesAlone({ contentUrl, publicUrl }: Settings): Koa.Middleware {
 function limitFormPages(rateGate: RateGate): Koa.Middleware {
   const gate = rateGate({ limits: ['form', 'visitor'], scope: 'public' }) as unknown as RouterMiddleware;
   const router = new Router();
-  router.post('/f/:token', gate);
-  return router.routes() as unknown as Koa.Middleware;
+  router.post(`${FORM_PAGES}:token`, gate);
+  const limited = router.routes() as unknown as Koa.Middleware;
+  return (ctx, next) => (ctx.path.startsWith(FORM_PAGES) ? limited(ctx, next) : next());
 }
+
+const FORM_PAGES = '/f/';
 
 /** Everything that is no endpoint; what is unknown outside of the API is not found by anybody. */
 function servePages(open: Router): Koa.Middleware {

@@ -8,7 +8,7 @@ import { removeForm } from '../acts/forget-form.js';
 import { checkConfig, markForm, newForm, placeConfig } from '../acts/forms.js';
 import { submitForm } from '../acts/submit-form.js';
 import { may } from '../domain/access.js';
-import { FormExists, FormNotFound, NotATable } from '../errors.js';
+import { FormExists, FormNotFound, NotATable, NoUpdateField } from '../errors.js';
 import { publishChange } from '../events.js';
 import { bindFields } from '../forms/columns.js';
 import { formMessage } from '../forms/shown.js';
@@ -109,6 +109,9 @@ export function createFormHandlers(parts: Parts): Handlers<FormService> {
     },
 
     async updateForm({ resourceId, config, isActive, rotateWebhookToken, resendDeliveryIds }, context) {
+      // A field that is null is not supplied.
+      const supplied = [isActive, rotateWebhookToken].some((value) => value !== undefined);
+      if (config.length === 0 && !supplied && resendDeliveryIds.length === 0) throw NoUpdateField();
       const standing = await policy.standing(context);
       const seen = await policy.seeEvenTrashed(resourceId, standing);
       await requireCurrentRights(seen, () => policy.see(resourceId, standing));
