@@ -16,6 +16,8 @@ export interface LinkedMesh {
   /** Each from one process to one other, or to a server: `gateway to resources`, `resources to mongodb`. */
   readonly links: readonly Link[];
   readonly services: readonly string[];
+  /** Where a service listens itself. */
+  portOf(service: string): number;
   /** SIGKILL. */
   kill(service: string): Promise<void>;
   /** Starts it again, as it was. */
@@ -51,8 +53,12 @@ interface Facts {
 
 const START_MS = 120_000;
 
-/** Starts servers and a mesh with all data below `home`. */
-export async function startLinkedMesh(home: string, deadlineMs: number): Promise<LinkedMesh> {
+/** Starts servers and a mesh with all data below `home`; `settingsOf` a process may say more. */
+export async function startLinkedMesh(
+  home: string,
+  deadlineMs: number,
+  settingsOf: (part: string) => NodeJS.ProcessEnv = () => ({}),
+): Promise<LinkedMesh> {
   const scripts = await loadScripts();
   const servers = await scripts.startServers({ dir: home });
   const proxies = await startProxies(await scripts.installTool('toxiproxy'));
@@ -91,13 +97,17 @@ export async function startLinkedMesh(home: string, deadlineMs: number): Promise
     for (const name of [...scripts.SERVICES, 'gateway']) {
       const ways = await waysOf(name, add, servers.servers, ports);
       const listen = { COMMONPLACE_GRPC_PORT: String(ports.get(name) ?? 0) };
-      const env = { ...shared, ...own[name], ...listen, ...rewritten(servers.env, ways) };
+      const env = { ...shared, ...own[name], ...listen, ...rewritten(servers.env, ways), ...settingsOf(name) };
       const start = () => startScript(join(ROOT, scripts.programOf(name)), env);
       running.set(name, { start, process: start() });
     }
     const direct = [...ports].map(([name, number]) => `${name}=127.0.0.1:${number}`).join(',');
     await isReady(baseUrl, running);
-    await bootstrap(join(ROOT, scripts.BOOTSTRAP), { ...shared, COMMONPLACE_SERVICE_ADDRESSES: direct });
+    await bootstrap(join(ROOT, scripts.BOOTSTRAP), {
+      ...shared,
+      COMMONPLACE_SERVICE_ADDRESSES: direct,
+      ...settingsOf('bootstrap'),
+    });
     const facts = JSON.parse(readFileSync(bootstrapFile, 'utf8')) as Record<string, string>;
     const { email = '', password = '', api_key: apiKey = '' } = facts;
     return {
@@ -106,6 +116,7 @@ export async function startLinkedMesh(home: string, deadlineMs: number): Promise
       deadlineMs,
       links,
       services: scripts.SERVICES,
+      portOf: (service) => ports.get(service) ?? 0,
       kill: async (service) => running.get(service)?.process.kill(),
       async revive(service) {
         const entry = running.get(service);

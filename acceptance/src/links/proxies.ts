@@ -2,7 +2,8 @@ import { spawn } from 'node:child_process';
 import { freePort } from '../system.js';
 
 /** What a link can do: swallow all bytes, carry them late, break each connection. */
-export type Fault = 'black hole' | 'slow' | 'reset';
+export const FAULTS = ['black hole', 'slow', 'reset'] as const;
+export type Fault = (typeof FAULTS)[number];
 
 /** One way to a server, through which one client goes. */
 export interface Link {
