@@ -8,6 +8,7 @@ import { contracts } from '../src/contracts/index.js';
 import { before, servedWithin, timeLeft, unbounded, withinCall } from '../src/deadline/index.js';
 import { Unavailable } from '../src/errors/index.js';
 import { openGrpcChannel, openGrpcServer, openShedding, type ServedMethod, sooner } from '../src/rpc/index.js';
+import { eventually } from '../src/testing/index.js';
 
 const peers = createPeerTokens(Buffer.alloc(32), 'test');
 const options = () => ({ metadata: { requestId: 'r' }, deadline: Date.now() + 10_000 });
@@ -100,6 +101,37 @@ describe('tries', () => {
     expect(served).toBe(1);
     await there.close(0);
   });
+});
+
+test('a service refuses what it has no room for, background work first', async () => {
+  const methods = new Map<string, ServedMethod>();
+  const release: (() => void)[] = [];
+  for (const { path, responseStream } of Object.values(contracts.orgs.definition)) {
+    const unary = () => new Promise((resolve) => release.push(() => resolve({ items: [] })));
+    methods.set(path, { streams: responseStream, unary, stream: async function* () {} });
+  }
+  const shedding = openShedding({ maxConcurrent: 2, maxDelayMs: 0 });
+  const definitions = [contracts.orgs.definition];
+  const server = await openGrpcServer({ host: '127.0.0.1', port: 0, definitions, methods, shedding });
+  const channel = openGrpcChannel(() => `127.0.0.1:${server.port}`, peers);
+  const orgs = channel.client(contracts.orgs);
+  const list = (background?: true) =>
+    orgs.listOrgs(ListOrgsRequest.fromPartial({}), { ...options(), metadata: { requestId: 'r', background } });
+  const first = list();
+  await eventually(async () => expect(release).toHaveLength(1));
+  const refused = { reason: 'service_unavailable', details: { reason: 'overloaded' } };
+  await expect(list(true)).rejects.toMatchObject(refused);
+  const second = list();
+  await eventually(async () => expect(release).toHaveLength(2));
+  await expect(list()).rejects.toMatchObject(refused);
+  for (const end of release) end();
+  await Promise.all([first, second]);
+  const third = list(true);
+  await eventually(async () => expect(release).toHaveLength(3));
+  release[2]?.();
+  await third;
+  await channel.close();
+  await server.close(0);
 });
 
 describe('work for a call', () => {
