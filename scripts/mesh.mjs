@@ -12,35 +12,47 @@ import { build, root } from './build.mjs';
 export const SERVICES = ['identity', 'tenancy', 'resources', 'files', 'search', 'messaging'];
 const EX_CONFIG = 78;
 
+/** What all processes of one mesh are told, but where they listen and find each other. */
+export function sharedSettings(env) {
+  return {
+    ...env,
+    COMMONPLACE_MESH_KEY: env.COMMONPLACE_MESH_KEY || randomBytes(32).toString('hex'),
+    COMMONPLACE_LOG_LEVEL: env.COMMONPLACE_LOG_LEVEL || 'warn',
+  };
+}
+
+/** What single services are told beside that. */
+export function ownSettings(env) {
+  const dataDir = env.COMMONPLACE_DATA_DIR || './data';
+  const secretsKey = { COMMONPLACE_SECRETS_KEY: env.COMMONPLACE_SECRETS_KEY || secretIn(dataDir, 'secrets.key') };
+  return {
+    identity: { COMMONPLACE_SECRET_KEY: env.COMMONPLACE_SECRET_KEY || secretIn(dataDir, 'secret.key') },
+    tenancy: secretsKey,
+    resources: secretsKey,
+  };
+}
+
 /** Starts a mesh on free loopback ports. Resolves when the gateway is ready. */
 export async function startMesh(env = process.env, { say = console.log } = {}) {
   const ports = await freePorts(SERVICES.length);
   const addresses = SERVICES.map((name, i) => `${name}=127.0.0.1:${ports[i]}`).join(',');
   const port = env.COMMONPLACE_PORT || '8080';
   const shared = {
-    ...env,
-    COMMONPLACE_MESH_KEY: env.COMMONPLACE_MESH_KEY || randomBytes(32).toString('hex'),
+    ...sharedSettings(env),
     COMMONPLACE_SERVICE_ADDRESSES: addresses,
     COMMONPLACE_GRPC_HOST: '127.0.0.1',
     COMMONPLACE_PUBLIC_URL: env.COMMONPLACE_PUBLIC_URL || `http://127.0.0.1:${port}`,
-    COMMONPLACE_LOG_LEVEL: env.COMMONPLACE_LOG_LEVEL || 'warn',
   };
-  const dataDir = env.COMMONPLACE_DATA_DIR || './data';
-  const secretsKey = { COMMONPLACE_SECRETS_KEY: env.COMMONPLACE_SECRETS_KEY || secretIn(dataDir, 'secrets.key') };
-  const secrets = {
-    identity: { COMMONPLACE_SECRET_KEY: env.COMMONPLACE_SECRET_KEY || secretIn(dataDir, 'secret.key') },
-    tenancy: secretsKey,
-    resources: secretsKey,
-  };
+  const settings = ownSettings(env);
   const children = SERVICES.map((name, i) => {
-    const own = { COMMONPLACE_GRPC_PORT: String(ports[i]), ...secrets[name] };
-    return start(`services/${name}/dist/src/main.js`, { ...shared, ...own });
+    const own = { COMMONPLACE_GRPC_PORT: String(ports[i]), ...settings[name] };
+    return start(programOf(name), { ...shared, ...own });
   });
-  children.push(start('gateway/dist/src/main.js', shared));
+  children.push(start(programOf('gateway'), shared));
   const stop = () => Promise.all(children.map(end));
   try {
     await Promise.race([ready(`http://127.0.0.1:${port}/health/ready`), ...children.map(failed)]);
-    await finished(start('services/all/dist/src/bootstrap.js', shared));
+    await finished(start(BOOTSTRAP, shared));
   } catch (error) {
     await stop();
     throw error;
@@ -48,6 +60,14 @@ export async function startMesh(env = process.env, { say = console.log } = {}) {
   say(`Mesh of ${children.length} processes: ${addresses}`);
   return { baseUrl: shared.COMMONPLACE_PUBLIC_URL, pids: children.map(({ pid }) => pid), children, stop };
 }
+
+/** The program of a service, or of the gateway, below the project's root. */
+export function programOf(name) {
+  return name === 'gateway' ? 'gateway/dist/src/main.js' : `services/${name}/dist/src/main.js`;
+}
+
+/** Makes the owner of a new mesh, and ends. */
+export const BOOTSTRAP = 'services/all/dist/src/bootstrap.js';
 
 /** A secret that keys, sessions or credentials hang on has to outlive a restart: it lies in the data folder. */
 function secretIn(dataDir, name) {

@@ -10,6 +10,7 @@ import { soakPower } from './power/power.js';
 import { checkIntegrity, openEventLog } from './soak/event-log.js';
 import { soakImports } from './soak/imports.js';
 import { soakLargeImport } from './soak/imports-large.js';
+import { soakLinks } from './soak/links.js';
 import { readLists } from './soak/read-back.js';
 import { type RoundResult, runRound, WRITERS } from './soak/round.js';
 import { createTally, type Tally } from './soak/tally.js';
@@ -24,7 +25,9 @@ const LARGE_PAGES = 50_000;
 /** Images of power cuts, and so many for a round of a short run. */
 const IMAGES = 500;
 const ROUND_IMAGES = 5;
-const PARTS = ['writes', 'power', 'imports', 'imports-large'] as const;
+const PARTS = ['writes', 'power', 'imports', 'imports-large', 'links'] as const;
+/** Parts that a short run leaves out. */
+const LONG: ReadonlySet<Part> = new Set(['imports-large', 'links']);
 type Part = (typeof PARTS)[number];
 
 async function soak(rounds: number, home: string, tally: Tally): Promise<void> {
@@ -86,6 +89,7 @@ function seconds(milliseconds: number): string {
 interface Wish {
   readonly rounds: number;
   readonly importRounds: number;
+  readonly linkRounds: number;
   readonly images: number;
   readonly seed: number | undefined;
   readonly pages: number;
@@ -97,10 +101,11 @@ function readWish(): Wish {
   const text = { type: 'string' } as const;
   const { values } = parseArgs({ options: { rounds: text, only: text, pages: text, seed: text } });
   const rounds = values.rounds === undefined ? undefined : wholeNumber(values.rounds);
-  const usual = rounds === undefined ? PARTS : PARTS.filter((part) => part !== 'imports-large');
+  const usual = rounds === undefined ? PARTS : PARTS.filter((part) => !LONG.has(part));
   return {
     rounds: rounds ?? ROUNDS,
     importRounds: rounds ?? IMPORT_ROUNDS,
+    linkRounds: rounds ?? 1,
     images: rounds === undefined ? IMAGES : ROUND_IMAGES * rounds,
     seed: values.seed === undefined ? undefined : wholeNumber(values.seed),
     pages: values.pages === undefined ? LARGE_PAGES : wholeNumber(values.pages),
@@ -114,7 +119,7 @@ function partOf(name: string): Part {
   return part;
 }
 
-const USAGE = `npm run soak -- [--rounds N] [--only writes,power,imports,imports-large] [--pages N] [--seed N]
+const USAGE = `npm run soak -- [--rounds N] [--only writes,power,imports,imports-large,links] [--pages N] [--seed N]
 
   --rounds N   crashes under writes (${ROUNDS}), imports that are killed (${IMPORT_ROUNDS}), and a fifth of the images of power
                cuts (${IMAGES}); without the large import
@@ -131,7 +136,7 @@ function readWishOrExit(): Wish {
   }
 }
 
-const { rounds, importRounds, images, seed, pages, parts } = readWishOrExit();
+const { rounds, importRounds, linkRounds, images, seed, pages, parts } = readWishOrExit();
 mkdirSync(join(ROOT, 'bench/data'), { recursive: true });
 const home = mkdtempSync(join(ROOT, 'bench/data/soak-'));
 const tally = createTally();
@@ -142,6 +147,7 @@ try {
   if (parts.has('power')) await soakPower(images, join(home, 'power'), tally, seed);
   if (parts.has('imports')) await soakImports(importRounds, join(home, 'imports'), tally);
   if (parts.has('imports-large')) await soakLargeImport(pages, join(home, 'imports-large'), tally);
+  if (parts.has('links')) await soakLinks(linkRounds, join(home, 'links'), tally);
 } catch (error) {
   tally.check('the run', [error instanceof Error ? (error.stack ?? error.message) : String(error)]);
 }

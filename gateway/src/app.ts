@@ -1,11 +1,12 @@
 import { AppError } from '@commonplace/kit/errors';
 import type { Log } from '@commonplace/kit/log';
+import type { Shedding } from '@commonplace/kit/rpc';
 import cors from '@koa/cors';
 import Router, { type RouterMiddleware } from '@koa/router';
 import Koa from 'koa';
 import type { Settings } from './config.js';
 import { type Invoke, serveEndpoint } from './endpoint.js';
-import { type AuthenticateParts, authenticate } from './middleware/authenticate.js';
+import { type AuthenticateParts, authenticate, isSafe } from './middleware/authenticate.js';
 import { answerErrors } from './middleware/errors.js';
 import { createRateGate, type RateGate } from './middleware/rate-limit.js';
 import { nameRequest } from './middleware/request.js';
@@ -25,6 +26,8 @@ export interface AppParts {
   readonly readers: Koa.Middleware;
   /** Records that clients follow. */
   readonly watches: Watches;
+  /** What this process has room for. */
+  readonly shedding: Shedding;
   readonly log: Log;
 }
 
@@ -36,6 +39,7 @@ export function createApp(parts: AppParts): Koa {
   app.use(nameRequest(settings.trustedProxies, secure, log) as Koa.Middleware);
   app.use(answerErrors({ publicUrl: settings.publicUrl, log }) as Koa.Middleware);
   app.use(allowOrigins());
+  app.use(shed(parts));
   app.use(parts.readers);
   app.use(serveBytesAlone(settings));
   const rateGate = createRateGate(settings.rateLimits);
@@ -109,6 +113,17 @@ function servePages(open: Router): Koa.Middleware {
   return (ctx, next) => (isEndpoint(ctx.path) ? next() : pages(ctx, notFound));
 }
 
+/** Refuses what there is no room for before it costs anything: searches first, then writes, reads last. */
+function shed({ shedding, routes }: AppParts): Koa.Middleware {
+  const searches = new Set(routes.filter(({ limits }) => limits.includes('search')).map(({ path }) => path));
+  return (ctx, next) => {
+    // Whoever probes learns that the process lives, however much there is to do.
+    if (ctx.path.startsWith('/health/')) return next();
+    shedding.require(isSafe(ctx.method) ? 'read' : searches.has(ctx.path) ? 'background' : 'write');
+    return next();
+  };
+}
+
 const API = '/api/v1/';
 
 /**
@@ -117,14 +132,19 @@ const API = '/api/v1/';
  * another area is handed on.
  */
 function createApi(
-  { settings, routes, invoke, watches }: AppParts,
+  { settings, routes, invoke, watches, shedding }: AppParts,
   rateGate: RateGate,
   serves: (route: Route) => boolean,
 ): Koa.Middleware<State> {
   const areas = new Map<string, Router>();
   for (const route of routes.filter(serves)) {
     const timeoutMs = route.limits.includes('search') ? settings.searchTimeoutMs : settings.requestTimeoutMs;
-    const endpoint = serveEndpoint(route, invoke(route), { bodyBytes: settings.bodyBytes, timeoutMs, watches });
+    const endpoint = serveEndpoint(route, invoke(route), {
+      bodyBytes: settings.bodyBytes,
+      timeoutMs,
+      watches,
+      shedding,
+    });
     const gates = [rateGate(route), requireScope(route), endpoint] as unknown as RouterMiddleware[];
     const area = areaOf(route.path);
     const router = areas.get(area) ?? new Router();

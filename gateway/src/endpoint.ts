@@ -1,4 +1,4 @@
-import type { Client, Reply } from '@commonplace/kit/rpc';
+import type { Client, Reply, Shedding } from '@commonplace/kit/rpc';
 import type { Middleware, ParameterizedContext } from 'koa';
 import { parseBody } from './body.js';
 import { endOfTurn } from './end-of-turn.js';
@@ -6,6 +6,7 @@ import { isSafe } from './middleware/authenticate.js';
 import { readBody } from './middleware/read-body.js';
 import type { State } from './middleware/state.js';
 import { baseVersionOf, etagOf, idempotencyOf, matchesNone, versionOfIfMatch } from './preconditions.js';
+import { ReadCall } from './request-call.js';
 import type { WrittenResponse } from './response/answer.js';
 import type { Route } from './routes.js';
 import { endOf, isFollowed, type Watches } from './watch.js';
@@ -17,6 +18,7 @@ export interface EndpointSettings {
   readonly bodyBytes: number;
   readonly timeoutMs: number;
   readonly watches: Watches;
+  readonly shedding: Pick<Shedding, 'enter' | 'leave'>;
 }
 
 type Ctx = ParameterizedContext<State> & { params: Record<string, string> };
@@ -26,36 +28,39 @@ export function serveEndpoint(route: Route, invoke: Invoke, settings: EndpointSe
   return async (context) => {
     const ctx = context as unknown as Ctx;
     const safe = isSafe(ctx.method);
+    const { requestId } = ctx.state;
+    const read = Date.now();
     const body = safe ? undefined : await readBody(ctx as never, settings.bodyBytes, route.formEncoded);
+    // A request has one deadline from its first gate to its answer; its body comes as fast as its client sends it.
+    const deadline = ctx.state.cameAt + settings.timeoutMs + (body === undefined ? 0 : Date.now() - read);
     const request = route.parseRequest({
       params: ctx.params,
       query: ctx.req.url?.includes('?') ? ctx.query : NO_QUERY,
       body: body === undefined ? undefined : parseBody(ctx, body),
       facts: (name) => factOf(ctx, name),
     });
-    const { requestId } = ctx.state;
     const reply: Reply = {};
-    const call = {
-      metadata: {
-        requestId,
-        ...tokenOf(ctx, route),
-        traceparent: ctx.req.headers.traceparent as string | undefined,
-        ...shareLinkOf(ctx, safe),
-        ...(body === undefined || route.scope === 'public' ? {} : preconditions(ctx, body, request.baseVersion)),
-      },
-      deadline: Date.now() + settings.timeoutMs,
-      reply,
+    const metadata = {
+      requestId,
+      ...tokenOf(ctx, route),
+      traceparent: ctx.req.headers.traceparent as string | undefined,
+      ...shareLinkOf(ctx, safe),
+      ...(body === undefined || route.scope === 'public' ? {} : preconditions(ctx, body, request.baseVersion)),
     };
+    // A write that has begun is finished: its key gives its outcome to whoever asks again.
+    const call = safe ? new ReadCall(metadata, deadline, reply, ctx.res) : { metadata, deadline, reply };
     let answer: object;
+    settings.shedding.enter();
     try {
       answer = await invoke(request.message, call);
     } finally {
+      settings.shedding.leave();
       tellReplay(ctx, reply);
     }
     if (isFollowed(ctx, route)) {
       const again = async () => {
         const { token } = await ctx.state.renew();
-        const next = { metadata: { ...call.metadata, token }, deadline: Date.now() + settings.timeoutMs };
+        const next = { metadata: { ...metadata, token }, deadline: Date.now() + settings.timeoutMs };
         return invoke(request.message, next);
       };
       settings.watches.follow(ctx, route, answer, again);

@@ -56,7 +56,7 @@ export const gateway: ServiceModule = {
         ended,
         publicOrigin: new URL(settings.publicUrl).origin,
         failures: createFailureLimit(settings.rateLimits),
-        timeoutMs: settings.requestTimeoutMs,
+        timeoutMs: Math.min(settings.requestTimeoutMs, settings.searchTimeoutMs),
       },
       open: createOpenPages({
         settings,
@@ -71,6 +71,7 @@ export const gateway: ServiceModule = {
       }),
       readers: readers.serve,
       watches,
+      shedding: host.shedding,
       log: host.log,
     });
     return {

@@ -3,7 +3,7 @@ import { type Caller, KNOWN_SCOPES } from '@commonplace/kit/auth';
 import { readConfig } from '@commonplace/kit/config';
 import { AppError } from '@commonplace/kit/errors';
 import { silentLog } from '@commonplace/kit/log';
-import type { CallOptions, Client } from '@commonplace/kit/rpc';
+import { type CallOptions, type Client, openShedding } from '@commonplace/kit/rpc';
 import type { BytesService } from '@commonplace/proto/files/v1/bytes_service.js';
 import type {
   AuthenticateRequest,
@@ -67,6 +67,7 @@ export async function openAuthStage(publicUrl: string, port = 0): Promise<AuthSt
   const logged: string[] = [];
   const app = createApp({
     watches: createWatches(),
+    shedding: openShedding({ maxConcurrent: 0, maxDelayMs: 0 }),
     settings,
     routes,
     invoke: (route) => (async () => (route.rpc === 'GetMe' ? { orgs: [] } : {})) as Invoke,

@@ -6,6 +6,7 @@ const BY_VALUES = [
   'COMMONPLACE_CONTENT_URL',
   'COMMONPLACE_DATA_DIR',
   'COMMONPLACE_GRPC_PORT',
+  'COMMONPLACE_HEALTH_PORT',
   'COMMONPLACE_HOST',
   'COMMONPLACE_INSECURE_HTTP',
   'COMMONPLACE_LOG_LEVEL',
@@ -13,6 +14,10 @@ const BY_VALUES = [
   'COMMONPLACE_PORT',
   'COMMONPLACE_PUBLIC_URL',
   'COMMONPLACE_SERVICE_ADDRESS',
+  'COMMONPLACE_TLS_CA',
+  'COMMONPLACE_TLS_CERT',
+  'COMMONPLACE_TLS_KEY',
+  'COMMONPLACE_TLS_NAME',
   'COMMONPLACE_TRUSTED_PROXIES',
   'COMMONPLACE_TYPESENSE_URL',
 ];
@@ -103,6 +108,12 @@ export function schemaOf({ services, embedded }) {
         pullSecrets: list({ ...name, minLength: 1 }),
       }),
       secrets: object({ existingSecret: name, keys: object({ mesh: text, identity: text, encryption: text }) }),
+      mesh: object({
+        tls: object({
+          existingSecret: { type: 'string', pattern: '^([a-z0-9{]([-.a-z0-9{}]*[a-z0-9}])?)?$', maxLength: 253 },
+          name: { type: 'string', pattern: '^$|^[a-z0-9{*]([-.a-z0-9{}]*[a-z0-9}])?$' },
+        }),
+      }),
       mongodb: object({ url: openUrl('mongodb|mongodb\\+srv'), existingSecret: name, key: text }),
       nats: object({ replicas: { ...count, maximum: 5 }, url: openUrl('nats|tls'), existingSecret: name, key: text }),
       typesense: object({

@@ -33,6 +33,14 @@ servers, and is told of events); records (whether it needs the records alone); e
 {{- if eq $v.profile "mesh" -}}
 {{- $_ := set $plain "COMMONPLACE_GRPC_PORT" "9090" -}}
 {{- $_ := set $plain "COMMONPLACE_SERVICE_ADDRESS" $address -}}
+{{- if $v.mesh.tls.existingSecret -}}
+{{- $host := printf "%s-{service}.%s.svc.%s" $fullname .root.Release.Namespace $v.clusterDomain -}}
+{{- $_ := set $plain "COMMONPLACE_TLS_CERT" "/tls/tls.crt" -}}
+{{- $_ := set $plain "COMMONPLACE_TLS_KEY" "/tls/tls.key" -}}
+{{- $_ := set $plain "COMMONPLACE_TLS_CA" "/tls/ca.crt" -}}
+{{- $_ := set $plain "COMMONPLACE_TLS_NAME" ($v.mesh.tls.name | default $host) -}}
+{{- $_ := set $plain "COMMONPLACE_HEALTH_PORT" "9091" -}}
+{{- end -}}
 {{- end -}}
 {{- range $name, $value := $plain }}
 {{- if and $value (has $name $.reads) }}

@@ -61,6 +61,9 @@ Takes root, name and facts.
 {{- if and (eq $v.profile "mesh") (not $v.secrets.existingSecret) -}}
 {{- $problems = append $problems "a mesh needs secrets.existingSecret: see docs/operations.md for how to make it" -}}
 {{- end -}}
+{{- if and (eq $v.profile "embedded") $v.mesh.tls.existingSecret -}}
+{{- $problems = append $problems "profile embedded has no use for mesh.tls: it has no mesh" -}}
+{{- end -}}
 {{- range $name, $fact := $facts -}}
 {{- $own := index $v.services $name | default dict -}}
 {{- $service := include "commonplace.service" (dict "root" $ "name" $name "facts" $fact) | fromYaml -}}

@@ -35,6 +35,13 @@ app.kubernetes.io/managed-by: {{ .root.Release.Service }}
 {{- (urlParse .).hostname -}}
 {{- end }}
 
+{{- /* The Secret with the certificate of a process of the mesh; nothing without TLS. Takes root and component. */ -}}
+{{- define "commonplace.tlsSecret" -}}
+{{- if eq .root.Values.profile "mesh" -}}
+{{- .root.Values.mesh.tls.existingSecret | replace "{service}" .component -}}
+{{- end -}}
+{{- end }}
+
 {{- define "commonplace.httpUrl" -}}
 http://{{ include "commonplace.fullname" . }}.{{ .Release.Namespace }}.svc.{{ .Values.clusterDomain }}:{{ .Values.service.port }}
 {{- end }}

@@ -13,6 +13,7 @@ A pod of one container, and of one that runs before it where there is something 
   ports, probes    as text
   resources        of the container
   claim            claim of the volume /data; `template` for one of the StatefulSet's own
+  tls              Secret with its certificate for the mesh
   serves           whether calls have to be finished before it ends
   once             whether it ends by itself
   account          its service account, instead of the release's
@@ -111,6 +112,17 @@ spec:
       persistentVolumeClaim:
         claimName: {{ .claim }}
     {{- end }}
+    {{- with .tls }}
+    # As a folder, so that what is renewed arrives.
+    - name: tls
+      secret:
+        secretName: {{ . }}
+        defaultMode: 0440
+        items:
+          - { key: tls.crt, path: tls.crt }
+          - { key: tls.key, path: tls.key }
+          - { key: ca.crt, path: ca.crt }
+    {{- end }}
 {{- end }}
 
 {{- /* What the containers of a pod have in common. */ -}}
@@ -143,6 +155,11 @@ volumeMounts:
   - name: data
     mountPath: /data
   {{- end }}
+  {{- if .tls }}
+  - name: tls
+    mountPath: /tls
+    readOnly: true
+  {{- end }}
 {{- end }}
 
 {{- /*
@@ -167,17 +184,19 @@ livenessProbe:
 {{- end }}
 
 {{- define "commonplace.probes.grpc" -}}
+{{- /* Probes have no certificate: with TLS, health has a port of its own. */ -}}
+{{- $port := ternary 9090 9091 (empty .Values.mesh.tls.existingSecret) -}}
 startupProbe:
-  grpc: { port: 9090, service: live }
+  grpc: { port: {{ $port }}, service: live }
   periodSeconds: 2
   failureThreshold: 60
 readinessProbe:
-  grpc: { port: 9090 }
+  grpc: { port: {{ $port }} }
   periodSeconds: 5
   timeoutSeconds: 3
   failureThreshold: 2
 livenessProbe:
-  grpc: { port: 9090, service: live }
+  grpc: { port: {{ $port }}, service: live }
   periodSeconds: 10
   timeoutSeconds: 5
   failureThreshold: 3
@@ -191,4 +210,8 @@ livenessProbe:
 {{- define "commonplace.ports.grpc" -}}
 - name: grpc
   containerPort: 9090
+{{- if .Values.mesh.tls.existingSecret }}
+- name: health
+  containerPort: 9091
+{{- end }}
 {{- end }}

@@ -1,5 +1,6 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { Caller } from '@commonplace/kit/auth';
+import { before } from '@commonplace/kit/deadline';
 import { AppError, defineError } from '@commonplace/kit/errors';
 import { fingerprint } from '@commonplace/kit/id';
 import type { CallOptions, Client } from '@commonplace/kit/rpc';
@@ -31,6 +32,7 @@ export interface AuthenticateParts {
   readonly ended: EndedSessions;
   readonly publicOrigin: string;
   readonly failures: FailureLimit;
+  /** Milliseconds that the owner of credentials is waited for. */
   readonly timeoutMs: number;
 }
 
@@ -78,7 +80,9 @@ async function admit(
 ): Promise<Admitted> {
   const options: CallOptions = { metadata: { requestId }, deadline: Date.now() + parts.timeoutMs };
   const { token, csrfToken, credentialId } = await parts.auth.authenticate(request, options);
-  return { caller: await parts.verifyCaller(token), token, csrfToken, credentialId };
+  const verified = parts.verifyCaller(token);
+  const caller = verified instanceof Promise ? await before(options.deadline, verified) : verified;
+  return { caller, token, csrfToken, credentialId };
 }
 
 /** The one credential of a request: a session's cookie, or a bearer token or key. */

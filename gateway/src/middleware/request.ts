@@ -16,6 +16,7 @@ export function nameRequest(trustedProxies: readonly string[], secure: boolean, 
   return async (ctx, next) => {
     const requestId = newRequestId();
     ctx.state.requestId = requestId;
+    ctx.state.cameAt = Date.now();
     ctx.state.clientIp = trustedProxies.length === 0 ? (ctx.req.socket.remoteAddress ?? '') : proxyAddr(ctx.req, trust);
     const { res } = ctx;
     res.setHeader('X-Request-Id', requestId);

@@ -4,6 +4,8 @@ import type { Caller } from '@commonplace/kit/auth';
 export interface State {
   requestId: string;
   clientIp: string;
+  /** Epoch milliseconds at which it came: its deadline counts from there. */
+  cameAt: number;
   /** From the gate of authentication on; absent where no credential is asked for. */
   admitted: Admitted;
   /** Lets the same credential in once more, for an answer that takes longer than a token lasts. */

@@ -132,7 +132,7 @@ export const ERROR_CODES: Readonly<Record<ErrorStatus, Readonly<Record<string, s
   },
   500: { internal_error: 'Something went wrong on our side.' },
   503: {
-    service_unavailable: 'A part of the service is not available.',
+    service_unavailable: 'A part of the service is not available, or has more to do than it can right now.',
     timeout: 'The request took too long; its outcome is not known. Retry with the same Idempotency-Key.',
     dependency_unavailable: 'Something that the service depends on is not available.',
   },

@@ -37,7 +37,7 @@ export function createOpenPages(parts: OpenParts): Router {
   mountHealth(router, parts.health);
   mountAssets(router, [STYLES, ICON, FORM_SCRIPT]);
   mountDocs(router, routes, settings.publicUrl);
-  mountBlobs(router, { bytes: parts.bytes, contentUrl: settings.contentUrl });
+  mountBlobs(router, { bytes: parts.bytes, contentUrl: settings.contentUrl, timeoutMs: settings.requestTimeoutMs });
   mountForms(router, {
     formPages: parts.formPages,
     bodyBytes: settings.bodyBytes,

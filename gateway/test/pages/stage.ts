@@ -1,7 +1,7 @@
 import { readConfig } from '@commonplace/kit/config';
 import { AppError, type Fault } from '@commonplace/kit/errors';
 import { silentLog } from '@commonplace/kit/log';
-import type { Client } from '@commonplace/kit/rpc';
+import { type Client, openShedding } from '@commonplace/kit/rpc';
 import type { BytesService } from '@commonplace/proto/files/v1/bytes_service.js';
 import type { AuthService } from '@commonplace/proto/identity/v1/auth_service.js';
 import type { FormSubmission } from '@commonplace/proto/resources/v1/form.js';
@@ -96,6 +96,7 @@ export async function openPagesStage(
     routes,
     readers: readers.serve,
     watches: createWatches(),
+    shedding: openShedding({ maxConcurrent: 0, maxDelayMs: 0 }),
     invoke: () => (async () => ({})) as Invoke,
     authentication: {
       auth,

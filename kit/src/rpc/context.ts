@@ -3,6 +3,7 @@ import { AppError } from '../errors/index.js';
 import type { DomainEvent } from '../events/port.js';
 import { newId } from '../id/index.js';
 import type { UnitOfWork } from '../store/port.js';
+import { isGivenUp } from './given-up.js';
 import type { CallContext, CallMetadata, CallOptions, IncomingCall, Reply } from './port.js';
 
 // These are classes because their parts are made on demand, at every call of every rpc: an accessor of a
@@ -114,9 +115,9 @@ class Onward implements CallOptions {
   readonly metadata: CallMetadata;
 
   constructor(private readonly call: IncomingCall) {
-    const { requestId, token, traceparent, shareLink } = call.metadata;
-    this.metadata =
-      shareLink === undefined ? { requestId, token, traceparent } : { requestId, token, traceparent, shareLink };
+    const { requestId, token, traceparent, shareLink, background } = call.metadata;
+    const metadata = { requestId, token, traceparent, background };
+    this.metadata = shareLink === undefined ? metadata : { ...metadata, shareLink };
   }
 
   get deadline(): number {
@@ -125,6 +126,10 @@ class Onward implements CallOptions {
 
   get signal(): AbortSignal {
     return this.call.signal;
+  }
+
+  get givenUp(): boolean {
+    return isGivenUp(this.call);
   }
 }
 

@@ -8,24 +8,31 @@ import {
 } from '@grpc/grpc-js';
 import type { PeerTokens } from '../auth/token.js';
 import type { AppError } from '../errors/index.js';
+import { isGivenUp, whenGivenUp } from './given-up.js';
 import { clientOptions } from './grpc-options.js';
+import { isRead } from './idempotent.js';
 import { readReply, toGrpc } from './metadata.js';
 import type { CallOptions, Channel, Client, ServiceContract } from './port.js';
 import { cancelled, refusalOf } from './refusal.js';
 import { decodeStatus, ofCode, STATUS_KEY } from './status.js';
+import type { MeshTls } from './tls.js';
 
 type Method = MethodDefinition<unknown, unknown>;
 
 /**
  * The channel to services of other processes. `addressOf` gives a service's target:
- * `dns:///resources-headless:9090`.
+ * `dns:///resources-headless:9090`. With TLS each end shows a certificate, and the service's has to carry its name.
  */
-export function openGrpcChannel(addressOf: (owner: string) => string, peers: PeerTokens): Channel {
+export function openGrpcChannel(addressOf: (owner: string) => string, peers: PeerTokens, tls?: MeshTls): Channel {
   const opened: GrpcClient[] = [];
+  const trust = tls?.client ?? credentials.createInsecure();
   return {
     client: (service) => {
-      const options = clientOptions(service.name, readMethods(service));
-      const grpc = new GrpcClient(addressOf(service.owner), credentials.createInsecure(), options);
+      const options = {
+        ...clientOptions(service.name, readMethods(service)),
+        ...(tls === undefined ? {} : { 'grpc.ssl_target_name_override': tls.nameOf(service.owner) }),
+      };
+      const grpc = new GrpcClient(addressOf(service.owner), trust, options);
       opened.push(grpc);
       return createClient(grpc, service, peers);
     },
@@ -35,11 +42,10 @@ export function openGrpcChannel(addressOf: (owner: string) => string, peers: Pee
   };
 }
 
-/** Methods that change nothing, told by their names' first word. */
 function readMethods(service: ServiceContract<unknown>): string[] {
   return Object.values(service.definition)
     .map(({ path }) => path.split('/')[2] as string)
-    .filter((name) => /^(Get|List|Find|Check|LookUp|Search|Stream)/.test(name));
+    .filter(isRead);
 }
 
 function createClient<S>(grpc: GrpcClient, service: ServiceContract<S>, peers: PeerTokens): Client<S> {
@@ -56,7 +62,7 @@ function unary(grpc: GrpcClient, method: Method, peers: PeerTokens, request: unk
   const refusal = refusalOf(options);
   if (refusal !== undefined) return Promise.reject(refusal);
   return new Promise((resolve, reject) => {
-    const { signal, reply } = options;
+    const { reply } = options;
     const metadata = toGrpc(options.metadata, peers.mint());
     const call = grpc.makeUnaryRequest(
       method.path,
@@ -66,14 +72,13 @@ function unary(grpc: GrpcClient, method: Method, peers: PeerTokens, request: unk
       metadata,
       { deadline: options.deadline },
       (error, answer) => {
-        signal?.removeEventListener('abort', abort);
+        over();
         if (error === null) resolve(answer);
         else if (reply !== undefined && error.metadata !== undefined) readReply(error.metadata, reply);
-        if (error !== null) reject(signal?.aborted ? cancelled() : received(error));
+        if (error !== null) reject(isGivenUp(options) ? cancelled() : received(error));
       },
     );
-    const abort = () => call.cancel();
-    signal?.addEventListener('abort', abort, { once: true });
+    const over = whenGivenUp(options, () => call.cancel());
     if (reply !== undefined) call.on('status', (status: StatusObject) => readReply(status.metadata, reply));
   });
 }

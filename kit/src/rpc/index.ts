@@ -1,6 +1,10 @@
+export { sooner } from './given-up.js';
 export { openGrpcChannel } from './grpc-client.js';
 export { type GrpcServer, openGrpcServer } from './grpc-server.js';
 export { IDEMPOTENCY_COLLECTION, type IdempotencyRecord } from './idempotency.js';
 export { createLocalChannel } from './local.js';
 export * from './port.js';
 export { requireVersion, type ServerParts, serveMethods } from './serve.js';
+export type { LoadClass, Shedding } from './shedding.js';
+export { openShedding } from './shedding.js';
+export { type MeshTls, openTls, type TlsOptions } from './tls.js';

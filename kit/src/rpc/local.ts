@@ -1,5 +1,6 @@
 import type { PeerTokens } from '../auth/token.js';
 import { type AppError, asAppError, Timeout, Unavailable } from '../errors/index.js';
+import { whenGivenUp } from './given-up.js';
 import type {
   CallMetadata,
   CallOptions,
@@ -11,6 +12,7 @@ import type {
   ServedMethods,
 } from './port.js';
 import { cancelled, refusalOf } from './refusal.js';
+import { at } from './slices.js';
 
 /**
  * The channel between services of one process: a function call. Deadline, cancellation, tokens and
@@ -40,9 +42,7 @@ function call(
   if (refusal !== undefined) return failing(refusal);
   const method = methods.get(path);
   if (method === undefined) return failing(Unavailable({}, { cause: new Error(`nobody serves ${path}`) }));
-  return method.streams
-    ? method.stream(request, new LocalCall(options, peers.mint()))
-    : bounded(method, request, options, peers);
+  return method.streams ? boundedStream(method, request, options, peers) : bounded(method, request, options, peers);
 }
 
 /**
@@ -73,6 +73,10 @@ class LocalCall implements IncomingCall {
     return this.#controller.signal;
   }
 
+  get givenUp(): boolean {
+    return this.#reason !== undefined;
+  }
+
   abort(reason: AppError): void {
     this.#reason = reason;
     this.#controller?.abort(reason);
@@ -87,12 +91,8 @@ function failing(error: AppError): Promise<never> & AsyncIterable<never> {
   return promise;
 }
 
-/**
- * One call under its deadline. The timer is shared by all calls of one slice of time: a timer for
- * each call costs more than the call.
- */
+/** One call under its deadline. */
 function bounded(method: ServedMethod, request: unknown, options: CallOptions, peers: PeerTokens): Promise<unknown> {
-  const { signal, deadline } = options;
   const incoming = new LocalCall(options, peers.mint());
   const answer = method.unary(request, incoming);
   return new Promise((resolve, reject) => {
@@ -100,12 +100,11 @@ function bounded(method: ServedMethod, request: unknown, options: CallOptions, p
       incoming.abort(error);
       reject(error);
     };
-    const onAbort = () => giveUp(cancelled());
-    const release = expire(deadline, () => giveUp(Timeout()));
-    signal?.addEventListener('abort', onAbort, { once: true });
+    const inTime = at(options.deadline, () => giveUp(Timeout()));
+    const wanted = whenGivenUp(options, () => giveUp(cancelled()));
     const done = () => {
-      release();
-      signal?.removeEventListener('abort', onAbort);
+      inTime();
+      wanted();
     };
     answer.then(
       (value) => {
@@ -120,25 +119,42 @@ function bounded(method: ServedMethod, request: unknown, options: CallOptions, p
   });
 }
 
-const SLICE_MS = 50;
-const slices = new Map<number, Set<() => void>>();
-
-/** Calls `expired` within 50 ms after `deadline`; the function returned takes that back. */
-function expire(deadline: number, expired: () => void): () => void {
-  const number = Math.ceil(deadline / SLICE_MS);
-  const slice = slices.get(number) ?? openSlice(number);
-  slice.add(expired);
-  return () => slice.delete(expired);
-}
-
-/** A function of its own, for a timer holds on to all that the function around it knows: a call and its answer. */
-function openSlice(number: number): Set<() => void> {
-  const slice = new Set<() => void>();
-  slices.set(number, slice);
-  const expireAll = () => {
-    slices.delete(number);
-    for (const expired of slice) expired();
+/** A stream under its deadline: a handler that hangs between two messages is given up as well. */
+async function* boundedStream(
+  method: ServedMethod,
+  request: unknown,
+  options: CallOptions,
+  peers: PeerTokens,
+): AsyncIterable<unknown> {
+  const incoming = new LocalCall(options, peers.mint());
+  let fail: (error: AppError) => void = () => {};
+  let over: AppError | undefined;
+  const giveUp = (error: AppError) => {
+    incoming.abort(error);
+    over = error;
+    fail(error);
   };
-  setTimeout(expireAll, Math.max(0, Math.min(number * SLICE_MS - Date.now(), 2 ** 31 - 1))).unref();
-  return slice;
+  const inTime = at(options.deadline, () => giveUp(Timeout()));
+  const wanted = whenGivenUp(options, () => giveUp(cancelled()));
+  const messages = method.stream(request, incoming)[Symbol.asyncIterator]();
+  const next = () =>
+    new Promise<IteratorResult<unknown>>((resolve, reject) => {
+      fail = reject;
+      if (over === undefined) messages.next().then(resolve, reject);
+      else reject(over);
+    });
+  try {
+    for (;;) {
+      const { done, value } = await next();
+      if (done) return;
+      yield value;
+    }
+  } catch (error) {
+    throw asAppError(error);
+  } finally {
+    inTime();
+    wanted();
+    const stopped = messages.return?.();
+    if (!incoming.givenUp) await stopped;
+  }
 }

@@ -9,6 +9,7 @@ const BASE_VERSION = 'x-base-version';
 const SHARE_LINK = 'x-share-link';
 const IDEMPOTENCY_ID = 'x-idempotency-id';
 const IDEMPOTENCY_FINGERPRINT = 'x-idempotency-fingerprint';
+const BACKGROUND = 'x-background';
 const REPLY = 'x-reply-bin';
 
 /** The metadata of a call as gRPC carries it. */
@@ -20,6 +21,7 @@ export function toGrpc(call: CallMetadata, peerToken: string): Metadata {
   if (call.traceparent !== undefined) metadata.set(TRACEPARENT, call.traceparent);
   if (call.baseVersion !== undefined) metadata.set(BASE_VERSION, String(call.baseVersion));
   if (call.shareLink !== undefined) metadata.set(SHARE_LINK, call.shareLink);
+  if (call.background) metadata.set(BACKGROUND, '1');
   if (call.idempotency !== undefined) {
     metadata.set(IDEMPOTENCY_ID, call.idempotency.id);
     metadata.set(IDEMPOTENCY_FINGERPRINT, call.idempotency.fingerprint);
@@ -40,6 +42,7 @@ export function fromGrpc(metadata: Metadata): { call: CallMetadata; peerToken: s
       traceparent: text(TRACEPARENT),
       baseVersion: baseVersion === undefined ? undefined : Number(baseVersion),
       shareLink: text(SHARE_LINK),
+      background: text(BACKGROUND) === '1' ? true : undefined,
       idempotency: id === undefined ? undefined : { id, fingerprint: text(IDEMPOTENCY_FINGERPRINT) ?? '' },
     },
   };

@@ -33,6 +33,8 @@ export interface CallMetadata {
   /** The token of a share link that the request presents (`X-Share-Link`); nothing is remembered of it. */
   readonly shareLink?: string | undefined;
   readonly idempotency?: Idempotency | undefined;
+  /** Nobody waits for it: of all that is too much it is refused first. */
+  readonly background?: boolean | undefined;
 }
 
 export interface Idempotency {
@@ -47,6 +49,8 @@ export interface CallOptions {
   /** Epoch milliseconds; a call without one is refused. It only ever shrinks from hop to hop. */
   readonly deadline: number;
   readonly signal?: AbortSignal | undefined;
+  /** Whether the signal was aborted, where it is only made when somebody asks for it. */
+  readonly givenUp?: boolean;
   /** Filled with what the handler said beside its answer. */
   readonly reply?: Reply;
 }
@@ -125,6 +129,8 @@ export interface IncomingCall {
   readonly peerToken: string | undefined;
   readonly deadline: number;
   readonly signal: AbortSignal;
+  /** Whether the signal was aborted, where it is only made when somebody asks for it. */
+  readonly givenUp?: boolean;
   readonly reply: Reply;
 }
 
@@ -139,7 +145,7 @@ export type ServedMethods = ReadonlyMap<string, ServedMethod>;
  * - Anything else that was thrown arrives as `internal_error` without its message.
  * - A call whose deadline passes rejects with `timeout`, whether the peer answers, hangs or is gone;
  *   a call without a deadline is refused.
- * - An aborted signal rejects the call and aborts the handler's signal.
+ * - An aborted signal rejects the call and aborts the handler's signal, within a tenth of a second.
  * - Metadata arrives as it was sent; `reply` is filled before the call resolves.
  * - Streams deliver in order, stop the handler when the reader stops, and end with the handler's error.
  * - A peer that can't be reached is `service_unavailable`.

@@ -1,4 +1,5 @@
 import { AppError } from '../errors/index.js';
+import { isGivenUp } from './given-up.js';
 import type { CallOptions } from './port.js';
 
 /** Why a call may not start: without a deadline, or given up already. */
@@ -6,7 +7,7 @@ export function refusalOf(options: CallOptions): AppError | undefined {
   if (!Number.isFinite(options.deadline)) {
     return new AppError('INVALID_ARGUMENT', 'deadline_missing', 'A call needs a deadline.');
   }
-  return options.signal?.aborted ? cancelled() : undefined;
+  return isGivenUp(options) ? cancelled() : undefined;
 }
 
 /** What a call that was given up rejects with. */

@@ -4,6 +4,7 @@ import { AppError, asAppError, Timeout, Unavailable, VersionConflict } from '../
 import type { Log } from '../log/index.js';
 import { type Collection, LostRace, type Store, UniqueTaken, type UnitOfWork } from '../store/port.js';
 import { Context, Run } from './context.js';
+import { isGivenUp } from './given-up.js';
 import {
   IDEMPOTENCY_COLLECTION,
   type IdempotencyRecord,
@@ -126,6 +127,7 @@ async function runInWork(
       const answer = await handler(request, contextOf(call, caller, run, parts));
       finish?.(run.work, answer, run.secrets);
       if (!run.worked || !run.work.dirty) return answer;
+      if (call.deadline <= Date.now() || isGivenUp(call)) throw Timeout();
       try {
         await run.work.commit();
       } catch (error) {

@@ -3,6 +3,7 @@ import type { Table, Values } from '../config/index.js';
 import type { EventBus } from '../events/port.js';
 import type { Log } from '../log/index.js';
 import type { CallOptions, Client, Handlers, ServiceContract } from '../rpc/port.js';
+import type { Shedding } from '../rpc/shedding.js';
 import type { Store } from '../store/port.js';
 import type { Migration } from './migrations.js';
 
@@ -32,6 +33,8 @@ export interface Host {
   systemCall(timeoutMs?: number): CallOptions;
   /** Verifies a caller token. */
   verifyCaller(token: string): Caller | Promise<Caller>;
+  /** What this process has room for. */
+  readonly shedding: Shedding;
   /** False when this process can't write its records any more. */
   isHealthy(): boolean;
 }

@@ -7,6 +7,8 @@ import { createLog, type Log } from '../log/index.js';
 import { createLocalChannel } from '../rpc/local.js';
 import type { CallOptions, Channel, Client, Handlers, ServedMethod, ServiceContract } from '../rpc/port.js';
 import { serveMethods } from '../rpc/serve.js';
+import { openShedding, type Shedding } from '../rpc/shedding.js';
+import type { MeshTls } from '../rpc/tls.js';
 import { type Adapters, openAdapters } from './adapters.js';
 import { startHousekeeping } from './housekeeping.js';
 import { requireFormat } from './migrations.js';
@@ -24,6 +26,8 @@ export interface Running {
 const DRAIN_MS = 20_000;
 /** Deadline of a call that nobody is behind, unless it says otherwise. */
 const SYSTEM_CALL_MS = 10_000;
+/** Deadline of the question for the keys of caller tokens, which requests wait for. */
+const KEYS_MS = 5_000;
 
 /** Runs modules in this process; services that are not among them are called over gRPC. */
 export async function run(modules: readonly ServiceModule[], env: NodeJS.ProcessEnv = process.env): Promise<Running> {
@@ -31,14 +35,19 @@ export async function run(modules: readonly ServiceModule[], env: NodeJS.Process
   const log = createLog(settings.logLevel);
   const name = modules.length === 1 ? (modules[0]?.name as string) : 'commonplace';
   const peers = createPeerTokens(Buffer.from(settings.meshKey ?? randomBytes(32).toString('hex')), name);
+  const tls = await tlsOf(settings, log);
   const adapters = await openAdapters(settings, modules, log);
+  const shedding = openShedding({ maxConcurrent: settings.maxConcurrent, maxDelayMs: settings.maxLoopDelayMs });
   const served = new Map<string, ServedMethod>();
   const here = new Set(modules.map((module) => module.name));
-  const channels = await openChannels(served, here, peers, settings);
+  const channels = await openChannels(served, here, peers, settings, tls);
   const client = <S>(contract: ServiceContract<S>): Client<S> =>
     (here.has(contract.owner) ? channels.local : channels.remote()).client(contract);
   const verifyCaller = createTokenVerifier(async () => {
-    const { jwksJson } = await client(contracts.auth).getTokenKeys({}, systemCall());
+    const { jwksJson } = await client(contracts.auth).getTokenKeys(
+      {},
+      { ...systemCall(KEYS_MS), metadata: { requestId: newRequestId() } },
+    );
     return jwksJson;
   });
 
@@ -58,6 +67,7 @@ export async function run(modules: readonly ServiceModule[], env: NodeJS.Process
       client,
       systemCall,
       verifyCaller,
+      shedding,
       isHealthy: adapters.isHealthy,
     };
     const running = await module.start(host);
@@ -70,7 +80,7 @@ export async function run(modules: readonly ServiceModule[], env: NodeJS.Process
     implementations.push(...running.implementations);
   }
 
-  const server = await serve(modules, implementations, served, settings);
+  const server = await serve(modules, implementations, served, settings, { shedding, tls });
   for (const running of started) await running.begin?.();
   server?.setReady(true);
   const stores = modules.filter((module) => module.stores).map((module) => adapters.store(module));
@@ -81,6 +91,8 @@ export async function run(modules: readonly ServiceModule[], env: NodeJS.Process
     close: async () => {
       await housekeeping.close();
       await shutDown(started, server, channels, adapters, log);
+      shedding.close();
+      tls?.close();
     },
   };
 }
@@ -97,7 +109,18 @@ function readAll(modules: readonly ServiceModule[], env: NodeJS.ProcessEnv): Val
 }
 
 function systemCall(timeoutMs = SYSTEM_CALL_MS): CallOptions {
-  return { metadata: { requestId: newRequestId() }, deadline: Date.now() + timeoutMs };
+  return { metadata: { requestId: newRequestId(), background: true }, deadline: Date.now() + timeoutMs };
+}
+
+/** Certificates for the mesh, where the settings name them. */
+async function tlsOf(settings: Values<typeof processSettings>, log: Log): Promise<MeshTls | undefined> {
+  const { tlsCert: cert, tlsKey: key, tlsCa: ca, tlsName: name } = settings;
+  if (cert === undefined && key === undefined && ca === undefined) return undefined;
+  if (cert === undefined || key === undefined || ca === undefined) {
+    throw new ConfigError(['COMMONPLACE_TLS_CERT, _KEY and _CA go together: set all three or none']);
+  }
+  const { openTls } = await import('../rpc/tls.js');
+  return openTls({ cert, key, ca, name }, log);
 }
 
 interface Channels {
@@ -111,6 +134,7 @@ async function openChannels(
   here: ReadonlySet<string>,
   peers: ReturnType<typeof createPeerTokens>,
   settings: Values<typeof processSettings>,
+  tls: MeshTls | undefined,
 ): Promise<Channels> {
   const local = createLocalChannel(served, peers);
   const everything = new Set(Object.values(contracts).map(({ owner }) => owner));
@@ -123,7 +147,7 @@ async function openChannels(
   const { openGrpcChannel } = await import('../rpc/grpc-client.js');
   const addressOf = (owner: string): string =>
     settings.serviceAddresses.get(owner) ?? settings.serviceAddress.replaceAll('{service}', owner);
-  const remote = openGrpcChannel(addressOf, peers);
+  const remote = openGrpcChannel(addressOf, peers, tls);
   return { local, remote: () => remote, close: () => remote.close() };
 }
 
@@ -133,11 +157,19 @@ async function serve(
   implementations: readonly Implementation[],
   methods: ReadonlyMap<string, ServedMethod>,
   settings: Values<typeof processSettings>,
+  { shedding, tls }: { shedding: Shedding; tls: MeshTls | undefined },
 ) {
   if (modules.length > 1 || implementations.length === 0) return undefined;
   const { openGrpcServer } = await import('../rpc/grpc-server.js');
   const definitions = implementations.map(({ contract }) => contract.definition);
-  return openGrpcServer({ host: settings.grpcHost, port: settings.grpcPort, definitions, methods });
+  return openGrpcServer({
+    host: settings.grpcHost,
+    port: settings.grpcPort,
+    definitions,
+    methods,
+    shedding,
+    tls: tls === undefined ? undefined : { mesh: tls, healthPort: settings.healthPort },
+  });
 }
 
 async function shutDown(

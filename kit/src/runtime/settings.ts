@@ -50,6 +50,48 @@ export const processSettings = {
     parse: integer(0, 65535),
     fallback: 9090,
   },
+  healthPort: {
+    variable: 'COMMONPLACE_HEALTH_PORT',
+    help: 'port on which a service with a certificate tells its health to probes, which have none',
+    parse: integer(0, 65535),
+    fallback: 9091,
+  },
+  tlsCert: {
+    variable: 'COMMONPLACE_TLS_CERT',
+    help: 'file with the certificate that this process shows the others of the mesh; needs COMMONPLACE_TLS_KEY and _CA',
+    parse: text,
+    fallback: undefined as string | undefined,
+  },
+  tlsKey: {
+    variable: 'COMMONPLACE_TLS_KEY',
+    help: 'file with the key of that certificate',
+    parse: text,
+    fallback: undefined as string | undefined,
+  },
+  tlsCa: {
+    variable: 'COMMONPLACE_TLS_CA',
+    help: 'file with the authorities that the certificates of the others come from',
+    parse: text,
+    fallback: undefined as string | undefined,
+  },
+  tlsName: {
+    variable: 'COMMONPLACE_TLS_NAME',
+    help: 'DNS name in the certificate of each process of the mesh; {service} stands for its name',
+    parse: text,
+    fallback: '{service}',
+  },
+  maxConcurrent: {
+    variable: 'COMMONPLACE_MAX_CONCURRENT',
+    help: 'calls under way at the same time; more are refused, background work and writes first; 0: no limit',
+    parse: integer(0, 1_000_000),
+    fallback: 1000,
+  },
+  maxLoopDelayMs: {
+    variable: 'COMMONPLACE_MAX_LOOP_DELAY_MS',
+    help: 'milliseconds that work may queue in a process before it refuses some, background work first; 0: no limit',
+    parse: integer(0, 60_000),
+    fallback: 500,
+  },
   serviceAddress: {
     variable: 'COMMONPLACE_SERVICE_ADDRESS',
     help: 'gRPC target of the other services; {service} stands for the name',

@@ -213,6 +213,17 @@ export function channelContract(name: string, open: OpenChannel): void {
       expect(seen).toEqual(Array.from({ length: 100 }, (_, i) => String(i)));
     });
 
+    test('a stream whose deadline passes is a timeout, though its handler hangs', async () => {
+      playStream = async function* () {
+        yield { entries: [entry('a')] };
+        await new Promise(() => {});
+      };
+      const read = async () => {
+        for await (const _ of client.streamIndexEntries({ batchSize: 1 }, options({ deadline: Date.now() + 200 })));
+      };
+      await expect(read()).rejects.toMatchObject({ reason: 'timeout' });
+    });
+
     test('a stream stops its handler when its reader stops', async () => {
       let ended = false;
       playStream = async function* () {

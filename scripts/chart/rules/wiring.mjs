@@ -104,6 +104,30 @@ export const wiringRules = [
     },
   },
   {
+    name: 'with TLS every process of the mesh has a certificate of a Secret, and probes ask where none is asked for',
+    check: (objects, { facts }) => {
+      const inMesh = pods(objects).filter(({ metadata }) => {
+        const component = componentOf(metadata.labels);
+        return component === 'bootstrap' || facts.services[component] !== undefined;
+      });
+      const shown = (pod) => variable(pod, 'COMMONPLACE_TLS_CERT') !== undefined;
+      if (!inMesh.some(shown)) return [];
+      return inMesh.flatMap((pod) => {
+        const [{ readinessProbe, ports = [] }] = pod.spec.containers;
+        const mounted = pod.spec.volumes.some(({ name, secret }) => name === 'tls' && secret?.secretName);
+        const grpc = readinessProbe?.grpc?.port;
+        const asked =
+          grpc === undefined || ports.some(({ name, containerPort }) => name === 'health' && containerPort === grpc);
+        return shown(pod) && mounted && asked ? [] : [`${nameOf(pod.object)} has no certificate, or is probed by TLS`];
+      });
+    },
+    broken: (objects) => {
+      const [pod] = pods(objects);
+      const [container] = pod.spec.containers;
+      container.env = [...(container.env ?? []), { name: 'COMMONPLACE_TLS_CERT', value: '/tls/tls.crt' }];
+    },
+  },
+  {
     name: 'an Ingress or HTTPRoute leads to the HTTP API',
     check: (objects) =>
       ofKind(objects, 'Ingress', 'HTTPRoute').flatMap((object) => {

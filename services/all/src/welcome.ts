@@ -8,7 +8,7 @@ import { welcomeConfig } from './welcome-config.js';
 
 /** The first start: an owner, a key with every scope, and something to read. Later ones say where they listen. */
 export const welcome: ServiceModule = {
-  name: 'welcome',
+  name: 'bootstrap',
   config: welcomeConfig,
   stores: false,
   async start(host) {

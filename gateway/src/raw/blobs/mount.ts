@@ -9,6 +9,8 @@ export interface BlobParts {
   readonly bytes: Client<BytesService>;
   /** The origin of users' bytes, where it is another than the product's. */
   readonly contentUrl: string | undefined;
+  /** Milliseconds until the first byte, one way or the other. */
+  readonly timeoutMs: number;
 }
 
 /** Milliseconds that one piece may take to be read or written, or an image to be made small. */
@@ -18,12 +20,12 @@ const PIECE_MS = 60_000;
  * Bytes of files, in and out, by signed URLs: the token in the path is the right to them, and no credential is
  * asked. They pass in pieces, the next one when there is room for it.
  */
-export function mountBlobs(router: Router, { bytes, contentUrl }: BlobParts): void {
+export function mountBlobs(router: Router, { bytes, contentUrl, timeoutMs }: BlobParts): void {
   const contentHost = contentUrl === undefined ? undefined : new URL(contentUrl).host;
   router.get('/blobs/:token', async (ctx) => {
     const { token = '' } = ctx.params;
     const call = callOf(ctx.state.requestId);
-    const download = await bytes.openDownload({ token }, call());
+    const download = await bytes.openDownload({ token }, call(timeoutMs));
     // What may hold scripts is for its own origin alone.
     if (download.sandboxed && ctx.host !== contentHost) {
       throw new AppError('NOT_FOUND', 'expired_link', 'This URL is good under another host only.');
@@ -40,6 +42,7 @@ export function mountBlobs(router: Router, { bytes, contentUrl }: BlobParts): vo
       token,
       bytes,
       callOf(ctx.state.requestId),
+      timeoutMs,
     );
     const data = { resource_id: resourceId, status: statusName(status), parts_missing: partsMissing };
     ctx.set('Cache-Control', 'no-store');

@@ -16,9 +16,10 @@ export async function receiveUpload(
   token: string,
   bytes: Client<BytesService>,
   call: (timeoutMs?: number) => CallOptions,
+  beginMs: number,
 ): Promise<FinishWriteResponse> {
   const contentLength = lengthOf(request);
-  const { writer } = await bytes.beginWrite({ token, contentLength }, call());
+  const { writer } = await bytes.beginWrite({ token, contentLength }, call(beginMs));
   request.setTimeout(IDLE_MS, () => request.destroy(new Error('no bytes came')));
   let offset = 0;
   try {

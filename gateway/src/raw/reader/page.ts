@@ -21,11 +21,11 @@ type Shape = 'html' | 'markdown' | 'frame';
 export async function servePage(ctx: Context, parts: ReaderParts, place: Place): Promise<void> {
   const shape = shapeOf(ctx);
   const offset = offsetOf(ctx);
+  const call = callOf(ctx, parts);
   const key = `${place.key}\n${shape}\n${offset}\n${place.path}`;
   const known = parts.pages.get(key);
   if (known !== undefined) {
-    const revision =
-      parts.revisions.known(place.key) ?? (await parts.revisions.ask(place.key, place.address, callOf(ctx, parts)));
+    const revision = parts.revisions.known(place.key) ?? (await parts.revisions.ask(place.key, place.address, call));
     if (revision.revision === known.revision && revision.publicationId === known.publicationId) {
       parts.views.add(known.publicationId);
       return sendRendered(ctx, known);
@@ -33,7 +33,7 @@ export async function servePage(ctx: Context, parts: ReaderParts, place: Place):
   }
   const format = shape === 'markdown' ? ReaderFormat.MARKDOWN : ReaderFormat.HTML;
   const request = { address: place.address, path: place.path, format, offset, limit: 0 };
-  const answer = await parts.reader.readPage(request, callOf(ctx, parts));
+  const answer = await parts.reader.readPage(request, call);
   parts.revisions.learn(place.key, answer.revision);
   if (answer.page === undefined) return sendOther(ctx, answer);
   const rendered = renderAnswer(answer, answer.page, shape, parts, place);

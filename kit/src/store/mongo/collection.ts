@@ -1,4 +1,5 @@
 import type { Db, IndexDescription, Collection as MongoCollection } from 'mongodb';
+import { timeLeft } from '../../deadline/index.js';
 import type { Collection, CollectionSpec, Index, Query, StoredRecord } from '../port.js';
 import { decodeRecord, elementsOf, pathOf, type StoredDocument } from './codec.js';
 import { reading } from './errors.js';
@@ -7,8 +8,13 @@ import { filterOf, orderOf, queryFilter } from './filter.js';
 
 export type RawCollection = MongoCollection<StoredDocument>;
 
-/** Milliseconds that the server works on one read. */
+/** Most milliseconds that the server works on one read. */
 const MAX_TIME = 10_000;
+
+/** The server stops when nobody waits any more. */
+function limits(): { maxTimeMS: number } {
+  return { maxTimeMS: timeLeft(MAX_TIME) };
+}
 
 const raws = new WeakMap<object, RawCollection>();
 
@@ -57,10 +63,9 @@ function sortOf<T>({ sort }: Query<T>): [string, 1 | -1][] {
 }
 
 function createCollection<T extends StoredRecord>(raw: RawCollection, spec: CollectionSpec<T>): Collection<T> {
-  const options = { maxTimeMS: MAX_TIME };
   const cursorOf = (query: Query<T>) =>
     raw.find(queryFilter(query), {
-      ...options,
+      ...limits(),
       ...(findsOne(spec, query) ? {} : { sort: sortOf(query) }),
       limit: query.limit,
       skip: query.offset ?? 0,
@@ -70,13 +75,13 @@ function createCollection<T extends StoredRecord>(raw: RawCollection, spec: Coll
     spec,
     get: (id) =>
       reading(async () => {
-        const found = await raw.findOne({ _id: { $eq: id } }, options);
+        const found = await raw.findOne({ _id: { $eq: id } }, limits());
         return found === null ? undefined : decodeRecord<T>(found);
       }),
     getMany: (ids) =>
       reading(async () => {
         if (ids.length === 0) return [];
-        const found = await raw.find({ _id: { $in: [...ids] } }, options).toArray();
+        const found = await raw.find({ _id: { $in: [...ids] } }, limits()).toArray();
         const byId = new Map(found.map((document) => [document._id, document]));
         return ids.flatMap((id) => {
           const document = byId.get(id);
@@ -91,20 +96,20 @@ function createCollection<T extends StoredRecord>(raw: RawCollection, spec: Coll
     count: (where, limit) =>
       reading(async () => {
         if (limit !== undefined && limit <= 0) return 0;
-        return raw.countDocuments(filterOf(where), { ...options, ...(limit === undefined ? {} : { limit }) });
+        return raw.countDocuments(filterOf(where), { ...limits(), ...(limit === undefined ? {} : { limit }) });
       }),
     countBy: (field, where) =>
       reading(async () => {
         const path = pathOf(field);
         const group = { $group: { _id: `$${path}`, count: { $sum: 1 } } };
         const stages = [{ $match: { $and: [filterOf(where), { [path]: { $exists: true } }] } }, group];
-        const groups = await raw.aggregate<{ _id: unknown; count: number }>(stages, options).toArray();
+        const groups = await raw.aggregate<{ _id: unknown; count: number }>(stages, limits()).toArray();
         return new Map(groups.map(({ _id, count }) => [String(_id), count]));
       }),
     sum: (field, where) =>
       reading(async () => {
         const group = { $group: { _id: null, sum: { $sum: `$${pathOf(field)}` } } };
-        const [total] = await raw.aggregate<{ sum: number }>([{ $match: filterOf(where) }, group], options).toArray();
+        const [total] = await raw.aggregate<{ sum: number }>([{ $match: filterOf(where) }, group], limits()).toArray();
         return Number(total?.sum ?? 0);
       }),
     max: (field, where) =>
@@ -112,7 +117,7 @@ function createCollection<T extends StoredRecord>(raw: RawCollection, spec: Coll
         const path = pathOf(field);
         const filter = { $and: [filterOf(where), { [path]: { $exists: true } }] };
         const sort = { [path]: -1 } as const;
-        const greatest = await raw.findOne(filter, { ...options, sort });
+        const greatest = await raw.findOne(filter, { ...limits(), sort });
         return greatest === null ? undefined : decodeRecord<T>(greatest)[field];
       }),
     explain: (query) => reading(async () => explainPlan(await cursorOf(query).explain('queryPlanner'))),

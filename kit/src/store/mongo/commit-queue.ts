@@ -1,4 +1,5 @@
 import type { MongoClient } from 'mongodb';
+import { unbounded, withinCall } from '../../deadline/index.js';
 import type { DomainEvent } from '../../events/port.js';
 import { LostRace, UniqueTaken } from '../port.js';
 import { type Batch, findLostRace, idOf, MadeMeanwhile, StaleRead, sendBatch } from './changes.js';
@@ -46,7 +47,8 @@ export function createCommitQueue(client: MongoClient, outbox: OutboxWriter): Co
       const group = takeGroup(waiting, [...underWay].flat());
       if (group.length === 0) return;
       underWay.add(group);
-      void commitGroup(client, outbox, group).then(() => {
+      // A group is of several calls: it is not over with the first of them.
+      void unbounded(() => commitGroup(client, outbox, group)).then(() => {
         underWay.delete(group);
         pump();
       });
@@ -54,13 +56,24 @@ export function createCommitQueue(client: MongoClient, outbox: OutboxWriter): Co
   }
 
   return {
-    commit: (work) =>
-      new Promise((resolve, reject) => {
-        waiting.push(waitingOf(work, (error) => (error === undefined ? resolve() : reject(error))));
+    async commit(work) {
+      let unit: Waiting | undefined;
+      const settled = new Promise<void>((resolve, reject) => {
+        unit = waitingOf(work, (error) => (error === undefined ? resolve() : reject(error)));
+        waiting.push(unit);
         // Units that are committed in the same turn go together.
         if (!due) setImmediate(pump);
         due = true;
-      }),
+      });
+      try {
+        await withinCall(settled);
+      } catch (error) {
+        // What nobody waits for any more is not begun.
+        const place = waiting.indexOf(unit as Waiting);
+        if (place >= 0) waiting.splice(place, 1);
+        throw error;
+      }
+    },
   };
 }
 

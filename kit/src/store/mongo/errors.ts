@@ -9,6 +9,7 @@ import {
   MongoTopologyClosedError,
   MongoWriteConcernError,
 } from 'mongodb';
+import { withinCall } from '../../deadline/index.js';
 import { AppError, Internal, Timeout, Unavailable } from '../../errors/index.js';
 import { LostRace, UniqueTaken } from '../port.js';
 
@@ -82,10 +83,10 @@ function isOutOfTime(error: MongoError): boolean {
   return error instanceof MongoWriteConcernError || OUT_OF_TIME.has(Number(error.code));
 }
 
-/** Runs a read, and lets no error of the driver out. */
+/** Runs a read for as long as its call is waited for, and lets no error of the driver out. */
 export async function reading<T>(work: () => Promise<T>): Promise<T> {
   try {
-    return await work();
+    return await withinCall(work());
   } catch (error) {
     throw toKitError(error, 'read');
   }

@@ -8,7 +8,7 @@ import {
   HeadObjectCommand,
   PutObjectCommand,
   paginateListObjectsV2,
-  S3Client,
+  type S3Client,
   UploadPartCommand,
 } from '@aws-sdk/client-s3';
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner';
@@ -23,8 +23,9 @@ import {
   type SignedUrl,
   type Stored,
 } from './port.js';
+import { openS3Client } from './s3-client.js';
 import { listParts, unfinishedUploads } from './s3-parts.js';
-import { parseS3Url, type S3Place } from './s3-url.js';
+import { parseS3Url } from './s3-url.js';
 
 /** Bytes of the parts that this process puts itself. */
 const PART_BYTES = 8 * 1024 * 1024;
@@ -39,9 +40,9 @@ export interface S3Options {
 /** Blobs as objects of a bucket that speaks S3's protocol. Keys are the objects' own, below the URL's prefix. */
 export function openS3Store({ url, publicUrl }: S3Options): BlobStore {
   const { bucket, prefix, ...place } = parseS3Url(url);
-  const client = clientOf(place);
+  const client = openS3Client(place);
   const signer =
-    publicUrl === undefined ? client : clientOf({ credentials: place.credentials, ...parseS3Url(publicUrl) });
+    publicUrl === undefined ? client : openS3Client({ credentials: place.credentials, ...parseS3Url(publicUrl) });
   const at = (key: string) => ({ Bucket: bucket, Key: prefix + requireKey(key) });
 
   async function* read(key: string, more: { Range?: string; IfMatch?: string } = {}): AsyncIterable<Buffer> {
@@ -192,18 +193,6 @@ export function openS3Store({ url, publicUrl }: S3Options): BlobStore {
 function required(stored: Stored, expected?: Expected): Stored {
   requireExpected(stored, expected);
   return stored;
-}
-
-function clientOf({ endpoint, region, credentials }: Pick<S3Place, 'endpoint' | 'region' | 'credentials'>): S3Client {
-  return new S3Client({
-    endpoint,
-    region,
-    ...(credentials === undefined ? {} : { credentials }),
-    forcePathStyle: true,
-    // Older servers refuse checksums that nobody asked for.
-    requestChecksumCalculation: 'WHEN_REQUIRED',
-    responseChecksumValidation: 'WHEN_REQUIRED',
-  });
 }
 
 const CHECKSUM = 'x-amz-checksum-sha256';

@@ -14,6 +14,7 @@ import {
   type Client,
   createLocalChannel,
   type Handlers,
+  openShedding,
   type Reply,
   type ServedMethod,
   serveMethods,
@@ -85,6 +86,7 @@ export async function openHarness(given: NodeJS.ProcessEnv = {}): Promise<Harnes
     client: (contract) => (contract.owner === 'tenancy' ? directory.client : channel.client(contract)) as never,
     systemCall: () => call(),
     verifyCaller,
+    shedding: openShedding({ maxConcurrent: 0, maxDelayMs: 0 }),
     isHealthy: () => true,
   });
   const start = async (env: NodeJS.ProcessEnv) => {

@@ -1,6 +1,6 @@
 import { AppError, InsufficientRole } from '@commonplace/kit/errors';
 import { derivedId } from '@commonplace/kit/id';
-import type { CallContext } from '@commonplace/kit/rpc';
+import { type CallContext, sooner } from '@commonplace/kit/rpc';
 import {
   type Archive,
   ArchiveFormat,
@@ -143,7 +143,7 @@ export async function latestArchives(
   const deadline = Math.min(onward.deadline, Date.now() + COUNTS_MS);
   try {
     const workspaceIds = shown.map(({ workspace }) => workspace.id);
-    const found = await archives.getLatestArchives({ workspaceIds }, { ...onward, deadline });
+    const found = await archives.getLatestArchives({ workspaceIds }, sooner(onward, deadline));
     return new Map(found.archives.flatMap((one) => (one.archive ? [[one.workspaceId, one.archive] as const] : [])));
   } catch (error) {
     if (error instanceof AppError) log.warn('workspace.archive_unknown', { error });

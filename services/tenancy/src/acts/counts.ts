@@ -1,4 +1,4 @@
-import type { CallContext } from '@commonplace/kit/rpc';
+import { type CallContext, sooner } from '@commonplace/kit/rpc';
 import { COUNTS_MS } from '../config.js';
 import type { Parts } from '../parts.js';
 import type { Workspace } from '../stores/workspaces.js';
@@ -33,7 +33,7 @@ async function countResources(
 ): Promise<Record<string, number> | undefined> {
   const deadline = Math.min(onward.deadline, Date.now() + COUNTS_MS);
   try {
-    return (await index.countResources({ workspaceIds }, { ...onward, deadline })).counts;
+    return (await index.countResources({ workspaceIds }, sooner(onward, deadline))).counts;
   } catch (error) {
     log.warn('workspace.uncounted', { request_id: onward.metadata.requestId, error });
     return undefined;

@@ -1,5 +1,7 @@
 import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
+import { withinCall } from '@commonplace/kit/deadline';
+import { AppError } from '@commonplace/kit/errors';
 import { Client, Errors } from 'typesense';
 import type { CollectionCreateSchema } from 'typesense/lib/Typesense/Collections.js';
 import type { MultiSearchRequestSchema } from 'typesense/lib/Typesense/Types.js';
@@ -144,8 +146,9 @@ async function asked<T>(work: () => Promise<T>, deadlineMs: number): Promise<T> 
     timer = setTimeout(() => reject(new IndexFailure(`Typesense did not answer in ${deadlineMs} ms`)), deadlineMs);
   });
   try {
-    return await Promise.race([work(), late]);
+    return await withinCall(Promise.race([work(), late]));
   } catch (error) {
+    if (error instanceof AppError) throw error;
     if (error instanceof IndexFailure) throw error;
     if (error instanceof Errors.ObjectNotFound) throw new MissingCollection('Typesense: not found', { cause: error });
     throw new IndexFailure(`Typesense: ${error instanceof Error ? error.message : String(error)}`, { cause: error });

@@ -1,0 +1,36 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { type Api, api } from '../src/client.js';
+import { mode, type System, startSystem } from '../src/system.js';
+
+const ROOM = 4;
+const BURST = 60;
+// In a mesh the first start itself needs more room than this.
+const inOneProcess = mode === 'embedded' ? test : test.skip;
+
+let system: System | undefined;
+let by: Api;
+
+beforeAll(async () => {
+  if (mode !== 'embedded') return;
+  system = await startSystem({ COMMONPLACE_MAX_CONCURRENT: String(ROOM) });
+  by = api(system, system.owner.apiKey);
+}, 90_000);
+afterAll(() => system?.stop());
+
+inOneProcess('what there is no room for is refused as 503 with Retry-After, and probes never are', async () => {
+  const { baseUrl } = system as System;
+  const burst = Array.from({ length: BURST }, () => by.post('/search', { query: 'welcome' }));
+  const probes = Array.from({ length: BURST }, () => fetch(`${baseUrl}/health/live`));
+  const answers = await Promise.all(burst);
+  const refused = answers.filter(({ status }) => status === 503);
+  expect(answers.filter(({ status }) => status === 200).length).toBeGreaterThan(0);
+  expect(refused.length).toBeGreaterThan(0);
+  expect(refused.length + answers.filter(({ status }) => status === 200).length).toBe(BURST);
+  for (const { headers, error } of refused) {
+    expect(Number(headers.get('retry-after'))).toBeGreaterThan(0);
+    expect(error).toMatchObject({ type: 'server', code: 'service_unavailable', retryable: true });
+    expect(error.details).toEqual({ reason: 'overloaded' });
+  }
+  for (const probe of probes) expect((await probe).status).toBe(200);
+  expect((await by.get('/me')).status).toBe(200);
+});

@@ -1,0 +1,76 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { AppError, Timeout } from '../errors/index.js';
+
+/** Until when a call is waited for, and what tells that it is not waited for any more. */
+export interface Bounds {
+  /** Epoch milliseconds. */
+  readonly deadline: number;
+  readonly signal: AbortSignal;
+}
+
+const bounds = new AsyncLocalStorage<Bounds | undefined>();
+
+/**
+ * Runs what serves a call: whatever adapters do for it ends with it. Only servers of a network do this; a call of the
+ * same process is given up by its channel, and its store is in the process as well.
+ */
+export function servedWithin<T>(call: Bounds, work: () => T): T {
+  return bounds.run(call, work);
+}
+
+/** Runs what several calls share, or what goes on behind their answers. */
+export function unbounded<T>(work: () => T): T {
+  return bounds.getStore() === undefined ? work() : bounds.run(undefined, work);
+}
+
+/** The bounds of the call that is served here; undefined where nobody waits. */
+export function boundsNow(): Bounds | undefined {
+  return bounds.getStore();
+}
+
+/** Milliseconds that work may take: `most`, or what is left to the call that it is done for, but 1 at least. */
+export function timeLeft(most: number): number {
+  const call = bounds.getStore();
+  return call === undefined ? most : Math.max(1, Math.min(most, call.deadline - Date.now()));
+}
+
+/** Waits for work as long as the call that it is done for is waited for. Rejects with `timeout` then. */
+export function withinCall<T>(work: Promise<T>): Promise<T> {
+  const call = bounds.getStore();
+  return call === undefined ? work : raced(work, call);
+}
+
+/** Waits for work until a time, in epoch milliseconds. Rejects with `timeout` then. */
+export function before<T>(deadline: number, work: Promise<T>): Promise<T> {
+  return raced(work, { deadline, signal: undefined });
+}
+
+function raced<T>(
+  work: Promise<T>,
+  { deadline, signal }: { deadline: number; signal: AbortSignal | undefined },
+): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const end = (error: AppError) => {
+      done();
+      reject(error);
+    };
+    const gone = () => end(new AppError('CANCELLED', 'timeout', 'The caller did not wait.'));
+    const timer = setTimeout(() => end(Timeout()), Math.max(0, deadline - Date.now()));
+    const done = () => {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', gone);
+    };
+    if (signal?.aborted) gone();
+    else signal?.addEventListener('abort', gone, { once: true });
+    work.then(
+      (value) => {
+        done();
+        resolve(value);
+      },
+      (error) => {
+        done();
+        reject(error);
+      },
+    );
+  });
+}

@@ -1,0 +1,25 @@
+const SLICE_MS = 50;
+const slices = new Map<number, Set<() => void>>();
+
+/**
+ * Calls back within 50 ms after a time; the function returned takes that back. All that is due in one slice of time
+ * shares a timer: one for each call costs more than the call.
+ */
+export function at(time: number, due: () => void): () => void {
+  const number = Math.ceil(time / SLICE_MS);
+  const slice = slices.get(number) ?? openSlice(number);
+  slice.add(due);
+  return () => slice.delete(due);
+}
+
+/** A function of its own, for a timer holds on to all that the function around it knows: a call and its answer. */
+function openSlice(number: number): Set<() => void> {
+  const slice = new Set<() => void>();
+  slices.set(number, slice);
+  const endAll = () => {
+    slices.delete(number);
+    for (const due of slice) due();
+  };
+  setTimeout(endAll, Math.max(0, Math.min(number * SLICE_MS - Date.now(), 2 ** 31 - 1))).unref();
+  return slice;
+}

@@ -1,0 +1,15 @@
+#!/usr/bin/env bash
+# A proxy between processes that black-holes, slows and resets their connections, for tests.
+. "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+
+version=2.12.0
+
+build() {
+  need go golang-go
+  say "building toxiproxy $version (1 minute, once)"
+  # The program's own folder is named `server`.
+  GOBIN="$1/bin" GOFLAGS=-modcacherw nice -n 19 go install "github.com/Shopify/toxiproxy/v2/cmd/server@v$version" >&2
+  mv "$1/bin/server" "$1/bin/toxiproxy"
+}
+
+place "toxiproxy-$version" bin/toxiproxy
