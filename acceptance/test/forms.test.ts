@@ -423,6 +423,56 @@ describe('a submission', () => {
     expect(rows[0]?.cells.vat ?? null).toBeNull();
   });
 
+  test('keeps to what its table asks, whoever comes first', async () => {
+    const columns = [
+      { id: 'mail', name: 'Mail', type: 'email', unique: true },
+      { id: 'team', name: 'Team', type: 'text', required: true },
+    ];
+    const fields = [
+      { id: 'address', type: 'email', label: 'Address', column_id: 'mail' },
+      { id: 'group', type: 'short_text', label: 'Group', column_id: 'team' },
+    ];
+    const { form } = await newForm(by, workspace.id, ask(fields), columns);
+    const submit = (values: object) => by.post(`/forms/${form.token}/submit`, { values });
+    const same = { address: 'ada@example.com', group: 'A' };
+    const answers = await Promise.all(Array.from({ length: 10 }, () => submit(same)));
+    expect(answers.map(({ status }) => status).sort()).toEqual([201, ...Array.from({ length: 9 }, () => 400)]);
+    const refused = answers.find(({ status }) => status === 400);
+    expect([refused?.error.code, refused && faultsOf(refused.error)]).toEqual([
+      'validation_failed',
+      { 'values.address': 'invalid_value' },
+    ]);
+    const empty = await submit({ address: 'bob@example.com' });
+    expect([empty.status, faultsOf(empty.error)]).toEqual([400, { 'values.group': 'invalid_value' }]);
+    expect((await tableOf(by, form.resource_id)).row_count).toBe(1);
+    const { data } = await by.get<FormAnswer>(`/resources/${form.resource_id}/form`);
+    expect(data.form.submission_count).toBe(1);
+  });
+
+  test('names files that its sender can read, and no others', async () => {
+    const fields = [{ id: 'papers', type: 'file', label: 'Papers' }];
+    const { form } = await newForm(by, workspace.id, ask(fields));
+    const content = Buffer.from('hello').toString('base64');
+    const file = { name: 'a.txt', workspace_id: workspace.id, content_base64: content };
+    const { data } = await by.post<{ resource: Resource }>('/files', file);
+    const submit = (client: Api, id: string) =>
+      client.post<Submitted>(`/forms/${form.token}/submit`, { values: { papers: [id] } });
+    const sent = await submit(by, data.resource.id);
+    expect(sent.status).toBe(201);
+    const { rows } = await tableOf(by, form.resource_id);
+    expect(rows.map(({ cells }) => cells.papers)).toEqual([[data.resource.id]]);
+    const guest = await signUp(system, 'Guest');
+    await by.post(`/workspaces/${workspace.id}/members`, { user_id: guest.user.id, role: 'guest' });
+    for (const [client, id] of [
+      [guest, data.resource.id],
+      [by, randomUUID()],
+      [by, form.resource_id],
+    ] as const) {
+      const { status, error } = await submit(client, id);
+      expect([status, faultsOf(error)]).toEqual([400, { 'values.papers': 'invalid_value' }]);
+    }
+  });
+
   test('under the same submission_id or key is the same one again', async () => {
     const { form } = await newForm(by, workspace.id, ask([NAME], { max_submissions: 2 }));
     const path = `/forms/${form.token}/submit`;

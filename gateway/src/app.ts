@@ -12,6 +12,7 @@ import { createRateGate, type RateGate } from './middleware/rate-limit.js';
 import { nameRequest } from './middleware/request.js';
 import { requireScope } from './middleware/scope.js';
 import type { State } from './middleware/state.js';
+import { orFailure } from './raw/forms/send.js';
 import type { Route } from './routes.js';
 import type { Watches } from './watch.js';
 
@@ -97,7 +98,7 @@ function serveBytesAlone({ contentUrl, publicUrl }: Settings): Koa.Middleware {
 function limitFormPages(rateGate: RateGate): Koa.Middleware {
   const gate = rateGate({ limits: ['form', 'visitor'], scope: 'public' }) as unknown as RouterMiddleware;
   const router = new Router();
-  router.post(`${FORM_PAGES}:token`, gate);
+  router.post(`${FORM_PAGES}:token`, (ctx, next) => orFailure(ctx, async () => gate(ctx, next)));
   const limited = router.routes() as unknown as Koa.Middleware;
   return (ctx, next) => (ctx.path.startsWith(FORM_PAGES) ? limited(ctx, next) : next());
 }

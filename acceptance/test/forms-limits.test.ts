@@ -1,0 +1,40 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { type Api, api } from '../src/client.js';
+import { type FormAnswer, newForm } from '../src/forms.js';
+import type { Workspace } from '../src/records.js';
+import { type System, startSystem } from '../src/system.js';
+
+let system: System;
+let by: Api;
+let form: FormAnswer['form'];
+
+beforeAll(async () => {
+  system = await startSystem({ COMMONPLACE_RATE_LIMITS: 'visitor=2,hook=2' });
+  by = api(system, system.owner.apiKey);
+  const { data } = await by.post<Workspace>('/workspaces', { name: 'W' });
+  const fields = [{ id: 'name', type: 'short_text', label: 'Name' }];
+  form = (await newForm(by, data.id, { title: 'Ask', fields })).form;
+}, 180_000);
+
+afterAll(() => system?.stop(), 60_000);
+
+test('a visitor is limited on the page and by its credential together, with words for people', async () => {
+  const page = await (await fetch(form.public_url ?? '')).text();
+  const [credential = ''] = /wsf_[\w.-]+/.exec(page) ?? [];
+  const body = new URLSearchParams({ credential, name: 'Ada' });
+  const onPage = () => fetch(form.public_url ?? '', { method: 'POST', body });
+  const byApi = () => api(system, credential).post(`/forms/${form.token}/submit`, { values: { name: 'Bob' } });
+  expect([(await onPage()).status, (await byApi()).status]).toEqual([200, 201]);
+  const refused = await onPage();
+  expect([refused.status, refused.headers.get('content-type')]).toEqual([429, expect.stringContaining('text/html')]);
+  expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
+  const { status, error } = await byApi();
+  expect([status, error]).toMatchObject([429, { code: 'rate_limited', details: { policy: 'visitor' } }]);
+  for (let i = 0; i < 4; i++)
+    expect((await by.post(`/forms/${form.token}/submit`, { values: { name: 'Key' } })).status).toBe(201);
+});
+
+test('deliveries to a webhook are limited', async () => {
+  const deliver = async () => (await api(system).post(`/hooks/forms/${form.webhook_token}`, { name: 'Ada' })).status;
+  expect([await deliver(), await deliver(), await deliver()]).toEqual([201, 201, 429]);
+});
