@@ -5,6 +5,7 @@ import type { Collection, Query, StoredRecord } from '@commonplace/kit/store';
 import { openSqliteDatabase } from '@commonplace/kit/store/sqlite';
 import { expect, test } from '@jest/globals';
 import { type AccessRequest, accessRequestCollection } from '../src/stores/access-requests.js';
+import { formCollection, responseClaimCollection, submissionCollection } from '../src/stores/forms.js';
 import { type Grant, grantCollection } from '../src/stores/grants.js';
 import { type Node, nodeCollection } from '../src/stores/nodes.js';
 import {
@@ -109,6 +110,27 @@ test('every question about publications is answered by an index', async () => {
         { where: { workspaceId: 'w', state: 'trashed' }, sort: ['-trashedAt'] },
       ]),
     ).toEqual([]);
+  } finally {
+    await database.close();
+    rmSync(folder, { recursive: true });
+  }
+});
+
+test('every question about forms is answered by an index', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'commonplace-indexes-'));
+  const database = await openSqliteDatabase({ file: join(folder, 'commonplace.db') });
+  const store = database.store('resources');
+  const hashes = ['a', 'b'];
+  try {
+    const formQueries = [
+      { where: { resourceId: 'a' } },
+      { where: { tokenHash: { in: hashes } } },
+      { where: { hookHash: { in: hashes } } },
+    ];
+    expect(await unindexed(await store.collection(formCollection), formQueries)).toEqual([]);
+    const submissionQueries = [{ where: { formId: 'a' }, sort: ['number'] as const }];
+    expect(await unindexed(await store.collection(submissionCollection), submissionQueries)).toEqual([]);
+    expect(await unindexed(await store.collection(responseClaimCollection), [{ where: { formId: 'a' } }])).toEqual([]);
   } finally {
     await database.close();
     rmSync(folder, { recursive: true });
