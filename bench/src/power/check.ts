@@ -68,7 +68,9 @@ interface Row {
   readonly contentVersion: number;
 }
 
+/** Records of a table; none where the table is lost as well. */
 function rowsOf<T>(db: Connection, table: string): T[] {
+  if (db.get('SELECT 1 FROM sqlite_master WHERE name = ?', [table]) === undefined) return [];
   return db.all(`SELECT doc FROM ${table}`).map(([doc]) => JSON.parse(String(doc)) as T);
 }
 
