@@ -1,3 +1,4 @@
+import { isRead } from '@commonplace/kit/rpc';
 import { describe, expect, test } from '@jest/globals';
 import { createRoutes } from '../src/routes.js';
 import { field, fixtureContract, MESSAGES, rpc } from './fixture.js';
@@ -92,4 +93,11 @@ describe('createRoutes', () => {
     const rpcs = [rpc('X', { post: '/api/v1/x', body: '*' }, ['Bad', 'Things'])];
     expect(() => createRoutes(fixtureContract(messages, rpcs))).toThrow(message);
   });
+});
+
+test('what the mesh tries again when a peer is away are reads: every GET, and the search', () => {
+  const tried = createRoutes().filter(({ rpc: name }) => isRead(name));
+  expect(tried.filter(({ method }) => method !== 'GET').map(({ rpc: name }) => name)).toEqual(['Search']);
+  const reads = createRoutes().filter(({ method }) => method === 'GET');
+  expect(reads.filter(({ rpc: name }) => !isRead(name))).toEqual([]);
 });

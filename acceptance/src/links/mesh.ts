@@ -37,7 +37,7 @@ interface Scripts {
   sharedSettings(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv;
   ownSettings(env: NodeJS.ProcessEnv): Readonly<Record<string, NodeJS.ProcessEnv>>;
   installTool(name: string): Promise<string>;
-  startServers(options: { dir: string }): Promise<{
+  startServers(): Promise<{
     readonly env: Readonly<Record<string, string>>;
     readonly servers: Readonly<Record<'mongo' | 'nats' | 's3' | 'typesense', Server>>;
     stop(): Promise<void>;
@@ -53,14 +53,14 @@ interface Facts {
 
 const START_MS = 120_000;
 
-/** Starts servers and a mesh with all data below `home`; `settingsOf` a process may say more. */
+/** Starts servers and a mesh with what is no server's own below `home`; `settingsOf` a process may say more. */
 export async function startLinkedMesh(
   home: string,
   deadlineMs: number,
   settingsOf: (part: string) => NodeJS.ProcessEnv = () => ({}),
 ): Promise<LinkedMesh> {
   const scripts = await loadScripts();
-  const servers = await scripts.startServers({ dir: home });
+  const servers = await scripts.startServers();
   const proxies = await startProxies(await scripts.installTool('toxiproxy'));
   const running = new Map<string, { start: () => Running; process: Running }>();
   const stop = async () => {

@@ -2,6 +2,7 @@ export { sooner } from './given-up.js';
 export { openGrpcChannel } from './grpc-client.js';
 export { type GrpcServer, openGrpcServer } from './grpc-server.js';
 export { IDEMPOTENCY_COLLECTION, type IdempotencyRecord } from './idempotency.js';
+export { isRead } from './idempotent.js';
 export { createLocalChannel } from './local.js';
 export * from './port.js';
 export { requireVersion, type ServerParts, serveMethods } from './serve.js';
