@@ -15,6 +15,7 @@ import { measureForm } from './rows/form.js';
 import { measureImport } from './rows/import.js';
 import { measureList } from './rows/list.js';
 import { measureProcess } from './rows/process.js';
+import { measurePublished } from './rows/published.js';
 import { measureMeshRead, measureRead } from './rows/read.js';
 import { measureSearch } from './rows/search.js';
 import { measureTablePage } from './rows/table.js';
@@ -32,6 +33,7 @@ const ROWS: readonly { readonly title: string; measure(bench: Bench): Promise<Ro
   { title: 'embedded: upload and download of files', measure: measureFiles },
   { title: 'embedded: import of a handbook', measure: measureImport },
   { title: 'embedded: a form’s submission, synced', measure: measureForm },
+  { title: 'embedded: a published page, as it was rendered', measure: measurePublished },
 ];
 
 const say = (line: string) => process.stderr.write(`  … ${line}\n`);

@@ -31,7 +31,7 @@ export const READER = `
 .list li { padding: .75rem 0; border-bottom: 1px solid var(--faint); }
 .list a { font-weight: 600; }
 .list p { margin: .125rem 0 0; color: var(--soft); font-size: .95rem; }
-mark { background: var(--mark); color: inherit; padding: 0 .1em; border-radius: 2px; }
+mark { background: var(--mark); color: var(--text); padding: 0 .1em; border-radius: 2px; }
 .more { display: flex; flex-wrap: wrap; gap: .5rem 1.5rem; align-items: center; margin: 1rem 0; }
 .scroll { overflow-x: auto; border: 1px solid var(--faint); border-radius: var(--round); }
 .scroll table { margin: 0; border: 0; min-width: 100%; width: max-content; max-width: none; }
