@@ -205,13 +205,17 @@ inBrowser(`visitors without an account (skipped without ${CHROMIUM})`, () => {
   );
 
   test('hand in a file, and do the work that keeps machines out', async () => {
-    const fields = [{ id: 'photo', type: 'file', label: 'A photo', max_files: 1, required: true }];
+    const fields = [
+      { id: 'photo', type: 'file', label: 'A photo', max_files: 1, required: true },
+      { id: 'sign', type: 'signature', label: 'Signature', required: true },
+    ];
     const { form } = await newForm(by, workspace.id, { title: 'Photos', fields, require_captcha: true });
     const page = await visit();
     await page.goto(form.public_url ?? '');
     await page
       .getByLabel('A photo')
       .setInputFiles({ name: 'me.png', mimeType: 'image/png', buffer: Buffer.from(PIXEL, 'base64') });
+    await page.getByLabel('Signature').fill('Ada');
     await page.getByRole('button', { name: 'Send' }).click();
     await page.getByText('Thank you.').waitFor({ timeout: 60_000 });
     expect((await tableOf(by, form.resource_id)).row_count).toBe(1);

@@ -80,6 +80,7 @@ describe('the page of a form', () => {
       'f.gear': 'rope',
       'f.fit': '4',
       'f.consent': 'on',
+      'f.sign': 'Ada',
       'f.strange': 'x',
     });
     expect(answer.status).toBe(200);
@@ -90,6 +91,7 @@ describe('the page of a form', () => {
       gear: ['rope'],
       fit: '4',
       consent: 'on',
+      sign: { name: 'signature.txt', content_base64: Buffer.from('Ada\n').toString('base64') },
       strange: 'x',
     });
     expect(stage.submitted.at(-1)).toMatchObject({

@@ -191,7 +191,7 @@ export const FORM = FormPage.fromPartial({
     { id: 'fit', type: 'rating', label: 'How fit are you?' },
     { id: 'sure', type: 'scale', label: 'How sure are you?', min: 0, max: 10 },
     { id: 'photo', type: 'file', label: 'A photo of you', accept: ['image/*'], maxFiles: 1 },
-    { id: 'sign', type: 'signature', label: 'Signature', helpText: 'Type your name.' },
+    { id: 'sign', type: 'signature', label: 'Signature', helpText: 'Type your name.', isFile: true },
     { id: 'source', type: 'hidden', label: 'Source', default: json('site') },
     { id: 'consent', type: 'checkbox', label: 'I know the risks.', required: true },
   ],

@@ -17,7 +17,7 @@ export const FORM = `
 ::placeholder { color: var(--soft); opacity: 1; }
 .field textarea { min-height: 7rem; resize: vertical; }
 .field [aria-invalid] { border: 2px solid var(--bad); }
-.choice { display: flex; gap: .625rem; align-items: center; padding: .4rem 0; font-weight: 400; }
+.field > label.choice, .choice { display: flex; gap: .625rem; align-items: center; padding: .4rem 0; font-weight: 400; }
 .scale { display: flex; flex-wrap: wrap; gap: .5rem; align-items: center; }
 .scale .choice {
   position: relative; min-width: 2.75rem; justify-content: center; padding: .5rem;

@@ -55,7 +55,7 @@ export async function valuesOf(fields: readonly FormPageField[], posted: Posted)
   return values;
 }
 
-async function answerTo({ id, type, maxFiles }: FormPageField, posted: Posted): Promise<unknown> {
+async function answerTo({ id, type, maxFiles, isFile }: FormPageField, posted: Posted): Promise<unknown> {
   if (type === 'file') {
     const files = await Promise.all((posted.files.get(id) ?? []).map(fileOf));
     return files.length === 0 ? undefined : maxFiles === 1 && files.length === 1 ? files[0] : files;
@@ -63,8 +63,15 @@ async function answerTo({ id, type, maxFiles }: FormPageField, posted: Posted): 
   const texts = (posted.texts.get(id) ?? []).filter((text) => text !== '');
   if (type === 'multi_choice') return texts.length === 0 ? undefined : texts;
   const [text] = texts;
+  if (type === 'signature' && isFile && text !== undefined) return signatureOf(text);
   return type === 'datetime' && text !== undefined ? momentOf(text, posted.utcOffset) : text;
 }
+
+/** A name that was typed, as the file that the column asks for. */
+const signatureOf = (name: string) => ({
+  name: 'signature.txt',
+  content_base64: Buffer.from(`${name}\n`).toString('base64'),
+});
 
 async function fileOf(file: File): Promise<{ name: string; content_base64: string }> {
   return { name: file.name, content_base64: Buffer.from(await file.arrayBuffer()).toString('base64') };

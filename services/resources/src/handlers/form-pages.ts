@@ -82,7 +82,7 @@ export function createFormPageHandlers(parts: Parts): Handlers<FormPageService> 
   };
 }
 
-function fieldMessage({ column: _column, ...field }: BoundField): FormPageField {
+function fieldMessage({ column, ...field }: BoundField): FormPageField {
   const { visible_if: condition } = field;
   return {
     id: field.id,
@@ -100,6 +100,7 @@ function fieldMessage({ column: _column, ...field }: BoundField): FormPageField 
     pattern: field.pattern,
     maxFiles: field.max_files,
     accept: [...(field.accept ?? [])],
+    isFile: field.type === 'file' || (field.type === 'signature' && column?.type === 'attachment'),
     visibleIf: condition && {
       fieldId: condition.field_id,
       op: condition.op,
