@@ -135,7 +135,7 @@ export const networkRules = [
     ),
     broken: (objects) => {
       const { egress } = policyOf(objects, 'identity').spec;
-      policyOf(objects, 'resources').spec.egress.push(egress.at(-1));
+      policyOf(objects, 'messaging').spec.egress.push(egress.at(-1));
     },
   },
   {
