@@ -45,14 +45,14 @@ export async function startMesh(env = process.env, { say = console.log } = {}) {
   };
   const settings = ownSettings(env);
   const children = SERVICES.map((name, i) => {
-    const own = { COMMONPLACE_GRPC_PORT: String(ports[i]), ...settings[name] };
+    const own = { COMMONPLACE_GRPC_PORT: String(ports[i]), ...settings[name], ...metricsPort(env, i + 1) };
     return start(programOf(name), { ...shared, ...own });
   });
   children.push(start(programOf('gateway'), shared));
   const stop = () => Promise.all(children.map(end));
   try {
     await Promise.race([ready(`http://127.0.0.1:${port}/health/ready`), ...children.map(failed)]);
-    await finished(start(BOOTSTRAP, shared));
+    await finished(start(BOOTSTRAP, { ...shared, COMMONPLACE_METRICS_PORT: '' }));
   } catch (error) {
     await stop();
     throw error;
@@ -68,6 +68,11 @@ export function programOf(name) {
 
 /** Makes the owner of a new mesh, and ends. */
 export const BOOTSTRAP = 'services/all/dist/src/bootstrap.js';
+
+/** The gateway's metrics are on the port that was asked for, those of the services on the ones behind it, in order. */
+function metricsPort({ COMMONPLACE_METRICS_PORT: port }, place) {
+  return port ? { COMMONPLACE_METRICS_PORT: String(Number(port) + place) } : {};
+}
 
 /** A secret that keys, sessions or credentials hang on has to outlive a restart: it lies in the data folder. */
 function secretIn(dataDir, name) {

@@ -43,7 +43,7 @@ export interface System {
 }
 
 /** Milliseconds that a system may take until it is ready. */
-const START_MS = 60_000;
+const START_MS = 150_000;
 
 /** Settings over those of a test: `COMMONPLACE_RATE_LIMITS` and `COMMONPLACE_EMBEDDINGS` are `off` unless given. */
 export type Settings = Readonly<Record<string, string>>;

@@ -19,6 +19,7 @@ import { measurePublished } from './rows/published.js';
 import { measureMeshRead, measureRead } from './rows/read.js';
 import { measureSearch } from './rows/search.js';
 import { measureTablePage } from './rows/table.js';
+import { measureTelemetry } from './rows/telemetry.js';
 
 const ROWS: readonly { readonly title: string; measure(bench: Bench): Promise<Row> }[] = [
   { title: 'embedded: GET one resource', measure: measureRead },
@@ -34,6 +35,7 @@ const ROWS: readonly { readonly title: string; measure(bench: Bench): Promise<Ro
   { title: 'embedded: import of a handbook', measure: measureImport },
   { title: 'embedded: a form’s submission, synced', measure: measureForm },
   { title: 'embedded: a published page, as it was rendered', measure: measurePublished },
+  { title: 'embedded: GET one resource, with and without telemetry', measure: measureTelemetry },
 ];
 
 const say = (line: string) => process.stderr.write(`  … ${line}\n`);

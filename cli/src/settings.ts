@@ -16,11 +16,14 @@ export interface Places extends RecordPlaces {
   readonly s3Url: string | undefined;
   readonly typesenseUrl: readonly string[] | undefined;
   readonly typesenseApiKey: string | undefined;
+  readonly otlpUrl: string | undefined;
+  readonly otlpHeaders: Readonly<Record<string, string>> | undefined;
 }
 
-const { dataDir, mongodbUrl, natsUrl } = processSettings;
+const { dataDir, mongodbUrl, natsUrl, otlpUrl, otlpHeaders } = processSettings;
 const { typesenseUrl, typesenseApiKey } = searchConfig;
-const placesTable = { dataDir, mongodbUrl, natsUrl, s3Url: filesConfig.s3Url, typesenseUrl, typesenseApiKey };
+const servers = { mongodbUrl, natsUrl, s3Url: filesConfig.s3Url, typesenseUrl, typesenseApiKey };
+const placesTable = { dataDir, ...servers, otlpUrl, otlpHeaders };
 
 /** A table whose problems tell no value: it may be a secret that was put into the wrong variable. */
 export function hidden<T extends Table>(table: T): T {

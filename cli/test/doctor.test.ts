@@ -63,6 +63,13 @@ test('settings that can not be used are told together, and names that nobody rea
   expect((await doctor(settings, '--service', 'resources')).of('configuration')).toMatchObject({ status: 'warning' });
 });
 
+test('a collector that is away is told, and is no failure', async () => {
+  const { code, of } = await doctor({ COMMONPLACE_OTLP_URL: 'http://127.0.0.1:9' });
+  expect(code).toBe(0);
+  expect(of('collector')).toMatchObject({ status: 'warning', detail: expect.stringContaining('does not answer') });
+  expect((await doctor()).of('collector')).toBeUndefined();
+});
+
 describe('no secret is in what it says', () => {
   const settings = Object.values(allTables).flatMap((table) => Object.values(table));
 

@@ -43,7 +43,7 @@ export function serveEndpoint(route: Route, invoke: Invoke, settings: EndpointSe
     const metadata = {
       requestId,
       ...tokenOf(ctx, route),
-      traceparent: ctx.req.headers.traceparent as string | undefined,
+      traceparent: ctx.state.traceparent,
       ...shareLinkOf(ctx, safe),
       ...(body === undefined || route.scope === 'public' ? {} : preconditions(ctx, body, request.baseVersion)),
     };

@@ -36,6 +36,7 @@ function createListBus() {
     watch: absent,
     lag: absent,
     parked: absent,
+    parkedCount: absent,
     unpark: absent,
     close: async () => {},
   };

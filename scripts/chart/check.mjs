@@ -13,6 +13,7 @@ import { parse, pods } from './objects.mjs';
 import { rules } from './rules.mjs';
 import { renderAll, scenarios } from './scenarios.mjs';
 import { openComplaints } from './settings.mjs';
+import { checkSignals } from './signals.mjs';
 import { CHART, helm, NAMESPACE, run, template, tool, toolFolder } from './tools.mjs';
 
 const VERSIONS = ['1.30.0', '1.34.0', '1.37.0'];
@@ -20,12 +21,19 @@ const VERSIONS = ['1.30.0', '1.34.0', '1.37.0'];
 const RICH = 'ha-without-bucket';
 
 let passed = 0;
+let skipped = 0;
 const failures = [];
 /** Counts a check; `faults` says what is wrong, nothing where all is well. */
 function check(name, faults) {
   if (faults.length === 0) passed += 1;
   else failures.push(name);
   for (const fault of faults) console.log(`✕ ${name}: ${fault}`);
+}
+
+/** Counts what can't be looked at here. */
+function skip(name) {
+  skipped += 1;
+  console.log(`skipped: ${name}`);
 }
 
 /** Counts that something broken was refused. */
@@ -41,13 +49,14 @@ try {
   await checkPodSecurity(parsed);
   await checkRules(parsed);
   await checkValues(all);
+  await checkSignals({ check, refuses, skip, work });
   await checkLint(all);
   await advise(rendered);
   console.log(`${all.length} scenarios, ${rules.length} rules, Kubernetes ${VERSIONS.join(', ')}`);
 } finally {
   await rm(work, { recursive: true, force: true });
 }
-console.log(`${passed} passed, ${failures.length} failed`);
+console.log(`${passed} passed, ${failures.length} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`);
 process.exit(failures.length > 0 ? 1 : 0);
 
 /** What `npm run chart` writes is as it would write it now. */

@@ -1,11 +1,12 @@
-// `npm run chart`: writes what of the chart follows from the code and from its values: mesh.yaml, the schema, the
-// README and the rendered scenarios of its tests. Needs what `npm run build` makes.
+// `npm run chart`: writes what of the chart follows from the code and from its values: mesh.yaml, the schema, dashboards,
+// the README and the rendered scenarios of its tests. Needs what `npm run build` makes.
 import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { stringify } from 'yaml';
 import { build, root } from '../build.mjs';
+import { dashboards } from './dashboards.mjs';
 import { readFacts } from './facts.mjs';
 import { FOLDER, goldens } from './golden.mjs';
 import { renderAll, scenarios } from './scenarios.mjs';
@@ -22,6 +23,7 @@ export async function generated() {
   return {
     'mesh.yaml': `${MESH_HEAD}${stringify(facts, { lineWidth: 0 })}`,
     'values.schema.json': `${JSON.stringify(schemaOf(facts), null, 2)}\n`,
+    ...dashboards(),
   };
 }
 
@@ -42,6 +44,7 @@ export async function readmeOf(chart = CHART) {
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   build({ say: console.log });
+  await mkdir(join(CHART, 'dashboards'), { recursive: true });
   for (const [file, text] of Object.entries(await generated())) await writeFile(join(CHART, file), text);
   await writeFile(join(CHART, 'README.md'), await readmeOf());
   await mkdir(FOLDER, { recursive: true });

@@ -7,7 +7,11 @@ import { everyTable, moduleOf, NAMES, processTable } from './facts.mjs';
 import { componentOf } from './objects.mjs';
 
 /** What stands in for the value that a Secret has. */
-const URLS = { COMMONPLACE_MONGODB_URL: 'mongodb://m/?replicaSet=rs0', COMMONPLACE_NATS_URL: 'nats://n:4222' };
+const URLS = {
+  COMMONPLACE_MONGODB_URL: 'mongodb://m/?replicaSet=rs0',
+  COMMONPLACE_NATS_URL: 'nats://n:4222',
+  COMMONPLACE_OTLP_HEADERS: 'authorization=it',
+};
 const KEY = 'ab'.repeat(32);
 
 /** Gives a function that tells what a pod's process would complain of at its start. */

@@ -27,6 +27,10 @@ servers, and is told of events); records (whether it needs the records alone); e
   "COMMONPLACE_INSECURE_HTTP" (ternary "1" "" $v.allowHttp)
   "COMMONPLACE_TRUSTED_PROXIES" (join "," $v.trustedProxies)
   "COMMONPLACE_LOG_LEVEL" $v.logLevel
+  "COMMONPLACE_OTLP_URL" $v.telemetry.otlp.url
+  "COMMONPLACE_TRACE_RATIO" (ternary (toString $v.telemetry.traceRatio) "" (ne $v.telemetry.otlp.url ""))
+  "COMMONPLACE_METRICS_HOST" (ternary "0.0.0.0" "" $v.telemetry.metrics.enabled)
+  "COMMONPLACE_METRICS_PORT" (ternary "9464" "" $v.telemetry.metrics.enabled)
   "COMMONPLACE_DATA_DIR" "/data"
   "COMMONPLACE_OWNER_EMAIL" $v.bootstrap.ownerEmail
 -}}
@@ -56,6 +60,9 @@ servers, and is told of events); records (whether it needs the records alone); e
 {{- if and $ours $key (has $name $.secrets) }}
 {{ include "commonplace.secretEnv" (dict "name" $name "secret" $ours "key" $key) }}
 {{- end }}
+{{- end }}
+{{- if and $v.telemetry.otlp.existingSecret (has "COMMONPLACE_OTLP_HEADERS" .secrets) }}
+{{ include "commonplace.secretEnv" (dict "name" "COMMONPLACE_OTLP_HEADERS" "secret" $v.telemetry.otlp.existingSecret "key" $v.telemetry.otlp.key) }}
 {{- end }}
 {{- $servers := dict -}}
 {{- if or .stores .records -}}

@@ -74,6 +74,14 @@ Takes root, name and facts.
 {{- $problems = append $problems (printf "%s: autoscaling.minReplicas is above maxReplicas" $name) -}}
 {{- end -}}
 {{- end -}}
+{{- with $v.telemetry -}}
+{{- if and .otlp.existingSecret (not .otlp.url) -}}
+{{- $problems = append $problems "telemetry.otlp.existingSecret is of no use without telemetry.otlp.url" -}}
+{{- end -}}
+{{- if and .serviceMonitor.enabled (not .metrics.enabled) -}}
+{{- $problems = append $problems "telemetry.serviceMonitor needs telemetry.metrics.enabled" -}}
+{{- end -}}
+{{- end -}}
 {{- if $problems -}}
 {{- fail (printf "\n\nThe values can't be used:\n  - %s\n" (join "\n  - " $problems)) -}}
 {{- end -}}

@@ -205,6 +205,7 @@ livenessProbe:
 {{- define "commonplace.ports.http" -}}
 - name: http
   containerPort: 8080
+{{- include "commonplace.ports.metrics" . }}
 {{- end }}
 
 {{- define "commonplace.ports.grpc" -}}
@@ -213,5 +214,13 @@ livenessProbe:
 {{- if .Values.mesh.tls.existingSecret }}
 - name: health
   containerPort: 9091
+{{- end }}
+{{- include "commonplace.ports.metrics" . }}
+{{- end }}
+
+{{- define "commonplace.ports.metrics" -}}
+{{- if .Values.telemetry.metrics.enabled }}
+- name: metrics
+  containerPort: 9464
 {{- end }}
 {{- end }}

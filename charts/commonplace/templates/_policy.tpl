@@ -13,7 +13,8 @@ What may come to the pods of a component, and where they may go; without a compo
 {{- define "commonplace.policy" -}}
 {{- $v := .root.Values -}}
 {{- $policy := $v.networkPolicy -}}
-{{- $egress := or .calls .http .stores .records .typesense .s3 .internet -}}
+{{- $otlp := and .serves $v.telemetry.otlp.url -}}
+{{- $egress := or .calls .http .stores .records .typesense .s3 .internet $otlp -}}
 ---
 apiVersion: networking.k8s.io/v1
 kind: NetworkPolicy
@@ -42,6 +43,14 @@ spec:
         {{- toYaml . | nindent 8 }}
         {{- end }}
       {{- end }}
+    {{- if $v.telemetry.metrics.enabled }}
+    - ports:
+        - port: 9464
+      {{- with $v.telemetry.metrics.clients }}
+      from:
+        {{- toYaml . | nindent 8 }}
+      {{- end }}
+    {{- end }}
   {{- end }}
   {{- if $egress }}
   egress:
@@ -70,6 +79,9 @@ spec:
     {{- end }}
     {{- if .typesense }}
     {{- include "commonplace.outside" $policy.typesense | trim | nindent 4 }}
+    {{- end }}
+    {{- if $otlp }}
+    {{- include "commonplace.outside" $policy.otlp | trim | nindent 4 }}
     {{- end }}
     {{- if .s3 }}
     {{- include "commonplace.outside" $policy.s3 | trim | nindent 4 }}

@@ -1,3 +1,4 @@
+import { noteBackup } from '@commonplace/kit/runtime';
 import { Command } from 'commander';
 import { KEY_FILES, type Manifest } from '../backup/manifest.js';
 import { sizeOf } from '../backup/source.js';
@@ -26,6 +27,8 @@ export function backupCommand(context: Context): Command {
       if (mongodbUrl !== undefined) throw new CommandError(EXIT.config, FOR_THE_MESH);
       const began = performance.now();
       const manifest = await takeBackup({ dataDir, to, bucket: s3Url !== undefined }, progressOf());
+      // Who backs up may be allowed to read the folder alone.
+      await noteBackup(dataDir).catch(() => {});
       const seconds = Math.round(performance.now() - began) / 1000;
       const warnings = warningsOf(manifest);
       const { files, ...about } = manifest;

@@ -3,7 +3,7 @@ import { type Check, failed, ok, type Result, runChecks } from './check.js';
 import { configurationCheck } from './configuration.js';
 import { diskCheck, permissionsCheck } from './data-folder.js';
 import { embeddedChecks } from './embedded.js';
-import { bucketCheck, mongoCheck, natsCheck, typesenseCheck } from './servers.js';
+import { bucketCheck, collectorCheck, mongoCheck, natsCheck, typesenseCheck } from './servers.js';
 
 export interface Diagnosis {
   readonly ok: boolean;
@@ -25,7 +25,7 @@ export async function diagnose(
   const checks: Check[] = [runtimeCheck];
   if (places === undefined) checks.push(configurationCheck(env, services));
   else {
-    const { mongodbUrl, natsUrl, dataDir, s3Url, typesenseUrl, typesenseApiKey } = places;
+    const { mongodbUrl, natsUrl, dataDir, s3Url, typesenseUrl, typesenseApiKey, otlpUrl, otlpHeaders } = places;
     const mesh = mongodbUrl !== undefined || natsUrl !== undefined;
     checks.push(configurationCheck(mesh ? env : withKeys(env, dataDir), services));
     if (!mesh)
@@ -38,6 +38,7 @@ export async function diagnose(
     if (natsUrl !== undefined) checks.push(natsCheck(natsUrl));
     if (typesenseUrl !== undefined) checks.push(typesenseCheck(typesenseUrl, typesenseApiKey));
     if (s3Url !== undefined) checks.push(bucketCheck(s3Url));
+    if (otlpUrl !== undefined) checks.push(collectorCheck(otlpUrl, otlpHeaders));
   }
   const results = await runChecks(checks, DEADLINE_MS);
   return { ok: results.every(({ status }) => status !== 'failed'), checks: results };

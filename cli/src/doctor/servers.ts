@@ -90,6 +90,29 @@ export function typesenseCheck(urls: readonly string[], apiKey: string | undefin
   };
 }
 
+/** The collector of traces and metrics. The system goes on without it, so that it is no failure where it is away. */
+export function collectorCheck(otlpUrl: string, headers: Readonly<Record<string, string>> = {}): Check {
+  return {
+    name: 'collector',
+    run: async () => {
+      const { host } = new URL(otlpUrl);
+      try {
+        const answer = await fetch(`${otlpUrl}/v1/traces`, {
+          method: 'POST',
+          headers: { ...headers, 'content-type': 'application/json' },
+          body: '{"resourceSpans":[]}',
+          signal: AbortSignal.timeout(ANSWER_MS),
+        });
+        await answer.body?.cancel();
+        return answer.ok ? ok(`${host} takes traces`) : warning(`${host} answers ${answer.status} to traces`);
+      } catch (error) {
+        const { cause } = error as { cause?: unknown };
+        return warning(`${host} does not answer: ${whyOf(cause ?? error)}; traces and metrics are dropped`);
+      }
+    },
+  };
+}
+
 async function inspectTypesense(url: string, apiKey: string): Promise<{ finding: Finding; version?: string }> {
   const { host } = new URL(url);
   const ask = (path: string) =>

@@ -1,5 +1,6 @@
 import { type AppError, asAppError } from '@commonplace/kit/errors';
 import type { Log } from '@commonplace/kit/log';
+import { denied } from '@commonplace/kit/telemetry';
 import type { Middleware } from 'koa';
 import { httpError, isRetryable } from '../status.js';
 import { dropBody } from './drop-body.js';
@@ -23,6 +24,7 @@ export function answerErrors({ publicUrl, log }: ErrorParts): Middleware<State> 
       if (!(await dropBody(ctx.req))) ctx.set('Connection', 'close');
       const { status, type } = httpError(error);
       const { requestId } = ctx.state;
+      if (error.code === 'PERMISSION_DENIED') denied.bind({ reason: error.reason }).add();
       if (status === 500) {
         log.error('request.failed', { request_id: requestId, error: error.cause ?? error });
       }

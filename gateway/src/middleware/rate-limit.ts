@@ -1,5 +1,6 @@
 import { AppError } from '@commonplace/kit/errors';
 import { fingerprint } from '@commonplace/kit/id';
+import { rateLimited } from '@commonplace/kit/telemetry';
 import type { Middleware, ParameterizedContext } from 'koa';
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
 import type { Route } from '../routes.js';
@@ -98,6 +99,7 @@ async function bounded(
   }
   const count = running.get(credentialId) ?? 0;
   if (count >= limit) {
+    rateLimited.bind({ policy: 'concurrent' }).add();
     throw new AppError('RESOURCE_EXHAUSTED', 'concurrency_limited', `More than ${limit} requests at the same time.`, {
       details: { policy: 'concurrent', limit, window_seconds: 0, retry_after_seconds: 1, reason: 'concurrency' },
       retryAfter: 1,
@@ -133,6 +135,7 @@ async function consume(
     const wait = Math.min(Math.max(Math.ceil(left.msBeforeNext / 1000), 1), WINDOW_SECONDS);
     const message = `More than ${limit} requests in ${WINDOW_SECONDS} s.`;
     const details = { policy, limit, window_seconds: WINDOW_SECONDS, retry_after_seconds: wait, reason: 'quota' };
+    rateLimited.bind({ policy }).add();
     return {
       left,
       refusal: new AppError('RESOURCE_EXHAUSTED', 'rate_limited', message, { details, retryAfter: wait }),

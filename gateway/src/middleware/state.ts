@@ -6,6 +6,8 @@ export interface State {
   clientIp: string;
   /** Epoch milliseconds at which it came: its deadline counts from there. */
   cameAt: number;
+  /** The trace that the request belongs to, as it is passed on. */
+  traceparent: string | undefined;
   /** From the gate of authentication on; absent where no credential is asked for. */
   admitted: Admitted;
   /** Lets the same credential in once more, for an answer that takes longer than a token lasts. */

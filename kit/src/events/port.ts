@@ -74,6 +74,8 @@ export interface EventBus {
   /** Events of a consumer that wait: published, not done. */
   lag(consumer: string): Promise<number>;
   parked(consumer: string): Promise<ParkedEvent[]>;
+  /** How many are parked. */
+  parkedCount(consumer: string): Promise<number>;
   /** Gives a consumer its parked events again. */
   unpark(consumer: string): Promise<number>;
   close(): Promise<void>;

@@ -2,6 +2,7 @@ import { type LookupAddress, lookup } from 'node:dns';
 import { isIP, type LookupFunction } from 'node:net';
 import type { Agent, Dispatcher } from 'undici';
 import { lazyLibrary } from '../library/index.js';
+import { observeRequest } from '../telemetry/http-client.js';
 import { isPublicAddress } from './address.js';
 
 const undici = lazyLibrary<typeof import('undici')>('undici', import.meta.url);
@@ -101,8 +102,10 @@ export function openGuard({ allowlist = [], resolve = resolveAll }: GuardOptions
     async fetch(text, { method = 'GET', headers = {}, body, redirects = REDIRECTS, manual, signal } = {}) {
       let url = check(text);
       for (let left = redirects; ; left--) {
-        const asked = { dispatcher: agent(), method, headers, body, signal };
-        const answer = await undici().request(url, asked).catch(unwrapped);
+        const answer = await observeRequest(method, url.hostname, (trace) => {
+          const asked = { dispatcher: agent(), method, headers: { ...headers, ...trace }, body, signal };
+          return undici().request(url, asked).catch(unwrapped);
+        });
         const location = answer.headers.location;
         if (manual || !REDIRECT_STATUSES.has(answer.statusCode) || typeof location !== 'string') {
           return { url, status: answer.statusCode, headers: answer.headers, body: answer.body };

@@ -1,4 +1,5 @@
 import pino from 'pino';
+import { currentSpan } from '../telemetry/trace.js';
 
 /**
  * Structured logs: one JSON object a line, UTC, fields by name. `event` is a stable code; what is
@@ -21,6 +22,7 @@ export function createLog(level: LogLevel, fields: Record<string, unknown> = {})
     {
       level,
       base: fields,
+      mixin: traceOf,
       messageKey: 'event',
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
@@ -29,6 +31,12 @@ export function createLog(level: LogLevel, fields: Record<string, unknown> = {})
     pino.destination({ dest: 2, sync: false, minLength: 0 }),
   );
   return wrap(root);
+}
+
+/** Where a line belongs, if its request is traced. */
+function traceOf(): object {
+  const span = currentSpan();
+  return span === undefined ? {} : { trace_id: span.traceId, span_id: span.spanId };
 }
 
 function wrap(logger: pino.Logger): Log {

@@ -8,6 +8,7 @@ import {
 } from '@grpc/grpc-js';
 import type { PeerTokens } from '../auth/token.js';
 import type { AppError } from '../errors/index.js';
+import { observeCalled, tracedOptions } from '../telemetry/rpc.js';
 import { isGivenUp, whenGivenUp } from './given-up.js';
 import { clientOptions } from './grpc-options.js';
 import { isRead } from './idempotent.js';
@@ -52,13 +53,19 @@ function createClient<S>(grpc: GrpcClient, service: ServiceContract<S>, peers: P
   const client: Record<string, unknown> = {};
   for (const [name, method] of Object.entries(service.definition)) {
     client[name] = method.responseStream
-      ? (request: unknown, options: CallOptions) => stream(grpc, method, peers, request, options)
-      : (request: unknown, options: CallOptions) => unary(grpc, method, peers, request, options);
+      ? (request: unknown, options: CallOptions) => stream(grpc, method, peers, request, tracedOptions(options))
+      : observeCalled(method.path, (request, options) => unary(grpc, method, peers, request, options));
   }
   return client as Client<S>;
 }
 
-function unary(grpc: GrpcClient, method: Method, peers: PeerTokens, request: unknown, options: CallOptions) {
+function unary(
+  grpc: GrpcClient,
+  method: Method,
+  peers: PeerTokens,
+  request: unknown,
+  options: CallOptions,
+): Promise<unknown> {
   const refusal = refusalOf(options);
   if (refusal !== undefined) return Promise.reject(refusal);
   return new Promise((resolve, reject) => {

@@ -179,7 +179,7 @@ function incomingCall(call: ServerCall): IncomingCall {
   call.on('cancelled', () => controller.abort(new AppError('CANCELLED', 'timeout', 'The caller did not wait.')));
   const deadline = call.getDeadline();
   const reply: Reply = {};
-  return { metadata, peerToken, deadline: Number(deadline), signal: controller.signal, reply };
+  return { metadata, peerToken, deadline: Number(deadline), signal: controller.signal, reply, remote: true };
 }
 
 /** An AppError in the form that grpc-js sends, with what the handler said beside it. */

@@ -132,6 +132,8 @@ export interface IncomingCall {
   /** Whether the signal was aborted, where it is only made when somebody asks for it. */
   readonly givenUp?: boolean;
   readonly reply: Reply;
+  /** It came from another process. */
+  readonly remote?: boolean;
 }
 
 /** The methods that a process serves, by full path: `/commonplace.resources.v1.ResourceService/GetResource`. */

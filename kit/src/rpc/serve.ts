@@ -3,6 +3,7 @@ import type { Caller, PeerTokens, TokenVerifier } from '../auth/index.js';
 import { AppError, asAppError, Timeout, Unavailable, VersionConflict } from '../errors/index.js';
 import type { Log } from '../log/index.js';
 import { type Collection, LostRace, type Store, UniqueTaken, type UnitOfWork } from '../store/port.js';
+import { observeServed, replays } from '../telemetry/rpc.js';
 import { Context, Run } from './context.js';
 import { isGivenUp } from './given-up.js';
 import {
@@ -29,6 +30,8 @@ export interface ServerParts {
 type Unary = (request: unknown, context: CallContext) => Promise<unknown>;
 type Streaming = (request: unknown, context: CallContext) => AsyncIterable<unknown>;
 
+const replayed = replays.bind();
+
 /** How often a handler runs when others keep changing what it read. */
 const MAX_RUNS = 12;
 /** How often it runs when a value that has to be unique was taken. */
@@ -48,11 +51,12 @@ export async function serveMethods<S>(
   for (const [name, method] of Object.entries(contract.definition)) {
     const handler = (handlers as Record<string, unknown>)[name];
     if (typeof handler !== 'function') throw new Error(`${contract.name} has no handler for ${name}`);
-    served.set(method.path, {
+    const bare: ServedMethod = {
       streams: method.responseStream,
       unary: serveUnary(method, handler as Unary, outcomes, parts),
       stream: serveStream(handler as Streaming, parts),
-    });
+    };
+    served.set(method.path, observeServed(method.path, bare));
   }
   return served;
 }
@@ -201,6 +205,7 @@ async function runOnce(
     if (known !== undefined && known.expiresAt > new Date().toISOString()) {
       if (known.fingerprint !== idempotency.fingerprint) throw keyReused();
       await askGates(handler, request, call, caller, parts, method);
+      replayed.add();
       return method.responseDeserialize(replay(known, call.reply));
     }
     const keep = (work: UnitOfWork, record: Omit<IdempotencyRecord, 'version'>) => {

@@ -5,6 +5,8 @@ import { makeFolder } from '../durable/index.js';
 import type { EventBus } from '../events/port.js';
 import type { Log } from '../log/index.js';
 import type { Store } from '../store/port.js';
+import { observeOutbox } from '../telemetry/outbox.js';
+import { observeBackups } from './backups.js';
 import type { ServiceModule } from './module.js';
 import type { processSettings } from './settings.js';
 
@@ -56,12 +58,18 @@ async function openEmbedded(dataDir: string, log: Log): Promise<Adapters> {
   makeFolder(dataDir);
   const database = await openSqliteDatabase({ file: join(dataDir, DATABASE_FILE), log });
   const bus = database.bus();
+  // What is committed is in the log that consumers read: nothing waits to be published.
+  const observed = [
+    observeOutbox('log', async () => ({ pending: 0, oldest: undefined })),
+    observeBackups(dataDir, join(dataDir, DATABASE_FILE)),
+  ];
   return {
     store: (module) => database.store(module.name),
     bus,
     isHealthy: () => database.healthy,
     prune: () => database.prune(),
     close: async () => {
+      for (const end of observed) end();
       await bus.close();
       await database.close();
     },
@@ -79,9 +87,9 @@ async function openServers(
   const { startRelay } = await import('../events/relay.js');
   const database = await openMongoDatabase({ url: mongodbUrl, log });
   const bus = await openNatsBus({ ...nats, log });
-  const relays = modules
-    .filter((module) => module.stores)
-    .map((module) => startRelay({ outbox: database.outbox(module.name), bus, log }));
+  const stores = modules.filter((module) => module.stores).map(({ name }) => name);
+  const relays = stores.map((name) => startRelay({ outbox: database.outbox(name), bus, log }));
+  const observed = stores.map((name) => observeOutbox(name, database.outbox(name).backlog));
   return {
     store: (module) => database.store(module.name),
     bus,
@@ -89,6 +97,7 @@ async function openServers(
     // The relays prune their outboxes, JetStream its stream.
     prune: async () => {},
     close: async () => {
+      for (const end of observed) end();
       for (const relay of relays) await (await relay).close();
       await bus.close();
       await database.close();

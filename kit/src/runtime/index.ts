@@ -1,4 +1,5 @@
 export { DATABASE_FILE, RESTORE_MARKER } from './adapters.js';
+export { noteBackup } from './backups.js';
 export { openStoreBeside, type RecordPlaces, type StoreBeside } from './beside.js';
 export { main } from './main.js';
 export { type FormatState, formatOf, type Migration, migrate, requireFormat } from './migrations.js';

@@ -9,15 +9,20 @@ import type { CallOptions, Channel, Client, Handlers, ServedMethod, ServiceContr
 import { serveMethods } from '../rpc/serve.js';
 import { openShedding, type Shedding } from '../rpc/shedding.js';
 import type { MeshTls } from '../rpc/tls.js';
+import { startTelemetry, type Telemetry } from '../telemetry/start.js';
 import { type Adapters, openAdapters } from './adapters.js';
 import { startHousekeeping } from './housekeeping.js';
-import { requireFormat } from './migrations.js';
+import { formatOf, requireFormat } from './migrations.js';
 import type { Host, Implementation, ServiceModule, StartedModule } from './module.js';
 import { processSettings } from './settings.js';
+import { fetchedKeys, observeFormat } from './signals.js';
+import { VERSION } from './version.js';
 
 export interface Running {
   /** The port of this process's gRPC server; absent where everything runs in one process. */
   readonly grpcPort: number | undefined;
+  /** The port that metrics are read from; absent where they are not. */
+  readonly metricsPort: number | undefined;
   /** Takes no more work, finishes what runs, closes everything. */
   close(): Promise<void>;
 }
@@ -29,11 +34,14 @@ const SYSTEM_CALL_MS = 10_000;
 /** Deadline of the question for the keys of caller tokens, which requests wait for. */
 const KEYS_MS = 5_000;
 
+const fetched = fetchedKeys.bind();
+
 /** Runs modules in this process; services that are not among them are called over gRPC. */
 export async function run(modules: readonly ServiceModule[], env: NodeJS.ProcessEnv = process.env): Promise<Running> {
   const settings = readAll(modules, env);
   const log = createLog(settings.logLevel);
   const name = modules.length === 1 ? (modules[0]?.name as string) : 'commonplace';
+  const telemetry = await startTelemetry({ ...settings, service: name, version: VERSION, log });
   const peers = createPeerTokens(Buffer.from(settings.meshKey ?? randomBytes(32).toString('hex')), name);
   const tls = await tlsOf(settings, log);
   const adapters = await openAdapters(settings, modules, log);
@@ -44,6 +52,7 @@ export async function run(modules: readonly ServiceModule[], env: NodeJS.Process
   const client = <S>(contract: ServiceContract<S>): Client<S> =>
     (here.has(contract.owner) ? channels.local : channels.remote()).client(contract);
   const verifyCaller = createTokenVerifier(async () => {
+    fetched.add();
     const { jwksJson } = await client(contracts.auth).getTokenKeys(
       {},
       { ...systemCall(KEYS_MS), metadata: { requestId: newRequestId() } },
@@ -55,7 +64,10 @@ export async function run(modules: readonly ServiceModule[], env: NodeJS.Process
   const implementations: Implementation[] = [];
   for (const module of modules) {
     const store = adapters.store(module);
-    if (module.stores) await requireFormat(module.name, store, module.migrations ?? []);
+    if (module.stores) {
+      await requireFormat(module.name, store, module.migrations ?? []);
+      observeFormat(module.name, async () => (await formatOf(store, module.migrations ?? [])).format ?? 0);
+    }
     const host: Host = {
       settings: <T extends Table>(table: T): Values<T> => readConfig(table, env),
       log: log.child({ service: module.name }),
@@ -88,9 +100,10 @@ export async function run(modules: readonly ServiceModule[], env: NodeJS.Process
   log.info('process.ready', { modules: [...here], uptime_ms: Math.round(process.uptime() * 1000) });
   return {
     grpcPort: server?.port,
+    metricsPort: telemetry.metricsPort,
     close: async () => {
       await housekeeping.close();
-      await shutDown(started, server, channels, adapters, log);
+      await shutDown(started, server, channels, adapters, telemetry, log);
       shedding.close();
       tls?.close();
     },
@@ -177,6 +190,7 @@ async function shutDown(
   server: Awaited<ReturnType<typeof serve>>,
   channels: Channels,
   adapters: Adapters,
+  telemetry: Telemetry,
   log: Log,
 ): Promise<void> {
   server?.setReady(false);
@@ -185,6 +199,7 @@ async function shutDown(
   for (const module of [...started].reverse()) await module.close?.();
   await channels.close();
   await adapters.close();
+  await telemetry.close();
   log.info('process.stopped');
   log.flush();
 }

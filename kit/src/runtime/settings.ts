@@ -1,4 +1,5 @@
 import { integer, oneOf, serversUrl, type Table, text } from '../config/index.js';
+import { telemetrySettings } from '../telemetry/settings.js';
 
 /** What every process reads. */
 export const processSettings = {
@@ -110,6 +111,7 @@ export const processSettings = {
     parse: oneOf('debug', 'info', 'warn', 'error', 'silent'),
     fallback: 'info' as const,
   },
+  ...telemetrySettings,
 } satisfies Table;
 
 function pair(entry: string): [string, string] {

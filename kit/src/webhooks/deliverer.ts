@@ -2,6 +2,7 @@ import type { Guard } from '../fetch/index.js';
 import type { Log } from '../log/index.js';
 import { inWork } from '../store/in-work.js';
 import { type Collection, LostRace, type Store, type UnitOfWork } from '../store/port.js';
+import { continuing, traceparentNow } from '../telemetry/trace.js';
 import { ATTEMPT_MS, attempt, type Target } from './attempt.js';
 import {
   type Delivery,
@@ -107,7 +108,7 @@ export async function openWebhooks(parts: WebhookParts): Promise<Webhooks> {
     const ofTarget = runningOf.get(key) ?? 0;
     if (closed || running.has(delivery.id) || running.size >= WIDTH || ofTarget >= WIDTH_OF_TARGET) return;
     runningOf.set(key, ofTarget + 1);
-    const done = deliver(delivery)
+    const done = continuing(delivery.traceparent, 'deliver webhook', {}, () => deliver(delivery))
       .catch((error) => log.warn('webhook.failed', { delivery_id: delivery.id, error }))
       .finally(() => {
         running.delete(delivery.id);
@@ -146,11 +147,12 @@ export async function openWebhooks(parts: WebhookParts): Promise<Webhooks> {
     },
     async send(work, { tenant, ownerId, eventId, type, body }, targetIds) {
       const since = at(now());
+      const traceparent = traceparentNow();
       for (const targetId of targetIds) {
         const id = deliveryId(eventId, targetId);
         if ((await work.get(deliveries, id)) !== undefined) continue;
         const about = { tenant, ownerId, targetId, eventId, type, body, createdAt: since, dueAt: since };
-        work.insert(deliveries, { id, ...about, status: 'pending', attempts: 0 });
+        work.insert(deliveries, { id, ...about, traceparent, status: 'pending', attempts: 0 });
       }
     },
     async resend(work, ownerId, id) {

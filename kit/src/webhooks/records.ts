@@ -19,6 +19,8 @@ export interface Delivery extends StoredRecord {
   /** When it is attempted next, or found again if its worker is gone. Pending ones only. */
   readonly dueAt?: string;
   readonly last?: Attempt;
+  /** The trace of what the event tells of. */
+  readonly traceparent?: string | undefined;
   readonly createdAt: string;
 }
 

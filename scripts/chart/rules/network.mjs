@@ -2,6 +2,7 @@ import { componentOf, nameOf, ofKind, pods, selects } from '../objects.mjs';
 
 const GRPC = 9090;
 const HTTP = 8080;
+const METRICS = 9464;
 const policies = (objects) => ofKind(objects, 'NetworkPolicy');
 const isMesh = (objects) => ofKind(objects, 'Deployment').length > 0;
 const front = (objects) => (isMesh(objects) ? 'gateway' : 'all');
@@ -40,6 +41,9 @@ function differences(what, found, right) {
     ...right.filter((edge) => !found.includes(edge)).map((edge) => `${what} denies ${edge}, which the code does`),
   ];
 }
+
+/** What Prometheus reads; whoever else may is told by the values. */
+const isMetrics = (ports) => ports?.length === 1 && ports[0].port === METRICS;
 
 /** A rule that a scenario without policies has nothing to say to. */
 const withPolicies = (check) => (objects, context) => (policies(objects).length === 0 ? [] : check(objects, context));
@@ -89,6 +93,7 @@ export const networkRules = [
     check: withPolicies((objects) =>
       policies(objects).flatMap((policy) =>
         (policy.spec.ingress ?? []).flatMap(({ from, ports }) => {
+          if (isMetrics(ports)) return [];
           const isFront = componentOf(policy.spec.podSelector.matchLabels) === front(objects);
           const right = ports?.length === 1 && ports[0].port === (isFront ? HTTP : GRPC);
           const closed = from?.length > 0 && from.every(({ podSelector }) => componentOf(podSelector?.matchLabels));
@@ -98,6 +103,19 @@ export const networkRules = [
     ),
     broken: (objects) => {
       delete policyOf(objects, 'identity').spec.ingress[0].from;
+    },
+  },
+  {
+    name: 'metrics can be read where there are some, and nowhere else',
+    check: withPolicies((objects) =>
+      pods(objects).flatMap(({ object, metadata, spec }) => {
+        const has = spec.containers[0].ports?.some(({ name }) => name === 'metrics') === true;
+        const rules = policyOf(objects, componentOf(metadata.labels))?.spec.ingress ?? [];
+        return has === rules.some(({ ports }) => isMetrics(ports)) ? [] : [nameOf(object)];
+      }),
+    ),
+    broken: (objects) => {
+      policyOf(objects, 'search').spec.ingress.push({ ports: [{ port: METRICS }] });
     },
   },
   {

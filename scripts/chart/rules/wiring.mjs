@@ -8,6 +8,9 @@ const claimOf = ({ spec }) =>
   spec.template.spec.volumes?.find(({ persistentVolumeClaim }) => persistentVolumeClaim)?.persistentVolumeClaim
     .claimName;
 
+/** The Service of all pods that have metrics. */
+const isForMetrics = ({ kind, metadata }) => kind === 'Service' && componentOf(metadata.labels) === 'metrics';
+
 /** The one scenario whose owner migrates by hand. */
 const UNMIGRATED = 'mesh-unmigrated';
 const WEIGHT = 'helm.sh/hook-weight';
@@ -63,6 +66,7 @@ export const wiringRules = [
     name: 'selectors choose the pods of one workload',
     check: (objects) =>
       [...ofKind(objects, 'Service', 'PodDisruptionBudget'), ...workloads(objects)].flatMap((object) => {
+        if (isForMetrics(object)) return [];
         const selector = object.spec.selector.matchLabels ?? object.spec.selector;
         const chosen = pods(objects).filter(({ metadata }) => selects(selector, metadata.labels));
         return chosen.length === 1 ? [] : [`${nameOf(object)} chooses ${chosen.length}`];
@@ -75,8 +79,8 @@ export const wiringRules = [
     name: 'Services lead to ports that are there',
     check: (objects) =>
       ofKind(objects, 'Service').flatMap((service) => {
-        const pod = pods(objects).find(({ metadata }) => selects(service.spec.selector, metadata.labels));
-        const ports = pod?.spec.containers[0].ports?.map(({ name }) => name) ?? [];
+        const chosen = pods(objects).filter(({ metadata }) => selects(service.spec.selector, metadata.labels));
+        const ports = chosen.flatMap(({ spec }) => spec.containers[0].ports?.map(({ name }) => name) ?? []);
         return service.spec.ports.every(({ targetPort }) => ports.includes(targetPort)) ? [] : [nameOf(service)];
       }),
     broken: (objects) => {

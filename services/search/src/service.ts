@@ -9,6 +9,7 @@ import { createIndexer, INDEXED_EVENTS } from './events.js';
 import { createModelHandlers } from './handlers/models.js';
 import { createSearchHandlers } from './handlers/search.js';
 import { openIndex } from './index/open.js';
+import { observeIndexLag } from './signals.js';
 import { CONSUMER, startUpkeep } from './upkeep/index.js';
 
 /** Gives the models; undefined where embeddings are off. */
@@ -36,6 +37,7 @@ async function start(host: Host, open: OpenEmbedders): ReturnType<ServiceModule[
   const stop = new AbortController();
   let subscription: Subscription | undefined;
   let built: Promise<void> | undefined;
+  let unobserve = () => {};
   return {
     implementations: [
       implement(contracts.search, createSearchHandlers({ index, resources, embedQuery })),
@@ -45,6 +47,7 @@ async function start(host: Host, open: OpenEmbedders): ReturnType<ServiceModule[
     begin: async () => {
       built = indexer.ensureBuilt(stop.signal);
       const consumer = { consumer: CONSUMER, types: INDEXED_EVENTS, batch: indexBatch };
+      unobserve = observeIndexLag(indexer);
       subscription = await bus.subscribe(consumer, (events) => indexer.handle(events));
       upkeep.begin(indexer);
       if (embedders === undefined) return;
@@ -53,6 +56,7 @@ async function start(host: Host, open: OpenEmbedders): ReturnType<ServiceModule[
     },
     close: async () => {
       stop.abort();
+      unobserve();
       await subscription?.close();
       await upkeep.close();
       await embedding?.close();

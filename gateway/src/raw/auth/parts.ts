@@ -21,6 +21,6 @@ export interface AuthParts {
 
 /** Options of a call that no caller token is behind. */
 export function callOf(ctx: Context, { timeoutMs }: Pick<AuthParts, 'timeoutMs'>, reply: Reply = {}): CallOptions {
-  const traceparent = ctx.req.headers.traceparent as string | undefined;
-  return { metadata: { requestId: ctx.state.requestId, traceparent }, deadline: Date.now() + timeoutMs, reply };
+  const { requestId, traceparent } = ctx.state;
+  return { metadata: { requestId, traceparent }, deadline: Date.now() + timeoutMs, reply };
 }

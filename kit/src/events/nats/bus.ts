@@ -1,4 +1,5 @@
 import { type Log, silentLog } from '../../log/index.js';
+import { observeConsumer, observeHandler } from '../../telemetry/messaging.js';
 import type { TracedBus } from '../outbox.js';
 import type { Subscription } from '../port.js';
 import { openConnection } from './connection.js';
@@ -32,27 +33,31 @@ export async function openNatsBus(options: NatsOptions): Promise<TracedBus> {
   const publisher = createPublisher(connection, names, replicas);
   const parking = createParking(connection, names);
   const open = new Set<Subscription>();
-  const remember = async (opening: Promise<Subscription>): Promise<Subscription> => {
+  const remember = async (opening: Promise<Subscription>, consumer?: string): Promise<Subscription> => {
     const subscription = await opening;
     open.add(subscription);
+    const facts = (name: string) => ({ lag: () => bus.lag(name), parked: () => bus.parkedCount(name) });
+    const unobserve = consumer === undefined ? () => {} : observeConsumer(consumer, facts(consumer));
     return {
       close: async () => {
+        unobserve();
         await subscription.close();
         open.delete(subscription);
       },
     };
   };
   await connection.link().catch(() => {});
-  return {
+  const bus: TracedBus = {
     publish: async (events) => {
       await publisher.publish(events);
     },
     publishTraced: publisher.publish,
     holds: publisher.holds,
     onReconnect: connection.onReconnect,
-    subscribe: (wanted, handler) => {
+    subscribe: (wanted, given) => {
+      const handler = observeHandler('nats', wanted, given);
       const parts = { connection, names, parking, replicas, silenceMs, log };
-      return remember(openSubscription({ ...parts, options: wanted, handler }));
+      return remember(openSubscription({ ...parts, options: wanted, handler }), wanted.consumer);
     },
     watch: (types, handler) => remember(openWatch(connection, names, types, handler, log)),
     lag: (consumer) =>
@@ -62,10 +67,12 @@ export async function openNatsBus(options: NatsOptions): Promise<TracedBus> {
         return info === undefined ? 0 : info.num_pending + info.num_ack_pending;
       }),
     parked: parking.list,
+    parkedCount: parking.count,
     unpark: parking.unpark,
     close: async () => {
       await Promise.all([...open].map((subscription) => subscription.close()));
       await connection.close();
     },
   };
+  return bus;
 }

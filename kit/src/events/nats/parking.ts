@@ -10,6 +10,7 @@ const PATIENCE = 5000;
 export interface Parking {
   park(consumer: string, parked: ParkedEvent): Promise<void>;
   list(consumer: string): Promise<ParkedEvent[]>;
+  count(consumer: string): Promise<number>;
   unpark(consumer: string): Promise<number>;
   /** Tries of an event that were noted: what outlives the process that made them. */
   attempts(consumer: string, event: DomainEvent): Promise<number>;
@@ -31,6 +32,7 @@ export function createParking(connection: Connection, names: Names): Parking {
   return {
     park: (consumer, parked) => put(names.parked(consumer, parked.event.id), parked),
     list: (consumer) => using(async (link) => (await places(link, names, consumer)).map(({ parked }) => parked)),
+    count: (consumer) => using((link) => countPlaces(link, names, consumer)),
     unpark: (consumer) =>
       using(async (link) => {
         const all = await places(link, names, consumer);
@@ -57,13 +59,17 @@ export function createParking(connection: Connection, names: Names): Parking {
   };
 }
 
+async function countPlaces({ jsm }: Link, names: Names, consumer: string): Promise<number> {
+  const info = await ifThere(jsm.streams.info(names.parkedStream, { subjects_filter: names.parked(consumer) }));
+  return Object.values(info?.state.subjects ?? {}).reduce((sum, messages) => sum + messages, 0);
+}
+
 /** The parked events of a consumer, in the order in which they were parked. */
-async function places({ js, jsm }: Link, names: Names, consumer: string): Promise<Place[]> {
+async function places(link: Link, names: Names, consumer: string): Promise<Place[]> {
   const filter = names.parked(consumer);
-  const info = await ifThere(jsm.streams.info(names.parkedStream, { subjects_filter: filter }));
-  const count = Object.values(info?.state.subjects ?? {}).reduce((sum, messages) => sum + messages, 0);
+  const count = await countPlaces(link, names, consumer);
   if (count === 0) return [];
-  const reader = await js.consumers.get(names.parkedStream, { filter_subjects: [filter] });
+  const reader = await link.js.consumers.get(names.parkedStream, { filter_subjects: [filter] });
   const found: Place[] = [];
   const messages = await reader.fetch({ max_messages: count, expires: PATIENCE });
   for await (const message of messages) {

@@ -1,5 +1,7 @@
 import { headers } from '@nats-io/transport-node';
 import { AppError } from '../../errors/index.js';
+import { sendSpan } from '../../telemetry/messaging.js';
+import { failureOf } from '../../telemetry/trace.js';
 import type { Position } from '../outbox.js';
 import type { DomainEvent } from '../port.js';
 import type { Connection, Link } from './connection.js';
@@ -41,9 +43,17 @@ export function createPublisher(connection: Connection, names: Names, replicas: 
     connection.interrupted();
   };
   const publishOne = async (link: Link, event: DomainEvent): Promise<Position> => {
-    const options = { msgID: event.id, timeout: PATIENCE, headers: headersOf(event) };
-    const { seq } = await link.js.publish(names.subject(event.type), JSON.stringify(event), options);
-    return { log: await createdOf(link), seq };
+    const span = sendSpan('nats', event);
+    try {
+      const options = { msgID: event.id, timeout: PATIENCE, headers: headersOf(event, span?.traceparent) };
+      const { seq } = await link.js.publish(names.subject(event.type), JSON.stringify(event), options);
+      const position = { log: await createdOf(link), seq };
+      span?.end();
+      return position;
+    } catch (error) {
+      span?.end(failureOf(error));
+      throw error;
+    }
   };
   return {
     publish: async (events) => {
@@ -86,10 +96,10 @@ function refuseUnfit(event: DomainEvent, limit: number): void {
     throw fault('event_too_large', `an event of ${size} bytes is more than the broker takes (${limit})`);
 }
 
-function headersOf(event: DomainEvent) {
+function headersOf(event: DomainEvent, traceparent = event.traceparent) {
   const all = headers();
   all.set('content-type', 'application/cloudevents+json');
-  if (event.traceparent !== undefined) all.set('traceparent', event.traceparent);
+  if (traceparent !== undefined) all.set('traceparent', traceparent);
   return all;
 }
 

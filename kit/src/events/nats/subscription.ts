@@ -1,3 +1,4 @@
+import { observeRedelivery } from '../../telemetry/messaging.js';
 import { createBell } from '../bell.js';
 import type { DomainEvent, SubscribeOptions, Subscription } from '../port.js';
 import { type IntakeOptions, openIntake } from './intake.js';
@@ -74,6 +75,7 @@ function createAttempts(
   queue: ReturnType<typeof openIntake>['queue'],
 ) {
   const { consumer, maxAttempts = 8, retryMs = 200 }: SubscribeOptions = options;
+  const redelivered = observeRedelivery(consumer);
   /** Events whose tries are noted in the parking. */
   const noted = new WeakSet<Item>();
 
@@ -115,6 +117,7 @@ function createAttempts(
     try: async (items: readonly Item[]): Promise<void> => {
       const [first] = items;
       const again = first !== undefined && first.message.info.deliveryCount > 1;
+      if (again || (first?.attempts ?? 0) > 0) redelivered(items.length);
       if (again && !(await recall(first))) return;
       try {
         await handler(items.map(({ event }) => event));

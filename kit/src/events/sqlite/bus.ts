@@ -1,7 +1,8 @@
 import { Unavailable } from '../../errors/index.js';
+import { observeConsumer, observeHandler } from '../../telemetry/messaging.js';
 import type { EventBus, Subscription } from '../port.js';
 import type { EventHub, Watcher } from './hub.js';
-import { countWaiting, readParked, readPlace, unparkStep } from './log.js';
+import { countParked, countWaiting, readParked, readPlace, unparkStep } from './log.js';
 
 /** The bus over the log of a database. Several may be open; each closes what it opened. */
 export function createSqliteBus(hub: EventHub): EventBus {
@@ -23,15 +24,22 @@ export function createSqliteBus(hub: EventHub): EventBus {
     if (closed) throw Unavailable({}, { cause: new Error('the bus is closed') });
   }
 
-  return {
+  const bus: EventBus = {
     async publish(events) {
       checkOpen();
       if (events.length > 0) await hub.commit([], events);
     },
     async subscribe(options, handler) {
       checkOpen();
-      const subscription = await hub.subscribe(options, handler);
-      return keep(() => subscription.close());
+      const subscription = await hub.subscribe(options, observeHandler('sqlite', options, handler));
+      const unobserve = observeConsumer(options.consumer, {
+        lag: () => bus.lag(options.consumer),
+        parked: () => bus.parkedCount(options.consumer),
+      });
+      return keep(() => {
+        unobserve();
+        return subscription.close();
+      });
     },
     async watch(types, handler) {
       checkOpen();
@@ -46,6 +54,9 @@ export function createSqliteBus(hub: EventHub): EventBus {
     async parked(name) {
       return readParked(hub.reader, name);
     },
+    async parkedCount(name) {
+      return countParked(hub.reader, name);
+    },
     async unpark(name) {
       const [count] = await hub.queue.commit([unparkStep(name)]);
       hub.consumers.get(name)?.wake();
@@ -56,4 +67,5 @@ export function createSqliteBus(hub: EventHub): EventBus {
       await Promise.all([...open].map((subscription) => subscription.close()));
     },
   };
+  return bus;
 }

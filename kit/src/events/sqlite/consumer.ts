@@ -2,6 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Log } from '../../log/index.js';
 import type { Connection } from '../../store/sqlite/binding.js';
 import type { WriteQueue } from '../../store/sqlite/write-queue.js';
+import { observeRedelivery } from '../../telemetry/messaging.js';
 import type { DomainEvent, SubscribeOptions, Subscription } from '../port.js';
 import {
   forgetParkedStep,
@@ -57,6 +58,7 @@ export function createConsumer(name: string, context: ConsumerContext): Consumer
   const { reader, queue, log } = context;
   const members: Member[] = [];
   const pause = createPause();
+  const redelivered = observeRedelivery(name);
   let types: readonly string[] = [];
   let seq = 0;
   let savedSeq = 0;
@@ -143,9 +145,10 @@ export function createConsumer(name: string, context: ConsumerContext): Consumer
     members.push(member);
     const { maxAttempts = MAX_ATTEMPTS, retryMs = RETRY_MS } = member.options;
     const items = oneByOne ? inWork.slice(0, 1) : inWork;
+    const [first] = items;
+    if (first !== undefined && (first.due || first.attempts > 0)) redelivered(items.length);
     const failure = await attempt(member, items);
     for (const item of items) item.attempts++;
-    const [first] = items;
     if (failure === undefined || first === undefined) return done(items);
     const reason = failure.error instanceof Error ? failure.error.message : String(failure.error);
     const facts = { consumer: name, eventId: first.event.id, type: first.event.type, attempts: first.attempts };

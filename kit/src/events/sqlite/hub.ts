@@ -2,6 +2,8 @@ import type { Log } from '../../log/index.js';
 import type { Connection } from '../../store/sqlite/binding.js';
 import type { WriteQueue } from '../../store/sqlite/write-queue.js';
 import type { Step } from '../../store/sqlite/writer-protocol.js';
+import { appendSpan } from '../../telemetry/messaging.js';
+import { failureOf } from '../../telemetry/trace.js';
 import { type DomainEvent, matchesType, type SubscribeOptions, type Subscription } from '../port.js';
 import { type Consumer, createConsumer, type Handler } from './consumer.js';
 import { appendStep } from './log.js';
@@ -65,10 +67,17 @@ export function createEventHub(reader: Connection, queue: WriteQueue, log: Log):
       return consumer.join(options, handler);
     },
     async commit(steps, events) {
-      await queue.commit([...steps, ...events.map(appendStep)], (changes) => {
-        // An event that the log had already is no news.
-        announce(events.filter((_, at) => changes[steps.length + at] === 1));
-      });
+      const span = appendSpan('sqlite', events.length);
+      try {
+        await queue.commit([...steps, ...events.map(appendStep)], (changes) => {
+          // An event that the log had already is no news.
+          announce(events.filter((_, at) => changes[steps.length + at] === 1));
+        });
+        span?.end();
+      } catch (error) {
+        span?.end(failureOf(error));
+        throw error;
+      }
     },
     close() {
       clearInterval(poll);

@@ -1,5 +1,5 @@
 import type { Connection } from '../../store/sqlite/binding.js';
-import { countWaiting, firstWaiting, readPlace } from './log.js';
+import { countParked, countWaiting, firstWaiting, readPlace } from './log.js';
 
 export interface ConsumerFacts {
   readonly name: string;
@@ -33,11 +33,10 @@ function consumerFacts(reader: Connection, name: string): ConsumerFacts {
   const place = readPlace(reader, name) ?? { types: [], seq: 0 };
   const first = firstWaiting(reader, place);
   const at = first === undefined ? undefined : reader.get('SELECT at FROM events WHERE seq = ?', [first])?.[0];
-  const parked = reader.get('SELECT count(*) FROM parked WHERE consumer = ? AND due = 0', [name])?.[0];
   return {
     name,
     waiting: countWaiting(reader, name, place),
     oldestAt: at as number | undefined,
-    parked: Number(parked ?? 0),
+    parked: countParked(reader, name),
   };
 }

@@ -133,6 +133,10 @@ export function firstWaiting(reader: Connection, { types, seq }: Place): number 
   return reader.get(first, [seq, ...params])?.[0] as number | undefined;
 }
 
+export function countParked(reader: Connection, consumer: string): number {
+  return Number(reader.get('SELECT count(*) FROM parked WHERE consumer = ? AND due = 0', [consumer])?.[0] ?? 0);
+}
+
 export function readParked(reader: Connection, consumer: string): ParkedEvent[] {
   const parked = 'SELECT doc, attempts, error FROM parked WHERE consumer = ? AND due = 0 ORDER BY seq';
   return reader.all(parked, [consumer]).map(([doc, attempts, error]) => ({

@@ -1,5 +1,6 @@
 import type { Db, IndexDescription, Collection as MongoCollection } from 'mongodb';
 import { timeLeft } from '../../deadline/index.js';
+import { observeCollection } from '../../telemetry/store.js';
 import type { Collection, CollectionSpec, Index, Query, StoredRecord } from '../port.js';
 import { decodeRecord, elementsOf, pathOf, type StoredDocument } from './codec.js';
 import { reading } from './errors.js';
@@ -35,7 +36,8 @@ export async function openCollection<T extends StoredRecord>(db: Db, spec: Colle
     });
     if (spec.indexes.length > 0) await raw.createIndexes(spec.indexes.map(describeIndex));
   });
-  const collection = createCollection(raw, spec);
+  const place = { system: 'mongodb', service: db.databaseName, synchronous: false };
+  const collection = observeCollection(place, createCollection(raw, spec));
   raws.set(collection, raw);
   return collection;
 }

@@ -1,8 +1,9 @@
 import { type Db, MongoClient } from 'mongodb';
 import { type Log, silentLog } from '../../log/index.js';
+import { observeCommits } from '../../telemetry/store.js';
 import type { Collection, CollectionSpec, Store, StoredRecord } from '../port.js';
 import { openCollection } from './collection.js';
-import { createCommitQueue } from './commit-queue.js';
+import { createCommitQueue, type Work } from './commit-queue.js';
 import { reading } from './errors.js';
 import { createOutbox, type MongoOutbox } from './outbox.js';
 import { createUnit } from './unit.js';
@@ -84,7 +85,9 @@ function createClient(url: string): MongoClient {
 
 function createStore(client: MongoClient, { db, outbox }: Service): Store {
   const open = new Map<string, Promise<unknown>>();
-  const queue = createCommitQueue(client, outbox);
+  const observed = observeCommits({ system: 'mongodb', service: db.databaseName, synchronous: false });
+  const committing = createCommitQueue(client, outbox);
+  const queue = { commit: (work: Work) => observed(() => committing.commit(work)) };
   return {
     collection: <T extends StoredRecord>(spec: CollectionSpec<T>) => {
       const key = JSON.stringify([spec.name, spec.indexes]);

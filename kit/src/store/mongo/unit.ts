@@ -1,4 +1,5 @@
 import type { DomainEvent } from '../../events/port.js';
+import { tracedEvent } from '../../telemetry/store.js';
 import type { Collection, StoredRecord, UnitOfWork } from '../port.js';
 import { applyChanges, type Batch, type Change, createBatch, idOf } from './changes.js';
 import type { CommitQueue } from './commit-queue.js';
@@ -39,7 +40,7 @@ export function createUnit(queue: CommitQueue): UnitOfWork {
     expect: (of, before) => add(of, { kind: 'expect', before }),
     increment: (into, id, field, by, fixed) => add(into, { kind: 'increment', id, field, by, fixed }),
     publish: (event) => {
-      events.push(event);
+      events.push(tracedEvent(event));
     },
     get dirty() {
       const writes = [...batches.values()].some(({ changes }) => changes.some(({ kind }) => kind !== 'expect'));

@@ -1,4 +1,5 @@
 import type { EventHub } from '../../events/sqlite/index.js';
+import { observeCollection, observeCommits } from '../../telemetry/store.js';
 import type { CollectionSpec, Store, StoredRecord } from '../port.js';
 import type { Connection } from './binding.js';
 import { createCollection } from './collection.js';
@@ -21,6 +22,8 @@ export interface StoreContext {
 /** The collections of one service, in tables that begin with its name. */
 export function createSqliteStore(service: string, { tables, making }: OpenCollections, context: StoreContext): Store {
   const { reader, hub } = context;
+  const place = { system: 'sqlite', service, synchronous: true };
+  const observed = observeCommits(place);
 
   function tableOf({ name }: { readonly name: string }): string {
     const table = tables.get(name);
@@ -41,9 +44,9 @@ export function createSqliteStore(service: string, { tables, making }: OpenColle
       making.set(spec.name, made);
       await made;
       tables.set(spec.name, shape.table);
-      return createCollection(reader, shape, spec);
+      return observeCollection(place, createCollection(reader, shape, spec));
     },
-    begin: () => createUnitOfWork({ tableOf, commit: hub.commit }),
+    begin: () => createUnitOfWork({ tableOf, commit: (steps, events) => observed(() => hub.commit(steps, events)) }),
     // The file belongs to the database, which other stores use too.
     close: async () => {},
   };

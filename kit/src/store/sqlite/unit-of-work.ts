@@ -1,4 +1,5 @@
 import type { DomainEvent } from '../../events/port.js';
+import { tracedEvent } from '../../telemetry/store.js';
 import { type Collection, LostRace, type StoredRecord, UniqueTaken, type UnitOfWork } from '../port.js';
 import { createOverlay } from './overlay.js';
 import { columnOf } from './schema.js';
@@ -66,7 +67,7 @@ export function createUnitOfWork(context: UnitContext): UnitOfWork {
     },
     publish(event) {
       if (over) throw new Error('the unit of work was committed already');
-      events.push(event);
+      events.push(tracedEvent(event));
     },
     get dirty() {
       return events.length > 0 || writes.some(({ step: [, , must] }) => must === 'change');

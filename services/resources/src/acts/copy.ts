@@ -1,5 +1,6 @@
 import { newId } from '@commonplace/kit/id';
 import type { CallContext } from '@commonplace/kit/rpc';
+import { traceparentNow } from '@commonplace/kit/telemetry';
 import type { CopyResourceRequest } from '@commonplace/proto/resources/v1/copy_service.js';
 import { COPIED_BYTES, MAX_DEPTH } from '../config.js';
 import { may } from '../domain/access.js';
@@ -168,6 +169,7 @@ function queue(
       ...(includeComments && { withComments: true }),
     },
     actor: context.actor,
+    traceparent: traceparentNow(),
     createdAt,
     leaseUntil: createdAt,
   });

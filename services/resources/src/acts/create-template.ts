@@ -2,6 +2,7 @@ import { defaultOrgId, reachesTenant } from '@commonplace/kit/auth';
 import { type Fault, invalidField, invalidFields, NotFound, TenantBoundary } from '@commonplace/kit/errors';
 import { newId } from '@commonplace/kit/id';
 import type { CallContext } from '@commonplace/kit/rpc';
+import { traceparentNow } from '@commonplace/kit/telemetry';
 import { type CreateTemplateRequest, TemplateScope } from '@commonplace/proto/resources/v1/template_service.js';
 import { OrgRole, WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
 import { COPIED_BYTES } from '../config.js';
@@ -207,6 +208,7 @@ export function queue(
     // Nobody's place depends on it.
     sweep: true,
     actor: context.actor,
+    traceparent: traceparentNow(),
     createdAt: new Date(now).toISOString(),
     leaseUntil: new Date(now + pauseMs).toISOString(),
   });

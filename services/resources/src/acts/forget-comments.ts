@@ -1,5 +1,6 @@
 import { newId } from '@commonplace/kit/id';
 import type { UnitOfWork } from '@commonplace/kit/store';
+import { traceparentNow } from '@commonplace/kit/telemetry';
 import type { Parts } from '../parts.js';
 import type { Node } from '../stores/nodes.js';
 
@@ -25,6 +26,7 @@ export async function forgetComments(parts: Parts, work: UnitOfWork, nodes: read
       kind: 'uncomment',
       sweep: true,
       actor: { type: 'system', id: 'resources', name: 'Purge' },
+      traceparent: traceparentNow(),
       createdAt: now,
       leaseUntil: now,
     });

@@ -1,6 +1,7 @@
 import { derivedId, newId } from '@commonplace/kit/id';
 import type { CallContext } from '@commonplace/kit/rpc';
 import { LostRace } from '@commonplace/kit/store';
+import { traceparentNow } from '@commonplace/kit/telemetry';
 import type { Parts } from '../parts.js';
 import type { TreeJob } from '../stores/jobs.js';
 import type { Node } from '../stores/nodes.js';
@@ -30,7 +31,8 @@ export function enqueue(
 ): void {
   const id = newId();
   const createdAt = new Date().toISOString();
-  context.work.insert(parts.jobs, { id, actor: context.actor, createdAt, leaseUntil: createdAt, ...job });
+  const traceparent = traceparentNow();
+  context.work.insert(parts.jobs, { id, actor: context.actor, traceparent, createdAt, leaseUntil: createdAt, ...job });
   context.afterCommit(() => {
     parts.pending.forget();
     parts.runner.start(id);
@@ -55,6 +57,7 @@ export async function announce(
     tenant: head.tenant,
     headId: head.id,
     actor: context.actor,
+    traceparent: traceparentNow(),
     createdAt: new Date(now).toISOString(),
     leaseUntil: new Date(now + ANNOUNCED_MS).toISOString(),
     ...job,

@@ -1,5 +1,6 @@
 import type { Log } from '@commonplace/kit/log';
 import { LostRace } from '@commonplace/kit/store';
+import { continuing } from '@commonplace/kit/telemetry';
 import type { Parts } from '../parts.js';
 import type { TreeJob } from '../stores/jobs.js';
 import { copyOn } from './copy.js';
@@ -44,7 +45,8 @@ export function createJobRunner(partsOf: () => Parts, log: Log): JobRunner {
     const leased = await lease(parts, job);
     if (leased === undefined) return;
     const work = WORKERS[leased.kind] ?? settle;
-    await work(parts, leased, () => stopped);
+    const about = { 'commonplace.job.kind': leased.kind };
+    await continuing(leased.traceparent, `job ${leased.kind}`, about, () => work(parts, leased, () => stopped));
   }
 
   const start = (id: string) => {

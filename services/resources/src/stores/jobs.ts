@@ -38,6 +38,8 @@ export interface TreeJob extends StoredRecord {
   /** Of a `build`: how often it has failed. */
   readonly failures?: number;
   readonly actor: Actor;
+  /** The trace of the request that made it. */
+  readonly traceparent?: string | undefined;
   readonly createdAt: string;
   /** A worker holds the job until then. */
   readonly leaseUntil: string;

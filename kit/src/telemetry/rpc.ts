@@ -1,0 +1,148 @@
+import { AppError } from '../errors/index.js';
+import { isGivenUp } from '../rpc/given-up.js';
+import type { CallOptions, IncomingCall, ServedMethod } from '../rpc/port.js';
+import { CALL_SECONDS } from './buckets.js';
+import { type Attributes, counter, histogram, type Recorder } from './instruments.js';
+import { childSpan, continuedSpan, currentSpan, failureOf, type Span, signals, within } from './trace.js';
+
+const served = histogram(
+  { name: 'rpc.server.call.duration', unit: 's', description: 'Duration of calls that were served.' },
+  CALL_SECONDS,
+);
+const sent = histogram(
+  { name: 'rpc.client.call.duration', unit: 's', description: 'Duration of calls to another process.' },
+  CALL_SECONDS,
+);
+
+/** Answers that were those of an earlier request with the same Idempotency-Key. */
+export const replays = counter({
+  name: 'idempotency.replays',
+  unit: '{request}',
+  description: 'Writes answered by what the first of their Idempotency-Key was answered.',
+});
+
+/** The outcome of a call as gRPC names it. */
+function statusOf(error: unknown): string {
+  return error instanceof AppError ? error.code : 'UNKNOWN';
+}
+
+/** Codes that say that something is wrong with the server rather than with the call. */
+const FAULTS: ReadonlySet<string> = new Set(['UNKNOWN', 'INTERNAL', 'UNAVAILABLE', 'DEADLINE_EXCEEDED', 'DATA_LOSS']);
+
+interface Method {
+  readonly attributes: Attributes;
+  readonly name: string;
+  recorder(status: string): Recorder;
+}
+
+/** `path` is `/commonplace.resources.v1.ResourceService/GetResource`. */
+function methodOf(path: string, system: string, durations: typeof served): Method {
+  const name = path.slice(1);
+  const attributes = { 'rpc.system.name': system, 'rpc.method': name };
+  const recorders = new Map<string, Recorder>();
+  return {
+    name,
+    attributes,
+    recorder(status) {
+      let known = recorders.get(status);
+      if (known === undefined) {
+        const error: Attributes = FAULTS.has(status) ? { 'error.type': status } : {};
+        known = durations.bind({ ...attributes, 'rpc.response.status_code': status, ...error });
+        recorders.set(status, known);
+      }
+      return known;
+    },
+  };
+}
+
+function done(method: Method, span: Span | undefined, started: number, error?: unknown): void {
+  const status = error === undefined ? 'OK' : statusOf(error);
+  if (signals.measuring) method.recorder(status).record((performance.now() - started) / 1000);
+  if (span === undefined) return;
+  span.set('rpc.response.status_code', status);
+  span.end(FAULTS.has(status) ? failureOf(error) : undefined);
+}
+
+/** What a served method is called by; a call within the process goes on in its caller's span, without one of a client. */
+export function observeServed(path: string, method: ServedMethod): ServedMethod {
+  const local = methodOf(path, 'local', served);
+  const remote = methodOf(path, 'grpc', served);
+  const begin = (call: IncomingCall): { about: Method; span: Span | undefined } => {
+    if (!call.remote) return { about: local, span: childSpan(local.name, 'internal', local.attributes) };
+    const { traceparent } = call.metadata;
+    return { about: remote, span: continuedSpan(traceparent, remote.name, 'server', remote.attributes) };
+  };
+  return {
+    streams: method.streams,
+    unary(request, call) {
+      if (!signals.measuring && signals.tracer === undefined) return method.unary(request, call);
+      const started = performance.now();
+      const { about, span } = begin(call);
+      const answer = span === undefined ? method.unary(request, call) : within(span, () => method.unary(request, call));
+      answer.then(
+        () => done(about, span, started),
+        (error) => done(about, span, started, error),
+      );
+      return answer;
+    },
+    async *stream(request, call) {
+      const started = performance.now();
+      const { about, span } = begin(call);
+      let failure: unknown;
+      const messages = within(span, () => method.stream(request, call)[Symbol.asyncIterator]());
+      try {
+        for (;;) {
+          const next = await within(span, () => messages.next());
+          if (next.done === true) return;
+          yield next.value;
+        }
+      } catch (error) {
+        failure = error;
+        throw error;
+      } finally {
+        await messages.return?.();
+        done(about, span, started, failure);
+      }
+    },
+  };
+}
+
+export type UnaryCall = (request: unknown, options: CallOptions) => Promise<unknown>;
+
+/** A unary call to another process, which is told the span that it belongs to. */
+export function observeCalled(path: string, call: UnaryCall): UnaryCall {
+  const method = methodOf(path, 'grpc', sent);
+  return (request, options) => {
+    if (!signals.measuring && signals.tracer === undefined) return call(request, options);
+    const started = performance.now();
+    const span = childSpan(method.name, 'client', method.attributes);
+    const answer = call(request, span === undefined ? options : traced(options, span));
+    answer.then(
+      () => done(method, span, started),
+      (error) => done(method, span, started, error),
+    );
+    return answer;
+  };
+}
+
+/** The options of a call that streams, told the span that runs. */
+export function tracedOptions(options: CallOptions): CallOptions {
+  const span = currentSpan();
+  return span === undefined ? options : traced(options, span);
+}
+
+function traced(options: CallOptions, { traceparent }: Span): CallOptions {
+  const { metadata, deadline, reply } = options;
+  return {
+    metadata: { ...metadata, traceparent },
+    deadline,
+    // Made when somebody asks for it.
+    get signal() {
+      return options.signal;
+    },
+    get givenUp() {
+      return isGivenUp(options);
+    },
+    ...(reply === undefined ? {} : { reply }),
+  };
+}

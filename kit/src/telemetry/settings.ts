@@ -1,0 +1,59 @@
+import { integer, type Table, text, url } from '../config/index.js';
+
+/** What every process reads about its signals. */
+export const telemetrySettings = {
+  otlpUrl: {
+    variable: 'COMMONPLACE_OTLP_URL',
+    help: 'OpenTelemetry collector that traces and metrics are sent to, by OTLP over HTTP: http://collector:4318',
+    parse: collectorUrl,
+    fallback: undefined as string | undefined,
+  },
+  otlpHeaders: {
+    variable: 'COMMONPLACE_OTLP_HEADERS',
+    help: 'headers that the collector asks for: name=value,name=value',
+    parse: headers,
+    fallback: undefined as Readonly<Record<string, string>> | undefined,
+    secret: true,
+  },
+  traceRatio: {
+    variable: 'COMMONPLACE_TRACE_RATIO',
+    help: 'share of requests that are traced, 0 to 1, where they do not come with a trace that says so itself',
+    parse: ratio,
+    fallback: 0.1,
+  },
+  metricsHost: {
+    variable: 'COMMONPLACE_METRICS_HOST',
+    help: 'address that metrics are read from',
+    parse: text,
+    fallback: '127.0.0.1',
+  },
+  metricsPort: {
+    variable: 'COMMONPLACE_METRICS_PORT',
+    help: 'port on which Prometheus reads /metrics; none without it',
+    parse: integer(0, 65535),
+    fallback: undefined as number | undefined,
+  },
+} satisfies Table;
+
+const httpUrl = url('http', 'https');
+
+function collectorUrl(value: string): string {
+  const { username, password } = new URL(httpUrl(value));
+  if (username !== '' || password !== '') throw new Error('must not hold credentials: COMMONPLACE_OTLP_HEADERS may');
+  return httpUrl(value);
+}
+
+function ratio(value: string): number {
+  const number = Number(value);
+  if (value.trim() === '' || !(number >= 0 && number <= 1)) throw new Error('must be a number from 0 to 1');
+  return number;
+}
+
+function headers(value: string): Readonly<Record<string, string>> {
+  const pairs = value.split(',').map((pair) => {
+    const at = pair.indexOf('=');
+    if (at < 1) throw new Error('must be a list of name=value');
+    return [pair.slice(0, at).trim(), pair.slice(at + 1).trim()];
+  });
+  return Object.fromEntries(pairs);
+}

@@ -1,0 +1,231 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, describe, expect, test } from '@jest/globals';
+import { readConfig } from '../src/config/index.js';
+import type { DomainEvent } from '../src/events/port.js';
+import { silentLog } from '../src/log/index.js';
+import {
+  continuing,
+  counter,
+  currentSpan,
+  gauge,
+  histogram,
+  observeHandler,
+  passedOn,
+  readTraceparent,
+  requestSpan,
+  startTelemetry,
+  type Telemetry,
+  telemetrySettings,
+  within,
+} from '../src/telemetry/index.js';
+
+const TRACE = '0af7651916cd43dd8448eb211c80319c';
+const SAMPLED = `00-${TRACE}-b7ad6b7169203331-01`;
+
+let telemetry: Telemetry | undefined;
+let collector: Server | undefined;
+afterEach(async () => {
+  await telemetry?.close();
+  collector?.closeAllConnections();
+  collector?.close();
+  telemetry = undefined;
+  collector = undefined;
+});
+
+function start(env: Record<string, string>): Promise<Telemetry> {
+  const settings = readConfig(telemetrySettings, env);
+  return startTelemetry({ ...settings, service: 'test', version: '1', log: silentLog });
+}
+
+async function page(): Promise<string> {
+  const answer = await fetch(`http://127.0.0.1:${telemetry?.metricsPort}/metrics`);
+  expect(answer.status).toBe(200);
+  return answer.text();
+}
+
+/** A server that takes exports and answers by `status`. */
+async function startCollector(status: number, told: (body: string, path: string) => void = () => {}): Promise<string> {
+  const server = createServer(async (request, response) => {
+    let body = '';
+    try {
+      for await (const chunk of request) body += String(chunk);
+    } catch {
+      // The test is over.
+      return;
+    }
+    told(body, request.url ?? '');
+    response.writeHead(status).end('{}');
+  });
+  collector = server;
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+describe('where nothing is switched on', () => {
+  test('there is no page, no span, and nothing is loaded', async () => {
+    telemetry = await start({});
+    expect(telemetry.metricsPort).toBeUndefined();
+    expect(requestSpan('GET', 'http', SAMPLED)).toBeUndefined();
+    expect(within(undefined, currentSpan)).toBeUndefined();
+  });
+
+  test('a trace goes on as it came, and what is none does not', () => {
+    expect(passedOn(undefined, SAMPLED)).toBe(SAMPLED);
+    for (const odd of ['', 'x', `00-${'0'.repeat(32)}-b7ad6b7169203331-01`, `${SAMPLED}${'-x'.repeat(100)}`]) {
+      expect(passedOn(undefined, odd)).toBeUndefined();
+    }
+  });
+});
+
+test('settings that can not be used are refused', () => {
+  for (const [variable, value] of [
+    ['OTLP_URL', 'collector:4317'],
+    ['OTLP_URL', 'http://user:secret@collector:4318'],
+    ['OTLP_HEADERS', 'authorization'],
+    ['TRACE_RATIO', '10 %'],
+    ['TRACE_RATIO', '1.1'],
+  ]) {
+    const env = { [`COMMONPLACE_${variable}`]: value };
+    expect(() => readConfig(telemetrySettings, env)).toThrow(`COMMONPLACE_${variable} must`);
+  }
+});
+
+describe('traceparent', () => {
+  test('tells whether it is sampled', () => {
+    expect(readTraceparent(SAMPLED)).toEqual({ traceId: TRACE, spanId: 'b7ad6b7169203331', sampled: true });
+    expect(readTraceparent(SAMPLED.replace(/01$/, '00'))?.sampled).toBe(false);
+    // A later version may say more behind that.
+    expect(readTraceparent(`cc-${TRACE}-b7ad6b7169203331-03-more`)?.sampled).toBe(true);
+  });
+
+  test.each([`ff-${TRACE}-b7ad6b7169203331-01`, `00-${TRACE.toUpperCase()}-b7ad6b7169203331-01`, `00-${TRACE}-01`])(
+    '%s is none',
+    (text) => {
+      expect(readTraceparent(text)).toBeUndefined();
+    },
+  );
+});
+
+describe('the page for Prometheus', () => {
+  test('has what was measured, with units in names, and nothing else is served there', async () => {
+    const durations = histogram({ name: 'test.page.duration', unit: 's', description: 'd' }, [0.1, 1]);
+    const hits = counter({ name: 'test.page.hits', unit: '{hit}', description: 'd' }).bind({ kind: 'a' });
+    const level = gauge({ name: 'test.page.level', unit: 'By', description: 'd' });
+    const end = level.observe(() => [{ attributes: {}, value: 7 }]);
+    level.observe(() => {
+      throw new Error('a source that fails takes nothing with it');
+    });
+    telemetry = await start({ COMMONPLACE_METRICS_PORT: '0' });
+    const series = durations.bind({ 'http.route': '/a' });
+    for (const seconds of [0.05, 0.1, 0.5, 3]) series.record(seconds);
+    hits.add();
+    hits.add(2);
+    const text = await page();
+    const lines = text.split('\n').filter((line) => line.startsWith('test_page'));
+    expect(lines).toEqual([
+      'test_page_duration_seconds_count{http_route="/a"} 4',
+      'test_page_duration_seconds_sum{http_route="/a"} 3.65',
+      'test_page_duration_seconds_bucket{http_route="/a",le="0.1"} 2',
+      'test_page_duration_seconds_bucket{http_route="/a",le="1"} 3',
+      'test_page_duration_seconds_bucket{http_route="/a",le="+Inf"} 4',
+      'test_page_hits_total{kind="a"} 3',
+      'test_page_level_bytes 7',
+    ]);
+    expect(text).toMatch(/^target_info\{.*service_name="test"/m);
+    expect(text).toMatch(/^process_cpu_time_seconds_total\{process_cpu_state="user"\} /m);
+    end();
+    expect(await page()).not.toContain('test_page_level');
+    const other = await fetch(`http://127.0.0.1:${telemetry?.metricsPort}/`);
+    expect(other.status).toBe(404);
+  });
+
+  test('attributes without end become one series', async () => {
+    const many = counter({ name: 'test.many', unit: '1', description: 'd' });
+    for (let i = 0; i < 3000; i++) many.bind({ i }).add();
+    telemetry = await start({ COMMONPLACE_METRICS_PORT: '0' });
+    const lines = (await page()).split('\n').filter((line) => line.startsWith('test_many'));
+    expect(lines).toHaveLength(2001);
+    expect(lines).toContain('test_many_ratio_total{otel_metric_overflow="true"} 1000');
+  });
+});
+
+describe('traces', () => {
+  const event = (id: string, traceparent?: string): DomainEvent => ({
+    specversion: '1.0',
+    id,
+    source: '/test',
+    type: 'commonplace.test.done',
+    subject: 's',
+    time: new Date().toISOString(),
+    datacontenttype: 'application/json',
+    data: {},
+    ...(traceparent === undefined ? {} : { traceparent }),
+  });
+
+  test('are begun by the ratio, and below a client by what that says', async () => {
+    const url = await startCollector(200);
+    telemetry = await start({ COMMONPLACE_OTLP_URL: url, COMMONPLACE_TRACE_RATIO: '0' });
+    expect(requestSpan('GET', 'http', undefined)).toBeUndefined();
+    const span = requestSpan('GET', 'http', SAMPLED);
+    expect(span?.traceId).toBe(TRACE);
+    expect(span?.spanId).not.toBe('b7ad6b7169203331');
+    await telemetry.close();
+    telemetry = await start({ COMMONPLACE_OTLP_URL: url, COMMONPLACE_TRACE_RATIO: '1' });
+    expect(requestSpan('GET', 'http', undefined)).toBeDefined();
+    expect(requestSpan('GET', 'http', SAMPLED.replace(/01$/, '00'))).toBeUndefined();
+  });
+
+  test('go on in later work and in consumers, and work of another request stays out of them', async () => {
+    const url = await startCollector(200);
+    telemetry = await start({ COMMONPLACE_OTLP_URL: url, COMMONPLACE_TRACE_RATIO: '0' });
+    const seen: (string | undefined)[] = [];
+    const note = async () => void seen.push(currentSpan()?.traceId);
+    const outer = requestSpan('GET', 'http', `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`);
+    await within(outer, async () => {
+      await note();
+      await continuing(SAMPLED, 'job', {}, note);
+      await continuing(undefined, 'job', {}, note);
+      const handle = observeHandler('test', { consumer: 'c', types: [] }, note);
+      await handle([event('1', SAMPLED)]);
+      await handle([event('2')]);
+      await note();
+    });
+    expect(seen).toEqual(['a'.repeat(32), TRACE, undefined, TRACE, undefined, 'a'.repeat(32)]);
+  });
+
+  test('one delivery of several events has a span in the trace of each', async () => {
+    let bodies = '';
+    const url = await startCollector(200, (body, path) => {
+      if (path === '/v1/traces') bodies += body;
+    });
+    telemetry = await start({ COMMONPLACE_OTLP_URL: url, COMMONPLACE_TRACE_RATIO: '0' });
+    const other = SAMPLED.replace(TRACE, 'c'.repeat(32));
+    const handle = observeHandler('test', { consumer: 'c', types: [], batch: 3 }, async () => {});
+    await handle([event('1', SAMPLED), event('2'), event('3', other)]);
+    await telemetry.close();
+    telemetry = undefined;
+    expect(bodies.match(/"name":"process c"/g)).toHaveLength(2);
+    for (const id of [TRACE, 'c'.repeat(32)]) expect(bodies).toContain(`"traceId":"${id}"`);
+  });
+});
+
+describe('a collector that is dead', () => {
+  test.each(['is gone', 'refuses'])(
+    'holds up nothing, and no trace is begun for a while: it %s',
+    async (how) => {
+      const url = how === 'refuses' ? await startCollector(400) : 'http://127.0.0.1:9';
+      telemetry = await start({ COMMONPLACE_OTLP_URL: url, COMMONPLACE_TRACE_RATIO: '1' });
+      expect(requestSpan('GET', 'http', undefined)).toBeDefined();
+      for (let i = 0; i < 600; i++) requestSpan('GET', 'http', undefined)?.end();
+      const until = performance.now() + 15_000;
+      while (requestSpan('GET', 'http', undefined) !== undefined && performance.now() < until) {
+        await new Promise((resolve) => setTimeout(resolve, 50));
+      }
+      expect(requestSpan('GET', 'http', undefined)).toBeUndefined();
+      // Who comes with a trace is still believed, and what can't be sent is dropped.
+      for (let i = 0; i < 5000; i++) requestSpan('GET', 'http', SAMPLED)?.end();
+    },
+    30_000,
+  );
+});

@@ -1,0 +1,13 @@
+import { gauge } from '@commonplace/kit/telemetry';
+import type { Indexer } from './events.js';
+
+const lag = gauge({
+  name: 'search.index.lag',
+  unit: 's',
+  description: 'Time since the oldest change happened that was told of and is not in the index.',
+});
+
+/** Tells how far the index is behind. Gives what ends that. */
+export function observeIndexLag(indexer: Pick<Indexer, 'lag'>): () => void {
+  return lag.observe(() => [{ attributes: {}, value: indexer.lag() / 1000 }]);
+}
