@@ -100,6 +100,6 @@ function localeOf(ctx: Context): string | undefined {
 }
 
 function callOf(ctx: Context, { timeoutMs }: FormPartsOfServer): CallOptions {
-  const traceparent = ctx.req.headers.traceparent as string | undefined;
-  return { metadata: { requestId: ctx.state.requestId, traceparent }, deadline: Date.now() + timeoutMs };
+  const { requestId, traceparent } = ctx.state;
+  return { metadata: { requestId, traceparent }, deadline: Date.now() + timeoutMs };
 }

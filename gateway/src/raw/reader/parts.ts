@@ -30,6 +30,6 @@ export interface Place {
 }
 
 export function callOf(ctx: Context, { timeoutMs }: Pick<ReaderParts, 'timeoutMs'>): CallOptions {
-  const traceparent = ctx.req.headers.traceparent as string | undefined;
-  return { metadata: { requestId: ctx.state.requestId, traceparent }, deadline: Date.now() + timeoutMs };
+  const { requestId, traceparent } = ctx.state;
+  return { metadata: { requestId, traceparent }, deadline: Date.now() + timeoutMs };
 }
