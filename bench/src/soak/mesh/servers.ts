@@ -1,0 +1,81 @@
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { ROOT } from '@commonplace/acceptance/dist/src/system.js';
+
+/** A server that a mesh stands on. It comes back on the port that it had. */
+export interface Faulty {
+  /** SIGKILL; without its disk, what it kept is gone as well. */
+  kill(options?: { readonly wipe?: boolean }): Promise<void>;
+  start(): Promise<void>;
+}
+
+export interface Servers {
+  /** The settings by which Commonplace finds them. */
+  readonly env: NodeJS.ProcessEnv;
+  readonly mongodbUrl: string;
+  readonly store: Faulty;
+  readonly broker: Faulty;
+  stop(): Promise<void>;
+}
+
+interface Server {
+  readonly port: number;
+  stop(signal?: NodeJS.Signals): Promise<void>;
+}
+
+/** Of `scripts/servers.mjs`, what is used here. */
+interface Script {
+  readonly TYPESENSE_KEY: string;
+  installTool(name: string): Promise<string>;
+  startMongo(program: string, data: string, port?: number): Promise<Server>;
+  startNats(program: string, data: string, port?: number): Promise<Server>;
+  startTypesense(program: string, data: string): Promise<Server>;
+}
+
+/** Starts a store, a broker and a search server of its own, with their data below `home`. */
+export async function startServers(home: string): Promise<Servers> {
+  const script = (await import(pathToFileURL(join(ROOT, 'scripts/servers.mjs')).href)) as Script;
+  const program = async (name: string) => script.installTool(name);
+  const mongo = await program('secantus');
+  const nats = await program('nats');
+  const typesense = await program('typesense');
+  const folder = (name: string) => join(home, name);
+  const store = await openFaulty(folder('mongo'), (data, port = 0) => script.startMongo(mongo, data, port));
+  const broker = await openFaulty(folder('nats'), (data, port = -1) => script.startNats(nats, data, port));
+  const search = await script.startTypesense(typesense, folder('typesense'));
+  const mongodbUrl = `mongodb://127.0.0.1:${store.port}/?replicaSet=secantus`;
+  return {
+    env: {
+      COMMONPLACE_MONGODB_URL: mongodbUrl,
+      COMMONPLACE_NATS_URL: `nats://127.0.0.1:${broker.port}`,
+      COMMONPLACE_TYPESENSE_URL: `http://127.0.0.1:${search.port}`,
+      COMMONPLACE_TYPESENSE_API_KEY: script.TYPESENSE_KEY,
+    },
+    mongodbUrl,
+    store,
+    broker,
+    stop: async () => void (await Promise.all([store.stop(), broker.stop(), search.stop('SIGKILL')])),
+  };
+}
+
+async function openFaulty(data: string, run: (data: string, port?: number) => Promise<Server>) {
+  let server = await run(data);
+  const { port } = server;
+  const orphan = () => void server.stop('SIGKILL');
+  process.once('exit', orphan);
+  return {
+    port,
+    async kill({ wipe = false } = {}) {
+      await server.stop('SIGKILL');
+      if (wipe) rmSync(data, { recursive: true, force: true });
+    },
+    async start() {
+      server = await run(data, port);
+    },
+    async stop() {
+      process.off('exit', orphan);
+      await server.stop('SIGKILL');
+    },
+  };
+}
