@@ -5,6 +5,11 @@ import type { Kind } from './load.js';
 
 const DOCUMENTS = 40;
 
+/** A word that one document has. */
+function wordOf(number: number): string {
+  return `document${String.fromCharCode(97 + (number % 26), 97 + Math.floor(number / 26))}`;
+}
+
 /** Requests to every service that has endpoints: a good half reads, the rest writes and searches. */
 export async function mixedLoad(client: Client): Promise<Kind[]> {
   const workspaceId = await createWorkspace(client, 'Rolling');
@@ -12,7 +17,8 @@ export async function mixedLoad(client: Client): Promise<Kind[]> {
   const ids: string[] = [];
   for (let i = 0; i < DOCUMENTS; i++) {
     const content = sentence(i, 60);
-    ids.push(await createResource(client, { type: 'document', name: `Load ${i}`, parent_id: folder, content }));
+    const name = `Load ${wordOf(i)}`;
+    ids.push(await createResource(client, { type: 'document', name, parent_id: folder, content }));
   }
   const some = () => ids[randomInt(ids.length)] as string;
   const key = () => ({ 'idempotency-key': randomUUID() });
@@ -46,7 +52,7 @@ export async function mixedLoad(client: Client): Promise<Kind[]> {
       10,
       'POST',
       () => '/search',
-      () => ({ query: sentence(randomInt(40), 2), workspace_ids: [workspaceId] }),
+      () => ({ query: wordOf(randomInt(DOCUMENTS)), workspace_ids: [workspaceId] }),
     ),
     put('create', 6, 'POST', () => '/resources', created),
     put(
@@ -70,7 +76,7 @@ export async function mixedLoad(client: Client): Promise<Kind[]> {
       () => '/files',
       () => ({
         name: `${randomUUID()}.txt`,
-        workspace_id: workspaceId,
+        parent_id: folder,
         content_base64: Buffer.from(sentence(2, 40)).toString('base64'),
       }),
     ),

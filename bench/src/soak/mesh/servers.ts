@@ -31,31 +31,38 @@ interface Script {
   startMongo(program: string, data: string, port?: number): Promise<Server>;
   startNats(program: string, data: string, port?: number): Promise<Server>;
   startTypesense(program: string, data: string): Promise<Server>;
+  startS3(program: string, data: string): Promise<Server>;
+  s3Url(server: Server): string;
 }
 
-/** Starts a store, a broker and a search server of its own, with their data below `home`. */
+/** Starts a store, a broker, a bucket and a search server of its own, with their data below `home`. */
 export async function startServers(home: string): Promise<Servers> {
   const script = (await import(pathToFileURL(join(ROOT, 'scripts/servers.mjs')).href)) as Script;
   const program = async (name: string) => script.installTool(name);
   const mongo = await program('secantus');
   const nats = await program('nats');
   const typesense = await program('typesense');
+  const versitygw = await program('versitygw');
   const folder = (name: string) => join(home, name);
   const store = await openFaulty(folder('mongo'), (data, port = 0) => script.startMongo(mongo, data, port));
   const broker = await openFaulty(folder('nats'), (data, port = -1) => script.startNats(nats, data, port));
   const search = await script.startTypesense(typesense, folder('typesense'));
+  const bytes = await script.startS3(versitygw, folder('s3'));
   const mongodbUrl = `mongodb://127.0.0.1:${store.port}/?replicaSet=secantus`;
   return {
     env: {
       COMMONPLACE_MONGODB_URL: mongodbUrl,
       COMMONPLACE_NATS_URL: `nats://127.0.0.1:${broker.port}`,
+      // A folder is one process's own; several share a bucket.
+      COMMONPLACE_S3_URL: script.s3Url(bytes),
       COMMONPLACE_TYPESENSE_URL: `http://127.0.0.1:${search.port}`,
       COMMONPLACE_TYPESENSE_API_KEY: script.TYPESENSE_KEY,
     },
     mongodbUrl,
     store,
     broker,
-    stop: async () => void (await Promise.all([store.stop(), broker.stop(), search.stop('SIGKILL')])),
+    stop: async () =>
+      void (await Promise.all([store.stop(), broker.stop(), search.stop('SIGKILL'), bytes.stop('SIGKILL')])),
   };
 }
 
