@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
@@ -18,6 +18,12 @@ export interface Mesh {
   readonly apiKey: string;
   /** Where requests go: the gateways that are ready. */
   readonly balancer: Balancer;
+  /** A gateway that is ready. */
+  baseUrl(): string;
+  /** The processes that have ended though nobody has ended them. */
+  ended(): string[];
+  /** What processes have logged under the name of an event. */
+  said(event: string): string[];
   /** Starts one more process of a part; resolves when it is ready and can be found. */
   add(part: string): Promise<Pod>;
   pods(part: string): readonly Pod[];
@@ -122,6 +128,9 @@ export async function startMesh(home: string): Promise<Mesh> {
     balancer,
     add,
     pods: podsOf,
+    baseUrl: () => `http://${podsOf('gateway')[0]?.address}:${port}`,
+    ended: () => [...running.values()].flat().flatMap((pod) => (pod.hasEnded() ? [pod.name] : [])),
+    said: (event) => linesAbout(join(home, 'logs'), event),
     async retire(pod) {
       forget(pod);
       await sleep(PRE_STOP_MS);
@@ -133,6 +142,11 @@ export async function startMesh(home: string): Promise<Mesh> {
     },
     stop,
   };
+}
+
+function linesAbout(folder: string, event: string): string[] {
+  const lines = readdirSync(folder).flatMap((file) => readFileSync(join(folder, file), 'utf8').split('\n'));
+  return lines.filter((line) => line.includes(`"event":"${event}"`));
 }
 
 /** Addresses of the loopback, other ones for each process that makes a mesh. */

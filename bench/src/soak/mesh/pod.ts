@@ -4,12 +4,14 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ROOT } from '@commonplace/acceptance/dist/src/system.js';
 import { credentials, Client as GrpcClient } from '@grpc/grpc-js';
+import { endWithMe } from './orphans.js';
 
 /** A process of the mesh with an address of its own, as a pod has. */
 export interface Pod {
   readonly name: string;
   readonly address: string;
   readonly pid: number;
+  hasEnded(): boolean;
   /** SIGTERM; gives how long it took to end. Throws where it does not end within 25 s, or badly. */
   drain(): Promise<number>;
   /** SIGKILL. */
@@ -39,9 +41,9 @@ export async function startPod({ name, program, address, env, log, isReady }: Po
   const child = spawn(process.execPath, [join(ROOT, program)], { env, cwd: ROOT, stdio: ['ignore', output, output] });
   closeSync(output);
   const orphan = () => child.kill('SIGKILL');
-  process.once('exit', orphan);
+  const spare = endWithMe(orphan);
   const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()));
-  void exited.then(() => process.off('exit', orphan));
+  void exited.then(spare);
   const end = async (signal: NodeJS.Signals) => {
     if (!hasEnded(child)) child.kill(signal);
     await exited;
@@ -59,6 +61,7 @@ export async function startPod({ name, program, address, env, log, isReady }: Po
     name,
     address,
     pid: child.pid ?? 0,
+    hasEnded: () => hasEnded(child),
     kill: () => end('SIGKILL'),
     async drain() {
       const started = performance.now();

@@ -2,6 +2,7 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { ROOT } from '@commonplace/acceptance/dist/src/system.js';
+import { endWithMe } from './orphans.js';
 
 /** A server that a mesh stands on. It comes back on the port that it had. */
 export interface Faulty {
@@ -69,8 +70,7 @@ export async function startServers(home: string): Promise<Servers> {
 async function openFaulty(data: string, run: (data: string, port?: number) => Promise<Server>) {
   let server = await run(data);
   const { port } = server;
-  const orphan = () => void server.stop('SIGKILL');
-  process.once('exit', orphan);
+  const spare = endWithMe(() => void server.stop('SIGKILL'));
   return {
     port,
     async kill({ wipe = false } = {}) {
@@ -81,7 +81,7 @@ async function openFaulty(data: string, run: (data: string, port?: number) => Pr
       server = await run(data, port);
     },
     async stop() {
-      process.off('exit', orphan);
+      spare();
       await server.stop('SIGKILL');
     },
   };
