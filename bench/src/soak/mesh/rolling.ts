@@ -1,37 +1,30 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Tally } from '../tally.js';
 import { startLoad } from './load.js';
-import { type Mesh, startMesh } from './mesh.js';
+import type { Mesh } from './mesh.js';
 import { mixedLoad } from './mixed.js';
 
-/** Requests a second. */
-const RATE = 100;
 /** Milliseconds of load before the first restart, and after the last. */
 const AROUND_MS = 2000;
 
-/** Restarts every part of a mesh one after the other, so many times, under load: no request may fail. */
-export async function soakRolling(rounds: number, home: string, tally: Tally, rate = RATE): Promise<void> {
-  const mesh = await startMesh(home);
-  try {
-    const client = mesh.balancer.client(mesh.apiKey);
-    const kinds = await mixedLoad(client);
-    for (let round = 1; round <= rounds; round++) {
-      const load = startLoad(client, kinds, rate);
-      await sleep(AROUND_MS);
-      const ends = [];
-      for (const part of mesh.parts) ends.push({ part, took: await restart(mesh, part) });
-      await sleep(AROUND_MS);
-      const { sent, perSecond, failures, median, slowest } = await load.stop();
-      tally.check(`no request fails while every part is restarted (round ${round})`, failures);
-      const slow = ends.reduce((most, one) => (one.took > most.took ? one : most));
-      console.log(
-        `rolling ${round}/${rounds}: ${mesh.parts.length} parts restarted under ${perSecond.toFixed(0)} requests/s: ` +
-          `${sent} sent, ${failures.length} failed, median ${Math.round(median)} ms, slowest ${Math.round(slowest)} ms; ` +
-          `slowest end ${slow.part} ${Math.round(slow.took)} ms`,
-      );
-    }
-  } finally {
-    await mesh.stop();
+/** Restarts every part of a mesh one after the other, so many times, under so many requests a second: none may fail. */
+export async function soakRolling(mesh: Mesh, rounds: number, rate: number, tally: Tally): Promise<void> {
+  const client = mesh.balancer.client(mesh.apiKey);
+  const kinds = await mixedLoad(client);
+  for (let round = 1; round <= rounds; round++) {
+    const load = startLoad(client, kinds, rate);
+    await sleep(AROUND_MS);
+    const ends = [];
+    for (const part of mesh.parts) ends.push({ part, took: await restart(mesh, part) });
+    await sleep(AROUND_MS);
+    const { sent, perSecond, failures, median, slowest } = await load.stop();
+    tally.check(`no request fails while every part is restarted (round ${round})`, failures);
+    const slow = ends.reduce((most, one) => (one.took > most.took ? one : most));
+    console.log(
+      `rolling ${round}/${rounds}: ${mesh.parts.length} parts restarted under ${perSecond.toFixed(0)} requests/s: ` +
+        `${sent} sent, ${failures.length} failed, median ${Math.round(median)} ms, slowest ${Math.round(slowest)} ms; ` +
+        `slowest end ${slow.part} ${Math.round(slow.took)} ms`,
+    );
   }
 }
 

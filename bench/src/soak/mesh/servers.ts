@@ -36,9 +36,24 @@ interface Script {
   s3Url(server: Server): string;
 }
 
+const loadScript = async () => (await import(pathToFileURL(join(ROOT, 'scripts/servers.mjs')).href)) as Script;
+
+/** Why servers can't be had on this machine; undefined where they can. */
+export async function missingServers(): Promise<string | undefined> {
+  const script = await loadScript();
+  try {
+    for (const name of TOOLS) await script.installTool(name);
+    return undefined;
+  } catch (error) {
+    return (error as Error).message.split('\n')[0];
+  }
+}
+
+const TOOLS = ['secantus', 'nats', 'typesense', 'versitygw'];
+
 /** Starts a store, a broker, a bucket and a search server of its own, with their data below `home`. */
 export async function startServers(home: string): Promise<Servers> {
-  const script = (await import(pathToFileURL(join(ROOT, 'scripts/servers.mjs')).href)) as Script;
+  const script = await loadScript();
   const program = async (name: string) => script.installTool(name);
   const mongo = await program('secantus');
   const nats = await program('nats');
