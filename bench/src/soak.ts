@@ -30,6 +30,8 @@ const PARTS = ['writes', 'power', 'imports', 'imports-large', 'links', ...MESH_P
 /** Parts that a short run leaves out unless they are named: one takes long, the others need servers. */
 const LONG: ReadonlySet<Part> = new Set(['imports-large', 'links', ...MESH_PARTS]);
 type Part = (typeof PARTS)[number];
+/** Parts that a short run leaves out unless they are named: one takes long, the others need servers. */
+const LONG: ReadonlySet<Part> = new Set(['imports-large', ...MESH_PARTS]);
 
 async function soak(rounds: number, home: string, tally: Tally): Promise<void> {
   let system = await startSystem({ home, settings: UPLOAD_SETTINGS });
@@ -127,7 +129,8 @@ function partOf(name: string): Part {
 const USAGE = `npm run soak -- [--rounds N] [--only P,Q] [--pages N] [--seed N] [--rate N]
 
   --rounds N   crashes under writes (${ROUNDS}), imports that are killed (${IMPORT_ROUNDS}), and a fifth of the images of power
-               cuts (${IMAGES}); without the large import; on a mesh losses of the broker (${MESH_ROUNDS.nats}), kills of the
+               cuts (${IMAGES}); without the large import and the mesh;
+               by name, on a mesh: losses of the broker (${MESH_ROUNDS.nats}), kills of the
                store (${MESH_ROUNDS.store}), takeovers (${MESH_ROUNDS.takeover}), and a fifth as many restarts of every process (${MESH_ROUNDS.rolling})
   --only P,Q   only these parts: ${PARTS.join(', ')}
   --pages N    pages of the large import (${LARGE_PAGES})

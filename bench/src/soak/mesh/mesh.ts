@@ -47,11 +47,11 @@ interface Script {
 const PRE_STOP_MS = 1000;
 const BOOTSTRAP_MS = 60_000;
 
-/** Starts servers and a mesh with one process of each part, with all data below `home`. */
+/** Starts servers and a mesh with one process of each part, with its logs and secrets below `home`. */
 export async function startMesh(home: string): Promise<Mesh> {
   mkdirSync(join(home, 'logs'), { recursive: true });
   const script = (await import(pathToFileURL(join(ROOT, 'scripts/mesh.mjs')).href)) as Script;
-  const servers = await startServers(home);
+  const servers = await startServers();
   const names = await openNames();
   const balancer = createBalancer();
   const port = await freePort();

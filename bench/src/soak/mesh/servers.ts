@@ -1,4 +1,5 @@
-import { rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { ROOT } from '@commonplace/acceptance/dist/src/system.js';
@@ -51,14 +52,16 @@ export async function missingServers(): Promise<string | undefined> {
 
 const TOOLS = ['secantus', 'nats', 'typesense', 'versitygw'];
 
-/** Starts a store, a broker, a bucket and a search server of its own, with their data below `home`. */
-export async function startServers(home: string): Promise<Servers> {
+/** Starts a store, a broker, a bucket and a search server of its own, with their data in a folder of their own. */
+export async function startServers(): Promise<Servers> {
   const script = await loadScript();
   const program = async (name: string) => script.installTool(name);
   const mongo = await program('secantus');
   const nats = await program('nats');
   const typesense = await program('typesense');
   const versitygw = await program('versitygw');
+  // Typesense runs as nobody, who is let into no folder of ours.
+  const home = mkdtempSync(join(tmpdir(), 'commonplace-mesh-'));
   const folder = (name: string) => join(home, name);
   const store = await openFaulty(folder('mongo'), (data, port = 0) => script.startMongo(mongo, data, port));
   const broker = await openFaulty(folder('nats'), (data, port = -1) => script.startNats(nats, data, port));
@@ -77,8 +80,10 @@ export async function startServers(home: string): Promise<Servers> {
     mongodbUrl,
     store,
     broker,
-    stop: async () =>
-      void (await Promise.all([store.stop(), broker.stop(), search.stop('SIGKILL'), bytes.stop('SIGKILL')])),
+    async stop() {
+      await Promise.all([store.stop(), broker.stop(), search.stop('SIGKILL'), bytes.stop('SIGKILL')]);
+      rmSync(home, { recursive: true, force: true });
+    },
   };
 }
 

@@ -18,6 +18,8 @@ const [BEFORE_MS, AWAY_MS] = [
   [300, 2000],
   [200, 2500],
 ] as const;
+/** In every third round the store is away for longer than a request waits for it. */
+const LONG_AWAY_MS = 12_000;
 /** Writes before the kill at the least: on a busy machine they take longer. */
 const WRITES = 20;
 /** Writes are taken again within that after the store is back, by processes that nobody has started again. */
@@ -31,14 +33,14 @@ export async function soakStore(mesh: Mesh, rounds: number, tally: Tally): Promi
   try {
     const client = mesh.balancer.client(mesh.apiKey);
     for (let round = 1; round <= rounds; round++) {
-      console.log(`store ${round}/${rounds}: ${await runRound(mesh, client, records, tally)}`);
+      console.log(`store ${round}/${rounds}: ${await runRound(mesh, client, records, tally, round % 3 === 2)}`);
     }
   } finally {
     await records.close();
   }
 }
 
-async function runRound(mesh: Mesh, client: Client, records: Records, tally: Tally): Promise<string> {
+async function runRound(mesh: Mesh, client: Client, records: Records, tally: Tally, long: boolean): Promise<string> {
   const { store } = mesh.servers;
   const workspaceId = await createWorkspace(client, 'Store');
   const ledger = createLedger({ workspaceId, folders: await createFolders(client, workspaceId, FOLDERS) });
@@ -51,7 +53,7 @@ async function runRound(mesh: Mesh, client: Client, records: Records, tally: Tal
   await busy(randomInt(...BEFORE_MS), () => ledger.done.length, WRITES);
   await store.kill();
   const probing = probe(watched, probed, () => stop);
-  await sleep(randomInt(...AWAY_MS));
+  await sleep(long ? LONG_AWAY_MS : randomInt(...AWAY_MS));
   await store.start();
   const started = performance.now();
   const back = await writesAgain(client, asked);
