@@ -25,7 +25,7 @@ export interface Load {
 
 const TICK_MS = 10;
 /** Requests under way at once; where a machine is too slow for the rate, the rest is left out. */
-const MOST_OPEN = 400;
+const MOST_OPEN = 32;
 
 /** Sends requests at a rate, whether answers come or not. */
 export function startLoad(client: Client, kinds: readonly Kind[], perSecond: number): Load {
