@@ -10,6 +10,9 @@ import type { Client, ServedMethod } from '../src/rpc/port.js';
 
 const { definition } = contracts.index;
 
+/** Milliseconds after which a keepalive has been due on every connection. */
+const KEEPALIVE_MS = 11_000;
+
 test('a server that leaves finishes its calls, and serves whoever knows of no other', async () => {
   let finish = () => {};
   let begun = () => {};
@@ -42,15 +45,16 @@ test('a server that leaves finishes its calls, and serves whoever knows of no ot
   const channel = openGrpcChannel(() => `ipv4:127.0.0.1:${server.port}`, createPeerTokens(randomBytes(32), 'caller'));
   const client: Client<IndexService> = channel.client(contracts.index);
   const ask = (id: string) =>
-    client.getIndexEntries({ ids: [id] }, { metadata: { requestId: newRequestId() }, deadline: Date.now() + 10_000 });
+    client.getIndexEntries({ ids: [id] }, { metadata: { requestId: newRequestId() }, deadline: Date.now() + 20_000 });
   const slow = ask('slow');
   await running;
-  const left = server.leave(10_000);
+  const left = server.leave(20_000);
   expect(await ask('quick')).toEqual({ entries: [] });
   await left;
-  const closed = server.close(10_000);
+  const closed = server.close(20_000);
+  await new Promise((resolve) => setTimeout(resolve, KEEPALIVE_MS));
   finish();
   expect(await slow).toEqual({ entries: [] });
   await closed;
   await channel.close();
-});
+}, 30_000);

@@ -14,6 +14,7 @@ import {
 import { HealthImplementation } from 'grpc-health-check';
 import { servedWithin } from '../deadline/index.js';
 import { AppError, asAppError } from '../errors/index.js';
+import { letCallsEnd } from './ending-connections.js';
 import { GRPC_MESSAGE_BYTES, serverOptions } from './grpc-options.js';
 import { loadOf } from './idempotent.js';
 import { fromGrpc, replyTrailer } from './metadata.js';
@@ -52,6 +53,7 @@ const PUSHBACK = 'grpc-retry-pushback-ms';
 /** Serves methods over gRPC, with the health service beside them. */
 export async function openGrpcServer(options: GrpcServerOptions): Promise<GrpcServer> {
   const { host, tls } = options;
+  letCallsEnd();
   const server = new Server(serverOptions);
   for (const definition of options.definitions) server.addService(definition, implement(definition, options));
   // `live` is asked by those who restart what hangs: it answers as long as the process does.
