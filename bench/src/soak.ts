@@ -30,8 +30,6 @@ const PARTS = ['writes', 'power', 'imports', 'imports-large', 'links', ...MESH_P
 /** Parts that a short run leaves out unless they are named: one takes long, the others need servers. */
 const LONG: ReadonlySet<Part> = new Set(['imports-large', 'links', ...MESH_PARTS]);
 type Part = (typeof PARTS)[number];
-/** Parts that a short run leaves out unless they are named: one takes long, the others need servers. */
-const LONG: ReadonlySet<Part> = new Set(['imports-large', ...MESH_PARTS]);
 
 async function soak(rounds: number, home: string, tally: Tally): Promise<void> {
   let system = await startSystem({ home, settings: UPLOAD_SETTINGS });

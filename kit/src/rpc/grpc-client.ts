@@ -8,8 +8,8 @@ import {
 } from '@grpc/grpc-js';
 import type { PeerTokens } from '../auth/token.js';
 import type { AppError } from '../errors/index.js';
-import { isGivenUp, whenGivenUp } from './given-up.js';
 import { letCallsEnd } from './ending-connections.js';
+import { isGivenUp, whenGivenUp } from './given-up.js';
 import { clientOptions } from './grpc-options.js';
 import { isRead } from './idempotent.js';
 import { readReply, toGrpc } from './metadata.js';
