@@ -21,9 +21,21 @@ const IDLE_MS = 20_000;
 /** A client of `baseUrl` with `apiKey` over at most `connections` connections. */
 export function openClient(baseUrl: string, apiKey: string, connections: number): Client {
   const agent = new Agent({ keepAlive: true, maxSockets: connections, timeout: IDLE_MS });
+  return { ...sendTo(() => ({ baseUrl, agent }), apiKey), close: () => agent.destroy() };
+}
+
+/** Where a request goes, and over which connections. */
+interface Destination {
+  readonly baseUrl: string;
+  readonly agent: Agent;
+}
+
+/** A client that asks before each request where it is to go. It closes nothing. */
+export function sendTo(choose: () => Destination, apiKey: string): Client {
   const authorization = `Bearer ${apiKey}`;
 
-  const send: Client['send'] = (method, path, body, headers = {}) => {
+  const send: Client['send'] = async (method, path, body, headers = {}) => {
+    const { baseUrl, agent } = choose();
     const payload = body === undefined ? undefined : JSON.stringify(body);
     const about = payload === undefined ? {} : { ...JSON_BODY, 'content-length': Buffer.byteLength(payload) };
     return new Promise((resolve, reject) => {
@@ -49,7 +61,7 @@ export function openClient(baseUrl: string, apiKey: string, connections: number)
       if (status >= 300) throw new Error(`${method} ${path} answers ${status}: ${text.slice(0, 500)}`);
       return (JSON.parse(text) as { data: T }).data;
     },
-    close: () => agent.destroy(),
+    close: () => {},
   };
 }
 

@@ -11,6 +11,7 @@ import { checkIntegrity, openEventLog } from './soak/event-log.js';
 import { soakImports } from './soak/imports.js';
 import { soakLargeImport } from './soak/imports-large.js';
 import { soakLinks } from './soak/links.js';
+import { MESH_PARTS, MESH_RATE, MESH_ROUNDS, type MeshRounds, meshRounds, soakMesh } from './soak/mesh/soak.js';
 import { readLists } from './soak/read-back.js';
 import { type RoundResult, runRound, WRITERS } from './soak/round.js';
 import { createTally, type Tally } from './soak/tally.js';
@@ -25,9 +26,9 @@ const LARGE_PAGES = 50_000;
 /** Images of power cuts, and so many for a round of a short run. */
 const IMAGES = 500;
 const ROUND_IMAGES = 5;
-const PARTS = ['writes', 'power', 'imports', 'imports-large', 'links'] as const;
-/** Parts that a short run leaves out. */
-const LONG: ReadonlySet<Part> = new Set(['imports-large', 'links']);
+const PARTS = ['writes', 'power', 'imports', 'imports-large', 'links', ...MESH_PARTS] as const;
+/** Parts that a short run leaves out unless they are named: one takes long, the others need servers. */
+const LONG: ReadonlySet<Part> = new Set(['imports-large', 'links', ...MESH_PARTS]);
 type Part = (typeof PARTS)[number];
 
 async function soak(rounds: number, home: string, tally: Tally): Promise<void> {
@@ -93,15 +94,18 @@ interface Wish {
   readonly images: number;
   readonly seed: number | undefined;
   readonly pages: number;
+  readonly mesh: MeshRounds;
   readonly parts: ReadonlySet<Part>;
 }
 
-/** Reads the command line. A run of fewer rounds is a short one: it leaves out the large import. */
+/** Reads the command line. A run of fewer rounds is a short one: it leaves out what is long. */
 function readWish(): Wish {
   const text = { type: 'string' } as const;
-  const { values } = parseArgs({ options: { rounds: text, only: text, pages: text, seed: text } });
+  const { values } = parseArgs({ options: { rounds: text, only: text, pages: text, seed: text, rate: text } });
   const rounds = values.rounds === undefined ? undefined : wholeNumber(values.rounds);
   const usual = rounds === undefined ? PARTS : PARTS.filter((part) => !LONG.has(part));
+  const parts = new Set(values.only?.split(',').map(partOf) ?? usual);
+  const rate = values.rate === undefined ? MESH_RATE : wholeNumber(values.rate);
   return {
     rounds: rounds ?? ROUNDS,
     importRounds: rounds ?? IMPORT_ROUNDS,
@@ -109,7 +113,8 @@ function readWish(): Wish {
     images: rounds === undefined ? IMAGES : ROUND_IMAGES * rounds,
     seed: values.seed === undefined ? undefined : wholeNumber(values.seed),
     pages: values.pages === undefined ? LARGE_PAGES : wholeNumber(values.pages),
-    parts: new Set(values.only?.split(',').map(partOf) ?? usual),
+    mesh: meshRounds(parts, rounds, rate),
+    parts,
   };
 }
 
@@ -119,13 +124,16 @@ function partOf(name: string): Part {
   return part;
 }
 
-const USAGE = `npm run soak -- [--rounds N] [--only writes,power,imports,imports-large,links] [--pages N] [--seed N]
+const USAGE = `npm run soak -- [--rounds N] [--only P,Q] [--pages N] [--seed N] [--rate N]
 
   --rounds N   crashes under writes (${ROUNDS}), imports that are killed (${IMPORT_ROUNDS}), and a fifth of the images of power
-               cuts (${IMAGES}); without the large import
-  --only P,Q   only these parts
+               cuts (${IMAGES}); without the large import and the mesh;
+               by name, on a mesh: losses of the broker (${MESH_ROUNDS.nats}), kills of the
+               store (${MESH_ROUNDS.store}), takeovers (${MESH_ROUNDS.takeover}), and a fifth as many restarts of every process (${MESH_ROUNDS.rolling})
+  --only P,Q   only these parts: ${PARTS.join(', ')}
   --pages N    pages of the large import (${LARGE_PAGES})
-  --seed N     of the power cuts`;
+  --seed N     of the power cuts
+  --rate N     requests a second while processes are restarted (${MESH_RATE})`;
 
 function readWishOrExit(): Wish {
   try {
@@ -136,7 +144,7 @@ function readWishOrExit(): Wish {
   }
 }
 
-const { rounds, importRounds, linkRounds, images, seed, pages, parts } = readWishOrExit();
+const { rounds, importRounds, linkRounds, images, seed, pages, mesh, parts } = readWishOrExit();
 mkdirSync(join(ROOT, 'bench/data'), { recursive: true });
 const home = mkdtempSync(join(ROOT, 'bench/data/soak-'));
 const tally = createTally();
@@ -148,10 +156,11 @@ try {
   if (parts.has('imports')) await soakImports(importRounds, join(home, 'imports'), tally);
   if (parts.has('imports-large')) await soakLargeImport(pages, join(home, 'imports-large'), tally);
   if (parts.has('links')) await soakLinks(linkRounds, join(home, 'links'), tally);
+  if (MESH_PARTS.some((part) => parts.has(part))) await soakMesh(mesh, join(home, 'mesh'), tally);
 } catch (error) {
   tally.check('the run', [error instanceof Error ? (error.stack ?? error.message) : String(error)]);
 }
 if (tally.failed === 0) rmSync(home, { recursive: true, force: true });
 else console.log(`What it found is in ${home}`);
-console.log(`${tally.passed} passed, ${tally.failed} failed`);
+console.log(`${tally.passed} passed, ${tally.failed} failed${tally.skipped > 0 ? `, ${tally.skipped} skipped` : ''}`);
 process.exit(tally.failed === 0 ? 0 : 1);

@@ -1,4 +1,4 @@
-import { createServer, type Server } from 'node:http';
+import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { newRequestId } from '@commonplace/kit/id';
@@ -21,11 +21,13 @@ export async function openHttpServer(app: Koa, host: string, port: number): Prom
   const server = createServer({ keepAliveTimeout: KEEP_ALIVE_MS, requestTimeout: REQUEST_MS }, app.callback());
   server.headersTimeout = HEADERS_MS;
   server.on('clientError', refuseUnreadable);
+  const last = createLastAnswers();
+  server.prependListener('request', (_, response) => last.watch(response));
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen(port, host, resolve);
   });
-  return { port: (server.address() as AddressInfo).port, close: (graceMs) => closeServer(server, graceMs) };
+  return { port: (server.address() as AddressInfo).port, close: (graceMs) => closeServer(server, last, graceMs) };
 }
 
 /** What is no HTTP request, or has headers without end, gets the documented error as well. */
@@ -59,7 +61,30 @@ function refuseUnreadable(error: NodeJS.ErrnoException, socket: Duplex): void {
   socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);
 }
 
-function closeServer(server: Server, graceMs: number): Promise<void> {
+interface LastAnswers {
+  watch(response: ServerResponse): void;
+  begin(): void;
+}
+
+/** From `begin` on answers say that their connection ends with them, so that nothing more is sent on it. */
+function createLastAnswers(): LastAnswers {
+  const open = new Set<ServerResponse>();
+  let begun = false;
+  return {
+    watch(response) {
+      response.shouldKeepAlive &&= !begun;
+      open.add(response);
+      response.once('close', () => open.delete(response));
+    },
+    begin() {
+      begun = true;
+      for (const response of open) response.shouldKeepAlive = false;
+    },
+  };
+}
+
+function closeServer(server: Server, last: LastAnswers, graceMs: number): Promise<void> {
+  last.begin();
   return new Promise((resolve) => {
     const force = setTimeout(() => server.closeAllConnections(), graceMs);
     const sweep = setInterval(() => server.closeIdleConnections(), 50);

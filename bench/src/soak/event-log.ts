@@ -2,7 +2,8 @@ import { join } from 'node:path';
 import Database from 'libsql';
 import type { Ledger } from './writer.js';
 
-interface Logged {
+/** Of an event, what tells it from others. */
+export interface Logged {
   readonly type: string;
   readonly subject: string;
   readonly data: { readonly workspaceId?: string; readonly version?: number };
@@ -26,27 +27,29 @@ export function openEventLog(home: string): EventLog {
     return rows.map(([, doc]) => JSON.parse(doc) as Logged);
   }
 
-  return {
-    check({ ground, done }) {
-      const logged = new Map<string, number>();
-      for (const { type, subject, data } of readNew()) {
-        const ofDocument = data.workspaceId === ground.workspaceId && type.startsWith('commonplace.resources.');
-        // What a write keeps of the state before is its own affair, not an operation.
-        if (!ofDocument || ground.folders.includes(subject) || type.includes('.snapshot.')) continue;
-        const key = `${type} ${subject} v${data.version}`;
-        logged.set(key, (logged.get(key) ?? 0) + 1);
-      }
-      const faults = done.flatMap(({ operation, after }) => {
-        const key = `${operation.event} ${after.id} v${after.version}`;
-        const count = logged.get(key) ?? 0;
-        logged.delete(key);
-        return count === 1 ? [] : [`${key} is in the event log ${count} times`];
-      });
-      return [...faults, ...[...logged.keys()].map((key) => `${key} is in the event log, and nobody wrote it`)];
-    },
-    close: () => database.close(),
-  };
+  return { check: (ledger) => compareEvents(ledger, readNew()), close: () => database.close() };
 }
+
+/** Which operations of a ledger have no event among some, and which events about its ground no operation. */
+export function compareEvents({ ground, done }: Ledger, events: readonly Logged[]): string[] {
+  const logged = new Map<string, number>();
+  for (const { type, subject, data } of events) {
+    const ofDocument = data.workspaceId === ground.workspaceId && type.startsWith('commonplace.resources.');
+    // What a write keeps of the state before is its own affair, not an operation; nor is what others may do.
+    if (!ofDocument || ground.folders.includes(subject) || ASIDE.test(type)) continue;
+    const key = `${type} ${subject} v${data.version}`;
+    logged.set(key, (logged.get(key) ?? 0) + 1);
+  }
+  const faults = done.flatMap(({ operation, after }) => {
+    const key = `${operation.event} ${after.id} v${after.version}`;
+    const count = logged.get(key) ?? 0;
+    logged.delete(key);
+    return count === 1 ? [] : [`${key} is in the event log ${count} times`];
+  });
+  return [...faults, ...[...logged.keys()].map((key) => `${key} is in the event log, and nobody wrote it`)];
+}
+
+const ASIDE = /\.(snapshot|permission)\./;
 
 /** What SQLite finds wrong with the file of a data folder whose system has ended. */
 export function checkIntegrity(home: string): string[] {

@@ -22,8 +22,8 @@ export interface Agreement {
   readonly faults: readonly string[];
 }
 
-/** Asks by unique words until search and store agree, 5 s at the most. */
-export async function searchAgrees(client: Client, ledger: Ledger): Promise<Agreement> {
+/** Asks by unique words until search and store agree, 5 s at the most unless told otherwise. */
+export async function searchAgrees(client: Client, ledger: Ledger, patienceMs = PATIENCE_MS): Promise<Agreement> {
   const { workspaceId } = ledger.ground;
   const started = performance.now();
   let open = questionsOf(ledger);
@@ -36,7 +36,7 @@ export async function searchAgrees(client: Client, ledger: Ledger): Promise<Agre
     open = open.filter((_, i) => wrong[i]);
     const took = performance.now() - started;
     if (open.length === 0) return { took, faults: [] };
-    if (took > PATIENCE_MS) {
+    if (took > patienceMs) {
       const fault = ({ id, name, found }: Question) => `${id} is ${found ? 'not found' : 'still found'} by ${name}`;
       return { took, faults: open.map(fault) };
     }

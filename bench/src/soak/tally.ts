@@ -1,8 +1,11 @@
 /** Counts checks, and shows what is wrong where one fails. */
 export interface Tally {
   check(name: string, faults: readonly string[]): void;
+  /** Something can't be checked here. */
+  skip(what: string, why: string): void;
   readonly passed: number;
   readonly failed: number;
+  readonly skipped: number;
 }
 
 /** Faults of one check that are shown; there may be thousands. */
@@ -11,6 +14,7 @@ const SHOWN = 10;
 export function createTally(): Tally {
   let passed = 0;
   let failed = 0;
+  let skipped = 0;
   return {
     check(name, faults) {
       if (faults.length === 0) {
@@ -21,11 +25,18 @@ export function createTally(): Tally {
       console.log(`FAILED ${name}: ${faults.length}`);
       for (const fault of faults.slice(0, SHOWN)) console.log(`  ${fault}`);
     },
+    skip(what, why) {
+      skipped++;
+      console.log(`skipped: ${what}: ${why}`);
+    },
     get passed() {
       return passed;
     },
     get failed() {
       return failed;
+    },
+    get skipped() {
+      return skipped;
     },
   };
 }

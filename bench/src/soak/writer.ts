@@ -31,12 +31,16 @@ export function createLedger(ground: Ground): Ledger {
 const CREATIONS = 35;
 
 /**
- * Writes until there is no answer any more, and gives the operation whose outcome is not known.
+ * Writes until there is no answer any more, and gives the operation whose outcome is not known; none where it is stopped.
  * It alone changes the documents that it makes, so that it knows each version beforehand.
  */
-export async function runWriter(client: Client, ledger: Ledger): Promise<Operation | undefined> {
+export async function runWriter(
+  client: Client,
+  ledger: Ledger,
+  stopped: () => boolean = () => false,
+): Promise<Operation | undefined> {
   const own: string[] = [];
-  for (;;) {
+  while (!stopped()) {
     const known = own.length === 0 || randomInt(100) < CREATIONS ? undefined : ledger.documents.get(oneOf(own));
     const operation = known === undefined ? createOperation(ledger.ground) : changeOperation(known, ledger.ground);
     const answer = await send(client, operation).catch(() => undefined);
@@ -45,6 +49,7 @@ export async function runWriter(client: Client, ledger: Ledger): Promise<Operati
     if (after === undefined) return undefined;
     if (operation.kind === 'create') own.push(after.id);
   }
+  return undefined;
 }
 
 /** Notes down an answer; gives the document after it, or nothing where the answer is a refusal. */

@@ -9,6 +9,7 @@ import {
 import type { PeerTokens } from '../auth/token.js';
 import type { AppError } from '../errors/index.js';
 import { observeCalled, tracedOptions } from '../telemetry/rpc.js';
+import { letCallsEnd } from './ending-connections.js';
 import { isGivenUp, whenGivenUp } from './given-up.js';
 import { clientOptions } from './grpc-options.js';
 import { isRead } from './idempotent.js';
@@ -25,6 +26,7 @@ type Method = MethodDefinition<unknown, unknown>;
  * `dns:///resources-headless:9090`. With TLS each end shows a certificate, and the service's has to carry its name.
  */
 export function openGrpcChannel(addressOf: (owner: string) => string, peers: PeerTokens, tls?: MeshTls): Channel {
+  letCallsEnd();
   const opened: GrpcClient[] = [];
   const trust = tls?.client ?? credentials.createInsecure();
   return {

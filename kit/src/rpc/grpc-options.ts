@@ -48,6 +48,8 @@ export function clientOptions(service: string, readMethods: readonly string[]) {
       retryThrottling: { maxTokens: 100, tokenRatio: 0.1 },
       methodConfig,
     }),
+    // Half a minute by itself: longer than it takes to replace all processes of a service, one after the other.
+    'grpc.dns_min_time_between_resolutions_ms': 1000,
     'grpc.initial_reconnect_backoff_ms': 100,
     'grpc.max_reconnect_backoff_ms': 2000,
   };

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import {
   type handleServerStreamingCall,
   type handleUnaryCall,
@@ -13,6 +14,7 @@ import {
 import { HealthImplementation } from 'grpc-health-check';
 import { servedWithin } from '../deadline/index.js';
 import { AppError, asAppError } from '../errors/index.js';
+import { letCallsEnd } from './ending-connections.js';
 import { GRPC_MESSAGE_BYTES, serverOptions } from './grpc-options.js';
 import { loadOf } from './idempotent.js';
 import { fromGrpc, replyTrailer } from './metadata.js';
@@ -28,6 +30,8 @@ export interface GrpcServer {
   readonly healthPort: number | undefined;
   /** What `grpc.health.v1` answers from now on. */
   setReady(ready: boolean): void;
+  /** Ends all connections, without their calls, and takes new ones still, until clients have looked for other addresses. */
+  leave(graceMs: number): Promise<void>;
   /** Takes no more calls, waits for those that run at most so long, ends the rest. */
   close(graceMs: number): Promise<void>;
 }
@@ -49,6 +53,7 @@ const PUSHBACK = 'grpc-retry-pushback-ms';
 /** Serves methods over gRPC, with the health service beside them. */
 export async function openGrpcServer(options: GrpcServerOptions): Promise<GrpcServer> {
   const { host, tls } = options;
+  letCallsEnd();
   const server = new Server(serverOptions);
   for (const definition of options.definitions) server.addService(definition, implement(definition, options));
   // `live` is asked by those who restart what hangs: it answers as long as the process does.
@@ -60,6 +65,7 @@ export async function openGrpcServer(options: GrpcServerOptions): Promise<GrpcSe
     port,
     healthPort: probed?.port,
     setReady: (ready) => health.setStatus('', ready ? 'SERVING' : 'NOT_SERVING'),
+    leave: (graceMs) => leave(server, `${host}:${port}`, graceMs),
     close: async (graceMs) => {
       await closeServer(server, graceMs);
       probed?.server.forceShutdown();
@@ -77,6 +83,18 @@ function bind(server: Server, address: string, credentials: ServerCredentials): 
   return new Promise((resolve, reject) => {
     server.bindAsync(address, credentials, (error, bound) => (error === null ? resolve(bound) : reject(error)));
   });
+}
+
+/** Milliseconds in which a client that looks for addresses at most each second has looked, and had its answer. */
+const LEAVE_MS = 1500;
+
+/**
+ * A client that only knows of this server would find nobody between its connection's end and the answer to where others
+ * are, so its calls are served over a new connection for as long as that takes.
+ */
+async function leave(server: Server, address: string, graceMs: number): Promise<void> {
+  server.drain(address, graceMs);
+  await sleep(LEAVE_MS);
 }
 
 function closeServer(server: Server, graceMs: number): Promise<void> {

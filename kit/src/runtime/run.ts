@@ -185,6 +185,10 @@ async function serve(
   });
 }
 
+async function drainAll(started: readonly StartedModule[]): Promise<void> {
+  for (const module of started) await module.drain?.();
+}
+
 async function shutDown(
   started: readonly StartedModule[],
   server: Awaited<ReturnType<typeof serve>>,
@@ -194,7 +198,7 @@ async function shutDown(
   log: Log,
 ): Promise<void> {
   server?.setReady(false);
-  for (const module of started) await module.drain?.();
+  await Promise.all([server?.leave(DRAIN_MS), drainAll(started)]);
   await server?.close(DRAIN_MS);
   for (const module of [...started].reverse()) await module.close?.();
   await channels.close();

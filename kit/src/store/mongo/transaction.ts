@@ -54,11 +54,12 @@ async function once(client: MongoClient, work: (session: ClientSession) => Promi
 }
 
 async function commit(session: ClientSession, end: number): Promise<void> {
-  for (;;) {
+  for (let unknown = false; ; unknown = true) {
     try {
       return await session.commitTransaction();
     } catch (error) {
-      if (isTransient(error)) throw new NothingDone('', { cause: error });
+      // A server that knows nothing of it after a crash may have done it before.
+      if (isTransient(error)) throw unknown ? Timeout({}, { cause: error }) : new NothingDone('', { cause: error });
       if (!isUnknownCommit(error) && !isBroken(error) && !isAway(error)) throw error;
       if (performance.now() > end) throw Timeout({}, { cause: error });
       await sleep(Math.random() * MOST_PAUSE);

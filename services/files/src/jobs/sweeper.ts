@@ -40,10 +40,11 @@ export function createSweeper(parts: Parts): Sweeper {
   let running: Promise<unknown> = Promise.resolve();
 
   async function pass(whole: boolean): Promise<Swept> {
-    const settled = await settleDead(parts);
-    const expired = await expireUploads(parts);
+    const stopped = () => closed;
+    const settled = await settleDead(parts, stopped);
+    const expired = await expireUploads(parts, stopped);
     const deleted = await deleteDeadBlobs(parts);
-    const orphans = whole ? await deleteOrphans(parts) : 0;
+    const orphans = whole ? await deleteOrphans(parts, stopped) : 0;
     const before = new Date(Date.now() - (passes === 0 && parts.bytes.exclusive ? 0 : TEXT_MS)).toISOString();
     parts.background('texts.failed', () => readPendingTexts(parts, before));
     passes++;
@@ -75,8 +76,11 @@ export function createSweeper(parts: Parts): Sweeper {
   };
 }
 
+/** Whether the process ends: what a pass leaves is for the next process. */
+type Stopped = () => boolean;
+
 /** Attempts whose time is over, or whose process is gone. */
-async function settleDead(parts: Parts): Promise<number> {
+async function settleDead(parts: Parts, stopped: Stopped): Promise<number> {
   const now = new Date().toISOString();
   const isDead = (intent: Intent) => intent.until <= now || (parts.bytes.exclusive && intent.process !== parts.process);
   let settled = 0;
@@ -85,6 +89,7 @@ async function settleDead(parts: Parts): Promise<number> {
     const until = parts.bytes.exclusive ? { gt: '' } : { lte: now };
     const found: Intent[] = await parts.intents.find({ where: { until }, sort: ['until'], limit: CHUNK, after });
     for (const intent of found.filter(isDead)) {
+      if (stopped()) return settled;
       await settle(parts, intent);
       settled++;
     }
@@ -95,11 +100,16 @@ async function settleDead(parts: Parts): Promise<number> {
 }
 
 /** Uploads that nobody has finished within their time. */
-async function expireUploads(parts: Parts): Promise<number> {
+async function expireUploads(parts: Parts, stopped: Stopped): Promise<number> {
   const where = { expiresAt: { lte: new Date().toISOString() } };
   const over = await parts.uploads.find({ where, sort: ['expiresAt'], limit: CHUNK });
-  for (const upload of over) await expire(parts, upload);
-  return over.length;
+  let expired = 0;
+  for (const upload of over) {
+    if (stopped()) break;
+    await expire(parts, upload);
+    expired++;
+  }
+  return expired;
 }
 
 async function expire(parts: Parts, upload: Upload): Promise<void> {
@@ -121,14 +131,16 @@ async function expire(parts: Parts, upload: Upload): Promise<void> {
 }
 
 /** Bytes and parts that no record and no attempt knows. Attempts are written before their bytes are. */
-async function deleteOrphans(parts: Parts): Promise<number> {
+async function deleteOrphans(parts: Parts, stopped: Stopped): Promise<number> {
   let orphans = 0;
   for await (const { key } of parts.bytes.list('')) {
+    if (stopped()) return orphans;
     if (await isKnown(parts, key)) continue;
     await parts.bytes.delete(key);
     orphans++;
   }
   for await (const { key, upload } of parts.bytes.unfinished('')) {
+    if (stopped()) return orphans;
     if (await isKnown(parts, key)) continue;
     await parts.bytes.abortParts(key, upload);
     orphans++;

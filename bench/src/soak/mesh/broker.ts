@@ -1,0 +1,86 @@
+import { randomInt } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createFolders, createWorkspace } from '../../fill.js';
+import type { Client } from '../../http.js';
+import { readBack } from '../read-back.js';
+import { searchAgrees } from '../search-check.js';
+import type { Tally } from '../tally.js';
+import { createLedger, runWriter } from '../writer.js';
+import { busy } from './busy.js';
+import type { Mesh } from './mesh.js';
+import { openRecords, type Records } from './records.js';
+import { addPerson, runSharer, type Shares } from './shares.js';
+
+const WRITERS = 4;
+const FOLDERS = 4;
+/** Milliseconds of writing before the broker is killed, of its absence, and of writing after it has come back. */
+const [BEFORE_MS, AWAY_MS, AFTER_MS] = [
+  [500, 2000],
+  [200, 2000],
+  [500, 1500],
+] as const;
+/** Writes in each of these times at the least: on a busy machine they last longer. */
+const WRITES = 20;
+/** Effects of what was acknowledged are there within that after the last write. */
+const PATIENCE_MS = 60_000;
+/** What comes twice comes soon after the first. */
+const TWICE_MS = 3000;
+
+/** Kills NATS and wipes its disk under load, so many times: each write has each of its effects once. */
+export async function soakBroker(mesh: Mesh, rounds: number, tally: Tally): Promise<void> {
+  const records = await openRecords(mesh.servers.mongodbUrl);
+  try {
+    const client = mesh.balancer.client(mesh.apiKey);
+    for (let round = 1; round <= rounds; round++) {
+      console.log(`nats ${round}/${rounds}: ${await runRound(mesh, client, records, tally)}`);
+    }
+  } finally {
+    await records.close();
+  }
+}
+
+async function runRound(mesh: Mesh, client: Client, records: Records, tally: Tally): Promise<string> {
+  const { broker } = mesh.servers;
+  const workspaceId = await createWorkspace(client, 'Broker');
+  const ledger = createLedger({ workspaceId, folders: await createFolders(client, workspaceId, FOLDERS) });
+  const shared = await createWorkspace(client, 'Shares');
+  const reader = await addPerson(client, mesh.baseUrl(), shared);
+  let stop = false;
+  const stopped = () => stop;
+  const writing = Promise.all(Array.from({ length: WRITERS }, () => runWriter(client, ledger, stopped)));
+  const sharing = runSharer(client, shared, reader, stopped);
+  sharing.catch(() => {});
+  const written = () => ledger.done.length;
+  await busy(randomInt(...BEFORE_MS), written, WRITES);
+  await broker.kill({ wipe: true });
+  await busy(randomInt(...AWAY_MS), written, WRITES);
+  await broker.start();
+  await busy(randomInt(...AFTER_MS), written, WRITES);
+  stop = true;
+  const failed = (await writing).filter((operation) => operation !== undefined);
+  const shares = await sharing.catch((error: Error) => error);
+  tally.check('no write fails while the broker is away', [
+    ...ledger.refusals,
+    ...failed.map(({ kind, path }) => `${kind} ${path} fails`),
+    ...(shares instanceof Error ? [shares.message] : []),
+  ]);
+  const documents = ledger.documents.values();
+  tally.check('every acknowledged write is there', await readBack(client, documents));
+  tally.check('every write has its one event', await records.eventsOf(ledger));
+  const { took, faults } = await searchAgrees(client, ledger, PATIENCE_MS);
+  tally.check('search comes to agree with the store', faults);
+  const told = shares instanceof Error ? [] : await toldOnce(records, shares);
+  tally.check('everybody is told of each share once', told);
+  return (
+    `killed and wiped under ${WRITERS} writers: ${ledger.done.length} writes, ${failed.length} failed, ${shares instanceof Error ? 0 : shares.ids.length} shares; ` +
+    `search agrees ${Math.round(took)} ms after the last`
+  );
+}
+
+/** Waits until everybody is told, and a while longer, for what may come twice. */
+async function toldOnce(records: Records, shares: Shares): Promise<string[]> {
+  const until = performance.now() + PATIENCE_MS;
+  while ((await records.notificationsOf(shares)).length > 0 && performance.now() < until) await sleep(200);
+  await sleep(TWICE_MS);
+  return records.notificationsOf(shares);
+}

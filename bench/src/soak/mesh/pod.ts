@@ -1,0 +1,109 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { closeSync, openSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ROOT } from '@commonplace/acceptance/dist/src/system.js';
+import { credentials, Client as GrpcClient } from '@grpc/grpc-js';
+import { endWithMe } from './orphans.js';
+
+/** A process of the mesh with an address of its own, as a pod has. */
+export interface Pod {
+  readonly name: string;
+  readonly address: string;
+  readonly pid: number;
+  hasEnded(): boolean;
+  /** SIGTERM; gives how long it took to end. Throws where it does not end within 25 s, or badly. */
+  drain(): Promise<number>;
+  /** SIGKILL. */
+  kill(): Promise<void>;
+}
+
+export interface PodOptions {
+  readonly name: string;
+  /** Below the project's root. */
+  readonly program: string;
+  readonly address: string;
+  readonly env: NodeJS.ProcessEnv;
+  /** What it says is appended to this file. */
+  readonly log: string;
+  /** Whether it can take calls. */
+  isReady(): Promise<boolean>;
+}
+
+/** A new process may take so long until it is ready: on a busy machine seven start at once. */
+const START_MS = 120_000;
+/** What is promised of SIGTERM. */
+const DRAIN_MS = 25_000;
+
+/** Starts a process and waits until it is ready. */
+export async function startPod({ name, program, address, env, log, isReady }: PodOptions): Promise<Pod> {
+  const output = openSync(log, 'a');
+  const child = spawn(process.execPath, [join(ROOT, program)], { env, cwd: ROOT, stdio: ['ignore', output, output] });
+  closeSync(output);
+  const orphan = () => child.kill('SIGKILL');
+  const spare = endWithMe(orphan);
+  const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()));
+  void exited.then(spare);
+  const end = async (signal: NodeJS.Signals) => {
+    if (!hasEnded(child)) child.kill(signal);
+    await exited;
+  };
+  const until = performance.now() + START_MS;
+  while (!(await isReady())) {
+    if (!hasEnded(child) && performance.now() < until) {
+      await sleep(50);
+      continue;
+    }
+    await end('SIGKILL');
+    throw new Error(`${name} does not become ready.\n${readFileSync(log, 'utf8').slice(-4000)}`);
+  }
+  return {
+    name,
+    address,
+    pid: child.pid ?? 0,
+    hasEnded: () => hasEnded(child),
+    kill: () => end('SIGKILL'),
+    async drain() {
+      const started = performance.now();
+      const timer = setTimeout(orphan, DRAIN_MS + 1000);
+      await end('SIGTERM');
+      clearTimeout(timer);
+      const took = performance.now() - started;
+      if (child.exitCode !== 0 || took > DRAIN_MS) {
+        throw new Error(`${name} ends with ${child.exitCode ?? child.signalCode} after ${Math.round(took)} ms`);
+      }
+      return took;
+    },
+  };
+}
+
+function hasEnded({ exitCode, signalCode }: ChildProcess): boolean {
+  return exitCode !== null || signalCode !== null;
+}
+
+const HEALTH = '/grpc.health.v1.Health/Check';
+/** `SERVING`, as `HealthCheckResponse` says it. */
+const SERVING = Buffer.from([0x08, 0x01]);
+const PROBE_MS = 1000;
+
+/** Asks a gRPC server's health service, as a readiness probe does. */
+export async function servesGrpc(target: string): Promise<boolean> {
+  const client = new GrpcClient(target, credentials.createInsecure());
+  const none = () => Buffer.alloc(0);
+  try {
+    return await new Promise((resolve) => {
+      const done = (error: unknown, answer?: Buffer) => resolve(error === null && answer?.equals(SERVING) === true);
+      client.makeUnaryRequest(HEALTH, none, (bytes: Buffer) => bytes, {}, { deadline: Date.now() + PROBE_MS }, done);
+    });
+  } finally {
+    client.close();
+  }
+}
+
+/** Asks a gateway whether it is ready. */
+export function servesHttp(baseUrl: string): Promise<boolean> {
+  return fetch(`${baseUrl}/health/ready`, { signal: AbortSignal.timeout(PROBE_MS) }).then(
+    ({ ok }) => ok,
+    () => false,
+  );
+}

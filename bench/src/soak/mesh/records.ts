@@ -1,0 +1,40 @@
+import { MongoClient } from 'mongodb';
+import { compareEvents, type Logged } from '../event-log.js';
+import type { Ledger } from '../writer.js';
+import type { Shares } from './shares.js';
+
+/** The records of a mesh, read beside the services that own them. */
+export interface Records {
+  /** Tells which operations of a ledger have not one event in the outbox. */
+  eventsOf(ledger: Ledger): Promise<string[]>;
+  /** Tells of which shares not one notification was made, or one that counts several. */
+  notificationsOf(shares: Shares): Promise<string[]>;
+  close(): Promise<void>;
+}
+
+export async function openRecords(url: string): Promise<Records> {
+  const client = new MongoClient(url);
+  await client.connect();
+  const outbox = client.db('commonplace_resources').collection<{ event: string }>('outbox');
+  const told = client.db('commonplace_messaging').collection<{ groupKey: string; count: number }>('notifications');
+  return {
+    async eventsOf(ledger) {
+      const entries = await outbox.find({}, { projection: { event: 1 } }).toArray();
+      return compareEvents(
+        ledger,
+        entries.map(({ event }) => JSON.parse(event) as Logged),
+      );
+    },
+    async notificationsOf({ ids }) {
+      const counts = new Map<string, number>();
+      for (const { groupKey, count } of await told.find({}, { projection: { groupKey: 1, count: 1 } }).toArray()) {
+        counts.set(groupKey, (counts.get(groupKey) ?? 0) + count);
+      }
+      return ids.flatMap((id) => {
+        const count = counts.get(`shared:${id}`) ?? 0;
+        return count === 1 ? [] : [`of the share of ${id} was told ${count} times`];
+      });
+    },
+    close: () => client.close(),
+  };
+}

@@ -1,0 +1,38 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Tally } from '../tally.js';
+import { startLoad } from './load.js';
+import type { Mesh } from './mesh.js';
+import { mixedLoad } from './mixed.js';
+
+/** Milliseconds of load before the first restart, and after the last. */
+const AROUND_MS = 2000;
+
+/** Restarts every part of a mesh one after the other, so many times, under so many requests a second: none may fail. */
+export async function soakRolling(mesh: Mesh, rounds: number, rate: number, tally: Tally): Promise<void> {
+  const client = mesh.balancer.client(mesh.apiKey);
+  const kinds = await mixedLoad(client);
+  for (let round = 1; round <= rounds; round++) {
+    const load = startLoad(client, kinds, rate);
+    await sleep(AROUND_MS);
+    const ends = [];
+    for (const part of mesh.parts) ends.push({ part, took: await restart(mesh, part) });
+    await sleep(AROUND_MS);
+    const { sent, perSecond, failures, median, slowest } = await load.stop();
+    tally.check(`no request fails while every part is restarted (round ${round})`, failures);
+    const slow = ends.reduce((most, one) => (one.took > most.took ? one : most));
+    console.log(
+      `rolling ${round}/${rounds}: ${mesh.parts.length} parts restarted under ${perSecond.toFixed(0)} requests/s: ` +
+        `${sent} sent, ${failures.length} failed, median ${Math.round(median)} ms, slowest ${Math.round(slowest)} ms; ` +
+        `slowest end ${slow.part} ${Math.round(slow.took)} ms`,
+    );
+  }
+}
+
+/** The new processes first, then the old ones go. */
+async function restart(mesh: Mesh, part: string): Promise<number> {
+  const old = [...mesh.pods(part)];
+  for (const _ of old) await mesh.add(part);
+  let took = 0;
+  for (const pod of old) took = Math.max(took, await mesh.retire(pod));
+  return took;
+}

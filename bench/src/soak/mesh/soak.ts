@@ -1,0 +1,57 @@
+import type { Tally } from '../tally.js';
+import { soakBroker } from './broker.js';
+import { type Mesh, startMesh } from './mesh.js';
+import { soakRolling } from './rolling.js';
+import { missingServers } from './servers.js';
+import { soakStore } from './store.js';
+import { soakTakeover } from './takeover.js';
+
+export const MESH_PARTS = ['nats', 'store', 'takeover', 'rolling'] as const;
+type MeshPart = (typeof MESH_PARTS)[number];
+
+/** Rounds of a full run, and requests a second while processes are restarted. */
+export const MESH_ROUNDS = { nats: 5, store: 10, takeover: 5, rolling: 10 } as const;
+export const MESH_RATE = 100;
+
+export interface MeshRounds {
+  /** Restarts of every part, and the requests a second meanwhile. */
+  readonly rolling: number;
+  readonly rate: number;
+  /** Losses of the broker with its disk. */
+  readonly nats: number;
+  /** Kills of the store. */
+  readonly store: number;
+  /** Kills of a process that leads consumers. */
+  readonly takeover: number;
+}
+
+/** How many rounds of each part: of a short run `rounds`, and a fifth of rolling restarts, which are many each. */
+export function meshRounds(parts: ReadonlySet<string>, rounds: number | undefined, rate: number): MeshRounds {
+  const of = (part: MeshPart, short = rounds) => (parts.has(part) ? (short ?? MESH_ROUNDS[part]) : 0);
+  const rolling = of('rolling', rounds === undefined ? undefined : Math.ceil(rounds / 5));
+  return { rolling, rate, nats: of('nats'), store: of('store'), takeover: of('takeover') };
+}
+
+/** Faults of a mesh of real processes on real servers, one kind after the other; 0 leaves one out. Skipped where they can't be had. */
+export async function soakMesh(rounds: MeshRounds, home: string, tally: Tally): Promise<void> {
+  const missing = await missingServers();
+  if (missing !== undefined) {
+    tally.skip('faults of a mesh', `its servers can't be had: ${missing}`);
+    return;
+  }
+  const mesh = await startMesh(home);
+  try {
+    if (rounds.nats > 0) await soakBroker(mesh, rounds.nats, tally);
+    if (rounds.store > 0) await soakStore(mesh, rounds.store, tally);
+    if (rounds.takeover > 0) await soakTakeover(mesh, rounds.takeover, tally);
+    if (rounds.rolling > 0) await soakRolling(mesh, rounds.rolling, rounds.rate, tally);
+    tally.check('no process has ended by itself', endedIn(mesh));
+    tally.check('no event was given up', mesh.said('events.parked'));
+  } finally {
+    await mesh.stop();
+  }
+}
+
+function endedIn(mesh: Mesh): string[] {
+  return mesh.ended().map((name) => `${name} has ended`);
+}

@@ -1,0 +1,40 @@
+import { request } from 'node:http';
+import { expect, test } from '@jest/globals';
+import Koa from 'koa';
+import { openHttpServer } from '../src/server.js';
+
+test('a server that closes finishes what is under way, and says that nothing more is to be sent on its connection', async () => {
+  let finish = () => {};
+  let begun = () => {};
+  const running = new Promise<void>((resolve) => {
+    begun = resolve;
+  });
+  const app = new Koa();
+  app.use(async (ctx) => {
+    if (ctx.path === '/slow') {
+      begun();
+      await new Promise<void>((resolve) => {
+        finish = resolve;
+      });
+    }
+    ctx.body = 'done';
+  });
+  const server = await openHttpServer(app, '127.0.0.1', 0);
+  const ask = (path: string) =>
+    new Promise<(string | undefined)[]>((resolve, reject) => {
+      const options = { host: '127.0.0.1', port: server.port, path, headers: { connection: 'keep-alive' } };
+      const outgoing = request(options, (answer) => {
+        answer.resume();
+        answer.once('end', () => resolve([String(answer.statusCode), answer.headers.connection]));
+      });
+      outgoing.once('error', reject);
+      outgoing.end();
+    });
+  expect(await ask('/')).toEqual(['200', 'keep-alive']);
+  const slow = ask('/slow');
+  await running;
+  const closed = server.close(5000);
+  finish();
+  expect(await slow).toEqual(['200', 'close']);
+  await closed;
+});
