@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { type Api, api } from '../src/client.js';
+import { eventually } from '../src/eventually.js';
 import { mode, type System, startSystem } from '../src/system.js';
 
 const ROOM = 4;
@@ -17,20 +18,26 @@ beforeAll(async () => {
 }, 90_000);
 afterAll(() => system?.stop());
 
-inOneProcess('what there is no room for is refused as 503 with Retry-After, and probes never are', async () => {
-  const { baseUrl } = system as System;
-  const burst = Array.from({ length: BURST }, () => by.post('/search', { query: 'welcome' }));
-  const probes = Array.from({ length: BURST }, () => fetch(`${baseUrl}/health/live`));
-  const answers = await Promise.all(burst);
-  const refused = answers.filter(({ status }) => status === 503);
-  expect(answers.filter(({ status }) => status === 200).length).toBeGreaterThan(0);
-  expect(refused.length).toBeGreaterThan(0);
-  expect(refused.length + answers.filter(({ status }) => status === 200).length).toBe(BURST);
-  for (const { headers, error } of refused) {
-    expect(Number(headers.get('retry-after'))).toBeGreaterThan(0);
-    expect(error).toMatchObject({ type: 'server', code: 'service_unavailable', retryable: true });
-    expect(error.details).toEqual({ reason: 'overloaded' });
-  }
-  for (const probe of probes) expect((await probe).status).toBe(200);
-  expect((await by.get('/me')).status).toBe(200);
-});
+inOneProcess(
+  'what there is no room for is refused as 503 with Retry-After, and probes never are',
+  async () => {
+    const { baseUrl } = system as System;
+    const probes: Promise<Response>[] = [];
+    // How many requests meet in the process is for the machine to say: until some did, it is tried again.
+    const refused = await eventually(async () => {
+      const burst = Array.from({ length: BURST }, () => by.post('/search', { query: 'welcome' }));
+      probes.push(...burst.map(() => fetch(`${baseUrl}/health/live`)));
+      const answers = await Promise.all(burst);
+      expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200, 503]));
+      return answers.filter(({ status }) => status === 503);
+    }, 30_000);
+    for (const { headers, error } of refused) {
+      expect(Number(headers.get('retry-after'))).toBeGreaterThan(0);
+      expect(error).toMatchObject({ type: 'server', code: 'service_unavailable', retryable: true });
+      expect(error.details).toEqual({ reason: 'overloaded' });
+    }
+    for (const probe of probes) expect((await probe).status).toBe(200);
+    expect((await by.get('/me')).status).toBe(200);
+  },
+  60_000,
+);
