@@ -1,5 +1,5 @@
 // Measurements that cost a fraction of a microsecond. The SDK's own instruments look their series up by attributes at
-// each record, which took 3.5 µs where this takes 0.1; what is gathered here is handed to its readers as it is.
+// each record, which took 3.5 µs where this takes 0.02; what is gathered here is handed to its readers as it is.
 
 export type AttributeValue = string | number | boolean;
 export type Attributes = Readonly<Record<string, AttributeValue>>;
