@@ -1,3 +1,4 @@
+import { someOf } from '@commonplace/kit/testing';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Attempt } from '../src/attempt.js';
 import { attemptsOf } from '../src/attempts.js';
@@ -66,7 +67,9 @@ describe('requests that are wrong', () => {
       const call = await rowOf(name).request(world.closed, world.boss);
       const before = await everythingStored(world);
       const wrong: string[] = [];
-      for (const attempt of attemptsOf(endpoint, call)) wrong.push(...(await judge(attempt)));
+      // In a quick run other attempts at each endpoint.
+      for (const attempt of someOf(attemptsOf(endpoint, call), 4, names.indexOf(name)))
+        wrong.push(...(await judge(attempt)));
       expect(wrong).toEqual([]);
       expect(await everythingStored(world)).toBe(before);
     },

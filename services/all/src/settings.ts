@@ -17,5 +17,5 @@ export const settingsTables: Readonly<Record<string, Table>> = {
   search,
   messaging,
   gateway,
-  welcome: welcomeConfig,
+  bootstrap: welcomeConfig,
 };

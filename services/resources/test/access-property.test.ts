@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import type { Caller } from '@commonplace/kit/auth';
+import { casesOf } from '@commonplace/kit/testing';
 import type { IndexEntry } from '@commonplace/proto/resources/v1/index_service.js';
 import { OrgRole, WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
@@ -10,7 +11,7 @@ import { admits } from './admits.js';
 import { openSharingStage, type SharingStage } from './sharing-stage.js';
 
 const MEMORY = '/dev/shm';
-const RUNS = Number(process.env.COMMONPLACE_TEST_RUNS ?? 1000);
+const RUNS = casesOf({ full: 1000, quick: 250 });
 const SEED = process.env.COMMONPLACE_TEST_SEED;
 
 const BOSS: Person = { name: 'boss', inOrg: true, roles: { 0: 'owner', 1: 'owner' } };
