@@ -81,7 +81,9 @@ export function putFileState(
 ): Node {
   const file = fileState(request.file, request.revision);
   const bytesChanged = request.bytesChanged && !(node.file?.revision === file.revision && isReady(node.file));
-  if (!bytesChanged && sameState(node.file, file)) {
+  // The text of a version may be read when the node has the next already: that is not what it holds any more.
+  const isFormer = request.textChanged && !request.bytesChanged && node.file?.revision !== file.revision;
+  if (!bytesChanged && (isFormer || sameState(node.file, file))) {
     if (request.textChanged) publishChange(context, { verb: 'content.updated', fields: ['text'] }, node);
     return node;
   }
