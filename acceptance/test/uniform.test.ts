@@ -30,6 +30,13 @@ const isSearch = (row: Row) => row.endpoint.endsWith('/search');
 /** Records that have no version. */
 const unversioned = (row: Row) => /api-keys|notifications|trash$/.test(row.endpoint);
 
+/** What an answer is when it is given again: secrets are shown once. */
+function replayOf({ key: _key, invite_url: _url, form, ...kept }: Record<string, unknown>): unknown {
+  if (typeof form !== 'object' || form === null) return form === undefined ? kept : { ...kept, form };
+  const hidden = { token: null, submit_url: null, public_url: null, webhook_token: null, webhook_url: null };
+  return { ...kept, form: { ...form, ...hidden } };
+}
+
 describe('every write that is sent again with its Idempotency-Key', () => {
   test.each(named((row) => !isRead(row) && !isSearch(row)))('%s', async (_, row) => {
     const { path, body } = await row.request(world.closed, world.boss);
@@ -41,8 +48,7 @@ describe('every write that is sent again with its Idempotency-Key', () => {
     expect([first.status, first.headers.get('idempotency-replayed')]).toEqual([row.success, null]);
     expect([again.status, again.headers.get('idempotency-replayed')]).toEqual([row.success, 'true']);
     expect(again.headers.get('original-request-id')).toBe(first.body.request_id);
-    const { key: _key, invite_url: _url, ...kept } = first.data;
-    expect(again.data).toEqual(kept);
+    expect(again.data).toEqual(replayOf(first.data));
     const other = await send({ ...body, base_version: 1, name: 'Other', description: 'Other' });
     expect([400, 409]).toContain(other.status);
     if (other.status === 409) expect(other.error.code).toBe('idempotency_key_reused');

@@ -279,7 +279,7 @@ async function askGates(
     await handler(request, context);
   } catch (error) {
     if (error instanceof Admitted || !(error instanceof AppError)) return;
-    const deletes = /\/(Delete|Remove|Empty)\w*$/.test(method.path);
+    const deletes = /\/(Delete|Remove|Empty|Unpublish)\w*$/.test(method.path);
     if (error.code === 'PERMISSION_DENIED' || (error.code === 'NOT_FOUND' && !deletes)) throw error;
   }
 }

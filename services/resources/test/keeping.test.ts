@@ -21,6 +21,7 @@ import { commentCollection, threadCollection } from '../src/stores/comments.js';
 import { contentCollection } from '../src/stores/contents.js';
 import { openKeeper } from '../src/stores/kept.js';
 import { type Node, nodeCollection } from '../src/stores/nodes.js';
+import { pinnedPageCollection, slugCollection } from '../src/stores/publications.js';
 import { NEWEST_FIRST, type SnapshotRecord, snapshotCollection } from '../src/stores/snapshots.js';
 import { NOTHING_HIDDEN } from './nothing-hidden.js';
 
@@ -49,7 +50,19 @@ beforeEach(async () => {
   const comments = await store.collection(commentCollection);
   const threads = await store.collection(threadCollection);
   const accessRequests = await store.collection(accessRequestCollection);
-  parts = { store, snapshots, settings, comments, threads, accessRequests, kinds: { document } } as unknown as Parts;
+  const pinned = await store.collection(pinnedPageCollection);
+  const slugs = await store.collection(slugCollection);
+  parts = {
+    store,
+    snapshots,
+    settings,
+    comments,
+    threads,
+    accessRequests,
+    pinned,
+    slugs,
+    kinds: { document },
+  } as unknown as Parts;
 });
 afterEach(async () => {
   await database.close();
