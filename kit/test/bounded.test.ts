@@ -151,14 +151,44 @@ describe('work for a call', () => {
     await expect(work).rejects.toMatchObject({ code: 'CANCELLED' });
   });
 
-  test('has as much time as is left, and no more than usual', () => {
-    const left = (ms: number) => servedWithin({ deadline: Date.now() + ms, signal }, () => timeLeft(1000));
-    expect(left(60_000)).toBe(1000);
-    expect(left(500)).toBeLessThanOrEqual(500);
-    expect(left(-500)).toBe(1);
+  test('has as much time as is left, and no more than usual', async () => {
+    const left = (ms: number) => servedWithin({ deadline: Date.now() + ms, signal }, async () => timeLeft(1000));
+    expect(await left(60_000)).toBe(1000);
+    expect(await left(500)).toBeLessThanOrEqual(500);
+    expect(await left(-500)).toBe(1);
     expect(timeLeft(1000)).toBe(1000);
-    const apart = servedWithin({ deadline: Date.now(), signal }, () => unbounded(() => timeLeft(1000)));
-    expect(apart).toBe(1000);
+    const apart = servedWithin({ deadline: Date.now(), signal }, async () => unbounded(() => timeLeft(1000)));
+    expect(await apart).toBe(1000);
+  });
+
+  test('that goes on behind its answer is not ended with the call', async () => {
+    let begin: (text: string) => void = () => {};
+    const begun = new Promise<string>((resolve) => {
+      begin = resolve;
+    });
+    let before: Promise<string> = Promise.resolve('');
+    let behind: Promise<string> = Promise.resolve('');
+    const methods = new Map<string, ServedMethod>();
+    for (const { path, responseStream } of Object.values(contracts.index.definition)) {
+      const unary = async () => {
+        before = withinCall(begun);
+        behind = begun.then(() => withinCall(new Promise((resolve) => setTimeout(resolve, 10, 'done'))));
+        return { counts: {} };
+      };
+      methods.set(path, { streams: responseStream, unary, stream: async function* () {} });
+    }
+    const there = await openGrpcServer({
+      host: '127.0.0.1',
+      port: 0,
+      definitions: [contracts.index.definition],
+      methods,
+    });
+    const channel = openGrpcChannel(() => `127.0.0.1:${there.port}`, peers);
+    await channel.client(contracts.index).countResources({ workspaceIds: [] }, options());
+    await channel.close();
+    await there.close(1000);
+    begin('done');
+    expect(await Promise.all([before, behind])).toEqual(['done', 'done']);
   });
 
   test('options with a sooner deadline are given up with the others', () => {

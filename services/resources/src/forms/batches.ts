@@ -1,3 +1,4 @@
+import { unbounded } from '@commonplace/kit/deadline';
 import { AppError, type Fault, Timeout, Unavailable } from '@commonplace/kit/errors';
 import { newId } from '@commonplace/kit/id';
 import type { CallContext } from '@commonplace/kit/rpc';
@@ -93,7 +94,8 @@ export function createBatches(parts: BatchParts): Batches {
         }
         const fresh = [waiting];
         queues.set(entry.form.id, fresh);
-        void drain(entry.form.id, fresh);
+        // A batch is of several calls: it is not over with the first of them.
+        void unbounded(() => drain(entry.form.id, fresh));
       }),
   };
 }
