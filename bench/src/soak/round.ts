@@ -54,10 +54,11 @@ export async function runRound(
   const restarted = await startSystem({ home, port: portOf(system), settings: UPLOAD_SETTINGS });
   const reading = openClient(restarted.baseUrl, restarted.apiKey, WRITERS);
   try {
-    const untouched = new Set(pending.map(({ before }) => before?.id));
-    const sure = [...ledger.documents.values()].filter(({ id }) => !untouched.has(id));
+    const unsure = new Set(pending.map(({ before }) => before?.id));
+    const sure = [...ledger.documents.values()].filter(({ id }) => !unsure.has(id));
     tally.check('every acknowledged write is there', [...ledger.refusals, ...(await readBack(reading, sure))]);
-    tally.check('the retry of an acknowledged write is its first answer', await repeatAcknowledged(reading, ledger));
+    const repeated = await repeatAcknowledged(reading, ledger, unsure);
+    tally.check('the retry of an acknowledged write is its first answer', repeated);
     const refused = ledger.refusals.length;
     const settled = await Promise.all(pending.map((operation) => settlePending(reading, ledger, operation)));
     tally.check('an unacknowledged write is all or nothing, and its retry one effect', [

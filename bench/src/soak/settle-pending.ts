@@ -39,9 +39,17 @@ export async function settlePending(client: Client, ledger: Ledger, operation: O
 /** Writes that were answered before the crash and are sent again. */
 const REPEATED = 8;
 
-/** Sends the last acknowledged writes again with their keys: each gets its first answer, and does nothing. */
-export async function repeatAcknowledged(client: Client, { done, documents }: Ledger): Promise<string[]> {
-  const last = done.filter(({ after }) => documents.get(after.id) === after).slice(-REPEATED);
+/**
+ * Sends the last acknowledged writes again with their keys: each gets its first answer, and does nothing. Those of
+ * documents about which another write had no answer are left out: that one may have trashed them.
+ */
+export async function repeatAcknowledged(
+  client: Client,
+  { done, documents }: Ledger,
+  unsure: ReadonlySet<string | undefined>,
+): Promise<string[]> {
+  const isLast = (after: Known) => documents.get(after.id) === after && !unsure.has(after.id);
+  const last = done.filter(({ after }) => isLast(after)).slice(-REPEATED);
   const answers = await Promise.all(last.map(({ operation }) => send(client, operation)));
   return last.flatMap(({ operation, after }, i) => {
     const answer = answers[i];
