@@ -1,6 +1,8 @@
 import { chmodSync, writeFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { KNOWN_SCOPES } from '@commonplace/kit/auth';
 import { contracts } from '@commonplace/kit/contracts';
+import { AppError } from '@commonplace/kit/errors';
 import type { ServiceModule } from '@commonplace/kit/runtime';
 import type { BootstrapResponse } from '@commonplace/proto/identity/v1/auth_service.js';
 import { fillSample } from './sample.js';
@@ -17,6 +19,7 @@ export const welcome: ServiceModule = {
     return {
       implementations: [],
       begin: async () => {
+        await untilServed(() => host.client(contracts.index).countResources({ workspaceIds: [] }, host.systemCall()));
         const request = { email: ownerEmail, name: 'Owner', scopes: [...KNOWN_SCOPES] };
         const made = await auth.bootstrap(request, host.systemCall(BOOTSTRAP_MS));
         console.log(`Commonplace  ${publicUrl}\nDocs         ${publicUrl}/docs`);
@@ -29,6 +32,22 @@ export const welcome: ServiceModule = {
 };
 
 const BOOTSTRAP_MS = 30_000;
+/** Milliseconds that services of a mesh may come up after this one, and between two looks. */
+const COMING_MS = 60_000;
+const LOOK_MS = 500;
+
+/** In a mesh services come up in any order: what is half made by then would stay so. */
+async function untilServed(ask: () => Promise<unknown>): Promise<void> {
+  for (const until = Date.now() + COMING_MS; ; await sleep(LOOK_MS)) {
+    try {
+      await ask();
+      return;
+    } catch (error) {
+      const isAway = error instanceof AppError && error.code === 'UNAVAILABLE';
+      if (!isAway || Date.now() > until) throw error;
+    }
+  }
+}
 
 /** Says once what only the first start knows. */
 function introduce({ user, password, apiKey }: BootstrapResponse, publicUrl: string, file: string | undefined): void {

@@ -66,10 +66,11 @@ async function runRound(mesh: Mesh, client: Client, records: Records, tally: Tal
   tally.check('who gets no answer is told to wait, or that the outcome is not known', unclear);
 
   const patient = retrying(client);
-  const untouched = new Set(pending.map(({ before }) => before?.id));
-  const sure = [...ledger.documents.values()].filter(({ id }) => !untouched.has(id));
+  const unsure = new Set(pending.map(({ before }) => before?.id));
+  const sure = [...ledger.documents.values()].filter(({ id }) => !unsure.has(id));
   tally.check('every acknowledged write is there', [...ledger.refusals, ...(await readBack(patient, sure))]);
-  tally.check('the retry of an acknowledged write is its first answer', await repeatAcknowledged(patient, ledger));
+  const repeated = await repeatAcknowledged(patient, ledger, unsure);
+  tally.check('the retry of an acknowledged write is its first answer', repeated);
   const refused = ledger.refusals.length;
   const settled = await Promise.all(pending.map((operation) => settlePending(patient, ledger, operation)));
   tally.check('an unacknowledged write is all or nothing, and its retry one effect', [
