@@ -2,7 +2,7 @@
 // NATS servers that COMMONPLACE_MONGODB_URL and COMMONPLACE_NATS_URL name. The bytes of files go into the bucket
 // of COMMONPLACE_S3_URL and the search index to the server of COMMONPLACE_TYPESENSE_URL, else into the data folder.
 import { spawn } from 'node:child_process';
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomInt } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
@@ -124,19 +124,25 @@ export async function ready(url, timeoutMs = 60_000) {
 
 /** Ports that are free on loopback now. */
 export async function freePorts(count) {
-  const servers = await Promise.all(
-    Array.from(
-      { length: count },
-      () =>
-        new Promise((resolve, reject) => {
-          const server = createServer().once('error', reject);
-          server.listen(0, '127.0.0.1', () => resolve(server));
-        }),
-    ),
-  );
+  const servers = await Promise.all(Array.from({ length: count }, listenSomewhere));
   const ports = servers.map((server) => server.address().port);
   await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
   return ports;
+}
+
+/** Below the ports that outgoing connections are given, which could take one before its process listens on it. */
+const FIRST_PORT = 10_000;
+const LAST_PORT = 32_000;
+
+async function listenSomewhere() {
+  for (;;) {
+    const server = createServer();
+    const taken = await new Promise((resolve) => {
+      server.once('error', () => resolve(true));
+      server.listen(randomInt(FIRST_PORT, LAST_PORT), '127.0.0.1', () => resolve(false));
+    });
+    if (!taken) return server;
+  }
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
