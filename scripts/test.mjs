@@ -1,5 +1,5 @@
 // Runs the tests of all packages on what is built, as one process of everything. `--servers` runs those that
-// need MongoDB and NATS instead, and the end-to-end suites on a mesh; `--full` tries all cases of generated tests. Other words choose test files by name.
+// need MongoDB and NATS instead, and the end-to-end suites on a mesh. Other words choose test files by name.
 // Closes with the plain line `N passed, N failed, N skipped`.
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -8,7 +8,6 @@ import { join } from 'node:path';
 import { root } from './build.mjs';
 
 const servers = process.argv.includes('--servers');
-const full = process.argv.includes('--full');
 const names = process.argv.slice(2).filter((word) => !word.startsWith('--'));
 const out = mkdtempSync(join(tmpdir(), 'commonplace-jest-'));
 const report = join(out, 'report.json');
@@ -28,11 +27,7 @@ const { status } = spawnSync(
     cwd: root,
     // jest's own report goes to standard error; its JSON is in the file.
     stdio: ['ignore', 'ignore', 'inherit'],
-    env: {
-      ...process.env,
-      COMMONPLACE_TEST_MODE: servers ? 'mesh' : 'embedded',
-      ...(full && { COMMONPLACE_TEST_FULL: '1' }),
-    },
+    env: { ...process.env, COMMONPLACE_TEST_MODE: servers ? 'mesh' : 'embedded' },
   },
 );
 const sums = existsSync(report) ? JSON.parse(readFileSync(report, 'utf8')) : undefined;

@@ -1,4 +1,3 @@
-import { someOf } from '@commonplace/kit/testing';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Attempt } from '../src/attempt.js';
 import { attemptsOf } from '../src/attempts.js';
@@ -67,9 +66,7 @@ describe('requests that are wrong', () => {
       const call = await rowOf(name).request(world.closed, world.boss);
       const before = await everythingStored(world);
       const wrong: string[] = [];
-      // In a quick run other attempts at each endpoint.
-      for (const attempt of someOf(attemptsOf(endpoint, call), 4, names.indexOf(name)))
-        wrong.push(...(await judge(attempt)));
+      for (const attempt of attemptsOf(endpoint, call)) wrong.push(...(await judge(attempt)));
       expect(wrong).toEqual([]);
       expect(await everythingStored(world)).toBe(before);
     },

@@ -1,4 +1,3 @@
-export { casesOf, FULL, someOf } from './cases.js';
 export { type Authority, createAuthority, type IssuedFiles } from './certificates.js';
 export { type ChannelHarness, channelContract } from './channel.contract.js';
 export { createDuties, type Duties, type OptOuts } from './duties.js';

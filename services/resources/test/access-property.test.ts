@@ -1,6 +1,5 @@
 import { existsSync } from 'node:fs';
 import type { Caller } from '@commonplace/kit/auth';
-import { casesOf } from '@commonplace/kit/testing';
 import type { IndexEntry } from '@commonplace/proto/resources/v1/index_service.js';
 import { OrgRole, WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
@@ -11,7 +10,7 @@ import { admits } from './admits.js';
 import { openSharingStage, type SharingStage } from './sharing-stage.js';
 
 const MEMORY = '/dev/shm';
-const RUNS = casesOf({ full: 1000, quick: 250 });
+const RUNS = Number(process.env.COMMONPLACE_TEST_RUNS ?? 1000);
 const SEED = process.env.COMMONPLACE_TEST_SEED;
 
 const BOSS: Person = { name: 'boss', inOrg: true, roles: { 0: 'owner', 1: 'owner' } };
