@@ -50,11 +50,15 @@ export const DATABASE_FILE = 'commonplace.db';
 /** Lies in a data folder while it is being restored: what else is there then is not all of it. */
 export const RESTORE_MARKER = 'restore.unfinished';
 
+/** Throws a ConfigError where a data folder holds what an interrupted restore has left: keys and records may be cut. */
+export function requireRestored(dataDir: string): void {
+  if (!existsSync(join(dataDir, RESTORE_MARKER))) return;
+  throw new ConfigError([`${dataDir} was not restored to the end: restore it again`]);
+}
+
 async function openEmbedded(dataDir: string, log: Log): Promise<Adapters> {
   const { openSqliteDatabase } = await import('../store/sqlite/index.js');
-  if (existsSync(join(dataDir, RESTORE_MARKER))) {
-    throw new ConfigError([`${dataDir} was not restored to the end: restore it again`]);
-  }
+  requireRestored(dataDir);
   makeFolder(dataDir);
   const database = await openSqliteDatabase({ file: join(dataDir, DATABASE_FILE), log });
   const bus = database.bus();

@@ -1,4 +1,4 @@
-export { DATABASE_FILE, RESTORE_MARKER } from './adapters.js';
+export { DATABASE_FILE, RESTORE_MARKER, requireRestored } from './adapters.js';
 export { noteBackup } from './backups.js';
 export { openStoreBeside, type RecordPlaces, type StoreBeside } from './beside.js';
 export { main } from './main.js';

@@ -13,8 +13,14 @@ const EXIT_MS = 25_000;
  */
 const HEAP_GROWTH = 25;
 
-/** Runs modules until a signal ends the process; the whole of a service's `main.ts`. */
-export async function main(modules: readonly ServiceModule[]): Promise<Running | undefined> {
+/**
+ * Runs modules until a signal ends the process; the whole of a service's `main.ts`. `prepare` adds to the environment
+ * what its user need not say, before it is read.
+ */
+export async function main(
+  modules: readonly ServiceModule[],
+  prepare?: (env: NodeJS.ProcessEnv) => void,
+): Promise<Running | undefined> {
   if (process.argv.includes('--help')) {
     const tables = [processSettings, ...modules.map((module) => module.config)];
     console.log(`Settings, by environment variables:\n\n${tables.map(helpOf).join('\n')}`);
@@ -22,6 +28,7 @@ export async function main(modules: readonly ServiceModule[]): Promise<Running |
   }
   setFlagsFromString(`--heap-growing-percent=${HEAP_GROWTH}`);
   try {
+    prepare?.(process.env);
     const running = await run(modules);
     stopOnSignal(running);
     return running;

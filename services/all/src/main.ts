@@ -2,5 +2,4 @@ import { main } from '@commonplace/kit/runtime';
 import { everything } from './everything.js';
 import { prepareEmbedded } from './prepare.js';
 
-prepareEmbedded(process.env);
-await main(everything);
+await main(everything, prepareEmbedded);
