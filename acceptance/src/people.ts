@@ -26,7 +26,7 @@ export function newAddress(name: string): string {
 
 /** Makes an account, with the token of an invitation where there is one. */
 export async function signUp(
-  system: System,
+  system: Pick<System, 'baseUrl'>,
   name: string,
   given: { readonly email?: string; readonly invitation?: string | undefined } = {},
 ): Promise<Person> {
@@ -37,12 +37,15 @@ export async function signUp(
 }
 
 /** Signs in with an address and a password. */
-export async function signIn(system: System, { email, password }: Pick<Owner, 'email' | 'password'>): Promise<Person> {
+export async function signIn(
+  system: Pick<System, 'baseUrl'>,
+  { email, password }: Pick<Owner, 'email' | 'password'>,
+): Promise<Person> {
   return personOf(system, await api(system).post<SignedIn>('/auth/sign-in', { email, password }), password);
 }
 
 /** Whom an answer of `/auth/…` has signed in. */
-export function personOf(system: System, reply: Reply<SignedIn>, password: string): Person {
+export function personOf(system: Pick<System, 'baseUrl'>, reply: Reply<SignedIn>, password: string): Person {
   const { user, csrf_token: csrf } = reply.data;
   const session = { cookie: cookieOf(reply.headers), csrf };
   return { user, session, password, ...api(system, session) };

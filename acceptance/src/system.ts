@@ -21,11 +21,17 @@ export interface Owner {
   readonly apiKey: string;
 }
 
-/** A running system with data of its own. */
+/** A running system, and somebody in it who starts with nothing but an account and a key. */
 export interface System {
   readonly mode: Mode;
   readonly baseUrl: string;
   readonly owner: Owner;
+  /** All that its processes have said since they started. */
+  said(): Promise<string>;
+}
+
+/** A running system with data of its own, to do with as one likes. */
+export interface OwnSystem extends System {
   readonly bootstrapFile: string;
   /** Settings by which a command beside it finds what it keeps. */
   readonly places: NodeJS.ProcessEnv;
@@ -49,7 +55,7 @@ const START_MS = 150_000;
 export type Settings = Readonly<Record<string, string>>;
 
 /** Starts a system on a free port and waits until it is ready and its owner is there. */
-export async function startSystem(settings: Settings = {}): Promise<System> {
+export async function startSystem(settings: Settings = {}): Promise<OwnSystem> {
   const home = mkdtempSync(join(tmpdir(), 'commonplace-acceptance-'));
   const servers = mode === 'mesh' ? await startServers() : undefined;
   const port = Number(settings.COMMONPLACE_PORT ?? (await freePort()));
@@ -89,6 +95,7 @@ export async function startSystem(settings: Settings = {}): Promise<System> {
     owner: await readOwner(bootstrapFile),
     stdout: () => running.stdout(),
     stderr: () => running.stderr(),
+    said: async () => running.stdout() + running.stderr(),
     terminate: () => running.terminate(),
     kill: () => running.kill(),
     restart: start,

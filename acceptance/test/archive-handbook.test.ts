@@ -1,13 +1,14 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import { type Entries, entriesOf, exported } from '../src/archives.js';
 import { type Api, api } from '../src/client.js';
 import { eventually } from '../src/eventually.js';
 import { newFile, putBytes, type Upload } from '../src/files.js';
 import type { Workspace } from '../src/records.js';
 import { treeIn } from '../src/same-archive.js';
-import { type System, startSystem, testData } from '../src/system.js';
+import { standingSystem } from '../src/standing.js';
+import { type System, testData } from '../src/system.js';
 
 interface Import {
   readonly id: string;
@@ -22,11 +23,9 @@ let system: System;
 let by: Api;
 
 beforeAll(async () => {
-  system = await startSystem();
+  system = await standingSystem();
   by = api(system, system.owner.apiKey);
 }, 90_000);
-
-afterAll(() => system?.stop(), 60_000);
 
 /** Imports an archive from a file of another workspace. */
 async function imported(name: string, source_type: string, bytes: Buffer): Promise<Workspace> {

@@ -1,11 +1,12 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import { entriesOf, exported, jsonIn } from '../src/archives.js';
 import { eventually } from '../src/eventually.js';
 import { newFile } from '../src/files.js';
 import { newAddress, type Person, signUp, tokenOf } from '../src/people.js';
 import type { Comment, Member, Org, Resource, Workspace } from '../src/records.js';
 import { treeIn } from '../src/same-archive.js';
-import { type System, startSystem } from '../src/system.js';
+import { standingSystem } from '../src/standing.js';
+import type { System } from '../src/system.js';
 
 interface Import {
   readonly id: string;
@@ -22,15 +23,13 @@ let editor: Person;
 let org: Org;
 
 beforeAll(async () => {
-  system = await startSystem({ COMMONPLACE_SIGN_UP: 'open' });
+  system = await standingSystem();
   boss = await signUp(system, 'Boss');
   org = (await boss.post<Org>('/orgs', { name: 'Acme' })).data;
   const email = newAddress('editor');
   const { data: invited } = await boss.post<Member>(`/orgs/${org.id}/members`, { email, role: 'member' });
   editor = await signUp(system, 'Editor', { email, invitation: tokenOf(invited.invite_url) });
 }, 90_000);
-
-afterAll(() => system?.stop(), 60_000);
 
 const newWorkspace = async (name: string): Promise<Workspace> => {
   const workspace = (await boss.post<Workspace>('/workspaces', { name, org_id: org.id })).data;

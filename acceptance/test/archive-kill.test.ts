@@ -4,9 +4,9 @@ import { type Archived, entriesOf, finished } from '../src/archives.js';
 import { api } from '../src/client.js';
 import { newFile, sha256 } from '../src/files.js';
 import type { Workspace } from '../src/records.js';
-import { type System, startSystem } from '../src/system.js';
+import { type OwnSystem, startSystem } from '../src/system.js';
 
-let system: System;
+let system: OwnSystem;
 
 beforeAll(async () => {
   system = await startSystem();

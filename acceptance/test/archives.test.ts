@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { Ajv, type AnySchemaObject } from 'ajv';
 import { type Archived, entriesOf, exported, jsonIn } from '../src/archives.js';
 import { type Api, api } from '../src/client.js';
@@ -9,17 +9,16 @@ import { eventually } from '../src/eventually.js';
 import { newFile } from '../src/files.js';
 import { newAddress, type Person, signUp, tokenOf } from '../src/people.js';
 import type { List, Member, Org, Resource, Workspace } from '../src/records.js';
-import { ROOT, type System, startSystem } from '../src/system.js';
+import { standingSystem } from '../src/standing.js';
+import { ROOT, type System } from '../src/system.js';
 
 let system: System;
 let boss: Person;
 
 beforeAll(async () => {
-  system = await startSystem({ COMMONPLACE_SIGN_UP: 'open' });
+  system = await standingSystem();
   boss = await signUp(system, 'Boss');
 }, 90_000);
-
-afterAll(() => system?.stop(), 60_000);
 
 const newWorkspace = async (fields: object = {}): Promise<Workspace> =>
   (await boss.post<Workspace>('/workspaces', { name: 'Archived', ...fields })).data;

@@ -1,11 +1,12 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import type { Attempt } from '../src/attempt.js';
 import { attemptsOf } from '../src/attempts.js';
 import { api, type Reply } from '../src/client.js';
 import { type Endpoint, listEndpoints } from '../src/endpoints.js';
 import { type Row, rows } from '../src/matrix.js';
+import { standingSystem } from '../src/standing.js';
 import { everythingStored } from '../src/stored.js';
-import { type System, startSystem } from '../src/system.js';
+import type { System } from '../src/system.js';
 import { createWorld, type World } from '../src/world.js';
 
 let system: System;
@@ -13,17 +14,10 @@ let world: World;
 let endpoints: ReadonlyMap<string, Endpoint>;
 
 beforeAll(async () => {
-  system = await startSystem({
-    COMMONPLACE_IMPORTS_WAITING: '10000',
-    COMMONPLACE_SIGN_UP: 'open',
-    COMMONPLACE_KEYS_PER_PERSON: '1000',
-    COMMONPLACE_ACCESS_REQUESTS_PER_HOUR: '10000',
-  });
+  system = await standingSystem();
   world = await createWorld(system);
   endpoints = new Map((await listEndpoints(system)).map((endpoint) => [endpoint.name, endpoint]));
 }, 120_000);
-
-afterAll(() => system?.stop(), 60_000);
 
 /** The first row of each endpoint makes a request that is right. */
 const names = [...new Set(rows.map(({ endpoint }) => endpoint))];

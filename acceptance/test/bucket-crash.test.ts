@@ -6,7 +6,7 @@ import { type Api, api } from '../src/client.js';
 import { eventually } from '../src/eventually.js';
 import { type FileLink, type NewFile, sha256 } from '../src/files.js';
 import type { List, Workspace } from '../src/records.js';
-import { mode, type System, startSystem } from '../src/system.js';
+import { mode, type OwnSystem, startSystem } from '../src/system.js';
 
 const MIB = 1024 * 1024;
 /** In the request itself, at once, and in two parts: a bucket takes none below 5 MiB. */
@@ -17,7 +17,7 @@ const KILLS = 3;
 const withServers = mode === 'mesh' ? test : test.skip;
 
 let bucket: Bucket | undefined;
-let system: System | undefined;
+let system: OwnSystem | undefined;
 let boss: Api;
 let workspace: Workspace;
 

@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { eventually } from '../src/eventually.js';
 import { type Person, signIn, signUp } from '../src/people.js';
 import type { Comment, Fault, List, NotificationList, Resource, Workspace } from '../src/records.js';
-import { type System, startSystem } from '../src/system.js';
+import { standingSystem } from '../src/standing.js';
+import type { System } from '../src/system.js';
 
 /** Notifications are made out of events, behind the answer. */
 const HEARD_MS = 10_000;
@@ -16,7 +17,7 @@ let document: Resource;
 let comments: string;
 
 beforeAll(async () => {
-  system = await startSystem({ COMMONPLACE_SIGN_UP: 'open' });
+  system = await standingSystem();
   [owner, reader] = await Promise.all([signIn(system, system.owner), signUp(system, 'Reader')]);
   workspace = (await owner.post<Workspace>('/workspaces', { name: 'Talk' })).data;
   await owner.post(`/workspaces/${workspace.id}/members`, { user_id: reader.user.id, role: 'commenter' });
@@ -27,8 +28,6 @@ beforeEach(async () => {
   document = (await owner.post<Resource>('/resources', body)).data;
   comments = `/resources/${document.id}/comments`;
 });
-
-afterAll(() => system?.stop(), 60_000);
 
 test('a conversation: anchored, answered, resolved, deleted', async () => {
   const anchor = { quote: 'brown fox', prefix: 'quick ' };

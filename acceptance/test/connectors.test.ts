@@ -5,9 +5,9 @@ import { api } from '../src/client.js';
 import { type Person, signIn, signUp } from '../src/people.js';
 import { type RunningProvider, startProvider } from '../src/provider.js';
 import type { Connection, Connector, List, Workspace } from '../src/records.js';
-import { freePort, type System, startSystem } from '../src/system.js';
+import { freePort, type OwnSystem, startSystem } from '../src/system.js';
 
-let system: System;
+let system: OwnSystem;
 let provider: RunningProvider;
 let owner: Person;
 let workspace: Workspace;

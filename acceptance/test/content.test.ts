@@ -1,8 +1,9 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { type Api, api } from '../src/client.js';
 import { type Person, signUp } from '../src/people.js';
 import type { Content, List, Resource, Snapshot, SnapshotContent, Workspace } from '../src/records.js';
-import { type System, startSystem } from '../src/system.js';
+import { standingSystem } from '../src/standing.js';
+import type { System } from '../src/system.js';
 
 const WRITERS = 20;
 
@@ -12,7 +13,7 @@ let workspace: Workspace;
 let people: Person[];
 
 beforeAll(async () => {
-  system = await startSystem({ COMMONPLACE_SIGN_UP: 'open' });
+  system = await standingSystem();
   boss = api(system, system.owner.apiKey);
   workspace = (await boss.post<Workspace>('/workspaces', { name: 'Content' })).data;
   people = await Promise.all(Array.from({ length: WRITERS }, (_, i) => signUp(system, `Writer ${i}`)));
@@ -20,8 +21,6 @@ beforeAll(async () => {
     await boss.post(`/workspaces/${workspace.id}/members`, { user_id: user.id, role: 'editor' });
   }
 }, 90_000);
-
-afterAll(() => system?.stop(), 60_000);
 
 async function create(fields: object): Promise<string> {
   const body = { name: 'New', workspace_id: workspace.id, ...fields };

@@ -3,7 +3,8 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type Api, api } from '../src/client.js';
 import { newKey } from '../src/people.js';
 import type { Fault, List, Resource, Workspace } from '../src/records.js';
-import { type System, startSystem } from '../src/system.js';
+import { standingSystem } from '../src/standing.js';
+import { type OwnSystem, type System, startSystem } from '../src/system.js';
 
 let system: System;
 /** The owner's first key, with every scope. */
@@ -12,13 +13,11 @@ let workspace: Workspace;
 let list: string;
 
 beforeAll(async () => {
-  system = await startSystem();
+  system = await standingSystem();
   by = api(system, system.owner.apiKey);
   workspace = (await by.post<Workspace>('/workspaces', { name: 'Conventions' })).data;
   list = `/workspaces/${workspace.id}/resources`;
 }, 90_000);
-
-afterAll(() => system?.stop(), 60_000);
 
 async function newDocument(name = 'Document', content = 'Words'): Promise<Resource> {
   return (await by.post<Resource>('/resources', { type: 'document', name, workspace_id: workspace.id, content })).data;
@@ -273,7 +272,7 @@ describe('capabilities', () => {
 });
 
 describe('rate limits', () => {
-  let limited: System;
+  let limited: OwnSystem;
 
   beforeAll(async () => {
     limited = await startSystem({ COMMONPLACE_RATE_LIMITS: 'write=5' });

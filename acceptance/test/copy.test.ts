@@ -1,10 +1,11 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import { type Api, api } from '../src/client.js';
 import { eventually } from '../src/eventually.js';
 import { type FileLink, newFile } from '../src/files.js';
 import { signUp } from '../src/people.js';
 import type { Content, List, Resource, Workspace } from '../src/records.js';
-import { type System, startSystem } from '../src/system.js';
+import { standingSystem } from '../src/standing.js';
+import type { System } from '../src/system.js';
 
 interface Copied {
   readonly resource: Resource;
@@ -19,12 +20,10 @@ let boss: Api;
 let workspace: Workspace;
 
 beforeAll(async () => {
-  system = await startSystem({ COMMONPLACE_SIGN_UP: 'open' });
+  system = await standingSystem();
   boss = api(system, system.owner.apiKey);
   workspace = (await boss.post<Workspace>('/workspaces', { name: 'Copies' })).data;
 }, 90_000);
-
-afterAll(() => system?.stop(), 60_000);
 
 async function create(fields: object): Promise<Resource> {
   return (await boss.post<Resource>('/resources', { type: 'folder', workspace_id: workspace.id, ...fields })).data;

@@ -3,10 +3,10 @@ import { type Api, api } from '../src/client.js';
 import { type Issuer, startIssuer } from '../src/issuer.js';
 import { newKey, type Person, signIn } from '../src/people.js';
 import type { Me, Org, Workspace } from '../src/records.js';
-import { type System, startSystem } from '../src/system.js';
+import { type OwnSystem, startSystem } from '../src/system.js';
 
 let issuer: Issuer;
-let system: System;
+let system: OwnSystem;
 /** The owner's first key, with every scope. */
 let by: Api;
 let workspace: Workspace;

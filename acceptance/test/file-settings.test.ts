@@ -6,12 +6,12 @@ import { linkOf, newFile } from '../src/files.js';
 import { archive, importAll, inline, itemsOf } from '../src/imports.js';
 import { signIn } from '../src/people.js';
 import type { Org, Workspace } from '../src/records.js';
-import { type System, startSystem } from '../src/system.js';
+import { type OwnSystem, startSystem } from '../src/system.js';
 
 const CONTENT_HOST = 'bytes.example';
 const PAGE = '<!doctype html><html><script>alert(1)</script></html>';
 
-let system: System;
+let system: OwnSystem;
 let by: Api;
 let workspace: Workspace;
 

@@ -16,14 +16,14 @@ import {
   type Upload,
 } from '../src/files.js';
 import type { List, Resource, Workspace } from '../src/records.js';
-import { mode, type System, startSystem } from '../src/system.js';
+import { mode, type OwnSystem, startSystem } from '../src/system.js';
 
 const MIB = 1024 * 1024;
 /** A bucket has URLs of its own, which answer in its own words. */
 const throughGateway = mode === 'embedded' ? test : test.skip;
 const inlineBytes = Buffer.from('Some words about the thylacine.');
 
-let system: System;
+let system: OwnSystem;
 let by: Api;
 let workspace: Workspace;
 let source: Server;

@@ -3,9 +3,9 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { type Api, api } from '../src/client.js';
 import { type FormAnswer, newForm, type Submitted, tableOf } from '../src/forms.js';
 import type { Workspace } from '../src/records.js';
-import { type System, startSystem } from '../src/system.js';
+import { type OwnSystem, startSystem } from '../src/system.js';
 
-let system: System;
+let system: OwnSystem;
 
 beforeAll(async () => {
   system = await startSystem();

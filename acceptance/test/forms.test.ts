@@ -7,9 +7,9 @@ import { eventually } from '../src/eventually.js';
 import { type FormAnswer, newForm, type Submitted, tableOf } from '../src/forms.js';
 import { newAddress, newKey, signIn, signUp, tokenOf } from '../src/people.js';
 import type { Member, Org, Resource, Workspace } from '../src/records.js';
-import { mode, type System, startSystem } from '../src/system.js';
+import { mode, type OwnSystem, startSystem } from '../src/system.js';
 
-let system: System;
+let system: OwnSystem;
 let by: Api;
 let workspace: Workspace;
 

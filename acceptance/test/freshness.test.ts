@@ -3,7 +3,7 @@ import { type Api, api } from '../src/client.js';
 import { eventually } from '../src/eventually.js';
 import { type Person, signIn, signUp } from '../src/people.js';
 import type { List, Resource, SearchAnswer, Workspace, WorkspaceMember } from '../src/records.js';
-import { mode, type System, startSystem } from '../src/system.js';
+import { mode, type OwnSystem, startSystem } from '../src/system.js';
 
 /** An acknowledged change shows in keyword searches within this (api: 15). */
 const FRESH_MS = 2000;
@@ -16,7 +16,7 @@ const MEMBERSHIP_MS = 2000;
  */
 const AFTER_KILL_MS = mode === 'mesh' ? 10_000 : 5000;
 
-let system: System;
+let system: OwnSystem;
 let owner: Person;
 let viewer: Person;
 let workspace: Workspace;

@@ -1,13 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { type Api, api, type Credential, type Reply } from '../src/client.js';
 import { type Endpoint, listEndpoints } from '../src/endpoints.js';
 import { inventedKey, mistypedKey, publicIdOf } from '../src/keys.js';
 import { BEYOND, type Call, methodOf, NOT_FOUND, type Outcome, outcomeOf, type Row, rows } from '../src/matrix.js';
 import { newKey, type Person } from '../src/people.js';
 import type { Org } from '../src/records.js';
-import { type System, startSystem } from '../src/system.js';
+import { standingSystem } from '../src/standing.js';
+import type { System } from '../src/system.js';
 import { createWorld, type Place, type World } from '../src/world.js';
 
 let system: System;
@@ -18,20 +19,12 @@ let otherOrg: Org;
 let strangersOrg: Org;
 
 beforeAll(async () => {
-  system = await startSystem({
-    COMMONPLACE_IMPORTS_WAITING: '10000',
-    COMMONPLACE_SIGN_UP: 'open',
-    COMMONPLACE_KEYS_PER_PERSON: '1000',
-    COMMONPLACE_KEYS_PER_ORG: '1000',
-    COMMONPLACE_ACCESS_REQUESTS_PER_HOUR: '10000',
-  });
+  system = await standingSystem();
   world = await createWorld(system);
   endpoints = await listEndpoints(system);
   otherOrg = (await world.boss.post<Org>('/orgs', { name: 'Other' })).data;
   strangersOrg = (await world.stranger.post<Org>('/orgs', { name: 'Strange' })).data;
 }, 120_000);
-
-afterAll(() => system?.stop(), 60_000);
 
 /** Makes a row's request and says in one line what is not as it should be. */
 async function judge(row: Row, who: string, place: Place, by: Api, expected: Outcome): Promise<string[]> {

@@ -1,10 +1,11 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { type Api, api } from '../src/client.js';
 import { eventually } from '../src/eventually.js';
 import { depthOf, folderOf, type Handbook, nameOf, PHRASES, readHandbook } from '../src/handbook.js';
 import { newKey } from '../src/people.js';
 import type { Content, List, Resource, SearchAnswer, TrashItem, Workspace } from '../src/records.js';
-import { type System, startSystem } from '../src/system.js';
+import { standingSystem } from '../src/standing.js';
+import type { System } from '../src/system.js';
 import { forEach, walk } from '../src/walk.js';
 
 const handbook = readHandbook();
@@ -36,14 +37,12 @@ const NO_HANDBOOK: Handbook = { pages: new Map(), folders: [] };
   let list: string;
 
   beforeAll(async () => {
-    system = await startSystem();
+    system = await standingSystem();
     const { key } = await newKey(api(system, system.owner.apiKey), SCOPES);
     by = api(system, key);
     workspace = (await by.post<Workspace>('/workspaces', { name: 'Handbook' })).data;
     list = `/workspaces/${workspace.id}/resources`;
   }, 90_000);
-
-  afterAll(() => system?.stop(), 60_000);
 
   async function create(path: string, body: object): Promise<void> {
     const parent = folderOf(path);

@@ -1,8 +1,9 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { type Api, api } from '../src/client.js';
 import { archive, finished, importAll, inline, itemsOf } from '../src/imports.js';
 import type { Content, Import, ImportItem, Resource, Workspace } from '../src/records.js';
-import { type System, startSystem } from '../src/system.js';
+import { standingSystem } from '../src/standing.js';
+import type { System } from '../src/system.js';
 
 const PNG = Buffer.from(
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
@@ -53,11 +54,10 @@ describe('imports of what other tools write', () => {
   let workspace: Workspace;
 
   beforeAll(async () => {
-    system = await startSystem();
+    system = await standingSystem();
     by = api(system, system.owner.apiKey);
     workspace = (await by.post<Workspace>('/workspaces', { name: 'Imports' })).data;
   }, 120_000);
-  afterAll(() => system?.stop(), 60_000);
 
   /** Imports all, and gives the items that it made by their path. */
   async function bring(body: object): Promise<{ done: Import; items: Map<string, ImportItem> }> {

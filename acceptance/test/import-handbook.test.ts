@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { unzipSync } from 'fflate';
 import { type Api, api } from '../src/client.js';
 import { eventually } from '../src/eventually.js';
@@ -8,7 +8,8 @@ import type { NewFile } from '../src/files.js';
 import { finished, importAll, itemsOf, putUpload } from '../src/imports.js';
 import { destinationsOf, masked, pathOf } from '../src/link-check.js';
 import type { Content, Import, ImportItem, Resource, SearchAnswer, Workspace } from '../src/records.js';
-import { type System, startSystem, testData } from '../src/system.js';
+import { standingSystem } from '../src/standing.js';
+import { type System, testData } from '../src/system.js';
 import { forEach, walk } from '../src/walk.js';
 
 const file = join(testData() ?? '', 'handbook.zip');
@@ -45,7 +46,7 @@ const decode = (bytes: Uint8Array | undefined) => Buffer.from(bytes ?? []).toStr
   let items: Map<string, ImportItem>;
 
   beforeAll(async () => {
-    system = await startSystem();
+    system = await standingSystem();
     by = api(system, system.owner.apiKey);
     workspace = (await by.post<Workspace>('/workspaces', { name: 'Handbook' })).data;
     const body = { source_type: 'markdown_zip', upload: true, name: 'Handbook', size_bytes: zip.length };
@@ -55,8 +56,6 @@ const decode = (bytes: Uint8Array | undefined) => Buffer.from(bytes ?? []).toStr
     done = await finished(by, data.id, IMPORT_MS);
     items = new Map((await itemsOf(by, done.id)).map((item) => [item.path, item]));
   }, IMPORT_MS + 60_000);
-
-  afterAll(() => system?.stop(), 60_000);
 
   /** What a link leads to, as a reader of the files would find it: what is there, with `.md`, a folder’s page. */
   function targetOf(from: string, href: string): string | undefined {

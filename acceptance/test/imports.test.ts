@@ -5,9 +5,9 @@ import { type Api, api } from '../src/client.js';
 import { archive, finished, importAll, inline, itemsOf, putUpload } from '../src/imports.js';
 import { newKey, type Person, signUp } from '../src/people.js';
 import type { Content, Import, List, Me, Resource, TableContent, Workspace } from '../src/records.js';
-import { type System, startSystem } from '../src/system.js';
+import { type OwnSystem, startSystem } from '../src/system.js';
 
-let system: System;
+let system: OwnSystem;
 let by: Api;
 let workspace: Workspace;
 let imports: string;

@@ -1,8 +1,9 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import { type Api, api } from '../src/client.js';
 import { eventually } from '../src/eventually.js';
 import type { Resource, Snapshot, TableContent, Workspace } from '../src/records.js';
-import { mode, type System, startSystem } from '../src/system.js';
+import { standingSystem } from '../src/standing.js';
+import { mode, type System } from '../src/system.js';
 
 // A copy is one transaction within one request: on loaded machines the test's MongoDB takes no more in that time.
 const ROWS = mode === 'mesh' ? 50_000 : 200_000;
@@ -29,7 +30,7 @@ function rowsFrom(first: number): unknown[] {
 }
 
 beforeAll(async () => {
-  system = await startSystem({});
+  system = await standingSystem();
   boss = api(system, system.owner.apiKey);
   workspace = (await boss.post<Workspace>('/workspaces', { name: 'Large' })).data;
   const table = { type: 'table', name: 'Large', workspace_id: workspace.id, columns: COLUMNS, rows: [] };
@@ -39,8 +40,6 @@ beforeAll(async () => {
     expect((await boss.patch(`/resources/${id}/content`, rows)).status).toBe(200);
   }
 }, 180_000);
-
-afterAll(() => system?.stop(), 60_000);
 
 /** What may take a while: it comes to its end, and others are answered before. */
 async function besideOthers<T>(slow: Promise<T>): Promise<T> {

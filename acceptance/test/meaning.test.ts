@@ -3,7 +3,7 @@ import type { Api } from '../src/client.js';
 import { eventually } from '../src/eventually.js';
 import { signIn } from '../src/people.js';
 import type { List, Resource, SearchAnswer, Workspace } from '../src/records.js';
-import { type System, startSystem } from '../src/system.js';
+import { type OwnSystem, startSystem } from '../src/system.js';
 
 interface Model {
   readonly id: string;
@@ -22,7 +22,7 @@ interface Features {
 const EMBEDDED_MS = 60_000;
 
 describe('with the model that comes with it', () => {
-  let system: System;
+  let system: OwnSystem;
   let owner: Api;
   let workspace: Workspace;
   let vacation: Resource;
@@ -94,7 +94,7 @@ describe('with the model that comes with it', () => {
 });
 
 describe('with embeddings switched off', () => {
-  let system: System;
+  let system: OwnSystem;
   let owner: Api;
 
   beforeAll(async () => {

@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { type Api, api } from '../src/client.js';
 import { eventually } from '../src/eventually.js';
-import { mode, type System, startSystem } from '../src/system.js';
+import { mode, type OwnSystem, startSystem } from '../src/system.js';
 
 const ROOM = 4;
 const BURST = 60;
 // In a mesh the first start itself needs more room than this.
 const inOneProcess = mode === 'embedded' ? test : test.skip;
 
-let system: System | undefined;
+let system: OwnSystem | undefined;
 let by: Api;
 
 beforeAll(async () => {
@@ -21,7 +21,7 @@ afterAll(() => system?.stop());
 inOneProcess(
   'what there is no room for is refused as 503 with Retry-After, and probes never are',
   async () => {
-    const { baseUrl } = system as System;
+    const { baseUrl } = system as OwnSystem;
     const probes: Promise<Response>[] = [];
     // How many requests meet in the process is for the machine to say: until some did, it is tried again.
     const refused = await eventually(async () => {

@@ -3,9 +3,9 @@ import { api } from '../src/client.js';
 import { eventually } from '../src/eventually.js';
 import { newAddress, newKey, type Person, signIn, signUp, tokenOf } from '../src/people.js';
 import type { List, Member, NotificationList, Org, Pin, Resource, Workspace } from '../src/records.js';
-import { type System, startSystem } from '../src/system.js';
+import { type OwnSystem, startSystem } from '../src/system.js';
 
-let system: System;
+let system: OwnSystem;
 let owner: Person;
 let org: Org;
 let workspace: Workspace;

@@ -9,12 +9,12 @@ import { eventually } from '../src/eventually.js';
 import { signIn } from '../src/people.js';
 import { startScript } from '../src/process.js';
 import type { Content, Resource, Workspace } from '../src/records.js';
-import { freePort, inherited, mode, ROOT, type System, startSystem } from '../src/system.js';
+import { freePort, inherited, mode, type OwnSystem, ROOT, startSystem } from '../src/system.js';
 
 const MAIN = join(ROOT, 'services/all/dist/src/main.js');
 
 describe('a life of a system', () => {
-  let system: System;
+  let system: OwnSystem;
 
   beforeAll(async () => {
     system = await startSystem();
@@ -104,7 +104,7 @@ describe('a life of a system', () => {
 });
 
 /** Sends the first part of a search, and the second when told to. */
-function beginRequest({ baseUrl, owner }: System, first: string, second: string) {
+function beginRequest({ baseUrl, owner }: OwnSystem, first: string, second: string) {
   const headers = {
     Authorization: `Bearer ${owner.apiKey}`,
     'Content-Type': 'application/json',

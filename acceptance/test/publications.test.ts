@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { eventually } from '../src/eventually.js';
 import { type Person, signIn } from '../src/people.js';
 import type { Fault, List, Org, Resource, Workspace } from '../src/records.js';
-import { type System, startSystem } from '../src/system.js';
+import { standingSystem } from '../src/standing.js';
+import type { System } from '../src/system.js';
 
 interface Publication {
   readonly id: string;
@@ -45,13 +46,11 @@ let org: Org;
 let workspace: Workspace;
 
 beforeAll(async () => {
-  system = await startSystem();
+  system = await standingSystem();
   by = await signIn(system, system.owner);
   org = (await by.post<Org>('/orgs', { name: 'Publishers' })).data;
   workspace = (await by.post<Workspace>('/workspaces', { name: 'Published', org_id: org.id })).data;
 }, 90_000);
-
-afterAll(() => system?.stop(), 60_000);
 
 const slugFor = (name: string) => `${name}-${randomUUID().slice(0, 8)}`;
 const create = async (fields: object = {}) =>
@@ -164,7 +163,7 @@ describe('POST /resources/{resource_id}/publish', () => {
     const again = await by.post<Publication>(publishPath(id), { password }, { headers });
     expect([first.status, again.status, again.data]).toEqual([201, 201, first.data]);
     expect(first.data).toMatchObject({ visibility: 'password', is_password_protected: true, version: 1 });
-    for (const said of [first.text, (await by.get(publishPath(id))).text, system.stdout(), system.stderr()]) {
+    for (const said of [first.text, (await by.get(publishPath(id))).text, await system.said()]) {
       expect(said).not.toContain(password);
     }
   });

@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { request } from 'node:http';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { eventually } from '../src/eventually.js';
 import { type Person, signIn } from '../src/people.js';
 import type { Org, Resource, Workspace } from '../src/records.js';
-import { type System, startSystem } from '../src/system.js';
+import { standingSystem } from '../src/standing.js';
+import type { System } from '../src/system.js';
 
 interface Publication {
   readonly slug: string;
@@ -27,13 +28,11 @@ let org: Org;
 let workspace: Workspace;
 
 beforeAll(async () => {
-  system = await startSystem();
+  system = await standingSystem();
   by = await signIn(system, system.owner);
   org = (await by.post<Org>('/orgs', { name: 'Readers' })).data;
   workspace = (await by.post<Workspace>('/workspaces', { name: 'Read', org_id: org.id })).data;
 }, 90_000);
-
-afterAll(() => system?.stop(), 60_000);
 
 const create = async (fields: object) =>
   (await by.post<Resource>('/resources', { type: 'document', workspace_id: workspace.id, ...fields })).data;
@@ -161,7 +160,7 @@ test('a password is asked for, may be tried ten times, and is in no log', async 
   expect(late.status).toBe(429);
   expect(Number(late.headers['retry-after'])).toBeGreaterThan(300);
   const proof = decodeURIComponent(cookie.slice(cookie.indexOf('=') + 1));
-  for (const said of [system.stdout(), system.stderr()]) {
+  for (const said of [await system.said()]) {
     for (const secret of [password, proof]) expect(said).not.toContain(secret);
   }
 });

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type Api, api } from '../src/client.js';
 import { eventually } from '../src/eventually.js';
 import type { Resource, SearchAnswer, Workspace } from '../src/records.js';
-import { type System, startSystem } from '../src/system.js';
+import { type OwnSystem, startSystem } from '../src/system.js';
 
 const MODES = ['keyword', 'semantic', 'hybrid'] as const;
 /** An acknowledged change shows in searches by words within this; by meaning once the model is loaded. */
@@ -21,7 +21,7 @@ const PAGES: Readonly<Record<string, string>> = {
   car: '# Parking\n\nAutomobiles are left in the basement.',
 };
 
-let system: System;
+let system: OwnSystem;
 let by: Api;
 let workspace: Workspace;
 const ids = new Map<string, string>();

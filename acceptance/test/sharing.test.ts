@@ -1,9 +1,10 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import type { Api, Reply } from '../src/client.js';
 import { eventually } from '../src/eventually.js';
 import { newAddress, type Person, signUp, tokenOf } from '../src/people.js';
 import type { List, Member, Org, Resource, SearchAnswer, Workspace, WorkspaceMember } from '../src/records.js';
-import { type System, startSystem } from '../src/system.js';
+import { standingSystem } from '../src/standing.js';
+import type { System } from '../src/system.js';
 
 /** On the mesh a change of membership or of settings counts within this; embedded on the next request. */
 const MEMBERSHIP_MS = 2000;
@@ -50,7 +51,7 @@ let folder: Resource;
 let document: Resource;
 
 beforeAll(async () => {
-  system = await startSystem({ COMMONPLACE_SIGN_UP: 'open' });
+  system = await standingSystem();
   [owner, stranger] = await Promise.all([signUp(system, 'Owner'), signUp(system, 'Stranger')]);
   org = (await owner.post<Org>('/orgs', { name: 'Sharing' })).data;
   member = await join('Member');
@@ -59,8 +60,6 @@ beforeAll(async () => {
   document = await create({ name: 'Wombat census', parent_id: folder.id, content: 'Burrows were counted.' });
   await eventually(async () => expect(await find(owner, 'wombat')).toEqual([document.id]), FRESH_MS);
 }, 90_000);
-
-afterAll(() => system?.stop(), 60_000);
 
 async function join(name: string): Promise<Person> {
   const email = newAddress(name);

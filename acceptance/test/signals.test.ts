@@ -8,13 +8,13 @@ import { eventually } from '../src/eventually.js';
 import { newFile } from '../src/files.js';
 import { newKey } from '../src/people.js';
 import type { Resource, Workspace } from '../src/records.js';
-import { freePort, mode, ROOT, type System, startSystem } from '../src/system.js';
+import { freePort, mode, type OwnSystem, ROOT, startSystem } from '../src/system.js';
 
 const CHART = join(ROOT, 'charts/commonplace');
 /** What one way of running has and the other has not. */
 const ABSENT = mode === 'mesh' ? /^backup_age/ : /^rpc_client_/;
 
-let system: System;
+let system: OwnSystem;
 let by: Api;
 let port: number;
 let site: Server;

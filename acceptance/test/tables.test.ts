@@ -1,19 +1,18 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import { type Api, api } from '../src/client.js';
 import type { List, Resource, Snapshot, TableContent, Workspace } from '../src/records.js';
-import { type System, startSystem } from '../src/system.js';
+import { standingSystem } from '../src/standing.js';
+import type { System } from '../src/system.js';
 
 let system: System;
 let boss: Api;
 let workspace: Workspace;
 
 beforeAll(async () => {
-  system = await startSystem({});
+  system = await standingSystem();
   boss = api(system, system.owner.apiKey);
   workspace = (await boss.post<Workspace>('/workspaces', { name: 'Tables' })).data;
 }, 90_000);
-
-afterAll(() => system?.stop(), 60_000);
 
 const COLUMNS = [
   { id: 'name', name: 'Name', required: true },

@@ -3,9 +3,9 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { eventually } from '../src/eventually.js';
 import { type Person, signIn } from '../src/people.js';
 import type { Fault, List, RemovedTag, Resource, SearchAnswer, Tag, Workspace } from '../src/records.js';
-import { type System, startSystem } from '../src/system.js';
+import { type OwnSystem, startSystem } from '../src/system.js';
 
-let system: System;
+let system: OwnSystem;
 let by: Person;
 let workspace: Workspace;
 let tags: string;

@@ -1,10 +1,11 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { type Api, api } from '../src/client.js';
 import { eventually } from '../src/eventually.js';
 import { type FileLink, newFile } from '../src/files.js';
 import { newAddress, type Person, signUp, tokenOf } from '../src/people.js';
 import type { Content, Fault, List, Member, Org, Resource, Tag, Workspace } from '../src/records.js';
-import { type System, startSystem } from '../src/system.js';
+import { standingSystem } from '../src/standing.js';
+import type { System } from '../src/system.js';
 
 interface Line {
   readonly type: string;
@@ -34,11 +35,9 @@ let system: System;
 let boss: Person;
 
 beforeAll(async () => {
-  system = await startSystem({ COMMONPLACE_SIGN_UP: 'open' });
+  system = await standingSystem();
   boss = await signUp(system, 'Boss');
 }, 90_000);
-
-afterAll(() => system?.stop(), 60_000);
 
 const newWorkspace = async (fields: object = {}): Promise<Workspace> =>
   (await boss.post<Workspace>('/workspaces', { name: 'Source', ...fields })).data;

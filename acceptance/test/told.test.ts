@@ -1,8 +1,9 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import { eventually } from '../src/eventually.js';
 import { newAddress, type Person, signIn, signUp, tokenOf } from '../src/people.js';
 import type { List, Member, Org, Resource, Workspace } from '../src/records.js';
-import { type System, startSystem } from '../src/system.js';
+import { standingSystem } from '../src/standing.js';
+import type { System } from '../src/system.js';
 
 /** What becomes of sharing for the people whom it concerns: they are told. */
 
@@ -18,7 +19,7 @@ let page: Resource;
 let org: Org;
 
 beforeAll(async () => {
-  system = await startSystem({ COMMONPLACE_SIGN_UP: 'open' });
+  system = await standingSystem();
   owner = await signIn(system, system.owner);
   org = (await owner.post<Org>('/orgs', { name: 'Told' })).data;
   const email = newAddress('told');
@@ -28,8 +29,6 @@ beforeAll(async () => {
   const made = await owner.post<Resource>('/resources', { type: 'document', name: 'Plan', workspace_id: workspace.id });
   page = made.data;
 }, 90_000);
-afterAll(() => system?.stop(), 60_000);
-
 async function told(person: Person, type: string): Promise<(Notification | undefined)[]> {
   const { data } = await person.get<List<Notification>>(`/notifications?type=${type}`, {
     headers: { 'x-tenant': org.id },

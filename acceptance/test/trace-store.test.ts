@@ -4,7 +4,7 @@ import { api } from '../src/client.js';
 import { eventually } from '../src/eventually.js';
 import { hasJaeger, type Jaeger, type JaegerSpan, startJaeger } from '../src/jaeger.js';
 import type { Resource, Workspace } from '../src/records.js';
-import { mode, type System, startSystem } from '../src/system.js';
+import { mode, type OwnSystem, startSystem } from '../src/system.js';
 
 /** The span that a client makes of its own request. */
 const CLIENT_SPAN = randomBytes(8).toString('hex');
@@ -13,7 +13,7 @@ const suite = hasJaeger ? describe : describe.skip;
 
 suite('a real trace store (scripts/tools/jaeger.sh)', () => {
   let jaeger: Jaeger;
-  let system: System;
+  let system: OwnSystem;
   let spans: JaegerSpan[];
 
   beforeAll(async () => {

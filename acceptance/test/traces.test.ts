@@ -4,10 +4,10 @@ import { type Api, api } from '../src/client.js';
 import { type CollectedSpan, type Collector, startCollector } from '../src/collector.js';
 import { eventually } from '../src/eventually.js';
 import type { Resource, Workspace } from '../src/records.js';
-import { mode, type System, startSystem } from '../src/system.js';
+import { mode, type OwnSystem, startSystem } from '../src/system.js';
 
 let collector: Collector;
-let system: System;
+let system: OwnSystem;
 let by: Api;
 let workspace: Workspace;
 

@@ -1,23 +1,17 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { methodOf, type Row, rows } from '../src/matrix.js';
-import { type System, startSystem } from '../src/system.js';
+import { standingSystem } from '../src/standing.js';
+import type { System } from '../src/system.js';
 import { createWorld, type World } from '../src/world.js';
 
 let system: System;
 let world: World;
 
 beforeAll(async () => {
-  system = await startSystem({
-    COMMONPLACE_IMPORTS_WAITING: '10000',
-    COMMONPLACE_SIGN_UP: 'open',
-    COMMONPLACE_KEYS_PER_PERSON: '1000',
-    COMMONPLACE_ACCESS_REQUESTS_PER_HOUR: '10000',
-  });
+  system = await standingSystem();
   world = await createWorld(system);
 }, 120_000);
-
-afterAll(() => system?.stop(), 60_000);
 
 const named = (wanted: (row: Row) => boolean) =>
   rows

@@ -4,7 +4,8 @@ import { eventually } from '../src/eventually.js';
 import { type FormAnswer, newForm, tableOf } from '../src/forms.js';
 import { type Person, signIn } from '../src/people.js';
 import type { Org, Resource, Workspace } from '../src/records.js';
-import { type System, startSystem } from '../src/system.js';
+import { standingSystem } from '../src/standing.js';
+import type { System } from '../src/system.js';
 import { barriersOf, CHROMIUM, hasBrowser, openBrowser, openVisitor, type Visitor } from '../src/visitor.js';
 
 const inBrowser = hasBrowser ? describe : describe.skip;
@@ -20,7 +21,7 @@ inBrowser(`visitors without an account (skipped without ${CHROMIUM})`, () => {
   let visitor: Visitor | undefined;
 
   beforeAll(async () => {
-    system = await startSystem();
+    system = await standingSystem();
     by = await signIn(system, system.owner);
     const org = (await by.post<Org>('/orgs', { name: 'Publishers' })).data;
     workspace = (await by.post<Workspace>('/workspaces', { name: 'Published', org_id: org.id })).data;
@@ -28,7 +29,6 @@ inBrowser(`visitors without an account (skipped without ${CHROMIUM})`, () => {
   }, 120_000);
   afterAll(async () => {
     await browser?.close();
-    await system?.stop();
   }, 60_000);
   afterEach(async () => {
     const trouble = visitor?.trouble ?? [];
@@ -199,7 +199,7 @@ inBrowser(`visitors without an account (skipped without ${CHROMIUM})`, () => {
       // Sent again by a reload, it is no second row.
       await page.reload();
       expect((await tableOf(by, form.resource_id)).row_count).toBe(1);
-      expect(system.stdout() + system.stderr()).not.toContain(form.token);
+      expect(await system.said()).not.toContain(form.token);
     },
     120_000,
   );

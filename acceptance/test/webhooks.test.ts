@@ -6,7 +6,7 @@ import { Webhook } from 'standardwebhooks';
 import { eventually } from '../src/eventually.js';
 import { signIn } from '../src/people.js';
 import type { List, Resource, Workspace } from '../src/records.js';
-import { type System, startSystem } from '../src/system.js';
+import { type OwnSystem, startSystem } from '../src/system.js';
 
 /** What leaves a form by webhooks, as the system that receives it sees it. */
 
@@ -37,7 +37,7 @@ interface Delivery {
 /** An address of this machine, the one that the operator has listed. */
 const HOST = '127.0.0.2';
 
-let system: System;
+let system: OwnSystem;
 let by: Awaited<ReturnType<typeof signIn>>;
 let workspace: Workspace;
 let receiver: Server;

@@ -3,9 +3,9 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type Api, api } from '../src/client.js';
 import { newKey } from '../src/people.js';
 import type { ApiKey, Content, Resource, Workspace } from '../src/records.js';
-import { type System, startSystem } from '../src/system.js';
+import { type OwnSystem, startSystem } from '../src/system.js';
 
-let system: System;
+let system: OwnSystem;
 let by: Api;
 let workspace: Workspace;
 let list: string;

@@ -1,9 +1,9 @@
-import { type System, startSystem } from '@commonplace/acceptance/dist/src/system.js';
+import { type OwnSystem, startSystem } from '@commonplace/acceptance/dist/src/system.js';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { commonplace } from './commonplace.js';
 
 /** What the commands do beside a mesh; its keys are `keys.test.ts`, which runs beside either. */
-let system: System;
+let system: OwnSystem;
 beforeAll(async () => {
   system = await startSystem();
 }, 120_000);

@@ -5,12 +5,12 @@ import { type Api, api } from '@commonplace/acceptance/dist/src/client.js';
 import { download, linkOf, newFile, sha256 } from '@commonplace/acceptance/dist/src/files.js';
 import { startScript } from '@commonplace/acceptance/dist/src/process.js';
 import type { Resource, Workspace } from '@commonplace/acceptance/dist/src/records.js';
-import { freePort, inherited, ROOT, type System, startSystem } from '@commonplace/acceptance/dist/src/system.js';
+import { freePort, inherited, type OwnSystem, ROOT, startSystem } from '@commonplace/acceptance/dist/src/system.js';
 import { RESTORE_MARKER } from '@commonplace/kit/runtime';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { commonplace } from './commonplace.js';
 
-let system: System;
+let system: OwnSystem;
 let home: string;
 let by: Api;
 let workspace: Workspace;
