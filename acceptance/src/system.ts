@@ -51,7 +51,10 @@ export interface OwnSystem extends System {
 /** Milliseconds that a system may take until it is ready. */
 const START_MS = 150_000;
 
-/** Settings over those of a test: `COMMONPLACE_RATE_LIMITS` and `COMMONPLACE_EMBEDDINGS` are `off` unless given. */
+/**
+ * Settings over those of a test. Unless given, `COMMONPLACE_RATE_LIMITS` and `COMMONPLACE_EMBEDDINGS` are `off`, and no
+ * work is refused because the machine is slow, which other work on it may be the cause of.
+ */
 export type Settings = Readonly<Record<string, string>>;
 
 /** Starts a system on a free port and waits until it is ready and its owner is there. */
@@ -69,6 +72,7 @@ export async function startSystem(settings: Settings = {}): Promise<OwnSystem> {
     COMMONPLACE_BOOTSTRAP_JSON: bootstrapFile,
     COMMONPLACE_RATE_LIMITS: 'off',
     COMMONPLACE_EMBEDDINGS: 'off',
+    COMMONPLACE_MAX_LOOP_DELAY_MS: '0',
     ...settings,
   };
   let running: Running;

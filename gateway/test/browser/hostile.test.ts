@@ -83,10 +83,16 @@ inBrowser(`hostile documents in a browser (skipped without ${CHROMIUM})`, () => 
       chosen.slice(i * BATCH, (i + 1) * BATCH),
     );
     const ran = new Set<number>();
+    const touched = new Set<string>();
+    let heardAt = 0;
     const context = await browser.newContext({ baseURL: `http://127.0.0.1:${(server.address() as AddressInfo).port}` });
     await context.exposeBinding('scriptRan', ({ frame }) => {
       for (let at: Frame | null = frame; at !== null; at = at.parentFrame())
         if (at.name() !== '') ran.add(Number(at.name()));
+    });
+    await context.exposeBinding('wasTouched', ({ frame }) => {
+      touched.add(frame.name());
+      heardAt = performance.now();
     });
     await context.addInitScript(TOUCH);
     // Whatever another host is asked for is a script that runs, if it can.
@@ -100,7 +106,12 @@ inBrowser(`hostile documents in a browser (skipped without ${CHROMIUM})`, () => 
     const page = await context.newPage();
     context.on('page', (opened) => opened.close().catch(() => {}));
     for (const number of batches.keys()) {
-      await page.goto(`/batch/${number}`, { timeout: 5000 }).catch(() => {});
+      await page.goto(`/batch/${number}`, { timeout: LOAD_MS }).catch(() => {});
+      heardAt = performance.now();
+      const all = (batches[number] ?? []).map(String);
+      while (!all.every((name) => touched.has(name)) && performance.now() - heardAt < SILENCE_MS) {
+        await page.waitForTimeout(50);
+      }
       await page.waitForTimeout(SETTLE_MS);
     }
     await context.close();
@@ -136,7 +147,7 @@ inBrowser(`hostile documents in a browser (skipped without ${CHROMIUM})`, () => 
 });
 
 /** Payloads that are opened side by side. */
-const BATCH = 12;
+const BATCH = 80;
 
 /** The same policy for a page that stands in a frame here. */
 function inFrames(policy: string): string {
@@ -147,6 +158,10 @@ function inFrames(policy: string): string {
 
 /** Milliseconds for what is set off to come to its end. */
 const SETTLE_MS = 500;
+/** Milliseconds for a batch to load; some never come to an end of it. */
+const LOAD_MS = 20_000;
+/** Milliseconds without a word from any frame after which those that have not spoken are not waited for. */
+const SILENCE_MS = 3000;
 
 /** In every frame: tells of scripts, sets off whatever hangs on an event, and follows links and buttons. */
 const TOUCH = `(() => {
@@ -161,6 +176,7 @@ const TOUCH = `(() => {
         element.dispatchEvent(new MouseEvent('click', { bubbles: false, cancelable: true }));
       } catch {}
     }
+    wasTouched();
   };
   addEventListener('DOMContentLoaded', () => setTimeout(touch, 50));
 })()`;
