@@ -188,7 +188,12 @@ export interface SearchItem {
   readonly resource: { readonly id: Id; readonly name: string; readonly workspace_id: Id };
   readonly score: number;
   readonly scores: { readonly keyword: number | null; readonly semantic: number | null };
-  readonly highlights: readonly { readonly field: string; readonly snippet: string }[];
+  readonly highlights: readonly {
+    readonly field: string;
+    readonly snippet: string;
+    readonly block_id: string | null;
+    readonly row_id: string | null;
+  }[];
   readonly chunk: { readonly text: string; readonly block_id: string | null } | null;
 }
 

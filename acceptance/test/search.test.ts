@@ -65,6 +65,96 @@ describe('a search by words', () => {
   });
 });
 
+describe('the block that a match lies in', () => {
+  interface Block {
+    readonly id?: string;
+    readonly type: string;
+    readonly text?: string;
+    readonly content?: readonly Block[];
+  }
+
+  const textOf = ({ text = '', content = [] }: Block): string => text + content.map(textOf).join('');
+  const within = (block: Block): Block[] => [block, ...(block.content ?? []).flatMap(within)];
+
+  async function blockOf(resourceId: string, blockId: unknown): Promise<[string, string] | undefined> {
+    const { data } = await by.get(`/resources/${resourceId}/content?format=json`);
+    const block = within(data.content as Block).find(({ id }) => id === blockId);
+    return block && [block.type, textOf(block)];
+  }
+
+  const PLAN = [
+    '# The zeppelin',
+    `${'It is long. '.repeat(40)}`,
+    '- rudder and *gondola* first',
+    '- then the rest',
+    '> Whoever flies it needs a licence for dirigibles.',
+  ].join('\n\n');
+
+  async function highlightOf(query: string, more: object = {}) {
+    const { data } = await search(query, { mode: 'keyword', ...more });
+    return data.items[0]?.highlights.find(({ field }) => field !== 'name');
+  }
+
+  test.each([
+    ['markdown', { content: PLAN }],
+    ['json', { format: 'json' }],
+    ['html', { format: 'html' }],
+  ])('is one of its JSON, and stays so where something else is changed: %s', async (name, written) => {
+    const word = `unique${name}`;
+    const body = {
+      type: 'document',
+      name: `Flight ${name}`,
+      content: `${PLAN}\n\nThe last ${word} words.`,
+      workspace_id: workspace.id,
+    };
+    const { id } = (await by.post<Resource>('/resources', body)).data;
+    const path = `/resources/${id}/content`;
+    if ('format' in written) {
+      const { data } = await by.get(`${path}?format=${written.format}`);
+      await by.patch(path, { content: data.content, format: written.format === 'html' ? 'html' : undefined });
+    }
+    const first = await eventually(async () => {
+      const found = await highlightOf(`"last ${word}"`);
+      expect(found).toBeDefined();
+      return found;
+    }, FRESH_MS * 5);
+    expect(await blockOf(id, first?.block_id)).toEqual(['paragraph', `The last ${word} words.`]);
+    const inList = await highlightOf(`gondola "last ${word}"`, { parent_id: undefined });
+    expect(await blockOf(id, inList?.block_id)).toEqual(['paragraph', 'rudder and gondola first']);
+    await by.patch(path, { mode: 'prepend', content: `A new ${word} beginning of zebras.\n\n` });
+    await eventually(async () => expect((await find(`zebras ${word}`))[0]).toBe(`Flight ${name}`), FRESH_MS * 5);
+    const later = await highlightOf(`"last ${word}"`);
+    expect(later?.block_id).toBe(first?.block_id);
+    expect(await blockOf(id, later?.block_id)).toEqual(['paragraph', `The last ${word} words.`]);
+  });
+
+  test('is told of passages, and the row of a table', async () => {
+    const table = {
+      type: 'table',
+      name: 'Crew',
+      columns: [{ name: 'Who' }, { name: 'Does' }],
+      workspace_id: workspace.id,
+    };
+    const rows = ['pilot', 'navigatrix', 'cook'].map((does, i) => ({
+      id: `row-${i}`,
+      cells: { Who: `Nr ${i}`, Does: does },
+    }));
+    await by.post('/resources', { ...table, content: { columns: table.columns, rows }, columns: undefined });
+    await eventually(async () => {
+      const found = await highlightOf('navigatrix');
+      expect(found).toMatchObject({ field: 'rows', row_id: 'row-1', block_id: null });
+    }, FRESH_MS * 5);
+    await eventually(async () => {
+      const { data } = await search('airship', { mode: 'semantic', group_by: 'chunk', types: ['document'] });
+      const [item] = data.items.filter(({ resource }) => resource.name.startsWith('Flight'));
+      expect(item?.chunk).toBeDefined();
+      const [type, text] = (await blockOf(item?.resource.id ?? '', item?.chunk?.block_id)) ?? [];
+      expect(type).toMatch(/heading|paragraph/);
+      expect(item?.chunk?.text.replace(/^[#>\s-]+/, '').startsWith((text ?? '-').slice(0, 8))).toBe(true);
+    }, EMBEDDED_MS);
+  }, 90_000);
+});
+
 describe('a search in comments', () => {
   test('finds what was said about a document, until it is said no more', async () => {
     const path = `/resources/${ids.get('leave')}/comments`;

@@ -171,5 +171,6 @@ function treeOwner(): Parameters<typeof createSearchHandlers>[0]['resources'] {
         role: ResourceRole.VIEWER,
       })),
     }),
+    locatePlaces: async ({ places }) => ({ parts: places.map(() => ({ blockId: undefined, rowId: undefined })) }),
   };
 }

@@ -60,6 +60,15 @@ export function createFakeResources(filter: SearchFilter): FakeResources {
       const ids = request.ids.filter((id) => fake.entries.has(id) && !fake.refused.has(id));
       return { resources: ids.map((id) => accessible(fake.entries.get(id) as IndexEntry)) };
     },
+    async locatePlaces(request, options) {
+      fake.calls.push({ method: 'locatePlaces', request, options });
+      return {
+        parts: request.places.map(({ resourceId, offset, text }) => {
+          const here = fake.entries.get(resourceId)?.text.startsWith(text, offset);
+          return { blockId: here ? `${resourceId} at ${offset}` : undefined, rowId: undefined };
+        }),
+      };
+    },
   };
   return fake;
 }

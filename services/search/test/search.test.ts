@@ -57,6 +57,29 @@ async function faultOf(request: Asked): Promise<[string, string | undefined]> {
 
 const ids = ({ items }: SearchResponse): (string | undefined)[] => items.map(({ resource }) => resource?.id);
 
+describe('the parts of contents that matches lie in', () => {
+  const request = { query: 'travel', mode: SearchMode.KEYWORD };
+
+  test('are told of the text by its owner', async () => {
+    const { items } = await find(request);
+    const table = items.find(({ resource }) => resource?.id === 'table');
+    expect(table?.highlights).toMatchObject([{ field: SearchField.ROWS, blockId: 'table at 8' }]);
+    const named = (await find({ query: 'Costs', mode: SearchMode.KEYWORD })).items[0];
+    expect(named?.highlights[0]).toMatchObject({ field: SearchField.NAME, blockId: undefined });
+  });
+
+  test('are left out where the owner does not tell them, and not asked for where nothing is shown', async () => {
+    const silent = { ...resources, locatePlaces: () => Promise.reject(new Error('not now')) };
+    const handlers = createSearchHandlers({ index, resources: silent });
+    const { items } = await handlers.search(SearchRequest.fromPartial(request), createContext());
+    expect(items.length).toBe(2);
+    expect(items.flatMap(({ highlights }) => highlights.map(({ blockId }) => blockId))).toEqual([undefined, undefined]);
+    resources.calls.length = 0;
+    await find({ ...request, highlight: false });
+    expect(resources.calls.map(({ method }) => method)).not.toContain('locatePlaces');
+  });
+});
+
 describe('search', () => {
   test('an item has the resource as it is now, the match, and its highlights', async () => {
     const { items, mode, degraded, page } = await find({ query: 'travel rows', mode: SearchMode.KEYWORD });

@@ -1,4 +1,13 @@
-import { type Doc, type Leads, type PublishedHtml, publishedHtml, publishedMarkdown } from '../documents/index.js';
+import {
+  blocksAt,
+  blocksOfDocAt,
+  type Doc,
+  type Leads,
+  type PublishedHtml,
+  publishedHtml,
+  publishedMarkdown,
+  type TextPlace,
+} from '../documents/index.js';
 import type { DocumentFormat } from '../stores/contents.js';
 import { type Body, disclosed, docOf, following, idsOf, isSame, payloadOf, shownText } from './document-body.js';
 import { bodyAfter, bodyFrom, type Limits, type ReadInput } from './document-input.js';
@@ -35,6 +44,11 @@ export const derivation = {
   text: (body: Body, format: DocumentFormat, hidden: readonly string[]): string => shownText(body, format, hidden),
   ids: (body: Body): string => idsOf(docOf(body)),
   doc: (body: Body): Doc => docOf(body),
+  /** The ids of the blocks in which places of the document's Markdown lie. */
+  blocksAt: (body: Body, places: readonly TextPlace[]): (string | undefined)[] =>
+    body.format === 'markdown'
+      ? blocksAt(body.text, places, body.blockIds?.split(' '))
+      : blocksOfDocAt(docOf(body), places),
   publishedHtml: (body: Body, leads: Leads): PublishedHtml => publishedHtml(docOf(body), leads),
   publishedMarkdown: (body: Body, leads: Leads): string => publishedMarkdown(docOf(body), leads),
   redirect: (body: Body, renames: ReadonlyMap<string, string>): Body => redirected(body, renames),

@@ -1,17 +1,19 @@
 import type { CallContext } from '@commonplace/kit/rpc';
 import type { Collection } from '@commonplace/kit/store';
-import { type Doc, type Leads, namedResources, type PublishedHtml } from '../documents/index.js';
+import { type Doc, type Leads, namedResources, type PublishedHtml, type TextPlace } from '../documents/index.js';
 import type { Standing } from '../policy.js';
 import type { DocumentFormat, StoredContent } from '../stores/contents.js';
 import type { Keeper } from '../stores/kept.js';
 import type { Node } from '../stores/nodes.js';
+import { createBreathe } from '../tables/slices.js';
 import type { Outcome } from './derivation.js';
 import { createDerivedForms } from './derived.js';
 import type { Deriver } from './deriver.js';
 import { type Body, bare, EMPTY, formatFrom, hashOf } from './document-body.js';
 import type { Limits, ReadInput } from './document-input.js';
 import type { Hidden } from './hidden.js';
-import type { ContentInput, ContentKind, Holder, Payload, PreparedWrite, Renaming } from './kind.js';
+import type { ContentInput, ContentKind, Holder, Part, Payload, PreparedWrite, Renaming } from './kind.js';
+import { createLocated } from './located.js';
 import { renamesIn } from './redirect.js';
 
 export interface DocumentParts {
@@ -50,6 +52,7 @@ export interface DocumentKind extends ContentKind {
 /** Documents: the text as it was last written is the truth, byte for byte; other formats are derived. */
 export function createDocumentKind({ contents, keeper, settings, hidden, deriver }: DocumentParts): DocumentKind {
   const derived = createDerivedForms(deriver);
+  const located = createLocated();
   const limits: Limits = { documentBytes: settings.documentBytes, documentJsonBytes: settings.documentJsonBytes };
 
   async function kept(snapshotId: string, { work }: CallContext): Promise<Body> {
@@ -194,7 +197,22 @@ export function createDocumentKind({ contents, keeper, settings, hidden, deriver
       for (const record of found) texts.set(record.id, await markdownOf(record));
       return texts;
     },
+    async locate(places) {
+      const breathe = createBreathe();
+      const found = new Map<string, (Part | undefined)[]>();
+      for (const record of await contents.getMany([...places.keys()])) {
+        found.set(record.id, await located(record, places.get(record.id) ?? [], partsOf));
+        await breathe();
+      }
+      return found;
+    },
   };
+
+  /** Blocks of one document; texts that are read at once are short. */
+  async function partsOf(record: StoredContent, places: readonly TextPlace[]): Promise<(Part | undefined)[]> {
+    const ids = await deriver.run(record.text.length, 'blocksAt', bare(record), places);
+    return ids.map((blockId) => (blockId === undefined ? undefined : { blockId }));
+  }
 
   function markdownOf(body: Body): Promise<string> | string {
     return body.format === 'markdown' ? body.text : deriver.run(body.text.length, 'text', bare(body), 'markdown', []);

@@ -5,6 +5,7 @@ import type {
   ReplaceContentRequest,
 } from '@commonplace/proto/resources/v1/content_service.js';
 import type { ContentDiff } from '@commonplace/proto/resources/v1/snapshot_service.js';
+import type { TextPlace } from '../documents/index.js';
 import type { Node } from '../stores/nodes.js';
 
 /** What a request brings as content; a creation brings its own in the same fields. */
@@ -133,4 +134,14 @@ export interface ContentKind {
   text(node: Node): Promise<string>;
   /** The same of many nodes at once, by their ids; those without text may be left out. */
   texts?(nodes: readonly Node[]): Promise<ReadonlyMap<string, string>>;
+  /** Which parts of contents places in these texts lie in, by node and in the order given. A kind without it has no parts. */
+  locate?(places: PlacesByNode): Promise<ReadonlyMap<string, readonly (Part | undefined)[]>>;
+}
+
+export type PlacesByNode = ReadonlyMap<string, readonly TextPlace[]>;
+
+/** A part of a content that has an id of its own. */
+export interface Part {
+  readonly blockId?: string;
+  readonly rowId?: string;
 }

@@ -2,7 +2,7 @@ import { ContentNotSupported } from '../errors.js';
 import type { Node, NodeType } from '../stores/nodes.js';
 import type { TableKind } from '../tables/kind.js';
 import type { DocumentKind } from './document.js';
-import type { ContentKind } from './kind.js';
+import type { ContentKind, Part, PlacesByNode } from './kind.js';
 
 /** What the nodes of each type hold; a folder holds nothing. */
 export type ContentKinds = Readonly<Partial<Record<NodeType, ContentKind>>> & {
@@ -27,6 +27,15 @@ export async function textsOf(kinds: ContentKinds, nodes: readonly Node[]): Prom
     else for (const [id, text] of await kind.texts(held)) texts.set(id, text);
   }
   return texts;
+}
+
+/** Which parts of contents places in these texts lie in, by node; those of kinds without parts are left out. */
+export async function locateIn(
+  kinds: ContentKinds,
+  places: ReadonlyMap<NodeType, PlacesByNode>,
+): Promise<ReadonlyMap<string, readonly (Part | undefined)[]>> {
+  const found = await Promise.all([...places].map(([type, some]) => kinds[type]?.locate?.(some)));
+  return new Map(found.flatMap((parts) => [...(parts ?? [])]));
 }
 
 function byType(nodes: readonly Node[]): Map<NodeType, Node[]> {

@@ -19,6 +19,7 @@ export {
   MAX_MARKDOWN_BYTES,
 } from './model.js';
 export { NO_ACCESS, withoutPlaceholders, withPlaceholders } from './placeholders.js';
+export { blocksAt, blocksOfDocAt, type TextPlace } from './places.js';
 export {
   type Leads,
   namedResources,

@@ -5,19 +5,22 @@ import type {
   AccessibleResource,
   IndexEntry,
   IndexService,
+  Place,
+  PlacePart,
   SearchFilter,
 } from '@commonplace/proto/resources/v1/index_service.js';
-import { textsOf } from '../content/kinds.js';
+import type { Part } from '../content/kind.js';
+import { locateIn, textsOf } from '../content/kinds.js';
 import { administers } from '../domain/access.js';
 import type { Parts } from '../parts.js';
 import type { Standing } from '../policy.js';
-import type { Node } from '../stores/nodes.js';
+import type { Node, NodeType } from '../stores/nodes.js';
 import { addFormerPlaces } from '../views/former-places.js';
 import { matchingTags } from '../views/matching-tags.js';
 import { spokenOn } from '../views/spoken.js';
 import { pathFrom } from '../views/surroundings.js';
 import { visibleWhere } from '../views/visible.js';
-import { actorMessage, roleMessage, TYPES } from './present.js';
+import { actorMessage, nodeType, roleMessage, TYPES } from './present.js';
 
 /** What search asks of the tree's owner. */
 export function createIndexHandlers(parts: Parts): Handlers<IndexService> {
@@ -59,6 +62,10 @@ export function createIndexHandlers(parts: Parts): Handlers<IndexService> {
 
     async checkAccess({ ids }, context) {
       return { resources: await accessible(parts, ids, context) };
+    },
+
+    async locatePlaces({ places }) {
+      return { parts: await located(parts, places) };
     },
   };
 }
@@ -192,6 +199,22 @@ async function searchFilter(
   }
   await addFormerPlaces(parts, filter, held, standing);
   return filter;
+}
+
+async function located({ kinds }: Parts, places: readonly Place[]): Promise<PlacePart[]> {
+  const byType = new Map<NodeType, Map<string, Place[]>>();
+  for (const place of places) {
+    const type = nodeType(place.type);
+    if (type === undefined) continue;
+    const some = byType.get(type) ?? new Map<string, Place[]>();
+    byType.set(type, some.set(place.resourceId, [...(some.get(place.resourceId) ?? []), place]));
+  }
+  const found = await locateIn(kinds, byType);
+  const partOf = new Map<Place, Part | undefined>();
+  for (const some of byType.values()) {
+    for (const [id, ofNode] of some) for (const [i, place] of ofNode.entries()) partOf.set(place, found.get(id)?.[i]);
+  }
+  return places.map((place) => ({ blockId: undefined, rowId: undefined, ...partOf.get(place) }));
 }
 
 async function accessible(parts: Parts, ids: readonly string[], context: CallContext): Promise<AccessibleResource[]> {

@@ -5,6 +5,7 @@ import type {
   ContentKind,
   ContentQuery,
   Holder,
+  Part,
   PreparedWrite,
   Renaming,
   State,
@@ -28,7 +29,7 @@ import {
 } from './records.js';
 import { createBreathe } from './slices.js';
 import { createTableStates, freshHead } from './state.js';
-import { tableText } from './text.js';
+import { rowsAt, tableText } from './text.js';
 import { type Head, type NewRow, type Outcome, outcome, planAppend, planWrite, sameContent } from './write.js';
 
 export interface TableParts extends TableStores {
@@ -252,6 +253,20 @@ export function createTableKind(parts: TableParts): TableKind {
         const head = await heads.get(node.id);
         return head === undefined ? '' : tableText(node.id, head, states);
       }),
+    async locate(places) {
+      const found = new Map<string, (Part | undefined)[]>();
+      for (const [id, some] of places) {
+        const rows = await states.settled(async () => {
+          const head = await heads.get(id);
+          return head === undefined ? [] : rowsAt(id, head, states, some);
+        });
+        found.set(
+          id,
+          rows.map((rowId) => (rowId === undefined ? undefined : { rowId })),
+        );
+      }
+      return found;
+    },
   };
 
   async function heldBy(tableId: string, snapshotIds: readonly string[], work: UnitOfWork): Promise<Set<number>> {

@@ -6,6 +6,24 @@ export interface Snippet {
   readonly text: string;
   /** `[start, end)` in code points of `text`, in order, apart from each other. */
   readonly ranges: readonly (readonly [number, number])[];
+  /** Where its first range stands in the text that it is of; its beginning where it has none. */
+  readonly place: Place;
+}
+
+/** A place in a text: an offset in UTF-16 units, and the first characters of what stands there. */
+export interface Place {
+  readonly offset: number;
+  readonly text: string;
+}
+
+/** Characters by which a place is found again. */
+const KNOWN_BY = 40;
+
+/** The place of the first character that is no white space from an offset on. */
+export function placeAt(text: string, offset: number): Place {
+  let at = offset;
+  while (at < text.length && isSpace(text.charCodeAt(at))) at++;
+  return { offset: at, text: text.slice(at, at + KNOWN_BY) };
 }
 
 /** Units of a text that a snippet shows. */
@@ -32,7 +50,8 @@ export function snippetOf(original: string, folded: Folded, matches: readonly Ma
   });
   const cluster = bestCluster(ranges);
   const [start, end] = original.length <= SNIPPET ? [0, original.length] : around(original, cluster);
-  return compose(original, start, end, ranges);
+  const first = ranges.find((range) => range.start >= start && range.end <= end);
+  return { ...compose(original, start, end, ranges), place: placeAt(original, first?.start ?? start) };
 }
 
 /** The first and the last of the matches that fit into a snippet together and meet the most groups. */
@@ -82,7 +101,7 @@ function isLowSurrogate(text: string, at: number): boolean {
 }
 
 /** The text from `start` to `end` with white space drawn together, and the ranges that lie in it. */
-function compose(original: string, start: number, end: number, ranges: readonly Range[]): Snippet {
+function compose(original: string, start: number, end: number, ranges: readonly Range[]): Omit<Snippet, 'place'> {
   const places = new Int32Array(end - start + 1);
   let text = start > 0 ? ELLIPSIS : '';
   let points = text.length;

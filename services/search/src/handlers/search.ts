@@ -11,6 +11,7 @@ import { DependencyUnavailable } from '../errors.js';
 import { IndexFailure, type SearchIndex } from '../index/port.js';
 import type { FilledPage, Question } from '../ranking/found.js';
 import { pageByMeaning } from '../ranking/meaning.js';
+import { type Shown, shownOf } from '../ranking/places.js';
 import type { TreeOwner } from '../ranking/recheck.js';
 import { pageByWords } from '../ranking/words.js';
 import { facetCounts, searchItem } from '../views/item.js';
@@ -42,8 +43,9 @@ async function search(parts: SearchParts, request: SearchRequest, context: CallC
   const answered = await answer(parts, { asked, filter }, context);
   const { mode, page, degraded } = answered;
   warn(answered, context);
+  const shown = await shownOf(parts.resources, page.found, asked, context);
   return {
-    items: page.found.map((found) => searchItem(found, asked)),
+    items: page.found.map((found, i) => searchItem(found, shown[i] ?? NOTHING_SHOWN)),
     facets: facetCounts(page.facets),
     mode,
     degraded: degraded !== undefined,
@@ -59,6 +61,8 @@ async function search(parts: SearchParts, request: SearchRequest, context: CallC
     },
   };
 }
+
+const NOTHING_SHOWN: Shown = { snippets: {} };
 
 interface Warning {
   readonly code: string;

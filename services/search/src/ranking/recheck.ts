@@ -2,7 +2,7 @@ import type { CallContext, Client } from '@commonplace/kit/rpc';
 import type { AccessibleResource, IndexService } from '@commonplace/proto/resources/v1/index_service.js';
 
 /** The owner of the tree: what a caller may find, and whether they still may. */
-export type TreeOwner = Pick<Client<IndexService>, 'getSearchFilter' | 'checkAccess'>;
+export type TreeOwner = Pick<Client<IndexService>, 'getSearchFilter' | 'checkAccess' | 'locatePlaces'>;
 
 /** Hits asked for when some were refused, for each one that is missing. */
 export const OVERFETCH = 3;

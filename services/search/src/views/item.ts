@@ -5,24 +5,23 @@ import {
   SearchField,
   type SearchItem,
 } from '@commonplace/proto/search/v1/search_service.js';
-import type { Snippet } from '../domain/highlight.js';
-import { passageSnippet } from '../domain/passage.js';
-import { nameOfType, type Search } from '../domain/request.js';
+import { nameOfType } from '../domain/request.js';
 import type { Field, IndexAnswer } from '../index/port.js';
 import type { Found } from '../ranking/found.js';
+import type { Shown } from '../ranking/places.js';
 
 const FIELDS: readonly Field[] = ['name', 'text', 'comments'];
 
 /** A place in an answer; all but the match is as the owner of the tree tells it now. */
-export function searchItem(found: Found, asked: Pick<Search, 'plan' | 'highlight'>): SearchItem {
+export function searchItem(found: Found, shown: Shown): SearchItem {
   const { id, type, name, workspaceId, path, icon, updatedAt, tags, role } = found.resource;
   return {
     resource: { id, type, name, workspaceId, path, icon, updatedAt, tags },
     score: found.score,
     scores: { keyword: found.keyword, semantic: found.semantic },
     matchedIn: fieldsOf(found),
-    highlights: asked.highlight ? highlightsOf(found, asked) : [],
-    chunk: found.chunk === undefined ? undefined : { text: found.chunk.text, blockId: undefined },
+    highlights: highlightsOf(found, shown),
+    chunk: found.chunk === undefined ? undefined : { text: found.chunk.text, blockId: shown.passagePart?.blockId },
     access: { role },
   };
 }
@@ -34,16 +33,13 @@ function fieldsOf({ hit, chunk, byMeaning, resource: { type } }: Found): SearchF
   return [...new Set(fields)];
 }
 
-function highlightsOf({ hit, chunk, resource: { type } }: Found, { plan }: Pick<Search, 'plan'>): Highlight[] {
-  const snippets: Partial<Record<Field, Snippet>> = { ...hit?.snippets };
-  if (snippets.text === undefined && chunk !== undefined && chunk.text !== '') {
-    snippets.text = passageSnippet(chunk.text, plan);
-  }
+function highlightsOf({ resource: { type } }: Found, { snippets, snippetPart }: Shown): Highlight[] {
   return FIELDS.flatMap((field) => {
     const snippet = snippets[field];
     if (snippet === undefined) return [];
     const ranges = snippet.ranges.map(([start, end]) => ({ bounds: [start, end] }));
-    return [{ field: fieldOf(field, type), snippet: snippet.text, ranges, blockId: undefined }];
+    const { blockId, rowId } = (field === 'text' ? snippetPart : undefined) ?? {};
+    return [{ field: fieldOf(field, type), snippet: snippet.text, ranges, blockId, rowId }];
   });
 }
 

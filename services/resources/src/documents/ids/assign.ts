@@ -14,12 +14,17 @@ function mapIds(doc: Doc, idOf: (block: DocNode) => string | undefined): Doc {
   return { type: 'doc', content: doc.content.map(map) };
 }
 
+/** The id of a block that nobody has given one, by its hash and how many equal ones stand before it. */
+export function derivedId(hash: number, before: number): string {
+  return `b${hashText(String(hash), before).toString(36).padStart(11, '0')}`;
+}
+
 /** Makes ids of what blocks say: the same content gets the same id, the next equal one another. */
 function createMint(used: Set<string>) {
   const counts = new Map<number, number>();
   return (hash: number): string => {
     for (let count = counts.get(hash) ?? 0; ; count += 1) {
-      const id = `b${hashText(String(hash), count).toString(36).padStart(11, '0')}`;
+      const id = derivedId(hash, count);
       if (used.has(id)) continue;
       counts.set(hash, count + 1);
       used.add(id);

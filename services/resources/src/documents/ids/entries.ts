@@ -42,6 +42,13 @@ export function entriesOf(doc: Doc): Entry[] {
   return entries;
 }
 
+/** The hash of one block. */
+export function hashBlock(block: DocNode): number {
+  const inner = block.content ?? [];
+  const parts = holdsInline(block) ? inner.map(ownKey) : inner.map(hashBlock);
+  return hashText(`${ownKey(block)}\n${parts.join('\n')}`);
+}
+
 const ENOUGH = 1000;
 
 /** The first words in a block and the blocks within it. */

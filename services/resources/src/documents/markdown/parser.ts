@@ -17,7 +17,7 @@ const deepest: BlockRule = (state, startLine, endLine, silent) => {
   ) {
     end += 1;
   }
-  state.push('paragraph_open', 'p', 1);
+  state.push('paragraph_open', 'p', 1).map = [startLine, end];
   const inline = state.push('inline', '', 0);
   inline.content = state.getLines(startLine, end, state.blkIndent, false).trim();
   inline.children = [];
@@ -66,6 +66,9 @@ function createParser(): MarkdownIt {
 
 const parser = createParser();
 
+const blockParser = createParser();
+blockParser.core.ruler.disable(['inline', 'linkify', 'text_join']);
+
 /** What a text is read with: labels of footnotes that count as defined elsewhere. */
 export interface Environment {
   footnotes?: Set<string>;
@@ -79,3 +82,9 @@ export const tokenizeInline = (text: string, env: Environment = {}): Token[] =>
 
 /** Undoes backslashes and entities, as in an address or behind a fence. */
 export const unescapeMarkdown = (text: string): string => parser.utils.unescapeAll(text);
+
+/** The tokens of a text's blocks; what stands in them is not read, only what it is to be read with. */
+export function tokenizeBlocks(text: string): { readonly tokens: Token[]; readonly env: Environment } {
+  const env = {};
+  return { tokens: blockParser.parse(text, env), env };
+}

@@ -5,6 +5,15 @@ import { readInline } from './read-inline.js';
 const CALLOUT = /^\[!([A-Za-z][\w-]*)\][ \t]*(?:\n|$)/;
 const TASK = /^\[([ xX])\](?=\s|$)[ \t]*/;
 
+/** Where a block was read from: lines of the text, and tokens; ends are exclusive. */
+export interface Origin {
+  readonly lines: readonly [number, number];
+  readonly tokens: readonly [number, number];
+}
+
+/** Whether a text's beginning may tell what it stands in. */
+export const tellsBlock = ({ content }: Token): boolean => CALLOUT.test(content) || TASK.test(content);
+
 /** A block that is still open while its tokens are read. */
 interface Frame {
   readonly node: DocNode;
@@ -12,6 +21,7 @@ interface Frame {
   /** Of a list: whether a paragraph right in its items stands alone between blank lines. */
   loose?: boolean;
   readonly attrs: Attrs;
+  readonly openedBy?: { readonly lines: Token['map']; readonly at: number };
 }
 
 const OPENED: Readonly<Record<string, string>> = {
@@ -29,12 +39,12 @@ const OPENED: Readonly<Record<string, string>> = {
   heading_open: 'heading',
 };
 
-function openFrame(token: Token, type: string): Frame {
+function openFrame(token: Token, type: string, at: number): Frame {
   const attrs: Attrs = {};
   if (type === 'heading') attrs.level = Number(token.tag.slice(1));
   else if (type === 'ordered_list') attrs.start = Number(token.attrGet('start') ?? 1);
   else if (type === 'footnote') attrs.label = token.info;
-  return { node: { type }, content: [], attrs };
+  return { node: { type }, content: [], attrs, openedBy: { lines: token.map, at } };
 }
 
 /** The leaves of Markdown's own. */
@@ -143,6 +153,7 @@ interface Reading {
   readonly stack: Frame[];
   /** Kinds of callouts and directives by the frame that is open for them. */
   readonly sources: Map<Frame, Token>;
+  readonly origins: Map<DocNode, Origin> | undefined;
 }
 
 /** An inline token: its own first words may tell a callout or a task from a quote or an item. */
@@ -164,6 +175,13 @@ function readText(token: Token, { stack }: Reading): void {
         parent.attrs.checked = box[1] !== ' ';
         children = withoutStart(children, box[0].length);
       }
+    }
+  }
+  if (children.length === 1 && children[0]?.content.length === 1) {
+    const { content: text, type } = children[0];
+    if (type === 'text' && text.trim() !== '') {
+      frame.content.push({ type, text });
+      return;
     }
   }
   // Not spread: a paragraph may have more nodes than a call takes arguments.
@@ -222,12 +240,12 @@ function unwrapCell(node: DocNode): DocNode {
   return plain ? { ...node, content: only?.content ?? [] } : node;
 }
 
-function readToken(token: Token, reading: Reading): void {
-  const { stack, sources } = reading;
+function readToken(token: Token, at: number, reading: Reading): void {
+  const { stack, sources, origins } = reading;
   const type = OPENED[token.type];
   if (token.type === 'inline') readText(token, reading);
   else if (type !== undefined) {
-    const frame = openFrame(token, type);
+    const frame = openFrame(token, type, at);
     if (type === 'directive') sources.set(frame, token);
     if (type === 'paragraph' && !token.hidden && stack.at(-1)?.node.type === 'list_item') {
       const list = stack.at(-2);
@@ -239,17 +257,27 @@ function readToken(token: Token, reading: Reading): void {
   } else if (token.nesting < 0 && OPENED[token.type.replace('_close', '_open')] !== undefined) {
     const frame = stack.pop() as Frame;
     const node = closeFrame(frame, reading);
-    if (node !== undefined) stack.at(-1)?.content.push(node);
+    if (node === undefined) return;
+    stack.at(-1)?.content.push(node);
+    const { lines, at: from } = frame.openedBy ?? {};
+    if (lines != null && from !== undefined) origins?.set(node, { lines, tokens: [from, at + 1] });
   } else {
     const node = leafBlock(token);
-    if (node !== undefined) stack.at(-1)?.content.push(node);
+    if (node === undefined) return;
+    stack.at(-1)?.content.push(node);
+    if (token.map !== null) origins?.set(node, { lines: token.map, tokens: [at, at + 1] });
   }
 }
 
 /** Reads Markdown of the dialect. Never throws; equal text gives an equal document. */
 export function parseMarkdown(text: string, env: Environment = {}): Doc {
+  return docOfTokens(tokenize(text, env));
+}
+
+/** The document that tokens make. `origins` is filled with where its blocks come from, where they say so. */
+export function docOfTokens(tokens: readonly Token[], origins?: Map<DocNode, Origin>): Doc {
   const root: Frame = { node: { type: 'doc' }, content: [], attrs: {} };
-  const reading: Reading = { stack: [root], sources: new Map() };
-  for (const token of tokenize(text, env)) readToken(token, reading);
+  const reading: Reading = { stack: [root], sources: new Map(), origins };
+  for (const [at, token] of tokens.entries()) readToken(token, at, reading);
   return { type: 'doc', content: root.content };
 }

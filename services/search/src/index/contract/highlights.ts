@@ -45,6 +45,18 @@ export function highlightDuties(use: Use): void {
     expect(marked((await only('end')).snippets.text)).toEqual(['end']);
   });
 
+  test('a snippet tells where its first range stands in the text', async () => {
+    const { hold, only } = use();
+    const filler = 'lorem ipsum dolor sit amet '.repeat(80);
+    const text = `# 🎉 Title\n\n${filler}\n\n  🎈 The budget of\nthe party. ${filler}`;
+    await hold(entry('a', { name: 'Budget', text }));
+    const { name, text: snippet } = (await only('budget party')).snippets;
+    expect(name?.place).toEqual({ offset: 0, text: 'Budget' });
+    expect(snippet?.place.offset).toBe(text.indexOf('budget'));
+    expect(text.startsWith(snippet?.place.text ?? '-', snippet?.place.offset)).toBe(true);
+    expect(snippet?.place.text).toMatch(/^budget of\nthe party/);
+  });
+
   test('snippets are left out where they are not wanted', async () => {
     const { hold, only } = use();
     await hold(entry('a', { text: 'word' }));

@@ -22,6 +22,7 @@ export const frontMatter: BlockRule = (state, startLine, endLine, silent) => {
     const token = state.push('front_matter', '', 0);
     token.content = state.src.slice(state.bMarks[1], state.eMarks[at - 1]);
     state.line = at + 1;
+    token.map = [0, state.line];
     return true;
   }
   return false;
@@ -47,6 +48,7 @@ export const math: BlockRule = (state, startLine, endLine, silent) => {
   const indent = state.sCount[startLine] ?? 0;
   token.content = single?.[1] ?? state.getLines(startLine + 1, at, indent, false);
   state.line = at + 1;
+  token.map = [startLine, state.line];
   return true;
 };
 
@@ -89,6 +91,7 @@ export const directive: BlockRule = (state, startLine, endLine, silent) => {
   directives.open -= 1;
   state.parentType = parentType;
   if (directives.closedAt !== undefined) state.line = directives.closedAt + 1;
+  open.map = [startLine, state.line];
   directives.closedAt = undefined;
   return true;
 };
@@ -130,6 +133,7 @@ export const footnote: BlockRule = (state, startLine, endLine, silent) => {
   state.blkIndent = blkIndent;
   [state.bMarks[startLine], state.tShift[startLine], state.sCount[startLine]] = saved as [number, number, number];
   if (state.line === startLine) state.line = startLine + 1;
+  open.map = [startLine, state.line];
   return true;
 };
 

@@ -1,0 +1,72 @@
+import type { CallContext } from '@commonplace/kit/rpc';
+import type { PlacePart } from '@commonplace/proto/resources/v1/index_service.js';
+import { type Place, placeAt, type Snippet } from '../domain/highlight.js';
+import { passageSnippet } from '../domain/passage.js';
+import type { Search } from '../domain/request.js';
+import type { Field } from '../index/port.js';
+import type { Found } from './found.js';
+import type { TreeOwner } from './recheck.js';
+
+/** What is shown of a place in an answer, and which parts of its content that lies in. */
+export interface Shown {
+  readonly snippets: Readonly<Partial<Record<Field, Snippet>>>;
+  /** Of the snippet of its text. */
+  readonly snippetPart?: PlacePart | undefined;
+  /** Of the beginning of its passage. */
+  readonly passagePart?: PlacePart | undefined;
+}
+
+/** Milliseconds that an answer waits to hear which blocks its passages are in. */
+const PATIENCE_MS = 1000;
+
+/**
+ * What is shown of a page's places. The owner of the contents tells which blocks and rows that is: an index that held
+ * them would have to be told all of them with every change of a text. Where it does not, the answer goes without.
+ */
+export async function shownOf(
+  resources: Pick<TreeOwner, 'locatePlaces'>,
+  found: readonly Found[],
+  asked: Pick<Search, 'plan' | 'highlight'>,
+  { onward }: Pick<CallContext, 'onward'>,
+): Promise<Shown[]> {
+  const snippets = found.map((one) => (asked.highlight ? snippetsOf(one, asked) : {}));
+  const wanted = found.flatMap((one, i) => {
+    const { id, type } = one.resource;
+    const places = [snippets[i]?.text?.place, passagePlace(one)];
+    return places.flatMap((place) => (place === undefined ? [] : { resourceId: id, type, ...place }));
+  });
+  const deadline = Math.min(onward.deadline, Date.now() + PATIENCE_MS);
+  const parts = wanted.length === 0 ? [] : await partsOf(resources, wanted, { ...onward, deadline });
+  let next = 0;
+  return found.map((one, i) => {
+    const shown = snippets[i] ?? {};
+    const snippetPart = shown.text === undefined ? undefined : parts[next++];
+    const passagePart = passagePlace(one) === undefined ? undefined : parts[next++];
+    return { snippets: shown, snippetPart, passagePart };
+  });
+}
+
+async function partsOf(
+  resources: Pick<TreeOwner, 'locatePlaces'>,
+  places: Parameters<TreeOwner['locatePlaces']>[0]['places'],
+  call: CallContext['onward'],
+): Promise<readonly PlacePart[]> {
+  try {
+    return (await resources.locatePlaces({ places }, call)).parts;
+  } catch {
+    return [];
+  }
+}
+
+function snippetsOf({ hit, chunk }: Found, { plan }: Pick<Search, 'plan'>): Shown['snippets'] {
+  if (hit?.snippets.text !== undefined || chunk === undefined || chunk.text === '') return hit?.snippets ?? {};
+  const snippet = passageSnippet(chunk.text, plan);
+  const place = { ...snippet.place, offset: chunk.start + snippet.place.offset };
+  return { ...hit?.snippets, text: { ...snippet, place } };
+}
+
+function passagePlace({ chunk }: Found): Place | undefined {
+  if (chunk === undefined || chunk.text === '') return undefined;
+  const { offset, text } = placeAt(chunk.text, 0);
+  return { offset: chunk.start + offset, text };
+}
