@@ -48,6 +48,7 @@ export function treeIn(entries: Entries, root?: string): Map<string, unknown> {
       comments: one.comments === null ? null : jsonIn(entries, one.comments),
       snapshots: one.snapshots.map((path) => jsonIn(entries, path)),
       permissions: one.permissions.map((grant) => ({ ...grant, granted_by: null, created_at: null })),
+      publication: null,
     };
     tree.set(paths.get(one.id) as string, JSON.parse(alike(JSON.stringify(whole))));
   }

@@ -54,6 +54,16 @@ async function imported(workspace: Workspace, archive: Buffer, by: Person = boss
   return latest;
 }
 
+const FORM = {
+  title: 'Tell us',
+  success_message: 'Thank you',
+  max_submissions: 7,
+  fields: [
+    { id: 'who', type: 'short_text', label: 'Who?', column_id: 'name', required: true },
+    { id: 'count', type: 'number', label: 'How many?', column_id: 'n', min: 1 },
+  ],
+};
+
 /** A workspace with some of everything. */
 async function filled(): Promise<Workspace> {
   const workspace = await newWorkspace('Source');
@@ -105,6 +115,8 @@ async function filled(): Promise<Workspace> {
     ],
     rows: [{ id: 'x', cells: { a: 'x', l: ['r1', 'r2'] } }],
   });
+  await boss.post(`/resources/${table.id}/form`, { config: FORM });
+  await boss.post(`/resources/${guide.id}/publish`, { slug: `guide-${guide.id.slice(0, 8)}`, title: 'The guide' });
   const assets = [{ name: 'data', resource_id: attached.resource.id }];
   await create({
     name: 'Art',
@@ -140,6 +152,46 @@ async function unpacked(archive: Buffer) {
   const { unzipSync } = await import('fflate');
   return new Map(Object.entries(unzipSync(archive)).map(([path, data]) => [path, Buffer.from(data)]));
 }
+
+test('forms come with tokens of their own and no secret, and what was published is not', async () => {
+  const source = await newWorkspace('Collecting');
+  const columns = [{ id: 'name', name: 'Name' }];
+  const table = { type: 'table', name: 'Answers', columns, rows: [], workspace_id: source.id };
+  const { id } = (await boss.post<Resource>('/resources', table)).data;
+  const webhooks = [{ url: 'https://example.com/hook' }];
+  const config = { ...FORM, fields: [FORM.fields[0]], notify_user_ids: [boss.user.id], webhooks };
+  const { data: made } = await boss.post(`/resources/${id}/form`, { config });
+  await boss.post(`/resources/${id}/publish`, { slug: `answers-${id.slice(0, 8)}`, visibility: 'public' });
+  const archive = await archiveOf(source);
+  const held = [...(await unpacked(archive)).values()].map(String).join('\n');
+  const { form } = made as { form: { token: string; webhook_token: string; webhook_secrets: { secret: string }[] } };
+  const secrets = [form.token, form.webhook_token, ...form.webhook_secrets.map(({ secret }) => secret)];
+  expect(secrets).toHaveLength(3);
+  for (const secret of secrets) expect(held.includes(secret)).toBe(false);
+  const target = await newWorkspace('Collecting again');
+  const done = await imported(target, archive);
+  const told = JSON.stringify(done.warnings) + (await boss.get(`/imports/${done.id}?include=items`)).text;
+  expect(told).toContain(`answers-${id.slice(0, 8)}`);
+  const listed = await boss.get<{ items: Resource[] }>(`/workspaces/${target.id}/resources?type=table`);
+  const copy = listed.data.items[0]?.id;
+  const { data } = await boss.get(`/resources/${copy}/form`);
+  const restored = (data as { form: typeof form & { is_active: boolean; config: unknown } }).form;
+  expect(restored).toMatchObject({
+    is_active: true,
+    config: {
+      title: 'Tell us',
+      max_submissions: 7,
+      fields: [{ id: 'who', column_id: 'name', required: true }],
+      notify_user_ids: [boss.user.id],
+      webhooks: [{ url: 'https://example.com/hook', is_active: false }],
+    },
+  });
+  expect(restored.token).toHaveLength(32);
+  expect([form.token, form.webhook_token]).not.toContain(restored.token);
+  const sent = await boss.post(`/forms/${restored.token}/submit`, { values: { who: 'Ada' } });
+  expect(sent.status).toBe(201);
+  expect((await boss.get(`/resources/${copy}/publish`)).data).toMatchObject({ status: 'unpublished' });
+}, 120_000);
 
 test('people who are not known here keep their names, and get nothing', async () => {
   const archive = await archiveOf(await filled());

@@ -28,6 +28,8 @@ export interface Archived {
   /** The oldest first. */
   readonly snapshots: readonly Given[];
   readonly permissions: readonly Given[];
+  /** The form of a table. */
+  readonly form: Given | undefined;
   /** The resource that an old id leads to now. */
   readonly renamed: Renaming;
 }
@@ -54,6 +56,7 @@ export function archivedIn({ contentJson }: Pick<ImportItem, 'contentJson'>): Ar
     comments: recordsIn(archive.comments),
     snapshots: recordsIn(archive.snapshots),
     permissions: recordsIn(archive.permissions),
+    form: archive.form === undefined || archive.form === null ? undefined : recordIn(archive.form),
     renamed: renamingIn(archive.refs),
   };
 }

@@ -18,6 +18,7 @@ import {
   recordsIn,
   textIn,
 } from './import-archived.js';
+import { putForm } from './import-form.js';
 import type { ItemTerms } from './import-items.js';
 import { past } from './import-node.js';
 
@@ -36,7 +37,11 @@ export async function putArchived(
     await putComments(parts, node, archived, terms, context);
   }
   if (archived.snapshots.length > 0) await putSnapshots(parts, node, archived, terms, warnings, context);
-  return archived.permissions.length > 0 ? putPermissions(parts, node, archived, terms, warnings, context) : node;
+  const { permissions, form } = archived;
+  const granted = permissions.length > 0 ? await putPermissions(parts, node, archived, terms, warnings, context) : node;
+  return form === undefined || node.type !== 'table'
+    ? granted
+    : putForm(parts, granted, form, terms, warnings, context);
 }
 
 const BODY_LENGTH = 10_000;

@@ -10,6 +10,7 @@ import type { DocumentFormat } from '../stores/contents.js';
 import type { Grant } from '../stores/grants.js';
 import { type Node, parentId } from '../stores/nodes.js';
 import { NEWEST_FIRST, type SnapshotRecord } from '../stores/snapshots.js';
+import { shownForm, shownPublication } from './outward.js';
 import { shownActor } from './people.js';
 import { type ArchiveTerms, entry, fileEntry, growingEntry, jsonEntry, type Pieces } from './pieces.js';
 import { tableCsv, tableJson } from './table-text.js';
@@ -35,6 +36,8 @@ export async function* nativePieces(parts: Parts, node: Node, terms: ArchiveTerm
     comments: comments.length > 0 ? `comments/${node.id}.json` : null,
     snapshots,
     permissions: grants.sort(byPrincipal).map((grant) => shownGrant(grant, terms)),
+    form: await shownForm(parts, node, terms),
+    publication: await shownPublication(parts, node),
   });
 }
 

@@ -62,10 +62,11 @@ export function submitUrl(publicUrl: string, token: string): string {
   return `${publicUrl}/api/v1/forms/${token}/submit`;
 }
 
-function shownConfig(
-  { config }: FormRecord,
-  { fields, disabled }: Binding,
-  switchedOff: ShownForm['switchedOff'],
+/** A configuration as the API takes it; bound to columns, it says which of its fields ask for something. */
+export function shownConfig(
+  { config }: Pick<FormRecord, 'config'>,
+  { fields, disabled }: Pick<Binding, 'fields' | 'disabled'> = { fields: [], disabled: new Set() },
+  switchedOff?: ShownForm['switchedOff'],
 ): Record<string, unknown> {
   const bound = new Map(fields.map(({ column: _column, ...field }) => [field.id, field]));
   return {

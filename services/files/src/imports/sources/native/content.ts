@@ -40,9 +40,14 @@ export async function contentOf(resource: ArchivedResource, opened: Opened): Pro
     permissions,
     content_version,
   };
+  if (resource.publication !== null) {
+    warnings.push(
+      `It was published as ${JSON.stringify(resource.publication.slug ?? '')}, and is not here: publish it.`,
+    );
+  }
   const { columns, rows, ...content } = body;
   const table = rows === undefined ? {} : { columns, rows };
-  const archive = { ...said, content, comments, snapshots };
+  const archive = { ...said, content, comments, snapshots, form: resource.form };
   const refs = referencesIn(JSON.stringify([archive, table]), opened.ids);
   return {
     ...(resource.icon !== null && { icon: resource.icon }),

@@ -43,6 +43,8 @@ export interface ArchivedResource {
   readonly comments: string | null;
   readonly snapshots: readonly string[];
   readonly permissions: readonly unknown[];
+  readonly form: Readonly<Record<string, unknown>> | null;
+  readonly publication: Readonly<Record<string, unknown>> | null;
 }
 
 /** The version of the format that is read. */
@@ -107,6 +109,8 @@ export async function readResource(bundle: Bundle, path: string): Promise<Archiv
     comments: text(given.comments) ?? null,
     snapshots: texts(given.snapshots),
     permissions: Array.isArray(given.permissions) ? given.permissions : [],
+    form: isObject(given.form) ? given.form : null,
+    publication: isObject(given.publication) ? given.publication : null,
   };
 }
 
