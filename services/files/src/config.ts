@@ -121,6 +121,30 @@ export const config = {
     parse: integer(1, 65_535),
     fallback: 1024,
   },
+  importImages: {
+    variable: 'COMMONPLACE_IMPORT_IMAGES',
+    help: 'most images at other places of the web that one import fetches',
+    parse: integer(0, 100_000),
+    fallback: 1_000,
+  },
+  importImageBytes: {
+    variable: 'COMMONPLACE_IMPORT_IMAGE_BYTES',
+    help: 'most bytes of one image that an import fetches',
+    parse: integer(1, GIB),
+    fallback: 20 * 1024 * 1024,
+  },
+  importImagesBytes: {
+    variable: 'COMMONPLACE_IMPORT_IMAGES_BYTES',
+    help: 'most bytes of all images that one import fetches',
+    parse: integer(1, 1024 * GIB),
+    fallback: GIB,
+  },
+  importImagesSeconds: {
+    variable: 'COMMONPLACE_IMPORT_IMAGES_SECONDS',
+    help: 'longest that one import fetches images, in seconds',
+    parse: integer(1, 86_400),
+    fallback: 600,
+  },
   importWorkers: {
     variable: 'COMMONPLACE_IMPORT_WORKERS',
     help: 'imports that a process works on at the same time; 0: none, they are left to others',

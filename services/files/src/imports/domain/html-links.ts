@@ -16,6 +16,22 @@ const ATTRIBUTES: Readonly<Record<string, readonly string[]>> = {
 };
 const ATTRIBUTE = /([^\s"'<>/=]+)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))/g;
 
+/** The addresses of the images in HTML, in their order. */
+export function imagesInHtml(html: string): string[] {
+  const found: string[] = [];
+  const parser = new Parser(
+    {
+      onopentag(name, { src }) {
+        if (name === 'img' && src !== undefined) found.push(src);
+      },
+    },
+    { decodeEntities: true, lowerCaseTags: true, lowerCaseAttributeNames: true },
+  );
+  parser.write(html);
+  parser.end();
+  return found;
+}
+
 /** HTML with its links redirected; all else stays byte for byte. */
 export function redirectHtml(html: string, redirect: Redirect): string {
   return changed(html, htmlChanges(html, redirect));

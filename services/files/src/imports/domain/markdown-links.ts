@@ -1,5 +1,5 @@
 import MarkdownParser, { type MarkdownIt, type Token } from 'markdown-it';
-import { htmlChanges } from './html-links.js';
+import { htmlChanges, imagesInHtml } from './html-links.js';
 import { type Change, changed, fitted, type Redirect } from './links.js';
 
 /**
@@ -41,6 +41,17 @@ export function redirectMarkdown(text: string, redirect: Redirect, from = 0): st
   finder.definitions(tokens);
   const changes = finder.changes.sort((a, b) => a.start - b.start);
   return text.slice(0, from) + changed(body, changes);
+}
+
+/** The addresses of the images in Markdown, those of the HTML in it too. `from` is where the text begins. */
+export function imagesInMarkdown(text: string, from = 0): string[] {
+  const body = from === 0 ? text : text.slice(from);
+  if (!/!\[|<img/i.test(body)) return [];
+  const tokens = parser.parse(body, {}).flatMap((token) => [token, ...(token.children ?? [])]);
+  return tokens.flatMap((token) => {
+    if (token.type === 'image') return String(token.attrGet('src') ?? '');
+    return token.type.startsWith('html_') ? imagesInHtml(token.content) : [];
+  });
 }
 
 interface Finder {

@@ -30,6 +30,7 @@ export async function finishImport(
     hold,
     { status, counts, done, error },
     reportOf({ ...hold.record, ...(error && { error }) }, { ...found, counts }, notes),
+    found.skipped.get('image_not_fetched')?.count,
   );
 }
 
@@ -44,14 +45,19 @@ export async function failImport(parts: ImportParts, hold: Hold, fault: ImportFa
 
 type Ended = Pick<ImportRecord, 'status' | 'counts' | 'done'> & { readonly error: ImportRecord['error'] | undefined };
 
-async function end(parts: ImportParts, hold: Hold, { error, ...ended }: Ended, text: string): Promise<void> {
+async function end(
+  parts: ImportParts,
+  hold: Hold,
+  { error, ...ended }: Ended,
+  text: string,
+  imagesKept = 0,
+): Promise<void> {
   const { id, tenant, blobId } = hold.record;
   const finishedAt = new Date().toISOString();
   const before = await parts.importReports.get(id);
-  const { downloadRemoteImages = false } = hold.record.options;
   const warnings = [
     ...(ended.counts.linksBroken === 0 ? [] : [brokenLinks(ended.counts.linksBroken)]),
-    ...(downloadRemoteImages ? [REMOTE_IMAGES] : []),
+    ...(imagesKept === 0 ? [] : [keptImages(imagesKept)]),
   ];
   const releases = ended.status === 'completed' && blobId !== undefined;
   await hold.save(
@@ -65,10 +71,10 @@ async function end(parts: ImportParts, hold: Hold, { error, ...ended }: Ended, t
   );
 }
 
-const REMOTE_IMAGES = {
-  code: 'remote_images_kept',
-  message: 'Images at other places of the web are not fetched by this server: they stay links.',
-};
+function keptImages(count: number) {
+  const message = `${count} images at other places of the web were not fetched and stay links; the report names them.`;
+  return { code: 'remote_images_kept', message };
+}
 
 function brokenLinks(count: number) {
   return { code: 'links_broken', message: `${count} links lead to nothing that was imported; the report names them.` };

@@ -66,6 +66,8 @@ function refusedBefore({ items, existing, record }: Run, seq: number): Refused |
     const message = 'What it lies in was not imported.';
     return { seq, status: 'failed', code: 'parent_failed', message, retryable: true };
   }
+  const unavailable = items.source.unavailable?.(items.item(seq));
+  if (unavailable !== undefined) return { seq, status: 'skipped', ...unavailable, retryable: false };
   if (existing.covered.has(seq)) {
     const message = 'All that lies in it is there already.';
     return { seq, status: 'skipped', code: 'already_exists', message, retryable: false };

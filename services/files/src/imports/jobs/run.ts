@@ -3,6 +3,7 @@ import { ImportItem } from '@commonplace/proto/resources/v1/tree_import_service.
 import { ArchiveFault } from '../bundle/limits.js';
 import type { OpenBundle } from '../bundle/zip.js';
 import { rootIdOf } from '../domain/ids.js';
+import { withRemoteImages } from '../images/source.js';
 import type { ImportParts } from '../parts.js';
 import { ImportFault, type Source } from '../sources/port.js';
 import type { ImportRecord } from '../stores/records.js';
@@ -47,6 +48,24 @@ async function withBundle(
     await hold.save(() => ({ verified: true }));
   }
   const source = await formatOf(hold.record).open(bundle, sourceOptions(hold.record));
+  const { options, dryRun } = hold.record;
+  if (options.downloadRemoteImages !== true || dryRun) return withSource(parts, hold, bundle, source, acting, stopped);
+  const images = await withRemoteImages(parts, source, stopped);
+  try {
+    await withSource(parts, hold, bundle, images.source, acting, stopped);
+  } finally {
+    await images.close();
+  }
+}
+
+async function withSource(
+  parts: ImportParts,
+  hold: Hold,
+  bundle: OpenBundle,
+  source: Source,
+  acting: Acting,
+  stopped: () => void,
+): Promise<void> {
   if (hold.record.planned !== true) await planItems(parts, hold, source);
   stopped();
   await hold.save(() => ({ phase: 'parse' }));

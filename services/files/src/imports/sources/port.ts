@@ -81,6 +81,8 @@ export interface Source {
   read(item: SourceItem): Promise<ItemContent>;
   /** Streams the bytes of a file item that has no `entry`. Rejects with an ImportFault. */
   openFile?(item: SourceItem): Promise<Readable>;
+  /** Why an item becomes nothing, where that is known before it is read. */
+  unavailable?(item: SourceItem): { readonly code: string; readonly message: string } | undefined;
   /** Resolves a link's target, without its `#fragment`, as it stands in an item's content. */
   resolve(from: SourceItem, href: string): LinkTarget;
   /** What the source does not contain and a user may expect, for the report. */

@@ -1,0 +1,84 @@
+import { createWriteStream } from 'node:fs';
+import { pipeline } from 'node:stream/promises';
+import { UrlNotAllowed } from '@commonplace/kit/fetch';
+import { kindOf } from '../../acts/finish.js';
+import { SNIFF_BYTES } from '../../media/index.js';
+import type { ImportParts } from '../parts.js';
+
+/** What became of an image: where its bytes lie, or why it stays where it is. */
+export type Fetched =
+  | { readonly path: string; readonly sizeBytes: number; readonly contentType: string }
+  | { readonly message: string };
+
+/** What the images of one run have left of their limits. */
+export interface Budget {
+  bytes: number;
+  /** Epoch milliseconds. */
+  readonly until: number;
+}
+
+/** Milliseconds that one image may take. */
+const ONE_MS = 20_000;
+
+class Refused extends Error {}
+
+/** Fetches one image through the guard into a file. Never rejects for what lies at the other end. */
+export async function fetchImage(
+  { guard, settings }: Pick<ImportParts, 'guard' | 'settings'>,
+  url: string,
+  path: string,
+  budget: Budget,
+): Promise<Fetched> {
+  const left = budget.until - Date.now();
+  if (left <= 0) return { message: limit('time', settings.importImagesSeconds, 's', 'IMAGES_SECONDS') };
+  if (budget.bytes <= 0) return { message: limit('all', settings.importImagesBytes, 'bytes', 'IMAGES_BYTES') };
+  try {
+    const signal = AbortSignal.timeout(Math.min(left, ONE_MS));
+    const { status, body } = await guard.fetch(url, { signal });
+    try {
+      if (status !== 200) throw new Refused(`The answer was ${status}.`);
+      const head: Buffer[] = [];
+      let sizeBytes = 0;
+      const counted = async function* (): AsyncGenerator<Buffer> {
+        for await (const chunk of body as AsyncIterable<Buffer>) {
+          if (sizeBytes < SNIFF_BYTES) head.push(chunk);
+          sizeBytes += chunk.length;
+          budget.bytes -= chunk.length;
+          if (sizeBytes > settings.importImageBytes) {
+            throw new Refused(limit('one', settings.importImageBytes, 'bytes', 'IMAGE_BYTES'));
+          }
+          if (budget.bytes < 0) throw new Refused(limit('all', settings.importImagesBytes, 'bytes', 'IMAGES_BYTES'));
+          yield chunk;
+        }
+      };
+      await pipeline(counted, createWriteStream(path), { signal });
+      const { contentType } = await kindOf(Buffer.concat(head), nameIn(url), undefined);
+      if (!contentType.startsWith('image/')) throw new Refused(`It is no image, but ${contentType}.`);
+      return { path, sizeBytes, contentType };
+    } finally {
+      // Whoever stops reading makes it end with an error, which nobody has to know.
+      body.on('error', () => {}).destroy();
+    }
+  } catch (error) {
+    if (error instanceof Refused || error instanceof UrlNotAllowed) return { message: error.message };
+    return { message: 'It did not answer as it should.' };
+  }
+}
+
+const WHAT = { one: 'An image may have', all: 'All images may have', time: 'Fetching all images may take' };
+
+function limit(what: keyof typeof WHAT, most: number, unit: string, setting: string): string {
+  return `${WHAT[what]} ${most} ${unit}; the operator can raise that by COMMONPLACE_IMPORT_${setting}.`;
+}
+
+/** The last part of an address's path, as a name of a file. */
+export function nameIn(url: string): string {
+  const last = new URL(url).pathname.split('/').at(-1) ?? '';
+  let name = last;
+  try {
+    name = decodeURIComponent(last);
+  } catch {
+    // It stands as it is written.
+  }
+  return name.replace(/[\p{Cc}/\\]/gu, '').slice(0, 200) || 'image';
+}

@@ -1,0 +1,92 @@
+import { randomUUID } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { mkdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { ImportParts } from '../parts.js';
+import { ImportFault, type Source, type SourceItem } from '../sources/port.js';
+import { type Fetched, fetchImage, nameIn } from './fetch.js';
+import { findRemoteImages, type RemoteImage } from './find.js';
+
+/** Images that are fetched at the same time. */
+const WIDTH = 4;
+/** Images that stay links and that a report names. */
+const NAMED = 200;
+
+export interface WithImages {
+  readonly source: Source;
+  close(): Promise<void>;
+}
+
+/**
+ * A source whose pages' images at other places of the web are files of it as well: those that can be fetched, each
+ * attached to the first page that shows it. The others stay links, are skipped, and are named in the notes. They are
+ * fetched before anything is put, for a link is only redirected to what is there.
+ */
+export async function withRemoteImages(parts: ImportParts, source: Source, stopped: () => void): Promise<WithImages> {
+  const { importImages: most, importImagesBytes: bytes, importImagesSeconds: seconds } = parts.settings;
+  const found = await findRemoteImages(source, most + 1, stopped);
+  const folder = join(parts.scratch, randomUUID());
+  const close = () => rm(folder, { recursive: true, force: true });
+  const fetched = new Map<string, Fetched>();
+  const budget = { bytes, until: Date.now() + seconds * 1000 };
+  try {
+    await mkdir(folder, { recursive: true });
+    const images = found.slice(0, most);
+    for (let from = 0; from < images.length; from += WIDTH) {
+      stopped();
+      const some = images.slice(from, from + WIDTH);
+      const ends = some.map(({ url }, i) => fetchImage(parts, url, join(folder, String(from + i)), budget));
+      for (const [i, one] of (await Promise.all(ends)).entries()) fetched.set((some[i] as RemoteImage).url, one);
+    }
+    const more = `Only ${most} images are fetched; the operator can raise that by COMMONPLACE_IMPORT_IMAGES.`;
+    return { source: joined(source, images, fetched, found.length > most ? [more] : []), close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+function joined(
+  source: Source,
+  images: readonly RemoteImage[],
+  fetched: ReadonlyMap<string, Fetched>,
+  said: readonly string[],
+): Source {
+  const kept = images.flatMap(({ url }) => {
+    const one = fetched.get(url);
+    return one !== undefined && 'message' in one ? `The image ${url} stays a link: ${one.message}` : [];
+  });
+  const bytesOf = (url: string) => {
+    const one = fetched.get(url);
+    return one !== undefined && 'path' in one ? one : undefined;
+  };
+  return {
+    ...source,
+    items: [...source.items, ...images.map((image) => itemOf(image, fetched.get(image.url)))],
+    read: (item) => source.read(item),
+    resolve: (from, href) => (bytesOf(href) === undefined ? source.resolve(from, href) : { item: href }),
+    unavailable: ({ path }) => {
+      const one = fetched.get(path);
+      return one !== undefined && 'message' in one ? { code: 'image_not_fetched', message: one.message } : undefined;
+    },
+    async openFile(item) {
+      const held = bytesOf(item.path);
+      if (held !== undefined) return createReadStream(held.path);
+      if (source.openFile !== undefined) return source.openFile(item);
+      throw new ImportFault('archive_entry_missing', `There are no bytes of ${item.path}.`);
+    },
+    notes: [...(source.notes ?? []), ...kept.slice(0, NAMED), ...said],
+  };
+}
+
+/** What could not be fetched is an item too, so that items stand in the same order whenever the source is read. */
+function itemOf({ url, page }: RemoteImage, fetched: Fetched | undefined): SourceItem {
+  const isThere = fetched !== undefined && 'path' in fetched;
+  return {
+    path: url,
+    parent: page.path,
+    kind: 'file',
+    name: nameIn(url),
+    ...(isThere && { sizeBytes: fetched.sizeBytes, onlyIfLinked: true }),
+  };
+}
