@@ -5,6 +5,7 @@ import { type Context, examples } from './commands/context.js';
 import { doctorCommand } from './commands/doctor.js';
 import { keysCommand } from './commands/keys.js';
 import { migrateCommand } from './commands/migrate.js';
+import { publicationsCommand } from './commands/publications.js';
 import { restoreCommand } from './commands/restore.js';
 import { rotateSecretsCommand } from './commands/rotate-secrets.js';
 import { CommandError, EXIT } from './exit.js';
@@ -47,6 +48,16 @@ function codeOf(error: unknown): number {
   return error instanceof ConfigError ? EXIT.config : EXIT.failed;
 }
 
+const COMMANDS = [
+  doctorCommand,
+  backupCommand,
+  restoreCommand,
+  migrateCommand,
+  keysCommand,
+  publicationsCommand,
+  rotateSecretsCommand,
+];
+
 function createProgram(context: Context): Command {
   const program = new Command('commonplace')
     .description('Keeps a Commonplace installation. Settings are the COMMONPLACE_* variables of the system itself.')
@@ -61,7 +72,7 @@ function createProgram(context: Context): Command {
       if (dataDir !== undefined) context.env.COMMONPLACE_DATA_DIR = dataDir;
       context.json = json === true;
     });
-  for (const add of [doctorCommand, backupCommand, restoreCommand, migrateCommand, keysCommand, rotateSecretsCommand]) {
+  for (const add of COMMANDS) {
     program.addCommand(inheriting(add(context), program));
   }
   return program;

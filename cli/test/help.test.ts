@@ -1,7 +1,10 @@
 import { expect, jest, test } from '@jest/globals';
 import { runProgram } from '../src/program.js';
 
-const COMMANDS = 'doctor,backup,restore,migrate,rotate-secrets,keys,keys list,keys create,keys revoke'.split(',');
+const COMMANDS = [
+  ...['doctor', 'backup', 'restore', 'migrate', 'rotate-secrets', 'keys', 'keys list', 'keys create', 'keys revoke'],
+  ...['publications', 'publications suspend', 'publications resume'],
+];
 
 test.each(['', ...COMMANDS])('the help of `commonplace %s` has examples, and tells of --json', async (command) => {
   const write = jest.spyOn(process.stdout, 'write').mockReturnValue(true);

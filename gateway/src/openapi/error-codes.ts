@@ -90,6 +90,7 @@ export const ERROR_CODES: Readonly<Record<ErrorStatus, Readonly<Record<string, s
     edit_not_applicable: 'The edit does not fit the content as it is now.',
     idempotency_key_reused: 'The Idempotency-Key was used with another body.',
     idempotency_in_progress: 'The first request with this Idempotency-Key is still running.',
+    publication_suspended: 'An operator of this installation keeps it from readers; only they can end that.',
     slug_taken: 'The slug is in use.',
     domain_taken: 'The domain is in use.',
     already_exists: 'There is such a record already.',

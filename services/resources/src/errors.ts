@@ -99,6 +99,10 @@ export const InheritedPermission = conflict(
   'The permission is inherited: change it where it comes from, or restrict the resource.',
 );
 export const RequestNotPending = conflict('request_not_pending', 'The access request is {status}.');
+export const PublicationSuspended = conflict(
+  'publication_suspended',
+  'An operator of this installation keeps it from readers: only they can end that.',
+);
 export const SlugTaken = conflict('slug_taken', 'The slug {slug} is taken.');
 export const DomainTaken = conflict('domain_taken', 'The domain {domain} belongs to another publication.');
 export const IsPublished = conflict('already_exists', 'The workspace is published already: change that by PATCH.');

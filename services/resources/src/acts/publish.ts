@@ -66,6 +66,7 @@ export async function publish(
     boundary: republish || before === undefined ? item.boundary : before.boundary,
     slug,
     active,
+    suspendedAt: before?.suspendedAt,
     listed: active && isListed(read.settings),
     // What has expired is active again when it is published again, and nobody says until when.
     expiresAt: republish && isPast(read.settings.expiresAt, now) ? undefined : read.settings.expiresAt,

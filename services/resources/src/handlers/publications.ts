@@ -3,7 +3,7 @@ import { type CallContext, type Handlers, requireVersion } from '@commonplace/ki
 import type { PublicationService } from '@commonplace/proto/resources/v1/publication_service.js';
 import { WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
 import { type Published, type PublishOptions, publish, unpublish } from '../acts/publish.js';
-import { IsPublished, NoUpdateField, PublishingDisabled, WorkspaceArchived } from '../errors.js';
+import { IsPublished, NoUpdateField, PublicationSuspended, PublishingDisabled, WorkspaceArchived } from '../errors.js';
 import { publishChange } from '../events.js';
 import type { Parts } from '../parts.js';
 import { requireCapability, requireWorkspaceRole, type Seen, type Standing } from '../policy.js';
@@ -51,7 +51,9 @@ export function createPublicationHandlers(parts: Parts): Handlers<PublicationSer
       const before = await publicationOf(publications, seen.node.id);
       const state = async () => {
         if (seen.membership?.archived) throw WorkspaceArchived();
-        if (before !== undefined) requireVersion(context, before.version, before);
+        if (before === undefined) return;
+        requireVersion(context, before.version, before);
+        requireNotSuspended(before);
       };
       const options = { republish: true, active: true, state };
       const written = await publish(parts, itemOf(seen), before, input, options, context);
@@ -66,6 +68,8 @@ export function createPublicationHandlers(parts: Parts): Handlers<PublicationSer
       const record = await publicationOf(publications, seen.node.id);
       if (record === undefined) throw NotFound();
       requireVersion(context, record.version, record);
+      // Published once more it would be another publication.
+      requireNotSuspended(record);
       const slugReservedUntil = await unpublish(parts, record, context);
       markPublished(parts, seen, false, context);
       return { id: record.id, deleted: true, slugReservedUntil };
@@ -85,6 +89,7 @@ export function createPublicationHandlers(parts: Parts): Handlers<PublicationSer
         if (membership.archived) throw WorkspaceArchived();
         if (before === undefined) return;
         requireVersion(context, before.version, before);
+        requireNotSuspended(before);
         if (await isActive(parts, before, standing)) throw IsPublished();
       };
       const options = { republish: true, active: true, state };
@@ -104,6 +109,7 @@ export function createPublicationHandlers(parts: Parts): Handlers<PublicationSer
       const state = async () => {
         if (membership.archived && !takesBack) throw WorkspaceArchived();
         requireVersion(context, before.version, before);
+        if (!takesBack) requireNotSuspended(before);
       };
       const options = { republish: isActive === true, active: isActive ?? before.active, state };
       return changeWorkspace(workspaceId, input, before, options, standing, context);
@@ -114,6 +120,11 @@ export function createPublicationHandlers(parts: Parts): Handlers<PublicationSer
 /** The Org's own word: its administrators decide whether anything is public. */
 async function requireAllowed(workspaceId: string, standing: Standing): Promise<void> {
   if (!(await standing.terms(workspaceId)).allowPublicPublishing) throw PublishingDisabled();
+}
+
+/** What an operator has suspended is nobody else's to bring back. */
+function requireNotSuspended({ suspendedAt }: PublicationRecord): void {
+  if (suspendedAt !== undefined) throw PublicationSuspended();
 }
 
 async function isActive(parts: Parts, record: PublicationRecord, standing: Standing): Promise<boolean> {

@@ -8,12 +8,13 @@ export type PublicationState = 'active' | 'expired' | 'unpublished' | 'suspended
 
 /** `there`: what is published can be shown: it is neither gone nor in the trash, nor restricted since. */
 export function stateOf(
-  { active, expiresAt }: Pick<PublicationRecord, 'active' | 'expiresAt'>,
+  { active, expiresAt, suspendedAt }: Pick<PublicationRecord, 'active' | 'expiresAt' | 'suspendedAt'>,
   terms: Pick<SharingTerms, 'allowPublicPublishing'>,
   there: boolean,
   now: string,
 ): PublicationState {
   if (!active) return 'unpublished';
+  if (suspendedAt !== undefined) return 'suspended';
   if (expiresAt !== undefined && expiresAt <= now) return 'expired';
   return !terms.allowPublicPublishing || !there ? 'suspended' : 'active';
 }

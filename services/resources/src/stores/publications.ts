@@ -17,6 +17,8 @@ export interface PublicationRecord extends StoredRecord {
   readonly boundary: string;
   readonly slug: string;
   readonly active: boolean;
+  /** An operator keeps it from readers since then, whatever its editors do. */
+  readonly suspendedAt?: string | undefined;
   readonly visibility: Visibility;
   /** It is listed for search engines: public, and by choice. */
   readonly listed: boolean;
