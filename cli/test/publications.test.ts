@@ -1,11 +1,11 @@
 import { api } from '@commonplace/acceptance/dist/src/client.js';
 import { eventually } from '@commonplace/acceptance/dist/src/eventually.js';
 import type { Resource, Workspace } from '@commonplace/acceptance/dist/src/records.js';
-import { type System, startSystem } from '@commonplace/acceptance/dist/src/system.js';
+import { type OwnSystem, startSystem } from '@commonplace/acceptance/dist/src/system.js';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { commonplace } from './commonplace.js';
 
-let system: System;
+let system: OwnSystem;
 beforeAll(async () => {
   system = await startSystem();
 }, 120_000);
