@@ -7,7 +7,9 @@ import { createPeerTokens } from '../src/auth/index.js';
 import { contracts } from '../src/contracts/index.js';
 import { before, servedWithin, timeLeft, unbounded, withinCall } from '../src/deadline/index.js';
 import { Unavailable } from '../src/errors/index.js';
-import { openGrpcChannel, openGrpcServer, openShedding, type ServedMethod, sooner } from '../src/rpc/index.js';
+import { openGrpcChannel } from '../src/rpc/grpc-client.js';
+import { openGrpcServer } from '../src/rpc/grpc-server.js';
+import { openShedding, type ServedMethod, sooner } from '../src/rpc/index.js';
 import { eventually } from '../src/testing/index.js';
 
 const peers = createPeerTokens(Buffer.alloc(32), 'test');

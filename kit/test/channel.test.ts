@@ -1,7 +1,9 @@
 import { afterAll, expect, test } from '@jest/globals';
 import { createPeerTokens } from '../src/auth/index.js';
 import { contracts } from '../src/contracts/index.js';
-import { createLocalChannel, openGrpcChannel, openGrpcServer } from '../src/rpc/index.js';
+import { openGrpcChannel } from '../src/rpc/grpc-client.js';
+import { openGrpcServer } from '../src/rpc/grpc-server.js';
+import { createLocalChannel } from '../src/rpc/index.js';
 import { channelContract } from '../src/testing/index.js';
 
 channelContract('local', async (methods, peers) => {

@@ -1,7 +1,7 @@
 import { credentials, makeGenericClientConstructor } from '@grpc/grpc-js';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { service } from 'grpc-health-check';
-import { type GrpcServer, openGrpcServer } from '../src/rpc/index.js';
+import { type GrpcServer, openGrpcServer } from '../src/rpc/grpc-server.js';
 
 let server: GrpcServer;
 let status: (service: string) => Promise<string>;

@@ -7,14 +7,10 @@ import { service } from 'grpc-health-check';
 import { createPeerTokens } from '../src/auth/index.js';
 import { contracts } from '../src/contracts/index.js';
 import { silentLog } from '../src/log/index.js';
-import {
-  type GrpcServer,
-  type MeshTls,
-  openGrpcChannel,
-  openGrpcServer,
-  openTls,
-  type ServedMethod,
-} from '../src/rpc/index.js';
+import { openGrpcChannel } from '../src/rpc/grpc-client.js';
+import { type GrpcServer, openGrpcServer } from '../src/rpc/grpc-server.js';
+import type { ServedMethod } from '../src/rpc/port.js';
+import { type MeshTls, openTls } from '../src/rpc/tls.js';
 import { type Authority, createAuthority, eventually, type IssuedFiles } from '../src/testing/index.js';
 
 const NAME = '{service}.mesh.test';

@@ -1,6 +1,5 @@
 export { sooner } from './given-up.js';
-export { openGrpcChannel } from './grpc-client.js';
-export { type GrpcServer, openGrpcServer } from './grpc-server.js';
+export type { GrpcServer } from './grpc-server.js';
 export { IDEMPOTENCY_COLLECTION, type IdempotencyRecord } from './idempotency.js';
 export { isRead } from './idempotent.js';
 export { createLocalChannel } from './local.js';
@@ -8,4 +7,4 @@ export * from './port.js';
 export { requireVersion, type ServerParts, serveMethods } from './serve.js';
 export type { LoadClass, Shedding } from './shedding.js';
 export { openShedding } from './shedding.js';
-export { type MeshTls, openTls, type TlsOptions } from './tls.js';
+export type { MeshTls, TlsOptions } from './tls.js';

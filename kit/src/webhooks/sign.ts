@@ -1,5 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { Webhook } from 'standardwebhooks';
+import { lazyLibrary } from '../library/index.js';
+
+const library = lazyLibrary<typeof import('standardwebhooks')>('standardwebhooks', import.meta.url);
 
 const PREFIX = 'whsec_';
 /** Bytes of a secret, as the Standard Webhooks specification wants them. */
@@ -27,6 +29,7 @@ export function isWebhookSecret(text: string): boolean {
  */
 export function signedHeaders(id: string, at: number, body: string, secrets: readonly string[]) {
   const timestamp = new Date(at);
+  const { Webhook } = library();
   return {
     'webhook-id': id,
     'webhook-timestamp': String(Math.floor(at / 1000)),

@@ -1,5 +1,6 @@
 import { AppError } from '@commonplace/kit/errors';
-import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
+import RateLimiterMemory from 'rate-limiter-flexible/lib/RateLimiterMemory.js';
+import RateLimiterRes from 'rate-limiter-flexible/lib/RateLimiterRes.js';
 import { emailKeyOf } from './domain/address.js';
 import { placeOf } from './domain/networks.js';
 import { RateLimited } from './errors.js';

@@ -5,7 +5,6 @@ import type { config } from '../config.js';
 import type { SearchIndex } from './port.js';
 import { DEFAULT_LIMITS } from './sqlite/file.js';
 import { openSqliteIndex } from './sqlite/index.js';
-import { openTypesenseIndex } from './typesense/index.js';
 
 export interface OpenedIndex {
   readonly index: SearchIndex;
@@ -22,6 +21,7 @@ export async function openIndex(settings: Values<typeof config>, dataDir: string
     ]);
   }
   if (urls !== undefined && apiKey !== undefined) {
+    const { openTypesenseIndex } = await import('./typesense/index.js');
     return { index: openTypesenseIndex({ urls, apiKey, prefix }), shared: true };
   }
   makeFolder(dataDir);

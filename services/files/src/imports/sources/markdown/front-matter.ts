@@ -1,4 +1,6 @@
-import { parse } from 'yaml';
+import { lazyLibrary } from '@commonplace/kit/library';
+
+const yaml = lazyLibrary<typeof import('yaml')>('yaml', import.meta.url);
 
 export interface FrontMatter {
   /** What it says; absent where there is none that can be read. */
@@ -17,7 +19,7 @@ export function frontMatterOf(text: string): FrontMatter {
   if (found === null) return { length: 0 };
   const { length } = found[0];
   try {
-    const values: unknown = parse(found[1] ?? '', { logLevel: 'silent' });
+    const values: unknown = yaml().parse(found[1] ?? '', { logLevel: 'silent' });
     return isRecord(values) ? { values: safe(values), length } : { length };
   } catch (error) {
     return { length, fault: `The front matter can’t be read: ${(error as Error).message.split('\n')[0]}` };

@@ -1,0 +1,11 @@
+// Two parts of the library, without its adapters of a dozen databases.
+
+declare module 'rate-limiter-flexible/lib/RateLimiterMemory.js' {
+  import { RateLimiterMemory } from 'rate-limiter-flexible';
+  export default RateLimiterMemory;
+}
+
+declare module 'rate-limiter-flexible/lib/RateLimiterRes.js' {
+  import { RateLimiterRes } from 'rate-limiter-flexible';
+  export default RateLimiterRes;
+}
