@@ -1,4 +1,5 @@
-// Builds what has changed: generated code from the contract, then all packages. `--force` builds all.
+// Builds what has changed: generated code from the contract, then all packages, then the one process in a few files.
+// `--force` builds all.
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -25,6 +26,7 @@ export function build({ force = false, say = () => {} } = {}) {
     stamp(GENERATED);
   }
   run(process.execPath, [join(root, 'node_modules', 'typescript', 'bin', 'tsc'), '-b', ...(force ? ['--force'] : [])]);
+  run(process.execPath, [join(root, 'scripts', 'bundle.mjs')]);
   stamp(STAMP);
   say(`Built in ${((Date.now() - started) / 1000).toFixed(1)} s.`);
   return true;

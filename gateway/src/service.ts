@@ -12,7 +12,7 @@ import { createEndedSessions } from './middleware/ended-sessions.js';
 import { createFailureLimit } from './middleware/rate-limit.js';
 import { createOpenPages } from './raw/open.js';
 import { openReaders } from './raw/reader/open.js';
-import { createRoutes, type Route } from './routes.js';
+import { type Route, routesOf } from './routes.js';
 import { type HttpServer, openHttpServer } from './server.js';
 import { SERVER_VERSION } from './version.js';
 import { createWatches } from './watch.js';
@@ -28,7 +28,7 @@ export const gateway: ServiceModule = {
   async start(host) {
     const settings = host.settings(config);
     requireSafeUrl(settings);
-    const routes = createRoutes();
+    const routes = routesOf();
     const invokers = createInvokers(host, routes, settings);
     const auth = host.client(contracts.auth);
     const connectors = host.client(contracts.connectors);

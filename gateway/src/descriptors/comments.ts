@@ -1,16 +1,13 @@
-import type {
-  DescEnum,
-  DescEnumValue,
-  DescField,
-  DescFile,
-  DescMessage,
-  DescMethod,
-  DescService,
-  FileRegistry,
-} from '@bufbuild/protobuf';
+import type { DescEnum, DescEnumValue, DescField, DescMessage, DescMethod, DescService } from '@bufbuild/protobuf';
+import type { DescriptorProto, EnumDescriptorProto, FileDescriptorProto } from '@bufbuild/protobuf/wkt';
 
 /** What may carry a comment in the contract. */
 export type Commented = DescMessage | DescField | DescEnum | DescEnumValue | DescService | DescMethod;
+
+/** A definition by its name, the same in all readings of a contract. */
+export function nameOf(definition: Commented): string {
+  return 'typeName' in definition ? definition.typeName : `${definition.parent?.typeName}.${definition.name}`;
+}
 
 // Field numbers of descriptor.proto, which paths of source code locations are made of.
 const FILE = { message: 4, enum: 5, service: 6 };
@@ -18,48 +15,53 @@ const MESSAGE = { field: 2, message: 3, enum: 4 };
 const ENUM_VALUE = 2;
 const METHOD = 2;
 
-/** The comment above each definition of all files, where the descriptors carry them. */
-export function readComments(registry: FileRegistry): Map<Commented, string> {
-  const comments = new Map<Commented, string>();
-  for (const file of registry.files) readFile(file, comments);
+/** The comment above each definition of all files, where the descriptors carry them, by its name. */
+export function readComments(files: readonly FileDescriptorProto[]): Map<string, string> {
+  const comments = new Map<string, string>();
+  for (const file of files) readFile(file, comments);
   return comments;
 }
 
-function readFile(file: DescFile, comments: Map<Commented, string>): void {
+function readFile(file: FileDescriptorProto, comments: Map<string, string>): void {
   const texts = new Map<string, string>();
-  for (const location of file.proto.sourceCodeInfo?.location ?? []) {
+  for (const location of file.sourceCodeInfo?.location ?? []) {
     if (location.leadingComments !== '') texts.set(location.path.join(), tidy(location.leadingComments));
   }
-  const note = (definition: Commented, path: number[]) => {
+  const note = (name: string, path: number[]) => {
     const text = texts.get(path.join());
-    if (text !== undefined) comments.set(definition, text);
+    if (text !== undefined) comments.set(name, text);
   };
-  const noteEnum = (type: DescEnum, path: number[]) => {
-    note(type, path);
-    type.values.forEach((value, i) => {
-      note(value, [...path, ENUM_VALUE, i]);
+  const noteEnum = (type: EnumDescriptorProto, scope: string, path: number[]) => {
+    const name = `${scope}.${type.name}`;
+    note(name, path);
+    type.value.forEach((value, i) => {
+      note(`${name}.${value.name}`, [...path, ENUM_VALUE, i]);
     });
   };
-  const noteMessage = (type: DescMessage, path: number[]) => {
-    note(type, path);
-    for (const field of type.fields) note(field, [...path, MESSAGE.field, type.proto.field.indexOf(field.proto)]);
-    for (const nested of type.nestedMessages) {
-      noteMessage(nested, [...path, MESSAGE.message, type.proto.nestedType.indexOf(nested.proto)]);
-    }
-    type.nestedEnums.forEach((nested, i) => {
-      noteEnum(nested, [...path, MESSAGE.enum, i]);
+  const noteMessage = (type: DescriptorProto, scope: string, path: number[]) => {
+    const name = `${scope}.${type.name}`;
+    note(name, path);
+    type.field.forEach((field, i) => {
+      note(`${name}.${field.name}`, [...path, MESSAGE.field, i]);
+    });
+    type.nestedType.forEach((nested, i) => {
+      noteMessage(nested, name, [...path, MESSAGE.message, i]);
+    });
+    type.enumType.forEach((nested, i) => {
+      noteEnum(nested, name, [...path, MESSAGE.enum, i]);
     });
   };
-  file.messages.forEach((type, i) => {
-    noteMessage(type, [FILE.message, i]);
+  file.messageType.forEach((type, i) => {
+    noteMessage(type, file.package, [FILE.message, i]);
   });
-  file.enums.forEach((type, i) => {
-    noteEnum(type, [FILE.enum, i]);
+  file.enumType.forEach((type, i) => {
+    noteEnum(type, file.package, [FILE.enum, i]);
   });
-  file.services.forEach((service, i) => {
-    note(service, [FILE.service, i]);
-    service.methods.forEach((method, k) => {
-      note(method, [FILE.service, i, METHOD, k]);
+  file.service.forEach((service, i) => {
+    const name = `${file.package}.${service.name}`;
+    note(name, [FILE.service, i]);
+    service.method.forEach((method, k) => {
+      note(`${name}.${method.name}`, [FILE.service, i, METHOD, k]);
     });
   });
 }

@@ -15,7 +15,7 @@ import {
 import { FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt';
 import { Access, Rules } from '@commonplace/proto/api/v1/access.js';
 import { HttpRule } from '@commonplace/proto/google/api/http.js';
-import { type Commented, readComments } from './comments.js';
+import { type Commented, nameOf, readComments } from './comments.js';
 
 /** The contract as its descriptors tell it: services, messages and the options beside them. */
 export interface Contract {
@@ -28,15 +28,18 @@ export interface Contract {
   comment(definition: Commented): string;
 }
 
-/** Reads the contract from a FileDescriptorSet; by default the one that the proto package carries. */
-export function loadContract(bytes: Uint8Array = readDescriptors()): Contract {
+/**
+ * Reads the contract from a FileDescriptorSet; by default the one that the proto package carries. Comments lie in a file
+ * of their own, three times as long, which is read when the first is asked for.
+ */
+export function loadContract(bytes: Uint8Array = readDescriptors('descriptors')): Contract {
   const registry = createFileRegistry(fromBinary(FileDescriptorSetSchema, bytes));
   const access = extension(registry, 'commonplace.api.v1.access');
   const rules = extension(registry, 'commonplace.api.v1.rules');
   const http = extension(registry, 'google.api.http');
-  const comments = readComments(registry);
   const services = [...registry].filter((type) => type.kind === 'service');
   const known = new Map<DescField, Rules>();
+  let comments: ReadonlyMap<string, string> | undefined;
   return {
     services,
     rules: (field) => {
@@ -49,12 +52,15 @@ export function loadContract(bytes: Uint8Array = readDescriptors()): Contract {
     },
     access: (method) => decoded(optionBytes(method, access), Access.decode),
     http: (method) => decoded(optionBytes(method, http), HttpRule.decode),
-    comment: (definition) => comments.get(definition) ?? '',
+    comment: (definition) => {
+      comments ??= readComments(fromBinary(FileDescriptorSetSchema, readDescriptors('comments')).file);
+      return comments.get(nameOf(definition)) ?? '';
+    },
   };
 }
 
-function readDescriptors(): Uint8Array {
-  return readFileSync(createRequire(import.meta.url).resolve('@commonplace/proto/descriptors.binpb'));
+function readDescriptors(name: 'descriptors' | 'comments'): Uint8Array {
+  return readFileSync(createRequire(import.meta.url).resolve(`@commonplace/proto/${name}.binpb`));
 }
 
 function extension(registry: FileRegistry, name: string): DescExtension {

@@ -1,5 +1,5 @@
-import { main } from '@commonplace/kit/runtime';
-import { everything } from './everything.js';
-import { prepareEmbedded } from './prepare.js';
+import { freshBundle, prepareForBundle } from './bundle.js';
 
-await main(everything, prepareEmbedded);
+const bundle = freshBundle();
+if (bundle !== undefined) prepareForBundle();
+await import(bundle ?? './embedded.js');

@@ -9,13 +9,15 @@ export interface Room {
 
 /** Milliseconds after which what other processes have taken is counted in. */
 const RECOUNT_MS = 30_000;
+/** Keys that are remembered. As sizes of 1: the library makes room for `max` of them at once, which is 2 MB a limit. */
+const REMEMBERED = { maxSize: 50_000, sizeCalculation: () => 1 };
 
 /**
  * `count` tells how many there are; it is asked at first, every half minute and before refusing. In
  * between what this process takes is added, so that the limit holds within what others take meanwhile.
  */
 export function createRoom(what: string, limit: number, count: (key: string) => Promise<number>): Room {
-  const known = new LRUCache<string, { taken: number }>({ max: 50_000, ttl: RECOUNT_MS, ttlResolution: 100 });
+  const known = new LRUCache<string, { taken: number }>({ ...REMEMBERED, ttl: RECOUNT_MS, ttlResolution: 100 });
   return {
     async take(key, places = 1) {
       let room = known.get(key);

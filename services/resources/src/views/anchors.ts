@@ -7,7 +7,7 @@ import type { Anchor, Comment } from '../stores/comments.js';
 import type { Node } from '../stores/nodes.js';
 
 /** Whether the passage of a comment is in a version of its document; anchors never change. */
-const known = new LRUCache<string, boolean>({ max: 50_000 });
+const known = new LRUCache<string, boolean>({ maxSize: 50_000, sizeCalculation: () => 1 });
 
 /** The ids of those comments whose passage is in the document as it is now. */
 export async function foundAnchors(

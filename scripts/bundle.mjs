@@ -1,0 +1,73 @@
+// Puts the compiled code of the one process into a few files: Node takes about a millisecond for each of the thousand
+// that it is made of. A start takes them while all of these are as they were then, and the modules themselves otherwise
+// (services/all/src/bundle.ts).
+import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { dirname, join, relative, resolve } from 'node:path';
+import { build } from 'esbuild';
+
+const root = resolve(import.meta.dirname, '..');
+const folder = join(root, 'services', 'all', 'dist', 'bundle');
+/** What `npm install` writes with each change of what is installed. */
+const INSTALLED = 'node_modules/.package-lock.json';
+
+/** Whether a file is a module by the rules of Node; the others have ways of their own to find what they need. */
+const kinds = new Map();
+function isModule(path) {
+  if (path.endsWith('.mjs')) return true;
+  return path.endsWith('.js') && isModuleFolder(dirname(path));
+}
+
+function isModuleFolder(path) {
+  let kind = kinds.get(path);
+  if (kind === undefined) {
+    const file = join(path, 'package.json');
+    kind = existsSync(file)
+      ? JSON.parse(readFileSync(file, 'utf8')).type === 'module'
+      : path !== dirname(path) && isModuleFolder(dirname(path));
+    kinds.set(path, kind);
+  }
+  return kind;
+}
+
+/** What is no module stays where it is, found as its importer finds it, and every file is told its own place. */
+const places = {
+  name: 'places',
+  setup(bundle) {
+    bundle.onResolve({ filter: /./ }, async ({ path, importer, resolveDir, kind, pluginData }) => {
+      if (kind === 'entry-point' || pluginData === places) return undefined;
+      const found = await bundle.resolve(path, { importer, resolveDir, kind, pluginData: places });
+      if (found.errors.length > 0 || found.external || isModule(found.path)) return found;
+      return { path: relative(folder, found.path), external: true };
+    });
+    bundle.onLoad({ filter: /\.m?js$/ }, ({ path }) => {
+      const text = readFileSync(path, 'utf8');
+      if (!text.includes('import.meta')) return undefined;
+      if (/import\.meta\.(?!url\b)/.test(text)) throw new Error(`${path} asks for more of its place than its URL`);
+      const url = `new URL(${JSON.stringify(relative(folder, path))}, import.meta.url).href`;
+      return { contents: text.replaceAll('import.meta.url', url), loader: 'js' };
+    });
+  },
+};
+
+rmSync(folder, { recursive: true, force: true });
+const { metafile } = await build({
+  entryPoints: [join(root, 'services/all/dist/src/embedded.js')],
+  outdir: folder,
+  bundle: true,
+  splitting: true,
+  format: 'esm',
+  platform: 'node',
+  target: 'node20',
+  sourcemap: 'linked',
+  sourcesContent: false,
+  plugins: [places],
+  absWorkingDir: root,
+  metafile: true,
+  logLevel: 'error',
+});
+const own = Object.keys(metafile.inputs).filter((path) => !path.includes('node_modules/'));
+const made = [...own, INSTALLED].map((path) => {
+  const { mtimeMs, size } = statSync(join(root, path));
+  return [path, mtimeMs, size];
+});
+writeFileSync(join(folder, 'made-of.json'), JSON.stringify(made));

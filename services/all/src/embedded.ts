@@ -1,0 +1,5 @@
+import { main } from '@commonplace/kit/runtime';
+import { everything } from './everything.js';
+import { prepareEmbedded } from './prepare.js';
+
+await main(everything, prepareEmbedded);
