@@ -58,6 +58,9 @@ const { metafile } = await build({
   format: 'esm',
   platform: 'node',
   target: 'node20',
+  // As Node finds packages: bundlers are offered files that it does not run.
+  mainFields: ['main'],
+  conditions: [],
   sourcemap: 'linked',
   sourcesContent: false,
   plugins: [places],
