@@ -78,6 +78,16 @@ describe('the binding layer', () => {
     expect(connection.all('SELECT value FROM json_each(?)', ['[1,"a"]'])).toEqual([[1], ['a']]);
   });
 
+  test('gives a row where the same statement gave an empty list just before', () => {
+    connection.exec('CREATE TABLE t (a INTEGER PRIMARY KEY)');
+    connection.run('INSERT INTO t VALUES (1)');
+    const sql = 'SELECT a FROM t WHERE a < ? ORDER BY a LIMIT ?';
+    expect(connection.all(sql, [1, 7])).toEqual([]);
+    expect(connection.get(sql, [2, 1])).toEqual([1]);
+    expect(connection.all(sql, [1, 7])).toEqual([]);
+    expect(connection.all(sql, [2, 7])).toEqual([[1]]);
+  });
+
   test('leaves no statement running that would hold an old snapshot', () => {
     const reader = openConnection(join(folder, 'a.db'), { readOnly: true });
     connection.exec('CREATE TABLE t (a)');

@@ -40,19 +40,21 @@ interface Prepared {
 export function openConnection(file: string, options: { readOnly?: boolean } = {}): Connection {
   const database = new Libsql(file);
   const prepared = new Map<string, Prepared>();
+  // The driver gives no row to `get` where the statement gave none as a list just before: each has statements of its own.
+  const preparedForOne = new Map<string, Prepared>();
 
-  function prepare(sql: string, params: readonly Param[]): Prepared {
-    let entry = prepared.get(sql);
+  function prepare(sql: string, params: readonly Param[], kept: Map<string, Prepared>): Prepared {
+    let entry = kept.get(sql);
     if (entry === undefined) {
       const statement = database.prepare(sql);
       entry = { statement, params: countParams(sql), reads: statement.reader };
       if (entry.reads) statement.raw(true);
-      const [oldest] = prepared.keys();
-      if (prepared.size >= KEPT_STATEMENTS && oldest !== undefined) prepared.delete(oldest);
+      const [oldest] = kept.keys();
+      if (kept.size >= KEPT_STATEMENTS && oldest !== undefined) kept.delete(oldest);
     } else {
-      prepared.delete(sql);
+      kept.delete(sql);
     }
-    prepared.set(sql, entry);
+    kept.set(sql, entry);
     if (entry.params !== params.length) {
       throw new TypeError(`${params.length} parameters for ${entry.params} places: ${sql}`);
     }
@@ -61,15 +63,15 @@ export function openConnection(file: string, options: { readOnly?: boolean } = {
 
   const connection: Connection = {
     all(sql, params = []) {
-      const { statement } = prepare(sql, params);
+      const { statement } = prepare(sql, params, prepared);
       const rows = statement.all(bind(params)) as Row[];
       // The driver leaves an EXPLAIN running, and with it the snapshot that all later reads would see.
       if (/^\s*EXPLAIN/i.test(sql)) statement.get(bind(params));
       return rows;
     },
-    get: (sql, params = []) => prepare(sql, params).statement.get(bind(params)) as Row | undefined,
+    get: (sql, params = []) => prepare(sql, params, preparedForOne).statement.get(bind(params)) as Row | undefined,
     run(sql, params = []) {
-      const { statement, reads } = prepare(sql, params);
+      const { statement, reads } = prepare(sql, params, prepared);
       // It would be left running too.
       if (reads) throw new TypeError(`a query is not to be run but read: ${sql}`);
       return statement.run(bind(params)).changes;
@@ -80,6 +82,7 @@ export function openConnection(file: string, options: { readOnly?: boolean } = {
     },
     close() {
       prepared.clear();
+      preparedForOne.clear();
       database.close();
     },
   };
