@@ -6,13 +6,14 @@ import type { CallContext } from '@commonplace/kit/rpc';
 import type { FormSubmission, FormSubmissionMetadata } from '@commonplace/proto/resources/v1/form.js';
 import type { SubmitFormRequest } from '@commonplace/proto/resources/v1/form_service.js';
 import { FormNotFound, PayloadTooLarge } from '../errors.js';
+import type { Entry } from '../forms/batches.js';
 import type { TableBinding } from '../forms/bindings.js';
 import { provesWork } from '../forms/captcha.js';
 import { COLLECTED, type FormConfig } from '../forms/config.js';
 import { closedBy, refusalOf } from '../forms/open.js';
 import { type Answers, MAX_VALUES_BYTES, submissionFaults, takeValues } from '../forms/values.js';
 import type { Parts } from '../parts.js';
-import { type FormRecord, formByToken, type Submission, submissionKey } from '../stores/forms.js';
+import { type FormRecord, formByToken, type Submission, submissionsOf } from '../stores/forms.js';
 import type { Node } from '../stores/nodes.js';
 import { storeFiles } from './form-files.js';
 
@@ -115,9 +116,9 @@ export async function handIn(
   context: CallContext,
 ): Promise<FormSubmission> {
   const { forms } = parts;
-  const submissionIds = idsOf(form, handed);
-  const before = await forms.submissions.getMany(submissionIds.map((id) => submissionKey(form.id, id)));
-  if (before[0] !== undefined) return answerOf(form, before[0]);
+  const { submissionId, knownAs } = idsOf(form, handed);
+  const [before] = await submissionsOf(forms, form.id, knownAs);
+  if (before !== undefined) return answerOf(form, before);
   const binding = await forms.bindings.of(form, node);
   const raw = collected(form.config, handed.values(binding, form.config), handed);
   const checked = check(form, binding, raw, handed);
@@ -129,7 +130,7 @@ export async function handIn(
   const answers =
     checked.files.length === 0
       ? checked
-      : await storeFiles(parts, { form, node }, checked, submissionIds[0] ?? '', handed.respondent?.caller, context);
+      : await storeFiles(parts, { form, node }, checked, submissionId, handed.respondent?.caller, context);
   const submission = await forms.batches.add({
     context,
     form,
@@ -137,7 +138,8 @@ export async function handIn(
     field: handed.field,
     raw,
     answers,
-    submissionIds,
+    submissionId,
+    knownAs,
     claim: claimOf(form, handed),
     archived,
     metadata: metadataOf(handed.metadata),
@@ -148,14 +150,15 @@ export async function handIn(
 const DAY_MS = 86_400_000;
 
 /**
- * The ids under which a submission may be noted, the first of them for a new one: the client's own; else one that
- * its request's key gives today, or gave yesterday; else a new one.
+ * Under which id a new submission is noted, and under which it may have been noted before: the client's own; else one
+ * that its request's key gives today, or gave yesterday; else a new one, which nobody has to look for.
  */
-function idsOf(form: FormRecord, { submissionId, requestKey }: Handed): string[] {
-  if (submissionId !== '') return [submissionId];
-  if (requestKey === undefined) return [newId()];
+function idsOf(form: FormRecord, { submissionId, requestKey }: Handed): Pick<Entry, 'submissionId' | 'knownAs'> {
+  if (submissionId !== '') return { submissionId, knownAs: [submissionId] };
+  if (requestKey === undefined) return { submissionId: newId(), knownAs: [] };
   const day = Math.floor(Date.now() / DAY_MS);
-  return [day, day - 1].map((one) => derivedId(`form/${form.id}/${requestKey}/${one}`));
+  const today = derivedId(`form/${form.id}/${requestKey}/${day}`);
+  return { submissionId: today, knownAs: [today, derivedId(`form/${form.id}/${requestKey}/${day - 1}`)] };
 }
 
 /** Values and proof of work: all that is wrong with them at once. */

@@ -13,10 +13,11 @@ import {
   type ResponseClaim,
   type Submission,
   submissionKey,
+  submissionsOf,
 } from '../stores/forms.js';
 import type { Node } from '../stores/nodes.js';
 import type { Tree } from '../stores/tree.js';
-import type { TableKind } from '../tables/kind.js';
+import type { PreparedAppend, TableKind } from '../tables/kind.js';
 import type { Bindings, TableBinding } from './bindings.js';
 import { sendSubmitted } from './deliveries.js';
 import { closedBy, refusalOf } from './open.js';
@@ -31,8 +32,10 @@ export interface Entry {
   readonly field: 'tokenHash' | 'hookHash';
   readonly raw: Readonly<Record<string, unknown>>;
   readonly answers: Answers;
-  /** Under the first it is noted; under any it may have been before. */
-  readonly submissionIds: readonly string[];
+  /** Under which it is noted. */
+  readonly submissionId: string;
+  /** Ids under which it may have been noted before; none for a new one. */
+  readonly knownAs: readonly string[];
   /** Whose one response it is. */
   readonly claim: string | undefined;
   readonly archived: boolean;
@@ -159,8 +162,8 @@ async function prepare(parts: BatchParts, formId: string, entries: readonly Wait
   const at = new Date().toISOString();
   let number = tally?.count ?? 0;
   for (const entry of entries) {
-    const [id = ''] = entry.submissionIds;
-    const before = entry.submissionIds.map((one) => known.get(one)).find((one) => one !== undefined);
+    const { submissionId: id, knownAs } = entry;
+    const before = knownAs.map((one) => known.get(one)).find((one) => one !== undefined);
     const twin = first.get(id);
     if (before !== undefined) entry.resolve(before);
     else if (twin !== undefined) round.twins.push([entry, twin]);
@@ -224,9 +227,8 @@ function withFiles(before: Answers, again: Answers): Record<string, unknown> {
   return cells;
 }
 
-async function knownOf({ submissions }: FormStores, formId: string, entries: readonly Entry[]) {
-  const ids = new Set(entries.flatMap(({ submissionIds }) => submissionIds.map((id) => submissionKey(formId, id))));
-  const found = await submissions.getMany([...ids]);
+async function knownOf(forms: FormStores, formId: string, entries: readonly Entry[]) {
+  const found = await submissionsOf(forms, formId, [...new Set(entries.flatMap(({ knownAs }) => knownAs))]);
   return new Map(found.map((submission) => [submission.submissionId, submission]));
 }
 
@@ -246,7 +248,7 @@ async function write(parts: BatchParts, round: Round): Promise<boolean> {
   const work = store.begin();
   const actor = { type: 'system', id: form.id, name: form.config.title } as const;
   const rows = admitted.map(({ submission, answers }) => ({ id: submission.rowId, cells: answers.cells }));
-  let prepared: Awaited<ReturnType<TableKind['append']>>;
+  let prepared: PreparedAppend;
   try {
     prepared = await table.append(node, rows, { work, actor, signal: NEVER });
   } catch (error) {
@@ -275,6 +277,7 @@ async function write(parts: BatchParts, round: Round): Promise<boolean> {
   publishChange(speaks, { verb: 'content.updated', fields: ['content'], reason: 'append' }, after);
   for (const one of admitted) await note(parts, work, form, node, one);
   await work.commit();
+  prepared.committed();
   return true;
 }
 

@@ -75,6 +75,15 @@ export interface FormStores {
 
 export const submissionKey = (formId: string, submissionId: string): string => `${formId}.${submissionId}`;
 
+/** Those of some submissions of a form that are there. */
+export async function submissionsOf(
+  { submissions }: Pick<FormStores, 'submissions'>,
+  formId: string,
+  submissionIds: readonly string[],
+): Promise<Submission[]> {
+  return submissionIds.length === 0 ? [] : submissions.getMany(submissionIds.map((id) => submissionKey(formId, id)));
+}
+
 export async function formOf(
   { forms }: Pick<FormStores, 'forms'>,
   resourceId: string,

@@ -1,8 +1,10 @@
-import type { ChunkEntry } from './chunks.js';
+import type { ChunkEntry, NewChunk } from './chunks.js';
 import {
   createChunkImage,
   createTableImage,
   createTableView,
+  dropChunk,
+  holdChunk,
   type TableImage,
   type TableView,
   weightOf,
@@ -20,6 +22,8 @@ const BATCH = 16;
 export interface TableCache {
   /** These chunks of a table, in their order; `whole` where they are all that it has. Throws ChunkGone. */
   open(tableId: string, entries: readonly ChunkEntry[], whole: boolean, breathe: Breathe): Promise<TableView>;
+  /** Takes over chunks that are stored now, where the table is known already, and lets go of those that are gone. */
+  replace(tableId: string, gone: readonly number[], fresh: ReadonlyMap<number, NewChunk>): void;
   /** Lets go of what is too much, after a use. */
   settle(): void;
   /** About how many bytes are kept. */
@@ -35,7 +39,7 @@ export function createTableCache({ chunks }: TableStores, mostBytes: number): Ta
     for (const { number, rows } of entries) {
       const text = texts.get(chunkId(tableId, number));
       if (text === undefined) throw new ChunkGone(chunkId(tableId, number));
-      image.chunks.set(number, createChunkImage(rows, text));
+      holdChunk(image, number, createChunkImage(rows, text));
     }
   }
 
@@ -55,6 +59,12 @@ export function createTableCache({ chunks }: TableStores, mostBytes: number): Ta
       if (whole) trim(image, numbers);
       return view.chunks.length === entries.length ? view : this.open(tableId, entries, whole, breathe);
     },
+    replace(tableId, gone, fresh) {
+      const image = images.get(tableId);
+      if (image === undefined) return;
+      for (const number of gone) dropChunk(image, number);
+      for (const [number, { rows, text }] of fresh) holdChunk(image, number, createChunkImage(rows, text));
+    },
     settle() {
       const weights = new Map([...images].map(([id, image]) => [id, weightOf(image)]));
       let total = [...weights.values()].reduce((sum, weight) => sum + weight, 0);
@@ -71,8 +81,8 @@ export function createTableCache({ chunks }: TableStores, mostBytes: number): Ta
 }
 
 /** Lets go of the chunks of other states, when they have become many. */
-function trim({ chunks }: TableImage, numbers: readonly number[]): void {
-  if (chunks.size <= numbers.length * 2 + 64) return;
+function trim(image: TableImage, numbers: readonly number[]): void {
+  if (image.chunks.size <= numbers.length * 2 + 64) return;
   const present = new Set(numbers);
-  for (const number of [...chunks.keys()]) if (!present.has(number)) chunks.delete(number);
+  for (const number of [...image.chunks.keys()]) if (!present.has(number)) dropChunk(image, number);
 }

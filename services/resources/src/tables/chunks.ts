@@ -1,4 +1,4 @@
-import { BETWEEN, contentOf, shortHash } from './rows.js';
+import { BETWEEN, contentOf, idOf, shortHash } from './rows.js';
 
 /**
  * Rows lie in chunks, in their order. Where a chunk ends is told by the rows alone, so that equal rows
@@ -24,7 +24,30 @@ export interface ChunkEntry {
 /** A chunk that is not stored yet. */
 export interface NewChunk extends Omit<ChunkEntry, 'number'> {
   readonly text: string;
+  /** Rows that come behind it join it. */
+  readonly open: boolean;
 }
+
+/** Parts of an open chunk; with one more they become one again. */
+export const MOST_PARTS = 8;
+
+/**
+ * Rows that join an open chunk, as a part of their own beside the parts that it has: so a few rows at the end write no
+ * more than themselves. Undefined where the chunk would end with them, or has parts enough.
+ */
+export function partOf(parts: readonly ChunkEntry[], lines: readonly string[]): NewChunk | undefined {
+  if (parts.length === 0 || parts.length >= MOST_PARTS || lines.some((line) => endsChunk(idOf(line)))) return undefined;
+  const text = lines.join(BETWEEN);
+  const size = Buffer.byteLength(text) + BETWEEN.length;
+  const rows = parts.reduce((sum, part) => sum + part.rows, lines.length);
+  // There are no more characters than bytes.
+  const bytes = parts.reduce((sum, part) => sum + part.bytes, size);
+  if (rows >= MAX_ROWS || bytes >= MAX_CHARS) return undefined;
+  return { text, rows: lines.length, bytes: size, hash: shortHash(text), content: contentHashOf(lines), open: true };
+}
+
+/** What tells the contents of a chunk apart: its rows without who and when. */
+export const contentHashOf = (lines: readonly string[]): string => shortHash(lines.map(contentOf).join('\n'));
 
 /** Gathers the lines of rows into chunks. */
 export interface Chunker {
@@ -38,11 +61,11 @@ export interface Chunker {
 export function createChunker(): Chunker {
   let lines: string[] = [];
   let chars = 0;
-  function flush(): NewChunk | undefined {
+  function take(open: boolean): NewChunk | undefined {
     if (lines.length === 0) return undefined;
     const text = lines.join(BETWEEN);
-    const content = shortHash(lines.map(contentOf).join('\n'));
-    const chunk = { text, rows: lines.length, bytes: Buffer.byteLength(text), hash: shortHash(text), content };
+    const content = contentHashOf(lines);
+    const chunk = { text, rows: lines.length, bytes: Buffer.byteLength(text), hash: shortHash(text), content, open };
     lines = [];
     chars = 0;
     return chunk;
@@ -51,9 +74,9 @@ export function createChunker(): Chunker {
     push(id, line) {
       lines.push(line);
       chars += line.length;
-      return endsChunk(id) || lines.length >= MAX_ROWS || chars >= MAX_CHARS ? flush() : undefined;
+      return endsChunk(id) || lines.length >= MAX_ROWS || chars >= MAX_CHARS ? take(false) : undefined;
     },
-    flush,
+    flush: () => take(true),
     get empty() {
       return lines.length === 0;
     },

@@ -14,6 +14,12 @@ export interface ChunkImage {
   /** Where each row begins, and the end. */
   readonly starts: Uint32Array;
   readonly vectors: Map<number, { readonly terms: Terms; readonly values: Vector }>;
+  /** What its rows read like to search, with that which it was made by. */
+  rendered: { readonly by: string; readonly text: string } | undefined;
+  /** About how many bytes it takes. */
+  weight: number;
+  /** The image that it is counted in. */
+  holder: TableImage | undefined;
 }
 
 /** What stands for a row's own facts in the place of a slot. */
@@ -49,9 +55,42 @@ export function fieldOf(column: Pick<Column, 'type' | 'slot'>): Field {
 export interface TableImage {
   readonly chunks: Map<number, ChunkImage>;
   readonly terms: Map<number, Terms>;
+  /** About how many bytes the chunks take that are counted in it, kept as they come and go. */
+  chunkWeight: number;
 }
 
-export const createTableImage = (): TableImage => ({ chunks: new Map(), terms: new Map() });
+export const createTableImage = (): TableImage => ({ chunks: new Map(), terms: new Map(), chunkWeight: 0 });
+
+/** Puts a chunk into an image, which counts it from now on. */
+export function holdChunk(image: TableImage, number: number, chunk: ChunkImage): void {
+  dropChunk(image, number);
+  image.chunks.set(number, chunk);
+  image.chunkWeight += chunk.weight;
+  chunk.holder = image;
+}
+
+export function dropChunk(image: TableImage, number: number): void {
+  const chunk = image.chunks.get(number);
+  if (chunk === undefined) return;
+  image.chunks.delete(number);
+  if (chunk.holder !== image) return;
+  image.chunkWeight -= chunk.weight;
+  chunk.holder = undefined;
+}
+
+function weigh(chunk: ChunkImage, more: number): void {
+  chunk.weight += more;
+  if (chunk.holder !== undefined) chunk.holder.chunkWeight += more;
+}
+
+/** The text that is made of a chunk's rows, remembered as long as it is made by the same. */
+export function renderedText(chunk: ChunkImage, by: string, render: (rows: readonly Row[]) => string): string {
+  if (chunk.rendered?.by === by) return chunk.rendered.text;
+  const text = render(decodeRows(textOf(chunk)));
+  weigh(chunk, 2 * (text.length - (chunk.rendered?.text.length ?? 0)));
+  chunk.rendered = { by, text };
+  return text;
+}
 
 /** A column over all rows of a view, chunk by chunk. */
 export interface Loaded {
@@ -105,7 +144,7 @@ export function createTableView({ chunks: known, terms }: TableImage, numbers: r
         if (columns.some(lacking(chunk))) {
           const rows = decodeRows(textOf(chunk));
           for (const { field, terms } of [...columns, ...more].filter(lacking(chunk))) {
-            chunk.vectors.set(field.slot, { terms, values: vectorOf(rows, field, terms) });
+            keepVector(chunk, field.slot, { terms, values: vectorOf(rows, field, terms) });
           }
         }
         for (const { field, vectors } of columns) vectors.push(chunk.vectors.get(field.slot)?.values as Vector);
@@ -149,16 +188,19 @@ export function createChunkImage(rows: number, text: string): ChunkImage {
   const starts = new Uint32Array(rows + 1);
   for (let row = 1, at = bytes.indexOf(10); at >= 0; at = bytes.indexOf(10, at + 1)) starts[row++] = at + 1;
   starts[rows] = bytes.length + BETWEEN.length;
-  return { rows, bytes, starts, vectors: new Map() };
+  const weight = bytes.length + starts.byteLength + 500;
+  return { rows, bytes, starts, vectors: new Map(), rendered: undefined, weight, holder: undefined };
+}
+
+function keepVector(chunk: ChunkImage, slot: number, vector: { readonly terms: Terms; readonly values: Vector }): void {
+  const before = chunk.vectors.get(slot);
+  chunk.vectors.set(slot, vector);
+  weigh(chunk, vector.values.byteLength - (before?.values.byteLength ?? -100));
 }
 
 /** About how many bytes an image takes. */
-export function weightOf({ chunks, terms }: TableImage): number {
-  let total = 0;
-  for (const { bytes, starts, vectors } of chunks.values()) {
-    total += bytes.length + starts.byteLength + 500;
-    for (const { values } of vectors.values()) total += values.byteLength + 100;
-  }
+export function weightOf({ chunkWeight, terms }: TableImage): number {
+  let total = chunkWeight;
   for (const { weight } of terms.values()) total += weight;
   return total;
 }

@@ -1,5 +1,5 @@
 import type { CallContext } from '@commonplace/kit/rpc';
-import type { UnitOfWork } from '@commonplace/kit/store';
+import { LostRace, type UnitOfWork } from '@commonplace/kit/store';
 import type {
   ContentInput,
   ContentKind,
@@ -12,10 +12,12 @@ import type {
 } from '../content/kind.js';
 import type { Node } from '../stores/nodes.js';
 import { createTableCache } from './cache.js';
-import type { NewChunk } from './chunks.js';
+import { contentHashOf, type NewChunk } from './chunks.js';
 import type { Column } from './column.js';
 import type { OpenTable } from './compute.js';
 import { diffTables } from './diff.js';
+import { type ChunkImage, textOf } from './image.js';
+import { createChunkLists } from './lists.js';
 import { createTableReader } from './read.js';
 import {
   chunkId,
@@ -24,9 +26,11 @@ import {
   keptId,
   removeChunk,
   requireHead,
+  type StoredHead,
   type TableHead,
   type TableStores,
 } from './records.js';
+import { BETWEEN } from './rows.js';
 import { createBreathe } from './slices.js';
 import { createTableStates, freshHead } from './state.js';
 import { rowsAt, tableText } from './text.js';
@@ -49,14 +53,21 @@ export interface TableKind extends ContentKind {
    * Prepares rows at the table's end: each with a new id, and cells by column id. Throws with the faults of all
    * rows, each with its place in `row`.
    */
-  append(node: Pick<Node, 'id' | 'tenant'>, rows: readonly NewRow[], context: WriteContext): Promise<PreparedWrite>;
+  append(node: Pick<Node, 'id' | 'tenant'>, rows: readonly NewRow[], context: WriteContext): Promise<PreparedAppend>;
+}
+
+/** Rows that are ready to be put at a table's end. */
+export interface PreparedAppend extends PreparedWrite {
+  /** To be told once the work is committed: the chunk that the next rows join need not be read again. */
+  committed(): void;
 }
 
 /** Tables: columns, and rows in chunks of which a change writes anew those that it touches. */
 export function createTableKind(parts: TableParts): TableKind {
   const { heads, chunks, settings } = parts;
   const cache = createTableCache(parts, settings.tableCacheBytes);
-  const states = createTableStates(parts, cache);
+  const lists = createChunkLists(parts);
+  const states = createTableStates(parts, cache, lists);
   const reader = createTableReader(states);
 
   function opener(context: CallContext): OpenTable {
@@ -76,8 +87,15 @@ export function createTableKind(parts: TableParts): TableKind {
     return planWrite({ head, input, states, maxRows, open: opener(context), context, breathe, isNewTable });
   }
 
-  /** Puts a new state in the place of what this call sees, which a keep may have touched since it was read. */
-  async function put({ head, fresh }: Pick<Outcome, 'head' | 'fresh'>, tenant: string, context: WriteContext) {
+  /**
+   * Puts a new state in the place of what this call sees, which a keep may have touched since it was read. Gives the
+   * numbers of the chunks that it does not have any more.
+   */
+  async function put(
+    { head, fresh }: Pick<Outcome, 'head' | 'fresh'>,
+    tenant: string,
+    context: WriteContext,
+  ): Promise<readonly number[]> {
     const { work } = context;
     const breathe = createBreathe(context.signal);
     for (const [number, { text }] of fresh) {
@@ -85,17 +103,15 @@ export function createTableKind(parts: TableParts): TableKind {
       await breathe();
     }
     const before = await work.get(heads, head.id);
+    const { stored, dropped } = await lists.pack({ ...bare(head), tenant }, before, work);
     if (before === undefined) {
-      work.insert(heads, { ...bare(head), tenant });
-      return;
+      work.insert(heads, stored);
+      return [];
     }
-    const present = new Set(head.chunks.map(([number]) => number));
-    const dropped = [...before.chunks.map(([number]) => number), ...before.loose].filter(
-      (number) => !present.has(number),
-    );
     const { kept } = before;
     if (kept.length === 0) for (const number of dropped) removeChunk(parts, work, chunkId(head.id, number));
-    work.replace(heads, before, { ...bare(head), tenant, kept, loose: kept.length === 0 ? [] : dropped });
+    work.replace(heads, before, { ...stored, kept, loose: kept.length === 0 ? [] : dropped });
+    return dropped;
   }
 
   function prepared(before: Head, made: Outcome, tenant: string, context: CallContext): PreparedWrite {
@@ -105,7 +121,7 @@ export function createTableKind(parts: TableParts): TableKind {
       sizeBytes: changed ? made.head.bytes : before.bytes,
       warnings: made.warnings,
       loses: made.loses,
-      apply: () => put(made, tenant, context),
+      apply: async () => void (await put(made, tenant, context)),
       answer: (query) =>
         states.settled(() => {
           const later = createTableReader(states.with(made.fresh));
@@ -130,7 +146,7 @@ export function createTableKind(parts: TableParts): TableKind {
   }
 
   async function keptHead(tableId: string, snapshotId: string): Promise<TableHead> {
-    return requireHead(parts, keptId(tableId, snapshotId));
+    return lists.whole(tableId, await requireHead(parts, keptId(tableId, snapshotId)));
   }
 
   return {
@@ -159,15 +175,16 @@ export function createTableKind(parts: TableParts): TableKind {
       const head = before ?? work.insert(heads, freshHead(node.id, node.tenant));
       work.insert(heads, { ...bare(head), id: keptId(node.id, snapshotId), kept: [], loose: [] });
       work.replace(heads, head, { ...bare(head), kept: [...head.kept, snapshotId] });
-      return { sizeBytes: head.bytes, hash: contentHash(head) };
+      return { sizeBytes: head.bytes, hash: await hashOf(head, work) };
     },
     readKept: (node, snapshotId, query, context) =>
       states.settled(async () => page(node.id, await keptHead(node.id, snapshotId), query, context)),
     async restore(node, snapshotId, context) {
-      const before = await states.head(node.id);
-      const kept = await keptHead(node.id, snapshotId);
-      const { columns, primary } = kept;
-      const facts = { ...before, columns, primary, nextNumbers: larger(before.nextNumbers, kept.nextNumbers) };
+      const [before, kept] = await states.settled(async () => {
+        return [await states.head(node.id), await keptHead(node.id, snapshotId)] as const;
+      });
+      const { columns, primary, open } = kept;
+      const facts = { ...before, columns, primary, open, nextNumbers: larger(before.nextNumbers, kept.nextNumbers) };
       const made = outcome({ ...before, id: node.id }, entriesOf(kept), facts);
       const loses = before.rowCount > 0 && !sameContent(before, made.head);
       return prepared(before, { ...made, warnings: [], loses }, node.tenant, context);
@@ -178,9 +195,9 @@ export function createTableKind(parts: TableParts): TableKind {
       if (kept === undefined || head === undefined) return;
       work.remove(heads, kept);
       const others = head.kept.filter((other) => other !== snapshotId);
-      const used = new Set(head.chunks.map(([number]) => number));
+      const used = new Set(await lists.numbers(id, head, work));
       const loose = new Set(
-        [...head.loose, ...kept.chunks.map(([number]) => number)].filter((number) => !used.has(number)),
+        [...head.loose, ...(await lists.numbers(id, kept, work))].filter((number) => !used.has(number)),
       );
       const held = loose.size === 0 ? new Set<number>() : await heldBy(id, others, work);
       for (const number of loose) if (!held.has(number)) removeChunk(parts, work, chunkId(id, number));
@@ -194,29 +211,30 @@ export function createTableKind(parts: TableParts): TableKind {
         return diffTables(id, await headOf(from), await headOf(to), states);
       }),
     async copy(from, to, context, renamed) {
-      const head = await states.head(from.id);
       return states.settled(async () => {
+        const head = await states.head(from.id);
         const breathe = createBreathe(context.signal);
         const { view } = await states.open(from.id, head, breathe);
         const pieces: NewChunk[] = [];
         for (const [i, { number: _number, ...entry }] of entriesOf(head).entries()) {
-          pieces.push({ ...entry, text: view.chunks[i]?.bytes.toString('utf8') ?? '' });
+          pieces.push({ ...entry, text: textOf(view.chunks[i] as ChunkImage), open: false });
           await breathe();
         }
         return copied(head, pieces, from, to, context, renamed);
       });
     },
     async copyForm(from, to, context, renamed) {
-      const head = await states.head(from.id);
-      return copied({ ...head, nextNumbers: {}, people: [] }, [], from, to, context, renamed);
+      const head = await states.settled(() => states.head(from.id));
+      return copied({ ...head, nextNumbers: {}, people: [], open: 0 }, [], from, to, context, renamed);
     },
     async remove({ id }, { work }) {
       const head = await work.get(heads, id);
       if (head === undefined) return;
-      const numbers = [...head.chunks.map(([number]) => number), ...head.loose];
+      const numbers = [...(await lists.numbers(id, head, work)), ...head.loose];
       if (head.kept.length > 0) {
+        const { list: _list, ...rest } = head;
         work.replace(heads, head, {
-          ...bare(head),
+          ...bare(rest),
           gone: true,
           columns: [],
           chunks: [],
@@ -230,7 +248,7 @@ export function createTableKind(parts: TableParts): TableKind {
       work.remove(heads, head);
     },
     async columns(tableId, work) {
-      const head = (await work?.get(heads, tableId)) ?? (await states.head(tableId));
+      const head = (await work?.get(heads, tableId)) ?? (await heads.get(tableId)) ?? freshHead(tableId, '');
       return head.columns;
     },
     append: (node, rows, context) =>
@@ -240,25 +258,29 @@ export function createTableKind(parts: TableParts): TableKind {
         const open: OpenTable = async () => undefined;
         const { tableRows: maxRows } = settings;
         const made = await planAppend({ head, states, maxRows, open, context, breathe, isNewTable: false }, rows);
+        let dropped: readonly number[] = [];
         return {
           changed: true,
           sizeBytes: made.head.bytes,
           warnings: made.warnings,
           loses: false,
-          apply: () => put(made, node.tenant, context),
+          async apply() {
+            dropped = await put(made, node.tenant, context);
+          },
+          committed: () => cache.replace(node.id, dropped, made.fresh),
         };
       }),
     text: (node) =>
       states.settled(async () => {
-        const head = await heads.get(node.id);
-        return head === undefined ? '' : tableText(node.id, head, states);
+        const head = await states.head(node.id);
+        return head.version === undefined ? '' : tableText(node.id, head, states);
       }),
     async locate(places) {
       const found = new Map<string, (Part | undefined)[]>();
       for (const [id, some] of places) {
         const rows = await states.settled(async () => {
-          const head = await heads.get(id);
-          return head === undefined ? [] : rowsAt(id, head, states, some);
+          const head = await states.head(id);
+          return head.version === undefined ? [] : rowsAt(id, head, states, some);
         });
         found.set(
           id,
@@ -269,11 +291,26 @@ export function createTableKind(parts: TableParts): TableKind {
     },
   };
 
+  /** The hash of a table's contents, which is the same in however many parts its rows came. */
+  async function hashOf(head: StoredHead, work: UnitOfWork): Promise<string> {
+    const whole = await lists.whole(head.id, head, work);
+    const contents = whole.chunks.map(([, , , , content]) => content);
+    const { open = 1 } = whole;
+    if (open < 2) return contentHash(whole, contents);
+    const lines: string[] = [];
+    for (const [number] of whole.chunks.slice(-open)) {
+      const part = await work.get(chunks, chunkId(head.id, number));
+      if (part === undefined) throw new LostRace(chunks.spec.name, chunkId(head.id, number));
+      lines.push(...part.text.split(BETWEEN));
+    }
+    return contentHash(whole, [...contents.slice(0, -open), contentHashOf(lines)]);
+  }
+
   async function heldBy(tableId: string, snapshotIds: readonly string[], work: UnitOfWork): Promise<Set<number>> {
     const held = new Set<number>();
     for (const snapshotId of snapshotIds) {
       const kept = await work.get(heads, keptId(tableId, snapshotId));
-      for (const [number] of kept?.chunks ?? []) held.add(number);
+      if (kept !== undefined) for (const number of await lists.numbers(tableId, kept, work)) held.add(number);
     }
     return held;
   }
@@ -286,7 +323,7 @@ function bringsContent({ content, columns, rows }: ContentInput): boolean {
 }
 
 /** A head without its version, as it is written. */
-function bare(head: Head & { readonly version?: number }): Head {
+function bare<T extends Head & { readonly version?: number }>(head: T): Omit<T, 'version'> {
   const { version: _version, ...rest } = head;
   return rest;
 }

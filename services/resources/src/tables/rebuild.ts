@@ -1,5 +1,5 @@
 import { type ChunkEntry, createChunker, type NewChunk } from './chunks.js';
-import { BETWEEN, decodeRow, encodeRow, type Row } from './rows.js';
+import { BETWEEN, decodeRow, encodeRow, idOf, type Row, shortHash } from './rows.js';
 import type { Breathe } from './slices.js';
 
 /** What happens to the rows of a table, by their numbers in it. */
@@ -17,6 +17,12 @@ export interface Edits {
 export type Piece = ChunkEntry | NewChunk;
 
 export const isNew = (piece: Piece): piece is NewChunk => 'text' in piece;
+
+/** Whether rows come to a table's end and nothing else happens to it. */
+export function onlyAppends(rowCount: number, { removed, changed, inserted, convert }: Edits): boolean {
+  const stays = removed !== 'all' && removed.size === 0 && changed.size === 0 && convert === undefined;
+  return stays && inserted.size === 1 && inserted.has(rowCount);
+}
 
 /** Which of a table's chunks have to be read to make these edits: numbers of chunks, by their first rows. */
 export function touchedChunks(
@@ -41,23 +47,28 @@ export function touchedChunks(
 
 /**
  * Makes the chunks that a table has after some edits. A chunk that nothing happens to is not looked
- * at, unless the one before it now ends elsewhere; one that comes out as an old one was stays that.
+ * at, unless the one before it now ends elsewhere; one that comes out as an old one was stays that. The last `parts`
+ * entries are one chunk: they stay together, or become one again.
  */
 export async function rebuild(
   entries: readonly ChunkEntry[],
   edits: Edits,
   read: (chunk: number) => Promise<string>,
   breathe: Breathe,
+  parts = 1,
 ): Promise<Piece[]> {
   const touched = touchedChunks(entries, edits);
-  const known = new Map(entries.map((entry) => [entry.hash, entry]));
+  const firstPart = entries.length - parts;
+  const touchParts = () => touched.fill(true, firstPart);
+  if (parts > 1 && touched.includes(true, firstPart)) touchParts();
+  const known = await knownStates(entries, read, parts);
   const pieces: Piece[] = [];
   const chunker = createChunker();
   const put = (chunk: NewChunk | undefined): void => {
     if (chunk === undefined) return;
     const same = known.get(chunk.hash);
     known.delete(chunk.hash);
-    pieces.push(same ?? chunk);
+    pieces.push(...(same ?? [chunk]));
   };
   const insert = async (rows: readonly Row[] | undefined): Promise<void> => {
     for (const row of rows ?? []) {
@@ -70,6 +81,7 @@ export async function rebuild(
   if (edits.removed === 'all') at = entries.reduce((sum, { rows }) => sum + rows, 0);
   else {
     for (const [i, entry] of entries.entries()) {
+      if (i === firstPart && parts > 1 && !chunker.empty) touchParts();
       if (touched[i] !== true && chunker.empty) {
         pieces.push(entry);
         known.delete(entry.hash);
@@ -90,12 +102,39 @@ export async function rebuild(
   return pieces;
 }
 
+/** The entries of each chunk by the hash of its whole text. */
+async function knownStates(
+  entries: readonly ChunkEntry[],
+  read: (chunk: number) => Promise<string>,
+  parts: number,
+): Promise<Map<string, readonly ChunkEntry[]>> {
+  const whole = parts > 1 ? entries.slice(0, -parts) : entries;
+  const known = new Map<string, readonly ChunkEntry[]>(whole.map((entry) => [entry.hash, [entry]]));
+  const texts: string[] = [];
+  for (let chunk = whole.length; chunk < entries.length; chunk++) texts.push(await read(chunk));
+  if (texts.length > 0) known.set(shortHash(texts.join(BETWEEN)), entries.slice(whole.length));
+  return known;
+}
+
+/**
+ * How many of a table's last chunks are parts of one that rows at the end join; undefined where that is not known.
+ * `before`: the same of the table whose chunks `entries` were.
+ */
+export function openParts(
+  pieces: readonly Piece[],
+  entries: readonly ChunkEntry[],
+  before: number | undefined,
+): number | undefined {
+  const last = pieces.at(-1);
+  if (last === undefined) return 0;
+  if (isNew(last)) return last.open ? 1 : 0;
+  // What was not the last chunk of a table has ended.
+  return last.number === entries.at(-1)?.number ? before : 0;
+}
+
 function editedLine(line: string, at: number, { removed, changed, convert }: Edits): string | undefined {
   if (removed !== 'all' && removed.has(at)) return undefined;
   const row = changed.get(at);
   if (row !== undefined) return encodeRow(row);
   return convert === undefined ? line : encodeRow(convert(decodeRow(line)));
 }
-
-/** The id of a row's line: the first text in it, which has no quotation mark of its own. */
-const idOf = (line: string): string => line.slice(2, line.indexOf('"', 2));

@@ -22,6 +22,8 @@ export interface TableHead extends StoredRecord {
   /** Who made and changed rows; the rows name them by their place here. */
   readonly people: readonly Actor[];
   readonly chunks: readonly PackedEntry[];
+  /** How many of the last chunks are parts of one that rows at the end join; absent where it has to be looked at. */
+  readonly open?: number | undefined;
   readonly rowCount: number;
   readonly bytes: number;
   /** Snapshots' ids under which a state is kept. */
@@ -32,7 +34,7 @@ export interface TableHead extends StoredRecord {
   readonly gone?: true;
 }
 
-type PackedEntry = readonly [number: number, rows: number, bytes: number, hash: string, content: string];
+export type PackedEntry = readonly [number: number, rows: number, bytes: number, hash: string, content: string];
 
 /** Some rows of a table, in their order: never changed, only left out for others. */
 export interface StoredChunk extends StoredRecord {
@@ -41,11 +43,21 @@ export interface StoredChunk extends StoredRecord {
   readonly text: string;
 }
 
-export const headCollection: CollectionSpec<TableHead> = { name: 'tables', indexes: [] };
+/**
+ * A head as it is stored. Where a table has many chunks, `chunks` names only the last of them: those before stand in a
+ * list of their own, which is kept like a chunk and never changes, so that rows at the end write nothing that grows
+ * with the table.
+ */
+export interface StoredHead extends TableHead {
+  /** The number of the list. */
+  readonly list?: number;
+}
+
+export const headCollection: CollectionSpec<StoredHead> = { name: 'tables', indexes: [] };
 export const chunkCollection: CollectionSpec<StoredChunk> = { name: 'table_chunks', indexes: [] };
 
 export interface TableStores {
-  readonly heads: Collection<TableHead>;
+  readonly heads: Collection<StoredHead>;
   readonly chunks: Collection<StoredChunk>;
 }
 
@@ -56,8 +68,10 @@ export function packEntry({ number, rows, bytes, hash, content }: ChunkEntry): P
   return [number, rows, bytes, hash, content];
 }
 
-export function entriesOf(head: Pick<TableHead, 'chunks'>): ChunkEntry[] {
-  return head.chunks.map(([number, rows, bytes, hash, content]) => ({ number, rows, bytes, hash, content }));
+/** The chunks of a head; those between two places where these are given, as `slice` takes them. */
+export function entriesOf({ chunks }: Pick<TableHead, 'chunks'>, from = 0, to = chunks.length): ChunkEntry[] {
+  const some = from === 0 && to === chunks.length ? chunks : chunks.slice(from, to);
+  return some.map(([number, rows, bytes, hash, content]) => ({ number, rows, bytes, hash, content }));
 }
 
 /** A table as it is before anything was written into it. */
@@ -79,9 +93,9 @@ export function emptyHead(id: string, tenant: string): Omit<TableHead, 'version'
   };
 }
 
-/** Equal for equal contents: columns and rows, without who and when. */
-export function contentHash(head: TableHead): string {
-  return shortHash(JSON.stringify([head.columns, head.primary, head.chunks.map(([, , , , content]) => content)]));
+/** Equal for equal contents: columns and rows, without who and when. `contents`: the hashes of those of its chunks. */
+export function contentHash({ columns, primary }: TableHead, contents: readonly string[]): string {
+  return shortHash(JSON.stringify([columns, primary, contents]));
 }
 
 /** Takes a chunk away; it is never changed, so its version is known. */
@@ -89,8 +103,8 @@ export function removeChunk({ chunks }: TableStores, work: UnitOfWork, id: strin
   work.remove(chunks, { id, version: 1, tenant: '', text: '' });
 }
 
-/** The head as this unit sees it. Throws LostRace where a kept state is gone. */
-export async function requireHead({ heads }: TableStores, id: string): Promise<TableHead> {
+/** A kept head. Throws LostRace where it is gone. */
+export async function requireHead({ heads }: TableStores, id: string): Promise<StoredHead> {
   const head = await heads.get(id);
   if (head === undefined) throw new LostRace(heads.spec.name, id);
   return head;

@@ -46,6 +46,9 @@ export function contentOf(line: string): string {
   return line.slice(0, idEnd + 1) + line.slice(line.indexOf(',[', idEnd));
 }
 
+/** The id of a row's line: the first text in it, which has no quotation mark of its own. */
+export const idOf = (line: string): string => line.slice(2, line.indexOf('"', 2));
+
 /** A short hash, good enough to tell one table's chunks apart. */
 export function shortHash(text: string): string {
   return createHash('sha256').update(text).digest('base64url').slice(0, 20);

@@ -2,9 +2,11 @@ import { ChunkGone, type TableCache } from './cache.js';
 import type { ChunkEntry, NewChunk } from './chunks.js';
 import type { TableState } from './compute.js';
 import { createFaults } from './faults.js';
-import { type ChunkImage, createChunkImage, createTableImage, createTableView, textOf } from './image.js';
+import { type ChunkImage, createChunkImage, createTableImage, createTableView, renderedText, textOf } from './image.js';
+import type { ChunkLists } from './lists.js';
 import { defaultColumns, planColumns } from './plan-columns.js';
 import { emptyHead, entriesOf, keptId, type TableHead, type TableStores } from './records.js';
+import type { Row } from './rows.js';
 import type { Breathe } from './slices.js';
 
 /** Reads the states of tables: the present one, and those that are kept. */
@@ -22,6 +24,14 @@ export interface TableStates {
     count: number,
     breathe: Breathe,
   ): Promise<{ state: TableState; first: number }>;
+  /** What the rows of a chunk read like, made again only where it is made by something else. Throws ChunkGone. */
+  rendered(
+    tableId: string,
+    chunk: readonly ChunkEntry[],
+    by: string,
+    render: (rows: readonly Row[]) => string,
+    breathe: Breathe,
+  ): Promise<string>;
   /** The text of one chunk of a table. Throws ChunkGone. */
   text(tableId: string, entries: readonly ChunkEntry[], chunk: number, breathe: Breathe): Promise<string>;
   /** The same for a state that is not stored yet, with the chunks that are new in it. */
@@ -35,6 +45,7 @@ const TRIES = 5;
 export function createTableStates(
   stores: TableStores,
   cache: TableCache,
+  lists: ChunkLists,
   fresh: ReadonlyMap<number, NewChunk> = new Map(),
 ): TableStates {
   async function view(tableId: string, entries: readonly ChunkEntry[], whole: boolean, breathe: Breathe) {
@@ -57,8 +68,14 @@ export function createTableStates(
   }
 
   return {
-    head: async (tableId) => (await stores.heads.get(tableId)) ?? freshHead(tableId, ''),
-    kept: (tableId, snapshotId) => stores.heads.get(keptId(tableId, snapshotId)),
+    async head(tableId) {
+      const head = await stores.heads.get(tableId);
+      return head === undefined ? freshHead(tableId, '') : lists.whole(tableId, head);
+    },
+    async kept(tableId, snapshotId) {
+      const head = await stores.heads.get(keptId(tableId, snapshotId));
+      return head && lists.whole(tableId, head);
+    },
     async open(tableId, head, breathe) {
       return { head: { ...head, id: tableId }, view: await view(tableId, entriesOf(head), true, breathe) };
     },
@@ -73,11 +90,15 @@ export function createTableStates(
       const part = await view(tableId, entries.slice(start, end), false, breathe);
       return { state: { head: { ...head, id: tableId }, view: part }, first };
     },
+    async rendered(tableId, chunk, by, render, breathe) {
+      const { chunks } = await view(tableId, chunk, false, breathe);
+      return renderedText(chunks[0] as ChunkImage, by, render);
+    },
     async text(tableId, entries, chunk, breathe) {
       const { chunks } = await view(tableId, entries.slice(chunk, chunk + 1), false, breathe);
       return textOf(chunks[0] as ChunkImage);
     },
-    with: (more) => createTableStates(stores, cache, more),
+    with: (more) => createTableStates(stores, cache, lists, more),
     async settled(work) {
       try {
         for (let tries = 1; ; tries++) {

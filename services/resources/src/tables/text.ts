@@ -3,17 +3,28 @@ import { displayText } from './cells.js';
 import { isStored } from './column.js';
 import { MAX_SEARCH_TEXT } from './limits.js';
 import { entriesOf } from './records.js';
-import { decodeRows } from './rows.js';
+import { decodeRows, type Row, shortHash } from './rows.js';
 import { nameIn } from './shown.js';
 import { createBreathe } from './slices.js';
 import type { TableStates } from './state.js';
 import type { Head } from './write.js';
 
-/** A table as text, for search: the names of its columns, then its rows, as far as there is room. */
+/**
+ * A table as text, for search: the names of its columns, then its rows, as far as there is room. The text of a chunk is
+ * remembered with it, so that rows which come or change cost no more than their chunks.
+ */
 export async function tableText(tableId: string, head: Head, states: TableStates): Promise<string> {
-  const lines: string[] = [];
-  for await (const { text } of linesOf(tableId, head, states)) lines.push(text);
-  return lines.join('\n').slice(0, MAX_SEARCH_TEXT);
+  const breathe = createBreathe();
+  const { names, by, lineOf } = readingOf(head);
+  const render = (rows: readonly Row[]): string => rows.map(lineOf).join('\n');
+  const texts = [names];
+  let chars = names.length;
+  for (let chunk = 0; chunk < head.chunks.length && chars < MAX_SEARCH_TEXT; chunk++) {
+    const text = await states.rendered(tableId, entriesOf(head, chunk, chunk + 1), by, render, breathe);
+    texts.push(text);
+    chars += text.length + 1;
+  }
+  return texts.join('\n').slice(0, MAX_SEARCH_TEXT);
 }
 
 /** The ids of the rows in which places of that text lie; undefined for the columns' names and for what has changed. */
@@ -46,21 +57,33 @@ interface Line {
   readonly rowId?: string;
 }
 
+/** The same text line by line. */
 async function* linesOf(tableId: string, head: Head, states: TableStates): AsyncGenerator<Line> {
   const breathe = createBreathe();
-  const columns = head.columns.filter((column) => isStored(column) && column.type !== 'attachment');
-  const nameOf = nameIn(head.people);
-  const names = head.columns.map(({ name }) => name).join(' · ');
+  const { names, lineOf } = readingOf(head);
   yield { text: names };
   const entries = entriesOf(head);
   let chars = names.length;
   for (let chunk = 0; chunk < entries.length && chars < MAX_SEARCH_TEXT; chunk++) {
     for (const row of decodeRows(await states.text(tableId, entries, chunk, breathe))) {
-      const cells = columns.map((column) => displayText(row.cells[column.slot] ?? null, column, nameOf));
-      const text = cells.filter((cell) => cell !== '').join(' · ');
+      const text = lineOf(row);
       yield { text, rowId: row.id };
       chars += text.length + 1;
       if (chars >= MAX_SEARCH_TEXT) break;
     }
   }
+}
+
+/** How a table reads; `by` tells it apart from every other way. */
+function readingOf({ columns: all, people }: Head) {
+  const columns = all.filter((column) => isStored(column) && column.type !== 'attachment');
+  const nameOf = nameIn(people);
+  return {
+    names: all.map(({ name }) => name).join(' · '),
+    by: shortHash(JSON.stringify([columns, people])),
+    lineOf({ cells }: Row): string {
+      const texts = columns.map((column) => displayText(cells[column.slot] ?? null, column, nameOf));
+      return texts.filter((text) => text !== '').join(' · ');
+    },
+  };
 }

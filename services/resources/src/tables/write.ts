@@ -2,7 +2,7 @@ import type { CallContext } from '@commonplace/kit/rpc';
 import type { ContentInput, Warning } from '../content/kind.js';
 import { LimitReached } from '../errors.js';
 import { isEmpty } from './cells.js';
-import type { NewChunk } from './chunks.js';
+import { type ChunkEntry, type NewChunk, partOf } from './chunks.js';
 import { type Cell, isStored, isWritable } from './column.js';
 import { createCellOf, type OpenTable, type TableState } from './compute.js';
 import { createFaults, type Faults } from './faults.js';
@@ -11,10 +11,10 @@ import { readTableInput, type TableInput } from './input.js';
 import { withPerson } from './people.js';
 import { type ColumnPlan, keepColumns, planColumns } from './plan-columns.js';
 import { planChanges, planReplace, type RowPlan } from './plan-rows.js';
-import { isNew, type Piece, rebuild } from './rebuild.js';
+import { type Edits, isNew, onlyAppends, openParts, type Piece, rebuild } from './rebuild.js';
 import { entriesOf, packEntry, type TableHead } from './records.js';
 import { type RowInput, readRows } from './row-input.js';
-import type { Row } from './rows.js';
+import { encodeRow, type Row } from './rows.js';
 import type { Breathe } from './slices.js';
 import type { TableStates } from './state.js';
 import { createRowTaker } from './take-rows.js';
@@ -97,7 +97,9 @@ async function planInput(
   faults.check();
 
   const entries = entriesOf(head);
-  const pieces = await rebuild(entries, edits, (chunk) => states.text(head.id, entries, chunk, breathe), breathe);
+  const read = (chunk: number) => states.text(head.id, entries, chunk, breathe);
+  const part = partAtEnd(head, entries, edits);
+  const pieces = part ?? (await rebuild(entries, edits, read, breathe, head.open));
   const rowCount = pieces.reduce((sum, { rows: count }) => sum + count, 0);
   if (rowCount > writing.maxRows) throw LimitReached({ limit: writing.maxRows, what: 'rows in a table' });
   return {
@@ -107,13 +109,22 @@ async function planInput(
       nextSlot: plan.nextSlot,
       nextNumbers: taker.nextNumbers,
       people,
+      open: part === undefined ? openParts(pieces, entries, head.open) : (head.open ?? 0) + 1,
     }),
     warnings: taker.warnings(),
     loses: gone > 0 || taker.cleared > 0 || (head.rowCount > 0 && plan.removed.some(isStored)),
   };
 }
 
-type Facts = Pick<Head, 'columns' | 'primary' | 'nextSlot' | 'nextNumbers' | 'people'>;
+/** The chunks of a table with few rows more at its end, where these are stored by themselves. */
+function partAtEnd(head: Head, entries: readonly ChunkEntry[], edits: Edits): Piece[] | undefined {
+  if (head.open === undefined || head.open === 0 || !onlyAppends(head.rowCount, edits)) return undefined;
+  const rows = edits.inserted.get(head.rowCount) ?? [];
+  const part = partOf(entries.slice(-head.open), rows.map(encodeRow));
+  return part && [...entries, part];
+}
+
+type Facts = Pick<Head, 'columns' | 'primary' | 'nextSlot' | 'nextNumbers' | 'people' | 'open'>;
 
 /** A head with these chunks; new ones are numbered. */
 export function outcome(head: Head, pieces: readonly Piece[], facts: Facts): Pick<Outcome, 'head' | 'fresh'> {
@@ -127,8 +138,8 @@ export function outcome(head: Head, pieces: readonly Piece[], facts: Facts): Pic
   });
   const rowCount = entries.reduce((sum, { rows }) => sum + rows, 0);
   const bytes = entries.reduce((sum, entry) => sum + entry.bytes, 0) + Buffer.byteLength(JSON.stringify(facts.columns));
-  const { columns, primary, nextSlot, nextNumbers, people } = facts;
-  const changed = { columns, primary, nextSlot, nextNumbers, people };
+  const { columns, primary, nextSlot, nextNumbers, people, open } = facts;
+  const changed = { columns, primary, nextSlot, nextNumbers, people, open };
   return { head: { ...head, ...changed, chunks: entries.map(packEntry), nextChunk, rowCount, bytes }, fresh };
 }
 

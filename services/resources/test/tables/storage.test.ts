@@ -7,9 +7,9 @@ import { openSqliteDatabase, type SqliteDatabase } from '@commonplace/kit/store/
 import { CellFormat, ContentMode } from '@commonplace/proto/resources/v1/content_service.js';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { NO_INPUT } from '../../src/content/input.js';
-import type { ContentInput, ContentKind, PreparedWrite } from '../../src/content/kind.js';
+import type { ContentInput, PreparedWrite } from '../../src/content/kind.js';
 import type { Node } from '../../src/stores/nodes.js';
-import { createTableKind, type TableParts } from '../../src/tables/kind.js';
+import { createTableKind, type TableKind, type TableParts } from '../../src/tables/kind.js';
 import { chunkCollection, headCollection } from '../../src/tables/records.js';
 import { json } from './table-world.js';
 
@@ -27,7 +27,7 @@ let folder: string;
 let database: SqliteDatabase;
 let store: Store;
 let parts: TableParts;
-let kind: ContentKind;
+let kind: TableKind;
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), 'commonplace-tables-'));
   database = await openSqliteDatabase({ file: join(folder, 'commonplace.db') });
