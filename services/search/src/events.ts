@@ -4,6 +4,7 @@ import type { CallOptions, Client } from '@commonplace/kit/rpc';
 import type { IndexService } from '@commonplace/proto/resources/v1/index_service.js';
 import type { SearchIndex } from './index/port.js';
 import { pause } from './pause.js';
+import { createRecent, LONG_TEXT, type Recent } from './recent.js';
 
 export interface IndexerParts {
   readonly index: SearchIndex;
@@ -13,6 +14,8 @@ export interface IndexerParts {
   readonly log: Log;
   /** Told when entries have changed. */
   readonly changed?: () => void;
+  /** Ends all waiting: what is due later is put in at once. */
+  readonly signal?: AbortSignal;
 }
 
 /** Keeps the index as the tree is. */
@@ -42,6 +45,7 @@ const REBUILD_TIMEOUT_MS = 6 * 3_600_000;
 const RETRY_MS = [1000, 5000, 15_000, 60_000] as const;
 
 export function createIndexer(parts: IndexerParts): Indexer {
+  const recent = createRecent();
   // One batch after the other: what was fetched is put in before anything fetched later.
   let last: Promise<void> = Promise.resolve();
   let rebuilding: Promise<void> | undefined;
@@ -51,7 +55,7 @@ export function createIndexer(parts: IndexerParts): Indexer {
   const indexer: Indexer = {
     handle(events) {
       waiting.set(events, Math.min(...events.map(({ time }) => Date.parse(time))));
-      const done = last.then(() => apply(parts, events));
+      const done = last.then(() => apply(parts, recent, events));
       last = done.catch(() => {}).finally(() => waiting.delete(events));
       return done;
     },
@@ -78,10 +82,8 @@ export function createIndexer(parts: IndexerParts): Indexer {
   return indexer;
 }
 
-async function apply(
-  { index, resources, systemCall, changed: tell }: IndexerParts,
-  events: readonly DomainEvent[],
-): Promise<void> {
+async function apply(parts: IndexerParts, recent: Recent, events: readonly DomainEvent[]): Promise<void> {
+  const { index, changed: tell } = parts;
   const gone = new Set<string>();
   const changed = new Set<string>();
   for (const event of events) {
@@ -89,15 +91,28 @@ async function apply(
   }
   await index.remove([...gone]);
   // What was trashed and restored is told apart by its present state, not by the order of events.
-  const ids = [...changed];
+  const { now, later, waitMs } = recent.split(changed);
+  await putIn(parts, recent, now);
+  if (later.length > 0) {
+    if (now.length > 0) tell?.();
+    await pause(waitMs, parts.signal);
+    await putIn(parts, recent, later);
+  }
+  tell?.();
+}
+
+/** Puts the present state of resources into the index. */
+async function putIn({ index, resources, systemCall }: IndexerParts, recent: Recent, ids: readonly string[]) {
   for (let at = 0; at < ids.length; at += FETCHED_AT_ONCE) {
     const some = ids.slice(at, at + FETCHED_AT_ONCE);
+    const began = performance.now();
     const { entries } = await resources.getIndexEntries({ ids: some }, systemCall());
     const present = new Set(entries.map(({ id }) => id));
     await index.upsert(entries);
     await index.remove(some.filter((id) => !present.has(id)));
+    const longest = entries.reduce((most, { text }) => Math.max(most, text.length), 0);
+    if (longest >= LONG_TEXT) recent.note(entries, performance.now() - began);
   }
-  tell?.();
 }
 
 function resourceIds({ data }: DomainEvent): string[] {

@@ -32,9 +32,10 @@ async function start(host: Host, open: OpenEmbedders): ReturnType<ServiceModule[
   const { index } = upkeep;
   const embedders = await open(host);
   let embedding: EmbeddingWork | undefined;
-  const indexer = createIndexer({ index, resources, systemCall, log, changed: () => embedding?.wake() });
-  const embedQuery = createQueryEmbedder(embedders && (() => embedding?.serving()), queryTimeoutMs);
   const stop = new AbortController();
+  const changed = (): void => embedding?.wake();
+  const indexer = createIndexer({ index, resources, systemCall, log, changed, signal: stop.signal });
+  const embedQuery = createQueryEmbedder(embedders && (() => embedding?.serving()), queryTimeoutMs);
   let subscription: Subscription | undefined;
   let built: Promise<void> | undefined;
   let unobserve = () => {};

@@ -126,6 +126,27 @@ describe('indexer', () => {
     expect(changes).toBe(1);
   });
 
+  test('a long text that was indexed a moment ago comes after what was not, once for all its changes', async () => {
+    const stop = new AbortController();
+    const other = createIndexer({
+      index: bench.index,
+      resources,
+      systemCall: () => SYSTEM,
+      log: silentLog,
+      signal: stop.signal,
+    });
+    tree(entry('a', { text: 'word '.repeat(10_000), version: 1 }), entry('b', { text: 'word' }));
+    await other.handle([event('content.updated', 'a')]);
+    resources.calls.length = 0;
+    tree(entry('a', { text: `${'word '.repeat(10_000)} other`, version: 2 }));
+    await other.handle([event('content.updated', 'a'), event('content.updated', 'b'), event('content.updated', 'a')]);
+    expect(resources.calls.map(({ request }) => (request as { ids: string[] }).ids)).toEqual([['b'], ['a']]);
+    expect(await bench.ids('other')).toEqual(['a']);
+    // Nothing is waited for at the end.
+    stop.abort();
+    await other.handle([event('content.updated', 'a')]);
+  });
+
   test('an event that fails is reported, and the next is taken', async () => {
     const failing = { ...resources, getIndexEntries: () => Promise.reject(new Error('owner is down')) };
     const other = createIndexer({ index: bench.index, resources: failing, systemCall: () => SYSTEM, log: silentLog });

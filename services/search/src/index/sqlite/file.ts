@@ -7,6 +7,7 @@ import type { Patterns } from '../../domain/pattern.js';
 import type { Field } from '../port.js';
 import type { AdmittedCache } from './admitted.js';
 import { type ChangeLog, createChangeLog } from './change-log.js';
+import { createKnownBlocks, type KnownBlocks } from './long-texts.js';
 import { type HeldModel, loadModels } from './models.js';
 import type { Needs } from './needs.js';
 import type { Postings } from './postings.js';
@@ -68,6 +69,8 @@ export interface IndexFile {
   readonly expansions: LRUCache<string, Patterns>;
   /** Words that are in the file for sure: `tenant word`. */
   readonly knownWords: LRUCache<string, true>;
+  /** Their words are in the file for sure. */
+  readonly knownBlocks: KnownBlocks;
   /** Models that there are vectors of, by id. */
   readonly models: Map<string, HeldModel>;
   /** What lacks vectors, by id of the model. */
@@ -177,6 +180,7 @@ function load(path: string, limits: Limits, db: Connection): IndexFile {
     admitted: new LRUCache({ maxSize: KEPT_ADMITTED, sizeCalculation: ({ bits }) => 1000 + bits.length }),
     expansions: new LRUCache({ max: KEPT_EXPANSIONS }),
     knownWords: new LRUCache({ max: KEPT_WORDS }),
+    knownBlocks: createKnownBlocks(),
     models: new Map(),
     needs: new Map(),
     slabs: new LRUCache({
@@ -193,7 +197,7 @@ function load(path: string, limits: Limits, db: Connection): IndexFile {
 export function reload(file: IndexFile): void {
   const { db, tenants, byNumber, workspaces, texts, knownWords, expansions, postings, admitted } = file;
   for (const kept of [texts, knownWords, expansions, postings, admitted, tenants, byNumber, workspaces]) kept.clear();
-  for (const kept of [file.models, file.needs, file.slabs]) kept.clear();
+  for (const kept of [file.models, file.needs, file.slabs, file.knownBlocks]) kept.clear();
   for (const model of loadModels(db)) file.models.set(model.about.id, model);
   for (const [number, id, next] of db.all('SELECT number, id, next FROM tenants')) {
     const tenant = createTenant(String(id), Number(number), Number(next));

@@ -4,6 +4,7 @@ import { commentsText } from '../comments.js';
 import { MOST_TEXT } from '../port.js';
 import { createTenant, type IndexFile, inTransaction, reload, type Tenant, tenantOf } from './file.js';
 import { listText, pairItem } from './lists.js';
+import { analyseChanged } from './long-texts.js';
 import { needsNone, needsVectors } from './needs.js';
 import { dropPostings } from './postings.js';
 import { TENANT_ROWS } from './schema.js';
@@ -192,16 +193,18 @@ function putText(file: IndexFile, row: number, old: boolean, tenant: Tenant, ent
   const [sameTexts, sameComments, hadComments] = (old ? db.get(sql, [name, text, comments, row]) : undefined) ?? [];
   if (sameTexts && sameComments) return [];
   db.run('INSERT OR REPLACE INTO texts VALUES (?, ?, ?, ?)', [row, name, text, comments]);
+  const add = (words: ReadonlySet<string>): void => addWords(file, tenant, words);
   const analysed = (which: string): string => {
     const { terms, words } = analyse(which);
-    addWords(file, tenant, words);
+    add(words);
     return terms;
   };
+  const termsOf = (): string => (old ? analyseChanged(file.knownBlocks, tenant.number, text, add) : analysed(text));
   const change = {
     row,
     old: old && !sameTexts,
     oldComments: Boolean(hadComments) && !sameComments,
-    texts: sameTexts ? undefined : { name: analysed(name), text: analysed(text) },
+    texts: sameTexts ? undefined : { name: analysed(name), text: termsOf() },
     comments: sameComments || comments === '' ? undefined : analysed(comments),
   };
   if (sameTexts) return [change];

@@ -1,0 +1,44 @@
+import type { IndexEntry } from '@commonplace/proto/resources/v1/index_service.js';
+import { LRUCache } from 'lru-cache';
+
+/** Characters of a text from which on it is worth the while not to index each of its states. */
+export const LONG_TEXT = 8192;
+/** A resource is left alone for so many times as long as it took to index it. */
+const REST = 4;
+/** But never for longer, so that what is written is found within two seconds. */
+const MOST_REST_MS = 500;
+
+/**
+ * What was indexed a moment ago, and at which cost. A long text is indexed as a whole, so that one that changes all
+ * the time, as a form's table, is put in again after a rest: the first change at once, those that come meanwhile
+ * together.
+ */
+export interface Recent {
+  /** Which of some resources are due now, which later, and when that is. */
+  split(ids: Iterable<string>): { readonly now: string[]; readonly later: string[]; readonly waitMs: number };
+  /** Notes that entries were indexed together, in so many milliseconds. */
+  note(entries: readonly Pick<IndexEntry, 'id' | 'text'>[], tookMs: number): void;
+}
+
+export function createRecent(now: () => number = () => performance.now()): Recent {
+  const due = new LRUCache<string, number>({ max: 10_000 });
+  return {
+    split(ids) {
+      const at = now();
+      const parts = { now: [] as string[], later: [] as string[], waitMs: 0 };
+      for (const id of ids) {
+        const waitMs = (due.get(id) ?? 0) - at;
+        if (waitMs <= 0) parts.now.push(id);
+        else {
+          parts.later.push(id);
+          parts.waitMs = Math.max(parts.waitMs, waitMs);
+        }
+      }
+      return parts;
+    },
+    note(entries, tookMs) {
+      const until = now() + Math.min(REST * tookMs, MOST_REST_MS);
+      for (const { id, text } of entries) if (text.length >= LONG_TEXT) due.set(id, until);
+    },
+  };
+}
