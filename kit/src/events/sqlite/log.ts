@@ -95,7 +95,8 @@ export function readLog(
 /** The first parked event that was given again. */
 export function readDue(reader: Connection, consumer: string): Item[] {
   const first = 'SELECT seq, doc, 1, 0 FROM parked WHERE consumer = ? AND due = 1 ORDER BY seq LIMIT 1';
-  return reader.all(first, [consumer]).map(itemOf);
+  const row = reader.get(first, [consumer]);
+  return row === undefined ? [] : [itemOf(row)];
 }
 
 function itemOf([seq, doc, due, attempts]: Row): Item {

@@ -13,7 +13,7 @@ import { COLLECTED, type FormConfig } from '../forms/config.js';
 import { closedBy, refusalOf } from '../forms/open.js';
 import { type Answers, MAX_VALUES_BYTES, submissionFaults, takeValues } from '../forms/values.js';
 import type { Parts } from '../parts.js';
-import { type FormRecord, formByToken, type Submission, submissionsOf } from '../stores/forms.js';
+import { type FormRecord, type Submission, submissionsOf } from '../stores/forms.js';
 import type { Node } from '../stores/nodes.js';
 import { storeFiles } from './form-files.js';
 
@@ -25,7 +25,7 @@ export interface FoundForm {
 
 /** The live form that a token opens. Throws `form_not_found`, for a table in the trash as well. */
 export async function findForm(parts: Parts, field: 'tokenHash' | 'hookHash', token: string): Promise<FoundForm> {
-  const form = await formByToken(parts.forms, field, parts.forms.tokens.hashes(token));
+  const form = await parts.forms.byToken(field, parts.forms.tokens.hashes(token));
   const node = form && (await parts.tree.get(form.resourceId));
   if (form === undefined || node === undefined || node.state === 'trashed') throw FormNotFound();
   return { form, node };

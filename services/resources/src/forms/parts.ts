@@ -5,6 +5,8 @@ import type { Store } from '@commonplace/kit/store';
 import type { Webhooks } from '@commonplace/kit/webhooks';
 import type { Settings } from '../config.js';
 import {
+  createFormFinder,
+  type FindForm,
   type FormStores,
   formCollection,
   formTallyCollection,
@@ -21,6 +23,7 @@ import { createFormTokens, type FormTokens } from './tokens.js';
 /** What forms stand on. */
 export interface FormParts extends FormStores {
   readonly tokens: FormTokens;
+  readonly byToken: FindForm;
   readonly envelope: Envelope;
   /** Says which URLs may be called. */
   readonly guard: Guard;
@@ -52,6 +55,7 @@ export async function openForms({ store, log, tree, table, settings }: FormSurro
   return {
     ...stores,
     tokens: createFormTokens(keys, envelope),
+    byToken: createFormFinder(stores),
     envelope,
     guard,
     deliveries,

@@ -1,5 +1,6 @@
 import type { Actor } from '@commonplace/kit/auth';
 import type { Collection, CollectionSpec, StoredRecord } from '@commonplace/kit/store';
+import { LRUCache } from 'lru-cache';
 import type { FormConfig } from '../forms/config.js';
 
 /** The collection form of a table. */
@@ -92,12 +93,21 @@ export async function formOf(
   return form;
 }
 
-/** The form that one of these hashes of a token stands for. */
-export async function formByToken(
-  { forms }: Pick<FormStores, 'forms'>,
-  field: 'tokenHash' | 'hookHash',
-  hashes: readonly string[],
-): Promise<FormRecord | undefined> {
-  const [form] = await forms.find({ where: { [field]: { in: hashes } }, limit: 1 });
-  return form;
+/** Finds the form that one of some hashes of a token stands for. */
+export type FindForm = (field: 'tokenHash' | 'hookHash', hashes: readonly string[]) => Promise<FormRecord | undefined>;
+
+/** Which form a token led to last; a token may be another's by now, or nobody's, so that the form itself is asked. */
+const KNOWN_TOKENS = 10_000;
+
+export function createFormFinder({ forms }: Pick<FormStores, 'forms'>): FindForm {
+  const known = new LRUCache<string, string>({ max: KNOWN_TOKENS });
+  return async (field, hashes) => {
+    const key = `${field} ${hashes[0]}`;
+    const id = known.get(key);
+    const held = id === undefined ? undefined : await forms.get(id);
+    if (held !== undefined && hashes.includes(held[field])) return held;
+    const [form] = await forms.find({ where: { [field]: { in: hashes } }, limit: 1 });
+    if (form !== undefined) known.set(key, form.id);
+    return form;
+  };
 }
