@@ -301,6 +301,8 @@ async function checkUniqueInTable(
       const cell = cells[column.slot] ?? null;
       if (cell !== null && cell !== '') written.set(valueIn(loaded, cell), index);
     }
+    // No row of a column that is unique already can have a value that none ever had.
+    if (before.unique && [...written.keys()].every((value) => value === undefined)) continue;
     const others = new Set<number>();
     const blank = loaded.terms.find('');
     let at = 0;
