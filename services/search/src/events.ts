@@ -54,7 +54,7 @@ export function createIndexer(parts: IndexerParts): Indexer {
 
   const indexer: Indexer = {
     handle(events) {
-      waiting.set(events, Math.min(...events.map(({ time }) => Date.parse(time))));
+      waiting.set(events, oldestOf(events));
       const done = last.then(() => apply(parts, recent, events));
       last = done.catch(() => {}).finally(() => waiting.delete(events));
       return done;
@@ -91,7 +91,7 @@ async function apply(parts: IndexerParts, recent: Recent, events: readonly Domai
   }
   await index.remove([...gone]);
   // What was trashed and restored is told apart by its present state, not by the order of events.
-  const { now, later, waitMs } = recent.split(changed);
+  const { now, later, waitMs } = recent.split(changed, Date.now() - oldestOf(events));
   await putIn(parts, recent, now);
   if (later.length > 0) {
     if (now.length > 0) tell?.();
@@ -114,6 +114,9 @@ async function putIn({ index, resources, systemCall }: IndexerParts, recent: Rec
     if (longest >= LONG_TEXT) recent.note(entries, performance.now() - began);
   }
 }
+
+/** When the oldest of some events happened. */
+const oldestOf = (events: readonly DomainEvent[]): number => Math.min(...events.map(({ time }) => Date.parse(time)));
 
 function resourceIds({ data }: DomainEvent): string[] {
   const { resourceIds: ids, resourceId: id } = data;

@@ -5,7 +5,7 @@ import { LRUCache } from 'lru-cache';
 export const LONG_TEXT = 8192;
 /** A resource is left alone for so many times as long as it took to index it. */
 const REST = 4;
-/** But never for longer, so that what is written is found within two seconds. */
+/** But never for longer, nor when a change is older, so that what is written is found within two seconds. */
 const MOST_REST_MS = 500;
 
 /**
@@ -14,8 +14,14 @@ const MOST_REST_MS = 500;
  * together.
  */
 export interface Recent {
-  /** Which of some resources are due now, which later, and when that is. */
-  split(ids: Iterable<string>): { readonly now: string[]; readonly later: string[]; readonly waitMs: number };
+  /**
+   * Which of some changed resources are due now, which later, and when that is. `ageMs`: how long ago the first of
+   * the changes was. Nothing rests while the index is behind.
+   */
+  split(
+    ids: Iterable<string>,
+    ageMs: number,
+  ): { readonly now: string[]; readonly later: string[]; readonly waitMs: number };
   /** Notes that entries were indexed together, in so many milliseconds. */
   note(entries: readonly Pick<IndexEntry, 'id' | 'text'>[], tookMs: number): void;
 }
@@ -23,11 +29,12 @@ export interface Recent {
 export function createRecent(now: () => number = () => performance.now()): Recent {
   const due = new LRUCache<string, number>({ max: 10_000 });
   return {
-    split(ids) {
+    split(ids, ageMs) {
       const at = now();
+      const patience = Math.min(MOST_REST_MS, MOST_REST_MS - ageMs);
       const parts = { now: [] as string[], later: [] as string[], waitMs: 0 };
       for (const id of ids) {
-        const waitMs = (due.get(id) ?? 0) - at;
+        const waitMs = Math.min((due.get(id) ?? 0) - at, patience);
         if (waitMs <= 0) parts.now.push(id);
         else {
           parts.later.push(id);

@@ -34,7 +34,8 @@ function tree(...entries: ReturnType<typeof entry>[]): void {
 }
 
 function event(type: string, ...resourceIds: string[]): DomainEvent {
-  return { type: `commonplace.resources.${type}`, data: { resourceIds } } as unknown as DomainEvent;
+  const time = new Date().toISOString();
+  return { type: `commonplace.resources.${type}`, time, data: { resourceIds } } as unknown as DomainEvent;
 }
 
 const found = async (): Promise<string[]> => (await bench.ids('word')).sort();

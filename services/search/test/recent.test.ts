@@ -6,13 +6,22 @@ const long = (id: string) => ({ id, text: 'x'.repeat(LONG_TEXT) });
 test('a long text rests in proportion to what it cost, and never for long', () => {
   let now = 1000;
   const recent = createRecent(() => now);
-  expect(recent.split(['a', 'b'])).toEqual({ now: ['a', 'b'], later: [], waitMs: 0 });
+  expect(recent.split(['a', 'b'], 0)).toEqual({ now: ['a', 'b'], later: [], waitMs: 0 });
   recent.note([long('a'), { id: 'b', text: 'short' }], 20);
-  expect(recent.split(['a', 'b'])).toEqual({ now: ['b'], later: ['a'], waitMs: 80 });
+  expect(recent.split(['a', 'b'], 0)).toEqual({ now: ['b'], later: ['a'], waitMs: 80 });
   now += 79;
-  expect(recent.split(['a']).waitMs).toBe(1);
+  expect(recent.split(['a'], 0).waitMs).toBe(1);
   now += 1;
-  expect(recent.split(['a']).now).toEqual(['a']);
+  expect(recent.split(['a'], 0).now).toEqual(['a']);
   recent.note([long('a')], 60_000);
-  expect(recent.split(['a']).waitMs).toBeLessThanOrEqual(500);
+  expect(recent.split(['a'], 0).waitMs).toBeLessThanOrEqual(500);
+});
+
+test('nothing rests while the index is behind', () => {
+  const recent = createRecent(() => 1000);
+  recent.note([long('a')], 60_000);
+  expect(recent.split(['a'], 400)).toMatchObject({ later: ['a'], waitMs: 100 });
+  expect(recent.split(['a'], 500)).toMatchObject({ now: ['a'], later: [] });
+  // A clock elsewhere may be ahead.
+  expect(recent.split(['a'], -3000).waitMs).toBe(500);
 });
