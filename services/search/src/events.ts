@@ -2,6 +2,7 @@ import type { DomainEvent } from '@commonplace/kit/events';
 import type { Log } from '@commonplace/kit/log';
 import type { CallOptions, Client } from '@commonplace/kit/rpc';
 import type { IndexService } from '@commonplace/proto/resources/v1/index_service.js';
+import { fetchEntries } from './entries.js';
 import type { SearchIndex } from './index/port.js';
 import { pause } from './pause.js';
 
@@ -92,10 +93,11 @@ async function apply(
   const ids = [...changed];
   for (let at = 0; at < ids.length; at += FETCHED_AT_ONCE) {
     const some = ids.slice(at, at + FETCHED_AT_ONCE);
-    const { entries } = await resources.getIndexEntries({ ids: some }, systemCall());
-    const present = new Set(entries.map(({ id }) => id));
-    await index.upsert(entries);
-    await index.remove(some.filter((id) => !present.has(id)));
+    for await (const { ids: asked, entries } of fetchEntries(resources, some, systemCall)) {
+      const present = new Set(entries.map(({ id }) => id));
+      await index.upsert(entries);
+      await index.remove(asked.filter((id) => !present.has(id)));
+    }
   }
   tell?.();
 }
