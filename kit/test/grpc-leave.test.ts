@@ -28,7 +28,7 @@ test('a server that leaves finishes its calls, and serves whoever knows of no ot
           finish = resolve;
         });
       }
-      return { entries: [] };
+      return { entries: [], leftIds: [] };
     },
     // biome-ignore lint/correctness/useYield: no stream is asked for.
     async *stream() {
@@ -45,16 +45,19 @@ test('a server that leaves finishes its calls, and serves whoever knows of no ot
   const channel = openGrpcChannel(() => `ipv4:127.0.0.1:${server.port}`, createPeerTokens(randomBytes(32), 'caller'));
   const client: Client<IndexService> = channel.client(contracts.index);
   const ask = (id: string) =>
-    client.getIndexEntries({ ids: [id] }, { metadata: { requestId: newRequestId() }, deadline: Date.now() + 20_000 });
+    client.getIndexEntries(
+      { ids: [id], mostBytes: 0 },
+      { metadata: { requestId: newRequestId() }, deadline: Date.now() + 20_000 },
+    );
   const slow = ask('slow');
   await running;
   const left = server.leave(20_000);
-  expect(await ask('quick')).toEqual({ entries: [] });
+  expect(await ask('quick')).toEqual({ entries: [], leftIds: [] });
   await left;
   const closed = server.close(20_000);
   await new Promise((resolve) => setTimeout(resolve, KEEPALIVE_MS));
   finish();
-  expect(await slow).toEqual({ entries: [] });
+  expect(await slow).toEqual({ entries: [], leftIds: [] });
   await closed;
   await channel.close();
 }, 30_000);

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createWorkspace } from '../fill.js';
 import { type Client, openClient } from '../http.js';
-import { residentMiB } from '../processes.js';
+import { cpuSeconds, residentMiB } from '../processes.js';
 import { settle, startSystem } from '../system.js';
 import { type LargeArchive, writeLargeArchive } from './large-archive.js';
 import type { Tally } from './tally.js';
@@ -15,6 +15,8 @@ const SAMPLE_MS = 200;
 const LOOK_MS = 500;
 /** One of so many looks is told: each half a minute. */
 const TOLD = 60;
+/** An answer that a busy machine puts off is asked for again so often, after the second that it names. */
+const MOST_TRIES = 60;
 /** Milliseconds for a page of 34 KB; a quiet machine takes 6. */
 const PATIENCE_MS_A_PAGE = 100;
 
@@ -54,7 +56,9 @@ export async function soakLargeImport(pages: number, home: string, tally: Tally)
     const id = await upload(client, workspaceId, path, archive.bytes);
     rmSync(path);
     console.log(`uploaded after ${since(started)}: ${memory.text()}`);
-    const done = await untilOver(client, id, pages * PATIENCE_MS_A_PAGE, () => `${memory.text()}, ${since(started)}`);
+    const cpu = watchCpu(system.pids);
+    const told = (succeeded: number) => `${memory.text()}, ${cpu(succeeded)}, ${since(started)}`;
+    const done = await untilOver(client, id, pages * PATIENCE_MS_A_PAGE, told);
     console.log(`imported after ${since(started)}: ${memory.text()}`);
     tally.check('a large import is whole', await faultsOf(client, workspaceId, done, archive));
     const over = Math.round(memory.most() - memory.idle);
@@ -84,6 +88,17 @@ function watchMemory(pid: number) {
   };
 }
 
+/** Tells, for so many items that are done now, the processor time of each since it was asked for the last time. */
+function watchCpu(pids: () => readonly number[]): (items: number) => string {
+  let before = { items: 0, seconds: cpuSeconds(pids()) };
+  return (items) => {
+    const now = { items, seconds: cpuSeconds(pids()) };
+    const each = (1000 * (now.seconds - before.seconds)) / (items - before.items);
+    before = now;
+    return Number.isFinite(each) ? `${each.toFixed(1)} ms of processor time an item` : 'no items';
+  };
+}
+
 /** Uploads a file as the source of an import, part by part; gives the import's id. */
 async function upload(client: Client, workspaceId: string, path: string, sizeBytes: number): Promise<string> {
   const body = { source_type: 'markdown_zip', name: 'Large', upload: true, size_bytes: sizeBytes };
@@ -105,13 +120,18 @@ async function put(file: FileHandle, { url, offset, size_bytes: length }: Part):
   if (!answer.ok) throw new Error(`PUT answers ${answer.status} ${(await answer.text()).slice(0, 200)}`);
 }
 
-async function untilOver(client: Client, id: string, patienceMs: number, memory: () => string): Promise<Import> {
+async function untilOver(
+  client: Client,
+  id: string,
+  patienceMs: number,
+  tell: (succeeded: number) => string,
+): Promise<Import> {
   const until = performance.now() + patienceMs;
   for (let looks = 1; ; looks++) {
-    const now = await client.ask<Import>('GET', `/imports/${id}`);
+    const { data: now } = await read<{ data: Import }>(client, `/imports/${id}`);
     if (!['pending_upload', 'queued', 'running'].includes(now.status) || performance.now() > until) return now;
     const { phase, succeeded, total } = now.progress;
-    if (looks % TOLD === 0) console.log(`${phase}: ${succeeded} of ${total} items; ${memory()}`);
+    if (looks % TOLD === 0) console.log(`${phase}: ${succeeded} of ${total} items; ${tell(succeeded)}`);
     await sleep(LOOK_MS);
   }
 }
@@ -140,12 +160,22 @@ async function countOf(client: Client, workspaceId: string, type: string): Promi
   const ids = new Set<string>();
   for (let cursor = ''; ; ) {
     const path = `/workspaces/${workspaceId}/resources?type=${type}&limit=200${cursor && `&cursor=${cursor}`}`;
-    const { status, text } = await client.send('GET', path);
-    if (status !== 200) throw new Error(`GET ${path} answers ${status}: ${text.slice(0, 200)}`);
-    const { data, page } = JSON.parse(text) as Listed;
+    const { data, page } = await read<Listed>(client, path);
     for (const { id } of data.items) ids.add(id);
     cursor = page.next_cursor ?? '';
     if (cursor === '') return ids.size;
+  }
+}
+
+/** An answer to GET; one that is put off is asked for again. */
+async function read<T>(client: Client, path: string): Promise<T> {
+  for (let tries = 1; ; tries++) {
+    const { status, headers, text } = await client.send('GET', path);
+    if (status === 200) return JSON.parse(text) as T;
+    if (status !== 503 || tries === MOST_TRIES) {
+      throw new Error(`GET ${path} answers ${status}: ${text.slice(0, 200)}`);
+    }
+    await sleep(1000 * Number(headers['retry-after'] ?? 1));
   }
 }
 

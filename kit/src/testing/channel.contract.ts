@@ -51,7 +51,10 @@ function collectGarbage(): void {
 export function channelContract(name: string, open: OpenChannel): void {
   describe(`channel: ${name}`, () => {
     const peers = createPeerTokens(randomBytes(32), 'caller');
-    let play: (request: { ids: string[] }, call: IncomingCall) => Promise<unknown> = async () => ({ entries: [] });
+    let play: (request: { ids: string[] }, call: IncomingCall) => Promise<unknown> = async () => ({
+      entries: [],
+      leftIds: [],
+    });
     let playStream: (call: IncomingCall) => AsyncIterable<unknown>;
     let harness: ChannelHarness;
     let client: Client<IndexService>;
@@ -75,10 +78,10 @@ export function channelContract(name: string, open: OpenChannel): void {
       deadline: Date.now() + 5000,
       ...more,
     });
-    const ask = (more?: Partial<CallOptions>) => client.getIndexEntries({ ids: ['a'] }, options(more));
+    const ask = (more?: Partial<CallOptions>) => client.getIndexEntries({ ids: ['a'], mostBytes: 0 }, options(more));
 
     test('carries requests and answers', async () => {
-      play = async ({ ids }) => ({ entries: ids.map(entry) });
+      play = async ({ ids }) => ({ entries: ids.map(entry), leftIds: [] });
       expect((await ask()).entries).toMatchObject([{ id: 'a' }]);
     });
 
@@ -132,7 +135,7 @@ export function channelContract(name: string, open: OpenChannel): void {
       let seen: IncomingCall | undefined;
       play = async (_, call) => {
         seen = call;
-        return { entries: [] };
+        return { entries: [], leftIds: [] };
       };
       const deadline = Date.now() + 5000;
       await ask({ metadata, deadline });
@@ -146,7 +149,7 @@ export function channelContract(name: string, open: OpenChannel): void {
       play = async (_, call) => {
         call.reply.status = 202;
         call.reply.warnings = [{ code: 'w', message: 'über' }];
-        return { entries: [] };
+        return { entries: [], leftIds: [] };
       };
       const reply: Reply = {};
       await ask({ reply });
@@ -171,7 +174,7 @@ export function channelContract(name: string, open: OpenChannel): void {
     });
 
     test('an answer that was given is not held on to until its deadline', async () => {
-      play = async () => ({ entries: [entry('a')] });
+      play = async () => ({ entries: [entry('a')], leftIds: [] });
       const given = await (async () => new WeakRef(await ask({ deadline: Date.now() + 60_000 })))();
       await eventually(async () => {
         collectGarbage();
@@ -180,7 +183,7 @@ export function channelContract(name: string, open: OpenChannel): void {
     });
 
     test.each([Number.NaN, Number.POSITIVE_INFINITY])('a call without a deadline is refused (%s)', async (deadline) => {
-      play = async () => ({ entries: [] });
+      play = async () => ({ entries: [], leftIds: [] });
       await expect(ask({ deadline })).rejects.toMatchObject({ reason: 'deadline_missing' });
     });
 
@@ -201,7 +204,7 @@ export function channelContract(name: string, open: OpenChannel): void {
 
     test('a stream delivers in order and ends with the error of its handler', async () => {
       playStream = async function* () {
-        for (let i = 0; i < 100; i++) yield { entries: [entry(String(i))] };
+        for (let i = 0; i < 100; i++) yield { entries: [entry(String(i))], leftIds: [] };
         throw NotFound();
       };
       const seen: string[] = [];
@@ -215,7 +218,7 @@ export function channelContract(name: string, open: OpenChannel): void {
 
     test('a stream whose deadline passes is a timeout, though its handler hangs', async () => {
       playStream = async function* () {
-        yield { entries: [entry('a')] };
+        yield { entries: [entry('a')], leftIds: [] };
         await new Promise(() => {});
       };
       const read = async () => {
@@ -229,7 +232,7 @@ export function channelContract(name: string, open: OpenChannel): void {
       playStream = async function* () {
         try {
           for (let i = 0; ; i++) {
-            yield { entries: [entry(String(i))] };
+            yield { entries: [entry(String(i))], leftIds: [] };
             await new Promise((resolve) => setTimeout(resolve, 1));
           }
         } finally {

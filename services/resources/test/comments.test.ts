@@ -333,7 +333,10 @@ test('a body is safe HTML, and must say something', async () => {
 
 test('what comments say is told to an index, open and resolved, the latest first and as plain text', async () => {
   const entry = async () => {
-    const { entries } = await world.index.getIndexEntries({ ids: [resourceId] }, await world.stage.as(undefined));
+    const { entries } = await world.index.getIndexEntries(
+      { ids: [resourceId], mostBytes: 0 },
+      await world.stage.as(undefined),
+    );
     return entries[0];
   };
   expect((await entry())?.comments).toEqual([]);

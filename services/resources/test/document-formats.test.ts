@@ -110,7 +110,7 @@ describe('what was written last', () => {
 
   test('is searched as Markdown', async () => {
     const { id } = await document({ type: 'doc', content: [paragraph('needle')] });
-    const { entries } = await world.index.getIndexEntries({ ids: [id] }, await world.stage.as(undefined));
+    const { entries } = await world.index.getIndexEntries({ ids: [id], mostBytes: 0 }, await world.stage.as(undefined));
     expect(entries[0]?.text.trim()).toBe('needle');
   });
 });

@@ -47,7 +47,7 @@ const setMode = (id: string, accessMode: AccessMode) =>
 /** What an index holds that has heard of everything until now, and hears nothing more. */
 async function indexNow(...resources: Resource[]): Promise<(by: Caller, workspaceId?: string) => Promise<string[]>> {
   const { entries } = await s.index.getIndexEntries(
-    { ids: resources.map(({ id }) => id) },
+    { ids: resources.map(({ id }) => id), mostBytes: 0 },
     await s.stage.as(undefined),
   );
   return async (by, workspaceId = workspace.id) => {
@@ -114,7 +114,7 @@ test('what stood in a folder is not counted when that has come to stand below it
   const secret = await document(closed.id);
   await move(head.id, undefined);
   await move(closed.id, head.id);
-  const { entries } = await s.index.getIndexEntries({ ids: [secret.id] }, await s.stage.as(undefined));
+  const { entries } = await s.index.getIndexEntries({ ids: [secret.id], mostBytes: 0 }, await s.stage.as(undefined));
   const filter = await s.filter(viewer, [workspace.id]);
   expect(entries.map((entry) => admits(filter, entry))).toEqual([false]);
 });

@@ -76,3 +76,45 @@ test('a thread derives what this one does, and throws what it throws', async () 
     await deriver.close();
   }
 });
+
+test('an index is given about as much at once as it has room for', async () => {
+  const text = PARAGRAPH.repeat(50);
+  const ids: string[] = [];
+  for (let at = 0; at < 5; at++) {
+    ids.push((await world.create(editor, { type: ResourceType.DOCUMENT, content: json(text) })).id);
+  }
+  const ask = async (mostBytes: number) => {
+    const asked = [...ids, '00000000-0000-7000-8000-000000000000'];
+    const { entries, leftIds } = await world.index.getIndexEntries(
+      { ids: asked, mostBytes },
+      await world.stage.as(undefined),
+    );
+    return { given: entries.map(({ id }) => id), left: leftIds };
+  };
+  expect(await ask(0)).toEqual({ given: ids, left: [] });
+  expect(await ask(2.5 * text.length)).toEqual({ given: ids.slice(0, 2), left: ids.slice(2) });
+  expect(await ask(1)).toEqual({ given: ids.slice(0, 1), left: ids.slice(1) });
+  expect(await ask(100 * text.length)).toEqual({ given: ids, left: [] });
+});
+
+test('all entries come in messages that a network carries', async () => {
+  const text = 'word '.repeat(200_000);
+  for (let at = 0; at < 5; at++) await world.create(editor, { type: ResourceType.DOCUMENT, content: json(text) });
+  const sizes: number[] = [];
+  const seen = new Set<string>();
+  for await (const { entries, leftIds } of world.index.streamIndexEntries(
+    { batchSize: 200 },
+    await world.stage.as(undefined),
+  )) {
+    expect(leftIds).toEqual([]);
+    sizes.push(entries.reduce((sum, entry) => sum + entry.text.length, 0));
+    for (const { id } of entries) seen.add(id);
+  }
+  expect(sizes.length).toBeGreaterThan(2);
+  expect(Math.max(...sizes)).toBeLessThan(3_000_000);
+  const { counts } = await world.index.countResources(
+    { workspaceIds: [world.workspaceId] },
+    await world.stage.as(undefined),
+  );
+  expect(seen.size).toBe(counts[world.workspaceId]);
+});

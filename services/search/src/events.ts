@@ -2,6 +2,7 @@ import type { DomainEvent } from '@commonplace/kit/events';
 import type { Log } from '@commonplace/kit/log';
 import type { CallOptions, Client } from '@commonplace/kit/rpc';
 import type { IndexService } from '@commonplace/proto/resources/v1/index_service.js';
+import { fetchEntries } from './entries.js';
 import type { SearchIndex } from './index/port.js';
 import { pause } from './pause.js';
 import { createRecent, LONG_TEXT, type Recent } from './recent.js';
@@ -105,13 +106,15 @@ async function apply(parts: IndexerParts, recent: Recent, events: readonly Domai
 async function putIn({ index, resources, systemCall }: IndexerParts, recent: Recent, ids: readonly string[]) {
   for (let at = 0; at < ids.length; at += FETCHED_AT_ONCE) {
     const some = ids.slice(at, at + FETCHED_AT_ONCE);
-    const began = performance.now();
-    const { entries } = await resources.getIndexEntries({ ids: some }, systemCall());
-    const present = new Set(entries.map(({ id }) => id));
-    await index.upsert(entries);
-    await index.remove(some.filter((id) => !present.has(id)));
-    const longest = entries.reduce((most, { text }) => Math.max(most, text.length), 0);
-    if (longest >= LONG_TEXT) recent.note(entries, performance.now() - began);
+    let began = performance.now();
+    for await (const { ids: asked, entries } of fetchEntries(resources, some, systemCall)) {
+      const present = new Set(entries.map(({ id }) => id));
+      await index.upsert(entries);
+      await index.remove(asked.filter((id) => !present.has(id)));
+      const longest = entries.reduce((most, { text }) => Math.max(most, text.length), 0);
+      if (longest >= LONG_TEXT) recent.note(entries, performance.now() - began);
+      began = performance.now();
+    }
   }
 }
 

@@ -13,6 +13,8 @@ export interface FakeResources extends Client<IndexService> {
   /** Ids that the caller may not read any more. */
   readonly refused: Set<string>;
   filter: SearchFilter;
+  /** Entries that one answer has room for. */
+  room: number;
   /** Ids of tags by the names that a query may have. */
   readonly tagNames: Map<string, string[]>;
   readonly calls: { method: string; request: unknown; options: CallOptions }[];
@@ -23,21 +25,23 @@ export function createFakeResources(filter: SearchFilter): FakeResources {
     entries: new Map(),
     refused: new Set(),
     filter,
+    room: Number.POSITIVE_INFINITY,
     tagNames: new Map(),
     calls: [],
     async getIndexEntries(request, options) {
       fake.calls.push({ method: 'getIndexEntries', request, options });
-      return { entries: request.ids.flatMap((id) => fake.entries.get(id) ?? []) };
+      const found = request.ids.flatMap((id) => fake.entries.get(id) ?? []);
+      return { entries: found.slice(0, fake.room), leftIds: found.slice(fake.room).map(({ id }) => id) };
     },
     async getIndexStates(request, options) {
       fake.calls.push({ method: 'getIndexStates', request, options });
       const entries = request.ids.flatMap((id) => fake.entries.get(id) ?? []);
-      return { entries: entries.map((entry) => ({ ...entry, text: '', tags: [] })) };
+      return { entries: entries.map((entry) => ({ ...entry, text: '', tags: [] })), leftIds: [] };
     },
     async *streamIndexStates(request, options) {
       fake.calls.push({ method: 'streamIndexStates', request, options });
       const entries = [...fake.entries.values()].map((entry) => ({ ...entry, text: '', tags: [] }));
-      if (entries.length > 0) yield { entries };
+      if (entries.length > 0) yield { entries, leftIds: [] };
     },
     async countResources({ workspaceIds }) {
       const counts: Record<string, number> = {};
@@ -48,7 +52,7 @@ export function createFakeResources(filter: SearchFilter): FakeResources {
     },
     async *streamIndexEntries(request, options) {
       fake.calls.push({ method: 'streamIndexEntries', request, options });
-      for (const entry of [...fake.entries.values()]) yield { entries: [entry] };
+      for (const entry of [...fake.entries.values()]) yield { entries: [entry], leftIds: [] };
     },
     async getSearchFilter(request, options) {
       fake.calls.push({ method: 'getSearchFilter', request, options });

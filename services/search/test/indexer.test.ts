@@ -27,6 +27,7 @@ beforeEach(async () => {
   await bench.index.remove([...resources.entries.keys(), 'a', 'b', 'c']);
   resources.entries.clear();
   resources.calls.length = 0;
+  resources.room = Number.POSITIVE_INFINITY;
 });
 
 function tree(...entries: ReturnType<typeof entry>[]): void {
@@ -63,6 +64,22 @@ describe('indexer', () => {
     resources.entries.clear();
     await indexer.handle([event('resource.updated', 'a')]);
     expect(await found()).toEqual([]);
+  });
+
+  test('what an answer has no room for is asked for again, and not taken for gone', async () => {
+    tree(entry('a', { text: 'word' }), entry('b', { text: 'word' }));
+    await bench.index.upsert([entry('b', { text: 'word' }), entry('c', { text: 'word' })]);
+    resources.room = 1;
+    await indexer.handle([event('resource.updated', 'c', 'a', 'b')]);
+    expect(await found()).toEqual(['a', 'b']);
+    expect(resources.calls).toMatchObject([{ request: { ids: ['c', 'a', 'b'] } }, { request: { ids: ['b'] } }]);
+    expect(resources.calls.every(({ request }) => (request as { mostBytes: number }).mostBytes > 0)).toBe(true);
+  });
+
+  test('an owner that gives nothing of what it has is no reason to ask for ever', async () => {
+    tree(entry('a', { text: 'word' }));
+    resources.room = 0;
+    await expect(indexer.handle([event('resource.updated', 'a')])).rejects.toThrow('gives none');
   });
 
   test('the order of events does not matter, nor how often they come', async () => {
@@ -169,7 +186,7 @@ describe('indexer', () => {
     tree(entry('a', { text: 'word' }));
     await indexer.handle([event('resource.created', 'a')]);
     async function* failing() {
-      yield { entries: [entry('b', { text: 'word' })] };
+      yield { entries: [entry('b', { text: 'word' })], leftIds: [] };
       throw new Error('stream broke');
     }
     const other = createIndexer({
@@ -211,7 +228,7 @@ describe('indexer', () => {
     async function* endless() {
       for (let i = 0; ; i++) {
         if (i === 3) stop.abort();
-        yield { entries: [entry(`n${i}`, { text: 'word' })] };
+        yield { entries: [entry(`n${i}`, { text: 'word' })], leftIds: [] };
       }
     }
     const other = createIndexer({

@@ -84,3 +84,22 @@ test('links lead to pages, folders and files as sites and readers take them', ()
   for (const href of ['nowhere.md', '../../../x.md', '/nowhere', '%zz']) expect(leads(href)).toEqual({ broken: true });
   for (const href of ['https://a.test', '//a.test', 'mailto:a@b.c', '']) expect(leads(href)).toEqual({ outside: true });
 });
+
+test('of paths that differ in case alone each is found as it is written, and a page before a folder', () => {
+  const paths = ['a/Page.md', 'a/page.md', 'a/PAGE.md', 'a/b/x.md', 'a/b', 'a/C/x.md', 'a/c.md'];
+  const { items, indexes } = itemsOf(paths.map((path) => ({ path, sizeBytes: 1 })));
+  const resolve = resolverOf(items, indexes);
+  const from = items.find(({ path }) => path === 'a/Page.md') as (typeof items)[number];
+  for (const [href, item] of [
+    ['Page.md', 'a/Page.md'],
+    ['page.md', 'a/page.md'],
+    ['PAGE.md', 'a/PAGE.md'],
+    ['pAGE.md', 'a/PAGE.md'],
+    ['Page', 'a/Page.md'],
+    ['b', 'a/b'],
+    ['c', 'a/c.md'],
+    ['C/x', 'a/C/x.md'],
+  ] as const) {
+    expect([href, resolve(from, href)]).toEqual([href, { item }]);
+  }
+});

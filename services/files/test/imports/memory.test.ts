@@ -75,13 +75,16 @@ const zeros = Buffer.alloc(96 * MIB);
 const packed = deflateRawSync(zeros);
 const crc = crc32(zeros);
 
-function readArchive(zip: Buffer): { code: string; megabytes: number } {
+/** What a script in a process of its own says of an archive. */
+function runOn(zip: Buffer, script: string, ...more: readonly string[]): unknown {
   const path = join(folder, 'archive.zip');
   writeFileSync(path, zip);
-  const script = fileURLToPath(new URL('./read-archive.js', import.meta.url));
-  return JSON.parse(execFileSync(process.execPath, [script, path], { encoding: 'utf8' })) as ReturnType<
-    typeof readArchive
-  >;
+  const file = fileURLToPath(new URL(script, import.meta.url));
+  return JSON.parse(execFileSync(process.execPath, ['--expose-gc', file, path, ...more], { encoding: 'utf8' }));
+}
+
+function readArchive(zip: Buffer): { code: string; megabytes: number } {
+  return runOn(zip, './read-archive.js') as ReturnType<typeof readArchive>;
 }
 
 describe('an archive is stopped at its limit, with little memory', () => {
@@ -106,6 +109,32 @@ describe('an archive is stopped at its limit, with little memory', () => {
     const found = readArchive(zip);
     expect(found.code).toBe(code);
     expect(found.megabytes).toBeLessThan(MOST);
+  });
+});
+
+describe('of an entry little is held while an import runs', () => {
+  const count = 20_000;
+  const data = deflateRawSync(Buffer.from('text'));
+  const pages = (ending: string): Buffer =>
+    zipOf(
+      Array.from({ length: count }, (_, i) => ({
+        path: `handbook/part-${Math.floor(i / 250)}/page-${i}.${ending}`,
+        data,
+        crc: crc32(Buffer.from('text')),
+        size: 4,
+      })),
+    );
+
+  // Two strings, an entry, an item and its places in three indexes take about 400 bytes; a shape of its own 200 more.
+  test.each([
+    ['markdown_zip', 'md', 550],
+    ['html_zip', 'html', 900],
+    ['outline_zip', 'md', 900],
+  ])('%s', (kind, ending, most) => {
+    const held = runOn(pages(ending), './hold-archive.js', kind) as { items: number; each: number; found: number };
+    expect(held.items).toBeGreaterThan(count);
+    expect(held.found).toBe(held.items - 1);
+    expect(held.each).toBeLessThan(most);
   });
 });
 

@@ -26,20 +26,26 @@ import { actorMessage, nodeType, roleMessage, TYPES } from './present.js';
 export function createIndexHandlers(parts: Parts): Handlers<IndexService> {
   const { policy } = parts;
   return {
-    async getIndexEntries({ ids }) {
-      return { entries: await entriesOf(parts, await indexedAmong(parts, ids)) };
+    async getIndexEntries({ ids, mostBytes }) {
+      const nodes = await indexedAmong(parts, ids);
+      const [first = []] = mostBytes > 0 ? portions(nodes, mostBytes) : [nodes];
+      const leftIds = nodes.slice(first.length).map(({ id }) => id);
+      return { entries: await entriesOf(parts, first), leftIds };
     },
 
     async *streamIndexEntries({ batchSize }) {
-      for await (const nodes of allIndexed(parts, batchSize)) yield { entries: await entriesOf(parts, nodes) };
+      for await (const nodes of allIndexed(parts, batchSize)) {
+        for (const some of portions(nodes, STREAMED_BYTES))
+          yield { entries: await entriesOf(parts, some), leftIds: [] };
+      }
     },
 
     async getIndexStates({ ids }) {
-      return { entries: statesOf(await indexedAmong(parts, ids)) };
+      return { entries: statesOf(await indexedAmong(parts, ids)), leftIds: [] };
     },
 
     async *streamIndexStates({ batchSize }) {
-      for await (const nodes of allIndexed(parts, batchSize)) yield { entries: statesOf(nodes) };
+      for await (const nodes of allIndexed(parts, batchSize)) yield { entries: statesOf(nodes), leftIds: [] };
     },
 
     async getSearchFilter(request, context) {
@@ -72,6 +78,28 @@ export function createIndexHandlers(parts: Parts): Handlers<IndexService> {
 
 async function indexedAmong({ tree }: Parts, ids: readonly string[]): Promise<Node[]> {
   return (await tree.getMany(ids)).filter(isIndexed);
+}
+
+/** Bytes of content, about, whose texts go together in one message of a stream. */
+const STREAMED_BYTES = 2 * 1024 * 1024;
+
+/** Files of whose bytes nothing is text. */
+const WORDLESS = /^(?:image|audio|video)\//;
+
+/** Nodes in their order, as many together as have about so many bytes of content; one that has more goes alone. */
+function* portions(nodes: readonly Node[], mostBytes: number): Generator<readonly Node[]> {
+  let from = 0;
+  let bytes = 0;
+  for (const [at, node] of nodes.entries()) {
+    const more = WORDLESS.test(node.file?.contentType ?? '') ? 0 : node.sizeBytes;
+    if (at > from && bytes + more > mostBytes) {
+      yield nodes.slice(from, at);
+      from = at;
+      bytes = 0;
+    }
+    bytes += more;
+  }
+  if (from < nodes.length) yield nodes.slice(from);
 }
 
 /** All nodes that belong into an index, in batches ordered by id. */

@@ -1,6 +1,7 @@
 import type { Log } from '@commonplace/kit/log';
 import type { CallOptions, Client } from '@commonplace/kit/rpc';
 import type { IndexEntry, IndexService } from '@commonplace/proto/resources/v1/index_service.js';
+import { type Fetched, fetchEntries } from '../entries.js';
 import type { EntryState, SearchIndex } from '../index/port.js';
 import { pause } from '../pause.js';
 
@@ -122,7 +123,14 @@ export function createDriftCheck(parts: DriftParts): DriftCheck {
 }
 
 async function mendSome({ index, resources, systemCall }: DriftParts, ids: readonly string[]): Promise<Drift> {
-  const { entries } = await resources.getIndexEntries({ ids: [...ids] }, systemCall());
+  let drift = NONE;
+  for await (const fetched of fetchEntries(resources, ids, systemCall)) {
+    drift = sum(drift, await mendFetched(index, fetched));
+  }
+  return drift;
+}
+
+async function mendFetched(index: SearchIndex, { ids, entries }: Fetched): Promise<Drift> {
   const [present, states] = [byId(entries), await index.states(ids)];
   const wrong = differences(ids, present, states);
   const missing = wrong.filter((id) => !states.has(id));

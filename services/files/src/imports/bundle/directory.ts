@@ -1,6 +1,6 @@
 import { fromRandomAccessReaderPromise, getFileNameLowLevel, validateFileName, type Entry as ZipEntry } from 'yauzl';
 import { isUtf8 } from '../../media/charset.js';
-import { ImportFault } from '../sources/port.js';
+import { type Entry, ImportFault } from '../sources/port.js';
 import { type Bytes, DirectoryReader } from './bytes.js';
 import {
   ArchiveFault,
@@ -12,18 +12,17 @@ import {
   type Tally,
 } from './limits.js';
 
-/** An entry of an archive, as small as can be: there may be 100,000. */
-export interface Packed {
-  readonly path: string;
+/** An entry of an archive, as small as can be and held once: there may be 100,000. */
+export interface Packed extends Entry {
+  /** What it lies in. */
+  readonly archive: Bytes;
   readonly offset: number;
   readonly packedBytes: number;
-  readonly sizeBytes: number;
   readonly crc: number;
   /** 0: stored, 8: deflated. */
   readonly method: number;
   /** Bytes of the name, which the entry's own header repeats. */
   readonly nameBytes: number;
-  readonly modifiedAt: string | undefined;
 }
 
 /** Reads an archive's directory. Rejects with an ArchiveFault where it is none that may be unpacked. */
@@ -47,6 +46,7 @@ async function readEntries(bytes: Bytes, limits: ArchiveLimits, tally: Tally): P
   countEntries(tally, zip.entryCount, limits);
   const entries: Packed[] = [];
   const seen = new Set<string>();
+  const timeOf = createTimes();
   let unpacked = 0;
   for await (const entry of zip.eachEntry()) {
     const path = safePath(entry, limits);
@@ -57,7 +57,7 @@ async function readEntries(bytes: Bytes, limits: ArchiveLimits, tally: Tally): P
     unpacked += entry.uncompressedSize;
     countEntry(tally, path, entry.uncompressedSize, limits);
     requireRatio(unpacked, bytes.size, limits);
-    entries.push(packed(entry, path));
+    entries.push(packed(entry, path, bytes, timeOf(entry)));
   }
   return entries;
 }
@@ -107,17 +107,30 @@ export function lying(path: string): ArchiveFault {
   return new ArchiveFault('archive_size_mismatch', `${path} does not unpack to the size that the archive says.`);
 }
 
-function packed(entry: ZipEntry, path: string): Packed {
+/** When entries were last changed. Those of one moment, often all of an archive, share its text. */
+function createTimes(): (entry: ZipEntry) => string | undefined {
+  let last = Number.NaN;
+  let text: string | undefined;
+  return (entry) => {
+    const time = entry.getLastModDate().getTime();
+    if (Number.isNaN(time)) return undefined;
+    if (time !== last || text === undefined) text = new Date(time).toISOString();
+    last = time;
+    return text;
+  };
+}
+
+function packed(entry: ZipEntry, path: string, archive: Bytes, modifiedAt: string | undefined): Packed {
   const { relativeOffsetOfLocalHeader: offset, compressedSize, uncompressedSize, crc32, compressionMethod } = entry;
-  const at = entry.getLastModDate();
   return {
     path,
+    sizeBytes: uncompressedSize,
+    archive,
     offset,
     packedBytes: compressedSize,
-    sizeBytes: uncompressedSize,
     crc: crc32,
     method: compressionMethod,
     nameBytes: entry.fileNameLength,
-    modifiedAt: Number.isNaN(at.getTime()) ? undefined : at.toISOString(),
+    modifiedAt,
   };
 }

@@ -10,6 +10,7 @@ export function openSingle(bytes: Bytes, name: string): OpenBundle {
   };
   return {
     entries: [entry],
+    entry: (path) => (path === name ? entry : undefined),
     async open(path) {
       requirePath(path);
       return bytes.stream(0, bytes.size);

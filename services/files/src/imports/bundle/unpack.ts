@@ -2,7 +2,6 @@ import { PassThrough, pipeline, type Readable, Transform } from 'node:stream';
 import { promisify } from 'node:util';
 import { crc32, createInflateRaw, inflateRaw } from 'node:zlib';
 import { ImportFault } from '../sources/port.js';
-import type { Bytes } from './bytes.js';
 import { lying, type Packed } from './directory.js';
 
 const HEADER_BYTES = 30;
@@ -15,13 +14,14 @@ const SMALL_BYTES = 1024 * 1024;
 const inflate = promisify<Buffer, { maxOutputLength: number }, Buffer>(inflateRaw);
 
 /** All bytes of an entry, which are as many as its archive says. */
-export async function readEntry(bytes: Bytes, entry: Packed): Promise<Buffer> {
-  if (!isSmall(entry)) return gather(await openEntry(bytes, entry), entry);
+export async function readEntry(entry: Packed): Promise<Buffer> {
+  if (!isSmall(entry)) return gather(await openEntry(entry), entry);
   const guess = HEADER_BYTES + entry.nameBytes + EXTRA_BYTES + entry.packedBytes;
-  const piece = await bytes.read(entry.offset, guess);
+  const { archive, offset } = entry;
+  const piece = await archive.read(offset, guess);
   const start = dataStart(piece, entry);
   const missing = start + entry.packedBytes - piece.length;
-  const more = missing > 0 ? await bytes.read(entry.offset + piece.length, missing) : undefined;
+  const more = missing > 0 ? await archive.read(offset + piece.length, missing) : undefined;
   const data = (more === undefined ? piece : Buffer.concat([piece, more])).subarray(start, start + entry.packedBytes);
   if (data.length < entry.packedBytes) throw damaged(entry.path);
   const unpacked = await unpack(data, entry);
@@ -56,11 +56,12 @@ async function unpack(data: Buffer, entry: Packed): Promise<Buffer> {
 }
 
 /** Streams the bytes of an entry; the stream fails where they are other than the archive says. */
-export async function openEntry(bytes: Bytes, entry: Packed): Promise<Readable> {
+export async function openEntry(entry: Packed): Promise<Readable> {
   requireMethod(entry);
-  const header = await bytes.read(entry.offset, HEADER_BYTES);
-  const start = entry.offset + dataStart(header, entry);
-  const raw = bytes.stream(start, start + entry.packedBytes);
+  const { archive, offset } = entry;
+  const header = await archive.read(offset, HEADER_BYTES);
+  const start = offset + dataStart(header, entry);
+  const raw = archive.stream(start, start + entry.packedBytes);
   const unpacked = entry.method === 0 ? new PassThrough() : createInflateRaw();
   const checked = checkAll(entry);
   pipeline(raw, unpacked, checked, () => {});

@@ -1,31 +1,19 @@
 import { itemIdOf } from '../domain/ids.js';
 import type { ImportParts } from '../parts.js';
 import type { Source } from '../sources/port.js';
-import type { ItemRecord } from '../stores/records.js';
+import type { ImportRecord, ItemRecord } from '../stores/records.js';
 import type { Hold } from './hold.js';
+
+type Planned = Omit<ItemRecord, 'version'>;
 
 /** Records that one unit writes. */
 const CHUNK = 500;
 
 /** Writes down what a source holds, once: items that are to be, and what becomes nothing. */
 export async function planItems(parts: ImportParts, hold: Hold, source: Source): Promise<void> {
-  const { id: importId, tenant } = hold.record;
-  const base = { tenant, importId, attempt: 0 };
-  const keyOf = createKeys();
-  const planned: Omit<ItemRecord, 'version' | 'seq'>[] = [
-    ...source.items.map(({ path, kind, externalId }) => {
-      const { key, doubled } = keyOf(path);
-      const id = itemIdOf(importId, key);
-      if (doubled) return { ...base, id, path, externalId, ...DOUBLED };
-      return { ...base, id, path, kind, externalId, status: 'pending' as const };
-    }),
-    ...source.skipped.map((skipped) => {
-      const id = itemIdOf(importId, keyOf(skipped.path).key);
-      return { ...base, id, ...skipped, status: 'skipped' as const };
-    }),
-  ];
-  for (let from = 0; from < planned.length; from += CHUNK) {
-    const chunk = planned.slice(from, from + CHUNK).map((item, i) => ({ ...item, seq: from + i }));
+  let failed = 0;
+  for (const chunk of chunksOf(plannedItems(hold.record, source))) {
+    for (const { status } of chunk) if (status === 'failed') failed++;
     const known = new Set((await parts.importItems.getMany(chunk.map(({ id }) => id))).map(({ id }) => id));
     await hold.save(
       () => ({}),
@@ -35,8 +23,33 @@ export async function planItems(parts: ImportParts, hold: Hold, source: Source):
     );
   }
   const skipped = source.skipped.length;
-  const failed = planned.filter(({ status }) => status === 'failed').length;
-  await hold.save(({ done }) => ({ planned: true, done: { ...done, total: planned.length, skipped, failed } }));
+  const total = source.items.length + skipped;
+  await hold.save(({ done }) => ({ planned: true, done: { ...done, total, skipped, failed } }));
+}
+
+function* plannedItems({ id: importId, tenant }: ImportRecord, { items, skipped }: Source): Generator<Planned> {
+  const base = { tenant, importId, attempt: 0 };
+  const keyOf = createKeys();
+  let seq = 0;
+  for (const { path, kind, externalId } of items) {
+    const { key, doubled } = keyOf(path);
+    const place = { ...base, id: itemIdOf(importId, key), seq: seq++, path, externalId };
+    yield doubled ? { ...place, ...DOUBLED } : { ...place, kind, status: 'pending' };
+  }
+  for (const one of skipped) {
+    yield { ...base, id: itemIdOf(importId, keyOf(one.path).key), seq: seq++, ...one, status: 'skipped' };
+  }
+}
+
+function* chunksOf(planned: Iterable<Planned>): Generator<Planned[]> {
+  let chunk: Planned[] = [];
+  for (const item of planned) {
+    chunk.push(item);
+    if (chunk.length < CHUNK) continue;
+    yield chunk;
+    chunk = [];
+  }
+  if (chunk.length > 0) yield chunk;
 }
 
 /** What becomes of an item whose path another item has. */

@@ -73,7 +73,6 @@ async function withSource(
   const users = await mappedUsers(parts, hold.record);
   const existing = await findExisting(parts, hold, items, acting);
   const place = items.hasWanted && existing.hasNew ? await makeRoot(parts, hold, source, acting) : NOWHERE;
-  const entries = new Map(bundle.entries.map(({ path, sizeBytes }) => [path, sizeBytes]));
   const run: Run = {
     record: hold.record,
     bundle,
@@ -83,7 +82,7 @@ async function withSource(
     users,
     place,
     isFatal: (fault) => fault instanceof ArchiveFault,
-    entryBytes: (path) => entries.get(path) ?? 0,
+    entryBytes: (path) => bundle.entry(path)?.sizeBytes ?? 0,
   };
   await hold.save(() => ({ phase: 'create' }));
   await putAll(parts, hold, run, acting, stopped);

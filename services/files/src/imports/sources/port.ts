@@ -16,6 +16,8 @@ export interface Entry {
  */
 export interface Bundle {
   readonly entries: readonly Entry[];
+  /** The entry of a path. */
+  entry(path: string): Entry | undefined;
   /** Streams the bytes of an entry. */
   open(path: string): Promise<Readable>;
   /** All bytes of an entry; rejects with an ImportFault above `limit`. */

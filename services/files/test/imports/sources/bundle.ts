@@ -16,8 +16,10 @@ export function bundleOf(files: Readonly<Record<string, string | Buffer>>): Bund
     if (file === undefined) throw new ImportFault('archive_entry_missing', `There is no ${path}.`);
     return file;
   };
+  const entries = [...bytes].map(([path, { length }]) => ({ path, sizeBytes: length }));
   return {
-    entries: [...bytes].map(([path, { length }]) => ({ path, sizeBytes: length })),
+    entries,
+    entry: (path) => entries.find((entry) => entry.path === path),
     open: async (path) => Readable.from([need(path)]),
     read: async (path, limit) => {
       const file = need(path);

@@ -1,4 +1,5 @@
 import type { Source, SourceItem } from '../port.js';
+import { sourceItem } from './item.js';
 import { folderOf, nameOf } from './paths.js';
 import { cleanName } from './text.js';
 
@@ -37,7 +38,7 @@ export function arrange(
     if (done.has(path)) return path;
     done.add(path);
     const parent = holderOf(folderOf(folder), path);
-    items.push({ path, parent, kind: 'folder', name: cleanName(folderName(folder)) });
+    items.push(sourceItem({ path, parent, kind: 'folder', name: cleanName(folderName(folder)) }));
     return path;
   }
 
@@ -45,7 +46,7 @@ export function arrange(
     if (done.has(leaf.path)) return;
     done.add(leaf.path);
     const parent = leaf.parent ?? holderOf(placeOf(leaf.path), leaf.path);
-    items.push({ ...leaf, parent });
+    items.push(sourceItem({ ...leaf, parent }));
   }
 
   for (const leaf of leaves) put(leaf);

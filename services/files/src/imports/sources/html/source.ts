@@ -96,7 +96,6 @@ export const openHtmlSource: OpenSource = async (bundle, options) => {
   const items = options.splitHeadings === true ? await withSections(plain, bundle) : plain;
   const index = createPathIndex();
   for (const { path, kind } of items) if (kind !== 'folder') index.set(path, path);
-  const modified = new Map(bundle.entries.map(({ path, modifiedAt }) => [path, modifiedAt]));
   const fileName = isSingle && options.fileName !== undefined ? cleanName(stemOf(options.fileName)) : undefined;
 
   return {
@@ -106,7 +105,11 @@ export const openHtmlSource: OpenSource = async (bundle, options) => {
       if (item.kind !== 'document') return {};
       const path = wholePath(item.path);
       const page = await readEntry(bundle, path);
-      const content = { ...page, title: page.title ?? fileName, updatedAt: page.updatedAt ?? modified.get(path) };
+      const content = {
+        ...page,
+        title: page.title ?? fileName,
+        updatedAt: page.updatedAt ?? bundle.entry(path)?.modifiedAt,
+      };
       return options.splitHeadings === true ? sectionOf(item, content) : content;
     },
     resolve(from, href) {

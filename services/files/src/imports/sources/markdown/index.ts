@@ -21,12 +21,11 @@ export const openMarkdown: OpenSource = async (bundle, options) => {
 /** Pages in folders, with their images and what they link to. */
 export const openMarkdownZip: OpenSource = async (bundle) => {
   const { items, indexes, skipped } = itemsOf(bundle.entries);
-  const entries = new Map(bundle.entries.map((entry) => [entry.path, entry]));
   return {
     items,
     skipped,
     async read(item) {
-      const entry = entries.get(item.path);
+      const entry = bundle.entry(item.path);
       return item.kind === 'document' && entry !== undefined && isPage(item.path) ? readPage(bundle, entry) : {};
     },
     resolve: resolverOf(items, indexes),

@@ -10,20 +10,21 @@ const BROKEN: LinkTarget = { broken: true };
  * for it, to a folder that has an index, from the top of the archive, in another case.
  */
 export function resolverOf(items: readonly SourceItem[], indexes: ReadonlyMap<string, string>): Source['resolve'] {
-  const held = items.filter(({ kind }) => kind !== 'folder');
-  const folders = items.filter(({ kind }) => kind === 'folder');
-  const exact = new Set(held.map(({ path }) => path));
-  const folded = new Map([...folders, ...held].map(({ path }) => [path.toLowerCase(), path]));
+  const { folded, others } = indexOf(items);
   const top = topOf(items);
+  const isHeld = (path: string): boolean => {
+    const known = folded.get(path.toLowerCase());
+    return (known?.path === path && known.kind !== 'folder') || others.has(path);
+  };
 
   const find = (path: string): string | undefined => {
-    const index = indexes.get(path) ?? indexes.get(folded.get(path.toLowerCase()) ?? path);
+    const index = indexes.get(path) ?? indexes.get(folded.get(path.toLowerCase())?.path ?? path);
     if (index !== undefined) return index;
-    for (const one of formsOf(path)) if (exact.has(one)) return one;
+    for (const one of formsOf(path)) if (isHeld(one)) return one;
     // A page goes before a folder of its name that has no index.
     for (const one of [...formsOf(path).slice(1), path]) {
       const known = folded.get(one.toLowerCase());
-      if (known !== undefined) return known;
+      if (known !== undefined) return known.path;
     }
     return undefined;
   };
@@ -40,6 +41,25 @@ export function resolverOf(items: readonly SourceItem[], indexes: ReadonlyMap<st
     }
     return target === '' ? OUTSIDE : BROKEN;
   };
+}
+
+/**
+ * Items by the lower case of their paths, pages and files before folders and of several the last; and the paths of
+ * the pages and files that another stands before.
+ */
+function indexOf(items: readonly SourceItem[]) {
+  const folded = new Map<string, SourceItem>();
+  const others = new Set<string>();
+  for (const item of items) {
+    const key = item.path.toLowerCase();
+    const known = folded.get(key);
+    if (known !== undefined && known.kind !== 'folder') {
+      if (item.kind === 'folder') continue;
+      others.add(known.path);
+    }
+    folded.set(key, item);
+  }
+  return { folded, others };
 }
 
 /** The folder that all lies in, where there is one; else the top. */

@@ -1,3 +1,4 @@
+import { sourceItem } from '../common/item.js';
 import type { Entry, Source, SourceItem } from '../port.js';
 import { baseName, folderOf, isImage, isIndex, isJunk, isPage, nameOfPage } from './names.js';
 
@@ -12,14 +13,19 @@ export interface Tree {
 export function itemsOf(entries: readonly Entry[]): Tree {
   const items: SourceItem[] = [];
   const indexes = new Map<string, string>();
-  const folders = new Set<string>();
+  // By itself, so that all that lies in a folder shares its text.
+  const folders = new Map<string, string>();
   const skipped: { path: string; code: string; message: string }[] = [];
 
-  const addFolder = (path: string): void => {
-    if (path === '' || folders.has(path)) return;
-    addFolder(folderOf(path));
-    folders.add(path);
-    items.push({ ...placed(path), kind: 'folder', name: baseName(path) });
+  const folderAbove = (path: string): string | undefined => {
+    const folder = folderOf(path);
+    return folder === '' ? undefined : (folders.get(folder) ?? addFolder(folder));
+  };
+  const addFolder = (path: string): string => {
+    const parent = folderAbove(path);
+    folders.set(path, path);
+    items.push(sourceItem({ path, parent, kind: 'folder', name: baseName(path) }));
+    return path;
   };
 
   for (const { path } of entries) {
@@ -27,25 +33,20 @@ export function itemsOf(entries: readonly Entry[]): Tree {
       skipped.push({ path, code: 'system_file', message: 'A system keeps it for itself.' });
       continue;
     }
-    addFolder(folderOf(path));
+    const parent = folderAbove(path);
     if (isIndex(path)) noteIndex(indexes, path);
-    items.push(isPage(path) ? pageItem(path) : fileItem(path));
+    items.push(isPage(path) ? pageItem(path, parent) : fileItem(path, parent));
   }
   return { items, indexes, skipped };
 }
 
-function placed(path: string): Pick<SourceItem, 'path' | 'parent'> {
-  const parent = folderOf(path);
-  return parent === '' ? { path } : { path, parent };
+function pageItem(path: string, parent: string | undefined): SourceItem {
+  return sourceItem({ path, parent, kind: 'document', name: nameOfPage(path) });
 }
 
-function pageItem(path: string): SourceItem {
-  return { ...placed(path), kind: 'document', name: nameOfPage(path) };
-}
-
-function fileItem(path: string): SourceItem {
-  const base = { ...placed(path), kind: 'file', name: baseName(path), entry: path } as const;
-  return isImage(path) ? base : { ...base, onlyIfLinked: true };
+function fileItem(path: string, parent: string | undefined): SourceItem {
+  const onlyIfLinked = isImage(path) ? undefined : true;
+  return sourceItem({ path, parent, kind: 'file', name: baseName(path), entry: path, onlyIfLinked });
 }
 
 /** `index.md` goes before `README.md`. */

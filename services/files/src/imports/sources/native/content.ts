@@ -95,11 +95,10 @@ async function snapshotsOf(
     warnings.push(`${there.length} snapshots of the table stay in the archive: those of tables are not put back.`);
     return [];
   }
-  const sizes = new Map(bundle.entries.map(({ path, sizeBytes }) => [path, sizeBytes]));
   const read: unknown[] = [];
   let bytes = 0;
   for (const path of there) {
-    bytes += sizes.get(path) ?? 0;
+    bytes += bundle.entry(path)?.sizeBytes ?? 0;
     if (bytes > SNAPSHOT_BYTES) break;
     read.unshift(await readJson(bundle, path, TALK_BYTES));
   }

@@ -72,14 +72,13 @@ async function openOutlineMarkdown(bundle: Bundle): Promise<Source> {
     index.set(path, path);
     if (kind === 'document') bySlug.set(slugOf(name), bySlug.has(slugOf(name)) ? undefined : path);
   }
-  const modified = new Map(bundle.entries.map(({ path, modifiedAt }) => [path, modifiedAt]));
   return {
     items,
     skipped,
     async read({ path, kind }) {
       if (kind !== 'document') return {};
       const content = await readOutlinePage(bundle, path);
-      return { ...content, updatedAt: content.updatedAt ?? modified.get(path) };
+      return { ...content, updatedAt: content.updatedAt ?? bundle.entry(path)?.modifiedAt };
     },
     resolve(from, href) {
       if (/^\s*(?:#|$)/.test(href)) return { item: from.path };
