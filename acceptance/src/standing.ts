@@ -1,4 +1,3 @@
-import { KNOWN_SCOPES } from '@commonplace/kit/auth';
 import { newKey, signUp } from './people.js';
 import { mode, type Settings, type System } from './system.js';
 
@@ -28,7 +27,8 @@ export async function standingSystem(): Promise<System> {
   };
   const place = { baseUrl: await ask('/url') };
   const owner = await signUp(place, 'Owner');
-  const { key: apiKey } = await newKey(owner, [...KNOWN_SCOPES]);
+  const { scopes } = (await owner.get<{ scopes: string[] }>('/capabilities')).data;
+  const { key: apiKey } = await newKey(owner, scopes);
   return {
     ...place,
     mode,
