@@ -7,6 +7,7 @@ import {
   PublicationStatus,
   PublicationVisibility,
 } from '@commonplace/proto/resources/v1/publication.js';
+import type { PublishResourceRequest } from '@commonplace/proto/resources/v1/publication_service.js';
 import { ReaderFormat } from '@commonplace/proto/resources/v1/reader_service.js';
 import { AccessMode, type Resource, ResourceType } from '@commonplace/proto/resources/v1/resource.js';
 import { OrgRole, WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
@@ -104,6 +105,21 @@ describe('publishing', () => {
     org.allowPublicPublishing = true;
     await s.tell('org.updated');
     expect((await s.page('guarded')).face?.title).toBe('Other');
+  });
+
+  test('of two that want one address at the same time, one gets it: neither slug nor domain is taken from it', async () => {
+    // A password takes long to hash: the other one is done by then.
+    const late = { password: 'correct horse' };
+    const wishes: [Partial<PublishResourceRequest>, string][] = [
+      [{ slug: 'wanted-by-two' }, 'slug_taken'],
+      [{ customDomains: ['wanted.example.com'] }, 'domain_taken'],
+    ];
+    for (const [wish, reason] of wishes) {
+      const [first, second] = [await doc('First'), await doc('Second')];
+      const calls = [s.publish(boss, first.id, { ...wish, ...late }), s.publish(boss, second.id, wish)];
+      const outcomes = await Promise.all(calls.map(refusal));
+      expect(outcomes.sort()).toEqual(['none', reason].sort());
+    }
   });
 
   test('bad input is refused whole', async () => {

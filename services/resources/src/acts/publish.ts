@@ -10,7 +10,7 @@ import { DEFAULTS, type PublicationInput, readInput, type Settings } from '../pu
 import { DOMAINS } from '../publications/open.js';
 import { forgetEdition, pinEdition } from '../publications/pins.js';
 import { REDIRECT_DAYS, RESERVED_DAYS, requireSlug, slugCandidates } from '../publications/slugs.js';
-import { type DomainRecord, type PublicationRecord, SLUGS } from '../stores/publications.js';
+import { type DomainRecord, type PublicationRecord, SLUGS, type SlugRecord } from '../stores/publications.js';
 
 /** What is published: a resource or a workspace, with what has to be known of it. */
 export interface Published {
@@ -52,8 +52,8 @@ export async function publish(
   const wantedSlug = input.slug === undefined ? undefined : requireSlug(input.slug);
   if (input.updateMask?.includes('image_file_id')) await requireImage(parts, item, read.settings.imageFileId, context);
   await state();
-  const slug = await freeSlug(parts, item, before, wantedSlug, now, context);
-  await requireFreeDomains(parts, before, read.domains, now, context);
+  const { slug, holder } = await freeSlug(parts, item, before, wantedSlug, now, context);
+  const holders = await requireFreeDomains(parts, before, read.domains, now, context);
 
   const id = before?.id ?? newId();
   const record = {
@@ -78,11 +78,11 @@ export async function publish(
     updatedAt: now,
     updatedBy: context.actor,
   };
-  await takeSlug(parts, item, id, slug, before, now, context);
+  await takeSlug(parts, record, holder, before, now, context);
   const domains =
     read.domains === undefined
       ? await parts.domains.find({ where: { publicationId: id }, limit: DOMAINS })
-      : await claimDomains(parts, record, read.domains, now, context);
+      : await claimDomains(parts, record, read.domains, holders, now, context);
   const written =
     before === undefined
       ? context.work.insert(parts.publications, record)
@@ -177,6 +177,12 @@ async function editionOf(
   return { edition };
 }
 
+/** A slug that an item may have, and the record of it as it was looked at: what became of it since is a lost race. */
+interface FreeSlug {
+  readonly slug: string;
+  readonly holder: SlugRecord | undefined;
+}
+
 /** The slug asked for, else the one it has, else a free one of the name. Throws `slug_taken`. */
 async function freeSlug(
   parts: Parts,
@@ -185,30 +191,33 @@ async function freeSlug(
   wanted: string | undefined,
   now: string,
   { work }: CallContext,
-): Promise<string> {
-  const isFree = async (slug: string): Promise<boolean> => {
-    const known = await work.get(parts.slugs, slug);
-    return known === undefined || known.itemId === item.itemId || isPast(known.until, now);
+): Promise<FreeSlug> {
+  const look = async (slug: string): Promise<FreeSlug | undefined> => {
+    const holder = await work.get(parts.slugs, slug);
+    const isFree = holder === undefined || holder.itemId === item.itemId || isPast(holder.until, now);
+    return isFree ? { slug, holder } : undefined;
   };
   if (wanted !== undefined) {
-    if (!(await isFree(wanted))) throw SlugTaken({ slug: wanted });
-    return wanted;
+    const found = await look(wanted);
+    if (found === undefined) throw SlugTaken({ slug: wanted });
+    return found;
   }
-  if (before !== undefined) return before.slug;
+  if (before !== undefined) return { slug: before.slug, holder: await work.get(parts.slugs, before.slug) };
   const kept = await parts.slugs.find({ where: { itemId: item.itemId, state: 'reserved' }, limit: SLUGS });
   const reserved = kept.find(({ until }) => !isPast(until, now));
-  if (reserved !== undefined) return reserved.id;
-  const candidates = slugCandidates(item.name, item.itemId);
-  for (const slug of candidates) if (await isFree(slug)) return slug;
-  return newId().slice(-12);
+  if (reserved !== undefined) return { slug: reserved.id, holder: reserved };
+  for (const slug of slugCandidates(item.name, item.itemId)) {
+    const found = await look(slug);
+    if (found !== undefined) return found;
+  }
+  return { slug: newId().slice(-12), holder: undefined };
 }
 
 /** Makes the slug lead to the publication, and the one before lead on. */
 async function takeSlug(
   parts: Parts,
-  { itemId, tenant }: Published,
-  publicationId: string,
-  slug: string,
+  { id: publicationId, itemId, tenant, slug }: Omit<PublicationRecord, 'version'>,
+  holder: SlugRecord | undefined,
   before: PublicationRecord | undefined,
   now: string,
   { work }: CallContext,
@@ -219,24 +228,29 @@ async function takeSlug(
     if (old !== undefined) work.replace(parts.slugs, old, { ...former, until: inDays(REDIRECT_DAYS, now) });
   }
   const current = { id: slug, tenant, itemId, publicationId, state: 'current' } as const;
-  const known = await work.get(parts.slugs, slug);
-  if (known === undefined) work.insert(parts.slugs, current);
-  else if (known.state !== 'current' || known.publicationId !== publicationId) {
-    work.replace(parts.slugs, known, current);
+  if (holder === undefined) work.insert(parts.slugs, current);
+  else if (holder.state !== 'current' || holder.publicationId !== publicationId) {
+    work.replace(parts.slugs, holder, current);
   }
 }
 
-/** A domain that another publication has, or may still prove to be its own, is taken. */
+/**
+ * A domain that another publication has, or may still prove to be its own, is taken. Gives the records of the others
+ * as they were looked at.
+ */
 async function requireFreeDomains(
   parts: Parts,
   before: PublicationRecord | undefined,
   domains: readonly string[] | undefined,
   now: string,
   { work }: CallContext,
-): Promise<void> {
+): Promise<ReadonlyMap<string, DomainRecord>> {
+  const holders = new Map<string, DomainRecord>();
   for (const domain of domains ?? []) {
-    const known = await work.get(parts.domains, domain);
-    if (known === undefined || known.publicationId === before?.id) continue;
-    if (!isLapsed(known, now)) throw DomainTaken({ domain });
+    const holder = await work.get(parts.domains, domain);
+    if (holder === undefined) continue;
+    holders.set(domain, holder);
+    if (holder.publicationId !== before?.id && !isLapsed(holder, now)) throw DomainTaken({ domain });
   }
+  return holders;
 }

@@ -4,6 +4,7 @@ import { newId } from '@commonplace/kit/id';
 import type { CallContext } from '@commonplace/kit/rpc';
 import { LostRace, type Store, type UnitOfWork } from '@commonplace/kit/store';
 import type { Webhooks } from '@commonplace/kit/webhooks';
+import { LRUCache } from 'lru-cache';
 import { AlreadyResponded, FormNotFound, SubmissionLimitReached } from '../errors.js';
 import { publishChange } from '../events.js';
 import {
@@ -62,9 +63,19 @@ interface Waiting extends Entry {
   reject(error: unknown): void;
 }
 
+interface Queue {
+  readonly waiting: Waiting[];
+  /** Is told of each that joins. */
+  joined: () => void;
+}
+
 /** Rows that one commit adds. */
 const MOST_AT_ONCE = 256;
 const MAX_TRIES = 20;
+/** Milliseconds that a batch waits for as many as the one before had: whoever was answered then may be back at once. */
+const GATHER_MS = 5;
+/** Forms whose last batch is remembered. */
+const KNOWN_SIZES = 10_000;
 /** Bytes of values that an event tells; more are left out, for who wants them reads the row. */
 const EVENT_VALUES = 16 * 1024;
 
@@ -74,11 +85,14 @@ const EVENT_VALUES = 16 * 1024;
  * and refused by itself. Another process that writes the same table makes the batch run again.
  */
 export function createBatches(parts: BatchParts): Batches {
-  const queues = new Map<string, Waiting[]>();
+  const queues = new Map<string, Queue>();
+  const sizes = new LRUCache<string, number>({ max: KNOWN_SIZES });
 
-  async function drain(formId: string, queue: Waiting[]): Promise<void> {
-    while (queue.length > 0) {
-      const batch = queue.splice(0, MOST_AT_ONCE);
+  async function drain(formId: string, queue: Queue): Promise<void> {
+    while (queue.waiting.length > 0) {
+      await gathered(queue, sizes.get(formId) ?? 1);
+      const batch = queue.waiting.splice(0, MOST_AT_ONCE);
+      sizes.set(formId, batch.length);
       await settle(parts, formId, batch).catch((error) => {
         for (const entry of batch) entry.reject(error);
       });
@@ -92,15 +106,30 @@ export function createBatches(parts: BatchParts): Batches {
         const waiting: Waiting = { ...entry, context: entry.context, resolve, reject };
         const queue = queues.get(entry.form.id);
         if (queue !== undefined) {
-          queue.push(waiting);
+          queue.waiting.push(waiting);
+          queue.joined();
           return;
         }
-        const fresh = [waiting];
+        const fresh: Queue = { waiting: [waiting], joined: () => {} };
         queues.set(entry.form.id, fresh);
         // A batch is of several calls: it is not over with the first of them.
         void unbounded(() => drain(entry.form.id, fresh));
       }),
   };
+}
+
+/** Waits until a batch has a number of entries, but not long. */
+async function gathered(queue: Queue, entries: number): Promise<void> {
+  if (queue.waiting.length >= entries) return;
+  await new Promise<void>((resolve) => {
+    const timer = setTimeout(resolve, GATHER_MS);
+    queue.joined = () => {
+      if (queue.waiting.length < entries) return;
+      clearTimeout(timer);
+      resolve();
+    };
+  });
+  queue.joined = () => {};
 }
 
 /** Commits a batch, again as long as others are faster; settles every entry. */

@@ -26,11 +26,15 @@ export function isLapsed({ status, addedAt }: DomainRecord, now: string): boolea
   return status === 'failed' || Date.parse(now) - Date.parse(addedAt) > OFTEN_FOR_MS;
 }
 
-/** Gives a publication these domains and no others. Those that it had keep what is known of them. */
+/**
+ * Gives a publication these domains and no others. Those that it had keep what is known of them. `holders` are the
+ * records of the domains wanted, as they were looked at: what became of them since is a lost race.
+ */
 export async function claimDomains(
   parts: Parts,
   { id, tenant }: Pick<PublicationRecord, 'id' | 'tenant'>,
   wanted: readonly string[],
+  holders: ReadonlyMap<string, DomainRecord>,
   now: string,
   { work }: CallContext,
 ): Promise<DomainRecord[]> {
@@ -38,7 +42,7 @@ export async function claimDomains(
   for (const domain of had) if (!wanted.includes(domain.id)) work.remove(parts.domains, domain);
   const claimed: DomainRecord[] = [];
   for (const name of wanted) {
-    const known = await work.get(parts.domains, name);
+    const known = holders.get(name);
     if (known?.publicationId === id) {
       claimed.push(known);
       continue;
