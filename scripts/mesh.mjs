@@ -2,12 +2,12 @@
 // NATS servers that COMMONPLACE_MONGODB_URL and COMMONPLACE_NATS_URL name. The bytes of files go into the bucket
 // of COMMONPLACE_S3_URL and the search index to the server of COMMONPLACE_TYPESENSE_URL, else into the data folder.
 import { spawn } from 'node:child_process';
-import { randomBytes, randomInt } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build, root } from './build.mjs';
+import { freePorts } from './ports.mjs';
 
 export const SERVICES = ['identity', 'tenancy', 'resources', 'files', 'search', 'messaging'];
 const EX_CONFIG = 78;
@@ -119,29 +119,6 @@ export async function ready(url, timeoutMs = 60_000) {
     if (ok) return;
     if (Date.now() > until) throw new Error(`${url} does not become ready`);
     await new Promise((resolve) => setTimeout(resolve, 50));
-  }
-}
-
-/** Ports that are free on loopback now. */
-export async function freePorts(count) {
-  const servers = await Promise.all(Array.from({ length: count }, listenSomewhere));
-  const ports = servers.map((server) => server.address().port);
-  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
-  return ports;
-}
-
-/** Below the ports that outgoing connections are given, which could take one before its process listens on it. */
-const FIRST_PORT = 10_000;
-const LAST_PORT = 32_000;
-
-async function listenSomewhere() {
-  for (;;) {
-    const server = createServer();
-    const taken = await new Promise((resolve) => {
-      server.once('error', () => resolve(true));
-      server.listen(randomInt(FIRST_PORT, LAST_PORT), '127.0.0.1', () => resolve(false));
-    });
-    if (!taken) return server;
   }
 }
 

@@ -1,10 +1,10 @@
 // Real servers for tests: MongoDB's protocol, NATS JetStream, S3's protocol and Typesense on free ports of the loopback.
 import { execFile, spawn } from 'node:child_process';
 import { chmod, chown, copyFile, link, mkdir, mkdtemp, rm } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { freePort } from './ports.mjs';
 
 /** Milliseconds that a server may take to start, or to stop before it is killed. */
 const PATIENCE = 15_000;
@@ -111,24 +111,16 @@ export async function startTypesense(program, data) {
   return serveTypesense(own, place, { uid: NOBODY, gid: NOBODY });
 }
 
-/** It takes no port 0, and one that was free a moment ago may be somebody's now. */
-const PORT_TRIES = 5;
-
+/** It takes no port 0. */
 async function serveTypesense(program, place, user) {
-  for (let tries = 1; ; tries++) {
-    const [port, peering] = [await freePort(), await freePort()];
-    const args = ['--data-dir', place, '--api-key', TYPESENSE_KEY, '--enable-cors=false', '--thread-pool-size=8'];
-    args.push('--api-address', '127.0.0.1', '--api-port', String(port));
-    args.push('--peering-address', '127.0.0.1', '--peering-port', String(peering));
-    const ready = new RegExp(`peering service is running on 127\\.0\\.0\\.1:(${peering})`);
-    try {
-      const server = await startServer(program, args, ready, {}, user);
-      await answers(`http://127.0.0.1:${port}/health`);
-      return { ...server, port };
-    } catch (error) {
-      if (tries === PORT_TRIES || !/listen/i.test(error.message)) throw error;
-    }
-  }
+  const [port, peering] = [await freePort(), await freePort()];
+  const args = ['--data-dir', place, '--api-key', TYPESENSE_KEY, '--enable-cors=false', '--thread-pool-size=8'];
+  args.push('--api-address', '127.0.0.1', '--api-port', String(port));
+  args.push('--peering-address', '127.0.0.1', '--peering-port', String(peering));
+  const ready = new RegExp(`peering service is running on 127\\.0\\.0\\.1:(${peering})`);
+  const server = await startServer(program, args, ready, {}, user);
+  await answers(`http://127.0.0.1:${port}/health`);
+  return { ...server, port };
 }
 
 /** Waits until a URL gives 200. */
@@ -140,15 +132,6 @@ async function answers(url) {
     if (Date.now() > until) throw new Error(`${url} does not answer`);
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
-}
-
-/** A port that is free on loopback now. */
-async function freePort() {
-  const server = createServer();
-  await new Promise((resolve, reject) => server.once('error', reject).listen(0, '127.0.0.1', resolve));
-  const { port } = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }
 
 /** Starts a program and waits for the line that tells its port. */

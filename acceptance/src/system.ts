@@ -1,5 +1,4 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
@@ -148,14 +147,12 @@ async function readOwner(file: string): Promise<Owner> {
   return { email, password, apiKey };
 }
 
-/** A port of the loopback that nobody listens on. */
-export async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  if (address === null || typeof address === 'string') throw new Error('The server has no port.');
-  return address.port;
+/** A port of the loopback that nobody listens on and nobody else is given; the first of `row` in a row. */
+export async function freePort(row = 1): Promise<number> {
+  const script = (await import(pathToFileURL(join(ROOT, 'scripts/ports.mjs')).href)) as {
+    freePort(row: number): Promise<number>;
+  };
+  return script.freePort(row);
 }
 
 /** The folder of test data, or undefined where there is none. */

@@ -57,6 +57,9 @@ function metricsIn(expr: string): string[] {
   return (bare.match(/(?<![\w:.])[a-z_][a-z0-9_:]*/gi) ?? []).filter((word) => !WORDS.has(word) && !word.includes(':'));
 }
 
+/** Those of a mesh; each has a port for its metrics. */
+const PROCESSES = 7;
+
 /** What rules and dashboards of the chart read. */
 function namedMetrics(): Set<string> {
   const rules = readFileSync(join(CHART, 'rules/commonplace.yaml'), 'utf8');
@@ -78,7 +81,7 @@ function namedMetrics(): Set<string> {
 beforeAll(async () => {
   site = createServer((_, response) => response.end('text'));
   await new Promise<void>((resolve) => site.listen(0, 'localhost', resolve));
-  port = await freePort();
+  port = await freePort(PROCESSES);
   system = await startSystem({
     COMMONPLACE_METRICS_PORT: String(port),
     COMMONPLACE_URL_ALLOWLIST: 'localhost',

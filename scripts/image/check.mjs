@@ -17,7 +17,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { root } from '../build.mjs';
 import { run, tool } from '../chart/tools.mjs';
-import { freePorts, ready } from '../mesh.mjs';
+import { ready } from '../mesh.mjs';
+import { freePort } from '../ports.mjs';
 import { assemble } from './assemble.mjs';
 import { NAMES } from './names.mjs';
 
@@ -144,7 +145,7 @@ async function serves(node, app) {
     mkdirSync(place);
     if (process.getuid() === 0) chownSync(place, USER, USER);
   }
-  const [port] = await freePorts(1);
+  const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
   const facts = join(data, 'first.json');
   const env = {

@@ -1,6 +1,4 @@
 import { existsSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { type Browser, chromium } from 'playwright-core';
 
 export const CHROMIUM = process.env.CHROMIUM_PATH ?? '/usr/bin/chromium';
@@ -21,10 +19,8 @@ export const hasBrowser = existsSync(CHROMIUM);
 
 export const openBrowser = (): Promise<Browser> => chromium.launch({ executablePath: CHROMIUM, args: FLAGS });
 
+/** A port that a page's address can name before its server listens there. */
 export async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
+  const script = new URL('../../../../scripts/ports.mjs', import.meta.url).href;
+  return ((await import(script)) as { freePort(): Promise<number> }).freePort();
 }

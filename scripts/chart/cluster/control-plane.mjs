@@ -6,7 +6,7 @@ import { createWriteStream, readdirSync, readFileSync, writeFileSync } from 'nod
 import { request } from 'node:https';
 import { dirname, join } from 'node:path';
 import { stringify } from 'yaml';
-import { freePorts } from '../../mesh.mjs';
+import { freePorts } from '../../ports.mjs';
 import { installTool } from '../../servers.mjs';
 
 const PATIENCE_MS = 180_000;
