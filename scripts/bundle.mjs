@@ -1,12 +1,20 @@
-// Puts the compiled code of the one process into a few files: Node takes about a millisecond for each of the thousand
-// that it is made of. A start takes them while all of these are as they were then, and the modules themselves otherwise
-// (services/all/src/bundle.ts).
+// Puts the compiled code of all programs into a few files: Node takes about a millisecond for each of the thousand
+// that they are made of. A start takes them while all of these are as they were then, and the modules themselves
+// otherwise (kit/src/program).
 import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { build } from 'esbuild';
+import { SERVICES } from './mesh.mjs';
 
 const root = resolve(import.meta.dirname, '..');
-const folder = join(root, 'services', 'all', 'dist', 'bundle');
+const folder = join(root, 'dist', 'bundle');
+/** By the names that their `main.ts` gives. */
+const PROGRAMS = {
+  ...Object.fromEntries(['all', ...SERVICES].map((name) => [name, `services/${name}/dist/src/serve.js`])),
+  gateway: 'gateway/dist/src/serve.js',
+  bootstrap: 'services/all/dist/src/make-owner.js',
+  cli: 'cli/dist/src/run.js',
+};
 /** What `npm install` writes with each change of what is installed. */
 const INSTALLED = 'node_modules/.package-lock.json';
 
@@ -51,7 +59,7 @@ const places = {
 
 rmSync(folder, { recursive: true, force: true });
 const { metafile } = await build({
-  entryPoints: [join(root, 'services/all/dist/src/embedded.js')],
+  entryPoints: Object.entries(PROGRAMS).map(([out, path]) => ({ out, in: join(root, path) })),
   outdir: folder,
   bundle: true,
   splitting: true,

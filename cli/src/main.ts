@@ -1,3 +1,3 @@
-import { runProgram } from './program.js';
+import { startProgram } from '@commonplace/kit/program';
 
-process.exit(await runProgram(process.argv.slice(2)));
+await startProgram('cli', () => import('./run.js'));

@@ -1,4 +1,3 @@
-import { main } from '@commonplace/kit/runtime';
-import { gateway } from './service.js';
+import { startProgram } from '@commonplace/kit/program';
 
-await main([gateway]);
+await startProgram('gateway', () => import('./serve.js'));

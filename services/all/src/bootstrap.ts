@@ -1,6 +1,3 @@
-import { main } from '@commonplace/kit/runtime';
-import { welcome } from './welcome.js';
+import { startProgram } from '@commonplace/kit/program';
 
-// For a mesh: makes its owner and first key once all services are up, and ends.
-const running = await main([welcome]);
-await running?.close();
+await startProgram('bootstrap', () => import('./make-owner.js'));

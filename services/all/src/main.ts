@@ -1,5 +1,3 @@
-import { freshBundle, prepareForBundle } from './bundle.js';
+import { startProgram } from '@commonplace/kit/program';
 
-const bundle = freshBundle();
-if (bundle !== undefined) prepareForBundle();
-await import(bundle ?? './embedded.js');
+await startProgram('all', () => import('./serve.js'));

@@ -1,4 +1,3 @@
-import { main } from '@commonplace/kit/runtime';
-import { files } from './service.js';
+import { startProgram } from '@commonplace/kit/program';
 
-await main([files]);
+await startProgram('files', () => import('./serve.js'));

@@ -1,4 +1,3 @@
-import { main } from '@commonplace/kit/runtime';
-import { identity } from './service.js';
+import { startProgram } from '@commonplace/kit/program';
 
-await main([identity]);
+await startProgram('identity', () => import('./serve.js'));

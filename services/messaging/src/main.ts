@@ -1,4 +1,3 @@
-import { main } from '@commonplace/kit/runtime';
-import { messaging } from './service.js';
+import { startProgram } from '@commonplace/kit/program';
 
-await main([messaging]);
+await startProgram('messaging', () => import('./serve.js'));

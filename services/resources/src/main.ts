@@ -1,4 +1,3 @@
-import { main } from '@commonplace/kit/runtime';
-import { resources } from './service.js';
+import { startProgram } from '@commonplace/kit/program';
 
-await main([resources]);
+await startProgram('resources', () => import('./serve.js'));

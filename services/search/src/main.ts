@@ -1,4 +1,3 @@
-import { main } from '@commonplace/kit/runtime';
-import { search } from './service.js';
+import { startProgram } from '@commonplace/kit/program';
 
-await main([search]);
+await startProgram('search', () => import('./serve.js'));

@@ -1,4 +1,3 @@
-import { main } from '@commonplace/kit/runtime';
-import { tenancy } from './service.js';
+import { startProgram } from '@commonplace/kit/program';
 
-await main([tenancy]);
+await startProgram('tenancy', () => import('./serve.js'));

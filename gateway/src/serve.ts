@@ -1,0 +1,4 @@
+import { main } from '@commonplace/kit/runtime';
+import { gateway } from './service.js';
+
+await main([gateway]);

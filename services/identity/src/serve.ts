@@ -1,0 +1,4 @@
+import { main } from '@commonplace/kit/runtime';
+import { identity } from './service.js';
+
+await main([identity]);

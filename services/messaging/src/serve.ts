@@ -1,0 +1,4 @@
+import { main } from '@commonplace/kit/runtime';
+import { messaging } from './service.js';
+
+await main([messaging]);

@@ -1,0 +1,4 @@
+import { main } from '@commonplace/kit/runtime';
+import { tenancy } from './service.js';
+
+await main([tenancy]);
