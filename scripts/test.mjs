@@ -5,6 +5,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { root } from './build.mjs';
 
 const servers = process.argv.includes('--servers');
@@ -14,7 +15,9 @@ const report = join(out, 'report.json');
 const { status } = spawnSync(
   process.execPath,
   [
-    '--experimental-vm-modules',
+    '--import',
+    pathToFileURL(join(root, 'scripts/jest/register.mjs')).href,
+    '--enable-source-maps',
     '--no-warnings',
     join(root, 'node_modules/jest/bin/jest.js'),
     '--config',
