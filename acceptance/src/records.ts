@@ -193,8 +193,9 @@ export interface SearchItem {
     readonly snippet: string;
     readonly block_id: string | null;
     readonly row_id: string | null;
+    readonly page: number | null;
   }[];
-  readonly chunk: { readonly text: string; readonly block_id: string | null } | null;
+  readonly chunk: { readonly text: string; readonly block_id: string | null; readonly page: number | null } | null;
 }
 
 export interface SearchAnswer extends List<SearchItem> {

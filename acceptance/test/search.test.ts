@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type Api, api } from '../src/client.js';
 import { eventually } from '../src/eventually.js';
+import type { NewFile } from '../src/files.js';
+import { pdfOf } from '../src/pdf.js';
 import type { Resource, SearchAnswer, Workspace } from '../src/records.js';
 import { type OwnSystem, startSystem } from '../src/system.js';
 
@@ -154,6 +156,46 @@ describe('the block that a match lies in', () => {
     }, EMBEDDED_MS);
   }, 90_000);
 });
+
+test('a match in a file tells the page, and the text has no mark of it', async () => {
+  const logged = [
+    ['Logbook of the heliostat', 'Mirrors were polished.'],
+    [],
+    ['Calibration of the sextant', 'took all of the afternoon, and ends with the last'],
+    ['quintant of the voyage', 'Nobody was hurt.'],
+  ];
+  const bytes = pdfOf(logged).toString('base64');
+  const file = { name: 'logbook.pdf', workspace_id: workspace.id, content_base64: bytes };
+  const { id } = (await by.post<NewFile>('/files', file)).data.resource;
+  const other = { ...file, name: 'log.txt', content_base64: Buffer.from('A zenith telescope').toString('base64') };
+  await by.post('/files', other);
+  const highlight = async (query: string) => {
+    const { data } = await search(query, { mode: 'keyword', types: ['file'], in: ['files'] });
+    return data.items[0]?.highlights[0];
+  };
+  await eventually(
+    async () => expect(await highlight('heliostat')).toMatchObject({ field: 'files', page: 1 }),
+    EMBEDDED_MS,
+  );
+  const third = { snippet: expect.stringContaining('sextant took all'), page: 3, block_id: null, row_id: null };
+  expect(await highlight('sextant')).toMatchObject(third);
+  expect(await highlight('quintant hurt')).toMatchObject({ page: 4 });
+  // Words that a page break parts stand one after the other.
+  expect(await highlight('"last quintant of"')).toMatchObject({ page: 3 });
+  await eventually(async () => expect(await highlight('zenith')).toMatchObject({ page: null }), EMBEDDED_MS);
+  const { data: read } = await by.get<{ readonly text: string }>(`/resources/${id}/content`);
+  expect(read.text).toBe(
+    logged
+      .map((lines) => lines.join('\n'))
+      .filter(Boolean)
+      .join('\n\n'),
+  );
+  await eventually(async () => {
+    const { data } = await search('logbook', { mode: 'semantic', types: ['file'], group_by: 'chunk' });
+    const found = data.items.find(({ resource }) => resource.id === id);
+    expect(found?.chunk).toMatchObject({ page: 1, block_id: null });
+  }, EMBEDDED_MS);
+}, 200_000);
 
 describe('a search in comments', () => {
   test('finds what was said about a document, until it is said no more', async () => {

@@ -211,6 +211,32 @@ test('a copy shares the bytes, is made once, and goes again when nobody makes a 
   expect(await keys()).toEqual([blobKey(blobId)]);
 });
 
+test('the page of a place is told of the version that is there, of the text that stands there', async () => {
+  const { id } = await newFile();
+  const other = await newFile();
+  const text = 'Alpha one\n\nBeta two\n\nGamma two';
+  await inWork(parts.store, async (work) => {
+    const versionId = (await parts.files.get(id))?.versionId ?? '';
+    work.insert(parts.texts, { id: versionId, tenant: place.tenant, text, pageStarts: [0, 11, 19, 21] });
+  });
+  const { locatePages } = createFileTextHandlers(parts);
+  const asked = [
+    [id, 0, 'Alpha'],
+    [id, 11, 'Beta'],
+    [id, 21, 'Gamma'],
+    [id, 0, 'Gamma two'],
+    [id, 0, 'Delta'],
+    [id, 0, ''],
+    [other.id, 0, 'Alpha'],
+    [newId(), 0, 'Alpha'],
+  ] as const;
+  const places = asked.map(([resourceId, offset, words]) => ({ resourceId, offset, text: words }));
+  const context = {} as CallContext;
+  for (let again = 0; again < 2; again++) {
+    expect((await locatePages({ places }, context)).pages).toEqual([1, 2, 4, 4, 0, 0, 0, 0]);
+  }
+});
+
 test('bytes that two files share are deleted with the last of them', async () => {
   const { id, blobId } = await newFile();
   const copy = newId();

@@ -69,7 +69,11 @@ export function createFakeResources(filter: SearchFilter): FakeResources {
       return {
         parts: request.places.map(({ resourceId, offset, text }) => {
           const here = fake.entries.get(resourceId)?.text.startsWith(text, offset);
-          return { blockId: here ? `${resourceId} at ${offset}` : undefined, rowId: undefined };
+          return {
+            blockId: here ? `${resourceId} at ${offset}` : undefined,
+            rowId: undefined,
+            page: here ? 7 : undefined,
+          };
         }),
       };
     },

@@ -63,9 +63,9 @@ describe('the parts of contents that matches lie in', () => {
   test('are told of the text by its owner', async () => {
     const { items } = await find(request);
     const table = items.find(({ resource }) => resource?.id === 'table');
-    expect(table?.highlights).toMatchObject([{ field: SearchField.ROWS, blockId: 'table at 8' }]);
+    expect(table?.highlights).toMatchObject([{ field: SearchField.ROWS, blockId: 'table at 8', page: 7 }]);
     const named = (await find({ query: 'Costs', mode: SearchMode.KEYWORD })).items[0];
-    expect(named?.highlights[0]).toMatchObject({ field: SearchField.NAME, blockId: undefined });
+    expect(named?.highlights[0]).toMatchObject({ field: SearchField.NAME, blockId: undefined, page: undefined });
   });
 
   test('are left out where the owner does not tell them, and not asked for where nothing is shown', async () => {

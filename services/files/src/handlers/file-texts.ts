@@ -9,6 +9,7 @@ import type {
 import { beginAttempt } from '../acts/attempt.js';
 import { blobKey } from '../domain/layout.js';
 import type { Parts } from '../parts.js';
+import { createLocated } from './located.js';
 import { fileMessage } from './present.js';
 
 const READ_BYTES = 1024 * 1024;
@@ -16,6 +17,7 @@ const READ_BYTES = 1024 * 1024;
 /** What the other services ask about files. */
 export function createFileTextHandlers(parts: Parts): Handlers<FileTextService> {
   const { files, versions, texts } = parts;
+  const pagesOf = createLocated(parts);
   return {
     async getTexts({ resourceIds }) {
       const found = await files.getMany(resourceIds);
@@ -29,6 +31,10 @@ export function createFileTextHandlers(parts: Parts): Handlers<FileTextService> 
           textExtraction: text,
         })),
       };
+    },
+
+    async locatePages({ places }) {
+      return { pages: await pagesOf(places) };
     },
 
     copyFile: (request, context) => copyFile(parts, request, context),
@@ -85,7 +91,7 @@ async function copyFile(parts: Parts, request: CopyFileRequest, context: CallCon
   });
   work.increment(parts.usage, tenant, 'bytes', sizeBytes, {});
   const text = await work.get(parts.texts, version.id);
-  if (text !== undefined) work.insert(parts.texts, { id: revision, tenant, text: text.text });
+  if (text !== undefined) work.insert(parts.texts, { ...text, id: revision, tenant });
   // Its node is the caller's to make: without one it goes.
   await beginAttempt(parts, { fileId: toResourceId, revision, blobId: version.blobId }, COPY_MS);
   return answer;

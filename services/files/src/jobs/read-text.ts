@@ -1,7 +1,7 @@
 import { inWork } from '@commonplace/kit/store';
 import { tell } from '../acts/tell.js';
 import { blobKey } from '../domain/layout.js';
-import { MediaFailure } from '../media/index.js';
+import { type Extraction, MediaFailure } from '../media/index.js';
 import type { Parts } from '../parts.js';
 import type { Version } from '../stores/records.js';
 import { withLocalCopy } from './local-copy.js';
@@ -15,10 +15,10 @@ export async function readText(parts: Parts, versionId: string): Promise<void> {
   const file = await inWork(parts.store, async (work) => {
     const present = await work.get(parts.versions, versionId);
     if (present?.text !== 'pending') return undefined;
-    const { text, pages } = found;
+    const { text, pages, pageStarts } = found;
     work.replace(parts.versions, present, { ...present, text: text === undefined ? 'failed' : 'done', pages });
     if (text !== undefined && text !== '') {
-      work.insert(parts.texts, { id: versionId, tenant: present.tenant, text });
+      work.insert(parts.texts, { id: versionId, tenant: present.tenant, text, pageStarts });
     }
     const of = await work.get(parts.files, present.fileId);
     return of?.versionId === versionId ? of : undefined;
@@ -26,15 +26,9 @@ export async function readText(parts: Parts, versionId: string): Promise<void> {
   if (file !== undefined) await tell(parts, file, { textChanged: true });
 }
 
-async function extract(
-  parts: Parts,
-  { blobId, contentType }: Version,
-): Promise<{ text?: string; pages?: number | undefined } | 'later'> {
+async function extract(parts: Parts, { blobId, contentType }: Version): Promise<Partial<Extraction> | 'later'> {
   try {
-    return await withLocalCopy(parts.bytes, blobKey(blobId), async (path) => {
-      const { text, pages } = await parts.media.extractText(path, contentType);
-      return { text, pages };
-    });
+    return await withLocalCopy(parts.bytes, blobKey(blobId), (path) => parts.media.extractText(path, contentType));
   } catch (error) {
     // What is the file's own fault would be so again.
     if (error instanceof MediaFailure && error.reason !== 'closed') return {};

@@ -61,6 +61,8 @@ export interface Extraction {
   readonly truncated: boolean;
   /** Of a PDF, a set of slides or a workbook (its sheets). */
   readonly pages?: number;
+  /** Where each of these that was read begins in the text, in UTF-16 units; of one without text, where its text would. */
+  readonly pageStarts?: readonly number[];
 }
 
 /** A Word document as HTML whose images are addressed by the names of their parts in the document's archive. */

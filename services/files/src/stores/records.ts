@@ -133,6 +133,8 @@ export const intentCollection: CollectionSpec<Intent> = {
 export interface TextRecord extends StoredRecord {
   readonly tenant: string;
   readonly text: string;
+  /** Where each page begins in it, in UTF-16 units; absent where the file has no pages, or was read before they counted. */
+  readonly pageStarts?: readonly number[] | undefined;
 }
 
 export const textCollection: CollectionSpec<TextRecord> = { name: 'texts', indexes: [] };

@@ -76,6 +76,33 @@ export function pptx(...slides: string[]): Buffer {
       '<Types xmlns="x"><Override PartName="/ppt/presentation.xml" ContentType="application/vnd.openxmlformats-officedocument.presentationml.presentation.main+xml"/></Types>',
     ...Object.fromEntries(slides.map((text, at) => [`ppt/slides/slide${at + 1}.xml`, slide(text)])),
     'ppt/notesSlides/notesSlide1.xml': slide('a note'),
+    'ppt/slides/_rels/slide2.xml.rels': relations({ r7: '../notesSlides/notesSlide1.xml' }),
+  });
+}
+
+/** Slides that are shown in another order than that of their parts' names. */
+export function shuffledPptx(): Buffer {
+  return zip({
+    'ppt/presentation.xml':
+      '<p:presentation><p:sldIdLst><p:sldId id="256" r:id="r2"/><p:sldId id="257" r:id="r1"/></p:sldIdLst></p:presentation>',
+    'ppt/_rels/presentation.xml.rels': relations({ r1: 'slides/slide1.xml', r2: '/ppt/slides/slide2.xml' }),
+    'ppt/slides/slide1.xml': slide('shown last'),
+    'ppt/slides/slide2.xml': slide('shown first'),
+    'ppt/slides/slide3.xml': slide('not shown'),
+  });
+}
+
+function relations(targets: Readonly<Record<string, string>>): string {
+  const all = Object.entries(targets).map(([id, target]) => `<Relationship Id="${id}" Type="x" Target="${target}"/>`);
+  return `<Relationships>${all.join('')}</Relationships>`;
+}
+
+/** An OpenDocument presentation of slides with a line each. */
+export function odp(...slides: string[]): Buffer {
+  const pages = slides.map((text) => `<draw:page><draw:frame><text:p>${text}</text:p></draw:frame></draw:page>`);
+  return zip({
+    mimetype: 'application/vnd.oasis.opendocument.presentation',
+    'content.xml': `<office:document-content><office:body>${pages.join('')}</office:body></office:document-content>`,
   });
 }
 

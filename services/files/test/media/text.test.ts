@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { isExtractable, openMedia } from '../../src/media/index.js';
 import { BILLION_LAUGHS, bombDocx, lyingDocx, lyingOdt, SVG_WITH_SCRIPT } from './hostile.js';
-import { docx, docxOf, epub, odt, pptx, xlsx, zip } from './office.js';
+import { docx, docxOf, epub, odp, odt, pptx, shuffledPptx, xlsx, zip } from './office.js';
 import { encryptedPdf, japanesePdf, loopingPdf, pdf } from './pdfs.js';
 
 const OFFICE = 'application/vnd.openxmlformats-officedocument';
@@ -28,6 +28,7 @@ describe('the text of', () => {
       text: 'First line\nsecond line\n\nthird page',
       truncated: false,
       pages: 3,
+      pageStarts: [0, 22, 24],
     });
   });
 
@@ -49,15 +50,35 @@ describe('the text of', () => {
       text: 'Budget\nName\tSum\tDay\tPaid\nChairs\t12.5\t2024-05-06\ttrue\n\nNotes\nat\t2024-05-06 07:30:00',
       truncated: false,
       pages: 2,
+      pageStarts: [0, 54],
     });
   });
 
   test('slides, in their order', async () => {
     const slides = Array.from({ length: 11 }, (_, at) => `slide ${at + 1}`);
-    const { text: words, pages } = await media.extractText(pptx(...slides), SLIDES);
-    expect(pages).toBe(11);
+    const { text: words, pages, pageStarts } = await media.extractText(pptx(...slides), SLIDES);
+    expect([pages, pageStarts?.length]).toEqual([11, 11]);
     expect(words.match(/^slide \d+$/gm)).toEqual(slides);
-    expect(words).toContain('end of a note');
+    expect(words.slice(pageStarts?.[1], pageStarts?.[2])).toMatch(/^slide 2\n[\s\S]*a note\n[\s\S]*end of a note\n\n$/);
+    expect(words.match(/end of a note/g)).toHaveLength(1);
+  });
+
+  test('slides that are shown in another order than they are named', async () => {
+    const { text: words, pages, pageStarts } = await media.extractText(shuffledPptx(), SLIDES);
+    const [first, last] = [words.indexOf('shown first'), words.indexOf('shown last')];
+    expect([pages, first, last > first, words.includes('not shown')]).toEqual([2, 0, true, false]);
+    expect(pageStarts).toEqual([first, last]);
+  });
+
+  test('an OpenDocument presentation', async () => {
+    expect(await media.extractText(odp('one', '', 'three'), 'application/vnd.oasis.opendocument.presentation')).toEqual(
+      {
+        text: 'one\n\nthree',
+        truncated: false,
+        pages: 3,
+        pageStarts: [0, 3, 5],
+      },
+    );
   });
 
   test('an OpenDocument text', async () => {
@@ -118,7 +139,7 @@ describe('limits', () => {
     const small = openMedia({ maxPages: 2, maxFileBytes: 100_000 });
     try {
       const pages = await small.extractText(await pdf([['one'], ['two'], ['three']]), 'application/pdf');
-      expect(pages).toEqual({ text: 'one\n\ntwo', truncated: true, pages: 3 });
+      expect(pages).toEqual({ text: 'one\n\ntwo', truncated: true, pages: 3, pageStarts: [0, 5] });
       await expect(small.extractText(Buffer.alloc(100_001), 'text/plain')).rejects.toMatchObject({
         reason: 'too_large',
       });

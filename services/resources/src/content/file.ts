@@ -5,11 +5,11 @@ import { ContentFormat } from '@commonplace/proto/resources/v1/content_service.j
 import { ContentNotSupported, UnsupportedFormat, UseFilesEndpoint } from '../errors.js';
 import type { Node } from '../stores/nodes.js';
 import type { Tree } from '../stores/tree.js';
-import type { ContentKind, Holder } from './kind.js';
+import type { ContentKind, Holder, Part } from './kind.js';
 
 export interface FileKindParts {
   readonly tree: Tree;
-  readonly files: Pick<Client<FileTextService>, 'getTexts' | 'copyFile'>;
+  readonly files: Pick<Client<FileTextService>, 'getTexts' | 'locatePages' | 'copyFile'>;
   readonly systemCall: () => CallOptions;
 }
 
@@ -29,16 +29,9 @@ export function createFileKind({ tree, files, systemCall }: FileKindParts): Cont
 
   /** Searching goes on by names while nobody knows the texts. */
   async function textsOrNone(nodes: readonly Node[]): Promise<ReadonlyMap<string, string>> {
-    try {
-      const texts = await textsOf(
-        nodes.map(({ id }) => id),
-        systemCall(),
-      );
-      return new Map(texts.map(({ resourceId, text }) => [resourceId, text]));
-    } catch (error) {
-      if (error instanceof AppError && UNREACHABLE.has(error.code)) return new Map();
-      throw error;
-    }
+    const ids = nodes.map(({ id }) => id);
+    const texts = await reached(textsOf(ids, systemCall()), []);
+    return new Map(texts.map(({ resourceId, text }) => [resourceId, text]));
   }
 
   return {
@@ -62,10 +55,27 @@ export function createFileKind({ tree, files, systemCall }: FileKindParts): Cont
     remove: async () => {},
     text: async (node) => (await textsOrNone([node])).get(node.id) ?? '',
     texts: textsOrNone,
+    async locate(places) {
+      const asked = [...places].flatMap(([resourceId, some]) => some.map((place) => ({ resourceId, ...place })));
+      const { pages } = await reached(files.locatePages({ places: asked }, systemCall()), { pages: [] });
+      let next = 0;
+      const partOf = (page = 0): Part | undefined => (page === 0 ? undefined : { page });
+      return new Map([...places].map(([id, some]) => [id, some.map(() => partOf(pages[next++]))]));
+    },
   };
 }
 
 const UNREACHABLE: ReadonlySet<string> = new Set(['UNAVAILABLE', 'DEADLINE_EXCEEDED']);
+
+/** What the files service answers, or something else while it can't be reached. */
+async function reached<T>(answer: Promise<T>, otherwise: T): Promise<T> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (error instanceof AppError && UNREACHABLE.has(error.code)) return otherwise;
+    throw error;
+  }
+}
 
 async function refused(): Promise<never> {
   throw ContentNotSupported({ type: 'file' });

@@ -144,4 +144,6 @@ export type PlacesByNode = ReadonlyMap<string, readonly TextPlace[]>;
 export interface Part {
   readonly blockId?: string;
   readonly rowId?: string;
+  /** Counted from 1. */
+  readonly page?: number;
 }

@@ -242,7 +242,7 @@ async function located({ kinds }: Parts, places: readonly Place[]): Promise<Plac
   for (const some of byType.values()) {
     for (const [id, ofNode] of some) for (const [i, place] of ofNode.entries()) partOf.set(place, found.get(id)?.[i]);
   }
-  return places.map((place) => ({ blockId: undefined, rowId: undefined, ...partOf.get(place) }));
+  return places.map((place) => ({ blockId: undefined, rowId: undefined, page: undefined, ...partOf.get(place) }));
 }
 
 async function accessible(parts: Parts, ids: readonly string[], context: CallContext): Promise<AccessibleResource[]> {

@@ -2,6 +2,7 @@ import { ResourceType } from '@commonplace/proto/resources/v1/resource.js';
 import {
   type FacetCounts,
   type Highlight,
+  type SearchChunk,
   SearchField,
   type SearchItem,
 } from '@commonplace/proto/search/v1/search_service.js';
@@ -21,9 +22,14 @@ export function searchItem(found: Found, shown: Shown): SearchItem {
     scores: { keyword: found.keyword, semantic: found.semantic },
     matchedIn: fieldsOf(found),
     highlights: highlightsOf(found, shown),
-    chunk: found.chunk === undefined ? undefined : { text: found.chunk.text, blockId: shown.passagePart?.blockId },
+    chunk: chunkOf(found, shown),
     access: { role },
   };
+}
+
+function chunkOf({ chunk }: Found, { passagePart }: Shown): SearchChunk | undefined {
+  if (chunk === undefined) return undefined;
+  return { text: chunk.text, blockId: passagePart?.blockId, page: passagePart?.page };
 }
 
 function fieldsOf({ hit, chunk, byMeaning, resource: { type } }: Found): SearchField[] {
@@ -38,8 +44,8 @@ function highlightsOf({ resource: { type } }: Found, { snippets, snippetPart }: 
     const snippet = snippets[field];
     if (snippet === undefined) return [];
     const ranges = snippet.ranges.map(([start, end]) => ({ bounds: [start, end] }));
-    const { blockId, rowId } = (field === 'text' ? snippetPart : undefined) ?? {};
-    return [{ field: fieldOf(field, type), snippet: snippet.text, ranges, blockId, rowId }];
+    const { blockId, rowId, page } = (field === 'text' ? snippetPart : undefined) ?? {};
+    return [{ field: fieldOf(field, type), snippet: snippet.text, ranges, blockId, rowId, page }];
   });
 }
 

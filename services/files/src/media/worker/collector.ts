@@ -5,12 +5,17 @@ export interface Collector {
   add(text: string): void;
   /** Whether the limit is reached: what is added now is left out, so a reader may stop. */
   readonly isFull: boolean;
-  /** The text, tidied; `left` says that the reader itself left something out. */
+  /** Ends a page; what is added from now on is on the next. */
+  endPage(): void;
+  /** The text, tidied, with where its pages begin where some were ended; `left` says that the reader itself left something out. */
   end(left?: boolean): Extraction;
 }
 
 /** PDFium's mark of a hyphen at a line's end. */
 const BROKEN_WORD = new RegExp(`[${String.fromCharCode(2)}\ufffe]\\r?\\n?`, 'g');
+
+/** Between two pages that have text. */
+const PAGE_BREAK = '\n\n';
 
 /** Text as a reader wants it: no controls, one space, at most one empty line, words joined that a line end broke. */
 function tidy(text: string): string {
@@ -26,9 +31,22 @@ function tidy(text: string): string {
 }
 
 export function createCollector(maxChars: number): Collector {
-  const parts: string[] = [];
+  let parts: string[] = [];
   let length = 0;
   let cut = false;
+  let text = '';
+  const pageStarts: number[] = [];
+
+  /** What was added since the last page ended becomes a page of the text, tidied by itself so that its start is known. */
+  function endPage(): void {
+    const page = tidy(parts.join(''));
+    parts = [];
+    length = Math.min(maxChars, length + PAGE_BREAK.length);
+    if (page !== '' && text !== '') text += PAGE_BREAK;
+    pageStarts.push(text.length);
+    text += page;
+  }
+
   return {
     add(text) {
       const room = maxChars - length;
@@ -40,6 +58,12 @@ export function createCollector(maxChars: number): Collector {
     get isFull() {
       return length >= maxChars;
     },
-    end: (left = false) => ({ text: tidy(parts.join('')), truncated: cut || left }),
+    endPage,
+    end(left = false) {
+      const truncated = cut || left;
+      if (pageStarts.length === 0) return { text: tidy(parts.join('')), truncated };
+      if (parts.length > 0) endPage();
+      return { text, truncated, pageStarts };
+    },
   };
 }

@@ -10,10 +10,12 @@ const CLOSED: Readonly<Record<string, string>> = {
   'text:p': '\n',
   'text:h': '\n',
   'table:table': '\n',
-  'draw:page': '\n',
 };
 /** Deleted text, and what is written where a program knows no scripts. */
 const UNSEEN = new Set(['text:tracked-changes', 'office:scripts', 'office:event-listeners']);
+
+/** A slide of a presentation, or a page of a drawing. */
+const PAGE = 'draw:page';
 
 const CONTENT: MarkupRules = {
   xml: true,
@@ -30,6 +32,16 @@ export const readOpenDocument: ReadText = async (file, limits) => {
   const content = await archive.read('content.xml');
   if (content === undefined) throw new MediaFailure('broken', 'the document has no content');
   const out = createCollector(limits.maxChars);
-  addMarkup(decode(content), out, CONTENT);
-  return out.end();
+  let pages = 0;
+  const closed = (name: string): string => {
+    if (name === PAGE) {
+      pages++;
+      out.endPage();
+    }
+    return CONTENT.closed(name);
+  };
+  addMarkup(decode(content), out, { ...CONTENT, closed });
+  const read = out.end();
+  // Of a text that was not read to its end the pages were not counted to theirs.
+  return pages > 0 && !read.truncated ? { ...read, pages } : read;
 };

@@ -26,7 +26,8 @@ export const readPdf: ReadText = (file, { maxChars, maxPages }) =>
     for (; index < last && !out.isFull; index++) {
       const text = pageText(document, index);
       if (text === undefined) broken++;
-      else out.add(`${text}\n\n`);
+      else out.add(text);
+      out.endPage();
     }
     if (index > 0 && broken === index) throw new MediaFailure('broken', 'no page of the PDF can be read');
     return { ...out.end(index < pages || broken > 0), pages };

@@ -24,7 +24,7 @@ export const readWorkbook: ReadText = async (file, limits) => {
       if (out.isFull) break;
       out.add(`${row.map(cellText).join('\t').trimEnd()}\n`);
     }
-    out.add('\n');
+    out.endPage();
   }
   return { ...out.end(), pages: sheets.length };
 };
