@@ -5,6 +5,7 @@ import type { Client } from '@commonplace/kit/rpc';
 import { ActorType } from '@commonplace/proto/api/v1/actor.js';
 import { GetContentRequest } from '@commonplace/proto/resources/v1/content_service.js';
 import { AccessMode, type Resource, ResourceType } from '@commonplace/proto/resources/v1/resource.js';
+import { ListSnapshotsRequest } from '@commonplace/proto/resources/v1/snapshot_service.js';
 import {
   ImportItem,
   type PutItemOutcome,
@@ -110,6 +111,37 @@ describe('items of an import', () => {
     await put([item('e/theirs', { ...times, createdBy: { ...author, id: editor.userId } })], admin);
     expect(await get('e/mine')).toMatchObject({ ...times, createdBy: { type: ActorType.IMPORT } });
     expect(await get('e/theirs')).toMatchObject({ ...times, createdBy: { type: ActorType.USER, id: editor.userId } });
+  });
+
+  test('of an archive bring kept states, once, and to what the import itself has made', async () => {
+    const states = (...names: string[]) => {
+      const snapshots = names.map((name) => ({
+        id: `old-${name}`,
+        name,
+        reason: 'manual',
+        content_version: 1,
+        content: name === 'broken' ? { columns: 1 } : { columns: [{ id: 'a', name: 'A' }], rows: [[name]] },
+      }));
+      return Buffer.from(JSON.stringify({ archive: { snapshots } }));
+    };
+    const table = { type: ResourceType.TABLE };
+    const first = Buffer.from(JSON.stringify({ archive: {}, columns: [{ id: 'a', name: 'A' }], rows: [['now']] }));
+    await put([item('k/own', { ...table, contentJson: first })], admin);
+    const piece = { ...table, keptStates: true, contentJson: states('one', 'broken', 'two') };
+    const [outcome] = await put([item('k/own', piece)], admin);
+    expect(outcome).toMatchObject({ status: 'present', warnings: ['A snapshot was left out: it can not be read.'] });
+    await put([item('k/own', piece)], admin);
+    const snapshots = world.stage.host.client(contracts.snapshots);
+    const list = async (path: string) => {
+      const request = ListSnapshotsRequest.fromPartial({ resourceId: idOf(path) });
+      return (await snapshots.listSnapshots(request, await world.stage.as(admin))).items.map(({ name }) => name).sort();
+    };
+    expect(await list('k/own')).toEqual(['one', 'two']);
+    const other = { workspaceId: world.workspaceId, import: { ...label, id: derivedId('another import') } };
+    const items = [item('k/own', { ...table, keptStates: true, contentJson: states('three') })];
+    await imports.putItems({ ...other, items }, await world.stage.as(admin));
+    expect(await list('k/own')).toEqual(['one', 'two']);
+    expect(statuses(await put([item('k/none', piece)], admin))).toEqual(['not_found']);
   });
 
   test('replace what has their external id, or go without it', async () => {

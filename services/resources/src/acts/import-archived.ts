@@ -1,7 +1,7 @@
 import { ContentFormat } from '@commonplace/proto/resources/v1/content_service.js';
 import type { ImportItem } from '@commonplace/proto/resources/v1/tree_import_service.js';
 import { NO_INPUT } from '../content/input.js';
-import type { ContentInput, Renaming } from '../content/kind.js';
+import type { ContentInput, Renaming, RowFacts } from '../content/kind.js';
 import type { Parts } from '../parts.js';
 import type { DocumentFormat } from '../stores/contents.js';
 import type { NodeType } from '../stores/nodes.js';
@@ -24,6 +24,8 @@ export interface Archived {
   /** Of a table. */
   readonly columns: unknown;
   readonly rows: unknown;
+  /** Whom the rows name. */
+  readonly people: unknown;
   readonly comments: readonly Given[];
   /** The oldest first. */
   readonly snapshots: readonly Given[];
@@ -39,7 +41,7 @@ const MARK = Buffer.from('{"archive":');
 /** What an item brings out of an archive; undefined where it comes from elsewhere. */
 export function archivedIn({ contentJson }: Pick<ImportItem, 'contentJson'>): Archived | undefined {
   if (!contentJson.subarray(0, MARK.length).equals(MARK)) return undefined;
-  const { archive: given, columns, rows } = JSON.parse(contentJson.toString()) as Record<string, unknown>;
+  const { archive: given, columns, rows, people } = JSON.parse(contentJson.toString()) as Record<string, unknown>;
   const archive = recordIn(given);
   const version = Number(archive.content_version);
   return {
@@ -53,6 +55,7 @@ export function archivedIn({ contentJson }: Pick<ImportItem, 'contentJson'>): Ar
     content: recordIn(archive.content),
     columns,
     rows,
+    people,
     comments: recordsIn(archive.comments),
     snapshots: recordsIn(archive.snapshots),
     permissions: recordsIn(archive.permissions),
@@ -115,12 +118,32 @@ export async function archivedInput(
   parts: Parts,
   archived: Archived,
   type: NodeType,
+  terms: ItemTerms,
 ): Promise<ContentInput | undefined> {
-  const { content, columns, rows, renamed } = archived;
+  const { content, columns, rows, people, renamed } = archived;
+  if (type === 'table') return tableInput({ columns, rows, people }, renamed, terms);
+  return bodyInput(parts, content, type, renamed);
+}
+
+/** What a snapshot of an archived resource keeps, in the same way. */
+export async function keptInput(
+  parts: Parts,
+  content: Given,
+  type: NodeType,
+  renamed: Renaming,
+  terms: ItemTerms,
+): Promise<ContentInput | undefined> {
+  return type === 'table' ? tableInput(content, renamed, terms) : bodyInput(parts, content, type, renamed);
+}
+
+async function bodyInput(
+  parts: Parts,
+  content: Given,
+  type: NodeType,
+  renamed: Renaming,
+): Promise<ContentInput | undefined> {
   if (type === 'document') return documentInput(parts, content, renamed);
-  if (type === 'artifact') return artifactInput(content, renamed);
-  if (type !== 'table' || !Array.isArray(columns) || !Array.isArray(rows)) return undefined;
-  return { ...NO_INPUT, ...tableFields(columns, rows, renamed) };
+  return type === 'artifact' ? artifactInput(content, renamed) : undefined;
 }
 
 const REFERENCE = /resource:([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})/g;
@@ -167,6 +190,49 @@ const COMPUTED: readonly unknown[] = [
   'created_by',
   'updated_by',
 ];
+
+/** A table's columns and rows. Who made these, and when, is told by administrators. */
+async function tableInput(
+  { columns, rows, people }: Given,
+  renamed: Renaming,
+  terms: ItemTerms,
+): Promise<ContentInput | undefined> {
+  if (!Array.isArray(columns) || !Array.isArray(rows)) return undefined;
+  const rowFacts = await rowFactsIn(columns, rows, people, terms);
+  return { ...NO_INPUT, ...tableFields(columns, rows, renamed), rowFacts };
+}
+
+async function rowFactsIn(
+  columns: readonly unknown[],
+  rows: readonly unknown[],
+  people: unknown,
+  terms: ItemTerms,
+): Promise<RowFacts[]> {
+  const numbered = recordsIn(columns).flatMap(({ id, type }) => (type === 'auto_number' ? [String(id)] : []));
+  const given = terms.administers ? recordsIn(people) : [];
+  const known = (await terms.people.actors(given)).map(({ actor }) => actor);
+  const now = Date.now();
+  const pastIn = (value: unknown): number | undefined => {
+    const at = typeof value === 'string' && terms.administers ? Date.parse(value) : Number.NaN;
+    return Number.isNaN(at) ? undefined : Math.min(at, now);
+  };
+  return recordsIn(rows).map(({ cells, created_at, created_by, updated_at, updated_by }) => ({
+    createdAt: pastIn(created_at),
+    createdBy: known[Number(created_by)],
+    updatedAt: pastIn(updated_at),
+    updatedBy: known[Number(updated_by)],
+    numbers: numbered.length === 0 ? undefined : numbersIn(recordIn(cells), numbered),
+  }));
+}
+
+function numbersIn(cells: Given, columnIds: readonly string[]): Record<string, number> {
+  const numbers = columnIds.map((id) => [id, cells[id]] as const);
+  return Object.fromEntries(numbers.filter((one): one is [string, number] => isCount(one[1])));
+}
+
+function isCount(value: unknown): boolean {
+  return Number.isSafeInteger(value) && Number(value) >= 1 && Number(value) < Number.MAX_SAFE_INTEGER;
+}
 
 function tableFields(columns: readonly unknown[], rows: readonly unknown[], renamed: Renaming) {
   const computed = new Set(recordsIn(columns).flatMap(({ id, type }) => (COMPUTED.includes(type) ? [id] : [])));

@@ -15,6 +15,7 @@ import { insertItem } from './import-node.js';
 import { createImportPeople, type ImportPeople } from './import-people.js';
 import { appendRows } from './import-rows.js';
 import { type TagIds, tagsOfItems } from './import-tags.js';
+import { keepStates } from './import-talk.js';
 import { updateFromItem } from './import-update.js';
 
 /** What holds for all items of one call. */
@@ -88,9 +89,9 @@ async function put(
   const warnings: string[] = [];
   try {
     const status =
-      present === undefined && item.rowsFrom === 0
+      present === undefined && !isFurther(item)
         ? 'created'
-        : await putAgain(parts, item, present ?? missing(), terms, context);
+        : await putAgain(parts, item, present ?? missing(), terms, warnings, context);
     if (status === 'created') made.push(await insertItem(parts, item, terms, warnings, context));
     return { id: item.id, status, code: '', message: '', retryable: false, warnings };
   } catch (error) {
@@ -102,8 +103,13 @@ async function put(
   }
 }
 
+/** Whether a call before has brought the beginning of an item. */
+function isFurther({ rowsFrom, keptStates }: ImportItem): boolean {
+  return rowsFrom > 0 || keptStates;
+}
+
 function missing(): never {
-  throw new AppError('ABORTED', 'not_found', 'The table was removed before all of its rows were there.');
+  throw new AppError('ABORTED', 'not_found', 'The resource was removed before all of it was there.');
 }
 
 /** An item whose resource is there: an earlier attempt has put it, or it is to be replaced. */
@@ -112,10 +118,12 @@ async function putAgain(
   item: ImportItem,
   present: Node,
   terms: ItemTerms,
+  warnings: string[],
   context: CallContext,
 ): Promise<'updated' | 'present'> {
   if (present.workspaceId !== terms.workspaceId) throw new AppError('ABORTED', 'already_exists', 'It was moved away.');
   if (item.rowsFrom > 0) return appendRows(parts, item, present, terms, context);
+  if (item.keptStates) return keepStates(parts, item, present, terms, warnings, context);
   if (!item.update && (item.file === undefined || present.state === 'trashed')) return 'present';
   await updateFromItem(parts, item, present, terms, context);
   return item.update ? 'updated' : 'present';

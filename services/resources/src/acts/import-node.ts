@@ -32,7 +32,7 @@ export async function insertItem(
   const archived = archivedIn(item);
   const plain = await holderOf(parts, item, archived, terms, warnings, context);
   const holder: NewNode = archived === undefined ? plain : await asArchived(plain, archived, terms);
-  const content = await contentOf(parts, holder, item, archived, context);
+  const content = await contentOf(parts, holder, item, archived, terms, context);
   await parts.room.take(terms.workspaceId);
   if (content !== undefined) holder.sizeBytes = content.sizeBytes;
   context.work.insert(parts.tree.nodes, holder);
@@ -134,10 +134,11 @@ async function contentOf(
   holder: NewNode,
   item: ImportItem,
   archived: Archived | undefined,
+  terms: ItemTerms,
   context: CallContext,
 ): Promise<PreparedWrite | undefined> {
   if (holder.type === 'file' || holder.type === 'folder') return undefined;
-  const input = await inputOf(parts, item, archived);
+  const input = await inputOf(parts, item, archived, terms);
   if (input === undefined && holder.type === 'document') return undefined;
   const kind = requireKind(parts.kinds, holder.type);
   if (archived !== undefined && kind.restoreInput) return kind.restoreInput(holder, input ?? NO_INPUT, context);
@@ -149,8 +150,9 @@ export async function inputOf(
   parts: Parts,
   { markdown, html, contentJson, type }: ImportItem,
   archived: Archived | undefined,
+  terms: ItemTerms,
 ): Promise<ContentInput | undefined> {
-  if (archived !== undefined) return archivedInput(parts, archived, nodeType(type) ?? 'document');
+  if (archived !== undefined) return archivedInput(parts, archived, nodeType(type) ?? 'document', terms);
   if (markdown !== undefined) return { ...NO_INPUT, markdown };
   if (html !== undefined) return { ...NO_INPUT, html };
   if (contentJson.length === 0) return undefined;

@@ -22,22 +22,23 @@ export async function appendRows(
   parts: Parts,
   item: ImportItem,
   present: Node,
-  { standing }: ItemTerms,
+  terms: ItemTerms,
   context: CallContext,
 ): Promise<'updated' | 'present'> {
   if (present.state === 'trashed') return 'present';
   const { tree, policy } = parts;
+  const { standing } = terms;
   const tables = requireKind(parts.kinds, 'table');
   const seen = await policy.see(present.id, standing);
   requireCapability(seen, 'write');
   if (present.type !== 'table') throw new AppError('INVALID_ARGUMENT', 'not_a_table', 'Only tables have rows.');
-  requireWritable(seen);
+  requireWritable(seen, present.importId === terms.importId);
   const { rowCount = 0 } = await tables.read(present, ONE_ROW, context);
   if (rowCount > item.rowsFrom) return 'present';
   if (rowCount < item.rowsFrom) {
     throw new AppError('ABORTED', 'version_conflict', 'Rows were removed before all of the table was there.');
   }
-  const input = await inputOf(parts, item, archivedIn(item));
+  const input = await inputOf(parts, item, archivedIn(item), terms);
   const rows = { ...(input ?? NO_INPUT), columns: NO_INPUT.columns, mode: ContentMode.APPEND };
   const prepared = await tables.write(present, rows, context);
   await prepared.apply();

@@ -1,18 +1,22 @@
-import { newId } from '@commonplace/kit/id';
+import { AppError } from '@commonplace/kit/errors';
+import { derivedId, newId } from '@commonplace/kit/id';
 import type { CallContext } from '@commonplace/kit/rpc';
+import type { ImportItem } from '@commonplace/proto/resources/v1/tree_import_service.js';
 import { AUTOMATIC_SNAPSHOTS, NAMED_SNAPSHOTS } from '../config.js';
+import type { ContentInput, ContentKind, Kept } from '../content/kind.js';
 import { isAtLeast, ROLES, type Role } from '../domain/access.js';
 import { COMMENTS_PER_DOCUMENT, REPLIES_PER_THREAD } from '../domain/comments.js';
 import type { Parts } from '../parts.js';
+import { requireCapability, requireWritable } from '../policy.js';
 import type { Anchor, Comment } from '../stores/comments.js';
 import type { Node } from '../stores/nodes.js';
 import type { SnapshotReason } from '../stores/snapshots.js';
 import { GRANTS_PER_NODE, putGrants, type Wish } from './grants.js';
 import {
   type Archived,
-  artifactInput,
-  documentInput,
+  archivedIn,
   type Given,
+  keptInput,
   momentIn,
   recordIn,
   recordsIn,
@@ -36,7 +40,7 @@ export async function putArchived(
     if (Array.isArray(ids)) await parts.kinds.document.takeIds(node, ids.map(String), context);
     await putComments(parts, node, archived, terms, context);
   }
-  if (archived.snapshots.length > 0) await putSnapshots(parts, node, archived, terms, warnings, context);
+  await putSnapshots(parts, node, archived, terms, warnings, context);
   const { permissions, form } = archived;
   const granted = permissions.length > 0 ? await putPermissions(parts, node, archived, terms, warnings, context) : node;
   return form === undefined || node.type !== 'table'
@@ -141,28 +145,48 @@ async function reactionsIn(given: unknown, people: ItemTerms['people']): Promise
 
 const REASONS: readonly string[] = ['manual', 'auto', 'before_replace', 'before_restore', 'import', 'agent_run'];
 
+/** Puts back kept states of a resource that this import has made; what another holds is its own. */
+export async function keepStates(
+  parts: Parts,
+  item: ImportItem,
+  present: Node,
+  terms: ItemTerms,
+  warnings: string[],
+  context: CallContext,
+): Promise<'present'> {
+  const archived = archivedIn(item);
+  if (archived === undefined || present.state === 'trashed' || present.importId !== terms.importId) return 'present';
+  const seen = await parts.policy.see(present.id, terms.standing);
+  requireCapability(seen, 'write');
+  requireWritable(seen, true);
+  await putSnapshots(parts, present, archived, terms, warnings, context);
+  return 'present';
+}
+
+/** Puts back kept states; those that are there already, an earlier attempt has put. */
 async function putSnapshots(
   parts: Parts,
   node: Node,
-  { snapshots, renamed }: Archived,
-  { people }: ItemTerms,
+  { snapshots, renamed }: Pick<Archived, 'snapshots' | 'renamed'>,
+  terms: ItemTerms,
   warnings: string[],
   context: CallContext,
 ): Promise<void> {
   const kind = parts.kinds[node.type];
   const now = new Date().toISOString();
   for (const given of snapshots.slice(-(NAMED_SNAPSHOTS + AUTOMATIC_SNAPSHOTS))) {
-    const content = recordIn(given.content);
-    const input =
-      node.type === 'document' ? await documentInput(parts, content, renamed) : artifactInput(content, renamed);
+    const id = derivedId(`archived:${node.id}:${textIn(given.id) ?? newId()}`);
+    if ((await context.work.get(parts.snapshots, id)) !== undefined) continue;
     const version = Number(given.content_version);
-    if (kind?.keepInput === undefined || input === undefined || !(version >= 1 && version <= node.contentVersion)) {
+    const isPast = version >= 1 && version <= node.contentVersion;
+    const input = isPast ? await keptInput(parts, recordIn(given.content), node.type, renamed, terms) : undefined;
+    const kept = input && (await keptUnlessRefused(kind, node, id, input, context));
+    if (kept === undefined) {
       warnings.push('A snapshot was left out: it can not be read.');
       continue;
     }
-    const id = newId();
-    const { sizeBytes, hash } = await kind.keepInput(node, id, input, context);
-    const [written, maker] = await people.actors([recordIn(given.written_by), recordIn(given.created_by)]);
+    const { sizeBytes, hash } = kept;
+    const [written, maker] = await terms.people.actors([recordIn(given.written_by), recordIn(given.created_by)]);
     const reason = (REASONS.includes(given.reason as string) ? given.reason : 'import') as SnapshotReason;
     const expiresAt = momentIn(given.expires_at);
     context.work.insert(parts.snapshots, {
@@ -184,6 +208,24 @@ async function putSnapshots(
     });
   }
 }
+
+/** Keeps a state; undefined where it is none that a resource of its kind could have. */
+async function keptUnlessRefused(
+  kind: ContentKind | undefined,
+  node: Node,
+  id: string,
+  input: ContentInput,
+  context: CallContext,
+): Promise<Kept | undefined> {
+  try {
+    return await kind?.keepInput?.(node, id, input, context);
+  } catch (error) {
+    if (error instanceof AppError && REFUSED.has(error.code)) return undefined;
+    throw error;
+  }
+}
+
+const REFUSED: ReadonlySet<AppError['code']> = new Set(['INVALID_ARGUMENT', 'FAILED_PRECONDITION', 'ALREADY_EXISTS']);
 
 /** Grants what was granted, as far as those are known here; for administrators, and no more than they have themselves. */
 async function putPermissions(

@@ -18,9 +18,10 @@ export async function updateFromItem(
   parts: Parts,
   item: ImportItem,
   present: Node,
-  { standing }: ItemTerms,
+  terms: ItemTerms,
   context: CallContext,
 ): Promise<void> {
+  const { standing } = terms;
   const seen = await parts.policy.see(present.id, standing);
   requireCapability(seen, 'write');
   if (present.type !== nodeType(item.type)) {
@@ -40,6 +41,6 @@ export async function updateFromItem(
   const { icon, description, metadataJson: metadata, tags } = item;
   const name = fittingName(item.name, []);
   const request = UpdateResourceRequest.fromPartial({ updateMask, name, icon, description, metadata, tags });
-  const input = await inputOf(parts, item, archivedIn(item));
+  const input = await inputOf(parts, item, archivedIn(item), terms);
   await updateNode(parts, seen, { ...request, ...(input === undefined ? {} : { input }) }, standing, context);
 }

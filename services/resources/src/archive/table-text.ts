@@ -1,9 +1,10 @@
+import type { Actor } from '@commonplace/kit/auth';
 import { CellFormat, ContentFormat } from '@commonplace/proto/resources/v1/content_service.js';
-import type { ContentQuery, Payload } from '../content/kind.js';
-import { requireKind } from '../content/kinds.js';
+import type { ContentQuery } from '../content/kind.js';
 import type { Parts } from '../parts.js';
 import type { Node } from '../stores/nodes.js';
-import type { ShownRow } from '../tables/read.js';
+import type { SignedRow } from '../tables/read.js';
+import { shownActor } from './people.js';
 import type { ArchiveTerms } from './pieces.js';
 
 export interface ShownColumn {
@@ -14,15 +15,21 @@ export interface ShownColumn {
 /** Rows that are read at once. */
 const ROWS = 1000;
 
+interface Page {
+  readonly columns: readonly ShownColumn[];
+  readonly rows: readonly SignedRow[];
+  /** Whom the rows name by their places here. */
+  readonly people: readonly Actor[];
+}
+
 /** The pages of a table, or of a state that a snapshot keeps. */
 export async function* tablePages(
-  parts: Parts,
+  { kinds }: Parts,
   node: Node,
   cellFormat: CellFormat,
   { context }: Pick<ArchiveTerms, 'context'>,
   snapshotId?: string,
-): AsyncGenerator<{ readonly columns: readonly ShownColumn[]; readonly rows: readonly ShownRow[] }> {
-  const kind = requireKind(parts.kinds, 'table');
+): AsyncGenerator<Page> {
   for (let offset = 0; ; ) {
     const query: ContentQuery = {
       format: ContentFormat.UNSPECIFIED,
@@ -32,36 +39,53 @@ export async function* tablePages(
       columns: [],
       cellFormat,
     };
-    const page: Payload =
-      snapshotId === undefined
-        ? await kind.read(node, query, context)
-        : await kind.readKept(node, snapshotId, query, context);
+    const { page, people } = await kinds.table.signed(node, snapshotId, query, context);
     const columns = JSON.parse(String(page.columns)) as ShownColumn[];
-    const rows = JSON.parse(String(page.rows)) as ShownRow[];
-    yield { columns, rows };
+    const rows = JSON.parse(String(page.rows)) as SignedRow[];
+    yield { columns, rows, people };
     offset += rows.length;
     if (!page.page?.hasMore || rows.length === 0) return;
   }
 }
 
-/** A table as JSON, row by row. */
+/** A table as JSON, row by row, then the people whom the rows name by their places in that list. */
 export async function* tableJson(
   parts: Parts,
   node: Node,
-  terms: Pick<ArchiveTerms, 'context'>,
+  terms: Pick<ArchiveTerms, 'context' | 'emails'>,
   snapshotId?: string,
 ): AsyncGenerator<string> {
   let first = true;
-  for await (const { columns, rows } of tablePages(parts, node, CellFormat.RAW, terms, snapshotId)) {
+  const named = createNamed();
+  for await (const { columns, rows, people } of tablePages(parts, node, CellFormat.RAW, terms, snapshotId)) {
     if (first) yield `{"columns":${JSON.stringify(columns)},"rows":[`;
-    for (const { position: _, ...row } of rows) {
-      yield `${first ? '\n' : ',\n'}${JSON.stringify(row)}`;
+    for (const { position: _, created_by, updated_by, ...row } of rows) {
+      const by = { created_by: named.place(people[created_by]), updated_by: named.place(people[updated_by]) };
+      yield `${first ? '\n' : ',\n'}${JSON.stringify({ ...row, ...by })}`;
       first = false;
     }
     if (rows.length === 0) break;
   }
-  yield ']}\n';
+  await terms.emails.load(named.people.map(({ id }) => id));
+  yield `],"people":${JSON.stringify(named.people.map((one) => shownActor(one, terms.emails)))}}\n`;
 }
+
+/** People in the order in which they are named first, so that it is the same for the same rows. */
+function createNamed() {
+  const people: Actor[] = [];
+  const places = new Map<string, number>();
+  return {
+    people,
+    place(actor: Actor = NOBODY): number {
+      const key = `${actor.type} ${actor.id} ${actor.name}`;
+      const place = places.get(key) ?? people.push(actor) - 1;
+      places.set(key, place);
+      return place;
+    },
+  };
+}
+
+const NOBODY: Actor = { type: 'system', id: '', name: '' };
 
 /** A table as people read it: names in the first line, values as they are shown (RFC 4180). */
 export async function* tableCsv(

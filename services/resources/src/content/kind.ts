@@ -1,3 +1,4 @@
+import type { Actor } from '@commonplace/kit/auth';
 import type { CallContext } from '@commonplace/kit/rpc';
 import type {
   Content,
@@ -9,7 +10,20 @@ import type { TextPlace } from '../documents/index.js';
 import type { Node } from '../stores/nodes.js';
 
 /** What a request brings as content; a creation brings its own in the same fields. */
-export type ContentInput = Omit<ReplaceContentRequest, 'resourceId' | 'snapshotId'>;
+export type ContentInput = Omit<ReplaceContentRequest, 'resourceId' | 'snapshotId'> & {
+  /** What an archive says of the rows of a table, in their order. No request says it. */
+  readonly rowFacts?: readonly RowFacts[] | undefined;
+};
+
+/** Who made and changed a row, and when (epoch milliseconds). */
+export interface RowFacts {
+  readonly createdAt?: number | undefined;
+  readonly createdBy?: Actor | undefined;
+  readonly updatedAt?: number | undefined;
+  readonly updatedBy?: Actor | undefined;
+  /** Of its auto_number columns, by their ids. */
+  readonly numbers?: Readonly<Record<string, number>> | undefined;
+}
 
 /** The fields of an answer that a kind of content fills. */
 export type Payload = Partial<

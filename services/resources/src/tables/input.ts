@@ -23,8 +23,8 @@ const MODES: Partial<Record<ContentMode, TableInput['mode']>> = {
 };
 const NESTED = ['columns', 'rows', 'typecast', 'key_column_id', 'delete_row_ids'];
 
-/** Reads a table from a request's own fields, or from its `content`. */
-export function readTableInput(input: ContentInput, faults: Faults): TableInput {
+/** Reads a table from a request's own fields, or from its `content`; `bounded`: with no more rows than a request may bring. */
+export function readTableInput(input: ContentInput, faults: Faults, bounded = true): TableInput {
   const mode = MODES[input.mode];
   if (mode === undefined) {
     throw invalidField('mode', 'invalid_value', 'The content of a table is replaced, appended to or upserted.');
@@ -63,10 +63,11 @@ export function readTableInput(input: ContentInput, faults: Faults): TableInput 
       deleteRowIds: gone as string[],
     },
     faults,
+    bounded,
   );
 }
 
-function checked(input: TableInput, faults: Faults): TableInput {
+function checked(input: TableInput, faults: Faults, bounded: boolean): TableInput {
   const { mode, keyColumnId, deleteRowIds, rows } = input;
   if (keyColumnId !== undefined && mode !== 'upsert') {
     faults.add('key_column_id', 'invalid_value', 'key_column_id goes with mode upsert.');
@@ -78,6 +79,7 @@ function checked(input: TableInput, faults: Faults): TableInput {
       'delete_row_ids goes with modes append and upsert: replace leaves out what is not sent.',
     );
   }
+  if (!bounded) return input;
   if (rows !== undefined && rows.length > MAX_ROWS_PER_WRITE) {
     faults.add('rows', 'too_many_items', `A write brings ${MAX_ROWS_PER_WRITE} rows at the most.`);
   }

@@ -1,3 +1,4 @@
+import type { Actor } from '@commonplace/kit/auth';
 import type { CallContext } from '@commonplace/kit/rpc';
 import { LostRace, type UnitOfWork } from '@commonplace/kit/store';
 import type {
@@ -6,6 +7,7 @@ import type {
   ContentQuery,
   Holder,
   Part,
+  Payload,
   PreparedWrite,
   Renaming,
   State,
@@ -24,6 +26,7 @@ import {
   contentHash,
   entriesOf,
   keptId,
+  type PackedEntry,
   removeChunk,
   requireHead,
   type StoredHead,
@@ -54,6 +57,13 @@ export interface TableKind extends ContentKind {
    * rows, each with its place in `row`.
    */
   append(node: Pick<Node, 'id' | 'tenant'>, rows: readonly NewRow[], context: WriteContext): Promise<PreparedAppend>;
+  /** A page of `SignedRow`s, of a kept state where a snapshot is named, with the people whom they name. */
+  signed(
+    node: Pick<Node, 'id'>,
+    snapshotId: string | undefined,
+    query: ContentQuery,
+    context: CallContext,
+  ): Promise<{ readonly page: Payload; readonly people: readonly Actor[] }>;
 }
 
 /** Rows that are ready to be put at a table's end. */
@@ -81,10 +91,16 @@ export function createTableKind(parts: TableParts): TableKind {
     return reader.page(tableId, head, query, opener(context), createBreathe(context.signal));
   }
 
-  function writing(head: Head, input: ContentInput, context: CallContext, isNewTable: boolean): Promise<Outcome> {
+  function writing(
+    head: Head,
+    input: ContentInput,
+    context: CallContext,
+    how: { readonly isNewTable?: boolean; readonly isWhole?: boolean } = {},
+  ): Promise<Outcome> {
+    const { isNewTable = false, isWhole = false } = how;
     const breathe = createBreathe(context.signal);
     const { tableRows: maxRows } = settings;
-    return planWrite({ head, input, states, maxRows, open: opener(context), context, breathe, isNewTable });
+    return planWrite({ head, input, states, maxRows, open: opener(context), context, breathe, isNewTable, isWhole });
   }
 
   /**
@@ -153,7 +169,7 @@ export function createTableKind(parts: TableParts): TableKind {
     async create(holder, input, context) {
       const head = freshHead(holder.id, holder.tenant);
       if (!bringsContent(input)) return NO_WRITE;
-      return prepared(head, await writing(head, input, context, true), holder.tenant, context);
+      return prepared(head, await writing(head, input, context, { isNewTable: true }), holder.tenant, context);
     },
     read: (node, query, context) =>
       states.settled(async () => page(node.id, await states.head(node.id), query, context)),
@@ -168,7 +184,7 @@ export function createTableKind(parts: TableParts): TableKind {
     write: (node, input, context) =>
       states.settled(async () => {
         const head = await states.head(node.id);
-        return prepared(head, await writing(head, input, context, false), node.tenant, context);
+        return prepared(head, await writing(head, input, context), node.tenant, context);
       }),
     async keep(node, snapshotId, { work }) {
       const before = await work.get(heads, node.id);
@@ -176,6 +192,29 @@ export function createTableKind(parts: TableParts): TableKind {
       work.insert(heads, { ...bare(head), id: keptId(node.id, snapshotId), kept: [], loose: [] });
       work.replace(heads, head, { ...bare(head), kept: [...head.kept, snapshotId] });
       return { sizeBytes: head.bytes, hash: await hashOf(head, work) };
+    },
+    async keepInput(node, snapshotId, input, context) {
+      const { work } = context;
+      const stored = (await work.get(heads, node.id)) ?? work.insert(heads, freshHead(node.id, node.tenant));
+      const before = await lists.whole(node.id, stored, work);
+      // Its columns and people have places beside those of the table as it is, as when it had been the table.
+      const nothing: Head = { ...bare(before), chunks: [], rowCount: 0, bytes: 0, open: 0, nextNumbers: {} };
+      const { head, fresh } = await states.settled(() => writing(nothing, input, context, { isWhole: true }));
+      const shared = new Map([...before.chunks, ...(await lastKept(before, work))].map(([n, , , hash]) => [hash, n]));
+      const entries = head.chunks.map(([n, rows, bytes, hash, content]): PackedEntry => {
+        return [shared.get(hash) ?? n, rows, bytes, hash, content];
+      });
+      const used = new Set(entries.map(([n]) => n));
+      for (const [n, { text }] of fresh) {
+        if (used.has(n)) work.insert(chunks, { id: chunkId(node.id, n), tenant: node.tenant, text });
+      }
+      const state = { ...head, tenant: node.tenant, chunks: entries, kept: [], loose: [] };
+      const kept = (await lists.pack(state, undefined, work)).stored;
+      work.insert(heads, { ...kept, id: keptId(node.id, snapshotId) });
+      const { nextChunk, nextSlot, people } = kept;
+      work.replace(heads, stored, { ...bare(stored), nextChunk, nextSlot, people, kept: [...stored.kept, snapshotId] });
+      const contents = entries.map(([, , , , content]) => content);
+      return { sizeBytes: head.bytes, hash: contentHash(state, contents) };
     },
     readKept: (node, snapshotId, query, context) =>
       states.settled(async () => page(node.id, await keptHead(node.id, snapshotId), query, context)),
@@ -251,6 +290,12 @@ export function createTableKind(parts: TableParts): TableKind {
       const head = (await work?.get(heads, tableId)) ?? (await heads.get(tableId)) ?? freshHead(tableId, '');
       return head.columns;
     },
+    signed: ({ id }, snapshotId, query, context) =>
+      states.settled(async () => {
+        const head = snapshotId === undefined ? await states.head(id) : await keptHead(id, snapshotId);
+        const breathe = createBreathe(context.signal);
+        return { page: await reader.page(id, head, query, opener(context), breathe, true), people: head.people };
+      }),
     append: (node, rows, context) =>
       states.settled(async () => {
         const head = await states.head(node.id);
@@ -304,6 +349,13 @@ export function createTableKind(parts: TableParts): TableKind {
       lines.push(...part.text.split(BETWEEN));
     }
     return contentHash(whole, [...contents.slice(0, -open), contentHashOf(lines)]);
+  }
+
+  /** The chunks of the state that was kept last. */
+  async function lastKept({ id, kept }: Head, work: UnitOfWork): Promise<readonly PackedEntry[]> {
+    const last = kept.at(-1);
+    const head = last === undefined ? undefined : await work.get(heads, keptId(id, last));
+    return head === undefined ? [] : (await lists.whole(id, head, work)).chunks;
   }
 
   async function heldBy(tableId: string, snapshotIds: readonly string[], work: UnitOfWork): Promise<Set<number>> {

@@ -8,6 +8,7 @@ import type { TableInput } from './input.js';
 import { MAX_ROW_TEXT } from './limits.js';
 import type { ColumnPlan } from './plan-columns.js';
 import type { Edits } from './rebuild.js';
+import type { RowOrigin } from './row-facts.js';
 import type { RowInput } from './row-input.js';
 import type { Row } from './rows.js';
 import type { Breathe } from './slices.js';
@@ -28,6 +29,8 @@ interface PlanParts {
   readonly taker: RowTaker;
   /** Who writes, as a place in the table's list of people. */
   readonly by: number;
+  /** Who made the rows that are sent, and when, where they say so. */
+  readonly originOf: ((index: number) => RowOrigin) | undefined;
   readonly now: number;
   readonly faults: Faults;
   readonly breathe: Breathe;
@@ -117,10 +120,11 @@ function converter({ taker, now, by }: PlanParts): (row: Row) => Row {
 }
 
 /** A row with new cells; one whose cells stay is told apart by nothing. */
-function rowOf({ by, now, faults }: PlanParts, given: RowInput, old: Row | undefined, cells: Cell[]): Row {
+function rowOf({ by, originOf, now, faults }: PlanParts, given: RowInput, old: Row | undefined, cells: Cell[]): Row {
   if (textOf(cells) > MAX_ROW_TEXT) {
     faults.add(`rows[${given.index}]`, 'payload_too_large', `A row has ${MAX_ROW_TEXT} characters at the most.`);
   }
+  if (originOf !== undefined) return { id: given.id ?? old?.id ?? newId(), ...originOf(given.index), cells };
   if (old !== undefined) return sameCells(cells, old.cells) ? old : { ...old, cells, updatedAt: now, updatedBy: by };
   return { id: given.id ?? newId(), createdAt: now, createdBy: by, updatedAt: now, updatedBy: by, cells };
 }

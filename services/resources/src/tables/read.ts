@@ -31,16 +31,29 @@ export interface ShownRow {
   readonly updated_at: string;
 }
 
+/** A row with who made and changed it, as places in the table's list of people. */
+export interface SignedRow extends ShownRow {
+  readonly created_by: number;
+  readonly updated_by: number;
+}
+
 export interface TableReader {
-  /** A page of a state's rows with its columns. */
-  page(tableId: string, head: Head, query: ContentQuery, open: OpenTable, breathe: Breathe): Promise<Payload>;
+  /** A page of a state's rows with its columns; `signed`: of `SignedRow`. */
+  page(
+    tableId: string,
+    head: Head,
+    query: ContentQuery,
+    open: OpenTable,
+    breathe: Breathe,
+    signed?: boolean,
+  ): Promise<Payload>;
 }
 
 type Head = Omit<TableHead, 'version'> & { readonly version?: number };
 
 export function createTableReader(states: TableStates): TableReader {
   return {
-    async page(tableId, head, query, open, breathe) {
+    async page(tableId, head, query, open, breathe, signed = false) {
       const columns = columnsToShow(head, query.columns);
       const limit = query.page?.limit || DEFAULT_LIMIT;
       const { offset: from, after } = placeOf(query);
@@ -50,7 +63,7 @@ export function createTableReader(states: TableStates): TableReader {
         const { state, first } = await states.openPart(tableId, head, from, limit, breathe);
         const count = Math.max(Math.min(limit, head.rowCount - from), 0);
         const numbers = Uint32Array.from({ length: count }, (_, i) => from + i);
-        const rows = await rowsOf(state, numbers, first, columns, query, open, breathe);
+        const rows = await rowsOf(state, numbers, first, columns, query, open, breathe, signed);
         return payload(head, columns, rows, { limit, offset: from, total: head.rowCount, byCursor: false });
       }
       const state = await states.open(tableId, head, breathe);
@@ -59,7 +72,8 @@ export function createTableReader(states: TableStates): TableReader {
       const wanted = from + limit + (after === undefined ? 0 : MOST_MOVED);
       const { rows: order, total } = await selectRows(state, filter, sort, wanted, cellOf, breathe);
       const offset = after === undefined ? from : resume(state, order, after, from);
-      const rows = await rowsOf(state, order.subarray(offset, offset + limit), 0, columns, query, open, breathe);
+      const some = order.subarray(offset, offset + limit);
+      const rows = await rowsOf(state, some, 0, columns, query, open, breathe, signed);
       return payload(head, columns, rows, { limit, offset, total, byCursor: after !== undefined });
     },
   };
@@ -110,6 +124,7 @@ async function rowsOf(
   query: ContentQuery,
   open: OpenTable,
   breathe: Breathe,
+  signed: boolean,
 ): Promise<PageRows> {
   const cellOf = await createCellOf(state, columns, open, breathe);
   const nameOf = nameIn(state.head.people);
@@ -125,7 +140,8 @@ async function rowsOf(
         return [column.id, display && !isCellError(cell) ? displayedCell(cell, column, nameOf) : cell];
       }),
     );
-    const text = JSON.stringify(shownRow(row, cells, number));
+    const shown = shownRow(row, cells, number);
+    const text = JSON.stringify(signed ? { ...shown, created_by: row.createdBy, updated_by: row.updatedBy } : shown);
     bytes += Buffer.byteLength(text);
     if (bytes > MOST_BYTES && texts.length > 0) break;
     texts.push(text);

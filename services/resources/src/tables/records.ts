@@ -94,7 +94,7 @@ export function emptyHead(id: string, tenant: string): Omit<TableHead, 'version'
 }
 
 /** Equal for equal contents: columns and rows, without who and when. `contents`: the hashes of those of its chunks. */
-export function contentHash({ columns, primary }: TableHead, contents: readonly string[]): string {
+export function contentHash({ columns, primary }: Omit<TableHead, 'version'>, contents: readonly string[]): string {
   return shortHash(JSON.stringify([columns, primary, contents]));
 }
 

@@ -29,11 +29,13 @@ interface TakerParts {
   readonly faults: Faults;
   /** What a read-only column shows in a row that is there. */
   readonly shown: (row: Row, columnId: string) => Cell;
+  /** The number that a new row had where it comes from, by its place in the write. */
+  readonly numberOf: (index: number, columnId: string) => number | undefined;
 }
 
 const MOST_NAMED = 10;
 
-export function createRowTaker({ plan, typecast, nextNumbers, faults, shown }: TakerParts): RowTaker {
+export function createRowTaker({ plan, typecast, nextNumbers, faults, shown, numberOf }: TakerParts): RowTaker {
   const numbers: Record<string, number> = { ...nextNumbers };
   const cleared = new Map<string, string[]>();
   const taking: Taking = {
@@ -48,9 +50,11 @@ export function createRowTaker({ plan, typecast, nextNumbers, faults, shown }: T
   const removedChoice: Taking = { ...converting, choice: choiceId };
   let lost = 0;
 
-  function nextNumber({ slot }: Column): number {
-    const number = numbers[slot] ?? 1;
-    numbers[slot] = number + 1;
+  /** The next number, or the one that a row had before. */
+  function nextNumber({ slot }: Column, had?: number): number {
+    const next = numbers[slot] ?? 1;
+    const number = had ?? next;
+    numbers[slot] = Math.max(next, number + 1);
     return number;
   }
 
@@ -106,7 +110,8 @@ export function createRowTaker({ plan, typecast, nextNumbers, faults, shown }: T
           continue;
         }
         readOnly(row, old, column);
-        if (isStored(column)) cells[column.slot] = old?.cells[column.slot] ?? nextNumber(column);
+        if (isStored(column))
+          cells[column.slot] = old?.cells[column.slot] ?? nextNumber(column, numberOf(row.index, column.id));
       }
       return cells;
     },

@@ -1,5 +1,5 @@
 import type { CallContext } from '@commonplace/kit/rpc';
-import type { ContentInput, Warning } from '../content/kind.js';
+import type { ContentInput, RowFacts, Warning } from '../content/kind.js';
 import { LimitReached } from '../errors.js';
 import { isEmpty } from './cells.js';
 import { type ChunkEntry, type NewChunk, partOf } from './chunks.js';
@@ -8,11 +8,11 @@ import { createCellOf, type OpenTable, type TableState } from './compute.js';
 import { createFaults, type Faults } from './faults.js';
 import { createTableImage, createTableView } from './image.js';
 import { readTableInput, type TableInput } from './input.js';
-import { withPerson } from './people.js';
 import { type ColumnPlan, keepColumns, planColumns } from './plan-columns.js';
 import { planChanges, planReplace, type RowPlan } from './plan-rows.js';
 import { type Edits, isNew, onlyAppends, openParts, type Piece, rebuild } from './rebuild.js';
 import { entriesOf, packEntry, type TableHead } from './records.js';
+import { originsOf } from './row-facts.js';
 import { type RowInput, readRows } from './row-input.js';
 import { encodeRow, type Row } from './rows.js';
 import type { Breathe } from './slices.js';
@@ -40,6 +40,8 @@ interface Writing {
   readonly breathe: Breathe;
   /** A table's first content may have columns alone. */
   readonly isNewTable: boolean;
+  /** A state that was written piece by piece, and comes whole: it may have more rows than a request. */
+  readonly isWhole?: boolean;
   /** The ids of rows are new in the table: none is looked for. */
   readonly newIds?: boolean;
 }
@@ -47,10 +49,10 @@ interface Writing {
 /** Works out a write. Throws with all faults of the request; nothing is written. */
 export async function planWrite(writing: Writing & { readonly input: ContentInput }): Promise<Outcome> {
   const faults = createFaults();
-  const input = readTableInput(writing.input, faults);
+  const input = readTableInput(writing.input, faults, writing.isWhole !== true);
   requireParts(input, writing.isNewTable, faults);
   faults.check();
-  return planInput(writing, input, faults);
+  return planInput(writing, input, faults, undefined, writing.input.rowFacts);
 }
 
 /** The same for rows with new ids, whose cells are by column id: they come to stand at the end. */
@@ -81,6 +83,7 @@ async function planInput(
   input: TableInput,
   faults: Faults,
   given?: readonly RowInput[],
+  facts?: readonly RowFacts[],
 ): Promise<Outcome> {
   const { head, states, context, breathe } = writing;
   const plan = columnPlan(input, writing, faults);
@@ -89,10 +92,13 @@ async function planInput(
   const convert = input.mode !== 'replace' && head.rowCount > 0 && needsConvert(plan, head);
   const state = await openFor(writing, input, plan, rows, convert);
   const shown = await shownReadOnly(writing, state, rows, plan);
-  const taker = createRowTaker({ plan, typecast: input.typecast, nextNumbers: head.nextNumbers, faults, shown });
-  const { people, place: by } = withPerson(head.people, context.actor);
+  const numberOf = (index: number, columnId: string) => facts?.[index]?.numbers?.[columnId];
+  const { typecast } = input;
+  const taker = createRowTaker({ plan, typecast, nextNumbers: head.nextNumbers, faults, shown, numberOf });
+  const now = Date.now();
+  const { people, by, originOf } = originsOf(head.people, context.actor, facts, now);
   const newIds = writing.newIds === true;
-  const parts = { state, plan, input, rows, taker, by, now: Date.now(), faults, breathe, newIds };
+  const parts = { state, plan, input, rows, taker, by, originOf, now, faults, breathe, newIds };
   const { edits, gone }: RowPlan = await (input.mode === 'replace' ? planReplace(parts) : planChanges(parts, convert));
   faults.check();
 

@@ -10,7 +10,8 @@ import { NO_INPUT } from '../../src/content/input.js';
 import type { ContentInput, PreparedWrite } from '../../src/content/kind.js';
 import type { Node } from '../../src/stores/nodes.js';
 import { createTableKind, type TableKind, type TableParts } from '../../src/tables/kind.js';
-import { chunkCollection, headCollection } from '../../src/tables/records.js';
+import type { SignedRow } from '../../src/tables/read.js';
+import { chunkCollection, headCollection, keptId } from '../../src/tables/records.js';
 import { json } from './table-world.js';
 
 const node = { id: '0198aaaa-0000-7000-8000-000000000001', tenant: 't', type: 'table' } as unknown as Node;
@@ -113,6 +114,76 @@ test('a kept state shares the chunks that are the same, and is there until it is
     await kind.forget(node, 's3', context);
   });
   expect(await stored()).toBe(await chunksOfHead());
+});
+
+test('a state that comes later is kept beside the table, shares what is the same, and can be put back', async () => {
+  const rowFacts = many(0, 3000).map(() => ({ createdAt: 1000 }));
+  const input = { ...NO_INPUT, columns: COLUMNS, rows: json(many(0, 3000)), rowFacts };
+  await put((context) => kind.create(node, input, context));
+  const chunks = await chunksOfHead();
+  const columns = [
+    { id: 'b', name: 'B', type: 'text' },
+    { id: 'a', name: 'A', type: 'number' },
+  ];
+  const older = many(0, 2000).map(({ id, cells }) => ({ id, cells: { ...cells, b: `was ${cells.a}` } }));
+  const keep = (snapshotId: string, given: object[], rows: unknown[]) =>
+    inWork(async (context) => {
+      const brought = { ...NO_INPUT, columns: json(given), rows: json(rows), rowFacts };
+      await kind.keepInput?.(node, snapshotId, brought, context);
+    });
+  await keep('s1', columns, older);
+  await keep('s2', [{ id: 'a', name: 'A', type: 'number' }], many(0, 3000));
+  const kept = await stored();
+  expect((await parts.heads.get(keptId(node.id, 's2')))?.chunks.every(([number]) => number <= chunks)).toBe(true);
+  await keep('s3', columns, older);
+  expect(await stored()).toBe(kept + ((await parts.heads.get(keptId(node.id, 's3')))?.chunks.length ?? 0));
+  await expect(
+    keep('s4', [{ id: 'a', name: 'A', type: 'number' }], [{ id: 'x', cells: { a: 'no number' } }]),
+  ).rejects.toThrow();
+  expect([await rowIds('s1'), (await rowIds('s2')).length]).toEqual([many(0, 1000).map(({ id }) => id), 1000]);
+
+  await put((context) => kind.restore(node, 's1', context));
+  await write({ columns: json([{ id: 'c', name: 'C' }]), mode: ContentMode.APPEND });
+  await upsert([{ id: 'row-1', cells: { c: 'new' } }]);
+  const read = await kind.read(node, { ...QUERY, format: NO_INPUT.format }, contextOf(store.begin()));
+  expect(JSON.parse(String(read.rows)).slice(0, 2)).toMatchObject([
+    { cells: { a: 0, b: 'was 0', c: null } },
+    { cells: { a: 1, b: 'was 1', c: 'new' } },
+  ]);
+  await inWork(async (context) => {
+    for (const snapshotId of ['s3', 's1', 's2']) await kind.forget(node, snapshotId, context);
+  });
+  expect(await stored()).toBe(await chunksOfHead());
+});
+
+test('rows out of an archive keep who made them, when, and their numbers', async () => {
+  const columns = [
+    { id: 'a', name: 'A', type: 'number' },
+    { id: 'n', name: 'N', type: 'auto_number' },
+  ];
+  const one = { type: 'import', id: 'i', name: 'One' } as const;
+  const two = { ...one, name: 'Two' };
+  const rowFacts = [
+    { createdAt: 1000, createdBy: one, updatedAt: 2000, updatedBy: two, numbers: { n: 7 } },
+    { numbers: { n: 3 } },
+  ];
+  const rows = json(many(0, 2));
+  await put((context) => kind.create(node, { ...NO_INPUT, columns: json(columns), rows, rowFacts }, context));
+  await upsert(many(2, 3));
+  const query = { ...QUERY, format: NO_INPUT.format };
+  const { page, people } = await kind.signed(node, undefined, query, contextOf(store.begin()));
+  const shown = JSON.parse(String(page.rows)) as SignedRow[];
+  const signed = shown.map(({ cells, created_by, updated_by }) => [
+    cells.n,
+    people[created_by]?.name,
+    people[updated_by]?.name,
+  ]);
+  expect(signed).toEqual([
+    [7, 'One', 'Two'],
+    [3, 'U', 'U'],
+    [8, 'U', 'U'],
+  ]);
+  expect(shown[0]).toMatchObject({ created_at: '1970-01-01T00:00:01.000Z', updated_at: '1970-01-01T00:00:02.000Z' });
 });
 
 test('keeping and replacing in one unit, as a write does that asks for a snapshot', async () => {

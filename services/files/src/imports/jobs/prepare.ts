@@ -8,14 +8,14 @@ import { frontMatterLength } from '../sources/markdown/front-matter.js';
 import { ImportFault, type ItemContent, type ItemKind } from '../sources/port.js';
 import type { PreparedFile } from './files.js';
 import { createLinks, type Links } from './links.js';
-import { type Further, splitTable, type TableJson } from './rows.js';
+import { type Further, isTable, splitJson } from './rows.js';
 import type { Run } from './run-parts.js';
 
 /** An item that was read, ready to be put. */
 export interface Prepared {
   readonly seq: number;
   readonly item: ImportItem;
-  /** Rows that follow where a table is too large for one call. */
+  /** What follows where it is too large for one call. */
   readonly further?: (() => Generator<Further>) | undefined;
   readonly links: Links;
   readonly rows: number;
@@ -118,10 +118,6 @@ function prepared(run: Run, seq: number, content: ItemContent, file: PreparedFil
   return { seq, item, further, links, rows: body.rows, warnings: content.warnings ?? [], file, bytes: body.bytes };
 }
 
-function isTable(json: unknown): json is TableJson {
-  return typeof json === 'object' && json !== null && 'rows' in json && Array.isArray(json.rows);
-}
-
 interface Body {
   readonly fields: Partial<Pick<ImportItem, 'markdown' | 'html' | 'contentJson'>>;
   readonly further?: (() => Generator<Further>) | undefined;
@@ -141,10 +137,7 @@ function bodyOf({ markdown, html, json }: ItemContent, { redirect }: Links): Bod
   }
   if (json === undefined) return { fields: {}, rows: 0, bytes: 0 };
   const redirected = redirectJson(json, redirect);
-  if (isTable(redirected)) {
-    const { first: contentJson, further } = splitTable(redirected);
-    return { fields: { contentJson }, further, rows: redirected.rows.length, bytes: contentJson.length };
-  }
-  const contentJson = Buffer.from(JSON.stringify(redirected));
-  return { fields: { contentJson }, rows: 0, bytes: contentJson.length };
+  const { first: contentJson, further } = splitJson(redirected);
+  const rows = isTable(redirected) ? redirected.rows.length : 0;
+  return { fields: { contentJson }, further, rows, bytes: contentJson.length };
 }

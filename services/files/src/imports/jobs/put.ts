@@ -110,7 +110,7 @@ async function putItems(
   return (await parts.treeImports.putItems(request, await acting()).catch(lostAccess)).outcomes;
 }
 
-/** Puts the rows of a table that the first call had no room for. What is refused of them is the item's failure. */
+/** Puts rows and kept states that the first call had no room for. What is refused of them is the item's failure. */
 async function putFurther(
   parts: ImportParts,
   run: Run,
@@ -118,13 +118,15 @@ async function putFurther(
   outcomes: Map<string, PutItemOutcome>,
   acting: Acting,
 ): Promise<void> {
-  if (further === undefined || outcomes.get(id)?.status === 'failed') return;
-  for (const { from: rowsFrom, contentJson } of further()) {
-    const rows = ImportItem.fromPartial({ id, type, contentJson, rowsFrom });
-    const [outcome] = await putItems(parts, run, [rows], acting);
-    if (outcome?.status !== 'failed') continue;
-    outcomes.set(id, outcome);
-    return;
+  let whole = outcomes.get(id);
+  if (further === undefined || whole === undefined || whole.status === 'failed') return;
+  for (const piece of further()) {
+    const [outcome] = await putItems(parts, run, [ImportItem.fromPartial({ id, type, ...piece })], acting);
+    if (outcome === undefined) continue;
+    const failed = outcome.status === 'failed';
+    whole = failed ? outcome : { ...whole, warnings: [...whole.warnings, ...outcome.warnings] };
+    outcomes.set(id, whole);
+    if (failed) return;
   }
 }
 

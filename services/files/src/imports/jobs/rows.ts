@@ -4,36 +4,99 @@ const CALL_CELLS = 200_000;
 const CALL_CHARACTERS = 3 * 1024 * 1024;
 
 /** A table as a source brings it. */
-export interface TableJson {
-  readonly archive?: { readonly refs?: unknown };
+export interface TableJson extends ArchiveJson {
   readonly columns?: unknown;
+  readonly people?: unknown;
   readonly rows: readonly unknown[];
 }
 
-/** Rows of a table that follow in a call of their own. */
+/** What an archive brings, beside a table's columns and rows. */
+export interface ArchiveJson {
+  readonly archive?: Partial<Kept>;
+}
+
+/** Rows of a table, or kept states, that follow in a call of their own. */
 export interface Further {
   /** How many rows come before them. */
-  readonly from: number;
+  readonly rowsFrom: number;
+  readonly keptStates: boolean;
   readonly contentJson: Buffer;
 }
 
-/** The JSON of a table with as many rows as fit into a call, and the others, each made when it is asked for. */
-export interface SplitTable {
+type Pieces = () => Generator<Further>;
+
+/** The JSON of an item with as much as fits into a call, and the rest, each made when it is asked for. */
+export interface Split {
   readonly first: Buffer;
-  readonly further: (() => Generator<Further>) | undefined;
+  readonly further: Pieces | undefined;
+}
+
+/** Takes apart what is too large for one call: kept states follow what they are of, and rows those before them. */
+export function splitJson(json: unknown): Split {
+  const { archive } = hasStates(json) ? json : {};
+  const plain = archive === undefined ? json : { ...(json as object), archive: { ...archive, snapshots: [] } };
+  const { first, further } = isTable(plain) ? splitTable(plain) : { first: bufferOf(plain), further: undefined };
+  if (archive === undefined) return { first, further };
+  return {
+    first,
+    *further() {
+      if (further !== undefined) yield* further();
+      yield* stateCalls(archive);
+    },
+  };
+}
+
+interface Kept {
+  readonly refs?: unknown;
+  readonly snapshots: readonly unknown[];
+}
+
+function hasStates(json: unknown): json is { readonly archive: Kept } {
+  const { archive } = (json ?? {}) as ArchiveJson;
+  return Array.isArray(archive?.snapshots) && archive.snapshots.length > 0;
+}
+
+export function isTable(json: unknown): json is TableJson {
+  return typeof json === 'object' && json !== null && 'rows' in json && Array.isArray(json.rows);
+}
+
+function bufferOf(json: unknown): Buffer {
+  return Buffer.from(JSON.stringify(json));
+}
+
+/** Kept states in their order, as many together as fit into a call, at least one. */
+function* stateCalls({ refs, snapshots }: Kept): Generator<Further> {
+  let texts: string[] = [];
+  let characters = 0;
+  const call = (): Further => {
+    const archive = JSON.stringify({ refs }).slice(0, -1);
+    const text = `{"archive":${archive}${archive === '{' ? '' : ','}"snapshots":[${texts.join(',')}]}}`;
+    return { rowsFrom: 0, keptStates: true, contentJson: Buffer.from(text) };
+  };
+  for (const state of snapshots) {
+    const text = JSON.stringify(state);
+    if (texts.length > 0 && characters + text.length > CALL_CHARACTERS) {
+      yield call();
+      texts = [];
+      characters = 0;
+    }
+    texts.push(text);
+    characters += text.length;
+  }
+  yield call();
 }
 
 /** Takes a table apart that is too large for one call. */
-export function splitTable(table: TableJson): SplitTable {
-  const { archive, columns, rows } = table;
+function splitTable(table: TableJson): Split {
+  const { archive, columns, people, rows } = table;
   const { text, next } = piece(rows, 0);
   const first = withRows({ ...table, rows: [] }, text);
   if (next === rows.length) return { first, further: undefined };
-  const beside = archive === undefined ? {} : { archive: { refs: archive.refs }, columns };
+  const beside = archive === undefined ? {} : { archive: { refs: archive.refs }, columns, people };
   function* further(): Generator<Further> {
     for (let from = next; from < rows.length; ) {
       const { text, next } = piece(rows, from);
-      yield { from, contentJson: withRows({ ...beside, rows: [] }, text) };
+      yield { rowsFrom: from, keptStates: false, contentJson: withRows({ ...beside, rows: [] }, text) };
       from = next;
     }
   }

@@ -16,6 +16,8 @@ const TABLE_BYTES = 512 * 1024 * 1024;
 const TALK_BYTES = 64 * 1024 * 1024;
 /** Bytes of kept states that one resource brings; older ones stay behind. */
 const SNAPSHOT_BYTES = 32 * 1024 * 1024;
+/** Bytes of one of them, so that a call has room for it. */
+const STATE_BYTES = 8 * 1024 * 1024;
 
 /**
  * A resource as the tree takes it: `archive` holds what no other source knows. References go by the ids that the
@@ -45,8 +47,8 @@ export async function contentOf(resource: ArchivedResource, opened: Opened): Pro
       `It was published as ${JSON.stringify(resource.publication.slug ?? '')}, and is not here: publish it.`,
     );
   }
-  const { columns, rows, ...content } = body;
-  const table = rows === undefined ? {} : { columns, rows };
+  const { columns, rows, people, ...content } = body;
+  const table = rows === undefined ? {} : { columns, people, rows };
   const archive = { ...said, content, comments, snapshots, form: resource.form };
   const refs = referencesIn(JSON.stringify([archive, table]), opened.ids);
   return {
@@ -62,7 +64,7 @@ export async function contentOf(resource: ArchivedResource, opened: Opened): Pro
   };
 }
 
-type Body = Readonly<Record<string, unknown>> & { readonly columns?: unknown; readonly rows?: unknown };
+type Body = Readonly<Record<string, unknown>> & { readonly [field in 'columns' | 'people' | 'rows']?: unknown };
 
 /** What a resource holds: a text with its format, a table's columns and rows, or an artifact's fields. */
 async function bodyOf({ type, content }: ArchivedResource, { bundle }: Opened): Promise<Body> {
@@ -85,20 +87,20 @@ async function commentsOf({ comments }: ArchivedResource, { bundle, paths }: Ope
 
 /** Kept states, the oldest first. */
 async function snapshotsOf(
-  { snapshots, type }: ArchivedResource,
+  { snapshots }: ArchivedResource,
   { bundle, paths }: Opened,
   warnings: string[],
 ): Promise<unknown[]> {
-  const there = snapshots.filter((path) => paths.has(path));
-  if (there.length === 0) return [];
-  if (type === 'table') {
-    warnings.push(`${there.length} snapshots of the table stay in the archive: those of tables are not put back.`);
-    return [];
+  const all = snapshots.filter((path) => paths.has(path));
+  const sizeOf = (path: string): number => bundle.entry(path)?.sizeBytes ?? 0;
+  const there = all.filter((path) => sizeOf(path) <= STATE_BYTES);
+  if (there.length < all.length) {
+    warnings.push(`${all.length - there.length} snapshots stay in the archive: they have more than 8 MiB.`);
   }
   const read: unknown[] = [];
   let bytes = 0;
   for (const path of there) {
-    bytes += bundle.entry(path)?.sizeBytes ?? 0;
+    bytes += sizeOf(path);
     if (bytes > SNAPSHOT_BYTES) break;
     read.unshift(await readJson(bundle, path, TALK_BYTES));
   }
