@@ -40,7 +40,7 @@ export interface Running {
  */
 export async function runExport(parts: ArchiveParts, hold: Hold, stopped: () => boolean): Promise<void> {
   const acting = actingFor(parts, hold.record);
-  const { resourceCount, tagsJson } = await parts.treeExports.describeTree(
+  const { resourceCount, ...described } = await parts.treeExports.describeTree(
     { workspaceId: hold.record.workspaceId },
     await acting(),
   );
@@ -59,7 +59,7 @@ export async function runExport(parts: ArchiveParts, hold: Hold, stopped: () => 
       }
     }
   }
-  await finish(running, tagsJson);
+  await finish(running, described);
 }
 
 async function begin(parts: ArchiveParts, hold: Hold, total: number): Promise<Running> {

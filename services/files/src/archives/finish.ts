@@ -1,3 +1,4 @@
+import type { DescribeTreeResponse } from '@commonplace/proto/resources/v1/tree_export_service.js';
 import { DAYS_KEPT } from '../config.js';
 import { wholeEntry } from './entries.js';
 import { expireArchive, removeSteps } from './expire.js';
@@ -11,7 +12,10 @@ export const FORMAT_VERSION = 1;
 const DAY_MS = 86_400_000;
 
 /** Ends an archive: the tags, the manifest, and the directory of all its entries. */
-export async function finish(running: Running, tagsJson: Buffer): Promise<void> {
+export async function finish(
+  running: Running,
+  { tagsJson, publicationJson }: Pick<DescribeTreeResponse, 'tagsJson' | 'publicationJson'>,
+): Promise<void> {
   const { parts, hold, sink, written } = running;
   const { id, workspaceId } = hold.record;
   const key = archiveKey(id);
@@ -22,7 +26,7 @@ export async function finish(running: Running, tagsJson: Buffer): Promise<void> 
   const checksums: { path: string; sha256: string }[] = [];
   for await (const { sums: path, sha256 } of stepsOf(parts, id)) checksums.push({ path, sha256 });
   checksums.push({ path: last.sums, sha256: last.sha256 });
-  const manifest = manifestOf(running, checksums);
+  const manifest = manifestOf(running, JSON.parse(String(publicationJson)), checksums);
   await sink.write(await wholeEntry('manifest.json', manifest, at, written));
   const { offset } = written;
   let size = 0;
@@ -79,6 +83,7 @@ async function isWhole({ parts, hold, sink }: Running, key: string): Promise<boo
 
 function manifestOf(
   { hold: { record }, resources, files, faults, written, failed }: Running,
+  publication: unknown,
   checksums: readonly object[],
 ): Buffer {
   const { id, format, include, workspace, createdBy, createdAt } = record;
@@ -90,7 +95,7 @@ function manifestOf(
     created_at: createdAt,
     created_by: createdBy,
     include,
-    workspace,
+    workspace: format === 'native' ? { ...workspace, publication } : workspace,
     counts: { resources, files, failed, entries: written.entries + 1 },
     errors: faults.map(({ resourceId, code, message }) => ({ resource_id: resourceId, code, message })),
     checksums,

@@ -3,6 +3,7 @@ import type { Parts } from '../parts.js';
 import { publicationOf } from '../publications/standing.js';
 import { formOf } from '../stores/forms.js';
 import type { Node } from '../stores/nodes.js';
+import type { PublicationRecord } from '../stores/publications.js';
 import type { ArchiveTerms } from './pieces.js';
 
 /** The form of a table: what it asks. Its tokens, and the secrets of its webhooks, are in no archive. */
@@ -22,7 +23,18 @@ export async function shownForm({ forms }: Parts, node: Node, { emails }: Archiv
 
 /** How a resource is published, without its password. */
 export async function shownPublication({ publications }: Parts, node: Node): Promise<object | null> {
-  const record = node.published === true ? await publicationOf(publications, node.id) : undefined;
+  return node.published === true ? published(await publicationOf(publications, node.id)) : null;
+}
+
+/** The same of a workspace as a whole. */
+export async function shownWorkspacePublication(
+  { publications }: Pick<Parts, 'publications'>,
+  workspaceId: string,
+): Promise<object | null> {
+  return published(await publicationOf(publications, workspaceId));
+}
+
+function published(record: PublicationRecord | undefined): object | null {
   if (record === undefined) return null;
   return {
     slug: record.slug,

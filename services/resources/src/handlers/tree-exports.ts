@@ -1,6 +1,7 @@
 import type { CallContext, Handlers } from '@commonplace/kit/rpc';
 import type { ReadTreeRequest, TreeExportService } from '@commonplace/proto/resources/v1/tree_export_service.js';
 import { WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
+import { shownWorkspacePublication } from '../archive/outward.js';
 import { createEmails } from '../archive/people.js';
 import type { ArchiveTerms } from '../archive/pieces.js';
 import { readTree } from '../archive/read-tree.js';
@@ -27,6 +28,7 @@ export function createTreeExportHandlers(parts: Parts): Handlers<TreeExportServi
       return {
         resourceCount: await parts.counters.ofWorkspace(workspaceId),
         tagsJson: Buffer.from(JSON.stringify(shown)),
+        publicationJson: Buffer.from(JSON.stringify(await shownWorkspacePublication(parts, workspaceId))),
       };
     },
 

@@ -1,6 +1,6 @@
 import { type Bundle, ImportFault, type ItemContent, type OpenSource, type SourceItem } from '../port.js';
 import { contentOf, type Opened } from './content.js';
-import { type ArchivedResource, readManifest, readResource } from './shapes.js';
+import { type ArchivedResource, type Manifest, readManifest, readResource } from './shapes.js';
 
 const RESOURCE = /^resources\/([0-9a-f-]{36})\.json$/;
 /** Files whose names belong to what others are made of. */
@@ -29,7 +29,7 @@ export const openNativeSource: OpenSource = async (bundle) => {
       const id = /^resource:([0-9a-f-]{36})$/.exec(href)?.[1];
       return id !== undefined && ids.has(id) && byPath.has(pathOf(id)) ? { item: pathOf(id) } : { outside: true };
     },
-    notes: notesOf(manifest.include),
+    notes: notesOf(manifest),
   };
 };
 
@@ -94,8 +94,13 @@ function itemOf(one: Outline, ids: ReadonlySet<string>): SourceItem {
   };
 }
 
-function notesOf(include: Readonly<Record<string, unknown>>): string[] {
-  return ['files', 'comments', 'snapshots', 'permissions'].flatMap((part) =>
+function notesOf({ include, publication }: Manifest): string[] {
+  const published =
+    publication === null
+      ? []
+      : [`The workspace was published as ${JSON.stringify(publication.slug ?? '')}, and is not here: publish it.`];
+  const left = ['files', 'comments', 'snapshots', 'permissions'].flatMap((part) =>
     include[part] === false ? `The archive was made without ${part}.` : [],
   );
+  return [...published, ...left];
 }

@@ -3,6 +3,8 @@ import { type Bundle, ImportFault, type ItemKind } from '../port.js';
 /** What `manifest.json` says, as far as an import needs it. */
 export interface Manifest {
   readonly include: Readonly<Record<string, unknown>>;
+  /** How the workspace as a whole was published. */
+  readonly publication: Readonly<Record<string, unknown>> | null;
 }
 
 /** An actor as an archive has it. */
@@ -63,6 +65,7 @@ export async function readManifest(bundle: Bundle): Promise<Manifest> {
     format_version: version,
     content,
     include,
+    workspace,
   } = await readObject(bundle, 'manifest.json', MANIFEST_BYTES);
   if (format !== 'commonplace-archive' || !Number.isSafeInteger(version)) {
     throw new ImportFault('not_an_archive', 'manifest.json is not that of an archive of a workspace.');
@@ -76,7 +79,8 @@ export async function readManifest(bundle: Bundle): Promise<Manifest> {
       `An archive of ${String(content)} is for people: import it as markdown_zip.`,
     );
   }
-  return { include: isObject(include) ? include : {} };
+  const publication = isObject(workspace) && isObject(workspace.publication) ? workspace.publication : null;
+  return { include: isObject(include) ? include : {}, publication };
 }
 
 /** Reads the description of a resource, of which everything has the type that it should have. */
