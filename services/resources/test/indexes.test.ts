@@ -48,11 +48,15 @@ test('every question about sharing is answered by an index', async () => {
   ];
   const nodeQueries: Omit<Query<Node>, 'limit'>[] = [
     { where: { parentKey: 'a', state: 'active' }, sort: ['position'], offset: 9000 },
+    { where: { workspaceId: 'w', state: 'active', type: { in: ['table', 'file'] } }, sort: ['-updatedAt'] },
   ];
   try {
     expect(await unindexed(grants, grantQueries)).toEqual([]);
     expect(await unindexed(requests, requestQueries)).toEqual([]);
     expect(await unindexed(nodes, nodeQueries)).toEqual([]);
+    // Few of a type are found by it; many are read in the order asked for.
+    const rare = { workspaceId: 'w', state: 'active', type: { in: ['table', 'file'] }, boundary: { in: ids } };
+    expect((await nodes.explain({ where: rare, limit: 10 })).plan).toContain('__workspaceId_state_type ');
     const shiftQueries = [
       { where: { workspaceId: { in: ids }, until: { gt: now } } },
       { where: { until: { lte: now } } },

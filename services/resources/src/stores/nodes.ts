@@ -108,6 +108,7 @@ export const nodeCollection: CollectionSpec<Node> = {
     { fields: ['workspaceId', 'state', 'nameFold'] },
     { fields: ['workspaceId', 'state', 'createdAt'] },
     { fields: ['workspaceId', 'state', 'updatedAt'] },
+    { fields: ['workspaceId', 'state', 'type'] },
     { fields: ['workspaceId', 'state', 'trashedAt'], sparse: true },
     { fields: ['workspaceId', 'trashHead', 'trashedAt'], sparse: true },
     { fields: ['parentKey', 'state', 'position'] },

@@ -11,9 +11,10 @@ import {
 import { nodeType, resourceMessage, TYPES } from '../handlers/present.js';
 import type { Parts } from '../parts.js';
 import type { Seen, Standing } from '../policy.js';
-import { foldName, type Node } from '../stores/nodes.js';
+import { foldName, type Node, type NodeType } from '../stores/nodes.js';
 import type { Tag } from '../stores/tags.js';
-import { type Listed, listNodes, listUnsettled } from './list.js';
+import { fewOfTypes } from './few.js';
+import { type Listed, listFew, listNodes, listUnsettled } from './list.js';
 import { publicationSummaries } from './publications.js';
 import { countVisibleChildren, pathFrom } from './surroundings.js';
 import { byName, tagMessages } from './tags.js';
@@ -78,12 +79,13 @@ async function pageOf(parts: Parts, asked: Asked, standing: Standing): Promise<L
     const where = { ...filters, ...hidden, workspaceId: { in: spread } };
     return listUnsettled(parts, { where, sort, page, accept, total }, standing);
   }
-  return listNodes(parts, {
-    where: { ...filters, ...hidden, ...place, ...scope, ...visible.where },
-    sort,
-    page,
-    total,
-  });
+  const where = { ...filters, ...hidden, ...place, ...visible.where };
+  const types = typesOf(request);
+  if (types.length > 0 && Object.keys(place).length === 0) {
+    const few = await fewOfTypes(parts, types, { ...where, workspaceId: request.workspaceId, state }, page);
+    if (few !== undefined) return listFew(few, sort, page);
+  }
+  return listNodes(parts, { where: { ...where, ...scope }, sort, page, total });
 }
 
 function standsBelow(node: Node, request: ListResourcesRequest): boolean {
@@ -137,7 +139,7 @@ function placeFilter({ parentId, recursive, workspaceId }: ListResourcesRequest)
 /** The filter for what the request names beside workspace, state and place. */
 async function filtersOf(parts: Parts, request: ListResourcesRequest): Promise<Where<Node>> {
   const where: { -readonly [F in keyof Where<Node>]: Where<Node>[F] } = {};
-  const types = request.type.flatMap((type) => nodeType(type) ?? []);
+  const types = typesOf(request);
   if (types.length > 0) where.type = { in: types };
   if (request.q !== '') where.nameFold = { substring: foldName(request.q) };
   if (request.externalId !== '') where.externalKey = `${request.workspaceId}:${request.externalId}`;
@@ -155,6 +157,10 @@ async function tagFilter(parts: Parts, { tagId, workspaceId }: ListResourcesRequ
   const known = await parts.tags.byId(tagId);
   const here = [...known.values()].filter((tag) => tag.workspaceId === workspaceId);
   return parts.tags.carriedFor(here.map(({ id }) => id));
+}
+
+function typesOf({ type }: ListResourcesRequest): NodeType[] {
+  return type.flatMap((one) => nodeType(one) ?? []);
 }
 
 function range(after: string | undefined, before: string | undefined) {

@@ -1,4 +1,4 @@
-import { findPage, keyset, pageOf, type Sort, sliceOf, type Where } from '@commonplace/kit/store';
+import { findPage, keyset, pageOf, pageOfAll, type Sort, sliceOf, type Where } from '@commonplace/kit/store';
 import type { Page, PageRequest } from '@commonplace/proto/api/v1/page.js';
 import type { Parts } from '../parts.js';
 import type { Standing } from '../policy.js';
@@ -22,6 +22,12 @@ export async function listNodes(parts: Parts, query: ListQuery): Promise<Listed>
   const { where, sort, page: asked, total } = query;
   const { items, page } = await findPage(parts.tree.nodes, where, sort, asked, total);
   return { nodes: items, page };
+}
+
+/** The same of nodes that are all at hand. */
+export function listFew(all: readonly Node[], sort: Sort<Node>, page: PageRequest): Listed {
+  const { items, page: told } = pageOfAll(sliceOf(page), all, sort);
+  return { nodes: items, page: told };
 }
 
 /**
