@@ -113,6 +113,29 @@ describe('a kept page', () => {
 
 const soon = () => new Date(Date.now() + 1000).toISOString();
 
+test('a publication of thousands of pages is searched whole, and nothing beside it', async () => {
+  const slug = `l-${randomUUID().slice(0, 13)}`;
+  const word = `zebra${randomUUID().slice(0, 6)}`;
+  const folder = await create({ type: 'folder', name: 'Large' });
+  const below = { parent_id: folder.id, workspace_id: undefined };
+  for (let at = 0; at < 2100; at += 20) {
+    await Promise.all(
+      Array.from({ length: 20 }, (_, i) => create({ ...below, name: `Page ${at + i}`, content: `Text ${at + i}.` })),
+    );
+  }
+  const last = await create({ ...below, name: 'The very last', content: `Here is a ${word}.` });
+  await create({ ...below, name: 'Restricted', content: word, access_mode: 'restricted' });
+  await create({ name: 'Outside', content: word });
+  await by.post(`/resources/${folder.id}/publish`, { slug });
+  const found = async (query: string) =>
+    [...(await read(`/p/${slug}?q=${query}`)).text.matchAll(/<li><a href="[^"]*">([^<]*)</g)].map(([, name]) => name);
+  await eventually(async () => expect(await found(word)).toEqual(['The very last']));
+  expect(await found('Page+2099')).toEqual(['Page 2099']);
+  await by.patch(`/resources/${last.id}`, { access_mode: 'restricted' });
+  await eventually(async () => expect(await found(word)).toEqual([]), SEEN_MS);
+  expect(await system.said()).not.toContain('publications.index_unavailable');
+}, 240_000);
+
 test('a changed slug leads on, path and all', async () => {
   const { home, path, folder } = await published();
   const slug = `q-${randomUUID().slice(0, 13)}`;

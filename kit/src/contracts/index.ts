@@ -54,6 +54,7 @@ import {
   type TreeImportService,
   TreeImportServiceService,
 } from '@commonplace/proto/resources/v1/tree_import_service.js';
+import { type EntryService, EntryServiceService } from '@commonplace/proto/search/v1/entry_service.js';
 import { type ModelService, ModelServiceService } from '@commonplace/proto/search/v1/model_service.js';
 import { type SearchService, SearchServiceService } from '@commonplace/proto/search/v1/search_service.js';
 import { type UpkeepService, UpkeepServiceService } from '@commonplace/proto/search/v1/upkeep_service.js';
@@ -101,6 +102,7 @@ export const contracts = {
   treeExports: contract<TreeExportService>('resources', TreeExportServiceService),
   archives: contract<ArchiveService>('files', ArchiveServiceService),
   search: contract<SearchService>('search', SearchServiceService),
+  entries: contract<EntryService>('search', EntryServiceService),
   models: contract<ModelService>('search', ModelServiceService),
   searchUpkeep: contract<UpkeepService>('search', UpkeepServiceService),
   notifications: contract<NotificationService>('messaging', NotificationServiceService),

@@ -6,6 +6,7 @@ import type { Collection, Store } from '@commonplace/kit/store';
 import type { FileService } from '@commonplace/proto/files/v1/file_service.js';
 import type { FileTextService } from '@commonplace/proto/files/v1/file_text_service.js';
 import type { AuthService } from '@commonplace/proto/identity/v1/auth_service.js';
+import type { EntryService } from '@commonplace/proto/search/v1/entry_service.js';
 import type { DirectoryService } from '@commonplace/proto/tenancy/v1/directory_service.js';
 import type { WorkspaceService } from '@commonplace/proto/tenancy/v1/workspace_service.js';
 import type { Room } from './acts/room.js';
@@ -47,6 +48,7 @@ export interface Peers {
   readonly workspaces: Client<WorkspaceService>;
   readonly files: Client<FileService>;
   readonly fileTexts: Client<FileTextService>;
+  readonly entries: Client<EntryService>;
 }
 
 /** What the handlers of this service stand on. */

@@ -114,6 +114,7 @@ export const resources: ServiceModule = {
       workspaces: host.client(contracts.workspaces),
       files: host.client(contracts.files),
       fileTexts,
+      entries: host.client(contracts.entries),
     };
     const forms = await openForms({ store, log, tree, table, settings });
     const runner = createJobRunner(() => parts, log);

@@ -6,6 +6,7 @@ import { type EmbeddingWork, startEmbedding } from './embedding/background.js';
 import { type Embedders, openEmbedders } from './embedding/open.js';
 import { createQueryEmbedder } from './embedding/query-vector.js';
 import { createIndexer, INDEXED_EVENTS } from './events.js';
+import { createEntryHandlers } from './handlers/entries.js';
 import { createModelHandlers } from './handlers/models.js';
 import { createSearchHandlers } from './handlers/search.js';
 import { openIndex } from './index/open.js';
@@ -42,6 +43,7 @@ async function start(host: Host, open: OpenEmbedders): ReturnType<ServiceModule[
   return {
     implementations: [
       implement(contracts.search, createSearchHandlers({ index, resources, embedQuery })),
+      implement(contracts.entries, createEntryHandlers(index)),
       implement(contracts.models, createModelHandlers(embedders)),
       upkeep.implementation(indexer),
     ],

@@ -1,5 +1,7 @@
 import { contracts } from '@commonplace/kit/contracts';
 import { createEvent, eventually, fake, openStage, personCalled, type Stage } from '@commonplace/kit/testing';
+import type { IndexEntry } from '@commonplace/proto/resources/v1/index_service.js';
+import { FindEntriesRequest } from '@commonplace/proto/search/v1/entry_service.js';
 import { SearchMode, SearchRequest, type SearchResponse } from '@commonplace/proto/search/v1/search_service.js';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { entry, everythingIn, WORKSPACE } from '../src/index/contract/harness.js';
@@ -38,5 +40,49 @@ describe('the service', () => {
     await eventually(async () => expect(await names('fresh')).toEqual(['new']));
     await stage.host.bus.publish([about('trashed')]);
     await eventually(async () => expect((await find('fresh')).page?.total).toBe(0));
+  });
+});
+
+describe('other services', () => {
+  const entries = (words: string[], fields: Partial<FindEntriesRequest> = {}) =>
+    stage.host
+      .client(contracts.entries)
+      .findEntries(
+        FindEntriesRequest.fromPartial({ workspaceId: WORKSPACE, boundaryId: WORKSPACE, words, limit: 10, ...fields }),
+        stage.host.systemCall(),
+      );
+  const ids = async (words: string[], fields: Partial<FindEntriesRequest> = {}) => (await entries(words, fields)).ids;
+
+  beforeAll(async () => {
+    const texts: Record<string, Partial<IndexEntry>> = {
+      inside: { text: 'knots and type:rope', ancestorIds: ['home'] },
+      deeper: { text: 'knotted rope', name: 'knots', ancestorIds: ['home', 'inside'] },
+      some: { text: 'a rope and nothing else', ancestorIds: ['home'] },
+      beside: { text: 'knots with a rope' },
+      closed: { text: 'knots with a rope', ancestorIds: ['home'], boundaryId: 'closed' },
+      elsewhere: { text: 'knots with a rope', ancestorIds: ['home'], workspaceId: 'ws-2' },
+    };
+    for (const [id, fields] of Object.entries(texts)) resources.entries.set(id, entry(id, fields));
+    const resourceIds = Object.keys(texts);
+    await stage.host.bus.publish([createEvent('home', { resourceIds }, 'commonplace.resources.resource.created')]);
+    await eventually(async () => expect((await ids(['knots'])).length).toBe(3));
+  });
+
+  test('are told what has all words, of one part of the tree', async () => {
+    expect((await ids(['knots', 'rope'], { parentId: 'home' })).sort()).toEqual(['deeper', 'inside']);
+    expect((await ids(['knots', 'rop'])).sort()).toEqual(['beside', 'deeper', 'inside']);
+    expect(await ids(['knots', 'rope'], { boundaryId: 'closed' })).toEqual(['closed']);
+    expect(await ids(['knots', 'absent'])).toEqual([]);
+    const first = await entries(['rope'], { limit: 1 });
+    expect([first.ids.length, first.more, first.complete]).toEqual([1, true, true]);
+    const rest = await entries(['rope'], { offset: 1 });
+    expect([rest.ids.length, rest.more]).toEqual([3, false]);
+  });
+
+  test('can not be made to say operators', async () => {
+    expect(await ids(['type:rope'])).toContain('inside');
+    expect(await ids(['knots', '-rope'], { parentId: 'home' })).toHaveLength(2);
+    expect(await ids(['"rope', 'nothing"'])).toEqual(['some']);
+    expect(await ids(['-', '"'])).toEqual([]);
   });
 });

@@ -252,6 +252,9 @@ export interface SearchIndex extends VectorIndex, InspectedIndex {
   close(): Promise<void>;
 }
 
+/** Scores from here on are those of entries that have all terms. */
+export const HAS_ALL = 0.5;
+
 /** The engine beneath the index does not work, or not now. */
 export class IndexFailure extends Error {
   constructor(message: string, options?: ErrorOptions) {

@@ -2,7 +2,7 @@ import { type Answering, answering } from '../domain/feedback.js';
 import { fuse, type Ranked } from '../domain/fuse.js';
 import { type Group, type QueryPlan, WITHOUT_WORDS } from '../domain/query.js';
 import type { QueryVector } from '../embedding/query-vector.js';
-import { EXACT_TOTAL, type Hit, type IndexAnswer, type NearHit, type SearchIndex } from '../index/port.js';
+import { EXACT_TOTAL, HAS_ALL, type Hit, type IndexAnswer, type NearHit, type SearchIndex } from '../index/port.js';
 import type { Question } from './found.js';
 
 /** A place in a ranking that knows of meaning. */
@@ -107,9 +107,6 @@ async function nearHits(
   ]);
   return near.filter(({ id }) => !unwanted.has(id) && (wanted === undefined || (wanted.get(id) ?? 0) >= HAS_ALL));
 }
-
-/** Scores from here on are those of entries that have all groups. */
-const HAS_ALL = 0.5;
 
 /** The scores of those of some entries that have one of the groups. */
 async function scoresOf(

@@ -1,0 +1,152 @@
+import type { Caller } from '@commonplace/kit/auth';
+import { contracts } from '@commonplace/kit/contracts';
+import { Unavailable } from '@commonplace/kit/errors';
+import { fake } from '@commonplace/kit/testing';
+import { PublicationMode } from '@commonplace/proto/resources/v1/publication.js';
+import { AccessMode, type Resource, ResourceType } from '@commonplace/proto/resources/v1/resource.js';
+import type { FindEntriesRequest } from '@commonplace/proto/search/v1/entry_service.js';
+import { OrgRole, WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { HOST, openPublishingStage, type PublishingStage } from './publishing-stage.js';
+
+/** More than are looked through one by one. */
+const PAGES = 2100;
+
+let s: PublishingStage;
+let boss: Caller;
+let workspaceId: string;
+let large: Resource;
+let last: Resource;
+let restricted: Resource;
+let trashed: Resource;
+let outside: Resource;
+let plain: Resource;
+/** What the played index knows, best first, and how it answers. */
+const index = { ids: [] as string[], complete: true, fails: false, asked: [] as FindEntriesRequest[] };
+
+beforeAll(async () => {
+  const entries = fake(contracts.entries, {
+    findEntries: async (request) => {
+      index.asked.push(request);
+      if (index.fails) throw Unavailable();
+      const end = request.offset + request.limit;
+      return {
+        ids: index.ids.slice(request.offset, end),
+        more: end < index.ids.length,
+        complete: index.complete,
+      };
+    },
+  });
+  s = await openPublishingStage([entries]);
+  const org = s.tenancy.org();
+  const workspace = s.tenancy.workspace(org);
+  boss = s.tenancy.person('Boss');
+  org.roles.set(boss.userId, OrgRole.MEMBER);
+  workspace.roles.set(boss.userId, WorkspaceRole.OWNER);
+  workspaceId = workspace.id;
+  large = await folder('Large');
+  for (let at = 0; at < PAGES; at += 100) {
+    await Promise.all(Array.from({ length: 100 }, (_, i) => doc(`Page ${at + i}`, `text of ${at + i}`, large.id)));
+  }
+  last = await doc('The last', 'a zebrawood at the very end', large.id);
+  restricted = await doc('Restricted', 'zebrawood', large.id);
+  await s.update(boss, restricted.id, { updateMask: ['access_mode'], accessMode: AccessMode.RESTRICTED });
+  trashed = await doc('Trashed', 'zebrawood', large.id);
+  await s.resources.deleteResource({ resourceId: trashed.id }, await s.stage.as(boss));
+  outside = await doc('Outside', 'zebrawood');
+  plain = await doc('Without the word', `[no link](resource:${restricted.id})`, large.id);
+  await s.publish(boss, large.id);
+}, 120_000);
+afterAll(() => s.stage.close());
+beforeEach(() => void Object.assign(index, { ids: [], complete: true, fails: false, asked: [] }));
+
+const doc = (name: string, markdown: string, parentId?: string): Promise<Resource> =>
+  s.create(boss, {
+    type: ResourceType.DOCUMENT,
+    name,
+    content: Buffer.from(JSON.stringify(markdown)),
+    ...(parentId === undefined ? { workspaceId } : { parentId }),
+  });
+const folder = (name: string) => s.create(boss, { type: ResourceType.FOLDER, name, workspaceId });
+
+async function search(slug: string, query: string, limit = 0) {
+  const address = { host: HOST, slug, proof: undefined };
+  const { pages } = await s.reader.searchPublication({ address, query, limit }, await s.stage.as(undefined));
+  return pages;
+}
+
+const namesIn = async (slug: string, query: string) =>
+  (await search(slug, query))?.items.map(({ entry }) => entry?.name);
+
+describe('a publication with more pages than can be looked through', () => {
+  test('is searched by the index, in its own part of the tree, and each page is looked at before it is told', async () => {
+    index.ids = [restricted, outside, plain, trashed, large, last].map(({ id }) => id);
+    expect(await namesIn('large', 'ZEBRAwood')).toEqual(['The last']);
+    expect(index.asked).toEqual([
+      { workspaceId, boundaryId: workspaceId, parentId: large.id, words: ['zebrawood'], offset: 0, limit: 50 },
+    ]);
+    expect((await search('large', 'zebrawood'))?.items[0]?.excerpt).toContain('at the very end');
+  });
+
+  test('is asked for more while what is named is not to be told', async () => {
+    const { ids } = await s.list(boss, workspaceId, { parentId: large.id });
+    index.ids = [...ids.filter((id) => id !== last.id), last.id];
+    expect(index.ids.length).toBeGreaterThan(100);
+    expect(await namesIn('large', 'zebrawood')).toEqual(['The last']);
+    expect(index.asked.map(({ offset }) => offset)).toEqual(index.ids.flatMap((_, i) => (i % 50 === 0 ? [i] : [])));
+  });
+
+  test('tells all names of its own, asking nobody, and that there are more', async () => {
+    const found = await search('large', 'page 20', 50);
+    expect([found?.items.length, found?.hasMore, index.asked]).toEqual([50, true, []]);
+    expect(await namesIn('large', 'page 2099')).toEqual(['Page 2099']);
+  });
+
+  test.each([
+    ['does not answer', { fails: true }],
+    ['does not hold everything yet', { complete: false }],
+  ])('is looked through all the same where the index %s', async (_, how) => {
+    Object.assign(index, how, { ids: [outside.id] });
+    expect(await namesIn('large', 'zebrawood')).toEqual(['The last']);
+    expect(await namesIn('large', 'absent')).toEqual([]);
+  });
+});
+
+describe('a small one', () => {
+  test('is looked through at once: what was just written is found', async () => {
+    const home = await doc('Guide', 'Bring **knots**, snake\\_case and a walk**ie**talkie.');
+    await s.publish(boss, home.id);
+    expect(await namesIn('guide', 'guide knots')).toEqual(['Guide']);
+    expect(await namesIn('guide', 'snake_case walkietalk')).toEqual(['Guide']);
+    await s.write(boss, home.id, 'rewritten');
+    expect(await namesIn('guide', 'knots')).toEqual([]);
+    expect(await namesIn('guide', 'rewrit')).toEqual(['Guide']);
+    expect(index.asked).toEqual([]);
+  });
+
+  test('that is pinned is found as it was', async () => {
+    const home = await doc('Frozen', 'pinned words');
+    await s.publish(boss, home.id, { mode: PublicationMode.PINNED });
+    await s.write(boss, home.id, 'a draft of other words');
+    expect(await namesIn('frozen', 'draft')).toEqual([]);
+    expect(await namesIn('frozen', 'pinned')).toEqual(['Frozen']);
+  });
+
+  test('has the rows of a table behind the first five hundred', async () => {
+    const rows = Array.from({ length: 1200 }, (_, i) => ({ name: `Rope ${i}`, secret: `hidden${i}` }));
+    const columns = [
+      { id: 'name', name: 'Name', type: 'text' },
+      { id: 'secret', name: 'Secret', type: 'text', hidden: true },
+    ];
+    const table = await s.create(boss, {
+      type: ResourceType.TABLE,
+      name: 'Ropes',
+      workspaceId,
+      columns: Buffer.from(JSON.stringify(columns)),
+      rows: Buffer.from(JSON.stringify(rows)),
+    });
+    await s.publish(boss, table.id);
+    expect((await search('ropes', '1199'))?.items[0]?.excerpt).toContain('Rope 1199');
+    expect(await namesIn('ropes', 'hidden1199')).toEqual([]);
+  });
+});
