@@ -8,6 +8,7 @@ import type { Settings } from './config.js';
 import { type Invoke, serveEndpoint } from './endpoint.js';
 import { type AuthenticateParts, authenticate, isSafe } from './middleware/authenticate.js';
 import { answerErrors } from './middleware/errors.js';
+import { isHostOf } from './middleware/host.js';
 import { observeRequests } from './middleware/observe.js';
 import { createRateGate, type RateGate } from './middleware/rate-limit.js';
 import { nameRequest } from './middleware/request.js';
@@ -88,10 +89,10 @@ function allowOrigins(): Koa.Middleware {
 
 /** Under the host of users' bytes there is nothing else: no page, no endpoint, no cookie. */
 function serveBytesAlone({ contentUrl, publicUrl }: Settings): Koa.Middleware {
-  const host = contentUrl === undefined ? undefined : new URL(contentUrl).host;
-  const bytesAlone = host !== undefined && host !== new URL(publicUrl).host;
+  const isHost = contentUrl === undefined ? () => false : isHostOf(contentUrl);
+  const bytesAlone = !isHost(new URL(publicUrl));
   return (ctx, next) => {
-    if (bytesAlone && ctx.host === host && !ctx.path.startsWith('/blobs/')) throw routeNotFound();
+    if (bytesAlone && isHost(ctx) && !ctx.path.startsWith('/blobs/')) throw routeNotFound();
     return next();
   };
 }

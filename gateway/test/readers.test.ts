@@ -1,6 +1,6 @@
 import { request } from 'node:http';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { openPagesStage, PASSWORD, type PagesStage } from './pages/stage.js';
+import { openPagesStage, PASS, PASSWORD, type PagesStage } from './pages/stage.js';
 
 let stage: PagesStage;
 
@@ -17,9 +17,10 @@ const later = () => new Promise((resolve) => setTimeout(resolve, 1100));
 function underHost(
   host: string,
   path: string,
+  { baseUrl = stage.baseUrl, method = 'GET', headers = {} } = {},
 ): Promise<{ status: number; headers: NodeJS.Dict<string | string[]>; text: string }> {
   return new Promise((resolve, reject) => {
-    const outgoing = request(`${stage.baseUrl}${path}`, { headers: { host } }, (incoming) => {
+    const outgoing = request(`${baseUrl}${path}`, { method, headers: { ...headers, host } }, (incoming) => {
       const chunks: Buffer[] = [];
       incoming.on('data', (chunk: Buffer) => chunks.push(chunk));
       incoming.once('end', () =>
@@ -146,24 +147,75 @@ describe('an artifact with an origin for users’ bytes', () => {
     apart = await openPagesStage({ publicUrl: 'https://wiki.example.com', contentUrl: 'https://bytes.example.net' });
   });
   afterAll(() => apart?.close());
-  const framed = async (host: string) => {
-    const [own, base] = [stage, apart];
-    stage = base;
-    const answer = await underHost(host, '/p/handbook/dial?frame=1').finally(() => {
-      stage = own;
-    });
-    return answer;
-  };
+  const there = 'bytes.example.net';
+  const ask = (host: string, path: string, more: { method?: string; headers?: Record<string, string> } = {}) =>
+    underHost(host, path, { baseUrl: apart.baseUrl, ...more });
+  const framed = (host: string) => ask(host, '/p/handbook/dial?frame=1');
 
   test('may script there, and nowhere else', async () => {
     const page = await (await apart.get('/p/handbook/dial')).text();
     expect(page).toContain('src="https://bytes.example.net/p/handbook/dial?frame=1"');
-    const there = String((await framed('bytes.example.net')).headers['content-security-policy']);
-    expect(there).toMatch(/^sandbox allow-scripts; default-src 'none';/);
-    expect(there).not.toContain('allow-same-origin');
+    const policy = String((await framed(there)).headers['content-security-policy']);
+    expect(policy).toMatch(/^sandbox allow-scripts; default-src 'none';/);
+    expect(policy).not.toContain('allow-same-origin');
+    expect(policy).toContain("frame-ancestors 'self' https://wiki.example.com https://docs.example.com");
     const here = String((await framed('wiki.example.com')).headers['content-security-policy']);
     expect(here).toMatch(/^sandbox; default-src 'none';/);
     expect(here).not.toContain('script-src');
+  });
+
+  test('runs on a page under a publication’s own domain too', async () => {
+    const { text, headers } = await ask('docs.example.com', '/dial');
+    expect(text).toContain('src="https://bytes.example.net/p/handbook/dial?frame=1"');
+    expect(headers['content-security-policy']).toContain('frame-src https://bytes.example.net');
+  });
+
+  test.each([there, 'BYTES.Example.net', 'bytes.example.net.', 'bytes.example.net:443'])(
+    'has nothing of the server beside it: %s',
+    async (host) => {
+      for (const path of [
+        '/p/handbook',
+        '/p/handbook/dial',
+        '/docs',
+        '/auth/sign-in',
+        '/api/v1/me',
+        '/p/handbook?q=a',
+      ]) {
+        expect([path, (await ask(host, path)).status]).toEqual([path, 404]);
+      }
+      expect((await framed(host)).headers['content-security-policy']).toMatch(/^sandbox allow-scripts;/);
+      expect((await ask(host, '/robots.txt')).text).toContain('Disallow: /');
+      expect((await ask(host, '/p/handbook?frame=1', { method: 'POST' })).status).toBe(405);
+    },
+  );
+
+  test('of what has a password, is opened by an address that is good for it alone, and for no proof', async () => {
+    apart.state.locked = true;
+    apart.state.revision = 'locked';
+    await later();
+    const headers = { cookie: '__Secure-reader=a-proof' };
+    const page = await ask('wiki.example.com', '/p/handbook/dial', { headers });
+    expect(page.text).toContain('src="/p/handbook/dial?frame=1"');
+    expect(page.text).toContain('sandbox="allow-scripts"');
+    expect(page.text).not.toMatch(/a-proof|a-pass/);
+    expect(page.headers['content-security-policy']).toContain("frame-src 'self' https://bytes.example.net");
+    const led = await ask('wiki.example.com', '/p/handbook/dial?frame=1', { headers });
+    const location = `https://bytes.example.net/p/handbook/dial?frame=1&pass=${PASS}`;
+    expect([led.status, led.headers.location, led.headers['cache-control']]).toEqual([303, location, 'no-store']);
+    const { pathname, search } = new URL(location);
+    const frame = await ask(there, pathname + search);
+    expect([frame.status, frame.text.includes('<h2>Wind</h2>')]).toEqual([200, true]);
+    expect(frame.headers['cache-control']).toBe('private, max-age=0, must-revalidate');
+    expect((await ask('wiki.example.com', '/p/handbook/dial?frame=1')).status).toBe(401);
+    for (const path of [
+      '/p/handbook/dial?frame=1',
+      '/p/handbook/dial?frame=1&proof=a-proof',
+      `/p/handbook?frame=1&pass=${PASS}`,
+      '/p/handbook/files/plan/0123456789abcdef/plan.png',
+    ]) {
+      const { status, headers: told, text } = await ask(there, path);
+      expect([path, status, told.location, text]).toEqual([path, 303, 'https://wiki.example.com/p/handbook', '']);
+    }
   });
 });
 
@@ -276,6 +328,25 @@ describe('a publication’s own domain', () => {
     }
     expect((await underHost('docs.example.com', '/robots.txt')).text).toContain('Sitemap:');
   });
+
+  test.each(['DOCS.Example.Com', 'docs.example.com.', 'docs.example.com:443', 'docs.example.com.:443'])(
+    'is the same however it is written: %s',
+    async (host) => {
+      expect((await underHost(host, '/')).text).toContain('<h1>Field handbook</h1>');
+      expect(callsOf('readPage').map((call) => (call.request as { address: { host: string } }).address.host)).toEqual([
+        'docs.example.com',
+      ]);
+    },
+  );
+
+  test.each(['docs.example.com/x', 'docs.example.com:port', 'docs.example.com..', ' ', '*', '\x7f'])(
+    'is no host that is none: %s',
+    async (host) => {
+      const { status, text } = await underHost(host, '/').catch(() => ({ status: 400, text: '' }));
+      expect([400, 404]).toContain(status);
+      expect(text).not.toContain('Field handbook');
+    },
+  );
 
   test('is none that was not asked for: unknown hosts see what they always saw', async () => {
     const answer = await underHost('unknown.example.org', '/docs/errors');

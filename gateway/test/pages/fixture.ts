@@ -43,6 +43,8 @@ const FACE = {
   language: 'en',
   publishedAt: '2026-10-01T09:00:00.000Z',
   updatedAt: UPDATED,
+  slug: 'handbook',
+  origins: ['https://wiki.example.com', 'https://docs.example.com'],
 };
 
 const HTML = `<p>Everything that a <strong>new colleague</strong> asks in the first week. Start with

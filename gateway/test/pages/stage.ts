@@ -10,6 +10,7 @@ import type {
   FormPageService,
   SubmitFormPageRequest,
 } from '@commonplace/proto/resources/v1/form_page_service.js';
+import { PublicationVisibility } from '@commonplace/proto/resources/v1/publication.js';
 import {
   HostKind,
   type ReaderAddress,
@@ -34,6 +35,8 @@ export const PASSWORD = 'open sesame';
 export const TOKEN = 'A'.repeat(32);
 const DOMAIN = 'docs.example.com';
 const PROOF = 'a-proof';
+/** Opens the frame of the dial. */
+export const PASS = '1.a-pass';
 
 /** The gateway over a played resources service: one publication, `handbook`, and one form. */
 export interface PagesStage {
@@ -165,17 +168,22 @@ function playReader(state: PagesStage['state']): Client<ReaderService> {
     if (!isHere(address)) return { missing: { gone: state.gone, refused: false } };
     return state.locked && address.proof !== PROOF ? { passwordRequired: gate } : undefined;
   };
+  const visibility = () => (state.locked ? PublicationVisibility.PASSWORD : PublicationVisibility.PUBLIC);
   const shaped = (page: ReaderPage): ReaderPage => ({
     ...page,
     indexed: state.indexed,
-    face: page.face && { ...page.face, theme: state.theme },
+    face: page.face && { ...page.face, theme: state.theme, visibility: visibility() },
+    artifact: page.artifact && { ...page.artifact, pass: state.locked ? PASS : undefined },
   });
   const client: Partial<Client<ReaderService>> = {
     getRevision: async ({ address }) => revision(address as ReaderAddress),
     async readPage({ address, path, offset }) {
       const here = address as ReaderAddress;
       const page = pageAt(path, offset, state.html);
-      const refused = refusal(here) ?? (page === undefined ? { missing: { gone: false, refused: false } } : undefined);
+      const passed = path === 'dial' && here.pass === PASS;
+      const refused =
+        (passed ? undefined : refusal(here)) ??
+        (page === undefined ? { missing: { gone: false, refused: false } } : undefined);
       if (path === 'old')
         return { revision: revision(here), redirect: { location: 'https://wiki.example.com/p/handbook' } };
       return { revision: revision(here), ...(refused ?? { page: shaped(page as ReaderPage) }) };

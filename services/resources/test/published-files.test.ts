@@ -3,10 +3,12 @@ import { contracts } from '@commonplace/kit/contracts';
 import { newId } from '@commonplace/kit/id';
 import { fake } from '@commonplace/kit/testing';
 import { CopyFileResponse } from '@commonplace/proto/files/v1/file_text_service.js';
-import { PublicationMode } from '@commonplace/proto/resources/v1/publication.js';
+import { PublicationMode, PublicationVisibility } from '@commonplace/proto/resources/v1/publication.js';
+import { ReaderFormat } from '@commonplace/proto/resources/v1/reader_service.js';
 import { AccessMode, ResourceType } from '@commonplace/proto/resources/v1/resource.js';
 import { OrgRole, WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { opensBy, proofEnd, signPass } from '../src/publications/proofs.js';
 import { HOST, openPublishingStage, type PublishingStage } from './publishing-stage.js';
 
 let s: PublishingStage;
@@ -136,4 +138,80 @@ test('pinned files keep their bytes until the item is published again', async ()
   await s.publish(boss, page.id);
   expect(await open('fixed', shot)).toMatchObject({ text: 'NEW' });
   expect(await nodes.setFileState(told, await s.stage.as(undefined))).toEqual({ found: false });
+});
+
+test('what a frame of something locked is given opens that thing, for a while, and nothing else', async () => {
+  const home = await document('Vault', 'inside');
+  const below = { workspaceId: undefined, parentId: home.id };
+  const shot = await file(home.id, 'dial.png', 'image/png', 'PNG');
+  const other = await file(home.id, 'other.png', 'image/png', 'OTHER');
+  const artifact = (name: string, ...assets: { name: string; resource_id: string }[]) =>
+    s.create(boss, {
+      ...below,
+      type: ResourceType.ARTIFACT,
+      name,
+      content: Buffer.from(JSON.stringify({ artifact_type: 'html', source: '<img src="dial.png">', assets })),
+    });
+  const dial = await artifact('Dial', { name: 'dial.png', resource_id: shot });
+  const clock = await artifact('Clock');
+  await s.publish(boss, home.id, { password: 'correct horse' });
+  const as = await s.stage.as(undefined);
+  const address = { host: HOST, slug: 'vault' };
+  const { proof } = await s.reader.checkPublicationPassword(
+    { address, password: 'correct horse', clientIp: '192.0.2.1' },
+    as,
+  );
+  const pathOf = ({ name, id }: { name: string; id: string }) => `${name.toLowerCase()}-${id.slice(-12)}`;
+  const read = (path: string, more: { proof?: string; pass?: string }) =>
+    s.reader.readPage({ address: { ...address, ...more }, path, format: ReaderFormat.HTML, offset: 0, limit: 0 }, as);
+  const opened = await read(pathOf(dial), { proof: proof?.proof });
+  const again = await read(pathOf(dial), { proof: proof?.proof });
+  expect(again.page?.etag).toBe(opened.page?.etag);
+  const { pass = '', assets = [] } = opened.page?.artifact ?? {};
+  const filePass = assets[0]?.pass ?? '';
+  for (const one of [pass, filePass]) expect(one).toMatch(/^\d{10}\.[\w-]{43}$/);
+
+  expect((await read(pathOf(dial), { pass })).page?.artifact?.source).toContain('dial.png');
+  const fileOf = (fileId: string, more: { proof?: string; pass?: string }) =>
+    s.reader.openPublishedFile({ address: { ...address, ...more }, fileId }, as);
+  const bytesOf = async (fileId: string, given: string) => {
+    const request = { address: { ...address, pass: given }, fileId, offset: 0, length: 10 };
+    return (await s.reader.readPublishedFile(request, as)).data.toString();
+  };
+  expect((await fileOf(shot, { pass: filePass })).file?.name).toBe('dial.png');
+  expect(await bytesOf(shot, filePass)).toBe('PNG');
+
+  for (const given of [pass, filePass]) {
+    for (const path of ['', pathOf(clock), pathOf(dial)].filter((path) => given !== pass || path !== pathOf(dial))) {
+      expect(await read(path, { pass: given })).toMatchObject({ page: undefined, passwordRequired: {} });
+    }
+    expect(await read(pathOf(dial), { proof: given })).toMatchObject({ passwordRequired: {} });
+    expect(await fileOf(other, { pass: given, proof: given })).toMatchObject({ file: undefined, passwordRequired: {} });
+    expect(await bytesOf(other, given)).toBe('');
+    const search = { address: { ...address, pass: given, proof: given }, query: 'inside', limit: 0 };
+    expect(await s.reader.searchPublication(search, as)).toMatchObject({ pages: undefined, passwordRequired: {} });
+  }
+  expect(await fileOf(shot, { pass })).toMatchObject({ passwordRequired: {} });
+  await s.publish(boss, home.id, { password: 'battery staple' });
+  expect(await read(pathOf(dial), { pass })).toMatchObject({ passwordRequired: {} });
+  expect(await fileOf(shot, { pass: filePass })).toMatchObject({ passwordRequired: {} });
+  await s.publish(boss, home.id, { visibility: PublicationVisibility.PUBLIC });
+  const { artifact: open } = (await read(pathOf(dial), {})).page ?? {};
+  expect([open?.pass, open?.assets.map((asset) => asset.pass)]).toEqual([undefined, [undefined]]);
+});
+
+test('a pass ends', () => {
+  const publication = { id: 'p', proofKey: Buffer.alloc(32, 1).toString('base64') };
+  const pass = signPass(publication, 'frame a', 60, 1_000_000);
+  const opens = (given: string | undefined, nowMs: number, thing: 'frame a' | 'file a' = 'frame a', id = 'p') =>
+    opensBy({ ...publication, id }, thing, given, nowMs);
+  expect([opens(pass, 1_000_000), opens(pass, 1_059_999), opens(pass, 1_060_000)]).toEqual([true, true, false]);
+  const later = pass.replace('1060', '9060');
+  expect([opens(later, 1_000_000), opens(undefined, 0), opens(pass, 1_000_000, 'file a')]).toEqual([
+    false,
+    false,
+    false,
+  ]);
+  expect(opens(pass, 1_000_000, 'frame a', 'q')).toBe(false);
+  expect(proofEnd(publication, pass, 1_000_000)).toBeUndefined();
 });

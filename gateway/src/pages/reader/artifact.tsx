@@ -60,11 +60,17 @@ function Source({ source, language, artifactType }: ArtifactBody): VNode {
 /** What the frame itself holds; its assets, which the source names, by their addresses. */
 export function frameDocument({ source, artifactType, assets, title }: ArtifactBody): string {
   let html = source;
-  for (const { name, path } of assets) {
+  for (const { name, path, pass } of assets) {
+    const address = escapeAttribute(pass === undefined ? path : withPass(path, pass));
     for (const quote of ['"', "'"]) {
-      html = html.replaceAll(`=${quote}${name}${quote}`, `=${quote}${escapeAttribute(path)}${quote}`);
+      html = html.replaceAll(`=${quote}${name}${quote}`, `=${quote}${address}${quote}`);
     }
   }
   if (artifactType !== 'svg') return html;
   return `<!doctype html><html lang="en"><meta charset="utf-8"><title>${escapeAttribute(title)}</title>${html}`;
+}
+
+/** The address of something for a frame, to which no cookie comes. */
+export function withPass(address: string, pass: string): string {
+  return `${address}${address.includes('?') ? '&' : '?'}pass=${encodeURIComponent(pass)}`;
 }

@@ -2,6 +2,7 @@ import { AppError } from '@commonplace/kit/errors';
 import type { CallOptions, Client } from '@commonplace/kit/rpc';
 import type { BytesService } from '@commonplace/proto/files/v1/bytes_service.js';
 import type Router from '@koa/router';
+import { isHostOf } from '../../middleware/host.js';
 import { sendDownload } from './download.js';
 import { receiveUpload } from './upload.js';
 
@@ -21,13 +22,13 @@ const PIECE_MS = 60_000;
  * asked. They pass in pieces, the next one when there is room for it.
  */
 export function mountBlobs(router: Router, { bytes, contentUrl, timeoutMs }: BlobParts): void {
-  const contentHost = contentUrl === undefined ? undefined : new URL(contentUrl).host;
+  const isOwnOfBytes = contentUrl === undefined ? () => false : isHostOf(contentUrl);
   router.get('/blobs/:token', async (ctx) => {
     const { token = '' } = ctx.params;
     const call = callOf(ctx.state.requestId);
     const download = await bytes.openDownload({ token }, call(timeoutMs));
     // What may hold scripts is for its own origin alone.
-    if (download.sandboxed && ctx.host !== contentHost) {
+    if (download.sandboxed && !isOwnOfBytes(ctx)) {
       throw new AppError('NOT_FOUND', 'expired_link', 'This URL is good under another host only.');
     }
     sendDownload(ctx, download, async (offset, length) => {

@@ -1,6 +1,7 @@
 import type { Context } from 'koa';
-import { gatePage, missingPage } from '../../pages/reader/plain.js';
+import { missingPage } from '../../pages/reader/plain.js';
 import { sendDownload } from '../blobs/download.js';
+import { sendGate } from './gate.js';
 import { callOf, type Place, type ReaderParts } from './parts.js';
 import { pageHeaders, sendOnce } from './send.js';
 
@@ -10,16 +11,14 @@ const FILE_PATH = /^files\/([\w-]{1,64})\/[\w-]{1,64}(?:\/[^/]*)?$/;
 export const fileOf = (path: string): string | undefined => FILE_PATH.exec(path)?.[1];
 
 /** Answers the bytes of a file that a page shows or links to; every piece asks again whether the reader may. */
-export async function serveFile(ctx: Context, parts: ReaderParts, { address }: Place, fileId: string): Promise<void> {
+export async function serveFile(ctx: Context, parts: ReaderParts, place: Place, fileId: string): Promise<void> {
+  const { address } = place;
   const request = { address, fileId };
   const { file, passwordRequired, missing, revision } = await parts.reader.openPublishedFile(
     request,
     callOf(ctx, parts),
   );
-  if (passwordRequired !== undefined) {
-    ctx.set('WWW-Authenticate', 'Form');
-    return sendOnce(ctx, 401, gatePage({ ...passwordRequired, next: ctx.path }));
-  }
+  if (passwordRequired !== undefined) return sendGate(ctx, parts, place, passwordRequired);
   if (file === undefined) return sendOnce(ctx, 404, missingPage(missing?.gone ?? false));
   const { name, contentType, sizeBytes, etag, inline } = file;
   const download = {

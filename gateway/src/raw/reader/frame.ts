@@ -1,38 +1,56 @@
+import { PublicationVisibility } from '@commonplace/proto/resources/v1/publication.js';
 import type { ReaderPage } from '@commonplace/proto/resources/v1/reader_service.js';
 import { framePolicy } from '../../pages/policies.js';
-import { type FrameAddress, frameDocument, isFramed } from '../../pages/reader/artifact.js';
+import { type FrameAddress, frameDocument, isFramed, withPass } from '../../pages/reader/artifact.js';
 import type { Text } from './page.js';
-import type { Place, ReaderParts } from './parts.js';
+import { type Apart, isBytesHost, type Place } from './parts.js';
 
 /**
- * Where the frame of an artifact's page is: on the origin of users' bytes, where there is one and the publication has
- * an address; else on the page's own, and nothing in it runs.
+ * Where the frame of an artifact's page is: on the origin of users' bytes, where there is one; else on the page's own,
+ * and nothing in it runs. Of what has a password it is asked for on the page's own first, where the cookie comes.
  */
 export function frameAddress(
   { item, face }: ReaderPage,
-  { contentUrl }: Pick<ReaderParts, 'contentUrl'>,
-  { address, path }: Place,
-): FrameAddress & { readonly origin: string } {
-  // Under a domain of its own it has none that the origin of users' bytes knows.
-  const slug = address.slug || slugOf(face?.url);
-  if (contentUrl === undefined || slug === '') {
-    return { src: `${item?.path || '/'}?frame=1`, scripts: false, origin: "'self'" };
-  }
+  hosts: Apart,
+  { path }: Pick<Place, 'path'>,
+): FrameAddress & { readonly origins: string } {
+  const own = `${item?.path || '/'}?frame=1`;
+  const { contentUrl } = hosts;
+  if (contentUrl === undefined) return { src: own, scripts: false, origins: "'self'" };
   const { origin } = new URL(contentUrl);
-  const query = address.proof === undefined ? 'frame=1' : `frame=1&proof=${encodeURIComponent(address.proof)}`;
-  return { src: `${origin}/p/${slug}${path === '' ? '' : `/${path}`}?${query}`, scripts: true, origin };
+  if (face?.visibility === PublicationVisibility.PASSWORD) {
+    return { src: own, scripts: isApart(hosts), origins: `'self' ${origin}` };
+  }
+  return { src: apartAddress(origin, face?.slug ?? '', path), scripts: isApart(hosts), origins: origin };
 }
 
-const slugOf = (url = ''): string => /\/p\/([^/]+)/.exec(url)?.[1] ?? '';
+/** Whether users' bytes have a host of their own. */
+const isApart = (hosts: Apart): boolean =>
+  hosts.contentUrl !== undefined && isBytesHost(hosts, hosts.hostOf(new URL(hosts.contentUrl)));
+
+const apartAddress = (origin: string, slug: string, path: string): string =>
+  `${origin}/p/${slug}${path === '' ? '' : `/${encodeURIComponent(path)}`}?frame=1`;
+
+/**
+ * Where whoever has given the password finds the frame: its address holds what opens it alone, and not for long.
+ * Undefined where it is here.
+ */
+export function frameElsewhere(
+  { artifact, face }: ReaderPage,
+  hosts: Apart,
+  { address, path }: Pick<Place, 'address' | 'path'>,
+): string | undefined {
+  const { contentUrl } = hosts;
+  if (contentUrl === undefined || artifact?.pass === undefined || !isFramed(artifact)) return undefined;
+  if (!isApart(hosts) || isBytesHost(hosts, address.host)) return undefined;
+  return withPass(apartAddress(new URL(contentUrl).origin, face?.slug ?? '', path), artifact.pass);
+}
 
 /** What is in the frame: users' code, under a policy that lets it reach nothing. */
-export function renderFrame(page: ReaderPage, parts: ReaderParts, { address }: Place): Text | undefined {
-  const { artifact, canonicalUrl, face } = page;
+export function renderFrame(page: ReaderPage, parts: Apart, { address }: Pick<Place, 'address'>): Text | undefined {
+  const { artifact, face } = page;
   if (artifact === undefined || !isFramed(artifact)) return undefined;
-  const { contentUrl, publicUrl } = parts;
-  const apart = contentUrl !== undefined && new URL(contentUrl).host !== new URL(publicUrl).host;
-  const scripts = apart && new URL(contentUrl).host === address.host;
-  const readers = [publicUrl, canonicalUrl, face?.url ?? ''].filter((url) => URL.canParse(url));
-  const ancestors = ["'self'", ...new Set(readers.map((url) => new URL(url).origin))];
+  const scripts = isBytesHost(parts, address.host);
+  const ancestors = ["'self'", ...new Set(face?.origins)];
   return { policy: framePolicy({ scripts, pictures: "'self'", ancestors }), html: frameDocument(artifact) };
 }

@@ -2,6 +2,7 @@ import type { CallOptions, Client } from '@commonplace/kit/rpc';
 import type { ReaderService } from '@commonplace/proto/resources/v1/reader_service.js';
 import type { Middleware } from 'koa';
 import type { Settings } from '../../config.js';
+import { createReadHost } from '../../middleware/host.js';
 import { createProofCookie } from './proof.js';
 import { createRenderedPages } from './rendered.js';
 import { createRevisions } from './revisions.js';
@@ -31,6 +32,7 @@ export function openReaders({ reader, settings, call }: SiteParts): ReaderSite {
     pages: createRenderedPages(pageCacheBytes),
     views,
     cookie: createProofCookie(publicUrl.startsWith('https:')),
+    hostOf: createReadHost(publicUrl),
     publicUrl,
     contentUrl,
     timeoutMs: requestTimeoutMs,

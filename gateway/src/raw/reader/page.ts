@@ -6,13 +6,14 @@ import {
 import type { Context } from 'koa';
 import { readerPolicy } from '../../pages/policies.js';
 import { isFramed } from '../../pages/reader/artifact.js';
-import { gatePage, missingPage } from '../../pages/reader/plain.js';
+import { missingPage } from '../../pages/reader/plain.js';
 import { readerPage } from '../../pages/reader/reader-page.js';
-import { frameAddress, renderFrame } from './frame.js';
+import { frameAddress, frameElsewhere, renderFrame } from './frame.js';
+import { sendGate } from './gate.js';
 import { markdownOf } from './markdown.js';
 import { callOf, type Place, type ReaderParts } from './parts.js';
 import { etagOf, type Rendered } from './rendered.js';
-import { pageHeaders, sendOnce, sendRendered } from './send.js';
+import { pageHeaders, sendElsewhere, sendOnce, sendRendered } from './send.js';
 
 /** How a page is asked for. */
 type Shape = 'html' | 'markdown' | 'frame';
@@ -35,10 +36,13 @@ export async function servePage(ctx: Context, parts: ReaderParts, place: Place):
   const request = { address: place.address, path: place.path, format, offset, limit: 0 };
   const answer = await parts.reader.readPage(request, call);
   parts.revisions.learn(place.key, answer.revision);
-  if (answer.page === undefined) return sendOther(ctx, answer);
+  if (answer.page === undefined) return sendOther(ctx, parts, place, answer);
+  const elsewhere = shape === 'frame' ? frameElsewhere(answer.page, parts, place) : undefined;
+  if (elsewhere !== undefined) return sendElsewhere(ctx, elsewhere);
   const rendered = renderAnswer(answer, answer.page, shape, parts, place);
   if (rendered === undefined) return sendOnce(ctx, 404, missingPage(false));
-  parts.pages.set(key, rendered);
+  // What is in a frame may hold what opens it for one reader.
+  if (answer.page.artifact?.pass === undefined || shape !== 'frame') parts.pages.set(key, rendered);
   parts.views.add(rendered.publicationId);
   sendRendered(ctx, rendered);
 }
@@ -89,14 +93,15 @@ export interface Text {
 function renderHtml(page: ReaderPage, parts: ReaderParts, place: Place): Text {
   const frame = frameAddress(page, parts, place);
   const framed = page.artifact !== undefined && isFramed(page.artifact);
-  return { policy: readerPolicy(framed ? frame.origin : undefined), html: readerPage(page, frame) };
+  return { policy: readerPolicy(framed ? frame.origins : undefined), html: readerPage(page, frame) };
 }
 
 function renderMarkdown(page: ReaderPage): Text {
   return { contentType: 'text/markdown; charset=utf-8', policy: readerPolicy(), html: markdownOf(page) };
 }
 
-function sendOther(ctx: Context, { redirect, passwordRequired, missing }: ReadPageResponse): void {
+function sendOther(ctx: Context, parts: ReaderParts, place: Place, answer: ReadPageResponse): void {
+  const { redirect, passwordRequired, missing } = answer;
   if (redirect !== undefined) {
     ctx.status = 301;
     ctx.set('Location', redirect.location);
@@ -104,8 +109,7 @@ function sendOther(ctx: Context, { redirect, passwordRequired, missing }: ReadPa
     ctx.set('X-Robots-Tag', 'noindex');
     ctx.body = '';
   } else if (passwordRequired !== undefined) {
-    ctx.set('WWW-Authenticate', 'Form');
-    sendOnce(ctx, 401, gatePage({ ...passwordRequired, next: ctx.path }));
+    sendGate(ctx, parts, place, passwordRequired);
   } else {
     sendOnce(ctx, missing?.refused ? 403 : 404, missingPage(missing?.gone ?? false));
   }

@@ -1,6 +1,7 @@
 import type { CallOptions, Client } from '@commonplace/kit/rpc';
 import type { ReaderAddress, ReaderService } from '@commonplace/proto/resources/v1/reader_service.js';
 import type { Context } from 'koa';
+import type { ReadHost } from '../../middleware/host.js';
 import type { ProofCookie } from './proof.js';
 import type { RenderedPages } from './rendered.js';
 import type { Revisions } from './revisions.js';
@@ -13,6 +14,7 @@ export interface ReaderParts {
   readonly pages: RenderedPages;
   readonly views: Views;
   readonly cookie: ProofCookie;
+  readonly hostOf: ReadHost;
   readonly publicUrl: string;
   /** The origin of users' bytes, where it is another than the product's. */
   readonly contentUrl: string | undefined;
@@ -33,3 +35,12 @@ export function callOf(ctx: Context, { timeoutMs }: Pick<ReaderParts, 'timeoutMs
   const { requestId, traceparent } = ctx.state;
   return { metadata: { requestId, traceparent }, deadline: Date.now() + timeoutMs };
 }
+
+/** Whether a host is the one of users' bytes alone, where nothing else of the server is. */
+export function isBytesHost({ contentUrl, publicUrl, hostOf }: Apart, host: string): boolean {
+  if (contentUrl === undefined) return false;
+  const bytes = hostOf(new URL(contentUrl));
+  return bytes === host && bytes !== hostOf(new URL(publicUrl));
+}
+
+export type Apart = Pick<ReaderParts, 'contentUrl' | 'publicUrl' | 'hostOf'>;

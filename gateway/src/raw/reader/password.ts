@@ -8,7 +8,7 @@ const MAX_BYTES = 4096;
 
 /** Takes a password; a right one opens the page that was asked for, in this browser, for a while. */
 export async function takePassword(ctx: Context, parts: ReaderParts, { address }: Place): Promise<void> {
-  if (!isOwnForm(ctx)) return sendOnce(ctx, 403, missingPage(false));
+  if (!isOwnForm(ctx, parts)) return sendOnce(ctx, 403, missingPage(false));
   const body = await readBytes(ctx.req, MAX_BYTES).catch(() => Buffer.alloc(0));
   const fields = new URLSearchParams(body.toString('utf8'));
   const request = { address, password: fields.get('password') ?? '', clientIp: ctx.state.clientIp };
@@ -32,10 +32,10 @@ export async function takePassword(ctx: Context, parts: ReaderParts, { address }
 }
 
 /** A page of another site sends no password here. */
-function isOwnForm(ctx: Context): boolean {
+function isOwnForm(ctx: Context, { hostOf }: Pick<ReaderParts, 'hostOf'>): boolean {
   const origin = ctx.get('Origin');
   if (ctx.get('Sec-Fetch-Site') === 'cross-site') return false;
-  return origin === '' || (URL.canParse(origin) && new URL(origin).host === ctx.host);
+  return origin === '' || (URL.canParse(origin) && hostOf(new URL(origin)) === hostOf(ctx));
 }
 
 /** The page that was asked for, if it lies below the one that the password is for. */

@@ -41,7 +41,7 @@ async function indexedOf(ctx: Context, parts: ReaderParts): Promise<IndexedPage[
   const pages: IndexedPage[] = [];
   let cursor = '';
   do {
-    const request = { host: ctx.host, cursor, limit: LIMIT };
+    const request = { host: parts.hostOf(ctx), cursor, limit: LIMIT };
     const { items, nextCursor } = await parts.reader.listIndexed(request, callOf(ctx, parts));
     pages.push(...items);
     cursor = nextCursor;

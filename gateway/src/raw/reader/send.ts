@@ -48,3 +48,13 @@ export function sendOnce(ctx: Context, status: number, html: string): void {
   ctx.set('Cache-Control', 'no-store');
   ctx.body = html;
 }
+
+/** Sends a reader on, who is told the address alone, and for this moment. */
+export function sendElsewhere(ctx: Context, location: string): void {
+  ctx.status = 303;
+  ctx.set('Location', location);
+  ctx.set('Cache-Control', 'no-store');
+  ctx.set('Referrer-Policy', 'no-referrer');
+  ctx.set('X-Robots-Tag', NOINDEX);
+  ctx.body = '';
+}

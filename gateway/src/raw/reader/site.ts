@@ -6,7 +6,7 @@ import { failurePage } from '../../pages/reader/plain.js';
 import { httpError, isRetryable } from '../../status.js';
 import { fileOf, serveFile } from './files.js';
 import { servePage } from './page.js';
-import { callOf, type Place, type ReaderParts } from './parts.js';
+import { callOf, isBytesHost, type Place, type ReaderParts } from './parts.js';
 import { takePassword } from './password.js';
 import { serveRobots, serveSitemap } from './robots.js';
 import { serveSearch } from './search.js';
@@ -22,16 +22,19 @@ const MAX_HOSTS = 1000;
  * neither goes on.
  */
 export function createReaderSite(parts: ReaderParts): Middleware {
-  const own = hostOf(parts.publicUrl);
-  const content = parts.contentUrl === undefined ? undefined : hostOf(parts.contentUrl);
-  const bytesAlone = content !== undefined && content !== own;
+  const { hostOf } = parts;
+  const own = hostOf(new URL(parts.publicUrl));
   const isDomain = createDomains(parts);
 
   return async (ctx, next) => {
     const { path } = ctx;
-    if (bytesAlone && ctx.host === content) return isFramed(ctx) ? serve(ctx, parts, belowReaders(ctx, parts)) : next();
-    const foreign = ctx.host !== own && MAY_BE_DOMAIN.test(ctx.host) && !SHARED.test(path);
-    if (foreign && (await isDomain(ctx))) {
+    const host = hostOf(ctx);
+    if (host !== own && isBytesHost(parts, host)) {
+      if (path === '/robots.txt') return serveRobots(ctx, parts);
+      return isFramed(ctx) ? serve(ctx, parts, belowReaders(ctx, parts)) : next();
+    }
+    const foreign = host !== own && MAY_BE_DOMAIN.test(host) && !SHARED.test(path);
+    if (foreign && (await isDomain(ctx, host))) {
       if (path === '/robots.txt') return serveRobots(ctx, parts);
       if (path === '/sitemap.xml') return serveSitemap(ctx, parts);
       return serve(ctx, parts, placeOf(ctx, parts, '', path.slice(1)));
@@ -44,11 +47,9 @@ export function createReaderSite(parts: ReaderParts): Middleware {
 }
 
 /** A name with a dot that is no number: addresses of machines are nobody's domain. */
-const MAY_BE_DOMAIN = /^(?=.*[a-z])[a-z\d-]+(?:\.[a-z\d-]+)+(?::\d+)?$/i;
+const MAY_BE_DOMAIN = /^(?=.*[a-z])[a-z\d-]+(?:\.[a-z\d-]+)+(?::\d+)?$/;
 /** What is served under every host. */
 const SHARED = /^\/(?:assets|health)\//;
-
-const hostOf = (url: string): string => new URL(url).host;
 
 /** What the origin of users' bytes shows of publications: frames, and what they load. */
 const isFramed = ({ path, query }: Context): boolean =>
@@ -60,17 +61,20 @@ function belowReaders(ctx: Context, parts: ReaderParts): Place {
   return end < 0 ? placeOf(ctx, parts, rest, '') : placeOf(ctx, parts, rest.slice(0, end), rest.slice(end + 1));
 }
 
-function placeOf(ctx: Context, { cookie }: ReaderParts, slug: string, rest: string): Place {
-  const { host } = ctx;
-  // A frame is on another host, where the cookie does not come.
-  const given = typeof ctx.query.proof === 'string' && ctx.query.frame !== undefined ? ctx.query.proof : undefined;
-  const proof = given ?? cookie.read(ctx);
+function placeOf(ctx: Context, { cookie, hostOf }: ReaderParts, slug: string, rest: string): Place {
+  const host = hostOf(ctx);
+  const proof = cookie.read(ctx);
+  // A frame is on another host, or has no origin: the cookie comes neither for it nor for what it shows.
+  const pass = typeof ctx.query.pass === 'string' ? ctx.query.pass.slice(0, MAX_PASS) : undefined;
   return {
-    address: { host, slug, proof },
+    address: { host, slug, proof, pass },
     key: `${host}\n${slug}\n${proof ?? ''}`,
     path: decoded(rest.replace(/\/+$/, '')),
   };
 }
+
+/** Characters of a pass, and more. */
+const MAX_PASS = 100;
 
 /** What can't be decoded is the path of nothing. */
 function decoded(path: string): string {
@@ -82,13 +86,12 @@ function decoded(path: string): string {
 }
 
 /** Whether a host is the domain of a publication. */
-function createDomains(parts: ReaderParts): (ctx: Context) => Promise<boolean> {
+function createDomains(parts: ReaderParts): (ctx: Context, host: string) => Promise<boolean> {
   const kinds = new LRUCache<string, HostKind>({ max: MAX_HOSTS, ttl: HOST_MS });
-  return async (ctx) => {
-    const { host } = ctx;
+  return async (ctx, host) => {
     let kind = kinds.get(host);
     if (kind === undefined) {
-      const address = { host, slug: '', proof: undefined };
+      const address = { host, slug: '', proof: undefined, pass: undefined };
       kind = (await parts.revisions.ask(`${host}\n\n`, address, callOf(ctx, parts))).hostKind;
       kinds.set(host, kind);
     }
@@ -98,7 +101,7 @@ function createDomains(parts: ReaderParts): (ctx: Context) => Promise<boolean> {
 
 async function serve(ctx: Context, parts: ReaderParts, place: Place): Promise<void> {
   try {
-    if (ctx.method === 'POST') return await takePassword(ctx, parts, place);
+    if (ctx.method === 'POST' && !isBytesHost(parts, place.address.host)) return await takePassword(ctx, parts, place);
     if (ctx.method !== 'GET' && ctx.method !== 'HEAD') return refuseMethod(ctx);
     const fileId = fileOf(place.path);
     if (fileId !== undefined) return await serveFile(ctx, parts, place, fileId);

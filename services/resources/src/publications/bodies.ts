@@ -18,6 +18,7 @@ import type { Addresses } from './addresses.js';
 import { isRaster } from './images.js';
 import type { Opened } from './open.js';
 import type { Shown } from './outline.js';
+import { FRAME_SECONDS, FRAMED_FILE_SECONDS, type Passed, signPass } from './proofs.js';
 
 /** Rows of a page of a table: so many where nobody asks, and the most. */
 const ROWS = 100;
@@ -175,7 +176,10 @@ async function artifactBody(parts: Parts, shown: Shown, terms: BodyTerms, contex
   const kind = requireKind(parts.kinds, 'artifact');
   const read = await readKind(kind, shown, WHOLE, () => false, context);
   const { artifactType = ArtifactType.CODE, language = '', source = '', title = '', entry = '', assets = [] } = read;
-  const { byId } = terms.opened.outline;
+  const { publication, outline } = terms.opened;
+  const nowMs = Date.now();
+  const pass = (thing: Passed, seconds: number) =>
+    publication.visibility === 'password' ? signPass(publication, thing, seconds, nowMs) : undefined;
   return {
     artifact: {
       artifactType: artifactType.replace('ARTIFACT_TYPE_', '').toLowerCase(),
@@ -184,11 +188,18 @@ async function artifactBody(parts: Parts, shown: Shown, terms: BodyTerms, contex
       title,
       entry,
       assets: assets.flatMap(({ name, resourceId }) => {
-        const asset = byId.get(resourceId);
-        return asset?.file === undefined ? [] : [{ name, path: terms.addresses.file(asset) }];
+        const asset = outline.byId.get(resourceId);
+        if (asset?.file === undefined) return [];
+        return [{ name, path: terms.addresses.file(asset), pass: pass(`file ${asset.id}`, FRAMED_FILE_SECONDS) }];
       }),
+      pass: pass(`frame ${shown.id}`, FRAME_SECONDS),
     },
   };
+}
+
+/** What is the same for all readers, and at all times. */
+export function withoutPasses(artifact: ArtifactBody): ArtifactBody {
+  return { ...artifact, assets: artifact.assets.map((asset) => ({ ...asset, pass: undefined })), pass: undefined };
 }
 
 function fileBody(shown: Shown, { addresses, opened }: BodyTerms): FileBody {

@@ -15,17 +15,22 @@ export function addressesOf({ host, publication }: Opened): Addresses {
 }
 
 /** Absolute URL of the publication: its own domain goes before the public URL. */
-export function homeOf(parts: Parts, { publication, domain }: Pick<Opened, 'publication' | 'domain'>): string {
-  const { origin } = parts.hosts.open;
+export function homeOf(parts: Parts, { publication, domains }: Pick<Opened, 'publication' | 'domains'>): string {
+  const [domain] = domains;
   if (domain === undefined) return publicUrlOf(parts.hosts.open, publication.slug);
-  return originOfDomain(domain, new URL(origin).protocol);
+  return originOfDomain(domain, parts.hosts.open);
 }
 
 /** Absolute URL of a path on this host, where it is to be found for good. */
-export function canonicalOf(parts: Parts, opened: Opened, { base, home }: Addresses, path: string): string {
+export function canonicalOf(
+  parts: Parts,
+  opened: Pick<Opened, 'publication' | 'domains'>,
+  { base, home }: Addresses,
+  path: string,
+): string {
   const below = path === home ? '' : path.slice(base.length);
   const url = homeOf(parts, opened);
-  return below === '' && opened.domain !== undefined ? `${url}/` : url + below;
+  return below === '' && opened.domains.length > 0 ? `${url}/` : url + below;
 }
 
 /** What the publication is called. */
@@ -58,6 +63,8 @@ export async function faceOf(parts: Parts, opened: Opened): Promise<PublicationF
     language: terms.locale || 'en',
     publishedAt: publication.publishedAt,
     updatedAt: changed.sort().at(-1),
+    slug: publication.slug,
+    origins: [parts.hosts.open.origin, ...opened.domains.map((domain) => originOfDomain(domain, parts.hosts.open))],
   };
 }
 

@@ -33,7 +33,6 @@ export function createHosts(
 ): Hosts {
   const open = ownHost(HostKind.PUBLIC, publicUrl);
   const content = contentUrl === undefined ? undefined : ownHost(HostKind.CONTENT, contentUrl);
-  const scheme = new URL(publicUrl).protocol;
 
   return {
     open: known(open),
@@ -47,7 +46,7 @@ export function createHosts(
       if (domain?.status !== 'active') return undefined;
       return {
         kind: HostKind.DOMAIN,
-        origin: originOfDomain(domain.id, scheme),
+        origin: originOfDomain(domain.id, open),
         prefix: '',
         publicationId: domain.publicationId,
       };
@@ -55,9 +54,10 @@ export function createHosts(
   };
 }
 
-/** A publication's own domain is reached as the server itself is: by https, and by http on a machine of one's own. */
-export function originOfDomain(domain: string, scheme: string): string {
-  return `${scheme}//${domain}`;
+/** A publication's own domain is reached as the server itself is: by the same scheme, and at the same port. */
+export function originOfDomain(domain: string, { origin }: Pick<KnownHost, 'origin'>): string {
+  const { protocol, port } = new URL(origin);
+  return `${protocol}//${domain}${port === '' ? '' : `:${port}`}`;
 }
 
 const known = ({ kind, origin, prefix }: KnownHost): KnownHost => ({ kind, origin, prefix });

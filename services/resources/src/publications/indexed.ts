@@ -10,7 +10,7 @@ import type { PublicationRecord } from '../stores/publications.js';
 import { addressesOn } from './addresses.js';
 import { canonicalOf } from './face.js';
 import type { KnownHost } from './hosts.js';
-import { activeDomain, type Opened, termsOf } from './open.js';
+import { activeDomains, termsOf } from './open.js';
 import { stateOf } from './standing.js';
 
 const PUBLICATIONS = 100;
@@ -45,15 +45,14 @@ async function pagesOf(
   publication: PublicationRecord,
   context: CallContext,
 ): Promise<IndexedPage[]> {
-  const domain = await activeDomain(parts, publication.id);
-  if (domain !== undefined && host.kind === HostKind.PUBLIC) return [];
+  const domains = await activeDomains(parts, publication.id);
+  if (domains.length > 0 && host.kind === HostKind.PUBLIC) return [];
   const terms = await termsOf(parts, publication, context);
   const outline = terms === undefined ? undefined : await parts.outlines.of(publication);
   const now = new Date().toISOString();
   if (terms === undefined || outline === undefined) return [];
   if (stateOf(publication, terms, outline !== undefined, now) !== 'active') return [];
   const addresses = addressesOn(host, publication.slug, publication.itemId);
-  const at = { publication, domain } as Opened;
   const language = terms.locale || 'en';
   const pages = [
     { path: addresses.home, updatedAt: outline.head?.updatedAt ?? publication.updatedAt, isPublication: true },
@@ -63,5 +62,9 @@ async function pagesOf(
       isPublication: false,
     })),
   ];
-  return pages.map((page) => ({ ...page, language, url: canonicalOf(parts, at, addresses, page.path) }));
+  return pages.map((page) => ({
+    ...page,
+    language,
+    url: canonicalOf(parts, { publication, domains }, addresses, page.path),
+  }));
 }

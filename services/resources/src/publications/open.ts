@@ -19,8 +19,8 @@ export interface Opened {
   readonly terms: SharingTerms;
   readonly outline: Outline;
   readonly revision: Revision;
-  /** Its own domain that is active, where it has one. */
-  readonly domain: string | undefined;
+  /** Its own domains that are active; the first one goes before the others. */
+  readonly domains: readonly string[];
   readonly now: string;
 }
 
@@ -52,7 +52,7 @@ export async function openAddress(
     const gone = state === 'expired' || state === 'unpublished';
     return missing(host.kind, gone, `${publication.id} ${publication.version} ${state}`);
   }
-  const domain = await activeDomain(parts, publication.id);
+  const domains = await activeDomains(parts, publication.id);
   const image = await imageOf(parts, publication, terms.workspaceId);
   const protects = publication.visibility === 'password';
   const proven = protects && address.proof !== undefined ? proofEnd(publication, address.proof, nowMs) : undefined;
@@ -60,7 +60,7 @@ export async function openAddress(
     hostKind: host.kind,
     publicationId: publication.id,
     revision: revisionOf(publication, terms, outline, {
-      domain,
+      domains,
       image: image?.version,
       locked: protects && proven === undefined,
     }),
@@ -68,7 +68,7 @@ export async function openAddress(
     private: protects,
   };
   if (former) return { kind: 'moved', location: publicUrlOf(parts.hosts.open, publication.slug), revision };
-  const opened: Opened = { host, publication, terms, outline, revision, domain, now };
+  const opened: Opened = { host, publication, terms, outline, revision, domains, now };
   return { kind: protects && proven === undefined ? 'password' : 'open', opened, revision };
 }
 
@@ -105,12 +105,12 @@ export async function termsOf(
   }
 }
 
-/** The domain that goes first: the one that was added first of those that are active. */
-export async function activeDomain({ domains }: Pick<Parts, 'domains'>, publicationId: string) {
+/** The domains that are active, in the order in which they were added. */
+export async function activeDomains({ domains }: Pick<Parts, 'domains'>, publicationId: string): Promise<string[]> {
   const found = await domains.find({ where: { publicationId }, limit: DOMAINS });
   const active = found.filter(({ status }) => status === 'active');
   active.sort((a, b) => (a.addedAt < b.addedAt ? -1 : 1));
-  return active[0]?.id;
+  return active.map(({ id }) => id);
 }
 
 /** Domains of one publication, those that are being replaced among them. */
@@ -121,9 +121,9 @@ function revisionOf(
   { id, version }: PublicationRecord,
   { workspaceName, locale }: SharingTerms,
   { fingerprint: tree }: Outline,
-  { domain = '', image = 0, locked }: { domain: string | undefined; image: number | undefined; locked: boolean },
+  { domains, image = 0, locked }: { domains: readonly string[]; image: number | undefined; locked: boolean },
 ): string {
-  const facts = [id, String(version), tree, workspaceName, locale, domain, String(image), String(locked)];
+  const facts = [id, String(version), tree, workspaceName, locale, domains.join(' '), String(image), String(locked)];
   return fingerprint(...facts).slice(0, 22);
 }
 

@@ -3,6 +3,7 @@ import type { CallContext } from '@commonplace/kit/rpc';
 import type {
   OpenPublishedFileRequest,
   OpenPublishedFileResponse,
+  ReaderAddress,
   ReadPublishedFileRequest,
   ReadPublishedFileResponse,
 } from '@commonplace/proto/resources/v1/reader_service.js';
@@ -10,7 +11,8 @@ import type { Parts } from '../parts.js';
 import type { Node } from '../stores/nodes.js';
 import { tagOf } from './addresses.js';
 import { imageOf, isRaster } from './images.js';
-import { type Opened, openAddress } from './open.js';
+import { type Opened, type Opening, openAddress } from './open.js';
+import { opensBy } from './proofs.js';
 import { closedOutcome } from './read-page.js';
 
 /** Tells of a file that readers of a publication may have. */
@@ -21,7 +23,9 @@ export async function openFile(
 ): Promise<OpenPublishedFileResponse> {
   const opening = await openAddress(parts, address, context);
   const { revision } = opening;
-  if (opening.kind !== 'open') return { ...NONE, revision, ...closedOutcome(opening) };
+  if (opening.kind !== 'open' && !isPassed(opening, address, fileId)) {
+    return { ...NONE, revision, ...closedOutcome(opening) };
+  }
   const given = await givenFile(parts, opening.opened, fileId);
   if (given?.file === undefined) return { ...NONE, revision, missing: { gone: false, refused: false } };
   const { contentType, sizeBytes } = given.file;
@@ -38,7 +42,8 @@ export async function readFile(
   context: CallContext,
 ): Promise<ReadPublishedFileResponse> {
   const opening = await openAddress(parts, address, context);
-  const given = opening.kind === 'open' ? await givenFile(parts, opening.opened, fileId) : undefined;
+  const isOpen = opening.kind === 'open' || isPassed(opening, address, fileId);
+  const given = isOpen ? await givenFile(parts, opening.opened, fileId) : undefined;
   if (given === undefined) return { data: Buffer.alloc(0), etag: '' };
   try {
     const request = { resourceId: given.bytesId, offset, length };
@@ -48,6 +53,17 @@ export async function readFile(
     if (error instanceof AppError && error.code === 'NOT_FOUND') return { data: Buffer.alloc(0), etag: '' };
     throw error;
   }
+}
+
+/** What a frame shows comes without a cookie; its page gave it a pass for each file. */
+function isPassed(
+  opening: Exclude<Opening, { kind: 'open' }>,
+  address: ReaderAddress | undefined,
+  fileId: string,
+): opening is Extract<Opening, { kind: 'password' }> {
+  return (
+    opening.kind === 'password' && opensBy(opening.opened.publication, `file ${fileId}`, address?.pass, Date.now())
+  );
 }
 
 /** A file, and under which id the files service has the bytes that readers get. */

@@ -7,10 +7,11 @@ import {
   type ReadPageResponse,
 } from '@commonplace/proto/resources/v1/reader_service.js';
 import type { Parts } from '../parts.js';
-import { bodyOf } from './bodies.js';
+import { bodyOf, withoutPasses } from './bodies.js';
 import { addressesOf, canonicalOf, faceOf, itemOf, themeOf, trailOf, treeOf } from './face.js';
 import { type Opened, type Opening, openAddress } from './open.js';
 import type { Shown } from './outline.js';
+import { opensBy } from './proofs.js';
 import { idIn } from './slugs.js';
 
 /** Answers one page of a publication, or says where it is, or that there is none. */
@@ -25,7 +26,9 @@ export async function readPage(
     const below = request.path === '' ? '' : `/${request.path.split('/').map(encodeURIComponent).join('/')}`;
     return { ...NONE, revision, redirect: { location: opening.location + below } };
   }
-  if (opening.kind !== 'open') return { ...NONE, revision, ...closedOutcome(opening) };
+  if (opening.kind !== 'open' && !isPassed(opening, request)) {
+    return { ...NONE, revision, ...closedOutcome(opening) };
+  }
   const { opened } = opening;
   const asMarkdown = request.format === ReaderFormat.MARKDOWN;
   if (asMarkdown && !opened.publication.allowCopy) {
@@ -40,6 +43,16 @@ export async function readPage(
   }
   return { ...NONE, revision, page: await pageOf(parts, opened, found.shown, path, request, asMarkdown, context) };
 }
+
+/** A frame has no cookie; what its page gave it opens that page, and says nothing of any other. */
+function isPassed(opening: Exclude<Opening, { kind: 'open' }>, { address, path }: ReadPageRequest): opening is Locked {
+  if (opening.kind !== 'password') return false;
+  const { opened } = opening;
+  const shown = shownAt(opened, path)?.shown;
+  return shown !== undefined && opensBy(opened.publication, `frame ${shown.id}`, address?.pass, Date.now());
+}
+
+type Locked = Extract<Opening, { kind: 'password' }>;
 
 const NONE = { page: undefined, redirect: undefined, passwordRequired: undefined, missing: undefined };
 
@@ -92,7 +105,8 @@ async function pageOf(
     indexed: opened.publication.listed,
     ...(await bodyOf(parts, shown, terms, context)),
   };
-  return { ...page, etag: fingerprint(format, Buffer.from(ReaderPage.encode(page).finish())).slice(0, 22) };
+  const same = page.artifact === undefined ? page : { ...page, artifact: withoutPasses(page.artifact) };
+  return { ...page, etag: fingerprint(format, Buffer.from(ReaderPage.encode(same).finish())).slice(0, 22) };
 }
 
 const NO_BODY = { document: undefined, table: undefined, artifact: undefined, folder: undefined, file: undefined };
