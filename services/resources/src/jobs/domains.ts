@@ -5,14 +5,14 @@ import type { Parts } from '../parts.js';
 import { domainAfter, verifyName, verifyValue } from '../publications/domains.js';
 import type { DomainRecord } from '../stores/publications.js';
 
-const LOOK_MS = 30_000;
+const LOOK_MS = 10_000;
 /** Domains that one round looks at. */
 const AT_ONCE = 20;
 
 /** What a look into the DNS needs. */
 export type DomainParts = Pick<Parts, 'store' | 'domains' | 'publications' | 'hosts' | 'resolver'>;
 
-/** Looks at the domains whose time has come, twice a minute. */
+/** Looks at the domains whose time has come, every ten seconds. */
 export function startDomainChecks(parts: Parts, log: Log): { close(): void } {
   let running = false;
   const tick = () => {

@@ -44,7 +44,10 @@ export async function claimDomains(
   for (const name of wanted) {
     const known = holders.get(name);
     if (known?.publicationId === id) {
-      claimed.push(known);
+      // Whoever names it again has set its records meanwhile: it is not their turn to wait.
+      claimed.push(
+        known.status === 'active' ? known : work.replace(parts.domains, known, { ...known, nextCheckAt: now }),
+      );
       continue;
     }
     const record = {

@@ -1,0 +1,25 @@
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { ROOT } from './system.js';
+
+export interface DnsRecord {
+  readonly name: string;
+  readonly type: 'TXT' | 'CNAME' | 'A';
+  readonly data: string;
+}
+
+/** A DNS server in a process of its own, on loopback. */
+export interface DnsServer {
+  /** `127.0.0.1:53535` */
+  readonly address: string;
+  /** What it knows from now on. */
+  set(zone: { readonly records?: readonly DnsRecord[] }): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** The one that the tests of the service of domains have. */
+export async function startDnsServer(): Promise<DnsServer> {
+  const file = join(ROOT, 'services/resources/dist/test/dns-server.js');
+  const script = (await import(pathToFileURL(file).href)) as { startDnsServer(): Promise<DnsServer> };
+  return script.startDnsServer();
+}
