@@ -157,6 +157,23 @@ test('a page under a host that is nobody’s is not there, and none is named in 
   expect((await read(path, { 'X-Forwarded-Host': 'evil.example' })).text).not.toContain('evil');
 });
 
+test('an id for analytics is kept and told to nobody who reads', async () => {
+  const analytics = `UA-${randomUUID().slice(0, 8)}`;
+  const { home, path, folder } = await published({ analytics_id: analytics, title: 'Measured' });
+  const { data } = await by.get<{ analytics_id: string | null }>(`/resources/${folder.id}/publish`);
+  expect(data.analytics_id).toBe(analytics);
+  for (const one of [home, path, `${path}?format=md`, `${home}?q=first`]) {
+    const { status, text, headers } = await read(one);
+    expect([one, status]).toEqual([one, 200]);
+    expect(JSON.stringify([text, headers])).not.toContain(analytics);
+    expect(text).not.toMatch(/<script(?! type="application\/ld\+json")|<link[^>]+href="https?:(?![^"]*\/p\/)/);
+    expect(headers['content-security-policy']).toMatch(/^default-src 'none';/);
+    expect(headers['content-security-policy']).not.toMatch(/script-src|connect-src|https?:/);
+  }
+  const cleared = await by.post<{ analytics_id: null }>(`/resources/${folder.id}/publish`, { analytics_id: null });
+  expect(cleared.data.analytics_id).toBeNull();
+});
+
 test('what readers open is counted', async () => {
   const { path, folder } = await published();
   for (let i = 0; i < 5; i += 1) await read(path);

@@ -57,7 +57,6 @@ export async function faceOf(parts: Parts, opened: Opened): Promise<PublicationF
     allowDownload: publication.allowDownload,
     allowIndexing: publication.listed,
     visibility: VISIBILITIES[publication.visibility],
-    analyticsId: publication.analyticsId ?? '',
     url: canonicalOf(parts, opened, addresses, addresses.home),
     basePath: addresses.base,
     language: terms.locale || 'en',
