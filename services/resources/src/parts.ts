@@ -15,6 +15,7 @@ import type { ContentKinds } from './content/kinds.js';
 import type { FormParts } from './forms/parts.js';
 import type { JobRunner } from './jobs/runner.js';
 import type { Policy } from './policy.js';
+import type { CertificateProbe } from './publications/certificates.js';
 import type { DomainResolver } from './publications/dns.js';
 import type { Hosts } from './publications/hosts.js';
 import type { Outlines } from './publications/outlines.js';
@@ -89,6 +90,7 @@ export interface Parts {
   readonly outlines: Outlines;
   readonly hosts: Hosts;
   readonly resolver: DomainResolver;
+  readonly certificates: CertificateProbe;
   readonly passwords: Passwords;
   readonly forms: FormParts;
   readonly terms: TermsCache;

@@ -39,6 +39,7 @@ import { startRetention } from './jobs/purge.js';
 import { createJobRunner } from './jobs/runner.js';
 import type { Parts } from './parts.js';
 import { createPolicy } from './policy.js';
+import { createCertificateProbe } from './publications/certificates-guard.js';
 import { createNodeResolver } from './publications/dns-node.js';
 import { createHosts } from './publications/hosts.js';
 import { createOutlines } from './publications/outlines.js';
@@ -161,6 +162,7 @@ export const resources: ServiceModule = {
       outlines: createOutlines({ tree, pinned, counters, pending }),
       hosts: createHosts(domains, settings),
       resolver: createNodeResolver(settings.dnsServers),
+      certificates: createCertificateProbe(forms.guard),
       passwords: await createPasswords(),
       forms,
       terms,

@@ -1,9 +1,16 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { createServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { type Fetched, openGuard } from '@commonplace/kit/fetch';
 import { openSqliteDatabase } from '@commonplace/kit/store/sqlite';
+import { createAuthority } from '@commonplace/kit/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { checkDomains } from '../src/jobs/domains.js';
+import type { Visit } from '../src/publications/certificates.js';
+import { createCertificateProbe } from '../src/publications/certificates-guard.js';
 import { createNodeResolver } from '../src/publications/dns-node.js';
 import { requireDomain } from '../src/publications/domain-names.js';
 import { isLapsed, verifyName, verifyValue } from '../src/publications/domains.js';
@@ -23,6 +30,10 @@ let server: DnsServer;
 let parts: Parameters<typeof checkDomains>[0];
 /** The clock that the checks go by. */
 let now = START;
+
+/** What a visit by https finds, and whose they were. */
+let visit: Visit = 'unknown';
+let visited: string[] = [];
 
 const at = () => new Date(now).toISOString();
 const domain = async () => (await parts.domains.get(DOMAIN)) as DomainRecord;
@@ -57,6 +68,12 @@ beforeAll(async () => {
     publications: await store.collection(publicationCollection),
     hosts: createHosts(domains, { publicUrl: `https://${TARGET}`, contentUrl: 'https://content.example.net' }),
     resolver: createNodeResolver([server.address]),
+    certificates: {
+      visit: async (origin) => {
+        visited.push(origin);
+        return visit;
+      },
+    },
   };
 });
 afterAll(async () => {
@@ -67,6 +84,8 @@ afterAll(async () => {
 
 beforeEach(async () => {
   now = START;
+  visit = 'unknown';
+  visited = [];
   const work = parts.store.begin();
   const known = await work.get(parts.domains, DOMAIN);
   if (known !== undefined) work.remove(parts.domains, known);
@@ -168,6 +187,83 @@ describe('a domain', () => {
     await server.set({ broken: [DOMAIN, verifyName(DOMAIN)] });
     await pass(30 * 24 * HOUR);
     expect(standing(await domain())).toEqual(['active', undefined, expect.stringContaining('could not be asked')]);
+  });
+});
+
+describe('the certificate of a domain', () => {
+  const certificate = async () => (await domain()).certificate;
+
+  test('is what a visitor is shown, while the domain is active', async () => {
+    visit = 'trusted';
+    await checkDomains(parts, at());
+    expect([await certificate(), visited]).toEqual([undefined, []]);
+    await server.set({ records: [TXT, CNAME] });
+    visit = 'unknown';
+    await pass(10 * MINUTE);
+    expect([await certificate(), visited]).toEqual([undefined, [`https://${DOMAIN}`]]);
+    visit = 'refused';
+    await pass(10 * MINUTE);
+    expect(await certificate()).toBe('pending');
+    visit = 'trusted';
+    await pass(10 * MINUTE);
+    expect(await certificate()).toBe('issued');
+    visit = 'unknown';
+    await pass(10 * MINUTE);
+    expect(await certificate()).toBe('issued');
+    visit = 'refused';
+    await pass(10 * MINUTE);
+    expect(await certificate()).toBe('failed');
+    visit = 'trusted';
+    await pass(10 * MINUTE);
+    expect(await certificate()).toBe('issued');
+    await server.set({});
+    await pass(5 * 24 * HOUR);
+    expect([(await domain()).status, await certificate()]).toEqual(['failed', undefined]);
+  });
+
+  test('is not waited for longer than two days', async () => {
+    await server.set({ records: [TXT, CNAME] });
+    visit = 'refused';
+    await pass(48 * HOUR - 1);
+    expect(await certificate()).toBe('pending');
+    await pass(24 * HOUR);
+    expect(await certificate()).toBe('failed');
+  });
+
+  test('is looked at through the guard', async () => {
+    const authority = createAuthority();
+    const { cert, key } = authority.issue(join(folder, 'certificate'), [DOMAIN]);
+    const https = createServer({ cert: readFileSync(cert), key: readFileSync(key) }, (_, answer) => answer.end('x'));
+    await new Promise<void>((resolve) => https.listen(0, '127.0.0.1', resolve));
+    const { port } = https.address() as AddressInfo;
+    const here = async () => [{ address: '127.0.0.1', family: 4 }];
+    const closed = openGuard({ resolve: here });
+    const open = openGuard({ resolve: here, allowlist: [DOMAIN] });
+    try {
+      const shown = createCertificateProbe(open);
+      expect(await shown.visit(`https://${DOMAIN}:${port}`)).toBe('refused');
+      expect(await shown.visit(`http://${DOMAIN}:${port}`)).toBe('unknown');
+      expect(await shown.visit(`https://${DOMAIN}:1`)).toBe('unknown');
+      expect(await createCertificateProbe(closed).visit(`https://${DOMAIN}:${port}`)).toBe('unknown');
+      const body = Readable.from(['x']) as unknown as Fetched['body'];
+      body.dump = async () => {};
+      const fetched: string[] = [];
+      const trusting = createCertificateProbe({
+        fetch: async (text) => {
+          fetched.push(text);
+          return { url: new URL(text), status: 404, headers: {}, body };
+        },
+      });
+      expect([await trusting.visit(`https://${DOMAIN}`), fetched]).toEqual([
+        'trusted',
+        [`https://${DOMAIN}/robots.txt`],
+      ]);
+    } finally {
+      await closed.close();
+      await open.close();
+      https.closeAllConnections();
+      https.close();
+    }
   });
 });
 

@@ -2,7 +2,9 @@ import type { Log } from '@commonplace/kit/log';
 import { LostRace } from '@commonplace/kit/store';
 import { eventsBy, publishPublication } from '../events.js';
 import type { Parts } from '../parts.js';
+import { certificateAfter } from '../publications/certificates.js';
 import { domainAfter, verifyName, verifyValue } from '../publications/domains.js';
+import { originOfDomain } from '../publications/hosts.js';
 import type { DomainRecord } from '../stores/publications.js';
 
 const LOOK_MS = 10_000;
@@ -10,7 +12,7 @@ const LOOK_MS = 10_000;
 const AT_ONCE = 20;
 
 /** What a look into the DNS needs. */
-export type DomainParts = Pick<Parts, 'store' | 'domains' | 'publications' | 'hosts' | 'resolver'>;
+export type DomainParts = Pick<Parts, 'store' | 'domains' | 'publications' | 'hosts' | 'resolver' | 'certificates'>;
 
 /** Looks at the domains whose time has come, every ten seconds. */
 export function startDomainChecks(parts: Parts, log: Log): { close(): void } {
@@ -45,7 +47,7 @@ async function checkDomain(parts: DomainParts, domain: DomainRecord, now: string
     txtValue: verifyValue(domain.token),
     target: parts.hosts.target,
   });
-  const after = domainAfter(domain, found, now);
+  const after = await withCertificate(parts, domainAfter(domain, found, now), now);
   const work = parts.store.begin();
   work.replace(parts.domains, domain, after);
   if ((after.status === 'active') !== (domain.status === 'active')) {
@@ -61,4 +63,15 @@ async function checkDomain(parts: DomainParts, domain: DomainRecord, now: string
     // Another process has looked, or the domain was taken away meanwhile.
     if (!(error instanceof LostRace)) throw error;
   }
+}
+
+/** Somebody else ends TLS and gets the certificates; what a visitor is shown tells how far they are. */
+async function withCertificate(
+  { certificates, hosts }: Pick<DomainParts, 'certificates' | 'hosts'>,
+  { certificate: known, ...domain }: Omit<DomainRecord, 'version'>,
+  now: string,
+): Promise<Omit<DomainRecord, 'version'>> {
+  if (domain.status !== 'active') return domain;
+  const visit = await certificates.visit(originOfDomain(domain.id, hosts.open));
+  return { ...domain, certificate: certificateAfter(known, visit, domain.addedAt, now) };
 }

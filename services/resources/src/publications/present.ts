@@ -139,8 +139,14 @@ const DOMAIN_STATUSES: Record<DomainRecord['status'], DomainStatus> = {
   failed: DomainStatus.FAILED,
 };
 
+const CERTIFICATES: Record<NonNullable<DomainRecord['certificate']>, DomainCertificate> = {
+  pending: DomainCertificate.PENDING,
+  issued: DomainCertificate.ISSUED,
+  failed: DomainCertificate.FAILED,
+};
+
 function domainMessage(domain: DomainRecord, target: string): PublicationDomain {
-  const { id, status, token, seen, lastCheckedAt, error } = domain;
+  const { id, status, token, seen, lastCheckedAt, error, certificate } = domain;
   return {
     domain: id,
     status: DOMAIN_STATUSES[status],
@@ -148,7 +154,7 @@ function domainMessage(domain: DomainRecord, target: string): PublicationDomain 
       { type: 'TXT', name: verifyName(id), value: verifyValue(token), ok: seen.txt },
       { type: 'CNAME', name: id, value: target, ok: seen.cname },
     ],
-    certificate: DomainCertificate.NONE,
+    certificate: certificate === undefined ? DomainCertificate.NONE : CERTIFICATES[certificate],
     lastCheckedAt,
     error,
   };

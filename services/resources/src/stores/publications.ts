@@ -1,5 +1,6 @@
 import type { Actor } from '@commonplace/kit/auth';
 import type { CollectionSpec, StoredRecord } from '@commonplace/kit/store';
+import type { CertificateState } from '../publications/certificates.js';
 import type { FileState, NodeType } from './nodes.js';
 
 export type Visibility = 'public' | 'unlisted' | 'password';
@@ -139,6 +140,8 @@ export interface DomainRecord extends StoredRecord {
   /** Of an active one: since when its records are gone. */
   readonly lostAt?: string | undefined;
   readonly error?: string | undefined;
+  /** Of an active one, where anything is known of it. */
+  readonly certificate?: CertificateState;
 }
 
 export const domainCollection: CollectionSpec<DomainRecord> = {
