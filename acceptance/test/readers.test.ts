@@ -118,10 +118,17 @@ test('a publication of thousands of pages is searched whole, and nothing beside 
   const word = `zebra${randomUUID().slice(0, 6)}`;
   const folder = await create({ type: 'folder', name: 'Large' });
   const below = { parent_id: folder.id, workspace_id: undefined };
-  for (let at = 0; at < 2100; at += 20) {
-    await Promise.all(
-      Array.from({ length: 20 }, (_, i) => create({ ...below, name: `Page ${at + i}`, content: `Text ${at + i}.` })),
-    );
+  const chapter = await create({ ...below, type: 'folder', name: 'Chapter' });
+  const within = { parent_id: chapter.id, workspace_id: undefined };
+  await Promise.all(
+    Array.from({ length: 100 }, (_, i) => create({ ...within, name: `Page ${i}`, content: `Text ${i}.` })),
+  );
+  for (let chapters = 1; chapters < 21; chapters += 1) {
+    const copied = await by.post(`/resources/${chapter.id}/copy`, {
+      parent_id: folder.id,
+      name: `Chapter ${chapters}`,
+    });
+    expect(copied.status).toBe(201);
   }
   const last = await create({ ...below, name: 'The very last', content: `Here is a ${word}.` });
   await create({ ...below, name: 'Restricted', content: word, access_mode: 'restricted' });
@@ -130,7 +137,9 @@ test('a publication of thousands of pages is searched whole, and nothing beside 
   const found = async (query: string) =>
     [...(await read(`/p/${slug}?q=${query}`)).text.matchAll(/<li><a href="[^"]*">([^<]*)</g)].map(([, name]) => name);
   await eventually(async () => expect(await found(word)).toEqual(['The very last']));
-  expect(await found('Page+2099')).toEqual(['Page 2099']);
+  const { data } = await by.get<{ page_count: number }>(`/resources/${folder.id}/publish`);
+  expect(data.page_count).toBe(2123);
+  expect(await found('Chapter+17')).toEqual(['Chapter 17']);
   await by.patch(`/resources/${last.id}`, { access_mode: 'restricted' });
   await eventually(async () => expect(await found(word)).toEqual([]), SEEN_MS);
   expect(await system.said()).not.toContain('publications.index_unavailable');

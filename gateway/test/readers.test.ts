@@ -359,6 +359,8 @@ test('views are told, added up', async () => {
   const own = await openPagesStage({ publicUrl: 'https://wiki.example.com' });
   await own.get('/p/handbook');
   await own.get('/p/handbook');
+  await own.get('/p/handbook/dial?frame=1');
+  await fetch(`${own.baseUrl}/p/handbook`, { method: 'HEAD' });
   await own.close();
   expect(own.calls.filter(({ rpc }) => rpc === 'countViews').map(({ request: told }) => told)).toEqual([
     { items: [{ publicationId: 'publication', views: 2 }] },

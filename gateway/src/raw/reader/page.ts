@@ -22,13 +22,15 @@ type Shape = 'html' | 'markdown' | 'frame';
 export async function servePage(ctx: Context, parts: ReaderParts, place: Place): Promise<void> {
   const shape = shapeOf(ctx);
   const offset = offsetOf(ctx);
+  // A frame is part of a page that was opened already.
+  const isView = shape !== 'frame' && ctx.method === 'GET';
   const call = callOf(ctx, parts);
   const key = `${place.key}\n${shape}\n${offset}\n${place.path}`;
   const known = parts.pages.get(key);
   if (known !== undefined) {
     const revision = parts.revisions.known(place.key) ?? (await parts.revisions.ask(place.key, place.address, call));
     if (revision.revision === known.revision && revision.publicationId === known.publicationId) {
-      parts.views.add(known.publicationId);
+      if (isView) parts.views.add(known.publicationId);
       return sendRendered(ctx, known);
     }
   }
@@ -43,7 +45,7 @@ export async function servePage(ctx: Context, parts: ReaderParts, place: Place):
   if (rendered === undefined) return sendOnce(ctx, 404, missingPage(false));
   // What is in a frame may hold what opens it for one reader.
   if (answer.page.artifact?.pass === undefined || shape !== 'frame') parts.pages.set(key, rendered);
-  parts.views.add(rendered.publicationId);
+  if (isView) parts.views.add(rendered.publicationId);
   sendRendered(ctx, rendered);
 }
 
