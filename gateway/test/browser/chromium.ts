@@ -17,7 +17,8 @@ export const DESKTOP = { width: 1280, height: 800 };
 
 export const hasBrowser = existsSync(CHROMIUM);
 
-export const openBrowser = (): Promise<Browser> => chromium.launch({ executablePath: CHROMIUM, args: FLAGS });
+export const openBrowser = (flags: readonly string[] = []): Promise<Browser> =>
+  chromium.launch({ executablePath: CHROMIUM, args: [...FLAGS, ...flags] });
 
 /** A port that a page's address can name before its server listens there. */
 export async function freePort(): Promise<number> {
