@@ -13,6 +13,7 @@ import type { Room } from './acts/room.js';
 import type { Settings } from './config.js';
 import type { ContentKinds } from './content/kinds.js';
 import type { FormParts } from './forms/parts.js';
+import type { DomainChecks } from './jobs/domains.js';
 import type { JobRunner } from './jobs/runner.js';
 import type { Policy } from './policy.js';
 import type { CertificateProbe } from './publications/certificates.js';
@@ -91,6 +92,7 @@ export interface Parts {
   readonly hosts: Hosts;
   readonly resolver: DomainResolver;
   readonly certificates: CertificateProbe;
+  readonly domainChecks: Pick<DomainChecks, 'wake'>;
   readonly passwords: Passwords;
   readonly forms: FormParts;
   readonly terms: TermsCache;

@@ -33,7 +33,7 @@ import { createTemplateHandlers, createTemplateUseHandlers } from './handlers/te
 import { createTrashHandlers } from './handlers/trash.js';
 import { createTreeExportHandlers } from './handlers/tree-exports.js';
 import { createTreeImportHandlers } from './handlers/tree-import.js';
-import { startDomainChecks } from './jobs/domains.js';
+import { createDomainChecks } from './jobs/domains.js';
 import { followMembers } from './jobs/members.js';
 import { startRetention } from './jobs/purge.js';
 import { createJobRunner } from './jobs/runner.js';
@@ -119,6 +119,7 @@ export const resources: ServiceModule = {
     };
     const forms = await openForms({ store, log, tree, table, settings });
     const runner = createJobRunner(() => parts, log);
+    const domainChecks = createDomainChecks(() => parts, log);
     const countChildren = (parentKey: string) => nodes.count({ parentKey, state: 'active' }, settings.children);
     const children = createRoom('resources side by side', settings.children, countChildren);
     const room = createRoom('resources in a workspace', settings.workspaceResources, counters.ofWorkspace);
@@ -156,6 +157,7 @@ export const resources: ServiceModule = {
       publications: await store.collection(publicationCollection),
       slugs: await store.collection(slugCollection),
       domains,
+      domainChecks,
       pinned,
       views: await store.collection(viewCollection),
       passwordTries: await store.collection(passwordTriesCollection),
@@ -173,7 +175,6 @@ export const resources: ServiceModule = {
     };
     let members: Subscription | undefined;
     let retention: { close(): void } | undefined;
-    let domainChecks: { close(): void } | undefined;
     return {
       implementations: [
         implement(contracts.resources, createResourceHandlers(parts)),
@@ -201,12 +202,12 @@ export const resources: ServiceModule = {
         runner.begin();
         forms.deliveries.begin();
         retention = startRetention(parts, log);
-        domainChecks = startDomainChecks(parts, log);
+        domainChecks.begin();
         members = await followMembers(parts, host.bus);
       },
       close: async () => {
         retention?.close();
-        domainChecks?.close();
+        domainChecks.close();
         await members?.close();
         await runner.close();
         await deriver.close();

@@ -7,29 +7,50 @@ import { domainAfter, verifyName, verifyValue } from '../publications/domains.js
 import { originOfDomain } from '../publications/hosts.js';
 import type { DomainRecord } from '../stores/publications.js';
 
-const LOOK_MS = 10_000;
+/** Milliseconds until the next look, where nobody asks for one sooner. */
+const LOOK_MS = 30_000;
 /** Domains that one round looks at. */
 const AT_ONCE = 20;
 
 /** What a look into the DNS needs. */
 export type DomainParts = Pick<Parts, 'store' | 'domains' | 'publications' | 'hosts' | 'resolver' | 'certificates'>;
 
-/** Looks at the domains whose time has come, every ten seconds. */
-export function startDomainChecks(parts: Parts, log: Log): { close(): void } {
+export interface DomainChecks {
+  begin(): void;
+  /** Looks at once: a domain was named whose time has come. */
+  wake(): void;
+  close(): void;
+}
+
+/** Looks at the domains whose time has come, twice a minute and when told to. */
+export function createDomainChecks(parts: () => DomainParts, log: Log): DomainChecks {
+  let timer: NodeJS.Timeout | undefined;
   let running = false;
-  const tick = () => {
-    if (running) return;
+  let again = false;
+  function wake(): void {
+    again = timer !== undefined;
+    if (running || !again) return;
     running = true;
-    checkDomains(parts, new Date().toISOString())
+    again = false;
+    checkDomains(parts(), new Date().toISOString())
       .catch((error) => log.error('domains.check_failed', { error }))
       .finally(() => {
         running = false;
+        if (again) wake();
       });
+  }
+  return {
+    begin() {
+      timer = setInterval(wake, LOOK_MS).unref();
+      wake();
+    },
+    wake,
+    close() {
+      clearInterval(timer);
+      timer = undefined;
+      again = false;
+    },
   };
-  const timer = setInterval(tick, LOOK_MS);
-  timer.unref();
-  tick();
-  return { close: () => clearInterval(timer) };
 }
 
 /** Looks at the domains that are due. Gives how many. */

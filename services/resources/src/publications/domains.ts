@@ -36,8 +36,9 @@ export async function claimDomains(
   wanted: readonly string[],
   holders: ReadonlyMap<string, DomainRecord>,
   now: string,
-  { work }: CallContext,
+  context: CallContext,
 ): Promise<DomainRecord[]> {
+  const { work } = context;
   const had = await parts.domains.find({ where: { publicationId: id }, limit: DOMAINS });
   for (const domain of had) if (!wanted.includes(domain.id)) work.remove(parts.domains, domain);
   const claimed: DomainRecord[] = [];
@@ -63,6 +64,7 @@ export async function claimDomains(
     } as const;
     claimed.push(known === undefined ? work.insert(parts.domains, record) : work.replace(parts.domains, known, record));
   }
+  if (claimed.some(({ nextCheckAt }) => nextCheckAt === now)) context.afterCommit(() => parts.domainChecks.wake());
   return claimed;
 }
 
