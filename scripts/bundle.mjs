@@ -1,8 +1,8 @@
 // Puts the compiled code of all programs into a few files: Node takes about a millisecond for each of the thousand
 // that they are made of. A start takes them while all of these are as they were then, and the modules themselves
 // otherwise (kit/src/program).
-import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { dirname, join, relative, resolve } from 'node:path';
+import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join, relative, resolve } from 'node:path';
 import { build } from 'esbuild';
 import { SERVICES } from './mesh.mjs';
 
@@ -57,7 +57,7 @@ const places = {
   },
 };
 
-rmSync(folder, { recursive: true, force: true });
+rmSync(join(folder, 'made-of.json'), { force: true });
 const { metafile } = await build({
   entryPoints: Object.entries(PROGRAMS).map(([out, path]) => ({ out, in: join(root, path) })),
   outdir: folder,
@@ -82,3 +82,12 @@ const made = [...own, INSTALLED].map((path) => {
   return [path, mtimeMs, size];
 });
 writeFileSync(join(folder, 'made-of.json'), JSON.stringify(made));
+
+/** Files of former bundles stay for a while: a process that runs on one loads some of them when it needs them first. */
+const KEPT_MS = 24 * 3_600_000;
+const present = new Set(Object.keys(metafile.outputs).map((path) => basename(path)));
+for (const name of readdirSync(folder)) {
+  const path = join(folder, name);
+  const isFormer = /\.js(\.map)?$/.test(name) && !present.has(name);
+  if (isFormer && Date.now() - statSync(path).mtimeMs > KEPT_MS) rmSync(path);
+}
