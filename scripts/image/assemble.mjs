@@ -21,7 +21,7 @@ import { billOf } from './bill.mjs';
 /** Of a workspace's package, what runs; of one without code all. */
 const RUNS = ['package.json', 'dist/src', 'dist/gen', 'gen/descriptors.binpb', 'gen/comments.binpb'];
 /** Pages that a server shows, or fills its first workspace with. */
-const PAGES = ['README.md', 'ARCHITECTURE.md', 'CONTRIBUTING.md', 'CHANGELOG.md', 'LICENSE', 'docs'];
+const PAGES = ['README.md', 'CHANGELOG.md', 'LICENSE', 'docs'];
 /** What is there for compilers and debuggers, for tests, and for a C library that the base image does not have. */
 const DROPPED = /\.d\.[cm]?ts$|\.map$|\.tsbuildinfo$|\/dist\/src\/testing(\/|$)/;
 const DROPPED_PACKAGES = /^@types\/|musl/;

@@ -42,7 +42,8 @@ export async function fillSample(host: Host, { user }: BootstrapResponse): Promi
       }),
       call(),
     );
-  for (const file of ['README.md', 'ARCHITECTURE.md', 'CONTRIBUTING.md', 'CHANGELOG.md']) {
+  // What is for those who use it and run it: what its developers decided would weigh in every search.
+  for (const file of ['README.md', 'CHANGELOG.md']) {
     if (existsSync(join(ROOT, file))) await add(ResourceType.DOCUMENT, titleOf(file), undefined, read(file));
   }
   const docs = existsSync(join(ROOT, 'docs'))
