@@ -20,6 +20,7 @@ export {
 } from './model.js';
 export { NO_ACCESS, withoutPlaceholders, withPlaceholders } from './placeholders.js';
 export { blocksAt, blocksOfDocAt, type TextPlace } from './places.js';
+export { plainText } from './plain.js';
 export {
   type Leads,
   namedResources,

@@ -1,6 +1,7 @@
 import { toHtml } from './html/write.js';
 import { toMarkdown } from './markdown/write.js';
 import { type Attrs, attrText, BLOCKS, type Doc, type DocNode, holdsInline, type Mark } from './model.js';
+import { plainText } from './plain.js';
 import { countWords, toText } from './text.js';
 
 /** Where a resource leads that readers of a publication may open; the others lead nowhere. */
@@ -228,7 +229,7 @@ function withHeadingIds(html: string): { html: string; headings: Heading[] } {
   const headings: Heading[] = [];
   const used = new Map<string, number>();
   const marked = html.replace(HEADING, (_whole, level: string, attributes: string, inside: string) => {
-    const words = plain(inside);
+    const words = plainText(inside);
     const own = `h-${
       words
         .toLowerCase()
@@ -242,17 +243,6 @@ function withHeadingIds(html: string): { html: string; headings: Heading[] } {
     return `<h${level} id="${id}"${attributes}>${inside}</h${level}>`;
   });
   return { html: marked, headings };
-}
-
-function plain(html: string): string {
-  return html
-    .replace(/<[^<>]*>/g, '')
-    .replace(/&lt;/g, '<')
-    .replace(/&gt;/g, '>')
-    .replace(/&quot;/g, '"')
-    .replace(/&amp;/g, '&')
-    .replace(/\s+/g, ' ')
-    .trim();
 }
 
 function firstImage(doc: Doc, leads: Leads): string | undefined {

@@ -1,6 +1,6 @@
 import type { CallContext } from '@commonplace/kit/rpc';
 import { textsOf } from '../content/kinds.js';
-import { namedResources } from '../documents/index.js';
+import { namedResources, plainText } from '../documents/index.js';
 import type { Parts } from '../parts.js';
 import { foldName } from '../stores/nodes.js';
 import { MAX_SEARCH_TEXT } from '../tables/limits.js';
@@ -71,7 +71,7 @@ async function publishedText(
   let chars = 0;
   for (let offset = 0; ; ) {
     const body = await bodyOf(parts, shown, { ...terms, offset }, context);
-    if ('document' in body) return plain(body.document.html);
+    if ('document' in body) return plainText(body.document.html.replace(INLINE, ''), ' ');
     if (!('table' in body)) return 'artifact' in body ? body.artifact.source : '';
     const { rows, rowCount } = body.table;
     const text = rows.map(({ cells }) => cells.join(' ')).join('\n');
@@ -87,18 +87,6 @@ async function publishedText(
 
 /** Tags that stand within words and sentences. */
 const INLINE = /<\/?(?:a|b|code|del|em|i|ins|kbd|mark|s|small|span|strong|sub|sup|u)(?:\s[^<>]*)?>/g;
-
-function plain(html: string): string {
-  return html
-    .replace(INLINE, '')
-    .replace(/<[^<>]*>/g, ' ')
-    .replace(/&lt;/g, '<')
-    .replace(/&gt;/g, '>')
-    .replace(/&quot;/g, '"')
-    .replace(/&amp;/g, '&')
-    .replace(/\s+/g, ' ')
-    .trim();
-}
 
 /** What stands around the first of the words that is in the text. */
 export function excerptOf(text: string, words: readonly string[]): string {

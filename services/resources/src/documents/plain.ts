@@ -1,0 +1,11 @@
+/** The text of sanitised HTML on one line; `gap` is what a tag leaves in its place. */
+export function plainText(html: string, gap: '' | ' ' = ''): string {
+  return html
+    .replace(/<[^<>]*>/g, gap)
+    .replace(/&lt;/g, '<')
+    .replace(/&gt;/g, '>')
+    .replace(/&quot;/g, '"')
+    .replace(/&amp;/g, '&')
+    .replace(/\s+/g, ' ')
+    .trim();
+}
