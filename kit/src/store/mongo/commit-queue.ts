@@ -1,10 +1,10 @@
-import type { MongoClient } from 'mongodb';
 import { unbounded, withinCall } from '../../deadline/index.js';
 import type { DomainEvent } from '../../events/port.js';
 import { LostRace, UniqueTaken } from '../port.js';
 import { type Batch, findLostRace, idOf, MadeMeanwhile, StaleRead, sendBatch } from './changes.js';
 import { toKitError } from './errors.js';
 import type { OutboxWriter } from './outbox.js';
+import type { Sessions } from './sessions.js';
 import { inTransaction } from './transaction.js';
 
 /** All that one unit of work commits. */
@@ -36,7 +36,7 @@ interface Waiting extends Work {
  * Units that add to the same record conflict in MongoDB, and all but one of them would have to begin again: here
  * they share a transaction, and what touches the record later waits for its end.
  */
-export function createCommitQueue(client: MongoClient, outbox: OutboxWriter): CommitQueue {
+export function createCommitQueue(sessions: Sessions, outbox: OutboxWriter): CommitQueue {
   const waiting: Waiting[] = [];
   const underWay = new Set<readonly Waiting[]>();
   let due = false;
@@ -48,7 +48,7 @@ export function createCommitQueue(client: MongoClient, outbox: OutboxWriter): Co
       if (group.length === 0) return;
       underWay.add(group);
       // A group is of several calls: it is not over with the first of them.
-      void unbounded(() => commitGroup(client, outbox, group)).then(() => {
+      void unbounded(() => commitGroup(sessions, outbox, group)).then(() => {
         underWay.delete(group);
         pump();
       });
@@ -124,13 +124,13 @@ function meet(one: ReadonlySet<string>, other: ReadonlySet<string>): boolean {
 }
 
 /** Settles every unit of the group, and never rejects. */
-async function commitGroup(client: MongoClient, outbox: OutboxWriter, group: readonly Waiting[]): Promise<void> {
+async function commitGroup(sessions: Sessions, outbox: OutboxWriter, group: readonly Waiting[]): Promise<void> {
   try {
-    await commit(client, outbox, together(group));
+    await commit(sessions, outbox, together(group));
     for (const { settle } of group) settle();
   } catch (error) {
     // Nothing of it was done, and only one of them is at fault: each for itself.
-    if (group.length > 1 && isRefusal(error)) for (const unit of group) await commitGroup(client, outbox, [unit]);
+    if (group.length > 1 && isRefusal(error)) for (const unit of group) await commitGroup(sessions, outbox, [unit]);
     else for (const { settle } of group) settle(error);
   }
 }
@@ -151,7 +151,7 @@ function together(group: readonly Waiting[]): Work {
   return { batches: [...batches.values()], events: group.flatMap(({ events }) => events) };
 }
 
-async function commit(client: MongoClient, outbox: OutboxWriter, { batches, events }: Work): Promise<void> {
+async function commit(sessions: Sessions, outbox: OutboxWriter, { batches, events }: Work): Promise<void> {
   const [first] = batches;
   try {
     if (batches.length === 1 && first?.changes.length === 1 && events.length === 0) {
@@ -159,7 +159,7 @@ async function commit(client: MongoClient, outbox: OutboxWriter, { batches, even
     } else {
       if (events.length > 0) await outbox.ready();
       await againIfMade(() =>
-        inTransaction(client, async (session) => {
+        inTransaction(sessions, async (session) => {
           for (const batch of batches) await sendBatch(batch, session);
           if (events.length > 0) await outbox.write(events, session);
         }),

@@ -6,6 +6,7 @@ import { openCollection } from './collection.js';
 import { createCommitQueue, type Work } from './commit-queue.js';
 import { reading } from './errors.js';
 import { createOutbox, type MongoOutbox } from './outbox.js';
+import { createSessions, type Sessions } from './sessions.js';
 import { createUnit } from './unit.js';
 
 export interface MongoOptions {
@@ -28,6 +29,7 @@ export interface MongoDatabase {
 interface Service {
   readonly db: Db;
   readonly outbox: MongoOutbox;
+  readonly sessions: Sessions;
 }
 
 /**
@@ -49,19 +51,19 @@ export async function openMongoDatabase(options: MongoOptions): Promise<MongoDat
     const known = services.get(name);
     if (known !== undefined) return known;
     const db = client.db(`${databasePrefix}${name}`);
-    const service = { db, outbox: createOutbox(db) };
+    const service = { db, outbox: createOutbox(db), sessions: createSessions(client, db, log) };
     services.set(name, service);
     return service;
   };
   return {
-    store: (name) => createStore(client, serviceOf(name)),
+    store: (name) => createStore(serviceOf(name)),
     outbox: (name) => serviceOf(name).outbox,
     ping: () =>
       reading(async () => {
         await client.db('admin').command({ ping: 1 });
       }),
     close: async () => {
-      await Promise.all([...services.values()].map(({ outbox }) => outbox.close()));
+      await Promise.all([...services.values()].flatMap(({ outbox, sessions }) => [outbox.close(), sessions.close()]));
       await client.close();
     },
   };
@@ -83,10 +85,10 @@ function createClient(url: string): MongoClient {
   });
 }
 
-function createStore(client: MongoClient, { db, outbox }: Service): Store {
+function createStore({ db, outbox, sessions }: Service): Store {
   const open = new Map<string, Promise<unknown>>();
   const observed = observeCommits({ system: 'mongodb', service: db.databaseName, synchronous: false });
-  const committing = createCommitQueue(client, outbox);
+  const committing = createCommitQueue(sessions, outbox);
   const queue = { commit: (work: Work) => observed(() => committing.commit(work)) };
   return {
     collection: <T extends StoredRecord>(spec: CollectionSpec<T>) => {

@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { ClientSession, MongoClient } from 'mongodb';
+import type { ClientSession } from 'mongodb';
 import { Timeout } from '../../errors/index.js';
 import { isAway, isBroken, isTransient, isUnknownCommit } from './errors.js';
+import type { Sessions } from './sessions.js';
 
 /** Milliseconds within which a transaction is tried again. */
 const PATIENCE = 10_000;
@@ -15,13 +16,13 @@ const [FIRST_PAUSE, MOST_PAUSE] = [5, 250];
  * misses errors that the driver does not label on the connections that went with the first one.
  */
 export async function inTransaction(
-  client: MongoClient,
+  sessions: Sessions,
   work: (session: ClientSession) => Promise<void>,
 ): Promise<void> {
   const end = performance.now() + PATIENCE;
   for (let attempt = 0; ; attempt++) {
     try {
-      return await once(client, work, end);
+      return await once(sessions, work, end);
     } catch (error) {
       if (!(error instanceof NothingDone)) throw error;
       if (performance.now() > end) throw error.cause;
@@ -33,23 +34,29 @@ export async function inTransaction(
 /** The transaction was not committed, and may be run again. */
 class NothingDone extends Error {}
 
-async function once(client: MongoClient, work: (session: ClientSession) => Promise<void>, end: number): Promise<void> {
-  const session = client.startSession();
+async function once(sessions: Sessions, work: (session: ClientSession) => Promise<void>, end: number): Promise<void> {
+  const session = await sessions.take().catch((error) => {
+    throw isBroken(error) ? new NothingDone('', { cause: error }) : error;
+  });
   session.startTransaction();
   try {
     await work(session);
   } catch (error) {
     const broken = isBroken(error);
-    const aborted = session.abortTransaction().catch(() => {});
-    // Without a connection the abort may wait for long; the server ends what nobody goes on with.
+    const aborted = session.abortTransaction().then(
+      () => (broken ? sessions.drop(session) : sessions.give(session)),
+      () => sessions.drop(session),
+    );
+    // Without a connection the abort may wait for long.
     if (!broken) await aborted;
-    void aborted.then(() => session.endSession()).catch(() => {});
     throw broken || isTransient(error) ? new NothingDone('', { cause: error }) : error;
   }
   try {
     await commit(session, end);
-  } finally {
-    void session.endSession().catch(() => {});
+    sessions.give(session);
+  } catch (error) {
+    sessions.drop(session);
+    throw error;
   }
 }
 

@@ -1,0 +1,76 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Db, ServerSessionId } from 'mongodb';
+import type { Log } from '../../log/index.js';
+import { createSilence } from './silence.js';
+
+/** An instance of a service, the sessions that its transactions run in, and a number that it changes as it lives. */
+interface Instance {
+  _id: string;
+  sessions: ServerSessionId[];
+  beat: number;
+}
+
+/** Milliseconds between beats, each with a look at the others. */
+const BEAT_MS = 1000;
+
+/** The instances of one service as they know of each other. */
+export interface Instances {
+  /** Tells the others which sessions this one uses; resolves when they can know. */
+  tell(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/**
+ * MongoDB keeps the open transaction of a process that was killed for a minute, and nobody can write its records
+ * meanwhile. So each instance says in the database which sessions it uses, and the others end those of an instance
+ * that has grown silent. One that was only paused finds its transaction aborted, and runs it again.
+ */
+export function joinInstances(db: Db, sessions: () => ServerSessionId[], log: Log): Instances {
+  const instances = db.collection<Instance>('instances');
+  const _id = randomUUID();
+  const silence = createSilence();
+  const closing = new AbortController();
+  const service = db.databaseName;
+  let told: Promise<unknown> = Promise.resolve();
+
+  /** One after another, so that none overwrites what a later one told. */
+  const tell = (): Promise<void> => {
+    const telling = told.then(async () => {
+      await instances.updateOne({ _id }, { $set: { sessions: sessions() }, $inc: { beat: 1 } }, { upsert: true });
+    });
+    told = telling.catch(() => {});
+    return telling;
+  };
+  const endSilent = async (): Promise<void> => {
+    for (const { _id: other, sessions: left, beat } of await instances.find({ _id: { $ne: _id } }).toArray()) {
+      if (!silence.isSilent(other, String(beat))) continue;
+      if (left.length > 0) await db.command({ killSessions: left });
+      const { deletedCount } = await instances.deleteOne({ _id: other, beat });
+      silence.forget(other);
+      if (deletedCount > 0) log.info('mongodb.instance_gone', { service, sessions: left.length });
+    }
+  };
+  const beating = (async () => {
+    for (let failing = false; !closing.signal.aborted; ) {
+      try {
+        if (sessions().length > 0) await tell();
+        await endSilent();
+        failing = false;
+      } catch (error) {
+        if (!failing) log.warn('mongodb.instances_unknown', { service, error });
+        failing = true;
+      }
+      await sleep(BEAT_MS, undefined, { ref: false, signal: closing.signal }).catch(() => {});
+    }
+  })();
+  return {
+    tell,
+    close: async () => {
+      closing.abort();
+      await beating;
+      // One that can't take its leave is found silent.
+      await instances.deleteOne({ _id }).catch(() => {});
+    },
+  };
+}
