@@ -109,7 +109,7 @@ describe('what is kept in memory', () => {
     expect(ids('apple', 'name')).toEqual(['first']);
     expect(ids('apple', 'text')).toEqual(others.map(({ id }) => id));
     expect(ids('banana')).toHaveLength(21);
-    expect(ids('apple banana').slice(-2)).toEqual(['first', 'second']);
+    expect(ids('apple banana ').slice(-2)).toEqual(['first', 'second']);
     engine.close();
   });
 

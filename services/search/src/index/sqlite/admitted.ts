@@ -1,6 +1,6 @@
 import type { LRUCache } from 'lru-cache';
 import type { IndexFile } from './file.js';
-import { numbersIn } from './postings.js';
+import { numbersIn } from './numbers.js';
 import type { Scope } from './scope.js';
 
 /** What a scope admits: for each row of the tenant, less its first, 1 or 0. */
@@ -25,7 +25,7 @@ export function admittedRows(file: IndexFile, scope: Scope, matching?: readonly 
   if (matching !== undefined && scope.rows > file.limits.scope) {
     return mark(new Uint8Array(scope.rows), select(file, scope, matching));
   }
-  const key = JSON.stringify([scope.tenant, scope.conditions, scope.params]);
+  const key = JSON.stringify([scope.tenant.number, scope.conditions, scope.params]);
   const kept = upToDate(file, scope, file.admitted.get(key));
   file.admitted.set(key, kept);
   return kept.bits;

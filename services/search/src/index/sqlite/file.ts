@@ -7,6 +7,7 @@ import type { Patterns } from '../../domain/pattern.js';
 import type { Field } from '../port.js';
 import type { AdmittedCache } from './admitted.js';
 import { type ChangeLog, createChangeLog } from './change-log.js';
+import type { Lengths } from './lengths.js';
 import { createKnownBlocks, type KnownBlocks } from './long-texts.js';
 import { type HeldModel, loadModels } from './models.js';
 import type { Needs } from './needs.js';
@@ -22,11 +23,15 @@ export interface Tenant {
   /** How many rows it has had, so that no row is used twice. */
   next: number;
   readonly changes: ChangeLog;
+  /** Undefined until they are asked for. */
+  lengths?: Lengths;
 }
 
 export interface WorkspaceCount {
   readonly tenant: Tenant;
   count: number;
+  /** Terms of names and texts of all its entries. */
+  length: number;
 }
 
 /** An entry as highlights need it. */
@@ -204,11 +209,11 @@ export function reload(file: IndexFile): void {
     tenants.set(tenant.id, tenant);
     byNumber.set(tenant.number, tenant);
   }
-  const counts = db.all('SELECT workspace_id, count(*), min(row) FROM entries GROUP BY workspace_id');
-  for (const [id, count, row] of counts) {
+  const counts = db.all('SELECT workspace_id, count(*), sum(length), min(row) FROM entries GROUP BY workspace_id');
+  for (const [id, count, length, row] of counts) {
     const tenant = byNumber.get(tenantOf(Number(row)));
     if (tenant === undefined) continue;
-    workspaces.set(String(id), { tenant, count: Number(count) });
+    workspaces.set(String(id), { tenant, count: Number(count), length: Number(length) });
     tenant.workspaceIds.add(String(id));
   }
 }

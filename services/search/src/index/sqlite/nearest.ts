@@ -91,7 +91,7 @@ function eachRow(top: Top<Candidate>, least: number): Looker {
 
 /** The vectors of a tenant: from memory, or piece by piece from the file where they are too many. */
 function* slabsOf(file: IndexFile, model: HeldModel, scope: Scope): Generator<Slab> {
-  const key = `${model.number} ${scope.tenant}`;
+  const key = `${model.number} ${scope.tenant.number}`;
   const kept = file.slabs.get(key);
   if (kept !== undefined && kept !== 'too large') {
     yield kept;

@@ -7,6 +7,7 @@ import { matchOf, type Sought, type TermField, termField } from './match.js';
 import { type Postings, postingsOf } from './postings.js';
 import { countMatches, type Ranked, rank } from './rank.js';
 import type { Scope } from './scope.js';
+import { statisticsOf } from './statistics.js';
 import { tally } from './tally.js';
 import { createTop } from './top.js';
 import { exactly, type Total, totalOf } from './totals.js';
@@ -53,7 +54,13 @@ function listsOf(file: IndexFile, scope: Scope, sought: Sought, { fields }: Inde
 
 function pageByLists(file: IndexFile, query: IndexQuery, scope: Scope, lists: Lists): Page {
   const { offset, limit, minScore = 0 } = query;
-  const { offsets, weights, met } = tally(scope.rows, lists.groups, lists.boosts, lists.excluded);
+  const { offsets, weights, met } = tally(
+    scope.rows,
+    lists.groups,
+    lists.boosts,
+    lists.excluded,
+    statisticsOf(file, scope),
+  );
   const admitted = admittedRows(file, scope, offsets);
   const needed = lists.groups.length;
   const weight = (row: number): number => weights[row] as number;

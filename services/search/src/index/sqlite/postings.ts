@@ -1,31 +1,32 @@
 import type { Pattern } from '../../domain/pattern.js';
+import { NAME_WEIGHT } from '../../domain/score.js';
 import type { Field } from '../port.js';
 import { type IndexFile, tenantOf } from './file.js';
+import { engineRarity, frequencyFrom, tableFacts } from './frequencies.js';
+import { lengthsOf } from './lengths.js';
 import { matchAny, type TermField } from './match.js';
+import { numbersIn } from './numbers.js';
 import { COMMENT_TERMS, countMatches, TERMS, type Terms } from './rank.js';
 import { TENANT_ROWS } from './schema.js';
 import type { Scope } from './scope.js';
 
 /**
- * The rows of one tenant that meet one pattern, and their weights. BM25 adds up over patterns, so that any query
- * is answered from the lists of its patterns. Lists are kept in memory until a change concerns them.
+ * The rows of one tenant that meet one pattern, and how often. BM25 adds up over patterns, so that any query is
+ * answered from the lists of its patterns. Lists are kept in memory until a change concerns them.
  */
 export interface Postings {
   readonly tenant: number;
   readonly pattern: Pattern;
   /** Rows less the tenant's first, rising. */
   readonly offsets: Uint32Array;
-  readonly weights: Float32Array;
-  /** Rows that the tenant had when it was read: how rare a term is hangs on that. */
-  readonly rows: number;
+  /** How often a row has it, once in its name as NAME_WEIGHT times; of comments what it weighs. */
+  readonly values: Float32Array;
+  /** The values are weights already. */
+  readonly weighed: boolean;
 }
 
-/** Weights are read as whole numbers of this part of one. */
-const PRECISION = 10_000;
-/** A list is read anew once the tenant has so many times as many rows. */
-const OUTGROWN = 1.2;
-/** About what a term weighs that most entries have. */
-const COMMON_WEIGHT = 0.01;
+/** Weights are read as whole numbers of these parts of one, and what is left of them without the rarity of a term. */
+const [WEIGHT_PARTS, SHARE_PARTS] = [10_000, 1_000_000];
 
 /** Which field a list is of; undefined for names and texts together. */
 type ListField = Field | undefined;
@@ -38,9 +39,8 @@ export function postingsOf(
   field: ListField,
   most = file.limits.list,
 ): Postings | undefined {
-  const key = `${scope.tenant} ${field ?? ''} ${matchAny([[pattern]])}`;
+  const key = `${scope.tenant.number} ${field ?? ''} ${matchAny([[pattern]])}`;
   let known = file.postings.get(key);
-  if (known !== undefined && known !== 'too long' && scope.rows > known.rows * OUTGROWN) known = undefined;
   if (known === undefined || (known === 'too long' && most > file.limits.list)) {
     known = load(file, scope, pattern, field, most) ?? 'too long';
     file.postings.set(key, known);
@@ -49,20 +49,16 @@ export function postingsOf(
 }
 
 function load(file: IndexFile, scope: Scope, pattern: Pattern, field: ListField, most: number): Postings | undefined {
-  const { tenant } = scope;
+  const comments = field === 'comments';
+  const match = matchAny([[pattern]], comments ? undefined : field);
   const everywhere = { ...scope, conditions: [], params: [] };
-  if (field === 'comments') {
-    const match = matchAny([[pattern]]);
-    const { count } = countMatches(file, match, everywhere, most + 1, undefined, COMMENT_TERMS);
-    if (count > most) return undefined;
-    return { tenant, pattern, rows: scope.rows, ...weighedList(file, scope, match, count, COMMENT_TERMS) };
-  }
-  const match = matchAny([[pattern]], field);
-  const { count } = countMatches(file, match, everywhere, most + 1);
+  const { count } = countMatches(file, match, everywhere, most + 1, undefined, comments ? COMMENT_TERMS : TERMS);
   if (count > most) return undefined;
+  const about = { tenant: scope.tenant.number, pattern };
+  if (comments) return { ...about, weighed: true, ...engineWeights(file, scope, match, count) };
   const isCommon = count > file.limits.common && count > entriesIn(file) / 2;
-  const list = isCommon ? commonList(file, scope, pattern, field) : weighedList(file, scope, match, count, TERMS);
-  return { tenant, pattern, rows: scope.rows, ...list };
+  const list = isCommon ? commonList(file, scope, pattern, field) : countedList(file, scope, match, count);
+  return { ...about, weighed: false, ...list };
 }
 
 function entriesIn({ workspaces }: IndexFile): number {
@@ -71,33 +67,57 @@ function entriesIn({ workspaces }: IndexFile): number {
   return entries;
 }
 
-type List = Pick<Postings, 'offsets' | 'weights'>;
+type List = Pick<Postings, 'offsets' | 'values'>;
 
-/** The engine gives terms that more than half of all entries have next to no weight; so much of it shows again. */
-const LEAST_WEIGHT = 1e-4;
-const COMMON_SCALE = 10_000;
-
-/** Rows with BM25. */
-function weighedList(file: IndexFile, scope: Scope, match: string, count: number, { table, weight }: Terms): List {
+/** Rows of a pattern with the engine's weights, times a number, less what is behind the point. */
+function readList({ db }: IndexFile, scope: Scope, match: string, count: number, of: Terms, times: number): List {
+  const { table, weight } = of;
   const { firstRow, lastRow } = scope;
   // The limit keeps the inner query apart: the engine ranks in a plain query only.
-  const sql = `SELECT max(weight), group_concat(place || ' ' || CAST(weight * ? AS INTEGER), ' ') FROM (
+  const sql = `SELECT group_concat(place || ' ' || CAST(weight * ? AS INTEGER), ' ') FROM (
     SELECT f.rowid - ? AS place, ${weight} AS weight
     FROM ${table} f WHERE ${table} MATCH ? AND f.rowid BETWEEN ? AND ? LIMIT ?)`;
-  const read = (precision: number) => file.db.get(sql, [precision, firstRow, match, firstRow, lastRow, count]) ?? [];
-  let [most, text] = count === 0 ? [] : read(PRECISION);
-  if (count > 0 && Number(most) < LEAST_WEIGHT) [, text] = read(PRECISION * COMMON_SCALE);
+  const [text] = count === 0 ? [] : (db.get(sql, [times, firstRow, match, firstRow, lastRow, count]) ?? []);
   const numbers = numbersIn(typeof text === 'string' ? text : '', count * 2);
   const offsets = new Uint32Array(count);
-  const weights = new Float32Array(count);
+  const values = new Float32Array(count);
   for (let i = 0; i < count; i++) {
     offsets[i] = numbers[2 * i] as number;
-    weights[i] = (numbers[2 * i + 1] as number) / PRECISION;
+    values[i] = numbers[2 * i + 1] as number;
   }
-  return { offsets, weights };
+  return { offsets, values };
 }
 
-/** Rows of a long list of which most entries are: weighed by their names alone, for that is ten times as fast. */
+/** Comments weigh what the engine says. */
+function engineWeights(file: IndexFile, scope: Scope, match: string, count: number): List {
+  const list = readList(file, scope, match, count, COMMENT_TERMS, WEIGHT_PARTS);
+  for (let i = 0; i < count; i++) list.values[i] = (list.values[i] as number) / WEIGHT_PARTS;
+  return list;
+}
+
+/** How often rows have a pattern, as the engine's weights of it tell. */
+function countedList(file: IndexFile, scope: Scope, match: string, count: number): List {
+  const facts = tableFacts(file.db);
+  const { terms } = lengthsOf(file, scope.tenant);
+  const rarity = engineRarity(facts, countInTable(file, scope, match, count));
+  const { offsets, values } = readList(file, scope, match, count, TERMS, SHARE_PARTS / rarity);
+  for (let i = 0; i < count; i++) {
+    const share = (values[i] as number) / SHARE_PARTS;
+    values[i] = frequencyFrom(share, terms[offsets[i] as number] as number, facts);
+  }
+  return { offsets, values };
+}
+
+/** How many rows of all tenants match, where so many of one do. */
+function countInTable({ byNumber, db }: IndexFile, { tenant }: Scope, match: string, count: number): number {
+  const others = [...byNumber.values()].some(
+    ({ number, workspaceIds }) => number !== tenant.number && workspaceIds.size > 0,
+  );
+  if (!others) return count;
+  return Number(db.get('SELECT count(*) FROM terms WHERE terms MATCH ?', [match])?.[0]);
+}
+
+/** Rows of a long list that most entries are in: once in their texts, or in their names, for that is ten times as fast. */
 function commonList(file: IndexFile, scope: Scope, pattern: Pattern, field: TermField): List {
   const rows = (within: TermField): Float64Array => {
     const sql = `SELECT count(*), group_concat(f.rowid - ?, ' ')
@@ -107,31 +127,15 @@ function commonList(file: IndexFile, scope: Scope, pattern: Pattern, field: Term
     return numbersIn(typeof text === 'string' ? text : '', Number(count));
   };
   const offsets = Uint32Array.from(rows(field));
-  const weights = new Float32Array(offsets.length).fill(COMMON_WEIGHT);
+  const values = new Float32Array(offsets.length).fill(1);
   if (field !== 'text') {
     let at = 0;
     for (const offset of rows('name')) {
       while ((offsets[at] as number) < offset) at++;
-      weights[at] = 2 * COMMON_WEIGHT;
+      values[at] = NAME_WEIGHT;
     }
   }
-  return { offsets, weights };
-}
-
-/** Whole numbers separated by spaces. */
-export function numbersIn(text: string, count: number): Float64Array {
-  const numbers = new Float64Array(count);
-  let at = 0;
-  let number = 0;
-  for (let i = 0; i < text.length; i++) {
-    const unit = text.charCodeAt(i);
-    if (unit === 0x20) {
-      numbers[at++] = number;
-      number = 0;
-    } else number = number * 10 + unit - 0x30;
-  }
-  if (at < count) numbers[at] = number;
-  return numbers;
+  return { offsets, values };
 }
 
 /** What a change of texts concerns. */

@@ -1,7 +1,7 @@
 import { ANALYSER_VERSION } from '../../domain/analysis.js';
 
 /** A file with another stamp is made anew. */
-export const STAMP = `4 ${ANALYSER_VERSION}`;
+export const STAMP = `5 ${ANALYSER_VERSION}`;
 
 /** Rows of one tenant lie between `number * TENANT_ROWS` and the next, so that a search reads its tenant's only. */
 export const TENANT_ROWS = 2 ** 30;
@@ -12,6 +12,7 @@ export const TENANT_ROWS = 2 ** 30;
  * tokenizer leaves as they are. `words` only grows: words of texts that are gone stay until a rebuild.
  * Comments have a table of terms of their own, so that they neither weigh on other searches nor slow them down; those
  * of an entry are one text.
+ * `length` counts the terms of name and text.
  * `models` counts the entries that have vectors of their present text, and all chunks.
  */
 export const SCHEMA = `
@@ -30,7 +31,8 @@ CREATE TABLE entries (
   updated_at TEXT NOT NULL,
   version INTEGER NOT NULL,
   content_version INTEGER NOT NULL,
-  tags TEXT NOT NULL
+  tags TEXT NOT NULL,
+  length INTEGER NOT NULL
 );
 CREATE INDEX entries_by_update ON entries (workspace_id, updated_at);
 CREATE TABLE texts (row INTEGER PRIMARY KEY, name TEXT NOT NULL, text TEXT NOT NULL, comments TEXT NOT NULL);

@@ -8,12 +8,14 @@ import { TENANT_ROWS } from './schema.js';
 
 /** Which entries a search may give, as conditions on `entries e`. */
 export interface Scope {
-  readonly tenant: number;
+  readonly tenant: Tenant;
   readonly firstRow: number;
   readonly lastRow: number;
   /** Rows that the tenant has had. */
   readonly rows: number;
   readonly changes: ChangeLog;
+  /** Workspaces that are searched. */
+  readonly workspaceIds: readonly string[];
   /** Empty where every entry of the tenant may be given, so that entries need not be looked at. */
   readonly conditions: readonly string[];
   readonly params: readonly Param[];
@@ -27,11 +29,12 @@ export function scopeOf(file: IndexFile, filter: SearchFilter, narrowing: Narrow
   if (known === undefined) return undefined;
   const { tenant } = known;
   const scope = {
-    tenant: tenant.number,
+    tenant,
     firstRow: tenant.number * TENANT_ROWS,
     lastRow: tenant.number * TENANT_ROWS + TENANT_ROWS - 1,
     rows: tenant.next,
     changes: tenant.changes,
+    workspaceIds: filter.workspaceIds,
     conditions: [] as string[],
     params: [] as Param[],
     named: narrowing.ids !== undefined,

@@ -48,7 +48,7 @@ export function search(file: IndexFile, query: IndexQuery): IndexAnswer {
 /** What a group is completed and corrected to; the same until the tenant's entries change. */
 function expansionOf(file: IndexFile, scope: Scope, group: Group, comments: boolean): Patterns {
   const { terms, surface, prefix, correctable } = group;
-  const key = `${scope.tenant} ${scope.changes.length} ${comments} ${prefix} ${correctable} ${surface} ${terms.join(' ')}`;
+  const key = `${scope.tenant.number} ${scope.changes.length} ${comments} ${prefix} ${correctable} ${surface} ${terms.join(' ')}`;
   let patterns = file.expansions.get(key);
   if (patterns === undefined) {
     patterns = expand(group, createVocabulary(file, scope, comments));

@@ -1,4 +1,6 @@
+import { rarity, saturated } from '../../domain/bm25.js';
 import type { Postings } from './postings.js';
+import type { Statistics } from './statistics.js';
 
 /** Lists of one group: a row in any of them meets it. */
 export type GroupPostings = readonly Postings[];
@@ -22,6 +24,7 @@ export function tally(
   groups: readonly GroupPostings[],
   boosts: readonly Postings[],
   excluded: readonly Postings[],
+  statistics: Statistics,
 ): Tallied {
   if (weights.length < rows) {
     const room = Math.ceil(rows * 1.5);
@@ -31,12 +34,14 @@ export function tally(
   }
   const found: number[] = [];
   groups.forEach((lists, index) => {
-    for (const list of lists) addList(list, index + 1, found);
+    for (const list of lists) addList(list, index + 1, found, statistics);
   });
-  for (const { offsets, weights: added } of boosts) {
+  for (const list of boosts) {
+    const { offsets } = list;
+    const weigh = weigherOf(list, statistics);
     for (let i = 0; i < offsets.length; i++) {
       const offset = offsets[i] as number;
-      if (lastGroup[offset] !== 0) weights[offset] = (weights[offset] as number) + (added[i] as number);
+      if (lastGroup[offset] !== 0) weights[offset] = (weights[offset] as number) + weigh(i, offset);
     }
   }
   for (const { offsets } of excluded) for (const offset of offsets) met[offset] = 0;
@@ -44,7 +49,17 @@ export function tally(
   return { offsets: found.filter((offset) => (met[offset] as number) > 0), weights, met };
 }
 
-function addList({ offsets, weights: added }: Postings, group: number, found: number[]): void {
+/** What the entry of a list weighs: BM25 by the statistics. */
+function weigherOf(list: Postings, statistics: Statistics): (i: number, offset: number) => number {
+  const { values } = list;
+  if (list.weighed) return (i) => values[i] as number;
+  const rare = rarity(statistics.entries, statistics.matching(list));
+  return (i, offset) => rare * saturated(values[i] as number, statistics.damping(offset));
+}
+
+function addList(list: Postings, group: number, found: number[], statistics: Statistics): void {
+  const { offsets } = list;
+  const weigh = weigherOf(list, statistics);
   for (let i = 0; i < offsets.length; i++) {
     const offset = offsets[i] as number;
     const last = lastGroup[offset] as number;
@@ -57,6 +72,6 @@ function addList({ offsets, weights: added }: Postings, group: number, found: nu
       lastGroup[offset] = group;
       met[offset] = (met[offset] as number) + 1;
     }
-    weights[offset] = (weights[offset] as number) + (added[i] as number);
+    weights[offset] = (weights[offset] as number) + weigh(i, offset);
   }
 }

@@ -13,7 +13,7 @@ const LAST = '\u{10ffff}';
 export function createVocabulary({ db }: IndexFile, scope: Scope, comments: boolean): Vocabulary {
   const words = (condition: string, params: (string | number)[]): string[] => {
     const sql = `SELECT group_concat(word, ' ') FROM (SELECT word FROM words WHERE tenant = ? AND ${condition})`;
-    const found = db.get(sql, [scope.tenant, ...params])?.[0];
+    const found = db.get(sql, [scope.tenant.number, ...params])?.[0];
     return typeof found === 'string' ? found.split(' ') : [];
   };
   return {

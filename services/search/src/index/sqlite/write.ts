@@ -3,6 +3,7 @@ import { analyse } from '../../domain/analysis.js';
 import { commentsText } from '../comments.js';
 import { MOST_TEXT } from '../port.js';
 import { createTenant, type IndexFile, inTransaction, reload, type Tenant, tenantOf } from './file.js';
+import { noteLength } from './lengths.js';
 import { listText, pairItem } from './lists.js';
 import { analyseChanged } from './long-texts.js';
 import { needsNone, needsVectors } from './needs.js';
@@ -69,20 +70,21 @@ interface Held {
   readonly version: number;
   readonly contentVersion: number;
   readonly updatedAt: string;
+  readonly length: number;
 }
 
 function heldEntry({ db }: IndexFile, id: string): Held | undefined {
-  const cells = db.get('SELECT row, workspace_id, version, content_version, updated_at FROM entries WHERE id = ?', [
-    id,
-  ]);
+  const sql = 'SELECT row, workspace_id, version, content_version, updated_at, length FROM entries WHERE id = ?';
+  const cells = db.get(sql, [id]);
   if (cells === undefined) return undefined;
-  const [row, workspaceId, version, contentVersion, updatedAt] = cells;
+  const [row, workspaceId, version, contentVersion, updatedAt, length] = cells;
   return {
     row: Number(row),
     workspaceId: String(workspaceId),
     version: Number(version),
     contentVersion: Number(contentVersion),
     updatedAt: String(updatedAt),
+    length: Number(length),
   };
 }
 
@@ -101,7 +103,8 @@ function removeHeld(file: IndexFile, held: Held): TermChange[] {
   const tenant = file.byNumber.get(tenantOf(held.row));
   if (tenant !== undefined) {
     tenant.changes.add(held.row % TENANT_ROWS);
-    count(file, held.workspaceId, tenant, -1);
+    count(file, held.workspaceId, tenant, -1, -held.length);
+    noteLength(file, held.row, undefined, 0);
   }
   return [{ row: held.row, old: true, oldComments }];
 }
@@ -123,10 +126,12 @@ function upsertEntry(file: IndexFile, entry: IndexEntry): TermChange[] {
   }
   const row = held?.row ?? tenant.number * TENANT_ROWS + tenant.next++;
   tenant.changes.add(row % TENANT_ROWS);
-  if (held !== undefined) count(file, held.workspaceId, tenant, -1);
-  count(file, entry.workspaceId, tenant, 1);
-  putEntry(file, row, entry);
-  return [...changes, ...putText(file, row, held !== undefined, tenant, entry)];
+  const { change, length = held?.length ?? 0 } = putText(file, row, held !== undefined, tenant, entry);
+  if (held !== undefined) count(file, held.workspaceId, tenant, -1, -held.length);
+  count(file, entry.workspaceId, tenant, 1, length);
+  putEntry(file, row, entry, length);
+  noteLength(file, row, entry.workspaceId, length);
+  return change === undefined ? changes : [...changes, change];
 }
 
 /**
@@ -147,10 +152,11 @@ function tenantFor(file: IndexFile, id: string): Tenant {
   return tenant;
 }
 
-function count(file: IndexFile, workspaceId: string, tenant: Tenant, by: number): void {
-  const now = (file.workspaces.get(workspaceId)?.count ?? 0) + by;
+function count(file: IndexFile, workspaceId: string, tenant: Tenant, by: number, terms: number): void {
+  const { count: before = 0, length = 0 } = file.workspaces.get(workspaceId) ?? {};
+  const now = before + by;
   if (now > 0) {
-    file.workspaces.set(workspaceId, { tenant, count: now });
+    file.workspaces.set(workspaceId, { tenant, count: now, length: length + terms });
     tenant.workspaceIds.add(workspaceId);
   } else {
     file.workspaces.delete(workspaceId);
@@ -158,8 +164,8 @@ function count(file: IndexFile, workspaceId: string, tenant: Tenant, by: number)
   }
 }
 
-function putEntry({ db }: IndexFile, row: number, entry: IndexEntry): void {
-  db.run('INSERT OR REPLACE INTO entries VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)', [
+function putEntry({ db }: IndexFile, row: number, entry: IndexEntry, length: number): void {
+  db.run('INSERT OR REPLACE INTO entries VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)', [
     row,
     entry.id,
     entry.workspaceId,
@@ -173,6 +179,7 @@ function putEntry({ db }: IndexFile, row: number, entry: IndexEntry): void {
     entry.version,
     entry.contentVersion,
     listText(entry.tags),
+    length,
   ]);
 }
 
@@ -182,8 +189,14 @@ function metadataItems(json: string): string[] {
   return Object.entries(metadata).map(([name, value]) => pairItem(name, value));
 }
 
-/** Stores name, text and comments, and gives the change of the terms, where they are other than before. */
-function putText(file: IndexFile, row: number, old: boolean, tenant: Tenant, entry: IndexEntry): TermChange[] {
+/** A change of terms, and how many name and text have then; undefined where they are as before. */
+interface Put {
+  readonly change?: TermChange;
+  readonly length?: number;
+}
+
+/** Stores name, text and comments. */
+function putText(file: IndexFile, row: number, old: boolean, tenant: Tenant, entry: IndexEntry): Put {
   const { db } = file;
   const name = withoutNul(entry.name);
   const text = withoutNul(entry.text.slice(0, MOST_TEXT));
@@ -191,7 +204,7 @@ function putText(file: IndexFile, row: number, old: boolean, tenant: Tenant, ent
   file.texts.delete(row);
   const sql = "SELECT name = ? AND text = ?, comments = ?, comments <> '' FROM texts WHERE row = ?";
   const [sameTexts, sameComments, hadComments] = (old ? db.get(sql, [name, text, comments, row]) : undefined) ?? [];
-  if (sameTexts && sameComments) return [];
+  if (sameTexts && sameComments) return {};
   db.run('INSERT OR REPLACE INTO texts VALUES (?, ?, ?, ?)', [row, name, text, comments]);
   const add = (words: ReadonlySet<string>): void => addWords(file, tenant, words);
   const analysed = (which: string): string => {
@@ -207,10 +220,18 @@ function putText(file: IndexFile, row: number, old: boolean, tenant: Tenant, ent
     texts: sameTexts ? undefined : { name: analysed(name), text: termsOf() },
     comments: sameComments || comments === '' ? undefined : analysed(comments),
   };
-  if (sameTexts) return [change];
+  if (change.texts === undefined) return { change };
   if (old) markStale(file, row);
   needsVectors(file, row);
-  return [change];
+  return { change, length: countTerms(change.texts.name) + countTerms(change.texts.text) };
+}
+
+/** How many terms there are in a list that spaces separate. */
+function countTerms(terms: string): number {
+  if (terms === '') return 0;
+  let count = 1;
+  for (let at = terms.indexOf(' '); at >= 0; at = terms.indexOf(' ', at + 1)) count++;
+  return count;
 }
 
 /** The driver takes no NUL; a space keeps all offsets. */

@@ -1,3 +1,4 @@
+import { damping, rarity, saturated } from '../../domain/bm25.js';
 import type { Pattern, Patterns } from '../../domain/pattern.js';
 import { NAME_WEIGHT, scoreOf } from '../../domain/score.js';
 import type { Field } from '../port.js';
@@ -24,9 +25,6 @@ export interface Weighed {
 
 /** How much less an uncertain form of a word counts. */
 const OTHER_FORM = 0.5;
-/** BM25, as the embedded index has it. */
-const K1 = 1.2;
-const B = 0.75;
 
 /** The documents that meet a group, best first. Typesense does not rank by how rare a word is, nor by length. */
 export function weigh(documents: readonly Document[], sought: Sought, counts: Counts): Weighed[] {
@@ -45,18 +43,18 @@ export function weigh(documents: readonly Document[], sought: Sought, counts: Co
     );
   const groups = sought.groups.map(frequency);
   const boosts = sought.boosts.map(frequency);
-  const rarity = [
-    ...counts.groups.map((count) => rarityOf(count, counts.entries)),
-    ...boosts.map((times) => rarityOf(times.filter((time) => time > 0).length, counts.entries)),
+  const rarities = [
+    ...counts.groups.map((count) => rarity(counts.entries, count)),
+    ...boosts.map((times) => rarity(counts.entries, times.filter((time) => time > 0).length)),
   ];
   const weighed = documents.flatMap((document, i) => {
     const met = groups.filter((times) => (times[i] as number) > 0).length;
     if (met === 0) return [];
-    const norm = K1 * (1 - B + (B * (lengths[i] as number)) / usual);
-    const weight = [...groups, ...boosts].reduce((sum, times, group) => {
-      const time = times[i] as number;
-      return sum + ((rarity[group] as number) * time * (K1 + 1)) / (time + norm);
-    }, 0);
+    const against = damping(lengths[i] as number, usual);
+    const weight = [...groups, ...boosts].reduce(
+      (sum, times, group) => sum + (rarities[group] as number) * saturated(times[i] as number, against),
+      0,
+    );
     return [{ document, all: met === groups.length, weight }];
   });
   weighed.sort((a, b) => Number(b.all) - Number(a.all) || b.weight - a.weight || byId(a.document, b.document));
@@ -65,10 +63,6 @@ export function weigh(documents: readonly Document[], sought: Sought, counts: Co
 
 function byId(a: Document, b: Document): number {
   return a.id < b.id ? -1 : 1;
-}
-
-function rarityOf(count: number, entries: number): number {
-  return Math.log(1 + (Math.max(0, entries - count) + 0.5) / (count + 0.5));
 }
 
 /** How often a group is met; the first of its patterns is the words as they stand. */

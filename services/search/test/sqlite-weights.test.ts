@@ -1,0 +1,100 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { IndexEntry } from '@commonplace/proto/resources/v1/index_service.js';
+import { afterAll, describe, expect, test } from '@jest/globals';
+import { analyse } from '../src/domain/analysis.js';
+import { parseQuery } from '../src/domain/query.js';
+import { NAME_WEIGHT, scoreOf } from '../src/domain/score.js';
+import { entry, everythingIn } from '../src/index/contract/harness.js';
+import { type Engine, openEngine } from '../src/index/sqlite/engine.js';
+
+const folder = mkdtempSync(join(tmpdir(), 'search-weights-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const WORDS = ['apple', 'banana', 'cherry', 'fig', 'grape', 'lemon'];
+
+function termsOf(text: string): string[] {
+  const { terms } = analyse(text);
+  return terms === '' ? [] : terms.split(' ');
+}
+
+/** BM25 of one term in one of the entries, by the formula. */
+function bm25(term: string, among: readonly IndexEntry[], one: IndexEntry): number {
+  const lengthOf = ({ name, text }: IndexEntry) => termsOf(name).length + termsOf(text).length;
+  const timesIn = (text: string) => termsOf(text).filter((each) => each === term).length;
+  const frequencyIn = ({ name, text }: IndexEntry) => NAME_WEIGHT * timesIn(name) + timesIn(text);
+  const having = among.filter((each) => frequencyIn(each) > 0).length;
+  const mean = among.reduce((sum, each) => sum + lengthOf(each), 0) / among.length;
+  const frequency = frequencyIn(one);
+  const damping = 1.2 * (0.25 + (0.75 * lengthOf(one)) / mean);
+  return (Math.log(1 + (among.length - having + 0.5) / (having + 0.5)) * frequency * 2.2) / (frequency + damping);
+}
+
+/** Entries that differ from number to number, in a workspace. */
+function entriesOf(workspaceId: string, tenant: string, count: number, times: number): IndexEntry[] {
+  return Array.from({ length: count }, (_, i) => {
+    const words = Array.from({ length: 1 + ((i * 7) % 11) * times }, (_, k) => WORDS[(i * k + k) % WORDS.length]);
+    const name = i % 3 === 0 ? `${WORDS[i % WORDS.length]} ${i}` : `Number ${i}`;
+    return entry(`${workspaceId}-${i}`, { tenant, workspaceId, boundaryId: workspaceId, name, text: words.join(' ') });
+  });
+}
+
+function scores(engine: Engine, query: string, workspaceIds: readonly string[]): Map<string, number> {
+  const ask = { plan: parseQuery(query), filter: everythingIn(...workspaceIds), narrowing: {}, offset: 0, limit: 100 };
+  return new Map(engine.search({ ...ask, highlight: false }).hits.map(({ id, score }) => [id, score]));
+}
+
+describe('what words weigh', () => {
+  const engine = openEngine(join(folder, 'weights.db'));
+  afterAll(() => engine.close());
+  const held = new Map<string, IndexEntry>();
+  const put = (entries: readonly IndexEntry[]) => {
+    engine.change(entries.map((upsert) => ({ upsert })));
+    for (const each of entries) held.set(each.id, each);
+  };
+  const expectFormula = (workspaceIds: readonly string[]) => {
+    const among = [...held.values()].filter(({ workspaceId }) => workspaceIds.includes(workspaceId));
+    for (const word of WORDS) {
+      const found = scores(engine, `${word} `, workspaceIds);
+      const having = among.filter(({ name, text }) => termsOf(`${name} ${text}`).includes(termsOf(word)[0] as string));
+      expect([word, [...found.keys()].sort()]).toEqual([word, having.map(({ id }) => id).sort()]);
+      for (const each of having) {
+        expect(found.get(each.id)).toBeCloseTo(scoreOf(bm25(termsOf(word)[0] as string, among, each), true), 4);
+      }
+    }
+  };
+
+  test('is BM25 over the workspaces that are searched, whatever else is there', () => {
+    put(entriesOf('one', 'org', 30, 1));
+    expectFormula(['one']);
+    put(entriesOf('two', 'org', 60, 9));
+    put(entriesOf('three', 'another', 40, 5));
+    for (const ids of [['one'], ['two'], ['three'], ['one', 'two']]) expectFormula(ids);
+  });
+
+  test('follows what is changed, moved and removed', () => {
+    const [first, second, third, ...rest] = entriesOf('two', 'org', 60, 9) as [IndexEntry, IndexEntry, IndexEntry];
+    put([
+      { ...first, version: 2, name: 'lemon lemon', text: 'fig' },
+      { ...second, version: 2, workspaceId: 'one', boundaryId: 'one' },
+      { ...third, version: 2, tenant: 'another', workspaceId: 'three', boundaryId: 'three' },
+    ]);
+    const gone = rest.slice(0, 30).map(({ id }) => id);
+    engine.change(gone.map((remove) => ({ remove })));
+    for (const id of gone) held.delete(id);
+    for (const ids of [['one'], ['two'], ['three'], ['one', 'two']]) expectFormula(ids);
+  });
+
+  test('is the same in an index that is opened again', () => {
+    const path = join(folder, 'again.db');
+    const before = openEngine(path);
+    before.change(entriesOf('one', 'org', 30, 1).map((upsert) => ({ upsert })));
+    const told = scores(before, 'grape ', ['one']);
+    before.close();
+    const after = openEngine(path);
+    expect(scores(after, 'grape ', ['one'])).toEqual(told);
+    expect(told.size).toBeGreaterThan(5);
+    after.close();
+  });
+});
