@@ -1,6 +1,6 @@
 // Real servers for tests: MongoDB's protocol, NATS JetStream, S3's protocol and Typesense on free ports of the loopback.
 import { execFile, spawn } from 'node:child_process';
-import { chmod, chown, copyFile, link, mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { chmod, chown, copyFile, link, mkdir, mkdtemp, readdir, rm, statfs } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -18,7 +18,7 @@ export async function installTool(name) {
 }
 
 /**
- * Starts all servers with their data below `dir`, or in a temporary folder that goes with them.
+ * Starts all servers with their data below `dir`, or in temporary folders that go with them.
  * Gives the settings by which Commonplace finds them, and `stop`.
  */
 export async function startServers({ dir } = {}) {
@@ -27,16 +27,19 @@ export async function startServers({ dir } = {}) {
   const versitygw = await installTool('versitygw');
   const typesense = await installTool('typesense');
   const home = dir ?? (await mkdtemp(join(tmpdir(), 'commonplace-servers-')));
+  const quick = dir ?? (await mkdtemp(join(await quickFolder(), `${QUICK}${process.pid}-`)));
   const started = await Promise.allSettled([
-    startMongo(secantus, join(home, 'mongo')),
+    startMongo(secantus, join(quick, 'mongo')),
     startNats(nats, join(home, 'nats')),
     startS3(versitygw, join(home, 's3')),
-    startTypesense(typesense, join(home, 'typesense')),
+    startTypesense(typesense, join(home, 'typesense'), join(quick, 'index')),
   ]);
   const running = started.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
   const stop = async () => {
-    await Promise.all(running.map((server) => server.stop()));
-    if (dir === undefined) await rm(home, { recursive: true, force: true });
+    // Data that nobody will read again need not be put in order.
+    await Promise.all(running.map((server) => server.stop(dir === undefined ? 'SIGKILL' : 'SIGTERM')));
+    if (dir !== undefined) return;
+    for (const folder of [home, quick]) await rm(folder, { recursive: true, force: true });
   };
   const failed = started.find((result) => result.status === 'rejected');
   if (failed !== undefined) {
@@ -55,6 +58,36 @@ export async function startServers({ dir } = {}) {
     servers: { mongo, nats: broker, s3, typesense: searched },
     stop,
   };
+}
+
+const MEMORY = '/dev/shm';
+/** Begins the names of folders there; the process that made one follows. */
+const QUICK = 'commonplace-servers-';
+/** Bytes that servers of several meshes at once are sure to find there. */
+const ROOM = 2 * 2 ** 30;
+
+/**
+ * Where data goes that lives no longer than its servers: into memory if there is room, for two of them wait for the disk
+ * at each write.
+ */
+async function quickFolder() {
+  const names = await readdir(MEMORY).catch(() => []);
+  // Memory that a process which was killed could not give back.
+  const left = names.filter(
+    (name) => name.startsWith(QUICK) && !isAlive(Number.parseInt(name.slice(QUICK.length), 10)),
+  );
+  for (const name of left) await rm(join(MEMORY, name), { recursive: true, force: true });
+  const memory = await statfs(MEMORY).catch(() => undefined);
+  return memory !== undefined && memory.bavail * memory.bsize > ROOM ? MEMORY : tmpdir();
+}
+
+function isAlive(pid) {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return error.code === 'EPERM';
+  }
 }
 
 /** A server of MongoDB's protocol that syncs what it acknowledges. `port` 0 takes a free one. */
@@ -98,16 +131,16 @@ export const TYPESENSE_KEY = 'for-tests-alone';
 
 const NOBODY = 65_534;
 
-/** Typesense. Its program comes from a third party, so that it never runs as root. */
-export async function startTypesense(program, data) {
-  const place = join(data, 'data');
-  await mkdir(place, { recursive: true });
+/** Typesense, its index in `place`. Its program comes from a third party, so that it never runs as root. */
+export async function startTypesense(program, data, place = join(data, 'data')) {
+  for (const folder of [data, place]) await mkdir(folder, { recursive: true });
   if (process.getuid?.() !== 0) return serveTypesense(program, place, {});
   await chown(place, NOBODY, NOBODY);
   // Root's own folders are closed to everybody else: the program is taken out of them, and the way to it opened.
   const own = join(data, 'typesense-server');
   await link(program, own).catch(() => copyFile(program, own));
-  for (const folder of [data, join(data, '..')]) await chmod(folder, 0o711);
+  for (const folder of [data, place]) await chmod(join(folder, '..'), 0o711);
+  await chmod(data, 0o711);
   return serveTypesense(own, place, { uid: NOBODY, gid: NOBODY });
 }
 

@@ -43,7 +43,7 @@ export interface OwnSystem extends System {
   kill(): Promise<void>;
   /** Starts again on the same data and port, after `terminate` or `kill`. */
   restart(): Promise<void>;
-  /** Ends everything and removes the data. */
+  /** Ends everything at once and removes the data. */
   stop(): Promise<void>;
 }
 
@@ -80,7 +80,8 @@ export async function startSystem(settings: Settings = {}): Promise<OwnSystem> {
     await isReady(running, baseUrl);
   };
   const stop = async () => {
-    await running?.terminate();
+    // Nobody looks at how it ends: a test that does asks it to by `terminate`.
+    await running?.kill();
     await servers?.stop();
     rmSync(home, { recursive: true, force: true });
   };

@@ -80,7 +80,11 @@ async function checkSchemas(rendered) {
     await writeAll(folder, rendered);
     check(`schemas of Kubernetes ${version}`, await kubeconform(folder, version));
     const broken = join(work, `broken-${version}`);
-    await writeAll(broken, new Map([['unknown', rendered.get(RICH).replace('replicas:', 'replica:')]]));
+    const whole = rendered
+      .get(RICH)
+      .split(/^---$/m)
+      .find((object) => object.includes('replicas:'));
+    await writeAll(broken, new Map([['unknown', whole.replace('replicas:', 'replica:')]]));
     refuses(`schemas of Kubernetes ${version}`, await kubeconform(broken, version));
   }
 }

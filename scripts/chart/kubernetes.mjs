@@ -169,8 +169,22 @@ async function images(space) {
   return stdout.trim().split('\n');
 }
 
+/** Milliseconds in which an autoscaler may still change its mind about how many pods there are. */
+const SETTLED_MS = 60_000;
+
 /** Every workload has as many ready pods as it wants, and every volume is there. */
 async function settled(space) {
+  const until = Date.now() + SETTLED_MS;
+  for (;;) {
+    await rolledOut(space);
+    const { stdout } = await run(kubectl, ['get', 'pods', ...space, '--no-headers'], { env });
+    const lines = stdout.trim().split('\n');
+    const right = lines.every((line) => /\s(1\/1\s+Running|[01]\/1\s+(Completed|Succeeded|Terminating))/.test(line));
+    if (right || Date.now() > until) return expect(`${lines.length} pods, all of them ready`, right, stdout);
+  }
+}
+
+async function rolledOut(space) {
   for (const kind of ['deployments', 'statefulsets']) {
     const { stdout } = await run(kubectl, ['get', kind, ...space, '-o=name'], { env });
     for (const name of stdout.trim().split('\n').filter(Boolean)) {
@@ -178,10 +192,6 @@ async function settled(space) {
       if (code !== 0) throw new Error(`${name}: ${stderr}`);
     }
   }
-  const { stdout } = await run(kubectl, ['get', 'pods', ...space, '--no-headers'], { env });
-  const lines = stdout.trim().split('\n');
-  const right = lines.every((line) => /\s(1\/1\s+Running|[01]\/1\s+(Completed|Succeeded|Terminating))/.test(line));
-  expect(`${lines.length} pods, all of them ready`, right, stdout);
 }
 
 /** A node is emptied: the disruption budgets let its pods go one by one, and the others take them. */

@@ -51,9 +51,16 @@ export function assemble(service, folder) {
   }
   cpSync(join(root, 'scripts/image/smoke.mjs'), join(folder, 'smoke.mjs'));
   const installed = packages.map((path) => JSON.parse(readFileSync(join(path, 'package.json'), 'utf8')));
-  const whole = JSON.parse(npm('sbom', '--sbom-format', 'cyclonedx'));
-  writeFileSync(join(folder, 'sbom.cdx.json'), JSON.stringify(billOf(whole, service, installed), null, 1));
+  writeFileSync(join(folder, 'sbom.cdx.json'), JSON.stringify(billOf(wholeBill(), service, installed), null, 1));
   return packages;
+}
+
+let whole;
+
+/** npm's bill of the whole workspace, which takes it seconds and is the same for each service. */
+function wholeBill() {
+  whole ??= JSON.parse(npm('sbom', '--sbom-format', 'cyclonedx'));
+  return whole;
 }
 
 /** The folders of everything that a package needs in production, links of the workspace included. */

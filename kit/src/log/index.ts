@@ -1,4 +1,5 @@
 import pino from 'pino';
+import { inSources } from '../program/stack.js';
 import { currentSpan } from '../telemetry/trace.js';
 
 /**
@@ -26,11 +27,17 @@ export function createLog(level: LogLevel, fields: Record<string, unknown> = {})
       messageKey: 'event',
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
-      serializers: { error: pino.stdSerializers.err },
+      serializers: { error: told },
     },
     pino.destination({ dest: 2, sync: false, minLength: 0 }),
   );
   return wrap(root);
+}
+
+/** An error as it is logged: with places in the sources. */
+function told(error: Error): object {
+  const fields = pino.stdSerializers.err(error);
+  return typeof fields?.stack === 'string' ? { ...fields, stack: inSources(fields.stack) } : fields;
 }
 
 /** Where a line belongs, if its request is traced. */

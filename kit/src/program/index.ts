@@ -2,6 +2,9 @@ import { readFileSync, statSync } from 'node:fs';
 import nodeModule from 'node:module';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import { endInSources } from './stack.js';
+
+export { inSources } from './stack.js';
 
 /** A file that the bundle was made of: its path from the root of the project, when it was written and its size. */
 type Made = readonly [path: string, mtimeMs: number, size: number];
@@ -38,9 +41,9 @@ function isAsItWas(root: string, [path, mtimeMs, size]: Made): boolean {
   return now?.mtimeMs === mtimeMs && now.size === size;
 }
 
-/** Stack traces name the sources; from Node 22 on what was compiled is kept beside the bundle, for the next start. */
+/** From Node 22 on what was compiled is kept beside the bundle, for the next start. */
 function prepareForBundle(): void {
-  process.setSourceMapsEnabled(true);
+  endInSources();
   const { enableCompileCache } = nodeModule as { enableCompileCache?: (folder: string) => unknown };
   enableCompileCache?.(join(FOLDER, 'compiled'));
 }
