@@ -2,14 +2,14 @@
 import { randomInt } from 'node:crypto';
 import { mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 /** Below the ports that outgoing connections are given, which could take one before its process listens on it. */
 const FIRST_PORT = 10_000;
 const LAST_PORT = 32_000;
 /** A port that was given out is left alone by everybody who asks here, until its process must long have taken it. */
-const TAKEN = join(tmpdir(), 'commonplace-ports');
+// The same for all on the machine, wherever each has its temporary files.
+const TAKEN = '/tmp/commonplace-ports';
 const TAKEN_MS = 600_000;
 
 /** The first of so many ports in a row that nobody listens on, and that are given to nobody else for ten minutes. */

@@ -7,10 +7,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { root } from './build.mjs';
+import { folderOfTests } from './jest/folder.mjs';
 
 const servers = process.argv.includes('--servers');
 const names = process.argv.slice(2).filter((word) => !word.startsWith('--'));
-const out = mkdtempSync(join(tmpdir(), 'commonplace-jest-'));
+// Servers have places of their own.
+const out = servers ? mkdtempSync(join(tmpdir(), 'commonplace-jest-')) : folderOfTests();
 const report = join(out, 'report.json');
 const { status } = spawnSync(
   process.execPath,
@@ -22,6 +24,8 @@ const { status } = spawnSync(
     join(root, 'node_modules/jest/bin/jest.js'),
     '--config',
     join(root, servers ? 'jest.servers.config.json' : 'jest.config.json'),
+    // Remembers how long each file took, by which the next run orders them.
+    `--cacheDirectory=${join(tmpdir(), 'commonplace-jest-cache')}`,
     '--json',
     `--outputFile=${report}`,
     ...names,
@@ -30,7 +34,11 @@ const { status } = spawnSync(
     cwd: root,
     // jest's own report goes to standard error; its JSON is in the file.
     stdio: ['ignore', 'ignore', 'inherit'],
-    env: { ...process.env, COMMONPLACE_TEST_MODE: servers ? 'mesh' : 'embedded' },
+    env: {
+      ...process.env,
+      ...(servers ? {} : { TMPDIR: out }),
+      COMMONPLACE_TEST_MODE: servers ? 'mesh' : 'embedded',
+    },
   },
 );
 const sums = existsSync(report) ? JSON.parse(readFileSync(report, 'utf8')) : undefined;

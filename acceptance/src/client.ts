@@ -1,3 +1,4 @@
+import { Agent, type Dispatcher } from 'undici';
 import type { Envelope, ErrorBody, Page } from './records.js';
 import type { System } from './system.js';
 
@@ -47,8 +48,7 @@ export function api({ baseUrl }: Pick<System, 'baseUrl'>, credential?: Credentia
       ...options.headers,
     };
     const payload = body === undefined || isRaw ? (body as string | undefined) : JSON.stringify(body);
-    const answer = await fetch(url, { method, headers, body: payload, redirect: 'manual' });
-    return replyOf<T>(`${method} ${path}`, answer, await answer.text());
+    return replyOf<T>(`${method} ${path}`, await exchange(method, url, headers, payload));
   };
   return {
     send,
@@ -59,6 +59,45 @@ export function api({ baseUrl }: Pick<System, 'baseUrl'>, credential?: Credentia
   };
 }
 
+interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+}
+
+const agent = new Agent();
+
+/** What `fetch` sends of its own accord. */
+const OF_FETCH = Object.entries({
+  accept: '*/*',
+  'accept-language': '*',
+  'sec-fetch-mode': 'cors',
+  'user-agent': 'node',
+});
+
+/** One request as `fetch` makes it, redirects not followed, by what lies under it: its streams cost more than the rest. */
+async function exchange(
+  method: string,
+  url: string,
+  headers: Record<string, string>,
+  body: string | Uint8Array | undefined,
+): Promise<Answer> {
+  const { origin, pathname, search } = new URL(url);
+  const sent = new Headers(headers);
+  for (const [name, value] of OF_FETCH) if (!sent.has(name)) sent.set(name, value);
+  const answer = await agent.request({
+    origin,
+    path: pathname + search,
+    method: method as Dispatcher.HttpMethod,
+    headers: Object.fromEntries(sent),
+    body: body ?? null,
+  });
+  const given = Object.entries(answer.headers).flatMap(([name, value]) =>
+    [value ?? []].flat().map((one): [string, string] => [name, one]),
+  );
+  return { status: answer.statusCode, headers: new Headers(given), text: await answer.body.text() };
+}
+
 function credentialHeaders(credential: Credential, method: string): Record<string, string> {
   if (credential === undefined) return {};
   if (typeof credential === 'string') return { Authorization: `Bearer ${credential}` };
@@ -66,7 +105,7 @@ function credentialHeaders(credential: Credential, method: string): Record<strin
   return { Cookie: credential.cookie, ...csrf };
 }
 
-function replyOf<T>(what: string, { status, headers }: Response, text: string): Reply<T> {
+function replyOf<T>(what: string, { status, headers, text }: Answer): Reply<T> {
   const body = (text.startsWith('{') ? JSON.parse(text) : {}) as Envelope<T>;
   const unexpected = (wanted: string) => new Error(`${what} answers no ${wanted}: ${status} ${text.slice(0, 2000)}`);
   return {

@@ -1,12 +1,13 @@
 import { request } from 'node:http';
+import { CHROMIUM, hasBrowser } from '@commonplace/kit/testing';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { chromium, type Page } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
 import { type DnsRecord, type DnsServer, startDnsServer } from '../src/dns.js';
 import { eventually } from '../src/eventually.js';
 import { type Person, signIn } from '../src/people.js';
 import type { Resource, Workspace } from '../src/records.js';
 import { freePort, type OwnSystem, startSystem } from '../src/system.js';
-import { CHROMIUM, hasBrowser } from '../src/visitor.js';
+import { openBrowser } from '../src/visitor.js';
 
 const WIKI = 'wiki.example.test';
 const BYTES = 'bytes.example.test';
@@ -272,11 +273,10 @@ describe('a domain of a publication', () => {
 const inBrowser = hasBrowser ? describe : describe.skip;
 
 inBrowser(`in a browser that the DNS leads here (skipped without ${CHROMIUM})`, () => {
-  let browser: Awaited<ReturnType<typeof chromium.launch>>;
+  let browser: Browser;
 
   beforeAll(async () => {
-    const args = ['--headless', '--no-sandbox', '--disable-gpu', '--host-resolver-rules=MAP *.test 127.0.0.1'];
-    browser = await chromium.launch({ executablePath: CHROMIUM, args });
+    browser = await openBrowser(['--host-resolver-rules=MAP *.test 127.0.0.1']);
     const claimed = (await publish({ custom_domains: [DOCS, HELP] })).domains;
     await dns.set({ records: claimed.flatMap(recordsOf) });
     await publish({ custom_domains: [DOCS, HELP] });

@@ -1,24 +1,12 @@
-import { existsSync } from 'node:fs';
+import { CHROMIUM, chromiumFlags } from '@commonplace/kit/testing';
 import { type Browser, chromium } from 'playwright-core';
-
-export const CHROMIUM = process.env.CHROMIUM_PATH ?? '/usr/bin/chromium';
-const FLAGS = [
-  '--headless',
-  '--no-sandbox',
-  '--disable-gpu',
-  '--no-first-run',
-  '--disable-background-networking',
-  '--disable-component-update',
-  '--disable-sync',
-];
 
 export const PHONE = { width: 390, height: 844 };
 export const DESKTOP = { width: 1280, height: 800 };
 
-export const hasBrowser = existsSync(CHROMIUM);
-
-export const openBrowser = (flags: readonly string[] = []): Promise<Browser> =>
-  chromium.launch({ executablePath: CHROMIUM, args: [...FLAGS, ...flags] });
+/** With features that are `off` besides those of all tests. */
+export const openBrowser = (flags: readonly string[] = [], off: readonly string[] = []): Promise<Browser> =>
+  chromium.launch({ executablePath: CHROMIUM, args: [...chromiumFlags(off), ...flags] });
 
 /** A port that a page's address can name before its server listens there. */
 export async function freePort(): Promise<number> {

@@ -1,6 +1,7 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import { CHROMIUM, hasBrowser } from '@commonplace/kit/testing';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import MarkdownIt from 'markdown-it';
 import type { Browser, Frame } from 'playwright-core';
@@ -8,7 +9,7 @@ import { framePolicy, readerPolicy } from '../../src/pages/policies.js';
 import { proseOf } from '../../src/pages/reader/prose.js';
 import { readerPage } from '../../src/pages/reader/reader-page.js';
 import { pageAt } from '../pages/fixture.js';
-import { CHROMIUM, hasBrowser, openBrowser } from './chromium.js';
+import { openBrowser } from './chromium.js';
 import { PAYLOADS, type Payload } from './hostile.js';
 
 const inBrowser = hasBrowser ? describe : describe.skip;
@@ -72,7 +73,8 @@ inBrowser(`hostile documents in a browser (skipped without ${CHROMIUM})`, () => 
       else response.writeHead(404).end();
     });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    browser = await openBrowser([`--host-resolver-rules=MAP * 127.0.0.1:${portOf(server)}`, ...ONE_PROCESS]);
+    const flags = [`--host-resolver-rules=MAP * 127.0.0.1:${portOf(server)}`, '--disable-site-isolation-trials'];
+    browser = await openBrowser(flags, ONE_PROCESS);
   }, 60_000);
   afterAll(async () => {
     await browser?.close();
@@ -144,22 +146,8 @@ inBrowser(`hostile documents in a browser (skipped without ${CHROMIUM})`, () => 
 
 const portOf = (server: Server): number => (server.address() as AddressInfo).port;
 
-/**
- * Frames share a process, though they are sandboxed: what a policy allows is the same, and a process for each costs
- * twice the time. The list takes the place of the driver’s own, whose features that ask the network it names again.
- */
-const ONE_PROCESS = [
-  '--disable-site-isolation-trials',
-  `--disable-features=${[
-    'IsolateSandboxedIframes',
-    'HttpsUpgrades',
-    'HttpsFirstBalancedModeAutoEnable',
-    'OptimizationHints',
-    'NetworkTimeServiceQuerying',
-    'PreconnectToSearch',
-    'PaintHolding',
-  ]}`,
-];
+/** Frames share a process, though they are sandboxed: what a policy allows is the same, and a process for each costs twice the time. */
+const ONE_PROCESS = ['IsolateSandboxedIframes'];
 
 /** The same policy for a page that stands in a frame here. */
 function inFrames(policy: string): string {

@@ -1,7 +1,8 @@
+import { CHROMIUM, hasBrowser } from '@commonplace/kit/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { ADA, type AuthStage, openAuthStage, TOKEN } from '../auth-stage.js';
-import { CHROMIUM, freePort, hasBrowser, openBrowser, PHONE } from './chromium.js';
+import { freePort, openBrowser, PHONE } from './chromium.js';
 
 const inBrowser = hasBrowser ? describe : describe.skip;
 

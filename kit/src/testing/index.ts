@@ -1,5 +1,6 @@
 export { type Authority, createAuthority, type IssuedFiles } from './certificates.js';
 export { type ChannelHarness, channelContract } from './channel.contract.js';
+export * from './chromium.js';
 export { createDuties, type Duties, type OptOuts } from './duties.js';
 export { createEvent } from './events/fixtures.js';
 export { type EventsHarness, eventsContract } from './events.contract.js';

@@ -1,0 +1,28 @@
+const { default: Sequencer } = require('@jest/test-sequencer');
+
+/** What takes longest, that it starts first and no worker is alone with it at the end: a new machine knows no times. */
+const LONG = [
+  'gateway/dist/test/browser/hostile',
+  'services/resources/dist/test/access-property',
+  'acceptance/dist/test/bad-input',
+  'acceptance/dist/test/gates',
+  'acceptance/dist/test/visitors',
+  'acceptance/dist/test/archive-handbook',
+  'cli/dist/test/doctor',
+  'acceptance/dist/test/import-handbook',
+  'acceptance/dist/test/forms-kill',
+  'gateway/dist/test/browser/pages',
+  'cli/dist/test/serving',
+  'services/resources/dist/test/documents/properties',
+  'acceptance/dist/test/process',
+  'services/resources/dist/test/publication-property',
+  'services/search/dist/test/sqlite-file',
+];
+
+module.exports = class LongestFirst extends Sequencer {
+  async sort(tests) {
+    const all = await super.sort(tests);
+    const long = LONG.flatMap((name) => all.filter(({ path }) => path.endsWith(`/${name}.test.js`)));
+    return [...long, ...all.filter((one) => !long.includes(one))];
+  }
+};
