@@ -517,6 +517,38 @@ describe('a submission', () => {
     expect((await by.post(`/forms/${'x'.repeat(32)}/submit`, { values: {} })).error.code).toBe('form_not_found');
   });
 
+  test('is taken by the form and table as the last change left them, as often as both were seen before', async () => {
+    const { form } = await newForm(by, workspace.id, ask([NAME]));
+    const path = `/resources/${form.resource_id}`;
+    const submit = async () => {
+      const answer = await by.post<Submitted>(`/forms/${form.token}/submit`, { values: { name: 'Ada' } });
+      const { status, body } = answer;
+      return [status, body.error?.code ?? body.data?.success_message];
+    };
+    const configure = (config: object) => by.patch(`${path}/form`, { config });
+    const MAIL = { id: 'mail', type: 'email', label: 'Mail', required: true };
+    const taken = [201, null];
+    const changes: [change: () => Promise<unknown>, outcome: unknown][] = [
+      [() => configure(ask([NAME], { success_message: 'Bye' })), [201, 'Bye']],
+      [() => configure(ask([NAME, MAIL])), [400, 'validation_failed']],
+      [() => configure(ask([NAME], { require_captcha: true })), [400, 'validation_failed']],
+      [() => configure(ask([NAME], { max_submissions: 1 })), [409, 'submission_limit_reached']],
+      [() => by.patch(`${path}/form`, { is_active: false, config: ask([NAME]) }), [409, 'form_inactive']],
+      [() => by.patch(`${path}/form`, { is_active: true }), taken],
+      [() => by.patch(path, { is_locked: true }), [409, 'resource_locked']],
+      [() => by.patch(path, { is_locked: false }), taken],
+      [() => by.del(path), [404, 'form_not_found']],
+      [() => by.post(`${path}/restore`, {}), taken],
+      [() => by.del(`${path}/form`), [404, 'form_not_found']],
+    ];
+    const outcomes = [await submit()];
+    for (const [change] of changes) {
+      await change();
+      outcomes.push(await submit());
+    }
+    expect(outcomes).toEqual([taken, ...changes.map(([, outcome]) => outcome)]);
+  });
+
   test('needs the scope and a key of the tenant, and no access to the table', async () => {
     const owner = await signIn(system, system.owner);
     const org = (await owner.post<Org>('/orgs', { name: 'Org' })).data;

@@ -4,7 +4,7 @@ import { LRUCache } from 'lru-cache';
 /** Characters of a text from which on it is worth the while not to index each of its states. */
 export const LONG_TEXT = 8192;
 /** A resource is left alone for so many times as long as it took to index it. */
-const REST = 4;
+const REST = 16;
 /** But never for longer, nor when a change is older, so that what is written is found within two seconds. */
 const MOST_REST_MS = 500;
 

@@ -51,6 +51,10 @@ const RETRY_MS = 200;
 const MOST_RETRY_MS = 60_000;
 /** Places of the log that are looked through at once; other work goes on in between. */
 const WINDOW = 5_000;
+/** Events that are read at once, also for a handler that gets them one by one. */
+const READ_AHEAD = 64;
+/** Milliseconds between two looks at the end of the log: what comes meanwhile is read together. */
+const GATHER_MS = 20;
 /** A broken writer or file is tried again after so long. */
 const TROUBLE_MS = 1_000;
 
@@ -66,6 +70,8 @@ export function createConsumer(name: string, context: ConsumerContext): Consumer
   let inWork: Item[] = [];
   /** After a batch has failed, its events go one by one. */
   let oneByOne = false;
+  /** When the log was last read to its end. */
+  let readAt = Number.NEGATIVE_INFINITY;
   let running: Promise<void> | undefined;
   let ended: Promise<void> | undefined;
 
@@ -108,7 +114,7 @@ export function createConsumer(name: string, context: ConsumerContext): Consumer
   async function run(): Promise<void> {
     while (members.length > 0) {
       try {
-        if (inWork.length === 0) await read();
+        if (inWork.length === 0) await gatherAndRead();
         if (inWork.length === 0) await pause.idle();
         else await deliver();
       } catch (error) {
@@ -123,19 +129,30 @@ export function createConsumer(name: string, context: ConsumerContext): Consumer
     if (members.length > 0) await pause.sleep(ms);
   }
 
+  /** Many small commits a second would otherwise be as many looks, for an event or two each. */
+  async function gatherAndRead(): Promise<void> {
+    const early = readAt + GATHER_MS - performance.now();
+    if (early > 0) await rest(early);
+    if (members.length > 0) await read();
+  }
+
   /** Fills `inWork` with what comes next; leaves it empty where there is nothing. */
   async function read(): Promise<void> {
     inWork = readDue(reader, name);
-    const batch = members[0]?.options.batch ?? 1;
-    for (let last = lastSeq(reader); inWork.length === 0 && seq < last && members.length > 0; ) {
-      const to = Math.min(seq + WINDOW, last);
-      inWork = readLog(reader, types, seq, to, batch);
+    const most = Math.max(READ_AHEAD, members[0]?.options.batch ?? 1);
+    const due = inWork.length > 0;
+    let last = lastSeq(reader);
+    let to = seq;
+    while (inWork.length === 0 && seq < last && members.length > 0) {
+      to = Math.min(seq + WINDOW, last);
+      inWork = readLog(reader, types, seq, to, most);
       if (inWork.length > 0) break;
       moveTo(to);
       if (to < last) await nextTurn();
       else last = lastSeq(reader);
     }
     oneByOne = false;
+    if (!due && to === last && inWork.length < most) readAt = performance.now();
   }
 
   /** Gives the next events to the member whose turn it is. */
@@ -143,8 +160,8 @@ export function createConsumer(name: string, context: ConsumerContext): Consumer
     const member = members.shift();
     if (member === undefined) return;
     members.push(member);
-    const { maxAttempts = MAX_ATTEMPTS, retryMs = RETRY_MS } = member.options;
-    const items = oneByOne ? inWork.slice(0, 1) : inWork;
+    const { batch = 1, maxAttempts = MAX_ATTEMPTS, retryMs = RETRY_MS } = member.options;
+    const items = inWork.slice(0, oneByOne ? 1 : batch);
     const [first] = items;
     if (first !== undefined && (first.due || first.attempts > 0)) redelivered(items.length);
     const failure = await attempt(member, items);

@@ -4,10 +4,10 @@ import { derivedId, fingerprint } from '@commonplace/kit/id';
 import type { CallContext, CallOptions } from '@commonplace/kit/rpc';
 import { CreateFileRequest } from '@commonplace/proto/files/v1/file_service.js';
 import type { FileAnswer } from '../forms/file-answers.js';
+import type { FoundForm } from '../forms/known.js';
 import { type Answers, submissionFaults } from '../forms/values.js';
 import type { Parts } from '../parts.js';
 import { parentId } from '../stores/nodes.js';
-import type { FoundForm } from './submit-form.js';
 
 /**
  * Puts the files of a submission beside the table, as the person who made the form: whoever answers needs no place

@@ -10,18 +10,12 @@ import type { Entry } from '../forms/batches.js';
 import type { TableBinding } from '../forms/bindings.js';
 import { provesWork } from '../forms/captcha.js';
 import { COLLECTED, type FormConfig } from '../forms/config.js';
+import type { FoundForm } from '../forms/known.js';
 import { closedBy, refusalOf } from '../forms/open.js';
 import { type Answers, MAX_VALUES_BYTES, submissionFaults, takeValues } from '../forms/values.js';
 import type { Parts } from '../parts.js';
 import { type FormRecord, type Submission, submissionsOf } from '../stores/forms.js';
-import type { Node } from '../stores/nodes.js';
 import { storeFiles } from './form-files.js';
-
-/** A form with its table, found by a token. */
-export interface FoundForm {
-  readonly form: FormRecord;
-  readonly node: Node;
-}
 
 /** The live form that a token opens. Throws `form_not_found`, for a table in the trash as well. */
 export async function findForm(parts: Parts, field: 'tokenHash' | 'hookHash', token: string): Promise<FoundForm> {
@@ -59,9 +53,45 @@ export async function submitForm(
   request: SubmitFormRequest,
   context: CallContext,
 ): Promise<FormSubmission> {
+  const handed = handedBy(request, context.caller, context);
+  const known = parts.forms.known.get(request.token);
+  if (known !== undefined) {
+    const taken = await handInAsKnown(parts, known, handed, context);
+    if (taken !== undefined) return taken;
+  }
   const found = await findForm(parts, 'tokenHash', request.token);
+  parts.forms.known.opened(request.token, found);
   await requireTenant(parts, found, context);
-  return handIn(parts, found, handedBy(request, context.caller, context), context);
+  return handIn(parts, found, handed, context);
+}
+
+/**
+ * Takes a submission by the form as it was known, which its batch reads again, once for all of them. Undefined where it
+ * is to be looked at with the form as it is: nobody is refused or told of an earlier submission by what may have changed.
+ */
+async function handInAsKnown(
+  parts: Parts,
+  known: FoundForm,
+  handed: Handed,
+  context: CallContext,
+): Promise<FormSubmission | undefined> {
+  const checked = await checkAsKnown(parts, known, handed, context).catch(() => undefined);
+  if (checked === undefined) return undefined;
+  const submission = await parts.forms.batches.add(entryOf(known, handed, checked, context, known));
+  return submission && answerOf(known.form, submission);
+}
+
+async function checkAsKnown(
+  parts: Parts,
+  known: FoundForm,
+  handed: Handed,
+  context: CallContext,
+): Promise<Accepted | undefined> {
+  await requireTenant(parts, known, context);
+  const checked = await checkIn(parts, known, handed, context);
+  if (checked.before !== undefined || checked.answers.files.length > 0) return undefined;
+  context.acts();
+  return checked;
 }
 
 /** What a request with the public token hands in, for whoever calls. */
@@ -111,29 +141,65 @@ async function requireTenant({ policy }: Parts, { form, node }: FoundForm, conte
 /** Takes a submission in: once, whole, and counted; what was handed in before is answered as before. */
 export async function handIn(
   parts: Parts,
-  { form, node }: FoundForm,
+  found: FoundForm,
   handed: Handed,
   context: CallContext,
 ): Promise<FormSubmission> {
+  const { form } = found;
+  const checked = await checkIn(parts, found, handed, context);
+  if (checked.before !== undefined) return answerOf(form, checked.before);
+  context.acts();
+  const { answers, submissionId } = checked;
+  const stored =
+    answers.files.length === 0
+      ? answers
+      : await storeFiles(parts, found, answers, submissionId, handed.respondent?.caller, context);
+  const submission = await parts.forms.batches.add(
+    entryOf(found, handed, { ...checked, answers: stored }, context, undefined),
+  );
+  return answerOf(form, submission);
+}
+
+/** A submission that a form takes; nothing of it is stored yet. */
+interface Accepted extends Pick<Entry, 'submissionId' | 'knownAs' | 'binding' | 'raw' | 'answers' | 'archived'> {
+  readonly before?: undefined;
+}
+
+/** What a form says to a submission, or the submission that it repeats. */
+type Checked = Accepted | { readonly before: Submission };
+
+/** Looks at all that can be told before a submission is written. */
+async function checkIn(
+  parts: Parts,
+  { form, node }: FoundForm,
+  handed: Handed,
+  context: CallContext,
+): Promise<Checked> {
   const { forms } = parts;
   const { submissionId, knownAs } = idsOf(form, handed);
   const [before] = await submissionsOf(forms, form.id, knownAs);
-  if (before !== undefined) return answerOf(form, before);
+  if (before !== undefined) return { before };
   const binding = await forms.bindings.of(form, node);
   const raw = collected(form.config, handed.values(binding, form.config), handed);
-  const checked = check(form, binding, raw, handed);
+  const answers = check(form, binding, raw, handed);
   const { archived } = await parts.terms.of(node.workspaceId, context.onward);
   const tally = form.config.max_submissions === undefined ? undefined : await forms.tallies.get(form.id);
   const closed = closedBy({ form, tally, archived, locked: node.locked, now: Date.now() });
   if (closed !== undefined) throw refusalOf(closed);
-  context.acts();
-  const answers =
-    checked.files.length === 0
-      ? checked
-      : await storeFiles(parts, { form, node }, checked, submissionId, handed.respondent?.caller, context);
-  const submission = await forms.batches.add({
+  return { submissionId, knownAs, binding, raw, answers, archived };
+}
+
+function entryOf<K extends FoundForm | undefined>(
+  { form }: FoundForm,
+  handed: Handed,
+  { submissionId, knownAs, binding, raw, answers, archived }: Accepted,
+  context: CallContext,
+  known: K,
+): Entry & { readonly known: K } {
+  return {
     context,
     form,
+    known,
     binding,
     field: handed.field,
     raw,
@@ -143,8 +209,7 @@ export async function handIn(
     claim: claimOf(form, handed),
     archived,
     metadata: metadataOf(handed.metadata),
-  });
-  return answerOf(form, submission);
+  };
 }
 
 const DAY_MS = 86_400_000;

@@ -21,6 +21,7 @@ import type { Tree } from '../stores/tree.js';
 import type { PreparedAppend, TableKind } from '../tables/kind.js';
 import type { Bindings, TableBinding } from './bindings.js';
 import { sendSubmitted } from './deliveries.js';
+import { type FoundForm, isUnchanged, type KnownForms } from './known.js';
 import { closedBy, refusalOf } from './open.js';
 import { type Answers, submissionFaults, takeValues } from './values.js';
 
@@ -28,6 +29,8 @@ import { type Answers, submissionFaults, takeValues } from './values.js';
 export interface Entry {
   readonly context: CallContext;
   readonly form: FormRecord;
+  /** Set where it was checked against what was known of form and table, not against what they are. */
+  readonly known: FoundForm | undefined;
   readonly binding: TableBinding;
   /** By the token that it came with. */
   readonly field: 'tokenHash' | 'hookHash';
@@ -45,13 +48,19 @@ export interface Entry {
 
 /** Puts submissions into their tables. */
 export interface Batches {
-  /** Resolves when the submission is durable, with what is noted of it; with the first, where it is a repeated one. */
-  add(entry: Entry): Promise<Submission>;
+  /**
+   * Resolves when the submission is durable, with what is noted of it; with the first, where it is a repeated one.
+   * Undefined where the form is not the known one that it was checked against any more, and nothing was done.
+   */
+  add<K extends FoundForm | undefined>(
+    entry: Entry & { readonly known: K },
+  ): Promise<K extends undefined ? Submission : Submission | undefined>;
 }
 
 export interface BatchParts {
   readonly store: Store;
   readonly forms: FormStores;
+  readonly known: KnownForms;
   readonly tree: Tree;
   readonly table: TableKind;
   readonly bindings: Bindings;
@@ -59,7 +68,7 @@ export interface BatchParts {
 }
 
 interface Waiting extends Entry {
-  resolve(submission: Submission): void;
+  resolve(submission: Submission | undefined): void;
   reject(error: unknown): void;
 }
 
@@ -103,7 +112,7 @@ export function createBatches(parts: BatchParts): Batches {
   return {
     add: (entry) =>
       new Promise((resolve, reject) => {
-        const waiting: Waiting = { ...entry, context: entry.context, resolve, reject };
+        const waiting: Waiting = { ...entry, resolve: resolve as Waiting['resolve'], reject };
         const queue = queues.get(entry.form.id);
         if (queue !== undefined) {
           queue.waiting.push(waiting);
@@ -192,6 +201,10 @@ async function prepare(parts: BatchParts, formId: string, entries: readonly Wait
   let number = tally?.count ?? 0;
   for (const entry of entries) {
     const { submissionId: id, knownAs } = entry;
+    if (entry.known !== undefined && !isUnchanged(entry.known, { form, node })) {
+      entry.resolve(undefined);
+      continue;
+    }
     const before = knownAs.map((one) => known.get(one)).find((one) => one !== undefined);
     const twin = first.get(id);
     if (before !== undefined) entry.resolve(before);
@@ -271,7 +284,7 @@ const claimKey = (formId: string, claim: string): string => `${formId}.${claim}`
 
 /** Writes a round as one unit. Gives false where rows were refused, and the others are to be numbered again. */
 async function write(parts: BatchParts, round: Round): Promise<boolean> {
-  const { store, forms, tree, table } = parts;
+  const { store, forms, known, tree, table, bindings } = parts;
   const { form, node, tally, admitted } = round;
   const [{ entry: head }] = admitted as [Admitted];
   const work = store.begin();
@@ -307,6 +320,8 @@ async function write(parts: BatchParts, round: Round): Promise<boolean> {
   for (const one of admitted) await note(parts, work, form, node, one);
   await work.commit();
   prepared.committed();
+  known.seen({ form, node: after });
+  await bindings.note(form, after, prepared.columns);
   return true;
 }
 

@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { FormRecord } from '../stores/forms.js';
 import type { Node } from '../stores/nodes.js';
+import type { Column } from '../tables/column.js';
 import type { TableKind } from '../tables/kind.js';
 import { type Binding, bindFields } from './columns.js';
 
@@ -13,6 +14,8 @@ export interface TableBinding extends Binding {
 /** Remembers how forms are bound, as long as neither form nor table changes. */
 export interface Bindings {
   of(form: FormRecord, node: Pick<Node, 'id' | 'contentVersion'>): Promise<TableBinding>;
+  /** Notes the columns that a table has in a version, so that they need not be read. */
+  note(form: FormRecord, node: Pick<Node, 'contentVersion'>, columns: readonly Column[]): Promise<void>;
 }
 
 export function createBindings(table: Pick<TableKind, 'columns'>): Bindings {
@@ -23,15 +26,24 @@ export function createBindings(table: Pick<TableKind, 'columns'>): Bindings {
     return { ...bindFields(config, columns), signature: JSON.stringify(columns) };
   }
 
+  const keyOf = (form: FormRecord, { contentVersion }: Pick<Node, 'contentVersion'>) =>
+    `${form.version}.${contentVersion}`;
+
   return {
-    of(form, { id, contentVersion }) {
-      const key = `${form.version}.${contentVersion}`;
+    of(form, node) {
+      const key = keyOf(form, node);
       const held = known.get(form.id);
       if (held?.key === key) return held.binding;
-      const binding = bind(form, id);
+      const binding = bind(form, node.id);
       known.set(form.id, { key, binding });
       binding.catch(() => known.delete(form.id));
       return binding;
+    },
+    async note(form, node, columns) {
+      const held = known.get(form.id);
+      if (held === undefined || !held.key.startsWith(`${form.version}.`)) return;
+      const { signature } = await held.binding;
+      if (signature === JSON.stringify(columns)) known.set(form.id, { ...held, key: keyOf(form, node) });
     },
   };
 }

@@ -18,12 +18,14 @@ import type { TableKind } from '../tables/kind.js';
 import { type Batches, createBatches } from './batches.js';
 import { type Bindings, createBindings } from './bindings.js';
 import { openDeliveries } from './deliveries.js';
+import { createKnownForms, type KnownForms } from './known.js';
 import { createFormTokens, type FormTokens } from './tokens.js';
 
 /** What forms stand on. */
 export interface FormParts extends FormStores {
   readonly tokens: FormTokens;
   readonly byToken: FindForm;
+  readonly known: KnownForms;
   readonly envelope: Envelope;
   /** Says which URLs may be called. */
   readonly guard: Guard;
@@ -50,16 +52,18 @@ export async function openForms({ store, log, tree, table, settings }: FormSurro
     submissions: await store.collection(submissionCollection),
     claims: await store.collection(responseClaimCollection),
   };
+  const known = createKnownForms();
   const guard = openGuard({ allowlist });
   const deliveries = await openDeliveries({ store, log, guard, envelope, forms: stores.forms, tree, now: Date.now });
   return {
     ...stores,
     tokens: createFormTokens(keys, envelope),
     byToken: createFormFinder(stores),
+    known,
     envelope,
     guard,
     deliveries,
     bindings,
-    batches: createBatches({ store, forms: stores, tree, table, bindings, deliveries }),
+    batches: createBatches({ store, forms: stores, known, tree, table, bindings, deliveries }),
   };
 }

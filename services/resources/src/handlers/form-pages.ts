@@ -7,9 +7,10 @@ import {
   type FormPageService,
   FormPageState,
 } from '@commonplace/proto/resources/v1/form_page_service.js';
-import { type FoundForm, findForm, handedBy, handIn } from '../acts/submit-form.js';
+import { findForm, handedBy, handIn } from '../acts/submit-form.js';
 import { CAPTCHA_BITS } from '../forms/captcha.js';
 import type { BoundField } from '../forms/columns.js';
+import type { FoundForm } from '../forms/known.js';
 import { type ClosedBy, closedBy } from '../forms/open.js';
 import { submitUrl } from '../forms/shown.js';
 import type { Parts } from '../parts.js';

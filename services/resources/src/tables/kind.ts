@@ -68,6 +68,8 @@ export interface TableKind extends ContentKind {
 
 /** Rows that are ready to be put at a table's end. */
 export interface PreparedAppend extends PreparedWrite {
+  /** The columns that the table has with them. */
+  readonly columns: readonly Column[];
   /** To be told once the work is committed: the chunk that the next rows join need not be read again. */
   committed(): void;
 }
@@ -103,11 +105,14 @@ export function createTableKind(parts: TableParts): TableKind {
     return planWrite({ head, input, states, maxRows, open: opener(context), context, breathe, isNewTable, isWhole });
   }
 
-  /**
-   * Puts a new state in the place of what this call sees, which a keep may have touched since it was read. Gives the
-   * numbers of the chunks that it does not have any more.
-   */
-  async function put(
+  /** Puts a new state in the place of what this call sees, which a keep may have touched since it was read. */
+  async function put(made: Pick<Outcome, 'head' | 'fresh'>, tenant: string, context: WriteContext): Promise<void> {
+    await putFor(await context.work.get(heads, made.head.id), made, tenant, context);
+  }
+
+  /** Puts a new state in the place of another. Gives the numbers of the chunks that it does not have any more. */
+  async function putFor(
+    before: StoredHead | undefined,
     { head, fresh }: Pick<Outcome, 'head' | 'fresh'>,
     tenant: string,
     context: WriteContext,
@@ -118,7 +123,6 @@ export function createTableKind(parts: TableParts): TableKind {
       work.insert(chunks, { id: chunkId(head.id, number), tenant, text });
       await breathe();
     }
-    const before = await work.get(heads, head.id);
     const { stored, dropped } = await lists.pack({ ...bare(head), tenant }, before, work);
     if (before === undefined) {
       work.insert(heads, stored);
@@ -137,7 +141,7 @@ export function createTableKind(parts: TableParts): TableKind {
       sizeBytes: changed ? made.head.bytes : before.bytes,
       warnings: made.warnings,
       loses: made.loses,
-      apply: async () => void (await put(made, tenant, context)),
+      apply: () => put(made, tenant, context),
       answer: (query) =>
         states.settled(() => {
           const later = createTableReader(states.with(made.fresh));
@@ -298,7 +302,8 @@ export function createTableKind(parts: TableParts): TableKind {
       }),
     append: (node, rows, context) =>
       states.settled(async () => {
-        const head = await states.head(node.id);
+        const before = await heads.get(node.id);
+        const head = before === undefined ? freshHead(node.id, '') : await lists.whole(node.id, before);
         const breathe = createBreathe(context.signal);
         const open: OpenTable = async () => undefined;
         const { tableRows: maxRows } = settings;
@@ -306,11 +311,12 @@ export function createTableKind(parts: TableParts): TableKind {
         let dropped: readonly number[] = [];
         return {
           changed: true,
+          columns: made.head.columns,
           sizeBytes: made.head.bytes,
           warnings: made.warnings,
           loses: false,
           async apply() {
-            dropped = await put(made, node.tenant, context);
+            dropped = await putFor(before, made, node.tenant, context);
           },
           committed: () => cache.replace(node.id, dropped, made.fresh),
         };
