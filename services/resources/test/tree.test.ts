@@ -111,6 +111,26 @@ describe.each(Object.entries(SIZES))('a subtree %s the limit of one request', (_
     await expect(restore(head.id)).rejects.toMatchObject({ reason: 'not_in_trash' });
   });
 
+  test('is brought back, trashed again and purged before the trash has all of it', async () => {
+    const { head, a, a1, a2, b } = await grow();
+    const all = [head, a, a1, a2, b];
+    const states = async () => (await Promise.all(all.map(({ id }) => world.get(owner, id)))).map(({ state }) => state);
+    for (let round = 0; round < 3; round++) {
+      expect((await world.remove(owner, head.id)).trashedCount).toBe(all.length);
+      expect((await restore(head.id)).restoredCount).toBe(all.length);
+    }
+    await settled();
+    expect(await states()).toEqual(all.map(() => ResourceState.ACTIVE));
+
+    await world.remove(owner, head.id);
+    const request = { workspaceId: world.workspaceId, resourceIds: [head.id], olderThan: undefined };
+    await world.trash.emptyTrash(request, await world.stage.as(owner));
+    await eventually(async () => {
+      for (const { id } of all) await expect(world.get(owner, id)).rejects.toMatchObject({ reason: 'not_found' });
+    }, 15_000);
+    await settled();
+  });
+
   test('a child whose parent is in the trash comes back further up', async () => {
     const { head, a, a1 } = await grow();
     await world.remove(owner, a1.id);

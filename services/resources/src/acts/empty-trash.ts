@@ -2,7 +2,7 @@ import type { CallContext } from '@commonplace/kit/rpc';
 import { publishChange } from '../events.js';
 import type { Parts } from '../parts.js';
 import type { Node } from '../stores/nodes.js';
-import { enqueue } from './subtree.js';
+import { enqueue, isUnderWay } from './subtree.js';
 import { purgeAll } from './trash.js';
 
 export interface Emptied {
@@ -13,23 +13,25 @@ export interface Emptied {
 
 /**
  * Deletes for good what is in a workspace's trash: the heads given with what went with them, or
- * everything. Above a limit it goes on after the answer.
+ * everything. Above a limit, and while something is still on its way into the trash, it goes on after the answer.
  */
 export async function emptyTrash(
   parts: Parts,
   workspaceId: string,
-  heads: readonly Node[] | undefined,
+  named: readonly Node[] | undefined,
   olderThan: string | undefined,
   context: CallContext,
 ): Promise<Emptied> {
   const limit = parts.settings.inlinePurge;
-  const chosen = (heads ?? (await allHeads(parts, workspaceId, limit + 1))).filter(
+  const chosen = (named ?? (await allHeads(parts, workspaceId, limit + 1))).filter(
     (node) => olderThan === undefined || (node.trashedAt ?? '') < olderThan,
   );
   const nodes = await withBelow(parts, chosen, limit + 1);
-  if (nodes.length <= limit && chosen.length <= limit) return purgeNow(parts, nodes, context);
+  const heads = chosen.map(({ id }) => id);
+  const whole = !(await isUnderWay(parts, 'trash', heads));
+  if (whole && nodes.length <= limit && chosen.length <= limit) return purgeNow(parts, nodes, context);
   const workspaceIds = [workspaceId];
-  if (heads === undefined) {
+  if (named === undefined) {
     const before = olderThan ?? new Date().toISOString();
     enqueue(parts, context, {
       kind: 'empty',

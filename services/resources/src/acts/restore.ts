@@ -8,7 +8,7 @@ import type { Node } from '../stores/nodes.js';
 import { type Destination, intoParent } from './destination.js';
 import { moveGrants } from './grants.js';
 import { positionFor } from './siblings.js';
-import { announce } from './subtree.js';
+import { announce, enqueue, jobsBelow } from './subtree.js';
 import { freeExternalKey, liveHome, restored } from './trash.js';
 
 export interface Restored {
@@ -26,14 +26,13 @@ export async function restoreNode(
   context: CallContext,
 ): Promise<Restored> {
   const { destination, relocated } = await homeOf(parts, node, wanted, standing, context);
-  const batch = await batchBelow(parts, node);
-  if (batch === 'large') {
-    await announce(parts, context, node, {
-      kind: 'restore',
-      workspaceIds: [...new Set([node.workspaceId, destination.parent.workspaceId])],
-      batchId: node.batchId as string,
-    });
-  }
+  // What is still on its way into the trash is brought back by a job, as are latecomers that are swept up after it.
+  const trashing = await jobsBelow(parts, 'trash', [node.id]);
+  const batch = trashing.some(({ sweep }) => sweep !== true) ? 'large' : await batchBelow(parts, node);
+  const workspaceIds = [...new Set([node.workspaceId, destination.parent.workspaceId])];
+  const job = { kind: 'restore', workspaceIds, batchId: node.batchId as string } as const;
+  if (batch === 'large') await announce(parts, context, node, job);
+  else if (trashing.length > 0) enqueue(parts, context, { ...job, tenant: node.tenant, headId: node.id, sweep: true });
   const position = relocated
     ? await positionFor(parts.tree, destination.key, { at: 'last' }, context.work)
     : node.position;

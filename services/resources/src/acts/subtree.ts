@@ -5,7 +5,7 @@ import { traceparentNow } from '@commonplace/kit/telemetry';
 import type { Parts } from '../parts.js';
 import type { TreeJob } from '../stores/jobs.js';
 import type { Node } from '../stores/nodes.js';
-import { PENDING_MAX_AGE_MS } from '../stores/pending.js';
+import { MAX_PENDING, PENDING_MAX_AGE_MS } from '../stores/pending.js';
 
 /** What stands below a head: all of it, or too much for one request. */
 export type Below = { readonly nodes: readonly Node[] } | 'large';
@@ -37,6 +37,20 @@ export function enqueue(
     parts.pending.forget();
     parts.runner.start(id);
   });
+}
+
+/** Jobs of a kind that still work on what stands below some heads; those that sweep look for latecomers alone. */
+export function jobsBelow({ jobs }: Parts, kind: 'trash' | 'restore', headIds: readonly string[]): Promise<TreeJob[]> {
+  return jobs.find({ where: { createdAt: { gt: '' }, kind, headId: { in: headIds } }, limit: MAX_PENDING });
+}
+
+/** Whether such a job has not got through all that stands below one of the heads. */
+export async function isUnderWay(
+  parts: Parts,
+  kind: 'trash' | 'restore',
+  headIds: readonly string[],
+): Promise<boolean> {
+  return (await jobsBelow(parts, kind, headIds)).some(({ sweep }) => sweep !== true);
 }
 
 /**

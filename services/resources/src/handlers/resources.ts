@@ -8,7 +8,7 @@ import {
   type ResourceService,
 } from '@commonplace/proto/resources/v1/resource_service.js';
 import { createNode, destinationOf } from '../acts/create.js';
-import { announce, enqueue, loadBelow } from '../acts/subtree.js';
+import { announce, enqueue, isUnderWay, loadBelow } from '../acts/subtree.js';
 import { trashAll, trashed } from '../acts/trash.js';
 import { updateNode } from '../acts/update.js';
 import { wantedTags } from '../acts/wanted-tags.js';
@@ -154,7 +154,8 @@ function updateFrom(request: CreateResourceRequest, existing: Node) {
 async function trashSubtree(parts: Parts, seen: Seen, context: CallContext): Promise<Node> {
   const { node, membership } = seen;
   if (membership === undefined) throw InsufficientRole();
-  const below = await loadBelow(parts, node);
+  // What is still on its way out of the trash is found there by a job.
+  const below = (await isUnderWay(parts, 'restore', [node.id])) ? 'large' : await loadBelow(parts, node);
   const days = membership.trashRetentionDays || RETENTION_DAYS;
   const batch = {
     batchId: newId(),

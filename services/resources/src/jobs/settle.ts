@@ -1,6 +1,7 @@
 import { LostRace, type UnitOfWork, type Where } from '@commonplace/kit/store';
 import { moveGrants } from '../acts/grants.js';
 import { recount } from '../acts/place.js';
+import { isUnderWay } from '../acts/subtree.js';
 import { forgetTag, retireChunk } from '../acts/tag-nodes.js';
 import { freeExternalKey, purgeAll, restored, trashed } from '../acts/trash.js';
 import { moveTo, placeUnder, rootPlace } from '../domain/tree.js';
@@ -8,6 +9,7 @@ import { type Change, eventsBy, publishChange } from '../events.js';
 import type { Parts } from '../parts.js';
 import type { TreeJob } from '../stores/jobs.js';
 import type { Node, Place } from '../stores/nodes.js';
+import { MAX_PENDING } from '../stores/pending.js';
 import { LEASE_MS } from './runner.js';
 
 /** Nodes that one unit of work rewrites. */
@@ -15,6 +17,7 @@ const CHUNK = 200;
 
 /** Brings what stands below a job's head in line with the head, piece by piece; ends the job when all is. */
 export async function settle(parts: Parts, job: TreeJob, stopped: () => boolean): Promise<void> {
+  if (await isAhead(parts, job)) return putOff(parts, job);
   let held = job;
   let after: string | undefined;
   while (!stopped()) {
@@ -28,6 +31,24 @@ export async function settle(parts: Parts, job: TreeJob, stopped: () => boolean)
     held = done;
     after = nodes.at(-1)?.id;
   }
+}
+
+/** Whether a purge would come before what it purges is all in the trash. */
+async function isAhead(parts: Parts, job: TreeJob): Promise<boolean> {
+  if (job.kind === 'purge') return isUnderWay(parts, 'trash', [job.headId]);
+  if (job.kind !== 'empty') return false;
+  const where = { createdAt: { gt: '', lt: job.before as string }, kind: 'trash', sweep: { exists: false } } as const;
+  const jobs = await parts.jobs.find({ where, limit: MAX_PENDING });
+  return jobs.some(({ workspaceIds }) => workspaceIds.includes(job.headId));
+}
+
+/** Milliseconds until a job that has to wait for another is looked at again. */
+const PUT_OFF_MS = 1000;
+
+async function putOff(parts: Parts, job: TreeJob): Promise<void> {
+  const work = parts.store.begin();
+  work.replace(parts.jobs, job, { ...job, leaseUntil: new Date(Date.now() + PUT_OFF_MS).toISOString() });
+  await work.commit();
 }
 
 function candidates(parts: Parts, job: TreeJob, after: string | undefined): Promise<Node[]> {
@@ -131,6 +152,8 @@ async function placeOf(parts: Parts, node: Node, known: Map<string, Place & { id
 async function trashBatch(parts: Parts, work: UnitOfWork, job: TreeJob, nodes: readonly Node[]): Promise<Node[]> {
   const head = await parts.tree.nodes.get(job.headId);
   if (head?.state !== 'trashed' || head.batchId !== job.batchId) return [];
+  // It may be restored at this moment: then nothing below may go into the trash behind it.
+  work.expect(parts.tree.nodes, head);
   const batch = {
     batchId: job.batchId as string,
     at: head.trashedAt as string,
@@ -144,7 +167,9 @@ async function trashBatch(parts: Parts, work: UnitOfWork, job: TreeJob, nodes: r
 
 async function restoreBatch(parts: Parts, work: UnitOfWork, job: TreeJob, nodes: readonly Node[]): Promise<Node[]> {
   const head = await parts.tree.nodes.get(job.headId);
-  if (head?.state !== 'active') return [];
+  if (head === undefined) return [];
+  work.expect(parts.tree.nodes, head);
+  if (head.state !== 'active') return joinBatch(parts, work, job, nodes, head);
   const known = new Map<string, Place & { id: string }>();
   const back: Node[] = [];
   for (const node of nodes) {
@@ -155,6 +180,16 @@ async function restoreBatch(parts: Parts, work: UnitOfWork, job: TreeJob, nodes:
   }
   parts.counters.add(work, back, 1);
   return back;
+}
+
+/** The head is in the trash again: what had not come back yet goes with it, as part of its new batch. */
+function joinBatch(parts: Parts, work: UnitOfWork, job: TreeJob, nodes: readonly Node[], head: Node): Node[] {
+  const { batchId, trashedAt, purgeAt } = head;
+  for (const node of nodes) {
+    if (node.state !== 'trashed' || node.batchId !== job.batchId) continue;
+    work.replace(parts.tree.nodes, node, { ...node, batchId, trashedAt, purgeAt });
+  }
+  return [];
 }
 
 /** The head of a purged subtree goes last: until then it names what is left. */
