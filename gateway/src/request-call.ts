@@ -24,7 +24,7 @@ export class ReadCall implements CallOptions {
       const gone = new AbortController();
       this.#gone = gone;
       if (this.response.destroyed) gone.abort();
-      else this.response.once('close', () => gone.abort());
+      else this.response.once('close', () => this.response.writableFinished || gone.abort());
     }
     return this.#gone.signal;
   }
