@@ -12,6 +12,8 @@ const DEFAULTS = {
   form: 60,
   /** Submissions of one address without an account. */
   visitor: 20,
+  /** Searches of one address in publications. */
+  reader: 120,
   /** Deliveries of other systems to one address of ours. */
   hook: 120,
   /** Failed authentications by one address. */

@@ -3,6 +3,8 @@ import type { ReaderService } from '@commonplace/proto/resources/v1/reader_servi
 import type { Middleware } from 'koa';
 import type { Settings } from '../../config.js';
 import { createReadHost } from '../../middleware/host.js';
+import { createRateGate } from '../../middleware/rate-limit.js';
+import type { ReaderParts } from './parts.js';
 import { createProofCookie } from './proof.js';
 import { createRenderedPages } from './rendered.js';
 import { createRevisions } from './revisions.js';
@@ -17,14 +19,14 @@ export interface ReaderSite {
 
 interface SiteParts {
   readonly reader: Client<ReaderService>;
-  readonly settings: Pick<Settings, 'publicUrl' | 'contentUrl' | 'pageCacheBytes' | 'requestTimeoutMs'>;
+  readonly settings: Pick<Settings, 'publicUrl' | 'contentUrl' | 'pageCacheBytes' | 'requestTimeoutMs' | 'rateLimits'>;
   /** Options of a call that no request is behind. */
   readonly call: () => CallOptions;
 }
 
 /** The pages for readers, with what is kept between requests. */
 export function openReaders({ reader, settings, call }: SiteParts): ReaderSite {
-  const { publicUrl, contentUrl, pageCacheBytes, requestTimeoutMs } = settings;
+  const { publicUrl, contentUrl, pageCacheBytes, requestTimeoutMs, rateLimits } = settings;
   const views = createViews(reader, call);
   const serve = createReaderSite({
     reader,
@@ -36,6 +38,7 @@ export function openReaders({ reader, settings, call }: SiteParts): ReaderSite {
     publicUrl,
     contentUrl,
     timeoutMs: requestTimeoutMs,
+    limitSearches: createRateGate(rateLimits)({ limits: ['reader'], scope: 'public' }) as ReaderParts['limitSearches'],
   });
   return { serve, close: views.close };
 }

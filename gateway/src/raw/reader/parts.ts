@@ -20,6 +20,8 @@ export interface ReaderParts {
   readonly contentUrl: string | undefined;
   /** Milliseconds that a call may take. */
   readonly timeoutMs: number;
+  /** Goes on where the address of a request may search once more; throws `rate_limited`. */
+  readonly limitSearches: (ctx: Context, search: () => Promise<void>) => Promise<void>;
 }
 
 /** Where in a publication a request leads. */

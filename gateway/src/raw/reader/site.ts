@@ -106,7 +106,9 @@ async function serve(ctx: Context, parts: ReaderParts, place: Place): Promise<vo
     const fileId = fileOf(place.path);
     if (fileId !== undefined) return await serveFile(ctx, parts, place, fileId);
     const { q } = ctx.query;
-    if (typeof q === 'string' && q.trim() !== '') return await serveSearch(ctx, parts, place, q);
+    if (typeof q === 'string' && q.trim() !== '') {
+      return await parts.limitSearches(ctx, () => serveSearch(ctx, parts, place, q));
+    }
     return await servePage(ctx, parts, place);
   } catch (thrown) {
     fail(ctx, thrown);
