@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { openKeyRecords, usedKeys } from '@commonplace/files/blobs';
 import { openSqliteDatabase } from '@commonplace/kit/store/sqlite';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
@@ -22,6 +23,8 @@ const at = (...path: string[]) => join(folder.home, ...path);
 const back = (to: string, progress: Progress = silentProgress) =>
   takeBackup({ dataDir: folder.dataDir, to: at(to), bucket: false }, progress);
 const restore = (from: string, to: string) => restoreBackup({ from: at(from), to: at(to) }, silentProgress);
+
+const SYNC_MS = 5;
 
 /** The SHA-256 of each file below a folder. */
 async function sumsOf(path: string): Promise<Record<string, string>> {
@@ -52,6 +55,8 @@ describe.each(['backup', 'backup.tar'])('to %s', (to) => {
       while (!stop) {
         ids.push(await folder.addBlob(200));
         await folder.deleteBlob(ids.shift() as string);
+        // As long as a disk takes to sync, where the folder is in memory.
+        await setTimeout(SYNC_MS);
       }
     })();
     try {
