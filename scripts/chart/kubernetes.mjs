@@ -27,6 +27,9 @@ const PROFILES = [
   { name: 'embedded', set: ['test.existingSecret=commonplace-test'], kept: 1 },
 ];
 
+/** Milliseconds in which an autoscaler may still change its mind about how many pods there are. */
+const SETTLED_MS = 60_000;
+
 const at = process.argv.indexOf('--log');
 const log = at > 0 ? createWriteStream(process.argv[at + 1]) : undefined;
 const helm = await tool('helm');
@@ -168,9 +171,6 @@ async function images(space) {
   const { stdout } = await run(kubectl, ['get', 'deployments,statefulsets', ...space, jsonpath], { env });
   return stdout.trim().split('\n');
 }
-
-/** Milliseconds in which an autoscaler may still change its mind about how many pods there are. */
-const SETTLED_MS = 60_000;
 
 /** Every workload has as many ready pods as it wants, and every volume is there. */
 async function settled(space) {
