@@ -1,9 +1,10 @@
 // Real servers for tests: MongoDB's protocol, NATS JetStream, S3's protocol and Typesense on free ports of the loopback.
 import { execFile, spawn } from 'node:child_process';
-import { chmod, chown, copyFile, link, mkdir, mkdtemp, readdir, rm, statfs } from 'node:fs/promises';
+import { chmod, chown, copyFile, link, mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { quickFolder } from './memory.mjs';
 import { freePort } from './ports.mjs';
 
 /** Milliseconds that a server may take to start, or to stop before it is killed. */
@@ -27,7 +28,7 @@ export async function startServers({ dir } = {}) {
   const versitygw = await installTool('versitygw');
   const typesense = await installTool('typesense');
   const home = dir ?? (await mkdtemp(join(tmpdir(), 'commonplace-servers-')));
-  const quick = dir ?? (await mkdtemp(join(await quickFolder(), `${QUICK}${process.pid}-`)));
+  const quick = dir ?? quickFolder('commonplace-servers', ROOM);
   const started = await Promise.allSettled([
     startMongo(secantus, join(quick, 'mongo')),
     startNats(nats, join(home, 'nats')),
@@ -60,35 +61,8 @@ export async function startServers({ dir } = {}) {
   };
 }
 
-const MEMORY = '/dev/shm';
-/** Begins the names of folders there; the process that made one follows. */
-const QUICK = 'commonplace-servers-';
-/** Bytes that servers of several meshes at once are sure to find there. */
+/** Bytes of memory that have to be free for servers of several meshes at once. */
 const ROOM = 2 * 2 ** 30;
-
-/**
- * Where data goes that lives no longer than its servers: into memory if there is room, for two of them wait for the disk
- * at each write.
- */
-async function quickFolder() {
-  const names = await readdir(MEMORY).catch(() => []);
-  // Memory that a process which was killed could not give back.
-  const left = names.filter(
-    (name) => name.startsWith(QUICK) && !isAlive(Number.parseInt(name.slice(QUICK.length), 10)),
-  );
-  for (const name of left) await rm(join(MEMORY, name), { recursive: true, force: true });
-  const memory = await statfs(MEMORY).catch(() => undefined);
-  return memory !== undefined && memory.bavail * memory.bsize > ROOM ? MEMORY : tmpdir();
-}
-
-function isAlive(pid) {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return error.code === 'EPERM';
-  }
-}
 
 /** A server of MongoDB's protocol that syncs what it acknowledges. `port` 0 takes a free one. */
 export async function startMongo(program, data, port = 0) {

@@ -7,12 +7,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { root } from './build.mjs';
-import { folderOfTests } from './jest/folder.mjs';
+import { quickFolder } from './memory.mjs';
+
+/** Bytes of memory that have to be free, far more than tests write at a time. */
+const ROOM = 8 * 2 ** 30;
 
 const servers = process.argv.includes('--servers');
 const names = process.argv.slice(2).filter((word) => !word.startsWith('--'));
 // Servers have places of their own.
-const out = servers ? mkdtempSync(join(tmpdir(), 'commonplace-jest-')) : folderOfTests();
+const out = servers ? mkdtempSync(join(tmpdir(), 'commonplace-jest-')) : quickFolder('commonplace-tests', ROOM);
 const report = join(out, 'report.json');
 const { status } = spawnSync(
   process.execPath,
