@@ -20,9 +20,9 @@ const KEPT = 64 * 1024;
 /** A process that does not end by itself is killed then. */
 const PATIENCE_MS = 40_000;
 
-/** Starts a script of Node.js as the leader of a group of processes. */
-export function startScript(file: string, env: NodeJS.ProcessEnv): Running {
-  const child = spawn(process.execPath, [file], { env, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
+/** Starts a script of Node.js, with flags for Node.js itself, as the leader of a group of processes. */
+export function startScript(file: string, env: NodeJS.ProcessEnv, flags: readonly string[] = []): Running {
+  const child = spawn(process.execPath, [...flags, file], { env, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
   const out = collect(child.stdout);
   const err = collect(child.stderr);
   const exited = new Promise<number | null>((resolve) => {

@@ -51,7 +51,7 @@ export async function startSystem({ home, port, mesh = false, settings = {} }: S
     ...settings,
   };
   const started = performance.now();
-  const running = startScript(mesh ? MESH : EMBEDDED, env);
+  const running = mesh ? startScript(MESH, env) : startScript(EMBEDDED, env, startFlags());
   const ended = running.exited.then((code) => {
     throw new Error(`${baseUrl} ended with ${code}.\n${running.stdout()}\n${running.stderr()}`);
   });
@@ -76,6 +76,12 @@ export async function startSystem({ home, port, mesh = false, settings = {} }: S
     await running.kill();
     throw error;
   }
+}
+
+/** What `npm start` gives Node.js between its name and the script. */
+function startFlags(): string[] {
+  const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { scripts: { start: string } };
+  return scripts.start.split(' ').slice(1, -1);
 }
 
 function servers(): NodeJS.ProcessEnv {
