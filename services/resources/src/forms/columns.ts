@@ -26,7 +26,27 @@ export function bindFields(config: Pick<FormConfig, 'fields'>, columns: readonly
     disabled.add(field.id);
     return [];
   });
-  return { fields, disabled };
+  const byId = new Map(fields.map((field) => [field.id, field]));
+  return { fields: fields.map((field) => withOptionValues(field, byId)), disabled };
+}
+
+/** The option that a text names: by its id, else its value, else its label. */
+export function namedOption(options: readonly FieldOption[], text: string): FieldOption | undefined {
+  return (
+    options.find(({ id }) => id === text) ??
+    options.find(({ value }) => value === text) ??
+    options.find(({ label }) => label === text)
+  );
+}
+
+/** A condition may name an option as an answer may; answers are compared by their options' values. */
+function withOptionValues(field: BoundField, byId: ReadonlyMap<string, BoundField>): BoundField {
+  const condition = field.visible_if;
+  const options = condition && byId.get(condition.field_id)?.options;
+  if (condition === undefined || options === undefined) return field;
+  const meant = (given: unknown): unknown => namedOption(options, String(given))?.value ?? given;
+  const value = Array.isArray(condition.value) ? condition.value.map(meant) : meant(condition.value);
+  return { ...field, visible_if: { ...condition, value } };
 }
 
 export function fits(field: Pick<FormField, 'type' | 'id'>, column: Column): boolean {

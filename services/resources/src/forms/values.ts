@@ -1,7 +1,7 @@
 import { AppError, type Fault } from '@commonplace/kit/errors';
 import { isEmpty, takeCell } from '../tables/cells.js';
 import type { Cell, Column, ColumnType } from '../tables/column.js';
-import { type BoundField, choiceOf } from './columns.js';
+import { type BoundField, choiceOf, namedOption } from './columns.js';
 import { holds } from './conditions.js';
 import type { FieldOption } from './config.js';
 import { isChoice, isNumberField, isTextField } from './field-types.js';
@@ -248,10 +248,7 @@ function takeOptions(field: BoundField, column: Column, value: unknown, param: s
 /** By id, value or label; several in one text where that is none by itself. */
 function findOptions(options: readonly FieldOption[], given: unknown, many: boolean): FieldOption[] | undefined {
   if (typeof given !== 'string' && typeof given !== 'number') return undefined;
-  const find = (text: string) =>
-    options.find(({ id }) => id === text) ??
-    options.find(({ value }) => value === text) ??
-    options.find(({ label }) => label === text);
+  const find = (text: string) => namedOption(options, text);
   const text = String(given);
   const one = find(text);
   if (one !== undefined || !many) return one && [one];

@@ -168,6 +168,27 @@ describe('conditions', () => {
     expect(cells({})).toEqual({});
   });
 
+  test.each(['plan-pro', 'pro', 'Professional'])('name an option as answers do: %s', (value) => {
+    const options = [
+      { id: 'plan-pro', label: 'Professional', value: 'pro' },
+      { id: 'plan-free', label: 'Free of charge', value: 'free' },
+    ];
+    const asked = (op: 'eq' | 'neq', given: unknown) => {
+      const config: { fields: FormField[] } = {
+        fields: [
+          { id: 'seats', label: 'Seats', type: 'number', column_id: 's', visible_if: { field_id: 'plan', op, value } },
+          { id: 'plan', label: 'Plan', type: 'single_choice', column_id: 'p', options },
+        ],
+      };
+      const { fields: both } = bindFields(config, [column('s', 'number'), column('p', 'text')]);
+      return takeValues(both, NONE, { seats: 3, plan: given }).cells;
+    };
+    expect(asked('eq', 'plan-pro')).toEqual({ s: 3, p: 'pro' });
+    expect(asked('eq', 'Free of charge')).toEqual({ p: 'free' });
+    expect(asked('neq', 'pro')).toEqual({ p: 'pro' });
+    expect(asked('neq', 'free')).toEqual({ s: 3, p: 'free' });
+  });
+
   test('compare days and times as such', () => {
     const dated: BoundField[] = [
       { id: 'd', label: 'D', type: 'date', column: column('d', 'date') },
