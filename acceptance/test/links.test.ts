@@ -51,8 +51,8 @@ withServers.each(BROKEN)(
   90_000,
 );
 
-withServers.each(['search', 'messaging', 'files', 'resources'])(
-  'without %s its own endpoints answer 503 with Retry-After, the others as ever',
+withServers.each(['search', 'messaging', 'files', 'resources', 'tenancy', 'identity'])(
+  'without %s its own endpoints and those that need it answer 503 with Retry-After, the others as ever',
   async (service) => {
     const { faults } = await checkKilled(mesh as LinkedMesh, probes, service);
     expect(faults).toEqual([]);

@@ -34,8 +34,9 @@ export const gateway: ServiceModule = {
     const connectors = host.client(contracts.connectors);
     let draining = false;
     let server: HttpServer | undefined;
+    const wasAnswered = once(() => answers(host));
     const health = {
-      isReady: async () => server !== undefined && !draining && host.isHealthy() && (await answers(host)),
+      isReady: async () => server !== undefined && !draining && host.isHealthy() && (await wasAnswered()),
     };
     const ended = createEndedSessions();
     const watches = createWatches();
@@ -140,7 +141,19 @@ async function hasEmbeddings(host: Host): Promise<boolean> {
   }
 }
 
-/** Whether credentials can be checked: without identity no request can be served. */
+/**
+ * Whether a question was answered with yes, now or before. A gateway that begins waits for identity; one that has lost
+ * it stays, for it has published pages to show, and somebody has to say 503.
+ */
+function once(ask: () => Promise<boolean>): () => Promise<boolean> {
+  let yes = false;
+  return async () => {
+    yes ||= await ask();
+    return yes;
+  };
+}
+
+/** Whether credentials can be checked. */
 async function answers(host: Host): Promise<boolean> {
   try {
     await host.client(contracts.auth).getTokenKeys({}, host.systemCall(READY_MS));

@@ -48,8 +48,10 @@ export async function checkKilled(mesh: LinkedMesh, probes: readonly Probe[], se
     // What was remembered of it is good for a second or two.
     await new Promise((resolve) => setTimeout(resolve, 2500));
     for (let round = 0; round < ROUNDS; round++) outcomes.push(...(await ask(probes)));
-    const health = await fetch(`${mesh.baseUrl}/health/live`).then(({ status }) => status);
-    if (health !== 200) faults.push(`the gateway's liveness is ${health} without ${service}`);
+    for (const probe of ['live', 'ready']) {
+      const { status } = await fetch(`${mesh.baseUrl}/health/${probe}`);
+      if (status !== 200) faults.push(`/health/${probe} of the gateway is ${status} without ${service}`);
+    }
   } finally {
     await mesh.revive(service);
   }
@@ -65,13 +67,12 @@ export async function checkKilled(mesh: LinkedMesh, probes: readonly Probe[], se
 }
 
 /**
- * Whose work can't be done without a service: nobody is let in without identity, no role is known without tenancy, and
- * what files hold and searches find is shown by the tree's word alone.
+ * Whose work can't be done without a service, as the operations page says: nobody is let in without identity, no role is
+ * known without tenancy, and what files hold and searches find is shown by the tree's word alone.
  */
-const EVERYBODY = ['identity', 'tenancy', 'resources', 'files', 'search', 'messaging'];
 const NEEDED_BY: Readonly<Record<string, readonly string[]>> = {
-  identity: EVERYBODY,
-  tenancy: EVERYBODY,
+  identity: ['tenancy', 'resources', 'files', 'search', 'messaging'],
+  tenancy: ['identity', 'resources', 'files', 'search'],
   resources: ['files', 'search'],
 };
 
