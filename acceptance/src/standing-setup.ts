@@ -1,31 +1,86 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { STANDING_SETTINGS, STANDING_URL } from './standing.js';
-import { type OwnSystem, startSystem } from './system.js';
+import { type Place, STANDING, STANDING_URL, type StandingName } from './standing.js';
+import { type OwnSystem, type Settings, startSystem } from './system.js';
 
 /** Jest loads its setup and its teardown each on their own; what they share is on the global object. */
 export const shared = globalThis as { endStanding?: () => Promise<void> };
 
+/** Milliseconds that a system stands without anybody in it: the next suite is often about to come. */
+const LINGER_MS = 10_000;
+
+interface Standing {
+  /** What is there to be told of it, to one more who uses it. */
+  enter(): Promise<string>;
+  leave(): void;
+  said(): Promise<string>;
+  end(): Promise<void>;
+}
+
+/** A system that is started for the first that asks, and ends when all who asked have left. */
+function createStanding(settings: Settings): Standing {
+  let system: Promise<OwnSystem> | undefined;
+  let ending: Promise<void> | undefined;
+  let timer: NodeJS.Timeout | undefined;
+  let users = 0;
+  const end = async () => {
+    const last = system;
+    system = undefined;
+    ending = (await last?.catch(() => undefined))?.stop();
+    await ending;
+  };
+  return {
+    async enter() {
+      users++;
+      clearTimeout(timer);
+      system ??= startSystem(settings);
+      const { baseUrl, owner, places } = await system;
+      return JSON.stringify({ baseUrl, owner, places } satisfies Place);
+    },
+    leave() {
+      users--;
+      if (users === 0) timer = setTimeout(() => void end(), LINGER_MS);
+    },
+    said: async () => (await system)?.said() ?? '',
+    async end() {
+      clearTimeout(timer);
+      await ending;
+      await end();
+    },
+  };
+}
+
 /**
- * Runs once before all tests, in the process that outlives them: answers with the URL of a standing system, which it
- * starts for the first that asks.
+ * Runs once before all tests, in the process that outlives them: answers with what is to be known of standing systems,
+ * which it starts for the first that asks.
  */
 export default async function setup(): Promise<void> {
-  let standing: Promise<OwnSystem> | undefined;
-  const server = createServer((request, response) => {
-    standing ??= startSystem(STANDING_SETTINGS);
-    standing
-      .then((system) => (request.url === '/said' ? system.said() : system.baseUrl))
-      .then(
-        (text) => response.end(text),
-        (error) => response.writeHead(503).end(String(error)),
-      );
+  const all = new Map<string, Standing>();
+  const standing = (name: string) => {
+    const found = all.get(name) ?? createStanding(STANDING[name as StandingName]);
+    all.set(name, found);
+    return found;
+  };
+  const answer = (path: string): Promise<string> => {
+    const [, name = '', what] = path.split('/');
+    if (!(name in STANDING)) throw new Error(`There is no standing system ${name}.`);
+    if (what === 'said') return standing(name).said();
+    if (what !== 'left') return standing(name).enter();
+    standing(name).leave();
+    return Promise.resolve('');
+  };
+  const server = createServer(async (request, response) => {
+    try {
+      response.end(await answer(request.url ?? ''));
+    } catch (error) {
+      response.writeHead(503).end(String(error));
+    }
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   process.env[STANDING_URL] = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   shared.endStanding = async () => {
     server.closeAllConnections();
     server.close();
-    await (await standing?.catch(() => undefined))?.stop();
+    await Promise.all([...all.values()].map((one) => one.end()));
   };
 }

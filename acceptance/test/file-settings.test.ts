@@ -6,22 +6,16 @@ import { linkOf, newFile } from '../src/files.js';
 import { archive, importAll, inline, itemsOf } from '../src/imports.js';
 import { signIn } from '../src/people.js';
 import type { Org, Workspace } from '../src/records.js';
-import { type OwnSystem, startSystem } from '../src/system.js';
+import { CONTENT_HOST, type StandingSystem, standingSystem } from '../src/standing.js';
 
-const CONTENT_HOST = 'bytes.example';
 const PAGE = '<!doctype html><html><script>alert(1)</script></html>';
 
-let system: OwnSystem;
+let system: StandingSystem;
 let by: Api;
 let workspace: Workspace;
 
 beforeAll(async () => {
-  system = await startSystem({
-    COMMONPLACE_CONTENT_URL: `http://${CONTENT_HOST}`,
-    COMMONPLACE_STORAGE_QUOTA_BYTES: '1000',
-    COMMONPLACE_FILE_VERSIONS: '2',
-    COMMONPLACE_RATE_LIMITS: 'upload=40',
-  });
+  system = await standingSystem('tight');
   by = api(system, system.owner.apiKey);
   workspace = (await by.post<Workspace>('/workspaces', { name: 'Files' })).data;
 }, 90_000);

@@ -16,14 +16,15 @@ import {
   type Upload,
 } from '../src/files.js';
 import type { List, Resource, Workspace } from '../src/records.js';
-import { mode, type OwnSystem, startSystem } from '../src/system.js';
+import { standingSystem } from '../src/standing.js';
+import { mode, type System } from '../src/system.js';
 
 const MIB = 1024 * 1024;
 /** A bucket has URLs of its own, which answer in its own words. */
 const throughGateway = mode === 'embedded' ? test : test.skip;
 const inlineBytes = Buffer.from('Some words about the thylacine.');
 
-let system: OwnSystem;
+let system: System;
 let by: Api;
 let workspace: Workspace;
 let source: Server;
@@ -37,20 +38,14 @@ beforeAll(async () => {
   });
   await new Promise<void>((resolve) => source.listen(0, '127.0.0.1', resolve));
   sourceUrl = `http://localhost:${(source.address() as AddressInfo).port}`;
-  system = await startSystem({
-    COMMONPLACE_SINGLE_UPLOAD_BYTES: String(6 * MIB),
-    COMMONPLACE_UPLOAD_PART_BYTES: String(5 * MIB),
-    COMMONPLACE_FILE_BYTES: String(64 * MIB),
-    COMMONPLACE_URL_ALLOWLIST: 'localhost',
-  });
+  system = await standingSystem();
   by = api(system, system.owner.apiKey);
   workspace = (await by.post<Workspace>('/workspaces', { name: 'Files' })).data;
 }, 90_000);
 
-afterAll(async () => {
+afterAll(() => {
   source?.close();
-  await system?.stop();
-}, 60_000);
+});
 
 const inWorkspace = (fields: object = {}) => ({ name: 'file.bin', workspace_id: workspace.id, ...fields });
 const idOf = (reply: { data: NewFile }) => reply.data.resource.id;

@@ -3,14 +3,14 @@ import { type Api, api } from '../src/client.js';
 import { eventually } from '../src/eventually.js';
 import { type FormAnswer, newForm } from '../src/forms.js';
 import type { Resource, Workspace } from '../src/records.js';
-import { type OwnSystem, startSystem } from '../src/system.js';
+import { type StandingSystem, standingSystem } from '../src/standing.js';
 
-let system: OwnSystem;
+let system: StandingSystem;
 let by: Api;
 let form: FormAnswer['form'];
 
 beforeAll(async () => {
-  system = await startSystem({ COMMONPLACE_RATE_LIMITS: 'visitor=2,hook=2,reader=2' });
+  system = await standingSystem('tight');
   by = api(system, system.owner.apiKey);
   const { data } = await by.post<Workspace>('/workspaces', { name: 'W' });
   const fields = [{ id: 'name', type: 'short_text', label: 'Name' }];

@@ -1,34 +1,27 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { type Api, api } from '../src/client.js';
 import { eventually } from '../src/eventually.js';
 import { type Person, signIn, signUp } from '../src/people.js';
 import type { List, Resource, SearchAnswer, Workspace, WorkspaceMember } from '../src/records.js';
-import { mode, type OwnSystem, startSystem } from '../src/system.js';
+import { standingSystem } from '../src/standing.js';
+import type { System } from '../src/system.js';
 
 /** An acknowledged change shows in keyword searches within this (api: 15). */
 const FRESH_MS = 2000;
 /** On the mesh a change of membership counts within this; embedded it counts on the next request. */
 const MEMBERSHIP_MS = 2000;
 
-/**
- * What was killed is up to date again within this. On the mesh the lead of an outbox is taken over after 3 to 4 s of
- * silence, and after it that of the index's consumer within 1 to 2 s.
- */
-const AFTER_KILL_MS = mode === 'mesh' ? 10_000 : 5000;
-
-let system: OwnSystem;
+let system: System;
 let owner: Person;
 let viewer: Person;
 let workspace: Workspace;
 
 beforeAll(async () => {
-  system = await startSystem({ COMMONPLACE_SIGN_UP: 'open' });
+  system = await standingSystem();
   [owner, viewer] = await Promise.all([signIn(system, system.owner), signUp(system, 'Viewer')]);
   workspace = (await owner.post<Workspace>('/workspaces', { name: 'Fresh' })).data;
   await owner.post(`/workspaces/${workspace.id}/members`, { user_id: viewer.user.id, role: 'viewer' });
 }, 90_000);
-
-afterAll(() => system?.stop(), 60_000);
 
 async function create(body: object): Promise<Resource> {
   const place = 'parent_id' in body ? {} : { workspace_id: workspace.id };
@@ -93,17 +86,6 @@ describe('an acknowledged change is found', () => {
       expect(await find(owner, '"zebrafinch19x"')).toEqual([]);
     });
   });
-
-  test('after SIGKILL as well', async () => {
-    const ids: string[] = [];
-    for (let i = 0; i < 20; i++) ids.push((await create({ name: `Platypus ${i}` })).id);
-    await system.kill();
-    await system.restart();
-    await eventually(async () => {
-      const { data } = await search(owner, 'platypus', { limit: 50 });
-      expect(data.items.map(({ resource }) => resource.id).sort()).toEqual([...ids].sort());
-    }, AFTER_KILL_MS);
-  }, 90_000);
 });
 
 describe('any part of a text is found', () => {

@@ -4,14 +4,15 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { type Api, api } from '../src/client.js';
 import { archive, importAll, inline, itemsOf } from '../src/imports.js';
 import type { Resource, Workspace } from '../src/records.js';
-import { type OwnSystem, startSystem } from '../src/system.js';
+import { standingSystem } from '../src/standing.js';
+import type { System } from '../src/system.js';
 
 const PNG = Buffer.from(
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
   'base64',
 );
 
-let system: OwnSystem;
+let system: System;
 let by: Api;
 let workspace: Workspace;
 let pictures: Server;
@@ -41,20 +42,15 @@ beforeAll(async () => {
   await listening(pictures);
   url = `http://localhost:${portOf(pictures)}`;
   canaryUrl = `http://127.0.0.1:${portOf(canary)}/canary.png`;
-  system = await startSystem({
-    COMMONPLACE_URL_ALLOWLIST: 'localhost',
-    COMMONPLACE_IMPORT_IMAGE_BYTES: '100000',
-    COMMONPLACE_IMPORT_IMAGES: '14',
-  });
+  system = await standingSystem();
   by = api(system, system.owner.apiKey);
   workspace = (await by.post<Workspace>('/workspaces', { name: 'Pictures' })).data;
 }, 90_000);
 
-afterAll(async () => {
+afterAll(() => {
   pictures?.close();
   canary?.close();
-  await system?.stop();
-}, 60_000);
+});
 
 const download = { source_type: 'markdown_zip', options: { download_remote_images: true } };
 

@@ -1,25 +1,24 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { exported } from '../src/archives.js';
 import { type Api, api } from '../src/client.js';
 import { archive, finished, importAll, inline, itemsOf, putUpload } from '../src/imports.js';
 import { newKey, type Person, signUp } from '../src/people.js';
 import type { Content, Import, List, Me, Resource, TableContent, Workspace } from '../src/records.js';
-import { type OwnSystem, startSystem } from '../src/system.js';
+import { standingSystem } from '../src/standing.js';
+import type { System } from '../src/system.js';
 
-let system: OwnSystem;
+let system: System;
 let by: Api;
 let workspace: Workspace;
 let imports: string;
 
 beforeAll(async () => {
-  system = await startSystem({ COMMONPLACE_SIGN_UP: 'open' });
+  system = await standingSystem();
   by = api(system, system.owner.apiKey);
   workspace = (await by.post<Workspace>('/workspaces', { name: 'Imports' })).data;
   imports = `/workspaces/${workspace.id}/imports`;
 }, 90_000);
-
-afterAll(() => system?.stop(), 60_000);
 
 const begin = (body: object, headers = {}) => by.post<Import>(imports, body, { headers });
 const zip = (entries: Parameters<typeof archive>[0], more: object = {}) =>
@@ -367,23 +366,6 @@ describe('an import', () => {
     const retry = await by.post(`/imports/${done.id}/retry`, { again: true });
     expect([retry.status, retry.error.code]).toEqual([400, 'unknown_field']);
   });
-
-  test('survives the end of the process, and finishes after the next start', async () => {
-    const pages = Object.fromEntries(
-      Array.from({ length: 400 }, (_, i) => [`p/${i}.md`, `# Page ${i}\n\n[next](${i + 1}.md)`]),
-    );
-    const { data } = await begin({ source_type: 'markdown_zip', ...inline(archive(pages)) });
-    await new Promise((resolve) => setTimeout(resolve, 700));
-    await system.kill();
-    await system.restart();
-    const done = await finished(by, data.id, 90_000);
-    expect(done).toMatchObject({
-      status: 'completed',
-      stats: { documents: 400, links_rewritten: 399, links_broken: 1 },
-    });
-    const list = `/workspaces/${workspace.id}/resources?parent_id=${done.root_resource_id}&recursive=true&limit=1`;
-    expect((await by.get(list)).page.total).toBe(401);
-  }, 150_000);
 });
 
 test('a key without the scope can’t begin one', async () => {

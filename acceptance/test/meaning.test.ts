@@ -3,7 +3,8 @@ import type { Api } from '../src/client.js';
 import { eventually } from '../src/eventually.js';
 import { signIn } from '../src/people.js';
 import type { List, Resource, SearchAnswer, Workspace } from '../src/records.js';
-import { type OwnSystem, startSystem } from '../src/system.js';
+import { type StandingSystem, standingSystem } from '../src/standing.js';
+import type { System } from '../src/system.js';
 
 interface Model {
   readonly id: string;
@@ -22,13 +23,13 @@ interface Features {
 const EMBEDDED_MS = 60_000;
 
 describe('with the model that comes with it', () => {
-  let system: OwnSystem;
+  let system: StandingSystem;
   let owner: Api;
   let workspace: Workspace;
   let vacation: Resource;
 
   beforeAll(async () => {
-    system = await startSystem({ COMMONPLACE_EMBEDDINGS: 'local' });
+    system = await standingSystem('meaning');
     owner = await signIn(system, system.owner);
     workspace = (await owner.post<Workspace>('/workspaces', { name: 'Company' })).data;
     const create = async (name: string, content: string) => {
@@ -94,15 +95,13 @@ describe('with the model that comes with it', () => {
 });
 
 describe('with embeddings switched off', () => {
-  let system: OwnSystem;
+  let system: System;
   let owner: Api;
 
   beforeAll(async () => {
-    system = await startSystem({ COMMONPLACE_EMBEDDINGS: 'off' });
+    system = await standingSystem();
     owner = await signIn(system, system.owner);
   }, 180_000);
-
-  afterAll(() => system?.stop(), 60_000);
 
   test('there is no model, and a search by meaning is one by words that says so', async () => {
     const { data, body } = await owner.get<List<Model>>('/models');

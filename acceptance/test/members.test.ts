@@ -3,20 +3,20 @@ import { api, type Reply } from '../src/client.js';
 import { eventually } from '../src/eventually.js';
 import { newAddress, newKey, PASSWORD, type Person, type SignedIn, signIn, signUp, tokenOf } from '../src/people.js';
 import type { ApiKey, List, Member, Org, Resource, Workspace, WorkspaceMember } from '../src/records.js';
-import { type OwnSystem, startSystem } from '../src/system.js';
+import { type StandingSystem, standingSystem } from '../src/standing.js';
 
 /** On the mesh a change of membership counts within this; embedded it counts on the next request. */
 const MEMBERSHIP_MS = 2000;
 /** A key that is revoked or suspended is refused everywhere within this. */
 const REVOKED_MS = 1000;
 
-let system: OwnSystem;
+let system: StandingSystem;
 let owner: Person;
 let org: Org;
 let members: string;
 
 beforeAll(async () => {
-  system = await startSystem({ COMMONPLACE_SIGN_UP: 'invite' });
+  system = await standingSystem('tight');
   owner = await signIn(system, system.owner);
   org = (await owner.post<Org>('/orgs', { name: 'Members' })).data;
   members = `/orgs/${org.id}/members`;

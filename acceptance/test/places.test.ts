@@ -3,15 +3,15 @@ import { api } from '../src/client.js';
 import { eventually } from '../src/eventually.js';
 import { newAddress, newKey, type Person, signIn, signUp, tokenOf } from '../src/people.js';
 import type { List, Member, NotificationList, Org, Pin, Resource, Workspace } from '../src/records.js';
-import { type OwnSystem, startSystem } from '../src/system.js';
+import { type StandingSystem, standingSystem } from '../src/standing.js';
 
-let system: OwnSystem;
+let system: StandingSystem;
 let owner: Person;
 let org: Org;
 let workspace: Workspace;
 
 beforeAll(async () => {
-  system = await startSystem({ COMMONPLACE_SIGN_UP: 'invite' });
+  system = await standingSystem('tight');
   owner = await signIn(system, system.owner);
   org = (await owner.post<Org>('/orgs', { name: 'Places' })).data;
   workspace = (await owner.post<Workspace>('/workspaces', { name: 'Plans', org_id: org.id })).data;

@@ -4,7 +4,7 @@ import { eventually } from '../src/eventually.js';
 import type { NewFile } from '../src/files.js';
 import { pdfOf } from '../src/pdf.js';
 import type { Resource, SearchAnswer, Workspace } from '../src/records.js';
-import { type OwnSystem, startSystem } from '../src/system.js';
+import { type StandingSystem, standingSystem } from '../src/standing.js';
 
 const MODES = ['keyword', 'semantic', 'hybrid'] as const;
 /** An acknowledged change shows in searches by words within this; by meaning once the model is loaded. */
@@ -23,13 +23,13 @@ const PAGES: Readonly<Record<string, string>> = {
   car: '# Parking\n\nAutomobiles are left in the basement.',
 };
 
-let system: OwnSystem;
+let system: StandingSystem;
 let by: Api;
 let workspace: Workspace;
 const ids = new Map<string, string>();
 
 beforeAll(async () => {
-  system = await startSystem({ COMMONPLACE_EMBEDDINGS: 'local' });
+  system = await standingSystem('meaning');
   by = api(system, system.owner.apiKey);
   workspace = (await by.post<Workspace>('/workspaces', { name: 'Languages' })).data;
   for (const [name, content] of Object.entries(PAGES)) {

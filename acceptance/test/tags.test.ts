@@ -3,15 +3,15 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { eventually } from '../src/eventually.js';
 import { type Person, signIn } from '../src/people.js';
 import type { Fault, List, RemovedTag, Resource, SearchAnswer, Tag, Workspace } from '../src/records.js';
-import { type OwnSystem, startSystem } from '../src/system.js';
+import { type StandingSystem, standingSystem } from '../src/standing.js';
 
-let system: OwnSystem;
+let system: StandingSystem;
 let by: Person;
 let workspace: Workspace;
 let tags: string;
 
 beforeAll(async () => {
-  system = await startSystem({ COMMONPLACE_INLINE_TAGGED: '5' });
+  system = await standingSystem('tight');
   by = await signIn(system, system.owner);
   workspace = (await by.post<Workspace>('/workspaces', { name: 'Tagged' })).data;
   tags = `/workspaces/${workspace.id}/tags`;

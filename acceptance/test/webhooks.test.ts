@@ -6,7 +6,7 @@ import { Webhook } from 'standardwebhooks';
 import { eventually } from '../src/eventually.js';
 import { signIn } from '../src/people.js';
 import type { List, Resource, Workspace } from '../src/records.js';
-import { type OwnSystem, startSystem } from '../src/system.js';
+import { LISTED_HOST as HOST, type StandingSystem, standingSystem } from '../src/standing.js';
 
 /** What leaves a form by webhooks, as the system that receives it sees it. */
 
@@ -34,10 +34,7 @@ interface Delivery {
   readonly response_head: string | null;
 }
 
-/** An address of this machine, the one that the operator has listed. */
-const HOST = '127.0.0.2';
-
-let system: OwnSystem;
+let system: StandingSystem;
 let by: Awaited<ReturnType<typeof signIn>>;
 let workspace: Workspace;
 let receiver: Server;
@@ -61,7 +58,7 @@ beforeAll(async () => {
   url = `http://${HOST}:${port}/hook`;
   canary = createServer((_, response) => response.end('secret')).on('connection', () => hits++);
   await new Promise<void>((resolve) => canary.listen(0, '::', resolve));
-  system = await startSystem({ COMMONPLACE_URL_ALLOWLIST: HOST });
+  system = await standingSystem('meaning');
   by = await signIn(system, system.owner);
   workspace = (await by.post<Workspace>('/workspaces', { name: 'Webhooks' })).data;
 }, 90_000);

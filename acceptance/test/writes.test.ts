@@ -1,23 +1,22 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { type Api, api } from '../src/client.js';
 import { newKey } from '../src/people.js';
 import type { ApiKey, Content, Resource, Workspace } from '../src/records.js';
-import { type OwnSystem, startSystem } from '../src/system.js';
+import { standingSystem } from '../src/standing.js';
+import type { System } from '../src/system.js';
 
-let system: OwnSystem;
+let system: System;
 let by: Api;
 let workspace: Workspace;
 let list: string;
 
 beforeAll(async () => {
-  system = await startSystem();
+  system = await standingSystem();
   by = api(system, system.owner.apiKey);
   workspace = (await by.post<Workspace>('/workspaces', { name: 'Writes' })).data;
   list = `/workspaces/${workspace.id}/resources`;
 }, 90_000);
-
-afterAll(() => system?.stop(), 60_000);
 
 async function newDocument(): Promise<Resource> {
   const body = { type: 'document', name: 'Document', workspace_id: workspace.id, content: 'Words' };
@@ -160,14 +159,4 @@ describe('Idempotency-Key', () => {
     expect((await by.post('/resources', wrong, keyed(other))).status).toBe(400);
     expect((await by.post('/resources', { ...wrong, name: 'Right' }, keyed(other))).status).toBe(201);
   });
-
-  test('survives a restart', async () => {
-    const body = { type: 'folder', name: 'Restarted', workspace_id: workspace.id };
-    const key = randomUUID();
-    const first = await by.post<Resource>('/resources', body, keyed(key));
-    await system.kill();
-    await system.restart();
-    const again = await by.post<Resource>('/resources', body, keyed(key));
-    expect([again.data.id, again.headers.get('idempotency-replayed')]).toEqual([first.data.id, 'true']);
-  }, 60_000);
 });

@@ -1,12 +1,12 @@
 import { api } from '@commonplace/acceptance/dist/src/client.js';
 import { eventually } from '@commonplace/acceptance/dist/src/eventually.js';
-import { type OwnSystem, startSystem } from '@commonplace/acceptance/dist/src/system.js';
+import { operatedSystem } from '@commonplace/acceptance/dist/src/standing.js';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { commonplace } from './commonplace.js';
 
-let system: OwnSystem;
+let system: Awaited<ReturnType<typeof operatedSystem>>;
 beforeAll(async () => {
-  system = await startSystem();
+  system = await operatedSystem();
 }, 90_000);
 afterAll(() => system?.stop(), 60_000);
 

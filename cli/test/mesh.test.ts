@@ -1,11 +1,11 @@
-import { type OwnSystem, startSystem } from '@commonplace/acceptance/dist/src/system.js';
+import { operatedSystem } from '@commonplace/acceptance/dist/src/standing.js';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { commonplace } from './commonplace.js';
 
 /** What the commands do beside a mesh; its keys are `keys.test.ts`, which runs beside either. */
-let system: OwnSystem;
+let system: Awaited<ReturnType<typeof operatedSystem>>;
 beforeAll(async () => {
-  system = await startSystem();
+  system = await operatedSystem();
 }, 120_000);
 afterAll(() => system?.stop(), 60_000);
 
