@@ -11,6 +11,7 @@ const LONG = [
   'cli/dist/test/doctor',
   'acceptance/dist/test/import-handbook',
   'acceptance/dist/test/forms-kill',
+  'acceptance/dist/test/killed',
   'gateway/dist/test/browser/pages',
   'cli/dist/test/serving',
   'services/resources/dist/test/documents/properties',
