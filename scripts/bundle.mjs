@@ -83,6 +83,10 @@ const { metafile } = await build({
   conditions: [],
   sourcemap: 'linked',
   sourcesContent: false,
+  // Node reads each byte at each start. Lines stay short: an error that ends a process shows the one it came from.
+  minifyWhitespace: true,
+  minifySyntax: true,
+  lineLimit: 120,
   banner: { js: REQUIRE },
   plugins: [places],
   absWorkingDir: root,

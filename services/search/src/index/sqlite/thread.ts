@@ -27,6 +27,7 @@ export function openIndexThread(data: ThreadData): IndexThread {
   function start(): Worker {
     const started = new Worker(new URL('./worker.js', import.meta.url), {
       workerData: data,
+      execArgv: [],
       resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MIB },
     });
     started.on('message', (reply: Reply) => {
