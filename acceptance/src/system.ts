@@ -51,8 +51,9 @@ export interface OwnSystem extends System {
 const START_MS = 150_000;
 
 /**
- * Settings over those of a test. Unless given, `COMMONPLACE_RATE_LIMITS` and `COMMONPLACE_EMBEDDINGS` are `off`, and no
- * work is refused because the machine is slow, which other work on it may be the cause of.
+ * Settings over those of a test. Unless given, `COMMONPLACE_RATE_LIMITS` and `COMMONPLACE_EMBEDDINGS` are `off`, no work
+ * is refused because the machine is slow, which other work on it may be the cause of, and no workspace holds the
+ * documentation: to write and to index it takes a fifth of a start.
  */
 export type Settings = Readonly<Record<string, string>>;
 
@@ -72,6 +73,7 @@ export async function startSystem(settings: Settings = {}): Promise<OwnSystem> {
     COMMONPLACE_RATE_LIMITS: 'off',
     COMMONPLACE_EMBEDDINGS: 'off',
     COMMONPLACE_MAX_LOOP_DELAY_MS: '0',
+    COMMONPLACE_SAMPLE: '0',
     ...settings,
   };
   let running: Running;

@@ -17,7 +17,7 @@ describe('a life of a system', () => {
   let system: OwnSystem;
 
   beforeAll(async () => {
-    system = await startSystem();
+    system = await startSystem({ COMMONPLACE_SAMPLE: '1' });
   }, 90_000);
 
   afterAll(() => system?.stop(), 60_000);
@@ -43,7 +43,13 @@ describe('a life of a system', () => {
 
   test('there is something to read at once', async () => {
     const { data } = await api(system, system.owner.apiKey).get<{ items: Workspace[] }>('/workspaces');
-    expect(data.items.length).toBeGreaterThan(0);
+    const sample = data.items.find(({ name }) => name === 'Welcome to Commonplace');
+    await eventually(async () => {
+      const { items } = (
+        await api(system, system.owner.apiKey).get<{ items: Resource[] }>(`/workspaces/${sample?.id}/resources`)
+      ).data;
+      expect(items.map(({ name }) => name)).toEqual(expect.arrayContaining(['Readme', 'Changelog', 'Docs']));
+    });
   });
 
   test('nothing that was acknowledged is lost by SIGKILL', async () => {

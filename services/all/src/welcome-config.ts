@@ -1,4 +1,4 @@
-import { type Table, text } from '@commonplace/kit/config';
+import { flag, type Table, text } from '@commonplace/kit/config';
 
 export const welcomeConfig = {
   publicUrl: {
@@ -18,5 +18,11 @@ export const welcomeConfig = {
     help: 'file that the first start writes its sign-in and key to',
     parse: text,
     fallback: undefined as string | undefined,
+  },
+  sample: {
+    variable: 'COMMONPLACE_SAMPLE',
+    help: '0 keeps the first start from making a workspace that holds the documentation',
+    parse: flag,
+    fallback: true,
   },
 } satisfies Table;

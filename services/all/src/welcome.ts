@@ -14,7 +14,7 @@ export const welcome: ServiceModule = {
   config: welcomeConfig,
   stores: false,
   async start(host) {
-    const { publicUrl, ownerEmail, bootstrapJson } = host.settings(welcomeConfig);
+    const { publicUrl, ownerEmail, bootstrapJson, sample } = host.settings(welcomeConfig);
     const auth = host.client(contracts.auth);
     return {
       implementations: [],
@@ -25,7 +25,7 @@ export const welcome: ServiceModule = {
         console.log(`Commonplace  ${publicUrl}\nDocs         ${publicUrl}/docs`);
         if (!made.created) return;
         introduce(made, publicUrl, bootstrapJson);
-        await fillSample(host, made);
+        if (sample) await fillSample(host, made);
       },
     };
   },
