@@ -2,12 +2,14 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { unzipSync } from 'fflate';
+import { type Entries, entriesOf, exported } from '../src/archives.js';
 import { type Api, api } from '../src/client.js';
 import { eventually } from '../src/eventually.js';
-import type { NewFile } from '../src/files.js';
+import { type NewFile, newFile, putBytes, type Upload } from '../src/files.js';
 import { finished, importAll, itemsOf, putUpload } from '../src/imports.js';
 import { destinationsOf, masked, pathOf } from '../src/link-check.js';
 import type { Content, Import, ImportItem, Resource, SearchAnswer, Workspace } from '../src/records.js';
+import { treeIn } from '../src/same-archive.js';
 import { standingSystem } from '../src/standing.js';
 import { type System, testData } from '../src/system.js';
 import { forEach, walk } from '../src/walk.js';
@@ -145,6 +147,38 @@ const decode = (bytes: Uint8Array | undefined) => Buffer.from(bytes ?? []).toStr
   }, 60_000);
 
   test(
+    'comes out of an archive as it went in',
+    async () => {
+      const first = await archiveOf(by, workspace);
+      const copy = await workspaceOf(first.bytes);
+      const again = await archiveOf(by, copy);
+      const before = treeIn(first.entries);
+      // The archive's own root stands below that of the import.
+      const after = treeIn(again.entries, 'Handbook');
+      expect(before.size).toBeGreaterThan(883);
+      expect([...after.keys()].sort()).toEqual([...before.keys()].sort());
+      const different = [...before].filter(([path, one]) => JSON.stringify(after.get(path)) !== JSON.stringify(one));
+      expect(different.map(([path, one]) => [path, ...differences(one, after.get(path))])).toEqual([]);
+    },
+    2 * IMPORT_MS,
+  );
+
+  /** A workspace into which an archive was imported, from a file of another. */
+  async function workspaceOf(archive: Buffer): Promise<Workspace> {
+    const fields = { name: 'again.zip', workspace_id: workspace.id, size_bytes: archive.length };
+    const { resource, upload } = (await newFile(by, fields)).data;
+    expect((await putBytes(upload as Upload, archive)).ok).toBe(true);
+    const copy = (await by.post<Workspace>('/workspaces', { name: 'Again' })).data;
+    // By the name of the first import, whose work all items are said to be.
+    const body = { source_type: 'native_zip', file_id: resource.id, name: 'Handbook' };
+    // A bucket tells nobody that bytes have come.
+    const begun = await eventually(async () => (await by.post<Import>(`/workspaces/${copy.id}/imports`, body)).data);
+    const { status, error } = await finished(by, begun.id, IMPORT_MS);
+    expect([status, error]).toEqual([expect.stringMatching(/^completed/), null]);
+    return copy;
+  }
+
+  test(
     'comes over from a file as well',
     async () => {
       const { data } = await by.post<NewFile>('/files', {
@@ -165,3 +199,20 @@ const decode = (bytes: Uint8Array | undefined) => Buffer.from(bytes ?? []).toStr
     IMPORT_MS + 10_000,
   );
 });
+
+async function archiveOf(by: Api, workspace: Workspace): Promise<{ bytes: Buffer; entries: Entries }> {
+  const done = await exported(by, workspace.id);
+  expect(done.manifest?.errors).toEqual([]);
+  const bytes = Buffer.from(await (await fetch(done.download_url ?? '')).arrayBuffer());
+  return { bytes, entries: await entriesOf(done) };
+}
+
+/** The fields in which two records differ, with what both hold. */
+function differences(one: unknown, other: unknown): unknown[] {
+  const [a, b] = [one, other] as [Record<string, unknown>, Record<string, unknown>];
+  return Object.keys(a).flatMap((key) => {
+    const [before, after] = [JSON.stringify(a[key]) ?? '', JSON.stringify(b[key]) ?? ''];
+    const at = [...before].findIndex((char, i) => char !== after[i]);
+    return before === after ? [] : [[key, before.slice(at - 60, at + 60), after.slice(at - 60, at + 60)]];
+  });
+}

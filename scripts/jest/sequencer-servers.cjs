@@ -14,7 +14,6 @@ const FIRST = [
   'acceptance/dist/test/search',
   'acceptance/dist/test/webhooks',
   'acceptance/dist/test/meaning',
-  'acceptance/dist/test/archive-handbook',
   'acceptance/dist/test/handbook',
   'acceptance/dist/test/imports',
   'acceptance/dist/test/domains',

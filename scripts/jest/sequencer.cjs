@@ -7,7 +7,6 @@ const LONG = [
   'acceptance/dist/test/bad-input',
   'acceptance/dist/test/gates',
   'acceptance/dist/test/visitors',
-  'acceptance/dist/test/archive-handbook',
   'cli/dist/test/doctor',
   'acceptance/dist/test/import-handbook',
   'acceptance/dist/test/forms-kill',

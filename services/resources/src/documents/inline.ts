@@ -59,6 +59,9 @@ function mergeTexts(nodes: readonly DocNode[]): DocNode[] {
   return merged;
 }
 
+const blankEdge = /^[ \t\n]+/;
+const uneven = /[\r\n\0]/;
+
 /** Blanks at the edge of a line are not content: those around a newline, a break and at both ends go. */
 function trimLines(nodes: readonly DocNode[]): DocNode[] {
   const out: DocNode[] = [];
@@ -70,12 +73,16 @@ function trimLines(nodes: readonly DocNode[]): DocNode[] {
       lineStart = node.type === 'hard_break';
       continue;
     }
-    let text = (node.text ?? '').replace(/\r\n?/g, '\n').replaceAll('\0', '\uFFFD');
-    if (text.includes('\n')) text = text.replace(/[ \t]*\n[ \t\n]*/g, '\n');
-    if (lineStart) text = text.replace(/^[ \t\n]+/, '');
+    let text = node.text ?? '';
+    // Most texts are as they are to be, and most of the time went into looking for each of these in them.
+    if (uneven.test(text)) {
+      text = text.replace(/\r\n?/g, '\n').replaceAll('\0', '\uFFFD');
+      text = text.replace(/[ \t]*\n[ \t\n]*/g, '\n');
+    }
+    if (lineStart) text = text.replace(blankEdge, '');
     if (text.startsWith('\n')) trimEnd(out);
     if (text === '') continue;
-    out.push({ ...node, text });
+    out.push(text === node.text ? node : { ...node, text });
     lineStart = text.endsWith('\n');
   }
   trimEnd(out);
@@ -93,7 +100,7 @@ function trimEnd(nodes: DocNode[]): void {
     if (last?.type !== 'text' || hasMark(last, 'code')) return;
     const text = trimBlankEnd(last.text ?? '');
     if (text !== '') {
-      nodes[nodes.length - 1] = { ...last, text };
+      if (text !== last.text) nodes[nodes.length - 1] = { ...last, text };
       return;
     }
     nodes.pop();
@@ -106,8 +113,6 @@ function trimBlankEnd(text: string): string {
   while (end > 0 && ' \t\n'.includes(text[end - 1] as string)) end -= 1;
   return text.slice(0, end);
 }
-
-const blankEdge = /^[ \t\n]+/;
 
 /** Takes a mark off the blanks at one edge of every stretch that has it. */
 function shrinkMark(nodes: readonly DocNode[], type: string): DocNode[] {
@@ -173,7 +178,8 @@ function shrinkEnd(nodes: readonly DocNode[], type: string): DocNode[] {
  */
 export function normalizeInline(nodes: readonly DocNode[]): DocNode[] {
   const sorted = nodes.map((node) => {
-    let marks = sortMarks(node.marks ?? []);
+    if (node.marks === undefined) return node;
+    let marks = sortMarks(node.marks);
     if (node.type !== 'text' || hasMark(node, 'code'))
       marks = marks.filter((m) => m.type !== 'code' || node.type === 'text');
     return marks === node.marks ? node : withMarks(node, marks);

@@ -41,7 +41,7 @@ export function toMarkdown(doc: Doc): string {
 const inlineKey = (nodes: readonly DocNode[]): string => nodes.map(nodeKey).join('\n');
 
 function nodeKey(node: DocNode): string {
-  const attrs = Object.entries(node.attrs ?? {}).filter(([, value]) => value !== '');
+  const attrs = node.attrs === undefined ? [] : Object.entries(node.attrs).filter(([, value]) => value !== '');
   attrs.sort(([a], [b]) => (a < b ? -1 : 1));
   return JSON.stringify([node.type, node.text, attrs, node.marks?.map(markKey), node.extra]);
 }
