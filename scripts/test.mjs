@@ -1,5 +1,6 @@
-// Runs the tests of all packages on what is built, as one process of everything. `--servers` runs those that
-// need MongoDB and NATS instead, and the end-to-end suites on a mesh. Other words choose test files by name.
+// Runs the tests of all packages on what is built, as one process of everything. `--browser` runs those that need
+// Chromium instead; `--servers` those that need MongoDB and NATS, and the end-to-end suites on a mesh. Other words choose
+// test files by name.
 // Closes with the plain line `N passed, N failed, N skipped`.
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -13,6 +14,7 @@ import { quickFolder } from './memory.mjs';
 const ROOM = 8 * 2 ** 30;
 
 const servers = process.argv.includes('--servers');
+const kind = servers ? 'servers.' : process.argv.includes('--browser') ? 'browser.' : '';
 const names = process.argv.slice(2).filter((word) => !word.startsWith('--'));
 // Servers have places of their own.
 const out = servers ? mkdtempSync(join(tmpdir(), 'commonplace-jest-')) : quickFolder('commonplace-tests', ROOM);
@@ -26,7 +28,7 @@ const { status } = spawnSync(
     '--no-warnings',
     join(root, 'node_modules/jest/bin/jest.js'),
     '--config',
-    join(root, servers ? 'jest.servers.config.json' : 'jest.config.json'),
+    join(root, `jest.${kind}config.json`),
     // Remembers how long each file took, by which the next run orders them.
     `--cacheDirectory=${join(tmpdir(), 'commonplace-jest-cache')}`,
     '--json',
