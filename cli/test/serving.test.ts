@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { type Api, api } from '@commonplace/acceptance/dist/src/client.js';
 import { download, linkOf, newFile, sha256 } from '@commonplace/acceptance/dist/src/files.js';
 import { startScript } from '@commonplace/acceptance/dist/src/process.js';
@@ -64,6 +65,8 @@ test('a backup of a system that serves is restored to one that serves the same',
       const { id } = await addDocument(i);
       if (i % 3 === 0) await by.del(`/resources/${id}`);
       if (i % 5 === 0) await addFile(i);
+      // As people write, and not as fast as a machine can: what is there then has to be read back twice.
+      await sleep(10);
     }
   })();
   const backups = ['backup', 'backup.tar'];

@@ -2,19 +2,20 @@ const { default: Sequencer } = require('@jest/test-sequencer');
 
 /**
  * On servers: what takes longest starts first, that no worker is alone with it at the end, and what mostly waits is among
- * it. Suites of one standing system come together, as it ends when nobody is left in it.
+ * it. The two that fill an index with a handbook come apart: what one finds within two seconds waits behind the other.
+ * Suites of one standing system come together, as it ends when nobody is left in it.
  */
 const FIRST = [
   'acceptance/dist/test/gates',
   'acceptance/dist/test/links',
-  'acceptance/dist/test/import-handbook',
+  'acceptance/dist/test/handbook',
   'acceptance/dist/test/killed',
   'acceptance/dist/test/forms-kill',
+  'acceptance/dist/test/import-handbook',
   'acceptance/dist/test/bad-input',
   'acceptance/dist/test/search',
   'acceptance/dist/test/webhooks',
   'acceptance/dist/test/meaning',
-  'acceptance/dist/test/handbook',
   'acceptance/dist/test/imports',
   'acceptance/dist/test/domains',
   'acceptance/dist/test/mesh-tls',
