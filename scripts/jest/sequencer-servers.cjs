@@ -1,11 +1,11 @@
-const { default: Sequencer } = require('@jest/test-sequencer');
+const inOrder = require('./in-order.cjs');
 
 /**
  * On servers: what takes longest starts first, that no worker is alone with it at the end, and what mostly waits is among
  * it. The two that fill an index with a handbook come apart: what one finds within two seconds waits behind the other.
  * Suites of one standing system come together, as it ends when nobody is left in it.
  */
-const FIRST = [
+module.exports = inOrder([
   'acceptance/dist/test/gates',
   'acceptance/dist/test/links',
   'acceptance/dist/test/handbook',
@@ -29,12 +29,4 @@ const FIRST = [
   'cli/dist/test/mesh',
   'cli/dist/test/keys',
   'cli/dist/test/publications',
-];
-
-module.exports = class LongestFirst extends Sequencer {
-  async sort(tests) {
-    const all = await super.sort(tests);
-    const first = FIRST.flatMap((name) => all.filter(({ path }) => path.endsWith(`/${name}.test.js`)));
-    return [...first, ...all.filter((one) => !first.includes(one))];
-  }
-};
+]);

@@ -1,7 +1,7 @@
-const { default: Sequencer } = require('@jest/test-sequencer');
+const inOrder = require('./in-order.cjs');
 
 /** What takes longest, that it starts first and no worker is alone with it at the end: a new machine knows no times. */
-const LONG = [
+module.exports = inOrder([
   'gateway/dist/test/browser/hostile',
   'services/resources/dist/test/access-property',
   'acceptance/dist/test/bad-input',
@@ -17,12 +17,4 @@ const LONG = [
   'acceptance/dist/test/process',
   'services/resources/dist/test/publication-property',
   'services/search/dist/test/sqlite-file',
-];
-
-module.exports = class LongestFirst extends Sequencer {
-  async sort(tests) {
-    const all = await super.sort(tests);
-    const long = LONG.flatMap((name) => all.filter(({ path }) => path.endsWith(`/${name}.test.js`)));
-    return [...long, ...all.filter((one) => !long.includes(one))];
-  }
-};
+]);

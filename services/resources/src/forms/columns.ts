@@ -43,7 +43,7 @@ export function namedOption(options: readonly FieldOption[], text: string): Fiel
 function withOptionValues(field: BoundField, byId: ReadonlyMap<string, BoundField>): BoundField {
   const condition = field.visible_if;
   const options = condition && byId.get(condition.field_id)?.options;
-  if (condition === undefined || options === undefined) return field;
+  if (condition?.value === undefined || options === undefined) return field;
   const meant = (given: unknown): unknown => namedOption(options, String(given))?.value ?? given;
   const value = Array.isArray(condition.value) ? condition.value.map(meant) : meant(condition.value);
   return { ...field, visible_if: { ...condition, value } };
