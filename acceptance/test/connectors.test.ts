@@ -1,7 +1,6 @@
-import { readdirSync, readFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { api } from '../src/client.js';
+import { keptFiles } from '../src/kept-files.js';
 import { type Person, signIn, signUp } from '../src/people.js';
 import { type RunningProvider, startProvider } from '../src/provider.js';
 import type { Connection, Connector, List, Workspace } from '../src/records.js';
@@ -129,13 +128,6 @@ describe('credentials', () => {
     for (const { text } of [made, again, wrong, malformed, listed]) expect(text).not.toContain(SECRET);
     expect(system.stdout() + system.stderr()).not.toContain(SECRET);
     if (system.mode === 'mesh') return;
-    for (const file of filesBelow(join(dirname(system.bootstrapFile), 'data'))) {
-      expect([file, readFileSync(file).includes(SECRET)]).toEqual([file, false]);
-    }
+    for (const { path, bytes } of keptFiles(system)) expect([path, bytes.includes(SECRET)]).toEqual([path, false]);
   });
 });
-
-function filesBelow(folder: string): string[] {
-  const entries = readdirSync(folder, { withFileTypes: true, recursive: true });
-  return entries.filter((one) => one.isFile()).map((one) => join(one.parentPath, one.name));
-}

@@ -1,9 +1,8 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { readdirSync, readFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { type Api, api } from '../src/client.js';
 import type { FormAnswer } from '../src/forms.js';
+import { keptFiles } from '../src/kept-files.js';
 import type { Resource, Workspace } from '../src/records.js';
 import { mode, type OwnSystem, startSystem } from '../src/system.js';
 
@@ -38,9 +37,7 @@ inOneProcess('no token and no secret lies in the clear', async () => {
   const made = (data.form.webhook_secrets ?? []).map((one) => one.secret);
   const hidden = [form.token, form.webhook_token, data.form.webhook_token, secret, ...made];
   expect(new Set(hidden).size).toBe(5);
-  const folder = join(dirname(system.bootstrapFile), 'data');
-  const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((one) => one.isFile());
-  const stored = files.map(({ parentPath, name }) => readFileSync(join(parentPath, name)));
+  const stored = keptFiles(system).map(({ bytes }) => bytes);
   const told = [Buffer.from(system.stdout()), Buffer.from(system.stderr())];
   expect(stored.some((bytes) => bytes.includes(table.data.id))).toBe(true);
   for (const text of hidden) {
