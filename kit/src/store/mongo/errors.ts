@@ -22,6 +22,19 @@ const NOT_SERVING = new Set([91, 189, 10107, 11600, 11602, 13435, 13436, 6, 7, 9
 /** Errors of the pool of connections, which the driver does not export. */
 const AWAY = new Set(['MongoWaitQueueTimeoutError', 'MongoPoolClearedError', 'MongoPoolClosedError']);
 
+/** Errors of a connection's socket, which the driver lets out as they are where a write waits for room. */
+const SOCKET = new Set([
+  'ECONNABORTED',
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ENOTCONN',
+  'EPIPE',
+  'ERR_STREAM_DESTROYED',
+  'ETIMEDOUT',
+]);
+
 /** The collection and index of a duplicate key, where that is what an error is about. */
 export function duplicateOf(error: unknown): { index: string; operation: number } | undefined {
   if (!(error instanceof MongoServerError) || error.code !== DUPLICATE_KEY) return undefined;
@@ -39,7 +52,11 @@ function beneath(error: unknown): unknown {
 
 /** Whether the connection broke, or took too long: what was sent may have been done. */
 export function isBroken(error: unknown): boolean {
-  return beneath(error) instanceof MongoNetworkError;
+  return beneath(error) instanceof MongoNetworkError || isOfSocket(error);
+}
+
+function isOfSocket(error: unknown): boolean {
+  return error instanceof Error && SOCKET.has(String((error as NodeJS.ErrnoException).code));
 }
 
 /** Whether a transaction that ended so may be run again: nothing of it was done. */
@@ -59,7 +76,7 @@ export function isUnknownCommit(error: unknown): boolean {
 export function toKitError(thrown: unknown, kind: 'read' | 'write'): Error {
   const error = beneath(thrown);
   if (error instanceof AppError || error instanceof LostRace || error instanceof UniqueTaken) return error;
-  if (!(error instanceof MongoError)) return error instanceof TypeError ? error : Internal({}, { cause: error });
+  if (error instanceof TypeError) return error;
   const options = { cause: error };
   if (isAway(error)) return Unavailable({}, options);
   if (isTransient(error)) return Unavailable({}, options);
@@ -79,8 +96,10 @@ export function isAway(error: unknown): boolean {
   );
 }
 
-function isOutOfTime(error: MongoError): boolean {
-  return error instanceof MongoWriteConcernError || OUT_OF_TIME.has(Number(error.code));
+function isOutOfTime(error: unknown): boolean {
+  return (
+    error instanceof MongoWriteConcernError || (error instanceof MongoError && OUT_OF_TIME.has(Number(error.code)))
+  );
 }
 
 /** Runs a read for as long as its call is waited for, and lets no error of the driver out. */
