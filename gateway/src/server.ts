@@ -1,5 +1,5 @@
 import { createServer, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { newRequestId } from '@commonplace/kit/id';
 import type Koa from 'koa';
@@ -66,19 +66,24 @@ interface LastAnswers {
   begin(): void;
 }
 
-/** From `begin` on answers say that their connection ends with them, so that nothing more is sent on it. */
+/**
+ * From `begin` on answers say that their connection ends with them, so that nothing more is sent on it. They are known
+ * by their connection: a set of answers makes itself a new table every few dozen of them, and V8's old tables hold on to
+ * the new ones and to all answers in these until a major collection.
+ */
 function createLastAnswers(): LastAnswers {
-  const open = new Set<ServerResponse>();
+  const latest = new Map<Socket, ServerResponse>();
   let begun = false;
   return {
     watch(response) {
+      const { socket } = response.req;
       response.shouldKeepAlive &&= !begun;
-      open.add(response);
-      response.once('close', () => open.delete(response));
+      if (!latest.has(socket)) socket.once('close', () => latest.delete(socket));
+      latest.set(socket, response);
     },
     begin() {
       begun = true;
-      for (const response of open) response.shouldKeepAlive = false;
+      for (const response of latest.values()) response.shouldKeepAlive = false;
     },
   };
 }
