@@ -1,4 +1,4 @@
-import type { CallOptions } from './port.js';
+import type { CallMetadata, CallOptions, Reply } from './port.js';
 import { at } from './slices.js';
 
 /** What can be given up: its signal, and where that is made on demand, whether it has been. */
@@ -33,14 +33,27 @@ export function whenGivenUp(call: GivenUp, giveUp: () => void): () => void {
 
 /** The same options with a deadline that may be sooner, for work that an answer can do without. */
 export function sooner(options: CallOptions, deadline: number): CallOptions {
-  return {
-    metadata: options.metadata,
-    deadline: Math.min(options.deadline, deadline),
-    get signal() {
-      return options.signal;
-    },
-    get givenUp() {
-      return isGivenUp(options);
-    },
-  };
+  return new AlongWith(options, options.metadata, Math.min(options.deadline, deadline));
+}
+
+/** Options of a call that is given up when another is, whose signal is made when somebody asks for it. */
+export class AlongWith implements CallOptions {
+  readonly #other: CallOptions;
+
+  constructor(
+    other: CallOptions,
+    readonly metadata: CallMetadata,
+    readonly deadline: number,
+    readonly reply?: Reply,
+  ) {
+    this.#other = other;
+  }
+
+  get signal(): AbortSignal | undefined {
+    return this.#other.signal;
+  }
+
+  get givenUp(): boolean {
+    return isGivenUp(this.#other);
+  }
 }

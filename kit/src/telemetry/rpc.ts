@@ -1,5 +1,5 @@
 import { AppError } from '../errors/index.js';
-import { isGivenUp } from '../rpc/given-up.js';
+import { AlongWith } from '../rpc/given-up.js';
 import type { CallOptions, IncomingCall, ServedMethod } from '../rpc/port.js';
 import { CALL_SECONDS } from './buckets.js';
 import { type Attributes, counter, histogram, type Recorder } from './instruments.js';
@@ -133,16 +133,5 @@ export function tracedOptions(options: CallOptions): CallOptions {
 
 function traced(options: CallOptions, { traceparent }: Span): CallOptions {
   const { metadata, deadline, reply } = options;
-  return {
-    metadata: { ...metadata, traceparent },
-    deadline,
-    // Made when somebody asks for it.
-    get signal() {
-      return options.signal;
-    },
-    get givenUp() {
-      return isGivenUp(options);
-    },
-    ...(reply === undefined ? {} : { reply }),
-  };
+  return new AlongWith(options, { ...metadata, traceparent }, deadline, reply);
 }

@@ -21,71 +21,103 @@ interface Write {
   readonly step: Step;
 }
 
-/** Gathers writes as statements, in the order in which they were asked for. */
-export function createUnitOfWork(context: UnitContext): UnitOfWork {
-  const writes: Write[] = [];
-  const events: DomainEvent[] = [];
-  const overlay = createOverlay();
-  let over = false;
+/**
+ * Gathers writes as statements, in the order in which they were asked for. A class: the shape of an object literal with
+ * an accessor is made anew with each object, lies in V8's old space, and keeps there what the accessor sees.
+ */
+class SqliteUnitOfWork implements UnitOfWork {
+  readonly #context: UnitContext;
+  readonly #writes: Write[] = [];
+  readonly #events: DomainEvent[] = [];
+  readonly #overlay = createOverlay();
+  #over = false;
 
-  function add(spec: { readonly name: string }, id: string, step: Step): void {
-    if (over) throw new Error('the unit of work was committed already');
-    writes.push({ collection: spec.name, id, step });
+  constructor(context: UnitContext) {
+    this.#context = context;
   }
 
-  return {
-    async get<T extends StoredRecord>(from: Collection<T>, id: string) {
-      context.tableOf(from.spec);
-      return overlay.read(from, id);
-    },
-    insert({ spec }, record) {
-      const made = { ...record, version: 1 } as unknown as StoredRecord;
-      const sql = `INSERT INTO ${context.tableOf(spec)} (id, version, doc) VALUES (?, 1, ?)`;
-      add(spec, made.id, [sql, [made.id, JSON.stringify(made)], 'change']);
-      overlay.put(spec.name, made);
-      return made as never;
-    },
-    replace({ spec }, before, after) {
-      if ((after as unknown as StoredRecord).id !== before.id) throw new TypeError('a record keeps its id');
-      const made = { ...after, version: before.version + 1 } as unknown as StoredRecord;
-      const sql = `UPDATE ${context.tableOf(spec)} SET version = ?, doc = ? WHERE id = ? AND version = ?`;
-      add(spec, made.id, [sql, [made.version, JSON.stringify(made), made.id, before.version], 'change']);
-      overlay.put(spec.name, made);
-      return made as never;
-    },
-    remove({ spec }, { id, version }) {
-      add(spec, id, [`DELETE FROM ${context.tableOf(spec)} WHERE id = ? AND version = ?`, [id, version], 'change']);
-      overlay.drop(spec.name, id);
-    },
-    expect({ spec }, { id, version }) {
-      add(spec, id, [`SELECT 1 FROM ${context.tableOf(spec)} WHERE id = ? AND version = ?`, [id, version], 'row']);
-    },
-    increment({ spec }, id, field, by, fixed) {
-      const fresh = { ...fixed, id, version: 1, [field]: by } as StoredRecord;
-      add(spec, id, [incrementSql(context.tableOf(spec), field), [id, JSON.stringify(fresh), by], 'change']);
-      overlay.add(spec.name, fresh, field, by);
-    },
-    publish(event) {
-      if (over) throw new Error('the unit of work was committed already');
-      events.push(tracedEvent(event));
-    },
-    get dirty() {
-      return events.length > 0 || writes.some(({ step: [, , must] }) => must === 'change');
-    },
-    async commit() {
-      if (over) throw new Error('the unit of work was committed already');
-      over = true;
-      if (writes.length === 0 && events.length === 0) return;
-      try {
-        await context.commit(
-          writes.map(({ step }) => step),
-          events,
-        );
-      } catch (error) {
-        throw error instanceof StepFailed ? translateFailure(error, writes[error.step]) : error;
-      }
-    },
-  };
+  get dirty(): boolean {
+    return this.#events.length > 0 || this.#writes.some(({ step: [, , must] }) => must === 'change');
+  }
+
+  async get<T extends StoredRecord>(from: Collection<T>, id: string): Promise<T | undefined> {
+    this.#context.tableOf(from.spec);
+    return this.#overlay.read(from, id);
+  }
+
+  insert<T extends StoredRecord>({ spec }: Collection<T>, record: Omit<T, 'version'>): T {
+    const made = { ...record, version: 1 } as unknown as StoredRecord;
+    const sql = `INSERT INTO ${this.#context.tableOf(spec)} (id, version, doc) VALUES (?, 1, ?)`;
+    this.#add(spec, made.id, [sql, [made.id, JSON.stringify(made)], 'change']);
+    this.#overlay.put(spec.name, made);
+    return made as T;
+  }
+
+  replace<T extends StoredRecord>({ spec }: Collection<T>, before: T, after: Omit<T, 'version'>): T {
+    if ((after as unknown as StoredRecord).id !== before.id) throw new TypeError('a record keeps its id');
+    const made = { ...after, version: before.version + 1 } as unknown as StoredRecord;
+    const sql = `UPDATE ${this.#context.tableOf(spec)} SET version = ?, doc = ? WHERE id = ? AND version = ?`;
+    this.#add(spec, made.id, [sql, [made.version, JSON.stringify(made), made.id, before.version], 'change']);
+    this.#overlay.put(spec.name, made);
+    return made as T;
+  }
+
+  remove<T extends StoredRecord>({ spec }: Collection<T>, { id, version }: T): void {
+    const sql = `DELETE FROM ${this.#context.tableOf(spec)} WHERE id = ? AND version = ?`;
+    this.#add(spec, id, [sql, [id, version], 'change']);
+    this.#overlay.drop(spec.name, id);
+  }
+
+  expect<T extends StoredRecord>({ spec }: Collection<T>, { id, version }: T): void {
+    const sql = `SELECT 1 FROM ${this.#context.tableOf(spec)} WHERE id = ? AND version = ?`;
+    this.#add(spec, id, [sql, [id, version], 'row']);
+  }
+
+  increment<T extends StoredRecord>(
+    { spec }: Collection<T>,
+    id: string,
+    field: string & keyof T,
+    by: number,
+    fixed: Partial<T>,
+  ): void {
+    const fresh = { ...fixed, id, version: 1, [field]: by } as StoredRecord;
+    const sql = incrementSql(this.#context.tableOf(spec), field);
+    this.#add(spec, id, [sql, [id, JSON.stringify(fresh), by], 'change']);
+    this.#overlay.add(spec.name, fresh, field, by);
+  }
+
+  publish(event: DomainEvent): void {
+    this.#requireOpen();
+    this.#events.push(tracedEvent(event));
+  }
+
+  async commit(): Promise<void> {
+    this.#requireOpen();
+    this.#over = true;
+    const writes = this.#writes;
+    if (writes.length === 0 && this.#events.length === 0) return;
+    try {
+      await this.#context.commit(
+        writes.map(({ step }) => step),
+        this.#events,
+      );
+    } catch (error) {
+      throw error instanceof StepFailed ? translateFailure(error, writes[error.step]) : error;
+    }
+  }
+
+  #add(spec: { readonly name: string }, id: string, step: Step): void {
+    this.#requireOpen();
+    this.#writes.push({ collection: spec.name, id, step });
+  }
+
+  #requireOpen(): void {
+    if (this.#over) throw new Error('the unit of work was committed already');
+  }
+}
+
+export function createUnitOfWork(context: UnitContext): UnitOfWork {
+  return new SqliteUnitOfWork(context);
 }
 
 /** Adds to a number within the document; the sum is spelled with all its digits. */

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { Unavailable } from '../../errors/index.js';
+import { SlotMap } from '../../slots/index.js';
 import { checkParam } from './binding.js';
 import type { Failure, FailureKind, Reply, Request, Step, Unit } from './writer-protocol.js';
 
@@ -60,10 +61,9 @@ export async function openWriteQueue(file: string, onDeath: (cause: unknown) => 
 }
 
 function createWriteQueue(thread: Worker, onDeath: (cause: unknown) => void): WriteQueue {
-  const waiting = new Map<number, Waiting>();
+  const waiting = new SlotMap<Waiting>();
   const deferred = new Map<string, Step>();
   let units: Unit[] = [];
-  let last = 0;
   let timer: NodeJS.Timeout | undefined;
   let state: 'open' | 'closing' | 'dead' = 'open';
   let cause: unknown;
@@ -77,18 +77,10 @@ function createWriteQueue(thread: Worker, onDeath: (cause: unknown) => void): Wr
     units = [];
   }
 
-  function submit(unit: Unit, entry: Waiting): void {
+  function submit(steps: readonly Step[], entry: Waiting): void {
     if (waiting.size === 0) thread.ref();
-    waiting.set(unit[0], entry);
     if (units.length === 0) setImmediate(send);
-    units.push(unit);
-  }
-
-  function settle(number: number, act: (entry: Waiting) => void): void {
-    const entry = waiting.get(number);
-    if (entry === undefined) return;
-    waiting.delete(number);
-    act(entry);
+    units.push([waiting.put(entry), steps]);
   }
 
   function die(reason: unknown): void {
@@ -97,19 +89,18 @@ function createWriteQueue(thread: Worker, onDeath: (cause: unknown) => void): Wr
     state = 'dead';
     cause = reason;
     clearTimeout(timer);
-    for (const number of [...waiting.keys()]) settle(number, ({ reject }) => reject(Unavailable({}, { cause })));
+    for (const { reject } of waiting.takeAll()) reject(Unavailable({}, { cause }));
     if (unexpected) onDeath(reason);
   }
 
   thread.on('message', (reply: Reply) => {
     if ('ready' in reply) return;
     for (const [number, changes] of reply.done) {
-      settle(number, ({ acknowledged, resolve }) => {
-        acknowledged?.(changes);
-        resolve(changes);
-      });
+      const entry = waiting.take(number);
+      entry?.acknowledged?.(changes);
+      entry?.resolve(changes);
     }
-    for (const failure of reply.failed) settle(failure[0], ({ reject }) => reject(errorOf(failure)));
+    for (const failure of reply.failed) waiting.take(failure[0])?.reject(errorOf(failure));
     if (waiting.size === 0) thread.unref();
   });
   thread.on('error', die);
@@ -125,7 +116,7 @@ function createWriteQueue(thread: Worker, onDeath: (cause: unknown) => void): Wr
       if (state !== 'open') return Promise.reject(Unavailable({}, { cause }));
       return new Promise((resolve, reject) => {
         for (const [, params] of steps) params.forEach(checkParam);
-        submit([++last, steps], { resolve, reject, acknowledged });
+        submit(steps, { resolve, reject, acknowledged });
       });
     },
     defer(key, step) {

@@ -55,7 +55,7 @@ export interface Chunker {
   push(id: string, line: string): NewChunk | undefined;
   /** What is left at the end. */
   flush(): NewChunk | undefined;
-  readonly empty: boolean;
+  isEmpty(): boolean;
 }
 
 export function createChunker(): Chunker {
@@ -77,9 +77,7 @@ export function createChunker(): Chunker {
       return endsChunk(id) || lines.length >= MAX_ROWS || chars >= MAX_CHARS ? take(false) : undefined;
     },
     flush: () => take(true),
-    get empty() {
-      return lines.length === 0;
-    },
+    isEmpty: () => lines.length === 0,
   };
 }
 

@@ -5,9 +5,8 @@ export interface Faults {
   add(param: string, code: string, message: string): undefined;
   /** A fault of one cell: `row` is its place in the request. */
   cell(row: number, columnId: string, message: string): undefined;
-  readonly any: boolean;
-  /** No more of them would be told. */
-  readonly full: boolean;
+  /** Whether no more of them would be told. */
+  isFull(): boolean;
   /** Throws all of them, where there are any. */
   check(): void;
 }
@@ -21,12 +20,7 @@ export function createFaults(): Faults {
     add: (param, code, message) => put({ param, code, message }),
     cell: (row, columnId, message) =>
       put({ param: `rows[${row}].cells.${columnId}`, code: 'cell_invalid', message, row, column_id: columnId }),
-    get any() {
-      return list.length > 0;
-    },
-    get full() {
-      return list.length >= MAX_FAULTS;
-    },
+    isFull: () => list.length >= MAX_FAULTS,
     check() {
       if (list.length > 0) throw invalidFields(list) as AppError;
     },

@@ -57,7 +57,7 @@ export async function planReplace(parts: PlanParts): Promise<RowPlan> {
       position: given.position ?? index,
       index,
     });
-    if (faults.full) break;
+    if (faults.isFull()) break;
     await breathe();
   }
   made.sort((a, b) => a.position - b.position || a.index - b.index);
@@ -105,7 +105,7 @@ export async function planChanges(parts: PlanParts, convert: boolean): Promise<R
       if (there === undefined) inserted.set(before, [row]);
       else there.push(row);
     }
-    if (faults.full) break;
+    if (faults.isFull()) break;
     await breathe();
   }
   await checkUniqueInTable(parts, touched, removed, changed);

@@ -81,8 +81,8 @@ export async function rebuild(
   if (edits.removed === 'all') at = entries.reduce((sum, { rows }) => sum + rows, 0);
   else {
     for (const [i, entry] of entries.entries()) {
-      if (i === firstPart && parts > 1 && !chunker.empty) touchParts();
-      if (touched[i] !== true && chunker.empty) {
+      if (i === firstPart && parts > 1 && !chunker.isEmpty()) touchParts();
+      if (touched[i] !== true && chunker.isEmpty()) {
         pieces.push(entry);
         known.delete(entry.hash);
         at += entry.rows;

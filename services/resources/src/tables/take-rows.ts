@@ -18,7 +18,7 @@ export interface RowTaker {
   /** The cells of a row that nothing is sent for, in the columns as they are now. */
   convert(old: Row): Cell[];
   readonly nextNumbers: Readonly<Record<string, number>>;
-  readonly cleared: number;
+  cleared(): number;
   warnings(): Warning[];
 }
 
@@ -129,9 +129,7 @@ export function createRowTaker({ plan, typecast, nextNumbers, faults, shown, num
       return cells;
     },
     nextNumbers: numbers,
-    get cleared() {
-      return lost;
-    },
+    cleared: () => lost,
     warnings: () =>
       [...cleared].map(([columnId, rows]) => {
         const { name = columnId, type } = plan.columns.find(({ id }) => id === columnId) ?? {};

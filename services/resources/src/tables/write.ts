@@ -118,7 +118,7 @@ async function planInput(
       open: part === undefined ? openParts(pieces, entries, head.open) : (head.open ?? 0) + 1,
     }),
     warnings: taker.warnings(),
-    loses: gone > 0 || taker.cleared > 0 || (head.rowCount > 0 && plan.removed.some(isStored)),
+    loses: gone > 0 || taker.cleared() > 0 || (head.rowCount > 0 && plan.removed.some(isStored)),
   };
 }
 

@@ -65,7 +65,7 @@ interface Looker {
 
 function eachChunk(top: Top<Candidate>, least: number): Looker {
   const look: Look = ({ bounds }, chunk, row, similarity) => {
-    if (similarity < least || similarity < (top.last?.similarity ?? -2)) return;
+    if (similarity < least || similarity < (top.last()?.similarity ?? -2)) return;
     top.add({ row, similarity, start: bounds[2 * chunk] as number, end: bounds[2 * chunk + 1] as number });
   };
   return { look, end() {} };
@@ -83,7 +83,7 @@ function eachRow(top: Top<Candidate>, least: number): Looker {
   const look: Look = (slab, chunk, row, similarity) => {
     if (row !== last) end();
     last = row;
-    if (similarity < (top.last?.similarity ?? -2) || similarity <= (best?.similarity ?? -2)) return;
+    if (similarity < (top.last()?.similarity ?? -2) || similarity <= (best?.similarity ?? -2)) return;
     best = { slab, chunk, row, similarity };
   };
   return { look, end };

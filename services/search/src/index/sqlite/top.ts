@@ -2,7 +2,7 @@
 export interface Top<T> {
   add(item: T): void;
   /** The last of the first ones, once there are as many as are wanted: nothing behind it is taken. */
-  readonly last: T | undefined;
+  last(): T | undefined;
   sorted(): T[];
 }
 
@@ -49,9 +49,7 @@ export function createTop<T>(limit: number, before: (a: T, b: T) => boolean): To
         down();
       }
     },
-    get last() {
-      return heap.length < limit ? undefined : heap[0];
-    },
+    last: () => (heap.length < limit ? undefined : heap[0]),
     sorted: () => [...heap].sort((a, b) => (before(a, b) ? -1 : 1)),
   };
 }
