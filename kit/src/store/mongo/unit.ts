@@ -6,28 +6,25 @@ import type { CommitQueue } from './commit-queue.js';
 
 /** Gathers changes and events, and commits them together: in one transaction, if they are several. */
 class MongoUnitOfWork implements UnitOfWork {
-  readonly #queue: CommitQueue;
-  readonly #batches = new Map<string, Batch>();
-  readonly #events: DomainEvent[] = [];
+  private readonly batches = new Map<string, Batch>();
+  private readonly events: DomainEvent[] = [];
 
-  constructor(queue: CommitQueue) {
-    this.#queue = queue;
-  }
+  constructor(private readonly queue: CommitQueue) {}
 
   get dirty(): boolean {
-    const writes = [...this.#batches.values()].some(({ changes }) => changes.some(({ kind }) => kind !== 'expect'));
-    return writes || this.#events.length > 0;
+    const writes = [...this.batches.values()].some(({ changes }) => changes.some(({ kind }) => kind !== 'expect'));
+    return writes || this.events.length > 0;
   }
 
   async get<T extends StoredRecord>(from: Collection<T>, id: string): Promise<T | undefined> {
-    const mine = (this.#batches.get(from.spec.name)?.changes ?? []).filter((change) => idOf(change) === id);
+    const mine = (this.batches.get(from.spec.name)?.changes ?? []).filter((change) => idOf(change) === id);
     const stored = mine.some(({ kind }) => kind !== 'increment' && kind !== 'expect') ? undefined : await from.get(id);
     return applyChanges(stored, mine) as T | undefined;
   }
 
   insert<T extends StoredRecord>(into: Collection<T>, draft: Omit<T, 'version'>): T {
     const record = { ...draft, version: 1 } as unknown as T;
-    this.#add(into, { kind: 'insert', record });
+    this.add(into, { kind: 'insert', record });
     return record;
   }
 
@@ -35,18 +32,18 @@ class MongoUnitOfWork implements UnitOfWork {
     const record = { ...after, id: before.id, version: before.version + 1 } as unknown as T;
     if (movesUnique(into, before, record)) {
       // To MongoDB the same as replacing it; SecantusDB never gives back a unique value that an update takes away.
-      this.#add(into, { kind: 'remove', before });
-      this.#add(into, { kind: 'insert', record });
-    } else this.#add(into, { kind: 'replace', before, record });
+      this.add(into, { kind: 'remove', before });
+      this.add(into, { kind: 'insert', record });
+    } else this.add(into, { kind: 'replace', before, record });
     return record;
   }
 
   remove<T extends StoredRecord>(from: Collection<T>, before: T): void {
-    this.#add(from, { kind: 'remove', before });
+    this.add(from, { kind: 'remove', before });
   }
 
   expect<T extends StoredRecord>(of: Collection<T>, before: T): void {
-    this.#add(of, { kind: 'expect', before });
+    this.add(of, { kind: 'expect', before });
   }
 
   increment<T extends StoredRecord>(
@@ -56,22 +53,22 @@ class MongoUnitOfWork implements UnitOfWork {
     by: number,
     fixed: Partial<T>,
   ): void {
-    this.#add(into, { kind: 'increment', id, field, by, fixed });
+    this.add(into, { kind: 'increment', id, field, by, fixed });
   }
 
   publish(event: DomainEvent): void {
-    this.#events.push(tracedEvent(event));
+    this.events.push(tracedEvent(event));
   }
 
   async commit(): Promise<void> {
-    const [batches, events] = [this.#batches, this.#events];
-    if (batches.size > 0 || events.length > 0) await this.#queue.commit({ batches: [...batches.values()], events });
+    const [batches, events] = [this.batches, this.events];
+    if (batches.size > 0 || events.length > 0) await this.queue.commit({ batches: [...batches.values()], events });
   }
 
-  #add<T extends StoredRecord>(to: Collection<T>, change: Change): void {
+  private add<T extends StoredRecord>(to: Collection<T>, change: Change): void {
     const { name } = to.spec;
-    const batch = this.#batches.get(name) ?? createBatch(to);
-    this.#batches.set(name, batch);
+    const batch = this.batches.get(name) ?? createBatch(to);
+    this.batches.set(name, batch);
     batch.changes.push(change);
   }
 }

@@ -26,51 +26,48 @@ interface Write {
  * an accessor is made anew with each object, lies in V8's old space, and keeps there what the accessor sees.
  */
 class SqliteUnitOfWork implements UnitOfWork {
-  readonly #context: UnitContext;
-  readonly #writes: Write[] = [];
-  readonly #events: DomainEvent[] = [];
-  readonly #overlay = createOverlay();
-  #over = false;
+  private readonly writes: Write[] = [];
+  private readonly events: DomainEvent[] = [];
+  private readonly overlay = createOverlay();
+  private over = false;
 
-  constructor(context: UnitContext) {
-    this.#context = context;
-  }
+  constructor(private readonly context: UnitContext) {}
 
   get dirty(): boolean {
-    return this.#events.length > 0 || this.#writes.some(({ step: [, , must] }) => must === 'change');
+    return this.events.length > 0 || this.writes.some(({ step: [, , must] }) => must === 'change');
   }
 
   async get<T extends StoredRecord>(from: Collection<T>, id: string): Promise<T | undefined> {
-    this.#context.tableOf(from.spec);
-    return this.#overlay.read(from, id);
+    this.context.tableOf(from.spec);
+    return this.overlay.read(from, id);
   }
 
   insert<T extends StoredRecord>({ spec }: Collection<T>, record: Omit<T, 'version'>): T {
     const made = { ...record, version: 1 } as unknown as StoredRecord;
-    const sql = `INSERT INTO ${this.#context.tableOf(spec)} (id, version, doc) VALUES (?, 1, ?)`;
-    this.#add(spec, made.id, [sql, [made.id, JSON.stringify(made)], 'change']);
-    this.#overlay.put(spec.name, made);
+    const sql = `INSERT INTO ${this.context.tableOf(spec)} (id, version, doc) VALUES (?, 1, ?)`;
+    this.add(spec, made.id, [sql, [made.id, JSON.stringify(made)], 'change']);
+    this.overlay.put(spec.name, made);
     return made as T;
   }
 
   replace<T extends StoredRecord>({ spec }: Collection<T>, before: T, after: Omit<T, 'version'>): T {
     if ((after as unknown as StoredRecord).id !== before.id) throw new TypeError('a record keeps its id');
     const made = { ...after, version: before.version + 1 } as unknown as StoredRecord;
-    const sql = `UPDATE ${this.#context.tableOf(spec)} SET version = ?, doc = ? WHERE id = ? AND version = ?`;
-    this.#add(spec, made.id, [sql, [made.version, JSON.stringify(made), made.id, before.version], 'change']);
-    this.#overlay.put(spec.name, made);
+    const sql = `UPDATE ${this.context.tableOf(spec)} SET version = ?, doc = ? WHERE id = ? AND version = ?`;
+    this.add(spec, made.id, [sql, [made.version, JSON.stringify(made), made.id, before.version], 'change']);
+    this.overlay.put(spec.name, made);
     return made as T;
   }
 
   remove<T extends StoredRecord>({ spec }: Collection<T>, { id, version }: T): void {
-    const sql = `DELETE FROM ${this.#context.tableOf(spec)} WHERE id = ? AND version = ?`;
-    this.#add(spec, id, [sql, [id, version], 'change']);
-    this.#overlay.drop(spec.name, id);
+    const sql = `DELETE FROM ${this.context.tableOf(spec)} WHERE id = ? AND version = ?`;
+    this.add(spec, id, [sql, [id, version], 'change']);
+    this.overlay.drop(spec.name, id);
   }
 
   expect<T extends StoredRecord>({ spec }: Collection<T>, { id, version }: T): void {
-    const sql = `SELECT 1 FROM ${this.#context.tableOf(spec)} WHERE id = ? AND version = ?`;
-    this.#add(spec, id, [sql, [id, version], 'row']);
+    const sql = `SELECT 1 FROM ${this.context.tableOf(spec)} WHERE id = ? AND version = ?`;
+    this.add(spec, id, [sql, [id, version], 'row']);
   }
 
   increment<T extends StoredRecord>(
@@ -81,38 +78,38 @@ class SqliteUnitOfWork implements UnitOfWork {
     fixed: Partial<T>,
   ): void {
     const fresh = { ...fixed, id, version: 1, [field]: by } as StoredRecord;
-    const sql = incrementSql(this.#context.tableOf(spec), field);
-    this.#add(spec, id, [sql, [id, JSON.stringify(fresh), by], 'change']);
-    this.#overlay.add(spec.name, fresh, field, by);
+    const sql = incrementSql(this.context.tableOf(spec), field);
+    this.add(spec, id, [sql, [id, JSON.stringify(fresh), by], 'change']);
+    this.overlay.add(spec.name, fresh, field, by);
   }
 
   publish(event: DomainEvent): void {
-    this.#requireOpen();
-    this.#events.push(tracedEvent(event));
+    this.requireOpen();
+    this.events.push(tracedEvent(event));
   }
 
   async commit(): Promise<void> {
-    this.#requireOpen();
-    this.#over = true;
-    const writes = this.#writes;
-    if (writes.length === 0 && this.#events.length === 0) return;
+    this.requireOpen();
+    this.over = true;
+    const writes = this.writes;
+    if (writes.length === 0 && this.events.length === 0) return;
     try {
-      await this.#context.commit(
+      await this.context.commit(
         writes.map(({ step }) => step),
-        this.#events,
+        this.events,
       );
     } catch (error) {
       throw error instanceof StepFailed ? translateFailure(error, writes[error.step]) : error;
     }
   }
 
-  #add(spec: { readonly name: string }, id: string, step: Step): void {
-    this.#requireOpen();
-    this.#writes.push({ collection: spec.name, id, step });
+  private add(spec: { readonly name: string }, id: string, step: Step): void {
+    this.requireOpen();
+    this.writes.push({ collection: spec.name, id, step });
   }
 
-  #requireOpen(): void {
-    if (this.#over) throw new Error('the unit of work was committed already');
+  private requireOpen(): void {
+    if (this.over) throw new Error('the unit of work was committed already');
   }
 }
 

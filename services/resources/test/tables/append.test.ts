@@ -58,7 +58,7 @@ function count<R>(record: R): R {
 
 function countedWork(): UnitOfWork {
   const work = store.begin();
-  const { insert, replace } = work;
+  const [insert, replace] = [work.insert.bind(work), work.replace.bind(work)] as const;
   work.insert = (into, record) => insert(into, count(record));
   work.replace = (into, before, after) => replace(into, before, count(after));
   return work;

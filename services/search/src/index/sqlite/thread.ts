@@ -1,4 +1,5 @@
 import { Worker } from 'node:worker_threads';
+import { SlotMap } from '@commonplace/kit/slots';
 import { IndexFailure } from '../port.js';
 import type { Reply, Task, ThreadData } from './protocol.js';
 
@@ -19,9 +20,8 @@ const YOUNG_MIB = 12;
 
 /** Starts the thread that owns an index file. */
 export function openIndexThread(data: ThreadData): IndexThread {
-  const waiting = new Map<number, Waiting>();
+  const waiting = new SlotMap<Waiting>();
   let worker: Worker | undefined;
-  let lastId = 0;
   let closed = false;
 
   function start(): Worker {
@@ -31,8 +31,7 @@ export function openIndexThread(data: ThreadData): IndexThread {
       resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MIB },
     });
     started.on('message', (reply: Reply) => {
-      const call = waiting.get(reply.id);
-      waiting.delete(reply.id);
+      const call = waiting.take(reply.id);
       if ('error' in reply) call?.reject(new IndexFailure(reply.error));
       else call?.resolve(reply.value);
       if (waiting.size === 0) started.unref();
@@ -43,19 +42,19 @@ export function openIndexThread(data: ThreadData): IndexThread {
     });
     started.on('exit', () => {
       if (worker === started) worker = undefined;
-      for (const { reject } of waiting.values()) reject(new IndexFailure('the thread of the index ended', { cause }));
-      waiting.clear();
+      for (const { reject } of waiting.takeAll()) {
+        reject(new IndexFailure('the thread of the index ended', { cause }));
+      }
     });
     return started;
   }
 
   function send(task: Task): Promise<unknown> {
     worker ??= start();
-    const id = ++lastId;
+    const to = worker;
     // Only what waits for an answer keeps the process running.
-    worker.ref();
-    worker.postMessage({ id, task });
-    return new Promise((resolve, reject) => waiting.set(id, { resolve, reject }));
+    to.ref();
+    return new Promise((resolve, reject) => to.postMessage({ id: waiting.put({ resolve, reject }), task }));
   }
 
   return {
