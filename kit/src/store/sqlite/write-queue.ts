@@ -41,6 +41,11 @@ export class StepFailed extends Error {
 }
 
 const LAZY_MS = 100;
+/**
+ * Units that the writer is given before the turn of the event loop is over. Where requests come in a crowd, which those do
+ * that a commit has answered together, it would wait for the last of them, and they all for it.
+ */
+const SENT_EARLY = 8;
 
 interface Waiting {
   resolve(changes: readonly number[]): void;
@@ -68,7 +73,7 @@ function createWriteQueue(thread: Worker, onDeath: (cause: unknown) => void): Wr
   let state: 'open' | 'closing' | 'dead' = 'open';
   let cause: unknown;
 
-  /** Sends all units of one turn of the event loop as one message. */
+  /** Sends the units of one turn of the event loop, in as few messages as may be. */
   function send(): void {
     if (units.length === 0 || state === 'dead') return;
     if (deferred.size > 0) units.push([0, [...deferred.values()]]);
@@ -81,6 +86,7 @@ function createWriteQueue(thread: Worker, onDeath: (cause: unknown) => void): Wr
     if (waiting.size === 0) thread.ref();
     if (units.length === 0) setImmediate(send);
     units.push([waiting.put(entry), steps]);
+    if (units.length === SENT_EARLY) send();
   }
 
   function die(reason: unknown): void {
