@@ -8,6 +8,7 @@ import fc from 'fast-check';
 import { type Command, commands, perform, type Run, roleOf } from './access-commands.js';
 import { greatest, Model, type ModelNode, type Person, principalsOf } from './access-model.js';
 import { admits } from './admits.js';
+import { playClock } from './clock.js';
 import { openSharingStage, type SharingStage } from './sharing-stage.js';
 
 const MEMORY = '/dev/shm';
@@ -38,9 +39,7 @@ beforeAll(async () => {
   // Thousands of synced writes are not what this is about: in memory where the system has a folder there.
   stage = await openSharingStage(existsSync(MEMORY) ? MEMORY : undefined);
   // The clock alone is played, so that grants can expire; everything else runs as it does.
-  const real = ['hrtime', 'nextTick', 'performance', 'queueMicrotask', 'setImmediate', 'clearImmediate'] as const;
-  const timers = ['setInterval', 'clearInterval', 'setTimeout', 'clearTimeout'] as const;
-  jest.useFakeTimers({ doNotFake: [...real, ...timers] });
+  playClock();
 });
 afterAll(async () => {
   jest.useRealTimers();

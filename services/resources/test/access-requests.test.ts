@@ -7,6 +7,7 @@ import { ListAccessRequestsRequest } from '@commonplace/proto/resources/v1/acces
 import { AccessMode, type Resource, ResourceRole } from '@commonplace/proto/resources/v1/resource.js';
 import { OrgRole, WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
+import { playClock } from './clock.js';
 import { openSharingStage, type SharingStage } from './sharing-stage.js';
 import type { PlayedTenancy, PlayedWorkspace } from './tenancy.js';
 
@@ -36,22 +37,6 @@ beforeEach(async () => {
   item = await s.create(owner, { parentId: top.id, name: 'Hidden name' });
 });
 
-/** Moves the clock, and nothing but the clock. */
-function at(afterMs: number): void {
-  jest.useFakeTimers({ doNotFake: EVERYTHING_ELSE, now: Date.now() + afterMs });
-}
-const EVERYTHING_ELSE = [
-  'hrtime',
-  'nextTick',
-  'performance',
-  'queueMicrotask',
-  'setImmediate',
-  'clearImmediate',
-  'setInterval',
-  'clearInterval',
-  'setTimeout',
-  'clearTimeout',
-] as const satisfies readonly string[] as never;
 afterEach(() => {
   jest.useRealTimers();
 });
@@ -189,15 +174,15 @@ describe('an access request', () => {
     const made = await s.ask(asker, item.id);
     await s.decide(owner, made.id, { status: DENIED });
     expect(await outcome(s.ask(asker, item.id))).toBe('request_not_pending');
-    at(24 * HOUR - 60_000);
+    playClock(24 * HOUR - 60_000);
     expect(await outcome(s.ask(asker, item.id))).toBe('request_not_pending');
-    at(2 * 60_000);
+    playClock(2 * 60_000);
     expect((await s.ask(asker, item.id)).status).toBe(PENDING);
   });
 
   test('is over after 30 days, without anybody doing anything', async () => {
     const made = await s.ask(asker, item.id);
-    at(30 * 24 * HOUR);
+    playClock(30 * 24 * HOUR);
     expect(await list(asker, item.id)).toMatchObject([{ id: made.id, status: EXPIRED }]);
     expect(await list(owner, item.id, PENDING)).toEqual([]);
     expect(await list(owner, item.id, EXPIRED)).toHaveLength(1);
@@ -218,7 +203,7 @@ describe('an access request', () => {
       reason: 'rate_limited',
       retryAfter: expect.any(Number),
     });
-    at(HOUR + 1000);
+    playClock(HOUR + 1000);
     expect(await outcome(s.ask(asker, item.id))).toBe('ok');
   });
 

@@ -17,7 +17,8 @@ import {
 import { ReplaceContentRequest } from '@commonplace/proto/resources/v1/content_service.js';
 import { AccessMode, ResourceType } from '@commonplace/proto/resources/v1/resource.js';
 import { WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
+import { playClock } from './clock.js';
 import { openWorld, type World } from './stage.js';
 
 let world: World;
@@ -346,7 +347,12 @@ test('what comments say is told to an index, open and resolved, the latest first
   expect((await entry())?.comments).toEqual(['Bold and a link', 'Plain words']);
   await comments.deleteComment({ resourceId, commentId: second.id }, await world.stage.as(commenter));
   expect((await entry())?.comments).toEqual(['Plain words']);
-  for (let i = 0; i < 3; i++) await say({ body: `Reply ${i}`, parentCommentId: first.id });
+  playClock();
+  try {
+    for (let i = 0; i < 3; i++) await say({ body: `Reply ${i}`, parentCommentId: first.id });
+  } finally {
+    jest.useRealTimers();
+  }
   await comments.deleteComment({ resourceId, commentId: first.id }, await world.stage.as(commenter));
   expect((await entry())?.comments).toEqual(['Reply 2', 'Reply 1', 'Reply 0']);
 });

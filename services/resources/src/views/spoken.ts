@@ -25,9 +25,12 @@ export async function spokenOn({ comments }: Parts, nodes: readonly Node[]): Pro
   return told;
 }
 
+/** As the store sorts by `LATEST_FIRST`: what was made in the same millisecond by its id. */
 function latestFirst(a: Comment, b: Comment): number {
-  if (a.threadAt !== b.threadAt) return a.threadAt > b.threadAt ? -1 : 1;
-  return a.createdAt > b.createdAt ? -1 : 1;
+  for (const field of [...COMMENT_ORDER, 'id'] as const) {
+    if (a[field] !== b[field]) return a[field] > b[field] ? -1 : 1;
+  }
+  return 0;
 }
 
 function texts(comments: readonly Comment[]): Map<string, string[]> {
