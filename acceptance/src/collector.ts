@@ -43,10 +43,14 @@ interface Body {
   }[];
 }
 
-/** Starts one on a free port. A `silent` one takes connections and never answers. */
+/**
+ * Starts one on a free port. A `silent` one takes connections and never answers. What it is sent is read when somebody
+ * asks for it, so that it takes nothing from what is measured beside it.
+ */
 export async function startCollector({ silent = false } = {}): Promise<Collector> {
   const spans: CollectedSpan[] = [];
   const metrics = new Set<string>();
+  const unread: Buffer[] = [];
   let exports = 0;
   const keep = ({ resourceSpans = [], resourceMetrics = [] }: Body) => {
     for (const { resource, scopeSpans } of resourceSpans) {
@@ -59,21 +63,30 @@ export async function startCollector({ silent = false } = {}): Promise<Collector
       for (const { name } of scopeMetrics.flatMap((scope) => scope.metrics)) metrics.add(name);
     }
   };
+  const readAll = () => {
+    for (const body of unread.splice(0)) keep(JSON.parse(body.toString('utf8')) as Body);
+  };
   const server = createServer((request, response) => {
     exports++;
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
     request.on('end', () => {
       if (silent) return;
-      keep(JSON.parse(Buffer.concat(chunks).toString('utf8')) as Body);
+      unread.push(Buffer.concat(chunks));
       response.writeHead(200, { 'content-type': 'application/json' }).end('{}');
     });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    spans,
-    metrics,
+    get spans() {
+      readAll();
+      return spans;
+    },
+    get metrics() {
+      readAll();
+      return metrics;
+    },
     get exports() {
       return exports;
     },

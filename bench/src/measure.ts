@@ -28,18 +28,23 @@ export interface Pace {
   readonly warmUpSeconds: number;
 }
 
-/** The medians of a contestant's rounds. */
-export interface Figures {
-  readonly name: string;
+/** What one round of a contestant gave. */
+interface Round {
   readonly requestsPerSecond: number;
+  /** Milliseconds of processor time that its processes took for 1,000 requests. */
+  readonly cpuPer1000: number;
+}
+
+/** The medians of a contestant's rounds, and those. */
+export interface Figures extends Round {
+  readonly name: string;
   /** Milliseconds. */
   readonly p50: number;
   readonly p95: number;
   readonly p99: number;
-  /** Milliseconds of processor time that its processes took for 1,000 requests. */
-  readonly cpuPer1000: number;
   /** The share of a core that the load generator took; near 1 it was the limit, not the server. */
   readonly generatorBusy: number;
+  readonly rounds: readonly Round[];
 }
 
 /** Lets contestants run in turns, so that what disturbs the machine disturbs all alike. */
@@ -48,26 +53,30 @@ export async function compare(
   { connections, rounds, seconds, warmUpSeconds }: Pace,
   say: (line: string) => void,
 ): Promise<Figures[]> {
-  const results = contestants.map((): Round[] => []);
+  const results = contestants.map((): Result[] => []);
   for (const contestant of contestants) await runOnce(contestant, connections, warmUpSeconds);
   for (let round = 1; round <= rounds; round++) {
     for (const [i, contestant] of contestants.entries()) {
       await settle(() => [...new Set(contestants.flatMap(({ subject }) => subject.pids()))]);
       const result = await runOnce(contestant, connections, seconds);
       results[i]?.push(result);
-      say(
-        `round ${round}/${rounds}: ${nameOf(contestant)}: ${Math.round(result.requests / result.seconds)} requests/s`,
-      );
+      say(`round ${round}/${rounds}: ${nameOf(contestant)}: ${Math.round(result.requestsPerSecond)} requests/s`);
     }
   }
   return contestants.map((contestant, i) => mediansOf(nameOf(contestant), results[i] ?? []));
 }
 
-interface Round extends LoadResult {
-  readonly cpuPer1000: number;
+/**
+ * One contestant's figure beside another's: the median of what it was in each round. What slows a machine for some
+ * seconds slows both of a round alike.
+ */
+export function beside(one: Figures, other: Figures, read: (round: Round) => number): number {
+  return median(one.rounds.map((round, i) => read(round) / read(other.rounds[i] ?? other)));
 }
 
-async function runOnce({ subject, requests }: Contestant, connections: number, seconds: number): Promise<Round> {
+interface Result extends LoadResult, Round {}
+
+async function runOnce({ subject, requests }: Contestant, connections: number, seconds: number): Promise<Result> {
   const key: Record<string, string> = subject.apiKey === undefined ? {} : { authorization: `Bearer ${subject.apiKey}` };
   const sent = requests.map((request) => ({ ...request, headers: { ...request.headers, ...key } }));
   const before = cpuSeconds(subject.pids());
@@ -76,23 +85,28 @@ async function runOnce({ subject, requests }: Contestant, connections: number, s
   if (result.failed > 0 || result.requests === 0) {
     throw new Error(`${subject.name}: ${result.failed} of ${result.requests} requests failed`);
   }
-  return { ...result, cpuPer1000: (cpu * 1e6) / result.requests };
+  return {
+    ...result,
+    requestsPerSecond: result.requests / result.seconds,
+    cpuPer1000: (cpu * 1e6) / result.requests,
+  };
 }
 
 function nameOf({ subject, about }: Contestant): string {
   return about === undefined ? subject.name : `${subject.name}, ${about}`;
 }
 
-function mediansOf(name: string, rounds: readonly Round[]): Figures {
-  const of = (read: (round: Round) => number) => median(rounds.map(read));
+function mediansOf(name: string, results: readonly Result[]): Figures {
+  const of = (read: (result: Result) => number) => median(results.map(read));
   return {
     name,
-    requestsPerSecond: of(({ requests, seconds }) => requests / seconds),
+    requestsPerSecond: of(({ requestsPerSecond }) => requestsPerSecond),
     p50: of(({ p50 }) => p50),
     p95: of(({ p95 }) => p95),
     p99: of(({ p99 }) => p99),
     cpuPer1000: of(({ cpuPer1000 }) => cpuPer1000),
     generatorBusy: of(({ busy }) => busy),
+    rounds: results.map(({ requestsPerSecond, cpuPer1000 }) => ({ requestsPerSecond, cpuPer1000 })),
   };
 }
 

@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { cpus, loadavg } from 'node:os';
 import { join } from 'node:path';
 import { ROOT } from '@commonplace/acceptance/dist/src/system.js';
-import type { Figures } from './measure.js';
+import { beside, type Figures } from './measure.js';
 import type { Options } from './options.js';
 import { type Check, isMet, type Row } from './row.js';
 
@@ -52,7 +52,9 @@ function generatorLine({ name, generatorBusy }: Figures): string {
 /** Processor time beside the limit's, which other work on the machine disturbs less than speed. */
 function cpuLines([subject, limit]: readonly Figures[]): string[] {
   if (subject === undefined || limit === undefined) return [];
-  return [`   → processor time beside ${limit.name}: ${(subject.cpuPer1000 / limit.cpuPer1000).toFixed(1)} ×`];
+  return [
+    `   → processor time beside ${limit.name}: ${beside(subject, limit, (round) => round.cpuPer1000).toFixed(1)} ×`,
+  ];
 }
 
 function checkLine(check: Check): string {

@@ -1,4 +1,4 @@
-import type { Figures } from './measure.js';
+import { beside, type Figures } from './measure.js';
 
 /** One line of the benchmarks: what was measured, and what is asked of it. */
 export interface Row {
@@ -25,8 +25,9 @@ export function isMet({ right, value }: Check, bound: number): boolean {
 
 /** How fast the first contestant is beside the second. */
 export function ratioOf([subject, limit]: readonly Figures[], floor: number, aim?: number): Check {
-  const value = (subject?.requestsPerSecond ?? 0) / (limit?.requestsPerSecond ?? Number.NaN);
-  return { what: `requests/s beside ${limit?.name}`, value, unit: '', right: 'at least', floor, aim };
+  if (subject === undefined || limit === undefined) throw new Error('Nothing to compare with.');
+  const value = beside(subject, limit, (round) => round.requestsPerSecond);
+  return { what: `requests/s beside ${limit.name}`, value, unit: '', right: 'at least', floor, aim };
 }
 
 export class Skipped extends Error {}

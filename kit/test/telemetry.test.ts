@@ -67,7 +67,7 @@ describe('where nothing is switched on', () => {
     telemetry = await start({});
     expect(telemetry.metricsPort).toBeUndefined();
     expect(requestSpan('GET', 'http', SAMPLED)).toBeUndefined();
-    expect(within(undefined, currentSpan)).toBeUndefined();
+    expect(await within(undefined, async () => currentSpan())).toBeUndefined();
   });
 
   test('a trace goes on as it came, and what is none does not', () => {

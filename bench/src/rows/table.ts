@@ -116,7 +116,8 @@ async function timed(
   const sorted = times.toSorted((a, b) => a - b);
   const at = (share: number): number => sorted[Math.ceil(share * sorted.length) - 1] as number;
   const requestsPerSecond = (1000 * times.length) / times.reduce((sum, time) => sum + time, 0);
-  return { name, requestsPerSecond, p50: at(0.5), p95: at(0.95), p99: at(0.99), cpuPer1000, generatorBusy: 0 };
+  const round = { requestsPerSecond, cpuPer1000 };
+  return { name, ...round, p50: at(0.5), p95: at(0.95), p99: at(0.99), generatorBusy: 0, rounds: [round] };
 }
 
 function ownSeconds(): number {

@@ -2,7 +2,7 @@ import { type Collector, startCollector } from '@commonplace/acceptance/dist/src
 import { freePort } from '@commonplace/acceptance/dist/src/system.js';
 import type { Bench, Measured } from '../bench.js';
 import { createResource, createWorkspace, sentence } from '../fill.js';
-import { type Contestant, compare, type Figures } from '../measure.js';
+import { beside, type Contestant, compare, type Figures } from '../measure.js';
 import { residentMiB } from '../processes.js';
 import type { Check, Row } from '../row.js';
 
@@ -44,8 +44,9 @@ async function contestantOf(name: string, { client, subject }: Measured): Promis
 
 function costOf(figures: readonly Figures[], at: number, aim: number): Check {
   const [off, other] = [figures[0], figures[at]];
-  const value = (other?.cpuPer1000 ?? Number.NaN) / (off?.cpuPer1000 ?? Number.NaN);
-  return { what: `processor time, ${other?.name}, beside off`, value, unit: '×', right: 'at most', floor: 1.25, aim };
+  if (off === undefined || other === undefined) throw new Error('Nothing to compare with.');
+  const value = beside(other, off, (round) => round.cpuPer1000);
+  return { what: `processor time, ${other.name}, beside off`, value, unit: '×', right: 'at most', floor: 1.25, aim };
 }
 
 function spansOf({ spans }: Collector): string {

@@ -44,13 +44,13 @@ export function authenticate(parts: AuthenticateParts): Middleware<State> {
     const { kind, credential } = credentialOf(ctx, parts.cookieName);
     const tenant = header(ctx, 'x-tenant');
     const workspace = header(ctx, 'x-workspace-id');
-    const { clientIp, requestId } = ctx.state;
+    const { clientIp } = ctx.state;
     const key = `${kind}\n${credential}\n${tenant}\n${workspace}\n${clientIp}`;
     const renew = (): Promise<Admitted> => {
       if (kind === CredentialKind.SESSION && parts.ended.has(credential)) return Promise.reject(SessionEnded());
       const known = remembered.get(key);
       if (known !== undefined) return known;
-      const asked = admit(parts, { kind, credential, tenant, workspaceId: workspace, clientIp }, requestId);
+      const asked = admit(parts, { kind, credential, tenant, workspaceId: workspace, clientIp }, ctx.state);
       remembered.set(key, asked);
       asked.catch(() => remembered.delete(key));
       return asked;
@@ -76,9 +76,9 @@ function header(ctx: Context, name: string): string {
 async function admit(
   parts: AuthenticateParts,
   request: { kind: CredentialKind; credential: string; tenant: string; workspaceId: string; clientIp: string },
-  requestId: string,
+  { requestId, traceparent }: State,
 ): Promise<Admitted> {
-  const options: CallOptions = { metadata: { requestId }, deadline: Date.now() + parts.timeoutMs };
+  const options: CallOptions = { metadata: { requestId, traceparent }, deadline: Date.now() + parts.timeoutMs };
   const { token, csrfToken, credentialId } = await parts.auth.authenticate(request, options);
   const verified = parts.verifyCaller(token);
   const caller = verified instanceof Promise ? await before(options.deadline, verified) : verified;

@@ -1,6 +1,6 @@
 import { type AppError, asAppError } from '@commonplace/kit/errors';
 import type { Log } from '@commonplace/kit/log';
-import { denied } from '@commonplace/kit/telemetry';
+import { denied, traceFields } from '@commonplace/kit/telemetry';
 import type { Middleware } from 'koa';
 import { httpError, isRetryable } from '../status.js';
 import { dropBody } from './drop-body.js';
@@ -23,10 +23,14 @@ export function answerErrors({ publicUrl, log }: ErrorParts): Middleware<State> 
       const error = asAppError(thrown);
       if (!(await dropBody(ctx.req))) ctx.set('Connection', 'close');
       const { status, type } = httpError(error);
-      const { requestId } = ctx.state;
+      const { requestId, traceparent } = ctx.state;
       if (error.code === 'PERMISSION_DENIED') denied.bind({ reason: error.reason }).add();
       if (status === 500) {
-        log.error('request.failed', { request_id: requestId, error: error.cause ?? error });
+        log.error('request.failed', {
+          request_id: requestId,
+          ...traceFields(traceparent),
+          error: error.cause ?? error,
+        });
       }
       ctx.status = status;
       ctx.set('Cache-Control', 'no-store');

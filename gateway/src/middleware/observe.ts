@@ -1,10 +1,11 @@
-import { observesRequests, passedOn, requestDone, requestSpan, within } from '@commonplace/kit/telemetry';
+import { observesRequests, passedOn, requestDone, requestSpan } from '@commonplace/kit/telemetry';
 import type { Middleware } from 'koa';
 import type { State } from './state.js';
 
 /**
  * Measures each request until its answer begins, and decides whether it is traced: for all that comes of it, in every
- * process, and before anything is made for it.
+ * process, and before anything is made for it. Its span goes with its calls and is nowhere kept for what runs: requests
+ * wait for each other's answers here, and a storage that follows each of them would slow all.
  */
 export function observeRequests(): Middleware<State> {
   return (ctx, next) => {
@@ -25,7 +26,7 @@ export function observeRequests(): Middleware<State> {
         seconds: (performance.now() - started) / 1000,
         requestId: ctx.state.requestId,
       });
-    return (span === undefined ? next() : within(span, next)).then(done, (error) => {
+    return next().then(done, (error) => {
       done();
       throw error;
     });

@@ -1,5 +1,6 @@
 import { newRequestId } from '@commonplace/kit/id';
 import type { Log } from '@commonplace/kit/log';
+import { traceFields } from '@commonplace/kit/telemetry';
 import type { Middleware } from 'koa';
 import proxyAddr from 'proxy-addr';
 import type { State } from './state.js';
@@ -30,6 +31,7 @@ export function nameRequest(trustedProxies: readonly string[], secure: boolean, 
       const client = ctx.get('X-Client-Request-Id').slice(0, CLIENT_REQUEST_ID_CHARS);
       log.warn('request.done', {
         request_id: requestId,
+        ...traceFields(ctx.state.traceparent),
         ...(client === '' ? {} : { client_request_id: client }),
         method: ctx.method,
         status: ctx.status,

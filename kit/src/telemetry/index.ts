@@ -14,6 +14,7 @@ export {
   readTraceparent,
   type Span,
   signals,
+  traceFields,
   traceparentNow,
   within,
 } from './trace.js';

@@ -68,8 +68,8 @@ export function observeServed(path: string, method: ServedMethod): ServedMethod 
   const local = methodOf(path, 'local', served);
   const remote = methodOf(path, 'grpc', served);
   const begin = (call: IncomingCall): { about: Method; span: Span | undefined } => {
-    if (!call.remote) return { about: local, span: childSpan(local.name, 'internal', local.attributes) };
     const { traceparent } = call.metadata;
+    if (!call.remote) return { about: local, span: childSpan(local.name, 'internal', local.attributes, traceparent) };
     return { about: remote, span: continuedSpan(traceparent, remote.name, 'server', remote.attributes) };
   };
   return {
@@ -89,7 +89,7 @@ export function observeServed(path: string, method: ServedMethod): ServedMethod 
       const started = performance.now();
       const { about, span } = begin(call);
       let failure: unknown;
-      const messages = within(span, () => method.stream(request, call)[Symbol.asyncIterator]());
+      const messages = method.stream(request, call)[Symbol.asyncIterator]();
       try {
         for (;;) {
           const next = await within(span, () => messages.next());
@@ -115,7 +115,7 @@ export function observeCalled(path: string, call: UnaryCall): UnaryCall {
   return (request, options) => {
     if (!signals.measuring && signals.tracer === undefined) return call(request, options);
     const started = performance.now();
-    const span = childSpan(method.name, 'client', method.attributes);
+    const span = childSpan(method.name, 'client', method.attributes, options.metadata.traceparent);
     const answer = call(request, span === undefined ? options : traced(options, span));
     answer.then(
       () => done(method, span, started),

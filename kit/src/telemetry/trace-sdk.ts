@@ -1,11 +1,11 @@
-import { type Span as ApiSpan, context, SpanKind as Kind, SpanStatusCode, TraceFlags, trace } from '@opentelemetry/api';
+import { SpanKind as Kind } from '@opentelemetry/api';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
-import { AlwaysOnSampler, BatchSpanProcessor, type SpanExporter, TracerProvider } from '@opentelemetry/sdk-trace';
+import { BatchSpanProcessor, RandomIdGenerator, type SpanExporter } from '@opentelemetry/sdk-trace';
 import type { Log } from '../log/index.js';
-import type { AttributeValue } from './instruments.js';
+import { type Origin, RecordedSpan } from './recorded-span.js';
 import { resourceOf } from './resource.js';
 import type { TelemetryOptions } from './start.js';
-import type { Span, SpanKind, Tracer } from './trace.js';
+import type { SpanKind, Tracer } from './trace.js';
 
 /** Spans that wait for their export at the most, and that go in one; what comes on top of it is dropped. */
 const [MOST_WAITING, MOST_TOGETHER] = [2048, 512];
@@ -42,34 +42,23 @@ export function openTracing(
     scheduledDelayMillis: EXPORT_EVERY_MS,
     exportTimeoutMillis: EXPORT_MS,
   });
-  const provider = new TracerProvider({
+  const origin: Origin = {
     resource: resourceOf(options),
-    sampler: new AlwaysOnSampler(),
-    spanProcessors: [processor],
-  });
-  const tracer = provider.getTracer('commonplace', options.version);
-  const root = context.active();
+    instrumentationScope: { name: 'commonplace', version: options.version },
+    ids: new RandomIdGenerator(),
+    processor,
+  };
   return {
     tracer: {
       samples: () => Math.random() < traceRatio && health.isWell(),
-      start(name, kind, attributes, parent) {
-        const above =
-          parent === undefined
-            ? root
-            : trace.setSpanContext(root, {
-                traceId: parent.traceId,
-                spanId: parent.spanId,
-                traceFlags: TraceFlags.SAMPLED,
-              });
-        return new RecordedSpan(tracer.startSpan(name, { kind: KINDS[kind], attributes }, above));
-      },
+      start: (name, kind, attributes, parent) => new RecordedSpan(origin, name, KINDS[kind], attributes, parent),
     },
     close: async () => {
       let timer: NodeJS.Timeout | undefined;
       const late = new Promise<void>((resolve) => {
         timer = setTimeout(resolve, LAST_MS);
       });
-      await Promise.race([provider.shutdown().catch(() => {}), late]);
+      await Promise.race([processor.shutdown().catch(() => {}), late]);
       clearTimeout(timer);
     },
   };
@@ -96,35 +85,4 @@ function createHealth(log: Log) {
       forceFlush: async () => exporter.forceFlush?.(),
     }),
   };
-}
-
-class RecordedSpan implements Span {
-  readonly traceId: string;
-  readonly spanId: string;
-
-  constructor(private readonly span: ApiSpan) {
-    const { traceId, spanId } = span.spanContext();
-    this.traceId = traceId;
-    this.spanId = spanId;
-  }
-
-  get traceparent(): string {
-    return `00-${this.traceId}-${this.spanId}-01`;
-  }
-
-  rename(name: string): void {
-    this.span.updateName(name);
-  }
-
-  set(name: string, value: AttributeValue): void {
-    this.span.setAttribute(name, value);
-  }
-
-  end(failure?: string): void {
-    if (failure !== undefined) {
-      this.span.setAttribute('error.type', failure);
-      this.span.setStatus({ code: SpanStatusCode.ERROR });
-    }
-    this.span.end();
-  }
 }

@@ -3,6 +3,7 @@ import type { CallOptions, Client } from '@commonplace/kit/rpc';
 import type { BytesService } from '@commonplace/proto/files/v1/bytes_service.js';
 import type Router from '@koa/router';
 import { isHostOf } from '../../middleware/host.js';
+import type { State } from '../../middleware/state.js';
 import { sendDownload } from './download.js';
 import { receiveUpload } from './upload.js';
 
@@ -25,7 +26,7 @@ export function mountBlobs(router: Router, { bytes, contentUrl, timeoutMs }: Blo
   const isOwnOfBytes = contentUrl === undefined ? () => false : isHostOf(contentUrl);
   router.get('/blobs/:token', async (ctx) => {
     const { token = '' } = ctx.params;
-    const call = callOf(ctx.state.requestId);
+    const call = callOf(ctx.state);
     const download = await bytes.openDownload({ token }, call(timeoutMs));
     // What may hold scripts is for its own origin alone.
     if (download.sandboxed && !isOwnOfBytes(ctx)) {
@@ -42,7 +43,7 @@ export function mountBlobs(router: Router, { bytes, contentUrl, timeoutMs }: Blo
       ctx.req,
       token,
       bytes,
-      callOf(ctx.state.requestId),
+      callOf(ctx.state),
       timeoutMs,
     );
     const data = { resource_id: resourceId, status: statusName(status), parts_missing: partsMissing };
@@ -51,8 +52,11 @@ export function mountBlobs(router: Router, { bytes, contentUrl, timeoutMs }: Blo
   });
 }
 
-function callOf(requestId: string): (timeoutMs?: number) => CallOptions {
-  return (timeoutMs = PIECE_MS) => ({ metadata: { requestId }, deadline: Date.now() + timeoutMs });
+function callOf({
+  requestId,
+  traceparent,
+}: Pick<State, 'requestId' | 'traceparent'>): (timeoutMs?: number) => CallOptions {
+  return (timeoutMs = PIECE_MS) => ({ metadata: { requestId, traceparent }, deadline: Date.now() + timeoutMs });
 }
 
 /** `FILE_STATUS_READY` → `ready`. */

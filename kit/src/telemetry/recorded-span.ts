@@ -1,0 +1,146 @@
+import {
+  type SpanKind as Kind,
+  type SpanContext,
+  type SpanStatus,
+  SpanStatusCode,
+  TraceFlags,
+} from '@opentelemetry/api';
+import type { IdGenerator, ReadableSpan, SpanProcessor } from '@opentelemetry/sdk-trace';
+import type { Attributes, AttributeValue } from './instruments.js';
+import type { Span, SpanPlace } from './trace.js';
+
+/** What all spans of a process have in common. */
+export interface Origin extends Pick<ReadableSpan, 'resource' | 'instrumentationScope'> {
+  readonly ids: IdGenerator;
+  /** Takes the spans that have ended. */
+  readonly processor: Pick<SpanProcessor, 'onEnd'>;
+}
+
+const NONE: never[] = [];
+const UNSET: SpanStatus = { code: SpanStatusCode.UNSET };
+const FAILED: SpanStatus = { code: SpanStatusCode.ERROR };
+
+/**
+ * A span of a request that is sampled, as the SDK's processors and exporters read it. The SDK's own checks and copies
+ * what it is told and makes a context for each, which takes four times as long; what is told here is our own.
+ */
+export class RecordedSpan implements Span, ReadableSpan {
+  readonly traceId: string;
+  readonly spanId: string;
+  status = UNSET;
+  ended = false;
+  readonly #origin: Origin;
+  readonly #parentId: string | undefined;
+  /** Milliseconds of the epoch, and of the clock that nobody sets. */
+  readonly #began: number;
+  readonly #started: number;
+  #tookMs = 0;
+  readonly attributes: Record<string, AttributeValue>;
+
+  constructor(
+    origin: Origin,
+    public name: string,
+    readonly kind: Kind,
+    attributes: Attributes,
+    parent: SpanPlace | undefined,
+  ) {
+    this.#origin = origin;
+    this.attributes = { ...attributes };
+    this.traceId = parent === undefined ? origin.ids.generateTraceId() : parent.traceId;
+    this.spanId = origin.ids.generateSpanId();
+    this.#parentId = parent?.spanId;
+    this.#started = performance.now();
+    this.#began = epochOf(this.#started);
+  }
+
+  get traceparent(): string {
+    return `00-${this.traceId}-${this.spanId}-01`;
+  }
+
+  rename(name: string): void {
+    this.name = name;
+  }
+
+  set(name: string, value: AttributeValue): void {
+    this.attributes[name] = value;
+  }
+
+  end(failure?: string): void {
+    if (this.ended) return;
+    if (failure !== undefined) {
+      this.set('error.type', failure);
+      this.status = FAILED;
+    }
+    this.#tookMs = performance.now() - this.#started;
+    this.ended = true;
+    this.#origin.processor.onEnd(this);
+  }
+
+  get traceFlags(): TraceFlags {
+    return TraceFlags.SAMPLED;
+  }
+
+  spanContext(): SpanContext {
+    return this;
+  }
+
+  get parentSpanContext(): SpanContext | undefined {
+    const { traceId, traceFlags } = this;
+    return this.#parentId === undefined ? undefined : { traceId, spanId: this.#parentId, traceFlags };
+  }
+
+  get startTime(): [number, number] {
+    return hrTime(this.#began);
+  }
+
+  get endTime(): [number, number] {
+    return hrTime(this.#began + this.#tookMs);
+  }
+
+  get duration(): [number, number] {
+    return hrTime(this.#tookMs);
+  }
+
+  get resource(): ReadableSpan['resource'] {
+    return this.#origin.resource;
+  }
+
+  get instrumentationScope(): ReadableSpan['instrumentationScope'] {
+    return this.#origin.instrumentationScope;
+  }
+
+  get links(): never[] {
+    return NONE;
+  }
+
+  get events(): never[] {
+    return NONE;
+  }
+
+  get droppedAttributesCount(): number {
+    return 0;
+  }
+
+  get droppedEventsCount(): number {
+    return 0;
+  }
+
+  get droppedLinksCount(): number {
+    return 0;
+  }
+}
+
+/** Seconds and nanoseconds, as OpenTelemetry has times. */
+function hrTime(ms: number): [number, number] {
+  const seconds = Math.floor(ms / 1000);
+  return [seconds, Math.floor((ms - seconds * 1000) * 1e6)];
+}
+
+let epoch = performance.timeOrigin;
+
+/** What the clock shows at a time of `performance.now()`, in milliseconds and their fractions; it follows the clock where that is set. */
+function epochOf(now: number): number {
+  const off = Date.now() - (epoch + now);
+  if (off > 1 || off < -2) epoch += off;
+  return epoch + now;
+}
