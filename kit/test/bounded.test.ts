@@ -6,7 +6,8 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/gl
 import { createPeerTokens } from '../src/auth/index.js';
 import { contracts } from '../src/contracts/index.js';
 import { before, servedWithin, timeLeft, unbounded, withinCall } from '../src/deadline/index.js';
-import { Unavailable } from '../src/errors/index.js';
+import { AppError, Unavailable } from '../src/errors/index.js';
+import { ArrivedCall } from '../src/rpc/arrived-call.js';
 import { openGrpcChannel } from '../src/rpc/grpc-client.js';
 import { openGrpcServer } from '../src/rpc/grpc-server.js';
 import { openShedding, type ServedMethod, sooner } from '../src/rpc/index.js';
@@ -191,6 +192,25 @@ describe('work for a call', () => {
     await there.close(1000);
     begin('done');
     expect(await Promise.all([before, behind])).toEqual(['done', 'done']);
+  });
+
+  test('a call makes its signal, and the reason of its end, where somebody asks for them', () => {
+    let asked = 0;
+    const reason = () => {
+      asked++;
+      return new AppError('CANCELLED', 'timeout', 'The caller did not wait.');
+    };
+    const arrived = () => new ArrivedCall({ metadata: { requestId: 'r' }, deadline: 1000 }, undefined, true);
+    const unheard = arrived();
+    unheard.abort(reason);
+    expect([unheard.givenUp, asked]).toEqual([true, 0]);
+    expect(unheard.signal).toMatchObject({ aborted: true, reason: { code: 'CANCELLED' } });
+    const heard = arrived();
+    const { signal } = heard;
+    expect([heard.givenUp, signal.aborted]).toEqual([false, false]);
+    heard.abort(reason);
+    expect(signal).toMatchObject({ aborted: true, reason: { code: 'CANCELLED' } });
+    expect(asked).toBe(2);
   });
 
   test('options with a sooner deadline are given up with the others', () => {

@@ -14,7 +14,7 @@ import { isGivenUp, whenGivenUp } from './given-up.js';
 import { clientOptions } from './grpc-options.js';
 import { isRead } from './idempotent.js';
 import { readReply, toGrpc } from './metadata.js';
-import type { CallOptions, Channel, Client, ServiceContract } from './port.js';
+import type { CallOptions, Channel, Client, Reply, ServiceContract } from './port.js';
 import { cancelled, refusalOf } from './refusal.js';
 import { decodeStatus, ofCode, STATUS_KEY } from './status.js';
 import type { MeshTls } from './tls.js';
@@ -70,26 +70,62 @@ function unary(
 ): Promise<unknown> {
   const refusal = refusalOf(options);
   if (refusal !== undefined) return Promise.reject(refusal);
+  const metadata = toGrpc(options.metadata, peers.mint());
   return new Promise((resolve, reject) => {
-    const { reply } = options;
-    const metadata = toGrpc(options.metadata, peers.mint());
-    const call = grpc.makeUnaryRequest(
-      method.path,
-      method.requestSerialize,
-      method.responseDeserialize,
-      request,
-      metadata,
-      { deadline: options.deadline },
-      (error, answer) => {
-        over();
-        if (error === null) resolve(answer);
-        else if (reply !== undefined && error.metadata !== undefined) readReply(error.metadata, reply);
-        if (error !== null) reject(isGivenUp(options) ? cancelled() : received(error));
-      },
-    );
-    const over = whenGivenUp(options, () => call.cancel());
-    if (reply !== undefined) call.on('status', (status: StatusObject) => readReply(status.metadata, reply));
+    send(grpc, method, request, metadata, new Waiting(options, resolve, reject));
   });
+}
+
+/** A function of its own, so that grpc-js's call knows nothing of what waits for it but this. */
+function send(grpc: GrpcClient, method: Method, request: unknown, metadata: Metadata, waiting: Waiting): void {
+  const call = grpc.makeUnaryRequest(
+    method.path,
+    method.requestSerialize,
+    method.responseDeserialize,
+    request,
+    metadata,
+    { deadline: waiting.deadline },
+    (error, answer) => waiting.settle(error, answer),
+  );
+  call.on('status', (status: StatusObject) => waiting.tell(status.metadata));
+  waiting.until(() => call.cancel());
+}
+
+/**
+ * What waits for the answer to a call, and lets go of everything with it: what grpc-js and Node know of a call lives on
+ * until a major collection under load, and would keep the whole request that asked.
+ */
+class Waiting {
+  readonly deadline: number;
+  readonly #reply: Reply | undefined;
+  #waits: { options: CallOptions; resolve(answer: unknown): void; reject(error: AppError): void } | undefined;
+  #over: (() => void) | undefined;
+
+  constructor(options: CallOptions, resolve: (answer: unknown) => void, reject: (error: AppError) => void) {
+    this.deadline = options.deadline;
+    this.#reply = options.reply;
+    this.#waits = { options, resolve, reject };
+  }
+
+  /** Gives the call up by `cancel` when its caller is. */
+  until(cancel: () => void): void {
+    if (this.#waits !== undefined) this.#over = whenGivenUp(this.#waits.options, cancel);
+  }
+
+  tell(metadata: Metadata): void {
+    if (this.#reply !== undefined) readReply(metadata, this.#reply);
+  }
+
+  settle(error: ServiceError | null, answer: unknown): void {
+    const waits = this.#waits;
+    if (waits === undefined) return;
+    this.#waits = undefined;
+    this.#over?.();
+    this.#over = undefined;
+    if (error?.metadata !== undefined) this.tell(error.metadata);
+    if (error === null) waits.resolve(answer);
+    else waits.reject(isGivenUp(waits.options) ? cancelled() : received(error));
+  }
 }
 
 async function* stream(

@@ -13,12 +13,14 @@ import {
 } from '@grpc/grpc-js';
 import { HealthImplementation } from 'grpc-health-check';
 import { servedWithin } from '../deadline/index.js';
-import { AppError, asAppError } from '../errors/index.js';
+import { type AppError, asAppError } from '../errors/index.js';
+import { ArrivedCall } from './arrived-call.js';
 import { letCallsEnd } from './ending-connections.js';
 import { GRPC_MESSAGE_BYTES, serverOptions } from './grpc-options.js';
 import { loadOf } from './idempotent.js';
 import { fromGrpc, replyTrailer } from './metadata.js';
 import type { IncomingCall, Reply, ServedMethod, ServedMethods } from './port.js';
+import { cancelled } from './refusal.js';
 import type { Shedding } from './shedding.js';
 import { encodeStatus, STATUS_KEY } from './status.js';
 import type { MeshTls } from './tls.js';
@@ -191,13 +193,11 @@ function drained(call: ServerWritableStream<unknown, unknown>): Promise<void> {
   });
 }
 
-function incomingCall(call: ServerCall): IncomingCall {
+function incomingCall(call: ServerCall): ArrivedCall {
   const { call: metadata, peerToken } = fromGrpc(call.metadata);
-  const controller = new AbortController();
-  call.on('cancelled', () => controller.abort(new AppError('CANCELLED', 'timeout', 'The caller did not wait.')));
-  const deadline = call.getDeadline();
-  const reply: Reply = {};
-  return { metadata, peerToken, deadline: Number(deadline), signal: controller.signal, reply, remote: true };
+  const incoming = new ArrivedCall({ metadata, deadline: Number(call.getDeadline()) }, peerToken, true);
+  call.on('cancelled', () => incoming.abort(cancelled));
+  return incoming;
 }
 
 /** An AppError in the form that grpc-js sends, with what the handler said beside it. */

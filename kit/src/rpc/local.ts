@@ -1,16 +1,8 @@
 import type { PeerTokens } from '../auth/token.js';
 import { type AppError, asAppError, Timeout, Unavailable } from '../errors/index.js';
+import { ArrivedCall } from './arrived-call.js';
 import { whenGivenUp } from './given-up.js';
-import type {
-  CallMetadata,
-  CallOptions,
-  Channel,
-  Client,
-  IncomingCall,
-  Reply,
-  ServedMethod,
-  ServedMethods,
-} from './port.js';
+import type { CallOptions, Channel, Client, ServedMethod, ServedMethods } from './port.js';
 import { cancelled, refusalOf } from './refusal.js';
 import { at } from './slices.js';
 
@@ -45,44 +37,6 @@ function call(
   return method.streams ? boundedStream(method, request, options, peers) : bounded(method, request, options, peers);
 }
 
-/**
- * A call as it arrives in the same process. Most handlers never ask for their signal, so it is made
- * when they do; a class, because an object literal with an accessor is slow to make.
- */
-class LocalCall implements IncomingCall {
-  readonly metadata: CallMetadata;
-  readonly deadline: number;
-  readonly reply: Reply;
-  #controller: AbortController | undefined;
-  #reason: AppError | undefined;
-
-  constructor(
-    options: CallOptions,
-    readonly peerToken: string,
-  ) {
-    this.metadata = options.metadata;
-    this.deadline = options.deadline;
-    this.reply = options.reply ?? {};
-  }
-
-  get signal(): AbortSignal {
-    if (this.#controller === undefined) {
-      this.#controller = new AbortController();
-      if (this.#reason !== undefined) this.#controller.abort(this.#reason);
-    }
-    return this.#controller.signal;
-  }
-
-  get givenUp(): boolean {
-    return this.#reason !== undefined;
-  }
-
-  abort(reason: AppError): void {
-    this.#reason = reason;
-    this.#controller?.abort(reason);
-  }
-}
-
 /** A rejected promise that is an async iterable as well, for whichever was expected. */
 function failing(error: AppError): Promise<never> & AsyncIterable<never> {
   const promise = Promise.reject(error) as Promise<never> & AsyncIterable<never>;
@@ -93,11 +47,11 @@ function failing(error: AppError): Promise<never> & AsyncIterable<never> {
 
 /** One call under its deadline. */
 function bounded(method: ServedMethod, request: unknown, options: CallOptions, peers: PeerTokens): Promise<unknown> {
-  const incoming = new LocalCall(options, peers.mint());
+  const incoming = new ArrivedCall(options, peers.mint(), false);
   const answer = method.unary(request, incoming);
   return new Promise((resolve, reject) => {
     const giveUp = (error: AppError) => {
-      incoming.abort(error);
+      incoming.abort(() => error);
       reject(error);
     };
     const inTime = at(options.deadline, () => giveUp(Timeout()));
@@ -126,11 +80,11 @@ async function* boundedStream(
   options: CallOptions,
   peers: PeerTokens,
 ): AsyncIterable<unknown> {
-  const incoming = new LocalCall(options, peers.mint());
+  const incoming = new ArrivedCall(options, peers.mint(), false);
   let fail: (error: AppError) => void = () => {};
   let over: AppError | undefined;
   const giveUp = (error: AppError) => {
-    incoming.abort(error);
+    incoming.abort(() => error);
     over = error;
     fail(error);
   };
