@@ -154,6 +154,26 @@ describe('work for a call', () => {
     await expect(work).rejects.toMatchObject({ code: 'CANCELLED' });
   });
 
+  test('is not waited for at all where the call is over before', async () => {
+    const caller = new AbortController();
+    caller.abort();
+    const begun = { gone: false, late: false };
+    // A commit begins in the next turn, unless nobody waits for it any more.
+    const next = (which: keyof typeof begun, deadline: number, signal: AbortSignal) =>
+      servedWithin({ deadline, signal }, () => {
+        const turn = setImmediate(() => {
+          begun[which] = true;
+        });
+        return withinCall(hang()).catch((error: AppError) => {
+          clearImmediate(turn);
+          return error.code;
+        });
+      });
+    expect(await next('gone', Date.now() + 60_000, caller.signal)).toBe('CANCELLED');
+    expect(await next('late', Date.now(), signal)).toBe('DEADLINE_EXCEEDED');
+    expect(begun).toEqual({ gone: false, late: false });
+  });
+
   test('has as much time as is left, and no more than usual', async () => {
     const left = (ms: number) => servedWithin({ deadline: Date.now() + ms, signal }, async () => timeLeft(1000));
     expect(await left(60_000)).toBe(1000);

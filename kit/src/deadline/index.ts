@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { type AppError, Timeout } from '../errors/index.js';
-import { type GivenUp, whenGivenUp } from '../rpc/given-up.js';
+import { type GivenUp, isGivenUp, whenGivenUp } from '../rpc/given-up.js';
 import { cancelled } from '../rpc/refusal.js';
 import { at } from '../rpc/slices.js';
 
@@ -82,5 +82,8 @@ function raced<T>(work: Promise<T>, call: Served): Promise<T> {
         reject(error);
       },
     );
+    // What is over already is not waited for until somebody looks: a commit would begin meanwhile.
+    if (isGivenUp(call.bounds)) end(cancelled());
+    else if (call.bounds.deadline <= Date.now()) end(Timeout());
   });
 }
