@@ -17,7 +17,13 @@ function run({ url, connections, seconds, requests }: LoadSpec): Promise<LoadRes
   const cpu = process.cpuUsage();
   const started = performance.now();
   return new Promise((resolve, reject) => {
-    const options = { url, connections, duration: seconds, requests: [...requests] };
+    // Each connection begins elsewhere: those that began together would ask for the same all along.
+    let next = 0;
+    const setupClient = (client: autocannon.Client) => {
+      const from = Math.floor((next++ * requests.length) / connections);
+      client.setRequests([...requests.slice(from), ...requests.slice(0, from)]);
+    };
+    const options = { url, connections, duration: seconds, requests: [...requests], setupClient };
     const load = autocannon(options, (error, result) => {
       if (error) return reject(error);
       const took = (performance.now() - started) / 1000;

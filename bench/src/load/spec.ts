@@ -3,7 +3,7 @@ export interface LoadSpec {
   readonly url: string;
   readonly connections: number;
   readonly seconds: number;
-  /** Sent in turn by each connection, one after the other. */
+  /** Sent in turn by each connection, one after the other; each begins with another. */
   readonly requests: readonly LoadRequest[];
 }
 

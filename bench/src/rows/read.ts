@@ -4,7 +4,7 @@ import { createResource, createWorkspace, sentence } from '../fill.js';
 import { type Row, ratioOf, Skipped } from '../row.js';
 import { type LimitSpec, startBareKoa, startKoaGrpc } from '../subjects/limit.js';
 
-/** One resource is read by its id. */
+/** Resources are read by their ids, one at a time. */
 export async function measureRead(bench: Bench): Promise<Row> {
   const { subject, client } = await bench.shared();
   const { requests, limit, notes } = await prepare(client);
@@ -20,21 +20,34 @@ export async function measureMeshRead(bench: Bench): Promise<Row> {
   }
   const { subject, client } = await bench.start('mesh', { mesh: true });
   try {
-    const { id, requests, limit, notes } = await prepare(client);
-    const figures = await compareBeside(bench, [{ subject, requests }], () => startKoaGrpc(limit, mongodbUrl, id));
+    const { ids, requests, limit, notes } = await prepare(client);
+    const figures = await compareBeside(bench, [{ subject, requests }], () => startKoaGrpc(limit, mongodbUrl, ids));
     return { figures, checks: [ratioOf(figures, 0.6)], notes };
   } finally {
     await subject.stop();
   }
 }
 
-/** A document, the request that reads it, and a limit that gives the same bytes. */
+/** So many that those who ask at the same time seldom ask for the same one. */
+const DOCUMENTS = 256;
+
+/** Documents, the requests that read them, and a limit that gives the same bytes. */
 async function prepare(client: Measured['client']) {
   const workspaceId = await createWorkspace(client, 'Reading');
-  const content = sentence(1, 100);
-  const id = await createResource(client, { type: 'document', name: 'Read me', workspace_id: workspaceId, content });
-  const { status, text } = await client.send('GET', `/resources/${id}`);
-  const limit: LimitSpec = { method: 'GET', path: '/api/v1/resources/:id', status, answers: [text] };
-  const requests = [{ method: 'GET', path: `/api/v1/resources/${id}` }] as const;
-  return { id, requests, limit, notes: [`an answer of ${Buffer.byteLength(text)} bytes`] };
+  const ids: string[] = [];
+  const answers: string[] = [];
+  for (let number = 0; number < DOCUMENTS; number++) {
+    const content = sentence(number, 100);
+    const id = await createResource(client, {
+      type: 'document',
+      name: `Read me ${number}`,
+      workspace_id: workspaceId,
+      content,
+    });
+    ids.push(id);
+    answers.push((await client.send('GET', `/resources/${id}`)).text);
+  }
+  const limit: LimitSpec = { method: 'GET', path: '/api/v1/resources/:id', status: 200, answers };
+  const requests = ids.map((id) => ({ method: 'GET', path: `/api/v1/resources/${id}` }) as const);
+  return { ids, requests, limit, notes: [`answers of ${Buffer.byteLength(answers[0] ?? '')} bytes`] };
 }

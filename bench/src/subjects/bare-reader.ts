@@ -1,4 +1,4 @@
-// The limit of a service here: a gRPC method that reads one record by its id, at the product's read concern.
+// The limit of a service here: a gRPC method that reads a record by its id, at the product's read concern.
 import { readFileSync } from 'node:fs';
 import { Server, ServerCredentials } from '@grpc/grpc-js';
 import { MongoClient } from 'mongodb';
@@ -10,10 +10,11 @@ interface Kept {
   readonly answer: string;
 }
 
-const { port, mongodbUrl, id, answer } = JSON.parse(readFileSync(process.env.LIMIT_FILE ?? '', 'utf8')) as ReaderFile;
+const { port, mongodbUrl, ids, answers } = JSON.parse(readFileSync(process.env.LIMIT_FILE ?? '', 'utf8')) as ReaderFile;
 const client = await MongoClient.connect(mongodbUrl);
 const kept = client.db('commonplace_bench').collection<Kept>('limit', { readConcern: { level: 'majority' } });
-await kept.replaceOne({ _id: id }, { answer }, { upsert: true });
+await kept.deleteMany({});
+await kept.insertMany(ids.map((_id, at) => ({ _id, answer: answers[at] ?? '' })));
 
 const server = new Server();
 server.addService(

@@ -31,17 +31,17 @@ export function startBareKoa(spec: LimitSpec): Promise<Subject> {
   return startLimit('bare Koa', spec, undefined);
 }
 
-/** The same, which fetches each answer over gRPC from a process that reads it by id from MongoDB. */
-export function startKoaGrpc(spec: LimitSpec, mongodbUrl: string, id: string): Promise<Subject> {
-  return startLimit('bare Koa → grpc-js → MongoDB', spec, { mongodbUrl, id, answer: spec.answers[0] ?? '' });
+/** The same, which fetches each answer over gRPC from a process that reads it by id from MongoDB, `ids` in the order of the answers. */
+export function startKoaGrpc(spec: LimitSpec, mongodbUrl: string, ids: readonly string[]): Promise<Subject> {
+  return startLimit('bare Koa → grpc-js → MongoDB', spec, { mongodbUrl, ids, answers: spec.answers });
 }
 
 /** What the process behind gRPC is told. */
 export interface ReaderFile {
   readonly port: number;
   readonly mongodbUrl: string;
-  readonly id: string;
-  readonly answer: string;
+  readonly ids: readonly string[];
+  readonly answers: readonly string[];
 }
 
 async function startLimit(

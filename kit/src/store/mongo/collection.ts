@@ -6,6 +6,7 @@ import { decodeRecord, elementsOf, pathOf, type StoredDocument } from './codec.j
 import { reading } from './errors.js';
 import { explainPlan } from './explain.js';
 import { filterOf, orderOf, queryFilter } from './filter.js';
+import { createLookups, documentsOf } from './lookups.js';
 
 export type RawCollection = MongoCollection<StoredDocument>;
 
@@ -65,6 +66,7 @@ function sortOf<T>({ sort }: Query<T>): [string, 1 | -1][] {
 }
 
 function createCollection<T extends StoredRecord>(raw: RawCollection, spec: CollectionSpec<T>): Collection<T> {
+  const lookup = createLookups(raw);
   const cursorOf = (query: Query<T>) =>
     raw.find(queryFilter(query), {
       ...limits(),
@@ -77,16 +79,15 @@ function createCollection<T extends StoredRecord>(raw: RawCollection, spec: Coll
     spec,
     get: (id) =>
       reading(async () => {
-        const found = await raw.findOne({ _id: { $eq: id } }, limits());
-        return found === null ? undefined : decodeRecord<T>(found);
+        const found = await lookup(id, timeLeft(MAX_TIME));
+        return found === undefined ? undefined : decodeRecord<T>(found);
       }),
     getMany: (ids) =>
       reading(async () => {
         if (ids.length === 0) return [];
-        const found = await raw.find({ _id: { $in: [...ids] } }, limits()).toArray();
-        const byId = new Map(found.map((document) => [document._id, document]));
+        const found = await documentsOf(raw, ids, timeLeft(MAX_TIME));
         return ids.flatMap((id) => {
-          const document = byId.get(id);
+          const document = found.get(id);
           return document === undefined ? [] : [decodeRecord<T>(document)];
         });
       }),

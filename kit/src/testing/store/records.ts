@@ -197,6 +197,21 @@ export function recordDuties(duty: Duties, use: () => Bench): void {
     expect(await all.getMany([])).toEqual([]);
   });
 
+  duty('what many get at the same time is the record of each, and shared with nobody', async () => {
+    const { fill, things } = use();
+    const all = await things();
+    await fill(
+      all,
+      Array.from({ length: 150 }, (_, at) => ({ id: `id-${at}`, tags: ['kept'] })),
+    );
+    const wanted = Array.from({ length: 300 }, (_, at) => `id-${(at * 7) % 200}`);
+    const found = await Promise.all(wanted.map((id) => all.get(id)));
+    const there = wanted.map((id) => (Number(id.slice(3)) < 150 ? id : undefined));
+    expect(found.map((one) => one?.id)).toEqual(there);
+    for (const one of found) (one?.tags as string[] | undefined)?.push('mine');
+    expect(found.filter((one) => one !== undefined && one.tags?.length !== 2)).toEqual([]);
+  });
+
   duty('services and collections keep their records apart', async () => {
     const { fill, harness, things, must } = use();
     const [here, beside] = [await things(), await things()];
