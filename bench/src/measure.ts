@@ -110,6 +110,25 @@ function mediansOf(name: string, results: readonly Result[]): Figures {
   };
 }
 
+/** What several comparisons of the same contestants gave, each time started anew. */
+export function together(comparisons: readonly (readonly Figures[])[]): Figures[] {
+  const [first = []] = comparisons;
+  return first.map(({ name }, i) => {
+    const all = comparisons.flatMap((figures) => figures[i] ?? []);
+    const of = (read: (figures: Figures) => number) => median(all.map(read));
+    return {
+      name,
+      requestsPerSecond: of(({ requestsPerSecond }) => requestsPerSecond),
+      p50: of(({ p50 }) => p50),
+      p95: of(({ p95 }) => p95),
+      p99: of(({ p99 }) => p99),
+      cpuPer1000: of(({ cpuPer1000 }) => cpuPer1000),
+      generatorBusy: of(({ generatorBusy }) => generatorBusy),
+      rounds: all.flatMap(({ rounds }) => rounds),
+    };
+  });
+}
+
 export function median(values: readonly number[]): number {
   const sorted = [...values].sort((a, b) => a - b);
   const middle = sorted.length >> 1;

@@ -9,7 +9,6 @@ import { type Invoke, serveEndpoint } from './endpoint.js';
 import { type AuthenticateParts, authenticate, isSafe } from './middleware/authenticate.js';
 import { answerErrors } from './middleware/errors.js';
 import { isHostOf } from './middleware/host.js';
-import { observeRequests } from './middleware/observe.js';
 import { createRateGate, type RateGate } from './middleware/rate-limit.js';
 import { nameRequest } from './middleware/request.js';
 import { requireScope } from './middleware/scope.js';
@@ -34,12 +33,11 @@ export interface AppParts {
   readonly log: Log;
 }
 
-/** The order in which a request passes: signals, names, errors, open pages, then the gates of the API. */
+/** The order in which a request passes: names and signals, errors, open pages, then the gates of the API. */
 export function createApp(parts: AppParts): Koa {
   const { settings, log } = parts;
   const app = new Koa();
   const secure = settings.publicUrl.startsWith('https:');
-  app.use(observeRequests() as Koa.Middleware);
   app.use(nameRequest(settings.trustedProxies, secure, log) as Koa.Middleware);
   app.use(answerErrors({ publicUrl: settings.publicUrl, log }) as Koa.Middleware);
   app.use(allowOrigins());

@@ -1,36 +1,32 @@
-import { observesRequests, passedOn, requestDone, requestSpan } from '@commonplace/kit/telemetry';
-import type { Middleware } from 'koa';
+import { observesRequests, passedOn, requestDone, requestSpan, type Span } from '@commonplace/kit/telemetry';
+import type { ParameterizedContext } from 'koa';
 import type { State } from './state.js';
 
+type Context = ParameterizedContext<State>;
+
 /**
- * Measures each request until its answer begins, and decides whether it is traced: for all that comes of it, in every
- * process, and before anything is made for it. Its span goes with its calls and is nowhere kept for what runs: requests
- * wait for each other's answers here, and a storage that follows each of them would slow all.
+ * Decides whether a request is traced: for all that comes of it, in every process, and before anything is made for it.
+ * Its span goes with its calls and is nowhere kept for what runs: requests wait for each other's answers here, and a
+ * storage that follows each of them would slow all.
  */
-export function observeRequests(): Middleware<State> {
-  return (ctx, next) => {
-    const { traceparent } = ctx.req.headers;
-    const given = typeof traceparent === 'string' ? traceparent : undefined;
-    if (!observesRequests() || ctx.path.startsWith(PROBES)) {
-      ctx.state.traceparent = passedOn(undefined, given);
-      return next();
-    }
-    const started = performance.now();
-    const span = requestSpan(ctx.method, ctx.protocol, given);
-    ctx.state.traceparent = passedOn(span, given);
-    const done = () =>
-      requestDone(span, {
-        method: ctx.method,
-        route: templateOf(ctx._matchedRoute),
-        status: ctx.status,
-        seconds: (performance.now() - started) / 1000,
-        requestId: ctx.state.requestId,
-      });
-    return next().then(done, (error) => {
-      done();
-      throw error;
-    });
-  };
+export function beginTrace(ctx: Context): Span | undefined {
+  const { traceparent } = ctx.req.headers;
+  const given = typeof traceparent === 'string' ? traceparent : undefined;
+  const span = isObserved(ctx) ? requestSpan(ctx.method, ctx.protocol, given) : undefined;
+  ctx.state.traceparent = passedOn(span, given);
+  return span;
+}
+
+/** Measures a request whose answer begins now, and ends its span. */
+export function endTrace(ctx: Context, span: Span | undefined, seconds: number): void {
+  if (!isObserved(ctx)) return;
+  const { method, status } = ctx;
+  const { requestId } = ctx.state;
+  requestDone(span, { method, route: templateOf(ctx._matchedRoute), status, seconds, requestId });
+}
+
+function isObserved(ctx: Context): boolean {
+  return observesRequests() && !ctx.path.startsWith(PROBES);
 }
 
 const PROBES = '/health/';

@@ -3,14 +3,15 @@ import type { Log } from '@commonplace/kit/log';
 import { traceFields } from '@commonplace/kit/telemetry';
 import type { Middleware } from 'koa';
 import proxyAddr from 'proxy-addr';
+import { beginTrace, endTrace } from './observe.js';
 import type { State } from './state.js';
 
 /** Longest `X-Client-Request-Id` that is logged. */
 const CLIENT_REQUEST_ID_CHARS = 128;
 
 /**
- * Names the request, finds the client's address, sets what every answer carries and logs one line
- * for each request that fails on our side or is slow.
+ * Names the request, finds the client's address, sets what every answer carries, measures until the answer begins, and
+ * logs one line for each request that fails on our side or is slow.
  */
 export function nameRequest(trustedProxies: readonly string[], secure: boolean, log: Log): Middleware<State> {
   const trust = proxyAddr.compile([...trustedProxies]);
@@ -25,8 +26,14 @@ export function nameRequest(trustedProxies: readonly string[], secure: boolean, 
     res.setHeader('Referrer-Policy', 'no-referrer');
     if (secure) res.setHeader('Strict-Transport-Security', 'max-age=31536000');
     const started = performance.now();
-    await next();
-    const took = performance.now() - started;
+    const span = beginTrace(ctx);
+    let took = 0;
+    try {
+      await next();
+    } finally {
+      took = performance.now() - started;
+      endTrace(ctx, span, took / 1000);
+    }
     if ((ctx.status >= 500 || took > SLOW_MS) && !ctx.path.startsWith('/health/')) {
       const client = ctx.get('X-Client-Request-Id').slice(0, CLIENT_REQUEST_ID_CHARS);
       log.warn('request.done', {

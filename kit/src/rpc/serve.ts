@@ -3,7 +3,8 @@ import type { Caller, PeerTokens, TokenVerifier } from '../auth/index.js';
 import { AppError, asAppError, Timeout, Unavailable, VersionConflict } from '../errors/index.js';
 import type { Log } from '../log/index.js';
 import { type Collection, LostRace, type Store, UniqueTaken, type UnitOfWork } from '../store/port.js';
-import { observeServed, replays } from '../telemetry/rpc.js';
+import { observeServed, replays, streamWithin } from '../telemetry/rpc.js';
+import { type Span, traceFields, within } from '../telemetry/trace.js';
 import { Context, Run } from './context.js';
 import { isGivenUp } from './given-up.js';
 import {
@@ -51,12 +52,11 @@ export async function serveMethods<S>(
   for (const [name, method] of Object.entries(contract.definition)) {
     const handler = (handlers as Record<string, unknown>)[name];
     if (typeof handler !== 'function') throw new Error(`${contract.name} has no handler for ${name}`);
-    const bare: ServedMethod = {
+    served.set(method.path, {
       streams: method.responseStream,
       unary: serveUnary(method, handler as Unary, outcomes, parts),
-      stream: serveStream(handler as Streaming, parts),
-    };
-    served.set(method.path, observeServed(method.path, bare));
+      stream: serveStream(method, handler as Streaming, parts),
+    });
   }
   return served;
 }
@@ -73,25 +73,52 @@ function serveUnary(
       ? runInWork(handler, request, call, caller, parts)
       : runOnce(method, handler, request, call, caller, outcomes, running, parts);
 
+  const serve = (request: unknown, call: IncomingCall): Promise<unknown> => {
+    const admitted = admit(call, parts);
+    // Most tokens are known, and what need not be waited for is not.
+    return admitted instanceof Promise
+      ? admitted.then((caller) => run(request, call, caller))
+      : run(request, call, admitted);
+  };
+
+  const observe = observeServed(method.path);
   return async (request, call) => {
+    const observed = observe(call);
     try {
-      const admitted = admit(call, parts);
-      // Most tokens are known, and what need not be waited for is not.
-      const caller = admitted instanceof Promise ? await admitted : admitted;
-      return await run(request, call, caller);
+      const answer = await (observed?.span === undefined
+        ? serve(request, call)
+        : within(observed.span, async () => serve(request, call)));
+      observed?.done();
+      return answer;
     } catch (thrown) {
-      throw reported(thrown, method.path, call, parts);
+      const error = reported(thrown, method.path, call, parts, observed?.span);
+      observed?.done(error);
+      throw error;
     }
   };
 }
 
-function serveStream(handler: Streaming, parts: ServerParts): ServedMethod['stream'] {
+function serveStream(
+  method: MethodDefinition<unknown, unknown>,
+  handler: Streaming,
+  parts: ServerParts,
+): ServedMethod['stream'] {
+  const serve: ServedMethod['stream'] = async function* (request, call) {
+    const caller = await admit(call, parts);
+    yield* handler(request, contextOf(call, caller, new Run(parts.store.begin), parts));
+  };
+
+  const observe = observeServed(method.path);
   return async function* (request, call) {
+    const observed = observe(call);
+    let error: AppError | undefined;
     try {
-      const caller = await admit(call, parts);
-      yield* handler(request, contextOf(call, caller, new Run(parts.store.begin), parts));
+      yield* streamWithin(observed?.span, serve(request, call));
     } catch (thrown) {
-      throw reported(thrown, 'stream', call, parts);
+      error = reported(thrown, method.path, call, parts, observed?.span);
+      throw error;
+    } finally {
+      observed?.done(error);
     }
   };
 }
@@ -107,10 +134,18 @@ function admit(call: IncomingCall, parts: ServerParts): Caller | undefined | Pro
 }
 
 /** What leaves the service: AppErrors as they are, the unknown as `internal_error`, logged with its cause. */
-function reported(thrown: unknown, path: string, call: IncomingCall, parts: ServerParts): AppError {
+function reported(
+  thrown: unknown,
+  path: string,
+  call: IncomingCall,
+  { log }: ServerParts,
+  span: Span | undefined,
+): AppError {
   const error = asAppError(thrown);
   if (error.code === 'INTERNAL') {
-    parts.log.error('rpc.failed', { method: path, request_id: call.metadata.requestId, error: error.cause ?? error });
+    const { requestId } = call.metadata;
+    const trace = traceFields(span?.traceparent);
+    log.error('rpc.failed', { ...trace, method: path, request_id: requestId, error: error.cause ?? error });
   }
   return error;
 }

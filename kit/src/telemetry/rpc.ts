@@ -1,6 +1,6 @@
 import { AppError } from '../errors/index.js';
 import { AlongWith } from '../rpc/given-up.js';
-import type { CallOptions, IncomingCall, ServedMethod } from '../rpc/port.js';
+import type { CallOptions, IncomingCall } from '../rpc/port.js';
 import { CALL_SECONDS } from './buckets.js';
 import { type Attributes, counter, histogram, type Recorder } from './instruments.js';
 import { childSpan, continuedSpan, currentSpan, failureOf, type Span, signals, within } from './trace.js';
@@ -63,48 +63,49 @@ function done(method: Method, span: Span | undefined, started: number, error?: u
   span.end(FAULTS.has(status) ? failureOf(error) : undefined);
 }
 
-/** What a served method is called by; a call within the process goes on in its caller's span, without one of a client. */
-export function observeServed(path: string, method: ServedMethod): ServedMethod {
+/** A call that is served, until it has its answer. */
+export class ServedCall {
+  readonly #started = performance.now();
+
+  constructor(
+    readonly method: Method,
+    readonly span: Span | undefined,
+  ) {}
+
+  /** Tells how it ended; for a failure with the error that its caller gets. */
+  done(error?: unknown): void {
+    done(this.method, this.span, this.#started, error);
+  }
+}
+
+/**
+ * Gives what begins to observe a call of the method at `path`; undefined where nobody looks. A call within the process
+ * goes on in its caller's span, without one of a client.
+ */
+export function observeServed(path: string): (call: IncomingCall) => ServedCall | undefined {
   const local = methodOf(path, 'local', served);
   const remote = methodOf(path, 'grpc', served);
-  const begin = (call: IncomingCall): { about: Method; span: Span | undefined } => {
+  return (call) => {
+    if (!signals.measuring && signals.tracer === undefined) return undefined;
     const { traceparent } = call.metadata;
-    if (!call.remote) return { about: local, span: childSpan(local.name, 'internal', local.attributes, traceparent) };
-    return { about: remote, span: continuedSpan(traceparent, remote.name, 'server', remote.attributes) };
+    return call.remote
+      ? new ServedCall(remote, continuedSpan(traceparent, remote.name, 'server', remote.attributes))
+      : new ServedCall(local, childSpan(local.name, 'internal', local.attributes, traceparent));
   };
-  return {
-    streams: method.streams,
-    unary(request, call) {
-      if (!signals.measuring && signals.tracer === undefined) return method.unary(request, call);
-      const started = performance.now();
-      const { about, span } = begin(call);
-      const answer = span === undefined ? method.unary(request, call) : within(span, () => method.unary(request, call));
-      answer.then(
-        () => done(about, span, started),
-        (error) => done(about, span, started, error),
-      );
-      return answer;
-    },
-    async *stream(request, call) {
-      const started = performance.now();
-      const { about, span } = begin(call);
-      let failure: unknown;
-      const messages = method.stream(request, call)[Symbol.asyncIterator]();
-      try {
-        for (;;) {
-          const next = await within(span, () => messages.next());
-          if (next.done === true) return;
-          yield next.value;
-        }
-      } catch (error) {
-        failure = error;
-        throw error;
-      } finally {
-        await messages.return?.();
-        done(about, span, started, failure);
-      }
-    },
-  };
+}
+
+/** The messages of a stream, whose handler runs within a span. */
+export async function* streamWithin(span: Span | undefined, stream: AsyncIterable<unknown>): AsyncIterable<unknown> {
+  const messages = stream[Symbol.asyncIterator]();
+  try {
+    for (;;) {
+      const next = await within(span, () => messages.next());
+      if (next.done === true) return;
+      yield next.value;
+    }
+  } finally {
+    await messages.return?.();
+  }
 }
 
 export type UnaryCall = (request: unknown, options: CallOptions) => Promise<unknown>;
