@@ -1,5 +1,5 @@
 import { generate } from './load/generate.js';
-import type { LoadRequest, LoadResult } from './load/spec.js';
+import type { LoadRequest } from './load/spec.js';
 import { cpuSeconds } from './processes.js';
 import { settle } from './system.js';
 
@@ -35,15 +35,19 @@ interface Round {
   readonly cpuPer1000: number;
 }
 
-/** The medians of a contestant's rounds, and those. */
-export interface Figures extends Round {
-  readonly name: string;
+/** What is told of a round, or of many by their medians. */
+interface Told extends Round {
   /** Milliseconds. */
   readonly p50: number;
   readonly p95: number;
   readonly p99: number;
   /** The share of a core that the load generator took; near 1 it was the limit, not the server. */
   readonly generatorBusy: number;
+}
+
+/** The medians of a contestant's rounds, and those. */
+export interface Figures extends Told {
+  readonly name: string;
   readonly rounds: readonly Round[];
 }
 
@@ -53,7 +57,7 @@ export async function compare(
   { connections, rounds, seconds, warmUpSeconds }: Pace,
   say: (line: string) => void,
 ): Promise<Figures[]> {
-  const results = contestants.map((): Result[] => []);
+  const results = contestants.map((): Told[] => []);
   for (const contestant of contestants) await runOnce(contestant, connections, warmUpSeconds);
   for (let round = 1; round <= rounds; round++) {
     for (const [i, contestant] of contestants.entries()) {
@@ -63,7 +67,10 @@ export async function compare(
       say(`round ${round}/${rounds}: ${nameOf(contestant)}: ${Math.round(result.requestsPerSecond)} requests/s`);
     }
   }
-  return contestants.map((contestant, i) => mediansOf(nameOf(contestant), results[i] ?? []));
+  return contestants.map((contestant, i) => {
+    const rounds = results[i] ?? [];
+    return { name: nameOf(contestant), ...mediansOf(rounds), rounds };
+  });
 }
 
 /**
@@ -74,9 +81,7 @@ export function beside(one: Figures, other: Figures, read: (round: Round) => num
   return median(one.rounds.map((round, i) => read(round) / read(other.rounds[i] ?? other)));
 }
 
-interface Result extends LoadResult, Round {}
-
-async function runOnce({ subject, requests }: Contestant, connections: number, seconds: number): Promise<Result> {
+async function runOnce({ subject, requests }: Contestant, connections: number, seconds: number): Promise<Told> {
   const key: Record<string, string> = subject.apiKey === undefined ? {} : { authorization: `Bearer ${subject.apiKey}` };
   const sent = requests.map((request) => ({ ...request, headers: { ...request.headers, ...key } }));
   const before = cpuSeconds(subject.pids());
@@ -85,10 +90,14 @@ async function runOnce({ subject, requests }: Contestant, connections: number, s
   if (result.failed > 0 || result.requests === 0) {
     throw new Error(`${subject.name}: ${result.failed} of ${result.requests} requests failed`);
   }
+  const { p50, p95, p99, busy } = result;
   return {
-    ...result,
     requestsPerSecond: result.requests / result.seconds,
     cpuPer1000: (cpu * 1e6) / result.requests,
+    p50,
+    p95,
+    p99,
+    generatorBusy: busy,
   };
 }
 
@@ -96,17 +105,15 @@ function nameOf({ subject, about }: Contestant): string {
   return about === undefined ? subject.name : `${subject.name}, ${about}`;
 }
 
-function mediansOf(name: string, results: readonly Result[]): Figures {
-  const of = (read: (result: Result) => number) => median(results.map(read));
+function mediansOf(all: readonly Told[]): Told {
+  const of = (read: (told: Told) => number) => median(all.map(read));
   return {
-    name,
     requestsPerSecond: of(({ requestsPerSecond }) => requestsPerSecond),
     p50: of(({ p50 }) => p50),
     p95: of(({ p95 }) => p95),
     p99: of(({ p99 }) => p99),
     cpuPer1000: of(({ cpuPer1000 }) => cpuPer1000),
-    generatorBusy: of(({ busy }) => busy),
-    rounds: results.map(({ requestsPerSecond, cpuPer1000 }) => ({ requestsPerSecond, cpuPer1000 })),
+    generatorBusy: of(({ generatorBusy }) => generatorBusy),
   };
 }
 
@@ -115,17 +122,7 @@ export function together(comparisons: readonly (readonly Figures[])[]): Figures[
   const [first = []] = comparisons;
   return first.map(({ name }, i) => {
     const all = comparisons.flatMap((figures) => figures[i] ?? []);
-    const of = (read: (figures: Figures) => number) => median(all.map(read));
-    return {
-      name,
-      requestsPerSecond: of(({ requestsPerSecond }) => requestsPerSecond),
-      p50: of(({ p50 }) => p50),
-      p95: of(({ p95 }) => p95),
-      p99: of(({ p99 }) => p99),
-      cpuPer1000: of(({ cpuPer1000 }) => cpuPer1000),
-      generatorBusy: of(({ generatorBusy }) => generatorBusy),
-      rounds: all.flatMap(({ rounds }) => rounds),
-    };
+    return { name, ...mediansOf(all), rounds: all.flatMap(({ rounds }) => rounds) };
   });
 }
 
