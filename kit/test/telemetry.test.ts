@@ -1,9 +1,13 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, test } from '@jest/globals';
+import { createPeerTokens } from '../src/auth/index.js';
 import { readConfig } from '../src/config/index.js';
+import { contracts } from '../src/contracts/index.js';
 import type { DomainEvent } from '../src/events/port.js';
-import { silentLog } from '../src/log/index.js';
+import { type Log, silentLog } from '../src/log/index.js';
+import { ArrivedCall } from '../src/rpc/arrived-call.js';
+import { serveMethods } from '../src/rpc/serve.js';
 import {
   continuing,
   counter,
@@ -194,6 +198,42 @@ describe('traces', () => {
     expect(seen).toEqual(['a'.repeat(32), TRACE, undefined, TRACE, undefined, 'a'.repeat(32)]);
   });
 
+  test('a served call and a stream have a span in which their handlers run, and a failure is logged with it', async () => {
+    let bodies = '';
+    const url = await startCollector(200, (body, path) => {
+      if (path === '/v1/traces') bodies += body;
+    });
+    telemetry = await start({ COMMONPLACE_OTLP_URL: url, COMMONPLACE_TRACE_RATIO: '0' });
+    const logged: object[] = [];
+    const seen: (string | undefined)[] = [];
+    const note = async () => void seen.push(currentSpan()?.spanId);
+    const { methods, call, unary, stream } = await serveIndex((_, fields) => void logged.push(fields ?? {}), {
+      async unary() {
+        await note();
+        throw new Error('broken');
+      },
+      async *stream() {
+        await note();
+        yield 'one';
+        await note();
+      },
+    });
+    await expect(methods.get(unary)?.unary({}, call())).rejects.toMatchObject({ code: 'INTERNAL' });
+    const messages: unknown[] = [];
+    for await (const message of methods.get(stream)?.stream({}, call()) ?? []) messages.push(message);
+    expect(messages).toEqual(['one']);
+    await telemetry.close();
+    telemetry = undefined;
+    const [failed, begun, later] = seen;
+    expect(seen).toEqual([expect.any(String), expect.any(String), begun]);
+    expect([failed !== begun, later]).toEqual([true, begun]);
+    expect(logged).toMatchObject([{ trace_id: TRACE, span_id: failed, method: unary }]);
+    const spanOf = (path: string) =>
+      new RegExp(`"spanId":"(\\w+)","parentSpanId":"b7ad6b7169203331","name":"${path.slice(1)}"`);
+    expect([spanOf(unary).exec(bodies)?.[1], spanOf(stream).exec(bodies)?.[1]]).toEqual([failed, begun]);
+    expect(bodies.match(/"error.type"/g)).toHaveLength(1);
+  });
+
   test('one delivery of several events has a span in the trace of each', async () => {
     let bodies = '';
     const url = await startCollector(200, (body, path) => {
@@ -209,6 +249,31 @@ describe('traces', () => {
     for (const id of [TRACE, 'c'.repeat(32)]) expect(bodies).toContain(`"traceId":"${id}"`);
   });
 });
+
+/** One call and one stream of a service, played, as they are served to another process that traces. */
+async function serveIndex(
+  error: Log['error'],
+  { unary, stream }: { unary(): Promise<never>; stream(): AsyncIterable<unknown> },
+) {
+  const peers = createPeerTokens(Buffer.alloc(32), 'test');
+  const methods = Object.values(contracts.index.definition);
+  const handlers = Object.entries(contracts.index.definition).map(
+    ([name, { responseStream }]) => [name, responseStream ? stream : unary] as const,
+  );
+  const served = await serveMethods(contracts.index, Object.fromEntries(handlers) as never, {
+    service: 'test',
+    store: { collection: async () => ({}) } as never,
+    verifyCaller: async () => {
+      throw new Error('nobody comes with a token');
+    },
+    peers,
+    log: { ...silentLog, error },
+  });
+  const metadata = { requestId: 'r', traceparent: SAMPLED };
+  const call = () => new ArrivedCall({ metadata, deadline: Date.now() + 60_000 }, peers.mint(), true);
+  const pathOf = (streams: boolean) => methods.find(({ responseStream }) => responseStream === streams)?.path ?? '';
+  return { methods: served, call, unary: pathOf(false), stream: pathOf(true) };
+}
 
 describe('a collector that is dead', () => {
   test.each(['is gone', 'refuses'])(
