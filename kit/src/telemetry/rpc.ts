@@ -68,7 +68,7 @@ export class ServedCall {
   readonly #started = performance.now();
 
   constructor(
-    readonly method: Method,
+    private readonly method: Method,
     readonly span: Span | undefined,
   ) {}
 
