@@ -1,8 +1,7 @@
 #!/usr/bin/env node
 import { existsSync } from 'node:fs';
-import { join } from 'node:path';
 
-if (!existsSync(join(import.meta.dirname, 'dist/src/main.js'))) {
+if (!existsSync(new URL('dist/src/main.js', import.meta.url))) {
   console.error('Commonplace is not built yet: npm run build');
   process.exit(69);
 }

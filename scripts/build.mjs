@@ -1,35 +1,58 @@
-// Builds what has changed: generated code from the contract, then all packages, then the one process in a few files.
-// `--force` builds all.
+// Builds what has changed: generated code from the contract, then all packages, then the bundle of the programs. With
+// development dependencies TypeScript checks and compiles everything; with production dependencies alone esbuild
+// compiles what the programs need. `--force` builds all.
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 export const root = join(dirname(fileURLToPath(import.meta.url)), '..');
+/** File whose time says when everything, including tests and benchmarks, was last compiled. */
 const STAMP = join(root, 'dist', 'built');
+/** File whose time says when the programs were last compiled with production dependencies alone. */
+const PROGRAMS_STAMP = join(root, 'dist', 'built-programs');
+const COMPILER = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
 const GENERATED = join(root, 'proto', 'gen', 'generated');
 const PACKAGES = ['kit', 'gateway', 'services', 'cli', 'acceptance', 'bench'];
+/** Packages needed only for development. */
+const FOR_DEVELOPMENT = ['acceptance', 'bench'];
 
-/** Builds if a source is newer than the last build. Tells whether it did; ends the process when it can't. */
+/** Builds if a source is newer than the last build. Returns whether it did; ends the process if the build fails. */
 export function build({ force = false, say = () => {} } = {}) {
+  const checks = existsSync(COMPILER);
+  const sources = checks ? PACKAGES : PACKAGES.filter((name) => !FOR_DEVELOPMENT.includes(name));
   const protoTime = newest(join(root, 'proto'), ['.proto', '.yaml']);
   const sourceTime = Math.max(
     protoTime,
     newest(root, ['package-lock.json', 'tsconfig.base.json'], false),
-    ...PACKAGES.map((name) => newest(join(root, name), ['.ts', 'tsconfig.json'])),
+    ...sources.map((name) => newest(join(root, name), ['.ts', '.tsx', 'tsconfig.json'])),
   );
-  if (!force && existsSync(STAMP) && statSync(STAMP).mtimeMs >= sourceTime) return false;
+  const stamps = checks ? [STAMP] : [STAMP, PROGRAMS_STAMP];
+  if (!force && stamps.some((file) => modified(file) >= sourceTime)) return false;
   say('Building Commonplace (after this only when something has changed) …');
   const started = Date.now();
-  if (force || !existsSync(GENERATED) || statSync(GENERATED).mtimeMs < protoTime) {
+  if (force || modified(GENERATED) < protoTime) {
     run('npm', ['run', '--silent', 'generate', '--workspace', 'proto']);
     stamp(GENERATED);
   }
-  run(process.execPath, [join(root, 'node_modules', 'typescript', 'bin', 'tsc'), '-b', ...(force ? ['--force'] : [])]);
+  if (checks) run(process.execPath, [COMPILER, '-b', ...(force ? ['--force'] : [])]);
+  else run(process.execPath, [join(root, 'scripts', 'strip-types.mjs'), 'proto', ...programPackages()]);
   run(process.execPath, [join(root, 'scripts', 'bundle.mjs')]);
-  stamp(STAMP);
+  stamp(checks ? STAMP : PROGRAMS_STAMP);
   say(`Built in ${((Date.now() - started) / 1000).toFixed(1)} s.`);
   return true;
+}
+
+/** Returns the folders of all packages that programs consist of, except the contract. */
+function programPackages() {
+  return PACKAGES.filter((name) => !FOR_DEVELOPMENT.includes(name)).flatMap((name) =>
+    name === 'services' ? readdirSync(join(root, name)).map((service) => `${name}/${service}`) : [name],
+  );
+}
+
+/** Returns a file's modification time in epoch milliseconds; negative infinity if it does not exist. */
+function modified(file) {
+  return statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? Number.NEGATIVE_INFINITY;
 }
 
 function run(command, args) {
@@ -43,7 +66,7 @@ function stamp(file) {
   writeFileSync(file, `${new Date().toISOString()}\n`);
 }
 
-/** The latest change of a file below a folder whose name ends in one of these. */
+/** Returns the latest modification time of files below a folder whose names end in one of these. */
 function newest(folder, endings, deep = true) {
   let latest = 0;
   for (const entry of existsSync(folder) ? readdirSync(folder, { withFileTypes: true }) : []) {

@@ -1,6 +1,6 @@
-// Puts the compiled code of all programs into a few files: Node takes about a millisecond for each of the thousand
-// that they are made of. A start takes them while all of these are as they were then, and the modules themselves
-// otherwise (kit/src/program).
+// Bundles the compiled code of all programs into a few files: Node takes about a millisecond to load each of the
+// thousand modules they consist of. A program starts from the bundle as long as none of its sources has changed, and
+// from the modules themselves otherwise (kit/src/program).
 import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import { build } from 'esbuild';
@@ -8,17 +8,19 @@ import { SERVICES } from './mesh.mjs';
 
 const root = resolve(import.meta.dirname, '..');
 const folder = join(root, 'dist', 'bundle');
-/** By the names that their `main.ts` gives. */
+/** Entry points by the program names that each `main.ts` passes. */
 const PROGRAMS = {
   ...Object.fromEntries(['all', ...SERVICES].map((name) => [name, `services/${name}/dist/src/serve.js`])),
   gateway: 'gateway/dist/src/serve.js',
   bootstrap: 'services/all/dist/src/make-owner.js',
   cli: 'cli/dist/src/run.js',
 };
-/** What `npm install` writes with each change of what is installed. */
+/** File that `npm install` rewrites with each change of what is installed. */
 const INSTALLED = 'node_modules/.package-lock.json';
 
-/** Whether a file is a module by the rules of Node; the others have ways of their own to find what they need. */
+/**
+ * Returns whether a file is an ES module by Node's rules; CommonJS files have their own ways to find what they need.
+ */
 const kinds = new Map();
 function isModule(path) {
   if (path.endsWith('.mjs')) return true;
@@ -38,14 +40,18 @@ function isModuleFolder(path) {
 }
 
 /**
- * Packages of the old kind that are taken in all the same, with all that they require: Node finds, reads and compiles
- * 210 files of them at each start of a service. None of them asks where it lies or is loaded by another that stays.
+ * CommonJS packages that are bundled all the same, with all that they require: Node finds, reads and compiles 210 files
+ * of them at each start of a service. None of them depends on its own path or is loaded by a package that stays
+ * outside.
  */
 const TAKEN = /\/node_modules\/(mongodb|@nats-io\/[^/]+|@aws-sdk\/(client-s3|s3-request-presigner))\//;
-/** How these get at Node's own modules. */
+/** Gives bundled CommonJS code access to Node's own modules. */
 const REQUIRE = "import { createRequire as __of } from 'node:module'; const require = __of(import.meta.url);";
 
-/** What else is no module stays where it is, found as its importer finds it; every file is told its own place. */
+/**
+ * Leaves other CommonJS packages where they are, resolved as their importer resolves them, and gives every file its own
+ * original URL.
+ */
 const places = {
   name: 'places',
   setup(bundle) {
@@ -53,7 +59,7 @@ const places = {
       if (kind === 'entry-point' || pluginData === places) return undefined;
       const found = await bundle.resolve(path, { importer, resolveDir, kind, pluginData: places });
       const required = kind === 'require-call';
-      // What a package can do without is looked for again where it runs.
+      // An optional package is looked for again at run time.
       if (required && found.errors.length > 0) return { path, external: true };
       if (found.errors.length > 0 || found.external || isModule(found.path)) return found;
       if (required || TAKEN.test(found.path)) return found;
@@ -78,12 +84,12 @@ const { metafile } = await build({
   format: 'esm',
   platform: 'node',
   target: 'node20',
-  // As Node finds packages: bundlers are offered files that it does not run.
+  // Resolve packages as Node does: bundlers are offered files that Node does not run.
   mainFields: ['main'],
   conditions: [],
   sourcemap: 'linked',
   sourcesContent: false,
-  // Node reads each byte at each start. Lines stay short: an error that ends a process shows the one it came from.
+  // Node reads each byte at each start. Lines stay short because an uncaught error prints the line it came from.
   minifyWhitespace: true,
   minifySyntax: true,
   lineLimit: 120,
@@ -100,7 +106,7 @@ const made = [...own, INSTALLED].map((path) => {
 });
 writeFileSync(join(folder, 'made-of.json'), JSON.stringify(made));
 
-/** Files of former bundles stay for a while: a process that runs on one loads some of them when it needs them first. */
+/** Milliseconds that files of former bundles are kept: a process that runs on one loads some of them lazily. */
 const KEPT_MS = 24 * 3_600_000;
 const present = new Set(Object.keys(metafile.outputs).map((path) => basename(path)));
 for (const name of readdirSync(folder)) {

@@ -1,7 +1,8 @@
-// `npm run commonplace -- …`: the operator's commands, built first where something has changed.
+// `npm run commonplace -- …`: runs the operator's commands, after building if something has changed.
+import './node-version.mjs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { build, root } from './build.mjs';
 
+const { build, root } = await import('./build.mjs');
 build({ say: (line) => console.error(line) });
 await import(pathToFileURL(join(root, 'cli/dist/src/main.js')).href);

@@ -1,6 +1,6 @@
-// Adds to package-lock.json what it misses of packages for other platforms. A registry that does not carry them
-// leaves them out of the lock that `npm install` writes, and `npm ci` then refuses that lock, everywhere. Their
-// platform is told by their names, as their makers name them. Run it after a change of dependencies.
+// Adds missing packages for other platforms to package-lock.json. `npm install` leaves them out of the lock if the
+// registry does not carry them, and `npm ci` then refuses that lock on every platform. Their platform is derived from
+// their names. Run it after a change of dependencies.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
@@ -10,7 +10,7 @@ const lock = JSON.parse(readFileSync(file, 'utf8'));
 const SYSTEMS = ['aix', 'android', 'darwin', 'freebsd', 'linux', 'netbsd', 'openbsd', 'openharmony', 'sunos', 'win32'];
 const PROCESSORS = ['arm64', 'arm', 'ia32', 'loong64', 'mips64el', 'ppc64', 'riscv64', 's390x', 'wasm32', 'x64'];
 
-/** The platform of a package by the words of its name; undefined where they tell none. */
+/** Returns the platform of a package by the words of its name; undefined if they name none. */
 function platformOf(name) {
   const words = name.split('/').at(-1).split(/[-_.]/);
   const os = SYSTEMS.filter((one) => words.includes(one));
@@ -25,7 +25,7 @@ function platformOf(name) {
   return { cpu, ...(os.length > 0 ? { os } : {}), ...(libc.length > 0 ? { libc } : {}) };
 }
 
-/** Whether some folder above a package holds another of that name. */
+/** Returns whether the lock has a package of that name where `from` would resolve it. */
 function isThere(name, from) {
   for (let folder = from; ; folder = folder.slice(0, Math.max(folder.lastIndexOf('/node_modules/'), 0))) {
     if (lock.packages[`${folder === '' ? '' : `${folder}/`}node_modules/${name}`] !== undefined) return true;

@@ -1,4 +1,4 @@
-// Temporary folders that are in memory where there is room.
+// Creates temporary folders, in memory if enough is free.
 import { existsSync, mkdtempSync, readdirSync, rmSync, statfsSync } from 'node:fs';
 import { freemem, tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -6,9 +6,9 @@ import { join } from 'node:path';
 const MEMORY = '/dev/shm';
 
 /**
- * A new folder for what lives no longer than this process, in memory where so many bytes are free: who waits for the disk
- * at each write waits a hundred thousand times in a run of tests. Nothing they ask of what is kept depends on it, for
- * processes are killed, machines not. What processes that were killed have left under the same name goes.
+ * Creates a folder for data that lives no longer than this process, in memory if `room` bytes are free: on disk, a run
+ * of tests would wait for a hundred thousand writes. Tests of durability do not need the disk, because they kill
+ * processes, not machines. Folders of the same name left by killed processes are deleted.
  */
 export function quickFolder(name, room) {
   const own = `${name}-${process.pid}-`;

@@ -1,6 +1,7 @@
-// `npm run mesh`: the gateway and each service as a process of its own, over gRPC, on the MongoDB and
-// NATS servers that COMMONPLACE_MONGODB_URL and COMMONPLACE_NATS_URL name. The bytes of files go into the bucket
-// of COMMONPLACE_S3_URL and the search index to the server of COMMONPLACE_TYPESENSE_URL, else into the data folder.
+// `npm run mesh`: runs the gateway and each service as a process of its own, over gRPC, on the MongoDB and NATS servers
+// of COMMONPLACE_MONGODB_URL and COMMONPLACE_NATS_URL. Files are stored in the bucket of COMMONPLACE_S3_URL and the
+// search index on the server of COMMONPLACE_TYPESENSE_URL, else in the data folder.
+import './node-version.mjs';
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -9,10 +10,10 @@ import { fileURLToPath } from 'node:url';
 import { build, root } from './build.mjs';
 import { freePorts } from './ports.mjs';
 
-export const SERVICES = ['identity', 'tenancy', 'resources', 'files', 'search', 'messaging'];
+export const SERVICES = ['identity', 'tenancy', 'resources', 'files', 'search', 'messaging', 'agents', 'automations'];
 const EX_CONFIG = 78;
 
-/** What all processes of one mesh are told, but where they listen and find each other. */
+/** Returns the settings that all processes of one mesh share, except addresses. */
 export function sharedSettings(env) {
   return {
     ...env,
@@ -21,12 +22,14 @@ export function sharedSettings(env) {
   };
 }
 
-/** What single services are told beside that. */
+/** Returns additional settings of single services. */
 export function ownSettings(env) {
   const dataDir = env.COMMONPLACE_DATA_DIR || './data';
   const secretsKey = { COMMONPLACE_SECRETS_KEY: env.COMMONPLACE_SECRETS_KEY || secretIn(dataDir, 'secrets.key') };
   return {
     identity: { COMMONPLACE_SECRET_KEY: env.COMMONPLACE_SECRET_KEY || secretIn(dataDir, 'secret.key') },
+    agents: secretsKey,
+    automations: secretsKey,
     tenancy: secretsKey,
     resources: secretsKey,
   };
@@ -50,31 +53,42 @@ export async function startMesh(env = process.env, { say = console.log } = {}) {
   });
   children.push(start(programOf('gateway'), shared));
   const stop = () => Promise.all(children.map(end));
+  // A service that can not start may end after the gateway is ready; the bootstrap would wait for it in vain.
+  const broken = Promise.race(children.map(failed));
+  broken.catch(() => {});
+  let bootstrap;
   try {
-    await Promise.race([ready(`http://127.0.0.1:${port}/health/ready`), ...children.map(failed)]);
-    await finished(start(BOOTSTRAP, { ...shared, COMMONPLACE_METRICS_PORT: '' }));
+    await Promise.race([ready(`http://127.0.0.1:${port}/health/ready`), broken]);
+    bootstrap = start(BOOTSTRAP, { ...shared, COMMONPLACE_METRICS_PORT: '' });
+    await Promise.race([finished(bootstrap), broken]);
   } catch (error) {
-    await stop();
+    await Promise.all([stop(), bootstrap && end(bootstrap)]);
     throw error;
   }
   say(`Mesh of ${children.length} processes: ${addresses}`);
   return { baseUrl: shared.COMMONPLACE_PUBLIC_URL, pids: children.map(({ pid }) => pid), children, stop };
 }
 
-/** The program of a service, or of the gateway, below the project's root. */
+/** Returns the path of a service's or the gateway's program, relative to the project's root. */
 export function programOf(name) {
   return name === 'gateway' ? 'gateway/dist/src/main.js' : `services/${name}/dist/src/main.js`;
 }
 
-/** Makes the owner of a new mesh, and ends. */
+/** Program that creates the owner of a new mesh, and ends. */
 export const BOOTSTRAP = 'services/all/dist/src/bootstrap.js';
 
-/** The gateway's metrics are on the port that was asked for, those of the services on the ones behind it, in order. */
+/**
+ * Returns the metrics setting of a service: the gateway uses the configured port, the services the following ones in
+ * order.
+ */
 function metricsPort({ COMMONPLACE_METRICS_PORT: port }, place) {
   return port ? { COMMONPLACE_METRICS_PORT: String(Number(port) + place) } : {};
 }
 
-/** A secret that keys, sessions or credentials hang on has to outlive a restart: it lies in the data folder. */
+/**
+ * Returns a secret from the data folder, generated on first use: keys, sessions and credentials depend on it, so it has
+ * to survive a restart.
+ */
 function secretIn(dataDir, name) {
   const file = join(dataDir, name);
   if (existsSync(file)) return readFileSync(file, 'utf8').trim();
@@ -108,7 +122,7 @@ function end(child) {
   });
 }
 
-/** Waits for a URL to answer 200, a minute at the most. */
+/** Waits until a URL answers 200. Throws after `timeoutMs` milliseconds. */
 export async function ready(url, timeoutMs = 60_000) {
   const until = Date.now() + timeoutMs;
   for (;;) {

@@ -1,18 +1,23 @@
-// Ports of the loopback for processes that have to be told theirs before they start.
+// Reserves loopback ports for processes that have to be told their port before they start.
 import { randomInt } from 'node:crypto';
 import { mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 
-/** Below the ports that outgoing connections are given, which could take one before its process listens on it. */
+/**
+ * First port; the range is below that of outgoing connections, which could take a port before its process listens on
+ * it.
+ */
 const FIRST_PORT = 10_000;
 const LAST_PORT = 32_000;
-/** A port that was given out is left alone by everybody who asks here, until its process must long have taken it. */
-// The same for all on the machine, wherever each has its temporary files.
+/**
+ * Folder that holds a file for each reserved port; a port is not given out again until its process must have taken it.
+ */
+// It is the same for all on the machine, whatever folder each uses for temporary files.
 const TAKEN = '/tmp/commonplace-ports';
 const TAKEN_MS = 600_000;
 
-/** The first of so many ports in a row that nobody listens on, and that are given to nobody else for ten minutes. */
+/** Returns the first of `row` consecutive ports that nobody listens on, and reserves them for ten minutes. */
 export async function freePort(row = 1) {
   mkdirSync(TAKEN, { recursive: true });
   for (;;) {
@@ -22,7 +27,7 @@ export async function freePort(row = 1) {
   }
 }
 
-/** As many ports as are asked for. */
+/** Returns `count` free ports. */
 export function freePorts(count) {
   return Promise.all(Array.from({ length: count }, () => freePort()));
 }

@@ -1,4 +1,5 @@
-// Real servers for tests: MongoDB's protocol, NATS JetStream, S3's protocol and Typesense on free ports of the loopback.
+// Starts real servers for tests: MongoDB's protocol, NATS JetStream, S3's protocol and Typesense on free loopback
+// ports.
 import { execFile, spawn } from 'node:child_process';
 import { chmod, chown, copyFile, link, mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -10,7 +11,7 @@ import { freePort } from './ports.mjs';
 /** Milliseconds that a server may take to start, or to stop before it is killed. */
 const PATIENCE = 15_000;
 
-/** Installs a tool of `scripts/tools` where it is missing, and gives the path of its program. */
+/** Installs a tool of `scripts/tools` if it is missing. Returns the path of its program. */
 export async function installTool(name) {
   const script = join(import.meta.dirname, 'tools', `${name}.sh`);
   const child = promisify(execFile)('bash', [script], { maxBuffer: 16 << 20 });
@@ -19,8 +20,8 @@ export async function installTool(name) {
 }
 
 /**
- * Starts all servers with their data below `dir`, or in temporary folders that go with them.
- * Gives the settings by which Commonplace finds them, and `stop`.
+ * Starts all servers with their data below `dir`, or in temporary folders that are deleted with them. Returns the
+ * settings by which Commonplace finds them, and `stop`.
  */
 export async function startServers({ dir } = {}) {
   const secantus = await installTool('secantus');
@@ -37,7 +38,7 @@ export async function startServers({ dir } = {}) {
   ]);
   const running = started.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
   const stop = async () => {
-    // Data that nobody will read again need not be put in order.
+    // Data that nobody will read again need not be flushed.
     await Promise.all(running.map((server) => server.stop(dir === undefined ? 'SIGKILL' : 'SIGTERM')));
     if (dir !== undefined) return;
     for (const folder of [home, quick]) await rm(folder, { recursive: true, force: true });
@@ -61,10 +62,10 @@ export async function startServers({ dir } = {}) {
   };
 }
 
-/** Bytes of memory that have to be free for servers of several meshes at once. */
+/** Bytes of memory that must be free for the servers of several meshes at once. */
 const ROOM = 2 * 2 ** 30;
 
-/** A server of MongoDB's protocol that syncs what it acknowledges. `port` 0 takes a free one. */
+/** Starts a server of MongoDB's protocol that syncs what it acknowledges. `port` 0 takes a free one. */
 export async function startMongo(program, data, port = 0) {
   await mkdir(data, { recursive: true });
   const place = ['--host', '127.0.0.1', '--port', String(port), '--storage-path', data];
@@ -72,7 +73,12 @@ export async function startMongo(program, data, port = 0) {
   return startServer(program, [...place, ...limits], /listening on 127\.0\.0\.1:(\d+)/);
 }
 
-/** NATS with JetStream. `port` -1 takes a free one. */
+/** Starts a small real chat model behind an OpenAI-compatible API on a free port. */
+export async function startChatModel(program) {
+  return startServer(program, ['0'], /listening on http:\/\/127\.0\.0\.1:(\d+)\s/);
+}
+
+/** Starts NATS with JetStream. `port` -1 takes a free one. */
 export async function startNats(program, data, port = -1) {
   await mkdir(data, { recursive: true });
   const args = ['-a', '127.0.0.1', '-p', String(port), '-js', '-sd', data];
@@ -83,14 +89,14 @@ const BUCKET = 'commonplace';
 const S3_KEY = 'commonplace';
 const S3_SECRET = 'for-tests-alone';
 
-/** The setting by which Commonplace finds a server of `startS3`. */
+/** Returns the setting by which Commonplace finds a server of `startS3`. */
 export function s3Url({ port }) {
   return `http://${S3_KEY}:${S3_SECRET}@127.0.0.1:${port}/${BUCKET}`;
 }
 
-/** A server of S3's protocol over a folder, with one bucket in it. `port` is a free one unless given. */
+/** Starts a server of S3's protocol over a folder, with one bucket. `port` is a free one unless given. */
 export async function startS3(program, data, port) {
-  // Metadata lies beside the objects: not every file system of a temporary folder has extended attributes.
+  // Metadata is stored beside the objects, because not every file system for temporary folders has extended attributes.
   const [objects, metadata] = [join(data, 'objects'), join(data, 'metadata')];
   await mkdir(join(objects, BUCKET), { recursive: true });
   await mkdir(metadata, { recursive: true });
@@ -100,17 +106,18 @@ export async function startS3(program, data, port) {
   return startServer(program, args, new RegExp(`listening on:[\\s\\S]*:(${listen})`), env);
 }
 
-/** The key of a server of `startTypesense`. */
+/** API key of a server of `startTypesense`. */
 export const TYPESENSE_KEY = 'for-tests-alone';
 
 const NOBODY = 65_534;
 
-/** Typesense, its index in `place`. Its program comes from a third party, so that it never runs as root. */
+/** Starts Typesense with its index in `place`. The program comes from a third party, so it never runs as root. */
 export async function startTypesense(program, data, place = join(data, 'data')) {
   for (const folder of [data, place]) await mkdir(folder, { recursive: true });
   if (process.getuid?.() !== 0) return serveTypesense(program, place, {});
   await chown(place, NOBODY, NOBODY);
-  // Root's own folders are closed to everybody else: the program is taken out of them, and the way to it opened.
+  // Other users can't read root's folders: the program is linked or copied out of them, and the path to it made
+  // accessible.
   const own = join(data, 'typesense-server');
   await link(program, own).catch(() => copyFile(program, own));
   for (const folder of [data, place]) await chmod(join(folder, '..'), 0o711);
@@ -118,7 +125,7 @@ export async function startTypesense(program, data, place = join(data, 'data')) 
   return serveTypesense(own, place, { uid: NOBODY, gid: NOBODY });
 }
 
-/** It takes no port 0. */
+/** Starts Typesense on free ports chosen here, because it does not accept port 0. */
 async function serveTypesense(program, place, user) {
   const [port, peering] = [await freePort(), await freePort()];
   const args = ['--data-dir', place, '--api-key', TYPESENSE_KEY, '--enable-cors=false', '--thread-pool-size=8'];
@@ -130,7 +137,7 @@ async function serveTypesense(program, place, user) {
   return { ...server, port };
 }
 
-/** Waits until a URL gives 200. */
+/** Waits until a URL answers 200. Throws after `PATIENCE` milliseconds. */
 async function answers(url) {
   const until = Date.now() + PATIENCE;
   for (;;) {
@@ -141,7 +148,7 @@ async function answers(url) {
   }
 }
 
-/** Starts a program and waits for the line that tells its port. */
+/** Starts a program and waits for the line of output that contains its port. */
 async function startServer(program, args, ready, env = {}, user = {}) {
   const stdio = ['ignore', 'pipe', 'pipe'];
   const child = spawn(program, args, { stdio, env: { ...process.env, ...env }, ...user });

@@ -1,7 +1,8 @@
-// `npm start`: one process with everything in it, built first where something has changed.
+// `npm start`: runs everything in one process, after building if something has changed.
+import './node-version.mjs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { build, root } from './build.mjs';
 
+const { build, root } = await import('./build.mjs');
 build({ say: (line) => console.log(line) });
 await import(pathToFileURL(join(root, 'services/all/dist/src/main.js')).href);

@@ -1,6 +1,6 @@
-// `npm run test:containers`: the suites that need servers, on the makers' own MongoDB, NATS and Typesense images; the
-// server of S3's protocol is the one that the other tests have.
-// Without a Docker engine it says so and ends well.
+// `npm run test:containers`: runs the suites that need servers on the official MongoDB, NATS and Typesense images; the
+// S3 server is the one that the other tests use.
+// Without a Docker engine it prints that it skips them, and exits with 0.
 import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -40,7 +40,7 @@ const s3 = await startS3(await installTool('versitygw'), objects);
 try {
   await initiate(mongo);
   const code = await run({
-    // The set knows its member by a name of its own, so the driver has to be told to stay where it is.
+    // The replica set knows its member by another name, so the driver must not follow the set's address.
     COMMONPLACE_MONGODB_URL: `mongodb://${mongo.getHost()}:${mongo.getMappedPort(27017)}/?directConnection=true`,
     COMMONPLACE_NATS_URL: `nats://${nats.getHost()}:${nats.getMappedPort(4222)}`,
     COMMONPLACE_S3_URL: s3Url(s3),
@@ -53,7 +53,7 @@ try {
   rmSync(objects, { recursive: true, force: true });
 }
 
-/** Makes a replica set of one, which transactions need, and waits for it to have a primary. */
+/** Creates a replica set of one member, which transactions need, and waits until it has a primary. */
 async function initiate(container) {
   const script = `
     try { rs.initiate({ _id: 'rs0', members: [{ _id: 0, host: 'localhost:27017' }] }) } catch (e) {}

@@ -20,6 +20,7 @@ export interface Archive {
     readonly errors: readonly { readonly resource_id: string; readonly code: string }[];
   } | null;
   readonly include: Readonly<Record<string, boolean>> | null;
+  readonly error?: { readonly code: string } | null;
 }
 
 export interface Archived {
@@ -27,7 +28,7 @@ export interface Archived {
   readonly archive: Archive;
 }
 
-/** Exports a workspace and waits for it. */
+/** Exports a workspace and waits for the end of the export. Returns the archive. */
 export async function exported(by: Api, workspaceId: string, body: object = {}): Promise<Archive> {
   const begun = await by.post<Archived>(`/workspaces/${workspaceId}/archive`, { mode: 'export', ...body });
   if (begun.status !== 202) throw new Error(`an export is answered ${begun.status} ${JSON.stringify(begun.error)}`);
@@ -46,7 +47,7 @@ export async function finished(by: Api, workspaceId: string, id: string): Promis
 
 export type Entries = ReadonlyMap<string, Buffer>;
 
-/** The entries of an archive, whose checksum is looked at. */
+/** Downloads an archive and returns its entries. Throws if its size or checksum is wrong. */
 export async function entriesOf({ download_url, checksum_sha256, size_bytes }: Archive): Promise<Entries> {
   const bytes = Buffer.from(await (await fetch(download_url ?? '')).arrayBuffer());
   if (bytes.length !== size_bytes) throw new Error(`${bytes.length} bytes are not ${size_bytes}`);

@@ -5,7 +5,7 @@ import type { Endpoint } from './endpoints.js';
 import type { Call } from './matrix.js';
 import { wrongTexts } from './wrong-values.js';
 
-/** Everything that can be wrong with the request of an endpoint; `call` is right as it is. */
+/** Returns invalid variants of a valid request `call` of an endpoint. */
 export function attemptsOf(endpoint: Endpoint, call: Call): Attempt[] {
   return [
     ...pathAttempts(endpoint, call),
@@ -30,7 +30,7 @@ const CONTROL_IDS = [
 function pathAttempts({ method, path, ids }: Endpoint, { path: given, body }: Call): Attempt[] {
   const parts = path.replace('/api/v1', '').split('/');
   const [real = '', query = ''] = given.split('?');
-  // What is no token is not found, like one that opens nothing.
+  // A malformed token is answered as not found, like an unknown one, so it is not tried.
   const named = ids.filter((name) => name !== 'token');
   return named.flatMap((name) =>
     [...NOT_UUIDS, ...CONTROL_IDS].map((id) => ({
@@ -110,7 +110,7 @@ function headerAttempts({ method, ids }: Endpoint, { path, body }: Call): Attemp
     attempt('X-Workspace-Id', LONG, ['invalid_id']),
   ];
   if (method === 'GET') return attempts;
-  for (const key of ['k'.repeat(256), 'k'.repeat(7000), 'a\u00e9b', '"'.repeat(300)]) {
+  for (const key of ['', 'k'.repeat(256), 'k'.repeat(7000), 'a\u00e9b', '"'.repeat(300)]) {
     attempts.push(attempt('Idempotency-Key', key, ['invalid_value']));
   }
   if (method === 'PATCH' && ids.length > 0) {

@@ -8,7 +8,7 @@ function nested(open: string, close: string, depth: number, core = ''): string {
   return open.repeat(depth) + core + close.repeat(depth);
 }
 
-/** Bodies that are no JSON, or not what a body may be. */
+/** Returns attempts whose body is not JSON, or not an allowed one. */
 export function bodyAttempts({ method, fields }: Endpoint, { path, body = {} }: Call): Attempt[] {
   const right = JSON.stringify(body);
   const attempt = (
@@ -91,7 +91,11 @@ const FOREIGN_NAMES = [
   'request_id',
 ];
 
-/** Bodies that are JSON, with a field that is not there or has a wrong value. */
+/** Fields that go with one type of resource: the service that owns them may refuse them first, whatever is in them. */
+const CONTENT_FIELDS: ReadonlySet<string> = new Set(['columns', 'rows', 'document']);
+const NOT_ITS_CONTENT = ['content_not_supported', 'conflicting_alias'];
+
+/** Returns attempts with a JSON body that has an unknown field or a wrong value. */
 export function fieldAttempts(
   { method, path: template, fields, required }: Endpoint,
   { path, body = {} }: Call,
@@ -101,7 +105,12 @@ export function fieldAttempts(
     method,
     path,
     body: withField(body, name, json, otherSpelling(fields[name])),
-    codes: [...codes, 'validation_failed', ...(PAGE_NAMES.has(name) ? ['invalid_pagination', 'offset_too_deep'] : [])],
+    codes: [
+      ...codes,
+      'validation_failed',
+      ...(PAGE_NAMES.has(name) ? ['invalid_pagination', 'offset_too_deep'] : []),
+      ...(CONTENT_FIELDS.has(name) ? NOT_ITS_CONTENT : []),
+    ],
     param,
   });
   const names = [
@@ -118,9 +127,12 @@ export function fieldAttempts(
     ...wrongValues(schema).map(([json, codes]) => attempt(`${name}: ${json.slice(0, 40)}`, name, json, codes)),
     ...innerAttempts(name, schema, attempt),
   ]);
-  // A PATCH that names nothing else names nothing.
+  // A PATCH that names no other field names none at all.
   const absent = method === 'PATCH' ? { codes: ['missing_field', 'no_update_field'], param: undefined } : {};
-  const missing = required.map((name) => ({ ...attempt(`${name}: null`, name, 'null', ['missing_field']), ...absent }));
+  const missing = required.map((name) => ({
+    ...attempt(`${name}: null`, name, 'null', ['missing_field', 'query_required']),
+    ...absent,
+  }));
   const versions = template.endsWith('}') || method === 'PATCH' ? ['-1', '1.5', '"1"', '{}'] : [];
   return [
     ...unknown,
@@ -133,25 +145,28 @@ export function fieldAttempts(
   ];
 }
 
-/** Names within an object, which are as strange. */
+/** Returns attempts with unknown names within an object. */
 function innerAttempts(
   name: string,
   schema: Schema,
   attempt: (about: string, name: string, json: string, codes: string[], param?: string) => Attempt,
 ): Attempt[] {
-  if (schema.properties === undefined) return [];
+  if (schema.properties === undefined || CONTENT_FIELDS.has(name)) return [];
   return ['__proto__', 'constructor', '$gt', 'unknown'].map((key) =>
     attempt(`${name}.${key}`, name, `{${JSON.stringify(key)}:1}`, ['unknown_field'], `${name}.${key}`),
   );
 }
 
-/** The JSON of an object with one more field, or with another value of one; for `__proto__` is no name in a literal. */
+/**
+ * Returns the JSON of an object with one field added or replaced. It is built as text, because `__proto__` in a literal
+ * is not a name.
+ */
 function withField(body: object, name: string, json: string, same: string | undefined): string {
   const rest = Object.entries(body).filter(([key]) => key !== name && key !== same);
   return `{${[...rest.map(([key, value]) => `${JSON.stringify(key)}:${JSON.stringify(value)}`), `${JSON.stringify(name)}:${json}`].join(',')}}`;
 }
 
-/** The field that this one is another spelling of. */
+/** Returns the field that a field's schema calls itself another spelling of. */
 function otherSpelling(schema: Schema | undefined): string | undefined {
   return /^Another spelling of `(\w+)`/.exec(String(schema?.description ?? ''))?.[1];
 }

@@ -4,15 +4,15 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { ROOT } from './system.js';
 
-/** A server of S3's protocol of one's own, that can be killed and comes back with what it has. */
+/** A separate S3-compatible server that can be killed and restarted with its data. */
 export interface Bucket {
-  /** For `COMMONPLACE_S3_URL`. */
+  /** Value of `COMMONPLACE_S3_URL`. */
   readonly url: string;
-  /** SIGKILL. */
+  /** Ends it by SIGKILL. */
   kill(): Promise<void>;
-  /** Starts again on the same port, after `kill`. */
+  /** Starts it again on the same port, after `kill`. */
   restart(): Promise<void>;
-  /** Ends it and removes its data. */
+  /** Ends it and deletes its data. */
   stop(): Promise<void>;
 }
 

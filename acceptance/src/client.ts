@@ -1,21 +1,22 @@
 import { Agent, type Dispatcher } from 'undici';
+import { requireListed } from './answered.js';
 import type { Envelope, ErrorBody, Page } from './records.js';
 import type { System } from './system.js';
 
-/** A browser's session: its cookie and what a write has to send beside it. */
+/** A browser's session: its cookie, and the CSRF token that a write has to send. */
 export interface Session {
   readonly cookie: string;
   readonly csrf: string;
 }
 
-/** A key or another bearer token, a session, or nothing. */
+/** An API key or another bearer token, a session, or nothing. */
 export type Credential = string | Session | undefined;
 
-/** An answer. `data` and `error` throw, with the whole exchange, where the answer is of the other kind. */
+/** An answer. `data` and `error` throw an error with the whole exchange if the answer is of the other kind. */
 export interface Reply<T> {
   readonly status: number;
   readonly headers: Headers;
-  /** The bytes as they came. */
+  /** The text of the body as received. */
   readonly text: string;
   readonly body: Envelope<T>;
   readonly data: T;
@@ -27,17 +28,17 @@ export interface Options {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** Speaks with a system as one client does. Paths are below `/api/v1`, or begin with that of the server. */
+/** Sends requests to a system as one client. Paths are below `/api/v1`, or full paths of the server. */
 export interface Api {
   get<T = Record<string, unknown>>(path: string, options?: Options): Promise<Reply<T>>;
   post<T = Record<string, unknown>>(path: string, body?: unknown, options?: Options): Promise<Reply<T>>;
   patch<T = Record<string, unknown>>(path: string, body?: unknown, options?: Options): Promise<Reply<T>>;
   del<T = Record<string, unknown>>(path: string, options?: Options): Promise<Reply<T>>;
-  /** Any method; `body` as it is, where it is text or bytes. */
+  /** Sends a request with any method; `body` is sent as it is if it is text or bytes. */
   send<T = Record<string, unknown>>(method: string, path: string, body?: unknown, options?: Options): Promise<Reply<T>>;
 }
 
-/** A client of a system with one credential. */
+/** Creates a client of a system with one credential. */
 export function api({ baseUrl }: Pick<System, 'baseUrl'>, credential?: Credential): Api {
   const send: Api['send'] = async <T>(method: string, path: string, body?: unknown, options: Options = {}) => {
     const url = /^\/(api|auth|health|docs)(\/|$)/.test(path) ? baseUrl + path : `${baseUrl}/api/v1${path}`;
@@ -48,7 +49,9 @@ export function api({ baseUrl }: Pick<System, 'baseUrl'>, credential?: Credentia
       ...options.headers,
     };
     const payload = body === undefined || isRaw ? (body as string | undefined) : JSON.stringify(body);
-    return replyOf<T>(`${method} ${path}`, await exchange(method, url, headers, payload));
+    const answer = await exchange(method, url, headers, payload);
+    await requireListed({ method, url, ...answer });
+    return replyOf<T>(`${method} ${path}`, answer);
   };
   return {
     send,
@@ -67,7 +70,7 @@ interface Answer {
 
 const agent = new Agent();
 
-/** What `fetch` sends of its own accord. */
+/** Headers that `fetch` sends by default. */
 const OF_FETCH = Object.entries({
   accept: '*/*',
   'accept-language': '*',
@@ -75,7 +78,10 @@ const OF_FETCH = Object.entries({
   'user-agent': 'node',
 });
 
-/** One request as `fetch` makes it, redirects not followed, by what lies under it: its streams cost more than the rest. */
+/**
+ * Makes one request as `fetch` does, without following redirects. It calls undici directly, because the streams of
+ * `fetch` cost more than the rest.
+ */
 async function exchange(
   method: string,
   url: string,
@@ -98,7 +104,7 @@ async function exchange(
   return { status: answer.statusCode, headers: new Headers(given), text: await answer.body.text() };
 }
 
-function credentialHeaders(credential: Credential, method: string): Record<string, string> {
+export function credentialHeaders(credential: Credential, method: string): Record<string, string> {
   if (credential === undefined) return {};
   if (typeof credential === 'string') return { Authorization: `Bearer ${credential}` };
   const csrf: Record<string, string> = method === 'GET' ? {} : { 'X-CSRF-Token': credential.csrf };

@@ -1,25 +1,25 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** A span as a collector was sent it. */
+/** A span as a collector received it. */
 export interface CollectedSpan {
   readonly traceId: string;
   readonly spanId: string;
   readonly parentSpanId: string | undefined;
   readonly name: string;
-  /** 1 internal, 2 server, 3 client, 4 producer, 5 consumer. */
+  /** Kind: 1 internal, 2 server, 3 client, 4 producer, 5 consumer. */
   readonly kind: number;
   readonly service: string;
   readonly attributes: Readonly<Record<string, unknown>>;
 }
 
-/** Stands in for an OpenTelemetry collector: takes OTLP over HTTP in its JSON form, and keeps what it was told. */
+/** A fake OpenTelemetry collector: receives OTLP JSON over HTTP and keeps it. */
 export interface Collector {
   readonly url: string;
   readonly spans: readonly CollectedSpan[];
-  /** Names of the metrics that came. */
+  /** Names of the metrics received. */
   readonly metrics: ReadonlySet<string>;
-  /** How many exports it was sent, answered or not. */
+  /** Number of exports received, answered or not. */
   readonly exports: number;
   close(): Promise<void>;
 }
@@ -44,8 +44,8 @@ interface Body {
 }
 
 /**
- * Starts one on a free port. A `silent` one takes connections and never answers. What it is sent is read when somebody
- * asks for it, so that it takes nothing from what is measured beside it.
+ * Starts a collector on a free port. A `silent` one accepts connections and never answers. Exports are parsed only when
+ * their contents are read, so that parsing does not disturb measurements.
  */
 export async function startCollector({ silent = false } = {}): Promise<Collector> {
   const spans: CollectedSpan[] = [];

@@ -10,14 +10,14 @@ export interface DnsRecord {
 
 /** A DNS server in a process of its own, on loopback. */
 export interface DnsServer {
-  /** `127.0.0.1:53535` */
+  /** Address such as `127.0.0.1:53535`. */
   readonly address: string;
-  /** What it knows from now on. */
+  /** Replaces the records that it serves. */
   set(zone: { readonly records?: readonly DnsRecord[] }): Promise<void>;
   close(): Promise<void>;
 }
 
-/** The one that the tests of the service of domains have. */
+/** Starts the DNS server that the resources service's tests of domains use. */
 export async function startDnsServer(): Promise<DnsServer> {
   const file = join(ROOT, 'services/resources/dist/test/dns-server.js');
   const script = (await import(pathToFileURL(file).href)) as { startDnsServer(): Promise<DnsServer> };

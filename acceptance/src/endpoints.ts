@@ -3,21 +3,23 @@ import type { System } from './system.js';
 
 export type Schema = Readonly<Record<string, unknown>>;
 
-/** One endpoint, as the description of the API has it. */
+/** One endpoint, as the OpenAPI document describes it. */
 export interface Endpoint {
   readonly method: string;
-  /** `/api/v1/resources/{resource_id}` */
+  /** What a key limited to workspaces may reach there. */
+  readonly workspaceLimit: string;
+  /** Path such as `/api/v1/resources/{resource_id}`. */
   readonly path: string;
-  /** `GET /api/v1/resources/{resource_id}` */
+  /** Method and path, such as `GET /api/v1/resources/{resource_id}`. */
   readonly name: string;
   readonly scope: string;
-  /** Scopes that open it as well. */
+  /** Other scopes that open it. */
   readonly also: readonly string[];
-  /** Its path's parameters, in order. */
+  /** Names of its path parameters, in order. */
   readonly ids: readonly string[];
-  /** Query parameters by name. */
+  /** Schemas of query parameters by name. */
   readonly query: Readonly<Record<string, Schema>>;
-  /** The body's fields by name; empty where there is no body. */
+  /** Schemas of the body's fields by name; empty if there is no body. */
   readonly fields: Readonly<Record<string, Schema>>;
   readonly required: readonly string[];
 }
@@ -32,7 +34,9 @@ interface Parameter {
 interface Operation {
   readonly parameters?: readonly Parameter[];
   readonly requestBody?: { readonly content: Readonly<Record<string, { readonly schema: Schema }>> };
-  readonly 'x-scope': string;
+  /** Absent if the route is not an endpoint of the contract. */
+  readonly 'x-scope'?: string;
+  readonly 'x-workspace-limited-keys': string;
   readonly 'x-also-scopes'?: readonly string[];
 }
 
@@ -43,7 +47,7 @@ interface Description {
 
 const METHODS = ['get', 'post', 'patch', 'put', 'delete'];
 
-/** All endpoints that a system has, from the description that it serves. */
+/** Returns all endpoints of a system, from the OpenAPI document that it serves. */
 export async function listEndpoints(system: System): Promise<Endpoint[]> {
   const { text } = await api(system).get('/api/v1/openapi.json');
   const description = JSON.parse(text) as Description;
@@ -52,10 +56,11 @@ export async function listEndpoints(system: System): Promise<Endpoint[]> {
     const path = given.startsWith('/api/') ? given : `/api/v1${given}`;
     return METHODS.flatMap((verb) => {
       const operation = operations[verb];
-      // What asks for no credential has no gate to be tried.
-      return operation === undefined || operation['x-scope'] === 'public'
+      // Public endpoints have no gate to test.
+      const scope = operation?.['x-scope'];
+      return operation === undefined || scope === undefined || scope === 'public'
         ? []
-        : [endpointOf(verb.toUpperCase(), path, operation, description, resolve)];
+        : [endpointOf(verb.toUpperCase(), path, { ...operation, 'x-scope': scope }, description, resolve)];
     });
   });
 }
@@ -63,7 +68,7 @@ export async function listEndpoints(system: System): Promise<Endpoint[]> {
 function endpointOf(
   method: string,
   path: string,
-  operation: Operation,
+  operation: Operation & { readonly 'x-scope': string },
   description: Description,
   resolve: (schema: Schema) => Schema,
 ): Endpoint {
@@ -78,6 +83,7 @@ function endpointOf(
     name: `${method} ${path}`,
     scope: operation['x-scope'],
     also: operation['x-also-scopes'] ?? [],
+    workspaceLimit: operation['x-workspace-limited-keys'],
     ids: [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name as string),
     query: Object.fromEntries(query.map((one) => [one.name as string, resolve(one.schema ?? {})])),
     fields: Object.fromEntries(fields.map(([name, schema]) => [name, resolve(schema)])),
@@ -90,7 +96,7 @@ function resolveParameter({ components }: Description, parameter: Parameter): Pa
   return name === undefined ? parameter : (components.parameters[name] ?? {});
 }
 
-/** Follows references, and takes what is said of a value that may be null as well. */
+/** Resolves references, and unwraps the schema of a nullable value. */
 function resolveSchema(description: Description, schema: Schema): Schema {
   if (typeof schema.$ref === 'string') {
     const name = schema.$ref.split('/').at(-1) as string;

@@ -51,28 +51,28 @@ export function sha256(bytes: Uint8Array | string): string {
   return createHash('sha256').update(bytes).digest('hex');
 }
 
-/** Asks for a file; `content` goes in the request. */
+/** Creates a file; `content`, if given, is sent in the request. */
 export function newFile(by: Api, fields: object, content?: Uint8Array | string): Promise<Reply<NewFile>> {
   const inline = content === undefined ? {} : { content_base64: Buffer.from(content).toString('base64') };
   return by.post<NewFile>('/files', { ...fields, ...inline });
 }
 
-/** Puts bytes to where an upload wants them. */
+/** Uploads bytes to the URL of an upload. */
 export async function putBytes({ url, headers }: Upload, bytes: Uint8Array): Promise<Response> {
   return fetch(url ?? '', { method: 'PUT', headers, body: bytes as Uint8Array<ArrayBuffer> });
 }
 
-/** Puts one part of a file. */
+/** Uploads one part of a file. */
 export function putPart({ url, offset, size_bytes: size }: Part, bytes: Buffer): Promise<Response> {
   return fetch(url, { method: 'PUT', body: new Uint8Array(bytes.subarray(offset, offset + size)) });
 }
 
-/** The link to a file as soon as it has bytes. */
+/** Returns the download link of a file as soon as it has bytes. */
 export function linkOf(by: Api, id: string, query = ''): Promise<FileLink> {
   return eventually(async () => (await by.get<FileLink>(`/resources/${id}/file${query}`)).data, 30_000);
 }
 
-/** What a link leads to. */
+/** Downloads a URL. Returns status, headers and bytes. */
 export async function download(url: string, headers: Record<string, string> = {}) {
   const answer = await fetch(url, { headers });
   return { status: answer.status, headers: answer.headers, bytes: Buffer.from(await answer.arrayBuffer()) };

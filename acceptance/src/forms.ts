@@ -54,12 +54,12 @@ export interface TableContent {
   readonly row_count: number;
 }
 
-/** All rows of a table of up to 1,000. */
+/** Returns the content of a table with up to 1,000 rows. */
 export async function tableOf(by: Api, id: string): Promise<TableContent> {
   return (await by.get<TableContent>(`/resources/${id}/content?limit=1000`)).data;
 }
 
-/** A new table with these columns, and its form. */
+/** Creates a table with these columns, and its form. */
 export async function newForm(
   by: Api,
   workspaceId: string,

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { strFromU8, unzipSync } from 'fflate';
 import { testData } from './system.js';
 
-/** A company's pages by path (`team/ceo/index.md`), with the folders that they lie in, parents first. */
+/** A company's handbook: pages by path (`team/ceo/index.md`), and their folders, parents first. */
 export interface Handbook {
   readonly pages: ReadonlyMap<string, string>;
   readonly folders: readonly string[];
@@ -11,7 +11,7 @@ export interface Handbook {
 
 const PREFIX = 'content/';
 
-/** Reads the Markdown pages of `handbook.zip`; undefined where the data for tests is not there. */
+/** Reads the Markdown pages of `handbook.zip`; undefined if there is no test data. */
 export function readHandbook(): Handbook | undefined {
   const file = join(testData() ?? '', 'handbook.zip');
   if (!existsSync(file)) return undefined;
@@ -23,28 +23,28 @@ export function readHandbook(): Handbook | undefined {
   return { pages, folders: [...folders].sort((a, b) => depthOf(a) - depthOf(b)) };
 }
 
-/** `a/b/c.md` → `a`, `a/b`. */
+/** Returns the folders above a file: `a/b/c.md` → `a`, `a/b`. */
 function foldersOf(path: string): string[] {
   const parts = path.split('/').slice(0, -1);
   return parts.map((_, i) => parts.slice(0, i + 1).join('/'));
 }
 
-/** 0 at the top. */
+/** Returns the number of folders above a path; 0 at the top. */
 export function depthOf(path: string): number {
   return path.split('/').length - 1;
 }
 
-/** The folder that a page or folder lies in; empty at the top. */
+/** Returns the folder that contains a page or folder; empty at the top. */
 export function folderOf(path: string): string {
   return path.split('/').slice(0, -1).join('/');
 }
 
-/** The name that a page or folder has in the tree. */
+/** Returns the name that a page or folder has in the tree. */
 export function nameOf(path: string): string {
   return (path.split('/').at(-1) ?? '').replace(/\.md$/, '');
 }
 
-/** Words that stand together on one page alone. */
+/** Phrases that occur on one page only, with that page. */
 export const PHRASES: readonly (readonly [words: string, page: string])[] = [
   ['prepare unaudited financial statements', 'benefits-pay-perks/pay-expenses/expenses/index.md'],
   ['uncapped liability for indemnification', 'departments/legal/process/ContractReviewandSignatureAuthorityPolicy.md'],

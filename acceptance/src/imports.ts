@@ -4,7 +4,7 @@ import type { Import, ImportItem } from './records.js';
 
 const ACTIVE = new Set(['pending_upload', 'queued', 'running']);
 
-/** An import as it is when it has come to its end. */
+/** Waits until an import has ended, and returns it. Throws after `withinMs` milliseconds. */
 export async function finished(by: Api, id: string, withinMs = 60_000): Promise<Import> {
   const until = Date.now() + withinMs;
   for (;;) {
@@ -21,7 +21,7 @@ export async function importAll(by: Api, workspaceId: string, body: object, with
   return finished(by, data.id, withinMs);
 }
 
-/** Puts the bytes that an import waits for. */
+/** Uploads the bytes that an import waits for. */
 export async function putUpload({ upload }: Import, bytes: Uint8Array): Promise<void> {
   if (upload === undefined) throw new Error('The import waits for no bytes.');
   const { method, url, headers } = upload;
@@ -29,7 +29,7 @@ export async function putUpload({ upload }: Import, bytes: Uint8Array): Promise<
   if (!answer.ok) throw new Error(`The upload was refused: ${await answer.text()}`);
 }
 
-/** All items of an import, or those of one status. */
+/** Returns all items of an import, or those of one status. */
 export async function itemsOf(by: Api, id: string, status = ''): Promise<ImportItem[]> {
   const items: ImportItem[] = [];
   for (let cursor = ''; ; ) {
@@ -41,7 +41,7 @@ export async function itemsOf(by: Api, id: string, status = ''): Promise<ImportI
   }
 }
 
-/** An archive of texts, or of bytes with options, by path. */
+/** Creates a ZIP archive of texts, or of bytes with options, by path. */
 export function archive(entries: Readonly<Record<string, string | Zippable[string]>>): Buffer {
   const bytes = Object.entries(entries).map(([path, value]) => [
     path,
@@ -50,7 +50,7 @@ export function archive(entries: Readonly<Record<string, string | Zippable[strin
   return Buffer.from(zipSync(Object.fromEntries(bytes) as Zippable));
 }
 
-/** What an import takes in the request itself. */
+/** Returns the field for bytes that are sent in an import's request. */
 export function inline(bytes: Uint8Array): { content_base64: string } {
   return { content_base64: Buffer.from(bytes).toString('base64') };
 }

@@ -2,17 +2,17 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 'jose';
 
-/** An identity provider of the loopback. */
+/** An identity provider on loopback. */
 export interface Issuer {
   readonly url: string;
-  /** A signed token of somebody, good for five minutes; `claims` win. */
+  /** Returns a signed token of a subject, valid for five minutes; `claims` override the defaults. */
   token(subject: string, claims?: JWTPayload): Promise<string>;
   stop(): Promise<void>;
 }
 
 const KEY_ID = 'key-1';
 
-/** Starts an identity provider, found by OpenID Connect discovery, whose tokens are for one audience. */
+/** Starts an identity provider with OpenID Connect discovery, whose tokens are for one audience. */
 export async function startIssuer(audience: string): Promise<Issuer> {
   const { privateKey, publicKey } = await generateKeyPair('ES256');
   const jwk = { ...(await exportJWK(publicKey)), kid: KEY_ID, alg: 'ES256', use: 'sig' };

@@ -8,7 +8,7 @@ import { freePort } from './system.js';
 const TOOLS = process.env.COMMONPLACE_TOOLS ?? join(homedir(), '.cache/commonplace/tools');
 const PROGRAM = join(TOOLS, 'jaeger-1.76.0/jaeger');
 
-/** Whether the trace store was built on this machine; `scripts/tools/jaeger.sh` does that. */
+/** Whether Jaeger was built on this machine, by `scripts/tools/jaeger.sh`. */
 export const hasJaeger = existsSync(PROGRAM);
 
 export interface JaegerSpan {
@@ -19,11 +19,11 @@ export interface JaegerSpan {
   readonly tags: Readonly<Record<string, unknown>>;
 }
 
-/** A real trace store. */
+/** A running Jaeger, a trace store. */
 export interface Jaeger {
-  /** Takes OTLP over HTTP. */
+  /** URL that accepts OTLP over HTTP. */
   readonly otlpUrl: string;
-  /** The spans of a trace that have come so far. */
+  /** Returns the spans of a trace received so far. */
   trace(id: string): Promise<JaegerSpan[]>;
   close(): Promise<void>;
 }
@@ -38,7 +38,7 @@ interface RawTrace {
   }[];
 }
 
-/** Starts Jaeger on free ports of the loopback; it keeps traces in memory. */
+/** Starts Jaeger on free loopback ports; it keeps traces in memory. */
 export async function startJaeger(): Promise<Jaeger> {
   const [otlp, query] = [await freePort(), await freePort()];
   const child = spawn(PROGRAM, [

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { OwnSystem } from './system.js';
 
-/** What a system in one process keeps in its folder, byte for byte. */
+/** Returns the files in the data folder of a system that runs in one process. */
 export function keptFiles(system: OwnSystem): { path: string; bytes: Buffer }[] {
   const folder = join(dirname(system.bootstrapFile), 'data');
   const entries = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((one) => one.isFile());
@@ -11,7 +11,7 @@ export function keptFiles(system: OwnSystem): { path: string; bytes: Buffer }[] 
     try {
       return [{ path, bytes: readFileSync(path) }];
     } catch (error) {
-      // SQLite takes the files beside a database away when its last connection closes.
+      // SQLite deletes the files beside a database when its last connection closes.
       if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
       throw error;
     }

@@ -2,19 +2,19 @@ import { crc32 } from 'node:zlib';
 
 const DIGITS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 
-/** A key of the right form, checksum included, that nobody was ever given (api: 2.1). */
+/** Returns a well-formed key with a valid checksum that was never issued (api: 2.1). */
 export function inventedKey(publicId = 'A1b2C3d4E5f6'): string {
   const body = `wsk_p_${publicId}_${'Zz9'.repeat(14).slice(0, 40)}`;
   return body + checksum(body);
 }
 
-/** The same key with one character of its secret changed. */
+/** Returns a key with one character of its secret changed. */
 export function mistypedKey(key: string): string {
   const at = key.length - 20;
   return key.slice(0, at) + (key[at] === 'a' ? 'b' : 'a') + key.slice(at + 1);
 }
 
-/** The public part of a key. */
+/** Returns the public part of a key. */
 export function publicIdOf(key: string): string {
   return key.split('_')[2] ?? '';
 }

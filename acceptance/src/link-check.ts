@@ -1,4 +1,4 @@
-/** A link's destination as it stands in a text. */
+/** The destination of a link, with its position in a text. */
 interface Found {
   readonly start: number;
   readonly end: number;
@@ -14,21 +14,21 @@ const PATTERNS = [
   /<object\b[^>]*?\sdata\s*=\s*["']([^"'\n]*)["']/dgi,
 ];
 
-/** The text with its code and comments blanked, at its own length: what stands there is no link. */
+/** Replaces code and comments by blanks of the same length, because links in them do not count. */
 function withoutCode(text: string): string {
   const blank = (found: string) => found.replace(/[^\n]/g, ' ');
   return (
     text
       .replace(/^---\r?\n[\s\S]*?\r?\n---[ \t]*$/m, (found, offset: number) => (offset === 0 ? blank(found) : found))
       .replace(/^[ \t>]*(`{3,}|~{3,})[^\n]*\n[\s\S]*?(?:\n[ \t>]*\1[`~]*[ \t]*$|$(?![\s\S]))/gm, blank)
-      // Indented code right behind a list's marker.
+      // Indented code directly after a list marker.
       .replace(/^[ \t]*[-*+] {5,}\S.*$/gm, blank)
       .replace(/<!--[\s\S]*?-->/g, blank)
       .replace(/(?<!`)(`+)(?!`)([\s\S]*?[^`])\1(?!`)/g, (found) => (/\n\s*\n/.test(found) ? found : blank(found)))
   );
 }
 
-/** The destinations of the links of a Markdown text, in their order, found by their looks alone. */
+/** Returns the destinations of the links of a Markdown text, in order, found by patterns alone. */
 export function destinationsOf(text: string): Found[] {
   const plain = withoutCode(text);
   const found = PATTERNS.flatMap((pattern) =>
@@ -41,7 +41,7 @@ export function destinationsOf(text: string): Found[] {
   return [...byPlace.values()].sort((a, b) => a.start - b.start);
 }
 
-/** The text with all destinations that `isLink` tells made the same. */
+/** Replaces all destinations that `isLink` accepts by the same character. */
 export function masked(text: string, isLink: (href: string) => boolean): string {
   let result = '';
   let at = 0;
@@ -53,7 +53,7 @@ export function masked(text: string, isLink: (href: string) => boolean): string 
   return result + text.slice(at);
 }
 
-/** The path that a relative link of a file leads to, without its fragment; undefined for any other link. */
+/** Returns the path that a relative link of a file leads to, without its fragment; undefined for any other link. */
 export function pathOf(from: string, href: string): string | undefined {
   const [bare = ''] = href.split(/[#?]/);
   if (bare === '' || /^([a-z][a-z0-9+.-]*:|\/)/i.test(bare)) return undefined;

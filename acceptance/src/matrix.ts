@@ -3,48 +3,60 @@ import type { Api } from './client.js';
 import { newKey } from './people.js';
 import { HTTP_CONNECTOR, ORG_ROLES, type OrgRole, type Place, WORKSPACE_ROLES, type WorkspaceRole } from './world.js';
 
-/** Who may call an endpoint with the request that a row makes (api: 3.2, 3.3, 6 to 10, 15). */
+/** Who may call an endpoint with the request of a row (api: 3.2, 3.3, 6 to 10, 15). */
 export type Gate =
-  /** Anybody, on what is theirs. */
+  /** Anybody, on their own records. */
   | { readonly kind: 'self' }
-  /** Members of the Org from a role on; `refusal` where the code is not `insufficient_role`. */
+  /** Members of the Org with at least a role; `refusal` if the code is not `insufficient_role`. */
   | { readonly kind: 'org'; readonly least: OrgRole; readonly refusal?: string }
-  /** Who can't see the record does not learn that it is there, whatever their place in the Org. */
+  /** Members of the Org with at least a role; to everybody else the record is not found. */
   | { readonly kind: 'hidden'; readonly least: OrgRole }
-  /** Members of the workspace from a role on. `metadata` is open to administrators of the Org as well. */
+  /** Members of the workspace with at least a role. `metadata` is open to administrators of the Org as well. */
   | { readonly kind: 'workspace'; readonly least: WorkspaceRole; readonly metadata?: boolean }
-  /** Members of the workspace, by the role at the tree's root; guests see nothing. */
+  /** Members of the workspace, by their role at the tree's root; guests see nothing. */
   | { readonly kind: 'resource'; readonly least: WorkspaceRole }
-  /** People of the same tenant but guests of the Org, whether they see the resource or not. */
+  /** People of the same tenant except guests of the Org, whether they see the resource or not. */
   | { readonly kind: 'tenant' }
-  /** The same for what lies in the trash: to others than writers it is not there. */
+  /** Writers, for a resource in the trash; to everybody else it is not found. */
   | { readonly kind: 'trashed' }
-  /** Everybody of the tenant, whatever their place in the workspace: what is named is open, and others' keys are refused. */
+  /** Everybody of the tenant, whatever their role in the workspace; keys of other tenants are refused. */
   | { readonly kind: 'tenant-open' }
-  /** What is somebody else's: only administrators of the workspace see it as well. */
-  | { readonly kind: 'theirs' };
+  /** Administrators of the workspace, for somebody else's record; to other people it is not found. */
+  | { readonly kind: 'theirs' }
+  /** Readers of the workspace in which an agent acts, and administrators of its Org; to everybody else it is not found. */
+  | { readonly kind: 'agent' };
 
 export interface Call {
   readonly path: string;
   readonly body?: Readonly<Record<string, unknown>>;
 }
 
+/** `refused`: 403 `tenant_boundary`; `answered`: as for other keys, with only what belongs to the key's workspaces. */
+export type Limited = 'refused' | 'answered';
+
 /** One endpoint with one valid request. */
 export interface Row {
-  /** `GET /api/v1/me` */
+  /** Method and path, such as `GET /api/v1/me`. */
   readonly endpoint: string;
-  /** What is special about the request, where an endpoint has several rows. */
+  /** What is special about the request, if an endpoint has several rows. */
   readonly about?: string;
   readonly gate: Gate;
-  /** Status for those who may. */
+  /** Status for callers who are allowed. */
   readonly success: number;
-  /** Answered 202 where there is much to do. */
+  /** Whether 202 is answered if there is much to do. */
   readonly orLater?: true;
-  /** Code for those who may, where the request is made to fail behind the gates, for it can't be undone. */
+  /**
+   * Error code for callers who are allowed, if the request is made to fail behind the gates because it can't be undone.
+   */
   readonly code?: string;
-  /** An Org's key may not do it, whoever it acts as. */
+  /** Whether an Org's key is refused, whoever it acts as. */
   readonly personal?: boolean;
-  /** Makes the request, with targets of its own where it uses them up. */
+  /**
+   * What a key limited to workspaces is answered if the request addresses no workspace: required for the gates `self`,
+   * `org` and `hidden`. The contract has to agree (`workspace_limit`).
+   */
+  readonly limited?: Limited;
+  /** Returns the request, with newly created targets if it uses them up. */
   readonly request: (place: Place, caller: Api) => Call | Promise<Call>;
 }
 
@@ -53,78 +65,108 @@ const org = (least: OrgRole, refusal?: string): Gate => ({ kind: 'org', least, .
 const workspace = (least: WorkspaceRole): Gate => ({ kind: 'workspace', least });
 const resource = (least: WorkspaceRole): Gate => ({ kind: 'resource', least });
 
+const ofAgent: Gate = { kind: 'agent' };
+
 const ofOrg = ({ org: { id } }: Place, rest = '') => `/orgs/${id}${rest}`;
 const ofWorkspace = ({ workspace: { id } }: Place, rest = '') => `/workspaces/${id}${rest}`;
 const ofDocument = ({ document: { id } }: Place, rest = '') => `/resources/${id}${rest}`;
 
-/** Every endpoint, at least once. */
+/** Rows for every endpoint, at least one each. */
 export const rows: readonly Row[] = [
-  row('GET /capabilities', self, () => ({ path: '/capabilities' })),
-  row('GET /me', self, () => ({ path: '/me' })),
+  row('GET /capabilities', self, () => ({ path: '/capabilities' }), { limited: 'answered' }),
+  row('GET /me', self, () => ({ path: '/me' }), { limited: 'answered' }),
 
-  row('GET /api-keys', self, () => ({ path: '/api-keys' })),
+  row('GET /api-keys', self, () => ({ path: '/api-keys' }), { limited: 'answered' }),
   row('GET /api-keys', org('guest'), (place) => ({ path: `/api-keys?org_id=${place.org.id}` }), {
     about: 'of the Org',
+    limited: 'answered',
   }),
   row('POST /api-keys', self, () => ({ path: '/api-keys', body: { name: 'Key', scopes: ['org:read'] } }), {
     success: 201,
+    limited: 'answered',
   }),
   row(
     'POST /api-keys',
     org('admin', 'org_admin_required'),
     (place) => ({ path: '/api-keys', body: { name: 'Key', scopes: ['org:read'], org_id: place.org.id } }),
-    { about: 'of the Org', success: 201 },
+    { about: 'of the Org', success: 201, limited: 'answered' },
   ),
-  row('DELETE /api-keys/{key_id}', self, async (_, caller) => {
-    const { id } = await newKey(caller, ['org:read']);
-    return { path: `/api-keys/${id}` };
-  }),
+  row(
+    'DELETE /api-keys/{key_id}',
+    self,
+    async (_, caller) => {
+      const { id } = await newKey(caller, ['org:read']);
+      return { path: `/api-keys/${id}` };
+    },
+    { limited: 'answered' },
+  ),
   row(
     'DELETE /api-keys/{key_id}',
     { kind: 'hidden', least: 'admin' },
     async (place) => ({ path: `/api-keys/${(await place.newOrgKey()).id}` }),
-    { about: 'of the Org' },
+    { about: 'of the Org', limited: 'refused' },
   ),
 
-  row('GET /orgs', self, () => ({ path: '/orgs' })),
+  row('GET /orgs', self, () => ({ path: '/orgs' }), { limited: 'refused' }),
   row('POST /orgs', self, () => ({ path: '/orgs', body: { name: `Org ${randomUUID()}` } }), {
     success: 201,
     personal: true,
+    limited: 'refused',
   }),
-  row('GET /orgs/{org_id}', org('guest'), (place) => ({ path: ofOrg(place) })),
-  row('PATCH /orgs/{org_id}', org('admin'), (place) => ({ path: ofOrg(place), body: { description: 'New words' } })),
+  row('GET /orgs/{org_id}', org('guest'), (place) => ({ path: ofOrg(place) }), { limited: 'refused' }),
+  row('PATCH /orgs/{org_id}', org('admin'), (place) => ({ path: ofOrg(place), body: { description: 'New words' } }), {
+    limited: 'refused',
+  }),
   row('PATCH /orgs/{org_id}', org('owner'), (place) => ({ path: ofOrg(place), body: { status: 'active' } }), {
     about: 'its status',
+    limited: 'refused',
   }),
   row('DELETE /orgs/{org_id}', org('owner'), (place) => ({ path: ofOrg(place, '?confirm=not-its-slug') }), {
     success: 400,
     code: 'invalid_value',
+    limited: 'refused',
   }),
-  row('GET /orgs/{org_id}/members', org('guest'), (place) => ({ path: ofOrg(place, '/members') })),
+  row('GET /orgs/{org_id}/members', org('guest'), (place) => ({ path: ofOrg(place, '/members') }), {
+    limited: 'refused',
+  }),
   row(
     'POST /orgs/{org_id}/members',
     org('admin'),
     (place) => ({ path: ofOrg(place, '/members'), body: { email: `${randomUUID()}@example.com`, role: 'guest' } }),
-    { success: 201 },
+    { success: 201, limited: 'refused' },
   ),
-  row('PATCH /orgs/{org_id}/members/{member_id}', org('admin'), (place) => ({
-    path: ofOrg(place, `/members/${place.extraOrgMember.id}`),
-    body: { role: 'member' },
-  })),
-  row('DELETE /orgs/{org_id}/members/{member_id}', org('admin'), async (place) => ({
-    path: ofOrg(place, `/members/${(await place.newInvited()).id}`),
-  })),
+  row(
+    'PATCH /orgs/{org_id}/members/{member_id}',
+    org('admin'),
+    (place) => ({
+      path: ofOrg(place, `/members/${place.extraOrgMember.id}`),
+      body: { role: 'member' },
+    }),
+    { limited: 'refused' },
+  ),
+  row(
+    'DELETE /orgs/{org_id}/members/{member_id}',
+    org('admin'),
+    async (place) => ({
+      path: ofOrg(place, `/members/${(await place.newInvited()).id}`),
+    }),
+    { limited: 'refused' },
+  ),
 
-  row('GET /workspaces', self, () => ({ path: '/workspaces' })),
+  row('GET /workspaces', self, () => ({ path: '/workspaces' }), { limited: 'answered' }),
   row('GET /workspaces', org('guest'), (place) => ({ path: `/workspaces?org_id=${place.org.id}` }), {
     about: 'of the Org',
+    limited: 'answered',
   }),
-  row('POST /workspaces', self, () => ({ path: '/workspaces', body: { name: 'Mine' } }), { success: 201 }),
+  row('POST /workspaces', self, () => ({ path: '/workspaces', body: { name: 'Mine' } }), {
+    success: 201,
+    limited: 'refused',
+  }),
   row(
     'POST /workspaces',
     org('member'),
     (place) => ({ path: '/workspaces', body: { name: 'Ours', org_id: place.org.id } }),
-    { about: 'in the Org', success: 201 },
+    { about: 'in the Org', success: 201, limited: 'refused' },
   ),
   row('GET /workspaces/{workspace_id}', { kind: 'workspace', least: 'guest', metadata: true }, (place) => ({
     path: ofWorkspace(place),
@@ -301,7 +343,7 @@ export const rows: readonly Row[] = [
     resource('admin'),
     async (place) => ({
       path: `/resources/${(await place.newDocument()).id}/permissions`,
-      body: { principal_type: 'agent', principal_id: randomUUID(), role: 'viewer' },
+      body: { principal_type: 'agent', principal_id: (await place.agent()).id, role: 'viewer' },
     }),
     { success: 201 },
   ),
@@ -368,7 +410,13 @@ export const rows: readonly Row[] = [
   row('GET /resources/{resource_id}/file', resource('viewer'), (place) => ({
     path: `/resources/${place.file.id}/file`,
   })),
-  row('GET /storage/usage', self, () => ({ path: '/storage/usage' })),
+  row('GET /credits', self, () => ({ path: '/credits' }), { limited: 'refused' }),
+  row('GET /credits', self, () => ({ path: '/credits?view=ledger' }), { about: 'the ledger', limited: 'refused' }),
+  row('GET /usage', self, () => ({ path: '/usage?group_by=member' }), { limited: 'answered' }),
+  row('PATCH /usage/settings', self, () => ({ path: '/usage/settings', body: { hard_stop: true } }), {
+    limited: 'refused',
+  }),
+  row('GET /storage/usage', self, () => ({ path: '/storage/usage' }), { limited: 'answered' }),
   row(
     'GET /storage/usage',
     { kind: 'workspace', least: 'guest', metadata: true },
@@ -441,10 +489,361 @@ export const rows: readonly Row[] = [
     async (place) => ({ path: `/imports/${(await place.import()).id}/retry`, body: {} }),
     { success: 409, code: 'import_active' },
   ),
-  row('GET /models', self, () => ({ path: '/models' })),
-  row('GET /notifications', self, () => ({ path: '/notifications' })),
-  row('PATCH /notifications', self, () => ({ path: '/notifications', body: { all: true, is_read: true } })),
-  row('DELETE /notifications', self, () => ({ path: `/notifications?ids=${randomUUID()}` })),
+  row('GET /chat-sessions', self, () => ({ path: '/chat-sessions' }), { limited: 'answered' }),
+  row(
+    'POST /chat-sessions',
+    workspace('viewer'),
+    (place) => ({ path: '/chat-sessions', body: { workspace_id: place.workspace.id } }),
+    { success: 201 },
+  ),
+  row('GET /chat-sessions/{session_id}', resource('viewer'), async (place) => ({
+    path: `/chat-sessions/${(await place.chat()).id}`,
+  })),
+  row('PATCH /chat-sessions/{session_id}', resource('viewer'), async (place, caller) => ({
+    path: await ownChat(place, caller),
+    body: { title: 'Renamed' },
+  })),
+  row('PUT /chat-sessions/{session_id}', resource('viewer'), async (place, caller) => ({
+    path: await ownChat(place, caller),
+    body: { title: 'Replaced' },
+  })),
+  row('DELETE /chat-sessions/{session_id}', resource('viewer'), async (place, caller) => ({
+    path: await ownChat(place, caller),
+  })),
+  row('GET /agent-runs', self, () => ({ path: '/agent-runs' }), { limited: 'answered' }),
+  row(
+    'POST /agent-runs',
+    workspace('viewer'),
+    (place) => ({ path: '/agent-runs', body: { workspace_id: place.workspace.id, input: 'Some words?' } }),
+    { success: 201 },
+  ),
+  row('GET /agent-runs/{run_id}', { kind: 'theirs' }, async (place) => ({
+    path: `/agent-runs/${(await place.run()).id}`,
+  })),
+  row('GET /agent-runs/{run_id}/events', { kind: 'theirs' }, async (place) => ({
+    path: `/agent-runs/${(await place.run()).id}/events`,
+  })),
+  row(
+    'POST /agent-runs/{run_id}/cancel',
+    { kind: 'theirs' },
+    async (place) => ({ path: `/agent-runs/${(await place.run()).id}/cancel`, body: {} }),
+    { success: 409, code: 'run_not_cancelable' },
+  ),
+  row('GET /agent-schedules', self, () => ({ path: '/agent-schedules' }), { limited: 'answered' }),
+  row(
+    'POST /agent-schedules',
+    workspace('viewer'),
+    async (place) => ({
+      path: '/agent-schedules',
+      body: {
+        ...{ name: 'Yearly', workspace_id: place.workspace.id, agent_id: (await place.agent()).id },
+        ...{ cron: '@yearly', input: 'Sum up.' },
+      },
+    }),
+    { success: 201 },
+  ),
+  row('GET /agent-schedules/{schedule_id}', resource('viewer'), async (place) => ({
+    path: `/agent-schedules/${(await place.schedule()).id}`,
+  })),
+  row('PATCH /agent-schedules/{schedule_id}', resource('admin'), async (place) => ({
+    path: `/agent-schedules/${(await place.schedule()).id}`,
+    body: { name: 'Once a year' },
+  })),
+  row('DELETE /agent-schedules/{schedule_id}', resource('admin'), async (place) => ({
+    path: `/agent-schedules/${(await place.newSchedule()).id}`,
+  })),
+  row('GET /im/conversations', self, () => ({ path: '/im/conversations' }), { limited: 'answered' }),
+  row(
+    'POST /im/conversations',
+    workspace('viewer'),
+    (place) => ({ path: '/im/conversations', body: { type: 'group', workspace_id: place.workspace.id } }),
+    { success: 201 },
+  ),
+  row('GET /im/conversations/{conversation_id}', resource('viewer'), async (place) => ({
+    path: `/im/conversations/${(await place.channel()).id}`,
+  })),
+  row('PATCH /im/conversations/{conversation_id}', resource('viewer'), async (place, caller) => ({
+    path: `/im/conversations/${(await ownGroup(place, caller)).id}`,
+    body: { topic: 'Another topic' },
+  })),
+  row('DELETE /im/conversations/{conversation_id}', resource('viewer'), async (place, caller) => ({
+    path: `/im/conversations/${(await ownGroup(place, caller)).id}`,
+  })),
+  row('GET /im/conversations/{conversation_id}/messages', resource('viewer'), async (place, caller) => ({
+    path: `/im/conversations/${(await ownGroup(place, caller)).id}/messages`,
+  })),
+  row(
+    'POST /im/conversations/{conversation_id}/messages',
+    resource('viewer'),
+    async (place, caller) => ({
+      path: `/im/conversations/${(await ownGroup(place, caller)).id}/messages`,
+      body: { text: 'Hello' },
+    }),
+    { success: 201 },
+  ),
+  row('PATCH /im/conversations/{conversation_id}/messages/{message_id}', resource('viewer'), async (place, caller) => {
+    const { id, messageId } = await ownGroup(place, caller);
+    return { path: `/im/conversations/${id}/messages/${messageId}`, body: { text: 'Hello again' } };
+  }),
+  row('DELETE /im/conversations/{conversation_id}/messages/{message_id}', resource('viewer'), async (place, caller) => {
+    const { id, messageId } = await ownGroup(place, caller);
+    return { path: `/im/conversations/${id}/messages/${messageId}` };
+  }),
+  row(
+    'POST /im/conversations/{conversation_id}/members',
+    resource('viewer'),
+    async (place, caller) => {
+      await place.extraMember();
+      const path = `/im/conversations/${(await ownGroup(place, caller)).id}/members`;
+      return { path, body: { user_id: place.extra.user.id } };
+    },
+    { success: 201 },
+  ),
+  row('PATCH /im/conversations/{conversation_id}/settings', resource('viewer'), async (place, caller) => ({
+    path: `/im/conversations/${(await ownGroup(place, caller)).id}/settings`,
+    body: { is_pinned: true },
+  })),
+  row('POST /im/conversations/{conversation_id}/read', resource('viewer'), async (place, caller) => ({
+    path: `/im/conversations/${(await ownGroup(place, caller)).id}/read`,
+    body: {},
+  })),
+  row('GET /memories', self, () => ({ path: '/memories' }), { limited: 'answered' }),
+  row('POST /memories', self, () => ({ path: '/memories', body: { content: `Fact ${randomUUID()}` } }), {
+    limited: 'refused',
+    success: 201,
+  }),
+  row(
+    'POST /memories',
+    workspace('editor'),
+    ({ workspace: { id } }) => ({ path: '/memories', body: memoryIn({ workspace_id: id, scope: 'workspace' }) }),
+    { about: 'of a workspace', success: 201 },
+  ),
+  row(
+    'POST /memories',
+    org('admin'),
+    ({ org: { id } }) => ({ path: '/memories', body: memoryIn({ org_id: id, scope: 'org' }) }),
+    { about: 'of the Org', limited: 'refused', success: 201 },
+  ),
+  row('GET /memories/{memory_id}', resource('viewer'), async (place) => ({
+    path: `/memories/${(await place.memory()).id}`,
+  })),
+  row('PATCH /memories/{memory_id}', resource('editor'), async (place, caller) => ({
+    path: await ownMemory(place, caller),
+    body: { is_pinned: true },
+  })),
+  row('DELETE /memories/{memory_id}', resource('editor'), async (place, caller) => ({
+    path: await ownMemory(place, caller),
+  })),
+  row('GET /work-items', self, () => ({ path: '/work-items' }), { limited: 'answered' }),
+  row('GET /work-items', workspace('viewer'), ({ workspace: { id } }) => ({ path: `/work-items?workspace_id=${id}` }), {
+    about: 'of a workspace',
+  }),
+  row(
+    'POST /work-items',
+    workspace('editor'),
+    ({ workspace: { id } }) => ({ path: '/work-items', body: { workspace_id: id, title: 'A task' } }),
+    { success: 201 },
+  ),
+  row('GET /work-items/{work_item_id}', resource('viewer'), async (place) => ({
+    path: `/work-items/${(await place.workItem()).id}`,
+  })),
+  row('PATCH /work-items/{work_item_id}', resource('editor'), async (place) => ({
+    path: `/work-items/${(await place.workItem()).id}`,
+    body: { description: randomUUID() },
+  })),
+  row('DELETE /work-items/{work_item_id}', resource('editor'), async (place, caller) => ({
+    path: await ownWorkItem(place, caller),
+  })),
+  row(
+    'DELETE /work-items/{work_item_id}',
+    resource('admin'),
+    async (place) => ({ path: `/work-items/${(await place.newWorkItem()).id}` }),
+    { about: 'of somebody else' },
+  ),
+  row('GET /agents/{agent_id}/memories', ofAgent, async (place) => ({
+    path: `/agents/${(await place.agent()).id}/memories`,
+  })),
+  row(
+    'POST /agents/{agent_id}/memories',
+    self,
+    async (_, caller) => ({ path: `/agents/${await ownAgent(caller)}/memories`, body: memoryIn({}) }),
+    { success: 201, limited: 'refused' },
+  ),
+  row(
+    'DELETE /agents/{agent_id}/memories',
+    self,
+    async (_, caller) => ({ path: `/agents/${await ownAgent(caller)}/memories?all=true` }),
+    { limited: 'refused' },
+  ),
+  row('GET /agents', self, () => ({ path: '/agents' }), { limited: 'answered' }),
+  row('POST /agents', self, () => ({ path: '/agents', body: { name: 'Helper' } }), {
+    success: 201,
+    limited: 'refused',
+  }),
+  row('GET /agents/{agent_id}', ofAgent, async (place) => ({ path: `/agents/${(await place.agent()).id}` })),
+  row(
+    'PATCH /agents/{agent_id}',
+    self,
+    async (_, caller) => ({ path: `/agents/${await ownAgent(caller)}`, body: { description: 'New words' } }),
+    { limited: 'refused' },
+  ),
+  row('DELETE /agents/{agent_id}', self, async (_, caller) => ({ path: `/agents/${(await newAgent(caller)).id}` }), {
+    limited: 'refused',
+  }),
+  row('GET /agents/{agent_id}/workspaces', ofAgent, async (place) => ({
+    path: `/agents/${(await place.agent()).id}/workspaces`,
+  })),
+  row(
+    'PUT /agents/{agent_id}/workspaces',
+    self,
+    async (_, caller) => ({ path: `/agents/${await ownAgent(caller)}/workspaces`, body: { workspaces: [] } }),
+    { limited: 'refused' },
+  ),
+  row('GET /agents/{agent_id}/pins', ofAgent, async (place) => ({ path: `/agents/${(await place.agent()).id}/pins` })),
+  row(
+    'POST /agents/{agent_id}/pins',
+    self,
+    async (_, caller) => ({
+      path: `/agents/${await ownAgent(caller)}/pins`,
+      body: { resource_id: await ownDocument(caller) },
+    }),
+    { success: 201, limited: 'refused' },
+  ),
+  row(
+    'PATCH /agents/{agent_id}/pins',
+    self,
+    async (_, caller) => {
+      const { path, resourceId } = await newAgentPin(caller);
+      return { path, body: { resource_id: resourceId, position: 0 } };
+    },
+    { limited: 'refused' },
+  ),
+  row(
+    'DELETE /agents/{agent_id}/pins',
+    self,
+    async (_, caller) => {
+      const { path, resourceId } = await newAgentPin(caller);
+      return { path: `${path}?resource_id=${resourceId}` };
+    },
+    { limited: 'refused' },
+  ),
+  row('GET /agents/{agent_id}/skills', ofAgent, async (place) => ({
+    path: `/agents/${(await place.agent()).id}/skills`,
+  })),
+  row(
+    'PUT /agents/{agent_id}/skills',
+    self,
+    async (_, caller) => ({ path: `/agents/${await ownAgent(caller)}/skills`, body: { skills: [] } }),
+    { limited: 'refused' },
+  ),
+  row('GET /agents/{agent_id}/mcp', ofAgent, async (place) => ({ path: `/agents/${(await place.agent()).id}/mcp` })),
+  row(
+    'POST /agents/{agent_id}/mcp',
+    self,
+    async (_, caller) => ({
+      path: `/agents/${(await newAgent(caller)).id}/mcp`,
+      body: { name: 'tickets', url: 'https://mcp.example.com/mcp', is_active: false },
+    }),
+    { success: 201, limited: 'refused' },
+  ),
+  row(
+    'PATCH /agents/{agent_id}/mcp',
+    self,
+    async (_, caller) => ({ path: await ownMcpServer(caller), body: { timeout_ms: 5_000 } }),
+    { limited: 'refused' },
+  ),
+  row(
+    'DELETE /agents/{agent_id}/mcp',
+    self,
+    async (_, caller) => ({ path: `${await ownMcpServer(caller)}?all=true` }),
+    { limited: 'refused' },
+  ),
+  row('GET /agent-approvals', self, () => ({ path: '/agent-approvals' }), { limited: 'answered' }),
+  // What runs ask for is in approvals.test.ts; here nobody has asked for anything.
+  row('GET /agent-approvals/{approval_id}', self, () => ({ path: `/agent-approvals/${randomUUID()}` }), {
+    ...{ success: 404, code: 'not_found', limited: 'answered' },
+  }),
+  row(
+    'PATCH /agent-approvals/{approval_id}',
+    self,
+    () => ({ path: `/agent-approvals/${randomUUID()}`, body: { status: 'approved' } }),
+    { success: 404, code: 'not_found', limited: 'answered' },
+  ),
+  row('GET /automations', self, () => ({ path: '/automations' }), { limited: 'answered' }),
+  row(
+    'GET /automations',
+    workspace('viewer'),
+    (place) => ({ path: `/automations?workspace_id=${place.workspace.id}` }),
+    {
+      about: 'of a workspace',
+    },
+  ),
+  row('POST /automations', workspace('editor'), (place) => ({ path: '/automations', body: automationIn(place) }), {
+    success: 201,
+  }),
+  row('GET /automations/{automation_id}', resource('viewer'), async (place) => ({
+    path: `/automations/${(await place.automation()).id}`,
+  })),
+  row('PATCH /automations/{automation_id}', resource('editor'), async (place, caller) => ({
+    path: await ownAutomation(place, caller),
+    body: { description: 'New words' },
+  })),
+  row(
+    'PATCH /automations/{automation_id}',
+    resource('admin'),
+    async (place) => ({ path: `/automations/${(await place.automation()).id}`, body: { description: randomUUID() } }),
+    { about: 'of somebody else' },
+  ),
+  row('DELETE /automations/{automation_id}', resource('editor'), async (place, caller) => ({
+    path: await ownAutomation(place, caller),
+  })),
+  row(
+    'DELETE /automations/{automation_id}',
+    resource('admin'),
+    async (place) => ({ path: `/automations/${(await place.newAutomation()).id}` }),
+    { about: 'of somebody else' },
+  ),
+  row(
+    'POST /automations/{automation_id}/run',
+    resource('editor'),
+    async (place) => ({ path: `/automations/${(await place.automation()).id}/run`, body: {} }),
+    { success: 201 },
+  ),
+  row('GET /automations/{automation_id}/runs', resource('viewer'), async (place) => ({
+    path: `/automations/${(await place.automation()).id}/runs`,
+  })),
+  row('GET /automations/{automation_id}/runs/{run_id}', resource('viewer'), async (place) => ({
+    path: await place.automationRun(),
+  })),
+  row(
+    'POST /automations/{automation_id}/runs/{run_id}/cancel',
+    resource('editor'),
+    async (place) => ({ path: `${await place.automationRun()}/cancel`, body: {} }),
+    { success: 409, code: 'run_not_cancelable' },
+  ),
+  row(
+    'POST /automations/{automation_id}/runs/{run_id}/retry',
+    resource('editor'),
+    async (place) => ({ path: `${await place.automationRun()}/retry`, body: {} }),
+    { success: 409, code: 'run_not_retryable' },
+  ),
+  row('GET /models', self, () => ({ path: '/models' }), { limited: 'answered' }),
+  row('GET /events', self, () => ({ path: '/events' }), { limited: 'answered' }),
+  row('GET /events', workspace('guest'), (place) => ({ path: `/events?workspace_id=${place.workspace.id}` }), {
+    about: 'of a workspace',
+  }),
+  row('GET /audit-events', self, () => ({ path: '/audit-events' }), { limited: 'answered' }),
+  row(
+    'GET /audit-events',
+    org('admin', 'org_admin_required'),
+    (place) => ({ path: `/audit-events?org_id=${place.org.id}` }),
+    { about: 'of the Org', limited: 'answered' },
+  ),
+  row('GET /notifications', self, () => ({ path: '/notifications' }), { limited: 'answered' }),
+  row('PATCH /notifications', self, () => ({ path: '/notifications', body: { all: true, is_read: true } }), {
+    limited: 'answered',
+  }),
+  row('DELETE /notifications', self, () => ({ path: `/notifications?ids=${randomUUID()}` }), { limited: 'answered' }),
   row('GET /workspaces/{workspace_id}/tags', workspace('viewer'), (place) => ({ path: ofWorkspace(place, '/tags') })),
   row('POST /workspaces/{workspace_id}/tags', workspace('viewer'), (place) => ({
     path: ofWorkspace(place, '/tags'),
@@ -461,12 +860,12 @@ export const rows: readonly Row[] = [
     body: {},
   })),
   row('DELETE /tags/{tag_id}', workspace('editor'), async (place) => ({ path: `/tags/${(await place.newTag()).id}` })),
-  row('GET /workspace-templates', self, () => ({ path: '/workspace-templates' })),
+  row('GET /workspace-templates', self, () => ({ path: '/workspace-templates' }), { limited: 'answered' }),
   row(
     'POST /workspace-templates',
     self,
     () => ({ path: '/workspace-templates', body: { name: 'Mine', tree: [{ type: 'folder', name: 'Folder' }] } }),
-    { success: 201 },
+    { success: 201, limited: 'refused' },
   ),
   row(
     'POST /workspace-templates',
@@ -477,13 +876,23 @@ export const rows: readonly Row[] = [
     }),
     { about: 'of a workspace', success: 201, orLater: true },
   ),
-  row('GET /workspace-templates/{template_id}', self, async (_, caller) => ({
-    path: `/workspace-templates/${(await newTemplate(caller)).id}`,
-  })),
-  row('DELETE /workspace-templates/{template_id}', self, async (_, caller) => ({
-    path: `/workspace-templates/${(await newTemplate(caller)).id}`,
-  })),
-  row('POST /search', self, () => ({ path: '/search', body: { query: 'words' } })),
+  row(
+    'GET /workspace-templates/{template_id}',
+    self,
+    async (_, caller) => ({
+      path: `/workspace-templates/${(await newTemplate(caller)).id}`,
+    }),
+    { limited: 'refused' },
+  ),
+  row(
+    'DELETE /workspace-templates/{template_id}',
+    self,
+    async (_, caller) => ({
+      path: `/workspace-templates/${(await newTemplate(caller)).id}`,
+    }),
+    { limited: 'refused' },
+  ),
+  row('POST /search', self, () => ({ path: '/search', body: { query: 'words' } }), { limited: 'answered' }),
   row(
     'POST /search',
     workspace('guest'),
@@ -492,9 +901,98 @@ export const rows: readonly Row[] = [
   ),
 ];
 
+interface Made {
+  readonly id: string;
+}
+
+/** Creates an agent of the caller's, in the tenant of their credential. */
+async function newAgent(caller: Api): Promise<Made> {
+  return (await caller.post<Made>('/agents', { name: 'Helper' })).data;
+}
+
+const agents = new WeakMap<Api, Promise<Made>>();
+const workspaces = new WeakMap<Api, Promise<Made>>();
+
+/** Returns the id of the caller's agent; always the same. */
+async function ownAgent(caller: Api): Promise<string> {
+  const made = agents.get(caller) ?? newAgent(caller);
+  agents.set(caller, made);
+  return (await made).id;
+}
+
+/** Creates a document in a workspace of the caller's. Returns its id. */
+async function ownDocument(caller: Api): Promise<string> {
+  const made = workspaces.get(caller) ?? caller.post<Made>('/workspaces', { name: 'Own' }).then(({ data }) => data);
+  workspaces.set(caller, made);
+  const body = { workspace_id: (await made).id, type: 'document', name: 'Pinned' };
+  return (await caller.post<Made>('/resources', body)).data.id;
+}
+
+/** Pins a new document to the caller's agent. */
+async function newAgentPin(caller: Api): Promise<{ readonly path: string; readonly resourceId: string }> {
+  const path = `/agents/${await ownAgent(caller)}/pins`;
+  const resourceId = await ownDocument(caller);
+  await caller.post(path, { resource_id: resourceId });
+  return { path, resourceId };
+}
+
+/** Returns the path of the MCP servers of a new agent of the caller's, which has one. */
+async function ownMcpServer(caller: Api): Promise<string> {
+  const path = `/agents/${(await newAgent(caller)).id}/mcp`;
+  await caller.post(path, { name: 'tickets', url: 'https://mcp.example.com/mcp', is_active: false });
+  return path;
+}
+
 async function newTemplate(caller: Api): Promise<{ readonly id: string }> {
   const body = { name: 'Mine', tree: [{ type: 'folder', name: 'Folder' }] };
   return (await caller.post<{ readonly id: string }>('/workspace-templates', body)).data;
+}
+
+/** A memory with a text of its own. */
+const memoryIn = (about: object) => ({ content: `Fact ${randomUUID()}`, ...about });
+
+/** Returns the path of a new memory that the caller has written in the workspace, or of somebody else's there. */
+async function ownMemory(place: Place, caller: Api): Promise<string> {
+  const body = memoryIn({ scope: 'workspace', workspace_id: place.workspace.id });
+  const created = await caller.post<{ id: string }>('/memories', body);
+  return `/memories/${created.status === 201 ? created.data.id : (await place.memory()).id}`;
+}
+
+/** An automation that does nothing. */
+const automationIn = ({ workspace: { id } }: Pick<Place, 'workspace'>) => ({
+  ...{ name: 'Automation', workspace_id: id, trigger: { type: 'manual' }, actions: [{ type: 'stop' }] },
+});
+
+/** Returns the path of a new automation of the caller's in the workspace, or of somebody else's there. */
+async function ownAutomation(place: Place, caller: Api): Promise<string> {
+  const created = await caller.post<Made>('/automations', automationIn(place));
+  return `/automations/${created.status === 201 ? created.data.id : (await place.automation()).id}`;
+}
+
+/** Returns the path of a new work item of the caller's in the workspace, or of somebody else's there. */
+async function ownWorkItem(place: Place, caller: Api): Promise<string> {
+  const body = { title: 'A task', workspace_id: place.workspace.id };
+  const created = await caller.post<{ id: string }>('/work-items', body);
+  return `/work-items/${created.status === 201 ? created.data.id : (await place.workItem()).id}`;
+}
+
+/** Returns the path of a new chat session of the caller's, or of one of somebody else if they may have none here. */
+async function ownChat(place: Place, caller: Api): Promise<string> {
+  const created = await caller.post<{ id: string }>('/chat-sessions', { workspace_id: place.workspace.id });
+  return `/chat-sessions/${created.status === 201 ? created.data.id : (await place.chat()).id}`;
+}
+
+/**
+ * Returns a new group of the caller's with a message, or the channel of the boss if they may have none
+ * here.
+ */
+async function ownGroup(place: Place, caller: Api): Promise<{ readonly id: string; readonly messageId: string }> {
+  const body = { type: 'group', workspace_id: place.workspace.id };
+  const created = await caller.post<{ id: string }>('/im/conversations', body);
+  if (created.status !== 201) return place.channel();
+  const { id } = created.data;
+  const sent = await caller.post<{ id: string }>(`/im/conversations/${id}/messages`, { text: 'Hello' });
+  return { id, messageId: sent.data.id };
 }
 
 function row(endpoint: string, gate: Gate, request: Row['request'], more: Partial<Row> = {}): Row {
@@ -507,7 +1005,7 @@ export function methodOf({ endpoint }: Row): string {
 
 export interface Outcome {
   readonly status: number;
-  /** Of an error. */
+  /** Code of an error. */
   readonly code?: string;
 }
 
@@ -515,7 +1013,7 @@ export const NOT_FOUND: Outcome = { status: 404, code: 'not_found' };
 export const BEYOND: Outcome = { status: 403, code: 'tenant_boundary' };
 const REFUSED: Outcome = { status: 403, code: 'insufficient_role' };
 
-/** What somebody of certain roles is answered (api: 2.3). */
+/** Returns what a caller with certain roles is answered (api: 2.3). */
 export function outcomeOf(
   { gate, success, code }: Row,
   roles: { readonly org?: OrgRole; readonly workspace?: WorkspaceRole },
@@ -532,7 +1030,7 @@ export function outcomeOf(
     case 'hidden':
       return inOrg(gate.least) ? allowed : NOT_FOUND;
     case 'workspace':
-      // Administrators of the Org see that it is there, and no more.
+      // Administrators of the Org see that the workspace exists, and no more.
       if (roles.workspace === undefined) return inOrg('admin') ? (gate.metadata ? allowed : REFUSED) : NOT_FOUND;
       return inWorkspace(gate.least) ? allowed : REFUSED;
     case 'resource':
@@ -546,10 +1044,26 @@ export function outcomeOf(
       return inWorkspace('editor') ? allowed : NOT_FOUND;
     case 'theirs':
       return inWorkspace('admin') ? allowed : NOT_FOUND;
+    case 'agent':
+      return inWorkspace('viewer') || inOrg('admin') ? allowed : NOT_FOUND;
   }
 }
 
-/** Ladders name the greatest role first. */
+/** Returns what an owner of the Org is answered with a key that is limited to workspaces of it. */
+export function outcomeOfLimited(row: Row, isTheirs: boolean): Outcome {
+  if (addressesNoWorkspace(row)) {
+    if (row.limited === undefined) throw new Error(`${row.endpoint}: nothing is said of keys limited to workspaces`);
+    if (row.limited === 'refused') return BEYOND;
+  } else if (!isTheirs) return BEYOND;
+  return outcomeOf(row, { org: 'owner', workspace: 'owner' });
+}
+
+/** Returns whether a row's request is about the caller, their tenant or an Org. */
+export function addressesNoWorkspace({ gate: { kind } }: Row): boolean {
+  return kind === 'self' || kind === 'org' || kind === 'hidden';
+}
+
+/** Returns whether a role is at least another. Ladders list the greatest role first. */
 function isAtLeast<T>(ladder: readonly T[], role: T | undefined, least: T): boolean {
   return role !== undefined && ladder.indexOf(role) <= ladder.indexOf(least);
 }

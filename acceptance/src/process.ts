@@ -3,26 +3,35 @@ import { type ChildProcess, spawn } from 'node:child_process';
 /** A process of the system under test, with all processes that it starts. */
 export interface Running {
   readonly pid: number;
-  /** What it has written so far; the last 64 KiB of each. */
+  /** Return the output so far, at most the last 64 KiB of each stream. */
   stdout(): string;
   stderr(): string;
-  /** Its exit code; null where a signal ended it. */
+  /** Exit code; null if a signal ended the process. */
   readonly exited: Promise<number | null>;
-  /** Waits for a text on its standard output; rejects when it ends first, or after `timeoutMs`. */
+  /** Waits for a text on standard output. Rejects if the process ends first, or after `timeoutMs`. */
   says(text: string, timeoutMs: number): Promise<void>;
-  /** Sends SIGTERM, waits, and gives the exit code. */
+  /** Sends SIGTERM, waits, and returns the exit code. */
   terminate(): Promise<number | null>;
-  /** Ends it and all that it has started, at once and without a word. */
+  /** Kills the process and all that it has started. */
   kill(): Promise<void>;
 }
 
 const KEPT = 64 * 1024;
-/** A process that does not end by itself is killed then. */
+/** Milliseconds after which a process that does not end by itself is killed. */
 const PATIENCE_MS = 40_000;
 
-/** Starts a script of Node.js, with flags for Node.js itself, as the leader of a group of processes. */
-export function startScript(file: string, env: NodeJS.ProcessEnv, flags: readonly string[] = []): Running {
-  const child = spawn(process.execPath, [...flags, file], { env, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
+/** Starts a Node.js script as the leader of a process group; `flags` are options of Node.js itself, `args` of the script. */
+export function startScript(
+  file: string,
+  env: NodeJS.ProcessEnv,
+  flags: readonly string[] = [],
+  args: readonly string[] = [],
+): Running {
+  const child = spawn(process.execPath, [...flags, file, ...args], {
+    env,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    detached: true,
+  });
   const out = collect(child.stdout);
   const err = collect(child.stderr);
   const exited = new Promise<number | null>((resolve) => {
@@ -57,7 +66,7 @@ function signalGroup({ pid }: ChildProcess, signal: NodeJS.Signals): void {
   try {
     if (pid !== undefined) process.kill(-pid, signal);
   } catch {
-    // Nobody of the group is left.
+    // The process group has no members left.
   }
 }
 

@@ -1,11 +1,17 @@
-// A system that people have accounts at, in a process of its own: oidc-provider, where everybody is the account
-// that the settings name and agrees to everything, or to nothing.
+// An authorization server in a process of its own: oidc-provider, where everybody has the account that the settings
+// name and agrees to everything, or denies everything.
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import Provider from 'oidc-provider';
 import type { ProviderSettings } from './provider.js';
 
-const { clientId, clientSecret, redirectUri, email } = JSON.parse(process.argv[2] ?? '') as ProviderSettings;
+const {
+  clientId,
+  clientSecret,
+  redirectUri,
+  authentication = 'client_secret_post',
+  email,
+} = JSON.parse(process.argv[2] ?? '') as ProviderSettings;
 
 const server = createServer().listen(0, '127.0.0.1', async () => {
   const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
@@ -16,14 +22,14 @@ const server = createServer().listen(0, '127.0.0.1', async () => {
         client_secret: clientSecret,
         redirect_uris: [redirectUri],
         grant_types: ['authorization_code', 'refresh_token'],
-        token_endpoint_auth_method: 'client_secret_post',
+        token_endpoint_auth_method: authentication,
       },
     ],
-    scopes: ['openid', 'email', 'offline_access'],
-    claims: { openid: ['sub'], email: ['email'] },
+    scopes: ['openid', 'email', 'profile', 'offline_access'],
+    claims: { openid: ['sub'], email: ['email', 'email_verified'] },
     conformIdTokenClaims: false,
     pkce: { required: () => true },
-    findAccount: async (_, id) => ({ accountId: id, claims: async () => ({ sub: id, email }) }),
+    findAccount: async (_, id) => ({ accountId: id, claims: async () => ({ sub: id, email, email_verified: true }) }),
     issueRefreshToken: async () => true,
     features: { devInteractions: { enabled: false }, revocation: { enabled: true } },
     interactions: { url: (_, { uid }) => `/interaction/${uid}` },

@@ -6,16 +6,18 @@ export interface ProviderSettings {
   readonly clientId: string;
   readonly clientSecret: string;
   readonly redirectUri: string;
-  /** Of everybody's account there. */
+  /** How the client sends its secret; `client_secret_post` when absent. */
+  readonly authentication?: 'client_secret_basic' | 'client_secret_post';
+  /** E-mail address of everybody's account there. */
   readonly email: string;
 }
 
 /** A real authorization server (oidc-provider), running beside the test. */
 export interface RunningProvider {
   readonly issuer: string;
-  /** Whether everybody refuses what they are asked from now on. */
+  /** Sets whether everybody denies requests for access from now on. */
   denies(denies: boolean): void;
-  /** Goes where a browser is sent, agrees, and gives the URL that it is sent back to. */
+  /** Follows an authorization URL as a browser, agrees, and returns the URL that the browser is redirected to. */
   allow(authorizeUrl: string): Promise<string>;
   stop(): Promise<void>;
 }

@@ -1,4 +1,4 @@
-/** What the API answers, as far as the suites look at it. */
+/** Records of the API, as far as the suites use them. This one describes a page of a list. */
 
 export interface Page {
   readonly limit: number;
@@ -66,13 +66,14 @@ export interface Me {
 }
 
 export interface ApiKey {
+  readonly workspace_ids: readonly string[] | null;
   readonly id: Id;
   readonly name: string;
   readonly scopes: readonly string[];
   readonly status: string;
   readonly type: string;
   readonly org_id: Id | null;
-  /** In the answer that makes it alone. */
+  /** Present only in the answer that creates the record. */
   readonly key?: string;
 }
 
@@ -218,7 +219,7 @@ export interface Connector {
   readonly status: string;
   readonly connection_count: number;
   readonly last_error: string | null;
-  /** In the answer that makes it alone. */
+  /** Present only in the answer that creates the record. */
   readonly authorize_url?: string;
 }
 

@@ -16,8 +16,9 @@ interface Described {
 const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g;
 
 /**
- * What an archive holds, by the paths of names, with ids and what else no import keeps made alike: two archives of
- * equal trees give equal maps. Where `root` names a folder at the top, only what is below it.
+ * Returns the contents of an archive by paths of names, with ids and other values that no import preserves replaced by
+ * constants: archives of equal trees yield equal maps. If `root` names a top-level folder, only what is below it is
+ * returned.
  */
 export function treeIn(entries: Entries, root?: string): Map<string, unknown> {
   const all = [...entries.keys()]
@@ -55,7 +56,7 @@ export function treeIn(entries: Entries, root?: string): Map<string, unknown> {
   return tree;
 }
 
-/** A text with ids made alike. */
+/** Returns a content as text, with ids replaced by constants. */
 function textOf(entries: Entries, { type, content }: Described, alike: (text: string) => string): string | null {
   const bytes = entries.get(content?.path ?? '');
   if (bytes === undefined) return null;

@@ -3,21 +3,21 @@ import type { AddressInfo } from 'node:net';
 import { type Place, STANDING, STANDING_URL, type StandingName } from './standing.js';
 import { type OwnSystem, type Settings, startSystem } from './system.js';
 
-/** Jest loads its setup and its teardown each on their own; what they share is on the global object. */
+/** State that setup and teardown share. Jest loads each on its own, so it is on the global object. */
 export const shared = globalThis as { endStanding?: () => Promise<void> };
 
-/** Milliseconds that a system stands without anybody in it: the next suite is often about to come. */
+/** Milliseconds that a system without users keeps running, because the next suite often needs it soon. */
 const LINGER_MS = 10_000;
 
 interface Standing {
-  /** What is there to be told of it, to one more who uses it. */
+  /** Adds a user of the system, which starts for the first one, and returns the facts about it as JSON. */
   enter(): Promise<string>;
   leave(): void;
   said(): Promise<string>;
   end(): Promise<void>;
 }
 
-/** A system that is started for the first that asks, and ends when all who asked have left. */
+/** Creates a shared system, which starts for its first user and ends when all users have left. */
 function createStanding(settings: Settings): Standing {
   let system: Promise<OwnSystem> | undefined;
   let ending: Promise<void> | undefined;
@@ -51,8 +51,8 @@ function createStanding(settings: Settings): Standing {
 }
 
 /**
- * Runs once before all tests, in the process that outlives them: answers with what is to be known of standing systems,
- * which it starts for the first that asks.
+ * Runs once before all tests, in the process that outlives them: serves facts about shared systems, each of which it
+ * starts for its first user.
  */
 export default async function setup(): Promise<void> {
   const all = new Map<string, Standing>();

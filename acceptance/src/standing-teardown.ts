@@ -1,6 +1,6 @@
 import { shared } from './standing-setup.js';
 
-/** Runs once after all tests: ends the standing system, if there was one. */
+/** Ends the shared systems, if there are any. Runs once after all tests. */
 export default async function teardown(): Promise<void> {
   await shared.endStanding?.();
 }

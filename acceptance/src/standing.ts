@@ -2,17 +2,17 @@ import { newAddress, newKey, type Person, signIn, signUp, tokenOf } from './peop
 import type { Member, Org } from './records.js';
 import { mode, type Owner, type Settings, type System } from './system.js';
 
-/** Where the process that runs all tests answers for the systems that stand for them; it sets this. */
+/** Environment variable with the URL of the server for shared systems, which the process that runs all tests sets. */
 export const STANDING_URL = 'COMMONPLACE_TEST_STANDING';
 
-/** An address of this machine that the operator of the system with a model has listed. */
+/** A loopback address that the operator of the system with a model has allowed. */
 export const LISTED_HOST = '127.0.0.2';
-/** The origin of users' bytes in a tight system. */
+/** Host of uploaded content in the `tight` system. */
 export const CONTENT_HOST = 'bytes.example';
 
-/** Systems that several suites use, by what they are told beside what a test's own would be. */
+/** Systems that several suites share, with their settings in addition to the defaults of tests. */
 export const STANDING = {
-  /** Open to everybody, with limits that no test runs into but those of files and pictures. */
+  /** Sign-up is open; only the limits of files and images are low enough for tests to reach. */
   open: {
     COMMONPLACE_SIGN_UP: 'open',
     COMMONPLACE_IMPORTS_WAITING: '10000',
@@ -26,7 +26,7 @@ export const STANDING = {
     COMMONPLACE_IMPORT_IMAGE_BYTES: '100000',
     COMMONPLACE_IMPORT_IMAGES: '14',
   },
-  /** For those who are invited, with limits that tests run into. */
+  /** Sign-up is by invitation; the limits are low enough for tests to reach. */
   tight: {
     COMMONPLACE_SIGN_UP: 'invite',
     COMMONPLACE_INLINE_TAGGED: '5',
@@ -38,19 +38,19 @@ export const STANDING = {
       ...['upload=40', 'visitor=2', 'hook=2', 'reader=2'],
     ].join(),
   },
-  /** With a model that finds by meaning, and an address of this machine that may be called. */
+  /** Semantic search has a model, and a loopback address may be called. */
   meaning: {
     COMMONPLACE_SIGN_UP: 'open',
     COMMONPLACE_EMBEDDINGS: 'local',
     COMMONPLACE_URL_ALLOWLIST: LISTED_HOST,
   },
-  /** As it is without settings, beside which commands run. */
+  /** Without settings; operator's commands run beside it. */
   plain: {},
 } satisfies Record<string, Settings>;
 
 export type StandingName = keyof typeof STANDING;
 
-/** What is told of a standing system. */
+/** Facts about a shared system. */
 export interface Place {
   readonly baseUrl: string;
   readonly owner: Owner;
@@ -59,7 +59,7 @@ export interface Place {
 
 /** A system that other tests use too. */
 export interface StandingSystem extends System {
-  /** Who has done with it says so: it ends when all have, and starts again for the next that asks. */
+  /** Ends the caller's use. The system ends when all users have left, and starts again for the next one. */
   stop(): Promise<void>;
 }
 
@@ -72,9 +72,8 @@ async function ask(path: string): Promise<string> {
 }
 
 /**
- * A system that other tests use too, also at the same time, started when the first one asks. Its `owner` is somebody
- * new, of whom nobody else knows: tests with settings that no other has, or that end processes, start one by
- * `startSystem`.
+ * Returns a system that other tests use too, also at the same time; it starts for the first user. Its `owner` is a new
+ * account unknown to the others. Tests with settings of their own, or that end processes, use `startSystem`.
  */
 export async function standingSystem(name: Exclude<StandingName, 'plain'> = 'open'): Promise<StandingSystem> {
   const { baseUrl, owner: first } = JSON.parse(await ask(`/${name}`)) as Place;
@@ -90,13 +89,13 @@ export async function standingSystem(name: Exclude<StandingName, 'plain'> = 'ope
   };
 }
 
-/** The standing system as its operator has it: with its first owner, and what commands beside it are told. */
+/** Returns a shared system with its first owner and the settings for commands beside it, as its operator has it. */
 export async function operatedSystem(): Promise<Place & Pick<StandingSystem, 'stop'>> {
   const place = JSON.parse(await ask('/plain')) as Place;
   return { ...place, stop: async () => void (await ask('/plain/left')) };
 }
 
-/** Somebody who was invited to an Org and is no member of it any more. */
+/** Returns a new person who was invited to an Org and is no longer a member of it. */
 async function invite(place: Pick<System, 'baseUrl'>, first: Owner): Promise<Person> {
   const host = await signIn(place, first);
   const { data: org } = await host.post<Org>('/orgs', { name: 'Welcome' });

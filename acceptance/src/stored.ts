@@ -1,9 +1,11 @@
 import type { World } from './world.js';
 
-/** What changes by itself. */
+/** Fields that change by themselves. */
 const RESTLESS = new Set(['last_used_at', 'last_used_ip', 'last_active_at', 'took_ms']);
 
-/** All that the boss of a world sees of it, in one text: two that are equal show that nothing was stored between. */
+/**
+ * Returns everything that the boss of a world can read, as one text: if two are equal, nothing was stored in between.
+ */
 export async function everythingStored({ boss, closed, open }: World): Promise<string> {
   const { org } = closed;
   const paths = [

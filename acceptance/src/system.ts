@@ -1,63 +1,67 @@
+import { randomBytes } from 'node:crypto';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { eventually } from './eventually.js';
+import { PATIENCE } from './patience.js';
 import { type Running, startScript } from './process.js';
 
 /** The project's root, three folders above the compiled file. */
 export const ROOT = join(dirname(fileURLToPath(import.meta.url)), '../../..');
 
-/** One process with everything in it, or the gateway and each service on its own over real servers. */
+/** One process with everything in it, or the gateway and each service as a process of its own over real servers. */
 export type Mode = 'embedded' | 'mesh';
 
 export const mode: Mode = process.env.COMMONPLACE_TEST_MODE === 'mesh' ? 'mesh' : 'embedded';
 
-/** The first person and their key, which has every scope; as the bootstrap file tells. */
+/** The first person and their key, which has every scope, as read from the bootstrap file. */
 export interface Owner {
   readonly email: string;
   readonly password: string;
   readonly apiKey: string;
 }
 
-/** A running system, and somebody in it who starts with nothing but an account and a key. */
+/** A running system, and a person who has nothing but an account and a key. */
 export interface System {
   readonly mode: Mode;
   readonly baseUrl: string;
   readonly owner: Owner;
-  /** All that its processes have said since they started. */
+  /** Returns all output of its processes since they started. */
   said(): Promise<string>;
 }
 
-/** A running system with data of its own, to do with as one likes. */
+/** A running system with data of its own, which a test may use in any way. */
 export interface OwnSystem extends System {
   readonly bootstrapFile: string;
-  /** Settings by which a command beside it finds what it keeps. */
+  /** Settings by which a command beside it finds its data. */
   readonly places: NodeJS.ProcessEnv;
-  /** What its processes have said since they started. */
+  /** Return the output of its processes since they started. */
   stdout(): string;
   stderr(): string;
-  /** SIGTERM; gives the exit code. The data stays. */
+  /** Sends SIGTERM and returns the exit code. The data stays. */
   terminate(): Promise<number | null>;
-  /** SIGKILL to every process. The data stays. */
+  /** Sends SIGKILL to every process. The data stays. */
   kill(): Promise<void>;
-  /** Starts again on the same data and port, after `terminate` or `kill`. */
+  /** Starts it again on the same data and port, after `terminate` or `kill`. */
   restart(): Promise<void>;
-  /** Ends everything at once and removes the data. */
+  /** Starts a second replica of every service over the same servers, behind a gateway of its own. Mesh only. */
+  replicate(): Promise<Pick<System, 'baseUrl'>>;
+  /** Kills everything and deletes the data. */
   stop(): Promise<void>;
 }
 
 /** Milliseconds that a system may take until it is ready. */
-const START_MS = 150_000;
+const START_MS = 150_000 * PATIENCE;
 
 /**
- * Settings over those of a test. Unless given, `COMMONPLACE_RATE_LIMITS` and `COMMONPLACE_EMBEDDINGS` are `off`, no work
- * is refused because the machine is slow, which other work on it may be the cause of, and no workspace holds the
- * documentation: to write and to index it takes a fifth of a start.
+ * Settings of a system, which override the defaults of tests. By default `COMMONPLACE_RATE_LIMITS` and
+ * `COMMONPLACE_EMBEDDINGS` are `off`, no request is shed because the machine is slow, since other work on it may be the
+ * cause, and no workspace is filled with the documentation: writing and indexing it takes a fifth of a start.
  */
 export type Settings = Readonly<Record<string, string>>;
 
-/** Starts a system on a free port and waits until it is ready and its owner is there. */
+/** Starts a system on a free port and waits until it is ready and its owner exists. */
 export async function startSystem(settings: Settings = {}): Promise<OwnSystem> {
   const home = mkdtempSync(join(tmpdir(), 'commonplace-acceptance-'));
   const servers = mode === 'mesh' ? await startServers() : undefined;
@@ -74,16 +78,27 @@ export async function startSystem(settings: Settings = {}): Promise<OwnSystem> {
     COMMONPLACE_EMBEDDINGS: 'off',
     COMMONPLACE_MAX_LOOP_DELAY_MS: '0',
     COMMONPLACE_SAMPLE: '0',
+    COMMONPLACE_MESH_KEY: randomBytes(32).toString('hex'),
     ...settings,
   };
   let running: Running;
+  const replicas: Running[] = [];
   const start = async () => {
     running = startScript(join(ROOT, ENTRY[mode]), env);
     await isReady(running, baseUrl);
   };
+  const replicate = async () => {
+    if (mode !== 'mesh') throw new Error('A data folder is for one process.');
+    const replicaPort = await freePort();
+    const replica = startScript(join(ROOT, ENTRY[mode]), { ...env, COMMONPLACE_PORT: String(replicaPort) });
+    replicas.push(replica);
+    const place = { baseUrl: `http://127.0.0.1:${replicaPort}` };
+    await isReady(replica, place.baseUrl);
+    return place;
+  };
   const stop = async () => {
-    // Nobody looks at how it ends: a test that does asks it to by `terminate`.
-    await running?.kill();
+    // Nothing checks how the processes end here; a test that does uses `terminate`.
+    await Promise.all([running, ...replicas].map((one) => one?.kill()));
     await servers?.stop();
     rmSync(home, { recursive: true, force: true });
   };
@@ -105,15 +120,16 @@ export async function startSystem(settings: Settings = {}): Promise<OwnSystem> {
     terminate: () => running.terminate(),
     kill: () => running.kill(),
     restart: start,
+    replicate,
     stop,
   };
 }
 
-const ENTRY: Record<Mode, string> = { embedded: 'services/all/dist/src/main.js', mesh: 'scripts/mesh.mjs' };
-/** The last thing that a start says: what comes before it is done then. */
+export const ENTRY: Record<Mode, string> = { embedded: 'services/all/dist/src/main.js', mesh: 'scripts/mesh.mjs' };
+/** Text that a start prints last, when everything before it is done. */
 const LAST_WORDS: Record<Mode, string> = { embedded: 'Docs  ', mesh: 'Mesh of' };
 
-/** What processes need of this one's environment; none of its settings. */
+/** Returns this process's environment without settings of Commonplace and without `NODE_OPTIONS`. */
 export function inherited(): NodeJS.ProcessEnv {
   const kept = Object.entries(process.env).filter(([name]) => !name.startsWith('COMMONPLACE_'));
   return Object.fromEntries(kept.filter(([name]) => name !== 'NODE_OPTIONS'));
@@ -124,7 +140,7 @@ interface Servers {
   stop(): Promise<void>;
 }
 
-/** Each mesh has servers of its own, so that it finds nothing of another. */
+/** Starts servers for one mesh, so that it finds no data of another. */
 async function startServers(): Promise<Servers> {
   const script = (await import(pathToFileURL(join(ROOT, 'scripts/servers.mjs')).href)) as {
     startServers(): Promise<Servers>;
@@ -150,7 +166,7 @@ async function readOwner(file: string): Promise<Owner> {
   return { email, password, apiKey };
 }
 
-/** A port of the loopback that nobody listens on and nobody else is given; the first of `row` in a row. */
+/** Reserves a free loopback port, and returns it; the first of `row` consecutive ones. */
 export async function freePort(row = 1): Promise<number> {
   const script = (await import(pathToFileURL(join(ROOT, 'scripts/ports.mjs')).href)) as {
     freePort(row: number): Promise<number>;
@@ -158,7 +174,7 @@ export async function freePort(row = 1): Promise<number> {
   return script.freePort(row);
 }
 
-/** The folder of test data, or undefined where there is none. */
+/** Returns the folder of test data; undefined if there is none. */
 export function testData(): string | undefined {
   const folder = process.env.COMMONPLACE_TEST_DATA ?? join(ROOT, '../shared/data');
   return existsSync(folder) ? folder : undefined;

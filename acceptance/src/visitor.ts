@@ -1,17 +1,15 @@
-import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { CHROMIUM, chromiumFlags } from '@commonplace/kit/testing';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 
 export const openBrowser = (flags: readonly string[] = []): Promise<Browser> =>
   chromium.launch({ executablePath: CHROMIUM, args: [...chromiumFlags(), ...flags] });
 
-/** Somebody with a browser and without an account. */
+/** A browser of somebody without an account. */
 export interface Visitor {
   readonly page: Page;
-  /** What was asked of other hosts, and what a policy or a script complained about. */
+  /** Requests to other hosts, policy violations and script errors. */
   readonly trouble: readonly string[];
-  /** Requests of the page's own host that were answered, with their status. */
+  /** Answered requests to the page's own host, with their status. */
   readonly answers: readonly { readonly url: string; readonly status: number }[];
   close(): Promise<void>;
 }
@@ -35,16 +33,4 @@ export async function openVisitor(
   });
   page.on('pageerror', (error) => trouble.push(error.message));
   return { page, trouble, answers, close: () => context.close() };
-}
-
-const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-
-/** What keeps people from using a page, by the rules of WCAG 2.2 and best practice; the page needs scripts. */
-export async function barriersOf(page: Page): Promise<string[]> {
-  // By the browser itself: the page's own policy lets no script in.
-  await page.evaluate(AXE);
-  const { violations } = (await page.evaluate('axe.run(document, { resultTypes: ["violations"] })')) as {
-    violations: { id: string; nodes: { html: string }[] }[];
-  };
-  return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 200)).join(' ')}`);
 }

@@ -1,12 +1,16 @@
 import type { Api } from './client.js';
 import type { List, Page } from './records.js';
 
-/** Does something for every item, `width` at a time, and keeps the order of the results. */
-export async function forEach<T, R>(items: readonly T[], width: number, act: (item: T) => Promise<R>): Promise<R[]> {
+/** Calls `act` for every item, `width` at a time. Returns the results in the order of the items. */
+export async function forEach<T, R>(
+  items: readonly T[],
+  width: number,
+  act: (item: T, at: number) => Promise<R>,
+): Promise<R[]> {
   const results: R[] = [];
   let next = 0;
   const work = async () => {
-    for (let at = next++; at < items.length; at = next++) results[at] = await act(items[at] as T);
+    for (let at = next++; at < items.length; at = next++) results[at] = await act(items[at] as T, at);
   };
   await Promise.all(Array.from({ length: width }, work));
   return results;

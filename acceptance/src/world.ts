@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { type Api, api } from './client.js';
+import { eventually } from './eventually.js';
 import { newAddress, newKey, type Person, signUp, tokenOf } from './people.js';
 import type {
   ApiKey,
@@ -17,7 +18,7 @@ import type {
 } from './records.js';
 import type { System } from './system.js';
 
-/** A workspace of the Org, with something in it and somebody who may do everything there. */
+/** A workspace with content, and a person who may do everything in it. */
 export interface Place {
   readonly org: Org;
   readonly workspace: Workspace;
@@ -25,46 +26,67 @@ export interface Place {
   readonly document: Resource;
   /** A tag of the workspace. */
   readonly tag: Tag;
-  /** The boss’s, on the document. */
+  /** A comment of the boss on the document. */
   readonly comment: Comment;
   readonly file: Resource;
   readonly boss: Person;
-  /** An active member of the Org, whose places come and go. */
+  /** An active member of the Org, whose memberships are added and removed. */
   readonly extra: Person;
   readonly extraOrgMember: Member;
-  /** Whose roles are changed and nobody calls as. */
+  /** A key of the Org that no test calls with. */
   readonly orgKey: ApiKey;
-  /** A new document. */
+  /** Creates a document. */
   newDocument(): Promise<Resource>;
   newArtifact(): Promise<Resource>;
   newTable(): Promise<Resource>;
-  /** A new table with a form that asks for a name. */
+  /** Creates a table with a form that asks for a name. */
   newForm(): Promise<{ readonly resourceId: string; readonly token: string; readonly webhookToken: string }>;
-  /** A snapshot of a resource's present content. */
+  /** Creates a snapshot of a resource's present content. */
   newSnapshot(of: Resource): Promise<Snapshot>;
   newTag(): Promise<Tag>;
-  /** Another comment of the boss on the document. */
+  /** Creates another comment of the boss on the document. */
   newComment(): Promise<Comment>;
-  /** A document that lies in the trash. */
+  /** Creates a document and moves it to the trash. */
   newTrash(): Promise<Resource>;
-  /** A document with a link. */
+  /** Creates a document with a share link. */
   newShared(): Promise<Resource>;
   newPublished(): Promise<Resource>;
-  /** Publishes the workspace, where that is not done. */
+  /** Publishes the workspace unless it is published. */
   publication(): Promise<void>;
-  /** What `extra` asks for on a new document. */
+  /** Requests access for `extra` to a new document. Returns the request's id. */
   newAccessRequest(): Promise<string>;
-  /** `extra`’s place in the workspace, which is made where it is missing. */
+  /** Returns the id of `extra`'s membership in the workspace, which is created if it is missing. */
   extraMember(): Promise<string>;
-  /** Somebody who is invited into the Org. */
+  /** Invites somebody into the Org. */
   newInvited(): Promise<Member>;
   newOrgKey(): Promise<ApiKey>;
-  /** The pin of `document`, which is made where it is missing. */
+  /** Returns the pin of `document`, which is created if it is missing. */
   pin(): Promise<Pin>;
   newConnector(): Promise<Connector>;
-  /** An import that waits for its bytes; always the same. */
+  /** Returns an import that waits for its bytes; always the same. */
   import(): Promise<Import>;
+  /** A chat session that everybody in the workspace may read. */
+  chat(): Promise<{ readonly id: string }>;
+  /** A channel of the boss with a message. */
+  channel(): Promise<{ readonly id: string; readonly messageId: string }>;
+  /** A memory of the workspace. */
+  memory(): Promise<{ readonly id: string }>;
+  /** A work item of the boss; always the same. */
+  workItem(): Promise<{ readonly id: string }>;
+  newWorkItem(): Promise<{ readonly id: string }>;
+  /** A run that has ended. */
+  run(): Promise<{ readonly id: string }>;
+  /** An automation of the boss that does nothing; always the same. */
+  automation(): Promise<{ readonly id: string }>;
+  newAutomation(trigger?: object): Promise<{ readonly id: string; readonly webhook_url?: string }>;
+  /** Returns the path of a run of that automation, which has completed. */
+  automationRun(): Promise<string>;
   newImport(): Promise<Import>;
+  /** An agent of the boss that acts in the workspace, and which everybody there may use. */
+  agent(): Promise<{ readonly id: string }>;
+  /** A schedule of that agent, which the boss has made; it fires once a year. */
+  schedule(): Promise<{ readonly id: string }>;
+  newSchedule(): Promise<{ readonly id: string }>;
 }
 
 interface MadeForm {
@@ -77,10 +99,10 @@ export const WORKSPACE_ROLES = ['owner', 'admin', 'editor', 'commenter', 'viewer
 export type OrgRole = (typeof ORG_ROLES)[number];
 export type WorkspaceRole = (typeof WORKSPACE_ROLES)[number];
 
-/** What makes a connector that needs nothing. */
+/** A request that creates a connector without credentials. */
 export const HTTP_CONNECTOR = { type: 'http', config: { url: 'https://api.example.com/v1' } };
 
-/** Somebody who calls, what they are in the Org, and in the workspace that they are asked about. */
+/** A caller with their role in the Org and in the workspace that requests are about. */
 export interface Caller {
   readonly name: string;
   readonly api: Api;
@@ -92,21 +114,21 @@ export interface Caller {
 export interface World {
   readonly system: System;
   readonly everyScope: readonly string[];
-  /** In the Org as its owner, and in the workspace as its owner. */
+  /** Owner of the Org and of the workspaces. */
   readonly boss: Person;
-  /** A workspace that is closed to who was not added. */
+  /** A workspace without a default role: people who were not added have no access. */
   readonly closed: Place;
   /** A workspace in which every member of the Org is a commenter. */
   readonly open: Place;
-  /** A Personal workspace, with the same people in it as in the closed one. */
+  /** A Personal workspace with the same members as the closed one. */
   readonly personal: Place;
-  /** In no Org of anybody else. */
+  /** A person who is in no Org of anybody else. */
   readonly stranger: Person;
-  /** Every role once, as signed-in people. */
+  /** A signed-in person for every role. */
   readonly callers: readonly Caller[];
 }
 
-/** An Org with a person for each role, and two workspaces. Needs a system with open sign-up. */
+/** Creates an Org with a person for each role, and its workspaces. Needs a system with open sign-up. */
 export async function createWorld(system: System): Promise<World> {
   const everyScope = (await api(system, system.owner.apiKey).get<{ scopes: string[] }>('/capabilities')).data.scopes;
   const [boss, stranger] = await Promise.all([signUp(system, 'Boss'), signUp(system, 'Stranger')]);
@@ -145,7 +167,7 @@ function personAt(joined: readonly Joined[], index: number): Person {
   return (joined[index] as Joined).person;
 }
 
-/** Gives what makes new people members of an Org: an invitation, and a sign-up with its token. */
+/** Returns a function that adds new people to an Org, by an invitation and a sign-up with its token. */
 async function joinOrg(system: System, boss: Api, org: Org) {
   return async (name: string, role: OrgRole): Promise<Joined> => {
     const email = newAddress(name);
@@ -183,11 +205,111 @@ async function createPlace({ everyScope, ...parts }: PlaceParts, kind: object): 
   };
   let waiting: Promise<Import> | undefined;
   let extraMemberId = '';
+  let shared: Promise<{ id: string }> | undefined;
+  let kept: Promise<{ id: string }> | undefined;
+  let ended: Promise<{ id: string }> | undefined;
+  let automation: Promise<{ id: string }> | undefined;
+  let automationRun: Promise<string> | undefined;
+  let task: Promise<{ id: string }> | undefined;
+  let channel: Promise<{ id: string; messageId: string }> | undefined;
+  let helper: Promise<{ id: string }> | undefined;
+  let yearly: Promise<{ id: string }> | undefined;
+  const newHelper = async () => {
+    const body = { name: 'Helper', visibility: 'workspace', org_id: workspace.org_id };
+    const { data } = await boss.post<{ id: string }>('/agents', body);
+    await boss.send('PUT', `/agents/${data.id}/workspaces`, { workspace_ids: [workspace.id] });
+    return data;
+  };
+  const newSchedule = async () => {
+    helper ??= newHelper();
+    const { id: agent_id } = await helper;
+    const body = { name: 'Yearly', agent_id, workspace_id: workspace.id, cron: '@yearly', input: 'Sum up.' };
+    return (await boss.post<{ id: string }>('/agent-schedules', body)).data;
+  };
+  const newChat = async () => {
+    const body = { workspace_id: workspace.id, visibility: 'workspace' };
+    return (await boss.post<{ id: string }>('/chat-sessions', body)).data;
+  };
+  const newChannel = async () => {
+    const body = { type: 'channel', workspace_id: workspace.id, name: 'General' };
+    const { id } = (await boss.post<{ id: string }>('/im/conversations', body)).data;
+    const sent = await boss.post<{ id: string }>(`/im/conversations/${id}/messages`, { text: 'Hello' });
+    return { id, messageId: sent.data.id };
+  };
+  const newAutomation = async (trigger: object = { type: 'manual' }) => {
+    const body = { name: 'Automation', workspace_id: workspace.id, trigger, actions: [{ type: 'stop' }] };
+    return (await boss.post<{ id: string; webhook_url?: string }>('/automations', body)).data;
+  };
+  const newAutomationRun = async () => {
+    automation ??= newAutomation();
+    const runs = `/automations/${(await automation).id}`;
+    const path = `${runs}/runs/${(await boss.post<{ id: string }>(`${runs}/run`, {})).data.id}`;
+    await eventually(async () => {
+      const { status } = (await boss.get<{ status: string }>(path)).data;
+      if (status !== 'completed') throw new Error(`the run is ${status}`);
+    });
+    return path;
+  };
+  const newWorkItem = async () => {
+    const body = { workspace_id: workspace.id, title: 'A task' };
+    return (await boss.post<{ id: string }>('/work-items', body)).data;
+  };
+  const newRun = async () => {
+    const { data } = await boss.post<{ id: string }>('/agent-runs', {
+      workspace_id: workspace.id,
+      input: 'Some words?',
+    });
+    await eventually(async () => {
+      const { status } = (await boss.get<{ status: string }>(`/agent-runs/${data.id}`)).data;
+      if (status !== 'completed') throw new Error(`the run is ${status}`);
+    });
+    return data;
+  };
   return {
     newImport,
     import() {
       waiting ??= newImport();
       return waiting;
+    },
+    chat() {
+      shared ??= newChat();
+      return shared;
+    },
+    channel() {
+      channel ??= newChannel();
+      return channel;
+    },
+    memory() {
+      const body = { scope: 'workspace', workspace_id: workspace.id, content: 'The team meets on Mondays.' };
+      kept ??= boss.post<{ id: string }>('/memories', body).then(({ data }) => data);
+      return kept;
+    },
+    workItem() {
+      task ??= newWorkItem();
+      return task;
+    },
+    newWorkItem,
+    agent() {
+      helper ??= newHelper();
+      return helper;
+    },
+    newAutomation,
+    automation() {
+      automation ??= newAutomation();
+      return automation;
+    },
+    automationRun() {
+      automationRun ??= newAutomationRun();
+      return automationRun;
+    },
+    newSchedule,
+    schedule() {
+      yearly ??= newSchedule();
+      return yearly;
+    },
+    run() {
+      ended ??= newRun();
+      return ended;
     },
     ...parts,
     workspace,

@@ -3,7 +3,7 @@ import type { Schema } from './endpoints.js';
 
 const LONG = 'x'.repeat(3000);
 
-/** Texts of a query parameter that stand for no value of a schema. */
+/** Returns texts of a query parameter that are not valid for a schema. */
 export function wrongTexts(schema: Schema): string[] {
   const types = typesOf(schema);
   if (types.includes('array')) return wrongTexts((schema.items ?? {}) as Schema);
@@ -32,7 +32,7 @@ const BY_TYPE: Readonly<Record<string, string>> = {
   object: '{}',
 };
 
-/** JSON of values that a field does not take, with the codes that say so. */
+/** Returns JSON values that a field does not accept, with the error codes expected. */
 export function wrongValues(schema: Schema): [json: string, codes: string[]][] {
   const types = typesOf(schema);
   if (types.length === 0) return [];
@@ -78,7 +78,8 @@ function wrongLists({ items, maxItems, minItems }: Schema): [string, string[]][]
   if (typeof maxItems === 'number') {
     lists.push([JSON.stringify(Array.from({ length: maxItems + 1 }, () => randomUUID())), ['too_many_items']]);
   }
-  if (inner !== undefined) {
+  // Items without a schema may be anything.
+  if (inner !== undefined && Object.keys(inner).length > 0) {
     const [json = '{}', codes = ['missing_field']] = wrongValues(inner)[0] ?? [];
     lists.push([`[${json}]`, [...codes, 'invalid_type']], ['[null]', ['invalid_type', 'invalid_value']]);
   }

@@ -29,7 +29,7 @@ beforeAll(async () => {
   const email = newAddress('editor');
   const { data: invited } = await boss.post<Member>(`/orgs/${org.id}/members`, { email, role: 'member' });
   editor = await signUp(system, 'Editor', { email, invitation: tokenOf(invited.invite_url) });
-}, 90_000);
+});
 
 const newWorkspace = async (name: string): Promise<Workspace> => {
   const workspace = (await boss.post<Workspace>('/workspaces', { name, org_id: org.id })).data;
@@ -333,4 +333,4 @@ test('what is no archive of a workspace is refused by name', async () => {
   const files = { 'manifest.json': manifest, [`resources/${id}.json`]: hostile, [`resources/${other.id}.json`]: other };
   const done = await imported(target, zip(files));
   expect(done.status).toBe('completed_with_errors');
-}, 60_000);
+});

@@ -18,7 +18,7 @@ let boss: Person;
 beforeAll(async () => {
   system = await standingSystem();
   boss = await signUp(system, 'Boss');
-}, 90_000);
+});
 
 const newWorkspace = async (fields: object = {}): Promise<Workspace> =>
   (await boss.post<Workspace>('/workspaces', { name: 'Archived', ...fields })).data;
@@ -182,7 +182,7 @@ describe('a native export', () => {
     await eventually(async () => expect((await fetch(done.download_url ?? '')).status).toBe(404));
     const bare = [...(await entriesOf(later)).keys()];
     expect(bare.filter((path) => /^(files|comments|snapshots)\//.test(path))).toEqual([]);
-  }, 60_000);
+  });
 
   test('is covered by the scopes of what it holds', async () => {
     const workspace = await newWorkspace();

@@ -36,7 +36,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await system?.stop();
   await bucket?.stop();
-}, 60_000);
+});
 
 /** Does it again, as clients do, while nobody answers or the answer is that it may be done again. */
 async function persistently(send: () => Promise<{ readonly status: number }>): Promise<boolean> {

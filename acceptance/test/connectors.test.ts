@@ -37,7 +37,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await system?.stop();
   await provider?.stop();
-}, 60_000);
+});
 
 /** Comes back to the server as a browser does. */
 async function comeBack(url: string, cookie: string) {

@@ -20,7 +20,7 @@ beforeAll(async () => {
   for (const { user } of people) {
     await boss.post(`/workspaces/${workspace.id}/members`, { user_id: user.id, role: 'editor' });
   }
-}, 90_000);
+});
 
 async function create(fields: object): Promise<string> {
   const body = { name: 'New', workspace_id: workspace.id, ...fields };
@@ -60,7 +60,7 @@ describe('twenty people on one document', () => {
       expect(lost[0]?.error.details).toMatchObject({ current_version: version + 1 });
       expect((await boss.get<Content>(path)).data.content).toBe(won[0]?.data.content);
     }
-  }, 60_000);
+  });
 
   test('without one, all win in some order and every replaced text is in a snapshot', async () => {
     const id = await newDocument('The first text');
@@ -75,7 +75,7 @@ describe('twenty people on one document', () => {
     expect([...(await textsKept(id)), content].sort()).toEqual([...everything].sort());
     const versions = (await snapshotsOf(id)).map((one) => one.content_version);
     expect(versions).toEqual(people.map((_, i) => WRITERS - i));
-  }, 60_000);
+  });
 
   test('what they append, prepend and edit all arrives', async () => {
     const marks = people.map((_, i) => `(${i})`);
@@ -96,7 +96,7 @@ describe('twenty people on one document', () => {
     const again = await boss.patch(path, { mode: 'edit', edits: [{ old_text: 'Added', new_text: 'More' }] });
     expect([again.status, again.error.code]).toEqual([409, 'edit_not_applicable']);
     expect(again.error.details).toMatchObject([{ param: 'edits[0].old_text' }]);
-  }, 60_000);
+  });
 });
 
 describe('a document', () => {

@@ -17,13 +17,32 @@ beforeAll(async () => {
   by = api(system, system.owner.apiKey);
   workspace = (await by.post<Workspace>('/workspaces', { name: 'Conventions' })).data;
   list = `/workspaces/${workspace.id}/resources`;
-}, 90_000);
+});
 
 async function newDocument(name = 'Document', content = 'Words'): Promise<Resource> {
   return (await by.post<Resource>('/resources', { type: 'document', name, workspace_id: workspace.id, content })).data;
 }
 
 const REQUEST_ID = /^req_[a-z2-7]{26}$/;
+
+describe('what comes in', () => {
+  test('is decoded once: what is encoded twice is another value', async () => {
+    const encoded = (times: number, text: string): string =>
+      times === 1
+        ? text.replace(/^./, (first) => `%${first.charCodeAt(0).toString(16)}`)
+        : `%25${encoded(1, text).slice(1)}`;
+    const statusOf = async (path: string) => (await by.get(path)).status;
+    expect(await statusOf(`/workspaces/${encoded(1, workspace.id)}`)).toBe(200);
+    expect(await statusOf(`/workspaces/${encoded(2, workspace.id)}`)).toBe(400);
+    expect(await statusOf(`${list}?limit=${encoded(1, '5')}`)).toBe(200);
+    expect(await statusOf(`${list}?limit=${encoded(2, '5')}`)).toBe(400);
+    expect(await statusOf(`${list}?${encoded(2, 'limit')}=nonsense`)).toBe(200);
+    for (const name of ['%41', '%2541', '\\u0041', '&#65;', 'a+b']) {
+      const { id } = await newDocument(name, name);
+      expect((await by.get<Resource>(`/resources/${id}`)).data.name).toBe(name);
+    }
+  });
+});
 
 describe('the envelope', () => {
   test('a record is data itself, with a request id in body and header', async () => {
@@ -262,7 +281,7 @@ describe('capabilities', () => {
     const scopes = ['resource:read', 'search:read'];
     const key = api(system, (await newKey(by, scopes)).key);
     const { data, headers } = await key.get<Capabilities>('/capabilities');
-    expect(data.api_version).toBe('v1');
+    expect(data).toMatchObject({ api_version: 'v1', features: { streaming: true } });
     expect([...data.scopes].sort()).toEqual(scopes);
     expect([...new Set(data.endpoints.map(({ scope }) => scope))].sort()).toEqual(['none', ...scopes]);
     expect(headers.get('cache-control')).toBe('private, max-age=60');
@@ -276,9 +295,9 @@ describe('rate limits', () => {
 
   beforeAll(async () => {
     limited = await startSystem({ COMMONPLACE_RATE_LIMITS: 'write=5' });
-  }, 90_000);
+  });
 
-  afterAll(() => limited?.stop(), 60_000);
+  afterAll(() => limited?.stop());
 
   test('are told with every answer, and 429 says how long to wait', async () => {
     const key = api(limited, limited.owner.apiKey);

@@ -41,7 +41,7 @@ beforeAll(async () => {
   system = await standingSystem();
   by = api(system, system.owner.apiKey);
   workspace = (await by.post<Workspace>('/workspaces', { name: 'Files' })).data;
-}, 90_000);
+});
 
 afterAll(() => {
   source?.close();

@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { randomInt, randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { type Api, api } from '../src/client.js';
 import { type FormAnswer, newForm, type Submitted, tableOf } from '../src/forms.js';
@@ -11,7 +11,7 @@ beforeAll(async () => {
   system = await startSystem();
 }, 180_000);
 
-afterAll(() => system?.stop(), 60_000);
+afterAll(() => system?.stop());
 
 const COLUMNS = [
   { id: 'name', name: 'Name', type: 'text' },
@@ -29,7 +29,10 @@ interface Round {
 /** Hands in each id twice at the same time. */
 async function handIn(by: Api, token: string | null, ids: readonly string[]): Promise<Round> {
   const acknowledged = new Map<string, string>();
-  const asked = [...ids, ...ids].sort(() => Math.random() - 0.5);
+  const asked = [...ids, ...ids]
+    .map((id) => ({ id, at: randomInt(2 ** 32) }))
+    .sort((a, b) => a.at - b.at)
+    .map(({ id }) => id);
   const ends = await Promise.allSettled(
     asked.map(async (submission_id) => {
       const body = { values: { name: submission_id }, submission_id };

@@ -17,7 +17,7 @@ beforeAll(async () => {
   form = (await newForm(by, data.id, { title: 'Ask', fields })).form;
 }, 180_000);
 
-afterAll(() => system?.stop(), 60_000);
+afterAll(() => system?.stop());
 
 test('a visitor is limited on the page and by its credential together, with words for people', async () => {
   const page = await (await fetch(form.public_url ?? '')).text();

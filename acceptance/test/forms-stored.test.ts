@@ -14,9 +14,9 @@ beforeAll(async () => {
   system = await startSystem();
   by = api(system, system.owner.apiKey);
   workspace = (await by.post<Workspace>('/workspaces', { name: 'Sales' })).data;
-}, 90_000);
+});
 
-afterAll(() => system?.stop(), 60_000);
+afterAll(() => system?.stop());
 
 /** Its files are looked into: on the mesh those are of servers. */
 const inOneProcess = mode === 'embedded' ? test : test.skip;

@@ -6,11 +6,6 @@ import type { List, Resource, SearchAnswer, Workspace, WorkspaceMember } from '.
 import { standingSystem } from '../src/standing.js';
 import type { System } from '../src/system.js';
 
-/** An acknowledged change shows in keyword searches within this (api: 15). */
-const FRESH_MS = 2000;
-/** On the mesh a change of membership counts within this; embedded it counts on the next request. */
-const MEMBERSHIP_MS = 2000;
-
 let system: System;
 let owner: Person;
 let viewer: Person;
@@ -21,7 +16,7 @@ beforeAll(async () => {
   [owner, viewer] = await Promise.all([signIn(system, system.owner), signUp(system, 'Viewer')]);
   workspace = (await owner.post<Workspace>('/workspaces', { name: 'Fresh' })).data;
   await owner.post(`/workspaces/${workspace.id}/members`, { user_id: viewer.user.id, role: 'viewer' });
-}, 90_000);
+});
 
 async function create(body: object): Promise<Resource> {
   const place = 'parent_id' in body ? {} : { workspace_id: workspace.id };
@@ -37,7 +32,7 @@ async function find(by: Api, query: string): Promise<string[]> {
 }
 
 function soon<T>(check: () => Promise<T>): Promise<T> {
-  return eventually(check, FRESH_MS);
+  return eventually(check);
 }
 
 describe('an acknowledged change is found', () => {
@@ -202,7 +197,7 @@ describe('who may not read it does not find it', () => {
       expect(everywhere.data.items).toEqual([]);
       expect((await person.get(`/resources/${id}`)).status).toBe(404);
     };
-    if (system.mode === 'mesh') await eventually(gone, MEMBERSHIP_MS);
+    if (system.mode === 'mesh') await eventually(gone);
     else await gone();
   });
 

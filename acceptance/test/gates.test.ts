@@ -1,14 +1,26 @@
 import { randomUUID } from 'node:crypto';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { type Api, api, type Credential, type Reply } from '../src/client.js';
 import { type Endpoint, listEndpoints } from '../src/endpoints.js';
+import { eventually, whileItLasts } from '../src/eventually.js';
 import { inventedKey, mistypedKey, publicIdOf } from '../src/keys.js';
-import { BEYOND, type Call, methodOf, NOT_FOUND, type Outcome, outcomeOf, type Row, rows } from '../src/matrix.js';
+import {
+  addressesNoWorkspace,
+  BEYOND,
+  type Call,
+  methodOf,
+  NOT_FOUND,
+  type Outcome,
+  outcomeOf,
+  outcomeOfLimited,
+  type Row,
+  rows,
+} from '../src/matrix.js';
 import { newKey, type Person } from '../src/people.js';
-import type { Org } from '../src/records.js';
+import type { Org, Workspace } from '../src/records.js';
 import { standingSystem } from '../src/standing.js';
 import type { System } from '../src/system.js';
+import { forEach } from '../src/walk.js';
 import { createWorld, type Place, type World } from '../src/world.js';
 
 let system: System;
@@ -29,10 +41,10 @@ beforeAll(async () => {
 const prepared = new Map<Row, Map<Place, Call | Promise<Call>>>();
 
 /**
- * What a row asks for, to be refused: it changes nothing, so one for each place serves all who are. One that its caller
- * prepares is their own.
+ * What a row asks for, where it changes nothing because it is refused or a read: one for each place serves all callers.
+ * One that its caller prepares is their own.
  */
-function refusable(row: Row, place: Place, by: Api = world.boss): Call | Promise<Call> {
+function harmless(row: Row, place: Place, by: Api = world.boss): Call | Promise<Call> {
   if (row.request.length > 1) return row.request(place, by);
   const here = prepared.get(row) ?? new Map<Place, Call | Promise<Call>>();
   prepared.set(row, here);
@@ -41,13 +53,41 @@ function refusable(row: Row, place: Place, by: Api = world.boss): Call | Promise
   return call;
 }
 
-/** Makes a row's request and says in one line what is not as it should be. */
-async function judge(row: Row, who: string, place: Place, by: Api, expected: Outcome): Promise<string[]> {
-  const isRefused = expected.status >= 400;
-  // What is done may take away what was prepared.
-  if (!isRefused) prepared.delete(row);
-  const { path, body } = await (isRefused ? refusable(row, place, by) : row.request(place, by));
-  return verdict(row, who, await by.send(methodOf(row), path, body), expected);
+/** Who makes a row's request, where, and what they have to be answered. */
+interface Trial {
+  readonly who: string;
+  readonly place: Place;
+  readonly by: Api;
+  readonly expected: Outcome;
+  /** Who prepares what is refused; the caller when absent. */
+  readonly preparer?: Api;
+}
+
+const isRead = (row: Row): boolean => methodOf(row) === 'GET';
+
+/** Makes a row's request for each of its callers. Says in one line each what is not as it should be. */
+async function judge(row: Row, trials: readonly Trial[]): Promise<string[]> {
+  const wrong: string[] = [];
+  // What changes nothing is asked for by all at once, and what does by one after another.
+  const changesNothing = ({ expected }: Trial) => isRead(row) || expected.status >= 400;
+  await atOnce(trials.filter(changesNothing), async ({ who, place, by, expected, preparer = by }) => {
+    const { path, body } = await harmless(row, place, preparer);
+    wrong.push(...verdict(row, who, await by.send(methodOf(row), path, body), expected));
+  });
+  for (const { who, place, by, expected } of trials.filter((trial) => !changesNothing(trial))) {
+    // What is done may take away what was prepared.
+    prepared.delete(row);
+    const { path, body } = await row.request(place, by);
+    wrong.push(...verdict(row, who, await by.send(methodOf(row), path, body), expected));
+  }
+  return wrong;
+}
+
+/** Requests that are under way at the same time. */
+const WIDTH = 8;
+
+async function atOnce<T>(all: readonly T[], act: (one: T) => Promise<void>): Promise<void> {
+  await forEach(all, WIDTH, act);
 }
 
 function verdict(row: Row, who: string, { status, body, text }: Reply<unknown>, expected: Outcome): string[] {
@@ -66,6 +106,22 @@ test('every endpoint has a row, and every row an endpoint', () => {
   expect([...new Set(rows.map(({ endpoint }) => endpoint))].sort()).toEqual(endpoints.map(({ name }) => name).sort());
 });
 
+test('every row that addresses no workspace says what a key limited to workspaces is answered', () => {
+  expect(rows.filter((row) => addressesNoWorkspace(row) && row.limited === undefined)).toEqual([]);
+});
+
+test('the description says of every endpoint what a key limited to workspaces reaches there, as the rows do', () => {
+  const wrong = rows.filter(({ endpoint, limited, gate }) => {
+    const said = endpoints.find(({ name }) => name === endpoint)?.workspaceLimit ?? '';
+    // What some requests of an endpoint reach, others of it may not.
+    const never = rows.every((row) => row.endpoint !== endpoint || addressesNoWorkspace(row));
+    const refused =
+      limited === 'refused' && gate.kind !== 'hidden' && never && !endpoint.includes('/workspace-templates');
+    return refused ? said !== 'refused' : !['addressed', 'filtered', 'open'].includes(said);
+  });
+  expect(wrong.map(({ endpoint }) => endpoint)).toEqual([]);
+});
+
 test('the capabilities tell of the same endpoints and scopes as the description', async () => {
   interface Capabilities {
     readonly endpoints: readonly { readonly method: string; readonly path: string; readonly scope: string }[];
@@ -77,31 +133,35 @@ test('the capabilities tell of the same endpoints and scopes as the description'
 
 describe('roles', () => {
   test.each(named)('%s', async (_, row) => {
-    const wrong: string[] = [];
-    for (const caller of world.callers) {
-      wrong.push(...(await judge(row, caller.name, caller.place, caller.api, outcomeOf(row, caller))));
-    }
-    wrong.push(...(await judge(row, 'stranger', world.closed, world.stranger, outcomeOf(row, {}))));
-    expect(wrong).toEqual([]);
+    const { callers, closed, stranger } = world;
+    const trials: Trial[] = callers.map((caller) => {
+      const { name: who, place, api: by } = caller;
+      return { who, place, by, expected: outcomeOf(row, caller) };
+    });
+    trials.push({ who: 'stranger', place: closed, by: stranger, expected: outcomeOf(row, {}) });
+    expect(await judge(row, trials)).toEqual([]);
   });
 });
 
 describe('roles in a Personal workspace', () => {
   const below = named.filter(([, { gate }]) =>
-    ['workspace', 'resource', 'tenant', 'trashed', 'theirs'].includes(gate.kind),
+    ['workspace', 'resource', 'tenant', 'trashed', 'theirs', 'agent'].includes(gate.kind),
   );
 
+  let orgKey: Api;
+  beforeAll(async () => {
+    orgKey = api(system, (await newKey(world.boss, world.everyScope, { org_id: world.closed.org.id })).key);
+  });
+
   test.each(below)('%s', async (_, row) => {
-    const wrong: string[] = [];
-    for (const { name, api: by, workspace } of world.callers) {
-      if (name === 'Org default') continue;
-      const roles = workspace === undefined ? {} : { workspace };
-      wrong.push(...(await judge(row, name, world.personal, by, outcomeOf(row, roles))));
-    }
-    const { key } = await newKey(world.boss, world.everyScope, { org_id: world.closed.org.id });
-    wrong.push(...(await judge(row, 'a key of an Org', world.personal, api(system, key), BEYOND)));
-    wrong.push(...(await judge(row, 'stranger', world.personal, world.stranger, NOT_FOUND)));
-    expect(wrong).toEqual([]);
+    const { callers, personal: place, stranger } = world;
+    const people = callers.filter(({ name }) => name !== 'Org default');
+    const trials: Trial[] = people.map(({ name: who, api: by, workspace }) => {
+      return { who, place, by, expected: outcomeOf(row, workspace === undefined ? {} : { workspace }) };
+    });
+    trials.push({ who: 'a key of an Org', place, by: orgKey, expected: BEYOND });
+    trials.push({ who: 'stranger', place, by: stranger, expected: NOT_FOUND });
+    expect(await judge(row, trials)).toEqual([]);
   });
 });
 
@@ -125,22 +185,20 @@ describe('credentials that are not good', () => {
   }
 
   async function expiredKey(): Promise<string> {
-    const { key } = await newKey(world.boss, world.everyScope, {
-      expires_at: new Date(Date.now() + 500).toISOString(),
-    });
-    await sleep(1600);
+    const { key } = await whileItLasts((expires_at) => newKey(world.boss, world.everyScope, { expires_at }));
+    await eventually(async () => expect((await api(system, key).get('/me')).status).toBe(401));
     return key;
   }
 
   test.each(bad)('%s is answered 401 %s everywhere', async (name, code, credential) => {
     const by = api(system, await credential());
     const wrong: string[] = [];
-    for (const row of rows) {
-      const { path, body } = await refusable(row, world.closed);
+    await atOnce(rows, async (row) => {
+      const { path, body } = await harmless(row, world.closed);
       const reply = await by.send(methodOf(row), path, body);
       wrong.push(...verdict(row, name, reply, { status: 401, code }));
       if (!reply.headers.get('www-authenticate')?.startsWith('Bearer')) wrong.push(`${row.endpoint}: no challenge`);
-    }
+    });
     expect(wrong).toEqual([]);
   });
 
@@ -155,35 +213,41 @@ describe('scopes', () => {
   test('a key with every scope but the one needed is refused, and told which', async () => {
     const scopes = [...new Set(endpoints.map(({ scope }) => scope))].filter((scope) => scope !== 'none');
     const wrong: string[] = [];
-    for (const scope of scopes) {
+    await atOnce(scopes, async (scope) => {
       const here = endpoints.filter(({ scope: needed }) => needed === scope);
       const opening = new Set([scope, ...here.flatMap(({ also }) => also)]);
       const others = world.everyScope.filter((one) => !opening.has(one));
-      const { id, key } = await newKey(world.boss, others, { org_id: world.closed.org.id });
+      const { key } = await newKey(world.boss, others, { org_id: world.closed.org.id });
       for (const { name } of here) {
         const row = rows.find(({ endpoint }) => endpoint === name) as Row;
-        const { path, body } = await refusable(row, world.closed);
+        const { path, body } = await harmless(row, world.closed);
         const reply = await api(system, key).send(methodOf(row), path, body);
         wrong.push(...verdict(row, 'that key', reply, { status: 403, code: 'insufficient_scope' }));
         const challenge = reply.headers.get('www-authenticate') ?? '';
         if (!challenge.includes(`scope="${scope}"`)) wrong.push(`${name}: the challenge does not name ${scope}`);
         if (!reply.text.includes(`"${scope}"`)) wrong.push(`${name}: the body does not name ${scope}`);
       }
-      await world.boss.del(`/api-keys/${id}`);
-    }
+    });
     expect(wrong).toEqual([]);
   });
 
   test('a key with that scope alone, or one that opens it as well, gets through that gate', async () => {
     const wrong: string[] = [];
-    for (const { name, scope } of endpoints.flatMap((one) => [one, ...one.also.map((scope) => ({ ...one, scope }))])) {
-      if (scope === 'none') continue;
+    const opened = endpoints
+      .flatMap((one) => [one, ...one.also.map((scope) => ({ ...one, scope }))])
+      .filter(({ scope }) => scope !== 'none');
+    const keys = new Map<string, Api>();
+    await atOnce([...new Set(opened.map(({ scope }) => scope))], async (scope) => {
+      const { key } = await newKey(world.boss, [scope], { org_id: world.closed.org.id });
+      keys.set(scope, api(system, key));
+    });
+    for (const { name, scope } of opened) {
       const row = rows.find(({ endpoint }) => endpoint === name) as Row;
-      const { id, key } = await newKey(world.boss, [scope], { org_id: world.closed.org.id });
+      const by = keys.get(scope) as Api;
+      prepared.delete(row);
       const { path, body } = await row.request(world.closed, world.boss);
-      const reply = await api(system, key).send(methodOf(row), path, body);
+      const reply = await by.send(methodOf(row), path, body);
       if (reply.body.error?.code === 'insufficient_scope') wrong.push(`${name} ${reply.text}`);
-      await world.boss.del(`/api-keys/${id}`);
     }
     expect(wrong).toEqual([]);
   });
@@ -198,35 +262,39 @@ describe('tenants', () => {
   }
 
   /** Clients with keys of every scope, by whose and of which tenant they are. */
-  let keys: Readonly<Record<'personal' | 'other' | 'own' | 'elsewhere' | 'stranger' | 'strange', Api>>;
+  let keys: Readonly<Record<(typeof WHOSE)[number], Api>>;
+  const WHOSE = ['personal', 'other', 'own', 'limited', 'elsewhere', 'stranger', 'strange'] as const;
 
   beforeAll(async () => {
     const { boss, stranger, closed, open, everyScope } = world;
     const key = async (by: Person, more: object = {}) => api(system, (await newKey(by, everyScope, { ...more })).key);
-    const workspaces = { workspace_ids: [open.workspace.id] };
+    const limitedTo = (...places: Place[]) => ({ workspace_ids: places.map(({ workspace }) => workspace.id) });
     keys = {
       personal: await key(boss),
       other: await key(boss, { org_id: otherOrg.id }),
       own: await key(boss, { org_id: closed.org.id }),
-      elsewhere: await key(boss, { org_id: closed.org.id, ...workspaces }),
+      limited: await key(boss, { org_id: closed.org.id, ...limitedTo(closed) }),
+      elsewhere: await key(boss, { org_id: closed.org.id, ...limitedTo(open) }),
       stranger: await key(stranger),
       strange: await key(stranger, { org_id: strangersOrg.id }),
     };
   });
 
   test.each(named)('%s', async (_, row) => {
-    const { closed } = world;
-    const ask = (who: keyof typeof keys, expected: Outcome) => judge(row, `key ${who}`, closed, keys[who], expected);
+    const { closed: place, boss } = world;
     const orgKey = (expected: Outcome) => (row.personal ? BEYOND : expected);
-    const wrong = [
-      ...(await ask('personal', beyond(row))),
-      ...(await ask('other', orgKey(beyond(row)))),
-      ...(await ask('own', orgKey(outcomeOf(row, { org: 'owner', workspace: 'owner' })))),
-      ...(await ask('stranger', outcomeOf(row, {}))),
-      ...(await ask('strange', orgKey(outcomeOf(row, {})))),
-    ];
-    if (['workspace', 'resource', 'tenant', 'trashed', 'theirs'].includes(row.gate.kind))
-      wrong.push(...(await ask('elsewhere', BEYOND)));
+    const trial = (who: keyof typeof keys, expected: Outcome, more: Partial<Trial> = {}): Trial => {
+      return { who: `key ${who}`, place, by: keys[who], expected, ...more };
+    };
+    const wrong = await judge(row, [
+      trial('personal', beyond(row)),
+      trial('other', orgKey(beyond(row))),
+      trial('own', orgKey(outcomeOf(row, { org: 'owner', workspace: 'owner' }))),
+      trial('limited', orgKey(outcomeOfLimited(row, true)), { preparer: boss }),
+      trial('elsewhere', orgKey(outcomeOfLimited(row, false)), { preparer: boss }),
+      trial('stranger', outcomeOf(row, {})),
+      trial('strange', orgKey(outcomeOf(row, {}))),
+    ]);
     expect(wrong).toEqual([]);
   });
 
@@ -243,6 +311,29 @@ describe('tenants', () => {
     expect(await ask({ 'X-Tenant': randomUUID() })).toEqual([404, 'not_found']);
     expect(await ask({ 'X-Workspace-Id': closed.workspace.id })).toEqual([200, undefined]);
     expect(await ask({ 'X-Workspace-Id': open.workspace.id })).toEqual([403, 'tenant_boundary']);
+    expect(await ask({ 'X-Tenant': '' })).toEqual([400, 'invalid_id']);
+    expect(await ask({ 'X-Workspace-Id': '' })).toEqual([400, 'invalid_id']);
+  });
+
+  test('an Idempotency-Key is used anew under another tenant or workspace', async () => {
+    const { boss, closed } = world;
+    const key = randomUUID();
+    const make = async (headers: Record<string, string>) => {
+      const all = { 'Idempotency-Key': key, ...headers };
+      const { data, headers: answered } = await boss.post<Workspace>('/workspaces', { name: 'Same' }, { headers: all });
+      return { id: data.id, tenant: data.org_id, replayed: answered.get('Idempotency-Replayed') };
+    };
+    const first = await make({ 'X-Tenant': closed.org.id });
+    const second = await make({ 'X-Tenant': otherOrg.id });
+    const third = await make({});
+    expect([first, second, third].map(({ tenant, replayed }) => [tenant, replayed])).toEqual([
+      [closed.org.id, null],
+      [otherOrg.id, null],
+      [null, null],
+    ]);
+    expect(await make({ 'X-Tenant': closed.org.id })).toEqual({ ...first, replayed: 'true' });
+    const { data } = await make({}).then(({ id }) => boss.get<Workspace>(`/workspaces/${id}`));
+    expect(data.id).toBe(third.id);
   });
 });
 
@@ -253,10 +344,12 @@ describe('what is not theirs', () => {
 
   test.each(addressed)('%s: a stranger can’t tell a record from none', async (_, row) => {
     const { stranger, closed } = world;
-    const { path, body } = await refusable(row, closed);
+    const { path, body } = await harmless(row, closed);
     const invented = JSON.parse(JSON.stringify({ path, body }).replace(UUID, () => randomUUID())) as Call;
-    const real = await stranger.send(methodOf(row), path, body);
-    const random = await stranger.send(methodOf(row), invented.path, invented.body);
+    const [real, random] = await Promise.all([
+      stranger.send(methodOf(row), path, body),
+      stranger.send(methodOf(row), invented.path, invented.body),
+    ]);
     expect([real.status, withoutRequestId(real)]).toEqual([random.status, withoutRequestId(random)]);
     expect(verdict(row, 'stranger', real, NOT_FOUND)).toEqual([]);
   });

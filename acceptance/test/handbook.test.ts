@@ -13,10 +13,6 @@ if (handbook === undefined) console.log('handbook.zip is not there (COMMONPLACE_
 
 /** Requests at the same time. */
 const WIDTH = 16;
-/** An acknowledged change shows within this (api: 15). */
-const FRESH_MS = 2000;
-/** The index has caught up with a thousand new pages within this. */
-const BULK_MS = 20_000;
 const SCOPES = [
   ...['workspace:read', 'workspace:write', 'resource:read', 'resource:write', 'content:read', 'content:write'],
   ...['search:read', 'trash:read', 'trash:write'],
@@ -42,7 +38,7 @@ const NO_HANDBOOK: Handbook = { pages: new Map(), folders: [] };
     by = api(system, key);
     workspace = (await by.post<Workspace>('/workspaces', { name: 'Handbook' })).data;
     list = `/workspaces/${workspace.id}/resources`;
-  }, 90_000);
+  });
 
   async function create(path: string, body: object): Promise<void> {
     const parent = folderOf(path);
@@ -110,7 +106,7 @@ const NO_HANDBOOK: Handbook = { pages: new Map(), folders: [] };
     const folder = 'departments/cloud';
     const { pages: read } = await walk<Resource>(by, `${list}?parent_id=${idOf(folder)}&recursive=true`, 'cursor');
     expect(read[0]?.total).toBe(below(folder).length);
-  }, 60_000);
+  });
 
   test('reads back every page byte for byte', async () => {
     const different = await forEach([...pages], WIDTH, async ([path, text]) => {
@@ -119,7 +115,7 @@ const NO_HANDBOOK: Handbook = { pages: new Map(), folders: [] };
     });
     expect(different.flat()).toEqual([]);
     expect([...pages.values()].filter((text) => text === '')).toHaveLength(3);
-  }, 60_000);
+  });
 
   test('finds what is known to stand on a page', async () => {
     const missed = await eventually(async () => {
@@ -128,9 +124,9 @@ const NO_HANDBOOK: Handbook = { pages: new Map(), folders: [] };
       );
       expect(found.flat()).toEqual([]);
       return found.flat();
-    }, BULK_MS);
+    });
     expect(missed).toEqual([]);
-  }, 60_000);
+  });
 
   test('a subtree that moves takes its paths and its place in searches with it', async () => {
     const page = 'departments/cloud/working-agreements.md';
@@ -144,7 +140,7 @@ const NO_HANDBOOK: Handbook = { pages: new Map(), folders: [] };
     await eventually(async () => {
       expect(await find(words, { parent_id: idOf('team') })).toContain(idOf(page));
       expect(await find(words, { parent_id: idOf('departments') })).not.toContain(idOf(page));
-    }, FRESH_MS);
+    });
     const { page: counted } = await by.get(`${list}?parent_id=${idOf('team')}&recursive=true&limit=1`);
     expect(counted.total).toBe(below('team').length + 1 + below('departments/cloud').length);
 
@@ -152,8 +148,8 @@ const NO_HANDBOOK: Handbook = { pages: new Map(), folders: [] };
     await eventually(async () => {
       expect(await find(words, { parent_id: idOf('departments') })).toContain(idOf(page));
       expect(await find(words, { parent_id: idOf('team') })).not.toContain(idOf(page));
-    }, FRESH_MS);
-  }, 30_000);
+    });
+  });
 
   test('a subtree can’t be moved below itself', async () => {
     const { status, error } = await by.patch(`/resources/${idOf('departments')}`, {
@@ -183,7 +179,7 @@ const NO_HANDBOOK: Handbook = { pages: new Map(), folders: [] };
     expect((await by.get<Resource>(`/resources/${idOf(page)}?include_trashed=true`)).data.state).toBe('trashed');
     expect(await total()).toBe(paths.length - count);
     expect(await trash()).toMatchObject([{ id: idOf(folder), descendant_count: count - 1 }]);
-    await eventually(async () => expect(await find(words)).not.toContain(idOf(page)), FRESH_MS);
+    await eventually(async () => expect(await find(words)).not.toContain(idOf(page)));
     expect((await by.del<Trashed>(`/resources/${idOf(folder)}`)).data.trashed_count).toBe(count);
 
     const { data: back } = await by.post(`/resources/${idOf(folder)}/restore`, {});
@@ -196,10 +192,10 @@ const NO_HANDBOOK: Handbook = { pages: new Map(), folders: [] };
     expect(await total()).toBe(paths.length);
     const { data: content } = await by.get<Content>(`/resources/${idOf(page)}/content`);
     expect(content.content).toBe(pages.get(page));
-    await eventually(async () => expect(await find(words)).toContain(idOf(page)), FRESH_MS);
+    await eventually(async () => expect(await find(words)).toContain(idOf(page)));
     const { status, error } = await by.post(`/resources/${idOf(folder)}/restore`, {});
     expect([status, error.code]).toEqual([409, 'not_in_trash']);
-  }, 30_000);
+  });
 
   test('a creation that is sent twice with one key happens once', async () => {
     const body = { type: 'document', name: 'Once', workspace_id: workspace.id, content: 'once' };

@@ -92,7 +92,7 @@ const decode = (bytes: Uint8Array | undefined) => Buffer.from(bytes ?? []).toStr
       expect([path, resource?.path?.map(({ name }) => name)]).toEqual([path, ['Handbook', ...above]]);
     }
     expect(byId.get(done.root_resource_id ?? '')).toMatchObject({ name: 'Handbook', access_mode: 'restricted' });
-  }, 60_000);
+  });
 
   test('has every link that has a target redirected, and not a byte else', async () => {
     const broken: string[] = [];
@@ -135,7 +135,7 @@ const decode = (bytes: Uint8Array | undefined) => Buffer.from(bytes ?? []).toStr
       return bare === undefined || data.metadata.title === bare ? [] : [`${page}: ${bare}`];
     });
     expect(wrong.flat()).toEqual([]);
-  }, 60_000);
+  });
 
   test('is found by its words', async () => {
     await eventually(async () => {
@@ -144,7 +144,7 @@ const decode = (bytes: Uint8Array | undefined) => Buffer.from(bytes ?? []).toStr
       const id = items.get('content/departments/cloud/working-agreements.md')?.resource_id;
       expect(data.items.map(({ resource }) => resource.id)).toContain(id);
     }, 30_000);
-  }, 60_000);
+  });
 
   test(
     'comes out of an archive as it went in',

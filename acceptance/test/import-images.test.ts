@@ -45,7 +45,7 @@ beforeAll(async () => {
   system = await standingSystem();
   by = api(system, system.owner.apiKey);
   workspace = (await by.post<Workspace>('/workspaces', { name: 'Pictures' })).data;
-}, 90_000);
+});
 
 afterAll(() => {
   pictures?.close();
@@ -80,7 +80,7 @@ test('images that pages show from elsewhere become files, and links lead to them
   const { data: image } = await by.get<Resource & { file: object }>(`/resources/${ids[0]}`);
   expect(image).toMatchObject({ name: 'a.png', type: 'file', parent_id: one.id, is_attachment: true });
   expect(image.file).toMatchObject({ content_type: 'image/png', size_bytes: PNG.length, status: 'ready' });
-}, 90_000);
+});
 
 test('what can not be fetched stays a link and is named, and nothing that is not public is reached', async () => {
   const { port } = new URL(canaryUrl);
@@ -113,7 +113,7 @@ test('what can not be fetched stays a link and is named, and nothing that is not
   const { report } = (await by.get(`/imports/${done.id}`)).data as { report: string };
   expect(report).toContain(`${url}/large.png`);
   expect(report.replaceAll('\\', '')).toContain('COMMONPLACE_IMPORT_IMAGE_BYTES');
-}, 90_000);
+});
 
 test('no more than the operator allows are fetched, none without the option, and none in a dry run', async () => {
   asked.length = 0;
@@ -125,4 +125,4 @@ test('no more than the operator allows are fetched, none without the option, and
   const done = await importAll(by, workspace.id, body);
   expect(done).toMatchObject({ status: 'completed', stats: { files: 14 } });
   expect(asked).toHaveLength(14);
-}, 90_000);
+});

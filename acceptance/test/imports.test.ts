@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { exported } from '../src/archives.js';
 import { type Api, api } from '../src/client.js';
+import { eventsOf } from '../src/events.js';
 import { archive, finished, importAll, inline, itemsOf, putUpload } from '../src/imports.js';
 import { newKey, type Person, signUp } from '../src/people.js';
 import type { Content, Import, List, Me, Resource, TableContent, Workspace } from '../src/records.js';
@@ -18,7 +19,7 @@ beforeAll(async () => {
   by = api(system, system.owner.apiKey);
   workspace = (await by.post<Workspace>('/workspaces', { name: 'Imports' })).data;
   imports = `/workspaces/${workspace.id}/imports`;
-}, 90_000);
+});
 
 const begin = (body: object, headers = {}) => by.post<Import>(imports, body, { headers });
 const zip = (entries: Parameters<typeof archive>[0], more: object = {}) =>
@@ -127,7 +128,8 @@ describe('an archive of Markdown', () => {
     ['archive_unsafe_path', archive({ '../a.md': 'x' })],
     ['archive_ratio_exceeded', archive({ 'a.md': [Buffer.alloc(3_000_000), { level: 9 }] })],
     ['archive_link', archive({ 'a.md': [Buffer.from('/etc/passwd'), { os: 3, attrs: 0o120777 << 16 }] })],
-    ['archive_invalid', Buffer.from('no archive')],
+    ['archive_invalid', Buffer.concat([Buffer.from('PK\x03\x04'), Buffer.alloc(60)])],
+    ['unsupported_format', Buffer.from('no archive')],
   ])('fails with a code: %s', async (code, bytes) => {
     const done = await importAll(by, workspace.id, { source_type: 'markdown_zip', ...inline(bytes) });
     expect([done.status, done.error?.code, done.root_resource_id]).toEqual(['failed', code, null]);
@@ -173,6 +175,30 @@ describe('an import', () => {
     expect(last.sequence).toBe(ids.at(-1));
     const hidden = await fetch(`${system.baseUrl}/api/v1/imports/${randomUUID()}`, { headers });
     expect([hidden.status, hidden.headers.get('content-type')]).toEqual([404, 'application/json; charset=utf-8']);
+  });
+
+  test('is followed by a client that comes back, and by one whose import is removed or whose key is revoked', async () => {
+    const { data } = await begin({ source_type: 'markdown', upload: true, name: 'Followed' });
+    const url = `${system.baseUrl}/api/v1/imports/${data.id}`;
+    const key = await newKey(by, ['import:read']);
+    const open = async (token: string, more = {}) => {
+      const headers = { Authorization: `Bearer ${token}`, Accept: 'text/event-stream', ...more };
+      return eventsOf(await fetch(url, { headers }));
+    };
+    const [mine, theirs] = [await open(system.owner.apiKey), await open(key.key)];
+    const first = await mine.next();
+    expect(await theirs.next()).toMatchObject({ event: 'import.progress', id: first?.id });
+    await by.del(`/api-keys/${key.id}`);
+    expect(await theirs.next()).toMatchObject({ event: 'error', data: { code: 'revoked_key' } });
+    expect(await theirs.next()).toBeUndefined();
+    const again = await open(system.owner.apiKey, { 'Last-Event-ID': first?.id });
+    await by.del(`/imports/${data.id}`);
+    for (const stream of [mine, again]) {
+      const last = await stream.next();
+      expect(last).toMatchObject({ event: 'import.canceled', data: { id: data.id, status: 'canceled' } });
+      expect(Number(last?.id)).toBeGreaterThan(Number(first?.id));
+      expect(await stream.next()).toBeUndefined();
+    }
   });
 
   test('is listed, removed with what it has created, and gone then', async () => {
@@ -245,7 +271,7 @@ describe('an import', () => {
       const found = await by.get<TableContent>(`${table}?filter=${encodeURIComponent(filter)}`);
       expect(found.data.rows.map(({ cells }) => Object.values(cells))).toEqual([[`Row ${at}`, at, at % 2 === 0]]);
     }
-  }, 60_000);
+  });
 
   test('of an archive brings all rows of a large table as well, by their ids', async () => {
     const from = (await by.post<Workspace>('/workspaces', { name: 'From' })).data;
@@ -264,7 +290,7 @@ describe('an import', () => {
       return [found.data.row_count, found.data.version, found.data.rows.map((row) => [row.id, row.cells])];
     };
     expect(await last(item?.resource_id)).toEqual(await last(table.root_resource_id));
-  }, 90_000);
+  });
 
   test('of an archived workspace is read, and neither run again nor removed', async () => {
     const { data: place } = await by.post<Workspace>('/workspaces', { name: 'Frozen' });

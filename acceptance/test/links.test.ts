@@ -37,7 +37,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await mesh?.stop();
   rmSync(home, { recursive: true, force: true });
-}, 60_000);
+});
 
 withServers.each(BROKEN)(
   '%s, %s: answers come in time, good or as 503, and all is well again behind it',

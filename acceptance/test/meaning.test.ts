@@ -41,7 +41,7 @@ describe('with the model that comes with it', () => {
     await create('Kitchen', 'Please put cups and plates into the dishwasher.');
   }, 180_000);
 
-  afterAll(() => system?.stop(), 60_000);
+  afterAll(() => system?.stop());
 
   const search = (query: string, mode?: string) =>
     owner.post<SearchAnswer>('/search', { query, ...(mode ? { mode } : {}), workspace_ids: [workspace.id] });
@@ -80,12 +80,27 @@ describe('with the model that comes with it', () => {
     ]);
     expect(page).toMatchObject({ total: 1, has_more: false });
     expect(body.warnings).toBeUndefined();
-    expect((await owner.get<List<Model>>('/models')).data.items).toHaveLength(1);
+    expect((await owner.get<List<Model>>('/models')).data.items).toHaveLength(2);
     expect((await owner.get<Features>('/capabilities')).data.features.semantic_search).toBe(true);
   });
 
-  test('a kind that is not there is an empty list that says so, one that is unknown is refused', async () => {
+  test('without a configured chat model the built-in one is the default, and a warning says so', async () => {
     const { data, body } = await owner.get<List<Model>>('/models?kind=chat');
+    expect(data.items).toEqual([
+      expect.objectContaining({
+        id: 'builtin:extractive',
+        kind: 'chat',
+        supports_tools: false,
+        credit_rates: { input_per_1k: '0', output_per_1k: '0' },
+        is_default: true,
+        status: 'available',
+      }),
+    ]);
+    expect(body.warnings).toEqual([expect.objectContaining({ code: 'no_model_configured' })]);
+  });
+
+  test('a kind that is not there is an empty list that says so, one that is unknown is refused', async () => {
+    const { data, body } = await owner.get<List<Model>>('/models?kind=rerank');
     expect(data.items).toEqual([]);
     expect(body.warnings).toEqual([expect.objectContaining({ code: 'no_model_configured' })]);
     const { status, error } = await owner.get('/models?kind=oracle');
@@ -103,8 +118,8 @@ describe('with embeddings switched off', () => {
     owner = await signIn(system, system.owner);
   }, 180_000);
 
-  test('there is no model, and a search by meaning is one by words that says so', async () => {
-    const { data, body } = await owner.get<List<Model>>('/models');
+  test('there is no embedding model, and a search by meaning is one by words that says so', async () => {
+    const { data, body } = await owner.get<List<Model>>('/models?kind=embedding');
     expect(data.items).toEqual([]);
     expect(body.warnings).toEqual([expect.objectContaining({ code: 'no_model_configured' })]);
     expect((await owner.get<Features>('/capabilities')).data.features.semantic_search).toBe(false);

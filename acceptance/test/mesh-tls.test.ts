@@ -36,7 +36,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await mesh?.stop();
   rmSync(home, { recursive: true, force: true });
-}, 60_000);
+});
 
 async function allGood(): Promise<void> {
   const bad = (await ask(probes)).filter((outcome) => !isGood(outcome));

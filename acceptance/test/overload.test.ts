@@ -15,7 +15,7 @@ beforeAll(async () => {
   if (mode !== 'embedded') return;
   system = await startSystem({ COMMONPLACE_MAX_CONCURRENT: String(ROOM) });
   by = api(system, system.owner.apiKey);
-}, 90_000);
+});
 afterAll(() => system?.stop());
 
 inOneProcess(

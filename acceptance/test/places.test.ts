@@ -15,9 +15,9 @@ beforeAll(async () => {
   owner = await signIn(system, system.owner);
   org = (await owner.post<Org>('/orgs', { name: 'Places' })).data;
   workspace = (await owner.post<Workspace>('/workspaces', { name: 'Plans', org_id: org.id })).data;
-}, 90_000);
+});
 
-afterAll(() => system?.stop(), 60_000);
+afterAll(() => system?.stop());
 
 async function create(name: string, more: object = {}): Promise<Resource> {
   return (await owner.post<Resource>('/resources', { type: 'folder', name, workspace_id: workspace.id, ...more })).data;

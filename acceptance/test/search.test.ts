@@ -7,8 +7,7 @@ import type { Resource, SearchAnswer, Workspace } from '../src/records.js';
 import { type StandingSystem, standingSystem } from '../src/standing.js';
 
 const MODES = ['keyword', 'semantic', 'hybrid'] as const;
-/** An acknowledged change shows in searches by words within this; by meaning once the model is loaded. */
-const FRESH_MS = 2000;
+/** Searches by meaning find a page once the model is loaded. */
 const EMBEDDED_MS = 60_000;
 
 const PAGES: Readonly<Record<string, string>> = {
@@ -36,8 +35,8 @@ beforeAll(async () => {
     const body = { type: 'document', name, content, workspace_id: workspace.id };
     ids.set(name, (await by.post<Resource>('/resources', body)).data.id);
   }
-}, 90_000);
-afterAll(() => system?.stop(), 60_000);
+});
+afterAll(() => system?.stop());
 
 async function search(query: string, more: object = {}) {
   return by.post<SearchAnswer>('/search', { query, workspace_ids: [workspace.id], ...more });
@@ -62,7 +61,7 @@ describe('a search by words', () => {
   ];
 
   test('finds any part of what is written without spaces, folds accents, and knows phrases and what to leave out', async () => {
-    await eventually(async () => expect(await find('automobiles')).toEqual(['car']), FRESH_MS * 5);
+    await eventually(async () => expect(await find('automobiles')).toEqual(['car']));
     for (const [query, name] of EXPECTED) expect([query, await find(query)]).toEqual([query, [name]]);
   });
 });
@@ -117,14 +116,15 @@ describe('the block that a match lies in', () => {
     }
     const first = await eventually(async () => {
       const found = await highlightOf(`"last ${word}"`);
-      expect(found).toBeDefined();
+      // The block is left out while the owner of the contents takes too long to answer, as at its first question.
+      expect(found?.block_id).toEqual(expect.any(String));
       return found;
-    }, FRESH_MS * 5);
+    });
     expect(await blockOf(id, first?.block_id)).toEqual(['paragraph', `The last ${word} words.`]);
     const inList = await highlightOf(`gondola "last ${word}"`, { parent_id: undefined });
     expect(await blockOf(id, inList?.block_id)).toEqual(['paragraph', 'rudder and gondola first']);
     await by.patch(path, { mode: 'prepend', content: `A new ${word} beginning of zebras.\n\n` });
-    await eventually(async () => expect((await find(`zebras ${word}`))[0]).toBe(`Flight ${name}`), FRESH_MS * 5);
+    await eventually(async () => expect((await find(`zebras ${word}`))[0]).toBe(`Flight ${name}`));
     const later = await highlightOf(`"last ${word}"`);
     expect(later?.block_id).toBe(first?.block_id);
     expect(await blockOf(id, later?.block_id)).toEqual(['paragraph', `The last ${word} words.`]);
@@ -145,7 +145,7 @@ describe('the block that a match lies in', () => {
     await eventually(async () => {
       const found = await highlightOf('navigatrix');
       expect(found).toMatchObject({ field: 'rows', row_id: 'row-1', block_id: null });
-    }, FRESH_MS * 5);
+    });
     await eventually(async () => {
       const { data } = await search('airship', { mode: 'semantic', group_by: 'chunk', types: ['document'] });
       const [item] = data.items.filter(({ resource }) => resource.name.startsWith('Flight'));
@@ -154,7 +154,7 @@ describe('the block that a match lies in', () => {
       expect(type).toMatch(/heading|paragraph/);
       expect(item?.chunk?.text.replace(/^[#>\s-]+/, '').startsWith((text ?? '-').slice(0, 8))).toBe(true);
     }, EMBEDDED_MS);
-  }, 90_000);
+  });
 });
 
 test('a match in a file tells the page, and the text has no mark of it', async () => {
@@ -203,10 +203,7 @@ describe('a search in comments', () => {
     const { data: comment } = await by.post(path, { body: 'Does **parental** leave count? 育児休業' });
     const inComments = { in: ['comments'] };
     for (const query of ['parental', 'parent', '休業']) {
-      await eventually(
-        async () => expect([query, await find(query, inComments)]).toEqual([query, ['leave']]),
-        FRESH_MS * 5,
-      );
+      await eventually(async () => expect([query, await find(query, inComments)]).toEqual([query, ['leave']]));
     }
     expect(await find('parental')).toEqual([]);
     expect(await find('vacation', inComments)).toEqual([]);
@@ -219,7 +216,7 @@ describe('a search in comments', () => {
     await by.patch(`${path}/${comment.id}`, { status: 'resolved' });
     expect(await find('parental', inComments)).toEqual(['leave']);
     await by.del(`${path}/${comment.id}`);
-    await eventually(async () => expect(await find('parental', inComments)).toEqual([]), FRESH_MS * 5);
+    await eventually(async () => expect(await find('parental', inComments)).toEqual([]));
   });
 
   test('a cursor is refused, for searches give none', async () => {
@@ -278,7 +275,7 @@ describe('a search by meaning', () => {
       expect(data.items[0]?.scores.semantic).toBeGreaterThan(0);
       expect(data.items[0]?.highlights[0]?.snippet).toContain('vacation');
     }, EMBEDDED_MS);
-  }, 90_000);
+  });
 
   test('fuses with words', async () => {
     const { data } = await search('vacation', { limit: 2 });
@@ -300,5 +297,5 @@ describe('a search by meaning', () => {
     await by.del(`/resources/${id}`);
     const { data } = await search('may I bring my dog to work', { mode: 'semantic' });
     expect(data.items.map(({ resource }) => resource.id)).not.toContain(id);
-  }, 90_000);
+  });
 });

@@ -12,7 +12,7 @@ beforeAll(async () => {
   system = await standingSystem();
   boss = api(system, system.owner.apiKey);
   workspace = (await boss.post<Workspace>('/workspaces', { name: 'Tables' })).data;
-}, 90_000);
+});
 
 const COLUMNS = [
   { id: 'name', name: 'Name', required: true },
@@ -195,4 +195,4 @@ test('writers at the same time lose no row', async () => {
   expect(data.rows.map(({ cells }) => Number(cells.n)).sort((a, b) => a - b)).toEqual(
     Array.from({ length: 12 }, (_, n) => n),
   );
-}, 60_000);
+});

@@ -15,9 +15,9 @@ beforeAll(async () => {
   by = await signIn(system, system.owner);
   workspace = (await by.post<Workspace>('/workspaces', { name: 'Tagged' })).data;
   tags = `/workspaces/${workspace.id}/tags`;
-}, 90_000);
+});
 
-afterAll(() => system?.stop(), 60_000);
+afterAll(() => system?.stop());
 
 type Tagged = Resource & { readonly tags: readonly string[]; readonly tag_records: readonly Tag[] | null };
 

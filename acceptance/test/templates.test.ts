@@ -37,7 +37,7 @@ let boss: Person;
 beforeAll(async () => {
   system = await standingSystem();
   boss = await signUp(system, 'Boss');
-}, 90_000);
+});
 
 const newWorkspace = async (fields: object = {}): Promise<Workspace> =>
   (await boss.post<Workspace>('/workspaces', { name: 'Source', ...fields })).data;
@@ -160,7 +160,7 @@ describe('a template of a workspace', () => {
       30_000,
     );
     expect(new Set((await all(copy)).map(({ name }) => name)).size).toBe(241);
-  }, 90_000);
+  });
 });
 
 describe('who sees and uses templates', () => {
@@ -242,7 +242,7 @@ describe('templates that come with the product', () => {
     }
     const found = (await boss.get<List<Template>>('/workspace-templates?q=HAND')).data.items;
     expect(found.map(({ name }) => name)).toEqual(['Team handbook']);
-  }, 60_000);
+  });
 });
 
 describe('a template of a tree', () => {

@@ -22,7 +22,7 @@ const named = (wanted: (row: Row) => boolean) =>
 const isRead = (row: Row) => methodOf(row) === 'GET';
 const isSearch = (row: Row) => row.endpoint.endsWith('/search');
 /** Records that have no version. */
-const unversioned = (row: Row) => /api-keys|notifications|trash$/.test(row.endpoint);
+const unversioned = (row: Row) => /api-keys|notifications|trash$|\{agent_id\}\/memories$/.test(row.endpoint);
 
 /** What an answer is when it is given again: secrets are shown once. */
 function replayOf({ key: _key, invite_url: _url, form, ...kept }: Record<string, unknown>): unknown {

@@ -1,4 +1,4 @@
-import { CHROMIUM, hasBrowser } from '@commonplace/kit/testing';
+import { barriersOf, CHROMIUM, hasBrowser } from '@commonplace/kit/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { eventually } from '../src/eventually.js';
@@ -7,7 +7,7 @@ import { type Person, signIn } from '../src/people.js';
 import type { Org, Resource, Workspace } from '../src/records.js';
 import { standingSystem } from '../src/standing.js';
 import type { System } from '../src/system.js';
-import { barriersOf, openBrowser, openVisitor, type Visitor } from '../src/visitor.js';
+import { openBrowser, openVisitor, type Visitor } from '../src/visitor.js';
 
 const inBrowser = hasBrowser ? describe : describe.skip;
 const PHONE = { width: 390, height: 844 };
@@ -30,7 +30,7 @@ inBrowser(`visitors without an account (skipped without ${CHROMIUM})`, () => {
   }, 120_000);
   afterAll(async () => {
     await browser?.close();
-  }, 60_000);
+  });
   afterEach(async () => {
     const trouble = visitor?.trouble ?? [];
     await visitor?.close();
@@ -157,7 +157,7 @@ inBrowser(`visitors without an account (skipped without ${CHROMIUM})`, () => {
     await page.getByLabel('Pages of this publication').getByRole('link', { name: 'First steps' }).click();
     expect(await page.locator('main').textContent()).toContain('Ask for your keys.');
     await by.del(`/resources/${handbook.id}/publish`);
-    await eventually(async () => expect((await page.reload())?.status()).toBe(404), 5000);
+    await eventually(async () => expect((await page.reload())?.status()).toBe(404));
   }, 120_000);
 
   test.each([true, false])(
@@ -229,7 +229,7 @@ inBrowser(`visitors without an account (skipped without ${CHROMIUM})`, () => {
     await page.goto(form.public_url ?? '');
     expect(await page.locator('main').textContent()).toContain('takes no answers');
     expect((await page.goto(`/f/${'x'.repeat(32)}`))?.status()).toBe(404);
-  }, 60_000);
+  });
 });
 
 const options = ['Cook', 'Doctor', 'Guide'].map((label) => ({

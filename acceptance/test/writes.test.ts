@@ -16,7 +16,7 @@ beforeAll(async () => {
   by = api(system, system.owner.apiKey);
   workspace = (await by.post<Workspace>('/workspaces', { name: 'Writes' })).data;
   list = `/workspaces/${workspace.id}/resources`;
-}, 90_000);
+});
 
 async function newDocument(): Promise<Resource> {
   const body = { type: 'document', name: 'Document', workspace_id: workspace.id, content: 'Words' };

@@ -1,5 +1,6 @@
-// Backup of an embedded system that serves writes, uploads and deletions meanwhile, and its restore, beside their
-// limits. Exit code 1 where one is missed, a flipped bit is taken, or the restored system does not serve the same.
+// Measures the backup of an embedded system that serves writes, uploads and deletions meanwhile, and its restore,
+// against their limits. The exit code is 1 if a limit is missed, a flipped bit is accepted, or the restored system does
+// not serve the same data.
 import { spawn } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
 import {
@@ -30,7 +31,7 @@ const [documents, blobs] = [wholeNumber(values.documents), wholeNumber(values.bl
 const BACKUP_SECONDS = 60;
 const RESTORE_SECONDS = 120;
 const BLOB_BYTES = 32 * 1024;
-/** Files of which the restored system is asked for the bytes. */
+/** Number of files whose bytes are read from the restored system. */
 const ASKED = 50;
 
 interface Answer {
@@ -57,7 +58,9 @@ async function addFile(client: Client, workspaceId: string, name: string): Promi
   return [resource.id, createHash('sha256').update(bytes).digest('hex')];
 }
 
-/** Writes, uploads and deletes until it is told to stop; gives how often. */
+/**
+ * Writes, uploads and deletes until stopped. Returns a function that stops it and resolves with the number of rounds.
+ */
 function keepBusy(client: Client): () => Promise<number> {
   let stopped = false;
   const done = (async () => {
@@ -123,7 +126,10 @@ async function restoreAndAsk(home: string, from: string, sums: Map<string, strin
   rmSync(place, { recursive: true });
 }
 
-/** The owner's key is that of the first system, and is good for the restored one. */
+/**
+ * Checks that a restored system serves the same files. The owner's key of the first system is also valid for the
+ * restored one.
+ */
 async function serveSame(home: string, place: string, sums: Map<string, string>, tally: Tally): Promise<void> {
   copyFileSync(join(home, 'bootstrap.json'), join(place, 'bootstrap.json'));
   const system = await startSystem({ home: place });

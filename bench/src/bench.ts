@@ -6,10 +6,10 @@ import type { Pace, Subject } from './measure.js';
 import type { Options } from './options.js';
 import { type StartOptions, type System, startSystem } from './system.js';
 
-/** Connections of the load, and of what fills a system. */
+/** Number of connections of the load, and of the client that fills a system. */
 export const CONNECTIONS = 32;
 
-/** A system, somebody who may do everything in it, and itself as what is measured. */
+/** A system, a client with every scope, and the system as the subject of a measurement. */
 export interface Measured {
   readonly system: System;
   readonly client: Client;
@@ -20,20 +20,21 @@ export interface Bench {
   readonly options: Options;
   readonly pace: Pace;
   say(line: string): void;
-  /** The embedded system that most rows share; started when first asked for. */
+  /** Returns the embedded system that most rows share; started on first use. */
   shared(): Promise<Measured>;
-  /** Whether a row has used it. */
+  /** Whether a row has used the shared system. */
   readonly isShared: boolean;
-  /** Ends the shared system and starts it again on its data. */
+  /** Stops the shared system and starts it again on its data. */
   restart(): Promise<Measured>;
-  /** A system with data of its own, for one row. */
+  /** Starts a system with data of its own, for one row. */
   start(name: string, options?: Omit<StartOptions, 'home'>): Promise<Measured>;
-  /** Ends all systems and removes their data. */
+  /** Stops all systems and deletes their data. */
   close(): Promise<void>;
 }
 
 export function createBench(options: Options, say: (line: string) => void): Bench {
-  // Beside the project rather than in the temporary folder, which may lie in memory and cost no sync.
+  // Data is stored in the project rather than in the temporary folder, which may be in memory, where a sync costs
+  // nothing.
   const parent = join(ROOT, 'bench/data');
   mkdirSync(parent, { recursive: true });
   const home = mkdtempSync(join(parent, 'bench-'));

@@ -2,7 +2,7 @@ import type { Bench } from './bench.js';
 import type { LoadRequest } from './load/spec.js';
 import { type Contestant, compare, type Figures, type Subject } from './measure.js';
 
-/** Measures contestants beside a limit that is asked the same as the first of them; ends the limit. */
+/** Compares contestants with a limit that gets the same requests as the first of them. Stops the limit. */
 export async function compareBeside(
   bench: Bench,
   contestants: readonly [Contestant, ...Contestant[]],

@@ -13,16 +13,19 @@ export async function createResource(client: Client, body: object): Promise<stri
   return (await client.ask<Made>('POST', '/resources', body)).id;
 }
 
-/** Folders at the top of a workspace. */
+/** Creates folders at the top of a workspace. Returns their ids. */
 export function createFolders(client: Client, workspaceId: string, count: number): Promise<string[]> {
   const names = Array.from({ length: count }, (_, i) => `Folder ${i + 1}`);
   return forEach(names, 8, (name) => createResource(client, { type: 'folder', name, workspace_id: workspaceId }));
 }
 
-/** How many creations are in flight at once while a workspace is filled. */
+/** Concurrent creations while a workspace is filled. */
 const WIDTH = 64;
 
-/** Fills a new workspace with documents in folders, `count` resources in all; gives how long it took. */
+/**
+ * Fills a new workspace with documents in folders, `count` resources in all. Returns the workspace's id and the seconds
+ * it took.
+ */
 export async function fillWorkspace(client: Client, name: string, count: number, folders: number) {
   const workspaceId = await createWorkspace(client, name);
   const started = performance.now();
@@ -47,7 +50,7 @@ const WORDS = (
   'service summary supplier support survey target task team template training travel update vendor vision workshop'
 ).split(' ');
 
-/** Words that look like a text; another number gives others, the same the same. */
+/** Returns words that look like a text, determined by the number. */
 export function sentence(number: number, words: number): string {
   let seed = (number + 1) * 2_654_435_761;
   const next = () => {

@@ -6,37 +6,43 @@ export interface Answer {
   readonly text: string;
 }
 
-/** Speaks with one system as one client: kept connections, one key. */
+/** Sends requests to one system with one key over kept-alive connections. */
 export interface Client {
-  /** Any answer; rejects where there is none. `path` is below `/api/v1`. */
+  /**
+   * Returns any answer; rejects if there is none. `path` is below `/api/v1`; a Buffer as body is JSON that is sent as
+   * it is.
+   */
   send(method: string, path: string, body?: unknown, headers?: Readonly<Record<string, string>>): Promise<Answer>;
-  /** The `data` of an answer; throws where it is an error. */
+  /** Returns the `data` of an answer. Throws if the answer is an error. */
   ask<T>(method: string, path: string, body?: unknown): Promise<T>;
   close(): void;
 }
 
-/** Connections that lie idle are given up long before the server does it, which could happen under a request. */
+/**
+ * Milliseconds after which idle connections are closed, long before the server closes them, which could happen during a
+ * request.
+ */
 const IDLE_MS = 20_000;
 
-/** A client of `baseUrl` with `apiKey` over at most `connections` connections. */
+/** Opens a client of `baseUrl` with `apiKey` over at most `connections` connections. */
 export function openClient(baseUrl: string, apiKey: string, connections: number): Client {
   const agent = new Agent({ keepAlive: true, maxSockets: connections, timeout: IDLE_MS });
   return { ...sendTo(() => ({ baseUrl, agent }), apiKey), close: () => agent.destroy() };
 }
 
-/** Where a request goes, and over which connections. */
+/** Server and connections that a request is sent by. */
 interface Destination {
   readonly baseUrl: string;
   readonly agent: Agent;
 }
 
-/** A client that asks before each request where it is to go. It closes nothing. */
+/** Creates a client that chooses the destination of each request. It closes no connections. */
 export function sendTo(choose: () => Destination, apiKey: string): Client {
   const authorization = `Bearer ${apiKey}`;
 
   const send: Client['send'] = async (method, path, body, headers = {}) => {
     const { baseUrl, agent } = choose();
-    const payload = body === undefined ? undefined : JSON.stringify(body);
+    const payload = body === undefined || Buffer.isBuffer(body) ? body : JSON.stringify(body);
     const about = payload === undefined ? {} : { ...JSON_BODY, 'content-length': Buffer.byteLength(payload) };
     return new Promise((resolve, reject) => {
       const options = { agent, method, headers: { authorization, ...about, ...headers } };
@@ -65,5 +71,5 @@ export function sendTo(choose: () => Destination, apiKey: string): Client {
   };
 }
 
-/** What a request with a body says of it. */
+/** Headers of a request with a body. */
 export const JSON_BODY = { 'content-type': 'application/json' } as const;

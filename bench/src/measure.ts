@@ -3,20 +3,20 @@ import type { LoadRequest } from './load/spec.js';
 import { cpuSeconds } from './processes.js';
 import { settle } from './system.js';
 
-/** What is measured: processes that answer at a URL. */
+/** A subject of measurement: processes that answer at a URL. */
 export interface Subject {
   readonly name: string;
   readonly url: string;
-  /** The key that it asks for; none where it asks for none. */
+  /** API key that it requires; undefined if none. */
   readonly apiKey: string | undefined;
   pids(): number[];
   stop(): Promise<void>;
 }
 
-/** A subject and what it is asked. */
+/** A subject and the requests it gets. */
 export interface Contestant {
   readonly subject: Subject;
-  /** What tells it from others of the same subject. */
+  /** Distinguishes it from other contestants with the same subject. */
   readonly about?: string;
   readonly requests: readonly LoadRequest[];
 }
@@ -28,30 +28,30 @@ export interface Pace {
   readonly warmUpSeconds: number;
 }
 
-/** What one round of a contestant gave. */
+/** Results of one round of a contestant. */
 interface Round {
   readonly requestsPerSecond: number;
-  /** Milliseconds of processor time that its processes took for 1,000 requests. */
+  /** Milliseconds of processor time that its processes used for 1,000 requests. */
   readonly cpuPer1000: number;
 }
 
-/** What is told of a round, or of many by their medians. */
+/** Reported figures of one round, or the medians of many. */
 interface Told extends Round {
-  /** Milliseconds. */
+  /** Latency percentiles in milliseconds. */
   readonly p50: number;
   readonly p95: number;
   readonly p99: number;
-  /** The share of a core that the load generator took; near 1 it was the limit, not the server. */
+  /** Share of a core that the load generator used; near 1 the generator was the limit, not the server. */
   readonly generatorBusy: number;
 }
 
-/** The medians of a contestant's rounds, and those. */
+/** Medians of a contestant's rounds, and the rounds. */
 export interface Figures extends Told {
   readonly name: string;
   readonly rounds: readonly Round[];
 }
 
-/** Lets contestants run in turns, so that what disturbs the machine disturbs all alike. */
+/** Measures contestants in turns, so that disturbances of the machine affect all alike. */
 export async function compare(
   contestants: readonly Contestant[],
   { connections, rounds, seconds, warmUpSeconds }: Pace,
@@ -74,8 +74,8 @@ export async function compare(
 }
 
 /**
- * One contestant's figure beside another's: the median of what it was in each round. What slows a machine for some
- * seconds slows both of a round alike.
+ * Returns the ratio of a figure of two contestants: the median of the ratios of each round. A disturbance of some
+ * seconds affects both in the same round alike.
  */
 export function beside(one: Figures, other: Figures, read: (round: Round) => number): number {
   return median(one.rounds.map((round, i) => read(round) / read(other.rounds[i] ?? other)));
@@ -117,7 +117,7 @@ function mediansOf(all: readonly Told[]): Told {
   };
 }
 
-/** What several comparisons of the same contestants gave, each time started anew. */
+/** Combines several comparisons of the same contestants, which were started anew for each. */
 export function together(comparisons: readonly (readonly Figures[])[]): Figures[] {
   const [first = []] = comparisons;
   return first.map(({ name }, i) => {

@@ -1,22 +1,22 @@
 import { parseArgs } from 'node:util';
 
 export interface Options {
-  /** Numbers of the rows that run. */
+  /** Numbers of the rows to run. */
   readonly only: ReadonlySet<number>;
   readonly rounds: number;
   /** Seconds of one round of one contestant. */
   readonly seconds: number;
   readonly warmUpSeconds: number;
-  /** Resources of the large workspace. */
+  /** Number of resources in the large workspace. */
   readonly many: number;
-  /** Whether to start the servers of a mesh where none are named. */
+  /** Whether to start the servers of a mesh. */
   readonly mesh: boolean;
 }
 
-/** Many short ones rather than a few long ones: contestants in turns meet what else the machine does alike. */
+/** Number of rounds. Many short rounds in turns expose all contestants equally to other work on the machine. */
 const ROUNDS = 9;
 
-export const ROW_NUMBERS = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14] as const;
+export const ROW_NUMBERS = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18] as const;
 
 const USAGE = `npm run bench -- [--only 1,3] [--seconds N] [--quick] [--mesh]
 
@@ -25,7 +25,7 @@ const USAGE = `npm run bench -- [--only 1,3] [--seconds N] [--quick] [--mesh]
   --quick       one round of 2 s, and 10,000 resources rather than 100,000
   --mesh        starts MongoDB's and NATS' servers for row 2`;
 
-/** Reads the command line; prints its usage and ends the process where it can't be read. */
+/** Parses the command line. Prints the usage and ends the process if it is invalid. */
 export function readOptions(args: readonly string[]): Options {
   try {
     return parse(args);

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 /** Clock ticks of `/proc` in a second: 100 on every Linux that Node.js runs on. */
 const TICKS = 100;
 
-/** A process and all below it. */
+/** Returns the ids of a process and all its descendants. */
 export function processTree(pid: number): number[] {
   try {
     const threads = readdirSync(`/proc/${pid}/task`);
@@ -16,7 +16,7 @@ export function processTree(pid: number): number[] {
   }
 }
 
-/** Seconds of processor time that processes have used since they began, their threads included. */
+/** Returns the seconds of processor time that processes have used since they began, including their threads. */
 export function cpuSeconds(pids: readonly number[]): number {
   const ticks = pids.map((pid) => {
     const fields = fieldsOf(readFileSync(`/proc/${pid}/stat`, 'utf8'));
@@ -25,12 +25,12 @@ export function cpuSeconds(pids: readonly number[]): number {
   return ticks.reduce((sum, one) => sum + one, 0) / TICKS;
 }
 
-/** The fields of `/proc/<pid>/stat` behind the program's name, which may hold spaces and brackets. */
+/** Returns the fields of `/proc/<pid>/stat` after the program's name, which may contain spaces and brackets. */
 function fieldsOf(stat: string): string[] {
   return stat.slice(stat.lastIndexOf(')') + 2).split(' ');
 }
 
-/** Mebibytes of memory that a process holds now. */
+/** Returns the resident memory of a process in mebibytes. */
 export function residentMiB(pid: number): number {
   const line = /^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'));
   return Number(line?.[1] ?? 0) / 1024;

@@ -6,16 +6,16 @@ import { beside, type Figures } from './measure.js';
 import type { Options } from './options.js';
 import { type Check, isMet, type Row } from './row.js';
 
-/** What became of a row. */
+/** Outcome of a row. */
 export type Outcome =
   | { readonly number: number; readonly title: string; readonly row: Row }
   | { readonly number: number; readonly title: string; readonly skipped: string }
   | { readonly number: number; readonly title: string; readonly failed: string };
 
-/** A generator that took more of its core than this was the limit, not the server. */
+/** Share of a core above which the generator was the limit, not the server. */
 const GENERATOR_LIMIT = 0.9;
 
-/** The lines of a row, as people read them. */
+/** Returns the lines of a row, as people read them. */
 export function linesOf(outcome: Outcome): string[] {
   const title = `${outcome.number}  ${outcome.title}`;
   if ('skipped' in outcome) return [title, `   skipped: ${outcome.skipped}`];
@@ -31,13 +31,13 @@ export function linesOf(outcome: Outcome): string[] {
   ];
 }
 
-/** Where this runs and how busy it is with other things: the load of the last minute. */
+/** Describes the machine and how busy it is: the load average of the last minute. */
 export function machineLine(): string {
   const [cpu] = cpus();
   return `${cpus().length} cores (${cpu?.model}), Node.js ${process.version}, load ${loadavg()[0]?.toFixed(1)}`;
 }
 
-/** The heading over the lines of figures. */
+/** Heading above the lines of figures. */
 export const HEADING = `${' '.repeat(37)}${['requests/s', 'p50 ms', 'p95 ms', 'p99 ms', 'CPU ms/1,000'].map(right).join('')}`;
 
 function figuresLine({ name, requestsPerSecond, p50, p95, p99, cpuPer1000 }: Figures): string {
@@ -49,7 +49,7 @@ function generatorLine({ name, generatorBusy }: Figures): string {
   return `   the load generator took ${Math.round(generatorBusy * 100)} % of a core: ${name} may be faster than this`;
 }
 
-/** Processor time beside the limit's, which other work on the machine disturbs less than speed. */
+/** Returns the processor time relative to the limit's, which other work on the machine disturbs less than speed. */
 function cpuLines([subject, limit]: readonly Figures[]): string[] {
   if (subject === undefined || limit === undefined) return [];
   return [
@@ -76,7 +76,7 @@ function short(value: number): string {
   return value.toFixed(value < 100 ? 2 : 0);
 }
 
-/** Writes everything that was measured below `bench/results` and gives the file's path. */
+/** Writes all measurements below `bench/results`. Returns the file's path. */
 export function writeResults(outcomes: readonly Outcome[], { only, ...options }: Options): string {
   const folder = join(ROOT, 'bench/results');
   mkdirSync(folder, { recursive: true });

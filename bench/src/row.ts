@@ -1,19 +1,19 @@
 import { beside, type Figures } from './measure.js';
 
-/** One line of the benchmarks: what was measured, and what is asked of it. */
+/** One line of the benchmarks: what was measured, and the floors it has to meet. */
 export interface Row {
   readonly figures: readonly Figures[];
   readonly checks: readonly Check[];
-  /** What else the measuring has told. */
+  /** Additional findings of the measurement. */
   readonly notes?: readonly string[];
 }
 
-/** A figure and the floor that it is held against. */
+/** A figure and the floor that it is compared with. */
 export interface Check {
   readonly what: string;
   readonly value: number;
   readonly unit: '' | 's' | 'MB' | '×' | '/s';
-  /** Whether the floor is the least or the most that is right. */
+  /** Whether the floor is a minimum or a maximum. */
   readonly right: 'at least' | 'at most';
   readonly floor: number;
   readonly aim?: number;
@@ -23,7 +23,7 @@ export function isMet({ right, value }: Check, bound: number): boolean {
   return right === 'at least' ? value >= bound : value <= bound;
 }
 
-/** How fast the first contestant is beside the second. */
+/** Compares the throughput of the first contestant with that of the second. */
 export function ratioOf([subject, limit]: readonly Figures[], floor: number, aim?: number): Check {
   if (subject === undefined || limit === undefined) throw new Error('Nothing to compare with.');
   const value = beside(subject, limit, (round) => round.requestsPerSecond);

@@ -1,5 +1,6 @@
-// Crashes of the embedded system under concurrent writes: kill -9, start again, and nothing that was
-// acknowledged may be missing, halved or doubled; and memory under a large import. Exit code 1 on any loss.
+// Tests crashes of the embedded system under concurrent writes: after kill -9 and a restart nothing that was
+// acknowledged may be missing, incomplete or duplicated. Also tests memory under a large import. The exit code is 1 on
+// any loss.
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -7,6 +8,7 @@ import { ROOT } from '@commonplace/acceptance/dist/src/system.js';
 import { openClient } from './http.js';
 import { wholeNumber } from './options.js';
 import { soakPower } from './power/power.js';
+import { soakAutomations } from './soak/automations/soak.js';
 import { checkIntegrity, openEventLog } from './soak/event-log.js';
 import { soakImports } from './soak/imports.js';
 import { soakLargeImport } from './soak/imports-large.js';
@@ -14,21 +16,37 @@ import { soakLinks } from './soak/links.js';
 import { MESH_PARTS, MESH_RATE, MESH_ROUNDS, type MeshRounds, meshRounds, soakMesh } from './soak/mesh/soak.js';
 import { readLists } from './soak/read-back.js';
 import { type RoundResult, runRound, WRITERS } from './soak/round.js';
+import { type RunRounds, soakRuns } from './soak/runs/soak.js';
+import { soakSchedules } from './soak/schedules/soak.js';
 import { createTally, type Tally } from './soak/tally.js';
 import { UPLOAD_SETTINGS, UPLOADERS } from './soak/uploads.js';
 import { startSystem } from './system.js';
 
 const ROUNDS = 50;
-/** Imports that are killed where writers are killed as often as is usual. */
+/** Number of imports to kill in a run with the default number of rounds. */
 const IMPORT_ROUNDS = 100;
+/** Kills of automations: several for each point between their actions. */
+const AUTOMATION_ROUNDS = 60;
 /** Pages of the large archive: 2 GB. */
 const LARGE_PAGES = 50_000;
-/** Images of power cuts, and so many for a round of a short run. */
+/** Images of power cuts in a full run and, below, for each round of a short run. */
 const IMAGES = 500;
 const ROUND_IMAGES = 5;
-const PARTS = ['writes', 'power', 'imports', 'imports-large', 'links', ...MESH_PARTS] as const;
-/** Parts that a short run leaves out unless they are named: one takes long, the others need servers. */
-const LONG: ReadonlySet<Part> = new Set(['imports-large', 'links', ...MESH_PARTS]);
+/** Kills of runs at their cut points, runs under kills, and cuts of their streams. */
+const RUN_ROUNDS: RunRounds = { cuts: 56, runs: 200, streamCuts: 1_000 };
+const PARTS = [
+  'writes',
+  'power',
+  'imports',
+  'runs',
+  'automations',
+  'imports-large',
+  'links',
+  'schedules',
+  ...MESH_PARTS,
+] as const;
+/** Parts that a short run omits unless they are named: one takes long, the others need servers. */
+const LONG: ReadonlySet<Part> = new Set(['imports-large', 'links', 'schedules', ...MESH_PARTS]);
 type Part = (typeof PARTS)[number];
 
 async function soak(rounds: number, home: string, tally: Tally): Promise<void> {
@@ -91,14 +109,16 @@ interface Wish {
   readonly rounds: number;
   readonly importRounds: number;
   readonly linkRounds: number;
+  readonly runs: RunRounds;
   readonly images: number;
+  readonly automations: number;
   readonly seed: number | undefined;
   readonly pages: number;
   readonly mesh: MeshRounds;
   readonly parts: ReadonlySet<Part>;
 }
 
-/** Reads the command line. A run of fewer rounds is a short one: it leaves out what is long. */
+/** Parses the command line. A run with `--rounds` is a short one: it omits the long parts. */
 function readWish(): Wish {
   const text = { type: 'string' } as const;
   const { values } = parseArgs({ options: { rounds: text, only: text, pages: text, seed: text, rate: text } });
@@ -109,7 +129,9 @@ function readWish(): Wish {
   return {
     rounds: rounds ?? ROUNDS,
     importRounds: rounds ?? IMPORT_ROUNDS,
+    automations: rounds ?? AUTOMATION_ROUNDS,
     linkRounds: rounds ?? 1,
+    runs: rounds === undefined ? RUN_ROUNDS : { cuts: rounds, runs: 8 * rounds, streamCuts: 10 * rounds },
     images: rounds === undefined ? IMAGES : ROUND_IMAGES * rounds,
     seed: values.seed === undefined ? undefined : wholeNumber(values.seed),
     pages: values.pages === undefined ? LARGE_PAGES : wholeNumber(values.pages),
@@ -127,9 +149,11 @@ function partOf(name: string): Part {
 const USAGE = `npm run soak -- [--rounds N] [--only P,Q] [--pages N] [--seed N] [--rate N]
 
   --rounds N   crashes under writes (${ROUNDS}), imports that are killed (${IMPORT_ROUNDS}), and a fifth of the images of power
-               cuts (${IMAGES}); without the large import and the mesh;
+               cuts (${IMAGES}), kills of runs (${RUN_ROUNDS.cuts}) and of automations (${AUTOMATION_ROUNDS}), runs under kills (${RUN_ROUNDS.runs}) and cuts of streams
+               (${RUN_ROUNDS.streamCuts}); without the large import and the mesh;
                by name, on a mesh: losses of the broker (${MESH_ROUNDS.nats}), kills of the
-               store (${MESH_ROUNDS.store}), takeovers (${MESH_ROUNDS.takeover}), and a fifth as many restarts of every process (${MESH_ROUNDS.rolling})
+               store (${MESH_ROUNDS.store}), takeovers (${MESH_ROUNDS.takeover}), and a fifth as many restarts of every process under
+               load (${MESH_ROUNDS.rolling}) and in the middle of runs of agents (${MESH_ROUNDS.agents})
   --only P,Q   only these parts: ${PARTS.join(', ')}
   --pages N    pages of the large import (${LARGE_PAGES})
   --seed N     of the power cuts
@@ -144,18 +168,21 @@ function readWishOrExit(): Wish {
   }
 }
 
-const { rounds, importRounds, linkRounds, images, seed, pages, mesh, parts } = readWishOrExit();
+const { rounds, runs, automations, importRounds, linkRounds, images, seed, pages, mesh, parts } = readWishOrExit();
 mkdirSync(join(ROOT, 'bench/data'), { recursive: true });
 const home = mkdtempSync(join(ROOT, 'bench/data/soak-'));
 const tally = createTally();
-// What has been started ends with this process.
+// All processes that this one has started end with it.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130));
 try {
   if (parts.has('writes')) await soak(rounds, join(home, 'writes'), tally);
   if (parts.has('power')) await soakPower(images, join(home, 'power'), tally, seed);
   if (parts.has('imports')) await soakImports(importRounds, join(home, 'imports'), tally);
+  if (parts.has('runs')) await soakRuns(runs, join(home, 'runs'), tally);
+  if (parts.has('automations')) await soakAutomations(automations, join(home, 'automations'), tally);
   if (parts.has('imports-large')) await soakLargeImport(pages, join(home, 'imports-large'), tally);
   if (parts.has('links')) await soakLinks(linkRounds, join(home, 'links'), tally);
+  if (parts.has('schedules')) await soakSchedules(linkRounds, join(home, 'schedules'), tally);
   if (MESH_PARTS.some((part) => parts.has(part))) await soakMesh(mesh, join(home, 'mesh'), tally);
 } catch (error) {
   tally.check('the run', [error instanceof Error ? (error.stack ?? error.message) : String(error)]);

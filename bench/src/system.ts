@@ -14,12 +14,12 @@ export interface System {
   /** The owner's key, with every scope. */
   readonly apiKey: string;
   readonly pid: number;
-  /** Milliseconds from its start to its first answer that it is ready. */
+  /** Milliseconds from the start to the first answer that it is ready. */
   readonly readyMs: number;
   pids(): number[];
-  /** SIGTERM; waits for its end. */
+  /** Sends SIGTERM and waits for the end. */
   stop(): Promise<void>;
-  /** SIGKILL. */
+  /** Sends SIGKILL and waits for the end. */
   kill(): Promise<void>;
 }
 
@@ -33,7 +33,10 @@ export interface StartOptions {
 
 const START_MS = 60_000;
 
-/** Starts the system on `home`, without rate limits and embeddings unless they are set, and waits until it is ready and its owner is known. */
+/**
+ * Starts the system on `home`, by default without rate limits and embeddings, and waits until it is ready and its owner
+ * exists.
+ */
 export async function startSystem({ home, port, mesh = false, settings = {} }: StartOptions): Promise<System> {
   const listen = port ?? (await freePort());
   const baseUrl = `http://127.0.0.1:${listen}`;
@@ -59,7 +62,7 @@ export async function startSystem({ home, port, mesh = false, settings = {} }: S
   try {
     await Promise.race([isReady(baseUrl), ended]);
     const readyMs = performance.now() - started;
-    // The owner and the sample content of a first start come after that.
+    // On a first start the owner and the sample content are created after the system is ready.
     await Promise.race([running.says(mesh ? 'Mesh of' : 'Docs  ', START_MS), ended]);
     const apiKey = await keyIn(facts);
     const stop = async () => void (await running.terminate());
@@ -78,7 +81,7 @@ export async function startSystem({ home, port, mesh = false, settings = {} }: S
   }
 }
 
-/** What `npm start` gives Node.js between its name and the script. */
+/** Returns the flags that `npm start` passes to Node.js. */
 function startFlags(): string[] {
   const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { scripts: { start: string } };
   return scripts.start.split(' ').slice(1, -1);
@@ -102,21 +105,21 @@ async function isReady(baseUrl: string): Promise<void> {
   throw new Error(`${baseUrl} is not ready after ${START_MS} ms.`);
 }
 
-/** The owner's key, which the first start of a home writes down a moment after it is ready. */
+/** Returns the owner's key, which the first start of a home writes a moment after it is ready. */
 async function keyIn(file: string): Promise<string> {
   for (let tries = 0; tries < 100; tries++) {
     const text = existsSync(file) ? readFileSync(file, 'utf8') : '';
-    // It may be there and not be written yet.
+    // The file may exist before it is written completely.
     if (text.endsWith('\n')) return (JSON.parse(text) as { api_key: string }).api_key;
     await sleep(50);
   }
   throw new Error('There is no key: these servers hold the data of an installation that was here before.');
 }
 
-/** Share of a core below which processes count as done with what they were given. */
+/** Share of a core below which processes are considered idle. */
 const QUIET = 0.05;
 
-/** Waits until processes have nothing left to do, `patienceSeconds` at the most. */
+/** Waits until processes are idle, for at most `patienceSeconds` seconds. */
 export async function settle(pids: () => readonly number[], patienceSeconds = 30): Promise<void> {
   for (let tries = 0; tries < patienceSeconds * 2; tries++) {
     const before = cpuSeconds(pids());

@@ -1,14 +1,14 @@
-/** How the commands end; the numbers from 64 on are those of sysexits.h. */
+/** Exit codes of the commands; those from 64 on are from sysexits.h. */
 export const EXIT = {
   ok: 0,
-  /** What was asked for is not so: a check of `doctor` failed, or a command could not do its work. */
+  /** A check of `doctor` failed, or a command could not do its work. */
   failed: 1,
   usage: 64,
-  /** A backup that is damaged, incomplete or of a newer version. */
+  /** The backup is damaged, incomplete or of a newer version. */
   damaged: 65,
-  /** There is nothing where something was to be read. */
+  /** The input does not exist. */
   missing: 66,
-  /** The target is there already, or holds something. */
+  /** The target exists already, or is not empty. */
   taken: 73,
   config: 78,
 } as const;

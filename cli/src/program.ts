@@ -1,13 +1,17 @@
 import { ConfigError } from '@commonplace/kit/config';
 import { Command, CommanderError } from 'commander';
+import { accountCommand } from './commands/account.js';
 import { backupCommand } from './commands/backup.js';
 import { type Context, examples } from './commands/context.js';
+import { creditsCommand } from './commands/credits.js';
 import { doctorCommand } from './commands/doctor.js';
+import { jobsCommand } from './commands/jobs.js';
 import { keysCommand } from './commands/keys.js';
 import { migrateCommand } from './commands/migrate.js';
 import { publicationsCommand } from './commands/publications.js';
 import { restoreCommand } from './commands/restore.js';
 import { rotateSecretsCommand } from './commands/rotate-secrets.js';
+import { sweeperCommand } from './commands/sweeper.js';
 import { CommandError, EXIT } from './exit.js';
 import { createScrub } from './scrub.js';
 
@@ -27,7 +31,7 @@ const EXAMPLES = [
   'COMMONPLACE_MONGODB_URL=mongodb://… commonplace migrate --check --json',
 ];
 
-/** Reads a command line, does what it says, and gives the exit code. */
+/** Parses a command line and runs it. Returns the exit code. */
 export async function runProgram(args: readonly string[], env: NodeJS.ProcessEnv = process.env): Promise<number> {
   const context: Context = { env: { ...env }, exitCode: EXIT.ok, json: false };
   try {
@@ -54,8 +58,12 @@ const COMMANDS = [
   restoreCommand,
   migrateCommand,
   keysCommand,
+  accountCommand,
   publicationsCommand,
+  creditsCommand,
   rotateSecretsCommand,
+  sweeperCommand,
+  jobsCommand,
 ];
 
 function createProgram(context: Context): Command {
@@ -78,7 +86,7 @@ function createProgram(context: Context): Command {
   return program;
 }
 
-/** Gives a command, and those below it, the settings of the one above: among them that its help tells global options. */
+/** Copies settings from a command to those below it, among them that help shows global options. */
 function inheriting(command: Command, above: Command): Command {
   command.copyInheritedSettings(above);
   for (const below of command.commands) inheriting(below, command);

@@ -1,8 +1,8 @@
-/** Tells how far long work is. */
+/** Reports the progress of long operations. */
 export interface Progress {
-  /** Begins a step; what it counts is shown with its total. */
+  /** Begins a step. `total` is the amount at which it is complete. */
   step(name: string, total?: number): void;
-  /** So much more of the step is done. */
+  /** Adds to the amount of the step that is done. */
   add(amount: number): void;
   end(): void;
 }
@@ -10,10 +10,10 @@ export interface Progress {
 export const silentProgress: Progress = { step: () => {}, add: () => {}, end: () => {} };
 
 const WIDTH = 28;
-/** Milliseconds between two pictures of a bar, and between two lines where there is no terminal. */
+/** Minimum milliseconds between two redraws of a terminal's bar, and between two lines elsewhere. */
 const [PICTURE_MS, LINE_MS] = [100, 5000];
 
-/** A bar that is drawn over on a terminal; elsewhere a line at each step, and one each five seconds. */
+/** Draws a progress bar on a terminal; elsewhere prints a line per step and one every five seconds. */
 export function createProgress(stream: NodeJS.WriteStream): Progress {
   let [name, done, shown] = ['', 0, 0];
   let total: number | undefined;

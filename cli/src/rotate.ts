@@ -1,6 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { readFile, rename } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { rewrapMcpSecrets } from '@commonplace/agents/secrets';
+import { rewrapAutomationSecrets } from '@commonplace/automations/secrets';
 import { silentLog } from '@commonplace/kit/log';
 import { openStoreBeside, type RecordPlaces } from '@commonplace/kit/runtime';
 import { createEnvelope, parseMasterKeys } from '@commonplace/kit/secrets';
@@ -10,30 +12,30 @@ import { once, syncFolder, writeDurable } from './backup/files.js';
 import { CommandError, EXIT } from './exit.js';
 import type { Progress } from './progress.js';
 
-/** Where a rotation of the master key of users' secrets is. */
+/** The state of a rotation of the master key of users' secrets. */
 export interface Rotation {
-  /** `added`: a new key is there, to be read by a restart. `done`: everything is under the current key. */
+  /** `added`: a new key was written, and a restart has to load it. `done`: everything uses the current key. */
   readonly stage: 'added' | 'done';
   readonly rewrapped: number;
-  /** Records whose secret no key opens. While there are any, no key is taken out. */
+  /** Ids of records whose secret no key decrypts. While there are any, no key is removed. */
   readonly unreadable: readonly string[];
-  /** Keys that nothing needs any more. */
+  /** Number of keys that are not needed any more. */
   readonly spareKeys: number;
 }
 
 export interface RotateOptions {
   readonly places: RecordPlaces;
-  /** `COMMONPLACE_SECRETS_KEY`; absent where the key lies in the data folder. */
+  /** `COMMONPLACE_SECRETS_KEY`; undefined if the key is in the data folder. */
   readonly setting: string | undefined;
 }
 
 const FILE = 'secrets.key';
-/** What the last rotation has taken out, until the next. */
+/** The keys that the last rotation has removed, kept until the next. */
 const FORMER_FILE = 'secrets.key.former';
 
 /**
- * Takes the next step of a rotation: puts a new key before the one in the data folder; or, where there are several keys,
- * puts every secret under the first and takes the others out. Each step can be cut off and begun again.
+ * Performs the next step of a rotation. With a single key it puts a new one before it in the data folder. With
+ * several it re-encrypts every secret with the first and removes the others. An interrupted step can be repeated.
  */
 export async function rotateSecrets({ places, setting }: RotateOptions, progress: Progress): Promise<Rotation> {
   const file = join(places.dataDir, FILE);
@@ -82,10 +84,12 @@ async function rewrapAll(places: RotateOptions['places'], text: string, progress
   }
 }
 
-/** The services that keep secrets of users, and how theirs are put under another key. */
+/** The services that store secrets of users, with their re-encryption functions. */
 const KEEPERS = [
   ['tenancy', rewrapSecrets],
   ['resources', rewrapFormSecrets],
+  ['agents', rewrapMcpSecrets],
+  ['automations', rewrapAutomationSecrets],
 ] as const;
 
 interface Pass {
@@ -93,7 +97,7 @@ interface Pass {
   readonly unreadable: readonly string[];
 }
 
-/** Once more as long as something was found: what was changed meanwhile may have been sealed by an older key. */
+/** Repeats a pass until it changes nothing, since secrets written meanwhile may have used an older key. */
 async function untilSettled(pass: () => Promise<Pass>): Promise<Pass> {
   for (let rewrapped = 0; ; ) {
     const done = await pass();
@@ -102,7 +106,7 @@ async function untilSettled(pass: () => Promise<Pass>): Promise<Pass> {
   }
 }
 
-/** Replaces a file, so that a crash leaves the one or the other. */
+/** Replaces a file atomically: a crash leaves either the old or the new one. */
 async function replace(file: string, text: string): Promise<void> {
   const part = `${file}.${randomBytes(6).toString('hex')}`;
   await writeDurable(part, once(text));

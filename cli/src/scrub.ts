@@ -3,16 +3,16 @@ import { allTables } from './settings.js';
 const LEAST = 4;
 const FOREIGN = ['AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY', 'AWS_SESSION_TOKEN'];
 
-/** Takes every secret of the settings out of what is shown, however deep it is. */
+/** Replaces every secret of the settings in a value, at any depth. */
 export type Scrub = <T>(value: T) => T;
 
-/** `more`: values that are not to be shown either. */
+/** Creates a scrub. `more` are further values to hide. */
 export function createScrub(env: NodeJS.ProcessEnv, more: readonly string[] = []): Scrub {
   const variables = Object.values(allTables).flatMap((table) =>
     Object.values(table).flatMap(({ variable, secret }) => (secret === true ? [variable] : [])),
   );
   const values = [...variables, ...FOREIGN].map((name) => env[name] ?? '').concat(more);
-  // The longest first, so that no rest of one stays behind another.
+  // Longer secrets come first, so that replacing a shorter one leaves no part of them.
   const hidden = [...new Set(values.flatMap(partsOf))].filter((part) => part.length >= LEAST);
   hidden.sort((a, b) => b.length - a.length);
   const scrubText = (text: string) => hidden.reduce((clean, part) => clean.replaceAll(part, '***'), text);
@@ -25,7 +25,7 @@ export function createScrub(env: NodeJS.ProcessEnv, more: readonly string[] = []
   return scrub as Scrub;
 }
 
-/** A value, its parts between commas, and what stands before the @ of a URL. */
+/** Returns a value, its comma-separated parts, and the credentials before the @ of a URL. */
 function partsOf(value: string): string[] {
   const parts = [value, ...value.split(',').map((part) => part.trim())];
   const [, credentials = ''] = /:\/\/([^@/]*)@/.exec(value) ?? [];

@@ -7,13 +7,14 @@ import { processSettings, type RecordPlaces } from '@commonplace/kit/runtime';
 import { config as searchConfig } from '@commonplace/search/config';
 import { KEY_FILES } from './backup/manifest.js';
 
-/** Every setting of every service; `process` are those that all of them read. */
+/** The settings tables of every service; `process` has those that all of them read. */
 export const allTables: Readonly<Record<string, Table>> = { process: processSettings, ...settingsTables };
 
-/** The settings that say where an installation keeps things. */
+/** The settings that say where an installation stores things. */
 export interface Places extends RecordPlaces {
   readonly natsUrl: string | undefined;
   readonly s3Url: string | undefined;
+  readonly typesensePrefix: string;
   readonly typesenseUrl: readonly string[] | undefined;
   readonly typesenseApiKey: string | undefined;
   readonly otlpUrl: string | undefined;
@@ -21,21 +22,24 @@ export interface Places extends RecordPlaces {
 }
 
 const { dataDir, mongodbUrl, natsUrl, otlpUrl, otlpHeaders } = processSettings;
-const { typesenseUrl, typesenseApiKey } = searchConfig;
-const servers = { mongodbUrl, natsUrl, s3Url: filesConfig.s3Url, typesenseUrl, typesenseApiKey };
+const { typesenseUrl, typesenseApiKey, typesensePrefix } = searchConfig;
+const servers = { mongodbUrl, natsUrl, s3Url: filesConfig.s3Url, typesenseUrl, typesenseApiKey, typesensePrefix };
 const placesTable = { dataDir, ...servers, otlpUrl, otlpHeaders };
 
-/** A table whose problems tell no value: it may be a secret that was put into the wrong variable. */
+/**
+ * Marks all settings of a table as secret, so that no error shows a value: a secret may have been put into the
+ * wrong one.
+ */
 export function hidden<T extends Table>(table: T): T {
   return Object.fromEntries(Object.entries(table).map(([name, setting]) => [name, { ...setting, secret: true }])) as T;
 }
 
-/** Reads where things are kept. Throws ConfigError. */
+/** Reads the settings of where things are stored. Throws ConfigError. */
 export function readPlaces(env: NodeJS.ProcessEnv): Places {
   return readConfigs({ places: hidden(placesTable) }, env).places;
 }
 
-/** The environment as an embedded system sees it, whose keys lie in its data folder. Nothing is made. */
+/** Returns the environment with the keys in a data folder, as an embedded system uses them. Creates no key. */
 export function withKeyFiles(env: NodeJS.ProcessEnv, dataFolder: string): NodeJS.ProcessEnv {
   const [secret, secrets] = KEY_FILES.map((name) => join(dataFolder, name)) as [string, string];
   return {
@@ -49,7 +53,7 @@ function keyIn(file: string): string | undefined {
   try {
     return existsSync(file) ? readFileSync(file, 'utf8').trim() : undefined;
   } catch {
-    // Who may not read it is told by the check of permissions.
+    // The check of permissions reports files that this user may not read.
     return undefined;
   }
 }

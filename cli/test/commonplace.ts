@@ -8,7 +8,7 @@ export interface Ended {
   readonly stderr: string;
 }
 
-/** Starts the command line as a process; `onStderr` sees what it says on its way. */
+/** Runs the command line in a process; `onStderr` gets its standard error output as it arrives. */
 export function commonplace(
   args: readonly string[],
   env: NodeJS.ProcessEnv = {},

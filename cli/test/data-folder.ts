@@ -8,16 +8,18 @@ import type { Collection, Store } from '@commonplace/kit/store';
 import { openSqliteDatabase, type SqliteDatabase } from '@commonplace/kit/store/sqlite';
 import { BLOBS } from '../src/backup/manifest.js';
 
-/** A data folder of an embedded system, in which files come and go as the files service has them. */
+/** A data folder of an embedded system, in which files come and go like in the files service. */
 export interface DataFolder {
   readonly home: string;
   readonly dataDir: string;
   readonly database: SqliteDatabase;
-  /** Puts bytes, then their record. Gives the blob's id. */
+  /** Runs `work` on the records of a service. */
+  inStore(service: string, work: (store: Store) => Promise<void>): Promise<void>;
+  /** Writes bytes, then their record. Returns the blob's id. */
   addBlob(bytes?: number): Promise<string>;
-  /** Marks a blob as dead, deletes its bytes, then its record. */
+  /** Marks a blob as deleted, deletes its bytes, then its record. */
   deleteBlob(id: string): Promise<void>;
-  /** Makes another data folder, whose database is damaged. */
+  /** Creates another data folder whose database is damaged. Returns its path. */
   damagedCopy(): Promise<string>;
   remove(): Promise<void>;
 }
@@ -37,6 +39,7 @@ export async function makeDataFolder(): Promise<DataFolder> {
     home,
     dataDir,
     database,
+    inStore: (service, work) => work(database.store(service)),
     async addBlob(size = 2000) {
       const id = randomUUID();
       const bytes = randomBytes(size);

@@ -1,4 +1,5 @@
-import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import { everything } from '@commonplace/all/everything';
@@ -16,12 +17,14 @@ beforeEach(async () => {
 afterEach(() => folder.remove());
 
 async function doctor(env: NodeJS.ProcessEnv = {}, ...args: string[]) {
-  const began = performance.now();
   const ended = await commonplace(['doctor', '--json', ...args], { COMMONPLACE_DATA_DIR: folder.dataDir, ...env });
   const { ok, checks } = JSON.parse(ended.stdout) as { ok: boolean; checks: Result[] };
   const of = (name: string) => checks.find((check) => check.name === name);
-  return { ...ended, ok, of, seconds: (performance.now() - began) / 1000 };
+  return { ...ended, ok, of };
 }
+
+/** Asks without a limit of time, which a busy machine exceeds before the last check. */
+const thoroughly = (env: NodeJS.ProcessEnv = {}) => doctor(env, '--thorough');
 
 test('it knows the settings of every service', () => {
   for (const { name, config } of everything) expect(allTables[name]).toBe(config);
@@ -29,7 +32,7 @@ test('it knows the settings of every service', () => {
 });
 
 test('a whole data folder is well', async () => {
-  const { code, ok, of } = await doctor();
+  const { code, ok, of } = await thoroughly();
   expect([code, ok]).toEqual([0, true]);
   expect(of('configuration')).toMatchObject({ status: 'ok' });
   expect(of('database')).toMatchObject({ status: 'ok', detail: expect.stringContaining('all whole') });
@@ -40,7 +43,7 @@ test('a whole data folder is well', async () => {
 
 test('where nothing was started yet, nothing is wrong and nothing is made', async () => {
   const dataDir = join(folder.home, 'new');
-  const { code, of } = await doctor({ COMMONPLACE_DATA_DIR: dataDir });
+  const { code, of } = await thoroughly({ COMMONPLACE_DATA_DIR: dataDir });
   expect(code).toBe(0);
   expect(of('database')).toMatchObject({ status: 'warning' });
   expect(existsSync(dataDir)).toBe(false);
@@ -64,7 +67,7 @@ test('settings that can not be used are told together, and names that nobody rea
 });
 
 test('a collector that is away is told, and is no failure', async () => {
-  const { code, of } = await doctor({ COMMONPLACE_OTLP_URL: 'http://127.0.0.1:9' });
+  const { code, of } = await thoroughly({ COMMONPLACE_OTLP_URL: 'http://127.0.0.1:9' });
   expect(code).toBe(0);
   expect(of('collector')).toMatchObject({ status: 'warning', detail: expect.stringContaining('does not answer') });
   expect((await doctor()).of('collector')).toBeUndefined();
@@ -86,7 +89,7 @@ describe('no secret is in what it says', () => {
       expect(ended.code).toBe(code);
       expect(ended.stdout + ended.stderr).not.toContain('marked');
     }
-  }, 60_000);
+  });
 
   test('with secrets in URLs that lead nowhere, and in settings that are right', async () => {
     const env = {
@@ -100,14 +103,13 @@ describe('no secret is in what it says', () => {
       COMMONPLACE_SECRETS_KEY: Buffer.from('marked'.repeat(10)).toString('base64'),
       AWS_SECRET_ACCESS_KEY: 'marked-aws',
     };
-    const { code, stdout, stderr, of, seconds } = await doctor(env);
+    const { code, stdout, stderr, of } = await doctor(env);
     expect(code).toBe(1);
     for (const name of ['MongoDB', 'NATS', 'bucket']) expect(of(name)).toMatchObject({ status: 'failed' });
     expect(of('configuration')).toMatchObject({ status: 'ok' });
     expect(stdout + stderr).not.toContain('marked');
     expect(stdout).not.toContain(env.COMMONPLACE_SECRETS_KEY);
-    expect(seconds).toBeLessThan(10);
-  }, 60_000);
+  });
 });
 
 describe('servers that take a connection and never answer', () => {
@@ -122,8 +124,8 @@ describe('servers that take a connection and never answer', () => {
     silent.close();
   });
 
-  test('have failed within ten seconds', async () => {
-    const { code, of, seconds } = await doctor({
+  test('have failed', async () => {
+    const { code, of } = await doctor({
       COMMONPLACE_MONGODB_URL: `mongodb://127.0.0.1:${port}/?replicaSet=rs`,
       COMMONPLACE_NATS_URL: `nats://127.0.0.1:${port}`,
       COMMONPLACE_S3_URL: `http://id:secret@127.0.0.1:${port}/bucket`,
@@ -132,14 +134,13 @@ describe('servers that take a connection and never answer', () => {
     });
     expect(code).toBe(1);
     for (const name of ['MongoDB', 'NATS', 'bucket', 'Typesense']) expect(of(name)).toMatchObject({ status: 'failed' });
-    expect(seconds).toBeLessThan(10);
-  }, 60_000);
+  });
 });
 
 describe('an embedded system', () => {
   test('with a damaged database', async () => {
     for (let i = 0; i < 20; i++) await folder.addBlob(10);
-    const { code, of } = await doctor({ COMMONPLACE_DATA_DIR: await folder.damagedCopy() });
+    const { code, of } = await thoroughly({ COMMONPLACE_DATA_DIR: await folder.damagedCopy() });
     expect(code).toBe(1);
     expect(of('database')).toMatchObject({ status: 'failed' });
   });
@@ -165,7 +166,7 @@ describe('an embedded system', () => {
       'why',
       '{}',
     ]);
-    const behind = await doctor();
+    const behind = await thoroughly();
     expect(behind.code).toBe(0);
     expect(behind.of('events')).toMatchObject({
       status: 'warning',
@@ -173,21 +174,73 @@ describe('an embedded system', () => {
     });
     connection.run('UPDATE events SET at = ?', [Date.now() + 3_600_000]);
     connection.close();
-    const ahead = await doctor();
+    const ahead = await thoroughly();
     expect(ahead.of('clock')).toMatchObject({ status: 'failed' });
     expect(ahead.code).toBe(1);
+  });
+
+  test('with bytes of files that are missing, or cut', async () => {
+    const [gone, cut] = [await folder.addBlob(), await folder.addBlob(), await folder.addBlob()];
+    expect((await thoroughly()).of('files')).toMatchObject({
+      status: 'ok',
+      facts: { blobs: 3, checked: 3, missing: 0, examples: [] },
+    });
+    const pathOf = (id: string) => join(folder.dataDir, 'files/blobs', id.slice(-2), id);
+    rmSync(pathOf(gone as string));
+    truncateSync(pathOf(cut as string), 10);
+    const { code, of } = await doctor({}, '--thorough');
+    expect(code).toBe(1);
+    expect(of('files')).toMatchObject({ status: 'failed', facts: { missing: 2 } });
+    expect(of('files')?.facts?.examples).toEqual(expect.arrayContaining([gone, cut]));
+  });
+
+  test('whose tables do not have the rows that were written', async () => {
+    const store = folder.database.store('resources');
+    const heads = await store.collection<never>({ name: 'tables', indexes: [] });
+    const chunks = await store.collection<never>({ name: 'table_chunks', indexes: [] });
+    const text = '["r1",1],\n["r2",2]';
+    const hash = createHash('sha256').update(text).digest('base64url').slice(0, 20);
+    const work = store.begin();
+    work.insert(chunks, { id: 'table.1', tenant: 't', text } as never);
+    const head = { tenant: 't', rowCount: 2, chunks: [[1, 2, text.length, hash, 'c']], kept: [], loose: [] };
+    work.insert(heads, { ...head, id: 'table' } as never);
+    await work.commit();
+    expect((await thoroughly()).of('tables')).toMatchObject({
+      status: 'ok',
+      facts: { tables: 1, checked: 1, faults: [] },
+    });
+    const connection = openConnection(join(folder.dataDir, 'commonplace.db'));
+    // Flips one bit of one character, which SQLite's own check does not detect.
+    connection.run(`UPDATE resources__table_chunks SET doc = replace(doc, 'r2', 'r3')`);
+    const flipped = await thoroughly();
+    expect([flipped.code, flipped.of('database')?.status]).toEqual([1, 'ok']);
+    expect(flipped.of('tables')).toMatchObject({
+      status: 'failed',
+      detail: expect.stringContaining('table: chunk 1 with 2 rows is not as it was written'),
+    });
+    connection.run('DELETE FROM resources__table_chunks');
+    connection.close();
+    expect((await thoroughly()).of('tables')?.detail).toContain('chunk 1 with 2 rows is missing');
+  });
+
+  test('whose check after an unclean end found damage', async () => {
+    const report = { at: '2026-01-01T00:00:00.000Z', faults: ['Tree 5 page 7: btreeInitPage() returns error code 11'] };
+    writeFileSync(join(folder.dataDir, 'last-check.json'), JSON.stringify(report));
+    const { code, of } = await thoroughly();
+    expect(code).toBe(1);
+    expect(of('database')).toMatchObject({ status: 'failed', detail: expect.stringContaining('Tree 5 page 7') });
   });
 
   test('that others may read, and that was not restored to the end', async () => {
     writeFileSync(join(folder.dataDir, 'other.key'), '');
     rmSync(join(folder.dataDir, 'secret.key'));
     writeFileSync(join(folder.dataDir, 'secret.key'), `${'0'.repeat(64)}\n`, { mode: 0o644 });
-    expect((await doctor()).of('data folder')).toMatchObject({
+    expect((await thoroughly()).of('data folder')).toMatchObject({
       status: 'warning',
       detail: expect.stringContaining('secret.key: chmod 600'),
     });
     mkdirSync(join(folder.dataDir, 'restore.unfinished'));
-    expect((await doctor()).of('data folder')).toMatchObject({ status: 'failed' });
+    expect((await thoroughly()).of('data folder')).toMatchObject({ status: 'failed' });
   });
 });
 
@@ -196,4 +249,4 @@ test('a command line that is wrong ends with 64, and help with 0', async () => {
   expect((await commonplace(['backup'])).code).toBe(64);
   expect((await commonplace(['cure'])).code).toBe(64);
   expect((await commonplace(['--help'])).stdout).toContain('Exit codes:');
-}, 60_000);
+});

@@ -2,8 +2,32 @@ import { expect, jest, test } from '@jest/globals';
 import { runProgram } from '../src/program.js';
 
 const COMMANDS = [
-  ...['doctor', 'backup', 'restore', 'migrate', 'rotate-secrets', 'keys', 'keys list', 'keys create', 'keys revoke'],
-  ...['publications', 'publications suspend', 'publications resume'],
+  ...[
+    'doctor',
+    'backup',
+    'restore',
+    'migrate',
+    'rotate-secrets',
+    'keys',
+    'keys list',
+    'keys create',
+    'keys revoke',
+    'sweeper',
+    'sweeper list',
+    'sweeper restore',
+    'sweeper allow',
+  ],
+  ...[
+    'account',
+    'account reset-password',
+    'account reset-second-factor',
+    'credits',
+    'credits grant',
+    'credits list',
+    'publications',
+    'publications suspend',
+    'publications resume',
+  ],
 ];
 
 test.each(['', ...COMMANDS])('the help of `commonplace %s` has examples, and tells of --json', async (command) => {

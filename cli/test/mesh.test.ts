@@ -2,12 +2,12 @@ import { operatedSystem } from '@commonplace/acceptance/dist/src/standing.js';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { commonplace } from './commonplace.js';
 
-/** What the commands do beside a mesh; its keys are `keys.test.ts`, which runs beside either. */
+/** Tests the commands against a mesh. `keys.test.ts`, which runs against either kind of system, tests the keys. */
 let system: Awaited<ReturnType<typeof operatedSystem>>;
 beforeAll(async () => {
   system = await operatedSystem();
 }, 120_000);
-afterAll(() => system?.stop(), 60_000);
+afterAll(() => system?.stop());
 
 async function json(...args: string[]) {
   const { code, stdout } = await commonplace([...args, '--json'], system.places);
@@ -19,7 +19,7 @@ test('the doctor looks at MongoDB and NATS, and finds them well', async () => {
   for (const name of ['MongoDB', 'NATS']) {
     expect(answer.checks).toContainEqual(expect.objectContaining({ name, status: 'ok' }));
   }
-}, 60_000);
+});
 
 test('nothing is to be migrated, in any service', async () => {
   for (const args of [[], ['--check'], ['--new']]) {
@@ -27,17 +27,17 @@ test('nothing is to be migrated, in any service', async () => {
     expect([code, answer.pending]).toEqual([0, false]);
     expect(answer.services).toContainEqual({ service: 'resources', format: 1, pending: [], ran: [] });
   }
-}, 90_000);
+});
 
 test('users’ secrets are put under a new key in two runs', async () => {
   const first = await json('rotate-secrets');
   expect([first.code, first.answer.stage]).toEqual([0, 'added']);
   const second = await json('rotate-secrets');
   expect([second.code, second.answer.stage]).toEqual([0, 'done']);
-}, 60_000);
+});
 
 test('a backup says that servers have tools of their own', async () => {
   const { code, answer } = await json('backup', '--to', '/nowhere');
   expect([code, answer.error.exit_code]).toEqual([78, 78]);
   expect(answer.error.message).toContain('mongodump');
-}, 60_000);
+});

@@ -18,16 +18,16 @@ test('nothing pending is said plainly', async () => {
   expect(answer).toMatchObject({ pending: false });
   expect(answer.services).toContainEqual({ service: 'files', format: 1, pending: [], ran: [] });
   expect(answer.services).toContainEqual({ service: 'resources', format: null, pending: [], ran: [] });
-}, 60_000);
+});
 
 test('where there is nothing, there is nothing to migrate', async () => {
   expect((await commonplace(['migrate', '--data-dir', '/nowhere'])).code).toBe(66);
   const { code, stdout } = await commonplace(['migrate', '--new', '--data-dir', '/nowhere']);
   expect([code, stdout]).toEqual([0, 'Nothing is pending.\n']);
-}, 60_000);
+});
 
 test('what a newer release has stored is refused', async () => {
   await requireFormat('files', folder.database.store('files'), [{ name: 'of tomorrow', run: async () => {} }]);
   const { code, stderr } = await commonplace(['migrate', '--data-dir', folder.dataDir]);
   expect([code, stderr]).toEqual([78, 'commonplace: what files has stored is of a newer release: run that one\n']);
-}, 60_000);
+});

@@ -1,6 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import {
+  type AutomationRecord,
+  automationCollection,
+  hookSecretOwner,
+  hookTokenOwner,
+  secretOwner,
+} from '@commonplace/automations/secrets';
 import { createEnvelope, parseMasterKeys } from '@commonplace/kit/secrets';
 import type { Collection } from '@commonplace/kit/store';
 import { createFormTokens, type FormRecord, formCollection } from '@commonplace/resources/secrets';
@@ -55,7 +62,7 @@ test('two runs with a restart between them put every secret under a new key', as
   expect(readFileSync(`${keyFile()}.former`, 'utf8').trim()).toBe(old);
   for (const { stdout, stderr } of [first, second])
     for (const key of [old, now]) expect(stdout + stderr).not.toContain(key);
-}, 60_000);
+});
 
 test('a run that was cut off goes on', async () => {
   const [fresh, old] = [randomBytes(32), randomBytes(32)].map((key) => key.toString('base64')) as [string, string];
@@ -108,4 +115,30 @@ test('the tokens of forms are found by the new key, and the secrets of their web
   expect([form.tokenHash, form.hookHash]).toEqual([now.hash(token.token), now.hash(hook.token)]);
   expect(now.open(form.tokenSealed, owner('form'))).toBe(token.token);
   expect(createEnvelope(after).open(form.config.webhooks[0]?.sealed ?? '', owner('form'))).toBe('whsec_secret');
+});
+
+test('the secrets of automations open with the new key, each in its own place only', async () => {
+  const store = folder.database.store('automations');
+  const automations = await store.collection(automationCollection);
+  const [fresh, old] = [randomBytes(32), randomBytes(32)].map((key) => key.toString('base64')) as [string, string];
+  const before = createEnvelope(parseMasterKeys(old));
+  const at = { id: 'automation', tenant: 'acme' };
+  const work = store.begin();
+  work.insert(automations, {
+    ...at,
+    ...{ workspaceId: 'w', name: 'n', isActive: true, triggerType: 'webhook', hookTokenHash: 'hash' },
+    hookTokenSealed: before.seal('token', hookTokenOwner(at)),
+    hookSecretSealed: before.seal('of the sender', hookSecretOwner(at)),
+    secrets: [{ name: 'KEY', sealed: before.seal('value', secretOwner(at, 'KEY')), allowedHosts: [], enteredBy: 'u' }],
+  } as unknown as AutomationRecord);
+  await work.commit();
+  writeFileSync(keyFile(), `${fresh},${old}\n`);
+  const options = { places: { dataDir: folder.dataDir, mongodbUrl: undefined }, setting: undefined };
+  expect(await rotateSecrets(options, silentProgress)).toMatchObject({ rewrapped: 1, unreadable: [], spareKeys: 1 });
+  const after = createEnvelope(parseMasterKeys(fresh));
+  const { hookTokenSealed = '', hookSecretSealed = '', secrets } = (await automations.get(at.id)) as AutomationRecord;
+  expect(after.open(hookTokenSealed, hookTokenOwner(at))).toBe('token');
+  expect(after.open(hookSecretSealed, hookSecretOwner(at))).toBe('of the sender');
+  expect(after.open(secrets[0]?.sealed ?? '', secretOwner(at, 'KEY'))).toBe('value');
+  expect(() => after.open(hookSecretSealed, hookTokenOwner(at))).toThrow('another record');
 });

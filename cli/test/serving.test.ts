@@ -29,7 +29,7 @@ beforeAll(async () => {
   for (let i = 0; i < 8; i++) await addFile(i);
 }, 120_000);
 
-afterAll(() => system?.stop(), 60_000);
+afterAll(() => system?.stop());
 
 async function addDocument(i: number): Promise<Resource> {
   const fields = { type: 'document', name: `Document ${i}`, workspace_id: workspace.id, content: `Text ${i}` };
@@ -44,7 +44,7 @@ async function addFile(i: number): Promise<void> {
   sums.set(data.resource.id, sha256(bytes));
 }
 
-/** What a running embedded system on a data folder says. */
+/** Starts an embedded system on a data folder. */
 async function startOn(dataDir: string) {
   const port = await freePort();
   const running = startScript(EMBEDDED, {
@@ -65,7 +65,7 @@ test('a backup of a system that serves is restored to one that serves the same',
       const { id } = await addDocument(i);
       if (i % 3 === 0) await by.del(`/resources/${id}`);
       if (i % 5 === 0) await addFile(i);
-      // As people write, and not as fast as a machine can: what is there then has to be read back twice.
+      // Writes at a person's pace, since everything written has to be read back from two backups.
       await sleep(10);
     }
   })();
@@ -87,7 +87,7 @@ test('a backup of a system that serves is restored to one that serves the same',
     expect(code).toBe(0);
     const { running, baseUrl } = await startOn(to);
     try {
-      await running.says('Docs  ', 60_000);
+      await running.says('Docs  ', 150_000);
       const there = api({ baseUrl }, system.owner.apiKey);
       for (const [id, name] of before.names) {
         expect((await there.get<Resource>(`/resources/${id}`)).data.name).toBe(name);
@@ -111,7 +111,7 @@ test('a restore that is killed is not taken for a whole one, and can be done aga
   });
   expect(code).toBeNull();
   expect(existsSync(join(to, RESTORE_MARKER))).toBe(true);
-  // The signal may come in the middle of any file, also of one whose emptiness would be complained of first.
+  // The kill may hit any file. An empty key file, for one, must not be reported before the marker.
   writeFileSync(join(to, 'secret.key'), '');
   const { running } = await startOn(to);
   expect(await running.exited).toBe(78);
@@ -120,7 +120,7 @@ test('a restore that is killed is not taken for a whole one, and can be done aga
   expect((await commonplace(['restore', '--from', from, '--to', to])).code).toBe(0);
   expect(existsSync(join(to, RESTORE_MARKER))).toBe(false);
   const again = await startOn(to);
-  await again.running.says('Docs  ', 60_000);
+  await again.running.says('Docs  ', 150_000);
   await again.running.terminate();
   rmSync(to, { recursive: true });
 }, 180_000);

@@ -1,45 +1,55 @@
 import { AppError } from '@commonplace/kit/errors';
 import type { Log } from '@commonplace/kit/log';
 import type { Shedding } from '@commonplace/kit/rpc';
+import { Deadline, Load } from '@commonplace/proto/api/v1/access.js';
 import cors from '@koa/cors';
 import Router, { type RouterMiddleware } from '@koa/router';
 import Koa from 'koa';
 import type { Settings } from './config.js';
-import { type Invoke, serveEndpoint } from './endpoint.js';
+import { type Invoke, type InvokeStream, serveEndpoint } from './endpoint.js';
+import type { EventStreams } from './event-streams.js';
+import type { LargeBodies } from './large-bodies/index.js';
 import { type AuthenticateParts, authenticate, isSafe } from './middleware/authenticate.js';
+import type { Denials } from './middleware/denials.js';
 import { answerErrors } from './middleware/errors.js';
 import { isHostOf } from './middleware/host.js';
 import { createRateGate, type RateGate } from './middleware/rate-limit.js';
 import { nameRequest } from './middleware/request.js';
 import { requireScope } from './middleware/scope.js';
+import { requireSingularHeaders } from './middleware/singular-headers.js';
 import type { State } from './middleware/state.js';
 import { orFailure } from './raw/forms/send.js';
-import type { Route } from './routes.js';
-import type { Watches } from './watch.js';
+import type { EventRoute, Route } from './routes.js';
 
 export interface AppParts {
   readonly settings: Settings;
   readonly routes: readonly Route[];
   invoke(route: Route): Invoke;
+  /** Returns the function that opens the event stream of a route. */
+  invokeStream(events: EventRoute): InvokeStream;
   readonly authentication: AuthenticateParts;
-  /** What is served without a credential: pages, health, the description of the API. */
+  /** Routes served without a credential: pages, health, the OpenAPI document. */
   readonly open: Router;
-  /** Published pages; what is none goes on. */
+  /** Serves published pages; passes every other request on. */
   readonly readers: Koa.Middleware;
-  /** Records that clients follow. */
-  readonly watches: Watches;
-  /** What this process has room for. */
+  /** Event streams that clients read. */
+  readonly streams: EventStreams;
+  /** Reads large bodies in worker threads. */
+  readonly largeBodies: LargeBodies;
+  /** Refuses requests when this process is overloaded. */
   readonly shedding: Shedding;
+  /** Reports denied requests to the audit log. */
+  readonly denials: Pick<Denials, 'note'>;
   readonly log: Log;
 }
 
-/** The order in which a request passes: names and signals, errors, open pages, then the gates of the API. */
+/** Creates the app. A request passes in this order: ids and signals, errors, open pages, then the gates of the API. */
 export function createApp(parts: AppParts): Koa {
   const { settings, log } = parts;
   const app = new Koa();
-  const secure = settings.publicUrl.startsWith('https:');
-  app.use(nameRequest(settings.trustedProxies, secure, log) as Koa.Middleware);
-  app.use(answerErrors({ publicUrl: settings.publicUrl, log }) as Koa.Middleware);
+  app.use(nameRequest(settings, log) as Koa.Middleware);
+  app.use(answerErrors({ publicUrl: settings.publicUrl, denials: parts.denials, log }) as Koa.Middleware);
+  app.use(requireSingularHeaders());
   app.use(allowOrigins());
   app.use(shed(parts));
   app.use(parts.readers);
@@ -57,7 +67,7 @@ export function createApp(parts: AppParts): Koa {
   return app;
 }
 
-/** Errors of a client that has gone away: nobody to answer, nothing to mend. */
+/** Error codes of a client that has disconnected: nobody can be answered, and there is nothing to repair. */
 const GONE: ReadonlySet<string> = new Set(['ECONNRESET', 'EPIPE', 'ERR_STREAM_PREMATURE_CLOSE']);
 
 const EXPOSED = [
@@ -73,7 +83,7 @@ const EXPOSED = [
   'Original-Request-Id',
 ];
 
-/** Any origin may read answers, never with cookies; requests that name none are none of its business. */
+/** Lets any origin read answers, never with cookies. Requests without an `Origin` header skip CORS. */
 function allowOrigins(): Koa.Middleware {
   const answer = cors({
     origin: '*',
@@ -85,7 +95,7 @@ function allowOrigins(): Koa.Middleware {
   return (ctx, next) => (ctx.req.headers.origin === undefined ? next() : answer(ctx, next));
 }
 
-/** Under the host of users' bytes there is nothing else: no page, no endpoint, no cookie. */
+/** Serves only `/blobs/` on the host of uploaded content: no page, no endpoint, no cookie. */
 function serveBytesAlone({ contentUrl, publicUrl }: Settings): Koa.Middleware {
   const isHost = contentUrl === undefined ? () => false : isHostOf(contentUrl);
   const bytesAlone = !isHost(new URL(publicUrl));
@@ -95,7 +105,10 @@ function serveBytesAlone({ contentUrl, publicUrl }: Settings): Koa.Middleware {
   };
 }
 
-/** What is handed in by the hosted page of a form counts with what comes by the endpoint, of the form and the address. */
+/**
+ * Applies the rate limits of a form and a visitor to submissions of the hosted form page, with the same counters as the
+ * endpoint.
+ */
 function limitFormPages(rateGate: RateGate): Koa.Middleware {
   const gate = rateGate({ limits: ['form', 'visitor'], scope: 'public' }) as unknown as RouterMiddleware;
   const router = new Router();
@@ -106,7 +119,9 @@ function limitFormPages(rateGate: RateGate): Koa.Middleware {
 
 const FORM_PAGES = '/f/';
 
-/** Everything that is no endpoint; what is unknown outside of the API is not found by anybody. */
+/**
+ * Serves everything that is not an endpoint. An unknown path outside the API is answered 404 without authentication.
+ */
 function servePages(open: Router): Koa.Middleware {
   const pages = open.routes() as unknown as Koa.Middleware;
   const described = new Set(open.stack.map(({ path }) => String(path)));
@@ -115,13 +130,17 @@ function servePages(open: Router): Koa.Middleware {
   return (ctx, next) => (isEndpoint(ctx.path) ? next() : pages(ctx, notFound));
 }
 
-/** Refuses what there is no room for before it costs anything: searches first, then writes, reads last. */
+/**
+ * Refuses requests under overload before they cost anything: background work such as searches first, then writes, reads
+ * last.
+ */
 function shed({ shedding, routes }: AppParts): Koa.Middleware {
-  const searches = new Set(routes.filter(({ limits }) => limits.includes('search')).map(({ path }) => path));
+  const isBackground = ({ traits }: Route) => traits.load === Load.BACKGROUND;
+  const background = new Set(routes.filter(isBackground).map(({ path }) => path));
   return (ctx, next) => {
-    // Whoever probes learns that the process lives, however much there is to do.
+    // Health probes are always answered: they ask whether the process lives, not how busy it is.
     if (ctx.path.startsWith('/health/')) return next();
-    shedding.require(isSafe(ctx.method) ? 'read' : searches.has(ctx.path) ? 'background' : 'write');
+    shedding.require(isSafe(ctx.method) ? 'read' : background.has(ctx.path) ? 'background' : 'write');
     return next();
   };
 }
@@ -129,24 +148,23 @@ function shed({ shedding, routes }: AppParts): Koa.Middleware {
 const API = '/api/v1/';
 
 /**
- * One route after the other, each with its gates; nothing here knows an endpoint. Routes are kept by
- * their first word and their length, so that a request is compared with those of its own area alone; one of
- * another area is handed on.
+ * Registers each route with its gates; nothing here knows a single endpoint. Routes are grouped by first path segment
+ * and length, so that a request is matched only against the routes of its own area; a request of another area is passed
+ * on.
  */
 function createApi(
-  { settings, routes, invoke, watches, shedding }: AppParts,
+  { settings, routes, invoke, invokeStream, streams, largeBodies, shedding }: AppParts,
   rateGate: RateGate,
   serves: (route: Route) => boolean,
 ): Koa.Middleware<State> {
   const areas = new Map<string, Router>();
   for (const route of routes.filter(serves)) {
-    const timeoutMs = route.limits.includes('search') ? settings.searchTimeoutMs : settings.requestTimeoutMs;
-    const endpoint = serveEndpoint(route, invoke(route), {
-      bodyBytes: settings.bodyBytes,
-      timeoutMs,
-      watches,
-      shedding,
-    });
+    const isSearch = route.traits.deadline === Deadline.SEARCH;
+    const timeoutMs = isSearch ? settings.searchTimeoutMs : settings.requestTimeoutMs;
+    const { bodyBytes, streamMs } = settings;
+    const parts = { bodyBytes, timeoutMs, streamMs, streams, largeBodies, shedding };
+    const events = route.events ?? route.eventsAfter?.events;
+    const endpoint = serveEndpoint(route, invoke(route), parts, events && invokeStream(events));
     const gates = [rateGate(route), requireScope(route), endpoint] as unknown as RouterMiddleware[];
     const area = areaOf(route.path);
     const router = areas.get(area) ?? new Router();
@@ -161,7 +179,7 @@ function createApi(
   };
 }
 
-/** The word behind `/api/v1/`, and a slash for each further segment. */
+/** Returns the path segment after `/api/v1/`, plus a slash for each further segment. */
 function areaOf(path: string): string {
   const end = path.indexOf('/', API.length);
   if (end < 0) return path.slice(API.length);
@@ -177,7 +195,7 @@ function routeNotFound(details: Record<string, unknown> = {}): AppError {
   return new AppError('NOT_FOUND', 'route_not_found', 'There is no such endpoint.', { details });
 }
 
-/** A path without the method asked for: says which it has. */
+/** Throws `route_not_found`. For a known path with another method, the answer lists the methods allowed. */
 function refuse(ctx: Koa.Context, router: Router): never {
   const methods = [...new Set(router.match(ctx.path, ctx.method).path.flatMap((layer) => layer.methods))];
   if (methods.length > 0) ctx.set('Allow', methods.join(', '));

@@ -1,7 +1,8 @@
 import type { Caller } from '@commonplace/kit/auth';
 import type { Capabilities } from '@commonplace/proto/gateway/v1/capability_service.js';
-import { type Policies, WINDOW_SECONDS } from './middleware/policies.js';
 import { opens } from './middleware/scope.js';
+import { isWithinLimit } from './middleware/workspace-limit.js';
+import { type Policies, type PolicyName, STANDING, WINDOW_SECONDS } from './rate-limits.js';
 import type { Route } from './routes.js';
 
 export interface CapabilityParts {
@@ -12,11 +13,11 @@ export interface CapabilityParts {
   readonly bodyBytes: number;
   readonly fileBytes: number;
   readonly inlineFileBytes: number;
-  /** There is a model to search by meaning with. */
+  /** Whether an embedding model for semantic search is available. */
   readonly semanticSearch: boolean;
 }
 
-/** What this server offers, and what of it the caller's scopes open. */
+/** Returns what this server offers, and the endpoints that the caller's credential may use. */
 export function capabilitiesFor(caller: Caller, parts: CapabilityParts): Capabilities {
   const { scopes } = caller.credential;
   return {
@@ -25,11 +26,11 @@ export function capabilitiesFor(caller: Caller, parts: CapabilityParts): Capabil
     serverVersion: parts.serverVersion,
     scopes: [...scopes],
     endpoints: parts.routes
-      .filter((route) => route.scope !== 'public' && opens(route, scopes))
+      .filter((route) => route.scope !== 'public' && opens(route, scopes) && isWithinLimit(route, caller))
       .map(({ method, path, scope, preview }) => ({ method, path, scope, status: preview ? 'preview' : 'stable' })),
     features: {
       semantic_search: parts.semanticSearch,
-      streaming: false,
+      streaming: true,
       idempotency: true,
       etags: true,
       cursors: true,
@@ -41,14 +42,14 @@ export function capabilitiesFor(caller: Caller, parts: CapabilityParts): Capabil
       inline_file_bytes: parts.inlineFileBytes,
     },
     rateLimits: Object.entries(parts.policies)
-      .filter(([name]) => name !== 'auth' && name !== 'concurrent')
+      .filter(([name]) => name !== 'auth' && !STANDING.has(name as PolicyName))
       .map(([name, limit]) => ({ name, limit, windowSeconds: WINDOW_SECONDS })),
     deprecations: [],
     changelogUrl: `${parts.publicUrl}/docs/changelog`,
   };
 }
 
-/** Limits that a client plans by (api: 5). */
+/** Limits that clients plan by (api: 5). */
 const LIMITS = {
   name_chars: 255,
   description_chars: 2000,

@@ -1,21 +1,29 @@
-import { flag, integer, list, type Table, text, url, type Values } from '@commonplace/kit/config';
-import { parseRateLimits } from './middleware/policies.js';
+import { flag, integer, shaped, type Table, text, url, type Values } from '@commonplace/kit/config';
+import { IPV6_PREFIX } from '@commonplace/kit/network';
+import { parseAccessLog } from './access-share.js';
+import { POLICY_NAMES, parseRateLimits } from './rate-limits.js';
+import { parseProxies } from './trusted-proxies.js';
+
+const POLICY = `(${POLICY_NAMES.join('|')})=(off|[1-9][0-9]{0,8})`;
 
 export const config = {
   host: {
     variable: 'COMMONPLACE_HOST',
+    common: 'address that the HTTP server listens on',
     help: 'address that the HTTP server listens on',
     parse: text,
     fallback: '127.0.0.1',
   },
   port: {
     variable: 'COMMONPLACE_PORT',
+    common: 'its port',
     help: 'port that the HTTP server listens on',
     parse: integer(0, 65535),
     fallback: 8080,
   },
   publicUrl: {
     variable: 'COMMONPLACE_PUBLIC_URL',
+    common: 'URL that people reach it by',
     help: 'URL that clients reach this server by; http only on loopback',
     parse: url('http', 'https'),
     fallback: 'http://127.0.0.1:8080',
@@ -28,20 +36,36 @@ export const config = {
   },
   insecureHttp: {
     variable: 'COMMONPLACE_INSECURE_HTTP',
+    common: '1: http without TLS is fine',
     help: '1 allows an http public URL elsewhere than on loopback',
     parse: flag,
     fallback: false,
   },
   trustedProxies: {
     variable: 'COMMONPLACE_TRUSTED_PROXIES',
+    common: 'proxies to believe X-Forwarded-For of',
     help: "addresses or networks of proxies whose X-Forwarded-For is believed, e.g. '10.0.0.0/8'",
-    parse: list,
+    parse: parseProxies,
     fallback: [] as string[],
   },
+  trustTraceparent: {
+    variable: 'COMMONPLACE_TRUST_TRACEPARENT',
+    help: '1 lets the proxies in COMMONPLACE_TRUSTED_PROXIES decide by traceparent which requests are traced; they must set it themselves',
+    parse: flag,
+    fallback: false,
+  },
+  accessLog: {
+    variable: 'COMMONPLACE_ACCESS_LOG',
+    common: 'requests in the log: off, on, 0 to 1',
+    help: 'share of requests with a line in the log: off, on, or 0 to 1; those that fail or are slow have one in any case',
+    parse: parseAccessLog,
+    fallback: 0,
+  },
+  ipv6Prefix: IPV6_PREFIX,
   rateLimits: {
     variable: 'COMMONPLACE_RATE_LIMITS',
-    help: "'off', or requests a minute by policy: 'search=off,write=6000'",
-    parse: parseRateLimits,
+    help: "'off', or requests a minute by policy, and open ones for concurrent, streams and tenant_streams: 'search=off,write=6000'",
+    parse: shaped({ kind: 'text', pattern: `off|${POLICY}(,${POLICY})*` }, parseRateLimits),
     fallback: parseRateLimits(''),
   },
   bodyBytes: {
@@ -49,6 +73,18 @@ export const config = {
     help: 'most bytes of a JSON body',
     parse: integer(1024, 64 * 1024 * 1024),
     fallback: 10 * 1024 * 1024,
+  },
+  bodyThreads: {
+    variable: 'COMMONPLACE_BODY_THREADS',
+    help: 'threads that read JSON bodies above 64 KiB; one Org takes all but one of them',
+    parse: integer(1, 64),
+    fallback: 2,
+  },
+  bodiesWaiting: {
+    variable: 'COMMONPLACE_BODIES_WAITING',
+    help: 'most JSON bodies above 64 KiB of one Org that wait for a thread',
+    parse: integer(1, 100_000),
+    fallback: 32,
   },
   fileBytes: {
     variable: 'COMMONPLACE_FILE_BYTES',
@@ -73,6 +109,12 @@ export const config = {
     help: 'milliseconds that a request may take',
     parse: integer(100, 600_000),
     fallback: 20_000,
+  },
+  streamMs: {
+    variable: 'COMMONPLACE_STREAM_MS',
+    help: 'milliseconds that a stream of server-sent events may last; its client comes back by itself',
+    parse: integer(1_000, 86_400_000),
+    fallback: 3_600_000,
   },
   searchTimeoutMs: {
     variable: 'COMMONPLACE_SEARCH_TIMEOUT_MS',

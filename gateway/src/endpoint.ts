@@ -1,94 +1,211 @@
-import type { Client, Reply, Shedding } from '@commonplace/kit/rpc';
+import type { CallOptions, Client, Reply, Shedding } from '@commonplace/kit/rpc';
+import { createBreathe } from '@commonplace/kit/slices';
 import type { Middleware, ParameterizedContext } from 'koa';
-import { parseBody } from './body.js';
+import { readBody } from './body/read.js';
 import { endOfTurn } from './end-of-turn.js';
+import { type EventStreams, wantsEvents } from './event-streams.js';
+import { type LargeBodies, MAX_BYTES_AT_ONCE } from './large-bodies/index.js';
+import type { ReadRequest, ReadTask } from './large-bodies/protocol.js';
+import { readRequest } from './large-bodies/read.js';
 import { isSafe } from './middleware/authenticate.js';
-import { readBody } from './middleware/read-body.js';
+import { namedIds } from './middleware/denials.js';
 import type { State } from './middleware/state.js';
-import { baseVersionOf, etagOf, idempotencyOf, matchesNone, versionOfIfMatch } from './preconditions.js';
+import { requireWithinLimit } from './middleware/workspace-limit.js';
+import {
+  baseVersionOf,
+  etagOf,
+  idempotencyOf,
+  matchesNone,
+  narrowingOf,
+  queryOf,
+  versionOfIfMatch,
+} from './preconditions.js';
 import { ReadCall } from './request-call.js';
 import type { WrittenResponse } from './response/answer.js';
-import type { Route } from './routes.js';
-import { endOf, isFollowed, type Watches } from './watch.js';
+import type { EventRoute, Route } from './routes.js';
 
-/** Calls an rpc by its full name. */
+/** Calls a streaming rpc. */
+export type InvokeStream = (request: object, options: CallOptions) => AsyncIterable<object>;
+
+/** Calls a unary rpc. */
 export type Invoke = Client<Record<string, (request: object) => Promise<object>>>[string];
 
 export interface EndpointSettings {
   readonly bodyBytes: number;
   readonly timeoutMs: number;
-  readonly watches: Watches;
+  /** Milliseconds that a stream may last. */
+  readonly streamMs: number;
+  readonly streams: EventStreams;
+  readonly largeBodies: LargeBodies;
   readonly shedding: Pick<Shedding, 'enter' | 'leave'>;
 }
 
 type Ctx = ParameterizedContext<State> & { params: Record<string, string> };
 
-/** What is the same for all endpoints: JSON to message, the call, message to envelope. */
-export function serveEndpoint(route: Route, invoke: Invoke, settings: EndpointSettings): Middleware<State> {
+/** Serves one endpoint: reads JSON into a message, calls the rpc, writes the response message into the envelope. */
+export function serveEndpoint(
+  route: Route,
+  invoke: Invoke,
+  settings: EndpointSettings,
+  invokeStream?: InvokeStream,
+): Middleware<State> {
   return async (context) => {
     const ctx = context as unknown as Ctx;
+    if (route.events !== undefined && invokeStream !== undefined && wantsEvents(ctx)) {
+      requireWithinLimit(route, ctx.state.admitted.caller);
+      return serveEvents(ctx, route.events, invokeStream, settings);
+    }
     const safe = isSafe(ctx.method);
     const { requestId } = ctx.state;
     const read = Date.now();
     const body = safe ? undefined : await readBody(ctx as never, settings.bodyBytes, route.formEncoded);
-    // A request has one deadline from its first gate to its answer; its body comes as fast as its client sends it.
+    // One deadline covers a request from its first gate to its answer. The time that the client takes to send the body
+    // is added to it.
     const deadline = ctx.state.cameAt + settings.timeoutMs + (body === undefined ? 0 : Date.now() - read);
-    const request = route.parseRequest({
-      params: ctx.params,
-      query: ctx.req.url?.includes('?') ? ctx.query : NO_QUERY,
-      body: body === undefined ? undefined : parseBody(ctx, body),
-      facts: (name) => factOf(ctx, name),
-    });
+    const { request, fingerprint } = await readAll(ctx, route, body, settings);
+    if (route.scope !== 'public') requireWithinLimit(route, ctx.state.admitted.caller);
+    await countMore(ctx, route, request.message);
     const reply: Reply = {};
     const metadata = {
       requestId,
       ...tokenOf(ctx, route),
       traceparent: ctx.state.traceparent,
       ...shareLinkOf(ctx, safe),
-      ...(body === undefined || route.scope === 'public' ? {} : preconditions(ctx, body, request.baseVersion)),
+      ...(body === undefined || route.scope === 'public'
+        ? {}
+        : preconditions(ctx, fingerprint ?? '', request.baseVersion)),
     };
-    // A write that has begun is finished: its key gives its outcome to whoever asks again.
+    // A read is cancelled when its client disconnects. A write that has begun is finished: its idempotency key returns
+    // the outcome on a retry.
     const call = safe ? new ReadCall(metadata, deadline, reply, ctx.res) : { metadata, deadline, reply };
     let answer: object;
     settings.shedding.enter();
     try {
       answer = await invoke(request.message, call);
+    } catch (error) {
+      ctx.state.named = namedIds(request.message);
+      throw error;
     } finally {
       settings.shedding.leave();
       tellReplay(ctx, reply);
     }
-    if (isFollowed(ctx, route)) {
-      const again = async () => {
-        const { token } = await ctx.state.renew();
-        const next = { metadata: { ...metadata, token }, deadline: Date.now() + settings.timeoutMs };
-        return invoke(request.message, next);
-      };
-      settings.watches.follow(ctx, route, answer, again);
-      return;
+    const followed = wantsEvents(ctx) ? route.eventsAfter?.requestOf(answer) : undefined;
+    if (followed !== undefined && invokeStream !== undefined && route.eventsAfter !== undefined) {
+      return sendEvents(ctx, route.eventsAfter.events, followed, invokeStream, settings);
     }
-    if (route.watchable && endOf(answer) === undefined) ctx.set('Retry-After', POLL_SECONDS);
+    if (reply.retryAfter !== undefined) ctx.set('Retry-After', String(reply.retryAfter));
     await respond(ctx, route, reply, route.versionOf(answer), route.writeResponse(answer, request.fields));
   };
 }
 
-/** Who was let in; where no credential is asked for, nobody is behind the call. */
+/** Counts a request by the rate limit policies that apply to what it asks for. */
+async function countMore(ctx: Ctx, { limitsWhen }: Route, message: object): Promise<void> {
+  for (const { given, limits } of limitsWhen) {
+    const isGiven = given.some((field) => {
+      const value = (message as Record<string, unknown>)[field];
+      return value !== undefined && value !== false;
+    });
+    if (isGiven) await ctx.state.countBy?.(limits);
+  }
+}
+
+/** Answers a request for events. The credential is checked again while events are sent. */
+async function serveEvents(
+  ctx: Ctx,
+  events: EventRoute,
+  invoke: InvokeStream,
+  settings: EndpointSettings,
+): Promise<void> {
+  const { message } = events.parseRequest({
+    params: ctx.params,
+    query: ctx.req.url?.includes('?') ? ctx.query : NO_QUERY,
+    body: undefined,
+    facts: (name) => factOf(ctx, name),
+  });
+  await sendEvents(ctx, events, message, invoke, settings);
+}
+
+function sendEvents(
+  ctx: Ctx,
+  events: EventRoute,
+  message: object,
+  invoke: InvokeStream,
+  { streams, streamMs }: EndpointSettings,
+): Promise<void> {
+  const { requestId, traceparent } = ctx.state;
+  const deadline = Date.now() + streamMs;
+  const open = (lastEventId: string, signal: AbortSignal) => {
+    const metadata = {
+      requestId,
+      traceparent,
+      token: ctx.state.admitted.token,
+      ...shareLinkOf(ctx, isSafe(ctx.method)),
+    };
+    return invoke({ ...message, lastEventId }, { metadata, deadline, signal });
+  };
+  return streams.send(ctx, events, open, deadline);
+}
+
+/** Reads a request: on the event loop, or in a worker thread if its body is large. */
+function readAll(
+  ctx: Ctx,
+  route: Route,
+  body: Buffer | undefined,
+  { largeBodies }: EndpointSettings,
+): ReadRequest | Promise<ReadRequest> {
+  const { url = '', headers } = ctx.req;
+  const query = url.includes('?') ? ctx.query : NO_QUERY;
+  if (body === undefined) {
+    const input = { params: ctx.params, query, facts: (name: string) => factOf(ctx, name) };
+    return { request: route.parseRequest(input), fingerprint: undefined };
+  }
+  const { method, path } = route;
+  const task: ReadTask = {
+    method,
+    path,
+    params: { ...ctx.params },
+    query: { ...query },
+    body,
+    contentType: headers['content-type'],
+    facts: Object.fromEntries(route.facts.map((name) => [name, factOf(ctx, name, body)])),
+    hashedWith: headers['idempotency-key'] === undefined || route.scope === 'public' ? undefined : queryOf(url),
+  };
+  return body.length <= MAX_BYTES_AT_ONCE ? readRequest(route, task) : largeBodies.read(sharerOf(ctx, route), task);
+}
+
+/**
+ * Returns the key by which the worker threads are shared fairly: the caller's Org, else the person, else the client
+ * address for an anonymous request.
+ */
+function sharerOf(ctx: Ctx, route: Route): string {
+  if (route.scope === 'public') return ctx.state.clientIp;
+  const { caller } = ctx.state.admitted;
+  return caller.tenant?.orgId ?? (caller.userId === '' ? ctx.state.clientIp : caller.userId);
+}
+
+/** Returns the caller token as call metadata; none for public endpoints, whose calls have no caller. */
 function tokenOf(ctx: Ctx, { scope }: Route): { token?: string } {
   return scope === 'public' ? {} : { token: ctx.state.admitted.token };
 }
 
-/** The fact that a field of the contract is filled from. */
-function factOf(ctx: Ctx, name: string): string {
+/** Returns the fact about the request (client address, headers or body) that a field of the contract is filled from. */
+function factOf(ctx: Ctx, name: string, body?: Buffer): string {
   if (name === 'client_ip') return ctx.state.clientIp;
+  if (name === 'body') return body?.toString('utf8') ?? '';
+  if (name === 'headers')
+    return JSON.stringify(ctx.headers, (key, value) => (SECRET_HEADERS.has(key) ? undefined : value));
   const names = name.slice(HEADER.length).split(',');
   return names.map((header) => ctx.get(header)).find((value) => value !== '') ?? '';
 }
 
 const HEADER = 'header:';
+/** Headers that no service is given. */
+const SECRET_HEADERS: ReadonlySet<string> = new Set(['authorization', 'cookie', 'proxy-authorization', 'x-api-key']);
 
-/** When a client that polls a record looks again, while more may come. */
-const POLL_SECONDS = '1';
-
-/** The share link that a request presents; a GET may do so by its query, so that a link can be opened as it is. */
+/**
+ * Returns the share link that a request presents. A GET may present it in its query, so that a link can be opened as it
+ * is.
+ */
 function shareLinkOf(ctx: Ctx, safe: boolean): { shareLink?: string } {
   const header = ctx.req.headers['x-share-link'];
   const token = header ?? (safe && ctx.req.url?.includes('share_link=') ? ctx.query.share_link : undefined);
@@ -97,7 +214,7 @@ function shareLinkOf(ctx: Ctx, safe: boolean): { shareLink?: string } {
 
 const SHARE_LINK = /^[\w-]{20,64}$/;
 
-/** Sends an answer in its envelope; nothing of it where the client has the very same. */
+/** Sends an answer in its envelope, or 304 without a body if the client's ETag matches. */
 async function respond(
   ctx: Ctx,
   route: Route,
@@ -107,9 +224,13 @@ async function respond(
 ): Promise<void> {
   const { res } = ctx;
   const safe = isSafe(ctx.method);
+  // Each step over a large answer takes milliseconds; yielding in between lets other requests proceed.
+  const breathe = data.length > LARGE_ANSWER ? createBreathe() : undefined;
+  await breathe?.();
   ctx.status = reply.status ?? route.success;
   if (version !== undefined || route.maxAgeSeconds !== undefined) {
     const etag = etagOf(version, data);
+    await breathe?.();
     res.setHeader('ETag', etag);
     if (safe && matches(ctx, etag)) {
       res.setHeader('Cache-Control', route.uncached ? 'no-store' : cacheControl(route));
@@ -122,10 +243,14 @@ async function respond(
   res.setHeader('Content-Type', 'application/json; charset=utf-8');
   const text = envelope(data, page, reply, ctx.state.requestId);
   if (safe) await endOfTurn();
-  ctx.body = text;
+  ctx.body = breathe === undefined ? text : Buffer.from(text);
+  await breathe?.();
 }
 
-/** A replayed outcome says so, be it an answer or an error. */
+/** Length in characters above which an answer is written in steps. */
+const LARGE_ANSWER = 128 * 1024;
+
+/** Marks a replayed outcome, answer or error, with the headers `Idempotency-Replayed` and `Original-Request-Id`. */
 function tellReplay(ctx: Ctx, { replayOf }: Reply): void {
   if (replayOf === undefined) return;
   ctx.set('Idempotency-Replayed', 'true');
@@ -139,12 +264,13 @@ function matches(ctx: Ctx, etag: string): boolean {
   return header !== undefined && matchesNone(header, etag);
 }
 
-function preconditions(ctx: Ctx, body: Buffer, inBody: number | undefined) {
+function preconditions(ctx: Ctx, bodyHash: string, inBody: number | undefined) {
   const { 'if-match': ifMatch, 'idempotency-key': key } = ctx.req.headers;
   const baseVersion = baseVersionOf(ifMatch === undefined ? undefined : versionOfIfMatch(ifMatch), inBody);
-  const { credentialId } = ctx.state.admitted;
+  const { credentialId, caller } = ctx.state.admitted;
+  const by = [credentialId, ...narrowingOf(caller)];
   const idempotency =
-    key === undefined ? undefined : idempotencyOf(String(key), credentialId, ctx.method, ctx.req.url ?? '', body);
+    key === undefined ? undefined : idempotencyOf(String(key), by, ctx.method, ctx.req.url ?? '', () => bodyHash);
   return { baseVersion, idempotency };
 }
 
@@ -156,7 +282,7 @@ function uncached({ maxAgeSeconds }: Route): string {
   return maxAgeSeconds === undefined ? 'no-store' : `private, max-age=${maxAgeSeconds}`;
 }
 
-/** `{data, page?, warnings?, request_id}` around JSON that is written already. */
+/** Wraps serialized JSON as `{data, page?, warnings?, request_id}`. */
 export function envelope(data: string, page: string | undefined, reply: Reply, requestId: string): string {
   const paged = page === undefined ? '' : `,"page":${page}`;
   const warned = reply.warnings === undefined ? '' : `,"warnings":${JSON.stringify(reply.warnings)}`;

@@ -2,8 +2,8 @@ import type { ServerResponse } from 'node:http';
 import type { CallMetadata, CallOptions, Reply } from '@commonplace/kit/rpc';
 
 /**
- * The call that a read is answered by: it is given up when its client goes away. A class, because its signal is only
- * made where somebody listens to it.
+ * The call that answers a read; it is cancelled when its client disconnects. It is a class so that the signal is
+ * created only if somebody listens to it.
  */
 export class ReadCall implements CallOptions {
   #gone: AbortController | undefined;

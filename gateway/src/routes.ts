@@ -1,4 +1,5 @@
 import type { DescMethod } from '@bufbuild/protobuf';
+import type { Traits, WorkspaceLimit } from '@commonplace/proto/api/v1/access.js';
 import type { HttpRule } from '@commonplace/proto/google/api/http.js';
 import { type Contract, loadContract } from './descriptors/contract.js';
 import { compileEndpoint, pathParams } from './request/endpoint.js';
@@ -7,71 +8,120 @@ import type { Method, ParsedRequest, RequestInput } from './request/reading.js';
 import { compileAnswer, type WrittenResponse } from './response/answer.js';
 import { createWriters } from './response/message.js';
 
-/** One endpoint, with everything that the contract says about it. */
+/** One endpoint, with everything that the contract declares about it. */
 export interface Route {
   readonly method: Method;
-  /** `/api/v1/resources/{resource_id}` */
+  /** Path template of the contract, such as `/api/v1/resources/{resource_id}`. */
   readonly path: string;
-  /** `/api/v1/resources/:resource_id` */
+  /** Path of the router, such as `/api/v1/resources/:resource_id`. */
   readonly koaPath: string;
-  /** `resource:read`, `none`, or `public`: no credential is asked for. */
+  /** `resource:read`, `none`, or `public` if no credential is needed. */
   readonly scope: string;
-  /** Scopes that open the endpoint as well. */
+  /** Other scopes that open the endpoint. */
   readonly also: readonly string[];
   /** HTTP status of a success. */
   readonly success: number;
+  /** Other HTTP statuses that a success may have. */
+  readonly otherSuccesses: readonly number[];
   readonly preview: boolean;
+  /** The load class, by which requests are shed, and the deadline of a request. */
+  readonly traits: Traits;
+  /** Error codes specific to the endpoint. */
+  readonly errors: readonly string[];
   /** Rate limit policies besides `default`. */
   readonly limits: readonly string[];
-  /** The version in ETag and If-Match is the content's. */
+  /** Further policies, for requests that set one of some fields of the message. */
+  readonly limitsWhen: readonly { readonly given: readonly string[]; readonly limits: readonly string[] }[];
+  /** Whether the version in ETag and If-Match is that of the content. */
   readonly content: boolean;
-  /** Seconds that a client may keep the answer, private to it; undefined for none. */
+  /** Seconds for which a client may cache the answer privately; undefined for none. */
   readonly maxAgeSeconds: number | undefined;
-  /** The field of the request that takes the body as a whole; `*` for none. */
+  /** The field of the request that holds the whole body; `*` for none. */
   readonly bodyField: string;
-  /** Nobody on the way may keep the answer. */
+  /** Whether the answer must not be cached (`no-store`). */
   readonly uncached: boolean;
-  /** The body may be that of an HTML form. */
+  /** Whether the body may be an encoded HTML form. */
   readonly formEncoded: boolean;
-  /** The record can be followed as server-sent events. */
-  readonly watchable: boolean;
-  /** `/commonplace.resources.v1.ResourceService/GetResource` */
+  /** The stream that answers a request for server-sent events, if there is one. */
+  readonly events: EventRoute | undefined;
+  /** The stream about the record that a write has made, which a client may read in place of the answer. */
+  readonly eventsAfter: EventsAfter | undefined;
+  /** What a key limited to workspaces may reach here; nothing if the contract does not declare it. */
+  readonly workspaceLimit: WorkspaceLimit;
+  /** Full name, such as `/commonplace.resources.v1.ResourceService/GetResource`. */
   readonly fullMethod: string;
-  /** `commonplace.resources.v1.ResourceService` */
+  /** Such as `commonplace.resources.v1.ResourceService`. */
   readonly service: string;
-  /** `GetResource` */
+  /** Such as `GetResource`. */
   readonly rpc: string;
   readonly descriptor: DescMethod;
-  /** Where the route was read from. */
+  /** The contract that declares the route. */
   readonly contract: Contract;
   /** The fields that `fields=` may name: of each item in a list, else of the answer itself. */
   readonly recordFields: ReadonlySet<string>;
-  /** Makes what reads its requests and writes its answers, which the first of them does otherwise. */
+  /** Values that the gateway fills in itself, by their names in the contract: `client_ip`, `body`, `headers`, `header:<name>`. */
+  readonly facts: readonly string[];
+  /** Compiles the route's readers and writers, which its first request does otherwise. */
   compile(): void;
   /** Throws the kit's AppError with all faults of the request at once. */
   parseRequest(input: RequestInput): ParsedRequest;
   writeResponse(message: object, fields?: ReadonlySet<string>): WrittenResponse;
-  /** The `version` of the record in an answer, for its ETag. */
+  /** Returns the `version` of the record in an answer, for its ETag. */
   versionOf(message: object): number | undefined;
 }
 
+/** An event of a stream as clients receive it. */
+export interface WrittenEvent {
+  readonly id: string;
+  readonly name: string;
+  /** A JSON object. */
+  readonly data: string;
+}
+
+/** The stream that answers the method and path of an endpoint when a client asks for events. */
+export interface EventRoute extends Pick<Route, 'fullMethod' | 'service' | 'rpc' | 'descriptor' | 'parseRequest'> {
+  compile(): void;
+  /** Returns the event of a message; undefined for a message that only signals that the stream is open. */
+  writeEvent(message: object): WrittenEvent | undefined;
+}
+
+/** The stream about the record that an answer names. */
+export interface EventsAfter {
+  readonly events: EventRoute;
+  /** Returns the request of the stream; undefined if the answer names no record. */
+  requestOf(answer: object): object | undefined;
+}
+
 /**
- * All endpoints of the contract, the more exact paths first: a router that takes the first match is right.
- * Throws where a method on HTTP has no scope, two have the same route, or HTTP can't carry a message.
+ * Returns all endpoints of the contract, compiled, more specific paths first, so that a router may take the first
+ * match. Throws if a method on HTTP has no scope, two have the same route, or HTTP can't carry a message.
  */
 export function createRoutes(contract: Contract = loadContract()): Route[] {
   const routes = routesOf(contract);
-  for (const { compile } of routes) compile();
+  for (const { compile, events } of routes) {
+    compile();
+    events?.compile();
+  }
   return routes;
 }
 
 /**
- * The same, each compiled with its first request, which takes it about a millisecond; all at once would be a tenth of a
- * start. Whether HTTP can carry every message of this build is for its tests to say.
+ * Returns the same routes, each of which is compiled by its first request, in about a millisecond; compiling all at
+ * once would take a tenth of the start time. Tests check that HTTP can carry every message of this build.
  */
 export function routesOf(contract: Contract = loadContract()): Route[] {
   const describe = routeCompiler(contract);
-  const routes = contract.services.flatMap((service) => service.methods.flatMap(describe));
+  const methods = contract.services.flatMap((service) => service.methods);
+  const streams = eventRoutes(contract, methods);
+  const byMethod = new Map([...streams.values()].map((events) => [events.fullMethod, events]));
+  const routes = methods.flatMap(describe).map((route) => {
+    const key = `${route.method} ${route.path}`;
+    const events = streams.get(key);
+    streams.delete(key);
+    return Object.assign(route, { events, eventsAfter: eventsAfterOf(route, byMethod) });
+  });
+  const [alone] = streams.values();
+  if (alone !== undefined) throw new Error(`${alone.fullMethod} streams, and no unary method has its path`);
   const seen = new Set<string>();
   for (const { method, path, fullMethod } of routes) {
     const key = `${method} ${path.replace(/\{\w+\}/g, '{}')}`;
@@ -79,6 +129,28 @@ export function routesOf(contract: Contract = loadContract()): Route[] {
     seen.add(key);
   }
   return routes.sort((a, b) => compareText(sortKey(a), sortKey(b)));
+}
+
+/** Returns the stream that follows a write by its option `events`. Throws if the contract has no such stream or field. */
+function eventsAfterOf(
+  { traits, fullMethod, descriptor }: Pick<Route, 'traits' | 'fullMethod' | 'descriptor'>,
+  streams: ReadonlyMap<string, EventRoute>,
+): EventsAfter | undefined {
+  if (traits.events === undefined) return undefined;
+  const { method, from, to } = traits.events;
+  const events = streams.get(`/${method.replace(/\.(\w+)$/, '/$1')}`);
+  const source = descriptor.output.fields.find(({ name }) => name === from)?.localName;
+  const target = events?.descriptor.input.fields.find(({ name }) => name === to)?.localName;
+  if (events === undefined || source === undefined || target === undefined) {
+    throw new Error(`${fullMethod} names a stream that the contract does not have`);
+  }
+  return {
+    events,
+    requestOf(answer) {
+      const id = (answer as Readonly<Record<string, unknown>>)[source];
+      return typeof id === 'string' && id !== '' ? { [target]: id } : undefined;
+    },
+  };
 }
 
 function routeCompiler(contract: Contract): (method: DescMethod) => Route[] {
@@ -91,7 +163,9 @@ function routeCompiler(contract: Contract): (method: DescMethod) => Route[] {
     const fullMethod = `/${typeName}/${descriptor.name}`;
     const access = contract.access(descriptor);
     if (access === undefined || access.scope === '') throw new Error(`${fullMethod} is on HTTP and has no scope`);
-    if (descriptor.methodKind !== 'unary') throw new Error(`${fullMethod} is on HTTP and streams`);
+    if (descriptor.methodKind === 'server_streaming') return [];
+    if (descriptor.methodKind !== 'unary') throw new Error(`${fullMethod} is on HTTP and its client streams`);
+    const facts = once(() => plans(descriptor.input).fields.flatMap(({ rules }) => rules.from || []));
     const answer = once(() => compileAnswer(writersOf, descriptor.output, access.record));
     return [http, ...http.additionalBindings].map((rule) => {
       const { method, path, bodyField } = bindingOf(rule, descriptor);
@@ -106,14 +180,20 @@ function routeCompiler(contract: Contract): (method: DescMethod) => Route[] {
         scope: access.scope,
         also: access.also,
         success: access.success === 0 ? 200 : access.success,
+        otherSuccesses: access.otherSuccesses,
         preview: access.preview,
+        traits: contract.traits(descriptor),
+        errors: access.errors,
         limits: access.limits.length > 0 || method === 'GET' ? access.limits : ['write'],
+        limitsWhen: access.limitsWhen.map(({ given, limits }) => ({ given: given.map(fieldName), limits })),
         content: access.content,
         maxAgeSeconds: access.maxAgeSeconds === 0 ? undefined : access.maxAgeSeconds,
         bodyField,
         uncached: access.uncached,
         formEncoded: access.formEncoded,
-        watchable: access.watchable,
+        events: undefined,
+        eventsAfter: undefined,
+        workspaceLimit: access.workspaceLimit,
         fullMethod,
         service: typeName,
         rpc: descriptor.name,
@@ -122,6 +202,9 @@ function routeCompiler(contract: Contract): (method: DescMethod) => Route[] {
         get recordFields() {
           return answer().recordFields;
         },
+        get facts() {
+          return facts();
+        },
         compile: () => void parse(),
         parseRequest: (given) => parse()(given),
         writeResponse: (message, fields) => answer().write(message, fields),
@@ -129,6 +212,50 @@ function routeCompiler(contract: Contract): (method: DescMethod) => Route[] {
       };
     });
   };
+}
+
+/** Returns the streams of the contract that are on HTTP, by method and path. */
+function eventRoutes(contract: Contract, methods: readonly DescMethod[]): Map<string, EventRoute> {
+  const plans = createPlans(contract);
+  const writersOf = createWriters(contract);
+  const found = new Map<string, EventRoute>();
+  for (const descriptor of methods) {
+    const http = contract.http(descriptor);
+    if (http === undefined || descriptor.methodKind !== 'server_streaming') continue;
+    const { input, parent, name } = descriptor;
+    const writers = once(() => eventWriters(contract, writersOf, descriptor));
+    for (const rule of [http, ...http.additionalBindings]) {
+      const { method, path, bodyField } = bindingOf(rule, descriptor);
+      const parse = once(() => compileEndpoint(plans, { method, path, input, bodyField, recordFields: new Set() }));
+      found.set(`${method} ${path}`, {
+        fullMethod: `/${parent.typeName}/${name}`,
+        service: parent.typeName,
+        rpc: name,
+        descriptor,
+        compile: () => void [parse(), writers()],
+        parseRequest: (given) => parse()(given),
+        writeEvent(message) {
+          const { id, ...states } = message as { readonly id: string } & Readonly<Record<string, object | undefined>>;
+          const writer = writers().find(({ local }) => states[local] !== undefined);
+          if (writer === undefined) return undefined;
+          return { id, name: writer.event, data: writer.answer.write(states[writer.local] as object).data };
+        },
+      });
+    }
+  }
+  return found;
+}
+
+/** Returns the writers of a stream's events. Throws if its message names no event, or has no id. */
+function eventWriters(contract: Contract, writersOf: ReturnType<typeof createWriters>, { output }: DescMethod) {
+  const writers = output.fields.flatMap((field) => {
+    const { event } = contract.rules(field);
+    if (event === '' || field.message === undefined) return [];
+    return [{ local: field.localName, event, answer: compileAnswer(writersOf, field.message) }];
+  });
+  if (writers.length === 0) throw new Error(`no field of ${output.typeName} names an event`);
+  if (!output.fields.some(({ name }) => name === 'id')) throw new Error(`${output.typeName} has no id`);
+  return writers;
 }
 
 function once<T extends object>(make: () => T): () => T {
@@ -158,11 +285,16 @@ function bindingOf(rule: HttpRule, descriptor: DescMethod): { method: Method; pa
   return { method, path, bodyField: whole ? rule.body : '*' };
 }
 
-/** Sorts a word before a parameter in the same place. */
+/** Returns a key that sorts a literal segment before a parameter in the same position. */
 function sortKey({ path, method }: Route): string {
   return `${path.replaceAll('{', '\u007f')} ${method}`;
 }
 
 function compareText(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
+}
+
+/** Returns the name of a field as messages have it. */
+function fieldName(name: string): string {
+  return name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
 }

@@ -3,24 +3,50 @@ import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { newRequestId } from '@commonplace/kit/id';
 import type Koa from 'koa';
+import type { SecurityHeaders } from './middleware/security-headers.js';
 
 export interface HttpServer {
   readonly port: number;
-  /** Takes no new requests, waits for those under way at most so long. */
+  /** Stops accepting requests, and waits at most `graceMs` milliseconds for those in progress. */
   close(graceMs: number): Promise<void>;
 }
 
-/** Milliseconds that a client may take for its headers, and for all of an upload; other bodies have their own time. */
+/** Maximum bytes of a request line with its headers: a DELETE names up to 500 ids in its query. */
+const MAX_HEADER_BYTES = 64 * 1024;
+
+/**
+ * Milliseconds that a client may take for its headers and, below, for a whole upload; other bodies have their own
+ * limit.
+ */
 const HEADERS_MS = 10_000;
 const REQUEST_MS = 3_600_000;
-/** Longer than the idle time of usual load balancers, so that it is they who close. */
+/** Milliseconds that an idle connection is kept: longer than usual load balancers do, so that they close it first. */
 const KEEP_ALIVE_MS = 75_000;
 
-/** Listens on `host:port`; 0 takes any free port. */
-export async function openHttpServer(app: Koa, host: string, port: number): Promise<HttpServer> {
-  const server = createServer({ keepAliveTimeout: KEEP_ALIVE_MS, requestTimeout: REQUEST_MS }, app.callback());
+/** Node.js does not require a Host header, so that the application refuses such a request with the documented error. */
+const OPTIONS = {
+  keepAliveTimeout: KEEP_ALIVE_MS,
+  requestTimeout: REQUEST_MS,
+  maxHeaderSize: MAX_HEADER_BYTES,
+  requireHostHeader: false,
+};
+
+/**
+ * Listens on `host:port`; port 0 takes any free port. `headers` are sent with answers to invalid HTTP requests, which
+ * never reach the app.
+ */
+export async function openHttpServer(
+  app: Koa,
+  host: string,
+  port: number,
+  headers: SecurityHeaders = [],
+): Promise<HttpServer> {
+  const server = createServer(OPTIONS, app.callback());
   server.headersTimeout = HEADERS_MS;
-  server.on('clientError', refuseUnreadable);
+  server.on('clientError', (error, socket) => refuseUnreadable(error, socket, headers));
+  // The application answers an unknown expectation, as it answers everything else.
+  server.on('checkExpectation', (request, response) => server.emit('request', request, response));
+  server.on('connect', (_, socket) => refuseUnreadable(new Error('CONNECT is for proxies'), socket, headers));
   const last = createLastAnswers();
   server.prependListener('request', (_, response) => last.watch(response));
   await new Promise<void>((resolve, reject) => {
@@ -30,8 +56,8 @@ export async function openHttpServer(app: Koa, host: string, port: number): Prom
   return { port: (server.address() as AddressInfo).port, close: (graceMs) => closeServer(server, last, graceMs) };
 }
 
-/** What is no HTTP request, or has headers without end, gets the documented error as well. */
-function refuseUnreadable(error: NodeJS.ErrnoException, socket: Duplex): void {
+/** Answers invalid HTTP requests and oversized headers with the documented error. */
+function refuseUnreadable(error: NodeJS.ErrnoException, socket: Duplex, headers: SecurityHeaders): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();
     return;
@@ -56,6 +82,8 @@ function refuseUnreadable(error: NodeJS.ErrnoException, socket: Duplex): void {
     'Content-Type: application/json; charset=utf-8',
     `Content-Length: ${Buffer.byteLength(body)}`,
     `X-Request-Id: ${requestId}`,
+    'Cache-Control: no-store',
+    ...headers.map(([name, value]) => `${name}: ${value}`),
     'Connection: close',
   ];
   socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);
@@ -67,9 +95,9 @@ interface LastAnswers {
 }
 
 /**
- * From `begin` on answers say that their connection ends with them, so that nothing more is sent on it. They are known
- * by their connection: a set of answers makes itself a new table every few dozen of them, and V8's old tables hold on to
- * the new ones and to all answers in these until a major collection.
+ * Marks answers from `begin` on as the last on their connection. Answers are kept by connection: a set of answers
+ * rebuilds its table every few dozen entries, and V8's old tables retain the new ones and all answers in them until a
+ * major collection.
  */
 function createLastAnswers(): LastAnswers {
   const latest = new Map<Socket, ServerResponse>();

@@ -3,24 +3,28 @@ import { contracts } from '@commonplace/kit/contracts';
 import type { Client, ServiceContract } from '@commonplace/kit/rpc';
 import type { Host, ServiceModule } from '@commonplace/kit/runtime';
 import type { GetCapabilitiesRequest } from '@commonplace/proto/gateway/v1/capability_service.js';
-import { ModelKind, ModelStatus } from '@commonplace/proto/search/v1/model_service.js';
+import { EmbeddingModelStatus } from '@commonplace/proto/search/v1/embedding_model_service.js';
 import { createApp } from './app.js';
 import { capabilitiesFor } from './capabilities.js';
 import { config, type Settings } from './config.js';
-import type { Invoke } from './endpoint.js';
+import type { Invoke, InvokeStream } from './endpoint.js';
+import { createEventStreams } from './event-streams.js';
+import { openLargeBodies } from './large-bodies/index.js';
+import { createDenials } from './middleware/denials.js';
 import { createEndedSessions } from './middleware/ended-sessions.js';
+import { createOpenStreams } from './middleware/open-streams.js';
 import { createFailureLimit } from './middleware/rate-limit.js';
+import { createSecurityHeaders } from './middleware/security-headers.js';
 import { createOpenPages } from './raw/open.js';
 import { openReaders } from './raw/reader/open.js';
 import { type Route, routesOf } from './routes.js';
 import { type HttpServer, openHttpServer } from './server.js';
 import { SERVER_VERSION } from './version.js';
-import { createWatches } from './watch.js';
 
-/** Milliseconds that requests in flight are waited for when the process ends. */
+/** Milliseconds to wait for requests in progress when the process ends. */
 const DRAIN_MS = 20_000;
 
-/** The HTTP side of everything: terminates `/api/v1` and calls the services. */
+/** The gateway service: serves `/api/v1` by HTTP and calls the other services. */
 export const gateway: ServiceModule = {
   name: 'gateway',
   config,
@@ -36,20 +40,34 @@ export const gateway: ServiceModule = {
     let server: HttpServer | undefined;
     const wasAnswered = once(() => answers(host));
     const health = {
-      isReady: async () => server !== undefined && !draining && host.isHealthy() && (await wasAnswered()),
+      isReady: async () =>
+        server !== undefined && !draining && host.hasBegun() && host.isHealthy() && (await wasAnswered()),
+      details: () => storageDetails(host),
     };
     const ended = createEndedSessions();
-    const watches = createWatches();
+    const streams = createEventStreams(createOpenStreams(settings.rateLimits));
     const cookieName = settings.publicUrl.startsWith('https:') ? '__Host-session' : 'session';
     const readers = openReaders({
       reader: host.client(contracts.reader),
+      auth,
+      cookieName,
+      ended,
       settings,
       call: () => host.systemCall(settings.requestTimeoutMs),
+      watch: host.watchOwn,
     });
+    const denials = createDenials({
+      auditEvents: host.client(contracts.auditEvents),
+      call: () => host.systemCall(),
+      log: host.log,
+    });
+    const largeBodies = openLargeBodies(settings);
     const app = createApp({
       settings,
       routes,
+      largeBodies,
       invoke: (route) => invokers.get(route.fullMethod) as Invoke,
+      invokeStream: ({ fullMethod }) => invokers.get(fullMethod) as unknown as InvokeStream,
       authentication: {
         auth,
         verifyCaller: host.verifyCaller,
@@ -57,13 +75,19 @@ export const gateway: ServiceModule = {
         ended,
         publicOrigin: new URL(settings.publicUrl).origin,
         failures: createFailureLimit(settings.rateLimits),
+        watch: host.watchOwn,
         timeoutMs: Math.min(settings.requestTimeoutMs, settings.searchTimeoutMs),
       },
       open: createOpenPages({
         settings,
         routes,
         auth,
+        security: host.client(contracts.accountSecurity),
+        apiKeys: host.client(contracts.apiKeys),
+        invitations: host.client(contracts.directory),
         connectors,
+        approvals: host.client(contracts.approvals),
+        mcpServers: host.client(contracts.mcpServers),
         cookieName,
         ended,
         health,
@@ -71,27 +95,34 @@ export const gateway: ServiceModule = {
         formPages: host.client(contracts.formPages),
       }),
       readers: readers.serve,
-      watches,
+      streams,
       shedding: host.shedding,
+      denials,
       log: host.log,
     });
     return {
       implementations: [],
       begin: async () => {
-        server = await openHttpServer(app, settings.host, settings.port);
+        await readers.begin();
+        server = await openHttpServer(app, settings.host, settings.port, createSecurityHeaders(settings)());
         host.log.info('http.listening', { host: settings.host, port: server.port });
       },
       drain: async () => {
         draining = true;
-        watches.close();
+        streams.close();
         await server?.close(DRAIN_MS);
+        await largeBodies.close();
+        await denials.close();
         await readers.close();
       },
     };
   },
 };
 
-/** Cookies and keys over plain http are for loopback alone, unless the operator insists. */
+/**
+ * Refuses plain http outside loopback, which would expose cookies and keys, unless the operator insists. Throws
+ * `ConfigError`.
+ */
 function requireSafeUrl({ publicUrl, insecureHttp }: Settings): void {
   const { protocol, hostname } = new URL(publicUrl);
   const loopback = hostname === 'localhost' || hostname === '[::1]' || hostname.startsWith('127.');
@@ -102,7 +133,7 @@ function requireSafeUrl({ publicUrl, insecureHttp }: Settings): void {
   }
 }
 
-/** How each rpc that a route names is called; a route without one stops the start. */
+/** Returns the function that calls each rpc of a route. Throws, which stops the start, if a route's rpc is missing. */
 function createInvokers(host: Host, routes: readonly Route[], settings: Settings): ReadonlyMap<string, Invoke> {
   const invokers = new Map<string, Invoke>();
   for (const contract of Object.values(contracts) as ServiceContract<unknown>[]) {
@@ -125,25 +156,25 @@ function createInvokers(host: Host, routes: readonly Route[], settings: Settings
       });
     },
   );
-  const missing = routes.find(({ fullMethod }) => !invokers.has(fullMethod));
+  const called = routes.flatMap((route) => [route, ...(route.events === undefined ? [] : [route.events])]);
+  const missing = called.find(({ fullMethod }) => !invokers.has(fullMethod));
   if (missing !== undefined) throw new Error(`${missing.fullMethod} is on HTTP and no client knows it`);
   return invokers;
 }
 
-/** Whether there is a model to search by meaning with, as the service that has it says. */
+/** Returns whether an embedding model for semantic search is available; false if the search service does not answer. */
 async function hasEmbeddings(host: Host): Promise<boolean> {
-  const request = { page: undefined, kind: ModelKind.EMBEDDING };
   try {
-    const { items } = await host.client(contracts.models).listModels(request, host.systemCall(READY_MS));
-    return items.some(({ status }) => status !== ModelStatus.UNAVAILABLE);
+    const { models } = await host.client(contracts.embeddingModels).listEmbeddingModels({}, host.systemCall(READY_MS));
+    return models.some(({ status }) => status !== EmbeddingModelStatus.UNAVAILABLE);
   } catch {
     return false;
   }
 }
 
 /**
- * Whether a question was answered with yes, now or before. A gateway that begins waits for identity; one that has lost
- * it stays, for it has published pages to show, and somebody has to say 503.
+ * Remembers the first `true` that a check returns. A starting gateway waits for identity; one that has lost it stays
+ * ready, because it still serves published pages and somebody has to answer 503.
  */
 function once(ask: () => Promise<boolean>): () => Promise<boolean> {
   let yes = false;
@@ -153,7 +184,12 @@ function once(ask: () => Promise<boolean>): () => Promise<boolean> {
   };
 }
 
-/** Whether credentials can be checked. */
+/** Returns whether the disk has space, if this process stores data there. Reads and deletions work without. */
+function storageDetails({ space }: Host): Record<string, unknown> {
+  return space === undefined ? {} : { storage: space.full ? 'full' : 'ok' };
+}
+
+/** Returns whether credentials can be checked. */
 async function answers(host: Host): Promise<boolean> {
   try {
     await host.client(contracts.auth).getTokenKeys({}, host.systemCall(READY_MS));

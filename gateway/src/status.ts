@@ -5,7 +5,7 @@ interface HttpError {
   readonly type: string;
 }
 
-/** The one table from canonical codes to HTTP. Clients see 400, 401, 403, 404, 409, 429, 500 and 503. */
+/** Maps canonical codes to HTTP. Clients see 400, 401, 403, 404, 409, 429, 500 and 503. */
 const TABLE: Record<Code, HttpError> = {
   INVALID_ARGUMENT: { status: 400, type: 'invalid_request' },
   FAILED_PRECONDITION: { status: 400, type: 'invalid_request' },
@@ -25,7 +25,7 @@ export function httpError(error: AppError): HttpError {
   return TABLE[error.code];
 }
 
-/** Whether the same request may succeed later as it is. */
+/** Returns whether the same request may succeed later. */
 export function isRetryable(error: AppError): boolean {
   const { status } = TABLE[error.code];
   return status === 429 || status === 503 || error.retryAfter !== undefined;

@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module';
 
-/** The version of this build, as its package says. */
+/** Version of this build, from its package.json. */
 export const SERVER_VERSION: string = (createRequire(import.meta.url)('../../package.json') as { version: string })
   .version;

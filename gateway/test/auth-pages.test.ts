@@ -22,11 +22,43 @@ describe('the pages', () => {
     expect(answer.headers.get('content-security-policy')).toMatch(/^default-src 'none'; style-src 'self'/);
     expect(answer.headers.get('content-security-policy')).not.toMatch(/script|unsafe/);
     expect(answer.headers.get('cache-control')).toBe('no-store');
-    // With no-referrer a browser would say that our own form comes from `null`.
+    // With no-referrer a browser would send `Origin: null` with our own form.
     expect(answer.headers.get('referrer-policy')).toBe('strict-origin');
     expect(html).not.toMatch(/<script|<style|style=|\son\w+=/);
     expect(html).toContain('<html lang="en">');
     for (const [, id] of html.matchAll(/<input [^>]*\bid="(\w+)"/g)) expect(html).toContain(`<label for="${id}">`);
+  });
+
+  test.each(['/auth/sign-in', '/auth/sign-up', '/auth/reset-password?token=a'])(
+    '%s hides what is typed into a field for a password',
+    async (path) => {
+      const fields = [...(await htmlOf(path)).matchAll(/<input [^>]*>/g)].map(([field]) => field);
+      const secret = fields.filter((field) => /name="[^"]*password"/.test(field));
+      expect(secret.length).toBeGreaterThan(0);
+      for (const field of secret) expect(field).toContain('type="password"');
+    },
+  );
+
+  test('load a script of this server alone where browsers take its address for passkeys', async () => {
+    const named = await openAuthStage('https://wiki.example.com');
+    try {
+      const answer = await named.get('/auth/sign-in');
+      expect(answer.headers.get('content-security-policy')).toMatch(/; script-src 'self'; connect-src 'self'$/);
+      const html = await answer.text();
+      const [, path = ''] = /<script src="(\/assets\/passkey-\w+\.js)" defer/.exec(html) ?? [];
+      expect((await named.get(path)).headers.get('content-type')).toMatch(/^text\/javascript/);
+      expect(html).not.toMatch(/<script>|\son\w+=/);
+    } finally {
+      await named.close();
+    }
+  });
+
+  test('tell who invites to what, and that a token is worth nothing', async () => {
+    const html = await htmlOf(`/auth/sign-up?invite=${TOKEN}`);
+    for (const text of ['Grace', 'Acme &amp; Sons', 'Welcome &lt;all>']) expect(html).toContain(text);
+    const answer = await stage.get('/auth/sign-up?invite=wrong');
+    expect(answer.status).toBe(404);
+    expect(await answer.text()).toContain('This invitation is unknown, used up, revoked or expired.');
   });
 
   test('keep the token of an invitation, also for who has an account', async () => {

@@ -1,10 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import { type Caller, KNOWN_SCOPES } from '@commonplace/kit/auth';
 import { readConfig } from '@commonplace/kit/config';
-import { AppError } from '@commonplace/kit/errors';
+import { AppError, invalidField } from '@commonplace/kit/errors';
 import { silentLog } from '@commonplace/kit/log';
 import { type CallOptions, type Client, openShedding } from '@commonplace/kit/rpc';
+import { type Approval, ApprovalStatus } from '@commonplace/proto/agents/v1/approval.js';
+import type { ApprovalService, DecideApprovalRequest } from '@commonplace/proto/agents/v1/approval_service.js';
+import type { CompleteMcpAuthorizationRequest } from '@commonplace/proto/agents/v1/mcp_service.js';
+import { ActorType } from '@commonplace/proto/api/v1/actor.js';
 import type { BytesService } from '@commonplace/proto/files/v1/bytes_service.js';
+import type { AccountSecurityService } from '@commonplace/proto/identity/v1/account_security_service.js';
+import type { ApiKeyService } from '@commonplace/proto/identity/v1/api_key_service.js';
 import type {
   AuthenticateRequest,
   AuthService,
@@ -17,34 +23,41 @@ import { CompleteAuthorizationResponse } from '@commonplace/proto/tenancy/v1/con
 import { createApp } from '../src/app.js';
 import { config } from '../src/config.js';
 import type { Invoke } from '../src/endpoint.js';
+import { createEventStreams } from '../src/event-streams.js';
+import { openLargeBodies } from '../src/large-bodies/index.js';
 import { createEndedSessions } from '../src/middleware/ended-sessions.js';
 import { createFailureLimit } from '../src/middleware/rate-limit.js';
+import { createSecurityHeaders } from '../src/middleware/security-headers.js';
 import { createOpenPages } from '../src/raw/open.js';
 import { createRoutes } from '../src/routes.js';
 import { openHttpServer } from '../src/server.js';
-import { createWatches } from '../src/watch.js';
 
 export const ADA = { email: 'ada@example.com', password: 'correct horse', name: 'Ada <3' };
 export const TOKEN = 'an-invitation';
 
-/** Identity as the gateway sees it: accounts and sessions in memory. */
+/** A fake of identity as the gateway calls it: accounts and sessions in memory. */
 export interface FakeIdentity {
   readonly client: Client<AuthService>;
-  /** The calls that were made, newest last. */
+  /** The calls received, newest last. */
   readonly calls: { rpc: string; request: object }[];
-  /** What the next call of an rpc fails with. */
+  /** Errors that the next call of an rpc fails with. */
   readonly failures: Map<string, unknown>;
   readonly sessions: Map<string, SignInResponse>;
-  /** Warnings beside the next sign-up. */
+  /** Warnings that the next sign-up answers. */
   warnings: { code: string; message: string }[] | undefined;
 }
 
-/** The gateway over a played identity; everything between is real. */
+/** The real gateway over a fake identity. */
 export interface AuthStage {
   readonly identity: FakeIdentity;
-  /** Authorizations that were completed, and how the next one ends. */
+  /** Requests to complete the authorization of an MCP server. */
+  readonly authorizations: (CompleteMcpAuthorizationRequest & { token: string | undefined })[];
+  /** Authorizations that were completed and, below, the outcome of the next one. */
   readonly completions: { query: string; token: string | undefined }[];
   readonly completion: CompleteAuthorizationResponse;
+  /** Approvals of the person, by id, and the decisions that were made. */
+  readonly approvals: Map<string, Approval>;
+  readonly decisions: DecideApprovalRequest[];
   readonly cookieName: string;
   readonly baseUrl: string;
   /** Errors that were logged. */
@@ -55,18 +68,26 @@ export interface AuthStage {
   close(): Promise<void>;
 }
 
-/** Starts the gateway on `port`, reached by `publicUrl`. */
+/** Starts the gateway on `port` with the public URL `publicUrl`. */
 export async function openAuthStage(publicUrl: string, port = 0): Promise<AuthStage> {
   const settings = readConfig(config, { COMMONPLACE_PUBLIC_URL: publicUrl });
   const routes = createRoutes();
   const identity = createFakeIdentity();
   const ended = createEndedSessions();
   const completions: AuthStage['completions'] = [];
+  const authorizations: AuthStage['authorizations'] = [];
   const completion = CompleteAuthorizationResponse.fromPartial({ connectorName: 'Drive', connectionId: 'connection' });
   const cookieName = publicUrl.startsWith('https:') ? '__Host-session' : 'session';
   const logged: string[] = [];
+  const approvals = new Map<string, Approval>();
+  const decisions: DecideApprovalRequest[] = [];
   const app = createApp({
-    watches: createWatches(),
+    invokeStream: () => () => {
+      throw new Error('no stream is played');
+    },
+    streams: createEventStreams({ open: () => () => {} }),
+    largeBodies: openLargeBodies(settings),
+    denials: { note: () => {} },
     shedding: openShedding({ maxConcurrent: 0, maxDelayMs: 0 }),
     settings,
     routes,
@@ -78,34 +99,54 @@ export async function openAuthStage(publicUrl: string, port = 0): Promise<AuthSt
       ended,
       publicOrigin: new URL(publicUrl).origin,
       failures: createFailureLimit(settings.rateLimits),
+      watch: undefined,
       timeoutMs: 1000,
     },
     open: createOpenPages({
       settings,
       routes,
       auth: identity.client,
+      security: { getSignInOptions: async () => ({ oidc: false }) } as unknown as Client<AccountSecurityService>,
+      apiKeys: {} as Client<ApiKeyService>,
+      invitations: {
+        describeInvitation: async ({ token }) => {
+          if (token === 'wrong') throw refusal('NOT_FOUND', 'not_found', 'There is no such record.');
+          const message = 'Welcome <all>';
+          return { orgName: 'Acme & Sons', workspaceName: undefined, inviterName: 'Grace', message };
+        },
+      },
+      mcpServers: {
+        completeMcpAuthorization: async (request, { metadata }) => {
+          authorizations.push({ ...request, token: metadata.token });
+          return { agentId: 'a', agentName: 'Helper <b>', serverName: 'tickets' };
+        },
+      },
       connectors: {
         completeAuthorization: async (request, { metadata }) => {
           completions.push({ query: request.query, token: metadata.token });
           return { ...completion };
         },
       },
+      approvals: fakeApprovals(approvals, decisions),
       cookieName,
       ended,
-      health: { isReady: async () => true },
+      health: { isReady: async () => true, details: () => ({}) },
       bytes: {} as Client<BytesService>,
       formPages: {} as Client<FormPageService>,
     }),
     readers: (_, next) => next(),
     log: { ...silentLog, error: (event) => logged.push(event) },
   });
-  const server = await openHttpServer(app, '127.0.0.1', port);
+  const server = await openHttpServer(app, '127.0.0.1', port, createSecurityHeaders(settings)());
   const baseUrl = `http://127.0.0.1:${server.port}`;
   const send = (path: string, init: RequestInit) => fetch(baseUrl + path, { redirect: 'manual', ...init });
   return {
     identity,
     completions,
+    authorizations,
     completion,
+    approvals,
+    decisions,
     cookieName,
     baseUrl,
     logged,
@@ -121,6 +162,39 @@ export async function openAuthStage(publicUrl: string, port = 0): Promise<AuthSt
   };
 }
 
+/** Approvals as the agents service answers them; a decision whose edited input is an empty object is refused. */
+function fakeApprovals(
+  approvals: Map<string, Approval>,
+  decisions: DecideApprovalRequest[],
+): Pick<Client<ApprovalService>, 'getApproval' | 'listApprovals' | 'decideApproval'> {
+  const find = (id: string): Approval => {
+    const found = approvals.get(id);
+    if (found === undefined) throw refusal('NOT_FOUND', 'not_found', 'There is no such record.');
+    return found;
+  };
+  return {
+    getApproval: async ({ approvalId }) => find(approvalId),
+    listApprovals: async ({ status }) => ({
+      items: [...approvals.values()].filter((approval) => approval.status === status),
+      page: undefined,
+    }),
+    async decideApproval(request) {
+      const approval = find(request.approvalId);
+      if (approval.status !== ApprovalStatus.PENDING) {
+        throw refusal('ABORTED', 'approval_not_pending', 'The approval is decided already.');
+      }
+      if (request.editedInput.toString() === '{}') {
+        throw invalidField('edited_input', 'approval_input_invalid', 'edited_input does not follow the schema.');
+      }
+      decisions.push(request);
+      const decidedBy = { type: ActorType.USER, id: 'ada', name: ADA.name };
+      const decided = { ...approval, status: request.status, comment: request.comment, decidedBy };
+      approvals.set(approval.id, { ...decided, decidedAt: '2026-11-23T14:05:00.000Z' });
+      return decided;
+    },
+  };
+}
+
 function createFakeIdentity(): FakeIdentity {
   const accounts = new Map([[ADA.email, ADA]]);
   const sessions = new Map<string, SignInResponse>();
@@ -130,7 +204,13 @@ function createFakeIdentity(): FakeIdentity {
   const begin = ({ email, name }: typeof ADA): SignInResponse => {
     const user = { id: randomUUID(), name, email, avatarUrl: undefined, locale: 'en', timezone: 'UTC' };
     const session = randomUUID().replaceAll('-', '');
-    const answer = { user, session, csrfToken: `csrf-of-${session.slice(0, 8)}`, expiresAt: inThirtyDays() };
+    const answer = {
+      user,
+      session,
+      csrfToken: `csrf-of-${session.slice(0, 8)}`,
+      expiresAt: inThirtyDays(),
+      secondFactor: undefined,
+    };
     sessions.set(session, answer);
     return answer;
   };
@@ -196,7 +276,7 @@ function inThirtyDays(): string {
   return new Date(Date.now() + 30 * 86_400_000).toISOString();
 }
 
-/** The session's cookie in an answer: its value and its attributes. */
+/** Returns the session cookie of an answer: its value and its attributes. */
 export function cookieIn(answer: Response): { value: string; header: string; attributes: string[] } | undefined {
   const [cookie] = answer.headers.getSetCookie();
   if (cookie === undefined) return undefined;
@@ -204,7 +284,7 @@ export function cookieIn(answer: Response): { value: string; header: string; att
   return { value: pair.slice(pair.indexOf('=') + 1), header: pair, attributes };
 }
 
-/** Somebody signed in: the headers of their requests. */
+/** Signs somebody in. Returns what their requests need to send. */
 export async function signedIn(stage: AuthStage): Promise<{ cookie: string; csrf: string; session: string }> {
   const answer = await stage.json('/auth/sign-in', { email: ADA.email, password: ADA.password });
   const { data } = (await answer.json()) as { data: { csrf_token: string } };

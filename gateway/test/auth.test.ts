@@ -1,5 +1,6 @@
 import { AppError } from '@commonplace/kit/errors';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { Ajv2020 } from 'ajv/dist/2020.js';
 import { ADA, type AuthStage, cookieIn, openAuthStage, signedIn, TOKEN } from './auth-stage.js';
 
 const PUBLIC = 'https://wiki.example.com';
@@ -55,7 +56,10 @@ describe('signing up and in by JSON', () => {
 
   test('tells identity where the client is', async () => {
     await stage.json('/auth/sign-in', GOOD);
-    expect(stage.identity.calls[0]).toEqual({ rpc: 'signIn', request: { ...GOOD, clientIp: '127.0.0.1' } });
+    expect(stage.identity.calls[0]).toEqual({
+      rpc: 'signIn',
+      request: { ...GOOD, clientIp: '127.0.0.1', userAgent: 'node', code: '' },
+    });
   });
 
   test('ends the session that the browser had before', async () => {
@@ -251,4 +255,65 @@ test('the metadata of the protected resource is open', async () => {
   const answer = (await bodyOf(await stage.get('/.well-known/oauth-protected-resource'))) as Record<string, unknown>;
   expect(answer).toMatchObject({ resource: PUBLIC, bearer_methods_supported: ['header'] });
   expect(answer.scopes_supported).toContain('resource:read');
+});
+
+test('/ says what this server is, and its links lead somewhere', async () => {
+  const page = await stage.get('/', { Accept: 'text/html,application/xhtml+xml,*/*;q=0.8' });
+  expect([page.status, page.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8']);
+  const html = await page.text();
+  for (const path of ['/auth/sign-in', '/docs', '/api/v1/openapi.json', '/health/ready']) {
+    expect(html).toContain(`href="${path}"`);
+    expect((await stage.get(path)).status).toBe(200);
+  }
+  const { data } = await bodyOf(await stage.get('/', { Accept: 'application/json' }));
+  expect(data).toMatchObject({ links: { sign_in: '/auth/sign-in', docs: '/docs', health: '/health/ready' } });
+  expect((await stage.get('/nothing')).status).toBe(404);
+});
+
+describe('the OpenAPI document', () => {
+  interface Description {
+    paths: Record<
+      string,
+      Record<string, { responses: Record<string, { content: Record<string, { schema: object }> }> }>
+    >;
+    components: object;
+  }
+  const described = async () => (await (await stage.get('/api/v1/openapi.json')).json()) as Description;
+
+  test('describes routes that exist', async () => {
+    const { paths } = await described();
+    const handWritten = Object.entries(paths).filter(([path]) => !path.startsWith('/api/v1/'));
+    expect(handWritten.length).toBeGreaterThan(20);
+    for (const [path, operations] of handWritten) {
+      for (const method of Object.keys(operations)) {
+        const answer = await fetch(stage.baseUrl + path.replaceAll(/[{}]/g, ''), { method: method.toUpperCase() });
+        const { error } = (await answer.json()) as { error?: { code: string } };
+        expect([method, path, error?.code]).not.toEqual([method, path, 'route_not_found']);
+      }
+    }
+  });
+
+  test('describes how sessions begin, are read and end', async () => {
+    const { paths, components } = await described();
+    const matches = async (path: string, method: string, answer: Response) => {
+      const schema = paths[path]?.[method]?.responses[answer.status]?.content['application/json']?.schema;
+      const ajv = new Ajv2020({ strict: false, validateFormats: false });
+      const body = await answer.json();
+      expect([path, ajv.validate({ ...schema, components }, body), ajv.errors]).toEqual([path, true, null]);
+      expect(schema).toBeDefined();
+    };
+    const { cookie, csrf } = await signedIn(stage);
+    const headers = { cookie, 'X-CSRF-Token': csrf };
+    await matches('/auth/sign-in', 'post', await stage.json('/auth/sign-in', GOOD));
+    await matches('/auth/sign-up', 'post', await stage.json('/auth/sign-up', { ...BOB, email: 'dan@example.com' }));
+    await matches('/auth/session', 'get', await stage.get('/auth/session', { cookie }));
+    await matches(
+      '/auth/accept-invitation',
+      'post',
+      await stage.json('/auth/accept-invitation', { token: TOKEN }, headers),
+    );
+    await matches('/auth/sign-out', 'post', await stage.json('/auth/sign-out', {}, headers));
+    await matches('/health/live', 'get', await stage.get('/health/live'));
+    await matches('/health/ready', 'get', await stage.get('/health/ready'));
+  });
 });

@@ -30,7 +30,7 @@ describe('the contract', () => {
   });
 
   test('has none for a method that is not on HTTP', () => {
-    const lookUp = method('commonplace.tenancy.v1.DirectoryService', 'LookUpOrg');
+    const lookUp = method('commonplace.tenancy.v1.DirectoryService', 'LookUpWorkspace');
     expect(contract.access(lookUp)).toBeUndefined();
     expect(contract.http(lookUp)).toBeUndefined();
   });

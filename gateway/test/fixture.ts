@@ -10,7 +10,7 @@ const base = fromBinary(
 );
 const registry = createFileRegistry(base);
 
-/** A field of a descriptor, in the JSON form of descriptor.proto. */
+/** Returns a field descriptor, in the JSON form of descriptor.proto. */
 export function field(
   name: string,
   number: number,
@@ -23,7 +23,7 @@ export function field(
   return { name, number, type, label: 'LABEL_OPTIONAL', jsonName: name, ...options, ...more };
 }
 
-/** An rpc on HTTP that takes and gives a message of this package. */
+/** Returns an rpc on HTTP whose request and response are messages of this package. */
 export function rpc(name: string, http: JsonObject, types: [string, string], scope = 'thing:write'): JsonObject {
   const access: JsonObject = scope === '' ? {} : { '[commonplace.api.v1.access]': { scope } };
   return {
@@ -34,7 +34,7 @@ export function rpc(name: string, http: JsonObject, types: [string, string], sco
   };
 }
 
-/** Every kind of field that the contract may have, also those that no endpoint has as yet. */
+/** Returns every kind of field that the contract may have, including those that no endpoint uses yet. */
 const values = (parent: string): JsonObject[] => [
   field('name', 3, 'TYPE_STRING', { line: true, minLength: 2, maxLength: 5 }, { proto3Optional: true, oneofIndex: 0 }),
   field('is_active', 4, 'TYPE_BOOL', { alias: 'isActive' }, { proto3Optional: true, oneofIndex: 1 }),
@@ -141,7 +141,7 @@ export const RPCS: JsonObject[] = [
   rpc('DetachTag', { patch: '/api/v1/marks/{thing_id}', body: '*' }, ['Selector', 'Things']),
 ];
 
-/** The product's contract and a file of ours beside it. */
+/** Returns the product's contract with an additional file. */
 export function fixtureContract(messages: JsonObject[] = MESSAGES, rpcs: JsonObject[] = RPCS): Contract {
   const dependency = base.file.map((file) => file.name);
   const file: JsonObject = {

@@ -51,7 +51,7 @@ describe('the page of a form', () => {
     );
     const nonces = policies.map((policy) => /script-src 'nonce-([\w-]{22})'(?:;|$)/.exec(policy)?.[1]);
     expect(new Set(nonces).size).toBe(2);
-    expect(policies[0]).toMatch(/^default-src 'none'; base-uri 'none'; frame-ancestors 'none';/);
+    expect(policies[0]).toMatch(/^default-src 'none'; object-src 'none'; base-uri 'none'; frame-ancestors 'none';/);
     expect(policies[0]).not.toMatch(/unsafe|\*|http/);
     const html = await (await stage.get(PATH)).text();
     const [script = '', ...others] = html.match(/<script[^>]*>/g) ?? [];

@@ -1,8 +1,10 @@
 import { AppError } from '@commonplace/kit/errors';
+import { countedNetwork } from '@commonplace/kit/network';
 import { describe, expect, test } from '@jest/globals';
-import { parseRateLimits } from '../src/middleware/policies.js';
-import { createRateGate } from '../src/middleware/rate-limit.js';
+import { createOpenStreams } from '../src/middleware/open-streams.js';
+import { createFailureLimit, createRateGate } from '../src/middleware/rate-limit.js';
 import { requireScope } from '../src/middleware/scope.js';
+import { parseRateLimits } from '../src/rate-limits.js';
 
 const SUBMIT = { limits: ['write', 'form', 'visitor'], scope: 'form:submit' };
 const PAGE = { limits: ['form', 'visitor'], scope: 'public' };
@@ -16,7 +18,10 @@ interface Asked {
   readonly clientIp?: string;
 }
 
-/** Makes one request after the other. Gives `passed`, or the policy that refused it. */
+/**
+ * Returns a function that makes a request through the gate. It returns `passed`, or the policy that refused the
+ * request.
+ */
 function asker(policies = FEW) {
   const gate = createRateGate(policies);
   return async (
@@ -24,7 +29,8 @@ function asker(policies = FEW) {
     { type, id = 'a', token = 't', clientIp = '::1' }: Asked,
   ) => {
     const admitted = type && { credentialId: id, caller: { userId: '', credential: { type, scopes: [] } } };
-    const ctx = { state: { clientIp, admitted }, params: { token }, set() {} };
+    const state = { clientIp, clientNetwork: countedNetwork(clientIp), admitted };
+    const ctx = { state, params: { token }, set() {} };
     try {
       await gate(route)(ctx as never, async () => {});
       return 'passed';
@@ -60,6 +66,67 @@ describe('submissions of people without an account', () => {
   });
 });
 
+describe('addresses of one IPv6 network', () => {
+  const addresses = Array.from({ length: 300 }, (_, i) => `2001:db8:0:1::${(i + 1).toString(16)}`);
+
+  test('are one visitor and one reader, also where all come at the same moment', async () => {
+    const ask = asker(parseRateLimits('form=off,visitor=3,reader=5'));
+    const submitted = await Promise.all(addresses.map((clientIp) => ask(PAGE, { clientIp })));
+    expect(submitted.filter((outcome) => outcome === 'passed')).toHaveLength(3);
+    const searched = await Promise.all(
+      addresses.map((clientIp) => ask({ limits: ['reader'], scope: 'public' }, { clientIp })),
+    );
+    expect(searched.filter((outcome) => outcome === 'passed')).toHaveLength(5);
+    expect(await ask(PAGE, { clientIp: '2001:db8:0:2::1' })).toBe('passed');
+  });
+
+  test('share their failed authentications', async () => {
+    const failures = createFailureLimit(parseRateLimits('auth=20'));
+    const outcomes = await Promise.allSettled(addresses.map((address) => failures.count(countedNetwork(address))));
+    expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(20);
+  });
+});
+
+describe('event streams', () => {
+  const by = (credentialId: string, orgId: string | null, userId = 'ada') =>
+    ({ credentialId, caller: { userId, tenant: { orgId } } }) as never;
+  const refusal = (open: () => unknown) => {
+    try {
+      open();
+      return 'open';
+    } catch (error) {
+      return error instanceof AppError ? `${error.reason} ${error.details.policy}` : error;
+    }
+  };
+
+  test('are 20 of a credential and 500 of a tenant, unless the operator says otherwise', () => {
+    expect(parseRateLimits('')).toMatchObject({ streams: 20, tenant_streams: 500 });
+    expect(parseRateLimits('streams=2,tenant_streams=off')).toMatchObject({ streams: 2, tenant_streams: undefined });
+  });
+
+  test('are refused beyond that until one is closed, which counts once', () => {
+    const streams = createOpenStreams(parseRateLimits('streams=2,tenant_streams=3'));
+    const close = streams.open(by('a', 'org'));
+    streams.open(by('a', 'org'));
+    expect(refusal(() => streams.open(by('a', 'org')))).toBe('concurrency_limited streams');
+    streams.open(by('b', 'org'));
+    expect(refusal(() => streams.open(by('b', 'org')))).toBe('concurrency_limited tenant_streams');
+    expect(refusal(() => streams.open(by('c', 'other')))).toBe('open');
+    close();
+    close();
+    expect(refusal(() => streams.open(by('b', 'org')))).toBe('open');
+    expect(refusal(() => streams.open(by('d', 'org')))).toBe('concurrency_limited tenant_streams');
+  });
+
+  test('of a person who acts in no Org are theirs, over all their sessions', () => {
+    const streams = createOpenStreams(parseRateLimits('tenant_streams=2'));
+    streams.open(by('a', null));
+    streams.open(by('b', null));
+    expect(refusal(() => streams.open(by('c', null)))).toBe('concurrency_limited tenant_streams');
+    expect(refusal(() => streams.open(by('d', null, 'bob')))).toBe('open');
+  });
+});
+
 test('deliveries to a webhook are counted by its token', async () => {
   const ask = asker();
   expect(await ask(HOOK, { clientIp: '192.0.2.1' })).toBe('passed');
@@ -82,4 +149,27 @@ test('what stands for nobody opens nothing that asks for no scope', () => {
   expect(pass('form:submit', '')).toBe('passed');
   expect(pass('resource:read', '')).toBe('insufficient_scope');
   expect(pass('none', 'ada')).toBe('passed');
+});
+
+test('policies that depend on what a request asks for count beside those of its route', async () => {
+  const gate = createRateGate(parseRateLimits('ai=2'));
+  const admitted = { credentialId: 'a', caller: { userId: '', credential: { type: 'session', scopes: [] } } };
+  const ask = async (...policies: string[]) => {
+    const state: { countBy?: (names: readonly string[]) => Promise<void> } = {};
+    const ctx = {
+      state: Object.assign(state, { clientIp: '::1', clientNetwork: '::', admitted }),
+      params: {},
+      set() {},
+    };
+    try {
+      await gate({ limits: ['write'], scope: 'chat_session:write' })(ctx as never, async () =>
+        state.countBy?.(policies),
+      );
+      return 'passed';
+    } catch (error) {
+      return error instanceof AppError ? error.details.policy : error;
+    }
+  };
+  const outcomes = [await ask(), await ask('ai'), await ask('ai'), await ask('ai'), await ask()];
+  expect(outcomes).toEqual(['passed', 'passed', 'passed', 'ai', 'passed']);
 });

@@ -10,10 +10,10 @@ beforeEach(async () => {
 afterEach(() => stage?.close());
 
 const callsOf = (rpc: string) => stage.calls.filter((call) => call.rpc === rpc);
-/** As long as a gateway may take what it knows for true. */
+/** Waits until everything that the gateway has cached is stale. */
 const later = () => new Promise((resolve) => setTimeout(resolve, 1100));
 
-/** A request under another host name than the one that it is sent to. */
+/** Sends a request with another Host header than the host it is sent to. */
 function underHost(
   host: string,
   path: string,
@@ -87,6 +87,22 @@ describe('a published document', () => {
     expect(answer.headers.get('cache-control')).toBe('no-store');
     expect(answer.headers.get('x-robots-tag')).toBe('noindex, nofollow');
     expect(await answer.text()).toContain('This page is no longer here');
+  });
+
+  test('is gone with the answer to the change that took it back', async () => {
+    expect((await stage.get('/p/handbook')).status).toBe(200);
+    stage.change({ missing: true, revision: 'restricted' });
+    expect((await stage.get('/p/handbook')).status).toBe(404);
+    const elsewhere = await openPagesStage({ isTold: false });
+    try {
+      expect((await elsewhere.get('/p/handbook')).status).toBe(200);
+      expect((await elsewhere.get('/p/handbook')).status).toBe(200);
+      expect(elsewhere.calls.filter(({ rpc }) => rpc === 'readPage')).toHaveLength(1);
+      Object.assign(elsewhere.state, { missing: true, revision: 'restricted' });
+      expect((await elsewhere.get('/p/handbook')).status).toBe(404);
+    } finally {
+      await elsewhere.close();
+    }
   });
 
   test('asks once for many who come at the same time', async () => {
@@ -206,7 +222,7 @@ describe('an artifact with an origin for users’ bytes', () => {
     const frame = await ask(there, pathname + search);
     expect([frame.status, frame.text.includes('<h2>Wind</h2>')]).toEqual([200, true]);
     expect(frame.headers['cache-control']).toBe('private, max-age=0, must-revalidate');
-    expect((await ask('wiki.example.com', '/p/handbook/dial?frame=1')).status).toBe(401);
+    expect((await ask('wiki.example.com', '/p/handbook/dial?frame=1')).status).toBe(403);
     for (const path of [
       '/p/handbook/dial?frame=1',
       '/p/handbook/dial?frame=1&proof=a-proof',
@@ -226,7 +242,7 @@ describe('a password', () => {
 
   test('opens the page that was asked for, in one browser', async () => {
     const gate = await stage.get('/p/handbook/prices');
-    expect(gate.status).toBe(401);
+    expect(gate.status).toBe(403);
     const asked = await gate.text();
     expect(asked).toContain('<input type="hidden" name="next" value="/p/handbook/prices"/>');
     expect(asked).not.toContain('Price list');
@@ -234,17 +250,17 @@ describe('a password', () => {
     expect([opened.status, opened.headers.get('location')]).toEqual([303, '/p/handbook/prices']);
     const cookie = opened.headers.getSetCookie()[0] ?? '';
     expect(cookie).toMatch(
-      /^__Secure-reader=a-proof; Path=\/p\/handbook; Max-Age=3600; HttpOnly; SameSite=Lax; Secure$/,
+      /^__Secure-reader=a-proof; Path=\/p\/handbook; Max-Age=7200; HttpOnly; SameSite=Lax; Secure$/,
     );
     const page = await stage.get('/p/handbook/prices', { Cookie: cookie.split(';')[0] ?? '' });
     expect(page.status).toBe(200);
     expect(page.headers.get('cache-control')).toBe('private, max-age=0, must-revalidate');
-    expect((await stage.get('/p/handbook/prices')).status).toBe(401);
+    expect((await stage.get('/p/handbook/prices')).status).toBe(403);
   });
 
   test('that is wrong, or was tried too often, is told so', async () => {
     const wrong = await stage.post('/p/handbook', { password: 'wrong' });
-    expect([wrong.status, await wrong.text()]).toEqual([401, expect.stringContaining('That is not the password.')]);
+    expect([wrong.status, await wrong.text()]).toEqual([403, expect.stringContaining('That is not the password.')]);
     const tooOften = await stage.post('/p/handbook', { password: 'again' });
     expect([tooOften.status, tooOften.headers.get('retry-after')]).toEqual([429, '120']);
   });
@@ -287,6 +303,21 @@ test('a search has what was found, with its words marked', async () => {
   expect(html).toContain('<a href="/p/handbook/prices">');
   expect(html).toContain('<mark>Price</mark>');
   expect(await (await stage.get('/p/handbook?q=%3Cb%3E')).text()).toContain('“&lt;b>”');
+});
+
+test('a search marks whole words alone', async () => {
+  const html = await (await stage.get('/p/handbook?q=Price+r')).text();
+  expect(html).not.toContain('<mark>r</mark>');
+});
+
+test('a search with more results leads on to them, and back', async () => {
+  const first = await (await stage.get('/p/handbook?q=every')).text();
+  expect(first).toContain('<a rel="next" href="/p/handbook?q=every&amp;offset=2">');
+  expect(first).not.toContain('rel="prev"');
+  const last = await (await stage.get('/p/handbook?q=every&offset=4')).text();
+  expect(last).toContain('Results 5 to 6 for “every”');
+  expect(last).toContain('<a rel="prev" href="/p/handbook?q=every">');
+  expect(last).not.toContain('rel="next"');
 });
 
 test('an old address leads on', async () => {

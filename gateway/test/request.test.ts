@@ -55,6 +55,7 @@ describe('values in a body', () => {
     ['an address with two @', { email: 'a@b@c' }, 'email', 'invalid_value'],
     ['an address with a space', { email: 'a b@c' }, 'email', 'invalid_value'],
     ['an address without a host', { email: 'a@' }, 'email', 'invalid_value'],
+    ['an address with a host that can not be', { email: 'a@i.com*' }, 'email', 'invalid_value'],
     ['a choice that there is not', { sort: 'size' }, 'sort', 'invalid_value'],
     ['a line that is too short', { name: ' a ' }, 'name', 'invalid_value'],
     ['a line that is too long', { name: 'abcdef' }, 'name', 'invalid_value'],

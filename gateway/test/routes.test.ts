@@ -1,6 +1,6 @@
-import { isRead } from '@commonplace/kit/rpc';
+import { factsOf } from '@commonplace/kit/rpc';
 import { describe, expect, test } from '@jest/globals';
-import { createRoutes } from '../src/routes.js';
+import { createRoutes, type Route } from '../src/routes.js';
 import { field, fixtureContract, MESSAGES, rpc } from './fixture.js';
 
 const build = (...rpcs: ReturnType<typeof rpc>[]) => createRoutes(fixtureContract(MESSAGES, rpcs));
@@ -95,9 +95,11 @@ describe('createRoutes', () => {
   });
 });
 
+const isRead = ({ fullMethod }: Route) => factsOf(fullMethod).isRead;
+
 test('what the mesh tries again when a peer is away are reads: every GET, and the search', () => {
-  const tried = createRoutes().filter(({ rpc: name }) => isRead(name));
+  const tried = createRoutes().filter(isRead);
   expect(tried.filter(({ method }) => method !== 'GET').map(({ rpc: name }) => name)).toEqual(['Search']);
   const reads = createRoutes().filter(({ method }) => method === 'GET');
-  expect(reads.filter(({ rpc: name }) => !isRead(name))).toEqual([]);
+  expect(reads.filter((route) => !isRead(route))).toEqual([]);
 });

@@ -21,7 +21,7 @@ describe('tries', () => {
   let asked: string[] = [];
   const opened: { close(): Promise<void> }[] = [];
 
-  /** A peer that is away as far as gRPC can tell: a proxy that answers for it. */
+  /** Answers as an unreachable peer would look to gRPC: a proxy that answers in its place. */
   const refuse = (stream: ServerHttp2Stream, { ':path': path = '' }: { ':path'?: string }) => {
     asked.push(path);
     stream.respond({ ':status': 200, 'content-type': 'application/grpc', 'grpc-status': '14' }, { endStream: true });
@@ -42,7 +42,7 @@ describe('tries', () => {
     opened.push(channel);
     return channel;
   };
-  // Budgets are kept by target: a name of its own is a budget of its own.
+  // Retry budgets are kept per target, so a separate host name has a separate budget.
   const target = (host: string) => `dns:///${host}:${(server.address() as AddressInfo).port}`;
 
   test('a read is tried three times, a write once', async () => {
@@ -63,7 +63,7 @@ describe('tries', () => {
   test('no more is tried again than the budget has, which all clients of a service share', async () => {
     const channel = open(target('localhost'));
     const [orgs, workspaces] = [channel.client(contracts.orgs), channel.client(contracts.workspaces)];
-    // Each client takes the budget up when it first finds its peer.
+    // Each client takes over the budget when it first reaches its peer.
     await orgs.listOrgs(ListOrgsRequest.fromPartial({}), options()).catch(() => {});
     await workspaces.listWorkspaces(ListWorkspacesRequest.fromPartial({}), options()).catch(() => {});
     asked = [];
@@ -73,7 +73,8 @@ describe('tries', () => {
         : workspaces.listWorkspaces(ListWorkspacesRequest.fromPartial({}), options()).catch(() => {}),
     );
     await Promise.all(calls);
-    // Half of its 100 tokens, one for each failure, before it is closed; without it these would be 180.
+    // Retries stop when half of the 100 tokens are used, one for each failure; without the budget there would be 180
+    // requests.
     expect(asked.length).toBeLessThan(60 + 50);
     asked = [];
     await orgs.listOrgs(ListOrgsRequest.fromPartial({}), options()).catch(() => {});
@@ -158,7 +159,7 @@ describe('work for a call', () => {
     const caller = new AbortController();
     caller.abort();
     const begun = { gone: false, late: false };
-    // A commit begins in the next turn, unless nobody waits for it any more.
+    // A commit starts in the next turn, unless its caller no longer waits.
     const next = (which: keyof typeof begun, deadline: number, signal: AbortSignal) =>
       servedWithin({ deadline, signal }, () => {
         const turn = setImmediate(() => {
@@ -278,7 +279,7 @@ describe('shedding', () => {
       for (const until = performance.now() + ms; performance.now() < until; );
     };
     const turn = () => new Promise((resolve) => setTimeout(resolve, 0));
-    block(500);
+    block(200);
     await turn();
     expect(caught(() => shedding.require('background'))).toBeUndefined();
     const until = performance.now() + 20_000;

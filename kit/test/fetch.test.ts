@@ -1,7 +1,14 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { type Guard, isPublicAddress, openGuard, UrlNotAllowed } from '../src/fetch/index.js';
+import {
+  createWebFetch,
+  type Guard,
+  isPublicAddress,
+  NOT_CALLED,
+  openGuard,
+  UrlNotAllowed,
+} from '../src/fetch/index.js';
 
 const HOSTILE = [
   'http://example.com/',
@@ -105,5 +112,56 @@ describe('a guarded fetcher', () => {
   test('tells addresses of the internet from all others', () => {
     expect(['8.8.8.8', '2001:4860:4860::8888'].map(isPublicAddress)).toEqual([true, true]);
     expect(['x', '127.0.0.1', '::ffff:8.8.8.8', '3fff::1'].map(isPublicAddress)).toEqual([false, false, false, false]);
+  });
+});
+
+describe('fetch by a guard', () => {
+  let server: Server;
+  let url: string;
+  let guard: Guard;
+  let hungUp: Promise<void>;
+
+  beforeAll(async () => {
+    server = createServer((request, response) => {
+      hungUp = new Promise((resolve) => response.once('close', resolve));
+      if (request.url === '/nothing') response.writeHead(204).end();
+      else if (request.url === '/away') response.writeHead(302, { location: 'http://169.254.169.254/' }).end();
+      else response.write('first');
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    guard = openGuard({ allowlist: ['127.0.0.1'] });
+  });
+  afterAll(async () => {
+    await guard.close();
+    server.closeAllConnections();
+    server.close();
+  });
+
+  test('passes a body on while it arrives, and hangs up when its reader leaves', async () => {
+    let pieces = 0;
+    const { body } = await createWebFetch(guard, { maxBytes: 100, onBytes: () => pieces++ })(`${url}/stream`);
+    const reader = (body as ReadableStream<Uint8Array>).getReader();
+    expect(Buffer.from((await reader.read()).value ?? []).toString()).toBe('first');
+    expect(pieces).toBe(1);
+    await reader.cancel();
+    await hungUp;
+  });
+
+  test('refuses a body that is too long', async () => {
+    const response = await createWebFetch(guard, { maxBytes: 4 })(`${url}/stream`);
+    await expect(response.text()).rejects.toThrow('more than 4 bytes');
+  });
+
+  test('answers an URL that is not called, and a redirect to one, as a response', async () => {
+    const fetchIt = createWebFetch(guard, { maxBytes: 100 });
+    for (const refused of [`${url}/away`, 'http://10.0.0.1/']) {
+      const response = await fetchIt(refused);
+      expect([response.status, await response.json()]).toEqual([
+        403,
+        { error: expect.objectContaining({ code: NOT_CALLED }) },
+      ]);
+    }
+    expect((await fetchIt(`${url}/nothing`)).body).toBeNull();
   });
 });

@@ -10,7 +10,7 @@ import type { Client, ServedMethod } from '../src/rpc/port.js';
 
 const { definition } = contracts.index;
 
-/** Milliseconds after which a keepalive has been due on every connection. */
+/** Milliseconds after which a keepalive was due on every connection. */
 const KEEPALIVE_MS = 11_000;
 
 test('a server that leaves finishes its calls, and serves whoever knows of no other', async () => {
@@ -47,17 +47,17 @@ test('a server that leaves finishes its calls, and serves whoever knows of no ot
   const ask = (id: string) =>
     client.getIndexEntries(
       { ids: [id], mostBytes: 0 },
-      { metadata: { requestId: newRequestId() }, deadline: Date.now() + 20_000 },
+      { metadata: { requestId: newRequestId() }, deadline: Date.now() + 60_000 },
     );
   const slow = ask('slow');
   await running;
-  const left = server.leave(20_000);
+  const left = server.leave(60_000);
   expect(await ask('quick')).toEqual({ entries: [], leftIds: [] });
   await left;
-  const closed = server.close(20_000);
+  const closed = server.close(60_000);
   await new Promise((resolve) => setTimeout(resolve, KEEPALIVE_MS));
   finish();
   expect(await slow).toEqual({ entries: [], leftIds: [] });
   await closed;
   await channel.close();
-}, 30_000);
+});

@@ -6,14 +6,14 @@ import { type Guard, openGuard, UrlNotAllowed } from '../src/fetch/index.js';
 import { hostileTargets } from '../src/testing/index.js';
 
 let canary: Server;
-/** A host that the operator trusts, and which leads elsewhere. */
+/** A host on the operator's allowlist that redirects elsewhere. */
 let trusted: Server;
 let answer: (response: ServerResponse) => void;
 let hits = 0;
 let port = 0;
 let base = '';
 let guard: Guard;
-/** What a name resolves to, one answer after the other; the last stays. */
+/** Addresses that a name resolves to, one answer after the other; the last one is repeated. */
 const names = new Map<string, string[][]>();
 let asked: string[] = [];
 
@@ -24,9 +24,9 @@ async function listen(server: Server, host: string): Promise<number> {
 
 beforeAll(async () => {
   canary = createServer((_, response) => response.end('secret'));
-  // Whatever connects has reached it, whether it then speaks TLS or not.
+  // Every connection has reached it, whether or not it then uses TLS.
   canary.on('connection', () => hits++);
-  // All addresses of the machine, of both families.
+  // Listens on all addresses of the machine, of both families.
   port = await listen(canary, '::');
   trusted = createServer((_, response) => answer(response));
   base = `http://trusted.example:${await listen(trusted, '127.0.0.1')}/`;
@@ -61,7 +61,7 @@ test('the canary tells when it is reached', async () => {
 
 test.each(hostileTargets(1).map((_, i) => [hostileTargets(1)[i], i]))('%s is not called', async (_, i) => {
   const url = hostileTargets(port)[i as number] as string;
-  // Of those that do not name an address, a name may stand for one.
+  // URLs without an address have a name, which is made to resolve to a local address.
   names.set('example.com', [['127.0.0.1']]);
   await expect(guard.fetch(url, { signal: signal() })).rejects.toThrow(UrlNotAllowed);
   expect(hits).toBe(0);

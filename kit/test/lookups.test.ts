@@ -10,7 +10,7 @@ interface Asked {
   fail(error: Error): void;
 }
 
-/** A collection that keeps what it is asked until the test answers. */
+/** Creates a fake collection that records its queries until the test answers them. */
 function playCollection(): { raw: RawCollection; asked: Asked[] } {
   const asked: Asked[] = [];
   const find = ({ _id }: { _id: { $eq?: string; $in?: string[] } }, { maxTimeMS }: { maxTimeMS: number }) => ({

@@ -67,7 +67,7 @@ test('what is cut off is run again, and what was done is not', async () => {
   await expect(migrate(store(), failing)).rejects.toThrow('cut off');
   expect((await formatOf(store(), failing)).pending).toEqual(['two', 'three']);
   broken = false;
-  // Another was killed at it some time ago.
+  // Another process was killed during the migration some time ago.
   const formats = await store().collection<Held>({ name: 'store_format', indexes: [] });
   const record = await formats.get('format');
   if (record === undefined) throw new Error('nothing is noted');

@@ -2,8 +2,8 @@ import { ClientSession } from 'mongodb';
 import { openMongoDatabase } from '../src/store/mongo/index.js';
 import type { StoredRecord } from '../src/store/port.js';
 
-// A process that changes a record in a transaction, and tells when only the commit is left: arguments are the URL,
-// the prefix of databases, and the record's id.
+// A process that changes a record in a transaction, and sends a message when only the commit is left. Its arguments are
+// the URL, the prefix of databases, and the record's id.
 const [url = '', databasePrefix = '', id = ''] = process.argv.slice(2);
 
 ClientSession.prototype.commitTransaction = () => {

@@ -35,7 +35,7 @@ function killedSuite(): void {
     writer.kill('SIGKILL');
     await once(writer, 'exit');
 
-    // Rejects with Unavailable after 10 seconds if the transaction that was left stays in its way.
+    // Rejects with Unavailable after 10 seconds if the abandoned transaction still blocks it.
     const second = store.begin();
     second.replace(records, before, { ...before, by: 'second' });
     second.insert(records, { id: newId(), by: 'second' });

@@ -8,7 +8,7 @@ import { type MongoDatabase, openMongoDatabase } from '../src/store/mongo/index.
 import { createEvent, eventually } from '../src/testing/index.js';
 import { deleteStreams, dropDatabases, mongoUrl, natsUrl } from './servers.js';
 
-/** A bus that is a list, and loses or refuses what a test tells it to. */
+/** Creates a bus in memory that loses or refuses events as a test requires. */
 function createListBus() {
   const list: DomainEvent[] = [];
   const fails = { next: 0, made: 1 };
@@ -34,6 +34,8 @@ function createListBus() {
     },
     subscribe: absent,
     watch: absent,
+    broadcast: absent,
+    listen: absent,
     lag: absent,
     parked: absent,
     parkedCount: absent,
@@ -161,7 +163,7 @@ function relaySuite(): void {
   });
 }
 
-/** From a unit of work to a consumer, over the real broker, which loses its streams meanwhile. */
+/** Tests the path from a unit of work to a consumer over the real broker, which loses its streams meanwhile. */
 function brokerSuite(): void {
   test('a consumer gets every event, though the broker loses its streams', async () => {
     const name = newId().slice(-12);
@@ -195,7 +197,7 @@ function brokerSuite(): void {
       await deleteStreams(`TEST_${name}`);
       await dropDatabases(`test_${name}_`);
     }
-  }, 60_000);
+  });
 }
 
 if (mongoUrl === '') {

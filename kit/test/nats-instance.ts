@@ -1,8 +1,8 @@
 import { openNatsBus } from '../src/events/nats/index.js';
 
 /**
- * A process of its own for tests that kill one: subscribes, tells each event that it begins, and
- * ends the hard way, or hangs, at the one that its arguments name.
+ * A separate process for tests that kill one. It subscribes, reports each event that it starts, and exits abruptly or
+ * hangs at the event that its arguments name.
  */
 const [url, stream, consumer, at, how] = process.argv.slice(2) as [string, string, string, string, string];
 const bus = await openNatsBus({ url, stream });

@@ -37,3 +37,12 @@ test('a list at hand is paged as a store would page it', () => {
   expect(pageOfAll({ limit: 2, offset: 0, after: ['😀', '9'] }, all, ['name']).items).toEqual([]);
   expect(() => pageOfAll({ limit: 2, offset: 0, after: ['x'] }, all, ['name'])).toThrow(/cursor/);
 });
+
+test('a list at hand that is sorted by a number is in the order of numbers', () => {
+  const all = [10, 9, 100, -1].map((size, at) => ({ id: `${at}`, version: 1, size }));
+  const sizes = (sort: ['size'] | ['-size'], after?: [number, string]) =>
+    pageOfAll({ limit: 9, offset: 0, after }, all, sort).items.map(({ size }) => size);
+  expect(sizes(['size'])).toEqual([-1, 9, 10, 100]);
+  expect(sizes(['-size'])).toEqual([100, 10, 9, -1]);
+  expect(sizes(['size'], [9, '1'])).toEqual([10, 100]);
+});

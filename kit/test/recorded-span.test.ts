@@ -8,13 +8,13 @@ const resource = resourceFromAttributes({ 'service.name': 'test' });
 const instrumentationScope = { name: 'commonplace', version: '1' };
 const ids = new RandomIdGenerator();
 
-/** The spans that end while something is done with them, in that order. */
+/** Creates a processor that records the spans that end, in order. */
 function ended() {
   const spans: ReadableSpan[] = [];
   return { spans, processor: { onEnd: (span: ReadableSpan) => void spans.push(span) } };
 }
 
-/** What an exporter reads of a span and is the same for any that is made alike. */
+/** Returns the properties of a span that an exporter reads and that are equal for spans created the same way. */
 function facts({ name, kind, status, attributes, links, events, ended, resource: made, ...span }: ReadableSpan) {
   const { droppedAttributesCount, droppedEventsCount, droppedLinksCount } = span;
   const dropped = { droppedAttributesCount, droppedEventsCount, droppedLinksCount };

@@ -29,7 +29,7 @@ describe('a sealed secret', () => {
     for (let at = 0; at < sealed.length; at++) {
       const other = sealed[at] === 'A' ? 'B' : 'A';
       const tampered = sealed.slice(0, at) + other + sealed.slice(at + 1);
-      // The last character of a base64 text may hold bits that stand for nothing.
+      // The last character of a base64 text may contain unused bits.
       if (
         Buffer.from(tampered.split('.')[3] ?? '', 'base64url').equals(
           Buffer.from(sealed.split('.')[3] ?? '', 'base64url'),

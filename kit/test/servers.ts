@@ -2,11 +2,11 @@ import { jetstreamManager } from '@nats-io/jetstream';
 import { connect } from '@nats-io/transport-node';
 import { MongoClient } from 'mongodb';
 
-/** The servers that tests run on; empty where there is none. */
+/** Servers that tests use; empty if there are none. */
 export const mongoUrl = process.env.COMMONPLACE_MONGODB_URL ?? '';
 export const natsUrl = process.env.COMMONPLACE_NATS_URL ?? '';
 
-/** Removes the databases of a test. */
+/** Deletes the databases of a test. */
 export async function dropDatabases(prefix: string): Promise<void> {
   const client = await MongoClient.connect(mongoUrl);
   const { databases } = await client.db().admin().listDatabases({ nameOnly: true });
@@ -14,7 +14,7 @@ export async function dropDatabases(prefix: string): Promise<void> {
   await client.close();
 }
 
-/** Removes the streams of a test, with all that they hold. */
+/** Deletes the streams of a test with their content. */
 export async function deleteStreams(stream: string): Promise<void> {
   const nc = await connect({ servers: natsUrl.replace(/^nats:\/\//, '') });
   const jsm = await jetstreamManager(nc);

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
@@ -26,6 +26,21 @@ describe('the binding layer', () => {
     expect(pragma('synchronous')).toBe(2);
     expect(pragma('busy_timeout')).toBe(5000);
     expect(pragma('trusted_schema')).toBe(0);
+  });
+
+  test('keeps a file, and what the driver puts beside it, for its owner, also one that others could read before', () => {
+    const modes = () => readdirSync(folder).map((name) => [name, statSync(join(folder, name)).mode & 0o777]);
+    const closed = [
+      ['a.db', 0o600],
+      ['a.db-shm', 0o600],
+      ['a.db-wal', 0o600],
+    ];
+    connection.exec('CREATE TABLE t (a)');
+    expect(modes()).toEqual(closed);
+    for (const name of readdirSync(folder)) chmodSync(join(folder, name), 0o644);
+    const again = openConnection(join(folder, 'a.db'));
+    expect(modes()).toEqual(closed);
+    again.close();
   });
 
   test('refuses what would end the process', () => {

@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import type { Collection, CollectionSpec, StoredRecord } from '../src/store/port.js';
+import { openWriteQueue } from '../src/store/sqlite/file/write-queue.js';
+import { plainStep } from '../src/store/sqlite/file/writer-protocol.js';
 import { openConnection, openSqliteDatabase, type SqliteDatabase } from '../src/store/sqlite/index.js';
-import { openWriteQueue } from '../src/store/sqlite/write-queue.js';
-import { plainStep } from '../src/store/sqlite/writer-protocol.js';
 import { createEvent } from '../src/testing/events/fixtures.js';
 
 interface Note extends StoredRecord {
@@ -155,7 +155,7 @@ describe('pruning', () => {
     expect(await database.prune()).toBe(0);
     expect(await database.prune(Date.now() + 8 * DAY)).toBe(2);
     expect(await bus.lag('all')).toBe(1);
-    // Nobody has been this consumer for so long that it holds nothing back.
+    // The consumer has been inactive for so long that it no longer prevents deletions.
     expect(await database.prune(Date.now() + 40 * DAY)).toBe(1);
   });
 });

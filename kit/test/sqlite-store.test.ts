@@ -9,7 +9,7 @@ async function open(folder: string): Promise<StoreHarness> {
   const database = await openSqliteDatabase({ file });
   return {
     store: database.store,
-    // All services publish into one log; their events tell whose they are.
+    // All services publish to one log; each event names its service.
     events: async () => {
       const reader = openConnection(file, { readOnly: true });
       try {

@@ -10,7 +10,7 @@ const url = (name: string) => pathToFileURL(join(folder, name)).href;
 
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'stack-'));
-  // The first place of the first line is that of line 3, column 5 of the source.
+  // Maps the first position of the first line to line 3, column 5 of the source.
   const map = { version: 3, sources: ['../src/part.ts'], names: [], mappings: 'AAEI' };
   writeFileSync(join(folder, 'bundled.js.map'), JSON.stringify(map));
 });

@@ -3,7 +3,7 @@ import { type AddressInfo, connect, createServer } from 'node:net';
 import { expect, test } from '@jest/globals';
 import { isBroken, toKitError } from '../src/store/mongo/errors.js';
 
-/** What a socket says of a write when the other side has gone. */
+/** Returns the error of a socket write after the other side has closed. */
 async function errorOfSocket(): Promise<unknown> {
   const server = createServer((socket) => socket.end()).listen(0, '127.0.0.1');
   await once(server, 'listening');

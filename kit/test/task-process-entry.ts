@@ -1,4 +1,4 @@
-/** The other end of `process.test.ts`: answers with what it was told, ends, or says nothing. */
+/** The child process of `process.test.ts`: it echoes, exits, or does not answer. */
 type Task = { readonly say: Uint8Array } | { readonly exit: number } | { readonly wait: true };
 
 const about = JSON.parse(process.argv[2] ?? '') as { name: string };

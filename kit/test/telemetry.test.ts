@@ -5,6 +5,7 @@ import { createPeerTokens } from '../src/auth/index.js';
 import { readConfig } from '../src/config/index.js';
 import { contracts } from '../src/contracts/index.js';
 import type { DomainEvent } from '../src/events/port.js';
+import { observeHandler } from '../src/events/telemetry.js';
 import { type Log, silentLog } from '../src/log/index.js';
 import { ArrivedCall } from '../src/rpc/arrived-call.js';
 import { serveMethods } from '../src/rpc/serve.js';
@@ -14,7 +15,6 @@ import {
   currentSpan,
   gauge,
   histogram,
-  observeHandler,
   passedOn,
   readTraceparent,
   requestSpan,
@@ -23,6 +23,7 @@ import {
   telemetrySettings,
   within,
 } from '../src/telemetry/index.js';
+import { currentTraceFields } from '../src/telemetry/trace.js';
 
 const TRACE = '0af7651916cd43dd8448eb211c80319c';
 const SAMPLED = `00-${TRACE}-b7ad6b7169203331-01`;
@@ -48,14 +49,14 @@ async function page(): Promise<string> {
   return answer.text();
 }
 
-/** A server that takes exports and answers by `status`. */
+/** Starts a server that receives exports and responds with `status`. */
 async function startCollector(status: number, told: (body: string, path: string) => void = () => {}): Promise<string> {
   const server = createServer(async (request, response) => {
     let body = '';
     try {
       for await (const chunk of request) body += String(chunk);
     } catch {
-      // The test is over.
+      // The test has ended.
       return;
     }
     told(body, request.url ?? '');
@@ -70,14 +71,16 @@ describe('where nothing is switched on', () => {
   test('there is no page, no span, and nothing is loaded', async () => {
     telemetry = await start({});
     expect(telemetry.metricsPort).toBeUndefined();
-    expect(requestSpan('GET', 'http', SAMPLED)).toBeUndefined();
+    expect(requestSpan('GET', 'http', SAMPLED, true)).toBeUndefined();
     expect(await within(undefined, async () => currentSpan())).toBeUndefined();
   });
 
-  test('a trace goes on as it came, and what is none does not', () => {
-    expect(passedOn(undefined, SAMPLED)).toBe(SAMPLED);
+  test('a trace goes on as not sampled, unless its client decides, and what is none does not go on', () => {
+    expect(passedOn(undefined, SAMPLED, false)).toBe(SAMPLED.replace(/01$/, '00'));
+    expect(passedOn(undefined, SAMPLED, true)).toBe(SAMPLED);
     for (const odd of ['', 'x', `00-${'0'.repeat(32)}-b7ad6b7169203331-01`, `${SAMPLED}${'-x'.repeat(100)}`]) {
-      expect(passedOn(undefined, odd)).toBeUndefined();
+      expect(passedOn(undefined, odd, false)).toBeUndefined();
+      expect(passedOn(undefined, odd, true)).toBeUndefined();
     }
   });
 });
@@ -99,7 +102,7 @@ describe('traceparent', () => {
   test('tells whether it is sampled', () => {
     expect(readTraceparent(SAMPLED)).toEqual({ traceId: TRACE, spanId: 'b7ad6b7169203331', sampled: true });
     expect(readTraceparent(SAMPLED.replace(/01$/, '00'))?.sampled).toBe(false);
-    // A later version may say more behind that.
+    // A later version may append further fields.
     expect(readTraceparent(`cc-${TRACE}-b7ad6b7169203331-03-more`)?.sampled).toBe(true);
   });
 
@@ -167,17 +170,28 @@ describe('traces', () => {
     ...(traceparent === undefined ? {} : { traceparent }),
   });
 
-  test('are begun by the ratio, and below a client by what that says', async () => {
+  test('are begun by the ratio, whatever a client says that is not trusted to decide', async () => {
     const url = await startCollector(200);
     telemetry = await start({ COMMONPLACE_OTLP_URL: url, COMMONPLACE_TRACE_RATIO: '0' });
-    expect(requestSpan('GET', 'http', undefined)).toBeUndefined();
-    const span = requestSpan('GET', 'http', SAMPLED);
+    for (let i = 0; i < 100; i++) expect(requestSpan('GET', 'http', SAMPLED, false)).toBeUndefined();
+    await telemetry.close();
+    telemetry = await start({ COMMONPLACE_OTLP_URL: url, COMMONPLACE_TRACE_RATIO: '1' });
+    const span = requestSpan('GET', 'http', SAMPLED.replace(/01$/, '00'), false);
+    expect(span?.traceId).toBe(TRACE);
+    expect(span?.traceparent).toMatch(/-01$/);
+  });
+
+  test('are begun by the ratio, and below a client that is trusted by what that says', async () => {
+    const url = await startCollector(200);
+    telemetry = await start({ COMMONPLACE_OTLP_URL: url, COMMONPLACE_TRACE_RATIO: '0' });
+    expect(requestSpan('GET', 'http', undefined, false)).toBeUndefined();
+    const span = requestSpan('GET', 'http', SAMPLED, true);
     expect(span?.traceId).toBe(TRACE);
     expect(span?.spanId).not.toBe('b7ad6b7169203331');
     await telemetry.close();
     telemetry = await start({ COMMONPLACE_OTLP_URL: url, COMMONPLACE_TRACE_RATIO: '1' });
-    expect(requestSpan('GET', 'http', undefined)).toBeDefined();
-    expect(requestSpan('GET', 'http', SAMPLED.replace(/01$/, '00'))).toBeUndefined();
+    expect(requestSpan('GET', 'http', undefined, false)).toBeDefined();
+    expect(requestSpan('GET', 'http', SAMPLED.replace(/01$/, '00'), true)).toBeUndefined();
   });
 
   test('go on in later work and in consumers, and work of another request stays out of them', async () => {
@@ -185,7 +199,7 @@ describe('traces', () => {
     telemetry = await start({ COMMONPLACE_OTLP_URL: url, COMMONPLACE_TRACE_RATIO: '0' });
     const seen: (string | undefined)[] = [];
     const note = async () => void seen.push(currentSpan()?.traceId);
-    const outer = requestSpan('GET', 'http', `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`);
+    const outer = requestSpan('GET', 'http', `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`, true);
     await within(outer, async () => {
       await note();
       await continuing(SAMPLED, 'job', {}, note);
@@ -196,6 +210,14 @@ describe('traces', () => {
       await note();
     });
     expect(seen).toEqual(['a'.repeat(32), TRACE, undefined, TRACE, undefined, 'a'.repeat(32)]);
+  });
+
+  test('a log line has the trace of the request in which it is written', async () => {
+    telemetry = await start({ COMMONPLACE_OTLP_URL: await startCollector(200), COMMONPLACE_TRACE_RATIO: '0' });
+    const span = requestSpan('GET', 'http', SAMPLED, true);
+    const inRequest = await within(span, async () => currentTraceFields());
+    expect(inRequest).toEqual({ trace_id: TRACE, span_id: span?.spanId });
+    expect(currentTraceFields()).toEqual({});
   });
 
   test('a served call and a stream have a span in which their handlers run, and a failure is logged with it', async () => {
@@ -250,12 +272,12 @@ describe('traces', () => {
   });
 });
 
-/** One call and one stream of a service, played, as they are served to another process that traces. */
+/** Serves one call and one stream of a fake service, as to another process that traces. */
 async function serveIndex(
   error: Log['error'],
   { unary, stream }: { unary(): Promise<never>; stream(): AsyncIterable<unknown> },
 ) {
-  const peers = createPeerTokens(Buffer.alloc(32), 'test');
+  const peers = createPeerTokens(Buffer.alloc(32), 'search');
   const methods = Object.values(contracts.index.definition);
   const handlers = Object.entries(contracts.index.definition).map(
     ([name, { responseStream }]) => [name, responseStream ? stream : unary] as const,
@@ -276,21 +298,17 @@ async function serveIndex(
 }
 
 describe('a collector that is dead', () => {
-  test.each(['is gone', 'refuses'])(
-    'holds up nothing, and no trace is begun for a while: it %s',
-    async (how) => {
-      const url = how === 'refuses' ? await startCollector(400) : 'http://127.0.0.1:9';
-      telemetry = await start({ COMMONPLACE_OTLP_URL: url, COMMONPLACE_TRACE_RATIO: '1' });
-      expect(requestSpan('GET', 'http', undefined)).toBeDefined();
-      for (let i = 0; i < 600; i++) requestSpan('GET', 'http', undefined)?.end();
-      const until = performance.now() + 15_000;
-      while (requestSpan('GET', 'http', undefined) !== undefined && performance.now() < until) {
-        await new Promise((resolve) => setTimeout(resolve, 50));
-      }
-      expect(requestSpan('GET', 'http', undefined)).toBeUndefined();
-      // Who comes with a trace is still believed, and what can't be sent is dropped.
-      for (let i = 0; i < 5000; i++) requestSpan('GET', 'http', SAMPLED)?.end();
-    },
-    30_000,
-  );
+  test.each(['is gone', 'refuses'])('holds up nothing, and no trace is begun for a while: it %s', async (how) => {
+    const url = how === 'refuses' ? await startCollector(400) : 'http://127.0.0.1:9';
+    telemetry = await start({ COMMONPLACE_OTLP_URL: url, COMMONPLACE_TRACE_RATIO: '1' });
+    expect(requestSpan('GET', 'http', undefined, false)).toBeDefined();
+    for (let i = 0; i < 600; i++) requestSpan('GET', 'http', undefined, false)?.end();
+    const until = performance.now() + 60_000;
+    while (requestSpan('GET', 'http', undefined, false) !== undefined && performance.now() < until) {
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+    expect(requestSpan('GET', 'http', undefined, false)).toBeUndefined();
+    // Requests with a trace are still sampled, and spans that cannot be sent are dropped.
+    for (let i = 0; i < 5000; i++) requestSpan('GET', 'http', SAMPLED, true)?.end();
+  });
 });

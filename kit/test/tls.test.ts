@@ -1,6 +1,8 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { X509Certificate } from 'node:crypto';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { type ConnectionOptions, connect } from 'node:tls';
 import { credentials, makeGenericClientConstructor } from '@grpc/grpc-js';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { service } from 'grpc-health-check';
@@ -11,6 +13,7 @@ import { openGrpcChannel } from '../src/rpc/grpc-client.js';
 import { type GrpcServer, openGrpcServer } from '../src/rpc/grpc-server.js';
 import type { ServedMethod } from '../src/rpc/port.js';
 import { type MeshTls, openTls } from '../src/rpc/tls.js';
+import { gather } from '../src/telemetry/instruments.js';
 import { type Authority, createAuthority, eventually, type IssuedFiles } from '../src/testing/index.js';
 
 const NAME = '{service}.mesh.test';
@@ -47,11 +50,11 @@ function opens(given: IssuedFiles): MeshTls {
   return tls;
 }
 
-/** Calls as `service` with a certificate for `names`. */
+/** Calls as the service `caller`. */
 function ask(caller: string, tls: MeshTls | undefined): Promise<unknown> {
   const channel = openGrpcChannel(() => `127.0.0.1:${server.port}`, createPeerTokens(Buffer.alloc(32), caller), tls);
   opened.push(channel);
-  const options = { metadata: { requestId: 'r' }, deadline: Date.now() + 3000 };
+  const options = { metadata: { requestId: 'r' }, deadline: Date.now() + 30_000 };
   return channel.client(contracts.index).countResources({ workspaceIds: [] }, options);
 }
 
@@ -63,6 +66,38 @@ const REFUSED = { code: 'UNAVAILABLE', reason: 'service_unavailable' };
 
 test('a service with its own certificate is let in', async () => {
   await expect(ask('search', issued('search', ['search.mesh.test']))).resolves.toBeDefined();
+});
+
+test('connections have TLS 1.2 or 1.3, and a cipher with forward secrecy and authentication', async () => {
+  const own = files;
+  const options = {
+    port: server.port,
+    servername: 'resources.mesh.test',
+    ca: readFileSync(own.ca),
+    cert: readFileSync(own.cert),
+    key: readFileSync(own.key),
+    ALPNProtocols: ['h2'],
+  };
+  const reach = (more: ConnectionOptions) =>
+    new Promise<string>((resolve) => {
+      const socket = connect({ ...options, ...more }, () => {
+        resolve(`${socket.getProtocol()} ${socket.getCipher().name}`);
+        socket.destroy();
+      });
+      socket.once('error', () => resolve('refused'));
+    });
+  expect(await reach({})).toMatch(/^TLSv1\.3 TLS_(AES_(128|256)_GCM|CHACHA20_POLY1305)_SHA\d+$/);
+  expect(await reach({ maxVersion: 'TLSv1.2' })).toMatch(/^TLSv1\.2 ECDHE-/);
+  // The client would accept them, so it is the server that refuses.
+  const old = { minVersion: 'TLSv1', ciphers: 'ALL:@SECLEVEL=0' } as const;
+  expect(await reach({ ...old, maxVersion: 'TLSv1.1' })).toBe('refused');
+  expect(await reach({ ...old, maxVersion: 'TLSv1' })).toBe('refused');
+  for (const ciphers of ['NULL', 'aNULL', 'RC4', '3DES', 'kDHE+aDSS', 'PSK']) {
+    expect([
+      ciphers,
+      await reach({ maxVersion: 'TLSv1.2', ciphers: `${ciphers}:@SECLEVEL=0` }).catch(() => 'refused'),
+    ]).toEqual([ciphers, 'refused']);
+  }
 });
 
 test('a plain client is refused', async () => {
@@ -102,7 +137,7 @@ test('probes ask for health without a certificate, and for nothing else', async 
   client.close();
   const channel = openGrpcChannel(() => `127.0.0.1:${port}`, createPeerTokens(Buffer.alloc(32), 'search'));
   opened.push(channel);
-  const options = { metadata: { requestId: 'r' }, deadline: Date.now() + 5000 };
+  const options = { metadata: { requestId: 'r' }, deadline: Date.now() + 30_000 };
   const asked = channel.client(contracts.index).countResources({ workspaceIds: [] }, options);
   await expect(asked).rejects.toMatchObject({ code: 'INTERNAL' });
 });
@@ -122,4 +157,10 @@ test('new connections use new certificates, of another authority too; files that
 
 test('a start with files that can not be used says so', () => {
   expect(() => openTls({ ...files, ca: join(folder, 'none'), name: NAME }, silentLog)).toThrow(/can't be used/);
+});
+
+test('the end of a certificate is a metric', async () => {
+  const ends = Date.parse(new X509Certificate(readFileSync(files.cert)).validTo) / 1000;
+  const expiry = (await gather()).find(({ spec }) => spec.name === 'tls.certificate.not_after');
+  expect(expiry?.points).toContainEqual({ attributes: {}, value: ends });
 });

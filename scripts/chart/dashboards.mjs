@@ -1,10 +1,11 @@
-// Grafana's dashboards, out of a line for each panel. `npm run chart` writes them below charts/commonplace/dashboards.
+// Grafana dashboards, defined by a line for each panel. `npm run chart` writes them below
+// charts/commonplace/dashboards.
 
 const rate = (metric, by, more = '') => `sum by (${by}) (rate(${metric}{${SCOPE}${more}}[$__rate_interval]))`;
 const quantile = (q, metric, by) =>
   `histogram_quantile(${q}, sum by (${[by, 'le'].filter(Boolean).join(', ')}) (rate(${metric}_bucket{${SCOPE}}[$__rate_interval])))`;
 const top = (count, expr) => `topk(${count}, ${expr})`;
-/** All panels are of the installation that is chosen above them. */
+/** Limits a panel to the installation selected at the top of the dashboard. */
 const SCOPE = 'namespace=~"$namespace"';
 
 const HTTP = 'http_server_request_duration_seconds';
@@ -97,6 +98,15 @@ const DASHBOARDS = {
         ['Set aside', 'short', [`{{${CONSUMER}}}`, `max by (${CONSUMER}) (dlq_size{${SCOPE}})`]],
         ['Duration of consumers, p95', 's', [`{{${CONSUMER}}}`, quantile(0.95, PROCESS, CONSUMER)]],
       ],
+      'Background jobs': [
+        ['Due', 'short', ['{{job_queue_name}}', `max by (job_queue_name) (job_queue_due{${SCOPE}})`]],
+        ['Given up', 'short', ['{{job_queue_name}}', `max by (job_queue_name) (job_queue_dead{${SCOPE}})`]],
+        [
+          'Turns that failed',
+          'cps',
+          ['{{job_queue_name}}', rate('job_queue_ended_total', 'job_queue_name', ', job_outcome=~"failed|given_up"')],
+        ],
+      ],
       Upkeep: [
         [
           'The search index is behind by',
@@ -114,7 +124,7 @@ const DASHBOARDS = {
 const WIDTH = 24;
 const HEIGHT = 8;
 
-/** The dashboards' files, by their paths in the chart. */
+/** Returns the dashboards' files by their paths in the chart. */
 export function dashboards() {
   return Object.fromEntries(
     Object.entries(DASHBOARDS).map(([name, { title, rows }]) => [
@@ -168,7 +178,7 @@ const NAMESPACE_CHOICE = {
   type: 'query',
   datasource: SOURCE,
   query: 'label_values(process_memory_usage_bytes, namespace)',
-  // Where nothing has a namespace there is one installation.
+  // Metrics without a namespace belong to a single installation.
   includeAll: true,
   allValue: '.*',
   current: { text: 'All', value: '$__all' },

@@ -1,5 +1,5 @@
-// What the chart has to know of the code, read from the code: which services there are, whom each one calls, which
-// settings it has. Needs what `npm run build` makes.
+// Facts that the chart needs, read from the code: which services exist, whom each one calls, which settings it has.
+// Requires the output of `npm run build`.
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -10,13 +10,16 @@ import { SERVICES } from '../mesh.mjs';
 export const NAMES = ['gateway', ...SERVICES];
 const EVERYTHING = 'all';
 
-/** How code says that it calls hosts of the internet that users or operators name. */
+/** Matches code that calls internet hosts named by users or operators. */
 const REACHES_OUT = /\bopenGuard\(|createRemoteJWKSet\(|from 'oauth4webapi'|\bawait fetch\((?!'\/)/;
 
-/** The facts of each service by its name, and those of the job that makes the first owner. */
+/** Returns the facts of each service by name, and those of the job that creates the first owner. */
 export async function readFacts() {
   const { contracts } = await load('kit/dist/src/contracts/index.js');
   const byAll = callsOf('kit/src/runtime', contracts);
+  // Every process calls identity for the keys of caller tokens: if that call is not found in the code, others are
+  // missed too.
+  if (!byAll.has(contracts.auth.owner)) throw new Error('kit/src/runtime has no call of identity that can be told');
   const calls = (folder, self) =>
     [...new Set([...byAll, ...callsOf(folder, contracts)])].filter((name) => name !== self).sort();
   const services = {};
@@ -46,19 +49,45 @@ function variablesOf(table) {
   return { settings: [...new Set(named(false))].sort(), secrets: [...new Set(named(true))].sort() };
 }
 
-/** The table of what every process reads. */
+/**
+ * Returns what the parsers of each process's settings accept, by process and variable: `all` is the one that runs
+ * everything.
+ */
+export async function readShapes() {
+  const { shapeOf } = await load('kit/dist/src/config/index.js');
+  const own = await processTable();
+  const { everything } = await load(`services/${EVERYTHING}/dist/src/everything.js`);
+  const tables = new Map([[EVERYTHING, [own, ...everything.map(({ config }) => config)]]]);
+  for (const name of NAMES) tables.set(name, [own, (await moduleOf(name)).config]);
+  const shapesOf = (all) => {
+    const shapes = new Map();
+    for (const { variable, parse } of all.flatMap((table) => Object.values(table))) {
+      const shape = shapeOf(parse);
+      if (shape !== undefined) shapes.set(variable, [...(shapes.get(variable) ?? []), shape]);
+    }
+    return shapes;
+  };
+  return new Map([...tables].map(([name, all]) => [name, shapesOf(all)]));
+}
+
+/** Returns the patterns of addresses. */
+export function addressPatterns() {
+  return load('kit/dist/src/network/index.js');
+}
+
+/** Returns the table of settings that every process reads. */
 export async function processTable() {
   return (await load('kit/dist/src/runtime/index.js')).processSettings;
 }
 
-/** A service as it is run: its name, its table of settings. */
+/** Returns a service module: its name and its table of settings. */
 export async function moduleOf(name) {
   const module = (await load(`${folderOf(name)}/dist/src/service.js`))[name];
   if (module?.name !== name) throw new Error(`${folderOf(name)}/src/service.ts does not export ${name}`);
   return module;
 }
 
-/** The settings of the process that runs everything. */
+/** Returns the settings of the process that runs everything. */
 export async function everyTable() {
   const { everything } = await load(`services/${EVERYTHING}/dist/src/everything.js`);
   const tables = [await processTable(), ...everything.map(({ config }) => config)];
@@ -74,12 +103,16 @@ function load(file) {
   return import(pathToFileURL(join(root, file)).href);
 }
 
-/** The services whose clients the code of a folder asks for. */
+/**
+ * Returns the services whose clients the code of a folder creates: any call whose only argument is a contract returns
+ * its client.
+ */
 function callsOf(folder, contracts) {
   const found = new Set();
   for (const text of sources(folder)) {
-    for (const [, name] of text.matchAll(/\bclient\(\s*contracts\.(\w+)\s*\)/g)) found.add(contracts[name].owner);
-    // A client of a contract that is not named: of each there is, where the code goes through them all.
+    for (const [, name] of text.matchAll(/\(\s*contracts\.(\w+)\s*\)/g)) found.add(contracts[name].owner);
+    // A client of a contract that is not named counts as a call of every service, if the code iterates over all
+    // contracts.
     if (!/\bhost\.client\(\s*(?!contracts\.)/.test(text)) continue;
     if (!text.includes('Object.values(contracts)')) throw new Error(`${folder} asks for a client that can't be told`);
     for (const { owner } of Object.values(contracts)) found.add(owner);
@@ -93,7 +126,7 @@ function sources(folder) {
     readdirSync(join(root, folder), { recursive: true, withFileTypes: true })
       .filter((entry) => entry.isFile() && entry.name.endsWith('.ts'))
       .map((entry) => readFileSync(join(entry.parentPath, entry.name), 'utf8'))
-      // The suite of a port lies beside it.
+      // A port's contract suite lies beside it and is not part of the service.
       .filter((text) => !text.includes("'@jest/globals'"))
   );
 }

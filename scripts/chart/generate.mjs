@@ -1,5 +1,5 @@
-// `npm run chart`: writes what of the chart follows from the code and from its values: mesh.yaml, the schema, dashboards,
-// the README and the rendered scenarios of its tests. Needs what `npm run build` makes.
+// `npm run chart`: writes the files of the chart that are derived from the code and from its values: mesh.yaml, the
+// schema, dashboards, the README and the rendered scenarios of its tests. Requires the output of `npm run build`.
 import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { stringify } from 'yaml';
 import { build, root } from '../build.mjs';
 import { dashboards } from './dashboards.mjs';
-import { readFacts } from './facts.mjs';
+import { addressPatterns, readFacts, readShapes } from './facts.mjs';
 import { FOLDER, goldens } from './golden.mjs';
 import { renderAll, scenarios } from './scenarios.mjs';
 import { schemaOf } from './schema.mjs';
@@ -17,17 +17,17 @@ const MESH_HEAD = `# Written by \`npm run chart\` from the code: which services 
 # that users name, keeps records, writes a folder, and which settings it has.
 `;
 
-/** What the code decides, by the file's path in the chart. */
+/** Returns the files that are derived from the code, by path in the chart. */
 export async function generated() {
   const facts = await readFacts();
   return {
     'mesh.yaml': `${MESH_HEAD}${stringify(facts, { lineWidth: 0 })}`,
-    'values.schema.json': `${JSON.stringify(schemaOf(facts), null, 2)}\n`,
+    'values.schema.json': `${JSON.stringify(schemaOf(facts, await readShapes(), await addressPatterns()), null, 2)}\n`,
     ...dashboards(),
   };
 }
 
-/** The README that the values and the template of it make. */
+/** Returns the README that helm-docs renders from the values and its template. */
 export async function readmeOf(chart = CHART) {
   const program = await tool('helm-docs');
   const folder = await mkdtemp(join(tmpdir(), 'commonplace-chart-'));

@@ -1,4 +1,4 @@
-// What scenarios render to, as it is kept: whole for those that stand on nothing, and what is another for the rest.
+// Committed renderings of the scenarios: complete for those without a base, a difference from the base for the others.
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { structuredPatch } from 'diff';
@@ -6,7 +6,7 @@ import { CHART } from './tools.mjs';
 
 export const FOLDER = join(CHART, 'tests/golden');
 
-/** The files that ought to be there, with what is in them. `rendered` has each scenario's text by its name. */
+/** Returns the expected files with their contents. `rendered` maps each scenario's name to its text. */
 export function goldens(scenarios, rendered) {
   const files = scenarios.map(({ name, base }) =>
     base === undefined
@@ -16,14 +16,14 @@ export function goldens(scenarios, rendered) {
   return new Map(files.map(([file, text]) => [join(FOLDER, file), text]));
 }
 
-/** The lines that differ, without their numbers, which every change elsewhere would move. */
+/** Returns the lines that differ, without line numbers, which every change elsewhere would move. */
 function difference(base, before, after) {
   const { hunks } = structuredPatch('', '', before, after, '', '', { context: 6 });
   const parts = hunks.map(({ lines }) => ['@@', ...lines].join('\n'));
   return `${[`# against ${base}`, ...parts].join('\n')}\n`;
 }
 
-/** The golden files that are not as they ought to be. */
+/** Returns the golden files that differ from the expected ones. */
 export function outdated(files) {
   return [...files]
     .filter(([file, text]) => !existsSync(file) || readFileSync(file, 'utf8') !== text)

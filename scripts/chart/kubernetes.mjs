@@ -1,12 +1,13 @@
-// `npm run test:kubernetes`: the chart on a real API server, with simulated nodes. Installs the chart before this one,
-// upgrades to this one, rolls back, upgrades again, sees a migration fail, tests, drains a node and uninstalls, with the values for high
-// availability and embedded. Pods are simulated, so what runs in them is not tried here. Prints each command with what
-// came of it; `--log FILE` keeps that. Closes with `N passed, N failed`.
+// `npm run test:kubernetes`: tests the chart on a real API server with simulated nodes. Installs the previous chart,
+// upgrades to this one, rolls back, upgrades again, lets a migration fail, tests, drains a node and uninstalls, with
+// the values for high availability and embedded. Pods are simulated, so the programs in them do not run. Prints each
+// command with its outcome; `--log FILE` also writes that to a file. Ends with `N passed, N failed`.
 import { createWriteStream, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { stringify } from 'yaml';
 import { root } from '../build.mjs';
+import { SERVICES } from '../mesh.mjs';
 import { startControlPlane } from './cluster/control-plane.mjs';
 import { namespace, nodes, pod, secret, volumes } from './cluster/objects.mjs';
 import { CHART, run, tool, toolFolder } from './tools.mjs';
@@ -14,7 +15,7 @@ import { CHART, run, tool, toolFolder } from './tools.mjs';
 const PREVIOUS = join(root, 'charts/previous');
 const TIMEOUT = ['--timeout', '5m'];
 const SECRETS = [
-  secret('commonplace', 'mesh-key', 'secret-key', 'secrets-key'),
+  secret('commonplace', 'mesh-key', 'secret-key', 'secrets-key', 'owner-password'),
   secret('commonplace-mongodb', 'url'),
   secret('commonplace-nats', 'url'),
   secret('commonplace-typesense', 'api-key'),
@@ -27,7 +28,7 @@ const PROFILES = [
   { name: 'embedded', set: ['test.existingSecret=commonplace-test'], kept: 1 },
 ];
 
-/** Milliseconds in which an autoscaler may still change its mind about how many pods there are. */
+/** Milliseconds within which an autoscaler may still change the number of pods. */
 const SETTLED_MS = 60_000;
 
 const at = process.argv.indexOf('--log');
@@ -41,7 +42,7 @@ let env = process.env;
 
 const cluster = await startControlPlane(folder);
 try {
-  // Nothing of the person who runs it: neither their clusters nor their repositories.
+  // The environment contains nothing of the person who runs this: neither their clusters nor their repositories.
   env = { PATH: process.env.PATH, HOME: folder, KUBECONFIG: cluster.kubeconfig };
   await prepare();
   for (const profile of PROFILES) await live(profile);
@@ -63,10 +64,10 @@ async function prepare() {
   await step('Gateway API', kubectl, ['apply', '--server-side', '-f', crds]);
 }
 
-/** The life of a release, from the chart before this one to its end. */
+/** Tests the life of a release, from the previous chart to uninstalling. */
 async function live({ name, file, set, kept }) {
   const before = await previous();
-  // Each chart with the values file that came with it.
+  // Each chart is used with the values file that it came with.
   const valuesOf = (chart) => [
     ...(file === undefined ? [] : ['-f', join(chart, 'values', `${file}.yaml`)]),
     ...set.flatMap((pair) => ['--set', pair]),
@@ -115,7 +116,11 @@ async function live({ name, file, set, kept }) {
     show: /^(STATUS|REVISION): \S+/gm,
   });
   await settled(space);
-  if (file !== undefined) await unmigrated(space, values);
+  if (file !== undefined) {
+    await scaled(space, values);
+    await switched(space, values);
+    await unmigrated(space, values);
+  }
   await step('test', helm, ['test', ...release, ...TIMEOUT], { show: /^(TEST SUITE|Phase): +\S+/gm });
   await drain(space);
   await step('a test that fails', helm, [
@@ -134,7 +139,59 @@ async function live({ name, file, set, kept }) {
   await gone(space, kept);
 }
 
-/** An upgrade whose migration does not end in its time fails, and changes nothing of what runs. */
+/** Checks that upgrades need no scaling by hand, and that none runs fewer pods than before it. */
+async function scaled(space, values) {
+  const upgrade = ['upgrade', 'commonplace', CHART, ...space, ...values, '--wait', ...TIMEOUT];
+  const gateway = ['deployment/commonplace-gateway', ...space];
+  const fixed = 'services.gateway.autoscaling.enabled=false,services.gateway.replicas=5';
+  await step('fix the replicas of the gateway', helm, [...upgrade, '--set', fixed]);
+  await settled(space);
+  await step('give them to the autoscaler', helm, upgrade);
+  expect('which finds all that ran', (await replicas(gateway)) === 5);
+  await step('scale to 0 by hand', kubectl, ['scale', ...gateway, '--replicas', '0']);
+  await step('upgrade', helm, upgrade);
+  await settled(space);
+  expect('which brings the pods back', (await replicas(gateway)) >= 3);
+  await step('stop all pods', helm, [...upgrade, '--set', 'stopped=true']);
+  expect('none is wanted', (await replicas(gateway)) === 0);
+  await step('upgrade again', helm, upgrade);
+  await settled(space);
+  expect('all are back', (await replicas(gateway)) >= 3);
+}
+
+async function replicas(deployment) {
+  const { stdout } = await run(kubectl, ['get', ...deployment, '-o=jsonpath={.spec.replicas}'], { env });
+  return Number(stdout);
+}
+
+/**
+ * Checks that TLS between the services stays off through upgrades, is turned on on request, and keeps its certificates.
+ */
+async function switched(space, values) {
+  const upgrade = ['upgrade', 'commonplace', CHART, ...space, ...values, '--wait', ...TIMEOUT];
+  expect('a mesh without TLS stays without it', (await certificates(space)) === '');
+  await step('turn on TLS', helm, [...upgrade, '--set', 'mesh.tls.switch=true']);
+  await settled(space);
+  const issued = await certificates(space);
+  // Besides the services: the gateway, the job that makes the first owner, and the authority itself.
+  expect('each process has a certificate', issued.split('\n').length === SERVICES.length + 3, issued);
+  await step('upgrade with TLS', helm, upgrade);
+  await settled(space);
+  expect('which issues none again', (await certificates(space)) === issued);
+  await step('TLS is not turned off by the way', helm, [...upgrade, '--set', 'mesh.tls.mode=off'], {
+    code: 1,
+    says: 'mesh.tls.switch',
+  });
+}
+
+/** Returns the certificates of a release and its authority, one per line. */
+async function certificates(space) {
+  const jsonpath = '-o=jsonpath={range .items[*]}{.metadata.name} {.data.tls\\.crt}{"\\n"}{end}';
+  const type = '--field-selector=type=kubernetes.io/tls';
+  return (await run(kubectl, ['get', 'secrets', ...space, type, jsonpath], { env })).stdout.trim();
+}
+
+/** Checks that an upgrade whose migration exceeds its deadline fails, and changes nothing that runs. */
 async function unmigrated(space, values) {
   const ran = await images(space);
   const stuck = ['migration.deadlineSeconds=5', 'nodeSelector.nowhere=here', 'image.tag=8.8.8'];
@@ -154,7 +211,7 @@ async function unmigrated(space, values) {
   await settled(space);
 }
 
-/** The newest packaged chart before this one, unpacked. */
+/** Unpacks the newest packaged chart before this one. Returns its folder. */
 async function previous() {
   const packages = existsSync(PREVIOUS) ? readdirSync(PREVIOUS).filter((file) => file.endsWith('.tgz')) : [];
   const newest = packages.sort((a, b) => a.localeCompare(b, 'en', { numeric: true })).at(-1);
@@ -172,7 +229,7 @@ async function images(space) {
   return stdout.trim().split('\n');
 }
 
-/** Every workload has as many ready pods as it wants, and every volume is there. */
+/** Waits until every workload has all its pods ready. */
 async function settled(space) {
   const until = Date.now() + SETTLED_MS;
   for (;;) {
@@ -194,7 +251,7 @@ async function rolledOut(space) {
   }
 }
 
-/** A node is emptied: the disruption budgets let its pods go one by one, and the others take them. */
+/** Drains a node: the disruption budgets let its pods go one by one, and the other nodes take them. */
 async function drain(space) {
   const args = ['--ignore-daemonsets', '--delete-emptydir-data', '--force', '--timeout=180s'];
   await step('drain a node', kubectl, ['drain', 'node-a', ...args], { show: /^node\/\S+ drained/gm });
@@ -222,7 +279,10 @@ async function apply(name, objects, more = []) {
   await step(name, kubectl, ['apply', ...more, '--server-side', '-f', '-'], { input });
 }
 
-/** Runs a command, tells it with its time, and with the parts of its answer that `show` chooses. */
+/**
+ * Runs a command and prints it with its duration and the parts of its output that match `show`. Throws if the exit code
+ * differs from `code` or stderr lacks `says`.
+ */
 async function step(name, program, args, { input, show, code: wanted = 0, says = '' } = {}) {
   const started = Date.now();
   const { code, stdout, stderr } = await run(program, args, { env, input });

@@ -1,7 +1,7 @@
-// Values that have to be refused. Mistyped keys and wrong types are made from the schema, one at each place of it; the
-// others are what only the templates can tell.
+// Values that must be refused. Mistyped keys and wrong types are generated from the schema, one at each place of it;
+// the others can be detected only by the templates.
 
-/** Each object of the schema with its path: `image`, `services.gateway.env`, `tolerations[]`. */
+/** Yields each object of the schema with its path: `image`, `services.gateway.env`, `tolerations[]`. */
 function* objectsOf(schema, path = []) {
   if (schema.type === 'array') yield* objectsOf(schema.items, [...path, 0]);
   if (schema.type !== 'object' || schema.properties === undefined) return;
@@ -9,7 +9,7 @@ function* objectsOf(schema, path = []) {
   for (const [key, inner] of Object.entries(schema.properties)) yield* objectsOf(inner, [...path, key]);
 }
 
-/** Each place that has a type of its own: texts and numbers, or lists. */
+/** Yields each typed leaf of the schema: texts and numbers, or lists. */
 function* leavesOf(schema, lists, path = []) {
   if (schema.type === 'array' && !lists) yield* leavesOf(schema.items, lists, [...path, 0]);
   else if (schema.properties !== undefined) {
@@ -19,10 +19,11 @@ function* leavesOf(schema, lists, path = []) {
 
 function wrong(schema) {
   const types = [schema.type ?? 'string'].flat();
-  return types.includes('object') ? 'wrong' : { wrong: true };
+  if (!types.includes('object')) return { wrong: true };
+  return types.includes('string') ? 7 : 'wrong';
 }
 
-/** Values with one more key in each object, a letter off one that is there; and where helm has to find them. */
+/** Returns values with one mistyped key in each object, and the places where helm has to find them. */
 export function mistypedKeys(schema) {
   const values = {};
   const places = [];
@@ -36,7 +37,7 @@ export function mistypedKeys(schema) {
   return { values, places };
 }
 
-/** Values of a wrong type in each place: of texts and numbers, or of lists. */
+/** Returns values of a wrong type in each place: of texts and numbers, or of lists. */
 export function wrongTypes(schema, lists) {
   const values = {};
   const places = [];
@@ -59,7 +60,7 @@ function put(values, [key, ...rest], value) {
   }
 }
 
-/** What the templates refuse, on top of a scenario, and what they say. */
+/** Values that the templates refuse, as [scenario, settings, message]. */
 export const refused = [
   ['defaults', ['publicUrl=http://work.example.com'], 'publicUrl is http and not on loopback'],
   ['defaults', ['ingress.enabled=true'], 'publicUrl is on loopback'],

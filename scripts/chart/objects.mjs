@@ -1,7 +1,7 @@
-// Questions to rendered manifests that several rules ask.
+// Queries on rendered manifests that several rules use.
 import { parseAllDocuments } from 'yaml';
 
-/** The objects of a rendered chart. */
+/** Parses the objects of a rendered chart. */
 export function parse(text) {
   return parseAllDocuments(text)
     .map((document) => document.toJS())
@@ -10,12 +10,12 @@ export function parse(text) {
 
 export const nameOf = ({ kind, metadata }) => `${kind}/${metadata.name}`;
 export const ofKind = (objects, ...kinds) => objects.filter(({ kind }) => kinds.includes(kind));
-/** What serves until it is told to end. */
+/** Returns the objects whose pods run until they are stopped. */
 export const workloads = (objects) => ofKind(objects, 'Deployment', 'StatefulSet');
 export const isHook = ({ metadata }) => metadata.annotations?.['helm.sh/hook'] !== undefined;
 export const componentOf = (labels) => labels?.['app.kubernetes.io/component'];
 
-/** Every pod that is made: of which object, with what labels, as what. */
+/** Returns every pod that is created, with its object, metadata and spec. */
 export function pods(objects) {
   return objects.flatMap((object) => {
     if (object.kind === 'Pod') return [{ object, metadata: object.metadata, spec: object.spec }];
@@ -24,12 +24,12 @@ export function pods(objects) {
   });
 }
 
-/** Whether a selector of labels chooses these. */
+/** Returns whether a label selector matches these labels. */
 export function selects(selector, labels = {}) {
   return Object.entries(selector ?? {}).every(([key, value]) => labels[key] === value);
 }
 
-/** The value of a variable of a pod's first container. */
+/** Returns the entry of an environment variable in a pod's first container. */
 export function variable(pod, name) {
   return pod.spec.containers[0].env?.find((entry) => entry.name === name);
 }

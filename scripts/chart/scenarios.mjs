@@ -1,5 +1,5 @@
-// The sets of values that the chart is tested with: its defaults, each values file for users, and each file of
-// tests/scenarios, whose first line may say what it stands on: `# on: ha`.
+// Sets of values that the chart is tested with: its defaults, each values file for users, and each file of
+// tests/scenarios, whose first line may name the scenario that it extends: `# on: ha`.
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { CHART, template } from './tools.mjs';
@@ -7,10 +7,13 @@ import { CHART, template } from './tools.mjs';
 const OWN = join(CHART, 'values');
 const TESTS = join(CHART, 'tests/scenarios');
 const DEFAULTS = { name: 'defaults', files: [], base: undefined };
-/** Stands on nothing, though it is no file for users: what a mesh needs at the least. */
+/** The minimal mesh. It has no base, though it is not a values file for users. */
 const MESH = 'mesh';
 
-/** Each scenario's name, its values files in helm's order, and the name of the one that it is compared with. */
+/**
+ * Returns each scenario's name, its values files in helm's order, and the name of the scenario that it is compared
+ * with.
+ */
 export async function scenarios() {
   const published = (await names(OWN)).map((name) => ({ name, files: [join(OWN, `${name}.yaml`)], base: undefined }));
   const all = new Map([DEFAULTS, ...published].map((scenario) => [scenario.name, scenario]));
@@ -32,7 +35,7 @@ async function names(folder) {
     .sort();
 }
 
-/** What each scenario renders to, by its name. */
+/** Renders each scenario. Returns the texts by name. */
 export async function renderAll(all) {
   const rendered = new Map();
   for (const { name, files } of all) rendered.set(name, await template(files));

@@ -1,8 +1,10 @@
-// The schema of the chart's values. What there is in `services`, and which variables an `env` may set, is told by the
-// code, so that a mistyped one is refused.
+// JSON Schema of the chart's values. The keys of `services`, and the variables that an `env` may set, are read from the
+// code, so that a mistyped one is refused; so are the values of these variables, from what the settings' parsers accept.
+import { AUTHORITIES, AUTHORITY, anyCase, LOOPBACK_URL, rangePattern, urlPattern } from './patterns.mjs';
 
-/** Variables that the chart sets itself, each by a value of its own. */
+/** Variables that the chart sets itself, each from a value of its own. */
 const BY_VALUES = [
+  'COMMONPLACE_ACCESS_LOG',
   'COMMONPLACE_CONTENT_URL',
   'COMMONPLACE_DATA_DIR',
   'COMMONPLACE_GRPC_PORT',
@@ -27,69 +29,221 @@ const BY_VALUES = [
 ];
 
 const object = (properties) => ({ type: 'object', additionalProperties: false, properties });
-const list = (items) => ({ type: 'array', items });
+const list = (items, more = {}) => ({ type: 'array', items, ...more });
 const oneOf = (...values) => ({ enum: values });
+const whole = (pattern) => `^(${pattern})$`;
+const matching = (pattern, more = {}) => ({ type: 'string', pattern: whole(pattern), ...more });
 const text = { type: 'string' };
 const flag = { type: 'boolean' };
 const count = { type: 'integer', minimum: 1 };
 const port = { type: 'integer', minimum: 1, maximum: 65_535 };
 const texts = list({ type: 'string', minLength: 1 });
-/** Free keys, as Kubernetes has them in labels and annotations. */
-const map = { type: 'object', additionalProperties: { type: 'string' } };
-const quantity = { type: ['string', 'number'], pattern: '^[0-9]+(\\.[0-9]+)?(m|k|M|G|T|Ki|Mi|Gi|Ti)?$' };
-const name = { type: 'string', pattern: '^([a-z0-9]([-.a-z0-9]*[a-z0-9])?)?$', maxLength: 253 };
-const httpUrl = { type: 'string', pattern: '^https?://[^/@\\s]+/?$' };
+/** Processor time: whole cores, or thousandths of one. */
+const cpu = {
+  type: ['string', 'number'],
+  exclusiveMinimum: 0,
+  pattern: whole('[1-9][0-9]*m?|0*\\.[0-9]{0,2}[1-9]|[1-9][0-9]*\\.[0-9]{1,3}'),
+};
+/**
+ * Bytes of memory or of a disk, with a unit: `512m` would be half a byte, and `512` as many bytes. Their sum in bytes is
+ * checked by Kubernetes.
+ */
+const bytes = matching('[1-9][0-9]*(\\.[0-9]+)?([MGTP]i?|[kK]i?)');
+const size = matching('[1-9][0-9]*(\\.[0-9]+)?[MGTP]i?');
+const NAME = '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*';
+const name = { type: 'string', pattern: `^$|${whole(NAME)}`, maxLength: 253 };
+const named = { ...name, pattern: whole(NAME), minLength: 1 };
+/** Key of a Secret or a ConfigMap. */
+const key = matching('[-._a-zA-Z0-9]+', { maxLength: 253 });
 const optional = ({ pattern, ...rest }) => ({ ...rest, pattern: `^$|${pattern}` });
-/** A URL in values is seen by all who may read the release: one with a password belongs into a Secret. */
-const openUrl = (schemes) => ({ type: 'string', pattern: `^$|^(${schemes})://[^/@\\s]+(/[^@\\s]*)?$` });
+const httpUrl = matching(`https?://${AUTHORITY}/?`);
+/**
+ * A URL without credentials: everybody who may read the release sees its values, so a URL with a password belongs in a
+ * Secret.
+ */
+const openUrl = (...schemes) => optional(matching(urlPattern(...schemes).replace('[^\\s]*', '[^@\\s]*')));
+const serversUrl = (...schemes) =>
+  optional(matching(`(${schemes.join('|').replaceAll('+', '\\+')})://${AUTHORITIES}(/[^@\\s]*)?`));
+/** A bucket, as the setting's parser takes it: a host, a bucket, a prefix, a region. */
+const bucketUrl = optional(matching(`https?://${AUTHORITY}/[a-z0-9][a-z0-9.-]{2,62}(/[^@?#\\s]*)?(\\?[^@#\\s]*)?`));
+const ADDRESS = '[^@\\s]+@[^@\\s]+';
+const duration = (units) => matching(`[1-9][0-9]*(${units})`);
+/** Labels and annotations, whose keys Kubernetes limits to these characters. */
+const LABEL_KEY = `^(${NAME}/)?[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$`;
+const keyed = (values) => ({ type: 'object', patternProperties: { [LABEL_KEY]: values }, additionalProperties: false });
+const map = keyed({ type: 'string' });
+const labels = keyed({ type: 'string', pattern: '^$|^[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$', maxLength: 63 });
 
 const resources = object({
-  requests: object({ cpu: quantity, memory: quantity }),
-  limits: object({ cpu: quantity, memory: quantity, 'ephemeral-storage': quantity }),
+  requests: object({ cpu, memory: bytes, 'ephemeral-storage': bytes }),
+  limits: object({ cpu, memory: bytes, 'ephemeral-storage': bytes }),
 });
-const persistence = { size: quantity, storageClass: name };
+const persistence = { size, storageClass: name };
 const labelSelector = object({
-  matchLabels: map,
-  matchExpressions: list(
-    object({ key: text, operator: oneOf('In', 'NotIn', 'Exists', 'DoesNotExist'), values: texts }),
-  ),
-});
-const peers = list(
-  object({
-    podSelector: labelSelector,
-    namespaceSelector: labelSelector,
-    ipBlock: object({ cidr: text, except: texts }),
+  matchLabels: labels,
+  matchExpressions: list({
+    ...object({
+      key: matching(LABEL_KEY.slice(1, -1)),
+      operator: oneOf('In', 'NotIn', 'Exists', 'DoesNotExist'),
+      values: texts,
+    }),
+    required: ['key', 'operator'],
   }),
-);
+});
 const tolerations = list(
   object({
-    key: text,
+    key: optional(matching(LABEL_KEY.slice(1, -1))),
     operator: oneOf('Exists', 'Equal'),
     value: text,
     effect: oneOf('NoSchedule', 'PreferNoSchedule', 'NoExecute'),
-    tolerationSeconds: { type: 'integer' },
+    tolerationSeconds: { type: 'integer', minimum: 0 },
   }),
 );
-const outside = object({ ports: { ...list(port), minItems: 1 }, to: peers });
-const placement = { podAnnotations: map, nodeSelector: map, tolerations, priorityClassName: name };
+const placement = { podAnnotations: map, nodeSelector: labels, tolerations, priorityClassName: name };
+/** Checked by Kubernetes itself; the schema knows its three parts. */
+const affinity = object({
+  nodeAffinity: { type: 'object' },
+  podAffinity: { type: 'object' },
+  podAntiAffinity: { type: 'object' },
+});
+const autoscaling = object({
+  enabled: flag,
+  minReplicas: count,
+  maxReplicas: count,
+  targetCPU: { ...count, maximum: 1000 },
+});
 const workload = {
   replicas: count,
-  autoscaling: object({ enabled: flag, minReplicas: count, maxReplicas: count, targetCPU: count }),
+  autoscaling,
   resources,
   persistence: object({ ...persistence, keep: flag }),
+  tmpSize: size,
 };
 
-function env(settings) {
-  const free = settings.filter((variable) => !BY_VALUES.includes(variable));
-  return object(Object.fromEntries(free.map((variable) => [variable, { type: ['string', 'number', 'boolean'] }])));
+/** Kinds of volumes that Pod Security `restricted` allows. */
+const VOLUMES = [
+  'configMap',
+  'csi',
+  'downwardAPI',
+  'emptyDir',
+  'ephemeral',
+  'persistentVolumeClaim',
+  'projected',
+  'secret',
+];
+/** Names of volumes of the chart's own. */
+const OWN_VOLUMES = ['tmp', 'data', 'tls', 'private-ca'];
+const absolutePath = matching('/[^:\\s]*');
+const extras = {
+  extraEnv: list({
+    ...object({
+      // Settings have values of their own: `env`, and `envFromSecret` for those that are secret.
+      name: matching('[A-Za-z_][A-Za-z0-9_]*', { not: { pattern: '^COMMONPLACE_' } }),
+      value: text,
+      valueFrom: object({
+        secretKeyRef: { ...object({ name: named, key, optional: flag }), required: ['name', 'key'] },
+        configMapKeyRef: { ...object({ name: named, key, optional: flag }), required: ['name', 'key'] },
+        fieldRef: { ...object({ apiVersion: text, fieldPath: { ...text, minLength: 1 } }), required: ['fieldPath'] },
+        resourceFieldRef: { type: 'object' },
+      }),
+    }),
+    required: ['name'],
+  }),
+  extraVolumes: list({
+    ...object({
+      name: { ...named, not: { enum: OWN_VOLUMES } },
+      ...Object.fromEntries(VOLUMES.map((kind) => [kind, { type: 'object' }])),
+    }),
+    required: ['name'],
+    minProperties: 2,
+    maxProperties: 2,
+  }),
+  extraVolumeMounts: list({
+    ...object({
+      name: { ...named, not: { enum: OWN_VOLUMES } },
+      mountPath: { ...absolutePath, not: { enum: ['/', '/app', '/data', '/tmp', '/tls', '/private-ca'] } },
+      subPath: text,
+      readOnly: flag,
+    }),
+    required: ['name', 'mountPath'],
+  }),
+};
+
+/** Returns the schema of a variable: what each parser that reads it accepts, or nothing, for its default. */
+function variable(shapes = []) {
+  const schemas = shapes.map(ofShape);
+  const distinct = [...new Map(schemas.map((schema) => [JSON.stringify(schema), schema])).values()];
+  const [only = { type: ['string', 'number', 'boolean'] }] = distinct;
+  return distinct.length < 2 ? only : { type: 'string', ...only, allOf: distinct.slice(1) };
 }
 
-function service({ settings }) {
-  return object({ ...workload, tag: text, env: env(settings), envFromSecret: name, ...placement });
+function ofShape(shape) {
+  switch (shape.kind) {
+    case 'integer':
+      return {
+        type: ['string', 'integer'],
+        minimum: shape.min,
+        maximum: shape.max,
+        pattern: `^$|${whole(rangePattern(shape.min, shape.max))}`,
+      };
+    case 'flag': {
+      const words = ['1', 'true', 'yes', 'on', '0', 'false', 'no', 'off'].map(anyCase).join('|');
+      return { type: ['string', 'boolean', 'integer'], minimum: 0, maximum: 1, pattern: `^$|${whole(words)}` };
+    }
+    case 'choice':
+      return { type: 'string', enum: ['', ...shape.choices] };
+    case 'url':
+      return url(shape);
+    default:
+      return shape.pattern === undefined
+        ? { type: ['string', 'number'] }
+        : { type: 'string', pattern: `^$|${whole(shape.pattern)}` };
+  }
 }
 
-/** Takes what `readFacts` gives. */
-export function schemaOf({ services, embedded }) {
+function url({ schemes, words = [], plainOnLoopback = false }) {
+  const { pattern } = openUrl(...(plainOnLoopback ? schemes.filter((one) => one !== 'http') : schemes));
+  const more = [...words.map(whole), ...(plainOnLoopback ? [whole(LOOPBACK_URL)] : [])];
+  return { type: 'string', pattern: [pattern, ...more].join('|') };
+}
+
+function env(settings, shapes) {
+  const free = settings.filter((one) => !BY_VALUES.includes(one));
+  return object(Object.fromEntries(free.map((one) => [one, variable(shapes.get(one))])));
+}
+
+function service({ settings }, shapes) {
+  return object({
+    ...workload,
+    tag,
+    env: env(settings, shapes),
+    envFromSecret: name,
+    ...placement,
+    affinity,
+    ...extras,
+  });
+}
+
+/** A tag of an image. */
+const tag = optional(matching('[A-Za-z0-9_][-A-Za-z0-9_.]{0,127}'));
+const REPOSITORY = '[a-z0-9]+(([._]|__|-+)[a-z0-9]+)*';
+
+/**
+ * Returns the schema for the facts that `readFacts` returns. `shapes` has what the parsers of each process accept, by
+ * the variables that they read; `patterns` those of addresses.
+ */
+export function schemaOf({ services, embedded }, shapes, patterns) {
+  const network = matching(patterns.CIDR_PATTERN);
+  const peers = list({
+    ...object({
+      podSelector: labelSelector,
+      namespaceSelector: labelSelector,
+      ipBlock: { ...object({ cidr: network, except: list(network) }), required: ['cidr'] },
+    }),
+    minProperties: 1,
+  });
+  const outside = object({ ports: { ...list(port), minItems: 1 }, to: peers });
+  const secretKey = { existingSecret: name, key };
   return {
     $schema: 'https://json-schema.org/draft/2020-12/schema',
     title: 'Values of the Commonplace chart',
@@ -97,66 +251,89 @@ export function schemaOf({ services, embedded }) {
       profile: oneOf('embedded', 'mesh'),
       nameOverride: name,
       fullnameOverride: name,
-      clusterDomain: { ...name, minLength: 1 },
+      clusterDomain: named,
       publicUrl: httpUrl,
       contentUrl: optional(httpUrl),
       allowHttp: flag,
-      trustedProxies: texts,
+      trustedProxies: list(matching(`loopback|linklocal|uniquelocal|${patterns.NETWORK_PATTERN}`)),
       logLevel: oneOf('debug', 'info', 'warn', 'error'),
+      stopped: flag,
       liveUpdate: flag,
       image: object({
-        registry: text,
-        repository: { type: 'string', minLength: 1 },
-        tag: text,
+        registry: optional(matching(`${AUTHORITY}(/${REPOSITORY})*`)),
+        repository: matching(`${REPOSITORY}(/${REPOSITORY})*`),
+        tag,
+        digests: object(
+          Object.fromEntries(
+            ['all', ...Object.keys(services)].map((one) => [one, optional(matching('sha256:[0-9a-f]{64}'))]),
+          ),
+        ),
         pullPolicy: oneOf('Always', 'IfNotPresent', 'Never'),
-        pullSecrets: list({ ...name, minLength: 1 }),
+        pullSecrets: list(named),
       }),
-      secrets: object({ existingSecret: name, keys: object({ mesh: text, identity: text, encryption: text }) }),
+      secrets: object({
+        existingSecret: name,
+        keys: object({ mesh: key, identity: key, encryption: key, owner: optional(key) }),
+      }),
+      privateCA: object({ existingSecret: name, existingConfigMap: name, key }),
+      serviceAccount: object({ annotations: map }),
       mesh: object({
         tls: object({
+          // YAML 1.1 reads `off` without quotes as false.
+          mode: oneOf('generated', 'certManager', 'existingSecret', 'off', false),
           existingSecret: { type: 'string', pattern: '^([a-z0-9{]([-.a-z0-9{}]*[a-z0-9}])?)?$', maxLength: 253 },
           name: { type: 'string', pattern: '^$|^[a-z0-9{*]([-.a-z0-9{}]*[a-z0-9}])?$' },
+          switch: flag,
+          generated: object({ days: { ...count, maximum: 36_500 } }),
+          certManager: object({
+            issuerRef: object({ name, kind: oneOf('Issuer', 'ClusterIssuer'), group: name }),
+            duration: duration('h'),
+            renewBefore: duration('h'),
+          }),
         }),
       }),
-      mongodb: object({ url: openUrl('mongodb|mongodb\\+srv'), existingSecret: name, key: text }),
-      nats: object({ replicas: { ...count, maximum: 5 }, url: openUrl('nats|tls'), existingSecret: name, key: text }),
+      mongodb: object({ url: serversUrl('mongodb', 'mongodb+srv'), ...secretKey }),
+      nats: object({ replicas: { ...count, maximum: 5 }, url: serversUrl('nats', 'tls'), ...secretKey }),
       typesense: object({
-        url: { type: 'string', pattern: '^$|^https?://[^/@,\\s]+(,https?://[^/@,\\s]+)*$' },
-        existingSecret: name,
-        key: text,
+        url: optional(matching(`https?://${AUTHORITY}/?(,https?://${AUTHORITY}/?)*`)),
+        ...secretKey,
       }),
+      smtp: object({ ...secretKey, from: optional(matching(`[^<>@]*<${ADDRESS}>|${ADDRESS}`)) }),
       s3: object({
-        url: openUrl('https?'),
-        publicUrl: openUrl('https?'),
+        url: bucketUrl,
+        publicUrl: bucketUrl,
         existingSecret: name,
-        keys: object({ id: text, secret: text }),
+        keys: object({ id: key, secret: key }),
       }),
       telemetry: object({
-        otlp: object({ url: openUrl('https?'), existingSecret: name, key: text }),
+        otlp: object({ url: openUrl('http', 'https'), ...secretKey }),
         traceRatio: { type: 'number', minimum: 0, maximum: 1 },
+        accessLog: { type: 'number', minimum: 0, maximum: 1 },
         metrics: object({ enabled: flag, clients: peers }),
-        serviceMonitor: object({
-          enabled: flag,
-          labels: map,
-          interval: { type: 'string', pattern: '^[0-9]+(ms|s|m)$' },
-        }),
-        prometheusRule: object({ enabled: flag, labels: map, runbooks: { type: 'string', minLength: 1 } }),
-        dashboards: object({ enabled: flag, labels: map }),
+        serviceMonitor: object({ enabled: flag, labels, interval: duration('ms|s|m') }),
+        prometheusRule: object({ enabled: flag, labels, runbooks: { type: 'string', minLength: 1 } }),
+        dashboards: object({ enabled: flag, labels }),
       }),
       embedded: object({
-        env: env(embedded.settings),
+        env: env(embedded.settings, shapes.get('all')),
         envFromSecret: name,
         resources,
         persistence: object({ ...persistence, existingClaim: name }),
+        tmpSize: size,
       }),
       serviceDefaults: object(workload),
-      services: object(Object.fromEntries(Object.entries(services).map(([key, facts]) => [key, service(facts)]))),
+      services: object(
+        Object.fromEntries(Object.entries(services).map(([one, facts]) => [one, service(facts, shapes.get(one))])),
+      ),
       service: object({ type: oneOf('ClusterIP', 'NodePort', 'LoadBalancer'), port, annotations: map }),
       ingress: object({ enabled: flag, className: name, annotations: map, tlsSecret: name }),
       gatewayApi: object({
         enabled: flag,
         annotations: map,
-        parentRefs: list({ ...object({ name, namespace: name, sectionName: name, port }), required: ['name'] }),
+        parentRefs: list({
+          ...object({ name: named, namespace: name, sectionName: name, port }),
+          required: ['name'],
+        }),
       }),
       networkPolicy: object({
         enabled: flag,
@@ -165,26 +342,39 @@ export function schemaOf({ services, embedded }) {
         mongodb: outside,
         nats: outside,
         typesense: outside,
+        smtp: outside,
         otlp: outside,
         s3: outside,
-        internet: object({ ports: { ...list(port), minItems: 1 }, except: texts, to: peers }),
+        internet: object({
+          ports: { ...list(port), minItems: 1 },
+          except: list(matching(`${patterns.IPV4_PATTERN}/(3[0-2]|[12]?[0-9])`)),
+          to: peers,
+        }),
       }),
       podDisruptionBudget: object({ enabled: flag }),
       topologySpread: object({ whenUnsatisfiable: oneOf('ScheduleAnyway', 'DoNotSchedule') }),
       migration: object({
         enabled: flag,
-        retries: { type: 'integer', minimum: 0 },
-        deadlineSeconds: count,
+        retries: { type: 'integer', minimum: 0, maximum: 100 },
+        deadlineSeconds: { ...count, maximum: 7 * 86_400 },
         resources,
       }),
-      bootstrap: object({ enabled: flag, ownerEmail: { type: 'string', pattern: '^[^@\\s]+@[^@\\s]+$' } }),
-      test: object({ existingSecret: name, key: text }),
-      podLabels: map,
+      bootstrap: object({ enabled: flag, ownerEmail: matching(ADDRESS) }),
+      test: object(secretKey),
+      podLabels: labels,
       podAnnotations: map,
-      nodeSelector: map,
+      nodeSelector: labels,
       tolerations,
+      affinity,
       priorityClassName: name,
-      // Helm gives these to a chart that is a dependency of another.
+      ...extras,
+      extraObjects: list({
+        type: ['object', 'string'],
+        required: ['apiVersion', 'kind', 'metadata'],
+        minProperties: 3,
+        minLength: 1,
+      }),
+      // Helm passes these to a chart that is a dependency of another.
       global: { type: 'object' },
     }),
   };

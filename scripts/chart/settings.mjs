@@ -1,4 +1,4 @@
-// Whether processes take the settings that the chart gives them: their own tables read them.
+// Checks that processes accept the settings that the chart gives them, by the processes' own tables.
 
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -6,15 +6,16 @@ import { root } from '../build.mjs';
 import { everyTable, moduleOf, NAMES, processTable } from './facts.mjs';
 import { componentOf } from './objects.mjs';
 
-/** What stands in for the value that a Secret has. */
+/** Placeholder values of settings that come from a Secret. */
 const URLS = {
   COMMONPLACE_MONGODB_URL: 'mongodb://m/?replicaSet=rs0',
   COMMONPLACE_NATS_URL: 'nats://n:4222',
+  COMMONPLACE_SMTP_URL: 'smtp://m:587',
   COMMONPLACE_OTLP_HEADERS: 'authorization=it',
 };
 const KEY = 'ab'.repeat(32);
 
-/** Gives a function that tells what a pod's process would complain of at its start. */
+/** Returns a function that returns the faults which a pod's process would report at its start. */
 export async function openComplaints() {
   const { ConfigError, readConfigs } = await import(pathToFileURL(join(root, 'kit/dist/src/config/index.js')).href);
   const own = await processTable();
@@ -33,7 +34,7 @@ export async function openComplaints() {
       name,
       valueFrom === undefined ? value : (URLS[name] ?? KEY),
     ]);
-    // Embedded makes its secrets itself.
+    // The embedded process generates its secrets itself.
     const made =
       componentOf(metadata.labels) === 'all'
         ? [

@@ -1,7 +1,7 @@
-// Puts what one service needs to run into a folder: its compiled code, that of the packages of this workspace that it
-// stands on, and the production dependencies of these as npm tells them. The final stage of the Dockerfile is a copy of
-// that folder. Needs what `npm ci` and `npm run build` make.
-// usage: assemble.mjs SERVICE FOLDER      SERVICE: gateway, all, or the name of a service
+// Copies what one service needs to run into a folder: its compiled code, that of the workspace packages it depends on,
+// and their production dependencies as npm lists them. The final stage of the Dockerfile is a copy of that folder.
+// Requires the output of `npm ci` and `npm run build`.
+// usage: assemble.mjs SERVICE FOLDER (SERVICE: gateway, all, or the name of a service)
 import { execFileSync } from 'node:child_process';
 import {
   cpSync,
@@ -18,25 +18,28 @@ import { fileURLToPath } from 'node:url';
 import { root } from '../build.mjs';
 import { billOf } from './bill.mjs';
 
-/** Of a workspace's package, what runs; of one without code all. */
-const RUNS = ['package.json', 'dist/src', 'dist/gen', 'gen/descriptors.binpb', 'gen/comments.binpb'];
+/** Parts of a workspace package that are needed at run time; a package without code is copied completely. */
+const RUNS = ['package.json', 'dist/src', 'dist/gen', 'dist/schemas', 'gen/descriptors.binpb', 'gen/comments.binpb'];
 /** Pages that a server shows, or fills its first workspace with. */
 const PAGES = ['README.md', 'CHANGELOG.md', 'LICENSE', 'docs'];
-/** What is there for compilers and debuggers, for tests, and for a C library that the base image does not have. */
+/**
+ * Files for compilers, debuggers and tests and, below, packages for development or for a C library that the base image
+ * does not have.
+ */
 const DROPPED = /\.d\.[cm]?ts$|\.map$|\.tsbuildinfo$|\/dist\/src\/testing(\/|$)/;
 const DROPPED_PACKAGES = /^@types\/|musl/;
-/** Of a package of somebody else: packages within, what is hidden, its own tests. */
+/** Paths within third-party packages that are left out: nested packages, hidden files, tests. */
 const HIDDEN = /\/(node_modules|\.[^/]+)(\/|$)|^\/(test|tests|__tests__|benchmarks?)(\/|$)|\.test\.[cm]?js$/;
-/** Of a package that has programs for every system in one: those of others. */
+/** Programs for other systems, in a package that has programs for every system. */
 const ELSEWHERE = new RegExp(`^/bin/napi-v\\d+/(?!${process.platform}$|${process.platform}/${process.arch}(/|$))`);
 const SOURCES = /\.[cm]?ts$/;
 
-/** Assembles a service. Gives the packages that went in. */
+/** Assembles a service. Returns the paths of the packages included. */
 export function assemble(service, folder) {
   const home = service === 'gateway' ? 'gateway' : `services/${service}`;
   if (!existsSync(join(root, home, 'dist/src/main.js'))) throw new Error(`${home} is not there, or not built`);
   mkdirSync(folder, { recursive: true });
-  // With everything in one process come the operator's commands, which stand on the same packages.
+  // The image with everything in one process also contains the operator's commands, which use the same packages.
   const packages = [...new Set(service === 'all' ? [...closure(home), ...closure('cli')] : closure(home))];
   for (const path of packages) {
     if (statSync(path).isDirectory() && realpathSync(path) !== path) link(path, folder);
@@ -57,13 +60,16 @@ export function assemble(service, folder) {
 
 let whole;
 
-/** npm's bill of the whole workspace, which takes it seconds and is the same for each service. */
+/**
+ * Returns npm's bill of materials of the whole workspace, cached because it takes seconds and is the same for each
+ * service.
+ */
 function wholeBill() {
   whole ??= JSON.parse(npm('sbom', '--sbom-format', 'cyclonedx'));
   return whole;
 }
 
-/** The folders of everything that a package needs in production, links of the workspace included. */
+/** Returns the folders of everything that a package needs in production, including links of the workspace. */
 function closure(home) {
   const listed = npm('ls', '--all', '--omit=dev', '--parseable', '-w', home).split('\n');
   return listed.filter((path) => path !== '' && path !== root && !DROPPED_PACKAGES.test(packageName(path)));
@@ -78,7 +84,7 @@ function npm(...args) {
   return execFileSync('npm', args, options);
 }
 
-/** A package of this workspace lies where it lies here, and is found by a link. */
+/** Copies a workspace package to its relative path and creates the link by which it is found. */
 function link(path, folder) {
   const home = realpathSync(path);
   const place = join(folder, relative(root, home));
@@ -89,7 +95,7 @@ function link(path, folder) {
   symlinkSync(relative(dirname(from), place), from);
 }
 
-/** Packages inside of a package are listed themselves, if they are needed. */
+/** Copies a package without its nested packages, which are listed themselves if they are needed. */
 function copyPackage(path, to) {
   const strange = [HIDDEN, ELSEWHERE, SOURCES];
   copy(path, to, (inner) => !strange.some((pattern) => pattern.test(inner.slice(path.length))));

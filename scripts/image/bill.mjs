@@ -1,8 +1,9 @@
-// The bill of materials (CycloneDX) of what goes into an image, as npm writes it.
+// Creates the bill of materials (CycloneDX) of an image, in npm's format.
 
 /**
- * Keeps of npm's bill of the whole workspace what went in. npm's own choice of production packages (11.19) lacks those
- * that something for development needs as well, grpc-js for one.
+ * Returns npm's bill of the whole workspace, reduced to the packages installed. npm's own selection of production
+ * packages (11.19) lacks those that a development dependency needs as well, such as grpc-js. Throws if a package is
+ * missing from the bill.
  */
 export function billOf(whole, service, installed) {
   const names = new Set(installed.map(({ name, version }) => `${name}@${version}`));

@@ -1,6 +1,6 @@
-// `npm run test:image`: what can be told of the images without an engine to build them. hadolint reads the Dockerfile;
-// the files of each final stage are put together in an empty folder and run there by Node alone, as the image's user,
-// and the one with everything in it is written to, read and searched. Closes with `N passed, N failed, N skipped`.
+// `npm run test:image`: checks of the images that need no engine to build them. hadolint checks the Dockerfile; the
+// files of each final stage are assembled in an empty folder and run there by Node alone, as the image's user, and the
+// image with everything in it is written to, read and searched. Ends with `N passed, N failed, N skipped`.
 import { execFileSync, spawn } from 'node:child_process';
 import {
   chmodSync,
@@ -23,7 +23,7 @@ import { assemble } from './assemble.mjs';
 import { NAMES } from './names.mjs';
 
 const USER = 65_532;
-/** What has no business in a final stage. */
+/** Matches files that must not be in a final stage. */
 const STRANGERS =
   /(^|\/)node_modules\/(typescript|jest|@jest\/|@biomejs|@bufbuild\/buf|ts-proto|playwright|testcontainers|npm)(\/|$)|\.[cm]?ts$|\.test\.js$|(^|\/)\.[^./]/;
 const DOCKERFILE = readFileSync(join(root, 'Dockerfile'), 'utf8');
@@ -43,7 +43,7 @@ async function check(name, act) {
 const folder = mkdtempSync(join(tmpdir(), 'commonplace-image-'));
 try {
   chmodSync(folder, 0o755);
-  // The cache is not everybody's.
+  // Other users can't read the tool cache, so the program is copied.
   const node = join(folder, 'node');
   copyFileSync(await tool('node24'), node);
   await check('hadolint', () => lint(DOCKERFILE));
@@ -88,7 +88,7 @@ async function lint(text) {
   if (code !== 0) throw new Error(stdout);
 }
 
-/** The last stage only copies, as a user of a number, and says what it is. */
+/** Checks that the last stage only copies, runs as a numeric user, and has the required labels. */
 function finalStage(text) {
   const stage = text.slice(text.lastIndexOf('\nFROM ')).replaceAll('\\\n', ' ').split('\n');
   const lines = stage.filter((line) => /^[A-Z]+ /.test(line));
@@ -111,7 +111,7 @@ function bill(app, packages) {
   const known = new Set(components.map((component) => component['bom-ref']));
   const different = new Set(packages.map((path) => path.slice(path.lastIndexOf('node_modules/') + 13)));
   const named = [...different].filter((name) => [...known].some((ref) => ref.startsWith(`${name}@`)));
-  // The service itself is what the bill is of.
+  // The bill describes the service itself, which is not among its components.
   if (bomFormat !== 'CycloneDX' || named.length + 1 < different.size)
     throw new Error('it does not name all that is in it');
 }
@@ -120,19 +120,21 @@ function sizeOf(app) {
   return execFileSync('du', ['-sh', app], { encoding: 'utf8' }).split('\t')[0];
 }
 
-/** The environment has nothing in it that could be found elsewhere. */
+/** Returns options for a process whose environment contains only what the image sets. */
 function options(app, env = {}) {
   const own = process.getuid() === 0 ? { uid: USER, gid: USER } : {};
   return { cwd: app, env: { NODE_ENV: 'production', ...env }, ...own };
 }
 
-/** As the chart does it before the process starts. */
+/** Runs the migration as the chart does before the process starts. */
 async function migrates(node, app, env, option) {
   const { code, stdout, stderr } = await run(node, ['commonplace.mjs', 'migrate', option], options(app, env));
   if (code !== 0 || stdout !== 'Nothing is pending.\n') throw new Error(`migrate ${option}: ${stdout}${stderr}`);
 }
 
-/** `--help` loads every module that a process loads at its start, and reads no settings. */
+/**
+ * Checks that a service starts with Node alone: `--help` loads every module that a start loads, and reads no settings.
+ */
 async function startsAlone(node, app) {
   const { code, stdout, stderr } = await run(node, ['main.mjs', '--help'], options(app));
   if (code !== 0 || !stdout.startsWith('Settings')) throw new Error(stderr);

@@ -1,4 +1,4 @@
-// Prints which images there are: one for the gateway, for each service, and for everything in one process.
+// Prints the names of the images: one for the gateway, for each service, and for everything in one process.
 import { SERVICES } from '../mesh.mjs';
 
 export const NAMES = ['gateway', ...SERVICES, 'all'];

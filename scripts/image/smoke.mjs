@@ -1,5 +1,5 @@
-// What `helm test` runs in the cluster: writes, reads and searches through the HTTP API, with an API key. That the
-// search finds what was written shows that the event of it has come through outbox and broker to who waits for it.
+// Test that `helm test` runs in the cluster: writes, reads and searches through the HTTP API, with an API key. If the
+// search finds what was written, its event has passed through outbox and broker to the consumers.
 // usage: COMMONPLACE_URL=http://… COMMONPLACE_API_KEY=wsk_… node smoke.mjs
 import { randomUUID } from 'node:crypto';
 
@@ -36,7 +36,7 @@ try {
 }
 console.log('All of it works.');
 
-/** Calls the API. Gives `data`; throws what it answered otherwise. */
+/** Calls the API. Returns `data`; throws any other answer. */
 async function call(method, path, body) {
   const answer = await fetch(new URL(`/api/v1/${path}`, url), {
     method,
@@ -53,7 +53,9 @@ async function call(method, path, body) {
   return text === '' ? undefined : JSON.parse(text).data;
 }
 
-/** Asks again and again until it is so; an error counts as not yet, and is told at the end. */
+/**
+ * Polls until a condition is true. An error counts as not yet; the last one is part of the error thrown on time-out.
+ */
 async function until(ask) {
   const end = Date.now() + PATIENCE_MS;
   for (;;) {

@@ -1,4 +1,4 @@
-// What `@jest/globals` is to tests: the functions that jest made for the file which runs now.
+// Replaces `@jest/globals` for tests: the functions that jest created for the test file that runs now.
 export let afterAll;
 export let afterEach;
 export let beforeAll;

@@ -3,7 +3,13 @@
 const { ModernFakeTimers } = require('@jest/fake-timers');
 const { ModuleMocker } = require('jest-mock');
 const { default: Runtime } = require('jest-runtime');
+const { register } = require('node:module');
+const { join } = require('node:path');
 const { pathToFileURL } = require('node:url');
+
+// Tells Node what `@jest/globals` is, which by itself refuses to be loaded outside a realm of jest.
+register(pathToFileURL(join(__dirname, 'resolve.mjs')));
+process.setSourceMapsEnabled(true);
 
 /** Where jest-circus keeps who is told of each test. */
 const EVENT_HANDLERS = Symbol.for('EVENT_HANDLERS');
@@ -38,12 +44,12 @@ module.exports = class NativeRuntime extends Runtime {
     return true;
   }
 
-  /** A test file is loaded anew, what it imports is not. */
+  /** Loads what a test file was compiled to. The file is loaded anew, what it imports is not. */
   async unstable_importModule(path) {
     const { give } = await import('./globals.mjs');
     give({ ...this.#globals, jest: this.#jest() });
     files++;
-    await import(`${pathToFileURL(path).href}?file=${files}`);
+    await import(`${pathToFileURL(builtPath(path)).href}?file=${files}`);
   }
 
   /** What a file changed of the realm that all share is undone. */
@@ -67,3 +73,9 @@ module.exports = class NativeRuntime extends Runtime {
     };
   }
 };
+
+/** Returns the compiled file of a test: `kit/dist/test/slots.test.js` of `kit/test/slots.test.ts`. */
+function builtPath(path) {
+  const at = path.lastIndexOf('/test/');
+  return `${path.slice(0, at)}/dist${path.slice(at).replace(/\.ts$/, '.js')}`;
+}

@@ -1,6 +1,5 @@
-// `npm run test:tilt`: evaluates the Tiltfile and compares what it asks for with what the chart renders for development:
-// every image built, every workload named and grouped, every folder that it copies from there. Closes with
-// `N passed, N failed`.
+// `npm run test:tilt`: evaluates the Tiltfile and compares it with what the chart renders for development: every image
+// is built, every workload named and grouped, every folder that it copies exists there. Ends with `N passed, N failed`.
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';

@@ -5,21 +5,24 @@ import type { Fault, Link } from './proxies.js';
 
 export interface Checked {
   readonly faults: readonly string[];
-  /** Milliseconds of the slowest answer while something was broken. */
+  /** Milliseconds of the slowest answer during the fault. */
   readonly slowestMs: number;
-  /** Answers of 503, of so many. */
+  /** Number of answers with 503 and, below, of all answers. */
   readonly refused: number;
   readonly asked: number;
   /** Milliseconds from the end of the fault until everything worked. */
   readonly healedMs: number;
 }
 
-/** Milliseconds within which everything works again. */
+/** Milliseconds within which everything must work again. */
 const HEAL_MS = 45_000;
-/** Rounds of requests while something is broken: connections that are there, and new ones. */
+/** Rounds of requests during the fault, so that both existing and new connections are tried. */
 const ROUNDS = 2;
 
-/** Breaks a link: every answer comes in time, is good or says that it can't be given, and all is well again behind it. */
+/**
+ * Breaks a link and checks that every answer comes in time and either succeeds or is a 503, and that everything works
+ * again afterwards.
+ */
 export async function checkLink(
   mesh: LinkedMesh,
   probes: readonly Probe[],
@@ -37,15 +40,15 @@ export async function checkLink(
 }
 
 /**
- * Kills a service: only what is its own fails, and what has to ask it. Those are told in time, with the word when to
- * come again; when it is back, everything is.
+ * Kills a service and checks that only its own requests, and those of services that depend on it, fail; that they fail
+ * in time, with `Retry-After`; and that everything works again when it is back.
  */
 export async function checkKilled(mesh: LinkedMesh, probes: readonly Probe[], service: string): Promise<Checked> {
   const outcomes: Outcome[] = [];
   const faults: string[] = [];
   await mesh.kill(service);
   try {
-    // What was remembered of it is good for a second or two.
+    // Answers of the service are cached for up to two seconds.
     await new Promise((resolve) => setTimeout(resolve, 2500));
     for (let round = 0; round < ROUNDS; round++) outcomes.push(...(await ask(probes)));
     for (const probe of ['live', 'ready']) {
@@ -67,12 +70,13 @@ export async function checkKilled(mesh: LinkedMesh, probes: readonly Probe[], se
 }
 
 /**
- * Whose work can't be done without a service, as the operations page says: nobody is let in without identity, no role is
- * known without tenancy, and what files hold and searches find is shown by the tree's word alone.
+ * Services that can't work without a given service, as the operations page documents: nobody is authenticated without
+ * identity, no role is known without tenancy, and the contents of files and search results are shown only if resources
+ * allows it.
  */
 const NEEDED_BY: Readonly<Record<string, readonly string[]>> = {
-  identity: ['tenancy', 'resources', 'files', 'search', 'messaging'],
-  tenancy: ['identity', 'resources', 'files', 'search'],
+  identity: ['tenancy', 'resources', 'files', 'search', 'messaging', 'agents', 'automations'],
+  tenancy: ['identity', 'resources', 'files', 'search', 'agents', 'automations'],
   resources: ['files', 'search'],
 };
 

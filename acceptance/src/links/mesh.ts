@@ -13,14 +13,14 @@ export interface LinkedMesh {
   readonly owner: Owner;
   /** Milliseconds that a request may take. */
   readonly deadlineMs: number;
-  /** Each from one process to one other, or to a server: `gateway to resources`, `resources to mongodb`. */
+  /** Links, each from one process to another or to a server: `gateway to resources`, `resources to mongodb`. */
   readonly links: readonly Link[];
   readonly services: readonly string[];
-  /** Where a service listens itself. */
+  /** Returns the port that a service itself listens on. */
   portOf(service: string): number;
-  /** SIGKILL. */
+  /** Ends a service by SIGKILL. */
   kill(service: string): Promise<void>;
-  /** Starts it again, as it was. */
+  /** Starts it again with the same settings. */
   revive(service: string): Promise<void>;
   stop(): Promise<void>;
 }
@@ -29,7 +29,7 @@ interface Server {
   readonly port: number;
 }
 
-/** Of `scripts`, what is used here. */
+/** Functions of `scripts` that are used here. */
 interface Scripts {
   readonly SERVICES: readonly string[];
   readonly BOOTSTRAP: string;
@@ -44,7 +44,7 @@ interface Scripts {
   }>;
 }
 
-/** What the chart knows of the code: whom each service calls, and whether it keeps records. */
+/** Facts that the chart has from the code: whom each service calls, and whether it stores records. */
 interface Facts {
   readonly services: Readonly<
     Record<string, { calls: string[]; stores: boolean; settings: string[]; secrets: string[] }>
@@ -53,7 +53,7 @@ interface Facts {
 
 const START_MS = 120_000;
 
-/** Starts servers and a mesh with what is no server's own below `home`; `settingsOf` a process may say more. */
+/** Starts servers and a mesh with other data below `home`; `settingsOf` returns additional settings of a process. */
 export async function startLinkedMesh(
   home: string,
   deadlineMs: number,
@@ -136,7 +136,7 @@ async function loadScripts(): Promise<Scripts> {
   return { ...(await load('mesh.mjs')), ...(await load('servers.mjs')) } as Scripts;
 }
 
-/** The addresses by which a process goes to others, each of its own. */
+/** Returns the proxy addresses by which a process reaches others. */
 async function waysOf(
   name: string,
   add: (from: string, to: string, port: number) => Promise<string>,
@@ -159,12 +159,12 @@ async function waysOf(
   return ways;
 }
 
-/** Settings in which servers are named by other addresses. */
+/** Returns settings in which servers have the proxies' addresses. */
 function rewritten(env: Readonly<Record<string, string>>, ways: Readonly<Record<string, string>>) {
   const told: Record<string, string> = {};
   for (const [name, address] of Object.entries(ways)) {
     const url = env[name]?.replace(/127\.0\.0\.1:\d+/, address) ?? address;
-    // A replica set tells its members' own addresses, by which its clients would go from then on.
+    // A replica set announces its members' own addresses, which clients would use from then on, bypassing the proxy.
     told[name] = name === 'COMMONPLACE_MONGODB_URL' ? url.replace(/\?.*/, '?directConnection=true') : url;
   }
   return told;

@@ -3,7 +3,7 @@ import { api } from '../client.js';
 import type { Resource, Workspace } from '../records.js';
 import type { LinkedMesh } from './mesh.js';
 
-/** One kind of request, and the service that it is for. */
+/** One kind of request, and the service that handles it. */
 export interface Probe {
   readonly owner: string;
   readonly name: string;
@@ -12,21 +12,21 @@ export interface Probe {
 
 export interface Outcome {
   readonly probe: Probe;
-  /** 0 where no answer came. */
+  /** HTTP status; 0 if no answer came. */
   readonly status: number;
   readonly retryAfter: string | null;
   readonly code: string;
   readonly tookMs: number;
-  /** Milliseconds by which the measuring process itself was late meanwhile. */
+  /** Milliseconds by which the measuring process itself was delayed meanwhile. */
   readonly lagMs: number;
 }
 
-/** What is promised beyond the deadline. */
+/** Milliseconds that an answer may take beyond the deadline. */
 const SPARE_MS = 500;
-/** A request without an answer is given up then: long after what is promised. */
+/** Milliseconds after which a request without an answer is aborted, long after the deadline. */
 const GIVE_UP_MS = 30_000;
 
-/** Requests to every service, such that together they go over every link. */
+/** Creates requests to every service, which together use every link. */
 export async function createProbes({ baseUrl, owner }: LinkedMesh): Promise<Probe[]> {
   const by = api({ baseUrl }, owner.apiKey);
   const { id: workspaceId } = (await by.post<Workspace>('/workspaces', { name: 'Links' })).data;
@@ -77,10 +77,12 @@ export async function createProbes({ baseUrl, owner }: LinkedMesh): Promise<Prob
     })),
     post('search', '/search', () => ({ query: 'words', workspace_ids: [workspaceId] })),
     get('messaging', '/notifications'),
+    get('agents', '/models'),
+    get('automations', `/work-items?workspace_id=${workspaceId}`),
   ];
 }
 
-/** Sends all requests at once. */
+/** Sends all requests at once. Returns their outcomes. */
 export async function ask(probes: readonly Probe[]): Promise<Outcome[]> {
   const lag = monitorEventLoopDelay({ resolution: 10 });
   lag.enable();
@@ -107,7 +109,7 @@ export function isGood({ status }: Outcome): boolean {
   return status >= 200 && status < 300;
 }
 
-/** What is wrong with answers that may be good or say that they can't be given, and come in time. */
+/** Returns the faults of answers that must come in time and either succeed or be 503 with `Retry-After`. */
 export function faultsIn(outcomes: readonly Outcome[], deadlineMs: number): string[] {
   return outcomes.flatMap((outcome) => {
     const { probe, status, retryAfter, code, tookMs, lagMs } = outcome;

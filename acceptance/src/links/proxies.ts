@@ -1,31 +1,31 @@
 import { spawn } from 'node:child_process';
 import { freePort } from '../system.js';
 
-/** What a link can do: swallow all bytes, carry them late, break each connection. */
+/** Faults of a link: swallow all bytes, deliver them late, reset each connection. */
 export const FAULTS = ['black hole', 'slow', 'reset'] as const;
 export type Fault = (typeof FAULTS)[number];
 
-/** One way to a server, through which one client goes. */
+/** A proxied connection from one client to one server. */
 export interface Link {
   readonly name: string;
-  /** `127.0.0.1:<port>` */
+  /** Address such as `127.0.0.1:<port>`. */
   readonly address: string;
   break(fault: Fault): Promise<void>;
   heal(): Promise<void>;
 }
 
 export interface Proxies {
-  /** Makes a way to `127.0.0.1:<port>`. */
+  /** Creates a proxy for `127.0.0.1:<port>`. */
   add(name: string, port: number): Promise<Link>;
   stop(): Promise<void>;
 }
 
-/** Milliseconds that a slow link keeps each piece, either way. */
+/** Milliseconds that a slow link delays each piece, in either direction. */
 const SLOW_MS = 700;
 const START_MS = 15_000;
 
 const TOXICS: Record<Fault, { readonly type: string; readonly attributes: Readonly<Record<string, number>> }> = {
-  // Never ends by itself, nor takes the connection away.
+  // Timeout 0 never ends by itself, and does not close the connection.
   'black hole': { type: 'timeout', attributes: { timeout: 0 } },
   slow: { type: 'latency', attributes: { latency: SLOW_MS, jitter: 0 } },
   reset: { type: 'reset_peer', attributes: { timeout: 0 } },

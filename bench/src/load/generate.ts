@@ -4,7 +4,7 @@ import type { LoadResult, LoadSpec } from './spec.js';
 
 const GENERATOR = fileURLToPath(new URL('./generator.js', import.meta.url));
 
-/** Sends a load from another process and gives what it saw. */
+/** Sends a load from another process. Returns its results. */
 export function generate(spec: LoadSpec): Promise<LoadResult> {
   return new Promise((resolve, reject) => {
     const child = fork(GENERATOR, { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });

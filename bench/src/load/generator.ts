@@ -1,4 +1,5 @@
-// A process of its own, so that its work is not the server's: takes one spec, sends one result.
+// Generates load in a process of its own, so that its work is not counted as the server's: receives one spec, sends one
+// result.
 import autocannon from 'autocannon';
 import type { LoadResult, LoadSpec } from './spec.js';
 
@@ -17,7 +18,7 @@ function run({ url, connections, seconds, requests }: LoadSpec): Promise<LoadRes
   const cpu = process.cpuUsage();
   const started = performance.now();
   return new Promise((resolve, reject) => {
-    // Each connection begins elsewhere: those that began together would ask for the same all along.
+    // Each connection begins at another request; otherwise all would send the same request at the same time.
     let next = 0;
     const setupClient = (client: autocannon.Client) => {
       const from = Math.floor((next++ * requests.length) / connections);

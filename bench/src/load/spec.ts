@@ -1,9 +1,9 @@
-/** What a load generator sends, over and over. */
+/** Requests that a load generator sends, over and over. */
 export interface LoadSpec {
   readonly url: string;
   readonly connections: number;
   readonly seconds: number;
-  /** Sent in turn by each connection, one after the other; each begins with another. */
+  /** Sent in turn by each connection, one after another; each connection begins at another request. */
   readonly requests: readonly LoadRequest[];
 }
 
@@ -17,12 +17,12 @@ export interface LoadRequest {
 export interface LoadResult {
   readonly requests: number;
   readonly seconds: number;
-  /** Milliseconds. */
+  /** Latency percentiles in milliseconds. */
   readonly p50: number;
   readonly p95: number;
   readonly p99: number;
-  /** Answers other than 2xx, connections that broke, and answers that never came. */
+  /** Number of answers other than 2xx, broken connections, and missing answers. */
   readonly failed: number;
-  /** The share of one core that the generator itself took. */
+  /** Share of one core that the generator itself used. */
   readonly busy: number;
 }

@@ -6,8 +6,9 @@ import { hashOf, type Known } from '../soak/known.js';
 import type { DocumentHistory, History } from './history.js';
 
 /**
- * What is wrong with the image of a data folder that was cut at a place of the recording: a file that is not whole, an
- * acknowledged write that is lost or is not as it was acknowledged, one that was not and is there by halves.
+ * Returns the faults in the image of a data folder that was cut at a place of the recording: incomplete files,
+ * acknowledged writes that are lost or differ from what was acknowledged, and unacknowledged writes that are partly
+ * there.
  */
 export async function checkImage(home: string, place: number, history: History): Promise<string[]> {
   const data = join(home, 'data');
@@ -15,7 +16,7 @@ export async function checkImage(home: string, place: number, history: History):
   const faults = checkSecrets(data, acknowledged, history);
   const file = join(data, 'commonplace.db');
   if (!existsSync(file)) return acknowledged ? [...faults, 'there is no database'] : faults;
-  // As the system opens it, recovery included.
+  // Opens the database as the system does, including recovery.
   await (await openSqliteDatabase({ file })).close();
   const db = openConnection(file, { readOnly: true });
   try {
@@ -39,7 +40,10 @@ function integrityOf(name: string, db: Connection): string[] {
   return db.all('PRAGMA integrity_check').flatMap(([finding]) => (finding === 'ok' ? [] : [`${name}: ${finding}`]));
 }
 
-/** The search index may be missing or unreadable, for it is made anew then; but not be taken for whole when it is not. */
+/**
+ * Checks the search index. It may be missing or unreadable, because it is rebuilt then; but a damaged index must not be
+ * considered complete.
+ */
 function checkSearch(data: string): string[] {
   const file = join(data, 'search.db');
   if (!existsSync(file)) return [];
@@ -56,7 +60,7 @@ function checkSearch(data: string): string[] {
   return faults;
 }
 
-/** In each fault of a document that lacks what was acknowledged. */
+/** Part of the message of each fault of a document that lacks an acknowledged write. */
 export const LOST = 'not as after';
 
 interface Row {
@@ -68,7 +72,7 @@ interface Row {
   readonly contentVersion: number;
 }
 
-/** Records of a table; none where the table is lost as well. */
+/** Returns the records of a table; none if the table is lost as well. */
 function rowsOf<T>(db: Connection, table: string): T[] {
   if (db.get('SELECT 1 FROM sqlite_master WHERE name = ?', [table]) === undefined) return [];
   return db.all(`SELECT doc FROM ${table}`).map(([doc]) => JSON.parse(String(doc)) as T);
@@ -107,7 +111,10 @@ function checkDocuments(db: Connection, place: number, { ground, documents }: Hi
   return [...faults, ...[...rows.keys()].map((id) => `${id}: nobody wrote it`)];
 }
 
-/** How many writes of a document an image holds: those that were acknowledged, or one more. */
+/**
+ * Returns the number of a document's writes that an image contains: the acknowledged ones, or one more. Undefined if
+ * the image matches neither.
+ */
 function stepsDone(writes: DocumentHistory, place: number, fits: (state: Known | undefined) => boolean) {
   const sure = writes.filter((write) => write.place < place).length;
   return [sure, sure + 1].find((count) => count <= writes.length && fits(writes[count - 1]?.after));
@@ -143,7 +150,7 @@ interface FileRow {
   readonly versionId?: string;
 }
 
-/** Files that are ready have their bytes, and those whose bytes were taken are ready or have all that makes them so. */
+/** Checks that files that are ready have their bytes, and that acknowledged uploads are ready or can be completed. */
 function checkFiles(db: Connection, data: string, place: number, { uploads }: History): string[] {
   const files = new Map(rowsOf<FileRow>(db, 'files__files').map((row) => [row.id, row]));
   const versions = new Map(
@@ -168,7 +175,7 @@ function checkFiles(db: Connection, data: string, place: number, { uploads }: Hi
   return [...wrong, ...lost];
 }
 
-/** Checksums of stored bytes, by the names of their files. */
+/** Returns the checksums of stored bytes by file name. */
 function bytesBelow(folder: string): Map<string, string> {
   if (!existsSync(folder)) return new Map();
   const entries = readdirSync(folder, { withFileTypes: true, recursive: true }).filter((entry) => entry.isFile());

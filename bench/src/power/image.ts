@@ -15,21 +15,21 @@ import {
 } from './disk.js';
 import type { Random } from './random.js';
 
-/** What a disk does with what was not synced when the power went. */
+/** Outcomes of unsynced changes after a power cut. */
 const FATES = ['lost', 'kept', 'first', 'whole', 'torn'] as const;
 type Fate = (typeof FATES)[number];
 
-/** Disks write so many bytes at once, or not at all. */
+/** Bytes that disks write atomically: a sector and, below, a page. */
 const SECTOR = 512;
 const PAGE = 4096;
 
-/** A mapped file that is made anew by whoever opens it first; it is not part of what is durable. */
+/** Matches shared-memory files, which are recreated by whoever opens the database first and are not durable. */
 const MADE_ANEW = /-shm$/;
 
 /**
- * Writes into `target` what a disk may hold after a power cut now. Each file has its fate: what was not synced is lost,
- * kept, kept up to one change that is torn, kept or lost one by one, or in sectors or pages of which each is kept or lost.
- * So do names.
+ * Writes into `target` what a disk may hold after a power cut now. Each file gets a random outcome: its unsynced
+ * changes are lost, kept, kept up to one that is torn, kept or lost one by one, or kept or lost by sector or page.
+ * Names likewise.
  */
 export function writeImage(disk: Disk, target: string, random: Random): void {
   const names = namesAfter(disk, random);
@@ -41,7 +41,7 @@ export function writeImage(disk: Disk, target: string, random: Random): void {
   );
 }
 
-/** Writes what a disk holds when nothing is lost: what the processes that wrote it see. */
+/** Writes what a disk holds if nothing is lost: what the processes that wrote it see. */
 export function writeWhole(disk: Disk, target: string): void {
   writeFolder(
     disk.root,
@@ -108,7 +108,7 @@ function bytesAfter({ bytes, pending }: FileNode, random: Random): Bytes {
   return after;
 }
 
-/** Applies each unit of a change, or not. */
+/** Applies a change in units of `unit` bytes, each with a probability of `percent`. */
 function tear(bytes: Bytes, change: Change, random: Random, unit: number, percent: number): void {
   if ('size' in change) {
     if (random.chance(percent)) applyChange(bytes, change);

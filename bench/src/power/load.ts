@@ -14,14 +14,14 @@ import { type Entry, readRecording, recorderSettings } from './recording.js';
 const WRITERS = 16;
 const UPLOADERS = 2;
 const FOLDERS = 8;
-/** Of a writer's operations, that many of 100 make a new document. */
+/** Percentage of a writer's operations that create a document. */
 const CREATIONS = 35;
 const MOST_FILE_BYTES = 1_300_000;
-/** A recording is read into memory whole. */
+/** Size at which recording stops, because a recording is read into memory as a whole. */
 const MOST_RECORDED_BYTES = 600e6;
 
 export interface Recording {
-  /** The folder in which the system has run. */
+  /** The folder in which the system ran. */
   readonly home: string;
   readonly entries: readonly Entry[];
   readonly history: History;
@@ -29,7 +29,7 @@ export interface Recording {
 
 type Told = { requestId: string; after: Known; event: string };
 
-/** Runs an embedded system on an empty folder under load for so many milliseconds, and records what it does. */
+/** Runs an embedded system under load on an empty folder for `loadMs` milliseconds, and records its disk operations. */
 export async function recordLoad(
   folder: string,
   loadMs: number,
@@ -72,13 +72,13 @@ export async function recordLoad(
   }
 }
 
-/** Settles after so many milliseconds, or once so much is recorded that more would be of no use. */
+/** Waits for `loadMs` milliseconds, or until the recording is large enough. */
 async function enough(log: string, loadMs: number): Promise<void> {
   const until = performance.now() + loadMs;
   while (performance.now() < until && statSync(log).size < MOST_RECORDED_BYTES) await sleep(100);
 }
 
-/** Writes until it is told to stop; gives what each document has become, write by write. */
+/** Writes until stopped. Returns the state of each document after each write. */
 async function write(client: Client, ground: Ground, stop: AbortSignal): Promise<Told[][]> {
   const own: Told[][] = [];
   while (!stop.aborted) {

@@ -13,21 +13,23 @@ import type { Entry } from './recording.js';
 import { openRecovery } from './recovery.js';
 import { serveImage } from './serve.js';
 
-/** Milliseconds of load for so many images: enough for checkpoints, and for cuts that are not alike. */
+/** Returns milliseconds of load for a number of images: enough for checkpoints, and for cuts that differ. */
 const loadMs = (images: number) => (images >= 100 ? 30_000 : 5000);
-/** Images that are made of a run whose commits are not synced. */
+/** Number of images from a run whose commits are not synced. */
 const UNSYNCED_IMAGES = 20;
-/** One image of so many is also served by a whole system. */
+/** One in so many images is also served by a whole system. */
 const SERVED = 25;
-/** Of 100 cuts, those right behind an answer: a write that was only just acknowledged is the first to be lost. */
+/**
+ * Percentage of cuts directly after an answer: a write that was only just acknowledged is the most likely to be lost.
+ */
 const BEHIND_ANSWERS = 60;
-/** Lines of progress. */
+/** Number of progress lines. */
 const LINES = 20;
 
 /**
- * Power cuts of the embedded system: what it does to its data folder under load is recorded, and replayed up to any moment
- * with what was not synced then lost, kept or torn. Each image is opened, and held against what was acknowledged before it
- * was cut. The same without syncs at commit has to be found wanting.
+ * Simulates power cuts of the embedded system: records its operations on its data folder under load, and replays them
+ * up to any moment with unsynced changes lost, kept or torn. Each image is opened and compared with what was
+ * acknowledged before the cut. A run without syncs at commit must be found faulty.
  */
 export async function soakPower(
   images: number,
@@ -70,7 +72,7 @@ async function record(folder: string, images: number, settings: Readonly<Record<
   return recording;
 }
 
-/** What tells the replay of a whole recording from the folder that it was made of. */
+/** Returns the differences between the replay of a whole recording and the folder that it recorded. */
 function sameFolders({ home, entries }: Recording): string[] {
   const target = imagesFolder();
   const disk = createDisk(home);
@@ -140,7 +142,7 @@ async function cutMany(
   }
 }
 
-/** Where to cut, in order. */
+/** Returns the places to cut at, in ascending order. */
 function placesOf(images: number, seed: number, entries: readonly Entry[]): number[] {
   const random = createRandom(seed);
   const answers = entries.flatMap(({ kind }, place) => (kind === 'answer' ? [place] : []));
@@ -157,7 +159,7 @@ function cutAt(disk: Disk, seed: number): string {
   return target;
 }
 
-/** Images are many, and gone in a moment: in memory where that can be had. */
+/** Creates a folder for a short-lived image, in memory if possible, because there are many. */
 function imagesFolder(): string {
   return mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'commonplace-power-'));
 }

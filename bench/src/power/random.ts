@@ -1,13 +1,13 @@
-/** Numbers that are the same again for the same seed. */
+/** A pseudo-random generator that yields the same numbers for the same seed. */
 export interface Random {
-  /** Below `limit`, a whole number. */
+  /** Returns a whole number from 0 to `limit` - 1. */
   below(limit: number): number;
-  /** True that many times of 100. */
+  /** Returns true with a probability of `percent`. */
   chance(percent: number): boolean;
   pick<T>(items: readonly T[]): T;
 }
 
-/** Mulberry32: small, and even enough to choose what is lost. */
+/** Creates a generator (Mulberry32): small, and uniform enough to choose what is lost. */
 export function createRandom(seed: number): Random {
   let state = seed >>> 0;
   const next = (): number => {

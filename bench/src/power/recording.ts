@@ -3,39 +3,39 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ROOT } from '@commonplace/acceptance/dist/src/system.js';
 
-/** What recorder.c has seen a process do, one after the other. */
+/** Operations of a process that recorder.c has recorded, in order. */
 export type Entry =
   | { readonly kind: 'open'; readonly file: string; readonly path: string; readonly flags: number }
   | { readonly kind: 'close'; readonly file: string }
   | { readonly kind: 'write'; readonly file: string; readonly at: number; readonly data: Buffer }
   | { readonly kind: 'truncate'; readonly file: string; readonly size: number }
-  /** What came before it is durable once `synced` with the same ticket is there. */
+  /** Begin of a sync: earlier changes are durable once `synced` with the same ticket follows. */
   | { readonly kind: 'sync'; readonly file: string; readonly ticket: string }
   | { readonly kind: 'synced'; readonly ticket: string }
   | { readonly kind: 'rename' | 'link'; readonly path: string; readonly to: string }
   | { readonly kind: 'remove' | 'folder'; readonly path: string }
-  /** The head of an answer, just before it is given. */
+  /** The head of an answer, recorded just before it is sent. */
   | { readonly kind: 'answer'; readonly status: number; readonly requestId: string };
 
-/** Builds the recorder; gives the settings with which a process below `root` is recorded into `log`. */
+/** Builds the recorder. Returns the settings with which a process below `root` is recorded into `log`. */
 export function recorderSettings(folder: string, root: string, log: string): Readonly<Record<string, string>> {
   const library = join(folder, 'recorder.so');
   const source = join(ROOT, 'bench/src/power/recorder.c');
   execFileSync('cc', ['-shared', '-fPIC', '-O2', '-Wall', '-o', library, source, '-ldl', '-lpthread']);
-  // Nothing of what is written may go past the C library.
+  // io_uring is disabled, because all writes must pass through the C library.
   return { LD_PRELOAD: library, POWER_LOG: log, POWER_ROOT: root, UV_USE_IO_URING: '0' };
 }
 
 const HEAD = 32;
 
-/** Reads a recording whole. Throws where it has something of which this knows nothing. */
+/** Reads a whole recording. Throws if it has an unknown entry. */
 export function readRecording(log: string): Entry[] {
   const bytes = readFileSync(log);
   const entries: Entry[] = [];
   for (let at = 0; at + HEAD <= bytes.length; ) {
     const length = bytes.readUInt32LE(at);
     const record = bytes.subarray(at, at + length);
-    // The last one of a process that was killed may be cut off.
+    // The last entry of a killed process may be cut off.
     if (record.length < length) break;
     entries.push(entryOf(record));
     at += length;

@@ -2,13 +2,13 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 
-/** Opens images in a process of its own; one that an image has ended is started again. */
+/** Checks images in a process of its own, which is started again if an image has crashed it. */
 export interface Recovery {
   check(home: string, place: number): Promise<string[]>;
   close(): void;
 }
 
-/** An image that takes longer has hung its process. */
+/** Milliseconds after which a check is considered hung and its process is killed. */
 const PATIENCE_MS = 60_000;
 
 export function openRecovery(historyFile: string): Recovery {

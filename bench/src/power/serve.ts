@@ -9,7 +9,7 @@ import type { History } from './history.js';
 
 const CONNECTIONS = 16;
 
-/** Starts the whole system on an image, and tells what it does not answer as it was acknowledged. */
+/** Starts the whole system on an image. Returns the answers that differ from what was acknowledged. */
 export async function serveImage(home: string, place: number, history: History): Promise<string[]> {
   const { ground, uploadsWorkspaceId } = history;
   const done = history.documents.filter((writes) => writes.every((write) => write.place < place));

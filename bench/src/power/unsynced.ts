@@ -1,5 +1,5 @@
-// Loaded into a system before all else (`node --import`): its commits are not synced any more, as `synchronous=NORMAL` has
-// it, and the check that they are is told so. There to show that lost writes are found.
+// Loaded into a system first (`node --import`): disables the sync of its commits, as with `synchronous=NORMAL`, and
+// makes the system's check of that setting pass. It serves to show that lost writes are found.
 import Libsql from 'libsql';
 
 const { exec, prepare } = Libsql.prototype;

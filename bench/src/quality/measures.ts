@@ -1,7 +1,10 @@
 /** Grades of documents for one query. */
 export type Grades = ReadonlyMap<string, number>;
 
-/** Normalised discounted cumulative gain of the first `depth`: gain 2^grade - 1, the ideal order from the grades. */
+/**
+ * Returns the normalized discounted cumulative gain of the first `depth`: gain 2^grade - 1, the ideal order from the
+ * grades.
+ */
 export function ndcg(ranked: readonly string[], grades: Grades, depth: number): number {
   const ideal = dcg(
     [...grades.values()].sort((a, b) => b - a),
@@ -20,7 +23,7 @@ function dcg(grades: readonly number[], depth: number): number {
   return grades.slice(0, depth).reduce((sum, grade, i) => sum + (2 ** grade - 1) / Math.log2(i + 2), 0);
 }
 
-/** The share of documents with a grade above 0 that are among the first `depth`. */
+/** Returns the share of documents with a grade above 0 that are among the first `depth`. */
 export function recall(ranked: readonly string[], grades: Grades, depth: number): number {
   const wanted = [...grades].filter(([, grade]) => grade > 0).map(([id]) => id);
   const found = new Set(ranked.slice(0, depth));
@@ -31,7 +34,7 @@ export function mean(values: readonly number[]): number {
   return values.reduce((sum, value) => sum + value, 0) / values.length;
 }
 
-/** The value below which this share of all lies. */
+/** Returns the value below which a share of all values lies. */
 export function percentile(values: readonly number[], share: number): number {
   const sorted = [...values].sort((a, b) => a - b);
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;

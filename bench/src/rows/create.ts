@@ -5,11 +5,11 @@ import { JSON_BODY } from '../http.js';
 import { type Row, ratioOf } from '../row.js';
 import { startBareKoa } from '../subjects/limit.js';
 
-/** A folder holds 10,000 at the most: enough of them for a long run. */
+/** Number of folders: enough for a long run, since each holds at most 10,000 resources. */
 const FOLDERS = 40;
 const BYTES = 4096;
 
-/** Documents are made, each synced to the disk before its answer. */
+/** Measures the creation of documents, each synced to the disk before its answer. */
 export async function measureCreate(bench: Bench): Promise<Row> {
   const { subject, client } = await bench.shared();
   const workspaceId = await createWorkspace(client, 'Writing');

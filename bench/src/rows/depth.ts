@@ -3,14 +3,17 @@ import { createResource, createWorkspace } from '../fill.js';
 import { compare } from '../measure.js';
 import { type Row, ratioOf } from '../row.js';
 
-/** As deep as the tree may be. */
+/** Maximum depth of the tree. */
 const DEPTH = 32;
-/** Ancestors that have grants of their own, from the restricted one at the top down. */
+/** Distance between ancestors that have grants of their own, from the restricted one at the top down. */
 const GRANTED_EVERY = 4;
-/** Others who are granted each of them. */
+/** Number of other grants on each of them. */
 const OTHERS = 10;
 
-/** One resource as deep as can be, below a restriction and granted ancestors, beside one at the root. */
+/**
+ * Measures reading a resource at maximum depth, below a restriction and granted ancestors, compared with one at the
+ * root.
+ */
 export async function measureDepth(bench: Bench): Promise<Row> {
   const { subject, client } = await bench.shared();
   const workspaceId = await createWorkspace(client, 'Deep');
@@ -30,7 +33,9 @@ export async function measureDepth(bench: Bench): Promise<Row> {
   return { figures, checks: [ratioOf(figures, 0.1, 0.25)], notes };
 }
 
-/** Folders below each other and a document at the end. The owner's role does not settle what lies below a restriction. */
+/**
+ * Creates nested folders with a document at the end. Below a restriction the owner's role alone does not decide access.
+ */
 async function createChain(client: Measured['client'], workspaceId: string): Promise<string> {
   const me = await client.ask<{ user: { id: string } }>('GET', '/me');
   let parent: object = { workspace_id: workspaceId };

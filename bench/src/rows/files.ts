@@ -9,7 +9,7 @@ import type { Client } from '../http.js';
 import type { Row } from '../row.js';
 
 const MIB = 1024 * 1024;
-/** Bytes of a file, and files of a run; one after the other. */
+/** Bytes of a file and, below, files of a run, transferred one after another. */
 const BYTES = 64 * MIB;
 const FILES = 6;
 const UPLOAD_FLOOR = 0.15;
@@ -20,7 +20,7 @@ interface NewFile {
   readonly upload: { readonly url: string };
 }
 
-/** Files are put and read, beside copying the same bytes from file to file with a sync. */
+/** Measures uploads and downloads of files, compared with copying the same bytes from file to file with a sync. */
 export async function measureFiles(bench: Bench): Promise<Row> {
   const { client } = await bench.shared();
   const workspaceId = await createWorkspace(client, 'Files');
@@ -46,7 +46,7 @@ export async function measureFiles(bench: Bench): Promise<Row> {
   };
 }
 
-/** Megabytes a second. */
+/** Returns the speed of transferring all files, in megabytes a second. */
 async function speedOf(one: (index: number) => Promise<void>): Promise<number> {
   const started = performance.now();
   for (let i = 0; i < FILES; i++) await one(i);
@@ -60,7 +60,7 @@ async function uploadOne(client: Client, workspaceId: string, bytes: Buffer): Pr
   return resource.id;
 }
 
-/** One request whose answer is read and dropped. */
+/** Sends one request; reads and drops its answer. Rejects unless it is 200. */
 function exchange(method: string, url: string, body?: Buffer): Promise<void> {
   return new Promise((resolve, reject) => {
     const headers = body === undefined ? {} : { 'content-length': body.length };
@@ -76,7 +76,7 @@ function exchange(method: string, url: string, body?: Buffer): Promise<void> {
   });
 }
 
-/** Copies from file to file, each synced, on the disk that the system writes to. */
+/** Measures synced copies from file to file, on the disk that the system writes to, in megabytes a second. */
 async function copySpeed(bytes: Buffer): Promise<number> {
   const folder = await mkdtemp(join(ROOT, 'bench/data/copy-'));
   try {

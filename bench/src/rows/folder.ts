@@ -6,13 +6,15 @@ import type { Check, Row } from '../row.js';
 import { settle } from '../system.js';
 
 const FEW = 100;
-/** As many children as a resource may have. */
+/** Maximum number of children of a resource. */
 const MANY = 10_000;
 const WIDTH = 64;
 const LIMIT = 50;
 const SETTLE_SECONDS = 120;
 
-/** 50 children of a folder with the total: of a full one at its beginning and its end, and of a small one. */
+/**
+ * Measures listing 50 children of a folder with the total: the beginning and the end of a full one, and a small one.
+ */
 export async function measureFolder(bench: Bench): Promise<Row> {
   const { subject, client, system } = await bench.shared();
   const workspaceId = await createWorkspace(client, 'Folders');

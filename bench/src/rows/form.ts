@@ -5,7 +5,7 @@ import { JSON_BODY } from '../http.js';
 import { type Row, ratioOf } from '../row.js';
 import { startBareKoa } from '../subjects/limit.js';
 
-/** Forms that are answered by turns: a table holds 200,000 rows at the most. */
+/** Number of forms that are answered in turn, because a table holds at most 200,000 rows. */
 const FORMS = 4;
 
 const FIELDS = [
@@ -23,7 +23,7 @@ const VALUES = {
   words: 'The delivery came a day late, but all of it was there and in good shape. Thank you.',
 };
 
-/** Forms are answered: each submission is a row of its table, synced to the disk before its answer. */
+/** Measures submissions of forms: each becomes a row of its table, synced to the disk before its answer. */
 export async function measureForm(bench: Bench): Promise<Row> {
   const { subject, client } = await bench.shared();
   const workspaceId = await createWorkspace(client, 'Forms');

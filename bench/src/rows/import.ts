@@ -6,7 +6,7 @@ import type { Bench } from '../bench.js';
 import { createWorkspace } from '../fill.js';
 import { type Row, Skipped } from '../row.js';
 
-/** Seconds that a handbook of 883 pages may take until it is found by its words. */
+/** Seconds within which a handbook of 883 pages must be imported and found by search. */
 const FLOOR_S = 30;
 
 interface Import {
@@ -16,7 +16,7 @@ interface Import {
   readonly upload: { readonly url: string };
 }
 
-/** A handbook's archive is imported, and its last page found by its words. */
+/** Measures the import of a handbook's archive, until its last page is found by search. */
 export async function measureImport(bench: Bench): Promise<Row> {
   const file = join(testData() ?? '', 'handbook.zip');
   if (!existsSync(file)) throw new Skipped('handbook.zip is not there (COMMONPLACE_TEST_DATA)');

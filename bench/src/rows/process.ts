@@ -9,7 +9,7 @@ const STARTS = 5;
 const REST_MS = 10_000;
 const FEW = 1000;
 
-/** How long the embedded system takes to start on data that is there, and how much memory it holds. */
+/** Measures how long the embedded system takes to start on existing data, and how much memory it holds. */
 export async function measureProcess(bench: Bench): Promise<Row> {
   const used = bench.isShared;
   let measured = await bench.shared();

@@ -6,7 +6,7 @@ import { type LimitSpec, startBareKoa } from '../subjects/limit.js';
 
 const PARAGRAPHS = 20;
 
-/** A visitor's page of a published document, which the gateway keeps as it was rendered. */
+/** Measures visitors' reads of a published document, which the gateway serves from its cache of rendered pages. */
 export async function measurePublished(bench: Bench): Promise<Row> {
   const { subject, client, system } = await bench.shared();
   const workspaceId = await createWorkspace(client, 'Published');

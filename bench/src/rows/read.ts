@@ -4,7 +4,7 @@ import { createResource, createWorkspace, sentence } from '../fill.js';
 import { type Row, ratioOf, Skipped } from '../row.js';
 import { type LimitSpec, startBareKoa, startKoaGrpc } from '../subjects/limit.js';
 
-/** Resources are read by their ids, one at a time. */
+/** Measures reading resources by id, one per request. */
 export async function measureRead(bench: Bench): Promise<Row> {
   const { subject, client } = await bench.shared();
   const { requests, limit, notes } = await prepare(client);
@@ -12,7 +12,7 @@ export async function measureRead(bench: Bench): Promise<Row> {
   return { figures, checks: [ratioOf(figures, 0.35, 0.6)], notes };
 }
 
-/** The same over the mesh, beside a gRPC call and a read of the same server with nothing around them. */
+/** Measures the same over the mesh, compared with a bare gRPC call and a read from the same server. */
 export async function measureMeshRead(bench: Bench): Promise<Row> {
   const { COMMONPLACE_MONGODB_URL: mongodbUrl, COMMONPLACE_NATS_URL: natsUrl } = process.env;
   if (!mongodbUrl || !natsUrl) {
@@ -28,10 +28,10 @@ export async function measureMeshRead(bench: Bench): Promise<Row> {
   }
 }
 
-/** So many that those who ask at the same time seldom ask for the same one. */
+/** Number of documents, large enough that concurrent requests seldom ask for the same one. */
 const DOCUMENTS = 256;
 
-/** Documents, the requests that read them, and a limit that gives the same bytes. */
+/** Creates documents, the requests that read them, and a limit that answers the same bytes. */
 async function prepare(client: Measured['client']) {
   const workspaceId = await createWorkspace(client, 'Reading');
   const ids: string[] = [];

@@ -8,7 +8,10 @@ import { type Row, ratioOf, Skipped } from '../row.js';
 import { startBareKoa } from '../subjects/limit.js';
 import { settle } from '../system.js';
 
-/** As people ask a handbook: one word, a few, a name, a phrase, a mistyped word, one left out, one begun. */
+/**
+ * Queries as people send them to a handbook: one word, several, a name, a phrase, a misspelt word, an excluded one, a
+ * prefix.
+ */
 const QUERIES = [
   'vacation',
   'expenses',
@@ -48,7 +51,7 @@ interface Found {
   readonly items: readonly { readonly highlights: readonly unknown[] }[];
 }
 
-/** A keyword search over a company's handbook: ten hits with highlights. */
+/** Measures a keyword search over a company's handbook: ten hits with highlights. */
 export async function measureSearch(bench: Bench): Promise<Row> {
   const handbook = readHandbook();
   if (handbook === undefined) throw new Skipped('the data for tests is not there: set COMMONPLACE_TEST_DATA');
@@ -80,7 +83,7 @@ export async function measureSearch(bench: Bench): Promise<Row> {
   }
 }
 
-/** Brings the handbook's folders and pages into a workspace, parents first. */
+/** Creates the handbook's folders and pages in a workspace, parents first. */
 async function bring(client: Client, { folders, pages }: Handbook, workspaceId: string): Promise<void> {
   const ids = new Map<string, string>();
   const add = async (type: 'folder' | 'document', path: string, content?: string) => {

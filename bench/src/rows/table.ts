@@ -17,7 +17,7 @@ const WORDS = 'alpha beta gamma delta epsilon zeta eta theta iota kappa lambda m
 type Cell = string | number | boolean;
 type Cells = Record<string, Cell>;
 
-/** What is asked: rows above a number that hold a word, ordered by one of several columns. */
+/** A query for rows above a number that contain a word, ordered by one of several columns. */
 interface Question {
   readonly above: number;
   readonly word: string;
@@ -25,7 +25,10 @@ interface Question {
   readonly descending: boolean;
 }
 
-/** A page of 100 of a table of 200,000 rows and 20 columns by filter and sort, beside an array's own filter and sort. */
+/**
+ * Measures a page of 100 rows of a table with 200,000 rows and 20 columns by filter and sort, compared with an array's
+ * own filter and sort.
+ */
 export async function measureTablePage(bench: Bench): Promise<Row> {
   const measured = await bench.start('table');
   try {
@@ -86,7 +89,7 @@ function pathOf(id: string, { above, word, by, descending }: Question): string {
 
 const collator = new Intl.Collator(['en', 'zh'], { numeric: true });
 
-/** The same by the array's own means. */
+/** Answers the same query with the array's own methods. */
 function barePage(table: readonly Cells[], { above, word, by, descending }: Question): Cells[] {
   const sign = descending ? -1 : 1;
   const compare = (a: Cells, b: Cells): number => {
@@ -156,7 +159,7 @@ function createRows(): Cells[] {
   );
 }
 
-/** Numbers that look random and are the same in every run. */
+/** Returns a pseudo-random generator that yields the same numbers in every run. */
 function createNumbers(): (below: number) => number {
   let state = 1;
   return (below) => {

@@ -7,14 +7,14 @@ import { residentMiB } from '../processes.js';
 import type { Check, Row } from '../row.js';
 
 /**
- * What V8 makes of the same code differs from one start of a process to the next, by up to a tenth of what a request
- * costs: each is started so often, and the rounds are shared among its starts.
+ * Number of starts of each system, among which the rounds are divided: the code that V8 compiles differs from one start
+ * of a process to the next, by up to a tenth of the cost of a request.
  */
 const STARTS = 3;
 
 /**
- * What traces and metrics cost, in processor time of the same request: without them, with a collector that takes
- * one request in ten, and with one that is dead.
+ * Measures what traces and metrics cost in processor time per request: without them, with a collector and one request
+ * in ten traced, and with a dead collector.
  */
 export async function measureTelemetry(bench: Bench): Promise<Row> {
   const collector = await startCollector();
@@ -38,7 +38,7 @@ export async function measureTelemetry(bench: Bench): Promise<Row> {
   }
 }
 
-/** The same three systems, started and compared, and what they held at the end. */
+/** Starts and compares the three systems once. Returns the figures and the memory held at the end. */
 async function compareOnce(bench: Bench, number: number, collector: string, dead: string) {
   const started: Measured[] = [];
   const start = async (name: string, settings: Readonly<Record<string, string>>): Promise<Contestant> => {
@@ -59,14 +59,16 @@ async function compareOnce(bench: Bench, number: number, collector: string, dead
   }
 }
 
-async function contestantOf(name: string, { client, subject }: Measured): Promise<Contestant> {
+/** Returns a contestant that reads one document of a system. */
+export async function contestantOf(name: string, { client, subject }: Measured): Promise<Contestant> {
   const workspaceId = await createWorkspace(client, 'Reading');
   const content = sentence(1, 100);
   const id = await createResource(client, { type: 'document', name: 'Read me', workspace_id: workspaceId, content });
   return { subject: { ...subject, name }, requests: [{ method: 'GET', path: `/api/v1/resources/${id}` }] };
 }
 
-function costOf(figures: readonly Figures[], at: number, aim: number): Check {
+/** Returns the check of what a contestant costs beside the first. */
+export function costOf(figures: readonly Figures[], at: number, aim: number): Check {
   const [off, other] = [figures[0], figures[at]];
   if (off === undefined || other === undefined) throw new Error('Nothing to compare with.');
   const value = beside(other, off, (round) => round.cpuPer1000);

@@ -2,7 +2,7 @@ import type { IndexEntry } from '@commonplace/proto/resources/v1/index_service.j
 import { IndexEntry as Entry } from '@commonplace/proto/resources/v1/index_service.js';
 import { ResourceType } from '@commonplace/proto/resources/v1/resource.js';
 
-/** Numbers from 0 to 1, the same in each run. */
+/** Returns a generator of numbers from 0 to 1, the same in each run. */
 export function createRandom(seed: number): () => number {
   let state = seed;
   return () => {
@@ -16,13 +16,16 @@ const SYLLABLES =
     ' ',
   );
 
-/** Words as texts have them: the second most frequent half as often as the first, and so on. */
+/**
+ * Creates a vocabulary with the word frequencies of natural texts: the second most frequent word occurs half as often
+ * as the first, and so on.
+ */
 export function createVocabulary(size: number) {
   const words = Array.from({ length: size }, (_, i) => wordOf(i));
   const most = Math.log(size);
   return {
     word: (random: () => number): string => words[Math.floor(Math.exp(random() * most)) - 1] as string,
-    /** One of those that lie between two ranks. */
+    /** Returns a random word with a frequency rank between two numbers. */
     between: (random: () => number, from: number, to: number): string =>
       words[from + Math.floor(random() * (to - from))] as string,
   };
@@ -45,7 +48,7 @@ const PASSAGE_WORDS = 150;
 
 type Vocabulary = ReturnType<typeof createVocabulary>;
 
-/** A document of some passages, in one of ten places of which a caller may read one. */
+/** Creates a document of some passages, in one of ten boundaries, of which a caller may read one. */
 export function documentOf(number: number, passages: number, vocabulary: Vocabulary, random: () => number): IndexEntry {
   const words = (count: number) => Array.from({ length: count }, () => vocabulary.word(random)).join(' ');
   const at = new Date(Date.UTC(2026, 0, 1) + number * 1000).toISOString();
@@ -65,7 +68,7 @@ export function documentOf(number: number, passages: number, vocabulary: Vocabul
   });
 }
 
-/** A vector of unit length in any direction. */
+/** Returns a vector of unit length in a random direction. */
 export function direction(dimensions: number, random: () => number): Float32Array {
   const vector = Float32Array.from({ length: dimensions }, () => {
     const radius = Math.sqrt(-2 * Math.log(random() || 1e-9));

@@ -1,6 +1,7 @@
-// Searches in an index of 100,000 passages, under a caller who may read a tenth of them: how long it takes to fill, how
-// large it is, and how long questions take, from the request to the answer of the search service. Vectors have random
-// directions, so that no model is needed; that is the hardest case for the nearest ones and the same for time.
+// Measures searches in an index of 100,000 passages, under a caller who may read a tenth of them: how long it takes to
+// fill, how large it is, and how long queries take, from the request to the answer of the search service. Vectors have
+// random directions, so that no model is needed; that is the hardest case for nearest neighbours and takes the same
+// time.
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { ROOT } from '@commonplace/acceptance/dist/src/system.js';
@@ -22,7 +23,7 @@ export interface Scale {
 const MODEL: EmbeddingModel = { id: 'random', name: 'random', dimensions: 384, maxTokens: 256 };
 const AT_ONCE = 200;
 const LIMIT = 20;
-/** What p95 is held against, in milliseconds. */
+/** Maximum p95 by mode, in milliseconds. */
 const FLOORS = { keyword: 50, semantic: 120, hybrid: 120 } as const;
 
 type Mode = keyof typeof FLOORS;
@@ -33,7 +34,7 @@ const MODES: Record<Mode, SearchMode> = {
   hybrid: SearchMode.HYBRID,
 };
 
-/** Measures, and tells on standard output. */
+/** Measures, and prints the results. */
 export async function measureScale({ passages, perDocument, questions }: Scale): Promise<void> {
   const data = join(ROOT, 'bench/data');
   mkdirSync(data, { recursive: true });
@@ -124,13 +125,13 @@ async function measure(index: SearchIndex, mode: Mode, questions: number): Promi
   );
 }
 
-/** The figure below which a share of the figures lies. */
+/** Returns the figure below which a share of the figures lies. */
 function shareOf(figures: readonly number[], share: number): number {
   const sorted = [...figures].sort((a, b) => a - b);
   return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? 0;
 }
 
-/** A frequent word, some of the middle, a rare one, a beginning, a phrase, one left out. */
+/** Returns a query: a frequent word, medium and frequent words, a rare one, a prefix, a phrase, or an exclusion. */
 function queryOf(i: number, vocabulary: ReturnType<typeof createVocabulary>, random: () => number): string {
   const frequent = vocabulary.between(random, 5, 100);
   const middle = vocabulary.between(random, 100, 3000);
@@ -145,7 +146,9 @@ function queryOf(i: number, vocabulary: ReturnType<typeof createVocabulary>, ran
   ][i % 6] as string;
 }
 
-/** A caller who may read one place of ten, and everything that the index gives. */
+/**
+ * Returns a fake of the resources service for a caller who may read one boundary of ten, and every hit of the index.
+ */
 function treeOwner(): Parameters<typeof createSearchHandlers>[0]['resources'] {
   const filter = {
     workspaceIds: [WORKSPACE],
@@ -169,6 +172,10 @@ function treeOwner(): Parameters<typeof createSearchHandlers>[0]['resources'] {
         updatedAt: undefined,
         tags: [],
         role: ResourceRole.VIEWER,
+        contentVersion: 1,
+        boundaryId: WORKSPACE,
+        isShared: false,
+        untrusted: [],
       })),
     }),
     locatePlaces: async ({ places }) => ({ parts: places.map(() => ({ blockId: undefined, rowId: undefined })) }),

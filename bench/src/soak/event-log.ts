@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import Database from 'libsql';
 import type { Ledger } from './writer.js';
 
-/** Of an event, what tells it from others. */
+/** The parts of an event that identify it. */
 export interface Logged {
   readonly type: string;
   readonly subject: string;
@@ -10,12 +10,12 @@ export interface Logged {
 }
 
 export interface EventLog {
-  /** Tells which operations of a ledger have no event, and which events no operation. Reads each event once. */
+  /** Returns the operations of a ledger without an event, and events without an operation. Reads each event once. */
   check(ledger: Ledger): string[];
   close(): void;
 }
 
-/** The event log of a data folder, read beside the system that writes it. */
+/** Opens the event log of a data folder, beside the system that writes it. */
 export function openEventLog(home: string): EventLog {
   const database = new Database(join(home, 'data/commonplace.db'), { readonly: true });
   const select = database.prepare('SELECT seq, doc FROM events WHERE seq > ? ORDER BY seq').raw(true);
@@ -30,12 +30,15 @@ export function openEventLog(home: string): EventLog {
   return { check: (ledger) => compareEvents(ledger, readNew()), close: () => database.close() };
 }
 
-/** Which operations of a ledger have no event among some, and which events about its ground no operation. */
+/**
+ * Returns the operations of a ledger without an event among those given, and the events about its ground without an
+ * operation.
+ */
 export function compareEvents({ ground, done }: Ledger, events: readonly Logged[]): string[] {
   const logged = new Map<string, number>();
   for (const { type, subject, data } of events) {
     const ofDocument = data.workspaceId === ground.workspaceId && type.startsWith('commonplace.resources.');
-    // What a write keeps of the state before is its own affair, not an operation; nor is what others may do.
+    // Events about snapshots, which a write makes of the former state, and about permissions are not operations.
     if (!ofDocument || ground.folders.includes(subject) || ASIDE.test(type)) continue;
     const key = `${type} ${subject} v${data.version}`;
     logged.set(key, (logged.get(key) ?? 0) + 1);
@@ -51,7 +54,7 @@ export function compareEvents({ ground, done }: Ledger, events: readonly Logged[
 
 const ASIDE = /\.(snapshot|permission)\./;
 
-/** What SQLite finds wrong with the file of a data folder whose system has ended. */
+/** Returns what SQLite's integrity check reports for the data folder of a system that has ended. */
 export function checkIntegrity(home: string): string[] {
   const database = new Database(join(home, 'data/commonplace.db'));
   try {

@@ -9,15 +9,15 @@ import { settle, startSystem } from '../system.js';
 import { type LargeArchive, writeLargeArchive } from './large-archive.js';
 import type { Tally } from './tally.js';
 
-/** Mebibytes that an import may take above what the system takes with nothing to do. */
+/** Mebibytes that an import may use above what the idle system uses. */
 const MOST_MIB = 300;
 const SAMPLE_MS = 200;
 const LOOK_MS = 500;
-/** One of so many looks is told: each half a minute. */
+/** One in so many polls is printed: one every half minute. */
 const TOLD = 60;
-/** An answer that a busy machine puts off is asked for again so often, after the second that it names. */
+/** Maximum number of tries for an answer that a busy server refuses, each after the `Retry-After` time. */
 const MOST_TRIES = 60;
-/** Milliseconds for a page of 34 KB; a quiet machine takes 6. */
+/** Milliseconds allowed for a page of 34 KB; an idle machine takes 6. */
 const PATIENCE_MS_A_PAGE = 100;
 
 interface Import {
@@ -40,7 +40,7 @@ interface Listed {
   readonly page: { readonly next_cursor: string | null };
 }
 
-/** Imports a large archive into a system that has just begun, and looks at its memory all the while. */
+/** Imports a large archive into a newly started system, and samples its memory meanwhile. */
 export async function soakLargeImport(pages: number, home: string, tally: Tally): Promise<void> {
   mkdirSync(home, { recursive: true });
   const path = join(home, 'archive.zip');
@@ -71,7 +71,7 @@ export async function soakLargeImport(pages: number, home: string, tally: Tally)
   }
 }
 
-/** Samples what a process holds from now on; `idle` is what it holds now. All in MiB. */
+/** Samples the memory of a process from now on; `idle` is what it holds now. All in MiB. */
 function watchMemory(pid: number) {
   const idle = residentMiB(pid);
   let now = idle;
@@ -88,7 +88,10 @@ function watchMemory(pid: number) {
   };
 }
 
-/** Tells, for so many items that are done now, the processor time of each since it was asked for the last time. */
+/**
+ * Returns a function that describes the processor time per item since its last call; its argument is the number of
+ * items done so far.
+ */
 function watchCpu(pids: () => readonly number[]): (items: number) => string {
   let before = { items: 0, seconds: cpuSeconds(pids()) };
   return (items) => {
@@ -99,7 +102,7 @@ function watchCpu(pids: () => readonly number[]): (items: number) => string {
   };
 }
 
-/** Uploads a file as the source of an import, part by part; gives the import's id. */
+/** Uploads a file as the source of an import, part by part. Returns the import's id. */
 async function upload(client: Client, workspaceId: string, path: string, sizeBytes: number): Promise<string> {
   const body = { source_type: 'markdown_zip', name: 'Large', upload: true, size_bytes: sizeBytes };
   const { id, upload } = await client.ask<Import>('POST', `/workspaces/${workspaceId}/imports`, body);
@@ -155,7 +158,7 @@ async function faultsOf(
   return faults;
 }
 
-/** How many resources of a type there are, counted one by one. */
+/** Returns the number of resources of a type, counted one by one. */
 async function countOf(client: Client, workspaceId: string, type: string): Promise<number> {
   const ids = new Set<string>();
   for (let cursor = ''; ; ) {
@@ -167,7 +170,7 @@ async function countOf(client: Client, workspaceId: string, type: string): Promi
   }
 }
 
-/** An answer to GET; one that is put off is asked for again. */
+/** Returns the answer to a GET; retries one that is refused by overload. */
 async function read<T>(client: Client, path: string): Promise<T> {
   for (let tries = 1; ; tries++) {
     const { status, headers, text } = await client.send('GET', path);

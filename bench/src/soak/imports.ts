@@ -11,7 +11,7 @@ const PAGES = 160;
 const CONNECTIONS = 16;
 const PAGE = 200;
 const LOOK_MS = 20;
-/** An import is over that long after the start that goes on with it. */
+/** Milliseconds within which an import must end after the start that resumes it. */
 const PATIENCE_MS = 120_000;
 
 interface Import {
@@ -22,14 +22,17 @@ interface Import {
   readonly error: { readonly message: string } | null;
 }
 
-/** Imports that are killed at any moment, and have to be whole after the next start: nothing lost, nothing double. */
+/**
+ * Kills imports at random moments and checks that each is complete after the next start: nothing lost, nothing
+ * duplicated.
+ */
 export async function soakImports(rounds: number, home: string, tally: Tally): Promise<void> {
   const archive = createArchive(PAGES);
   let system = await startSystem({ home });
   try {
     const wholeMs = await timeOne(system, archive, tally);
     for (let round = 1; round <= rounds; round++) {
-      // As the first import: of a process that has just begun.
+      // Each import runs in a newly started process, like the first one.
       await system.kill();
       system = await restart(system, home);
       const started = performance.now();
@@ -69,7 +72,7 @@ async function begin(client: Client, { zip }: Archive) {
   return { id, workspaceId };
 }
 
-/** Milliseconds that an import takes which nothing disturbs. */
+/** Returns the milliseconds that an undisturbed import takes. */
 async function timeOne(system: System, archive: Archive, tally: Tally): Promise<number> {
   const client = openClient(system.baseUrl, system.apiKey, CONNECTIONS);
   try {
@@ -109,7 +112,7 @@ interface Listed {
   readonly file: { readonly status: string } | null;
 }
 
-/** What is not in the tree, is there twice, or is another text than it has to be. */
+/** Returns what is missing from the tree, duplicated, or has another text than expected. */
 async function treeFaults(
   client: Client,
   workspaceId: string,

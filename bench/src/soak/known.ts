@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-/** A document as the answers to its writes have told. */
+/** A document as the answers to its writes describe it. */
 export interface Known {
   readonly id: string;
   readonly workspaceId: string;
@@ -12,7 +12,7 @@ export interface Known {
   readonly contentVersion: number;
 }
 
-/** A document as the system gives it. */
+/** A document as the system returns it. */
 export interface Resource {
   readonly id: string;
   readonly workspace_id: string;
@@ -27,7 +27,7 @@ export function hashOf(content: string): string {
   return createHash('sha256').update(content).digest('hex');
 }
 
-/** What tells a document from what is known of it, its content aside; empty where nothing does. */
+/** Returns the differences between a document and what is known of it, except its content; empty if there are none. */
 export function differences(known: Known, found: Resource): string[] {
   const pairs: [string, unknown, unknown][] = [
     ['workspace_id', known.workspaceId, found.workspace_id],

@@ -4,7 +4,7 @@ import { createWriteStream } from 'node:fs';
 import { finished } from 'node:stream/promises';
 import { Zip, ZipDeflate, ZipPassThrough } from 'fflate';
 
-/** What a large archive holds. */
+/** Contents of a large archive. */
 export interface LargeArchive {
   readonly pages: number;
   readonly images: number;
@@ -12,16 +12,16 @@ export interface LargeArchive {
   readonly bytes: number;
 }
 
-/** Bytes of a page and of an image, about: 50,000 pages and their images are 2 GB. */
+/** Approximate bytes of a page and of an image: 50,000 pages and their images are 2 GB. */
 const PAGE_BYTES = 34_000;
 const IMAGE_BYTES = 240_000;
 /** Pages for each image, and for each folder. */
 const PAGES_AN_IMAGE = 33;
 const PAGES_A_FOLDER = 250;
-/** Of so many pages one is packed; the others are stored, so that the archive is as large as its pages. */
+/** One in so many pages is compressed; the others are stored, so that the archive is as large as its pages. */
 const PACKED = 10;
 
-/** Writes an archive of so many pages to a file, with images that they show and links between them. */
+/** Writes an archive of `pages` pages to a file, with images that they show and links between them. */
 export async function writeLargeArchive(path: string, pages: number): Promise<LargeArchive> {
   const out = createWriteStream(path, { flags: 'wx' });
   const zip = new Zip((error, chunk) => {
@@ -59,13 +59,16 @@ function add(zip: Zip, file: ZipPassThrough | ZipDeflate, bytes: Uint8Array): vo
 }
 
 const SYLLABLES = 'ba co di fu ga he ki lo mi na po qui re sa ti vo wen xa yo zu bri cla dro ster'.split(' ');
-/** How many words there are; as in any language, few of them are most of a text. */
+/** Number of words; as in natural language, a few of them make up most of a text. */
 const WORDS = 30_000;
 const WORDS_A_PARAGRAPH = 80;
-/** Texts are put together of so many paragraphs. */
+/** Number of different paragraphs that texts consist of. */
 const PARAGRAPHS = 5_000;
 
-/** Gives a function that writes texts of about so many bytes, in paragraphs under headings. The same each time. */
+/**
+ * Returns a function that writes texts of about `bytes` bytes, in paragraphs under headings. The texts are the same in
+ * each run.
+ */
 function createWriter(): (bytes: number) => string {
   let seed = 1;
   const next = (below: number) => {

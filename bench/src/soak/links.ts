@@ -8,8 +8,9 @@ import type { Tally } from './tally.js';
 const DEADLINE_MS = 2000;
 
 /**
- * Breaks every link of a mesh in every way, and kills each service, so many times: no answer comes later than its
- * deadline and half a second, each is good or 503 with `Retry-After`, and all works when the link does.
+ * Breaks every link of a mesh in every way, and kills each service, `rounds` times. Checks that each answer comes at
+ * most half a second after its deadline and either succeeds or is 503 with `Retry-After`, and that everything works
+ * again when the link does.
  */
 export async function soakLinks(rounds: number, home: string, tally: Tally): Promise<void> {
   const mesh = await startLinkedMesh(home, DEADLINE_MS);

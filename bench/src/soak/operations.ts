@@ -3,19 +3,19 @@ import { sentence } from '../fill.js';
 import type { Answer, Client } from '../http.js';
 import { hashOf, type Known, type Resource } from './known.js';
 
-/** A write that a client has decided on, and what it makes of a document. */
+/** A write that a client is about to send, and its effect on a document. */
 export interface Operation {
   readonly kind: 'create' | 'write' | 'rename' | 'move' | 'trash' | 'restore';
   readonly method: 'POST' | 'PATCH' | 'DELETE';
   readonly path: string;
   readonly body?: object;
-  /** Its `Idempotency-Key`. */
+  /** Value of its `Idempotency-Key`. */
   readonly key: string;
-  /** The event that it leaves. */
+  /** Type of the event that it publishes. */
   readonly event: string;
-  /** The document before; a creation has none. */
+  /** The document before; undefined for a creation. */
   readonly before: Known | undefined;
-  /** The document after; the id of a creation comes with its answer. */
+  /** The document after; the id of a creation is in its answer. */
   readonly after: Known;
 }
 
@@ -25,12 +25,12 @@ export interface Ground {
   readonly folders: readonly string[];
 }
 
-/** Sends an operation with its key; rejects where no answer comes. */
+/** Sends an operation with its key. Rejects if no answer comes. */
 export function send(client: Client, { method, path, body, key }: Operation): Promise<Answer> {
   return client.send(method, path, body, { 'idempotency-key': key });
 }
 
-/** A document after an operation that was answered. Throws where the answer tells of another outcome. */
+/** Returns the document after an acknowledged operation. Throws if the answer states another outcome. */
 export function acknowledged({ kind, after }: Operation, { text }: Answer): Known {
   const { data } = JSON.parse(text) as { data: Told };
   const told = data.resource ?? data;
@@ -42,7 +42,7 @@ export function acknowledged({ kind, after }: Operation, { text }: Answer): Know
   return made;
 }
 
-/** What answers have in common: a deletion tells no version, a restoration wraps the resource. */
+/** Common part of the answers: a deletion has no version, a restoration wraps the resource. */
 interface Told extends Partial<Resource> {
   readonly resource?: Resource;
 }
@@ -64,7 +64,7 @@ export function createOperation({ workspaceId, folders }: Ground): Operation {
   };
 }
 
-/** Some change to a document that its state allows. */
+/** Returns a random change to a document that its state allows. */
 export function changeOperation(before: Known, { folders }: Ground): Operation {
   if (before.state === 'trashed') return restoreOperation(before);
   return oneOf([writeOperation, writeOperation, renameOperation, moveOperation, trashOperation])(before, folders);
@@ -127,12 +127,12 @@ function next(before: Known): Known {
   return { ...before, version: before.version + 1 };
 }
 
-/** A word that no other is like, so that searching finds nothing else by a mistake in spelling. */
+/** Returns a name with a word unlike any other, so that a search tolerant of misspellings finds nothing else by it. */
 function newName(): string {
   return `Soak ${Array.from(randomBytes(16), (byte) => String.fromCharCode(97 + (byte % 26))).join('')}`;
 }
 
-/** Content that is there once, of up to 4 KB. */
+/** Returns unique content of up to 4 KB. */
 function newContent(): string {
   return `# ${randomUUID()}\n\n${sentence(randomInt(1e9), randomInt(1, 500))}`;
 }

@@ -4,7 +4,7 @@ import { differences, hashOf, type Known, type Resource } from './known.js';
 
 const WIDTH = 16;
 
-/** Reads documents by their ids, with their content, and tells what is not as it is known. */
+/** Reads documents by id, with their content. Returns the differences from what is known. */
 export async function readBack(client: Client, documents: Iterable<Known>): Promise<string[]> {
   const found = await forEach([...documents], WIDTH, async (known) =>
     (await compare(client, known)).map((fault) => `${known.id}: ${fault}`),
@@ -12,12 +12,12 @@ export async function readBack(client: Client, documents: Iterable<Known>): Prom
   return found.flat();
 }
 
-/** What tells a document of the system from what is known of it; empty where nothing does. */
+/** Returns the differences between a document of the system and what is known of it; empty if there are none. */
 export async function compare(client: Client, known: Known): Promise<string[]> {
   const { status, text } = await client.send('GET', `/resources/${known.id}?include_trashed=true`);
   if (status !== 200) return [`lost: ${status} ${text.slice(0, 200)}`];
   const faults = differences(known, (JSON.parse(text) as { data: Resource }).data);
-  // What lies in the trash has no content to be read.
+  // The content of a document in the trash can't be read.
   return known.state === 'trashed' ? faults : [...faults, ...(await compareContent(client, known))];
 }
 
@@ -31,7 +31,7 @@ async function compareContent(client: Client, { id, contentHash, contentVersion 
 
 const PAGE = 200;
 
-/** Reads whole workspaces as lists and tells what is missing, too much, or not as it is known. */
+/** Lists whole workspaces. Returns what is missing, surplus, or differs from what is known. */
 export async function readLists(
   client: Client,
   workspaceId: string,

@@ -13,24 +13,24 @@ import { createLedger, type Ledger, runWriter } from './writer.js';
 
 export const WRITERS = 16;
 const FOLDERS = 8;
-/** Milliseconds of writing before the kill. */
+/** Minimum and maximum milliseconds of writing before the kill. */
 const LEAST_MS = 200;
 const MOST_MS = 1600;
 
 export interface RoundResult {
   readonly uploads: Uploads;
-  /** The system after the crash, which goes on. */
+  /** The restarted system. */
   readonly system: System;
   readonly ledger: Ledger;
   /** Writes that were answered before the crash. */
   readonly answered: number;
-  /** Writes that were not, and of these the ones that had happened. */
+  /** Writes that were not answered and, below, those of them that had taken effect. */
   readonly unanswered: number;
   readonly happened: number;
   readonly searchMs: number;
 }
 
-/** Writes, kills, starts again, and checks what is left against what was answered. */
+/** Writes, kills the system, restarts it, and checks what is left against what was answered. */
 export async function runRound(
   system: System,
   home: string,

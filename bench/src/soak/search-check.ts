@@ -3,7 +3,7 @@ import { forEach } from '@commonplace/acceptance/dist/src/walk.js';
 import type { Client } from '../http.js';
 import type { Ledger } from './writer.js';
 
-/** A name, the document that it is asked about, and whether searching has to find it by that name. */
+/** A name, the document it belongs to, and whether a search for the name has to find the document. */
 interface Question {
   readonly name: string;
   readonly id: string;
@@ -12,17 +12,17 @@ interface Question {
 
 /** Questions of each kind in a round. */
 const SAMPLE = 12;
-/** Searching agrees with what is written within that. */
+/** Milliseconds within which searches must agree with what is written. */
 const PATIENCE_MS = 5000;
 const WIDTH = 8;
 
 export interface Agreement {
-  /** Milliseconds until searching agreed. */
+  /** Milliseconds until searches agreed. */
   readonly took: number;
   readonly faults: readonly string[];
 }
 
-/** Asks by unique words until search and store agree, 5 s at the most unless told otherwise. */
+/** Searches for unique words until search and store agree, for at most `patienceMs` milliseconds. */
 export async function searchAgrees(client: Client, ledger: Ledger, patienceMs = PATIENCE_MS): Promise<Agreement> {
   const { workspaceId } = ledger.ground;
   const started = performance.now();
@@ -44,7 +44,7 @@ export async function searchAgrees(client: Client, ledger: Ledger, patienceMs = 
   }
 }
 
-/** The last documents of each kind, which the index is most behind with. */
+/** Returns questions about the last documents of each kind, which are the last to be indexed. */
 function questionsOf({ documents, formerNames }: Ledger): Question[] {
   const all = [...documents.values()].map(({ id, name, state }) => ({
     id,
@@ -56,7 +56,7 @@ function questionsOf({ documents, formerNames }: Ledger): Question[] {
   return kinds.flatMap((kind) => kind.slice(-SAMPLE));
 }
 
-/** The part of a name that no other has. */
+/** Returns the unique word of a name. */
 function wordOf(name: string): string {
   return name.split(' ').at(-1) ?? '';
 }

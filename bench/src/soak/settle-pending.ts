@@ -11,8 +11,8 @@ export interface Settled {
 }
 
 /**
- * Finds out what became of an operation without an answer, then sends it again with its key, twice:
- * whether it had happened wholly or not at all, it has happened once at the end.
+ * Finds out the outcome of an unanswered operation, then sends it again with its key, twice. Checks that it had either
+ * happened completely or not at all, and that it has happened once at the end.
  */
 export async function settlePending(client: Client, ledger: Ledger, operation: Operation): Promise<Settled> {
   const { happened, faults } = await observe(client, operation);
@@ -36,12 +36,12 @@ export async function settlePending(client: Client, ledger: Ledger, operation: O
   };
 }
 
-/** Writes that were answered before the crash and are sent again. */
+/** Number of writes, answered before the crash, that are sent again. */
 const REPEATED = 8;
 
 /**
- * Sends the last acknowledged writes again with their keys: each gets its first answer, and does nothing. Those of
- * documents about which another write had no answer are left out: that one may have trashed them.
+ * Sends the last acknowledged writes again with their keys. Checks that each gets its first answer and has no further
+ * effect. Leaves out documents with another, unanswered write, which may have moved them to the trash.
  */
 export async function repeatAcknowledged(
   client: Client,
@@ -66,7 +66,7 @@ function idIn(text: string): string | undefined {
   return (JSON.parse(text) as { data: Partial<Resource> }).data.id;
 }
 
-/** Whether an operation has had its effect; a fault where only a part of it is there. */
+/** Returns whether an operation has had its effect, and faults if only a part of it is there. */
 async function observe(client: Client, { kind, before, after }: Operation): Promise<Settled> {
   if (before === undefined) {
     const found = await named(client, after);

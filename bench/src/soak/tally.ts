@@ -1,14 +1,14 @@
-/** Counts checks, and shows what is wrong where one fails. */
+/** Counts checks, and prints the faults of those that fail. */
 export interface Tally {
   check(name: string, faults: readonly string[]): void;
-  /** Something can't be checked here. */
+  /** Records that something can't be checked here. */
   skip(what: string, why: string): void;
   readonly passed: number;
   readonly failed: number;
   readonly skipped: number;
 }
 
-/** Faults of one check that are shown; there may be thousands. */
+/** Maximum number of faults of one check that are printed; there may be thousands. */
 const SHOWN = 10;
 
 export function createTally(): Tally {

@@ -6,22 +6,24 @@ import { forEach } from '@commonplace/acceptance/dist/src/walk.js';
 import { createWorkspace } from '../fill.js';
 import type { Client } from '../http.js';
 
-/** Uploads that are under way when the system is killed. */
+/** Concurrent uploads when the system is killed. */
 export const UPLOADERS = 4;
 const MIB = 1024 * 1024;
-/** So that small files go in parts as well. */
+/** Settings that make small files be uploaded in parts as well. */
 export const UPLOAD_SETTINGS = {
   COMMONPLACE_SINGLE_UPLOAD_BYTES: String(MIB),
   COMMONPLACE_UPLOAD_PART_BYTES: String(256 * 1024),
+  // Its pictures would be bytes that no listed file has.
+  COMMONPLACE_SAMPLE: '0',
 };
-/** What a crash left is settled within that. */
+/** Milliseconds within which the system must clean up after a crash. */
 const PATIENCE_MS = 20_000;
 const PAGE = 200;
 
-/** What clients have been told of their uploads. A file's name is the checksum that its bytes have to have. */
+/** Uploads as acknowledged to clients. A file's name is the checksum that its bytes must have. */
 export interface Uploads {
   readonly workspaceId: string;
-  /** Files that were said to be ready, or whose last part was taken. */
+  /** Ids of files that were acknowledged as ready, or whose last part was accepted. */
   readonly taken: Set<string>;
   readonly refusals: string[];
 }
@@ -39,7 +41,7 @@ export async function createUploads(client: Client): Promise<Uploads> {
   return { workspaceId: await createWorkspace(client, 'Uploads'), taken: new Set(), refusals: [] };
 }
 
-/** Uploads one file after the other until the system answers no more. */
+/** Uploads one file after another until the system no longer answers. */
 export async function runUploader(client: Client, uploads: Uploads): Promise<void> {
   for (;;) {
     const bytes = randomBytes(randomInt(1, 2 * MIB));
@@ -55,16 +57,16 @@ export async function runUploader(client: Client, uploads: Uploads): Promise<voi
 
 class Refused extends Error {}
 
-/** A file whose bytes were taken, and the answer that said so last. */
+/** A file whose bytes were accepted, and the answer that acknowledged the last of them. */
 export interface Uploaded {
   readonly id: string;
   readonly sha256: string;
   readonly requestId: string;
-  /** Whether that answer said that it is ready; bytes that were put are looked at behind it. */
+  /** Whether the answer to the creation said that the file is ready; uploaded bytes are checked after their answer. */
   readonly ready: boolean;
 }
 
-/** Uploads a file, inline, by one link or in parts as its size has it. Rejects where it is refused. */
+/** Uploads a file inline, by one URL or in parts, depending on its size. Rejects if it is refused. */
 export async function uploadOne(client: Client, workspaceId: string, bytes: Buffer): Promise<Uploaded> {
   const sum = sumOf(bytes);
   const inline = bytes.length < 300_000 ? { content_base64: bytes.toString('base64') } : {};
@@ -97,8 +99,8 @@ interface Listed {
 }
 
 /**
- * What is not as it should be after a crash, once it had the time to be settled: a file that was taken is ready, a
- * ready one has the bytes that its name tells, and the data folder holds no bytes beside those.
+ * Returns the faults after a crash, once the system has had time to clean up: an accepted file must be ready, a ready
+ * one must have the bytes that its name states, and the data folder must hold no other bytes.
  */
 export async function checkUploads(client: Client, rounds: readonly Uploads[], home: string): Promise<string[]> {
   const until = performance.now() + PATIENCE_MS;
@@ -147,12 +149,16 @@ async function compare(client: Client, { id, name }: Listed): Promise<string[]> 
   return sum === name && data.checksum_sha256 === name ? [] : [`${id}: other bytes than were uploaded`];
 }
 
-/** Bytes of the data folder that no ready file has. */
+/**
+ * Compares the number and sizes of stored files with those of ready ones. Returns a fault if they differ, or if
+ * incomplete uploads are left. Bytes that became no file lie in the trash until its retention ends, and do not count.
+ */
 function orphans(home: string, ready: readonly Listed[]): string[] {
   const folder = join(home, 'data/files');
+  const trash = join(folder, 'blobs/trash');
   const sizes = (name: string) =>
     readdirSync(join(folder, name), { withFileTypes: true, recursive: true })
-      .filter((entry) => entry.isFile())
+      .filter((entry) => entry.isFile() && !entry.parentPath.startsWith(trash))
       .map((entry) => statSync(join(entry.parentPath, entry.name), { throwIfNoEntry: false })?.size ?? 0)
       .sort((a, b) => a - b);
   const stored = sizes('blobs').join();

@@ -11,10 +11,10 @@ import {
   send,
 } from './operations.js';
 
-/** What the clients of one round know: their documents, and the operations behind them. */
+/** What the clients of one round know: their documents, and the operations on them. */
 export interface Ledger {
   readonly ground: Ground;
-  /** Documents as they are by the last answer about each. */
+  /** Documents by id, as the last answer about each describes them. */
   readonly documents: Map<string, Known>;
   readonly done: { readonly operation: Operation; readonly after: Known }[];
   /** Names that documents had before. */
@@ -27,12 +27,12 @@ export function createLedger(ground: Ground): Ledger {
   return { ground, documents: new Map(), done: [], formerNames: [], refusals: [] };
 }
 
-/** Of a writer's operations, that many of 100 make a new document. */
+/** Percentage of a writer's operations that create a document. */
 const CREATIONS = 35;
 
 /**
- * Writes until there is no answer any more, and gives the operation whose outcome is not known; none where it is stopped.
- * It alone changes the documents that it makes, so that it knows each version beforehand.
+ * Writes until an answer is missing, and returns the operation whose outcome is unknown; undefined if it was stopped.
+ * It alone changes the documents that it creates, so it knows each version in advance.
  */
 export async function runWriter(
   client: Client,
@@ -52,7 +52,7 @@ export async function runWriter(
   return undefined;
 }
 
-/** Notes down an answer; gives the document after it, or nothing where the answer is a refusal. */
+/** Records an answer. Returns the document after it, or undefined if the answer is a refusal. */
 export function take(ledger: Ledger, operation: Operation, answer: Answer): Known | undefined {
   const { kind, path, before } = operation;
   if (answer.status >= 300) {

@@ -1,4 +1,4 @@
-// The limit of an HTTP server here: one route, no gates, answers that are there already or one call away.
+// Measures the limit of an HTTP server here: one route, no gates, answers that are prepared or one call away.
 import { readFileSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
 import Router from '@koa/router';

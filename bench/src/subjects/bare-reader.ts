@@ -1,4 +1,4 @@
-// The limit of a service here: a gRPC method that reads a record by its id, at the product's read concern.
+// Measures the limit of a service here: a gRPC method that reads a record by id, with the product's read concern.
 import { readFileSync } from 'node:fs';
 import { Server, ServerCredentials } from '@grpc/grpc-js';
 import { MongoClient } from 'mongodb';

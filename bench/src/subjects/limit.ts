@@ -7,36 +7,39 @@ import { freePort, inherited } from '@commonplace/acceptance/dist/src/system.js'
 import type { Subject } from '../measure.js';
 import { processTree } from '../processes.js';
 
-/** What a bare server answers, whatever is asked of it. */
+/** Answers of a bare server, which ignore the request. */
 export interface LimitSpec {
   readonly method: 'GET' | 'POST';
-  /** Its route, as `@koa/router` writes it. */
+  /** Route in the syntax of `@koa/router`. */
   readonly path: string;
   readonly status: number;
-  /** The bodies, given in turn. */
+  /** Bodies, answered in turn. */
   readonly answers: readonly string[];
 }
 
-/** What a bare server is told when it starts. */
+/** Settings of a bare server at its start. */
 export interface LimitFile extends LimitSpec {
   readonly port: number;
-  /** Where it asks for the answer by id, instead of having it. */
+  /** Address of the reader that it asks for the answer by id; undefined if it has the answers itself. */
   readonly reader?: string;
 }
 
 const START_MS = 10_000;
 
-/** Koa with one route: the speed that this library allows anybody. */
+/** Starts Koa with one route: the speed that this library can reach. */
 export function startBareKoa(spec: LimitSpec): Promise<Subject> {
   return startLimit('bare Koa', spec, undefined);
 }
 
-/** The same, which fetches each answer over gRPC from a process that reads it by id from MongoDB, `ids` in the order of the answers. */
+/**
+ * Starts the same, which fetches each answer over gRPC from a process that reads it by id from MongoDB; `ids` are in
+ * the order of the answers.
+ */
 export function startKoaGrpc(spec: LimitSpec, mongodbUrl: string, ids: readonly string[]): Promise<Subject> {
   return startLimit('bare Koa → grpc-js → MongoDB', spec, { mongodbUrl, ids, answers: spec.answers });
 }
 
-/** What the process behind gRPC is told. */
+/** Settings of the process behind gRPC. */
 export interface ReaderFile {
   readonly port: number;
   readonly mongodbUrl: string;
@@ -72,7 +75,7 @@ async function startLimit(
   }
 }
 
-/** Starts `bare-<which>.js` beside this file with what it is told in a file. */
+/** Starts `bare-<which>.js` in this folder with its settings in a file. */
 async function startTold(which: 'koa' | 'reader', home: string, told: LimitFile | ReaderFile) {
   const file = join(home, `${which}.json`);
   writeFileSync(file, JSON.stringify(told));

@@ -1,6 +1,6 @@
 import { Client, credentials, type MethodDefinition } from '@grpc/grpc-js';
 
-/** A unary call that takes an id and gives the text kept under it, both as plain bytes. */
+/** A unary call that takes an id and returns the text stored under it, both as plain bytes. */
 export const READ: MethodDefinition<string, string> = {
   path: '/limit.Reader/Read',
   requestStream: false,
@@ -13,7 +13,7 @@ export const READ: MethodDefinition<string, string> = {
 
 const DEADLINE_MS = 10_000;
 
-/** Gives what calls a reader at `address`. */
+/** Returns a function that calls the reader at `address`. */
 export function openReader(address: string): (id: string) => Promise<string> {
   const client = new Client(address, credentials.createInsecure());
   return (id) =>

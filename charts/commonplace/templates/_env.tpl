@@ -9,6 +9,9 @@
     secretKeyRef:
       name: {{ .secret }}
       key: {{ .key }}
+      {{- if .optional }}
+      optional: true
+      {{- end }}
 {{- end }}
 
 {{- /*
@@ -29,6 +32,7 @@ servers, and is told of events); records (whether it needs the records alone); e
   "COMMONPLACE_LOG_LEVEL" $v.logLevel
   "COMMONPLACE_OTLP_URL" $v.telemetry.otlp.url
   "COMMONPLACE_TRACE_RATIO" (ternary (toString $v.telemetry.traceRatio) "" (ne $v.telemetry.otlp.url ""))
+  "COMMONPLACE_ACCESS_LOG" (toString $v.telemetry.accessLog)
   "COMMONPLACE_METRICS_HOST" (ternary "0.0.0.0" "" $v.telemetry.metrics.enabled)
   "COMMONPLACE_METRICS_PORT" (ternary "9464" "" $v.telemetry.metrics.enabled)
   "COMMONPLACE_DATA_DIR" "/data"
@@ -37,12 +41,11 @@ servers, and is told of events); records (whether it needs the records alone); e
 {{- if eq $v.profile "mesh" -}}
 {{- $_ := set $plain "COMMONPLACE_GRPC_PORT" "9090" -}}
 {{- $_ := set $plain "COMMONPLACE_SERVICE_ADDRESS" $address -}}
-{{- if $v.mesh.tls.existingSecret -}}
-{{- $host := printf "%s-{service}.%s.svc.%s" $fullname .root.Release.Namespace $v.clusterDomain -}}
+{{- if include "commonplace.tlsMode" .root -}}
 {{- $_ := set $plain "COMMONPLACE_TLS_CERT" "/tls/tls.crt" -}}
 {{- $_ := set $plain "COMMONPLACE_TLS_KEY" "/tls/tls.key" -}}
 {{- $_ := set $plain "COMMONPLACE_TLS_CA" "/tls/ca.crt" -}}
-{{- $_ := set $plain "COMMONPLACE_TLS_NAME" ($v.mesh.tls.name | default $host) -}}
+{{- $_ := set $plain "COMMONPLACE_TLS_NAME" (include "commonplace.tlsName" .root) -}}
 {{- $_ := set $plain "COMMONPLACE_HEALTH_PORT" "9091" -}}
 {{- end -}}
 {{- end -}}
@@ -60,6 +63,9 @@ servers, and is told of events); records (whether it needs the records alone); e
 {{- if and $ours $key (has $name $.secrets) }}
 {{ include "commonplace.secretEnv" (dict "name" $name "secret" $ours "key" $key) }}
 {{- end }}
+{{- end }}
+{{- if and $ours $v.secrets.keys.owner (has "COMMONPLACE_OWNER_PASSWORD" .secrets) }}
+{{ include "commonplace.secretEnv" (dict "name" "COMMONPLACE_OWNER_PASSWORD" "secret" (include "commonplace.ownerSecret" .root) "key" $v.secrets.keys.owner "optional" true) }}
 {{- end }}
 {{- if and $v.telemetry.otlp.existingSecret (has "COMMONPLACE_OTLP_HEADERS" .secrets) }}
 {{ include "commonplace.secretEnv" (dict "name" "COMMONPLACE_OTLP_HEADERS" "secret" $v.telemetry.otlp.existingSecret "key" $v.telemetry.otlp.key) }}
@@ -85,6 +91,13 @@ servers, and is told of events); records (whether it needs the records alone); e
 - name: COMMONPLACE_TYPESENSE_URL
   value: {{ $v.typesense.url | quote }}
 {{ include "commonplace.secretEnv" (dict "name" "COMMONPLACE_TYPESENSE_API_KEY" "secret" $v.typesense.existingSecret "key" $v.typesense.key) }}
+{{- end }}
+{{- if and $v.smtp.existingSecret (has "COMMONPLACE_SMTP_URL" .secrets) }}
+{{ include "commonplace.secretEnv" (dict "name" "COMMONPLACE_SMTP_URL" "secret" $v.smtp.existingSecret "key" $v.smtp.key) }}
+{{- with $v.smtp.from }}
+- name: COMMONPLACE_MAIL_FROM
+  value: {{ . | quote }}
+{{- end }}
 {{- end }}
 {{- if and $v.s3.url (has "COMMONPLACE_S3_URL" .secrets) }}
 - name: COMMONPLACE_S3_URL

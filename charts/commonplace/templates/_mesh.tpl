@@ -23,6 +23,25 @@ Takes root, name and facts.
 {{- toYaml $service -}}
 {{- end }}
 
+{{- /*
+How many replicas a Deployment is given; nothing where only the autoscaler knows. With an autoscaler it is as many as run,
+but no fewer than its least: leaving the number out would set it to 1 where it was fixed before, and an autoscaler leaves
+alone what is scaled to 0. Without a cluster to look into, as in `helm template`, it is left out. Takes root, name, service.
+*/ -}}
+{{- define "commonplace.replicas" -}}
+{{- $scaling := .service.autoscaling -}}
+{{- if .root.Values.stopped -}}
+0
+{{- else if not $scaling.enabled -}}
+{{- .service.replicas -}}
+{{- else -}}
+{{- $name := printf "%s-%s" (include "commonplace.fullname" .root) .name -}}
+{{- with lookup "apps/v1" "Deployment" .root.Release.Namespace $name -}}
+{{- max (int (dig "spec" "replicas" 0 .)) (int $scaling.minReplicas) -}}
+{{- end -}}
+{{- end -}}
+{{- end }}
+
 {{- /* Everything that values can't mean, told at once. */ -}}
 {{- define "commonplace.check" -}}
 {{- $problems := list -}}
@@ -60,6 +79,17 @@ Takes root, name and facts.
 {{- end -}}
 {{- if and (eq $v.profile "mesh") (not $v.secrets.existingSecret) -}}
 {{- $problems = append $problems "a mesh needs secrets.existingSecret: see docs/operations.md for how to make it" -}}
+{{- end -}}
+{{- if and (eq (toString $v.mesh.tls.mode) "existingSecret") (not $v.mesh.tls.existingSecret) (eq $v.profile "mesh") -}}
+{{- $problems = append $problems "mesh.tls.mode existingSecret needs mesh.tls.existingSecret" -}}
+{{- end -}}
+{{- if and (eq $v.profile "mesh") .Release.IsUpgrade (not $v.mesh.tls.switch) -}}
+{{- if and (empty (include "commonplace.tlsMode" .)) (eq (include "commonplace.tlsInstalled" .) "tls") -}}
+{{- $problems = append $problems "TLS between the services would be turned off while they run: set mesh.tls.switch for this upgrade, which stops all pods before it starts new ones, or keep mesh.tls as it was" -}}
+{{- end -}}
+{{- end -}}
+{{- if and $v.privateCA.existingSecret $v.privateCA.existingConfigMap -}}
+{{- $problems = append $problems "privateCA.existingSecret and privateCA.existingConfigMap are both set: choose one" -}}
 {{- end -}}
 {{- if and (eq $v.profile "embedded") $v.mesh.tls.existingSecret -}}
 {{- $problems = append $problems "profile embedded has no use for mesh.tls: it has no mesh" -}}

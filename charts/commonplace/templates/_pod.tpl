@@ -2,6 +2,7 @@
 {{- $image := .root.Values.image -}}
 {{- with $image.registry }}{{ . }}/{{ end -}}
 {{ $image.repository }}-{{ .name }}:{{ .tag | default $image.tag | default .root.Chart.AppVersion }}
+{{- with index $image.digests .name }}@{{ . }}{{ end -}}
 {{- end }}
 
 {{- /*
@@ -18,11 +19,16 @@ A pod of one container, and of one that runs before it where there is something 
   once             whether it ends by itself
   account          its service account, instead of the release's
   before           name and args of the container that runs first, as the other but for these
-  own              podAnnotations, nodeSelector, tolerations, priorityClassName of the service
+  own              what the values of the service say: podAnnotations, nodeSelector, tolerations, affinity,
+                   priorityClassName, tmpSize, extraEnv, extraVolumes, extraVolumeMounts
 */ -}}
 {{- define "commonplace.pod" -}}
 {{- $v := .root.Values -}}
 {{- $own := .own | default dict -}}
+{{- $annotations := mergeOverwrite (deepCopy $v.podAnnotations) ($own.podAnnotations | default dict) -}}
+{{- with include "commonplace.checksum" . -}}
+{{- $_ := set $annotations "checksum/config" . -}}
+{{- end -}}
 metadata:
   labels:
     {{- /* Without the chart's version: a pod is made anew when something of its own is another. */ -}}
@@ -31,7 +37,7 @@ metadata:
     {{- with $v.podLabels }}
     {{- toYaml . | nindent 4 }}
     {{- end }}
-  {{- with mergeOverwrite (deepCopy $v.podAnnotations) ($own.podAnnotations | default dict) }}
+  {{- with $annotations }}
   annotations:
     {{- toYaml . | nindent 4 }}
   {{- end }}
@@ -55,6 +61,10 @@ spec:
   {{- end }}
   {{- with $own.tolerations | default $v.tolerations }}
   tolerations:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+  {{- with $own.affinity | default $v.affinity }}
+  affinity:
     {{- toYaml . | nindent 4 }}
   {{- end }}
   {{- if .once }}
@@ -106,7 +116,8 @@ spec:
       {{- end }}
   volumes:
     - name: tmp
-      emptyDir: {}
+      emptyDir:
+        sizeLimit: {{ $own.tmpSize | default $v.serviceDefaults.tmpSize }}
     {{- if and .claim (ne .claim "template") }}
     - name: data
       persistentVolumeClaim:
@@ -123,11 +134,59 @@ spec:
           - { key: tls.key, path: tls.key }
           - { key: ca.crt, path: ca.crt }
     {{- end }}
+    {{- with $v.privateCA.existingSecret }}
+    - name: private-ca
+      secret:
+        secretName: {{ . }}
+        items:
+          - { key: {{ $v.privateCA.key }}, path: ca.crt }
+    {{- end }}
+    {{- with $v.privateCA.existingConfigMap }}
+    - name: private-ca
+      configMap:
+        name: {{ . }}
+        items:
+          - { key: {{ $v.privateCA.key }}, path: ca.crt }
+    {{- end }}
+    {{- with concat $v.extraVolumes ($own.extraVolumes | default list) }}
+    {{- toYaml . | nindent 4 }}
+    {{- end }}
+{{- end }}
+
+{{- /*
+A checksum of the Secrets and ConfigMaps that a pod reads, so that an upgrade replaces pods whose Secrets have changed:
+processes read them at start. Nothing where there is no cluster to look into, as in `helm template`.
+*/ -}}
+{{- define "commonplace.checksum" -}}
+{{- $v := .root.Values -}}
+{{- $secrets := list -}}
+{{- range .env | fromYamlArray -}}
+{{- $secrets = append $secrets (dig "valueFrom" "secretKeyRef" "name" "" .) -}}
+{{- end -}}
+{{- $secrets = append $secrets (.envFromSecret | default "") -}}
+{{- $secrets = append $secrets $v.privateCA.existingSecret -}}
+{{- $contents := list -}}
+{{- range $secrets | uniq | sortAlpha -}}
+{{- if . -}}
+{{- with lookup "v1" "Secret" $.root.Release.Namespace . -}}
+{{- $contents = append $contents (dict "name" .metadata.name "data" (.data | default dict)) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- with $v.privateCA.existingConfigMap -}}
+{{- with lookup "v1" "ConfigMap" $.root.Release.Namespace . -}}
+{{- $contents = append $contents (dict "name" .metadata.name "data" (.data | default dict)) -}}
+{{- end -}}
+{{- end -}}
+{{- if $contents -}}
+{{- toJson $contents | sha256sum -}}
+{{- end -}}
 {{- end }}
 
 {{- /* What the containers of a pod have in common. */ -}}
 {{- define "commonplace.container" -}}
 {{- $v := .root.Values -}}
+{{- $own := .own | default dict -}}
 image: {{ include "commonplace.image" (dict "root" .root "name" .image "tag" .tag) }}
 imagePullPolicy: {{ $v.image.pullPolicy }}
 {{- with .args }}
@@ -136,6 +195,13 @@ args:
 {{- end }}
 env:
   {{- .env | trim | nindent 2 }}
+  {{- if or $v.privateCA.existingSecret $v.privateCA.existingConfigMap }}
+  - name: NODE_EXTRA_CA_CERTS
+    value: /private-ca/ca.crt
+  {{- end }}
+  {{- with concat $v.extraEnv ($own.extraEnv | default list) }}
+  {{- toYaml . | nindent 2 }}
+  {{- end }}
 {{- with .envFromSecret }}
 envFrom:
   - secretRef:
@@ -159,6 +225,14 @@ volumeMounts:
   - name: tls
     mountPath: /tls
     readOnly: true
+  {{- end }}
+  {{- if or $v.privateCA.existingSecret $v.privateCA.existingConfigMap }}
+  - name: private-ca
+    mountPath: /private-ca
+    readOnly: true
+  {{- end }}
+  {{- with concat $v.extraVolumeMounts ($own.extraVolumeMounts | default list) }}
+  {{- toYaml . | nindent 2 }}
   {{- end }}
 {{- end }}
 
@@ -185,7 +259,7 @@ livenessProbe:
 
 {{- define "commonplace.probes.grpc" -}}
 {{- /* Probes have no certificate: with TLS, health has a port of its own. */ -}}
-{{- $port := ternary 9090 9091 (empty .Values.mesh.tls.existingSecret) -}}
+{{- $port := ternary 9090 9091 (empty (include "commonplace.tlsMode" .)) -}}
 startupProbe:
   grpc: { port: {{ $port }}, service: live }
   periodSeconds: 2
@@ -211,7 +285,7 @@ livenessProbe:
 {{- define "commonplace.ports.grpc" -}}
 - name: grpc
   containerPort: 9090
-{{- if .Values.mesh.tls.existingSecret }}
+{{- if include "commonplace.tlsMode" . }}
 - name: health
   containerPort: 9091
 {{- end }}

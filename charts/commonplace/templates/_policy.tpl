@@ -8,13 +8,14 @@ What may come to the pods of a component, and where they may go; without a compo
   hook      annotations, where it has to be there before the release is
   typesense whether its index lies on Typesense
   s3        whether it uses the bucket
+  smtp      whether it sends e-mail
   internet  whether it calls hosts that users name
 */ -}}
 {{- define "commonplace.policy" -}}
 {{- $v := .root.Values -}}
 {{- $policy := $v.networkPolicy -}}
 {{- $otlp := and .serves $v.telemetry.otlp.url -}}
-{{- $egress := or .calls .http .stores .records .typesense .s3 .internet $otlp -}}
+{{- $egress := or .calls .http .stores .records .typesense .s3 .smtp .internet $otlp -}}
 ---
 apiVersion: networking.k8s.io/v1
 kind: NetworkPolicy
@@ -85,6 +86,9 @@ spec:
     {{- end }}
     {{- if .s3 }}
     {{- include "commonplace.outside" $policy.s3 | trim | nindent 4 }}
+    {{- end }}
+    {{- if .smtp }}
+    {{- include "commonplace.outside" $policy.smtp | trim | nindent 4 }}
     {{- end }}
     {{- if .internet }}
     - to:

@@ -4,7 +4,7 @@ import { dirname, join, relative, sep } from 'node:path';
 import { CommandError, EXIT } from '../exit.js';
 
 const CHUNK_BYTES = 1024 * 1024;
-/** Files that are copied or read at the same time. */
+/** Number of files that are copied or read in parallel. */
 export const AT_ONCE = 8;
 
 export interface Measured {
@@ -12,7 +12,7 @@ export interface Measured {
   readonly sha256: string;
 }
 
-/** The bytes of a file, in chunks that are good until the next is asked for. */
+/** Yields the bytes of a file in chunks. A chunk is valid only until the next one is requested. */
 export async function* bytesOf(path: string): AsyncIterable<Buffer> {
   const file = await open(path);
   try {
@@ -27,7 +27,7 @@ export async function* bytesOf(path: string): AsyncIterable<Buffer> {
   }
 }
 
-/** Reads a file to its end. `read` is told of each chunk's size. */
+/** Reads a file to its end. Returns its size and checksum; calls `read` with the size of each chunk. */
 export async function measureFile(path: string, read: (bytes: number) => void = () => {}): Promise<Measured> {
   const hash = createHash('sha256');
   let sizeBytes = 0;
@@ -39,7 +39,10 @@ export async function measureFile(path: string, read: (bytes: number) => void = 
   return { sizeBytes, sha256: hash.digest('hex') };
 }
 
-/** Writes bytes to a file that must not be there, readable by its owner alone; they are durable when it resolves. */
+/**
+ * Writes bytes to a new file that only its owner may read. Resolves once they are durable; throws if the file
+ * exists.
+ */
 export async function writeDurable(path: string, bytes: AsyncIterable<Uint8Array>): Promise<Measured> {
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });
   const file = await open(path, 'wx', 0o600);
@@ -58,7 +61,7 @@ export async function writeDurable(path: string, bytes: AsyncIterable<Uint8Array
   return { sizeBytes, sha256: hash.digest('hex') };
 }
 
-/** Writes all of a chunk, however much the system takes at once. */
+/** Writes a whole chunk, however much of it the system accepts per call. */
 export async function writeAll(file: FileHandle, chunk: Uint8Array): Promise<void> {
   for (let at = 0; at < chunk.length; ) at += (await file.write(chunk, at)).bytesWritten;
 }
@@ -67,7 +70,7 @@ export async function* once(bytes: Uint8Array | string): AsyncIterable<Buffer> {
   yield Buffer.from(bytes as string);
 }
 
-/** The paths of all files below a folder, by `/`, in order; none where it is missing. */
+/** Returns the sorted paths of all files below a folder, separated by `/`; none if the folder is missing. */
 export async function filesBelow(folder: string): Promise<string[]> {
   const entries = await readdir(folder, { withFileTypes: true, recursive: true }).catch((error) => {
     if (isMissing(error)) return [];
@@ -77,7 +80,7 @@ export async function filesBelow(folder: string): Promise<string[]> {
   return files.map(({ parentPath, name }) => relative(folder, join(parentPath, name)).split(sep).join('/')).sort();
 }
 
-/** Makes the names in a folder, and in all folders below it, durable. */
+/** Makes the directory entries of a folder, and of all folders below it, durable. */
 export async function syncFolders(folder: string): Promise<void> {
   const entries = await readdir(folder, { withFileTypes: true, recursive: true });
   const below = entries.filter((entry) => entry.isDirectory()).map(({ parentPath, name }) => join(parentPath, name));
@@ -93,7 +96,7 @@ export async function syncFolder(path: string): Promise<void> {
   }
 }
 
-/** Gives a file a second name; false where it is gone. */
+/** Creates a hard link to a file. Returns false if the file does not exist any more. */
 export async function linkFile(from: string, to: string): Promise<boolean> {
   await mkdir(dirname(to), { recursive: true, mode: 0o700 });
   try {
@@ -109,7 +112,7 @@ export function isMissing(error: unknown): boolean {
   return (error as NodeJS.ErrnoException).code === 'ENOENT';
 }
 
-/** Throws where a folder's file system has less room than that. */
+/** Throws if a folder's file system has less free space than `bytes`. */
 export async function requireRoom(folder: string, bytes: number): Promise<void> {
   const { bavail, bsize } = await statfs(folder);
   if (bavail * bsize >= bytes) return;

@@ -1,17 +1,18 @@
 import { createHash } from 'node:crypto';
 import { BLOB_FOLDER, FILES_FOLDER, requireKey } from '@commonplace/files/blobs';
+import { KEY_FILES as KEYS } from '@commonplace/kit/installation';
 import { DATABASE_FILE } from '@commonplace/kit/runtime';
 import { z } from 'zod';
 import { damaged } from '../exit.js';
 
-/** The form of backups that this version makes, and the newest that it reads. */
+/** The backup format that this version writes, and the newest that it reads. */
 export const FORMAT = 1;
 export const MANIFEST = 'manifest.json';
-/** The SHA-256 of the manifest, beside it. */
+/** The name of the file with the SHA-256 of the manifest. */
 export const SEAL = 'manifest.sha256';
-/** Without these no credential or secret in the records is of any use. */
-export const KEY_FILES = ['secret.key', 'secrets.key'] as const;
-/** Before the keys of blobs in the paths of a backup. */
+/** The key files. Without them the encrypted secrets and hashed credentials of the records are useless. */
+export const KEY_FILES = Object.values(KEYS);
+/** The prefix of blob keys in the paths of a backup. */
 export const BLOBS = `${FILES_FOLDER}/${BLOB_FOLDER}/`;
 
 const count = z.number().int().nonnegative();
@@ -20,24 +21,24 @@ const schema = z.object({
   product: z.literal('commonplace'),
   format: z.literal(FORMAT),
   createdAt: z.iso.datetime(),
-  /** Records by collection, and events. */
+  /** Number of records by collection. */
   records: z.record(z.string(), count),
   events: count,
   blobs: count,
-  /** Blobs that records name and whose bytes were not to be found when it was made. */
+  /** Keys of blobs that records name but whose bytes were missing during the backup. */
   missingBlobs: z.array(z.string()),
-  /** Whether the bytes of files are in it, or in a bucket. */
+  /** Whether the backup contains the bytes of files, or they are in a bucket. */
   bytesOfFiles: z.enum(['included', 'bucket']),
   files: z.array(
     z.object({ path: z.string(), sizeBytes: count, sha256: z.string().regex(/^[0-9a-f]{64}$/) }).readonly(),
   ),
 });
 
-/** What is in a backup: every file with its SHA-256, by its path in the data folder. */
+/** The contents of a backup: every file with its SHA-256, by its path in the data folder. */
 export type Manifest = z.infer<typeof schema>;
 export type Entry = Manifest['files'][number];
 
-/** Reads a manifest. Throws where it is none, or names a file that no data folder has. */
+/** Parses a manifest. Throws if it is invalid, or names a path that data folders do not have. */
 export function parseManifest(text: string): Manifest {
   const { product, format } = jsonOf(text) as { product?: unknown; format?: unknown };
   if (product !== 'commonplace') throw damaged('this is no backup of Commonplace');
@@ -61,9 +62,9 @@ function jsonOf(text: string): object {
   }
 }
 
-/** A path that backups hold: no other is ever read or written. */
+/** Returns whether a backup may contain a path. No other path is ever read or written. */
 function isPath(path: string): boolean {
-  if (path === DATABASE_FILE || (KEY_FILES as readonly string[]).includes(path)) return true;
+  if (path === DATABASE_FILE || KEY_FILES.some((name) => name === path)) return true;
   if (!path.startsWith(BLOBS)) return false;
   try {
     return requireKey(path.slice(BLOBS.length)) !== '';

@@ -1,7 +1,10 @@
 import { existsSync } from 'node:fs';
 import { mkdir, readdir, rm } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
-import { RESTORE_MARKER } from '@commonplace/kit/runtime';
+import { FILES_FOLDER, openBlobInstallation } from '@commonplace/files/blobs';
+import { newId } from '@commonplace/kit/id';
+import { DATABASE_FILE, RESTORE_MARKER } from '@commonplace/kit/runtime';
+import { openConnection, openSqliteDatabase } from '@commonplace/kit/store/sqlite';
 import { CommandError, EXIT } from '../exit.js';
 import type { Progress } from '../progress.js';
 import { isMissing, measureFile, once, requireRoom, syncFolder, syncFolders, writeDurable } from './files.js';
@@ -10,15 +13,22 @@ import { eachAtOnce, openSource, requireSame, sizeOf } from './source.js';
 
 export interface RestoreOptions {
   readonly from: string;
-  /** A data folder: missing, empty, or left by a restore that was interrupted. */
+  /** A data folder: missing, empty, or left by an interrupted restore. */
   readonly to: string;
+  /**
+   * Set if it replaces the backed-up installation, which never runs again; otherwise it becomes a new installation.
+   */
+  readonly sameInstallation?: boolean;
 }
 
 /**
- * Restores a backup into an empty data folder, having read all of it first. Until the last byte is there, checked and
- * durable, a marker lies in the folder that no system starts on. Gives what was restored.
+ * Restores a backup into an empty data folder, after reading and verifying all of it. Until everything is written,
+ * checked and durable, a marker file prevents any system from starting on the folder. Returns the manifest.
  */
-export async function restoreBackup({ from, to }: RestoreOptions, progress: Progress): Promise<Manifest> {
+export async function restoreBackup(
+  { from, to, sameInstallation = false }: RestoreOptions,
+  progress: Progress,
+): Promise<Manifest> {
   try {
     const source = await openSource(from);
     const folder = resolve(to);
@@ -35,6 +45,7 @@ export async function restoreBackup({ from, to }: RestoreOptions, progress: Prog
     await eachAtOnce(manifest.files, async (entry) =>
       requireSame(entry, await measureFile(join(folder, entry.path), progress.add)),
     );
+    await identify(folder, sameInstallation);
     await finish(folder);
     return manifest;
   } finally {
@@ -42,7 +53,7 @@ export async function restoreBackup({ from, to }: RestoreOptions, progress: Prog
   }
 }
 
-/** A file system of its own has this folder from the start. */
+/** A separate file system contains this folder from the start. */
 const ALWAYS_THERE = new Set(['lost+found']);
 
 async function requireEmpty(folder: string): Promise<void> {
@@ -54,7 +65,7 @@ async function requireEmpty(folder: string): Promise<void> {
   throw new CommandError(EXIT.taken, `${folder} is not empty: a backup is restored into an empty folder only`);
 }
 
-/** Makes the folder, or empties it of what an interrupted restore has left. */
+/** Creates the folder, or deletes what an interrupted restore has left in it. */
 async function begin(folder: string): Promise<void> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
   if (!existsSync(join(folder, RESTORE_MARKER))) {
@@ -64,6 +75,39 @@ async function begin(folder: string): Promise<void> {
   for (const name of await readdir(folder)) {
     if (name !== RESTORE_MARKER && !ALWAYS_THERE.has(name)) await rm(join(folder, name), { recursive: true });
   }
+}
+
+/**
+ * Gives the records a new installation id, unless they keep theirs, and marks the bytes of files with the same id.
+ */
+async function identify(folder: string, sameInstallation: boolean): Promise<void> {
+  const database = await openSqliteDatabase({ file: join(folder, DATABASE_FILE) });
+  try {
+    const records = database.installation();
+    const before = await records.read();
+    const installationId = (sameInstallation && before?.installationId) || newId();
+    const origin = sameInstallation ? (before?.origin ?? 'upgrade') : 'restored';
+    // Key fingerprints depend on the id. After a change the next start records those of the keys that it finds.
+    const keys = before?.installationId === installationId ? before.keys : {};
+    const bound = sameInstallation ? (before?.bound ?? []) : [];
+    const now = { installationId, origin, bound, keys } as const;
+    if (before === undefined) await records.insert(now);
+    else await records.update(() => now);
+    if (!existsSync(join(folder, FILES_FOLDER))) return;
+    const files = await openBlobInstallation({ s3Url: undefined }, folder);
+    await files.claim(installationId);
+    await files.close();
+  } finally {
+    await database.close();
+    fold(join(folder, DATABASE_FILE));
+  }
+}
+
+/** Checkpoints the write-ahead log of a closed database into its file. */
+function fold(file: string): void {
+  const connection = openConnection(file);
+  connection.get('PRAGMA wal_checkpoint(TRUNCATE)');
+  connection.close();
 }
 
 async function finish(folder: string): Promise<void> {

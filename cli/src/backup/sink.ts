@@ -18,20 +18,20 @@ import {
 } from './files.js';
 import { SEAL, sha256Of } from './manifest.js';
 
-/** Where a backup goes. It is none until `seal` has resolved. */
+/** The target of a backup. The backup is incomplete until `seal` has resolved. */
 export interface Sink {
-  /** How many files it takes at the same time. */
+  /** Number of files that it accepts in parallel. */
   readonly atOnce: number;
-  /** Throws where so many bytes find no room. */
+  /** Throws if the target has less free space than `bytes`. */
   requireRoom(bytes: number): Promise<void>;
   add(path: string, bytes: AsyncIterable<Uint8Array>, sizeBytes: number): Promise<Measured>;
-  /** Adds the manifest, and makes all of it durable. */
+  /** Adds the manifest, and makes the whole backup durable. */
   seal(path: string, manifest: string): Promise<void>;
-  /** Removes what has been written. */
+  /** Deletes what has been written. */
   abort(): Promise<void>;
 }
 
-/** An archive is a file, whose name ends so. */
+/** Returns whether a path is that of an archive file, by its suffix. */
 export const isArchive = (path: string): boolean => path.endsWith('.tar');
 
 export function openSink(to: string): Promise<Sink> {
@@ -59,7 +59,7 @@ async function openFolder(folder: string): Promise<Sink> {
   };
 }
 
-/** A tar archive, and behind its end one line: the SHA-256 of all that stands before. */
+/** Opens a tar archive. After its end follows one line with the SHA-256 of everything before. */
 async function openArchive(file: string): Promise<Sink> {
   const there = await stat(file).catch((error) => (isMissing(error) ? undefined : Promise.reject(error)));
   if (there !== undefined) throw new CommandError(EXIT.taken, `${file} is there already`);
@@ -104,7 +104,7 @@ async function openArchive(file: string): Promise<Sink> {
   };
 }
 
-/** Appends the SHA-256 of what has passed. */
+/** Returns a transform that appends the SHA-256 of what has passed through it. */
 function sealing(): Transform {
   const hash = createHash('sha256');
   return new Transform({
@@ -118,5 +118,5 @@ function sealing(): Transform {
   });
 }
 
-/** The bytes behind the end of an archive: 64 digits and a line feed. */
+/** Bytes of the checksum line after the end of an archive: 64 digits and a line feed. */
 export const SEAL_BYTES = 65;

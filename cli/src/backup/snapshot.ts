@@ -5,22 +5,23 @@ import { CommandError, EXIT } from '../exit.js';
 import type { Progress } from '../progress.js';
 import type { Stage } from './stage.js';
 
-/** What a copy of the database holds, and which bytes belong to it. */
+/** The contents of a database copy, and the blobs that belong to it. */
 export interface Snapshot {
   readonly records: Record<string, number>;
   readonly events: number;
   readonly keys: readonly string[];
-  /** Named by records of the copy, and held nowhere. */
+  /** Keys that the copy's records name but that have no bytes. */
   readonly missing: readonly string[];
 }
 
-/** Bytes may come and go between the copy and the look for them: then it is copied again, so often. */
+/** Maximum attempts to copy, since bytes may come and go between the copy and the check of them. */
 const TRIES = 5;
 const HOLD_EVERY_MS = 20;
 
 /**
- * Copies records and holds on to the bytes that they name. Bytes are there before the records that name them, and
- * are deleted after those: so bytes are held first, then while the database is copied, then what has come meanwhile.
+ * Copies the records and holds the bytes that they name. Bytes are written before the records that name them and
+ * deleted after these. So existing bytes are held first, then new ones while the database is copied, and once more
+ * afterwards.
  */
 export async function takeSnapshot(stage: Stage, progress: Progress, withBlobs: boolean): Promise<Snapshot> {
   if (withBlobs) {
@@ -40,7 +41,7 @@ export async function takeSnapshot(stage: Stage, progress: Progress, withBlobs: 
   }
 }
 
-/** Holds bytes as they come for as long as something takes: they may be gone before it ends. */
+/** Keeps holding new bytes until `work` ends, since they may be deleted before that. */
 async function holdWhile(work: Promise<unknown>, stage: Stage): Promise<void> {
   const ended = new AbortController();
   const settled = work.then(
@@ -53,7 +54,7 @@ async function holdWhile(work: Promise<unknown>, stage: Stage): Promise<void> {
   }
 }
 
-/** Counts what is in a database. Throws where it is damaged. */
+/** Returns the number of records and events in a database. Throws if it is damaged. */
 function examine(database: string): { records: Record<string, number>; events: number } {
   const connection = openConnection(database);
   try {
@@ -61,7 +62,7 @@ function examine(database: string): { records: Record<string, number>; events: n
     if (verdict !== 'ok') throw new CommandError(EXIT.failed, `the database is damaged: ${verdict}`);
     const count = (table: string) => Number(connection.get(`SELECT count(*) FROM ${table}`)?.[0]);
     const tables = connection.all("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name").map(String);
-    // `service__collection`; those of three words are made from others.
+    // Collections are named `service__collection`; tables with three parts are derived from them.
     const collections = tables.filter((name) => /^[a-z0-9]+__[a-z0-9]+(_[a-z0-9]+)*$/.test(name));
     const records = Object.fromEntries(collections.map((name) => [name.replace('__', '.'), count(name)]));
     return { records, events: tables.includes('events') ? count('events') : 0 };

@@ -12,11 +12,11 @@ import { AT_ONCE, bytesOf, filesBelow, isMissing, type Measured, measureFile } f
 import { type Entry, MANIFEST, type Manifest, parseManifest, SEAL, sha256Of } from './manifest.js';
 import { SEAL_BYTES } from './sink.js';
 
-/** A backup to be read. */
+/** A backup to read from. */
 export interface Source {
-  /** Reads every byte of it. Throws where one is not as it was written. */
+  /** Reads every byte of the backup. Returns its manifest; throws if anything differs from what was written. */
   verify(progress: Progress): Promise<Manifest>;
-  /** Gives each file of the manifest once. */
+  /** Calls `take` once for each file of the manifest. */
   each(manifest: Manifest, take: (entry: Entry, bytes: AsyncIterable<Uint8Array>) => Promise<void>): Promise<void>;
 }
 
@@ -27,14 +27,14 @@ export async function openSource(from: string): Promise<Source> {
   return found.isDirectory() ? folderSource(path) : archiveSource(path, found.size);
 }
 
-/** Throws where bytes are not what the manifest says of them. */
+/** Throws if the size or checksum of a file differs from its manifest entry. */
 export function requireSame({ path, sizeBytes, sha256 }: Entry, found: Measured): void {
   if (found.sizeBytes !== sizeBytes)
     throw damaged(`${path} has ${found.sizeBytes} bytes, and should have ${sizeBytes}`);
   if (found.sha256 !== sha256) throw damaged(`${path} is not as it was: its SHA-256 is another`);
 }
 
-/** Does something with each, several at once; ends at the first that fails. */
+/** Runs `act` on the items, several in parallel. Starts no more of them after the first failure. */
 export async function eachAtOnce<T>(items: readonly T[], act: (item: T) => Promise<void>): Promise<void> {
   const limit = pLimit(AT_ONCE);
   try {
@@ -118,7 +118,7 @@ async function manifestIn(body: Readable): Promise<Manifest> {
   return manifest;
 }
 
-/** Reads the entries of a tar archive one after the other. */
+/** Reads the entries of a tar archive one by one. */
 async function eachEntry(
   body: Readable,
   take: (path: string, bytes: AsyncIterable<Uint8Array>) => Promise<void>,
@@ -133,7 +133,7 @@ async function eachEntry(
   await reading;
 }
 
-/** The line behind the end of an archive. */
+/** Returns the checksum line after the end of an archive. */
 async function tail(file: string, sizeBytes: number): Promise<string> {
   const handle = await open(file);
   try {

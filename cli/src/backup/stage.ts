@@ -7,18 +7,21 @@ import { backUp } from '@commonplace/kit/store/sqlite';
 import { filesBelow, linkFile } from './files.js';
 
 const PREFIX = '.backup-stage-';
-/** What a backup that was killed has left is removed by a later one, when nobody can be at it any more. */
+/**
+ * Milliseconds after which a later backup deletes the folder of a killed one, when no process can be using it any
+ * more.
+ */
 const STALE_MS = 24 * 3_600_000;
 
-/** A folder in the data folder that holds on to what is being backed up, whatever the system does meanwhile. */
+/** A folder within the data folder that holds what is being backed up, whatever the system does meanwhile. */
 export interface Stage {
-  /** A copy of the database as it was at one moment. */
+  /** Path of the database copy, which has the state of one moment. */
   readonly database: string;
-  /** Where the bytes of a key are. */
+  /** Returns the path of a blob's held bytes. */
   blob(key: string): string;
-  /** Copies the database again. */
+  /** Replaces the database copy with a new one. */
   copyDatabase(): Promise<void>;
-  /** Holds all blobs that are there now; gives the keys of all that it holds. */
+  /** Holds all blobs that exist now. Returns the keys of all blobs held so far; calls `held` for each new one. */
   holdBlobs(held?: (blobs: number) => void): Promise<string[]>;
   remove(): Promise<void>;
 }
@@ -39,7 +42,7 @@ export async function openStage(dataDir: string): Promise<Stage> {
       await rm(database, { force: true });
       await backUp(join(dataDir, DATABASE_FILE), database);
     },
-    // Bytes are put once and never changed: a second name holds them when the first is deleted.
+    // Bytes are written once and never changed, so that a hard link preserves them when the original is deleted.
     async holdBlobs(held = () => {}) {
       for (const key of await filesBelow(blobs)) {
         if (keys.has(key) || !(await linkFile(join(blobs, ...key.split('/')), blob(key)))) continue;

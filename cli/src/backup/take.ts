@@ -15,11 +15,13 @@ export interface BackupOptions {
   readonly dataDir: string;
   /** A folder that is missing or empty, or a file whose name ends in `.tar`. */
   readonly to: string;
-  /** The bytes of files are in a bucket, which is not backed up. */
+  /** Whether the bytes of files are in a bucket, which is not backed up. */
   readonly bucket: boolean;
 }
 
-/** Backs up a data folder while it is in use, or is not. Gives what is in the backup; where it fails, nothing is left. */
+/**
+ * Backs up a data folder, whether it is in use or not. Returns the manifest; a failed backup leaves nothing behind.
+ */
 export async function takeBackup({ dataDir, to, bucket }: BackupOptions, progress: Progress): Promise<Manifest> {
   if (!existsSync(join(dataDir, DATABASE_FILE))) {
     throw new CommandError(EXIT.missing, `there is no ${DATABASE_FILE} in ${dataDir}: name the data folder`);

@@ -7,7 +7,7 @@ import { CommandError, EXIT } from '../exit.js';
 import { readPlaces } from '../settings.js';
 import { answer, type Context, examples, progressOf, sizeText } from './context.js';
 
-/** `commonplace backup` */
+/** Creates the command `commonplace backup`. */
 export function backupCommand(context: Context): Command {
   return new Command('backup')
     .description(
@@ -27,7 +27,7 @@ export function backupCommand(context: Context): Command {
       if (mongodbUrl !== undefined) throw new CommandError(EXIT.config, FOR_THE_MESH);
       const began = performance.now();
       const manifest = await takeBackup({ dataDir, to, bucket: s3Url !== undefined }, progressOf());
-      // Who backs up may be allowed to read the folder alone.
+      // Whoever backs up may have read access only, so that failures are ignored.
       await noteBackup(dataDir).catch(() => {});
       const seconds = Math.round(performance.now() - began) / 1000;
       const warnings = warningsOf(manifest);

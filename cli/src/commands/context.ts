@@ -1,30 +1,30 @@
 import { createProgress, type Progress } from '../progress.js';
 import { createScrub } from '../scrub.js';
 
-/** What commands share: the settings, how to answer, and how it ends. */
+/** State that the commands share: the settings, the output format, and the exit code. */
 export interface Context {
   readonly env: NodeJS.ProcessEnv;
   json: boolean;
   exitCode: number;
 }
 
-/** Prints an answer on standard output, for people or for programs, without a secret in it. */
+/** Prints a result to standard output, as text or as JSON, without secrets. */
 export function answer(context: Context, forPrograms: object, forPeople: readonly string[], more: string[] = []): void {
   const scrub = createScrub(context.env, more);
   console.log(context.json ? JSON.stringify(scrub(forPrograms), null, 2) : scrub(forPeople).join('\n'));
 }
 
-/** Progress goes to standard error, so that standard output is the answer alone. */
+/** Returns progress on standard error, so that standard output contains only the result. */
 export function progressOf(): Progress {
   return createProgress(process.stderr);
 }
 
-/** Options of all commands stand behind the command as well. */
+/** Returns the examples for a command's help. They may put global options after the command as well. */
 export function examples(lines: readonly string[]): string {
   return `\nExamples:\n${lines.map((line) => `  ${line}`).join('\n')}`;
 }
 
-/** 1234567 → `1.2 MiB`. */
+/** Formats a number of bytes: 1234567 → `1.2 MiB`. */
 export function sizeText(bytes: number): string {
   const units = ['bytes', 'KiB', 'MiB', 'GiB', 'TiB'];
   const power = Math.min(units.length - 1, bytes < 1024 ? 0 : Math.floor(Math.log2(bytes) / 10));

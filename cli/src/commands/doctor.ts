@@ -8,23 +8,25 @@ import { answer, type Context, examples } from './context.js';
 
 const MARKS: Record<Status, string> = { ok: 'ok  ', warning: 'WARN', failed: 'FAIL', skipped: '-   ' };
 
-/** `commonplace doctor` */
+/** Creates the command `commonplace doctor`. */
 export function doctorCommand(context: Context): Command {
   return new Command('doctor')
     .description('Checks settings, files, servers, clocks, disk and lag within 10 seconds. Changes nothing.')
     .option('--service <name...>', 'read only the settings of these services, as in a pod of theirs')
+    .option('--thorough', 'check every table, row and file, however long that takes')
     .addHelpText(
       'after',
       examples([
         'commonplace doctor',
         'commonplace doctor --data-dir /var/lib/commonplace --json',
         'commonplace doctor --service resources        # in a pod of the service',
+        'commonplace doctor --thorough                 # after a crash of the disk, or before a migration',
       ]),
     )
-    .action(async ({ service = [] }: { service?: string[] }) => {
+    .action(async ({ service = [], thorough }: { service?: string[]; thorough?: boolean }) => {
       const stranger = service.find((name) => allTables[name] === undefined);
       if (stranger !== undefined) throw new CommandError(EXIT.usage, `there is no service ${stranger}`);
-      const { ok, checks } = await diagnose(context.env, placesOf(context.env), service);
+      const { ok, checks } = await diagnose(context.env, placesOf(context.env), service, thorough);
       const width = Math.max(...checks.map(({ name }) => name.length));
       const lines = checks.map(({ name, status, detail }) => `${MARKS[status]}  ${name.padEnd(width)}  ${detail}`);
       answer(context, { ok, checks }, lines, unreadableValues(context.env));
@@ -32,7 +34,7 @@ export function doctorCommand(context: Context): Command {
     });
 }
 
-/** Undefined where they can't be read, which the check of the configuration tells. */
+/** Returns the places; undefined if the settings are invalid, which the check of the configuration reports. */
 function placesOf(env: NodeJS.ProcessEnv): Places | undefined {
   try {
     return readPlaces(env);

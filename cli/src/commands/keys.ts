@@ -1,13 +1,15 @@
 import { config as identityConfig } from '@commonplace/identity/config';
-import { DeskError, type DeskKey, type KeyDesk, openKeyDesk } from '@commonplace/identity/key-desk';
+import { DeskError, type DeskKey, type KeyDesk, type KeyOrg, openKeyDesk } from '@commonplace/identity/key-desk';
 import { readConfigs } from '@commonplace/kit/config';
 import { openStoreBeside } from '@commonplace/kit/runtime';
+import type { Store } from '@commonplace/kit/store';
+import { openOrgDesk } from '@commonplace/tenancy/org-desk';
 import { Command, InvalidArgumentError } from 'commander';
 import { CommandError, EXIT } from '../exit.js';
 import { readPlaces, withKeyFiles } from '../settings.js';
 import { answer, type Context, examples } from './context.js';
 
-/** `commonplace keys` */
+/** Creates the command `commonplace keys`. */
 export function keysCommand(context: Context): Command {
   const keys = new Command('keys').description(
     'API keys, for who runs the installation and has none: it works on the records themselves, whether the system runs or not.',
@@ -28,22 +30,29 @@ export function keysCommand(context: Context): Command {
     });
   keys
     .command('create')
-    .description('Makes a Personal key for a person, and tells it this once.')
-    .requiredOption('--email <address>', 'whose it is')
+    .description('Makes a key for a person, Personal or of an Org, and tells it this once.')
+    .requiredOption('--email <address>', 'whose it is; of an Org, an owner or admin')
+    .option('--org <org>', 'the Org that it works in, by id or slug; a Personal key when not given')
     .option('--name <name>', 'what it is called', 'Made by the operator')
     .option('--scopes <scopes>', 'separated by commas; all that there are when not given')
-    .option('--expires <time>', 'when it ends, as 2027-01-31 or 2027-01-31T12:00:00Z', parseTime)
+    .option(
+      '--expires <time>',
+      'when it ends, as 2027-01-31 or 2027-01-31T12:00:00Z, or `never`; after 90 days when not given',
+      parseEnd,
+    )
     .addHelpText(
       'after',
       examples([
         'commonplace keys create --email owner@example.com',
         'commonplace keys create --email owner@example.com --scopes resource:read,content:read --expires 2027-01-31',
+        'commonplace keys create --email owner@example.com --org weir-watchers',
       ]),
     )
-    .action(async (options: { email: string; name: string; scopes?: string; expires?: string }) => {
+    .action(async (options: NewKeyOptions) => {
       const scopes = (options.scopes ?? '').split(',').flatMap((scope) => scope.trim() || []);
       const { email, name, expires: expiresAt } = options;
-      const made = await atDesk(context, (desk) => desk.create({ email, name, scopes, expiresAt }));
+      const org = options.org === undefined ? undefined : await findOrg(context, options.org);
+      const made = await atDesk(context, (desk) => desk.create({ email, name, scopes, expiresAt, org }));
       const lines = [`API key  ${made.secret}`, 'It is shown this once.', lineOf(made.key)];
       answer(context, { key: made.secret, ...made.key }, lines);
     });
@@ -59,21 +68,52 @@ export function keysCommand(context: Context): Command {
   return keys;
 }
 
+interface NewKeyOptions {
+  readonly email: string;
+  readonly name: string;
+  readonly scopes?: string;
+  readonly expires?: string | null;
+  readonly org?: string;
+}
+
 async function atDesk<T>(context: Context, act: (desk: KeyDesk) => Promise<T>): Promise<T> {
-  const places = readPlaces(context.env);
-  const { secrets } = readConfigs(
-    { identity: { secrets: identityConfig.secrets } },
-    withKeyFiles(context.env, places.dataDir),
+  const { secrets, keyLifetimeDays } = identityConfig;
+  const settings = readConfigs(
+    { identity: { secrets, keyLifetimeDays } },
+    withKeyFiles(context.env, readPlaces(context.env).dataDir),
   ).identity;
-  const beside = await openStoreBeside(places, 'identity');
+  return withStore(context, 'identity', async (store) => act(await openKeyDesk(store, settings)));
+}
+
+/** Finds an Org. `isAdmin` reads its members only when the key is created. */
+async function findOrg(context: Context, which: string): Promise<KeyOrg> {
+  const org = await withStore(context, 'tenancy', async (store) => (await openOrgDesk(store)).find(which));
+  if (org === undefined) throw new CommandError(EXIT.failed, `there is no Org with the id or slug ${which}`);
+  const { id, name } = org;
+  const isAdmin = (userId: string) =>
+    withStore(context, 'tenancy', async (store) => {
+      const found = await (await openOrgDesk(store)).find(id);
+      return (await found?.isAdmin(userId)) ?? false;
+    });
+  return { id, name, isAdmin };
+}
+
+/** Opens the records of a service, and closes them when the work is done. */
+async function withStore<T>(context: Context, service: string, act: (store: Store) => Promise<T>): Promise<T> {
+  const places = readPlaces(context.env);
+  const beside = await openStoreBeside(places, service);
   if (beside === undefined) throw new CommandError(EXIT.missing, `there is no database in ${places.dataDir}`);
   try {
-    return await act(await openKeyDesk(beside.store, secrets));
+    return await act(beside.store);
   } catch (error) {
     throw error instanceof DeskError ? new CommandError(EXIT.failed, error.message) : error;
   } finally {
     await beside.close();
   }
+}
+
+function parseEnd(text: string): string | null {
+  return text === 'never' ? null : parseTime(text);
 }
 
 function parseTime(text: string): string {
@@ -82,7 +122,7 @@ function parseTime(text: string): string {
   return new Date(time).toISOString();
 }
 
-function lineOf({ prefix, last4, status, person, name, scopes, expiresAt }: DeskKey): string {
+function lineOf({ prefix, last4, status, person, name, orgId, scopes, expiresAt }: DeskKey): string {
   const ends = expiresAt === null ? '' : `, ends ${expiresAt}`;
-  return `${prefix}…${last4}  ${status.padEnd(9)}  ${person}  ${name} (${scopes.length} scopes${ends})`;
+  return `${prefix}…${last4}  ${status.padEnd(9)}  ${person}  ${name} (${orgId === null ? '' : `Org ${orgId}, `}${scopes.length} scopes${ends})`;
 }

@@ -6,13 +6,13 @@ import { answer, type Context, examples, progressOf } from './context.js';
 
 interface Migrated {
   readonly service: string;
-  /** The form of what it stores; null where it has stored nothing yet. */
+  /** The format of its stored data; null if nothing is stored yet. */
   readonly format: number | null;
   readonly pending: readonly string[];
   readonly ran: readonly string[];
 }
 
-/** `commonplace migrate` */
+/** Creates the command `commonplace migrate`. */
 export function migrateCommand(context: Context): Command {
   return new Command('migrate')
     .description(

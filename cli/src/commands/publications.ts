@@ -11,7 +11,7 @@ import { answer, type Context, examples } from './context.js';
 
 const WHICH = 'its id, or its slug, which is the part of its address behind /p/';
 
-/** `commonplace publications` */
+/** Creates the command `commonplace publications`. */
 export function publicationsCommand(context: Context): Command {
   const publications = new Command('publications').description(
     'What is published, for who runs the installation: it works on the records themselves, whether the system runs or not.',

@@ -4,7 +4,7 @@ import { type Rotation, rotateSecrets } from '../rotate.js';
 import { readPlaces } from '../settings.js';
 import { answer, type Context, examples, progressOf } from './context.js';
 
-/** `commonplace rotate-secrets` */
+/** Creates the command `commonplace rotate-secrets`. */
 export function rotateSecretsCommand(context: Context): Command {
   return new Command('rotate-secrets')
     .description(

@@ -2,9 +2,9 @@ export type Status = 'ok' | 'warning' | 'failed' | 'skipped';
 
 export interface Finding {
   readonly status: Status;
-  /** A sentence or two for people. */
+  /** One or two sentences for people. */
   readonly detail: string;
-  /** The same for programs. */
+  /** The same as data for programs. */
   readonly facts?: Readonly<Record<string, unknown>>;
 }
 
@@ -23,7 +23,7 @@ export const warning = (detail: string, facts?: Finding['facts']): Finding => ({
 export const failed = (detail: string, facts?: Finding['facts']): Finding => ({ status: 'failed', detail, facts });
 export const skipped = (detail: string): Finding => ({ status: 'skipped', detail });
 
-/** Runs checks beside one another; one that hangs has failed after `deadlineMs`. Never rejects. */
+/** Runs checks in parallel. A check that takes longer than `deadlineMs` has failed. Never rejects. */
 export function runChecks(checks: readonly Check[], deadlineMs: number): Promise<Result[]> {
   return Promise.all(checks.map((check) => runCheck(check, deadlineMs)));
 }
@@ -39,13 +39,13 @@ async function runCheck({ name, run }: Check, deadlineMs: number): Promise<Resul
   return { name, ...found, ms: Math.round(performance.now() - began) };
 }
 
-/** What an error says, or is called where it says nothing. */
+/** Returns the first line of an error's message, or its code or name if that is empty. */
 export function whyOf(error: unknown): string {
   const { message, name, code } = error as { message?: unknown; name?: unknown; code?: unknown };
   return String(message || code || name || error).split('\n')[0] as string;
 }
 
-/** The worst of several findings, with what all of them say. */
+/** Combines findings into one with the worst status and the details of all that are not ok. */
 export function worstOf(findings: readonly Finding[], facts?: Finding['facts']): Finding {
   const order: readonly Status[] = ['failed', 'warning', 'ok', 'skipped'];
   const status = order.find((one) => findings.some((finding) => finding.status === one)) ?? 'ok';

@@ -1,8 +1,8 @@
-import { ConfigError, readConfigs, type Table } from '@commonplace/kit/config';
+import { ConfigError, readConfigs, type Table, unknownSettings } from '@commonplace/kit/config';
 import { allTables, hidden } from '../settings.js';
 import { type Check, failed, ok, warning } from './check.js';
 
-/** Whether all settings can be used, of all services or of those named. No value is in what it says. */
+/** Checks that the settings of all services, or of those named, are valid. Its findings contain no values. */
 export function configurationCheck(env: NodeJS.ProcessEnv, services: readonly string[]): Check {
   return {
     name: 'configuration',
@@ -13,9 +13,9 @@ export function configurationCheck(env: NodeJS.ProcessEnv, services: readonly st
         problems.push('COMMONPLACE_MONGODB_URL and COMMONPLACE_NATS_URL go together: set both or neither');
       }
       const strangers = strangersIn(env);
-      const facts = { problems, unknown: strangers };
+      const facts = { problems, unknown: strangers.map(({ name }) => name) };
       if (problems.length > 0) return failed(problems.join('; '), facts);
-      if (strangers.length > 0) return warning(`no service reads ${strangers.join(', ')}`, facts);
+      if (strangers.length > 0) return warning(`no service reads ${strangers.map(namedWithNearest).join(', ')}`, facts);
       return ok('all settings can be read', facts);
     },
   };
@@ -33,17 +33,15 @@ function problemsOf(tables: Record<string, Table>, env: NodeJS.ProcessEnv): stri
   }
 }
 
-/** Variables of tests and tools. */
-const NOT_SETTINGS = /^COMMONPLACE_(TEST|BENCH|TOOLS)/;
-
-function strangersIn(env: NodeJS.ProcessEnv): string[] {
+function strangersIn(env: NodeJS.ProcessEnv) {
   const known = new Set(Object.values(allTables).flatMap((table) => Object.values(table).map((one) => one.variable)));
-  return Object.keys(env).filter(
-    (name) => name.startsWith('COMMONPLACE_') && !known.has(name) && !NOT_SETTINGS.test(name),
-  );
+  return unknownSettings(env, known);
 }
 
-/** The values of settings that can't be read: they may be anything, and are not to be shown. */
+const namedWithNearest = ({ name, nearest }: ReturnType<typeof strangersIn>[number]): string =>
+  nearest === undefined ? name : `${name} (did you mean ${nearest}?)`;
+
+/** Returns the values of invalid settings: they could be anything and must not be shown. */
 export function unreadableValues(env: NodeJS.ProcessEnv): string[] {
   const settings = Object.values(allTables).flatMap((table) => Object.values(table));
   return settings.flatMap(({ variable, parse }) => {

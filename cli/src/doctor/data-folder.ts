@@ -5,7 +5,7 @@ import { DATABASE_FILE, RESTORE_MARKER } from '@commonplace/kit/runtime';
 import { KEY_FILES } from '../backup/manifest.js';
 import { type Check, type Finding, failed, ok, warning, worstOf } from './check.js';
 
-/** Whether the data folder can be written by who runs this, and read by nobody else. */
+/** Checks that the current user can read and write the data folder, and that nobody else can read its files. */
 export function permissionsCheck(dataDir: string): Check {
   return {
     name: 'data folder',
@@ -40,7 +40,7 @@ async function accessOf(path: string, mode: number): Promise<Finding> {
 }
 
 const MIB = 2 ** 20;
-/** Room below which a system is about to stop taking writes, and below which somebody should look. */
+/** Free bytes below which writes are about to fail; free bytes and share below which it warns. */
 const [LEAST_BYTES, FEW_BYTES, FEW_SHARE] = [256 * MIB, 1024 * MIB, 0.05];
 
 export function diskCheck(dataDir: string): Check {

@@ -2,25 +2,39 @@ import { type Places, withKeyFiles } from '../settings.js';
 import { type Check, failed, ok, type Result, runChecks } from './check.js';
 import { configurationCheck } from './configuration.js';
 import { diskCheck, permissionsCheck } from './data-folder.js';
-import { embeddedChecks } from './embedded.js';
-import { bucketCheck, collectorCheck, mongoCheck, natsCheck, typesenseCheck } from './servers.js';
+import { embeddedChecks, embeddedInstallation, inspectFolder } from './embedded.js';
+import { installationChecks } from './installation.js';
+import {
+  bucketCheck,
+  collectorCheck,
+  filesCheck,
+  mongoCheck,
+  mongoInstallations,
+  natsCheck,
+  typesenseCheck,
+} from './servers.js';
 
 export interface Diagnosis {
   readonly ok: boolean;
   readonly checks: readonly Result[];
 }
 
-/** Milliseconds after which a check that hangs has failed; all run beside one another. */
+/** Milliseconds after which a hanging check has failed. All checks run in parallel. */
 const DEADLINE_MS = 6000;
-/** Services that keep an outbox in MongoDB. */
-const WITH_OUTBOX = ['identity', 'tenancy', 'resources', 'files', 'search', 'messaging'];
+const THOROUGH_DEADLINE_MS = 24 * 3_600_000;
+/** Services that have an outbox in MongoDB. */
+const WITH_OUTBOX = ['identity', 'tenancy', 'resources', 'files', 'search', 'messaging', 'agents', 'automations'];
 const LEAST_NODE = [20, 19] as const;
 
-/** Looks at an installation from where this process runs; changes nothing. `places` is absent where they can't be read. */
+/**
+ * Checks an installation from where this process runs, and changes nothing. `places` is undefined if those settings
+ * are invalid.
+ */
 export async function diagnose(
   env: NodeJS.ProcessEnv,
   places: Places | undefined,
   services: readonly string[],
+  thorough = false,
 ): Promise<Diagnosis> {
   const checks: Check[] = [runtimeCheck];
   if (places === undefined) checks.push(configurationCheck(env, services));
@@ -28,23 +42,33 @@ export async function diagnose(
     const { mongodbUrl, natsUrl, dataDir, s3Url, typesenseUrl, typesenseApiKey, otlpUrl, otlpHeaders } = places;
     const mesh = mongodbUrl !== undefined || natsUrl !== undefined;
     checks.push(configurationCheck(mesh ? env : withKeys(env, dataDir), services));
-    if (!mesh)
+    if (!mesh) {
+      const inspected = inspectFolder(places, thorough);
       checks.push(
         permissionsCheck(dataDir),
         diskCheck(dataDir),
-        ...embeddedChecks(dataDir, typesenseUrl === undefined),
+        ...embeddedChecks(inspected, typesenseUrl === undefined),
+        ...installationChecks(places, env, () => embeddedInstallation(inspected)),
       );
+    }
+    if (mongodbUrl !== undefined) {
+      checks.push(...installationChecks(places, env, () => mongoInstallations(mongodbUrl, WITH_OUTBOX)));
+    }
     if (mongodbUrl !== undefined) checks.push(mongoCheck(mongodbUrl, WITH_OUTBOX));
     if (natsUrl !== undefined) checks.push(natsCheck(natsUrl));
     if (typesenseUrl !== undefined) checks.push(typesenseCheck(typesenseUrl, typesenseApiKey));
     if (s3Url !== undefined) checks.push(bucketCheck(s3Url));
+    if (s3Url !== undefined && mongodbUrl !== undefined) checks.push(filesCheck(mongodbUrl, s3Url, thorough));
     if (otlpUrl !== undefined) checks.push(collectorCheck(otlpUrl, otlpHeaders));
   }
-  const results = await runChecks(checks, DEADLINE_MS);
+  const results = await runChecks(checks, thorough ? THOROUGH_DEADLINE_MS : DEADLINE_MS);
   return { ok: results.every(({ status }) => status !== 'failed'), checks: results };
 }
 
-/** Keys that are missing are made by the first start: they are no fault of the settings. */
+/**
+ * Returns the environment with placeholders for missing keys: the first start creates them, so that they are no
+ * fault.
+ */
 function withKeys(env: NodeJS.ProcessEnv, dataDir: string): NodeJS.ProcessEnv {
   const { COMMONPLACE_SECRET_KEY, COMMONPLACE_SECRETS_KEY, ...rest } = withKeyFiles(env, dataDir);
   const made = '0'.repeat(64);

@@ -1,51 +1,83 @@
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import type { BytesFacts } from '@commonplace/files/inspect';
+import type { Installation } from '@commonplace/kit/installation';
+import type { CheckReport } from '@commonplace/kit/runtime';
 import type { ConsumerFacts, EventFacts } from '@commonplace/kit/store/sqlite';
+import type { TableFacts } from '@commonplace/resources/inspect';
 import type { IndexFacts } from '@commonplace/search/inspect';
+import type { Places } from '../settings.js';
 import { type Check, type Finding, failed, ok, skipped, warning, worstOf } from './check.js';
 
-/** What the inspecting process says. */
+/** A line of output of the inspecting process. */
 export type Line =
   | { readonly what: 'none' }
+  | { readonly what: 'installation'; readonly known: Installation }
   | { readonly what: 'events'; readonly facts: EventFacts }
   | { readonly what: 'tables'; readonly version: string; readonly count: number }
   | { readonly what: 'table'; readonly name: string; readonly verdict: string }
   | { readonly what: 'damage'; readonly error: string }
+  | { readonly what: 'contents'; readonly facts?: TableFacts; readonly error?: string }
+  | { readonly what: 'files'; readonly facts?: BytesFacts; readonly error?: string }
+  | { readonly what: 'report'; readonly report: CheckReport }
   | { readonly what: 'index'; readonly facts?: IndexFacts; readonly error?: string };
 
-/** Milliseconds after which no further table is looked at, and after which the process is killed. */
-const [PATIENCE_MS, KILL_MS] = [3000, 5000];
-/** An event that waits for longer is worth a look; the system may just not run. */
+/** Milliseconds that each of the three inspections may take, and after which the process is killed. */
+const [PATIENCE_MS, KILL_MS] = [1500, 5500];
+/** The same for a thorough inspection: no limit (0) for each of the three, 24 hours for the process. */
+const [NO_PATIENCE, THOROUGH_KILL_MS] = [0, 24 * 3_600_000];
+/** Milliseconds that an event may wait before it causes a warning; the system may simply not be running. */
 const WAITING_MS = 60_000;
-/** An event from further ahead shows that a clock was set. */
+/** Milliseconds that an event may be ahead of this clock. More shows that the clock was set back. */
 const AHEAD_MS = 5000;
 
-/** The checks of an embedded system's files; of the index only where it is one of them. */
-export function embeddedChecks(dataDir: string, withIndex: boolean): Check[] {
-  const inspected = inspect(dataDir);
+/** Returns the checks of an embedded system's files. The index is included only if it is one of them. */
+export function embeddedChecks(inspected: Promise<readonly Line[]>, withIndex: boolean): Check[] {
   const of = (name: string, judge: (lines: readonly Line[]) => Finding): Check => ({
     name,
     run: async () => judge(await inspected),
   });
-  const checks = [of('database', judgeDatabase), of('events', judgeEvents), of('clock', judgeClock)];
+  const checks = [
+    of('database', judgeDatabase),
+    of('tables', judgeContents),
+    of('files', judgeFiles),
+    of('events', judgeEvents),
+    of('clock', judgeClock),
+  ];
   return withIndex ? [...checks, of('index', judgeIndex)] : checks;
 }
 
-/** What could be seen within `KILL_MS`. */
-function inspect(dataDir: string): Promise<Line[]> {
+/** Returns the installation that the database belongs to; an empty list if it names none. */
+export async function embeddedInstallation(inspected: Promise<readonly Line[]>): Promise<Installation[]> {
+  const known = find(await inspected, 'installation')?.known;
+  return known === undefined ? [] : [known];
+}
+
+/** Inspects a data folder and its files in a separate process. Returns what it found before its time limit. */
+export function inspectFolder(
+  { dataDir, s3Url }: Pick<Places, 'dataDir' | 's3Url'>,
+  thorough: boolean,
+): Promise<Line[]> {
   const main = fileURLToPath(new URL('./inspect-main.js', import.meta.url));
-  const child = spawn(process.execPath, [main, dataDir, String(PATIENCE_MS)], { stdio: ['ignore', 'pipe', 'ignore'] });
+  const patience = String(thorough ? NO_PATIENCE : PATIENCE_MS);
+  const child = spawn(process.execPath, [main, dataDir, patience], {
+    stdio: ['ignore', 'pipe', 'ignore'],
+    env: { ...process.env, COMMONPLACE_S3_URL: s3Url ?? '' },
+  });
   let said = '';
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
     said += text;
   });
   return new Promise((resolve) => {
     const end = () => resolve(linesOf(said));
-    // A process that the disk holds does not even end when it is killed.
-    const timer = setTimeout(() => {
-      child.kill('SIGKILL');
-      end();
-    }, KILL_MS);
+    // Even a killed process does not end while the disk blocks it.
+    const timer = setTimeout(
+      () => {
+        child.kill('SIGKILL');
+        end();
+      },
+      thorough ? THOROUGH_KILL_MS : KILL_MS,
+    );
     child.once('error', end);
     child.once('close', () => {
       clearTimeout(timer);
@@ -54,7 +86,7 @@ function inspect(dataDir: string): Promise<Line[]> {
   });
 }
 
-/** Whole lines: the last may be cut off. */
+/** Parses complete lines; the last one may be cut off. */
 function linesOf(said: string): Line[] {
   return said
     .split('\n')
@@ -79,9 +111,51 @@ function judgeDatabase(lines: readonly Line[]): Finding {
     const [{ name, verdict }] = faulty as [(typeof faulty)[0]];
     return failed(`the database is damaged, first of all ${name}: ${verdict}; restore the last backup`, facts);
   }
+  const report = find(lines, 'report')?.report;
+  if (report !== undefined && report.faults.length > 0) {
+    const said = `the check of ${report.at} found damage: ${report.faults[0]}; restore the last backup`;
+    return failed(said, { ...facts, lastCheck: report });
+  }
   const rest = checked.length < tables.count ? ', as many as there was time for' : '';
   return ok(`SQLite ${tables.version}: ${checked.length} of ${tables.count} tables checked${rest}, all whole`, facts);
 }
+
+/** Checks that users' tables have the rows that were written into them. */
+function judgeContents(lines: readonly Line[]): Finding {
+  const found = find(lines, 'contents');
+  if (found === undefined) return skipped('there are no tables to be seen');
+  if (found.facts === undefined) return failed(`the tables can not be read: ${found.error}`);
+  const { tables, checked, faults } = found.facts;
+  const [first] = faults;
+  if (first !== undefined) {
+    const more = faults.length > 1 ? ` (and ${faults.length - 1} more)` : '';
+    return failed(`a table is damaged: ${first}${more}; restore it from a backup`, { ...found.facts });
+  }
+  return ok(`${checked} of ${tables} tables${inTime(checked, tables)} have the rows that were written`, {
+    ...found.facts,
+  });
+}
+
+/** Checks that the bytes of files are where their records say. */
+function judgeFiles(lines: readonly Line[]): Finding {
+  const found = find(lines, 'files');
+  if (found === undefined) return skipped('there are no files to be seen');
+  if (found.facts === undefined) return failed(`the bytes of files can not be read: ${found.error}`);
+  return judgeBytes(found.facts);
+}
+
+export function judgeBytes(facts: BytesFacts): Finding {
+  const { blobs, checked, missing, examples } = facts;
+  if (missing > 0) {
+    const said = `the bytes of ${missing} of ${checked} files are missing or incomplete`;
+    return failed(`${said}, as of ${examples[0]}; restore them from a backup`, { ...facts });
+  }
+  return ok(`the bytes of ${checked} of ${blobs} files${inTime(checked, blobs)} are there`, { ...facts });
+}
+
+/** Returns a note if the time limit left some unchecked; empty otherwise. */
+const inTime = (checked: number, all: number): string =>
+  checked < all ? ', as many as there was time for (--thorough checks all),' : '';
 
 function judgeEvents(lines: readonly Line[]): Finding {
   const events = find(lines, 'events')?.facts;

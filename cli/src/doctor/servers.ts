@@ -1,13 +1,15 @@
 import { openBlobStore } from '@commonplace/files/blobs';
+import type { Installation } from '@commonplace/kit/installation';
 import { type Check, type Finding, failed, ok, warning, whyOf, worstOf } from './check.js';
+import { judgeBytes } from './embedded.js';
 
-/** Milliseconds that a server has for an answer. */
+/** Milliseconds that a server has to respond. */
 const ANSWER_MS = 4000;
-/** Seconds by which a clock may differ: tokens between services live for 30. */
+/** Seconds of clock difference that cause a warning, and a failure: tokens between services live for 30. */
 const [FEW_SECONDS, TOO_MANY_SECONDS] = [2, 15];
 const WAITING_MS = 60_000;
 
-/** MongoDB: its version, its replica set and clock, and what waits in the outboxes of services. */
+/** Checks MongoDB: its version, replica set and clock, and the pending events in the outboxes of services. */
 export function mongoCheck(url: string, services: readonly string[]): Check {
   return {
     name: 'MongoDB',
@@ -26,15 +28,27 @@ export function mongoCheck(url: string, services: readonly string[]): Check {
   };
 }
 
+/** Returns the installations that the databases of the services belong to. */
+export async function mongoInstallations(url: string, services: readonly string[]): Promise<Installation[]> {
+  const { openMongoDatabase } = await import('@commonplace/kit/store/mongo');
+  const database = await openMongoDatabase({ url });
+  try {
+    const found = await Promise.all(services.map((name) => database.installationOf(name).read()));
+    return found.filter((one) => one !== undefined);
+  } finally {
+    await database.close();
+  }
+}
+
 function judgeClock({ at, tookMs }: { readonly at: number; readonly tookMs: number }): Finding {
-  // Halfway through the call, as far as can be known.
+  // The server read its clock about halfway through the call.
   const seconds = Math.round((Date.now() - tookMs / 2 - at) / 1000);
   const said = `this clock and the server's differ by ${Math.abs(seconds)} s`;
   if (Math.abs(seconds) > TOO_MANY_SECONDS) return failed(said);
   return Math.abs(seconds) > FEW_SECONDS ? warning(said) : ok(said);
 }
 
-/** Events of one consumer that may wait before somebody should look. */
+/** Number of pending events of one consumer above which it warns. */
 const MANY = 1000;
 
 export function natsCheck(url: string): Check {
@@ -58,14 +72,14 @@ export function natsCheck(url: string): Check {
   };
 }
 
-/** The bucket that keeps the bytes of files. */
+/** Checks the bucket that stores the bytes of files. */
 export function bucketCheck(s3Url: string): Check {
   return {
     name: 'bucket',
     run: async () => {
       const store = await openBlobStore({ s3Url, s3PublicUrl: undefined }, '');
       try {
-        // No key begins so: whether the bucket is there and may be read is all that is asked.
+        // No key has this prefix: the listing only tests that the bucket exists and can be read.
         for await (const _ of store.list('doctor/')) break;
         return ok('the bucket answers');
       } finally {
@@ -75,7 +89,31 @@ export function bucketCheck(s3Url: string): Check {
   };
 }
 
-/** Each node of Typesense: whether it is well, which version it is, and whether the key is good. */
+/** Milliseconds that checking the bytes of files may take, unless the check is thorough. */
+const FILES_MS = 3000;
+
+/** Checks the bytes of files in the bucket against the records of a mesh. */
+export function filesCheck(mongodbUrl: string, s3Url: string, thorough: boolean): Check {
+  return {
+    name: 'files',
+    run: async () => {
+      const { openMongoSource } = await import('@commonplace/kit/store/mongo');
+      const { inspectBytes, openSizes } = await import('@commonplace/files/inspect');
+      const source = await openMongoSource({ url: mongodbUrl, service: 'files', timeoutMs: ANSWER_MS });
+      const { sizeOf, close } = await openSizes(s3Url, '');
+      try {
+        const used = source.sizes('blobs', { uses: { $gt: 0 } });
+        const until = thorough ? Number.POSITIVE_INFINITY : performance.now() + FILES_MS;
+        return judgeBytes(await inspectBytes(used, sizeOf, until));
+      } finally {
+        await close();
+        await source.close();
+      }
+    },
+  };
+}
+
+/** Checks each Typesense node: its health, its version, and the API key. */
 export function typesenseCheck(urls: readonly string[], apiKey: string | undefined): Check {
   return {
     name: 'Typesense',
@@ -90,7 +128,7 @@ export function typesenseCheck(urls: readonly string[], apiKey: string | undefin
   };
 }
 
-/** The collector of traces and metrics. The system goes on without it, so that it is no failure where it is away. */
+/** Checks the collector of traces and metrics. Its absence is only a warning, since the system works without it. */
 export function collectorCheck(otlpUrl: string, headers: Readonly<Record<string, string>> = {}): Check {
   return {
     name: 'collector',

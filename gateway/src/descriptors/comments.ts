@@ -1,21 +1,24 @@
 import type { DescEnum, DescEnumValue, DescField, DescMessage, DescMethod, DescService } from '@bufbuild/protobuf';
 import type { DescriptorProto, EnumDescriptorProto, FileDescriptorProto } from '@bufbuild/protobuf/wkt';
 
-/** What may carry a comment in the contract. */
+/** A definition of the contract that may carry a comment. */
 export type Commented = DescMessage | DescField | DescEnum | DescEnumValue | DescService | DescMethod;
 
-/** A definition by its name, the same in all readings of a contract. */
+/** Returns the name of a definition, which is the same each time a contract is loaded. */
 export function nameOf(definition: Commented): string {
   return 'typeName' in definition ? definition.typeName : `${definition.parent?.typeName}.${definition.name}`;
 }
 
-// Field numbers of descriptor.proto, which paths of source code locations are made of.
+// Field numbers of descriptor.proto, which the paths of source code locations consist of.
 const FILE = { message: 4, enum: 5, service: 6 };
 const MESSAGE = { field: 2, message: 3, enum: 4 };
 const ENUM_VALUE = 2;
 const METHOD = 2;
 
-/** The comment above each definition of all files, where the descriptors carry them, by its name. */
+/**
+ * Returns the comment above each definition of all files by the definition's name, where the descriptors carry
+ * comments.
+ */
 export function readComments(files: readonly FileDescriptorProto[]): Map<string, string> {
   const comments = new Map<string, string>();
   for (const file of files) readFile(file, comments);
@@ -66,7 +69,7 @@ function readFile(file: FileDescriptorProto, comments: Map<string, string>): voi
   });
 }
 
-/** Lines of a paragraph are joined; an empty line parts paragraphs. */
+/** Joins the lines of each paragraph; an empty line separates paragraphs. */
 function tidy(comment: string): string {
   return comment
     .split(/\n\s*\n/)

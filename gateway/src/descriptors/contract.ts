@@ -4,6 +4,7 @@ import {
   createFileRegistry,
   type DescExtension,
   type DescField,
+  type DescMessage,
   type DescMethod,
   type DescService,
   type FileRegistry,
@@ -13,29 +14,41 @@ import {
   toBinary,
 } from '@bufbuild/protobuf';
 import { FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt';
-import { Access, Rules } from '@commonplace/proto/api/v1/access.js';
+import { Access, Alternatives, Implication, Rules, Traits } from '@commonplace/proto/api/v1/access.js';
 import { HttpRule } from '@commonplace/proto/google/api/http.js';
 import { type Commented, nameOf, readComments } from './comments.js';
 
-/** The contract as its descriptors tell it: services, messages and the options beside them. */
+/** The contract as its descriptors declare it: services, messages and their options. */
 export interface Contract {
   readonly services: readonly DescService[];
-  /** A field's rules; all defaults where it has none. */
+  /** Returns a field's rules; all defaults if it declares none. */
   rules(field: DescField): Rules;
   access(method: DescMethod): Access | undefined;
+  /** Returns the options by which a method is served; all defaults if it declares none. */
+  traits(method: DescMethod): Traits;
+  /** Returns the groups of a request's fields that exclude each other. */
+  alternatives(message: DescMessage): Alternatives[];
+  /** Returns the rules between a request's fields. */
+  implications(message: DescMessage): Implication[];
+  /** A body of a request that works as it is; undefined where the contract has none. */
+  example(message: DescMessage): unknown;
   http(method: DescMethod): HttpRule | undefined;
-  /** The comment above a definition, one paragraph a line; empty where there is none. */
+  /** Returns the comment above a definition, one paragraph per line; empty if there is none. */
   comment(definition: Commented): string;
 }
 
 /**
- * Reads the contract from a FileDescriptorSet; by default the one that the proto package carries. Comments lie in a file
- * of their own, three times as long, which is read when the first is asked for.
+ * Loads the contract from a FileDescriptorSet, by default the one of the proto package. Comments are in a separate
+ * file, three times as long, which is read when the first comment is asked for.
  */
 export function loadContract(bytes: Uint8Array = readDescriptors('descriptors')): Contract {
   const registry = createFileRegistry(fromBinary(FileDescriptorSetSchema, bytes));
   const access = extension(registry, 'commonplace.api.v1.access');
   const rules = extension(registry, 'commonplace.api.v1.rules');
+  const traits = extension(registry, 'commonplace.api.v1.traits');
+  const alternatives = extension(registry, 'commonplace.api.v1.alternatives');
+  const implications = extension(registry, 'commonplace.api.v1.implications');
+  const example = extension(registry, 'commonplace.api.v1.example');
   const http = extension(registry, 'google.api.http');
   const services = [...registry].filter((type) => type.kind === 'service');
   const known = new Map<DescField, Rules>();
@@ -50,7 +63,11 @@ export function loadContract(bytes: Uint8Array = readDescriptors('descriptors'))
       }
       return found;
     },
+    traits: (method) => Traits.decode(optionBytes(method, traits) ?? new Uint8Array()),
     access: (method) => decoded(optionBytes(method, access), Access.decode),
+    alternatives: (message) => listBytes(message, alternatives).map((bytes) => Alternatives.decode(bytes)),
+    implications: (message) => listBytes(message, implications).map((bytes) => Implication.decode(bytes)),
+    example: (message) => (hasOption(message, example) ? JSON.parse(getOption(message, example) as string) : undefined),
     http: (method) => decoded(optionBytes(method, http), HttpRule.decode),
     comment: (definition) => {
       comments ??= readComments(fromBinary(FileDescriptorSetSchema, readDescriptors('comments')).file);
@@ -69,10 +86,18 @@ function extension(registry: FileRegistry, name: string): DescExtension {
   return found;
 }
 
-/** An option's message as bytes, so that the generated code of the option gives it its types. */
+/** Returns an option's message as bytes, so that the generated code of the option can decode it to its own type. */
 function optionBytes(definition: DescField | DescMethod, option: DescExtension): Uint8Array | undefined {
   if (!hasOption(definition, option) || option.message === undefined) return undefined;
   return toBinary(option.message, getOption(definition, option) as Parameters<typeof toBinary>[1]);
+}
+
+/** Returns the messages of a repeated option as bytes. */
+function listBytes(definition: DescMessage, option: DescExtension): Uint8Array[] {
+  if (!hasOption(definition, option) || option.message === undefined) return [];
+  const { message } = option;
+  const values = getOption(definition, option) as Parameters<typeof toBinary>[1][];
+  return values.map((value) => toBinary(message, value));
 }
 
 function decoded<T>(bytes: Uint8Array | undefined, decode: (bytes: Uint8Array) => T): T | undefined {

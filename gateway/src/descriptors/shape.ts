@@ -3,7 +3,7 @@ import { FeatureSet_FieldPresence } from '@bufbuild/protobuf/wkt';
 import { Json, type Rules } from '@commonplace/proto/api/v1/access.js';
 import type { Contract } from './contract.js';
 
-/** What one value of a field is on HTTP. */
+/** The form of one value of a field on HTTP. */
 export type Element =
   | { readonly kind: 'string' | 'boolean' | 'number' | 'time' }
   | { readonly kind: 'mask' | 'page-request' }
@@ -14,26 +14,25 @@ export type Element =
   /** A message that is written as the bare list of its one repeated field. */
   | { readonly kind: 'wrapped'; readonly type: DescMessage; readonly inner: DescField };
 
-/** A field as both directions of transcoding and the OpenAPI document see it. */
+/** A field as both directions of transcoding and the OpenAPI document use it. */
 export interface FieldShape {
-  /** As in the contract and in JSON: `workspace_id`. */
+  /** Name in the contract and in JSON: `workspace_id`. */
   readonly name: string;
-  /** As in the generated code: `workspaceId`. */
+  /** Name in the generated code: `workspaceId`. */
   readonly local: string;
   readonly cardinality: 'one' | 'list' | 'map';
   readonly element: Element;
-  /** Absent differs from the type's empty value. */
+  /** Whether absence differs from the type's empty value. */
   readonly optional: boolean;
   readonly rules: Rules;
   readonly descriptor: DescField;
 }
 
-/** The fields of a message in the order of the contract. Throws where HTTP can't carry one. */
+/** Returns the fields of a message in the order of the contract. Throws if HTTP can't carry one. */
 export function shapesOf(contract: Contract, message: DescMessage): FieldShape[] {
   return message.fields.map((field) => shapeOf(contract, field));
 }
 
-/** One field. */
 export function shapeOf(contract: Contract, field: DescField): FieldShape {
   const rules = contract.rules(field);
   const cardinality = field.fieldKind === 'list' || field.fieldKind === 'map' ? field.fieldKind : 'one';
@@ -101,7 +100,10 @@ function unsupported(field: DescField, needed: string): Error {
   return new Error(`${field.parent.typeName}.${field.name} needs ${needed} to be on HTTP`);
 }
 
-/** An enum's values on HTTP (`document`) by their names in the code (`RESOURCE_TYPE_DOCUMENT`), the unspecified left out. */
+/**
+ * Returns an enum's values on HTTP (`document`) by their names in the code (`RESOURCE_TYPE_DOCUMENT`), without the
+ * unspecified value.
+ */
 export function enumChoices(type: DescEnum): Map<string, string> {
   const choices = new Map<string, string>();
   const prefix = type.sharedPrefix ?? '';
@@ -111,7 +113,7 @@ export function enumChoices(type: DescEnum): Map<string, string> {
   return choices;
 }
 
-/** The enum's value that means absent. */
+/** Returns the name of the enum's value that means absent. */
 export function enumZero(type: DescEnum): string {
   return type.values.find((value) => value.number === 0)?.name ?? '';
 }

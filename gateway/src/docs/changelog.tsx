@@ -2,10 +2,10 @@ import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { sitePage } from './site.js';
 
-/** In the project's root, four folders above the compiled file's. */
+/** Path of the changelog in the project's root, four folders above the compiled file's. */
 const FILE = fileURLToPath(new URL('../../../../CHANGELOG.md', import.meta.url));
 
-/** The project's changelog; undefined where the gateway was packaged without it. */
+/** Returns the project's changelog; undefined if the gateway was packaged without it. */
 export async function readChangelog(file = FILE): Promise<string | undefined> {
   return readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return undefined;
@@ -15,7 +15,7 @@ export async function readChangelog(file = FILE): Promise<string | undefined> {
 
 const PATH = '/docs/changelog';
 
-/** The changelog as it is written. */
+/** Renders the changelog as plain text. */
 export function changelogPage(markdown: string): string {
   const text = markdown.replace(/^# .*\n+/, '');
   return sitePage({

@@ -2,7 +2,7 @@ import type { VNode } from 'preact';
 import { ERROR_CODES, ERROR_TYPES, type ErrorStatus } from '../openapi/error-codes.js';
 import { sitePage } from './site.js';
 
-/** The page that `doc_url` of an error points into: every code under its own name. */
+/** Renders the page that an error's `doc_url` points into: every code with an anchor of its own. */
 export function errorCatalogue(): string {
   return sitePage({
     title: 'Errors',

@@ -4,34 +4,38 @@ import { h } from 'preact';
 import { errorCatalogue } from './error-catalogue.js';
 import { sitePage } from './site.js';
 
-/** A page or a part of one, to be served as it is. */
+/** A page, or a file that a page loads, served as it is. */
 export interface DocPage {
   readonly path: string;
   readonly contentType: string;
   readonly contentSecurityPolicy: string;
-  /** The bytes; read when first asked for, and kept. */
+  /** Returns the bytes, which are read on first use and cached. */
   body(): Promise<Buffer>;
 }
 
 export interface DocOptions {
   readonly title: string;
-  /** Where the OpenAPI document is served: `/api/v1/openapi.json`. */
+  /** Path of the OpenAPI document: `/api/v1/openapi.json`. */
   readonly openApiPath: string;
 }
 
-/** Scripts, styles and calls of this origin alone, nothing inline; the styles draw icons from `data:` URLs. */
+/** Policy: scripts, styles and calls of this origin alone, nothing inline; the styles draw icons from `data:` URLs. */
 export const DOCS_CSP = [
   "default-src 'none'",
   "script-src 'self'",
   "style-src 'self'",
   "img-src 'self' data:",
   "connect-src 'self'",
+  "object-src 'none'",
   "base-uri 'none'",
   "form-action 'none'",
   "frame-ancestors 'none'",
 ].join('; ');
 
-/** The documentation: the API's own page at `/docs`, what errors mean at `/docs/errors`, and what these load. */
+/**
+ * Returns the documentation: the API explorer at `/docs`, the error catalogue at `/docs/errors`, and the files they
+ * load.
+ */
 export function createDocs({ title, openApiPath }: DocOptions): DocPage[] {
   return [
     text('/docs', HTML, () => explorer(title, openApiPath)),
@@ -84,9 +88,9 @@ function explorer(title: string, openApiPath: string): string {
 }
 
 /**
- * Calls go to the origin that the page came from, whatever other names the server has, for the policy
- * lets no other pass. What is tried out goes with the key that was typed in, or else with the browser's
- * session and its token; never with both, which the API refuses. So a key is all there is to type in.
+ * Script of the explorer. It sends calls to the origin that the page came from, whatever other names the server has,
+ * because the policy allows no other. A call carries the API key that was entered, or else the browser's session and
+ * its CSRF token; never both, which the API refuses. So a key is all that has to be entered.
  */
 const INIT = `'use strict';
 const dark = matchMedia('(prefers-color-scheme: dark)');
@@ -98,7 +102,28 @@ const csrfToken = async () => {
   const answer = await fetch('/auth/session');
   return answer.ok ? (await answer.json()).data.csrf_token : undefined;
 };
+const WORKSPACE = '00000000-0000-4000-8000-000000000001';
+const DOCUMENT = '00000000-0000-4000-8000-000000000002';
+const putOwnIds = async (request) => {
+  const put = (id, own) => {
+    if (own) request.body = request.body.replaceAll(id, own.id);
+  };
+  if (typeof request.body !== 'string' || !(request.body.includes(WORKSPACE) || request.body.includes(DOCUMENT))) return;
+  const { Authorization } = request.headers;
+  const first = async (path) => {
+    const options = Authorization ? { headers: { Authorization }, credentials: 'omit' } : {};
+    const answer = await fetch('/api/v1' + path, options);
+    return answer.ok ? (await answer.json()).data.items[0] : undefined;
+  };
+  const [, named] = /\\/workspaces\\/([\\w-]{36})/.exec(request.url) ?? [];
+  const workspace = named ? { id: named } : await first('/workspaces?limit=1');
+  if (!workspace) return;
+  put(WORKSPACE, workspace);
+  if (!request.body.includes(DOCUMENT)) return;
+  put(DOCUMENT, await first('/workspaces/' + workspace.id + '/resources?recursive=true&type=document&limit=1'));
+};
 const prepare = async (request) => {
+  await putOwnIds(request);
   if (request.headers.Authorization) request.credentials = 'omit';
   else if (request.method && request.method !== 'GET' && !request.headers['X-CSRF-Token']) {
     const token = await csrfToken();

@@ -3,9 +3,9 @@ import { renderPage } from '../pages/page.js';
 
 export interface SitePage {
   readonly title: string;
-  /** The page's own path, where it is one that the head links to. */
+  /** The page's own path, if the header links to it. */
   readonly path?: string;
-  /** As wide as a form or a text, or as wide as the window; a text if not said. */
+  /** Width of a form, of a text (the default), or of the window. */
   readonly width?: 'form' | 'text' | 'full';
   readonly styles?: readonly string[];
   readonly scripts?: readonly string[];
@@ -22,9 +22,9 @@ const LINKS = [
   { path: '/auth/sign-in', label: 'Account' },
 ];
 
-/** A page of this server: its head is the same on all of them. */
+/** Renders a page of this server, with the header that all of them share. */
 export function sitePage({ title, path, width = 'text', styles, scripts, attributes, children }: SitePage): string {
-  // What fills the window brings a main part of its own.
+  // A page as wide as the window brings its own `main` element.
   const Main = width === 'full' ? 'div' : 'main';
   return renderPage({
     title: `${title} · ${SITE}`,
@@ -35,7 +35,7 @@ export function sitePage({ title, path, width = 'text', styles, scripts, attribu
     children: (
       <>
         <header>
-          <a class="brand" href="/docs">
+          <a class="brand" href="/">
             {SITE}
           </a>
           <nav aria-label="Pages">

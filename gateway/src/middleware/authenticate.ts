@@ -1,9 +1,10 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { Caller } from '@commonplace/kit/auth';
 import { before } from '@commonplace/kit/deadline';
-import { AppError, defineError } from '@commonplace/kit/errors';
+import { AppError, defineError, invalidField } from '@commonplace/kit/errors';
 import { fingerprint } from '@commonplace/kit/id';
 import type { CallOptions, Client } from '@commonplace/kit/rpc';
+import type { Host } from '@commonplace/kit/runtime';
 import { type AuthService, CredentialKind } from '@commonplace/proto/identity/v1/auth_service.js';
 import type { Context, Middleware } from 'koa';
 import { LRUCache } from 'lru-cache';
@@ -21,24 +22,34 @@ const MultipleCredentials = defineError(
 const SessionEnded = defineError('UNAUTHENTICATED', 'invalid_credentials', 'The session has ended.');
 const CsrfFailed = defineError('PERMISSION_DENIED', 'csrf_failed', 'X-CSRF-Token is missing or is not this session’s.');
 
-/** A credential that was good is good for so long; what is revoked is refused a second later at the most. */
+/**
+ * Milliseconds for which an authenticated credential is cached. Changes that this process receives clear the cache;
+ * without them a revoked credential is refused at most a second later.
+ */
 const REMEMBER_MS = 900;
 
 export interface AuthenticateParts {
   readonly auth: Client<AuthService>;
   verifyCaller(token: string): Caller | Promise<Caller>;
   readonly cookieName: string;
-  /** Sessions that may still be remembered and are over. */
+  /** Sessions that have ended but may still be cached. */
   readonly ended: EndedSessions;
   readonly publicOrigin: string;
   readonly failures: FailureLimit;
-  /** Milliseconds that the owner of credentials is waited for. */
+  /**
+   * Subscribes to changes made in this process, delivered before the change is answered; undefined if other processes
+   * make them.
+   */
+  readonly watch: Host['watchOwn'];
+  /** Milliseconds to wait for the identity service. */
   readonly timeoutMs: number;
 }
 
-/** The first gate: who calls. Remembers who was let in for less than a second. */
+/** Authenticates the caller: the first gate. Caches a successful authentication for less than a second. */
 export function authenticate(parts: AuthenticateParts): Middleware<State> {
   const remembered = new LRUCache<string, Promise<Admitted>>({ max: 20_000, ttl: REMEMBER_MS, ttlResolution: 20 });
+
+  void parts.watch?.(CHANGES, () => remembered.clear());
 
   return async (ctx, next) => {
     const { kind, credential } = credentialOf(ctx, parts.cookieName);
@@ -59,18 +70,35 @@ export function authenticate(parts: AuthenticateParts): Middleware<State> {
     try {
       ctx.state.admitted = await renew();
     } catch (error) {
-      if (error instanceof AppError && error.code === 'UNAUTHENTICATED') await parts.failures.count(clientIp);
+      if (error instanceof AppError && error.code === 'UNAUTHENTICATED')
+        await parts.failures.count(ctx.state.clientNetwork);
       throw error;
     }
+    refuseEmpty(ctx, 'X-Tenant', '`personal` or the id of an Org');
+    refuseEmpty(ctx, 'X-Workspace-Id', 'the id of a workspace');
     if (kind === CredentialKind.SESSION && !isSafe(ctx.method))
       requireCsrf(ctx, ctx.state.admitted, parts.publicOrigin);
     await next();
+    // A credential that a write through this process revoked is refused from its answer on, even if another process
+    // made the change.
+    if (!isSafe(ctx.method) && ABOUT_CREDENTIALS.test(ctx.path)) remembered.clear();
   };
 }
+
+/** Events that may change who is authenticated: people, keys and sessions, Orgs, workspaces and their members. */
+const CHANGES = ['commonplace.identity.>', 'commonplace.tenancy.>'];
+const ABOUT_CREDENTIALS = /^\/api\/v1\/(?:orgs|api-keys|workspaces\/[^/]+\/members)(?:\/|$)/;
 
 function header(ctx: Context, name: string): string {
   const value = ctx.req.headers[name];
   return typeof value === 'string' ? value : '';
+}
+
+/** Refuses a header that is present but empty: the client meant to narrow the request and made a mistake. */
+function refuseEmpty(ctx: Context, name: string, wanted: string): void {
+  if (ctx.req.headers[name.toLowerCase()] === '') {
+    throw invalidField(name, 'invalid_id', `${name} is empty. Send ${wanted}, or leave the header out.`);
+  }
 }
 
 async function admit(
@@ -85,7 +113,10 @@ async function admit(
   return { caller, token, csrfToken, credentialId };
 }
 
-/** The one credential of a request: a session's cookie, or a bearer token or key. */
+/**
+ * Returns the one credential of a request: a session cookie, or a bearer token or key. Throws if there is none or more
+ * than one.
+ */
 function credentialOf(ctx: Context, cookieName: string): { kind: CredentialKind; credential: string } {
   const authorization = ctx.req.headers.authorization ?? '';
   const session = ctx.req.headers.cookie === undefined ? undefined : ctx.cookies.get(cookieName);
@@ -103,7 +134,10 @@ export function isSafe(method: string): boolean {
   return method === 'GET' || method === 'HEAD' || method === 'OPTIONS';
 }
 
-/** A write by a session names the session's token, and comes from our own pages where it says from where. */
+/**
+ * Requires a write by a session to send the session's CSRF token and, if it has an `Origin`, to come from our own
+ * pages.
+ */
 function requireCsrf(ctx: Context, { csrfToken }: Admitted, publicOrigin: string): void {
   const origin = ctx.get('Origin');
   if (origin !== '' && !isOwnOrigin(origin, publicOrigin)) throw CsrfFailed();

@@ -1,14 +1,14 @@
 import { fingerprint } from '@commonplace/kit/id';
 import { LRUCache } from 'lru-cache';
 
-/** The sessions that were signed out here a moment ago. */
+/** Sessions that were signed out in this process a moment ago. */
 export interface EndedSessions {
-  /** A session is over: whoever remembers it as good must not. */
+  /** Marks a session as ended, so that no cache treats it as valid. */
   add(cookie: string): void;
   has(cookie: string): boolean;
 }
 
-/** Keeps them for longer than a credential that was good is remembered. */
+/** Creates the list. It keeps sessions for longer than authenticated credentials are cached. */
 export function createEndedSessions(): EndedSessions {
   const ended = new LRUCache<string, true>({ max: 20_000, ttl: 60_000 });
   return {

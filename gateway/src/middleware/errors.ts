@@ -2,20 +2,22 @@ import { type AppError, asAppError } from '@commonplace/kit/errors';
 import type { Log } from '@commonplace/kit/log';
 import { denied, traceFields } from '@commonplace/kit/telemetry';
 import type { Middleware } from 'koa';
+import { dropBody } from '../body/drop.js';
 import { httpError, isRetryable } from '../status.js';
-import { dropBody } from './drop-body.js';
+import type { Denials } from './denials.js';
 import type { State } from './state.js';
 
 export interface ErrorParts {
   readonly publicUrl: string;
+  readonly denials: Pick<Denials, 'note'>;
   readonly log: Log;
 }
 
-/** Seconds after which a server's fault may be over, where the error does not say. */
+/** Seconds of `Retry-After` for a server error that does not name any. */
 const RETRY_SECONDS = 1;
 
-/** Answers what was thrown with the documented body: no stack, no query, no other tenant's name. */
-export function answerErrors({ publicUrl, log }: ErrorParts): Middleware<State> {
+/** Answers thrown errors with the documented body, which contains no stack, no query and no other tenant's name. */
+export function answerErrors({ publicUrl, denials, log }: ErrorParts): Middleware<State> {
   return async (ctx, next) => {
     try {
       await next();
@@ -24,7 +26,10 @@ export function answerErrors({ publicUrl, log }: ErrorParts): Middleware<State> 
       if (!(await dropBody(ctx.req))) ctx.set('Connection', 'close');
       const { status, type } = httpError(error);
       const { requestId, traceparent } = ctx.state;
-      if (error.code === 'PERMISSION_DENIED') denied.bind({ reason: error.reason }).add();
+      if (error.code === 'PERMISSION_DENIED') {
+        denied.bind({ reason: error.reason }).add();
+        denials.note(ctx, error);
+      }
       if (status === 500) {
         log.error('request.failed', {
           request_id: requestId,
@@ -45,7 +50,7 @@ export function answerErrors({ publicUrl, log }: ErrorParts): Middleware<State> 
   };
 }
 
-/** What a client would need to be let in (RFC 6750). */
+/** Sets `WWW-Authenticate`, which states what the client needs to be let in (RFC 6750). */
 function challenge(ctx: { set(name: string, value: string): void }, error: AppError): void {
   if (error.code === 'UNAUTHENTICATED') ctx.set('WWW-Authenticate', 'Bearer error="invalid_token"');
   if (error.reason === 'insufficient_scope') {
@@ -68,7 +73,7 @@ function errorBody(error: AppError, type: string, doc: string, requestId: string
   };
 }
 
-/** The same facts as RFC 9457 has them. */
+/** Returns the error as RFC 9457 problem details. */
 function problemBody(error: AppError, status: number, doc: string, requestId: string) {
   return {
     type: doc,

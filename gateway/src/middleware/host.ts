@@ -1,14 +1,14 @@
-/** One name for each host, however a client writes it. */
+/** Returns one normalized name for each host, however a client writes it. */
 export type ReadHost = (request: { readonly host: string }) => string;
 
 const PORTS: Readonly<Record<string, string>> = { 'http:': '80', 'https:': '443' };
-/** What needs no second look: as URLs write it, and with no port that may go without saying. */
+/** A host that is normalized already: lower case, and without a default port. */
 const PLAIN = /^[a-z\d-]+(?:\.[a-z\d-]+)*(?::(?!80$|443$)\d{1,5})?$/;
 const HOST = /^(\[[\da-f:.]+\]|[a-z\d._-]*[a-z\d_-])\.?(?::(\d{1,5}))?$/;
 
 /**
- * Reads Host headers as the `host` of a URL of the same scheme as `publicUrl`: in lower case, without a dot at the end of
- * the name, and without the scheme's own port. What is no host is empty, which is nobody's.
+ * Normalizes Host headers to the `host` of a URL with the scheme of `publicUrl`: in lower case, without a trailing dot
+ * in the name, and without the scheme's default port. Returns '' for an invalid host, which matches no host.
  */
 export function createReadHost(publicUrl: string): ReadHost {
   const usual = PORTS[new URL(publicUrl).protocol];
@@ -19,7 +19,7 @@ export function createReadHost(publicUrl: string): ReadHost {
   };
 }
 
-/** Whether a request is for the host of a URL. */
+/** Returns a function that decides whether a request is for the host of a URL. */
 export function isHostOf(url: string): (request: { readonly host: string }) => boolean {
   const read = createReadHost(url);
   const host = read(new URL(url));

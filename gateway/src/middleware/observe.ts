@@ -5,19 +5,19 @@ import type { State } from './state.js';
 type Context = ParameterizedContext<State>;
 
 /**
- * Decides whether a request is traced: for all that comes of it, in every process, and before anything is made for it.
- * Its span goes with its calls and is nowhere kept for what runs: requests wait for each other's answers here, and a
- * storage that follows each of them would slow all.
+ * Decides whether a request is traced, in every process that serves it and before any work is done for it. The span is
+ * passed along with calls, not kept in an async context: requests wait for each other's answers here, and a storage
+ * that follows each of them would slow all. A client names the trace, but decides about sampling only if it is trusted.
  */
-export function beginTrace(ctx: Context): Span | undefined {
+export function beginTrace(ctx: Context, clientDecides: boolean): Span | undefined {
   const { traceparent } = ctx.req.headers;
   const given = typeof traceparent === 'string' ? traceparent : undefined;
-  const span = isObserved(ctx) ? requestSpan(ctx.method, ctx.protocol, given) : undefined;
-  ctx.state.traceparent = passedOn(span, given);
+  const span = isObserved(ctx) ? requestSpan(ctx.method, ctx.protocol, given, clientDecides) : undefined;
+  ctx.state.traceparent = passedOn(span, given, clientDecides);
   return span;
 }
 
-/** Measures a request whose answer begins now, and ends its span. */
+/** Measures a request when its answer begins, and ends its span. */
 export function endTrace(ctx: Context, span: Span | undefined, seconds: number): void {
   if (!isObserved(ctx)) return;
   const { method, status } = ctx;
@@ -33,8 +33,8 @@ const PROBES = '/health/';
 
 const templates = new Map<string, string>();
 
-/** `/api/v1/resources/:resource_id` as the API's description has it. */
-function templateOf(route: unknown): string | undefined {
+/** Returns a route's path as the OpenAPI document writes it: `/api/v1/resources/{resource_id}`. */
+export function templateOf(route: unknown): string | undefined {
   if (typeof route !== 'string') return undefined;
   let template = templates.get(route);
   if (template === undefined) {

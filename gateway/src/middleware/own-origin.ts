@@ -1,6 +1,6 @@
 /**
- * Whether a page of this origin is one of ours. A server on this machine has several names: `localhost`
- * and `127.0.0.1` on its port are the same.
+ * Returns whether an origin is that of our own pages. All loopback names (`localhost`, `127.0.0.1`, `[::1]`) with the
+ * same scheme and port are the same origin.
  */
 export function isOwnOrigin(origin: string, publicOrigin: string): boolean {
   if (origin === publicOrigin) return true;

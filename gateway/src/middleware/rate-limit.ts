@@ -4,58 +4,63 @@ import { rateLimited } from '@commonplace/kit/telemetry';
 import type { Middleware, ParameterizedContext } from 'koa';
 import RateLimiterMemory from 'rate-limiter-flexible/lib/RateLimiterMemory.js';
 import RateLimiterRes from 'rate-limiter-flexible/lib/RateLimiterRes.js';
+import { type Policies, type PolicyName, STANDING, WINDOW_SECONDS } from '../rate-limits.js';
 import type { Route } from '../routes.js';
-import { type Policies, type PolicyName, WINDOW_SECONDS } from './policies.js';
 import type { State } from './state.js';
 
 export interface FailureLimit {
-  /** Counts a failed authentication; throws 429 where an address has had too many. */
-  count(clientIp: string): Promise<void>;
+  /** Counts a failed authentication. Throws 429 if a network has had too many. */
+  count(clientNetwork: string): Promise<void>;
 }
 
-/** Only failures count, so a valid credential is never refused for them. */
+/** Creates the limit. It counts only failures, so a valid credential is never refused because of it. */
 export function createFailureLimit(policies: Policies): FailureLimit {
   const limiter = limiterOf('auth', policies);
   return {
-    async count(clientIp) {
+    async count(clientNetwork) {
       if (limiter === undefined) return;
-      const { refusal } = await consume(limiter, 'auth', clientIp, policies.auth as number);
+      const { refusal } = await consume(limiter, 'auth', clientNetwork, policies.auth as number);
       if (refusal !== undefined) throw refusal;
     },
   };
 }
 
 /**
- * Whose requests a policy counts together; undefined where it does not speak of this one. A policy that is not
- * here counts by credential.
+ * Functions that return the key a policy counts a request under; undefined if the policy does not apply to the request.
+ * A policy without a function here counts by credential.
  */
 const COUNTED_BY: Partial<Record<PolicyName, (ctx: Counted) => string | undefined>> = {
   form: (ctx) => (isAnonymous(ctx) ? lastParam(ctx) : undefined),
-  visitor: (ctx) => (isAnonymous(ctx) ? ctx.state.clientIp : undefined),
+  visitor: (ctx) => (isAnonymous(ctx) ? ctx.state.clientNetwork : undefined),
   hook: lastParam,
 };
 
 type Counted = ParameterizedContext<State> & { readonly params?: Readonly<Record<string, string>> };
 
-/** Whoever comes without an account: by a page, or with the credential that a page has given them. */
+/**
+ * Returns whether a request comes without an account: by a page, or with the submission credential that a page issued.
+ */
 const isAnonymous = ({ state }: Counted): boolean =>
   state.admitted === undefined || state.admitted.caller.credential.type === 'submission';
 
-/** What a path names: of tokens a hash, so that none stays in memory longer than its request. */
+/** Returns a hash of the last path parameter. It is hashed so that no token stays in memory longer than its request. */
 function lastParam({ params = {} }: Counted): string {
   return fingerprint(Object.values(params).at(-1) ?? '');
 }
 
-/** Without a credential the address is counted. */
+/** Returns the key to count a request under. Without a credential that is the client's network. */
 function counterOf(name: PolicyName, ctx: Counted): string | undefined {
   const by = COUNTED_BY[name];
-  return by === undefined ? (ctx.state.admitted?.credentialId ?? ctx.state.clientIp) : by(ctx);
+  return by === undefined ? (ctx.state.admitted?.credentialId ?? ctx.state.clientNetwork) : by(ctx);
 }
 
-/** The gate of rate limits for a route: `default` and its own policies, for each credential. */
+/** Returns the rate-limit gate of a route: `default` and the route's own policies, for each credential. */
 export type RateGate = (route: Pick<Route, 'limits' | 'scope'>) => Middleware<State>;
 
-/** Counters are this process's own: a gateway of three replicas lets three times as much pass. */
+/**
+ * Creates the gates. Each process counts for itself: a gateway of three replicas lets three times as many requests
+ * pass.
+ */
 export function createRateGate(policies: Policies): RateGate {
   const limiters = new Map<string, RateLimiterMemory>();
   for (const name of Object.keys(policies) as PolicyName[]) {
@@ -70,24 +75,28 @@ export function createRateGate(policies: Policies): RateGate {
     const policyHeader = names.map((name) => `"${name}";q=${policies[name]};w=${WINDOW_SECONDS}`).join(', ');
     if (names.length === 0 && policies.concurrent === undefined) return (_, next) => next();
     return async (ctx, next) => {
-      const credentialId = ctx.state.admitted?.credentialId ?? ctx.state.clientIp;
+      const credentialId = ctx.state.admitted?.credentialId ?? ctx.state.clientNetwork;
       const used: string[] = [];
+      const count = async (counted: readonly string[]) => {
+        for (const name of counted as readonly PolicyName[]) {
+          const limiter = limiters.get(name);
+          const counter = limiter && counterOf(name, ctx);
+          if (limiter === undefined || counter === undefined) continue;
+          const { left, refusal } = await consume(limiter, name, counter, policies[name] as number);
+          used.push(`"${name}";r=${left.remainingPoints};t=${Math.ceil(left.msBeforeNext / 1000)}`);
+          ctx.set('RateLimit', used.join(', '));
+          if (refusal !== undefined) throw refusal;
+        }
+      };
       if (names.length > 0) ctx.set('RateLimit-Policy', policyHeader);
-      for (const name of names) {
-        const limiter = limiters.get(name) as RateLimiterMemory;
-        const counter = counterOf(name, ctx);
-        if (counter === undefined) continue;
-        const { left, refusal } = await consume(limiter, name, counter, policies[name] as number);
-        used.push(`"${name}";r=${left.remainingPoints};t=${Math.ceil(left.msBeforeNext / 1000)}`);
-        ctx.set('RateLimit', used.join(', '));
-        if (refusal !== undefined) throw refusal;
-      }
+      await count(names);
+      ctx.state.countBy = count;
       await bounded(running, credentialId, policies.concurrent, next);
     };
   };
 }
 
-/** Runs within the number of requests that one credential may have under way. */
+/** Runs `next` unless the credential already has as many requests in progress as the limit allows. */
 async function bounded(
   running: Map<string, number>,
   credentialId: string,
@@ -99,13 +108,7 @@ async function bounded(
     return;
   }
   const count = running.get(credentialId) ?? 0;
-  if (count >= limit) {
-    rateLimited.bind({ policy: 'concurrent' }).add();
-    throw new AppError('RESOURCE_EXHAUSTED', 'concurrency_limited', `More than ${limit} requests at the same time.`, {
-      details: { policy: 'concurrent', limit, window_seconds: 0, retry_after_seconds: 1, reason: 'concurrency' },
-      retryAfter: 1,
-    });
-  }
+  if (count >= limit) throw tooManyAtOnce('concurrent', limit, `More than ${limit} requests at the same time.`);
   running.set(credentialId, count + 1);
   try {
     await next();
@@ -116,13 +119,22 @@ async function bounded(
   }
 }
 
+/** Returns the error for a request beyond a concurrency limit, and counts the refusal. */
+export function tooManyAtOnce(policy: PolicyName, limit: number, message: string, retryAfter = 1): AppError {
+  rateLimited.bind({ policy }).add();
+  return new AppError('RESOURCE_EXHAUSTED', 'concurrency_limited', message, {
+    details: { policy, limit, window_seconds: 0, retry_after_seconds: retryAfter, reason: 'concurrency' },
+    retryAfter,
+  });
+}
+
 function limiterOf(name: PolicyName, policies: Policies): RateLimiterMemory | undefined {
   const points = policies[name];
-  if (points === undefined || name === 'concurrent') return undefined;
+  if (points === undefined || STANDING.has(name)) return undefined;
   return new RateLimiterMemory({ points, duration: WINDOW_SECONDS, keyPrefix: name });
 }
 
-/** Takes one request of a window: what is left of it, and the refusal where nothing was. */
+/** Takes one request from a window. Returns what is left of the window, and the refusal if nothing was left. */
 async function consume(
   limiter: RateLimiterMemory,
   policy: string,

@@ -1,51 +1,46 @@
 import { newRequestId } from '@commonplace/kit/id';
 import type { Log } from '@commonplace/kit/log';
-import { traceFields } from '@commonplace/kit/telemetry';
+import { countedNetwork } from '@commonplace/kit/network';
 import type { Middleware } from 'koa';
 import proxyAddr from 'proxy-addr';
+import type { Settings } from '../config.js';
+import { beginEntry } from './access-log.js';
 import { beginTrace, endTrace } from './observe.js';
+import { createSecurityHeaders } from './security-headers.js';
 import type { State } from './state.js';
 
-/** Longest `X-Client-Request-Id` that is logged. */
-const CLIENT_REQUEST_ID_CHARS = 128;
+export type RequestSettings = Pick<
+  Settings,
+  'trustedProxies' | 'trustTraceparent' | 'ipv6Prefix' | 'publicUrl' | 'contentUrl' | 'accessLog'
+>;
 
 /**
- * Names the request, finds the client's address, sets what every answer carries, measures until the answer begins, and
- * logs one line for each request that fails on our side or is slow.
+ * Assigns the request id, finds the client's address, sets the headers that every answer carries, measures until the
+ * answer begins, and writes the access log.
  */
-export function nameRequest(trustedProxies: readonly string[], secure: boolean, log: Log): Middleware<State> {
+export function nameRequest(settings: RequestSettings, log: Log): Middleware<State> {
+  const { trustedProxies } = settings;
+  const securityHeaders = createSecurityHeaders(settings);
   const trust = proxyAddr.compile([...trustedProxies]);
   return async (ctx, next) => {
     const requestId = newRequestId();
     ctx.state.requestId = requestId;
     ctx.state.cameAt = Date.now();
     ctx.state.clientIp = trustedProxies.length === 0 ? (ctx.req.socket.remoteAddress ?? '') : proxyAddr(ctx.req, trust);
+    ctx.state.clientNetwork = countedNetwork(ctx.state.clientIp, settings.ipv6Prefix);
     const { res } = ctx;
     res.setHeader('X-Request-Id', requestId);
-    res.setHeader('X-Content-Type-Options', 'nosniff');
-    res.setHeader('Referrer-Policy', 'no-referrer');
-    if (secure) res.setHeader('Strict-Transport-Security', 'max-age=31536000');
+    for (const [name, value] of securityHeaders(ctx)) res.setHeader(name, value);
     const started = performance.now();
-    const span = beginTrace(ctx);
-    let took = 0;
+    const entry = beginEntry(ctx, log, settings.accessLog);
+    const decides = settings.trustTraceparent && trust(ctx.req.socket.remoteAddress ?? '', 0);
+    const span = beginTrace(ctx, decides);
     try {
       await next();
     } finally {
-      took = performance.now() - started;
+      const took = performance.now() - started;
       endTrace(ctx, span, took / 1000);
-    }
-    if ((ctx.status >= 500 || took > SLOW_MS) && !ctx.path.startsWith('/health/')) {
-      const client = ctx.get('X-Client-Request-Id').slice(0, CLIENT_REQUEST_ID_CHARS);
-      log.warn('request.done', {
-        request_id: requestId,
-        ...traceFields(ctx.state.traceparent),
-        ...(client === '' ? {} : { client_request_id: client }),
-        method: ctx.method,
-        status: ctx.status,
-        duration_ms: Math.round(took),
-      });
+      entry.answered(took);
     }
   };
 }
-
-const SLOW_MS = 2000;

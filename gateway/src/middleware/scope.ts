@@ -5,16 +5,19 @@ import type { State } from './state.js';
 
 const InsufficientScope = defineError('PERMISSION_DENIED', 'insufficient_scope', 'This needs the scope {scope}.');
 
-/** Whether some scopes open a route: its own, or one that opens it as well. No scope implies another. */
+/**
+ * Returns whether any of the scopes opens a route: its own scope, or one that is listed as an alternative. No scope
+ * implies another.
+ */
 export function opens(route: Pick<Route, 'scope' | 'also'>, scopes: readonly string[]): boolean {
   return route.scope === 'none' || scopes.includes(route.scope) || route.also.some((scope) => scopes.includes(scope));
 }
 
-/** The gate of scopes. */
+/** Creates the scope gate of a route. */
 export function requireScope(route: Route): Middleware<State> {
   if (route.scope === 'public') return (_, next) => next();
   return (ctx, next) => {
-    // What stands for nobody opens nothing that asks only for somebody.
+    // A credential without a person may not use a route that requires any signed-in person but no scope.
     const { userId } = ctx.state.admitted.caller;
     if (route.scope === 'none' && userId === '') throw InsufficientScope({ scope: route.scope });
     if (!opens(route, ctx.state.admitted.caller.credential.scopes)) throw InsufficientScope({ scope: route.scope });

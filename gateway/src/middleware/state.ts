@@ -1,26 +1,39 @@
 import type { Caller } from '@commonplace/kit/auth';
 
-/** What the middleware has found out about a request. */
+/** Facts about a request that the middleware has established. */
 export interface State {
   requestId: string;
   clientIp: string;
-  /** Epoch milliseconds at which it came: its deadline counts from there. */
+  /** The network of the client's address, by which limits count. */
+  clientNetwork: string;
+  /** Epoch milliseconds at which the request arrived: its deadline counts from there. */
   cameAt: number;
-  /** The trace that the request belongs to, as it is passed on. */
+  /** The `traceparent` that calls to services carry. */
   traceparent: string | undefined;
-  /** From the gate of authentication on; absent where no credential is asked for. */
+  /** Set by the authentication gate; absent on routes without a credential. */
   admitted: Admitted;
-  /** Lets the same credential in once more, for an answer that takes longer than a token lasts. */
+  /** Counts the request by further rate limit policies. Throws 429 if one is exceeded. */
+  countBy?: (policies: readonly string[]) => Promise<void>;
+  /** Ids that the request names, set once it has been read. */
+  named?: NamedIds;
+  /** Authenticates the same credential again, for an answer that takes longer than a caller token lasts. */
   renew: () => Promise<Admitted>;
 }
 
-/** Who was let in, and by which credential. */
+/** Ids of the Org, workspace and resource that a request is about. */
+export interface NamedIds {
+  readonly orgId?: string;
+  readonly workspaceId?: string;
+  readonly resourceId?: string;
+}
+
+/** The authenticated caller and the credential used. */
 export interface Admitted {
   readonly caller: Caller;
   /** The signed caller token that the services verify. */
   readonly token: string;
-  /** Names the credential in limits and idempotency records. */
+  /** Identifies the credential in limits and idempotency records. */
   readonly credentialId: string;
-  /** For a session: what a write has to send. */
+  /** For a session: the CSRF token that a write has to send. */
   readonly csrfToken: string;
 }

@@ -1,7 +1,8 @@
-import { ERROR_CODES, ERROR_TYPES, type ErrorStatus } from './error-codes.js';
+import { MAX_CURSOR, MAX_DEPTH } from '../request/page.js';
+import { ERROR_TYPES, type ErrorStatus } from './error-codes.js';
 import type { Schema } from './values.js';
 
-/** The names of the error responses by their status. */
+/** Names of the error responses by status. */
 export const ERROR_RESPONSES: Readonly<Record<ErrorStatus, string>> = {
   400: 'InvalidRequest',
   401: 'Unauthenticated',
@@ -15,6 +16,7 @@ export const ERROR_RESPONSES: Readonly<Record<ErrorStatus, string>> = {
 
 const header = (description: string, schema: Schema): Schema => ({ description, schema });
 const text = { type: 'string' };
+const UUID = '[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}';
 
 /** Headers of answers. */
 export const HEADERS: Readonly<Record<string, Schema>> = {
@@ -43,36 +45,43 @@ export const PARAMETERS: Readonly<Record<string, Schema>> = {
   IdempotencyKey: inHeader(
     'Idempotency-Key',
     'Makes a write safe to send again: within 24 hours the same key and body get the first answer again.',
-    { type: 'string', minLength: 1, maxLength: 255 },
+    { type: 'string', minLength: 1, maxLength: 255, pattern: '^[!-~]([ -~]*[!-~])?$' },
   ),
-  IfMatch: inHeader('If-Match', 'The ETag, or `"v<version>"`, that the record must still have.', text),
+  IfMatch: inHeader('If-Match', 'The ETag, or `"v<version>"`, that the record must still have; `*` for any.', {
+    type: 'string',
+    pattern: '^(\\*|(W/)?"?v[0-9]{1,10}(\\.[A-Za-z0-9_-]+)?"?)$',
+  }),
   IfNoneMatch: inHeader('If-None-Match', 'The ETag of what the client has: 304 when it is still good.', text),
-  Tenant: inHeader('X-Tenant', "`personal` or an Org's id; by default that of the ids used.", text),
+  Tenant: inHeader('X-Tenant', "`personal` or an Org's id; by default that of the ids used.", {
+    type: 'string',
+    pattern: `^(personal|${UUID})$`,
+  }),
   WorkspaceId: inHeader('X-Workspace-Id', 'Narrows the request to one workspace.', { type: 'string', format: 'uuid' }),
   ShareLink: inHeader(
     'X-Share-Link',
     'The token of a share link, for what it opens. A GET also takes `?share_link=`.',
     text,
   ),
-  ClientRequestId: inHeader('X-Client-Request-Id', "The client's own name of the request, logged beside ours.", {
-    type: 'string',
-    maxLength: 128,
-  }),
+  ClientRequestId: inHeader(
+    'X-Client-Request-Id',
+    "The client's own name for the request. The server logs its first 128 characters beside its own request id.",
+    text,
+  ),
   Offset: {
     name: 'offset',
     in: 'query',
-    description: 'How many items to leave out. With `limit` at most 10,000.',
-    schema: { type: 'integer', minimum: 0, maximum: 10_000, default: 0 },
+    description: 'How many items to leave out; 0 when absent. With `limit` at most 10,000.',
+    schema: { type: 'integer', minimum: 0, maximum: MAX_DEPTH },
   },
   Cursor: {
     name: 'cursor',
     in: 'query',
     description: 'The `next_cursor` of a page, to go on after it; excludes `offset`.',
-    schema: { type: 'string' },
+    schema: { type: 'string', maxLength: MAX_CURSOR },
   },
 };
 
-/** Credentials. A browser session needs its token on writes. */
+/** Credentials. A browser session needs its CSRF token on writes. */
 export const SECURITY_SCHEMES: Readonly<Record<string, Schema>> = {
   bearer: {
     type: 'http',
@@ -88,13 +97,17 @@ export const SECURITY_SCHEMES: Readonly<Record<string, Schema>> = {
   },
 };
 
-/** Schemas of what is around every answer. */
+/** Schemas of the envelope around every answer. */
 export const ENVELOPE_SCHEMAS: Readonly<Record<string, Schema>> = {
   RequestId: { type: 'string', pattern: '^req_[a-z2-7]{26}$', description: 'Names the request.' },
   Warning: {
     type: 'object',
     required: ['code', 'message'],
-    properties: { code: text, message: text },
+    properties: {
+      code: text,
+      message: text,
+      details: { type: 'object', description: 'Facts for programs.', additionalProperties: true },
+    },
   },
   Fault: {
     type: 'object',
@@ -104,30 +117,20 @@ export const ENVELOPE_SCHEMAS: Readonly<Record<string, Schema>> = {
       param: { type: 'string', description: 'Path of the field: `rows[3].name`.' },
       code: text,
       message: text,
+      captcha: {
+        type: 'object',
+        description: 'Of `captcha_token`: what to work on for the next one.',
+        required: ['challenge', 'bits', 'expires_at'],
+        properties: { challenge: text, bits: { type: 'integer' }, expires_at: { type: 'string', format: 'date-time' } },
+      },
     },
   },
-  Error: {
-    type: 'object',
-    required: ['error', 'request_id'],
-    properties: {
-      error: {
-        type: 'object',
-        required: ['type', 'code', 'message', 'param', 'details', 'retryable', 'doc_url'],
-        properties: {
-          type: { type: 'string', enum: [...new Set(Object.values(ERROR_TYPES))] },
-          code: { type: 'string', description: 'Stable, for programs. More may come.' },
-          message: { type: 'string', description: 'For people.' },
-          param: { type: ['string', 'null'], description: 'The field at fault, where there is one.' },
-          details: {
-            description: 'Facts for programs; for several faults, the list of them.',
-            anyOf: [{ type: 'object' }, { type: 'array', items: { $ref: '#/components/schemas/Fault' } }],
-          },
-          retryable: { type: 'boolean' },
-          doc_url: { type: 'string', format: 'uri' },
-        },
-      },
-      request_id: { $ref: '#/components/schemas/RequestId' },
-    },
+  ErrorDetails: {
+    description: 'Facts for programs; for several faults, the list of them.',
+    anyOf: [
+      { type: 'object', additionalProperties: true },
+      { type: 'array', items: { $ref: '#/components/schemas/Fault' } },
+    ],
   },
   Problem: {
     type: 'object',
@@ -146,26 +149,33 @@ export const ENVELOPE_SCHEMAS: Readonly<Record<string, Schema>> = {
   },
 };
 
-/** The error answers, each with the codes that it may carry. */
-export function errorResponses(): Record<string, Schema> {
-  const responses: Record<string, Schema> = {};
-  for (const [status, name] of Object.entries(ERROR_RESPONSES)) {
-    const codes = Object.keys(ERROR_CODES[Number(status) as ErrorStatus]);
-    const own = status === '401' ? ['WWW-Authenticate'] : ['429', '503'].includes(status) ? ['Retry-After'] : [];
-    responses[name] = {
-      description: `\`error.code\` is one of: ${codes.map((code) => `\`${code}\``).join(', ')}.`,
-      headers: headerRefs(['X-Request-Id', 'RateLimit', 'RateLimit-Policy', ...own]),
-      content: {
-        'application/json': { schema: { $ref: '#/components/schemas/Error' } },
-        'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } },
+/** The envelope of every error. */
+export const ERROR_ENVELOPE = {
+  type: 'object',
+  required: ['error', 'request_id'],
+  properties: {
+    error: {
+      type: 'object',
+      required: ['type', 'code', 'message', 'param', 'details', 'retryable', 'doc_url'],
+      properties: {
+        type: { type: 'string', enum: [...new Set(Object.values(ERROR_TYPES))] },
+        code: { type: 'string', description: 'Stable, for programs. A later version may answer more.' },
+        message: { type: 'string', description: 'For people.' },
+        param: { type: ['string', 'null'], description: 'The field at fault, where there is one.' },
+        details: { $ref: '#/components/schemas/ErrorDetails' },
+        retryable: { type: 'boolean' },
+        doc_url: {
+          type: ['string', 'null'],
+          format: 'uri',
+          description: 'The page that explains the code; null where the request could not be read as HTTP.',
+        },
       },
-      'x-codes': codes,
-    };
-  }
-  return responses;
-}
+    },
+    request_id: { $ref: '#/components/schemas/RequestId' },
+  },
+};
 
-/** References to headers by name. */
+/** Returns references to headers by name. */
 export function headerRefs(names: readonly string[]): Record<string, Schema> {
   return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 }

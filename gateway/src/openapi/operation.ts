@@ -1,15 +1,26 @@
+import { WorkspaceLimit } from '@commonplace/proto/api/v1/access.js';
+import { MAX_NAMES } from '../body/parse.js';
 import { type FieldShape, shapesOf } from '../descriptors/shape.js';
 import { pathParams } from '../request/endpoint.js';
-import { DEFAULT_LIMIT, MAX_LIMIT } from '../request/page.js';
+import { DEFAULT_LIMIT, MAX_CURSOR, MAX_DEPTH, MAX_LIMIT } from '../request/page.js';
 import type { Route } from '../routes.js';
-import { ERROR_RESPONSES, headerRefs } from './components.js';
+import { answeredCodes, factsOf } from './answered-codes.js';
+import { headerRefs } from './components.js';
+import { alternativesNote, bodyConstraints } from './constraints.js';
+import type { ErrorAnswers } from './error-answers.js';
 import type { Schemas } from './schemas.js';
 import type { Schema } from './values.js';
 
-const BASE_VERSION = { type: 'integer', minimum: 0, description: 'The version that the record must still have.' };
+const BASE_VERSION = {
+  type: 'integer',
+  format: 'int64',
+  minimum: 0,
+  maximum: Number.MAX_SAFE_INTEGER,
+  description: 'The version that the record must still have.',
+};
 
 /** Describes one endpoint. */
-export function operationOf(schemas: Schemas, route: Route): Schema {
+export function operationOf(schemas: Schemas, errors: ErrorAnswers, route: Route): Schema {
   const { contract, descriptor, method, scope } = route;
   const shapes = shapesOf(contract, descriptor.input).filter(({ rules }) => rules.from === '');
   const comment = contract.comment(descriptor);
@@ -20,16 +31,31 @@ export function operationOf(schemas: Schemas, route: Route): Schema {
     operationId: descriptor.localName,
     tags: [tagOf(route)],
     summary: summary.replace(/[.:;]$/, ''),
-    description: `${comment}\n\n${SCOPES[scope] ?? `Scope: \`${scope}\`.`}`,
+    description: `${comment}\n\n${SCOPES[scope] ?? `Scope: \`${scope}\`.`}${limitText(route)}`,
     parameters: parametersOf(schemas, route, shapes),
     ...bodyOf(schemas, route, shapes),
-    responses: responsesOf(schemas, route),
+    responses: {
+      ...responsesOf(schemas, route),
+      ...errors.answersOf(descriptor.localName, answeredCodes(factsOf(route))),
+    },
     security: scope === 'public' ? [] : securityOf(security, read),
     'x-scope': scope,
     ...(route.also.length > 0 ? { 'x-also-scopes': route.also } : {}),
+    'x-workspace-limited-keys': limitName(route),
     'x-preview': route.preview,
-    'x-rate-limits': ['default', ...route.limits],
+    'x-rate-limits': ['default', ...route.limits, ...route.limitsWhen.flatMap(({ limits }) => limits)],
+    ...queryRules(route, shapes),
   };
+}
+
+/**
+ * Returns the rules between query parameters as a schema of an object, in an extension: OpenAPI 3.1 has no way to
+ * express them.
+ */
+function queryRules({ contract, descriptor, method }: Route, shapes: readonly FieldShape[]): Schema {
+  if (method !== 'GET' && method !== 'DELETE') return {};
+  const rules = bodyConstraints(contract, descriptor.input, shapes, false);
+  return Object.keys(rules).length === 0 ? {} : { 'x-parameter-rules': rules };
 }
 
 const SCOPES: Readonly<Record<string, string>> = {
@@ -37,14 +63,52 @@ const SCOPES: Readonly<Record<string, string>> = {
   public: 'Needs no credential but what stands in the path.',
 };
 
+const LIMITS: Partial<Record<WorkspaceLimit, string>> = {
+  [WorkspaceLimit.REFUSED]: 'Keys that are limited to workspaces are refused.',
+  [WorkspaceLimit.ADDRESSED]: 'A key that is limited to workspaces reaches what belongs to them.',
+  [WorkspaceLimit.FILTERED]: 'For a key that is limited to workspaces, holds what belongs to them alone.',
+};
+
+function limitText({ scope, workspaceLimit }: Route): string {
+  const text = scope === 'public' ? undefined : LIMITS[decided(workspaceLimit)];
+  return text === undefined ? '' : ` ${text}`;
+}
+
+/** Returns the limit's name in lower case: `WORKSPACE_LIMIT_REFUSED` → `refused`. */
+function limitName({ workspaceLimit }: Route): string {
+  return decided(workspaceLimit)
+    .replace(/^WORKSPACE_LIMIT_/, '')
+    .toLowerCase();
+}
+
+/** Returns the limit that applies; keys limited to workspaces are refused if the contract declares none. */
+function decided(limit: WorkspaceLimit): WorkspaceLimit {
+  return limit === WorkspaceLimit.UNSPECIFIED ? WorkspaceLimit.REFUSED : limit;
+}
+
 function securityOf(scopes: readonly string[], read: boolean): Schema[] {
   return read ? [{ bearer: scopes }, { session: scopes }] : [{ bearer: scopes }, { session: scopes, csrf: [] }];
 }
 
-/** The area of an endpoint: its service's name in words. */
+/** Returns the tag of an endpoint: its service's name in words. */
 export function tagOf({ service }: Route): string {
   const name = service.slice(service.lastIndexOf('.') + 1).replace(/Service$/, '');
   return name.replace(/(?<=[a-z])(?=[A-Z])/g, ' ');
+}
+
+/** The key of a repeated request without a credential, whose sender chooses its form. */
+const ANY_KEY: Schema = {
+  name: 'Idempotency-Key',
+  in: 'header',
+  description: 'A request with the same key is taken once.',
+  schema: { type: 'string' },
+};
+
+/** Returns the header where an endpoint without a credential reads a key by itself; the others read none. */
+function ownKeys({ contract, descriptor }: Route): Schema[] {
+  return shapesOf(contract, descriptor.input).some(({ rules }) => rules.from.includes('idempotency-key'))
+    ? [ANY_KEY]
+    : [];
 }
 
 function parametersOf(schemas: Schemas, route: Route, shapes: readonly FieldShape[]): Schema[] {
@@ -54,13 +118,15 @@ function parametersOf(schemas: Schemas, route: Route, shapes: readonly FieldShap
   for (const name of inPath) {
     const shape = shapes.find((each) => each.name === name);
     if (shape === undefined) continue;
-    const schema = schemas.field(shape, 'input');
+    const schema = schemas.field(shape, 'parameter');
     parameters.push({ name, in: 'path', required: true, schema });
   }
-  const shared = ['Tenant', 'WorkspaceId', 'ShareLink', 'ClientRequestId'];
+  // Without a credential there is nothing to narrow.
+  const narrowing = route.scope === 'public' ? [] : ['Tenant', 'WorkspaceId'];
+  const shared = [...narrowing, 'ShareLink', 'ClientRequestId'];
   if (method === 'GET' || method === 'DELETE') {
     for (const shape of shapes) {
-      if (!inPath.includes(shape.name)) parameters.push(...queryParameters(schemas, shape));
+      if (!inPath.includes(shape.name)) parameters.push(...queryParameters(schemas, route, shape));
     }
   }
   if (method === 'DELETE') parameters.push({ name: 'base_version', in: 'query', schema: BASE_VERSION });
@@ -68,18 +134,20 @@ function parametersOf(schemas: Schemas, route: Route, shapes: readonly FieldShap
     parameters.push({
       name: 'fields',
       in: 'query',
-      description: 'The fields of each record to answer with, parted by commas; all when absent.',
-      ...asList({ type: 'array', items: { type: 'string', enum: [...route.recordFields] } }),
+      description:
+        'The fields of each record to answer with, separated by commas; all when absent. The answer has these alone.',
+      ...asList({ type: 'array', items: { type: 'string', enum: [...route.recordFields] }, minItems: 1 }),
     });
     shared.push('IfNoneMatch');
   } else {
-    shared.push('IdempotencyKey');
+    if (route.scope === 'public') parameters.push(...ownKeys(route));
+    else shared.push('IdempotencyKey');
     if (method !== 'POST') shared.push('IfMatch');
   }
   return [...parameters, ...shared.map((name) => ({ $ref: `#/components/parameters/${name}` }))];
 }
 
-function queryParameters(schemas: Schemas, shape: FieldShape): Schema[] {
+function queryParameters(schemas: Schemas, { contract, descriptor }: Route, shape: FieldShape): Schema[] {
   const { element, rules, cardinality, name } = shape;
   if (element.kind === 'mask') return [];
   if (element.kind === 'page-request') {
@@ -89,13 +157,14 @@ function queryParameters(schemas: Schemas, shape: FieldShape): Schema[] {
       { $ref: '#/components/parameters/Cursor' },
     ];
   }
-  const { description, ...schema } = schemas.field(shape, 'input');
+  const { description: comment = '', ...schema } = schemas.field(shape, 'parameter');
+  const description = [comment, alternativesNote(contract, descriptor.input, name)].filter(Boolean).join(' ');
   const list = cardinality === 'list' || element.kind === 'wrapped';
   return [
     {
       name,
       in: 'query',
-      ...(typeof description === 'string' ? { description } : {}),
+      ...(description === '' ? {} : { description }),
       ...(rules.required ? { required: true } : {}),
       ...(element.kind === 'json'
         ? { content: { 'application/json': { schema } } }
@@ -122,58 +191,88 @@ function limitSchema({ rules }: FieldShape): Schema {
 }
 
 function bodyOf(schemas: Schemas, route: Route, shapes: readonly FieldShape[]): Schema {
-  const { method, path, descriptor } = route;
+  const { method, path, descriptor, contract } = route;
   if (method === 'GET' || method === 'DELETE') return {};
   const inPath = pathParams(path);
+  const body = contract.example(descriptor.input);
+  const example = body === undefined ? {} : { example: body };
   const fields = shapes.filter(({ name, element }) => !inPath.includes(name) && element.kind !== 'mask');
   const own = fields.filter(({ element }) => element.kind !== 'page-request');
   const page = fields.find(({ element }) => element.kind === 'page-request');
   const whole = own.find(({ name }) => name === route.bodyField);
   if (whole !== undefined) {
-    const anything = { schema: schemas.field(whole, 'input') };
-    const encoded = route.formEncoded ? { 'application/x-www-form-urlencoded': anything } : {};
-    return { requestBody: { required: true, content: { 'application/json': anything, ...encoded } } };
+    const schema = schemas.present(whole, 'input');
+    const form = { ...schema, maxProperties: MAX_NAMES, propertyNames: { not: { const: '__proto__' } } };
+    const encoded = route.formEncoded ? { 'application/x-www-form-urlencoded': { schema: form } } : {};
+    return { requestBody: { required: true, content: { 'application/json': { schema, ...example }, ...encoded } } };
   }
   const schema = schemas.define(descriptor.input, descriptor.input.name, () => {
     const object = schemas.object(descriptor.input, own, 'input');
     const extra: Schema = method === 'POST' ? {} : { base_version: BASE_VERSION };
     if (page !== undefined) {
       Object.assign(extra, {
-        limit: limitSchema(page),
-        offset: { type: 'integer', minimum: 0 },
-        cursor: { type: 'string' },
+        limit: withoutDefault(limitSchema(page)),
+        offset: { type: 'integer', minimum: 0, maximum: MAX_DEPTH },
+        cursor: { type: 'string', maxLength: MAX_CURSOR },
       });
     }
-    return { ...object, properties: { ...(object.properties as Schema), ...extra } };
+    return {
+      ...object,
+      properties: { ...(object.properties as Schema), ...extra },
+      ...bodyConstraints(contract, descriptor.input, own, isUpdate(route, shapes)),
+    };
   });
-  const required = own.some(({ rules }) => rules.required);
-  return { requestBody: { required, content: { 'application/json': { schema } } } };
+  const needed = contract.alternatives(descriptor.input).some((group) => group.required);
+  const required = needed || isUpdate(route, shapes) || own.some(({ rules }) => rules.required);
+  return { requestBody: { required, content: { 'application/json': { schema, ...example } } } };
+}
+
+/** Returns whether the endpoint refuses a body that changes nothing. */
+function isUpdate({ method, path }: Route, shapes: readonly FieldShape[]): boolean {
+  const hasMask = shapes.some(({ element }) => element.kind === 'mask');
+  return method === 'PATCH' && (hasMask || !path.endsWith('}'));
+}
+
+/** Removes a schema's default, because client generators treat a field with a default as always present. */
+function withoutDefault({ default: _, ...schema }: Schema): Schema {
+  return schema;
 }
 
 function responsesOf(schemas: Schemas, route: Route): Schema {
-  const { contract, method, descriptor, success } = route;
+  const { contract, method, descriptor } = route;
   const { output } = descriptor;
   const versioned = shapesOf(contract, output).some(({ name }) => name === 'version');
-  const polled = route.watchable ? ['Retry-After'] : [];
+  const polled = route.events === undefined ? [] : ['Retry-After'];
   const own = [...(versioned || method === 'GET' ? ['ETag'] : []), ...(method === 'GET' ? [] : REPLAY), ...polled];
-  const responses: Schema = {
-    [success]: {
+  const responses: Schema = {};
+  const schema = envelopeOf(schemas, route);
+  for (const success of [route.success, ...route.otherSuccesses]) {
+    responses[success] = {
       description: SUCCESS[success] ?? 'Done.',
       headers: headerRefs(['X-Request-Id', 'RateLimit', 'RateLimit-Policy', ...own]),
-      content: { 'application/json': { schema: envelopeOf(schemas, route) } },
-    },
-  };
-  if (method === 'GET') responses[304] = { description: 'What the client has is still good.' };
-  for (const [status, name] of Object.entries(ERROR_RESPONSES)) {
-    if (status !== '409' || method !== 'GET') responses[status] = { $ref: `#/components/responses/${name}` };
+      content: { 'application/json': { schema }, ...eventsOf(route) },
+    };
   }
+  if (method === 'GET') responses[304] = { description: 'What the client has is still good.' };
   return responses;
+}
+
+/** Describes the stream that the endpoint answers if a client asks for events. */
+function eventsOf({ contract, events }: Route): Schema {
+  if (events === undefined) return {};
+  const names = events.descriptor.output.fields.map((field) => contract.rules(field).event).filter(Boolean);
+  const description =
+    `Server-sent events ${names.map((name) => `\`${name}\``).join(', ')}, and \`error\`. The data of each are the record as ` +
+    'JSON with `sequence` and `request_id`. `Last-Event-ID` continues behind an event.';
+  return { 'text/event-stream': { schema: { type: 'string', description } } };
 }
 
 const REPLAY = ['Idempotency-Replayed', 'Original-Request-Id'];
 const SUCCESS: Readonly<Record<number, string>> = { 200: 'Done.', 201: 'Created.', 202: 'Accepted.' };
 
-function envelopeOf(schemas: Schemas, { contract, descriptor: { output } }: Route): Schema {
+function envelopeOf(schemas: Schemas, route: Route): Schema {
+  const { contract, descriptor } = route;
+  const { output } = descriptor;
   const shapes = shapesOf(contract, output);
   const page = shapes.find(({ element }) => element.kind === 'page');
   const own = shapes.filter((shape) => shape !== page);
@@ -181,10 +280,30 @@ function envelopeOf(schemas: Schemas, { contract, descriptor: { output } }: Rout
     type: 'object',
     required: ['data', 'request_id', ...(page === undefined || page.rules.sparse ? [] : ['page'])],
     properties: {
-      data: schemas.define(output, output.name, () => schemas.object(output, own, 'output')),
+      data: dataOf(schemas, route, own, page !== undefined),
       request_id: { $ref: '#/components/schemas/RequestId' },
-      ...(page === undefined ? {} : { page: schemas.field(page, 'output') }),
+      ...(page === undefined ? {} : { page: schemas.present(page, 'output') }),
       warnings: { type: 'array', items: { $ref: '#/components/schemas/Warning' } },
     },
   };
+}
+
+/**
+ * Returns the schema of the record or list of an answer. If the endpoint accepts `fields`, all fields of a record are
+ * optional.
+ */
+function dataOf(schemas: Schemas, route: Route, own: readonly FieldShape[], paged: boolean): Schema {
+  const { contract, method, descriptor } = route;
+  const { output } = descriptor;
+  const selectable = method === 'GET' && !descriptor.input.fields.some(({ name }) => name === 'fields');
+  const list = own.find(({ name, cardinality }) => paged && name === 'items' && cardinality === 'list');
+  if (!selectable) return schemas.define(output, output.name, () => schemas.object(output, own, 'output'));
+  if (list?.element.kind !== 'message') return schemas.selected(output, own);
+  const { type } = list.element;
+  const items = schemas.selected(type, shapesOf(contract, type));
+  return schemas.define(output, output.name, () => {
+    const object = schemas.object(output, own, 'output');
+    const properties = object.properties as Record<string, Schema>;
+    return { ...object, properties: { ...properties, items: { ...properties.items, items } } };
+  });
 }

@@ -2,27 +2,34 @@ import type { DescEnum, DescMessage } from '@bufbuild/protobuf';
 import type { Rules } from '@commonplace/proto/api/v1/access.js';
 import type { Contract } from '../descriptors/contract.js';
 import { type Element, enumChoices, type FieldShape, shapeOf, shapesOf } from '../descriptors/shape.js';
-import { describe, listOf, orNull, type Schema, valueSchema } from './values.js';
+import { bodyConstraints } from './constraints.js';
+import { namedValue } from './named-schemas.js';
+import { hasMask, isNullable } from './nullable.js';
+import { type Direction, describe, isSent, listOf, orNull, type Schema, valueSchema } from './values.js';
 
-/** Which way a message goes: what is required and what may be null differ. */
-export type Direction = 'input' | 'output';
-
-/** The components of messages and enums, made as they are asked for. */
+/** Components of messages and enums, created on first use. */
 export interface Schemas {
   readonly components: Readonly<Record<string, Schema>>;
-  /** A reference to a component, made on first use. */
+  /** Returns the schema that a field's rules name for its value; `value` is the schema without it. */
+  named(rules: Rules, isText: boolean, value: Schema): Schema;
+  /** Returns a reference to a component, which is created on first use. */
   define(type: DescMessage | DescEnum, name: string, schema: () => Schema): Schema;
-  /** The object of some fields of a message. */
+  /** Returns the schema of an object with some fields of a message. */
   object(type: DescMessage, shapes: readonly FieldShape[], direction: Direction): Schema;
-  /** The value of a field, described. */
+  /** Returns the schema of a record in an answer: whole, or with only the fields that `fields` asked for. */
+  selected(type: DescMessage, shapes: readonly FieldShape[]): Schema;
+  /** Returns the schema of a field's value that is always present and never null. */
+  present(shape: FieldShape, direction: Direction): Schema;
+  /** Returns the schema of a field's value with its description. */
   field(shape: FieldShape, direction: Direction): Schema;
 }
 
-/** An empty set of components for a contract; the names taken are left alone. */
+/** Creates an empty set of components for a contract, which avoids the names in `taken`. */
 export function createSchemas(contract: Contract, taken: ReadonlySet<string>): Schemas {
   const components: Record<string, Schema> = {};
   const schemas: Schemas = {
     components,
+    named: (rules, isText, value) => namedValue(components, rules, isText, value),
     define: createDefine(components, taken),
     object: (type, shapes, direction) => {
       const required = shapes.filter(({ rules }) =>
@@ -33,25 +40,38 @@ export function createSchemas(contract: Contract, taken: ReadonlySet<string>): S
         ...describe(contract.comment(type)),
         properties: Object.fromEntries(shapes.flatMap((shape) => properties(shape, schemas.field(shape, direction)))),
         ...(required.length > 0 ? { required: required.map(({ name }) => name) } : {}),
-        ...(direction === 'input' ? { additionalProperties: false } : {}),
+        ...(isSent(direction) ? { additionalProperties: false } : {}),
       };
     },
+    selected: (type, shapes) => {
+      const whole = schemas.define(type, type.name, () => schemas.object(type, shapes, 'output'));
+      const some = schemas.define(type, `${type.name}Fields`, () => {
+        const { required: _, ...object } = schemas.object(type, shapes, 'output');
+        return { ...object, description: `What \`fields\` selects of a ${type.name}.`, 'x-parameter': 'fields' };
+      });
+      return { anyOf: [whole, some] };
+    },
+    present: ({ element, rules }, direction) => elementSchema(contract, schemas, element, rules, direction),
     field: (shape, direction) => {
       const { rules, cardinality, element } = shape;
-      const one = elementSchema(contract, schemas, element, rules, direction);
+      const inside = isInUpdate(shape, direction) ? 'update' : direction === 'update' ? 'input' : direction;
+      const one = elementSchema(contract, schemas, element, rules, inside);
       const many = cardinality === 'list' ? listOf(one, rules) : { type: 'object', additionalProperties: one };
       const schema = cardinality === 'one' ? one : many;
       return {
         ...(isNullable(shape, direction) ? orNull(schema) : schema),
         ...describe(contract.comment(shape.descriptor)),
-        ...(rules.secret ? { format: 'password', ...(direction === 'input' ? { writeOnly: true } : {}) } : {}),
+        ...(rules.secret ? { format: 'password', ...(isSent(direction) ? { writeOnly: true } : {}) } : {}),
       };
     },
   };
   return schemas;
 }
 
-/** Names are those of the contract; where two packages use one, the later carries its package's. */
+/**
+ * Names components as the contract does. If two packages use the same name, the later one is prefixed with its
+ * package's.
+ */
 function createDefine(components: Record<string, Schema>, taken: ReadonlySet<string>): Schemas['define'] {
   const names = new Map<string, string>();
   return (type, name, schema) => {
@@ -62,13 +82,29 @@ function createDefine(components: Record<string, Schema>, taken: ReadonlySet<str
       known =
         taken.has(name) || Object.hasOwn(components, name) ? area.charAt(0).toUpperCase() + area.slice(1) + name : name;
       names.set(key, known);
-      // Before its fields are described, for a message may hold itself.
+      // The component is stored before its fields are described, because a message may contain itself.
       const component: Schema = {};
       components[known] = component;
       Object.assign(component, schema());
     }
     return { $ref: `#/components/schemas/${known}` };
   };
+}
+
+const SUFFIXES: Readonly<Record<Direction, string>> = {
+  output: '',
+  update: 'Update',
+  input: 'Input',
+  parameter: 'Input',
+};
+
+/**
+ * Returns whether a field holds an object whose fields an update sets one by one, so that null in it differs from
+ * absent.
+ */
+function isInUpdate({ cardinality, element, descriptor }: FieldShape, direction: Direction): boolean {
+  if (cardinality !== 'one' || element.kind !== 'message') return false;
+  return direction === 'update' || (direction === 'input' && hasMask(descriptor.parent));
 }
 
 function elementSchema(
@@ -82,8 +118,13 @@ function elementSchema(
     case 'message':
     case 'page': {
       const { type } = element;
-      const name = direction === 'output' ? type.name : `${type.name}Input`;
-      return schemas.define(type, name, () => schemas.object(type, shapesOf(contract, type), direction));
+      const name = type.name + SUFFIXES[direction];
+      return schemas.define(type, name, () => {
+        const shapes = shapesOf(contract, type);
+        const object = schemas.object(type, shapes, direction);
+        const named = direction === 'update' ? { minProperties: 1 } : {};
+        return isSent(direction) ? { ...object, ...named, ...bodyConstraints(contract, type, shapes, false) } : object;
+      });
     }
     case 'wrapped':
       return listOf(
@@ -95,8 +136,10 @@ function elementSchema(
     case 'mask':
     case 'page-request':
       throw new Error(`a ${element.kind} has no schema`);
-    default:
-      return valueSchema(element, rules);
+    default: {
+      const value = valueSchema(element, rules, direction);
+      return rules.schema === '' ? value : schemas.named(rules, element.kind === 'string', value);
+    }
   }
 }
 
@@ -112,17 +155,7 @@ function enumSchema(contract: Contract, schemas: Schemas, type: DescEnum, rules:
   });
 }
 
-/** A list or a map is never null; a value that is always there is not null in an answer. */
-function isNullable({ cardinality, element, optional, rules }: FieldShape, direction: Direction): boolean {
-  if (cardinality !== 'one') return false;
-  if (direction === 'input') return rules.nullable;
-  if (rules.required) return false;
-  return optional || NULL_WHEN_ABSENT.has(element.kind);
-}
-
-const NULL_WHEN_ABSENT: ReadonlySet<string> = new Set(['json', 'time', 'message', 'wrapped']);
-
-/** A field's property, and that of its other spelling. */
+/** Returns the property of a field, and that of its alias. */
 function properties({ name, rules }: FieldShape, schema: Schema): [string, Schema][] {
   const own: [string, Schema] = [name, schema];
   if (rules.alias === '') return [own];

@@ -1,14 +1,30 @@
 import { Json, type Rules } from '@commonplace/proto/api/v1/access.js';
+import { FILLED_LINE, LINE } from '@commonplace/proto/schemas.js';
 import type { ValueElement } from '../request/element.js';
 
-/** A piece of JSON Schema 2020-12. */
+/**
+ * Where a value occurs: in a body, in an object inside the body of an update, in a path or query, or in an answer.
+ * Required and nullable differ between them.
+ */
+export type Direction = 'input' | 'update' | 'parameter' | 'output';
+
+/** Returns whether the value is part of a request's body. */
+export function isSent(direction: Direction): boolean {
+  return direction === 'input' || direction === 'update';
+}
+
+/** A JSON Schema (2020-12). */
 export type Schema = Record<string, unknown>;
 
-/** The schema of one value that is neither a message nor an enum. */
-export function valueSchema(element: Exclude<ValueElement, { kind: 'enum' }>, rules: Rules): Schema {
+/** Returns the schema of one value that is neither a message nor an enum. */
+export function valueSchema(
+  element: Exclude<ValueElement, { kind: 'enum' }>,
+  rules: Rules,
+  direction: Direction,
+): Schema {
   switch (element.kind) {
     case 'string':
-      return textSchema(rules);
+      return { ...textSchema(rules), ...(direction !== 'output' ? charactersSchema(rules) : {}) };
     case 'boolean':
       return { type: 'boolean' };
     case 'time':
@@ -17,20 +33,19 @@ export function valueSchema(element: Exclude<ValueElement, { kind: 'enum' }>, ru
       return { type: 'number', ...bounds(rules.min, rules.max) };
     case 'integer': {
       const wide = element.most > 2 ** 32;
-      const min = rules.min ?? (element.least === 0 ? 0 : undefined);
-      return { type: 'integer', format: wide ? 'int64' : 'int32', ...bounds(min, rules.max) };
+      const range = bounds(rules.min ?? element.least, rules.max ?? element.most);
+      return { type: 'integer', format: wide ? 'int64' : 'int32', ...range };
     }
     case 'json':
-      return FREE_FORM[element.json];
+      return element.json === Json.ARRAY ? listOf({}, rules) : FREE_FORM[element.json];
   }
 }
 
-const FREE_FORM: Record<Json, Schema> = {
+const FREE_FORM: Record<Exclude<Json, Json.ARRAY>, Schema> = {
   [Json.UNSPECIFIED]: {},
   [Json.ANY]: {},
-  [Json.OBJECT]: { type: 'object' },
-  [Json.ARRAY]: { type: 'array' },
-  [Json.TEXT_OR_OBJECT]: { type: ['string', 'object'] },
+  [Json.OBJECT]: { type: 'object', additionalProperties: true },
+  [Json.TEXT_OR_OBJECT]: { type: ['string', 'object'], additionalProperties: true },
 };
 
 function textSchema(rules: Rules): Schema {
@@ -38,21 +53,31 @@ function textSchema(rules: Rules): Schema {
   if (rules.uuid) schema.format = 'uuid';
   if (rules.email) schema.format = 'email';
   if (rules.in.length > 0) schema.enum = rules.in;
-  if (rules.minLength > 0) schema.minLength = rules.minLength;
+  const minLength = Math.max(rules.minLength, rules.required ? 1 : 0);
+  if (minLength > 0) schema.minLength = minLength;
   if (rules.maxLength > 0) schema.maxLength = rules.maxLength;
   return schema;
 }
+
+/** Returns the schema of the characters that a text in a request may contain. */
+function charactersSchema(rules: Rules): Schema {
+  if (rules.uuid || rules.in.length > 0) return {};
+  if (!rules.line) return { pattern: WITHOUT_NUL };
+  return { pattern: rules.required || rules.minLength > 0 ? FILLED_LINE : LINE };
+}
+
+const WITHOUT_NUL = '^[^\\u0000]*$';
 
 function bounds(minimum: number | undefined, maximum: number | undefined): Schema {
   return { ...(minimum === undefined ? {} : { minimum }), ...(maximum === undefined ? {} : { maximum }) };
 }
 
-/** A list of such items. */
+/** Returns the schema of a list of such items. */
 export function listOf(items: Schema, { minItems, maxItems }: Rules): Schema {
   return { type: 'array', items, ...(minItems > 0 ? { minItems } : {}), ...(maxItems > 0 ? { maxItems } : {}) };
 }
 
-/** The same, or null. */
+/** Returns the schema with null allowed. */
 export function orNull(schema: Schema): Schema {
   const { type, enum: choices } = schema;
   if (type === undefined) return Object.keys(schema).length === 0 ? schema : { anyOf: [schema, { type: 'null' }] };
@@ -60,7 +85,7 @@ export function orNull(schema: Schema): Schema {
   return { ...schema, type: types, ...(Array.isArray(choices) ? { enum: [...choices, null] } : {}) };
 }
 
-/** A description, where there is something to say. */
+/** Returns a description; empty for an empty text. */
 export function describe(text: string): Schema {
   return text === '' ? {} : { description: text };
 }

@@ -4,23 +4,23 @@ import { ICON, STYLES } from './assets.js';
 
 export interface PageParts {
   readonly title: string;
-  /** The class of the body: how wide it is, and what kind of page. */
+  /** Class of the body: the kind of page, which sets its width. */
   readonly kind: string;
   readonly language?: string;
   readonly theme?: 'light' | 'dark' | undefined;
-  /** Addresses of styles before the pages' own, and of scripts. */
+  /** URLs of styles loaded before the pages' own and, below, of scripts. */
   readonly styles?: readonly string[];
   readonly scripts?: readonly string[];
-  /** What the policy of the page knows its scripts by. */
+  /** Nonce by which the page's policy allows its scripts. */
   readonly nonce?: string;
-  /** More of the head. */
+  /** Additional content of the head. */
   readonly head?: ComponentChildren;
   /** Attributes of the body. */
   readonly attributes?: Readonly<Record<string, string>>;
   readonly children: ComponentChildren;
 }
 
-/** A whole HTML page without anything inline; all text in it is escaped. */
+/** Renders a whole HTML page without inline scripts or styles; all text in it is escaped. */
 export function renderPage(parts: PageParts): string {
   return `<!doctype html>\n${renderToString(<Page {...parts} />)}\n`;
 }

@@ -1,7 +1,7 @@
-/** Nothing but what is named; no frame of another page around it. */
-const NOTHING = ["default-src 'none'", "base-uri 'none'", "frame-ancestors 'none'"];
+/** Common part of the policies: nothing is allowed but what they name, and no other page may frame the page. */
+const NOTHING = ["default-src 'none'", "object-src 'none'", "base-uri 'none'", "frame-ancestors 'none'"];
 
-/** A published page: styles and pictures of this server, and forms that ask it; no script at all. */
+/** Returns the policy of a published page: styles and images of this server, and forms that post to it; no scripts. */
 export function readerPolicy(frames?: string): string {
   return [
     ...NOTHING,
@@ -13,7 +13,7 @@ export function readerPolicy(frames?: string): string {
   ].join('; ');
 }
 
-/** The page of a form: one script, which its nonce names; none without. */
+/** Returns the policy of a form's page: one script, identified by the nonce; none without a nonce. */
 export function formPolicy(nonce?: string): string {
   return [
     ...NOTHING,
@@ -25,8 +25,8 @@ export function formPolicy(nonce?: string): string {
 }
 
 /**
- * What somebody has programmed, in a frame: an origin of its own, no forms, no requests but for `pictures`, and
- * scripts only where no page of ours can be reached from.
+ * Returns the policy of a frame with users' code: an opaque origin, no forms, no requests except for `pictures`, and
+ * scripts only if the frame's origin gives access to none of our pages.
  */
 export function framePolicy(parts: { scripts: boolean; pictures: string; ancestors: readonly string[] }): string {
   const { scripts, pictures, ancestors } = parts;
@@ -38,6 +38,7 @@ export function framePolicy(parts: { scripts: boolean; pictures: string; ancesto
     `img-src ${pictures} data: blob:`,
     `media-src ${pictures} data: blob:`,
     'font-src data:',
+    "object-src 'none'",
     "base-uri 'none'",
     "form-action 'none'",
     `frame-ancestors ${ancestors.join(' ')}`,

@@ -1,11 +1,13 @@
 import type Router from '@koa/router';
 
-/** What a probe asks: whether the process runs, and whether it takes requests. */
+/** Health of the process as probes ask for it. */
 export interface Health {
   isReady(): Promise<boolean>;
+  /** Returns facts for operators that are shown beside the status. */
+  details(): Record<string, unknown>;
 }
 
-/** Liveness says nothing about others: a dependency that is down is no reason to restart. */
+/** Serves the probes. Liveness does not depend on other services: a failed dependency is no reason to restart. */
 export function mountHealth(router: Router, health: Health): void {
   router.get('/health/live', (ctx) => {
     ctx.set('Cache-Control', 'no-store');
@@ -15,6 +17,6 @@ export function mountHealth(router: Router, health: Health): void {
     const ready = await health.isReady();
     ctx.set('Cache-Control', 'no-store');
     ctx.status = ready ? 200 : 503;
-    ctx.body = { status: ready ? 'ok' : 'not_ready' };
+    ctx.body = { status: ready ? 'ok' : 'not_ready', details: health.details() };
   });
 }

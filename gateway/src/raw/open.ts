@@ -4,8 +4,10 @@ import type { FormPageService } from '@commonplace/proto/resources/v1/form_page_
 import Router from '@koa/router';
 import type { Settings } from '../config.js';
 import type { EndedSessions } from '../middleware/ended-sessions.js';
-import { FORM_SCRIPT, ICON, mountAssets, STYLES } from '../pages/assets.js';
+import { FORM_SCRIPT, ICON, mountAssets, PASSKEY_SCRIPT, STYLES } from '../pages/assets.js';
 import type { Route } from '../routes.js';
+import { mountAccount } from './account/mount.js';
+import { type ApprovalParts, mountApprovals } from './approvals/mount.js';
 import { createSessionCookie } from './auth/cookie.js';
 import { createAuthMessages } from './auth/messages.js';
 import { mountAuth } from './auth/mount.js';
@@ -20,7 +22,12 @@ export interface OpenParts {
   readonly settings: Settings;
   readonly routes: readonly Route[];
   readonly auth: Client<AuthService>;
+  readonly security: AuthParts['security'];
+  readonly apiKeys: AuthParts['apiKeys'];
+  readonly invitations: AuthParts['invitations'];
   readonly connectors: AuthParts['connectors'];
+  readonly approvals: ApprovalParts['approvals'];
+  readonly mcpServers: AuthParts['mcpServers'];
   readonly cookieName: string;
   readonly ended: EndedSessions;
   readonly health: Health;
@@ -28,14 +35,14 @@ export interface OpenParts {
   readonly formPages: Client<FormPageService>;
 }
 
-/** What is served without a credential. */
+/** Creates the router of all that is served without a credential. */
 export function createOpenPages(parts: OpenParts): Router {
-  const { settings, routes, auth, connectors, cookieName, ended } = parts;
+  const { settings, routes, auth, security, apiKeys, invitations, connectors, mcpServers, cookieName, ended } = parts;
   const [first] = routes;
   if (first === undefined) throw new Error('the contract has no endpoints');
   const router = new Router();
   mountHealth(router, parts.health);
-  mountAssets(router, [STYLES, ICON, FORM_SCRIPT]);
+  mountAssets(router, [STYLES, ICON, FORM_SCRIPT, PASSKEY_SCRIPT]);
   mountDocs(router, routes, settings.publicUrl);
   mountBlobs(router, { bytes: parts.bytes, contentUrl: settings.contentUrl, timeoutMs: settings.requestTimeoutMs });
   mountForms(router, {
@@ -44,14 +51,22 @@ export function createOpenPages(parts: OpenParts): Router {
     timeoutMs: settings.requestTimeoutMs,
   });
   mountProtectedResource(router, settings.publicUrl);
-  mountAuth(router, {
+  const authParts: AuthParts = {
     auth,
+    security,
+    apiKeys,
+    invitations,
     connectors,
+    mcpServers,
     ended,
     messages: createAuthMessages(first.contract),
     cookie: createSessionCookie(cookieName, settings.publicUrl.startsWith('https:')),
+    publicUrl: settings.publicUrl,
     publicOrigin: new URL(settings.publicUrl).origin,
     timeoutMs: settings.requestTimeoutMs,
-  });
+  };
+  mountAuth(router, authParts);
+  mountAccount(router, authParts);
+  mountApprovals(router, { ...authParts, approvals: parts.approvals });
   return router;
 }

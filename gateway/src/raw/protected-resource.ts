@@ -1,7 +1,7 @@
 import { KNOWN_SCOPES } from '@commonplace/kit/auth';
 import type Router from '@koa/router';
 
-/** What a client needs to know before it asks for a token (RFC 9728). */
+/** Serves the metadata that a client needs before it requests a token (RFC 9728). */
 export function mountProtectedResource(router: Router, publicUrl: string): void {
   const document = {
     resource: publicUrl,

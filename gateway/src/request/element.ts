@@ -6,13 +6,13 @@ import { compileInteger, compileNumber, readBoolean } from './numbers.js';
 import { compileText } from './text.js';
 import { readTime } from './time.js';
 
-/** The elements that are one value, not a message. */
+/** Elements that are a single value, not a message. */
 export type ValueElement = Exclude<
   Element,
   { kind: 'message' | 'page' } | { kind: 'wrapped' } | { kind: 'mask' | 'page-request' }
 >;
 
-/** How one value is read from JSON. */
+/** Returns the function that reads one value from JSON. */
 export function compileValue(element: ValueElement, rules: Rules): Convert {
   switch (element.kind) {
     case 'string':
@@ -44,7 +44,7 @@ function compileEnum(element: Extract<Element, { kind: 'enum' }>, rules: Rules):
   };
 }
 
-/** How a list of values is read from JSON. */
+/** Returns the function that reads a list of values from JSON. */
 export function compileList(item: Convert, { minItems, maxItems }: Rules): Convert {
   return (value, param, faults) => {
     if (!Array.isArray(value)) return faults.add(param, 'invalid_type', 'must be a list.');

@@ -10,18 +10,18 @@ import { type Endpoint, type Method, type ParsedRequest, type Reading, type Requ
 
 export interface EndpointParts {
   readonly method: Method;
-  /** `/api/v1/resources/{resource_id}` */
+  /** Path template, such as `/api/v1/resources/{resource_id}`. */
   readonly path: string;
   readonly input: DescMessage;
-  /** The field that takes the body as a whole; `*`: the body's fields are the request's own. */
+  /** The field that holds the whole body; `*` if the body's fields are the request's own. */
   readonly bodyField: string;
   /** The fields that `fields=` may name. */
   readonly recordFields: ReadonlySet<string>;
 }
 
 /**
- * How the requests of an endpoint are read. The result throws `no_update_field`, or an error with all
- * faults of a request at once. Throws itself where the contract asks for what HTTP can't carry.
+ * Compiles the reader of an endpoint's requests. The reader throws `no_update_field`, or an error with all faults of a
+ * request at once. Throws itself if the contract asks for what HTTP can't carry.
  */
 export function compileEndpoint(plans: Plans, parts: EndpointParts): (input: RequestInput) => ParsedRequest {
   const endpoint = createEndpoint(plans, parts);
@@ -61,8 +61,8 @@ function createEndpoint(
   if (method === 'GET' && unreadable !== undefined) {
     throw new Error(`${input.typeName}.${unreadable.name} can't come by query, as GET ${path} needs`);
   }
-  // A PATCH whose path ends in a word changes one of several things, or a part of the record: it may be
-  // told which by query, as a DELETE may. One that ends in an id and has no mask may do its work on `{}`.
+  // A PATCH whose path ends in a word changes one of several things, or a part of the record: like a DELETE, it may
+  // name which one by query. A PATCH that ends in an id and has no mask accepts `{}`.
   const ofPart = method === 'PATCH' && !path.endsWith('}');
   const mask = one('mask');
   const updates = rest.length > 0 && method === 'PATCH' && (mask !== undefined || ofPart);
@@ -71,7 +71,7 @@ function createEndpoint(
   return { method, plan, pathFields, page: one('page-request'), filled, mask, selectable, updates, recordFields };
 }
 
-/** The names of a template's parameters, in order. */
+/** Returns the names of a template's parameters, in order. */
 export function pathParams(path: string): string[] {
   return [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name as string);
 }

@@ -1,16 +1,15 @@
 import { type Fault, MAX_FAULTS } from '@commonplace/kit/errors';
 
-/** Collects what is wrong with a request, so that everything is told at once. */
+/** Collects the faults of a request, so that all are reported at once. */
 export interface Faults {
   readonly list: Fault[];
-  /** Notes a fault, up to the most that are told; gives undefined, for readers to give on. */
+  /** Adds a fault, up to the maximum number reported. Returns undefined, which readers return as their value. */
   add(param: string, code: string, message: string): undefined;
 }
 
-/** The most characters of a name that a client made up which an answer repeats. */
+/** Characters of a client's field name that an answer repeats at most. */
 const MAX_PARAM = 200;
 
-/** An empty collection. */
 export function createFaults(): Faults {
   const list: Fault[] = [];
   return {
@@ -27,5 +26,5 @@ function printable(param: string): string {
   return param.length > MAX_PARAM ? `${param.slice(0, MAX_PARAM).toWellFormed()}…` : param.toWellFormed();
 }
 
-/** Turns a JSON value, not null, into that of a message; notes faults and gives undefined where it can't. */
+/** Converts a JSON value other than null to a message's value. Adds faults and returns undefined if it can't. */
 export type Convert = (value: unknown, param: string, faults: Faults) => unknown;

@@ -9,7 +9,10 @@ const EXPECTED: Record<Json, string> = {
   [Json.TEXT_OR_OBJECT]: 'a string or an object',
 };
 
-/** Reads free-form JSON of a kind; gives its text as bytes for the service that owns it. */
+/**
+ * Returns the function that reads free-form JSON of a kind. It returns the JSON text as bytes, for the service that
+ * owns it.
+ */
 export function compileFreeForm(json: Json): Convert {
   return (value, param, faults) => {
     if (!isKind(json, value)) return faults.add(param, 'invalid_type', `must be ${EXPECTED[json]}.`);
@@ -35,8 +38,8 @@ function isKind(json: Json, value: unknown): boolean {
   }
 }
 
-// `JSON.stringify` escapes NUL and lone halves of surrogate pairs, and them alone in this way;
-// an even number of backslashes before it makes it ordinary text.
+// `JSON.stringify` writes only NUL and lone surrogates as these escapes. An even number of backslashes before the `u`
+// makes it ordinary text.
 const ESCAPED = /(?<!\\)(?:\\\\)*\\u(?:0000|d[89a-f])/;
 
 function hasBadCharacters(text: string): boolean {

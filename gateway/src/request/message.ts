@@ -2,19 +2,19 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Faults } from './faults.js';
 import type { FieldPlan, Message, MessagePlan } from './plan.js';
 
-/** Which fields a PATCH names, as dotted paths in the contract's names. */
+/** The fields that a PATCH names, as dotted paths in the contract's names. */
 export interface Mask {
   readonly paths: string[];
-  /** Path of the message being read, with its dot; empty at the top. */
+  /** Path of the message being read, with a trailing dot; empty at the top. */
   readonly prefix: string;
 }
 
-/** Tells a JSON object. */
+/** Returns whether a value is a JSON object. */
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Reads an object within a body; with a mask, what it leaves out stays as it is. */
+/** Reads an object within a body. With a mask, fields that are left out stay unchanged. */
 export function readMessage(plan: MessagePlan, value: unknown, param: string, faults: Faults, mask?: Mask): unknown {
   if (!isObject(value)) return faults.add(param, 'invalid_type', 'must be an object.');
   const message = plan.create();
@@ -24,13 +24,16 @@ export function readMessage(plan: MessagePlan, value: unknown, param: string, fa
     if (field === undefined) faults.add(at, 'unknown_field', UNKNOWN);
     else readField(field, value, key, at, message, faults, mask);
   }
+  if (mask !== undefined && Object.keys(value).length === 0) {
+    faults.add(param, 'no_update_field', 'names no field to change.');
+  }
   if (mask === undefined) {
     for (const field of plan.fields) requireField(field, value, `${param}.`, faults);
   }
   return message;
 }
 
-/** What is said of a field that there is not. */
+/** Message of the fault for an unknown field. */
 export const UNKNOWN = 'is not a field of this request.';
 
 /** Reads one key of an object into the message. `at` is the key's own path. */
@@ -63,14 +66,14 @@ export function readField(
   message[field.local] = field.convert?.(value, at, faults);
 }
 
-/** Null clears where a mask can say so, and is like absent elsewhere. */
+/** Reads null. With a mask it clears a nullable field; without one it is the same as absent. */
 function readNull(field: FieldPlan, at: string, faults: Faults, mask: Mask | undefined): void {
   if (mask === undefined) return;
   if (field.rules.nullable) mask.paths.push(mask.prefix + field.name);
   else if (!field.rules.required || mask.prefix !== '') faults.add(at, 'invalid_value', 'must not be null.');
 }
 
-/** Notes a required field that an object does not have. */
+/** Adds a fault if an object lacks a required field. */
 export function requireField(field: FieldPlan, object: Record<string, unknown>, prefix: string, faults: Faults): void {
   const { required, alias } = field.rules;
   if (!required) return;

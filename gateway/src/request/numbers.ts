@@ -1,7 +1,7 @@
 import type { Rules } from '@commonplace/proto/api/v1/access.js';
 import type { Convert } from './faults.js';
 
-/** Reads whole numbers between the bounds of the type and of the rules. */
+/** Returns the function that reads whole numbers within the bounds of the type and of the rules. */
 export function compileInteger(least: number, most: number, rules: Rules): Convert {
   const min = Math.max(least, rules.min ?? least);
   const max = Math.min(most, rules.max ?? most);
@@ -9,12 +9,12 @@ export function compileInteger(least: number, most: number, rules: Rules): Conve
     if (typeof value !== 'number') return faults.add(param, 'invalid_type', 'must be a whole number.');
     if (!Number.isInteger(value)) return faults.add(param, 'invalid_value', 'must be a whole number.');
     if (value < min || value > max) return faults.add(param, 'invalid_value', `must be ${min} to ${max}.`);
-    // Minus zero is zero.
+    // Adding 0 turns minus zero into zero.
     return value + 0;
   };
 }
 
-/** Reads finite numbers between the bounds of the rules. */
+/** Returns the function that reads finite numbers within the bounds of the rules. */
 export function compileNumber({ min = Number.NEGATIVE_INFINITY, max = Number.POSITIVE_INFINITY }: Rules): Convert {
   const bounds = [
     min > Number.NEGATIVE_INFINITY ? `${min} or more` : '',
@@ -28,6 +28,5 @@ export function compileNumber({ min = Number.NEGATIVE_INFINITY, max = Number.POS
   };
 }
 
-/** Reads true and false. */
 export const readBoolean: Convert = (value, param, faults) =>
   typeof value === 'boolean' ? value : faults.add(param, 'invalid_type', 'must be true or false.');

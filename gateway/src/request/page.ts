@@ -6,9 +6,9 @@ import { isClean } from './text.js';
 export const PAGE_KEYS: ReadonlySet<string> = new Set(['limit', 'offset', 'cursor']);
 export const DEFAULT_LIMIT = 50;
 export const MAX_LIMIT = 200;
-/** Offsets reach so far; beyond it a list is read by cursor. */
+/** Maximum of offset and limit together; beyond it a list is read by cursor. */
 export const MAX_DEPTH = 10_000;
-const MAX_CURSOR = 4096;
+export const MAX_CURSOR = 4096;
 
 export interface PageRequest {
   limit: number;
@@ -16,7 +16,7 @@ export interface PageRequest {
   cursor: string;
 }
 
-/** Which part of a list is asked for. A limit that is too large is clamped; a value of null is like none. */
+/** Reads which page of a list is asked for. A limit that is too large is clamped; null is the same as absent. */
 export function readPage(given: Record<string, unknown>, rules: Rules, faults: Faults): PageRequest {
   const most = rules.maxLimit > 0 ? rules.maxLimit : MAX_LIMIT;
   const usual = rules.defaultLimit > 0 ? rules.defaultLimit : DEFAULT_LIMIT;

@@ -7,7 +7,7 @@ import type { Convert } from './faults.js';
 import { isObject, readMessage } from './message.js';
 import { compileQueryList, compileQueryValue, type FromQuery } from './query.js';
 
-/** A message as the generated code has it: all fields present, in camelCase. */
+/** A message as the generated code defines it: all fields present, in camelCase. */
 export type Message = Record<string, unknown>;
 
 export interface FieldPlan {
@@ -15,27 +15,27 @@ export interface FieldPlan {
   readonly name: string;
   readonly local: string;
   readonly rules: Rules;
-  /** The value of a field that is not given. */
+  /** Returns the value of a field that is absent. */
   empty(): unknown;
-  /** Absent where no JSON can stand for the field. */
+  /** Reads the field from JSON; absent if JSON can't express it. */
   readonly convert: Convert | undefined;
-  /** Absent where no query can stand for the field. */
+  /** Reads the field from a query; absent if a query can't express it. */
   readonly fromQuery: FromQuery | undefined;
-  /** Of a field that holds one message. */
+  /** Plan of the nested message, for a field that holds one message. */
   readonly nested: MessagePlan | undefined;
 }
 
 export interface MessagePlan {
   readonly fields: readonly FieldPlan[];
-  /** What JSON may spell, aliases included. */
+  /** Fields by their names in JSON, including aliases. */
   readonly keys: ReadonlyMap<string, FieldPlan>;
   create(): Message;
 }
 
-/** Gives the plan of a message, compiled once. */
+/** Returns the plan of a message, compiled once. */
 export type Plans = (message: DescMessage) => MessagePlan;
 
-/** How the messages of a contract are read from JSON. */
+/** Creates the plans by which the messages of a contract are read from JSON. */
 export function createPlans(contract: Contract): Plans {
   const plans = new Map<DescMessage, MessagePlan>();
   const planOf: Plans = (message) => {
@@ -44,7 +44,7 @@ export function createPlans(contract: Contract): Plans {
     const fields: FieldPlan[] = [];
     const keys = new Map<string, FieldPlan>();
     const plan = { fields, keys, create: () => createMessage(fields) };
-    // Before its fields are compiled, for a message may hold itself.
+    // The plan is stored before its fields are compiled, because a message may contain itself.
     plans.set(message, plan);
     for (const shape of shapesOf(contract, message)) {
       const field = planField(contract, shape, planOf);
@@ -68,7 +68,7 @@ function planField(contract: Contract, shape: FieldShape, planOf: Plans): FieldP
   const { rules, element, cardinality } = shape;
   const base = { shape, name: shape.name, local: shape.local, rules, empty: emptyOf(shape), nested: undefined };
   const none = { convert: undefined, fromQuery: undefined };
-  // What the gateway finds out itself, no client can say.
+  // A client can't set fields that the gateway fills.
   if (rules.from !== '') return { ...base, ...none };
   switch (element.kind) {
     case 'mask':
@@ -76,7 +76,7 @@ function planField(contract: Contract, shape: FieldShape, planOf: Plans): FieldP
     case 'page-request':
       return { ...base, ...none };
     case 'wrapped': {
-      // The rules beside the field speak of the list that a client sees.
+      // The field's rules apply to the list that a client sees.
       const list = planField(contract, { ...shapeOf(contract, element.inner), rules }, planOf);
       const wrap = (items: unknown) => (items === undefined ? undefined : { [element.inner.localName]: items });
       const { convert, fromQuery } = list;
@@ -130,7 +130,7 @@ function emptyOf({ cardinality, element, optional }: FieldShape): () => unknown 
 
 const NOTHING = Buffer.alloc(0);
 
-/** Reads one value, a list of them or a map, as the field has it. */
+/** Returns the function that reads one value, a list or a map, by the field's cardinality. */
 function spread(one: Convert, { cardinality, rules }: FieldShape): Convert {
   if (cardinality === 'one') return one;
   return cardinality === 'list' ? compileList(one, rules) : compileMap(one, rules);

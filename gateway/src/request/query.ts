@@ -1,12 +1,12 @@
 import { Json, type Rules } from '@commonplace/proto/api/v1/access.js';
-import { parseJson } from '../body.js';
+import { parseJson } from '../body/parse.js';
 import type { ValueElement } from './element.js';
 import type { Convert, Faults } from './faults.js';
 
-/** Turns the values of a query parameter, one or more, into that of a message. */
+/** Converts the values of a query parameter, one or more, to a message's value. */
 export type FromQuery = (texts: readonly string[], param: string, faults: Faults) => unknown;
 
-/** How one value is read from a query parameter that may be given once. */
+/** Returns the function that reads one value from a query parameter that may be given once. */
 export function compileQueryValue(element: ValueElement, convert: Convert): FromQuery {
   const decode = compileDecode(element);
   return ([text = '', ...more], param, faults) => {
@@ -15,7 +15,7 @@ export function compileQueryValue(element: ValueElement, convert: Convert): From
   };
 }
 
-/** How a list is read from a query: the parameter repeated, or its values parted by commas. */
+/** Returns the function that reads a list from a query: the parameter repeated, or comma-separated values. */
 export function compileQueryList(element: ValueElement, item: Convert, { minItems, maxItems }: Rules): FromQuery {
   const decode = compileDecode(element);
   return (texts, param, faults) => {
@@ -36,7 +36,7 @@ function decodeValue(text: string, decode: Decode, convert: Convert, param: stri
 
 interface Decode {
   readonly expected: string;
-  /** The JSON value that a text stands for; undefined where it stands for none. */
+  /** Returns the JSON value that a text represents; undefined if it represents none. */
   read(text: string): unknown;
 }
 
@@ -63,7 +63,7 @@ const BOOLEANS = new Map([
 ]);
 const NUMBER = /^-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 
-/** A whole number as a query spells it; undefined where it is none. */
+/** Returns the whole number that a text represents; undefined if it is not one. */
 export function readInteger(text: string): number | undefined {
   return /^-?\d{1,20}$/.test(text) ? Number(text) : undefined;
 }

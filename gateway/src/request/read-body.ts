@@ -5,7 +5,7 @@ import { PAGE_KEYS } from './page.js';
 import { readInteger } from './query.js';
 import { type Endpoint, queryOf, type Reading } from './reading.js';
 
-/** Reads the body of a request that is no GET, and of its query what may say what it is about. */
+/** Reads the body of a request other than GET, and those query parameters that may select what it is about. */
 export function readBodyAndSelectors(endpoint: Endpoint, reading: Reading): undefined {
   const body = reading.input.body ?? {};
   readBody(endpoint, body, reading);
@@ -34,7 +34,7 @@ function readBody(endpoint: Endpoint, body: Readonly<Record<string, unknown>>, r
       readField(field, body, key, key, message, faults, mask);
       given.add(field);
     } else if (page === undefined || !PAGE_KEYS.has(key)) {
-      // What a client sends back of what it was given is no fault while it says the same as the path.
+      // A client may send back what it received: an id or path field in the body is accepted if it equals the path's.
       const repeated = field?.name ?? (key === 'id' ? lastId : undefined);
       if (repeated === undefined || body[key] !== input.params[repeated]) faults.add(key, 'unknown_field', UNKNOWN);
     }

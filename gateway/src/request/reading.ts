@@ -4,28 +4,28 @@ import type { FieldPlan, Message, MessagePlan } from './plan.js';
 
 export type Method = 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE';
 
-/** A request as HTTP brings it. */
+/** A request as received by HTTP. */
 export interface RequestInput {
   /** Path parameters by name, decoded. */
   readonly params: Readonly<Record<string, string>>;
-  /** Query parameters, decoded: a list where one is given more than once. */
+  /** Query parameters, decoded: a list if one is given more than once. */
   readonly query: Readonly<Record<string, string | readonly string[] | undefined>>;
   /** The parsed JSON object; ignored for GET. */
   readonly body?: Readonly<Record<string, unknown>> | undefined;
-  /** What fields are filled from that no client sets: `client_ip`, `header:<name>`. */
+  /** Returns values of fields that clients can't set: `client_ip`, `body`, `headers`, `header:<name>`. */
   readonly facts?: ((name: string) => string) | undefined;
 }
 
 export interface ParsedRequest {
-  /** The rpc's request as the generated code has it. */
+  /** The rpc's request as the generated code defines it. */
   readonly message: Message;
   /** `base_version`: the version that the record must still have. */
   readonly baseVersion: number | undefined;
-  /** `fields=`: the fields of each record to answer with; all where undefined. */
+  /** `fields=`: the fields of each record to answer with; all if undefined. */
   readonly fields: ReadonlySet<string> | undefined;
 }
 
-/** What is known of an endpoint before any request comes. */
+/** Facts about an endpoint that are the same for all its requests. */
 export interface Endpoint {
   readonly method: Method;
   readonly plan: MessagePlan;
@@ -34,14 +34,14 @@ export interface Endpoint {
   /** Fields that the gateway fills. */
   readonly filled: readonly FieldPlan[];
   readonly mask: FieldPlan | undefined;
-  /** The body's fields may come by query as well. */
+  /** Whether the body's fields may be given by query as well. */
   readonly selectable: boolean;
-  /** A request that names no field is refused. */
+  /** Whether a request that names no field is refused. */
   readonly updates: boolean;
   readonly recordFields: ReadonlySet<string>;
 }
 
-/** A request while it is read. */
+/** A request while it is being read. */
 export interface Reading {
   readonly input: RequestInput;
   readonly message: Message;
@@ -51,7 +51,7 @@ export interface Reading {
   baseVersion: number | undefined;
 }
 
-/** The parameters of a query that are given, each with its values. */
+/** Yields the query parameters that are given, each with its values. */
 export function* queryOf({ query }: RequestInput): Iterable<[string, readonly string[]]> {
   for (const key of Object.keys(query)) {
     const texts = textsOf(query[key]);
@@ -59,7 +59,7 @@ export function* queryOf({ query }: RequestInput): Iterable<[string, readonly st
   }
 }
 
-/** A parameter's values; none where it is not given. */
+/** Returns a parameter's values; none if it is not given. */
 export function textsOf(value: string | readonly string[] | undefined): readonly string[] {
   return value === undefined ? [] : typeof value === 'string' ? [value] : value;
 }

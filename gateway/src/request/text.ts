@@ -2,7 +2,7 @@ import { isUuid } from '@commonplace/kit/id';
 import type { Rules } from '@commonplace/proto/api/v1/access.js';
 import type { Convert } from './faults.js';
 
-/** Reads strings that keep a field's rules. */
+/** Returns the function that reads strings and checks them against a field's rules. */
 export function compileText(rules: Rules): Convert {
   const shape = compileShape(rules);
   const length = compileLength(rules);
@@ -15,6 +15,9 @@ export function compileText(rules: Rules): Convert {
   };
 }
 
+/** Matches an address whose domain is a host name in any script, or an address in brackets. */
+const EMAIL = /^[^\s@]+@(?:[\p{L}\p{M}\p{N}.-]+|\[[A-Za-z0-9:.]+\])$/u;
+
 type Check = (text: string) => string | undefined;
 
 function compileShape(rules: Rules): Check {
@@ -24,7 +27,7 @@ function compileShape(rules: Rules): Check {
     const message = `must be one of ${rules.in.join(', ')}.`;
     return (text) => (choices.has(text) ? undefined : message);
   }
-  if (rules.email) return (text) => (/^[^\s@]+@[^\s@]+$/.test(text) ? undefined : 'must be an e-mail address.');
+  if (rules.email) return (text) => (EMAIL.test(text) ? undefined : 'must be an e-mail address.');
   return () => undefined;
 }
 
@@ -34,7 +37,7 @@ function compileLength({ minLength, maxLength }: Rules): Check {
       ? `must have ${minLength} characters or more.`
       : `must have ${minLength === 0 ? '' : `${minLength} to `}${maxLength} characters${minLength === 0 ? ' or fewer' : ''}.`;
   return (text) => {
-    // A code point is one or two units: most texts are judged without counting.
+    // A code point has one or two UTF-16 units, so most texts can be judged without counting.
     if (text.length < minLength || (maxLength > 0 && text.length > 2 * maxLength)) return message;
     if (text.length >= 2 * minLength && (maxLength === 0 || text.length <= maxLength)) return undefined;
     const count = codePoints(text);
@@ -48,7 +51,7 @@ function codePoints(text: string): number {
   return count;
 }
 
-// Line and paragraph separators part lines as control characters do.
+// Line and paragraph separators break lines as control characters do.
 const CONTROL = /[\p{Cc}\u2028\u2029]/u;
 
 function characters(text: string, line: boolean): string | undefined {
@@ -56,7 +59,7 @@ function characters(text: string, line: boolean): string | undefined {
   return line && CONTROL.test(text) ? 'must not have control characters.' : undefined;
 }
 
-/** Tells a string that every store and every index can hold: well-formed and without NUL. */
+/** Returns whether every store and index can hold a string: it is well-formed and has no NUL. */
 export function isClean(text: string): boolean {
   return text.isWellFormed() && !text.includes('\0');
 }

@@ -1,19 +1,21 @@
 import type { Convert } from './faults.js';
 
-// RFC 3339, section 5.6: a date, a time and an offset, all of them.
+// RFC 3339, section 5.6: date, time and offset are all required.
 const TIME =
   /^(\d{4})-(\d{2})-(\d{2})[Tt](?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d+)?(?:[Zz]|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/;
-// What google.protobuf.Timestamp holds.
+// The range of google.protobuf.Timestamp.
 const EARLIEST = Date.parse('0001-01-01T00:00:00Z');
 const LATEST = Date.parse('9999-12-31T23:59:59.999Z');
 
-/** Reads points in time; gives them in UTC with three digits of fraction and `Z`. */
+/** Reads points in time. Returns them in UTC with three digits of fraction and `Z`. */
 export const readTime: Convert = (value, param, faults) => {
   if (typeof value !== 'string') return faults.add(param, 'invalid_type', 'must be a string.');
   return normalTime(value) ?? faults.add(param, 'invalid_value', 'must be a time such as 2026-01-31T09:30:00Z.');
 };
 
-/** A time of RFC 3339 as `YYYY-MM-DDTHH:MM:SS.mmmZ`; undefined where it is none. Digits after the third are dropped. */
+/**
+ * Converts an RFC 3339 time to `YYYY-MM-DDTHH:MM:SS.mmmZ`; undefined if it is invalid. Drops digits after the third.
+ */
 export function normalTime(text: string): string | undefined {
   const [, year, month, day] = TIME.exec(text) ?? [];
   if (year === undefined || !isDate(Number(year), Number(month), Number(day))) return undefined;
@@ -21,7 +23,7 @@ export function normalTime(text: string): string | undefined {
   return time >= EARLIEST && time <= LATEST ? new Date(time).toISOString() : undefined;
 }
 
-/** `Date.parse` takes the 31st of February for a day in March. */
+/** Returns whether a date exists. `Date.parse` takes the 31st of February for a day in March. */
 function isDate(year: number, month: number, day: number): boolean {
   if (month < 1 || month > 12 || day < 1) return false;
   const leap = year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0);

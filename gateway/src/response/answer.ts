@@ -1,27 +1,27 @@
 import type { DescMessage } from '@bufbuild/protobuf';
 import { type FieldWriter, type Writers, writeList, writeMessage } from './message.js';
 
-/** An answer as JSON texts, for the envelope to be built around. */
+/** An answer as JSON texts, around which the envelope is built. */
 export interface WrittenResponse {
   /** A JSON object. */
   readonly data: string;
-  /** A JSON object; undefined where the answer is no list, or of a kind that has none. */
+  /** A JSON object; undefined if the answer is no list, or a list without pages. */
   readonly page: string | undefined;
 }
 
-/** How the answers of an endpoint are written. */
+/** Writes the answers of an endpoint. */
 export interface Answer {
   /** The fields of a record: of each item in a list, else of the answer itself. */
   readonly recordFields: ReadonlySet<string>;
-  /** Writes the rpc's response; with `fields`, each record has these alone. */
+  /** Writes the rpc's response; with `fields`, only these fields of each record. */
   write(message: object, fields?: ReadonlySet<string>): WrittenResponse;
-  /** The version of the record in an answer; undefined where it has none. */
+  /** Returns the version of the record in an answer; undefined if it has none. */
   versionOf(message: object): number | undefined;
 }
 
 /**
- * Compiles the answers of a message type. Its field of type Page, if it has one, stands beside the data. `record` names
- * the field whose version counts; the answer's own does where it is empty.
+ * Compiles the writer of a message type. Its field of type Page, if it has one, is written beside the data. `record`
+ * names the field whose version counts; if empty, the answer's own version does.
  */
 export function compileAnswer(writersOf: Writers, output: DescMessage, record = ''): Answer {
   const writers = writersOf(output);
@@ -60,7 +60,10 @@ export function compileAnswer(writersOf: Writers, output: DescMessage, record = 
 
 type Message = Readonly<Record<string, unknown>>;
 
-/** Reads the version of the record in an answer; undefined where it has none. Throws where the contract names none. */
+/**
+ * Returns the function that reads the version of the record in an answer; undefined if it has none. Throws if `record`
+ * names no field with a version.
+ */
 function versionedIn(
   writers: readonly FieldWriter[],
   writersOf: Writers,

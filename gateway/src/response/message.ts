@@ -3,7 +3,7 @@ import type { Contract } from '../descriptors/contract.js';
 import { type Element, enumChoices, type FieldShape, shapeOf, shapesOf } from '../descriptors/shape.js';
 import { quote, quoteTime } from './text.js';
 
-/** Writes one value as JSON; absent is null. */
+/** Writes one value as JSON; absent values as null. */
 export type Write = (value: unknown) => string;
 
 export interface FieldWriter {
@@ -11,27 +11,27 @@ export interface FieldWriter {
   readonly local: string;
   /** `"name":` */
   readonly key: string;
-  /** `,"name":` and what follows where the value is absent. */
+  /** `,"name":` and, below, the same followed by the value of an absent field. */
   readonly next: string;
   readonly absent: string;
-  /** Left out where it is empty: shown once, or of some kinds of the record only. */
+  /** Whether the field is left out if empty: it is shown once, or exists only in some kinds of the record. */
   readonly sparse: boolean;
-  /** Of a field that is left out with another: that one's writer. */
+  /** Writer of the field that this one is left out together with. */
   beside?: FieldWriter | undefined;
   readonly write: Write;
 }
 
-/** Gives the writers of a message's fields, compiled once. */
+/** Returns the writers of a message's fields, compiled once. */
 export type Writers = (message: DescMessage) => readonly FieldWriter[];
 
-/** How the messages of a contract are written as JSON. */
+/** Creates the writers by which the messages of a contract are written as JSON. */
 export function createWriters(contract: Contract): Writers {
   const known = new Map<DescMessage, FieldWriter[]>();
   const writersOf: Writers = (message) => {
     let writers = known.get(message);
     if (writers === undefined) {
       writers = [];
-      // Before its fields are compiled, for a message may hold itself.
+      // The writers are stored before the fields are compiled, because a message may contain itself.
       known.set(message, writers);
       for (const shape of shapesOf(contract, message)) writers.push(compileField(contract, shape, writersOf));
       for (const one of writers) one.beside = writers.find(({ shape }) => shape.name === one.shape.rules.beside);
@@ -52,7 +52,7 @@ function compileField(contract: Contract, shape: FieldShape, writersOf: Writers)
 function compileShape(contract: Contract, shape: FieldShape, writersOf: Writers): Write {
   const one = compileElement(contract, shape.element, writersOf);
   if (shape.cardinality === 'one') return one;
-  return shape.cardinality === 'list' ? (value) => writeList(value, one) : (value) => writeMap(value, one);
+  return shape.cardinality === 'list' ? (value) => writeList(value, one) : mapWriter(one, shape.rules.nullable);
 }
 
 function compileElement(contract: Contract, element: Element, writersOf: Writers): Write {
@@ -93,20 +93,20 @@ function isMessage(value: unknown): value is Readonly<Record<string, unknown>> {
 }
 
 function isLeftOut(message: Readonly<Record<string, unknown>>, field: FieldWriter): boolean {
-  // What somebody has set is told, whatever it stands beside.
+  // An optional field that is set is written, whatever the field beside it holds.
   if (field.beside !== undefined && field.shape.optional && message[field.local] !== undefined) return false;
   const decides = field.beside ?? field;
   return isEmpty(message[decides.local], decides);
 }
 
-/** An optional text of some kinds only that is there is not empty, whatever is in it. */
+/** Returns whether a value counts as empty. An optional sparse text that is present is not empty, even if it is ''. */
 function isEmpty(value: unknown, { write, shape }: FieldWriter): boolean {
   if (value === undefined || (value === '' && !(shape.optional && shape.rules.sparse))) return true;
   if (Array.isArray(value) || Buffer.isBuffer(value)) return value.length === 0;
   return shape.element.kind === 'enum' && write(value) === 'null';
 }
 
-/** Writes the fields of a message that the writers are of, in their order. */
+/** Writes the fields of a message in the order of the writers. */
 export function writeMessage(message: Readonly<Record<string, unknown>>, writers: readonly FieldWriter[]): string {
   let json = '';
   for (let i = 0; i < writers.length; i++) {
@@ -119,7 +119,7 @@ export function writeMessage(message: Readonly<Record<string, unknown>>, writers
   return json === '' ? '{}' : `${json}}`;
 }
 
-/** Writes a list; what is no list is an empty one. */
+/** Writes a list; a value that is no list is written as an empty one. */
 export function writeList(values: unknown, one: Write): string {
   if (!Array.isArray(values) || values.length === 0) return '[]';
   let json = '[';
@@ -127,9 +127,13 @@ export function writeList(values: unknown, one: Write): string {
   return `${json}]`;
 }
 
-function writeMap(map: unknown, one: Write): string {
-  if (!isMessage(map)) return '{}';
-  let json = '';
-  for (const key of Object.keys(map)) json += `${json === '' ? '{' : ','}${quote(key)}:${one(map[key])}`;
-  return json === '' ? '{}' : `${json}}`;
+/** Returns the function that writes maps; `empty` is written for a map without entries. */
+function mapWriter(one: Write, nullable: boolean): Write {
+  const empty = nullable ? 'null' : '{}';
+  return (map) => {
+    if (!isMessage(map)) return empty;
+    let json = '';
+    for (const key of Object.keys(map)) json += `${json === '' ? '{' : ','}${quote(key)}:${one(map[key])}`;
+    return json === '' ? empty : `${json}}`;
+  };
 }

@@ -1,14 +1,15 @@
-// All but the characters that JSON takes as they are: no controls, quote, backslash or surrogates, which may be alone.
+// Matches all characters but those that JSON takes unescaped: controls, quote, backslash, and surrogates, which may be
+// lone.
 const TO_ESCAPE = /[^ !#-[\]-\ud7ff\ue000-\uffff]/;
 
-/** A string as JSON. Most need no escape: to look is twice as fast as `JSON.stringify`. */
+/** Returns a string as JSON. Most need no escape: testing first is twice as fast as `JSON.stringify`. */
 export function quote(text: string): string {
   return TO_ESCAPE.test(text) ? JSON.stringify(text) : `"${text}"`;
 }
 
 const NORMAL_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
-/** A time as JSON, with three digits and `Z` whatever the service wrote; null where it is none. */
+/** Returns a time as JSON, always with three digits of fraction and `Z`; null if it is invalid. */
 export function quoteTime(text: string): string {
   if (NORMAL_TIME.test(text)) return `"${text}"`;
   const time = Date.parse(text);

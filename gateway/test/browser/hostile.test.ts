@@ -14,7 +14,7 @@ import { PAYLOADS, type Payload } from './hostile.js';
 
 const inBrowser = hasBrowser ? describe : describe.skip;
 
-/** How the resources service derives HTML; it is no part of the gateway, which gets what comes out. */
+/** Functions of the resources service that derive HTML; the gateway receives only their output. */
 interface Documents {
   parseMarkdown(text: string): unknown;
   parseHtml(text: string): { doc?: unknown };
@@ -23,7 +23,7 @@ interface Documents {
 
 const DOCUMENTS = new URL('../../../../services/resources/dist/src/documents/index.js', import.meta.url);
 
-/** Markdown as nobody should render it: with its HTML, and with links to anywhere. */
+/** Renders Markdown without any protection: with its HTML, and with links to anywhere. */
 const careless = Object.assign(new MarkdownIt({ html: true, linkify: true }), { validateLink: () => true });
 
 interface Guards {
@@ -39,13 +39,13 @@ inBrowser(`hostile documents in a browser (skipped without ${CHROMIUM})`, () => 
   let guards: Guards = { sanitised: true, policy: undefined };
   const contentOf = ({ kind, text }: Payload): string => {
     if (!guards.sanitised) return kind === 'markdown' ? careless.render(text) : text;
-    // Markdown may hold HTML, and what is written as HTML is a document of its own.
+    // Markdown may contain HTML, and what is written as HTML is a document of its own, so both are tested.
     const parsed = documents.parseHtml(text);
     const ways = [documents.parseMarkdown(text), parsed.doc ?? parsed].map((doc) => documents.toHtml(doc).html);
     return ways.map(proseOf).join('\n');
   };
 
-  /** Each in a frame of its own, whose name is its number. */
+  /** Renders a page with one frame per content, named by its index. */
   const allInFrames = (): string =>
     `<!doctype html>${contents.map((_, i) => `<iframe name="${i}" src="/payload/${i}"></iframe>`).join('')}`;
 
@@ -65,7 +65,8 @@ inBrowser(`hostile documents in a browser (skipped without ${CHROMIUM})`, () => 
           })
           .end(html);
       const [, number] = /^\/payload\/(\d+)$/.exec(request.url ?? '') ?? [];
-      // Every other host is this server too. Whatever one is asked for is a script that runs, if it can.
+      // Every other host name resolves to this server too, which answers any request with a script that reports that it
+      // ran.
       if (!request.headers.host?.startsWith('127.0.0.1:')) {
         response.writeHead(200, { 'Content-Type': 'text/javascript' }).end('alert(1)');
       } else if (request.url === '/all') send(allInFrames());
@@ -81,10 +82,13 @@ inBrowser(`hostile documents in a browser (skipped without ${CHROMIUM})`, () => 
     await new Promise((resolve) => server?.close(resolve));
   });
 
-  /** Opens payloads side by side, and does with each what a visitor could do; gives those whose script ran. */
+  /**
+   * Opens payloads side by side, and does with each what a visitor could do. Returns the indexes of those whose script
+   * ran.
+   */
   async function runAll(under: Guards, chosen = PAYLOADS.map((_, index) => index)): Promise<number[]> {
     guards = under;
-    // Of those that the sanitiser makes the same page of, the page is opened once.
+    // Payloads that the sanitizer turns into the same page are opened once.
     const sources = new Map<string, number[]>();
     for (const index of chosen) {
       const content = contentOf(PAYLOADS[index] as Payload);
@@ -98,7 +102,7 @@ inBrowser(`hostile documents in a browser (skipped without ${CHROMIUM})`, () => 
     await context.exposeBinding('scriptRan', ({ frame }) => {
       const { size } = ran;
       for (let at: Frame | null = frame; at !== null; at = at.parentFrame()) if (at.name() !== '') ran.add(at.name());
-      // Some run over and over.
+      // Some scripts run over and over.
       if (ran.size > size) heardAt = performance.now();
     });
     await context.exposeBinding('wasTouched', ({ frame }) => {
@@ -132,7 +136,7 @@ inBrowser(`hostile documents in a browser (skipped without ${CHROMIUM})`, () => 
     expect(told(await runAll({ sanitised: true, policy: undefined }))).toEqual([]);
   }, 300_000);
 
-  // A policy takes away and adds nothing: what did not run without one does not with it.
+  // A policy only takes away: a script that did not run without one does not run with it, so only the others are tried.
   test('none runs with the policy of a published page alone', async () => {
     const policy = readerPolicy();
     expect(told(await runAll({ sanitised: false, policy: inFrames(policy) }, unguarded))).toEqual([]);
@@ -146,10 +150,10 @@ inBrowser(`hostile documents in a browser (skipped without ${CHROMIUM})`, () => 
 
 const portOf = (server: Server): number => (server.address() as AddressInfo).port;
 
-/** Frames share a process, though they are sandboxed: what a policy allows is the same, and a process for each costs twice the time. */
+/** Sandboxed frames share a process: what a policy allows is the same, and a process for each takes twice the time. */
 const ONE_PROCESS = ['IsolateSandboxedIframes'];
 
-/** The same policy for a page that stands in a frame here. */
+/** Returns the policy for a page that these tests show in a frame. */
 function inFrames(policy: string): string {
   const open = policy.replace("frame-ancestors 'none'", "frame-ancestors 'self'");
   expect(open).not.toBe(policy);
@@ -158,12 +162,14 @@ function inFrames(policy: string): string {
 
 /** Milliseconds for all frames to load. */
 const LOAD_MS = 120_000;
-/** Milliseconds without a word from any frame after which what was set off has come to its end. */
+/** Milliseconds of silence from all frames, once each has reported, after which the test ends. */
 const SETTLE_MS = 1500;
-/** Milliseconds without a word after which frames that never spoke are not waited for. */
+/** Milliseconds of silence after which frames that never reported are not waited for. */
 const SILENCE_MS = 4000;
 
-/** In every frame: tells of scripts, sets off whatever hangs on an event, and follows links and buttons. */
+/**
+ * Script that runs in every frame: reports scripts that run, triggers every event handler, and clicks every element.
+ */
 const TOUCH = `(() => {
   alert = prompt = confirm = print = () => scriptRan();
   const touch = () => {

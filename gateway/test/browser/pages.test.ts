@@ -11,7 +11,7 @@ inBrowser(`in a browser (skipped without ${CHROMIUM})`, () => {
   let browser: Browser;
   let context: BrowserContext | undefined;
   let page: Page;
-  /** What a page asked of others, and what its policy kept it from. */
+  /** Requests of a page to other hosts, and violations of its policy. */
   const trouble: string[] = [];
 
   beforeAll(async () => {
@@ -94,7 +94,7 @@ inBrowser(`in a browser (skipped without ${CHROMIUM})`, () => {
     },
   );
 
-  /** Tries an endpoint out on the page of the API; gives what was sent. */
+  /** Tries an endpoint out on the API explorer's page. Returns the headers sent and the status. */
   const tryOut = async (tag: string, path: string, method: string) => {
     const row = page.locator(`.opblock-${method}`).filter({ has: page.locator(`[data-path="${path}"]`) });
     if ((await row.count()) === 0) await page.locator(`[id="operations-tag-${tag}"]`).click();
@@ -103,8 +103,20 @@ inBrowser(`in a browser (skipped without ${CHROMIUM})`, () => {
     const sent = page.waitForRequest((request) => request.url() === stage.baseUrl + path);
     await row.locator('.execute').click();
     const request = await sent;
-    return { headers: await request.allHeaders(), status: (await request.response())?.status() };
+    const response = await request.response();
+    return { headers: await request.allHeaders(), body: request.postData(), status: response?.status() };
   };
+
+  test('sends the examples with the ids of who tries them out', async () => {
+    await open();
+    const [workspace, document] = ['0198c0de-0000-7000-8000-000000000001', '0198c0de-0000-7000-8000-000000000002'];
+    const answer = (id: string) => ({ json: { data: { items: [{ id }] }, request_id: 'req_a' } });
+    await page.route('**/api/v1/workspaces?limit=1', (route) => route.fulfill(answer(workspace)));
+    await page.route(`**/api/v1/workspaces/${workspace}/resources?*`, (route) => route.fulfill(answer(document)));
+    await page.goto('/docs');
+    const { body } = await tryOut('Resource', '/api/v1/resources', 'post');
+    expect(JSON.parse(body ?? '{}')).toMatchObject({ type: 'document', workspace_id: workspace });
+  });
 
   test('tries endpoints out with a key, and the session stays out of it', async () => {
     await open();

@@ -1,4 +1,4 @@
-// Takes the pictures of the pages that the docs show: each in light and dark, on a desk and on a phone.
+// Takes the screenshots for the docs: each page in light and dark, on a desktop and on a phone.
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -9,15 +9,15 @@ import { FORM } from '../pages/fixture.js';
 import { openPagesStage, type PagesStage, TOKEN } from '../pages/stage.js';
 import { DESKTOP, freePort, openBrowser, PHONE } from './chromium.js';
 
-/** In the project's root, four folders above the compiled file's. */
+/** Folder in the project's root, four folders above the compiled file's. */
 const FOLDER = fileURLToPath(new URL('../../../../docs/pictures/', import.meta.url));
 
 interface Picture {
   readonly name: string;
   readonly path: string;
-  /** As long as it is, and not what a screen shows of it. */
+  /** Whether to take the whole page instead of the visible part. */
   readonly whole?: boolean;
-  /** Brings the server to what is to be seen, and the page. */
+  /** Prepares the server and, below, the page for the picture. */
   before?(stage: PagesStage): void;
   act?(page: Page): Promise<void>;
 }

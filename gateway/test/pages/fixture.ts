@@ -16,7 +16,7 @@ const entry = (path: string, name: string, type: ResourceType, depth: number, pa
   updatedAt: UPDATED,
 });
 
-/** A publication of a few pages, as the resources service tells of it. */
+/** A publication of a few pages, as the resources service returns it. */
 export const TREE: readonly ReaderEntry[] = [
   entry('', 'Field handbook', ResourceType.DOCUMENT, 0, ''),
   entry('getting-started', 'Getting started', ResourceType.DOCUMENT, 1, 'handbook'),
@@ -132,7 +132,7 @@ const BODIES: Readonly<Record<string, (offset: number) => Partial<ReaderPage>>> 
   }),
 };
 
-/** A page of the publication; undefined where there is none. */
+/** Returns a page of the publication; undefined if there is none at the path. */
 export function pageAt(path: string, offset = 0, html?: string): ReaderPage | undefined {
   const found = TREE.find(({ id }) => id === (path || 'handbook'));
   const body = BODIES[path]?.(offset);
@@ -199,7 +199,7 @@ export const FORM = FormPage.fromPartial({
   ],
 });
 
-/** A picture of one colour, as a PNG. */
+/** Returns a PNG image of one colour. */
 export function png(width: number, height: number): Buffer {
   const line = Buffer.concat([Buffer.of(0), Buffer.alloc(width * 3, Buffer.of(120, 160, 150))]);
   const header = Buffer.alloc(13);

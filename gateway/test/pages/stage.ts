@@ -1,8 +1,13 @@
 import { readConfig } from '@commonplace/kit/config';
 import { AppError, type Fault } from '@commonplace/kit/errors';
+import type { DomainEvent } from '@commonplace/kit/events';
 import { silentLog } from '@commonplace/kit/log';
 import { type Client, openShedding } from '@commonplace/kit/rpc';
+import type { Host } from '@commonplace/kit/runtime';
+import type { McpService } from '@commonplace/proto/agents/v1/mcp_service.js';
 import type { BytesService } from '@commonplace/proto/files/v1/bytes_service.js';
+import type { AccountSecurityService } from '@commonplace/proto/identity/v1/account_security_service.js';
+import type { ApiKeyService } from '@commonplace/proto/identity/v1/api_key_service.js';
 import type { AuthService } from '@commonplace/proto/identity/v1/auth_service.js';
 import type { FormSubmission } from '@commonplace/proto/resources/v1/form.js';
 import type {
@@ -19,31 +24,33 @@ import {
   type Revision,
 } from '@commonplace/proto/resources/v1/reader_service.js';
 import type { ConnectorService } from '@commonplace/proto/tenancy/v1/connector_service.js';
+import type { DirectoryService } from '@commonplace/proto/tenancy/v1/directory_service.js';
 import { createApp } from '../../src/app.js';
 import { config } from '../../src/config.js';
 import type { Invoke } from '../../src/endpoint.js';
+import { createEventStreams } from '../../src/event-streams.js';
+import { openLargeBodies } from '../../src/large-bodies/index.js';
 import { createEndedSessions } from '../../src/middleware/ended-sessions.js';
 import { createFailureLimit } from '../../src/middleware/rate-limit.js';
-import { createOpenPages } from '../../src/raw/open.js';
+import { createOpenPages, type OpenParts } from '../../src/raw/open.js';
 import { openReaders } from '../../src/raw/reader/open.js';
 import { createRoutes } from '../../src/routes.js';
 import { openHttpServer } from '../../src/server.js';
-import { createWatches } from '../../src/watch.js';
 import { FORM, pageAt, png } from './fixture.js';
 
 export const PASSWORD = 'open sesame';
 export const TOKEN = 'A'.repeat(32);
 const DOMAIN = 'docs.example.com';
 const PROOF = 'a-proof';
-/** Opens the frame of the dial. */
+/** The pass that opens the frame of the dial. */
 export const PASS = '1.a-pass';
 
-/** The gateway over a played resources service: one publication, `handbook`, and one form. */
+/** The real gateway over a fake resources service with one publication, `handbook`, and one form. */
 export interface PagesStage {
   readonly baseUrl: string;
-  /** Calls that were made, newest last. */
+  /** Calls received, newest last. */
   readonly calls: { readonly rpc: string; readonly request: object }[];
-  /** What the publication is at the moment. */
+  /** Present state of the publication and the form. */
   readonly state: {
     revision: string;
     locked: boolean;
@@ -58,15 +65,28 @@ export interface PagesStage {
     redirectUrl: string | undefined;
   };
   readonly submitted: SubmitFormPageRequest[];
+  /** Changes what is served, and notifies the gateway. */
+  change(changes: Partial<PagesStage['state']>): void;
   get(path: string, headers?: Record<string, string>): Promise<Response>;
   post(path: string, fields: Record<string, string> | FormData, headers?: Record<string, string>): Promise<Response>;
   close(): Promise<void>;
 }
 
 export async function openPagesStage(
-  options: { readonly port?: number; readonly publicUrl?: string; readonly contentUrl?: string } = {},
+  options: {
+    readonly port?: number;
+    readonly publicUrl?: string;
+    readonly contentUrl?: string;
+    /** Whether `change` notifies the gateway, as in one process with the services. */
+    readonly isTold?: boolean;
+  } = {},
 ): Promise<PagesStage> {
-  const { port = 0, publicUrl = 'http://127.0.0.1:1', contentUrl } = options;
+  const { port = 0, publicUrl = 'http://127.0.0.1:1', contentUrl, isTold = true } = options;
+  const watchers: (() => void)[] = [];
+  const watch: Host['watchOwn'] = async (_, handler) => {
+    watchers.push(() => handler({} as DomainEvent));
+    return { close: async () => {} };
+  };
   const env = { COMMONPLACE_PUBLIC_URL: publicUrl, ...(contentUrl && { COMMONPLACE_CONTENT_URL: contentUrl }) };
   const settings = readConfig(config, env);
   const state: PagesStage['state'] = {
@@ -87,18 +107,27 @@ export async function openPagesStage(
   const reader = recorded(playReader(state), calls);
   const formPages = recorded(playForms(state, submitted), calls);
   const routes = createRoutes();
-  const readers = openReaders({
-    reader,
-    settings,
-    call: () => ({ metadata: { requestId: '' }, deadline: Date.now() + 1000 }),
-  });
   const ended = createEndedSessions();
   const auth = {} as Client<AuthService>;
+  const readers = openReaders({
+    reader,
+    auth,
+    cookieName: 'session',
+    ended,
+    settings,
+    call: () => ({ metadata: { requestId: '' }, deadline: Date.now() + 1000 }),
+    watch: isTold ? watch : undefined,
+  });
+  await readers.begin();
   const app = createApp({
     settings,
     routes,
     readers: readers.serve,
-    watches: createWatches(),
+    invokeStream: () => () => {
+      throw new Error('no stream is played');
+    },
+    streams: createEventStreams({ open: () => () => {} }),
+    largeBodies: openLargeBodies(settings),
     shedding: openShedding({ maxConcurrent: 0, maxDelayMs: 0 }),
     invoke: () => (async () => ({})) as Invoke,
     authentication: {
@@ -108,19 +137,26 @@ export async function openPagesStage(
       ended,
       publicOrigin: new URL(publicUrl).origin,
       failures: createFailureLimit(settings.rateLimits),
+      watch: undefined,
       timeoutMs: 1000,
     },
     open: createOpenPages({
       settings,
       routes,
       auth,
+      security: {} as Client<AccountSecurityService>,
+      apiKeys: {} as Client<ApiKeyService>,
+      invitations: {} as Client<DirectoryService>,
       connectors: {} as Client<ConnectorService>,
+      approvals: {} as OpenParts['approvals'],
+      mcpServers: {} as Client<McpService>,
       cookieName: 'session',
       ended,
-      health: { isReady: async () => true },
+      health: { isReady: async () => true, details: () => ({}) },
       bytes: {} as Client<BytesService>,
       formPages,
     }),
+    denials: { note: () => {} },
     log: silentLog,
   });
   const server = await openHttpServer(app, '127.0.0.1', port);
@@ -130,6 +166,10 @@ export async function openPagesStage(
     baseUrl,
     calls,
     state,
+    change(changes) {
+      Object.assign(state, changes);
+      for (const tell of watchers) tell();
+    },
     submitted,
     get: (path, headers = {}) => send(path, { headers }),
     post: (path, fields, headers = {}) =>
@@ -188,11 +228,19 @@ function playReader(state: PagesStage['state']): Client<ReaderService> {
         return { revision: revision(here), redirect: { location: 'https://wiki.example.com/p/handbook' } };
       return { revision: revision(here), ...(refused ?? { page: shaped(page as ReaderPage) }) };
     },
-    async searchPublication({ address, query }) {
+    async searchPublication({ address, query, offset }) {
       const page = pageAt('') as ReaderPage;
       const items = page.tree.filter(({ name }) => name.toLowerCase().includes(query.toLowerCase()));
       const found = items.map((entry) => ({ entry, excerpt: `A text about ${entry.name} and more` }));
-      const pages = { face: shaped(page).face, items: found, hasMore: false };
+      // Returns two results at a time, with further pages.
+      const pages =
+        query === 'every'
+          ? {
+              face: shaped(page).face,
+              items: page.tree.slice(0, 2).map((entry) => ({ entry, excerpt: '' })),
+              hasMore: offset < 4,
+            }
+          : { face: shaped(page).face, items: found, hasMore: false };
       return { revision: revision(address as ReaderAddress), ...(refusal(address as ReaderAddress) ?? { pages }) };
     },
     async openPublishedFile({ address, fileId }) {
@@ -213,7 +261,10 @@ function playReader(state: PagesStage['state']): Client<ReaderService> {
     async checkPublicationPassword({ address, password }) {
       const known = { revision: revision(address as ReaderAddress) };
       if (password === PASSWORD)
-        return { ...known, proof: { proof: PROOF, expiresInSeconds: 3600, path: '/p/handbook' } };
+        return {
+          ...known,
+          proof: { proof: PROOF, expiresInSeconds: 3600, rememberedSeconds: 7200, path: '/p/handbook' },
+        };
       return { ...known, refused: { retryAfterSeconds: password === 'again' ? 120 : 0, triesLeft: 3 } };
     },
     async listIndexed({ host }) {

@@ -1,8 +1,8 @@
 import { KNOWN_SCOPES } from './scopes.js';
 
 /**
- * Scopes as a bit each, in base64url: a token that names all of them travels with every call of a mesh, and
- * is a third as long this way. Bits are by the place in `KNOWN_SCOPES`, which only ever grows at its end.
+ * Packs scopes into one bit each, in base64url. A token with all scopes travels with every call between services, and
+ * is a third as long this way. A scope's bit is its index in `KNOWN_SCOPES`, which may only be extended at its end.
  */
 export function packScopes(scopes: readonly string[]): string {
   const bits = Buffer.alloc(Math.ceil(KNOWN_SCOPES.length / 8));
@@ -14,7 +14,7 @@ export function packScopes(scopes: readonly string[]): string {
   return bits.toString('base64url');
 }
 
-/** The scopes that `packScopes` packed, in the order of `KNOWN_SCOPES`. */
+/** Returns the scopes that `packScopes` packed, in the order of `KNOWN_SCOPES`. */
 export function unpackScopes(packed: string): string[] {
   const bits = Buffer.from(packed, 'base64url');
   return KNOWN_SCOPES.filter((_, place) => ((bits[place >> 3] ?? 0) >> (place & 7)) & 1);

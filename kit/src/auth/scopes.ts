@@ -1,4 +1,4 @@
-/** Every scope there is (api: 2.4): the 66 of the specification in its order, then the two added ones. */
+/** All scopes (api: 2.4): the 66 of the specification in its order, then the added ones. */
 export const KNOWN_SCOPES = [
   'credit:read',
   'usage:read',
@@ -68,6 +68,7 @@ export const KNOWN_SCOPES = [
   'agent:write',
   'access_request:read',
   'connection:write',
+  'audit_event:read',
 ] as const;
 
 export type Scope = (typeof KNOWN_SCOPES)[number];
@@ -77,3 +78,25 @@ const known: ReadonlySet<string> = new Set(KNOWN_SCOPES);
 export function isKnownScope(scope: string): scope is Scope {
   return known.has(scope);
 }
+
+/**
+ * The scopes that a token of an agent can have: it reads and writes content, and manages nothing, so none of them opens
+ * permissions, publications, members, keys or agents.
+ */
+export const AGENT_SCOPES: readonly Scope[] = [
+  'search:read',
+  'resource:read',
+  'resource:write',
+  'content:read',
+  'content:write',
+  'comment:read',
+  'comment:write',
+  'file:read',
+  'file:write',
+  'memory:read',
+  'memory:write',
+  'work_item:read',
+  'work_item:write',
+  'im:read',
+  'im:write',
+];

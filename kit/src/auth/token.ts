@@ -12,29 +12,32 @@ import { AppError } from '../errors/index.js';
 import type { Caller } from './caller.js';
 import { packScopes, unpackScopes } from './packed-scopes.js';
 
-/** Seconds that a caller token is good for; the gateway asks for a new one each second. */
+/** Lifetime of a caller token in seconds; the gateway requests a new one each second. */
 export const CALLER_TOKEN_SECONDS = 30;
 const ISSUER = 'commonplace/identity';
 
 /** Signs and verifies caller tokens (JWT, EdDSA over Ed25519). */
 export interface TokenSigner {
   sign(caller: Caller): Promise<string>;
-  /** The public part, as a JSON Web Key Set. */
+  /** The public keys, as a JSON Web Key Set. */
   readonly jwks: string;
 }
 
-/** Who a token speaks of: at once where it was verified before. Rejects with `invalid_credentials`. */
+/**
+ * Returns the caller that a token identifies, synchronously if the token was verified before. Rejects with
+ * `invalid_credentials`.
+ */
 export type TokenVerifier = (token: string) => Caller | Promise<Caller>;
 
-/** A private Ed25519 key from 32 bytes, in the PKCS #8 form of RFC 8410. */
+/** Creates a private Ed25519 key from 32 bytes, in the PKCS #8 form of RFC 8410. */
 function privateKey(seed: Buffer): KeyObject {
   const prefix = Buffer.from('302e020100300506032b657004220420', 'hex');
   return createPrivateKey({ key: Buffer.concat([prefix, seed]), format: 'der', type: 'pkcs8' });
 }
 
 /**
- * Signs with the first seed; the others' public keys stay in the set, so that tokens signed before
- * a rotation are still good. A seed is 32 bytes.
+ * Creates a signer that uses the first seed. The public keys of the other seeds stay in the key set, so that tokens
+ * signed before a rotation remain valid. A seed is 32 bytes.
  */
 export function createTokenSigner(seeds: readonly Buffer[]): TokenSigner {
   const [current] = seeds;
@@ -80,8 +83,8 @@ interface Verified {
 }
 
 /**
- * Verifies caller tokens with the keys of `fetchKeys`, which is asked again when a token names an
- * unknown key, at most once in `COOL_DOWN_MS`. A token that was verified is remembered until it ends.
+ * Creates a verifier of caller tokens with the keys of `fetchKeys`, which is called again when a token names an unknown
+ * key, at most once per `COOL_DOWN_MS`. A verified token is cached until it expires.
  */
 export function createTokenVerifier(fetchKeys: () => Promise<string>, now: () => number = Date.now): TokenVerifier {
   const remembered = new LRUCache<string, Verified>({ max: 20_000 });
@@ -96,7 +99,7 @@ export function createTokenVerifier(fetchKeys: () => Promise<string>, now: () =>
 
   async function keyFor(kid: string): Promise<KeyObject> {
     if (!keys.has(kid) && (fetching !== undefined || now() - fetchedAt > COOL_DOWN_MS)) {
-      // All who come while the keys are fetched wait for them.
+      // Concurrent calls share one fetch of the keys.
       fetching ??= fetch().finally(() => {
         fetching = undefined;
       });
@@ -139,18 +142,18 @@ function refused(cause?: unknown): AppError {
 }
 
 /**
- * Peer tokens tell which process calls: `<service>.<expiry>.<HMAC-SHA256>`, by a key that all
- * processes of one installation share. They say nothing about the person.
+ * Creates and verifies peer tokens, which prove which process calls: `<service>.<expiry>.<HMAC-SHA256>`, with a key
+ * that all processes of one installation share. They do not identify a person.
  */
 export interface PeerTokens {
   mint(): string;
-  /** The calling service's name. Throws `invalid_credentials`. */
+  /** Returns the calling service's name. Throws `invalid_credentials`. */
   verify(token: string | undefined): string;
 }
 
 const PEER_TOKEN_MS = 60_000;
 
-/** `key` is at least 32 bytes; `service` is this process's own name. */
+/** Creates the peer tokens of one process. `key` is at least 32 bytes; `service` is the name of this process. */
 export function createPeerTokens(key: Buffer, service: string, now: () => number = Date.now): PeerTokens {
   const remembered = new LRUCache<string, { service: string; expires: number }>({ max: 1000 });
   let minted = { token: '', until: 0 };

@@ -1,22 +1,28 @@
+import { shaped } from './shapes.js';
+
 /**
- * Configuration is one table per service: variable, parser, default, one line of help. All problems
- * are reported together at start.
+ * A setting of a service. The configuration of a service is one table: variable, parser, default, one line of help. All
+ * problems are reported together at start.
  */
 export interface Setting<T> {
   readonly variable: string;
   readonly help: string;
   readonly parse: (text: string) => T;
-  /** Absent: the variable is required. */
+  /** Default value; the variable is required when absent. */
   readonly fallback?: T;
-  /** Its value is never printed. */
+  /** A short description for a setting that most people need; it is shown in the short `--help`. */
+  readonly common?: string;
+  /** Whether the value is secret and never printed. */
   readonly secret?: boolean;
+  /** Whether the value is parsed to keys (`Buffer[]`) that encrypt records: a start with other keys is refused. */
+  readonly seals?: boolean;
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: a table holds settings of any type.
 export type Table = Record<string, Setting<any>>;
 export type Values<T extends Table> = { readonly [K in keyof T]: T[K] extends Setting<infer V> ? V : never };
 
-/** Configuration that can't be used: every problem, one a line. Its process ends with code 78 (EX_CONFIG). */
+/** Thrown for an invalid configuration, with one line for each problem. The process ends with code 78 (EX_CONFIG). */
 export class ConfigError extends Error {
   constructor(readonly problems: readonly string[]) {
     super(problems.join('\n'));
@@ -26,7 +32,11 @@ export class ConfigError extends Error {
 
 export const EX_CONFIG = 78;
 
-/** Reads a table from the environment. Throws ConfigError with every problem at once. */
+export { helpText } from './help.js';
+export { nearestName, unknownSettings } from './nearest.js';
+export { type Shape, shaped, shapeOf } from './shapes.js';
+
+/** Reads a table from the environment. Throws ConfigError with all problems at once. */
 export function readConfig<T extends Table>(table: T, env: NodeJS.ProcessEnv): Values<T> {
   const problems: string[] = [];
   const values: Record<string, unknown> = {};
@@ -48,7 +58,7 @@ export function readConfig<T extends Table>(table: T, env: NodeJS.ProcessEnv): V
   return values as Values<T>;
 }
 
-/** Reads several tables; the problems of all of them are reported together. */
+/** Reads several tables. The problems of all of them are reported together. */
 export function readConfigs<T extends Record<string, Table>>(
   tables: T,
   env: NodeJS.ProcessEnv,
@@ -67,67 +77,53 @@ export function readConfigs<T extends Record<string, Table>>(
   return values as { readonly [K in keyof T]: Values<T[K]> };
 }
 
-/** The lines of `--help`. */
-export function helpOf(table: Table): string {
-  return Object.values(table)
-    .map((setting) => {
-      const fallback = 'fallback' in setting ? ` [${setting.secret ? 'secret' : shown(setting.fallback)}]` : '';
-      return `  ${setting.variable.padEnd(36)} ${setting.help}${fallback}`;
-    })
-    .join('\n');
-}
-
-function shown(value: unknown): string {
-  return value === undefined ? 'none' : typeof value === 'string' ? value : JSON.stringify(value);
-}
-
-export const text = (value: string): string => value;
+export const text = shaped({ kind: 'text' }, (value: string): string => value);
 
 export function integer(min: number, max: number) {
-  return (value: string): number => {
+  return shaped({ kind: 'integer', min, max }, (value: string): number => {
     const number = Number(value);
     if (!Number.isInteger(number) || number < min || number > max) {
       throw new Error(`must be a whole number from ${min} to ${max}`);
     }
     return number;
-  };
+  });
 }
 
 export function oneOf<const T extends string>(...choices: T[]) {
-  return (value: string): T => {
+  return shaped({ kind: 'choice', choices }, (value: string): T => {
     if (!(choices as string[]).includes(value)) throw new Error(`must be one of ${choices.join(', ')}`);
     return value as T;
-  };
+  });
 }
 
-export function flag(value: string): boolean {
+export const flag = shaped({ kind: 'flag' }, (value: string): boolean => {
   if (['1', 'true', 'yes', 'on'].includes(value.toLowerCase())) return true;
   if (['0', 'false', 'no', 'off'].includes(value.toLowerCase())) return false;
   throw new Error('must be 1 or 0');
-}
+});
 
 export function url(...schemes: string[]) {
-  return (value: string): string => {
+  return shaped({ kind: 'url', schemes }, (value: string): string => {
     if (!URL.canParse(value) || !schemes.includes(new URL(value).protocol.slice(0, -1))) {
       throw new Error(`must be a URL with ${schemes.join(' or ')}`);
     }
     return value.replace(/\/+$/, '');
-  };
+  });
 }
 
-/** A URL of one server or of several: `mongodb://user:password@a:27017,b:27017/?replicaSet=rs0`. */
+/** Parses a URL of one or several servers: `mongodb://user:password@a:27017,b:27017/?replicaSet=rs0`. */
 export function serversUrl(...schemes: string[]) {
   const check = url(...schemes);
   return (value: string): string => {
     const [, scheme = '', credentials = '', hosts = '', rest = ''] =
       /^([^:]+:\/\/)([^@/]*@)?([^/?]*)(.*)$/.exec(value) ?? [];
-    // Without a host a URL of a scheme that is not the web's is one as well.
+    // For schemes other than those of the web, a URL without a host is also valid.
     for (const host of hosts.split(',')) check(host === '' ? '' : `${scheme}${credentials}${host}${rest}`);
     return value.replace(/\/+$/, '');
   };
 }
 
-/** Values separated by commas. */
+/** Parses comma-separated values. */
 export function list(value: string): string[] {
   return value
     .split(',')

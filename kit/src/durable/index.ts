@@ -1,20 +1,40 @@
-import { closeSync, fsyncSync, mkdirSync, openSync, renameSync, writeFileSync } from 'node:fs';
+import { chmodSync, closeSync, fsyncSync, mkdirSync, openSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 
-/** Makes a folder, for its owner alone, and those above that are missing; their names outlive a power cut. */
+/** Creates a folder, accessible to its owner only, and its missing parents. Their names survive a power cut. */
 export function makeFolder(path: string): void {
   const first = mkdirSync(path, { recursive: true, mode: 0o700 });
   if (first === undefined) return;
   const highest = dirname(resolve(first));
   for (let above = dirname(resolve(path)); above.length >= highest.length; above = dirname(above)) {
-    sync(above);
+    syncFolder(above);
     if (above === dirname(above)) return;
   }
 }
 
 /**
- * Writes a file that its owner alone may read, in the place of one of that name: whoever reads it, after a power cut too,
- * finds the old text, or the whole new one. It is durable when this returns.
+ * Creates a file if it is missing, and removes all permissions but the owner's from an existing one. An existing file
+ * is not opened: closing it would release the locks that SQLite holds on it in this process.
+ */
+export function makePrivate(path: string): void {
+  try {
+    closeSync(openSync(path, 'wx', 0o600));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    closeToOthers(path);
+  }
+}
+
+/** Removes all permissions but the owner's from a file, if it exists and belongs to this user. */
+export function closeToOthers(path: string): void {
+  const found = statSync(path, { throwIfNoEntry: false });
+  if (found === undefined || (found.mode & 0o077) === 0 || found.uid !== process.getuid?.()) return;
+  chmodSync(path, found.mode & 0o700);
+}
+
+/**
+ * Writes a file that only its owner may read, replacing one of the same name. A reader gets either the old text or the
+ * complete new one, even after a power cut. The file is durable when this returns.
  */
 export function writeSmallFile(path: string, text: string): void {
   const part = `${path}.part`;
@@ -26,10 +46,11 @@ export function writeSmallFile(path: string, text: string): void {
     closeSync(file);
   }
   renameSync(part, path);
-  sync(dirname(resolve(path)));
+  syncFolder(dirname(resolve(path)));
 }
 
-function sync(folder: string): void {
+/** Makes the names in a folder durable. */
+export function syncFolder(folder: string): void {
   const opened = openSync(folder, 'r');
   try {
     fsyncSync(opened);

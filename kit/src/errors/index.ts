@@ -1,6 +1,6 @@
 /**
- * The one kind of error that crosses a hop. `code` is a canonical gRPC code, `reason` the stable
- * code that clients see; the gateway maps them to HTTP.
+ * Canonical gRPC code of an AppError, the only kind of error that is passed between processes. `reason` is the stable
+ * code that clients see; the gateway maps both to HTTP.
  */
 export type Code =
   | 'INVALID_ARGUMENT'
@@ -16,29 +16,33 @@ export type Code =
   | 'CANCELLED'
   | 'INTERNAL';
 
-/** One fault of one field; `param` in the spelling of the API (`rows[3].name`). */
+/** One invalid field; `param` is written as in the API (`rows[3].name`). */
 export interface Fault {
   param: string;
   code: string;
   message: string;
-  /** Of a cell of a table: the row's place in the request, from 0, and the column. */
+  /** For a cell of a table: the row's index in the request, starting with 0, and the column. */
   row?: number;
   column_id?: string;
+  /** For a captcha: the challenge for the next attempt. */
+  captcha?: { challenge: string; bits: number; expires_at: string };
 }
 
-/** At most so many faults are told at once, so that error metadata stays under 64 KiB. */
+/** Maximum number of faults in one error, so that error metadata stays below 64 KiB. */
 export const MAX_FAULTS = 100;
 
 export interface AppErrorOptions {
-  /** The field at fault, where there is one. */
+  /** The invalid field, if there is one. */
   param?: string;
-  /** Facts for machines; JSON values only. */
+  /** Machine-readable facts; JSON values only. */
   details?: Record<string, unknown>;
-  /** All faults of a request; the answer's `details` are these then. */
+  /** All faults of a request; they become the `details` of the response. */
   faults?: Fault[];
-  /** Seconds after which another try may succeed. */
+  /** Seconds after which a retry may succeed. */
   retryAfter?: number;
   cause?: unknown;
+  /** Message that is more specific than the declared one about what was wrong and what would be right. */
+  message?: string;
 }
 
 export class AppError extends Error {
@@ -63,15 +67,15 @@ export class AppError extends Error {
 }
 
 /**
- * Declares an error in one line. `{name}` in the template is replaced by the detail of that name,
- * and every detail is handed on to the client.
+ * Declares an error in one line. `{name}` in the template is replaced by the detail of that name, and every detail is
+ * passed to the client.
  *
  *     export const NotATable = defineError('FAILED_PRECONDITION', 'not_a_table', 'resource {id} is not a table');
  *     throw NotATable({ id });
  */
 export function defineError(code: Code, reason: string, template: string) {
   return (details: Record<string, unknown> = {}, options: Omit<AppErrorOptions, 'details'> = {}): AppError => {
-    const message = template.replace(/\{(\w+)\}/g, (_, name: string) => String(details[name] ?? ''));
+    const message = options.message ?? template.replace(/\{(\w+)\}/g, (_, name: string) => String(details[name] ?? ''));
     return new AppError(code, reason, message, { ...options, details });
   };
 }
@@ -98,9 +102,28 @@ export const Timeout = defineError(
   'timeout',
   'The request took too long; its outcome is not known. Retry with the same Idempotency-Key.',
 );
+/** Seconds after which disk space may have been freed. */
+const ROOM_SECONDS = 30;
+const NO_ROOM =
+  'The server has no room left. Nothing was stored; what is there can be read and deleted. Try again when there is room.';
+
+/** Returns the error for a call whose data do not fit on the disk. */
+export function StorageFull(options: Omit<AppErrorOptions, 'details'> = {}): AppError {
+  return new AppError('UNAVAILABLE', 'storage_full', NO_ROOM, { retryAfter: ROOM_SECONDS, ...options });
+}
+
+/** Codes by which file systems and SQLite report that the disk is full. */
+const FULL: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT', 'SQLITE_FULL']);
+
+/** Returns whether a write failed because the disk is full. */
+export function isStorageFull(error: unknown): boolean {
+  if (error instanceof AppError) return error.reason === 'storage_full';
+  return FULL.has(String((error as { code?: unknown } | undefined)?.code));
+}
+
 export const Internal = defineError('INTERNAL', 'internal_error', 'Something went wrong on our side.');
 
-/** A request whose fields are at fault; all of them at once. */
+/** Returns the error for a request with invalid fields, all of them at once. */
 export function invalidFields(faults: Fault[]): AppError {
   const [only] = faults;
   if (faults.length === 1 && only !== undefined) {
@@ -109,12 +132,16 @@ export function invalidFields(faults: Fault[]): AppError {
   return new AppError('INVALID_ARGUMENT', 'validation_failed', `${faults.length} fields are not valid.`, { faults });
 }
 
-/** One field at fault. */
+/** Returns the error for one invalid field. */
 export function invalidField(param: string, code: string, message: string): AppError {
   return invalidFields([{ param, code, message }]);
 }
 
-/** Any thrown value as an AppError: what is not one already becomes `internal_error` with its cause. */
+/**
+ * Converts any thrown value to an AppError. What is not one becomes `storage_full` if the disk was full, otherwise
+ * `internal_error`, with its cause.
+ */
 export function asAppError(thrown: unknown): AppError {
-  return thrown instanceof AppError ? thrown : Internal({}, { cause: thrown });
+  if (thrown instanceof AppError) return thrown;
+  return isStorageFull(thrown) ? StorageFull({ cause: thrown }) : Internal({}, { cause: thrown });
 }

@@ -1,11 +1,14 @@
-/** Wakes the one who waits, or who will next. For one loop: two must not wait at a time. */
+/**
+ * Wakes a loop that waits, or makes its next wait return at once. It serves one loop: two must not wait at the same
+ * time.
+ */
 export interface Bell {
   ring(): void;
-  /** Waits for a ring, but not longer than so many milliseconds. */
+  /** Waits for `ring`, for at most `ms` milliseconds. */
   wait(ms: number): Promise<void>;
-  /** Waits so many milliseconds, whoever rings, but for `hush`. */
+  /** Waits for `ms` milliseconds regardless of `ring`; only `hush` ends it early. */
   sleep(ms: number): Promise<void>;
-  /** Ends all waiting, now and later. */
+  /** Ends all current and future waits. */
   hush(): void;
 }
 

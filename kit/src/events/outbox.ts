@@ -1,48 +1,51 @@
 import type { DomainEvent, EventBus } from './port.js';
 
-/** Where a bus keeps an event: a log, which a bus that lost its disk begins anew, and a place in it. */
+/** Position of an event on a bus: the log, which changes when a bus loses its disk, and the sequence number in it. */
 export interface Position {
   readonly log: string;
   readonly seq: number;
 }
 
-/** A bus that can tell whether it still has what it acknowledged. */
+/** A bus that can check whether it still has the events that it acknowledged. */
 export interface TracedBus extends EventBus {
-  /** As `publish`; tells where each event is. */
+  /** Publishes events as `publish` does, and returns the position of each. */
   publishTraced(events: readonly DomainEvent[]): Promise<Position[]>;
-  /** Whether an event is where it was put, or has been kept there for as long as the bus keeps events. */
+  /** Returns whether an event is at its position, or was there for the full retention time. */
   holds(position: Position, id: string): Promise<boolean>;
-  /** Calls back when a lost connection is there again, or what was kept may be lost. Gives what ends that. */
+  /**
+   * Calls back when a lost connection was restored, or when stored events may be lost. Returns a function that removes
+   * the listener.
+   */
   onReconnect(listener: () => void): () => void;
 }
 
 /**
- * The events that a service has committed and its bus may not have yet.
+ * Events that a service has committed, some of which the bus may not have yet.
  *
  * Duties of an adapter:
- * - An event is there when its unit was acknowledged, and never when the unit failed.
- * - Entries stand in the order of the outbox (`store/port.ts`), however clocks step.
- * - A published entry is kept for 7 days more, one that was not published for ever.
+ * - An event is in the outbox once its unit was acknowledged, and never if the unit failed.
+ * - Entries keep the order of units and their events (see `store/port.ts`), even if clocks are set back.
+ * - A published entry is retained for 7 more days, an unpublished one without limit.
  */
 export interface Outbox {
-  /** The first entries that are not published. */
+  /** Returns the first unpublished entries. */
   pending(limit: number): Promise<DomainEvent[]>;
-  /** Remembers that events are published, and where. */
+  /** Marks events as published, with their positions. */
   published(events: readonly DomainEvent[], positions?: readonly Position[]): Promise<void>;
-  /** Sets an event aside that no bus will take, with the reason. It is kept. */
+  /** Sets aside an event that no bus accepts, with the reason. The event is retained. */
   refused(event: DomainEvent, reason: string): Promise<void>;
-  /** Of what was published, the entry that stands `skip` places before the last. */
+  /** Returns the published entry that is `skip` entries before the last one. */
   lastPublished(skip: number): Promise<{ id: string; position: Position } | undefined>;
-  /** Makes pending again what was published behind a position, or all of it. Gives how many entries. */
+  /** Marks published entries after a position, or all of them, as pending again. Returns their number. */
   replay(behind?: Position): Promise<number>;
-  /** Calls back soon after a commit with events, whoever made it. Gives what ends that. */
+  /** Calls back soon after any process commits events. Returns a function that removes the listener. */
   onCommit(wake: () => void): () => void;
   /**
-   * Takes the lead among instances, or keeps it; to be called every second. An instance that stops
-   * calling loses it after 3 seconds. Two may lead for a moment.
+   * Acquires or renews the lead among instances; to be called every second. An instance that stops calling loses the
+   * lead after 3 seconds. Two instances may lead for a moment.
    */
   lead(instance: string): Promise<boolean>;
   resign(instance: string): Promise<void>;
-  /** How many entries wait, counted up to 10,000, and the time of the first event among them. */
+  /** Returns the number of pending entries, counted up to 10,000, and the time of the oldest event among them. */
   backlog(): Promise<{ pending: number; oldest: string | undefined }>;
 }

@@ -1,14 +1,14 @@
 /**
- * Something that happened: CloudEvents 1.0 in its JSON form with the extensions that follow
- * `data`. Thin: ids, changed fields, versions; whoever wants more asks the owner.
+ * An event: CloudEvents 1.0 in JSON form, with the extension attributes that follow `data`. It carries ids, changed
+ * fields and versions only; a consumer that needs more calls the service that owns the data.
  */
 export interface DomainEvent {
   readonly specversion: '1.0';
-  /** The same for every delivery. */
+  /** Id of the event, the same for every delivery. */
   readonly id: string;
-  /** `/resources`: the service that owns the fact. */
+  /** The service that owns the data: `/resources`. */
   readonly source: string;
-  /** `commonplace.<service>.<noun>.<verb>`, past tense. */
+  /** Event type, in the past tense: `commonplace.<service>.<noun>.<verb>`. */
   readonly type: string;
   /** Id of the aggregate; events of one aggregate keep their order. */
   readonly subject: string;
@@ -18,24 +18,28 @@ export interface DomainEvent {
   readonly tenant?: string;
   readonly requestid?: string;
   readonly traceparent?: string;
-  /** Who did it; `person` is the id of the one behind a doer that is no person. */
+  /** Who caused the event; `person` is the id of the person behind an actor that is not a person. */
   readonly actor?: { readonly type: string; readonly id: string; readonly name: string; readonly person?: string };
-  /** Ids of the events that led to this one, oldest first. */
+  /** The credential that was used; its id is not secret. */
+  readonly credential?: { readonly type: string; readonly id: string };
+  /** Network of the client in CIDR notation. */
+  readonly network?: string;
+  /** Ids of the automations whose runs led to this event, oldest first. */
   readonly chain?: readonly string[];
 }
 
 export interface SubscribeOptions {
-  /** Durable name: instances that share it share the work, and it goes on where it stopped. */
+  /** Durable name: instances with the same name share the work, and a restarted one continues where it stopped. */
   readonly consumer: string;
-  /** Types, or prefixes of them that end in `.>`: `commonplace.resources.>`. */
+  /** Event types, or prefixes of types that end in `.>`: `commonplace.resources.>`. */
   readonly types: readonly string[];
-  /** Events a call of the handler gets at the most; 1 when absent. */
+  /** Maximum number of events in one call of the handler; 1 when absent. */
   readonly batch?: number;
-  /** Deliveries of one event before it is parked; 8 when absent. */
+  /** Number of attempts before an event is parked; 8 when absent. */
   readonly maxAttempts?: number;
-  /** Where a consumer that is new begins: all that is kept, or what comes; `start` when absent. */
+  /** Where a new consumer starts: with all stored events, or only with new ones; `start` when absent. */
   readonly from?: 'start' | 'now';
-  /** Milliseconds before a failed event is tried again, doubled each time up to a minute; 200 when absent. */
+  /** Milliseconds before the first retry of a failed event, doubled for each retry up to a minute; 200 when absent. */
   readonly retryMs?: number;
 }
 
@@ -46,7 +50,7 @@ export interface ParkedEvent {
 }
 
 export interface Subscription {
-  /** Stops taking events, waits for the handler that runs. */
+  /** Stops taking events and waits for the running handler. */
   close(): Promise<void>;
 }
 
@@ -54,15 +58,15 @@ export interface Subscription {
  * Carries events from the outboxes to consumers.
  *
  * Duties of an adapter:
- * - What `publish` acknowledged is delivered at least once to each durable consumer, whoever
- *   crashes, as long as it is kept (7 days).
+ * - An acknowledged event is delivered at least once to each durable consumer, whichever process crashes, within the
+ *   retention time (7 days).
  * - An id that was published within the last two minutes is not delivered as another event.
- * - Events of one subject reach one consumer in order: a later one is not begun before the earlier
- *   is done or parked.
- * - A handler that fails sees the same events again; after the last try an event is parked, can be
- *   listed, and holds up nothing.
- * - `close` loses nothing: what was not finished comes again to the next instance.
- * - `watch` tells every process, soon and at most once; for dropping caches.
+ * - Events of one subject reach one consumer in order: a later one is not started before the earlier one is
+ *   acknowledged or parked.
+ * - A handler that fails gets the same events again. After the last attempt an event is parked: it can be listed and
+ *   does not block other events.
+ * - `close` loses nothing: unfinished events are delivered to the next instance.
+ * - `watch` notifies every process, soon and at most once; it serves to invalidate caches.
  */
 export interface EventBus {
   publish(events: readonly DomainEvent[]): Promise<void>;
@@ -71,17 +75,24 @@ export interface EventBus {
     handler: (events: readonly DomainEvent[]) => Promise<void>,
   ): Promise<Subscription>;
   watch(types: readonly string[], handler: (event: DomainEvent) => void): Promise<Subscription>;
-  /** Events of a consumer that wait: published, not done. */
+  /**
+   * Sends a text to every process that is listening to the topic, in call order. Nothing is stored, delivery is not
+   * confirmed, and it never throws: listeners can recover missed texts from records.
+   */
+  broadcast(topic: string, text: string): void;
+  /** Listens to a topic. Once this has resolved, no later text is missed for lack of a subscription. */
+  listen(topic: string, handler: (text: string) => void): Promise<Subscription>;
+  /** Returns the number of published events that a consumer has not handled yet. */
   lag(consumer: string): Promise<number>;
   parked(consumer: string): Promise<ParkedEvent[]>;
-  /** How many are parked. */
+  /** Returns the number of a consumer's parked events. */
   parkedCount(consumer: string): Promise<number>;
-  /** Gives a consumer its parked events again. */
+  /** Delivers a consumer's parked events to it again. Returns their number. */
   unpark(consumer: string): Promise<number>;
   close(): Promise<void>;
 }
 
-/** Tells whether an event's type is among types and `.>` prefixes. */
+/** Returns whether an event type matches one of the types or `.>` prefixes. */
 export function matchesType(type: string, patterns: readonly string[]): boolean {
   return patterns.some((pattern) =>
     pattern.endsWith('.>') ? type.startsWith(pattern.slice(0, -1)) : pattern === type,

@@ -11,28 +11,27 @@ export interface RelayOptions {
   readonly outbox: Outbox;
   readonly bus: EventBus | TracedBus;
   readonly log?: Log;
-  /** Milliseconds between looks at the outbox when nothing wakes the relay; 1000 when absent. */
+  /** Milliseconds between polls of the outbox if no commit wakes the relay; 1000 when absent. */
   readonly pollMs?: number;
-  /** Milliseconds between checks that the bus has what it acknowledged; 60,000 when absent. */
+  /** Milliseconds between checks that the bus has the events that it acknowledged; 60,000 when absent. */
   readonly checkMs?: number;
 }
 
 export interface Relay {
-  /** Publishes what is committed by now, where the bus takes it, and stops. */
+  /** Publishes the events committed so far, if the bus accepts them, and stops. */
   close(): Promise<void>;
 }
 
-/** Events that are read, published and marked at a time. */
+/** Number of events that are read, published and marked at a time. */
 const BATCH = 256;
 /** Milliseconds between renewals of the lead. */
 const RENEW = 1000;
-/** Milliseconds before a failed round is tried again, doubled each time. */
+/** First and maximum backoff in milliseconds after a failed round; it is doubled each time. */
 const [FIRST_PAUSE, MOST_PAUSE] = [100, 5000];
 
 /**
- * Publishes the events of an outbox in their order, with their ids. Of several instances one does
- * the work; if two do for a moment, the bus drops what it gets twice. When the bus has lost events
- * that it acknowledged, they are published again.
+ * Publishes the events of an outbox in order, with their ids. One of several instances does the work; if two do for a
+ * moment, the bus drops duplicates. If the bus has lost events that it acknowledged, they are published again.
  */
 export function startRelay(options: RelayOptions): Relay {
   const { outbox, bus, log = silentLog, pollMs = 1000, checkMs = 60_000 } = options;
@@ -62,7 +61,7 @@ export function startRelay(options: RelayOptions): Relay {
     checked = performance.now();
     if (count > 0) log.warn('relay.replayed', { count });
   };
-  /** Whether more may wait. */
+  /** Returns whether more events may be pending. */
   const round = async (): Promise<boolean> => {
     if (!(await lead())) return false;
     await check();
@@ -106,7 +105,7 @@ function isTraced(bus: EventBus | TracedBus): bus is TracedBus {
   return 'publishTraced' in bus;
 }
 
-/** Publishes the first entries that wait; gives how many. */
+/** Publishes the first pending entries and returns their number. */
 async function publishPending(outbox: Outbox, bus: EventBus | TracedBus, log: Log): Promise<number> {
   const events = await outbox.pending(BATCH);
   if (events.length === 0) return 0;
@@ -125,7 +124,7 @@ async function publish(outbox: Outbox, bus: EventBus | TracedBus, events: readon
   return outbox.published(events);
 }
 
-/** One by one, so that an event which the bus will never take does not hold up the others. */
+/** Publishes events one by one, so that an event that the bus never accepts does not block the others. */
 async function publishSingly(
   outbox: Outbox,
   bus: EventBus | TracedBus,
@@ -147,7 +146,7 @@ function isRefusal(error: unknown): boolean {
   return error instanceof AppError && error.code === 'INVALID_ARGUMENT';
 }
 
-/** Finds the last published entry that the bus still has, and makes pending what stands behind it. */
+/** Finds the last published entry that the bus still has, and marks the entries after it as pending. */
 async function replayLost(outbox: Outbox, bus: TracedBus): Promise<number> {
   for (let skip = 0; ; skip = skip * 2 + 1) {
     const last = await outbox.lastPublished(skip);

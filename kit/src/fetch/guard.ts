@@ -7,7 +7,7 @@ import { isPublicAddress } from './address.js';
 
 const undici = lazyLibrary<typeof import('undici')>('undici', import.meta.url);
 
-/** A URL that must not be called, and why; said to whoever gave it. */
+/** Thrown for a URL that must not be called. The message gives the reason to the person who entered the URL. */
 export class UrlNotAllowed extends Error {
   constructor(why: string) {
     super(why);
@@ -18,24 +18,26 @@ export class UrlNotAllowed extends Error {
 export interface GuardOptions {
   /** Hosts for which http and addresses that are not public are allowed: `wiki.intern`, `*.lab.example`. */
   readonly allowlist?: readonly string[];
-  /** Stands in for the system's resolver, in tests. */
+  /** Replaces the system's resolver in tests. */
   readonly resolve?: (host: string) => Promise<LookupAddress[]>;
+  /** Milliseconds without a byte after which a call fails; 30,000 when absent. */
+  readonly idleMs?: number;
 }
 
 export interface FetchOptions {
   readonly method?: Dispatcher.HttpMethod;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | Buffer;
-  /** Redirects that are followed, each checked like the first URL; 3 when absent. One more is refused. */
+  /** Maximum number of redirects to follow, each checked like the first URL; 3 when absent. One more is refused. */
   readonly redirects?: number;
-  /** Gives a redirect as the answer that it is, instead of following it. */
+  /** Returns a redirect response instead of following it. */
   readonly manual?: boolean;
   readonly signal?: AbortSignal;
 }
 
-/** An answer, whose body has to be read or destroyed. */
+/** A response, whose body must be read or destroyed. */
 export interface Fetched {
-  /** Where it came from in the end. */
+  /** URL of the response, after all redirects. */
   readonly url: URL;
   readonly status: number;
   readonly headers: Dispatcher.ResponseData['headers'];
@@ -43,12 +45,12 @@ export interface Fetched {
 }
 
 /**
- * Calls URLs that users have given. https only, no credentials in them, ports 80, 443 and 1024 and up, public
- * addresses only; a host's name is resolved once, every address checked, and one of those connected to; each
- * redirect is checked again.
+ * Calls URLs that users have entered. Only https without credentials is allowed, to ports 80, 443 and 1024 and above,
+ * and to public addresses. A host name is resolved once, every address is checked, and the connection goes to one of
+ * them. Each redirect is checked again.
  */
 export interface Guard {
-  /** Reads a URL that may be called as far as its text tells. Throws `UrlNotAllowed`. */
+  /** Parses a URL and checks everything that does not need DNS. Throws `UrlNotAllowed`. */
   check(url: string): URL;
   fetch(url: string, options?: FetchOptions): Promise<Fetched>;
   close(): Promise<void>;
@@ -58,13 +60,13 @@ const NOT_PUBLIC = 'The URL leads to an address that is not public.';
 const CONNECT_MS = 5000;
 const IDLE_MS = 30_000;
 const REDIRECTS = 3;
-/** Bytes of a redirect's own body that are read and dropped. */
+/** Maximum number of bytes of a redirect's body that are read and discarded. */
 const REDIRECT_BYTES = 64 * 1024;
 const REDIRECT_STATUSES: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
-/** Names that lead into the own network or machine by convention (RFC 6761, 6762, 8375, 9476). */
+/** Names that resolve to the own network or machine by convention (RFC 6761, 6762, 8375, 9476). */
 const LOCAL_NAMES = /(^|\.)(localhost|local|internal|intranet|home\.arpa|lan|corp|home|alt|onion|test|invalid)$/;
 
-export function openGuard({ allowlist = [], resolve = resolveAll }: GuardOptions = {}): Guard {
+export function openGuard({ allowlist = [], resolve = resolveAll, idleMs = IDLE_MS }: GuardOptions = {}): Guard {
   const isAllowlisted = (host: string) => allowlist.some((pattern) => matches(host, pattern.toLowerCase()));
 
   const check = (text: string): URL => {
@@ -89,9 +91,9 @@ export function openGuard({ allowlist = [], resolve = resolveAll }: GuardOptions
   const agent = (): Agent => {
     opened ??= new (undici().Agent)({
       connect: { timeout: CONNECT_MS, lookup: checkedLookup(resolve, isAllowlisted) },
-      headersTimeout: IDLE_MS,
-      bodyTimeout: IDLE_MS,
-      // Who was checked is connected to, and not kept for the next.
+      headersTimeout: idleMs,
+      bodyTimeout: idleMs,
+      // Each connection goes to a checked address and is not reused.
       pipelining: 0,
     });
     return opened;
@@ -106,6 +108,8 @@ export function openGuard({ allowlist = [], resolve = resolveAll }: GuardOptions
           const asked = { dispatcher: agent(), method, headers: { ...headers, ...trace }, body, signal };
           return undici().request(url, asked).catch(unwrapped);
         });
+        // Destroying a body that nobody reads yet emits an error event, which would end the process.
+        answer.body.on('error', () => {});
         const location = answer.headers.location;
         if (manual || !REDIRECT_STATUSES.has(answer.statusCode) || typeof location !== 'string') {
           return { url, status: answer.statusCode, headers: answer.headers, body: answer.body };
@@ -119,7 +123,7 @@ export function openGuard({ allowlist = [], resolve = resolveAll }: GuardOptions
   };
 }
 
-/** Resolves a name, and refuses it when any of its addresses is not public. */
+/** Creates a lookup that fails if any address of a name is not public. */
 function checkedLookup(
   resolve: (host: string) => Promise<LookupAddress[]>,
   isAllowlisted: (host: string) => boolean,
@@ -144,12 +148,12 @@ function resolveAll(host: string): Promise<LookupAddress[]> {
   });
 }
 
-/** The refusal of the lookup, which comes wrapped. */
+/** Throws the lookup's own error, which arrives wrapped. */
 function unwrapped(error: Error): never {
   throw error.cause instanceof UrlNotAllowed ? error.cause : error;
 }
 
-/** A host's name in lower case without its last dot; an address of IPv6 without brackets. */
+/** Returns a URL's host name in lower case without a final dot; an IPv6 address without brackets. */
 function hostOf(url: URL): string {
   return url.hostname
     .toLowerCase()

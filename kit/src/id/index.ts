@@ -4,7 +4,7 @@ import { v5, v7 } from 'uuid';
 const last = { msecs: 0, seq: 0 };
 
 /**
- * A new record id: UUID version 7, so that ids sort by the time they were made; those of one process also within a
+ * Returns a new record id: a UUID version 7, so that ids sort by creation time. Ids of one process also sort within a
  * millisecond, by a counter that starts at random (RFC 9562, 6.2, method 1).
  */
 export function newId(): string {
@@ -12,7 +12,7 @@ export function newId(): string {
   const now = Date.now();
   if (now > last.msecs) {
     last.msecs = now;
-    // Half of the 32 bits are left to count in.
+    // Half of the range of 32 bits remains for counting.
     last.seq = random.readUInt32BE(6) >>> 1;
   } else {
     last.seq += 1;
@@ -20,14 +20,19 @@ export function newId(): string {
   return v7({ random, ...last });
 }
 
-/** The same id for the same name, always (UUID version 5 in the namespace of the product). */
+/** Returns an id that is always the same for the same name (UUID version 5 in the product's namespace). */
 export function derivedId(name: string): string {
   return v5(name, 'b1f2a0de-0d4c-5d5e-9a57-2f6a0c1d7e90');
 }
 
+/** Returns the id of a person's default Personal workspace, which is also the id of their Personal tenant. */
+export function homeOf(userId: string): string {
+  return derivedId(`personal-workspace:${userId}`);
+}
+
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
-/** Tells a canonical (lower-case) UUID. */
+/** Returns whether a text is a canonical (lower-case) UUID. */
 export function isUuid(text: string): boolean {
   return UUID.test(text);
 }
@@ -36,7 +41,7 @@ const BASE32 = 'abcdefghijklmnopqrstuvwxyz234567';
 let pool = Buffer.alloc(0);
 let used = 0;
 
-/** Random bytes out of a pool: asking the system for a few at a time costs more than all else of an id. */
+/** Returns random bytes from a pool: requesting a few at a time from the system costs more than the rest of an id. */
 function randomPart(bytes: number): Buffer {
   if (used + bytes > pool.length) {
     pool = randomBytes(8192);
@@ -46,14 +51,14 @@ function randomPart(bytes: number): Buffer {
   return pool.subarray(used - bytes, used);
 }
 
-/** `req_` and 26 characters of base 32: 130 random bits. */
+/** Returns a request id: `req_` and 26 characters of base 32, which are 130 random bits. */
 export function newRequestId(): string {
   let id = 'req_';
   for (const byte of randomPart(26)) id += BASE32[byte & 31];
   return id;
 }
 
-/** SHA-256 of the parts, each told apart from its neighbours, in base64url. */
+/** Returns the SHA-256 of the parts, separated from each other, in base64url. */
 export function fingerprint(...parts: (string | Buffer)[]): string {
   const hash = createHash('sha256');
   for (const part of parts) hash.update(part).update('\0');

@@ -1,8 +1,8 @@
 import { createRequire } from 'node:module';
 
 /**
- * A library that is loaded with its first use, which most processes never come to: what a start loads
- * costs every start time and memory. `importer` is the caller's `import.meta.url`.
+ * Returns a function that loads a library at its first call. Most processes never use such a library, and everything
+ * loaded at start costs time and memory. `importer` is the caller's `import.meta.url`.
  */
 export function lazyLibrary<T>(name: string, importer: string): () => T {
   let library: T | undefined;

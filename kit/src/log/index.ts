@@ -1,10 +1,9 @@
 import pino from 'pino';
 import { inSources } from '../program/stack.js';
-import { currentSpan } from '../telemetry/trace.js';
 
 /**
- * Structured logs: one JSON object a line, UTC, fields by name. `event` is a stable code; what is
- * logged about a request is its request id, tenant and outcome, never a body or a credential.
+ * Writes structured logs: one JSON object per line, in UTC, with named fields. `event` is a stable code. About a
+ * request, its id, tenant and outcome are logged, never a body or a credential.
  */
 export interface Log {
   debug(event: string, fields?: Record<string, unknown>): void;
@@ -17,13 +16,20 @@ export interface Log {
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent';
 
-/** Logs to standard error, so that standard output stays for what a person asked for. */
-export function createLog(level: LogLevel, fields: Record<string, unknown> = {}): Log {
+/**
+ * Creates a log on standard error, so that standard output contains only the output that a person asked for. `fields` are
+ * in each line; `currentFields` returns those of the request in which a line is written.
+ */
+export function createLog(
+  level: LogLevel,
+  fields: Record<string, unknown> = {},
+  currentFields: () => object = () => ({}),
+): Log {
   const root = pino(
     {
       level,
       base: fields,
-      mixin: traceOf,
+      mixin: currentFields,
       messageKey: 'event',
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
@@ -34,16 +40,10 @@ export function createLog(level: LogLevel, fields: Record<string, unknown> = {})
   return wrap(root);
 }
 
-/** An error as it is logged: with places in the sources. */
+/** Returns the fields of an error for the log, with positions in the source files. */
 function told(error: Error): object {
   const fields = pino.stdSerializers.err(error);
   return typeof fields?.stack === 'string' ? { ...fields, stack: inSources(fields.stack) } : fields;
-}
-
-/** Where a line belongs, if its request is traced. */
-function traceOf(): object {
-  const span = currentSpan();
-  return span === undefined ? {} : { trace_id: span.traceId, span_id: span.spanId };
 }
 
 function wrap(logger: pino.Logger): Log {
@@ -57,7 +57,7 @@ function wrap(logger: pino.Logger): Log {
   };
 }
 
-/** A log that says nothing; for tests. */
+/** A log that discards everything, for tests. */
 export const silentLog: Log = {
   debug: () => {},
   info: () => {},

@@ -5,15 +5,21 @@ import { defineError } from '../errors/index.js';
 
 const Busy = defineError('RESOURCE_EXHAUSTED', 'concurrency_limited', 'Too many passwords are looked at at once.');
 
-/** Argon2id as OWASP's Password Storage Cheat Sheet has it: 19 MiB, two passes, one lane. */
+/** Argon2id with the parameters of OWASP's Password Storage Cheat Sheet: 19 MiB, two passes, one lane. */
 const ARGON2ID = { algorithm: 2, memoryCost: 19_456, timeCost: 2, parallelism: 1 } as const;
-/** Hashes at a time, and hashes that wait: one takes about 50 ms of a core and one of the four I/O threads. */
+/**
+ * Maximum numbers of concurrent and of waiting hashes. A hash takes about 50 ms of a core and one of the four I/O
+ * threads.
+ */
 const AT_ONCE = 2;
 const WAITING = 100;
 
 export interface Passwords {
   hash(password: string): Promise<string>;
-  /** Takes as long where there is no hash to compare with, so that nobody learns whether there is one. */
+  /**
+   * Verifies a password. It takes as long without a stored hash, so that its duration does not reveal whether there is
+   * one.
+   */
   verify(stored: string | undefined, password: string): Promise<boolean>;
 }
 

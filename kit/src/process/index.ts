@@ -1,15 +1,15 @@
 import { type ChildProcess, fork } from 'node:child_process';
 
-/** A process that does one task at a time: a second is given to it once the first is over. */
+/** A process that runs one task at a time; the next one may only be sent when the previous one has ended. */
 export interface TaskProcess<Task, Reply> {
-  /** Rejects with what `failures` makes; the process is gone then. `timeoutMs` is how long the task may take. */
+  /** Runs a task for at most `timeoutMs`. Rejects with an error of `failures`; the process has ended then. */
   do(task: Task, timeoutMs: number): Promise<Reply>;
   readonly isGone: boolean;
-  /** Ends it, and the task with it; resolves when it has ended. */
+  /** Kills the process and its task; resolves when it has ended. */
   kill(): Promise<void>;
 }
 
-/** What a task is rejected with. */
+/** Creates the errors with which tasks reject. */
 export interface TaskFailures {
   notStarted(cause: unknown): Error;
   ended(code: number | null, signal: NodeJS.Signals | null): Error;
@@ -18,17 +18,17 @@ export interface TaskFailures {
 }
 
 export interface TaskProcessOptions {
-  /** The script; it gets tasks as messages, and answers each with one. */
+  /** The script; it receives tasks as messages and answers each of them with one message. */
   readonly entry: URL;
-  /** What the script is told as its one argument, as JSON. */
+  /** JSON that is passed to the script as its only argument. */
   readonly about: unknown;
   readonly heapMiB: number;
   readonly failures: TaskFailures;
 }
 
 /**
- * Starts a process for work whose memory comes back only with a process, or that has to be stopped from outside. It
- * knows nothing of this one's environment, and nothing but a task keeps this one running.
+ * Starts a process for work whose memory is only released with its process, or that has to be stopped from outside. It
+ * does not inherit this process's environment, and only a running task keeps this process alive.
  */
 export function startTaskProcess<Task extends object, Reply>(options: TaskProcessOptions): TaskProcess<Task, Reply> {
   const { failures } = options;
@@ -65,7 +65,7 @@ export function startTaskProcess<Task extends object, Reply>(options: TaskProces
           else resolve(outcome.reply);
         };
         keepAlive(child, true);
-        // A failure to send is followed by the exit that explains it.
+        // A failure to send is followed by the exit event that explains it.
         child.send(task, () => undefined);
       });
     },
@@ -87,7 +87,7 @@ function start({ entry, about, heapMiB }: TaskProcessOptions): ChildProcess {
   });
 }
 
-/** Only a task, and waiting for the end, keep this process running. */
+/** Keeps this process alive only during a task and while waiting for the end. */
 function keepAlive(child: ChildProcess, on: boolean): void {
   if (on) {
     child.ref();

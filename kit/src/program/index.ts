@@ -2,21 +2,24 @@ import { readFileSync, statSync } from 'node:fs';
 import nodeModule from 'node:module';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import { requireNode } from './node-version.js';
 import { endInSources } from './stack.js';
 
+export { nodeProblem, requireNode } from './node-version.js';
 export { inSources } from './stack.js';
 
-/** A file that the bundle was made of: its path from the root of the project, when it was written and its size. */
+/** A file from which the bundle was built: its path from the project root, modification time and size. */
 type Made = readonly [path: string, mtimeMs: number, size: number];
 
 const ROOT = fileURLToPath(new URL('../../../../', import.meta.url));
 const FOLDER = join(ROOT, 'dist', 'bundle');
 
 /**
- * Runs one of the project's programs: its code in a few files, as `npm run build` makes them for all programs
- * together, or else its modules themselves, which take longer to load.
+ * Runs one of the project's programs, either from the bundle that `npm run build` creates for all programs together, or
+ * from its modules, which take longer to load.
  */
 export async function startProgram(name: string, modules: () => Promise<unknown>): Promise<void> {
+  requireNode();
   const bundle = freshBundle(name);
   if (bundle === undefined) return void (await modules());
   prepareForBundle();
@@ -24,8 +27,8 @@ export async function startProgram(name: string, modules: () => Promise<unknown>
 }
 
 /**
- * The URL of a program in the bundle; undefined where there is none, or where a file has changed since: the modules
- * themselves are always right.
+ * Returns the URL of a program in the bundle; undefined if there is no bundle or a file has changed since it was built.
+ * The modules themselves are always current.
  */
 export function freshBundle(name: string, folder = FOLDER, root = ROOT): string | undefined {
   try {
@@ -41,7 +44,9 @@ function isAsItWas(root: string, [path, mtimeMs, size]: Made): boolean {
   return now?.mtimeMs === mtimeMs && now.size === size;
 }
 
-/** From Node 22 on what was compiled is kept beside the bundle, for the next start. */
+/**
+ * Prepares for running the bundle. On Node 22 and later, compiled code is cached next to the bundle for the next start.
+ */
 function prepareForBundle(): void {
   endInSources();
   const { enableCompileCache } = nodeModule as { enableCompileCache?: (folder: string) => unknown };

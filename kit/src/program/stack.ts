@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { SourceMap, type SourceMapPayload } from 'node:module';
 import { fileURLToPath } from 'node:url';
 
-/** A place in a file, as stack traces name it. */
+/** Matches a position in a file in a stack trace. */
 const PLACE = /(file:\/\/[^\s()]+\.js):(\d+):(\d+)/g;
 
 interface Origins {
@@ -13,9 +13,10 @@ interface Origins {
 const known = new Map<string, Origins | undefined>();
 
 /**
- * A stack trace with the sources' own places where a map lies beside a file, as it does in the bundle. Node's own
- * `--enable-source-maps` does so each time that anybody reads `stack`, and libraries do when nothing is wrong: the maps
- * of a program, which take longer to read than its code to load, are read here for what is written down alone.
+ * Returns a stack trace with positions in the source files, if a source map exists next to a file, as it does in the
+ * bundle. Node's own `--enable-source-maps` maps at each access to `stack`, which libraries make even when nothing is
+ * wrong. A program's maps take longer to read than its code to load, so they are read only for stack traces that are
+ * written.
  */
 export function inSources(stack: string): string {
   return stack.replace(PLACE, (place, url: string, line: string, column: string) => {
@@ -35,12 +36,12 @@ function readOrigins(url: string): Origins | undefined {
   try {
     return { url, map: new SourceMap(JSON.parse(readFileSync(fileURLToPath(url), 'utf8')) as SourceMapPayload) };
   } catch {
-    // There is none: what is told is where the error is in the file itself.
+    // There is no map, so positions in the file itself are kept.
     return undefined;
   }
 }
 
-/** Lets the error that ends this process tell of the sources. */
+/** Maps the stack trace of the error that ends this process. */
 export function endInSources(): void {
   process.on('uncaughtExceptionMonitor', (error: unknown) => {
     if (error instanceof Error && typeof error.stack === 'string') error.stack = inSources(error.stack);

@@ -2,8 +2,8 @@ import type { AppError } from '../errors/index.js';
 import type { CallMetadata, IncomingCall, Reply } from './port.js';
 
 /**
- * A call as it arrives, from the same process or another. Most handlers never ask for their signal, so it is made when
- * they do; a class, because an object literal with an accessor is slow to make.
+ * An incoming call, from the same process or another one. Most handlers never use their abort signal, so it is created
+ * on demand. It is a class, because an object literal with an accessor is slow to create.
  */
 export class ArrivedCall implements IncomingCall {
   readonly metadata: CallMetadata;
@@ -34,7 +34,9 @@ export class ArrivedCall implements IncomingCall {
     return this.#reason !== undefined;
   }
 
-  /** Gives it up; why is only asked where somebody listens, for the network ends the answered calls too. */
+  /**
+   * Aborts the call. `reason` is only evaluated if the signal is in use, because the network aborts answered calls too.
+   */
   abort(reason: () => AppError): void {
     this.#reason = reason;
     this.#controller?.abort(reason());

@@ -1,10 +1,12 @@
+import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createSecureContext } from 'node:tls';
 import type { experimental } from '@grpc/grpc-js';
 import { ConfigError } from '../config/index.js';
 import type { Log } from '../log/index.js';
+import { gauge } from '../telemetry/instruments.js';
 
-/** Files in PEM: a process's certificate with what leads to its authority, its key, and the authorities of its peers. */
+/** PEM files: a process's certificate with its chain, its key, and the certificate authorities of its peers. */
 export interface CertificateFiles {
   readonly cert: string;
   readonly key: string;
@@ -12,7 +14,7 @@ export interface CertificateFiles {
 }
 
 export interface Certificates {
-  /** What gRPC asks for certificates; it is told of new ones. */
+  /** Provides certificates to gRPC, and notifies it of new ones. */
   readonly provider: experimental.CertificateProvider;
   close(): void;
 }
@@ -23,12 +25,18 @@ interface Contents {
   readonly ca: Buffer;
 }
 
-/** Milliseconds between two looks at the files. */
+const expiry = gauge({
+  name: 'tls.certificate.not_after',
+  unit: 's',
+  description: 'When the certificate of this process in the mesh ends, in seconds since 1970.',
+});
+
+/** Milliseconds between two checks of the files. */
 const LOOK_MS = 10_000;
 
 /**
- * Reads certificates, and reads them again when their files change. Files that do not fit together, as in the middle
- * of an exchange, change nothing. Throws ConfigError where they can't be used at the start.
+ * Reads certificates, and reads them again when their files change. Files that do not match, as happens in the middle
+ * of a replacement, are ignored. Throws ConfigError if they are invalid at the start.
  */
 export function openCertificates(files: CertificateFiles, log: Log, lookMs = LOOK_MS): Certificates {
   let current = firstRead(files);
@@ -48,11 +56,12 @@ export function openCertificates(files: CertificateFiles, log: Log, lookMs = LOO
     }
   };
   const timer = setInterval(look, lookMs).unref();
+  const unobserve = expiry.observe(() => [{ attributes: {}, value: endOf(current.cert) }]);
   return {
     provider: {
       addCaCertificateListener: (tell) => {
         cas.add(tell);
-        // A server listens to its credentials only after they have asked for certificates.
+        // A server subscribes to its credentials only after they have requested certificates.
         queueMicrotask(() => tell({ caCertificate: current.ca }));
       },
       removeCaCertificateListener: (tell) => void cas.delete(tell),
@@ -62,7 +71,10 @@ export function openCertificates(files: CertificateFiles, log: Log, lookMs = LOO
       },
       removeIdentityCertificateListener: (tell) => void identities.delete(tell),
     },
-    close: () => clearInterval(timer),
+    close() {
+      clearInterval(timer);
+      unobserve();
+    },
   };
 }
 
@@ -75,11 +87,16 @@ function firstRead(files: CertificateFiles): Contents {
   }
 }
 
-/** Throws where a file is not there, is no PEM, or the key is that of another certificate. */
+/** Reads the files. Throws if a file is missing or not PEM, or if the key does not match the certificate. */
 function read(files: CertificateFiles): Contents {
   const contents = { cert: readFileSync(files.cert), key: readFileSync(files.key), ca: readFileSync(files.ca) };
   createSecureContext(contents);
   return contents;
+}
+
+/** Returns the end of the first certificate of a PEM file, in seconds since 1970. */
+function endOf(cert: Buffer): number {
+  return Date.parse(new X509Certificate(cert).validTo) / 1000;
 }
 
 function isSame(one: Contents, other: Contents): boolean {

@@ -1,24 +1,30 @@
 import { type Actor, actorOf, type Caller } from '../auth/caller.js';
+import { isGivenUp } from '../deadline/given-up.js';
 import { AppError } from '../errors/index.js';
+import { createEvent } from '../events/envelope.js';
 import type { DomainEvent } from '../events/port.js';
-import { newId } from '../id/index.js';
 import type { UnitOfWork } from '../store/port.js';
-import { isGivenUp } from './given-up.js';
 import type { CallContext, CallMetadata, CallOptions, IncomingCall, Reply } from './port.js';
 
-// These are classes because their parts are made on demand, at every call of every rpc: an accessor of a
-// prototype costs nothing there, one of an object literal about a microsecond each.
+// These are classes, because their parts are created on demand at every call: an accessor on a prototype costs nothing
+// there, one in an object literal costs about a microsecond.
 
-/** What one run of a handler gathers; reads gather nothing, and make none of it. */
+/** Holds what one run of a handler produces. A run that only reads creates none of it. */
 export class Run {
   #work: UnitOfWork | undefined;
   #effects: (() => void)[] | undefined;
+  /** Makes the answer after the commit. */
+  laterAnswer: (() => Promise<unknown>) | undefined;
   #secrets: Set<string> | undefined;
 
-  /** `acts` is told where the handler takes effect elsewhere. */
+  /**
+   * `acts` is called when the handler is about to cause an effect outside of its unit of work, `takeTurn` when it waits
+   * for others that write to the same record.
+   */
   constructor(
     private readonly begin: () => UnitOfWork,
     readonly acts: () => void = () => {},
+    readonly takeTurn: (collection: string, id: string) => Promise<void> = async () => {},
   ) {}
 
   get work(): UnitOfWork {
@@ -26,7 +32,7 @@ export class Run {
     return this.#work;
   }
 
-  /** Whether the handler has asked for its unit of work. */
+  /** Whether the handler has accessed its unit of work. */
   get worked(): boolean {
     return this.#work !== undefined;
   }
@@ -42,7 +48,7 @@ export class Run {
   }
 }
 
-/** The context that a handler gets. */
+/** The context that is passed to a handler. */
 export class Context implements CallContext {
   constructor(
     private readonly service: string,
@@ -102,15 +108,32 @@ export class Context implements CallContext {
   event(type: string, subject: string, data: Record<string, unknown>, tenant?: string): DomainEvent {
     const { service, actor: doer, known, call } = this;
     const actor = known === undefined || doer.type === 'user' ? doer : { ...doer, person: known.userId };
-    return createEvent({ service, type, subject, data, tenant, actor, call });
+    return createEvent({
+      ...{ service, type, subject, data, tenant, actor },
+      requestId: call.metadata.requestId,
+      traceparent: call.metadata.traceparent,
+      ...(known !== undefined && { credential: { type: known.credential.type, id: known.credential.id } }),
+      ...{ network: known?.network, chain: known?.chain },
+    });
   }
 
   afterCommit(effect: () => void): void {
     this.run.effects.push(effect);
   }
+
+  inTurn(collection: string, id: string): Promise<void> {
+    return this.run.takeTurn(collection, id);
+  }
+
+  answerAfterCommit(make: () => Promise<unknown>): void {
+    this.run.laterAnswer = make;
+  }
 }
 
-/** Options of calls made on the way: what the caller asked of one record and one request does not hold there. */
+/**
+ * Options for calls to other services during a call. They omit the base version and the idempotency key, which apply to
+ * the original request only.
+ */
 class Onward implements CallOptions {
   readonly metadata: CallMetadata;
 
@@ -131,31 +154,4 @@ class Onward implements CallOptions {
   get givenUp(): boolean {
     return isGivenUp(this.call);
   }
-}
-
-interface EventParts {
-  service: string;
-  type: string;
-  subject: string;
-  data: Record<string, unknown>;
-  tenant: string | undefined;
-  actor: NonNullable<DomainEvent['actor']>;
-  call: IncomingCall;
-}
-
-function createEvent({ service, type, subject, data, tenant, actor, call }: EventParts): DomainEvent {
-  return {
-    specversion: '1.0',
-    id: `evt_${newId()}`,
-    source: `/${service}`,
-    type: `commonplace.${service}.${type}`,
-    subject,
-    time: new Date().toISOString(),
-    datacontenttype: 'application/json',
-    data,
-    ...(tenant === undefined ? {} : { tenant }),
-    requestid: call.metadata.requestId,
-    ...(call.metadata.traceparent === undefined ? {} : { traceparent: call.metadata.traceparent }),
-    actor,
-  };
 }

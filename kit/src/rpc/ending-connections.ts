@@ -4,9 +4,10 @@ import { PassThrough } from 'node:stream';
 let mended = false;
 
 /**
- * Lets calls end on a connection that the server has said goodbye on. Node.js sends no ping on such a one, which
- * grpc-js 1.14 takes for a dead link, on both sides: with the first keepalive that is due it drops all calls. Here such
- * a ping counts as answered; a link that dies meanwhile is noticed by the deadlines of its calls.
+ * Patches Node.js's HTTP/2 sessions so that calls can finish on a connection on which the server has sent GOAWAY.
+ * Node.js sends no pings on such a connection. grpc-js 1.14 takes that for a dead link, on both sides, and drops all
+ * calls at the next keepalive. With the patch such a ping counts as answered; a link that dies meanwhile is detected by
+ * the deadlines of its calls.
  */
 export function letCallsEnd(): void {
   if (mended) return;
@@ -22,7 +23,7 @@ export function letCallsEnd(): void {
   prototype.ping = pingUnlessEnding as typeof ping;
 }
 
-/** What sessions of clients and servers have in common, which Node.js does not export. */
+/** Returns the common prototype of client and server sessions, which Node.js does not export. */
 function sessionPrototype(): Http2Session {
   const session = connect('http://nowhere', { createConnection: () => new PassThrough() });
   session.on('error', () => {});

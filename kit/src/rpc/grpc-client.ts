@@ -7,23 +7,24 @@ import {
   type StatusObject,
 } from '@grpc/grpc-js';
 import type { PeerTokens } from '../auth/token.js';
+import { cancelled, isGivenUp, whenGivenUp } from '../deadline/given-up.js';
 import type { AppError } from '../errors/index.js';
-import { observeCalled, tracedOptions } from '../telemetry/rpc.js';
 import { letCallsEnd } from './ending-connections.js';
-import { isGivenUp, whenGivenUp } from './given-up.js';
 import { clientOptions } from './grpc-options.js';
-import { isRead } from './idempotent.js';
 import { readReply, toGrpc } from './metadata.js';
+import { factsOf } from './methods.js';
 import type { CallOptions, Channel, Client, Reply, ServiceContract } from './port.js';
-import { cancelled, refusalOf } from './refusal.js';
+import { refusalOf } from './refusal.js';
 import { decodeStatus, ofCode, STATUS_KEY } from './status.js';
+import { observeCalled, tracedOptions } from './telemetry.js';
 import type { MeshTls } from './tls.js';
 
 type Method = MethodDefinition<unknown, unknown>;
 
 /**
- * The channel to services of other processes. `addressOf` gives a service's target:
- * `dns:///resources-headless:9090`. With TLS each end shows a certificate, and the service's has to carry its name.
+ * Opens the channel to services in other processes. `addressOf` returns a service's target:
+ * `dns:///resources-headless:9090`. With TLS each side presents a certificate, and the service's certificate must
+ * contain its name.
  */
 export function openGrpcChannel(addressOf: (owner: string) => string, peers: PeerTokens, tls?: MeshTls): Channel {
   letCallsEnd();
@@ -47,8 +48,8 @@ export function openGrpcChannel(addressOf: (owner: string) => string, peers: Pee
 
 function readMethods(service: ServiceContract<unknown>): string[] {
   return Object.values(service.definition)
-    .map(({ path }) => path.split('/')[2] as string)
-    .filter(isRead);
+    .filter(({ path }) => factsOf(path).isRead)
+    .map(({ path }) => path.split('/')[2] as string);
 }
 
 function createClient<S>(grpc: GrpcClient, service: ServiceContract<S>, peers: PeerTokens): Client<S> {
@@ -76,7 +77,7 @@ function unary(
   });
 }
 
-/** A function of its own, so that grpc-js's call knows nothing of what waits for it but this. */
+/** Sends a call. It is a separate function, so that grpc-js's call object retains nothing but `waiting`. */
 function send(grpc: GrpcClient, method: Method, request: unknown, metadata: Metadata, waiting: Waiting): void {
   const call = grpc.makeUnaryRequest(
     method.path,
@@ -92,8 +93,9 @@ function send(grpc: GrpcClient, method: Method, request: unknown, metadata: Meta
 }
 
 /**
- * What waits for the answer to a call, and lets go of everything with it: what grpc-js and Node know of a call lives on
- * until a major collection under load, and would keep the whole request that asked.
+ * State of a call that waits for its answer; it is released completely with the answer. The call objects of grpc-js and
+ * Node.js survive until a major garbage collection under load, and would otherwise retain the whole request that made
+ * the call.
  */
 class Waiting {
   readonly deadline: number;
@@ -107,7 +109,7 @@ class Waiting {
     this.#waits = { options, resolve, reject };
   }
 
-  /** Gives the call up by `cancel` when its caller is. */
+  /** Cancels the call with `cancel` when its caller cancels. */
   until(cancel: () => void): void {
     if (this.#waits !== undefined) this.#over = whenGivenUp(this.#waits.options, cancel);
   }
@@ -145,6 +147,8 @@ async function* stream(
     toGrpc(options.metadata, peers.mint()),
     { deadline: options.deadline },
   );
+  // Cancelling emits an error event, even after the reader has stopped listening; unhandled, it would end the process.
+  call.on('error', () => {});
   const abort = () => call.cancel();
   options.signal?.addEventListener('abort', abort, { once: true });
   try {

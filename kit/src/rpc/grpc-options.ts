@@ -1,6 +1,6 @@
-/** The largest message either way: a body of 10 MiB with its frame. */
+/** Maximum message size in bytes in both directions: a body of 10 MiB with its framing. */
 export const GRPC_MESSAGE_BYTES = 12 * 1024 * 1024;
-/** Error metadata holds 100 faults. */
+/** Maximum size of the metadata in bytes; error metadata can hold 100 faults. */
 const METADATA_BYTES = 64 * 1024;
 
 const shared = {
@@ -11,7 +11,9 @@ const shared = {
   'grpc.keepalive_timeout_ms': 5_000,
 };
 
-/** Connections end after 5 minutes (± 10 % by grpc-js), so that clients find new replicas. */
+/**
+ * Options of servers. Connections are closed after 5 minutes (± 10 % by grpc-js), so that clients find new replicas.
+ */
 export const serverOptions = {
   ...shared,
   'grpc.max_connection_age_ms': 5 * 60_000,
@@ -21,8 +23,8 @@ export const serverOptions = {
 };
 
 /**
- * Idempotent methods are tried again when the peer could not be reached, at this layer only, and
- * only as long as one in ten calls needs it (`maxTokens` 100).
+ * Returns the options of a client. Idempotent methods are retried when the peer could not be reached, only at this
+ * layer, and only while at most one in ten calls needs it (`maxTokens` 100).
  */
 export function clientOptions(service: string, readMethods: readonly string[]) {
   const retried = readMethods.map((method) => ({ service, method }));
@@ -48,7 +50,7 @@ export function clientOptions(service: string, readMethods: readonly string[]) {
       retryThrottling: { maxTokens: 100, tokenRatio: 0.1 },
       methodConfig,
     }),
-    // Half a minute by itself: longer than it takes to replace all processes of a service, one after the other.
+    // The default is 30 seconds: longer than it takes to replace all processes of a service one after the other.
     'grpc.dns_min_time_between_resolutions_ms': 1000,
     'grpc.initial_reconnect_backoff_ms': 100,
     'grpc.max_reconnect_backoff_ms': 2000,

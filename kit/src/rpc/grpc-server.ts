@@ -12,29 +12,32 @@ import {
   type UntypedServiceImplementation,
 } from '@grpc/grpc-js';
 import { HealthImplementation } from 'grpc-health-check';
+import { cancelled } from '../deadline/given-up.js';
 import { servedWithin } from '../deadline/index.js';
 import { type AppError, asAppError } from '../errors/index.js';
 import { ArrivedCall } from './arrived-call.js';
 import { letCallsEnd } from './ending-connections.js';
 import { GRPC_MESSAGE_BYTES, serverOptions } from './grpc-options.js';
-import { loadOf } from './idempotent.js';
 import { fromGrpc, replyTrailer } from './metadata.js';
+import { factsOf } from './methods.js';
 import type { IncomingCall, Reply, ServedMethod, ServedMethods } from './port.js';
-import { cancelled } from './refusal.js';
 import type { Shedding } from './shedding.js';
 import { encodeStatus, STATUS_KEY } from './status.js';
 import type { MeshTls } from './tls.js';
 
 export interface GrpcServer {
-  /** The port that it listens on. */
+  /** The port on which it listens. */
   readonly port: number;
-  /** The port of health alone, where there is one. */
+  /** The port that serves only health checks, if there is one. */
   readonly healthPort: number | undefined;
-  /** What `grpc.health.v1` answers from now on. */
+  /** Sets what `grpc.health.v1` reports from now on. */
   setReady(ready: boolean): void;
-  /** Ends all connections, without their calls, and takes new ones still, until clients have looked for other addresses. */
+  /**
+   * Closes all connections once their calls have finished, and accepts new ones until clients have looked up other
+   * addresses.
+   */
   leave(graceMs: number): Promise<void>;
-  /** Takes no more calls, waits for those that run at most so long, ends the rest. */
+  /** Accepts no more calls, waits up to `graceMs` for running ones, and cancels the rest. */
   close(graceMs: number): Promise<void>;
 }
 
@@ -43,22 +46,27 @@ export interface GrpcServerOptions {
   readonly port: number;
   readonly definitions: readonly ServiceDefinition[];
   readonly methods: ServedMethods;
-  /** Refuses what there is no room for; absent: nothing. */
+  /** Refuses calls when the process is overloaded; without it, none is refused. */
   readonly shedding?: Shedding | undefined;
-  /** Asks every peer for its certificate. Health is told without on another port then: probes have none. */
+  /**
+   * Requires a certificate from every peer. Health is then also served without TLS on another port, because probes have
+   * no certificate.
+   */
   readonly tls?: { readonly mesh: MeshTls; readonly healthPort: number } | undefined;
 }
 
-/** Tells a client after how many milliseconds to try again; below 0: not at all (gRFC A6). */
+/**
+ * Metadata key that tells a client after how many milliseconds to retry; a negative value forbids retries (gRFC A6).
+ */
 const PUSHBACK = 'grpc-retry-pushback-ms';
 
-/** Serves methods over gRPC, with the health service beside them. */
+/** Serves methods over gRPC, together with the health service. */
 export async function openGrpcServer(options: GrpcServerOptions): Promise<GrpcServer> {
   const { host, tls } = options;
   letCallsEnd();
   const server = new Server(serverOptions);
   for (const definition of options.definitions) server.addService(definition, implement(definition, options));
-  // `live` is asked by those who restart what hangs: it answers as long as the process does.
+  // Supervisors that restart hanging processes probe `live`, which reports SERVING as long as the process responds.
   const health = new HealthImplementation({ '': 'NOT_SERVING', live: 'SERVING' });
   health.addToServer(server);
   const port = await bind(server, `${host}:${options.port}`, tls?.mesh.server ?? ServerCredentials.createInsecure());
@@ -75,6 +83,16 @@ export async function openGrpcServer(options: GrpcServerOptions): Promise<GrpcSe
   };
 }
 
+/**
+ * Answers probes of a process that waits for a server before it can serve: `live` is SERVING, the rest is not. Returns a
+ * function that frees the port.
+ */
+export async function openWaitingHealth(address: string): Promise<() => Promise<void>> {
+  const health = new HealthImplementation({ '': 'NOT_SERVING', live: 'SERVING' });
+  const { server } = await openHealthServer(health, address);
+  return () => closeServer(server, 0);
+}
+
 async function openHealthServer(health: HealthImplementation, address: string) {
   const server = new Server(serverOptions);
   health.addToServer(server);
@@ -83,16 +101,30 @@ async function openHealthServer(health: HealthImplementation, address: string) {
 
 function bind(server: Server, address: string, credentials: ServerCredentials): Promise<number> {
   return new Promise((resolve, reject) => {
-    server.bindAsync(address, credentials, (error, bound) => (error === null ? resolve(bound) : reject(error)));
+    server.bindAsync(address, credentials, (error, bound) =>
+      error === null ? resolve(bound) : reject(listenError(error, address)),
+    );
   });
 }
 
-/** Milliseconds in which a client that looks for addresses at most each second has looked, and had its answer. */
+/** Adds the fields of a Node.js listen error, which grpc-js reports only as text. */
+function listenError(error: Error, address: string): Error {
+  const code = /listen (E[A-Z]+)/.exec(error.message)?.[1];
+  const at = address.lastIndexOf(':');
+  const facts = { code, syscall: 'listen', address: address.slice(0, at), port: Number(address.slice(at + 1)) };
+  return code === undefined ? error : Object.assign(error, facts);
+}
+
+/**
+ * Milliseconds within which a client that resolves addresses at most once a second has resolved them and has its
+ * answer.
+ */
 const LEAVE_MS = 1500;
 
 /**
- * A client that only knows of this server would find nobody between its connection's end and the answer to where others
- * are, so its calls are served over a new connection for as long as that takes.
+ * Drains connections while still accepting new ones. A client that only knows this server would have no server between
+ * the end of its connection and the next address lookup, so its calls are served over a new connection during that
+ * time.
  */
 async function leave(server: Server, address: string, graceMs: number): Promise<void> {
   server.drain(address, graceMs);
@@ -118,26 +150,26 @@ function implement(definition: ServiceDefinition, options: GrpcServerOptions): U
     const method = options.methods.get(path);
     if (method === undefined) throw new Error(`nobody serves ${path}`);
     const gate = createGate(path, options);
-    implementation[name] = method.streams ? streaming(method, gate) : unary(method, gate);
+    implementation[name] = method.streams ? streaming(path, method, gate) : unary(method, gate);
   }
   return implementation;
 }
 
 type ServerCall = ServerUnaryCall<unknown, unknown> | ServerWritableStream<unknown, unknown>;
 
-/** What a call passes before its handler is asked. */
+/** Admission check that a call passes before its handler runs. */
 interface Gate {
-  /** Throws where the call is not let in; else it is in until `leave`. */
+  /** Admits a call, which counts until `leave`. Throws if the call is refused. */
   enter(call: ServerCall, incoming: IncomingCall): void;
   leave(): void;
 }
 
 function createGate(path: string, { shedding, tls }: GrpcServerOptions): Gate {
-  const usual = loadOf(path, false);
+  const { load } = factsOf(path);
   return {
     enter(call, { metadata, peerToken }) {
       tls?.mesh.requirePeer(call, peerToken);
-      shedding?.require(metadata.background ? 'background' : usual);
+      shedding?.require(metadata.background ? 'background' : load);
       shedding?.enter();
     },
     leave: () => shedding?.leave(),
@@ -162,20 +194,34 @@ function unary(method: ServedMethod, gate: Gate): handleUnaryCall<unknown, unkno
   };
 }
 
-function streaming(method: ServedMethod, gate: Gate): handleServerStreamingCall<unknown, unknown> {
+function streaming(path: string, method: ServedMethod, gate: Gate): handleServerStreamingCall<unknown, unknown> {
+  const { watches } = factsOf(path);
   return async (call) => {
     const incoming = incomingCall(call);
     let entered = false;
+    const leave = () => {
+      if (entered) gate.leave();
+      entered = false;
+    };
     try {
       gate.enter(call, incoming);
       entered = true;
-      await servedWithin(incoming, () => send(call, method.stream(call.request, incoming)));
+      const messages = method.stream(call.request, incoming);
+      await servedWithin(incoming, () => send(call, watches ? afterFirst(messages, leave) : messages));
     } catch (error) {
       call.emit('error', wireError(asAppError(error)));
     } finally {
-      if (entered) gate.leave();
+      leave();
     }
   };
+}
+
+/** Calls `then` after the first message: a stream that waits for changes must not take up capacity for requests. */
+async function* afterFirst(messages: AsyncIterable<unknown>, then: () => void): AsyncIterable<unknown> {
+  for await (const message of messages) {
+    yield message;
+    then();
+  }
 }
 
 async function send(call: ServerWritableStream<unknown, unknown>, messages: AsyncIterable<unknown>): Promise<void> {
@@ -200,10 +246,10 @@ function incomingCall(call: ServerCall): ArrivedCall {
   return incoming;
 }
 
-/** An AppError in the form that grpc-js sends, with what the handler said beside it. */
+/** Converts an AppError to the form that grpc-js sends, with the handler's reply metadata. */
 function wireError(error: AppError, reply: Reply = {}) {
   const metadata = replyTrailer(reply) ?? new Metadata();
-  // Whoever answers is there: what it could not do is not asked of it again by the channel.
+  // A service that answers is reachable, so the channel must not retry what it refused.
   if (error.code === 'UNAVAILABLE') metadata.set(PUSHBACK, '-1');
   const details = encodeStatus(error);
   if (details.length < GRPC_MESSAGE_BYTES) metadata.set(STATUS_KEY, details);

@@ -2,15 +2,15 @@ import { AppError, type Code } from '../errors/index.js';
 import type { CollectionSpec, StoredRecord } from '../store/port.js';
 import type { Idempotency, Reply } from './port.js';
 
-/** The first outcome of a request, kept with the effect that it had. */
+/** The first outcome of a request, committed together with the request's effect. */
 export interface IdempotencyRecord extends StoredRecord {
   readonly fingerprint: string;
   readonly requestId: string;
   readonly expiresAt: string;
-  /** The answer, as its message's bytes in base64; absent where the outcome is an error. */
+  /** The answer, as the message's bytes in base64; absent if the outcome is an error. */
   readonly answer?: string;
   readonly status?: number;
-  /** Fields of the answer that were shown once and are not kept. */
+  /** Fields of the answer that were shown once and are not stored. */
   readonly withheld?: readonly string[];
   readonly error?: StoredError;
 }
@@ -23,15 +23,16 @@ interface StoredError {
   readonly details: Record<string, unknown>;
 }
 
-/** 24 hours. */
+/** Milliseconds that an outcome is kept: 24 hours. */
 export const IDEMPOTENCY_WINDOW_MS = 24 * 3600 * 1000;
 
 export const IDEMPOTENCY_COLLECTION: CollectionSpec<IdempotencyRecord> = {
   name: 'idempotency',
   indexes: [{ fields: ['expiresAt'] }],
+  expires: 'expiresAt',
 };
 
-/** Errors that are a request's outcome for good: decided by state, after its execution began. */
+/** Returns whether an error is the final outcome of a request: one that was decided by state after execution began. */
 export function isLastingError(error: AppError): boolean {
   return error.code === 'FAILED_PRECONDITION' || error.code === 'ALREADY_EXISTS' || error.code === 'ABORTED';
 }
@@ -72,7 +73,7 @@ function recordOf(idempotency: Idempotency, requestId: string) {
   };
 }
 
-/** The stored outcome again: its answer's bytes, or the error that it was. */
+/** Returns the stored answer's bytes, or throws the stored error. */
 export function replay(record: IdempotencyRecord, reply: Reply): Buffer {
   reply.replayOf = record.requestId;
   if (record.status !== undefined) reply.status = record.status;

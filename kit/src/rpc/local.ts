@@ -1,14 +1,14 @@
 import type { PeerTokens } from '../auth/token.js';
+import { cancelled, whenGivenUp } from '../deadline/given-up.js';
+import { at } from '../deadline/slices.js';
 import { type AppError, asAppError, Timeout, Unavailable } from '../errors/index.js';
 import { ArrivedCall } from './arrived-call.js';
-import { whenGivenUp } from './given-up.js';
 import type { CallOptions, Channel, Client, ServedMethod, ServedMethods } from './port.js';
-import { cancelled, refusalOf } from './refusal.js';
-import { at } from './slices.js';
+import { refusalOf } from './refusal.js';
 
 /**
- * The channel between services of one process: a function call. Deadline, cancellation, tokens and
- * errors are those of the network, so that a service can't tell.
+ * Creates the channel between services in one process, which makes function calls. Deadlines, cancellation, tokens and
+ * errors behave as over the network, so that a service sees no difference.
  */
 export function createLocalChannel(methods: ServedMethods, peers: PeerTokens): Channel {
   return {
@@ -37,7 +37,7 @@ function call(
   return method.streams ? boundedStream(method, request, options, peers) : bounded(method, request, options, peers);
 }
 
-/** A rejected promise that is an async iterable as well, for whichever was expected. */
+/** Returns a rejected promise that is also an async iterable, for unary and streaming methods alike. */
 function failing(error: AppError): Promise<never> & AsyncIterable<never> {
   const promise = Promise.reject(error) as Promise<never> & AsyncIterable<never>;
   promise.catch(() => {});
@@ -45,7 +45,7 @@ function failing(error: AppError): Promise<never> & AsyncIterable<never> {
   return promise;
 }
 
-/** One call under its deadline. */
+/** Runs one call under its deadline. */
 function bounded(method: ServedMethod, request: unknown, options: CallOptions, peers: PeerTokens): Promise<unknown> {
   const incoming = new ArrivedCall(options, peers.mint(), false);
   const answer = method.unary(request, incoming);
@@ -73,7 +73,7 @@ function bounded(method: ServedMethod, request: unknown, options: CallOptions, p
   });
 }
 
-/** A stream under its deadline: a handler that hangs between two messages is given up as well. */
+/** Runs a stream under its deadline: a handler that hangs between two messages is cancelled too. */
 async function* boundedStream(
   method: ServedMethod,
   request: unknown,

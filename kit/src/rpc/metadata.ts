@@ -12,7 +12,7 @@ const IDEMPOTENCY_FINGERPRINT = 'x-idempotency-fingerprint';
 const BACKGROUND = 'x-background';
 const REPLY = 'x-reply-bin';
 
-/** The metadata of a call as gRPC carries it. */
+/** Converts a call's metadata to gRPC metadata. */
 export function toGrpc(call: CallMetadata, peerToken: string): Metadata {
   const metadata = new Metadata();
   metadata.set(PEER, peerToken);
@@ -29,7 +29,7 @@ export function toGrpc(call: CallMetadata, peerToken: string): Metadata {
   return metadata;
 }
 
-/** A call's metadata as it was sent, and its peer token. */
+/** Returns a call's metadata and its peer token from gRPC metadata. */
 export function fromGrpc(metadata: Metadata): { call: CallMetadata; peerToken: string | undefined } {
   const text = (key: string): string | undefined => metadata.get(key)[0]?.toString();
   const id = text(IDEMPOTENCY_ID);
@@ -48,9 +48,9 @@ export function fromGrpc(metadata: Metadata): { call: CallMetadata; peerToken: s
   };
 }
 
-/** What a handler said beside its answer, as a trailer; nothing where it said nothing. */
+/** Returns a trailer with the handler's reply metadata; undefined if there is none. */
 export function replyTrailer(reply: Reply): Metadata | undefined {
-  if (reply.status === undefined && reply.warnings === undefined && reply.replayOf === undefined) return undefined;
+  if (Object.values(reply).every((value) => value === undefined)) return undefined;
   const trailer = new Metadata();
   trailer.set(REPLY, Buffer.from(JSON.stringify(reply)));
   return trailer;

@@ -3,101 +3,116 @@ import type { Actor, Caller } from '../auth/caller.js';
 import type { DomainEvent } from '../events/port.js';
 import type { UnitOfWork } from '../store/port.js';
 
-/** A service of the contract: its generated definition under the name of the service that owns it. */
+/** A service of the contract: its generated definition and the name of the service that owns it. */
 export interface ServiceContract<S> {
-  /** Who implements it: `resources`. */
+  /** Name of the service that implements it: `resources`. */
   readonly owner: string;
-  /** `commonplace.resources.v1.ResourceService`. */
+  /** Full name: `commonplace.resources.v1.ResourceService`. */
   readonly name: string;
   readonly definition: ServiceDefinition;
   /** Type marker. */
   readonly methods?: S;
 }
 
-/** Names a generated service: `contract<ResourceService>('resources', ResourceServiceService)`. */
+/** Wraps a generated service definition: `contract<ResourceService>('resources', ResourceServiceService)`. */
 export function contract<S>(owner: string, definition: ServiceDefinition): ServiceContract<S> {
   const [method] = Object.values(definition);
   if (method === undefined) throw new Error(`a service of ${owner} has no methods`);
   return { owner, name: method.path.split('/')[1] as string, definition };
 }
 
-/** Facts of the request that travel with a call. Binary-safe: every value is a short ASCII or UTF-8 string. */
+/** Request data that is passed along with a call. Every value is a short ASCII or UTF-8 string. */
 export interface CallMetadata {
   readonly requestId: string;
-  /** The signed caller token; absent where no person is behind the call. */
+  /** The signed caller token; absent if no person is behind the call. */
   readonly token?: string | undefined;
   /** W3C trace context. */
   readonly traceparent?: string | undefined;
-  /** The version that the record to be changed must still have (If-Match, `base_version`). */
+  /** Version that the record to be changed must still have (If-Match, `base_version`). */
   readonly baseVersion?: number | undefined;
-  /** The token of a share link that the request presents (`X-Share-Link`); nothing is remembered of it. */
+  /** The share link token of the request (`X-Share-Link`); it is never stored. */
   readonly shareLink?: string | undefined;
   readonly idempotency?: Idempotency | undefined;
-  /** Nobody waits for it: of all that is too much it is refused first. */
+  /** No client waits for the call, so it is the first to be refused under overload. */
   readonly background?: boolean | undefined;
 }
 
 export interface Idempotency {
   /** Hash of credential, method, path and key. */
   readonly id: string;
-  /** Hash of the body: another one under the same id is refused. */
+  /** Hash of the body; a different body under the same id is refused. */
   readonly fingerprint: string;
 }
 
 export interface CallOptions {
   readonly metadata: CallMetadata;
-  /** Epoch milliseconds; a call without one is refused. It only ever shrinks from hop to hop. */
+  /** Deadline in milliseconds since 1970; a call without one is refused. It can only get earlier from hop to hop. */
   readonly deadline: number;
   readonly signal?: AbortSignal | undefined;
-  /** Whether the signal was aborted, where it is only made when somebody asks for it. */
+  /** Whether the signal was aborted. Present if the signal is created on demand. */
   readonly givenUp?: boolean;
-  /** Filled with what the handler said beside its answer. */
+  /** Receives the handler's reply metadata. */
   readonly reply?: Reply;
 }
 
-/** What a handler may say beside its answer. */
+/** Metadata that a handler may add to its answer. */
 export interface Reply {
-  /** HTTP status of this success where it is not the method's own. */
+  /** HTTP status of this success if it differs from the method's default. */
   status?: number;
-  warnings?: { code: string; message: string }[];
-  /** The answer is that of an earlier request with the same Idempotency-Key: its request id. */
+  /** Seconds after which a polling client should poll again. */
+  retryAfter?: number;
+  warnings?: { code: string; message: string; details?: Record<string, unknown> }[];
+  /** Request id of the earlier request with the same Idempotency-Key whose answer this is. */
   replayOf?: string;
 }
 
-/** What a handler knows of the call it serves. Its methods are called on it, never taken off it. */
+/** A handler's view of the call that it serves. Its methods must be called on the object, not destructured. */
 export interface CallContext {
-  /** Throws `missing_credentials` where nobody is behind the call. */
+  /** The caller. Reading it throws `missing_credentials` if the call has none. */
   readonly caller: Caller;
-  /** How changes made by this call are labelled. */
+  /** The actor to record for changes made by this call. */
   readonly actor: Actor;
   readonly metadata: CallMetadata;
   readonly requestId: string;
   readonly deadline: number;
   readonly signal: AbortSignal;
   /**
-   * All that this call writes. It is committed when the handler has answered, together with its
-   * events and the idempotency record; a lost race runs the handler again on a new unit.
+   * The unit of work for all writes of this call. It is committed after the handler has returned, together with its
+   * events and the idempotency record; after a lost race the handler runs again on a new unit. A stream is committed
+   * once, before its reader sees its end; a lost race ends it with `service_unavailable`. A stream that ends with an
+   * error, or whose reader stops, commits nothing.
    */
   readonly work: UnitOfWork;
   readonly reply: Reply;
-  /** For calls to other services on behalf of the same caller. */
+  /** Options for calls to other services on behalf of the same caller. */
   readonly onward: CallOptions;
   /**
-   * Names a field of the answer that is shown once, by its path (`form.token`): a replay leaves it out and says so.
+   * Declares by its path (`form.token`) that a field of the answer is shown only once: a replay omits it and adds a
+   * warning.
    */
   once(field: string): void;
   /**
-   * Says that what follows takes effect outside of `work`, under an id of its own, so that it has the same outcome
-   * when it is done again. A replay that only asks whether the caller is still admitted ends here.
+   * Declares that the following code has an effect outside of `work`, under an id of its own, so that repeating it has
+   * the same outcome. A replay that only checks whether the caller is still admitted ends here.
    */
   acts(): void;
-  /** An event of this call, with actor, request and trace filled in. */
+  /** Creates an event of this call, with actor, request and trace filled in. */
   event(type: string, subject: string, data: Record<string, unknown>, tenant?: string): DomainEvent;
-  /** Runs after the commit has succeeded; for what must not happen when it does not. */
+  /** Registers an effect that runs only after the commit has succeeded. */
   afterCommit(effect: () => void): void;
+  /**
+   * Waits for the earlier calls of this process that write to the same record, so that this one reads it after them and
+   * does not run in vain. It lasts until the call ends; a call that reads anything of the record calls it first. It helps
+   * with records that many calls write at once, and decides nothing: other processes may still win the race.
+   */
+  inTurn(collection: string, id: string): Promise<void>;
+  /**
+   * Makes the answer once the commit has succeeded, in place of the one that the handler returns. A replay has the latter.
+   */
+  answerAfterCommit(make: () => Promise<unknown>): void;
 }
 
-/** One method per rpc; the second argument is the call's context. */
+/** Handlers of a service, one function for each rpc; the second argument is the call's context. */
 export type Handlers<S> = {
   [M in keyof S]: S[M] extends (request: infer Q) => Promise<infer R>
     ? (request: Q, context: CallContext) => Promise<R>
@@ -115,24 +130,24 @@ export type Client<S> = {
       : never;
 };
 
-/** What a served method does for a call, after all interceptors are wrapped around the handler. */
+/** A served method with all interceptors wrapped around the handler. */
 export interface ServedMethod {
   readonly streams: boolean;
   unary(request: unknown, call: IncomingCall): Promise<unknown>;
   stream(request: unknown, call: IncomingCall): AsyncIterable<unknown>;
 }
 
-/** A call as a channel hands it over: nothing in it is believed before the interceptors have checked it. */
+/** A call as a channel delivers it: nothing in it may be trusted before the interceptors have checked it. */
 export interface IncomingCall {
   readonly metadata: CallMetadata;
   /** The signed token of the calling process. */
   readonly peerToken: string | undefined;
   readonly deadline: number;
   readonly signal: AbortSignal;
-  /** Whether the signal was aborted, where it is only made when somebody asks for it. */
+  /** Whether the signal was aborted. Present if the signal is created on demand. */
   readonly givenUp?: boolean;
   readonly reply: Reply;
-  /** It came from another process. */
+  /** Whether the call came from another process. */
   readonly remote?: boolean;
 }
 
@@ -145,12 +160,12 @@ export type ServedMethods = ReadonlyMap<string, ServedMethod>;
  * Duties of an adapter:
  * - Errors arrive as the AppError that was thrown: code, reason, message, param, details, faults.
  * - Anything else that was thrown arrives as `internal_error` without its message.
- * - A call whose deadline passes rejects with `timeout`, whether the peer answers, hangs or is gone;
- *   a call without a deadline is refused.
+ * - A call whose deadline passes rejects with `timeout`, whether the peer answers, hangs or is gone; a call without a
+ *   deadline is refused.
  * - An aborted signal rejects the call and aborts the handler's signal, within a tenth of a second.
  * - Metadata arrives as it was sent; `reply` is filled before the call resolves.
  * - Streams deliver in order, stop the handler when the reader stops, and end with the handler's error.
- * - A peer that can't be reached is `service_unavailable`.
+ * - If a peer cannot be reached, the call rejects with `service_unavailable`.
  */
 export interface Channel {
   client<S>(service: ServiceContract<S>): Client<S>;

@@ -1,12 +1,13 @@
+import type { MethodFacts } from '@commonplace/proto/methods.js';
 import type { MethodDefinition } from '@grpc/grpc-js';
 import type { Caller, PeerTokens, TokenVerifier } from '../auth/index.js';
+import { isGivenUp } from '../deadline/given-up.js';
 import { AppError, asAppError, Timeout, Unavailable, VersionConflict } from '../errors/index.js';
 import type { Log } from '../log/index.js';
+import type { SpaceGuard } from '../space/index.js';
 import { type Collection, LostRace, type Store, UniqueTaken, type UnitOfWork } from '../store/port.js';
-import { observeServed, replays, streamWithin } from '../telemetry/rpc.js';
 import { type Span, traceFields, within } from '../telemetry/trace.js';
 import { Context, Run } from './context.js';
-import { isGivenUp } from './given-up.js';
 import {
   IDEMPOTENCY_COLLECTION,
   type IdempotencyRecord,
@@ -17,7 +18,9 @@ import {
   recordOfError,
   replay,
 } from './idempotency.js';
+import { factsOf, mayCall } from './methods.js';
 import type { CallContext, Handlers, IncomingCall, ServedMethod, ServiceContract } from './port.js';
+import { observeServed, replays, streamWithin } from './telemetry.js';
 import { createTurns, type Turn } from './turns.js';
 
 export interface ServerParts {
@@ -26,6 +29,8 @@ export interface ServerParts {
   readonly verifyCaller: TokenVerifier;
   readonly peers: PeerTokens;
   readonly log: Log;
+  /** Disk space of the store. Writes are refused when it runs out, except those of methods that free space. */
+  readonly space?: SpaceGuard | undefined;
 }
 
 type Unary = (request: unknown, context: CallContext) => Promise<unknown>;
@@ -33,14 +38,14 @@ type Streaming = (request: unknown, context: CallContext) => AsyncIterable<unkno
 
 const replayed = replays.bind();
 
-/** How often a handler runs when others keep changing what it read. */
+/** Maximum number of runs of a handler that keeps losing races. */
 const MAX_RUNS = 12;
-/** How often it runs when a value that has to be unique was taken. */
+/** Maximum number of retries of a handler after a unique value was taken. */
 const MAX_LOOKS = 3;
 
 /**
- * Wraps handlers in what all calls share: verified peer and caller, deadline, one unit of work with
- * its retries, idempotency, errors. The order below is the order in which a call passes them.
+ * Wraps handlers in what all calls share: verification of peer and caller, deadline, one unit of work with its retries,
+ * idempotency, errors. A call passes them in the order of the code below.
  */
 export async function serveMethods<S>(
   contract: ServiceContract<S>,
@@ -70,12 +75,13 @@ function serveUnary(
   const running = new Set<string>();
   const run = (request: unknown, call: IncomingCall, caller: Caller | undefined): Promise<unknown> =>
     call.metadata.idempotency === undefined
-      ? runInWork(handler, request, call, caller, parts)
+      ? runInWork(handler, request, call, caller, parts, spaceFor(method, parts))
       : runOnce(method, handler, request, call, caller, outcomes, running, parts);
 
+  const facts = factsOf(method.path);
   const serve = (request: unknown, call: IncomingCall): Promise<unknown> => {
-    const admitted = admit(call, parts);
-    // Most tokens are known, and what need not be waited for is not.
+    const admitted = admit(call, method.path, facts, parts);
+    // Most tokens are verified already; then this stays synchronous.
     return admitted instanceof Promise
       ? admitted.then((caller) => run(request, call, caller))
       : run(request, call, admitted);
@@ -103,9 +109,17 @@ function serveStream(
   handler: Streaming,
   parts: ServerParts,
 ): ServedMethod['stream'] {
+  const facts = factsOf(method.path);
   const serve: ServedMethod['stream'] = async function* (request, call) {
-    const caller = await admit(call, parts);
-    yield* handler(request, contextOf(call, caller, new Run(parts.store.begin), parts));
+    const caller = await admit(call, method.path, facts, parts);
+    const run = new Run(parts.store.begin);
+    yield* handler(request, contextOf(call, caller, run, parts));
+    // If the reader stops, the call is cancelled or the handler throws, control does not reach this line, and nothing
+    // is committed.
+    await commitRun(run, call, spaceFor(method, parts)).catch((error) => {
+      // The reader has its messages already, so the handler cannot run again as that of a unary call does.
+      throw commitError(error);
+    });
   };
 
   const observe = observeServed(method.path);
@@ -123,17 +137,46 @@ function serveStream(
   };
 }
 
-/** Believes nothing: the peer by its token, the caller by theirs, and no call without a deadline. */
-function admit(call: IncomingCall, parts: ServerParts): Caller | undefined | Promise<Caller> {
-  parts.peers.verify(call.peerToken);
+/**
+ * Verifies the calling process by its peer token and the caller by the caller token. Refuses a process that the method
+ * does not name, and a call without a deadline.
+ */
+function admit(
+  call: IncomingCall,
+  path: string,
+  facts: MethodFacts,
+  parts: ServerParts,
+): Caller | undefined | Promise<Caller> {
+  const peer = parts.peers.verify(call.peerToken);
+  // A service may call itself by its contract, so that what it does has the rules that hold for everybody.
+  if (peer !== parts.service && !mayCall(facts, peer)) {
+    parts.log.warn('rpc.peer_refused', { method: path, peer, request_id: call.metadata.requestId });
+    throw new AppError('PERMISSION_DENIED', 'peer_not_allowed', `The process ${peer} may not call this method.`);
+  }
   if (!Number.isFinite(call.deadline)) {
     throw new AppError('INVALID_ARGUMENT', 'deadline_missing', 'A call needs a deadline.');
   }
   if (call.deadline <= Date.now()) throw Timeout();
-  return call.metadata.token === undefined ? undefined : parts.verifyCaller(call.metadata.token);
+  if (call.metadata.token === undefined) return undefined;
+  const caller = parts.verifyCaller(call.metadata.token);
+  return caller instanceof Promise ? caller.then((known) => withScope(known, facts)) : withScope(caller, facts);
 }
 
-/** What leaves the service: AppErrors as they are, the unknown as `internal_error`, logged with its cause. */
+/**
+ * Returns the caller. Throws `insufficient_scope` for an agent without a scope of the method: the gateway checks those of
+ * other callers, and agents do not come through it.
+ */
+function withScope(caller: Caller, { scopes }: MethodFacts): Caller {
+  if (caller.agent === undefined || scopes.length === 0) return caller;
+  const held = caller.credential.scopes;
+  if (scopes.some((scope) => held.includes(scope))) return caller;
+  const [scope] = scopes;
+  throw new AppError('PERMISSION_DENIED', 'insufficient_scope', `This needs the scope ${scope}.`, {
+    details: { scope },
+  });
+}
+
+/** Returns the error to send: an AppError as it is, any other as `internal_error`, logged with its cause. */
 function reported(
   thrown: unknown,
   path: string,
@@ -150,48 +193,69 @@ function reported(
   return error;
 }
 
-/** Runs the handler and commits what it wrote; runs it again when another was faster. */
+/** Runs the handler and commits what it wrote; runs it again after a lost race. */
 async function runInWork(
   handler: Unary,
   request: unknown,
   call: IncomingCall,
   caller: Caller | undefined,
   parts: ServerParts,
+  space: SpaceGuard | undefined,
   finish?: (work: UnitOfWork, answer: unknown, secrets: ReadonlySet<string>) => void,
 ): Promise<unknown> {
   let turn: Turn | undefined;
+  const takeTurn = async (collection: string, id: string) => {
+    turn = await nextTurn(turn, { collection, id }, parts);
+  };
   try {
     for (let tries = 1; ; tries++) {
-      const run = new Run(parts.store.begin);
+      const run = new Run(parts.store.begin, undefined, takeTurn);
       const answer = await handler(request, contextOf(call, caller, run, parts));
       finish?.(run.work, answer, run.secrets);
-      if (!run.worked || !run.work.dirty) return answer;
-      if (call.deadline <= Date.now() || isGivenUp(call)) throw Timeout();
       try {
-        await run.work.commit();
+        await commitRun(run, call, space);
       } catch (error) {
         if (!isWorthAnotherRun(error, tries)) throw commitError(error);
-        turn = await nextTurn(turn, error, parts);
+        if (error instanceof LostRace) turn = await nextTurn(turn, error, parts);
         await pause(tries);
         if (call.deadline > Date.now()) continue;
         throw commitError(error);
       }
-      for (const effect of run.effects) effect();
-      return answer;
+      return run.laterAnswer === undefined ? answer : await run.laterAnswer();
     }
   } finally {
     turn?.end();
   }
 }
 
+/** Returns the disk space guard that applies to a method; undefined for a method that frees space. */
+function spaceFor({ path }: { readonly path: string }, { space }: ServerParts): SpaceGuard | undefined {
+  return factsOf(path).freesSpace ? undefined : space;
+}
+
+/**
+ * Commits what a run of a handler wrote, then runs its effects. Rejects with `timeout` if the caller no longer waits,
+ * and with `storage_full` if `space` is exhausted.
+ */
+async function commitRun(run: Run, call: IncomingCall, space: SpaceGuard | undefined): Promise<void> {
+  if (!run.worked || !run.work.dirty) return;
+  space?.requireRoom();
+  if (call.deadline <= Date.now() || isGivenUp(call)) throw Timeout();
+  await run.work.commit();
+  for (const effect of run.effects) effect();
+}
+
 const turns = createTurns();
-/** Milliseconds that a call waits for others of its process which have lost the same race before it. */
+/** Milliseconds that a call waits for earlier calls of its process that lost the same race. */
 const TURN_MS = 5_000;
 
-/** The row of the record over which a race was lost: the one that the call stands in already, or another. */
-async function nextTurn(held: Turn | undefined, error: unknown, { service }: ServerParts): Promise<Turn | undefined> {
-  if (!(error instanceof LostRace)) return held;
-  const key = `${service}/${error.collection}/${error.id}`;
+/** Returns a turn in the queue for a record: the one that the call holds already, or a new one. */
+async function nextTurn(
+  held: Turn | undefined,
+  { collection, id }: { readonly collection: string; readonly id: string },
+  { service }: ServerParts,
+): Promise<Turn> {
+  const key = `${service}/${collection}/${id}`;
   if (held?.key === key) return held;
   held?.end();
   return turns.take(key, TURN_MS);
@@ -201,7 +265,10 @@ function contextOf(call: IncomingCall, caller: Caller | undefined, run: Run, { s
   return new Context(service, caller, call, run);
 }
 
-/** A value may have been taken since the handler looked: it looks again, and refuses it in its own words. */
+/**
+ * Returns whether to run the handler again. A unique value may have been taken since the handler checked; in the next
+ * run the handler finds it and returns its own error.
+ */
 function isWorthAnotherRun(error: unknown, tries: number): boolean {
   return error instanceof LostRace ? tries < MAX_RUNS : error instanceof UniqueTaken && tries <= MAX_LOOKS;
 }
@@ -215,12 +282,14 @@ function commitError(error: unknown): unknown {
     return Unavailable({}, { retryAfter: 1, cause: error });
   }
   if (error instanceof UniqueTaken) {
-    return new AppError('ALREADY_EXISTS', 'already_exists', `This ${error.field} is taken.`, { cause: error });
+    return new AppError('ALREADY_EXISTS', 'already_exists', 'A value of the request has to be unique, and is taken.', {
+      cause: error,
+    });
   }
   return error;
 }
 
-/** The handler's first outcome under an Idempotency-Key, or that outcome again. */
+/** Runs the handler under an Idempotency-Key and records its outcome, or returns the recorded one. */
 async function runOnce(
   method: MethodDefinition<unknown, unknown>,
   handler: Unary,
@@ -248,10 +317,18 @@ async function runOnce(
       else work.replace(outcomes, known, record);
     };
     try {
-      return await runInWork(handler, request, call, caller, parts, (work, answer, secrets) => {
-        const kept = secrets.size === 0 ? answer : without(answer as Record<string, unknown>, secrets);
-        keep(work, recordOfAnswer(idempotency, requestId, method.responseSerialize(kept), call.reply, secrets));
-      });
+      return await runInWork(
+        handler,
+        request,
+        call,
+        caller,
+        parts,
+        spaceFor(method, parts),
+        (work, answer, secrets) => {
+          const kept = secrets.size === 0 ? answer : without(answer as Record<string, unknown>, secrets);
+          keep(work, recordOfAnswer(idempotency, requestId, method.responseSerialize(kept), call.reply, secrets));
+        },
+      );
     } catch (error) {
       if (!(error instanceof AppError) || !isLastingError(error)) throw error;
       const work = parts.store.begin();
@@ -264,7 +341,7 @@ async function runOnce(
   }
 }
 
-/** An answer without some of its fields, each named by its path. */
+/** Returns an answer without some of its fields, each given by its path. */
 function without(answer: Record<string, unknown>, fields: ReadonlySet<string>, prefix = ''): Record<string, unknown> {
   const left = Object.entries(answer).filter(([field, value]) => Array.isArray(value) || !fields.has(prefix + field));
   return Object.fromEntries(
@@ -277,13 +354,13 @@ function without(answer: Record<string, unknown>, fields: ReadonlySet<string>, p
   );
 }
 
-/** Thrown by the first write or effect of a run that only asks whether the caller is still admitted. */
+/** Thrown by the first write or effect of a run that only checks whether the caller is still admitted. */
 class Admitted extends Error {}
 
 /**
- * The gates run before a replay: the handler is run up to its first write, and what it refuses for
- * want of a role or of sight is refused again. What it deleted the first time is not there any more,
- * so a deletion's replay may miss its record.
+ * Repeats the permission checks before a replay: the handler runs up to its first write, and errors about roles or
+ * visibility are thrown again. Records that the request deleted the first time are missing now, so the replay of a
+ * deletion may not find its record.
  */
 async function askGates(
   handler: Unary,
@@ -304,6 +381,7 @@ async function askGates(
     remove: stop,
     expect: () => {},
     increment: stop,
+    incrementWithin: stop,
     publish: stop,
     dirty: false,
     commit: async () => {},
@@ -314,12 +392,12 @@ async function askGates(
     await handler(request, context);
   } catch (error) {
     if (error instanceof Admitted || !(error instanceof AppError)) return;
-    const deletes = /\/(Delete|Remove|Empty|Unpublish)\w*$/.test(method.path);
+    const { deletes } = factsOf(method.path);
     if (error.code === 'PERMISSION_DENIED' || (error.code === 'NOT_FOUND' && !deletes)) throw error;
   }
 }
 
-/** Refuses a change whose precondition does not hold. `current` is what the record's version is now. */
+/** Throws if the caller's base version is not `current`, the version that the record has now. */
 export function requireVersion(
   context: CallContext,
   current: number,

@@ -1,18 +1,18 @@
 import { AppError } from '../errors/index.js';
 
-/** What is done first when there is too much of it, in this order. Probes are none of these: nobody sheds them. */
+/** Priority of a call under overload, most important first. Probes have none and are never refused. */
 export type LoadClass = 'read' | 'write' | 'background';
 
 export interface SheddingOptions {
-  /** Calls under way at the same time; 0: as many as come. */
+  /** Maximum number of concurrent calls; 0 means no limit. */
   readonly maxConcurrent: number;
-  /** Milliseconds that the event loop may be late all the time; 0: any. */
+  /** Maximum sustained delay of the event loop in milliseconds; 0 means no limit. */
   readonly maxDelayMs: number;
 }
 
-/** Refuses work that a process has no room for, the least urgent first. */
+/** Refuses work when a process is overloaded, the least urgent first. */
 export interface Shedding {
-  /** Throws `service_unavailable` where there is no room for one more. */
+  /** Throws `service_unavailable` if there is no capacity for another call. */
   require(load: LoadClass): void;
   /** Counts a call until `leave`. */
   enter(): void;
@@ -20,21 +20,25 @@ export interface Shedding {
   close(): void;
 }
 
-/** Of the room for reads, the part that the others may fill up. */
+/** Share of the maximum concurrency that each class may use. */
 const SHARE: Record<LoadClass, number> = { read: 1, write: 0.8, background: 0.5 };
-/** Of the delay that background work is refused at, how many times as much the others stand. */
+/** Event loop delay at which each class is refused, as a multiple of that for background work. */
 const PATIENCE: Record<LoadClass, number> = { read: 4, write: 2, background: 1 };
 const CLASSES = ['read', 'write', 'background'] as const;
 
 const LOOK_MS = 50;
-/** Milliseconds in which the loop has to be late each time: one long task is no overload, a queue that stands is. */
+/**
+ * Milliseconds during which the loop must be late at every measurement: a single long task is not overload, a
+ * persistent queue is.
+ */
 const WINDOW_MS = 1000;
-/** Seconds after which a refused client comes again, at random up to so many. */
+/** Maximum number of seconds after which a refused client should retry; the number is random. */
 const MOST_RETRY_SECONDS = 3;
 
 /**
- * Two signs of overload: calls under way, and the least delay of the event loop within a second, which is how long its
- * queue stands. A call costs an addition, a subtraction and two comparisons.
+ * Creates load shedding by two signs of overload: the number of concurrent calls, and the minimum delay of the event
+ * loop within a second, which is how long its queue persists. A call costs an addition, a subtraction and two
+ * comparisons.
  */
 export function openShedding({ maxConcurrent, maxDelayMs }: SheddingOptions): Shedding {
   const room = byClass((load) => (maxConcurrent === 0 ? Number.POSITIVE_INFINITY : maxConcurrent * SHARE[load]));
@@ -56,7 +60,7 @@ export function openShedding({ maxConcurrent, maxDelayMs }: SheddingOptions): Sh
 }
 
 interface Delay {
-  /** The least delay of the last whole second, or a later one that is less. */
+  /** Minimum delay of the last whole second, or a later delay that is smaller. */
   readonly least: number;
   close(): void;
 }

@@ -1,19 +1,21 @@
 import { BadRequest, ErrorInfo, RetryInfo } from '@commonplace/proto/google/rpc/error_details.js';
 import { Status } from '@commonplace/proto/google/rpc/status.js';
 import { status } from '@grpc/grpc-js';
-import { AppError, type Code, Internal, Timeout, Unavailable } from '../errors/index.js';
+import { AppError, type Code, type Fault, Internal, Timeout, Unavailable } from '../errors/index.js';
 
-/** Where a `google.rpc.Status` with its details stands in a call's trailers. */
+/** Key of the trailer that holds a `google.rpc.Status` with its details. */
 export const STATUS_KEY = 'grpc-status-details-bin';
 const DOMAIN = 'commonplace';
 const TYPE = 'type.googleapis.com/google.rpc.';
 
-/** An AppError on the wire: ErrorInfo for the reason, BadRequest for faults, RetryInfo for the wait. */
+/** Encodes an AppError: ErrorInfo holds the reason, BadRequest the faults, RetryInfo the delay. */
 export function encodeStatus(error: AppError): Buffer {
   const metadata: Record<string, string> = { details: JSON.stringify(error.details) };
   if (error.param !== undefined) metadata.param = error.param;
   const cells = error.faults.map(({ row, column_id }) => (row === undefined ? null : [row, column_id]));
   if (cells.some((cell) => cell !== null)) metadata.cells = JSON.stringify(cells);
+  const captchas = error.faults.map(({ captcha }) => captcha ?? null);
+  if (captchas.some((captcha) => captcha !== null)) metadata.captchas = JSON.stringify(captchas);
   const details = [
     { typeUrl: `${TYPE}ErrorInfo`, value: encoded(ErrorInfo, { reason: error.reason, domain: DOMAIN, metadata }) },
   ];
@@ -37,7 +39,7 @@ function encoded<T>(type: { encode(message: T): { finish(): Uint8Array } }, mess
   return Buffer.from(type.encode(message).finish());
 }
 
-/** The AppError that a status in a trailer stands for. */
+/** Returns the AppError that a status in a trailer encodes. */
 export function decodeStatus(bytes: Buffer): AppError {
   const { code, message, details } = Status.decode(bytes);
   const part = (name: string) => details.find(({ typeUrl }) => typeUrl === TYPE + name)?.value;
@@ -48,6 +50,7 @@ export function decodeStatus(bytes: Buffer): AppError {
   const retryBytes = part('RetryInfo');
   const faults = faultBytes === undefined ? [] : BadRequest.decode(faultBytes).fieldViolations;
   const cells: unknown[] = JSON.parse(info.metadata.cells ?? '[]');
+  const captchas: (Fault['captcha'] | null)[] = JSON.parse(info.metadata.captchas ?? '[]');
   return new AppError(status[code] as Code, info.reason, message, {
     details: JSON.parse(info.metadata.details ?? '{}'),
     faults: faults.map(({ field, reason, description }, i) => ({
@@ -55,18 +58,19 @@ export function decodeStatus(bytes: Buffer): AppError {
       code: reason,
       message: description,
       ...cellOf(cells[i]),
+      ...(captchas[i] ? { captcha: captchas[i] } : {}),
     })),
     ...(info.metadata.param === undefined ? {} : { param: info.metadata.param }),
     ...(retryBytes === undefined ? {} : { retryAfter: RetryInfo.decode(retryBytes).retryDelay?.seconds ?? 1 }),
   });
 }
 
-/** The cell of a fault, which BadRequest has no field for. */
+/** Returns the cell of a fault, for which BadRequest has no field. */
 function cellOf(cell: unknown): { row?: number; column_id?: string } {
   return Array.isArray(cell) ? { row: Number(cell[0]), column_id: String(cell[1]) } : {};
 }
 
-/** What a bare gRPC code means, where the peer has said no more: the transport's own failures. */
+/** Returns the AppError for a gRPC code without a status, which a failure of the transport produces. */
 export function ofCode(code: number, cause: Error): AppError {
   if (code === status.DEADLINE_EXCEEDED) return Timeout({}, { cause });
   if (code === status.UNAVAILABLE) return Unavailable({}, { cause, retryAfter: 1 });

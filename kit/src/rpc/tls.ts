@@ -6,33 +6,36 @@ import type { Log } from '../log/index.js';
 import { type CertificateFiles, openCertificates } from './certificates.js';
 
 export interface TlsOptions extends CertificateFiles {
-  /** The name that a service's certificate carries; `{service}` stands for the service. */
+  /** Name in a service's certificate; `{service}` is replaced by the name of the service. */
   readonly name: string;
-  /** Milliseconds between two looks at the files. */
+  /** Milliseconds between two checks of the files. */
   readonly lookMs?: number;
 }
 
-/** A connection's other end, as gRPC tells of it. */
+/** The remote end of a connection, as gRPC provides it. */
 export interface ConnectedPeer {
   getPeer(): string;
   getAuthContext(): { readonly sslPeerCertificate?: PeerCertificate | undefined };
 }
 
-/** Mutual TLS among the processes of a mesh: each shows a certificate, and asks for its peer's. */
+/** Mutual TLS between the processes of an installation: each presents a certificate and requires that of its peer. */
 export interface MeshTls {
   readonly client: ChannelCredentials;
   readonly server: ServerCredentials;
-  /** The name that the certificate of a service has to carry. */
+  /** Returns the name that a service's certificate must contain. */
   nameOf(service: string): string;
-  /** Throws where the certificate of a caller is not that of the service that its peer token names. */
+  /** Throws if a caller's certificate does not belong to the service that its peer token names. */
   requirePeer(call: ConnectedPeer, peerToken: string | undefined): void;
   close(): void;
 }
 
-/** Milliseconds that a connection's certificate need not be looked at again: it does not change, but a port may. */
+/**
+ * Milliseconds that the result of a certificate check is cached: a connection's certificate does not change, but its
+ * port may be reused.
+ */
 const KNOWN_MS = 60_000;
 
-/** Opens certificates for both ends. What connects later uses those that the files hold then. */
+/** Opens certificates for both ends. New connections use the certificates that the files hold at that time. */
 export function openTls({ name, lookMs, ...files }: TlsOptions, log: Log): MeshTls {
   const certificates = openCertificates(files, log, lookMs);
   const { provider } = certificates;

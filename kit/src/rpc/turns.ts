@@ -1,15 +1,18 @@
-/** A place in a row; given back when the caller is done. */
+/** A position in a queue; to be released with `end`. */
 export interface Turn {
   readonly key: string;
   end(): void;
 }
 
 /**
- * Puts calls of one process that have lost a race for the same record in a row: without it, of many
- * writers all but one run in vain each time, and the last would give up.
+ * Queues the calls of one process that have lost a race for the same record. Without it, all but one of many writers
+ * would run in vain each time, and the last would fail.
  */
 export interface Turns {
-  /** Waits for one's turn, but no longer than so many milliseconds: those in front may wait for this call. */
+  /**
+   * Waits until it is the caller's turn, but at most `milliseconds`, because the calls in front may be waiting for this
+   * one.
+   */
   take(key: string, milliseconds: number): Promise<Turn>;
 }
 

@@ -2,7 +2,7 @@ import { stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gauge } from '../telemetry/instruments.js';
 
-/** When the last backup was made, by the time of this file in the data folder. */
+/** File in the data folder whose modification time is that of the last backup. */
 const NOTE = 'last-backup';
 
 const age = gauge({
@@ -11,12 +11,14 @@ const age = gauge({
   description: 'Time since the last backup; since the data began where there was none.',
 });
 
-/** Notes that a data folder was backed up. Where it can't be written, the age goes on growing. */
+/** Records that a data folder was backed up. If the file cannot be written, the reported age keeps growing. */
 export async function noteBackup(dataDir: string): Promise<void> {
   await writeFile(join(dataDir, NOTE), `${new Date().toISOString()}\n`, { mode: 0o600 });
 }
 
-/** Tells how old the last backup of a data folder is; `database` is the file that its data began with. */
+/**
+ * Reports the age of a data folder's last backup. `database` is the file whose creation time is used if there was none.
+ */
 export function observeBackups(dataDir: string, database: string): () => void {
   return age.observe(async () => {
     const noted = await stat(join(dataDir, NOTE)).catch(() => undefined);

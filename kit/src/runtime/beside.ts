@@ -3,19 +3,19 @@ import { join } from 'node:path';
 import type { Store } from '../store/port.js';
 import { DATABASE_FILE } from './adapters.js';
 
-/** The store of one service for a command that runs beside the system, or while it does not run. */
+/** The store of one service, for a command that runs next to the system or while it is stopped. */
 export interface StoreBeside {
   readonly store: Store;
   close(): Promise<void>;
 }
 
-/** Where the settings say that records are. */
+/** Where the records are, according to the settings. */
 export interface RecordPlaces {
   readonly dataDir: string;
   readonly mongodbUrl: string | undefined;
 }
 
-/** Opens a store that is there; undefined where there is none yet. Its events are carried by the system itself. */
+/** Opens an existing store; returns undefined if there is none yet. The running system delivers the store's events. */
 export async function openStoreBeside(
   { dataDir, mongodbUrl }: RecordPlaces,
   service: string,

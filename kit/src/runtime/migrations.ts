@@ -4,19 +4,19 @@ import { newId } from '../id/index.js';
 import { type Collection, type CollectionSpec, LostRace, type Store, type StoredRecord } from '../store/port.js';
 
 /**
- * A change of what a service has stored. It may be cut off anywhere and is run again then, from its beginning: what it
- * has done already it finds done.
+ * A change to a service's stored data. It may be interrupted at any point and then runs again from the start, so it
+ * must be idempotent.
  */
 export interface Migration {
-  /** One word or several, for people. */
+  /** Name of one or several words, for people. */
   readonly name: string;
   run(store: Store): Promise<void>;
 }
 
-/** The form of what a service stores: 1 at first, and one more after each of its migrations. */
+/** The format version of a service's stored data: 1 at first, plus 1 for each migration. */
 interface FormatRecord extends StoredRecord {
   readonly format: number;
-  /** Who migrates, and until when that is believed. */
+  /** The process that holds the lease for migrating; `heldUntil` is the lease's end. */
   readonly holder?: string;
   /** RFC 3339. */
   readonly heldUntil?: string;
@@ -25,20 +25,20 @@ interface FormatRecord extends StoredRecord {
 const formatCollection: CollectionSpec<FormatRecord> = { name: 'store_format', indexes: [] };
 const ID = 'format';
 const FIRST = 1;
-/** A migrating process that says nothing for so long is taken for dead. */
+/** Milliseconds without a renewal after which a migrating process is considered dead. */
 const HELD_MS = 30_000;
 const LOOK_MS = 500;
 
 export interface FormatState {
-  /** Absent where nothing has been stored yet. */
+  /** Absent if nothing has been stored yet. */
   readonly format: number | undefined;
-  /** The form that this release knows. */
+  /** The format version of this release. */
   readonly latest: number;
-  /** What is still to be run, in order. */
+  /** Names of the migrations still to run, in order. */
   readonly pending: readonly string[];
 }
 
-/** How far a store is, without changing that. */
+/** Returns the format of a store without changing it. */
 export async function formatOf(store: Store, migrations: readonly Migration[]): Promise<FormatState> {
   const record = await (await store.collection(formatCollection)).get(ID);
   const latest = FIRST + migrations.length;
@@ -47,8 +47,8 @@ export async function formatOf(store: Store, migrations: readonly Migration[]): 
 }
 
 /**
- * What a service does before it reads its store: notes the form of one that is new. Throws ConfigError where a newer
- * release has been at it, or migrations are to be run first.
+ * Checks the format before a service reads its store, and records it for a new store. Throws ConfigError if a newer
+ * release has changed the store, or if migrations have to run first.
  */
 export async function requireFormat(service: string, store: Store, migrations: readonly Migration[]): Promise<void> {
   const { format, latest, pending } = await formatOf(store, migrations);
@@ -60,8 +60,8 @@ export async function requireFormat(service: string, store: Store, migrations: r
 }
 
 /**
- * Runs the migrations that a store lacks. Of several processes one does it, and the others wait. Gives the names of
- * those that this one has run. Throws ConfigError where a newer release has been at the store.
+ * Runs the pending migrations of a store. One of several processes runs them while the others wait. Returns the names
+ * of those that this process has run. Throws ConfigError if a newer release has changed the store.
  */
 export async function migrate(
   store: Store,
@@ -83,7 +83,7 @@ export async function migrate(
     try {
       await holding(store, formats, holder, () => next.run(store));
     } catch (error) {
-      // Whoever tries again need not wait; a process that is killed is waited for.
+      // The lease is released so that a retry need not wait; that of a killed process has to expire.
       await release(store, formats, holder).catch(() => {});
       throw error;
     }
@@ -94,7 +94,10 @@ export async function migrate(
   }
 }
 
-/** The record, held by this process; undefined where there is nothing to do. Waits for another that holds it. */
+/**
+ * Returns the record with this process as lease holder; undefined if there is nothing to do. Waits while another
+ * process holds the lease.
+ */
 async function taken(
   store: Store,
   formats: Collection<FormatRecord>,
@@ -115,7 +118,7 @@ async function taken(
   }
 }
 
-/** Runs what may take long, and says meanwhile that this process is at it. */
+/** Runs long work and renews this process's lease meanwhile. */
 async function holding(
   store: Store,
   formats: Collection<FormatRecord>,
@@ -128,7 +131,7 @@ async function holding(
     if (record?.holder === holder) await write(store, formats, { ...record, heldUntil: held() });
   };
   const timer = setInterval(() => {
-    // One that is missed is made up for by the next; whoever takes over in between is seen at the end.
+    // The next renewal makes up for a missed one; a takeover in between is detected at the end.
     renewing = renewing.then(renew).catch(() => {});
   }, HELD_MS / 3);
   try {

@@ -1,42 +1,64 @@
 import type { Caller } from '../auth/caller.js';
 import type { Table, Values } from '../config/index.js';
 import type { EventBus } from '../events/port.js';
+import type { IdentifiedStore } from '../installation/index.js';
 import type { Log } from '../log/index.js';
 import type { CallOptions, Client, Handlers, ServiceContract } from '../rpc/port.js';
 import type { Shedding } from '../rpc/shedding.js';
+import type { SpaceGuard } from '../space/index.js';
 import type { Store } from '../store/port.js';
 import type { Migration } from './migrations.js';
 
-/** A service, or the gateway: what it is called, what it reads, how it starts. */
+/** A service or the gateway: its name, its settings, and how it starts. */
 export interface ServiceModule {
   readonly name: string;
   readonly config: Table;
-  /** Keeps records; the gateway does not. */
+  /** Whether it stores records; the gateway does not. */
   readonly stores: boolean;
-  /** Changes of what earlier releases have stored, oldest first; none is ever taken out. */
+  /** Migrations of data that earlier releases have stored, oldest first; none may ever be removed. */
   readonly migrations?: readonly Migration[];
+  /** Opens the stores, apart from its records, that carry the installation's id; called before the module starts. */
+  boundStores?(places: Pick<Host, 'settings' | 'dataDir'>): Promise<readonly IdentifiedStore[]>;
   start(host: Host): Promise<StartedModule>;
 }
 
-/** What a process gives to the modules that it runs. */
+/** What a process provides to its modules. */
 export interface Host {
-  /** The module's own settings; `settings` reads them with their types. */
+  /** Returns the module's own settings, parsed according to `table`. */
   settings<T extends Table>(table: T): Values<T>;
   readonly log: Log;
   readonly store: Store;
   readonly bus: EventBus;
+  /**
+   * Watches the events that this process's own stores commit. Watchers are called before the commit resolves; undefined
+   * if other processes make changes too.
+   */
+  readonly watchOwn: EventBus['watch'] | undefined;
   /** Folder for files of the embedded adapters. */
   readonly dataDir: string;
-  /** A client of any service, in this process or another. */
+  /** Id of the installation that everything belongs to; empty for a module that stores no records. */
+  readonly installationId: string;
+  /** Returns a client of any service, in this process or another one. */
   client<S>(contract: ServiceContract<S>): Client<S>;
-  /** Options of a call that nobody is behind; it is given up after so many milliseconds. */
+  /** Returns options for a call without a caller; its deadline is `timeoutMs` from now. */
   systemCall(timeoutMs?: number): CallOptions;
-  /** Verifies a caller token. */
+  /** Verifies a caller token and returns the caller. */
   verifyCaller(token: string): Caller | Promise<Caller>;
-  /** What this process has room for. */
+  /** Load shedding of this process. */
   readonly shedding: Shedding;
-  /** False when this process can't write its records any more. */
+  /** Returns false once this process can no longer write its records. */
   isHealthy(): boolean;
+  /**
+   * Checks with the stores apart from the records that no other database with the same id has taken them over. Code
+   * that may delete something there must call it first.
+   */
+  holdsStores(): Promise<boolean>;
+  /** Returns whether every module of this process has begun; everything that the first start creates exists then. */
+  hasBegun(): boolean;
+  /** Guard of the disk space in `dataDir`; undefined if this process stores nothing there. */
+  readonly space: SpaceGuard | undefined;
+  /** Opens that guard, for a module that stores something in `dataDir` that the process itself does not know of. */
+  openSpace(): Promise<SpaceGuard>;
 }
 
 export interface Implementation {
@@ -44,16 +66,16 @@ export interface Implementation {
   readonly handlers: unknown;
 }
 
-/** Pairs a contract with its handlers, so that the compiler sees that they fit. */
+/** Pairs a contract with its handlers, so that the compiler checks that they match. */
 export function implement<S>(contract: ServiceContract<S>, handlers: Handlers<S>): Implementation {
   return { contract, handlers };
 }
 
 export interface StartedModule {
   readonly implementations: readonly Implementation[];
-  /** Starts what needs the other services: consumers, jobs, listening. */
+  /** Starts what needs other services: consumers, jobs, listeners. */
   begin?(): Promise<void>;
-  /** Stops taking work; finishes or hands back what runs. */
+  /** Stops accepting work; finishes or hands back running work. */
   drain?(): Promise<void>;
   close?(): Promise<void>;
 }

@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import { createPeerTokens, createTokenVerifier } from '../auth/index.js';
+import { createPeerTokens, createTokenVerifier, type PeerTokens } from '../auth/index.js';
 import { ConfigError, readConfig, readConfigs, type Table, type Values } from '../config/index.js';
 import { contracts } from '../contracts/index.js';
+import { makeFolder } from '../durable/index.js';
 import { newRequestId } from '../id/index.js';
 import { createLog, type Log } from '../log/index.js';
 import { createLocalChannel } from '../rpc/local.js';
@@ -9,7 +10,9 @@ import type { CallOptions, Channel, Client, Handlers, ServedMethod, ServiceContr
 import { serveMethods } from '../rpc/serve.js';
 import { openShedding, type Shedding } from '../rpc/shedding.js';
 import type { MeshTls } from '../rpc/tls.js';
+import { openSpaceGuard, type SpaceGuard } from '../space/index.js';
 import { startTelemetry, type Telemetry } from '../telemetry/start.js';
+import { currentTraceFields } from '../telemetry/trace.js';
 import { type Adapters, openAdapters } from './adapters.js';
 import { startHousekeeping } from './housekeeping.js';
 import { formatOf, requireFormat } from './migrations.js';
@@ -19,19 +22,19 @@ import { fetchedKeys, observeFormat } from './signals.js';
 import { VERSION } from './version.js';
 
 export interface Running {
-  /** The port of this process's gRPC server; absent where everything runs in one process. */
+  /** Port of this process's gRPC server; absent if everything runs in one process. */
   readonly grpcPort: number | undefined;
-  /** The port that metrics are read from; absent where they are not. */
+  /** Port that serves metrics; absent if there is none. */
   readonly metricsPort: number | undefined;
-  /** Takes no more work, finishes what runs, closes everything. */
+  /** Accepts no more work, finishes running work and closes everything. */
   close(): Promise<void>;
 }
 
-/** Milliseconds that calls in flight are waited for when a process ends. */
+/** Milliseconds that a stopping process waits for calls in flight. */
 const DRAIN_MS = 20_000;
-/** Deadline of a call that nobody is behind, unless it says otherwise. */
+/** Default timeout in milliseconds of a call without a caller. */
 const SYSTEM_CALL_MS = 10_000;
-/** Deadline of the question for the keys of caller tokens, which requests wait for. */
+/** Timeout in milliseconds of the fetch of caller token keys, for which requests wait. */
 const KEYS_MS = 5_000;
 
 const fetched = fetchedKeys.bind();
@@ -39,27 +42,39 @@ const fetched = fetchedKeys.bind();
 /** Runs modules in this process; services that are not among them are called over gRPC. */
 export async function run(modules: readonly ServiceModule[], env: NodeJS.ProcessEnv = process.env): Promise<Running> {
   const settings = readAll(modules, env);
-  const log = createLog(settings.logLevel);
+  const log = createLog(settings.logLevel, {}, currentTraceFields);
   const name = modules.length === 1 ? (modules[0]?.name as string) : 'commonplace';
   const telemetry = await startTelemetry({ ...settings, service: name, version: VERSION, log });
-  const peers = createPeerTokens(Buffer.from(settings.meshKey ?? randomBytes(32).toString('hex')), name);
+  const meshKey = Buffer.from(settings.meshKey ?? randomBytes(32).toString('hex'));
+  const peersOf = memoize((process) => createPeerTokens(meshKey, process));
   const tls = await tlsOf(settings, log);
-  const adapters = await openAdapters(settings, modules, log);
+  const waiting = answerWhileWaiting(modules, settings, tls);
+  const adapters = await openAdapters({ settings, modules, env, log, onWaiting: waiting.begin });
+  await waiting.end();
   const shedding = openShedding({ maxConcurrent: settings.maxConcurrent, maxDelayMs: settings.maxLoopDelayMs });
   const served = new Map<string, ServedMethod>();
   const here = new Set(modules.map((module) => module.name));
-  const channels = await openChannels(served, here, peers, settings, tls);
-  const client = <S>(contract: ServiceContract<S>): Client<S> =>
-    (here.has(contract.owner) ? channels.local : channels.remote()).client(contract);
+  const channels = await openChannels(served, here, peersOf, settings, tls);
+  const clientOf =
+    (module: string) =>
+    <S>(contract: ServiceContract<S>): Client<S> =>
+      (here.has(contract.owner) ? channels.local(module) : channels.remote(module)).client(contract);
   const verifyCaller = createTokenVerifier(async () => {
     fetched.add();
-    const { jwksJson } = await client(contracts.auth).getTokenKeys(
+    const { jwksJson } = await clientOf(name)(contracts.auth).getTokenKeys(
       {},
       { ...systemCall(KEYS_MS), metadata: { requestId: newRequestId() } },
     );
     return jwksJson;
   });
 
+  let begun = false;
+  let space = adapters.space;
+  const openSpace = async (): Promise<SpaceGuard> => {
+    makeFolder(settings.dataDir);
+    space ??= await openSpaceGuard({ folder: settings.dataDir, reserveBytes: settings.diskReserveBytes, log });
+    return space;
+  };
   const started: StartedModule[] = [];
   const implementations: Implementation[] = [];
   for (const module of modules) {
@@ -75,17 +90,26 @@ export async function run(modules: readonly ServiceModule[], env: NodeJS.Process
       get bus() {
         return adapters.bus;
       },
+      watchOwn: adapters.watchOwn,
       dataDir: settings.dataDir,
-      client,
+      installationId: adapters.installationId,
+      client: clientOf(module.name),
       systemCall,
       verifyCaller,
       shedding,
       isHealthy: adapters.isHealthy,
+      holdsStores: adapters.holdsStores,
+      hasBegun: () => begun,
+      get space() {
+        return space;
+      },
+      openSpace,
     };
     const running = await module.start(host);
     started.push(running);
     for (const { contract, handlers } of running.implementations) {
-      const parts = { service: module.name, store, verifyCaller, peers, log: host.log };
+      const peers = peersOf(module.name);
+      const parts = { service: module.name, store, verifyCaller, peers, log: host.log, space: adapters.space };
       const methods = await serveMethods(contract, handlers as Handlers<unknown>, parts);
       for (const [path, method] of methods) served.set(path, method);
     }
@@ -94,6 +118,7 @@ export async function run(modules: readonly ServiceModule[], env: NodeJS.Process
 
   const server = await serve(modules, implementations, served, settings, { shedding, tls });
   for (const running of started) await running.begin?.();
+  begun = true;
   server?.setReady(true);
   const stores = modules.filter((module) => module.stores).map((module) => adapters.store(module));
   const housekeeping = startHousekeeping(stores, adapters.prune, log);
@@ -105,6 +130,7 @@ export async function run(modules: readonly ServiceModule[], env: NodeJS.Process
       await housekeeping.close();
       await shutDown(started, server, channels, adapters, telemetry, log);
       shedding.close();
+      space?.close();
       tls?.close();
     },
   };
@@ -125,7 +151,7 @@ function systemCall(timeoutMs = SYSTEM_CALL_MS): CallOptions {
   return { metadata: { requestId: newRequestId(), background: true }, deadline: Date.now() + timeoutMs };
 }
 
-/** Certificates for the mesh, where the settings name them. */
+/** Opens the certificates for TLS between processes, if the settings name them. */
 async function tlsOf(settings: Values<typeof processSettings>, log: Log): Promise<MeshTls | undefined> {
   const { tlsCert: cert, tlsKey: key, tlsCa: ca, tlsName: name } = settings;
   if (cert === undefined && key === undefined && ca === undefined) return undefined;
@@ -136,23 +162,24 @@ async function tlsOf(settings: Values<typeof processSettings>, log: Log): Promis
   return openTls({ cert, key, ca, name }, log);
 }
 
+/** Channels of each module: calls carry the name of the module that makes them, in one process as over the network. */
 interface Channels {
-  readonly local: Channel;
-  remote(): Channel;
+  local(module: string): Channel;
+  remote(module: string): Channel;
   close(): Promise<void>;
 }
 
 async function openChannels(
   served: ReadonlyMap<string, ServedMethod>,
   here: ReadonlySet<string>,
-  peers: ReturnType<typeof createPeerTokens>,
+  peersOf: (process: string) => PeerTokens,
   settings: Values<typeof processSettings>,
   tls: MeshTls | undefined,
 ): Promise<Channels> {
-  const local = createLocalChannel(served, peers);
+  const local = memoize((module) => createLocalChannel(served, peersOf(module)));
   const everything = new Set(Object.values(contracts).map(({ owner }) => owner));
   if ([...everything].every((owner) => here.has(owner))) {
-    return { local, remote: () => local, close: () => local.close() };
+    return { local, remote: local, close: async () => {} };
   }
   if (settings.meshKey === undefined) {
     throw new ConfigError(['COMMONPLACE_MESH_KEY is not set: the processes of a mesh share it']);
@@ -160,11 +187,44 @@ async function openChannels(
   const { openGrpcChannel } = await import('../rpc/grpc-client.js');
   const addressOf = (owner: string): string =>
     settings.serviceAddresses.get(owner) ?? settings.serviceAddress.replaceAll('{service}', owner);
-  const remote = openGrpcChannel(addressOf, peers, tls);
-  return { local, remote: () => remote, close: () => remote.close() };
+  const opened: Channel[] = [];
+  const remote = memoize((module) => {
+    const channel = openGrpcChannel(addressOf, peersOf(module), tls);
+    opened.push(channel);
+    return channel;
+  });
+  return { local, remote, close: async () => void (await Promise.all(opened.map((channel) => channel.close()))) };
 }
 
-/** The gRPC server of a mesh process; a process that runs everything has no use for one. */
+/** Returns a function that creates one value for each name. */
+function memoize<T>(make: (name: string) => T): (name: string) => T {
+  const made = new Map<string, T>();
+  return (name) => {
+    const value = made.get(name) ?? make(name);
+    made.set(name, value);
+    return value;
+  };
+}
+
+/** Answers probes on the port of health from `begin` until `end`, for a process of the mesh that waits at its start. */
+function answerWhileWaiting(
+  modules: readonly ServiceModule[],
+  { grpcHost, grpcPort, healthPort }: Values<typeof processSettings>,
+  tls: MeshTls | undefined,
+): { begin(): Promise<void>; end(): Promise<void> } {
+  let free: (() => Promise<void>) | undefined;
+  return {
+    async begin() {
+      const port = tls === undefined ? grpcPort : healthPort;
+      if (free !== undefined || modules.length > 1 || port === 0) return;
+      const { openWaitingHealth } = await import('../rpc/grpc-server.js');
+      free = await openWaitingHealth(`${grpcHost}:${port}`);
+    },
+    end: async () => free?.(),
+  };
+}
+
+/** Opens the gRPC server of a process; one that runs all modules needs none. */
 async function serve(
   modules: readonly ServiceModule[],
   implementations: readonly Implementation[],

@@ -1,16 +1,35 @@
-import { integer, oneOf, serversUrl, type Table, text } from '../config/index.js';
+import { integer, list, oneOf, serversUrl, shaped, type Table, text } from '../config/index.js';
+import { type Adoptable, STORE_KINDS } from '../installation/index.js';
 import { telemetrySettings } from '../telemetry/settings.js';
 
-/** What every process reads. */
+const ADOPTABLE: readonly Adoptable[] = [...STORE_KINDS, 'keys'];
+const ADOPTABLES = `(${ADOPTABLE.join('|')})`;
+
+/** Settings that every process reads. */
 export const processSettings = {
   dataDir: {
     variable: 'COMMONPLACE_DATA_DIR',
+    common: 'folder of all data',
     help: 'folder of the embedded stores',
     parse: text,
     fallback: './data',
   },
+  diskReserveBytes: {
+    variable: 'COMMONPLACE_DISK_RESERVE_BYTES',
+    common: 'free disk kept for deletions',
+    help: 'bytes of free disk below which the data folder only takes deletions; 5 % of the disk at most; 0: none',
+    parse: integer(0, 2 ** 40),
+    fallback: 64 * 2 ** 20,
+  },
+  adopt: {
+    variable: 'COMMONPLACE_ADOPT',
+    help: 'for one start: what to take over although it is not known to belong to this installation: files, index, events, keys, separated by commas',
+    parse: shaped({ kind: 'text', pattern: `${ADOPTABLES}( *, *${ADOPTABLES})*` }, adoptable),
+    fallback: [] as Adoptable[],
+  },
   mongodbUrl: {
     variable: 'COMMONPLACE_MONGODB_URL',
+    common: 'MongoDB for records, not the data folder',
     help: 'MongoDB replica set to keep records in, instead of the data folder',
     parse: serversUrl('mongodb', 'mongodb+srv'),
     fallback: undefined as string | undefined,
@@ -18,6 +37,7 @@ export const processSettings = {
   },
   natsUrl: {
     variable: 'COMMONPLACE_NATS_URL',
+    common: 'NATS for events; goes with MongoDB',
     help: 'NATS servers that carry events; needed with COMMONPLACE_MONGODB_URL',
     parse: serversUrl('nats', 'tls'),
     fallback: undefined as string | undefined,
@@ -31,6 +51,7 @@ export const processSettings = {
   },
   meshKey: {
     variable: 'COMMONPLACE_MESH_KEY',
+    common: 'secret that processes of a mesh share',
     help: 'secret that all processes of one installation share, 32 characters or more',
     parse: (value: string) => {
       if (value.length < 32) throw new Error('is too short');
@@ -102,17 +123,29 @@ export const processSettings = {
   serviceAddresses: {
     variable: 'COMMONPLACE_SERVICE_ADDRESSES',
     help: 'targets of single services: identity=127.0.0.1:9001,tenancy=…',
-    parse: (value: string) => new Map(value.split(',').map(pair)),
+    parse: shaped(
+      { kind: 'text', pattern: '[^=,]+=[^,]+(,[^=,]+=[^,]+)*' },
+      (value: string) => new Map(value.split(',').map(pair)),
+    ),
     fallback: new Map<string, string>(),
   },
   logLevel: {
     variable: 'COMMONPLACE_LOG_LEVEL',
+    common: 'debug, info, warn, error or silent',
     help: 'least level that is logged',
     parse: oneOf('debug', 'info', 'warn', 'error', 'silent'),
     fallback: 'info' as const,
   },
   ...telemetrySettings,
 } satisfies Table;
+
+/** Parses the list of things that a start may adopt although they are not provably the installation's own. */
+export function adoptable(value: string): Adoptable[] {
+  const named = list(value);
+  const strange = named.find((one) => !(ADOPTABLE as readonly string[]).includes(one));
+  if (strange !== undefined) throw new Error(`must be some of ${ADOPTABLE.join(', ')}, separated by commas`);
+  return named as Adoptable[];
+}
 
 function pair(entry: string): [string, string] {
   const at = entry.indexOf('=');

@@ -1,6 +1,6 @@
 import { counter, gauge } from '../telemetry/instruments.js';
 
-/** How often this process has fetched the keys that caller tokens are verified by. */
+/** Counts how often this process has fetched the keys that verify caller tokens. */
 export const fetchedKeys = counter({
   name: 'jwks.fetches',
   unit: '{fetch}',
@@ -13,7 +13,7 @@ const formats = gauge({
   description: 'Form of what a service has stored: one more after each of its migrations.',
 });
 
-/** Tells the form in which a service stores. */
+/** Reports the format version of a service's stored data. */
 export function observeFormat(service: string, format: () => Promise<number>): void {
   formats.observe(async () => [{ attributes: { 'store.name': service }, value: await format() }]);
 }

@@ -1,4 +1,4 @@
 import { createRequire } from 'node:module';
 
-/** The version of this build, as its package says. */
+/** Version of this build, from its package.json. */
 export const VERSION = (createRequire(import.meta.url)('../../../package.json') as { version: string }).version;

@@ -1,27 +1,29 @@
 import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } from 'node:crypto';
 
-/** Whose secret it is: sealed for one record of one tenant, it opens for no other. */
+/**
+ * The record and tenant that a secret belongs to: a secret encrypted for one record cannot be decrypted for another.
+ */
 export interface SecretOwner {
   readonly tenant: string;
   readonly record: string;
 }
 
 /**
- * Keeps secrets of users: each is encrypted with a key of its own (AES-256-GCM), which a master key wraps. Tenant
- * and record are authenticated with both, so that a text that is moved to another record is worth nothing.
+ * Encrypts secrets of users. Each is encrypted with a key of its own (AES-256-GCM), which a master key wraps. Tenant
+ * and record are authenticated with both, so that a text that is moved to another record is useless.
  */
 export interface Envelope {
-  /** A text that is safe to store; another each time. */
+  /** Encrypts a secret and returns a text that is safe to store, different at each call. */
   seal(secret: string, owner: SecretOwner): string;
-  /** What was sealed. Throws `SecretUnreadable` for another owner, an unknown master key, or a single changed bit. */
+  /** Decrypts a secret. Throws `SecretUnreadable` for another owner, an unknown master key, or any changed bit. */
   open(sealed: string, owner: SecretOwner): string;
-  /** Whether the current master key wraps it. */
+  /** Returns whether the current master key wraps the secret. */
   isCurrent(sealed: string): boolean;
-  /** The same secret under the current master key; its text is not seen on the way. */
+  /** Wraps the secret's key with the current master key, without decrypting the secret. */
   rewrap(sealed: string, owner: SecretOwner): string;
 }
 
-/** A stored secret that does not open. Says nothing of what was in it. */
+/** Thrown for a stored secret that cannot be decrypted. The message reveals nothing about its content. */
 export class SecretUnreadable extends Error {
   constructor(why: string) {
     super(`the secret can not be read: ${why}`);
@@ -39,7 +41,7 @@ interface Master {
   readonly key: Buffer;
 }
 
-/** `masterKeys`: the current one first; all of them open. */
+/** Creates an envelope. The first of `masterKeys` is the current one, which encrypts; all of them decrypt. */
 export function createEnvelope(masterKeys: readonly Buffer[]): Envelope {
   const masters = masterKeys.map(masterOf);
   const [current] = masters;
@@ -81,7 +83,10 @@ export function createEnvelope(masterKeys: readonly Buffer[]): Envelope {
   };
 }
 
-/** HKDF-SHA256 (RFC 5869), so that the key that wraps tells nothing of the setting, nor its name of the key. */
+/**
+ * Derives a master key with HKDF-SHA256 (RFC 5869), so that the wrapping key reveals nothing about the setting, and its
+ * id nothing about the key.
+ */
 function masterOf(secret: Buffer): Master {
   const key = Buffer.from(hkdfSync('sha256', secret, '', 'commonplace/secrets/wrap', KEY_BYTES));
   return {
@@ -90,12 +95,12 @@ function masterOf(secret: Buffer): Master {
   };
 }
 
-/** What is authenticated beside a text: what it is, and whose. */
+/** Returns the data to authenticate with a text: its kind and its owner. */
 function bound(what: 'key' | 'data', { tenant, record }: SecretOwner): Buffer {
   return Buffer.from(JSON.stringify([FORMAT, what, tenant, record]), 'utf8');
 }
 
-/** Initialization vector, ciphertext and tag in a row. */
+/** Encrypts a text. Returns the initialization vector, ciphertext and tag, concatenated. */
 function encrypt(key: Buffer, plain: Buffer, aad: Buffer): Buffer {
   const iv = randomBytes(IV_BYTES);
   const cipher = createCipheriv('aes-256-gcm', key, iv).setAAD(aad);

@@ -2,15 +2,16 @@ const LEAST_BYTES = 32;
 const HEX = /^([0-9a-f]{2}){32,}$/i;
 const BASE64 = /^[A-Za-z0-9+/_-]{43,}={0,2}$/;
 
-/** The setting that master keys come from; the same for every service that keeps secrets of users. */
+/** Setting for the master keys, the same for every service that stores secrets of users. */
 export const SECRETS_KEY = {
   variable: 'COMMONPLACE_SECRETS_KEY',
   help: '32 random bytes or more, in base64 or hex, that encrypt what users entrust; to rotate, put a new one and a comma before the old one',
   parse: parseMasterKeys,
   secret: true,
+  seals: true,
 };
 
-/** Reads master keys: one or several separated by commas, the first being the current one. Throws. */
+/** Parses comma-separated master keys, the first of which is the current one. Throws if they are invalid. */
 export function parseMasterKeys(text: string): Buffer[] {
   const keys = text
     .split(',')

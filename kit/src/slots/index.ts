@@ -1,7 +1,7 @@
 /**
- * What waits, under small numbers that are used again. For what comes and goes with every request in place of a `Map` or
- * a `Set`: those make a new table every few dozen changes, and in V8 an old table holds on to the next, so that one that
- * has lived long enough to be old keeps everything that passes after it until a major collection.
+ * Stores values under small numbers that are reused. It replaces a `Map` or `Set` whose entries come and go with every
+ * request. Those allocate a new table every few dozen changes, and in V8 an old table references the next one, so a
+ * table that has reached old space retains everything added after it until a major garbage collection.
  */
 export class SlotMap<T extends object | ((...args: never[]) => unknown)> {
   readonly #values: (T | undefined)[] = [];
@@ -11,14 +11,14 @@ export class SlotMap<T extends object | ((...args: never[]) => unknown)> {
     return this.#values.length - this.#free.length;
   }
 
-  /** Keeps a value under a number that nothing else has now, from 1 on. */
+  /** Stores a value and returns its number, which is 1 or more and not in use. */
   put(value: T): number {
     const number = this.#free.pop() ?? this.#values.push(undefined);
     this.#values[number - 1] = value;
     return number;
   }
 
-  /** The value under a number, which is free from then on; undefined where there is none. */
+  /** Removes and returns the value with a number; undefined if there is none. */
   take(number: number): T | undefined {
     const value = this.#values[number - 1];
     if (value === undefined) return undefined;
@@ -27,7 +27,7 @@ export class SlotMap<T extends object | ((...args: never[]) => unknown)> {
     return value;
   }
 
-  /** Takes all. */
+  /** Removes and returns all values. */
   *takeAll(): Generator<T> {
     for (let number = 1; number <= this.#values.length; number++) {
       const value = this.take(number);

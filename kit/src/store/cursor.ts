@@ -6,7 +6,10 @@ export interface SortTerm {
   readonly descending: boolean;
 }
 
-/** A sort as its fields and directions, made total: the id stands last, in the last field's direction. */
+/**
+ * Parses a sort into fields and directions. Appends the id, in the direction of the last field, so that the order is
+ * total.
+ */
 export function sortTerms<T>(sort: Sort<T> = []): SortTerm[] {
   const terms = (sort as readonly string[]).map((text) =>
     text.startsWith('-') ? { field: text.slice(1), descending: true } : { field: text, descending: false },
@@ -14,24 +17,26 @@ export function sortTerms<T>(sort: Sort<T> = []): SortTerm[] {
   return [...terms, { field: 'id', descending: terms.at(-1)?.descending ?? false }];
 }
 
-/** Where a record stands in a sort: the values of its fields, then the id; for `Query.after`. */
+/** Returns a record's position in a sort, for `Query.after`: the values of the sort fields, then the id. */
 export function keyset<T extends StoredRecord>(record: T, sort?: Sort<T>): Scalar[] {
   return sortTerms(sort).map((term) => record[term.field as keyof T] as Scalar);
 }
 
-/** A place in a list as one opaque text that is safe in a URL. */
+/** Encodes a position in a list as an opaque text that is safe in a URL. */
 export function encodeCursor(values: readonly Scalar[]): string {
   return Buffer.from(JSON.stringify(values), 'utf8').toString('base64url');
 }
 
-/** What `encodeCursor` was given. Throws INVALID_ARGUMENT `invalid_pagination` for anything else. */
+/**
+ * Returns the values that `encodeCursor` was given. Throws INVALID_ARGUMENT `invalid_pagination` for any other text.
+ */
 export function decodeCursor(text: string): Scalar[] {
   const values = parse(Buffer.from(text, 'base64url').toString('utf8'));
   if (!Array.isArray(values) || values.length === 0 || !values.every(isScalar)) throw invalidCursor();
   return values;
 }
 
-/** The answer to a cursor that is not of the list it is used with. */
+/** Returns the error for a cursor that does not belong to the list it is used with. */
 export function invalidCursor(): AppError {
   const message = 'The cursor is not one that this list gave.';
   const fault = { param: 'cursor', code: 'invalid_pagination', message };

@@ -2,7 +2,10 @@ import { LostRace, type Store, type UnitOfWork } from './port.js';
 
 const MAX_RUNS = 12;
 
-/** Does work of which nobody's request is the unit; again, where others have changed what it read. */
+/**
+ * Runs `change` in a unit of work outside of any request, and commits it. Runs it again, up to `MAX_RUNS` times, if the
+ * commit rejects with `LostRace`.
+ */
 export async function inWork<T>(store: Store, change: (work: UnitOfWork) => Promise<T>): Promise<T> {
   for (let run = 1; ; run++) {
     const work = store.begin();

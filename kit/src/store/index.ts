@@ -1,4 +1,5 @@
 export * from './cursor.js';
+export * from './expiry.js';
 export * from './in-work.js';
 export * from './page.js';
 export * from './port.js';

@@ -2,49 +2,52 @@ import type { Page, PageRequest } from '@commonplace/proto/api/v1/page.js';
 import { decodeCursor, encodeCursor, invalidCursor, keyset } from './cursor.js';
 import type { Collection, Scalar, Sort, StoredRecord, Where } from './port.js';
 
-/** Items of a list where a request does not say; those of clients do, as the gateway fills it in. */
+/**
+ * Default number of items on a page. The gateway fills in the limit of client requests, so it applies to internal ones
+ * only.
+ */
 const DEFAULT_LIMIT = 50;
-/** Totals of filtered lists are exact up to so many. */
+/** Greatest count up to which totals of filtered lists are exact. */
 export const EXACT_TOTAL = 1000;
 
-/** Which part of a list is asked for. */
+/** The part of a list that a request asks for. */
 export interface Slice {
   readonly limit: number;
   readonly offset: number;
-  /** Where the page before ended; an offset does not count then. */
+  /** Keyset of the last item of the previous page; the offset is ignored when it is present. */
   readonly after?: readonly Scalar[];
 }
 
-/** How many there are: all of them, or where `estimate` is true more than that. */
+/** Number of items in a list. If `estimate` is true, there are more than `count`. */
 export interface Total {
   readonly count: number;
   readonly estimate: boolean;
 }
 
-/** What a request asks for. Throws `invalid_pagination` for a cursor that no list gave. */
+/** Returns the part of a list that a request asks for. Throws `invalid_pagination` for a malformed cursor. */
 export function sliceOf(request: PageRequest | undefined): Slice {
   const { limit = 0, offset = 0, cursor = '' } = request ?? {};
   return { limit: limit || DEFAULT_LIMIT, offset, ...(cursor === '' ? {} : { after: decodeCursor(cursor) }) };
 }
 
-/** Refuses a cursor that is none, where a list may be asked for and there is none to go on with. */
+/** Throws `invalid_pagination` for a malformed cursor, for lists that have no further page. */
 export function requireCursor(request: PageRequest | undefined): void {
   sliceOf(request);
 }
 
-/** A total as far as it is told, of a count up to `EXACT_TOTAL + 1`. */
+/** Converts a count that was made up to `EXACT_TOTAL + 1` into a total. */
 export function totalOf(counted: number): Total {
   return { count: Math.min(counted, EXACT_TOTAL), estimate: counted > EXACT_TOTAL };
 }
 
-/** How many records match, exactly up to `EXACT_TOTAL`. */
+/** Returns the number of matching records, exact up to `EXACT_TOTAL`. */
 export async function countTotal<T extends StoredRecord>(collection: Collection<T>, where: Where<T>): Promise<Total> {
   return totalOf(await collection.count(where, EXACT_TOTAL + 1));
 }
 
 /**
- * Where a list stands. `next` is where the page behind this one continues: the keyset of this one's
- * last item; undefined where the list ends.
+ * Builds the page information of a list. `next` is the keyset of this page's last item, where the next page continues;
+ * undefined if the list ends here.
  */
 export function toPage(
   { limit, offset, after }: Slice,
@@ -63,7 +66,7 @@ export function toPage(
   };
 }
 
-/** A page of records that a query gave with `limit + 1`. */
+/** Builds a page from records that a query returned with the limit `limit + 1`. */
 export function pageOf<T extends StoredRecord>(
   slice: Slice,
   found: readonly T[],
@@ -74,7 +77,7 @@ export function pageOf<T extends StoredRecord>(
   return { items: found.slice(0, slice.limit), page: toPage(slice, total, last && keyset(last, sort)) };
 }
 
-/** A page of the records that match, all of which the caller may see; `total` where it is known already. */
+/** Returns a page of the matching records, all of which the caller may see. Pass `total` if it is already known. */
 export async function findPage<T extends StoredRecord>(
   collection: Collection<T>,
   where: Where<T>,
@@ -84,7 +87,7 @@ export async function findPage<T extends StoredRecord>(
 ): Promise<{ items: T[]; page: Page }> {
   const slice = sliceOf(request);
   const { after } = slice;
-  // A keyset ends with an id.
+  // The last value of a keyset is an id.
   if (after !== undefined && typeof after.at(-1) !== 'string') throw invalidCursor();
   const [found, counted] = await Promise.all([
     collection.find({ where, sort, limit: slice.limit + 1, offset: slice.offset, after }),
@@ -93,7 +96,7 @@ export async function findPage<T extends StoredRecord>(
   return pageOf(slice, found, counted, sort);
 }
 
-/** A page of records that are all at hand, in the order of a sort whose fields all go the same way. */
+/** Returns a page of records that are all in memory. All fields of the sort must have the same direction. */
 export function pageOfAll<T extends StoredRecord>(
   slice: Slice,
   all: readonly T[],
@@ -111,10 +114,15 @@ export function pageOfAll<T extends StoredRecord>(
   return pageOf(slice, rest, all.length, sort);
 }
 
-/** Compares by code points, as the stores do. */
+function compareScalars(a: Scalar, b: Scalar | undefined): number {
+  if (typeof a === 'number' && typeof b === 'number') return a - b;
+  return Buffer.compare(Buffer.from(String(a)), Buffer.from(String(b)));
+}
+
+/** Compares keysets as the stores do: numbers by their value, texts by code point. */
 function compareKeysets(a: readonly Scalar[], b: readonly Scalar[], descending: boolean): number {
   for (const [at, value] of a.entries()) {
-    const order = Buffer.compare(Buffer.from(String(value)), Buffer.from(String(b[at])));
+    const order = compareScalars(value, b[at]);
     if (order !== 0) return descending ? -order : order;
   }
   return 0;

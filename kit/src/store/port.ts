@@ -1,74 +1,83 @@
 import type { DomainEvent } from '../events/port.js';
 
-/** What every stored record has. Times are RFC 3339 strings in UTC, so that they sort as text. */
+/** Fields that every stored record has. Times are RFC 3339 strings in UTC, so that they sort as text. */
 export interface StoredRecord {
   readonly id: string;
-  /** 1 when inserted, one more at each update; set by the store. */
+  /** Version number, set by the store: 1 when the record is inserted, plus 1 at each update. */
   readonly version: number;
-  /** Whose it is: an Org's id, or the id of a Personal workspace. Absent for what no tenant owns. */
+  /**
+   * Id of the tenant that owns the record: an Org's id or the id of a Personal workspace. Absent if no tenant owns it.
+   */
   readonly tenant?: string | undefined;
 }
 
 export type Scalar = string | number | boolean;
 
-/** A condition on one field. Several in one object must all hold. */
+/** A condition on one field. If it has several entries, all of them must hold. */
 export interface Condition {
   in?: readonly Scalar[];
   gt?: Scalar;
   gte?: Scalar;
   lt?: Scalar;
   lte?: Scalar;
-  /** A string that begins so, compared byte by byte. */
+  /** The string starts with this prefix, compared byte by byte. */
   prefix?: string;
-  /** A string that holds this somewhere. Scans: only beside a condition that an index serves. */
+  /** The string contains this text. It needs a scan, so use it only together with a condition that an index serves. */
   substring?: string;
-  /** An array that holds this element. */
+  /** The array contains this element. */
   contains?: Scalar;
-  /** An array that holds one of these elements. */
+  /** The array contains at least one of these elements. */
   containsAny?: readonly Scalar[];
-  /** Whether the field is there: neither absent nor null. */
+  /** Whether the field is present, that is, neither absent nor null. */
   exists?: boolean;
   not?: Scalar;
 }
 
 /**
- * A filter over top-level fields; all entries must hold. Small on purpose, so that every adapter
- * means the same by it.
+ * A filter over top-level fields; all entries must hold. It is small on purpose, so that every adapter gives it the
+ * same meaning.
  */
 export type Where<T> = {
   readonly [F in keyof T & string]?: Scalar | Condition;
 } & { readonly and?: readonly Where<T>[]; readonly or?: readonly Where<T>[] };
 
-/** `['name']` ascending, `['-updatedAt']` descending. The id breaks ties, in the last field's direction. */
+/**
+ * `['name']` sorts ascending, `['-updatedAt']` descending. Ties are broken by id, in the direction of the last field.
+ */
 export type Sort<T> = readonly ((keyof T & string) | `-${keyof T & string}`)[];
 
 export interface Query<T> {
   readonly where: Where<T>;
-  /** Fields that every matching record has. By id when absent. */
+  /** Fields to sort by; every matching record must have them. Sorts by id when absent. */
   readonly sort?: Sort<T>;
   readonly limit: number;
   readonly offset?: number;
-  /** What `keyset` gave for the last record of the page before: continues behind it. */
+  /** The keyset of the last record of the previous page, as `keyset` returns it. The query continues after it. */
   readonly after?: readonly Scalar[];
 }
 
 export interface Index<T> {
   readonly fields: readonly (keyof T & string)[];
-  /** No two records may have the same value; those without the field do not count. One field only. */
+  /** No two records may have the same value; records without the field are not compared. Allowed for one field only. */
   readonly unique?: boolean;
-  /** The one field is an array, and each of its elements is found by `contains`. */
+  /** The only field is an array, and `contains` finds a record by any of its elements. */
   readonly many?: boolean;
   /**
-   * Few records have the last field, and the others need not be in the index: it serves queries with
-   * a condition on that field, or sorted by it.
+   * Few records have the last field, and the adapter may leave the others out of the index. The index serves queries
+   * with a condition on that field, or sorted by it.
    */
   readonly sparse?: boolean;
 }
 
 export interface CollectionSpec<T extends StoredRecord> {
-  /** snake_case, unique in its store. */
+  /** Name in snake_case, unique within its store. */
   readonly name: string;
   readonly indexes: readonly Index<T>[];
+  /**
+   * Name of the field that holds the time (RFC 3339) at which a record expires; an index must begin with it. Records
+   * are deleted some minutes after that time.
+   */
+  readonly expires?: keyof T & string;
   /** Type marker. */
   readonly record?: T;
 }
@@ -77,61 +86,70 @@ export interface CollectionSpec<T extends StoredRecord> {
  * A set of records of one kind.
  *
  * Duties of an adapter:
- * - What a reader gets was committed, and includes every commit that was acknowledged to anybody.
- * - Records come back as they were put in: no field is added, dropped or rounded; `undefined` is absent.
- * - Order is that of the sort with ids as the last word, strings compared by their code points.
+ * - A read returns committed data, including every commit that was acknowledged to any caller.
+ * - Records are returned exactly as they were stored: no field is added, dropped or rounded; `undefined` means absent.
+ * - Results follow the sort, with the id as the last sort key; strings are compared by code point.
  * - A condition never matches a record in which its field is absent, except `exists: false`.
- * - Strings are data: none is ever read as an operator, a pattern or a path.
+ * - Strings are data: none is ever interpreted as an operator, a pattern or a path.
  */
 export interface Collection<T extends StoredRecord> {
   readonly spec: CollectionSpec<T>;
   get(id: string): Promise<T | undefined>;
-  /** Those that are there, in the order asked for. */
+  /** Returns the records that exist, in the order of `ids`. */
   getMany(ids: readonly string[]): Promise<T[]>;
   find(query: Query<T>): Promise<T[]>;
-  /** How many match, counted up to `limit`. */
+  /** Returns the number of matching records, counted up to `limit`. */
   count(where: Where<T>, limit?: number): Promise<number>;
-  /** How many match for each value of a field; values without a match are left out. */
+  /** Returns the number of matching records for each value of a field; values without a match are left out. */
   countBy(field: keyof T & string, where: Where<T>): Promise<Map<string, number>>;
-  /** Sum of a numeric field over all matches. */
+  /** Returns the sum of a numeric field over all matching records. */
   sum(field: keyof T & string, where: Where<T>): Promise<number>;
-  /** The greatest of a field of strings or of numbers over all matches; undefined where no match has it. */
+  /**
+   * Returns the greatest value of a string or number field over all matching records; undefined if no match has the
+   * field.
+   */
   max<F extends keyof T & string>(field: F, where: Where<T>): Promise<T[F] | undefined>;
   /**
-   * How the adapter would run a query, for tests: `indexed` is false where it would read the whole
-   * collection or sort outside an index.
+   * Returns how the adapter would run a query, for tests: `indexed` is false if it would read the whole collection or
+   * sort without an index.
    */
   explain(query: Query<T>): Promise<{ indexed: boolean; plan: string }>;
 }
 
+/** A range of numbers with inclusive ends; a missing end is open. */
+export interface NumberRange {
+  readonly atLeast?: number;
+  readonly atMost?: number;
+}
+
 /**
- * Writes that take effect together with their events, or not at all. They are gathered first and
- * compared with the store at `commit`.
+ * Collects writes and events that take effect together or not at all. They are collected first and checked against the
+ * store at `commit`.
  *
  * Duties of an adapter:
- * - `commit` resolves when all of it is durable, and rejects with nothing of it done.
- * - A record whose version is not the one read any more, or an inserted id that is there already,
- *   rejects with `LostRace`; a taken unique value with `UniqueTaken`, which names the index's field.
- * - Events of one unit keep their order, and a unit's events stand behind those of every unit that
- *   was acknowledged before it began.
+ * - `commit` resolves when everything is durable, and rejects with nothing written.
+ * - If a record's version is no longer the one that was read, or an inserted id exists already, `commit` rejects with
+ *   `LostRace`; if a unique value is taken, with `UniqueTaken`, which names the index's field.
+ * - Events of one unit keep their order, and are ordered after those of every unit that was acknowledged before this
+ *   one began.
  */
 export interface UnitOfWork {
-  /** A record as this unit would leave it: its own writes first, then the store's. */
+  /** Returns a record as this unit would leave it: the unit's own writes take precedence over the store. */
   get<T extends StoredRecord>(from: Collection<T>, id: string): Promise<T | undefined>;
-  /** Adds a record. Its version is set to 1. */
+  /** Inserts a record and sets its version to 1. */
   insert<T extends StoredRecord>(into: Collection<T>, record: Omit<T, 'version'>): T;
-  /** Replaces a record that was read, whose version must still be the one it has. */
+  /** Replaces a record that was read. Its stored version must still be the one that was read. */
   replace<T extends StoredRecord>(into: Collection<T>, before: T, after: Omit<T, 'version'>): T;
-  /** Deletes a record that was read, whose version must still be the one it has. */
+  /** Deletes a record that was read. Its stored version must still be the one that was read. */
   remove<T extends StoredRecord>(from: Collection<T>, record: T): void;
   /**
-   * Makes the commit depend on a record that was read and is not written: it rejects with `LostRace`
-   * when the record's version is another by then, or changes in the same moment.
+   * Makes the commit depend on a record that was read but is not written: the commit rejects with `LostRace` if the
+   * record's version has changed by then, or changes concurrently.
    */
   expect<T extends StoredRecord>(of: Collection<T>, record: T): void;
   /**
-   * Adds to a number of a record without reading it, so that concurrent units do not race. A
-   * missing record is made, holding only `id`, `version`, `fixed` and the number. Its version stays 1.
+   * Adds `by` to a number of a record without reading it, so that concurrent units do not conflict. If the record is
+   * missing, it is created with only `id`, `version`, `fixed` and the number. Its version stays 1.
    */
   increment<T extends StoredRecord>(
     into: Collection<T>,
@@ -140,22 +158,47 @@ export interface UnitOfWork {
     by: number,
     fixed: Omit<T, 'id' | 'version'> extends infer R ? Partial<R> : never,
   ): void;
-  /** Puts an event into the outbox. */
+  /**
+   * Adds `by` to a number of an existing record, provided that the sum is within `range`. If it is not, or if the
+   * record or the number is missing, `commit` calls `refused` and rejects with `LostRace`. Concurrent units do not
+   * conflict over it.
+   */
+  incrementWithin<T extends StoredRecord>(
+    of: Collection<T>,
+    id: string,
+    field: keyof T & string,
+    by: number,
+    range: NumberRange,
+    refused?: () => void,
+  ): void;
+  /** Adds an event to the outbox. */
   publish(event: DomainEvent): void;
   /** Whether there is anything to commit. */
   readonly dirty: boolean;
   commit(): Promise<void>;
 }
 
+/** Is called after a unit was committed, with the ids of the records that it wrote to. It must not throw. */
+export type CommitListener = (work: UnitOfWork, ids: readonly string[]) => void;
+
 /** The collections of one service. */
 export interface Store {
-  /** Opens a collection, and makes it and its indexes where they are missing. */
+  /** Opens a collection. Creates the collection and its indexes if they are missing. */
   collection<T extends StoredRecord>(spec: CollectionSpec<T>): Promise<Collection<T>>;
   begin(): UnitOfWork;
+  /** Whether this process is the only one that writes to the store while it runs. */
+  readonly isExclusive: boolean;
+  /**
+   * Calls `listener` after each commit of a unit of this store object that wrote to a collection. Returns a function that
+   * removes the listener.
+   */
+  onCommit(collection: string, listener: CommitListener): () => void;
+  /** Returns the opened collections whose records expire. */
+  expiring(): readonly Collection<StoredRecord>[];
   close(): Promise<void>;
 }
 
-/** Somebody else changed a record between its reading and the commit. The work may be run again. */
+/** Thrown when another unit changed a record between its reading and the commit. The work may be run again. */
 export class LostRace extends Error {
   constructor(
     readonly collection: string,
@@ -166,7 +209,7 @@ export class LostRace extends Error {
   }
 }
 
-/** A value that has to be unique is taken. */
+/** Thrown when a value that must be unique is already taken. */
 export class UniqueTaken extends Error {
   constructor(
     readonly collection: string,

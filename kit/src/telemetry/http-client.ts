@@ -8,8 +8,8 @@ const durations = histogram(
 );
 
 /**
- * A request to a server elsewhere, told of by its method and outcome: hosts are what users have typed, and are on
- * spans alone. `send` is given the header that carries the trace on, if there is one.
+ * Observes a request to another server. Metrics contain only its method and outcome: hosts are entered by users, and
+ * appear only on spans. `send` receives the header that propagates the trace, if there is one.
  */
 export async function observeRequest<T extends { readonly statusCode: number }>(
   method: string,

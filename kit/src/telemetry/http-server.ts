@@ -7,14 +7,14 @@ const durations = histogram(
   CALL_SECONDS,
 );
 
-/** Requests that were refused by a rate limit, by its policy. */
+/** Counts requests that a rate limit refused, by its policy. */
 export const rateLimited = counter({
   name: 'ratelimit.rejected',
   unit: '{request}',
   description: 'Requests refused by a rate limit.',
 });
 
-/** Requests that their caller may not make, by the reason that they were told. */
+/** Counts requests that the caller was not allowed to make, by the reason in the response. */
 export const denied = counter({
   name: 'authz.denied',
   unit: '{request}',
@@ -26,31 +26,51 @@ const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PAT
 /** A request that was answered. */
 export interface Answered {
   readonly method: string;
-  /** Its template (`/api/v1/resources/{resource_id}`), which stands for the path too: that may hold ids and tokens. */
+  /**
+   * Template of the path (`/api/v1/resources/{resource_id}`). It replaces the path, which may contain ids and tokens.
+   */
   readonly route: string | undefined;
   readonly status: number;
   readonly seconds: number;
   readonly requestId: string;
 }
 
-/** Whether anybody wants to know of requests. */
+/** Returns whether metrics or traces of requests are collected. */
 export function observesRequests(): boolean {
   return signals.measuring || signals.tracer !== undefined;
 }
 
-/** The span of a request, if that is sampled: the decision for all that follows from it. */
-export function requestSpan(method: string, scheme: string, traceparent: string | undefined): Span | undefined {
+/**
+ * Starts the span of a request if the request is sampled, which decides for all calls that it causes. The span belongs
+ * to the client's trace if the request names one. This process decides on sampling, unless the client is trusted to.
+ */
+export function requestSpan(
+  method: string,
+  scheme: string,
+  traceparent: string | undefined,
+  clientDecides: boolean,
+): Span | undefined {
   const known = methodOf(method);
-  return headSpan(traceparent, known, 'server', () => ({ 'http.request.method': known, 'url.scheme': scheme }));
+  const attributes = () => ({ 'http.request.method': known, 'url.scheme': scheme });
+  return headSpan({ traceparent, clientDecides }, known, 'server', attributes);
 }
 
-/** What a request passes on of its trace: its own span, else what it came with, where that is a trace. */
-export function passedOn(span: Span | undefined, traceparent: string | undefined): string | undefined {
+/**
+ * Returns the trace context to propagate: the request's own span, otherwise the trace that it arrived with. The latter
+ * is marked as not sampled, so that no other process samples it either, unless the client is trusted to decide.
+ */
+export function passedOn(
+  span: Span | undefined,
+  traceparent: string | undefined,
+  clientDecides: boolean,
+): string | undefined {
   if (span !== undefined) return span.traceparent;
-  return traceparent !== undefined && readTraceparent(traceparent) !== undefined ? traceparent : undefined;
+  const parent = traceparent === undefined ? undefined : readTraceparent(traceparent);
+  if (parent === undefined || clientDecides) return parent && traceparent;
+  return `00-${parent.traceId}-${parent.spanId}-00`;
 }
 
-/** Tells of a request that was answered. */
+/** Records a request that was answered. */
 export function requestDone(span: Span | undefined, { method, route, status, seconds, requestId }: Answered): void {
   const known = methodOf(method);
   if (signals.measuring) seriesOf(known, route, status).record(seconds);
@@ -65,7 +85,7 @@ export function requestDone(span: Span | undefined, { method, route, status, sec
   span.end(status >= 500 ? String(status) : undefined);
 }
 
-/** Methods that a client has made up are one series. */
+/** Returns the method, or `_OTHER` for an unknown one, so that methods invented by clients form one series. */
 function methodOf(method: string): string {
   return METHODS.has(method) ? method : '_OTHER';
 }

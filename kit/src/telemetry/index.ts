@@ -1,12 +1,8 @@
 export * from './http-client.js';
 export * from './http-server.js';
 export { type Adder, type Attributes, type AttributeValue, counter, gauge, histogram } from './instruments.js';
-export * from './messaging.js';
-export * from './outbox.js';
-export * from './rpc.js';
 export { telemetrySettings } from './settings.js';
 export { startTelemetry, type Telemetry, type TelemetryOptions } from './start.js';
-export * from './store.js';
 export {
   continuing,
   currentSpan,

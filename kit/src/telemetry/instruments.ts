@@ -1,11 +1,11 @@
-// Measurements that cost a fraction of a microsecond. The SDK's own instruments look their series up by attributes at
-// each record, which took 3.5 µs where this takes 0.02; what is gathered here is handed to its readers as it is.
+// Instruments that cost a fraction of a microsecond. The SDK's own instruments look up their series by attributes at
+// each record, which took 3.5 µs where this takes 0.02 µs. Readers receive the collected values directly.
 
 export type AttributeValue = string | number | boolean;
 export type Attributes = Readonly<Record<string, AttributeValue>>;
 
 export interface InstrumentSpec {
-  /** By the semantic conventions where they have one: `http.server.request.duration`. */
+  /** Name according to the semantic conventions, if they define one: `http.server.request.duration`. */
   readonly name: string;
   readonly unit: string;
   readonly description: string;
@@ -24,7 +24,7 @@ export interface Adder {
 export interface HistogramPoint {
   readonly attributes: Attributes;
   readonly bounds: readonly number[];
-  /** One more than bounds: the last is what lies above them all. */
+  /** One more element than there are bounds: the last counts values above all of them. */
   readonly counts: readonly number[];
   readonly count: number;
   readonly sum: number;
@@ -35,16 +35,19 @@ export interface NumberPoint {
   readonly value: number;
 }
 
-/** What an instrument has gathered since the process began. */
+/** Values that an instrument has collected since the process started. */
 export type Gathered =
   | { readonly kind: 'histogram'; readonly spec: InstrumentSpec; readonly points: readonly HistogramPoint[] }
   | { readonly kind: 'counter' | 'gauge'; readonly spec: InstrumentSpec; readonly points: readonly NumberPoint[] };
 
-/** Series of one instrument at the most; what comes beyond is one series, so that no attribute can fill the memory. */
+/**
+ * Maximum number of series of one instrument; all others share one series, so that attributes cannot exhaust the
+ * memory.
+ */
 const MOST_SERIES = 2000;
 const OVERFLOW: Attributes = { 'otel.metric.overflow': true };
 
-/** Milliseconds that a gauge has to be read. */
+/** Milliseconds that reading a gauge may take. */
 const GAUGE_MS = 3000;
 
 const instruments: { gather(): Gathered | Promise<Gathered> }[] = [];
@@ -81,7 +84,10 @@ class CounterSeries implements Adder {
   }
 }
 
-/** The series of an instrument by what tells them apart; made once each, away from where they are written. */
+/**
+ * Creates the series of an instrument, by their attributes. Each is created once, outside of the code that records
+ * values.
+ */
 function seriesOf<S>(make: (attributes: Attributes) => S): { all: Map<string, S>; bind(attributes: Attributes): S } {
   const all = new Map<string, S>();
   return {
@@ -98,7 +104,10 @@ function seriesOf<S>(make: (attributes: Attributes) => S): { all: Map<string, S>
   };
 }
 
-/** A histogram; `bounds` are the upper ends of its buckets. `bind` gives the series to write to: keep it. */
+/**
+ * Creates a histogram; `bounds` are the upper bounds of its buckets. `bind` returns the series to record to, which the
+ * caller should keep.
+ */
 export function histogram(spec: InstrumentSpec, bounds: readonly number[]): { bind(attributes: Attributes): Recorder } {
   const { all, bind } = seriesOf((attributes) => new HistogramSeries(attributes, bounds));
   instruments.push({
@@ -115,7 +124,7 @@ function copyOf({ attributes, bounds, counts, count, sum }: HistogramSeries): Hi
   return { attributes, bounds, counts: [...counts], count, sum };
 }
 
-/** A counter of what happened since the process began. A series that is bound is told from its 0 on. */
+/** Creates a counter of events since the process started. A series is reported from 0 on, as soon as it is bound. */
 export function counter(spec: InstrumentSpec): { bind(attributes?: Attributes): Adder } {
   const { all, bind } = seriesOf((attributes) => new CounterSeries(attributes));
   instruments.push({
@@ -126,9 +135,12 @@ export function counter(spec: InstrumentSpec): { bind(attributes?: Attributes): 
 
 export type Observe = () => readonly NumberPoint[] | Promise<readonly NumberPoint[]>;
 
-/** What is read when somebody asks for it, be it a level or a sum that only grows. One that fails, or takes longer than 3 s, is left out that time. */
+/**
+ * A value that is read on demand, either a level or an increasing sum. If reading it fails or takes longer than 3 s, it
+ * is omitted from that report.
+ */
 export interface Gauge {
-  /** Adds a source of points. Gives what takes it away again. */
+  /** Adds a source of points. Returns a function that removes it. */
   observe(observe: Observe): () => void;
 }
 
@@ -162,7 +174,7 @@ async function readInTime(observe: Observe): Promise<readonly NumberPoint[]> {
   }
 }
 
-/** All that was measured by now. */
+/** Returns everything that was measured so far. */
 export async function gather(): Promise<Gathered[]> {
   const all = await Promise.all(instruments.map((instrument) => instrument.gather()));
   return all.filter(({ points }) => points.length > 0);

@@ -16,9 +16,9 @@ import { type Gathered, gather, type HistogramPoint, type InstrumentSpec, type N
 import { resourceOf } from './resource.js';
 import type { TelemetryOptions } from './start.js';
 
-/** Milliseconds between exports, and what one may take. */
+/** Milliseconds between exports, and timeout of one export in milliseconds. */
 const [EXPORT_EVERY_MS, EXPORT_MS] = [30_000, 5000];
-/** Milliseconds that the last export of a process may take. */
+/** Timeout in milliseconds of a process's last export. */
 const LAST_MS = 2000;
 
 export interface Metrics {
@@ -26,7 +26,7 @@ export interface Metrics {
   close(): Promise<void>;
 }
 
-/** Opens the readers of metrics that the settings ask for: an export by OTLP, a page for Prometheus. */
+/** Opens the metric readers that the settings require: an OTLP export, a page for Prometheus. */
 export async function openMetrics(options: TelemetryOptions): Promise<Metrics> {
   const { otlpUrl, otlpHeaders, metricsPort, metricsHost } = options;
   const resource = resourceOf(options);
@@ -64,7 +64,7 @@ export async function openMetrics(options: TelemetryOptions): Promise<Metrics> {
   };
 }
 
-/** Nothing but metrics, and on a port of its own: they are no business of the API's clients. */
+/** Serves only metrics, on a separate port: clients of the API must not see them. */
 function listen(page: PrometheusExporter, host: string, port: number): Promise<Server> {
   const server = createServer((request, response) => {
     if (request.method === 'GET' && request.url?.split('?')[0] === '/metrics') {
@@ -82,7 +82,9 @@ function listen(page: PrometheusExporter, host: string, port: number): Promise<S
 
 const UNITS: Readonly<Record<string, string>> = { s: '.seconds', By: '.bytes', '1': '.ratio' };
 
-/** The name as OpenTelemetry's rules for Prometheus have it, so that it is the same as by way of a collector. */
+/**
+ * Returns the name of a metric by OpenTelemetry's rules for Prometheus, so that it is the same as through a collector.
+ */
 function nameWithUnit({ name, unit }: InstrumentSpec): string {
   return name + (UNITS[unit] ?? '');
 }
@@ -103,7 +105,7 @@ function producerOf(
   };
 }
 
-/** What was gathered in the form of the SDK. */
+/** Converts collected values to the form of the SDK. */
 function metricOf(one: Gathered, name: string, startTime: HrTime, endTime: HrTime): MetricData {
   const { kind, spec } = one;
   const about = {

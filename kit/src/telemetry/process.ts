@@ -20,12 +20,15 @@ const cpu = gauge(
   'counter',
 );
 
-/** Milliseconds between looks at the event loop. */
+/** Milliseconds between measurements of the event loop. */
 const RESOLUTION_MS = 20;
-/** Delays are told of the time since the last reader asked, but not of less than this: there may be two readers. */
+/**
+ * Minimum length in milliseconds of the period for which delays are reported. A period normally ends when a reader
+ * asks, and there may be two readers.
+ */
 const LEAST_MS = 5000;
 
-/** Tells of the process itself. Gives what ends that. */
+/** Reports metrics of the process itself. Returns a function that ends the reports. */
 export function observeProcess(): () => void {
   const histogram = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
   histogram.enable();
@@ -35,7 +38,8 @@ export function observeProcess(): () => void {
   let at = performance.now();
 
   function readDelays() {
-    // An idle loop waits for its own timer, which is no delay; where nothing was seen there is no number either.
+    // An idle loop waits for the measurement's own timer, which is not a delay. Without measurements the value is not a
+    // number.
     const own = (nanoseconds: number) => Math.max(0, (nanoseconds || 0) / 1e9 - RESOLUTION_MS / 1000);
     const { mean, max } = histogram;
     return {

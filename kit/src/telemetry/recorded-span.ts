@@ -12,7 +12,7 @@ import type { Span, SpanPlace } from './trace.js';
 /** What all spans of a process have in common. */
 export interface Origin extends Pick<ReadableSpan, 'resource' | 'instrumentationScope'> {
   readonly ids: IdGenerator;
-  /** Takes the spans that have ended. */
+  /** Receives the spans that have ended. */
   readonly processor: Pick<SpanProcessor, 'onEnd'>;
 }
 
@@ -21,8 +21,9 @@ const UNSET: SpanStatus = { code: SpanStatusCode.UNSET };
 const FAILED: SpanStatus = { code: SpanStatusCode.ERROR };
 
 /**
- * A span of a request that is sampled, as the SDK's processors and exporters read it. The SDK's own checks and copies
- * what it is told and makes a context for each, which takes four times as long; what is told here is our own.
+ * A span of a sampled request, in the form that the SDK's processors and exporters read. The SDK's own span validates
+ * and copies its input and creates a context, which takes four times as long; the input here comes only from this
+ * program.
  */
 export class RecordedSpan implements Span, ReadableSpan {
   readonly traceId: string;
@@ -31,7 +32,7 @@ export class RecordedSpan implements Span, ReadableSpan {
   ended = false;
   readonly #origin: Origin;
   readonly #parentId: string | undefined;
-  /** Milliseconds of the epoch, and of the clock that nobody sets. */
+  /** Start time in milliseconds since 1970, and by the monotonic clock. */
   readonly #began: number;
   readonly #started: number;
   #tookMs = 0;
@@ -130,7 +131,7 @@ export class RecordedSpan implements Span, ReadableSpan {
   }
 }
 
-/** Seconds and nanoseconds, as OpenTelemetry has times. */
+/** Converts milliseconds to OpenTelemetry's form of times: seconds and nanoseconds. */
 function hrTime(ms: number): [number, number] {
   const seconds = Math.floor(ms / 1000);
   return [seconds, Math.floor((ms - seconds * 1000) * 1e6)];
@@ -138,7 +139,10 @@ function hrTime(ms: number): [number, number] {
 
 let epoch = performance.timeOrigin;
 
-/** What the clock shows at a time of `performance.now()`, in milliseconds and their fractions; it follows the clock where that is set. */
+/**
+ * Converts a time of `performance.now()` to milliseconds since 1970, with fractions. It follows the system clock when
+ * that is set.
+ */
 function epochOf(now: number): number {
   const off = Date.now() - (epoch + now);
   if (off > 1 || off < -2) epoch += off;

@@ -3,7 +3,7 @@ import { type Resource, resourceFromAttributes } from '@opentelemetry/resources'
 
 const instance = randomUUID();
 
-/** What this process is, as all its signals say. */
+/** Returns the resource that identifies this process in all its signals. */
 export function resourceOf({ service, version }: { readonly service: string; readonly version: string }): Resource {
   return resourceFromAttributes({
     'service.namespace': 'commonplace',

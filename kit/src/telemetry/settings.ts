@@ -1,9 +1,10 @@
 import { integer, type Table, text, url } from '../config/index.js';
 
-/** What every process reads about its signals. */
+/** Telemetry settings of every process. */
 export const telemetrySettings = {
   otlpUrl: {
     variable: 'COMMONPLACE_OTLP_URL',
+    common: 'OpenTelemetry collector',
     help: 'OpenTelemetry collector that traces and metrics are sent to, by OTLP over HTTP: http://collector:4318',
     parse: collectorUrl,
     fallback: undefined as string | undefined,
@@ -17,7 +18,7 @@ export const telemetrySettings = {
   },
   traceRatio: {
     variable: 'COMMONPLACE_TRACE_RATIO',
-    help: 'share of requests that are traced, 0 to 1, where they do not come with a trace that says so itself',
+    help: 'share of requests that are traced, 0 to 1; a traceparent decides only where COMMONPLACE_TRUST_TRACEPARENT says so',
     parse: ratio,
     fallback: 0.1,
   },
@@ -29,6 +30,7 @@ export const telemetrySettings = {
   },
   metricsPort: {
     variable: 'COMMONPLACE_METRICS_PORT',
+    common: 'port of /metrics',
     help: 'port on which Prometheus reads /metrics; none without it',
     parse: integer(0, 65535),
     fallback: undefined as number | undefined,

@@ -5,22 +5,25 @@ import type { telemetrySettings } from './settings.js';
 import { signals } from './trace.js';
 
 export interface TelemetryOptions extends Values<typeof telemetrySettings> {
-  /** The service of this process; `commonplace` for one that runs all. */
+  /** Name of the service of this process; `commonplace` for a process that runs all services. */
   readonly service: string;
   readonly version: string;
   readonly log: Log;
 }
 
 export interface Telemetry {
-  /** The port that metrics are read from; absent where they are not. */
+  /** Port that serves metrics; absent if there is none. */
   readonly metricsPort: number | undefined;
-  /** Sends what is left, for as long as a few seconds, and stops. */
+  /** Sends the remaining data for up to a few seconds, and stops. */
   close(): Promise<void>;
 }
 
 const off: Telemetry = { metricsPort: undefined, close: async () => {} };
 
-/** Starts what the settings ask for. OpenTelemetry is loaded where they do: it takes a quarter of a second and 20 MB. */
+/**
+ * Starts the telemetry that the settings require. OpenTelemetry is only loaded if they do: it takes a quarter of a
+ * second and 20 MB.
+ */
 export async function startTelemetry(options: TelemetryOptions): Promise<Telemetry> {
   if (options.otlpUrl === undefined && options.metricsPort === undefined) return off;
   const { openMetrics } = await import('./metrics-sdk.js');

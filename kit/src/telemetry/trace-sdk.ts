@@ -7,11 +7,11 @@ import { resourceOf } from './resource.js';
 import type { TelemetryOptions } from './start.js';
 import type { SpanKind, Tracer } from './trace.js';
 
-/** Spans that wait for their export at the most, and that go in one; what comes on top of it is dropped. */
+/** Maximum number of spans that wait for export, and in one export; further spans are dropped. */
 const [MOST_WAITING, MOST_TOGETHER] = [2048, 512];
-/** Milliseconds between exports, what one may take, and what the last of a process may. */
+/** Milliseconds between exports, timeout of one export, and timeout of a process's last export. */
 const [EXPORT_EVERY_MS, EXPORT_MS, LAST_MS] = [2000, 5000, 3000];
-/** Milliseconds without new traces after an export that failed, doubled each time. */
+/** First and maximum pause in milliseconds without new traces after a failed export; it is doubled each time. */
 const [FIRST_REST_MS, MOST_REST_MS] = [5000, 120_000];
 
 const KINDS: Readonly<Record<SpanKind, Kind>> = {
@@ -22,7 +22,7 @@ const KINDS: Readonly<Record<SpanKind, Kind>> = {
   consumer: Kind.CONSUMER,
 };
 
-/** Sends spans to a collector. Whether a request is sampled was decided before the first of its spans. */
+/** Opens tracing, which sends spans to a collector. Whether a request is sampled is decided before its first span. */
 export function openTracing(
   otlpUrl: string,
   options: TelemetryOptions,
@@ -64,7 +64,10 @@ export function openTracing(
   };
 }
 
-/** Whether the collector takes what it is sent: while it does not, no trace is begun but some now and then to see. */
+/**
+ * Tracks whether the collector accepts exports. While it does not, no traces are started, except one now and then as a
+ * probe.
+ */
 function createHealth(log: Log) {
   let restMs = 0;
   let restUntil = 0;
@@ -73,7 +76,7 @@ function createHealth(log: Log) {
     watch: (exporter: SpanExporter): SpanExporter => ({
       export: (spans, done) =>
         exporter.export(spans, (result) => {
-          // 0 is what OpenTelemetry calls a success.
+          // OpenTelemetry uses 0 for success.
           const failed = result.code !== 0;
           if (failed && restMs === 0) log.warn('telemetry.export_failed', { error: result.error });
           if (!failed && restMs > 0) log.info('telemetry.export_succeeded');

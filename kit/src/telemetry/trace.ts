@@ -3,48 +3,53 @@ import type { Attributes, AttributeValue } from './instruments.js';
 
 export type SpanKind = 'internal' | 'server' | 'client' | 'producer' | 'consumer';
 
-/** A span of a request that is sampled; for the others there is none. */
+/** A span of a sampled request; other requests have no spans. */
 export interface Span {
   readonly traceId: string;
   readonly spanId: string;
-  /** What goes on from here says where it came from by this (W3C Trace Context). */
+  /** Trace context (W3C) to pass on to what this span causes. */
   readonly traceparent: string;
   rename(name: string): void;
   set(name: string, value: AttributeValue): void;
-  /** Ends it; `failure` is the kind of what went wrong, a code rather than a message. */
+  /** Ends the span; `failure` is the kind of error, a code and not a message. */
   end(failure?: string): void;
 }
 
-/** Where a span hangs: another one, or one of another process. */
+/** Position of a span in a trace, in this or another process. */
 export interface SpanPlace {
   readonly traceId: string;
   readonly spanId: string;
 }
 
-/** Makes spans and carries them away; there is none where tracing is off. */
+/** Creates and exports spans; there is no tracer if tracing is off. */
 export interface Tracer {
   start(name: string, kind: SpanKind, attributes: Attributes, parent: SpanPlace | undefined): Span;
-  /** Decides for a request that comes without a trace. */
+  /** Returns whether to sample a request from outside. */
   samples(): boolean;
 }
 
-/** What this process does of signals; edges look here first, and do nothing else where both are off. */
+/**
+ * Telemetry that is active in this process. Instrumented code checks it first, and does nothing else if both are off.
+ */
 export const signals: {
-  /** Whether somebody reads what is measured. */
+  /** Whether metrics are read. */
   measuring: boolean;
   tracer: Tracer | undefined;
 } = { measuring: false, tracer: undefined };
 
 const current = new AsyncLocalStorage<Span | undefined>();
-/** What runs within spans. While nothing does the storage is off: on Node 20 it makes each promise of a process dearer. */
+/**
+ * Number of operations that run within spans. While it is 0 the storage is disabled: on Node 20 it makes every promise
+ * of a process more expensive.
+ */
 let entered = 0;
 
-/** The span within which this code runs; undefined where its request is not sampled. */
+/** Returns the span in which this code runs; undefined if its request is not sampled. */
 export function currentSpan(): Span | undefined {
   return signals.tracer === undefined ? undefined : current.getStore();
 }
 
-/** Runs work within a span; what the work begins and does not wait for may belong to it or to none. */
+/** Runs work within a span. Work that it starts without waiting for it may belong to the span or to none. */
 export function within<T>(span: Span | undefined, work: () => Promise<T>): Promise<T> {
   if (span === undefined) return work();
   entered++;
@@ -58,12 +63,15 @@ function leave(): void {
   if (entered === 0) current.disable();
 }
 
-/** Runs work outside of any span: what it begins outlives the request that happens to begin it. */
+/** Runs work outside of any span, because what it starts outlives the request that happens to start it. */
 export function outside<T>(work: () => T): T {
   return currentSpan() === undefined ? work() : current.run(undefined, work);
 }
 
-/** A span below the one that runs, or where none does below what its call came with; undefined where nothing is sampled. */
+/**
+ * Starts a child of the current span, or of the span in the call's trace context if there is no current one; undefined
+ * if the request is not sampled.
+ */
 export function childSpan(
   name: string,
   kind: SpanKind,
@@ -78,7 +86,7 @@ export function childSpan(
     : tracer.start(name, kind, attributes, parent);
 }
 
-/** A span below one of another process or time, if that is sampled. */
+/** Starts a child of a span from another process or time, if that is sampled. */
 export function continuedSpan(
   traceparent: string | undefined,
   name: string,
@@ -91,9 +99,19 @@ export function continuedSpan(
   return parent?.sampled === true ? tracer.start(name, kind, attributes, parent) : undefined;
 }
 
-/** The first span of a request from outside: below the client's where that is sampled, else by the ratio. */
+/** The trace that a request from outside claims to belong to. */
+export interface GivenTrace {
+  readonly traceparent: string | undefined;
+  /** Whether the sampled flag of the request decides; otherwise the ratio does, as for a request without a trace. */
+  readonly clientDecides: boolean;
+}
+
+/**
+ * Starts the first span of a request from outside, if the request is sampled, as a child of the client's span if the
+ * request names one.
+ */
 export function headSpan(
-  traceparent: string | undefined,
+  { traceparent, clientDecides }: GivenTrace,
   name: string,
   kind: SpanKind,
   attributes: () => Attributes,
@@ -101,8 +119,8 @@ export function headSpan(
   const { tracer } = signals;
   if (tracer === undefined) return undefined;
   const parent = traceparent === undefined ? undefined : readTraceparent(traceparent);
-  if (parent === undefined ? !tracer.samples() : !parent.sampled) return undefined;
-  return tracer.start(name, kind, attributes(), parent);
+  const sampled = parent !== undefined && clientDecides ? parent.sampled : tracer.samples();
+  return sampled ? tracer.start(name, kind, attributes(), parent) : undefined;
 }
 
 /** Runs work on behalf of an earlier request, as a span of its trace if that was sampled. */
@@ -124,29 +142,36 @@ export async function continuing<T>(
   }
 }
 
-/** What to keep with work that is done later, so that it belongs to this trace. */
+/** Returns the trace context to store with work that is done later, so that it belongs to this trace. */
 export function traceparentNow(): string | undefined {
   return currentSpan()?.traceparent;
 }
 
 const TRACEPARENT = /^(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})(?:$|-)/;
-/** Longer ones have what no version so far has. */
+/** Maximum length; no version so far defines longer ones. */
 const MOST_CHARS = 128;
 
-/** Reads a `traceparent`; undefined where it is none. */
+/** Parses a `traceparent`; returns undefined if it is invalid. */
 export function readTraceparent(text: string): (SpanPlace & { readonly sampled: boolean }) | undefined {
   const [, traceId, spanId, flags] = (text.length <= MOST_CHARS && TRACEPARENT.exec(text)) || [];
   if (traceId === undefined || spanId === undefined || flags === undefined) return undefined;
   return { traceId, spanId, sampled: (Number.parseInt(flags, 16) & 1) === 1 };
 }
 
-/** What a line of a log says of the trace that its request goes on with, where that is sampled. */
+/** Returns the trace fields of a request for a log line: the trace id always, the span id if the request is sampled. */
 export function traceFields(traceparent: string | undefined): { trace_id?: string; span_id?: string } {
   const place = traceparent === undefined ? undefined : readTraceparent(traceparent);
-  return place?.sampled === true ? { trace_id: place.traceId, span_id: place.spanId } : {};
+  if (place === undefined) return {};
+  return place.sampled ? { trace_id: place.traceId, span_id: place.spanId } : { trace_id: place.traceId };
 }
 
-/** What is said of an error in signals: its code or its name, never its message. */
+/** Returns the fields of a log line of the current request, if it is traced. */
+export function currentTraceFields(): object {
+  const span = currentSpan();
+  return span === undefined ? {} : { trace_id: span.traceId, span_id: span.spanId };
+}
+
+/** Returns how an error is reported in signals: by its code or name, never by its message. */
 export function failureOf(error: unknown): string {
   const { reason, code, name } = error as { reason?: unknown; code?: unknown; name?: unknown };
   return String(reason || code || name || 'error');

@@ -3,11 +3,13 @@ import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import forge from 'node-forge';
 
-/** An authority that lives as long as a test. */
+/** A certificate authority for the duration of a test. */
 export interface Authority {
-  /** Its own certificate, in PEM. */
+  /** Its own certificate in PEM. */
   readonly certificate: string;
-  /** Writes `tls.crt`, `tls.key` and `ca.crt` into a folder: a certificate for DNS names, and whom to trust. */
+  /**
+   * Writes `tls.crt`, `tls.key` and `ca.crt` into a folder: a certificate for DNS names, and the trusted authorities.
+   */
   issue(folder: string, names: readonly string[], trusted?: readonly Authority[]): IssuedFiles;
 }
 
@@ -60,7 +62,7 @@ interface Keys {
   readonly privateKey: forge.pki.rsa.PrivateKey;
 }
 
-/** Made by the platform, which takes a tenth of the time. */
+/** Keys are created by Node.js, which takes a tenth of the time. */
 function createKeys(): Keys {
   const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
   return {
@@ -90,7 +92,7 @@ function sign({ keys, subject, issuer, extensions, by }: Wish): forge.pki.Certif
   return certificate;
 }
 
-/** A file that is the old one or the new one, never half of it. */
+/** Replaces a file atomically. */
 function place(folder: string, name: string, text: string): string {
   const file = join(folder, name);
   writeFileSync(`${file}.new`, text);

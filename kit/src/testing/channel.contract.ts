@@ -1,4 +1,7 @@
 import { randomBytes } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import type { IndexService } from '@commonplace/proto/resources/v1/index_service.js';
@@ -6,10 +9,24 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { createPeerTokens } from '../auth/token.js';
 import { contracts } from '../contracts/index.js';
 import { AppError, NotFound } from '../errors/index.js';
-import type { CallMetadata, CallOptions, Channel, Client, IncomingCall, Reply, ServedMethod } from '../rpc/port.js';
-import { eventually } from './eventually.js';
+import { silentLog } from '../log/index.js';
+import type {
+  CallContext,
+  CallMetadata,
+  CallOptions,
+  Channel,
+  Client,
+  Handlers,
+  IncomingCall,
+  Reply,
+  ServedMethod,
+} from '../rpc/port.js';
+import { serveMethods } from '../rpc/serve.js';
+import type { Collection, StoredRecord } from '../store/port.js';
+import { openSqliteDatabase } from '../store/sqlite/index.js';
+import { eventually } from './suite/eventually.js';
 
-/** A channel to methods that the suite plays; `peers` are the tokens that both ends share. */
+/** A channel to methods that the suite provides; both ends share the peer tokens `peers`. */
 export interface ChannelHarness {
   readonly channel: Channel;
   close(): Promise<void>;
@@ -41,13 +58,13 @@ const entry = (id: string) => ({
   tags: [],
 });
 
-/** The collector is not exposed to a process that was not started so. */
+/** Runs a garbage collection, also in a process that was not started with `--expose-gc`. */
 function collectGarbage(): void {
   setFlagsFromString('--expose-gc');
   runInNewContext('gc')();
 }
 
-/** Asks each duty of the Channel port. */
+/** Tests each duty of the Channel port. */
 export function channelContract(name: string, open: OpenChannel): void {
   describe(`channel: ${name}`, () => {
     const peers = createPeerTokens(randomBytes(32), 'caller');
@@ -92,6 +109,12 @@ export function channelContract(name: string, open: OpenChannel): void {
         faults: [
           { param: 'rows[3].x', code: 'invalid_value', message: 'no' },
           { param: 'rows[4].cells.a', code: 'cell_invalid', message: 'no', row: 4, column_id: 'a' },
+          {
+            param: 'captcha_token',
+            code: 'missing_field',
+            message: 'no',
+            captcha: { challenge: 'c', bits: 18, expires_at: '2026-01-01T00:00:00.000Z' },
+          },
         ],
         retryAfter: 7,
       });
@@ -141,7 +164,7 @@ export function channelContract(name: string, open: OpenChannel): void {
       await ask({ metadata, deadline });
       expect(seen?.metadata).toEqual(metadata);
       expect(peers.verify(seen?.peerToken)).toBe('caller');
-      // gRPC carries the time that is left, so the clock's rounding may move it a little.
+      // gRPC transmits the remaining time, so rounding of the clock may change the deadline slightly.
       expect(Math.abs((seen?.deadline ?? 0) - deadline)).toBeLessThan(1000);
     });
 
@@ -242,5 +265,118 @@ export function channelContract(name: string, open: OpenChannel): void {
       for await (const _ of client.streamIndexEntries({ batchSize: 1 }, options())) break;
       await eventually(async () => expect(ended).toBe(true));
     });
+  });
+  describe(`channel: ${name}: what a streaming handler writes`, () => streamCommits(open));
+}
+
+/** Tests that the unit of work of a stream is committed at its end, and at no other time. */
+function streamCommits(open: OpenChannel): void {
+  // The contract allows this service to call the method.
+  const peers = createPeerTokens(randomBytes(32), 'search');
+  const controller = new AbortController();
+  let play: (context: CallContext) => AsyncIterable<unknown>;
+  let records: Collection<StoredRecord>;
+  let client: Client<IndexService>;
+  let close: () => Promise<void>;
+
+  beforeAll(async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'commonplace-stream-'));
+    const database = await openSqliteDatabase({ file: join(folder, 'stream.db') });
+    const store = database.store('stream');
+    records = await store.collection<StoredRecord>({ name: 'written', indexes: [] });
+    const handlers: Record<string, unknown> = {};
+    for (const [method, { responseStream }] of Object.entries(definition)) {
+      handlers[method] = responseStream
+        ? (_: unknown, context: CallContext) => play(context)
+        : () => Promise.reject(new Error('is not called'));
+    }
+    const verifyCaller = () => Promise.reject(new Error('nobody is behind these calls'));
+    const parts = { service: 'stream', store, verifyCaller, peers, log: silentLog };
+    const methods = await serveMethods(contracts.index, handlers as unknown as Handlers<IndexService>, parts);
+    const harness = await open(methods, peers);
+    client = harness.channel.client(contracts.index);
+    close = async () => {
+      await harness.close();
+      await database.close();
+      await rm(folder, { recursive: true });
+    };
+  });
+  afterAll(() => close());
+
+  const read = async (options: Partial<CallOptions> = {}, most = Number.POSITIVE_INFINITY) => {
+    const asked = { metadata: { requestId: 'req_test' }, deadline: Date.now() + 20_000, ...options };
+    let seen = 0;
+    for await (const _ of client.streamIndexEntries({ batchSize: 1 }, asked)) if (++seen >= most) break;
+    return seen;
+  };
+  const written = async (id: string) => (await records.get(id)) !== undefined;
+  const message = (id: string) => ({ entries: [entry(id)], leftIds: [] });
+
+  test('is committed when the stream has ended, before its reader knows', async () => {
+    const effects: string[] = [];
+    play = async function* ({ work }) {
+      work.insert(records, { id: 'before' });
+      yield message('one');
+      work.insert(records, { id: 'between' });
+      yield message('two');
+      work.insert(records, { id: 'last' });
+    };
+    expect(await read()).toBe(2);
+    expect(await Promise.all(['before', 'between', 'last'].map(written))).toEqual([true, true, true]);
+    play = async function* (context) {
+      context.afterCommit(() => effects.push('done'));
+      context.work.insert(records, { id: 'effect' });
+      yield message('one');
+      expect(effects).toEqual([]);
+    };
+    await read();
+    expect(effects).toEqual(['done']);
+  });
+
+  test('is not committed when the handler fails', async () => {
+    play = async function* ({ work }) {
+      work.insert(records, { id: 'failed' });
+      yield message('one');
+      throw NotFound();
+    };
+    await expect(read()).rejects.toMatchObject({ reason: 'not_found' });
+    expect(await written('failed')).toBe(false);
+  });
+
+  test('is not committed when the reader stops or gives the call up', async () => {
+    let ended = 0;
+    play = async function* ({ work, signal }) {
+      try {
+        work.insert(records, { id: 'stopped' });
+        while (!signal.aborted && ended < 1) {
+          yield message('again');
+          await new Promise((resolve) => setTimeout(resolve, 1));
+        }
+      } finally {
+        ended += 1;
+      }
+    };
+    await read({}, 1);
+    await eventually(async () => expect(ended).toBe(1));
+    ended = 0;
+    play = async function* ({ work, signal }) {
+      work.insert(records, { id: 'stopped' });
+      yield message('one');
+      controller.abort();
+      await new Promise((resolve) => signal.addEventListener('abort', resolve));
+      ended += 1;
+    };
+    await expect(read({ signal: controller.signal })).rejects.toMatchObject({ code: 'CANCELLED' });
+    await eventually(async () => expect(ended).toBe(1));
+    expect(await written('stopped')).toBe(false);
+  });
+
+  test('ends the stream with an error when it can not be committed', async () => {
+    play = async function* ({ work }) {
+      work.insert(records, { id: 'taken' });
+      yield message('one');
+    };
+    await read();
+    await expect(read()).rejects.toMatchObject({ code: 'UNAVAILABLE', reason: 'service_unavailable' });
   });
 }

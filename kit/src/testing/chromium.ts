@@ -1,12 +1,13 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 
-/** The browser of tests, which are skipped without it. */
+/** The browser for tests, which are skipped without it. */
 export const CHROMIUM = process.env.CHROMIUM_PATH ?? '/usr/bin/chromium';
 export const hasBrowser = existsSync(CHROMIUM);
 
 /**
- * Features that are off. Playwright names some of them too, but Chromium takes the last list that it is given. Those of
- * the address bar open two pages of the browser's own for every window, which cost more than most pages under test.
+ * Disabled features. Playwright names some of them too, but Chromium uses the last list that it is given. Those of the
+ * address bar open two internal pages for every window, which cost more than most pages under test.
  */
 const OFF = [
   'WebUIOmniboxPopup',
@@ -26,7 +27,7 @@ const OFF = [
   'ThirdPartyStoragePartitioning',
 ];
 
-/** How tests start it; with more features that are `off`. */
+/** Returns the flags with which tests start it; `off` names further features to disable. */
 export const chromiumFlags = (off: readonly string[] = []): string[] => [
   '--headless',
   '--no-sandbox',
@@ -37,3 +38,14 @@ export const chromiumFlags = (off: readonly string[] = []): string[] => [
   '--disable-sync',
   `--disable-features=${[...OFF, ...off].join(',')}`,
 ];
+
+/** Returns the accessibility violations of a page, by WCAG 2.2 and best practices; the page needs scripts. */
+export async function barriersOf(page: { evaluate(script: string): Promise<unknown> }): Promise<string[]> {
+  const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+  // The browser itself evaluates the script, because the page's own policy lets no script in.
+  await page.evaluate(axe);
+  const { violations } = (await page.evaluate('axe.run(document, { resultTypes: ["violations"] })')) as {
+    violations: { id: string; nodes: { html: string }[] }[];
+  };
+  return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 200)).join(' ')}`);
+}

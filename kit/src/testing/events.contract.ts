@@ -1,24 +1,25 @@
 import { afterAll, beforeAll, describe } from '@jest/globals';
-import { createDuties, type OptOuts } from './duties.js';
+import { broadcastDuties } from './events/broadcast.js';
 import { deliveryDuties } from './events/delivery.js';
 import { durableDuties } from './events/durable.js';
 import { type Bench, createBench, type EventsHarness } from './events/harness.js';
 import { orderDuties } from './events/order.js';
 import { parkingDuties } from './events/parking.js';
 import { watchDuties } from './events/watch.js';
+import { createDuties, type OptOuts } from './suite/duties.js';
 
 export type { EventsHarness } from './events/harness.js';
 
-/** Asks an adapter of the event bus for each duty of `events/port.ts`. */
+/** Tests an adapter of the event bus for each duty of `events/port.ts`. */
 export function eventsContract(name: string, open: () => Promise<EventsHarness>, optOuts: OptOuts = {}): void {
   describe(`events on ${name}`, () => {
     let bench: Bench | undefined;
     beforeAll(async () => {
       bench = createBench(await open());
-    }, 60_000);
+    });
     afterAll(async () => {
       await bench?.close();
-    }, 60_000);
+    });
     const duty = createDuties(optOuts);
     const use = (): Bench => {
       if (bench === undefined) throw new Error('the bus did not open');
@@ -29,6 +30,7 @@ export function eventsContract(name: string, open: () => Promise<EventsHarness>,
     describe('failures', () => parkingDuties(duty, use));
     describe('durable consumers', () => durableDuties(duty, use));
     describe('watch', () => watchDuties(duty, use));
+    describe('broadcasts', () => broadcastDuties(duty, use));
     duty.finish();
   });
 }

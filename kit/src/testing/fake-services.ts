@@ -6,11 +6,12 @@ import type { Caller } from '../auth/caller.js';
 import { createTokenSigner } from '../auth/token.js';
 import { contracts } from '../contracts/index.js';
 import { newId, newRequestId } from '../id/index.js';
-import type { CallMetadata, CallOptions, Handlers, Reply, ServiceContract } from '../rpc/port.js';
+import { factsOf } from '../rpc/methods.js';
+import type { CallMetadata, CallOptions, Client, Handlers, Reply, ServiceContract } from '../rpc/port.js';
 import type { Host, Implementation, ServiceModule } from '../runtime/module.js';
 import { run } from '../runtime/run.js';
 
-/** A part of a service's handlers; a call of one that is not given fails. */
+/** Implements a service with some handlers; a call of any other method fails. */
 export function fake<S>(contract: ServiceContract<S>, handlers: Partial<Handlers<S>>): Implementation {
   const all: Record<string, unknown> = { ...handlers };
   for (const name of Object.keys(contract.definition)) {
@@ -21,17 +22,37 @@ export function fake<S>(contract: ServiceContract<S>, handlers: Partial<Handlers
   return { contract: contract as ServiceContract<unknown>, handlers: all };
 }
 
-/** One service with the real kit and embedded stores, the others played. */
+const PROBE = 'probe';
+
+/** Returns a client whose every method is called by the first process that the contract allows to call it. */
+export function clientOfCallers<S>(contract: ServiceContract<S>, clientOf: (caller: string) => Client<S>): Client<S> {
+  const client: Record<string, unknown> = {};
+  for (const [name, { path }] of Object.entries(contract.definition)) {
+    const [caller = ''] = factsOf(path).callers;
+    const method = name as keyof S;
+    client[name] = clientOf(caller === '*' ? 'gateway' : caller)[method];
+  }
+  return client as Client<S>;
+}
+
+/** Returns the service that owns a contract, and the processes that may call it. */
+function namesIn({ owner, definition }: (typeof contracts)[keyof typeof contracts]): string[] {
+  return [owner, ...Object.values(definition).flatMap(({ path }) => factsOf(path).callers)];
+}
+
+/** One service with the real kit and embedded stores, and fakes of the others. */
 export interface Stage {
   readonly host: Host;
-  /** Options of a call by a caller; the system's where there is none. */
+  /** The host that the service itself received, with its own store. */
+  readonly own: Host;
+  /** Returns options for a call by a caller, or by the system if there is none. */
   as(caller: Caller | undefined, metadata?: Partial<CallMetadata>, reply?: Reply): Promise<CallOptions>;
   close(): Promise<void>;
 }
 
 /**
- * Starts `module` on a new data folder within `parent`. `others` play what it calls; identity's token keys are
- * played here.
+ * Starts `module` on a new data folder within `parent`. `others` are fakes of the services that it calls; identity's
+ * token keys are provided here.
  */
 export async function openStage(
   module: ServiceModule,
@@ -46,22 +67,25 @@ export async function openStage(
   const played = others.some(isAuth)
     ? others.map((one) => (isAuth(one) ? { ...one, handlers: { ...(one.handlers as object), ...keys } } : one))
     : [...others, fake(contracts.auth, keys)];
-  let host: Host | undefined;
-  const probe: ServiceModule = {
-    name: 'probe',
+  const hosts = new Map<string, Host>();
+  const stub = (name: string, implementations: Implementation[] = []): ServiceModule => ({
+    name,
     config: {},
     stores: true,
-    start: async (given) => {
-      host = given;
-      return { implementations: [] };
+    start: async (host) => {
+      hosts.set(name, host);
+      return { implementations };
     },
-  };
-  const owners = new Set(Object.values(contracts).map(({ owner }) => owner));
-  owners.delete(module.name);
-  const fakes = [...owners].map((name): ServiceModule => {
-    const implementations = played.filter(({ contract }) => contract.owner === name);
-    return { name, config: {}, stores: true, start: async () => ({ implementations }) };
   });
+  const tools = ['gateway', 'bootstrap', 'operator', PROBE];
+  const services = new Set(Object.values(contracts).flatMap(namesIn));
+  for (const name of [module.name, ...tools, '*']) services.delete(name);
+  const fakes = [...services].map((name) =>
+    stub(
+      name,
+      played.filter(({ contract }) => contract.owner === name),
+    ),
+  );
   const env: NodeJS.ProcessEnv = {
     COMMONPLACE_SECRETS_KEY: randomBytes(32).toString('base64'),
     ...process.env,
@@ -70,9 +94,20 @@ export async function openStage(
   };
   delete env.COMMONPLACE_MONGODB_URL;
   delete env.COMMONPLACE_NATS_URL;
-  const running = await run([module, ...fakes, probe], env);
+  const observed: ServiceModule = {
+    ...module,
+    start: (host) => {
+      hosts.set(module.name, host);
+      return module.start(host);
+    },
+  };
+  const running = await run([observed, ...fakes, ...tools.map((name) => stub(name))], env);
   return {
-    host: host as Host,
+    host: {
+      ...(hosts.get(PROBE) as Host),
+      client: (contract) => clientOfCallers(contract, (caller) => (hosts.get(caller) as Host).client(contract)),
+    },
+    own: hosts.get(module.name) as Host,
     async as(caller, metadata = {}, reply = {}) {
       const token = caller === undefined ? undefined : await tokenOf(caller);
       return { metadata: { requestId: newRequestId(), token, ...metadata }, deadline: Date.now() + 10_000, reply };
@@ -84,7 +119,7 @@ export async function openStage(
   };
 }
 
-/** A caller's token of this second, as the gateway keeps it: to sign and to verify take longer than most calls. */
+/** Caches a caller's token for a second, as the gateway does: signing and verifying take longer than most calls. */
 function keepSecond(sign: (caller: Caller) => Promise<string>): (caller: Caller) => Promise<string> {
   const kept = new Map<string, Promise<string>>();
   let second = 0;
@@ -99,7 +134,7 @@ function keepSecond(sign: (caller: Caller) => Promise<string>): (caller: Caller)
   };
 }
 
-/** A person with a session and every scope that is named. */
+/** Creates a caller: a person with a session and the given scopes. */
 export function personCalled(name: string, scopes: readonly string[] = [], tenant?: Caller['tenant']): Caller {
   const userId = newId();
   return {

@@ -1,6 +1,6 @@
 /**
- * URLs that lead to a port of this machine or into its network, however they are written. Gathered from what
- * resolvers and URL parsers (WHATWG URL, RFC 4291, 6052, 3056, 4380, 5156) read as such addresses.
+ * Returns URLs that lead to a port of this machine or into its network, in all spellings. They are collected from what
+ * resolvers and URL parsers (WHATWG URL, RFC 4291, 6052, 3056, 4380, 5156) accept as such addresses.
  */
 export function hostileTargets(port: number): readonly string[] {
   const at = (host: string) => [`https://${host}:${port}/`];
@@ -20,7 +20,7 @@ export function hostileTargets(port: number): readonly string[] {
       at,
     ),
     ...['①②⑦.⓪.⓪.①', '127。0。0。1'].flatMap(at),
-    // Other nets that nobody on the internet is in.
+    // Other networks that are not part of the internet.
     ...[
       '10.0.0.1',
       '172.16.0.1',
@@ -31,7 +31,7 @@ export function hostileTargets(port: number): readonly string[] {
       '198.18.0.1',
     ].flatMap(at),
     ...['192.0.0.1', '192.0.2.1', '203.0.113.1', '224.0.0.1', '240.0.0.1', '255.255.255.255', '2852039166'].flatMap(at),
-    // IPv6, and IPv4 wrapped in it.
+    // IPv6, and IPv4 embedded in it.
     ...[
       '[::1]',
       '[::]',
@@ -53,7 +53,10 @@ export function hostileTargets(port: number): readonly string[] {
       '[100::1]',
       '[::ffff:169.254.169.254]',
     ].flatMap(at),
-    // Names of the own network.
+    // Hosts of clouds, at addresses that look like any other.
+    ...['168.63.129.16', '161.26.0.10', '166.9.48.171', '192.80.8.124', '100.100.100.200', '192.0.0.192'].flatMap(at),
+    ...['[::ffff:168.63.129.16]', '[64:ff9b::a83f:8110]', '2822734096', '0xa83f8110', '[fd20:ce::254]'].flatMap(at),
+    // Names of the local network.
     ...[
       'localhost',
       'LOCALHOST',

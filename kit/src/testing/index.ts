@@ -1,10 +1,13 @@
+export { type Authenticator, type Ceremony, createAuthenticator } from './authenticator.js';
 export { type Authority, createAuthority, type IssuedFiles } from './certificates.js';
 export { type ChannelHarness, channelContract } from './channel.contract.js';
 export * from './chromium.js';
-export { createDuties, type Duties, type OptOuts } from './duties.js';
 export { createEvent } from './events/fixtures.js';
 export { type EventsHarness, eventsContract } from './events.contract.js';
-export { eventually } from './eventually.js';
-export { fake, openStage, personCalled, type Stage } from './fake-services.js';
+export { clientOfCallers, fake, openStage, personCalled, type Stage } from './fake-services.js';
+export { holdJob } from './hold-job.js';
 export * from './hostile-targets.js';
+export { type InstallationHarness, installationContract } from './installation.contract.js';
 export { type StoreHarness, storeContract } from './store.contract.js';
+export { createDuties, type Duties, type OptOuts } from './suite/duties.js';
+export { eventually } from './suite/eventually.js';

@@ -4,13 +4,13 @@ import type { Attempt, Delivery } from './records.js';
 import { retryAfterMs } from './schedule.js';
 import { signedHeaders } from './sign.js';
 
-/** Milliseconds for an answer. */
+/** Timeout in milliseconds for a response. */
 export const ATTEMPT_MS = 15_000;
-/** Bytes of an answer's body that are kept. */
+/** Number of bytes of a response's body that are stored. */
 const HEAD_BYTES = 1024;
 const GONE = 410;
 
-/** Where deliveries go; the newest secret first. */
+/** Destination of deliveries; the newest secret comes first. */
 export interface Target {
   readonly url: string;
   readonly secrets: readonly string[];
@@ -19,13 +19,13 @@ export interface Target {
 export interface Outcome {
   readonly attempt: Attempt;
   readonly succeeded: boolean;
-  /** The target wants nothing more, ever. */
+  /** Whether the target asks for no further deliveries, permanently. */
   readonly gone: boolean;
-  /** Milliseconds that the target asked to be left alone for. */
+  /** Milliseconds for which the target asked not to be called. */
   readonly retryAfterMs: number;
 }
 
-/** Sends a delivery once. Every failure is an outcome. `now` gives epoch milliseconds. */
+/** Sends a delivery once. Every failure is reported as an outcome. `now` returns milliseconds since 1970. */
 export async function attempt(
   guard: Guard,
   { url, secrets }: Target,
@@ -54,7 +54,7 @@ export async function attempt(
   }
 }
 
-/** How an answer begins. What comes behind that is not read: it may have no end. */
+/** Returns the beginning of a response's body. The rest is not read, because it may have no end. */
 async function headOf({ body }: Fetched): Promise<string> {
   const chunks: Buffer[] = [];
   let bytes = 0;
@@ -74,7 +74,7 @@ function single(header: string | string[] | undefined): string | undefined {
   return Array.isArray(header) ? header[0] : header;
 }
 
-/** Says what went wrong without an address of the own network in it. */
+/** Returns a description of an error that contains no address of the local network. */
 function reasonOf(error: unknown): string {
   if (error instanceof UrlNotAllowed) return `url_not_allowed: ${error.message}`;
   const { code } = error as NodeJS.ErrnoException;

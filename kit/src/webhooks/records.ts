@@ -1,64 +1,75 @@
+import { DEAD_INDEX, type JobRecord, type QueueSpec } from '../jobs/index.js';
 import type { CollectionSpec, StoredRecord } from '../store/port.js';
 
 export type DeliveryStatus = 'pending' | 'delivered' | 'failed' | 'canceled';
 
-/** One event on its way to one target. */
-export interface Delivery extends StoredRecord {
+/** The delivery of one event to one target. */
+export interface Delivery extends JobRecord {
   readonly tenant: string;
-  /** Whose target it is: the id of a form. */
+  /** Id of the form that owns the target. */
   readonly ownerId: string;
   readonly targetId: string;
-  /** `webhook-id`: the same at every attempt. */
+  /** Value of `webhook-id`, the same at every attempt. */
   readonly eventId: string;
   readonly type: string;
-  /** What is sent, byte for byte the same at every attempt. */
+  /** Body of the request, identical at every attempt. */
   readonly body: string;
   readonly status: DeliveryStatus;
-  /** Attempts since it was begun, or since it was sent again. */
+  /** Number of attempts since it was created or sent again. */
   readonly attempts: number;
-  /** When it is attempted next, or found again if its worker is gone. Pending ones only. */
+  /** Time of the next attempt, or at which the lease of a lost worker ends. Only for pending deliveries. */
   readonly dueAt?: string;
   readonly last?: Attempt;
-  /** The trace of what the event tells of. */
+  /** Trace context of the event. */
   readonly traceparent?: string | undefined;
   readonly createdAt: string;
 }
 
-/** What came of an attempt. */
+/** The result of an attempt. */
 export interface Attempt {
   readonly at: string;
   readonly durationMs: number;
-  /** Of the answer; absent where none came. */
+  /** Status of the response; absent if there was none. */
   readonly status?: number;
-  /** Why there was none. */
+  /** Why there was no response. */
   readonly error?: string;
-  /** How the answer's body begins. */
+  /** Beginning of the response's body. */
   readonly head?: string;
 }
 
-/** How a target does. There is a record where its last attempt failed, or it is switched off. */
+/** State of a target. It is stored only if the last attempt has failed or the target is disabled. */
 export interface TargetState extends StoredRecord {
   readonly tenant: string;
   readonly ownerId: string;
-  /** The first failure since the last success. */
+  /** Time of the first failure since the last success. */
   readonly failingSince?: string;
   readonly disabled?: { readonly at: string; readonly reason: DisabledReason };
 }
 
-/** It answered 410, or did nothing but fail for five days. */
+/** `gone`: it responded with 410; `failing`: all attempts have failed for five days. */
 export type DisabledReason = 'gone' | 'failing';
 
 export const deliveryCollection: CollectionSpec<Delivery> = {
   name: 'webhook_deliveries',
-  indexes: [{ fields: ['dueAt'], sparse: true }, { fields: ['ownerId', 'createdAt'] }],
+  indexes: [{ fields: ['dueAt'], sparse: true }, { fields: ['ownerId', 'createdAt'] }, DEAD_INDEX],
 };
+
+/** Returns the queue of the deliveries that a service makes. */
+export function deliveryQueue(service: string): QueueSpec<Delivery> {
+  return {
+    name: `${service}.webhooks`,
+    collection: deliveryCollection,
+    due: 'dueAt',
+    describe: ({ type, eventId, ownerId, targetId }) => `${type} ${eventId} of ${ownerId} to ${targetId}`,
+  };
+}
 
 export const targetStateCollection: CollectionSpec<TargetState> = {
   name: 'webhook_targets',
   indexes: [{ fields: ['ownerId'] }],
 };
 
-/** An event goes to a target once, however often it is taken in. */
+/** Returns an id by which an event is delivered to a target once, even if it is received several times. */
 export function deliveryId(eventId: string, targetId: string): string {
   return `${eventId}.${targetId}`;
 }

@@ -3,7 +3,7 @@ const MINUTE_MS = 60 * SECOND_MS;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 
-/** Milliseconds from one attempt to the next: the schedule that the Standard Webhooks specification gives. */
+/** Milliseconds between attempts, according to the Standard Webhooks specification. */
 export const DELAYS_MS: readonly number[] = [
   5 * SECOND_MS,
   5 * MINUTE_MS,
@@ -15,16 +15,19 @@ export const DELAYS_MS: readonly number[] = [
   20 * HOUR_MS,
   24 * HOUR_MS,
 ];
-/** Share by which a delay is longer or shorter, so that what failed together does not come back together. */
+/**
+ * Share by which a delay is randomly lengthened or shortened, so that simultaneous failures are not retried at the same
+ * time.
+ */
 const JITTER = 0.2;
-/** A target that has done nothing but fail for so long is switched off. */
+/** Milliseconds of failures without a success after which a target is disabled. */
 export const FAILING_MS = 5 * DAY_MS;
-/** The longest that a target may ask to be left alone. */
+/** Maximum of the time for which a target may ask not to be called. */
 const MOST_RETRY_AFTER_MS = DAY_MS;
 
 /**
- * Milliseconds until the next attempt after so many; undefined after the last. `random` is within [0, 1), and
- * `retryAfterMs` what the target asked for.
+ * Returns the milliseconds until the next attempt; undefined after the last. `random` is within [0, 1), and
+ * `retryAfterMs` is the time that the target has requested.
  */
 export function delayAfter(attempts: number, random: number, retryAfterMs = 0): number | undefined {
   const delay = DELAYS_MS[attempts - 1];
@@ -32,7 +35,10 @@ export function delayAfter(attempts: number, random: number, retryAfterMs = 0): 
   return Math.max(delay * (1 - JITTER + 2 * JITTER * random), Math.min(retryAfterMs, MOST_RETRY_AFTER_MS));
 }
 
-/** Reads `Retry-After` (RFC 9110, 10.2.3): seconds, or a date. Milliseconds from `now`; 0 where it says nothing. */
+/**
+ * Parses `Retry-After` (RFC 9110, 10.2.3), which holds seconds or a date. Returns milliseconds from `now`; 0 if it is
+ * absent or invalid.
+ */
 export function retryAfterMs(header: string | undefined, now: number): number {
   if (header === undefined) return 0;
   const text = header.trim();

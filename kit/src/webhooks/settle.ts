@@ -1,41 +1,29 @@
+import type { Changes, HeldJob } from '../jobs/index.js';
 import type { Collection, UnitOfWork } from '../store/port.js';
 import type { Outcome } from './attempt.js';
 import { type Delivery, type DisabledReason, type TargetState, targetStateId } from './records.js';
 import { delayAfter, FAILING_MS } from './schedule.js';
 
 export interface Settling {
-  readonly deliveries: Collection<Delivery>;
   readonly states: Collection<TargetState>;
   readonly now: () => number;
   readonly random: () => number;
   disabled(work: UnitOfWork, delivery: Delivery, reason: DisabledReason): Promise<void>;
 }
 
-/** Writes down what came of an attempt, and when the next is; without an outcome, that there is no target any more. */
-export async function settle(
-  parts: Settling,
-  work: UnitOfWork,
-  { id }: Delivery,
-  outcome: Outcome | undefined,
-): Promise<void> {
-  const { deliveries, now, random } = parts;
-  const delivery = await work.get(deliveries, id);
-  if (delivery === undefined || delivery.status !== 'pending') return;
-  const { dueAt: _, ...ended } = delivery;
-  if (outcome === undefined) {
-    work.replace(deliveries, delivery, { ...ended, status: 'canceled' });
-    return;
-  }
-  const attempts = delivery.attempts + 1;
-  const tried = { ...ended, attempts, last: outcome.attempt };
-  const delay = outcome.gone ? undefined : delayAfter(attempts, random(), outcome.retryAfterMs);
-  if (outcome.succeeded) work.replace(deliveries, delivery, { ...tried, status: 'delivered' });
-  else if (delay === undefined) work.replace(deliveries, delivery, { ...tried, status: 'failed' });
-  else work.replace(deliveries, delivery, { ...tried, dueAt: new Date(now() + delay).toISOString() });
-  await judge(parts, work, delivery, outcome);
+/** Records the outcome of an attempt and the time of the next; without an outcome, that the target no longer exists. */
+export async function settle(parts: Settling, job: HeldJob<Delivery>, outcome: Outcome | undefined): Promise<void> {
+  if (outcome === undefined) return job.finish({ status: 'canceled' });
+  const attempts = job.record.attempts + 1;
+  const tried: Changes<Delivery> = { attempts, last: outcome.attempt };
+  const delay = outcome.gone ? undefined : delayAfter(attempts, parts.random(), outcome.retryAfterMs);
+  const also = (work: UnitOfWork, delivery: Delivery) => judge(parts, work, delivery, outcome);
+  if (outcome.succeeded) await job.finish({ ...tried, status: 'delivered' }, also);
+  else if (delay === undefined) await job.finish({ ...tried, status: 'failed' }, also);
+  else await job.retryIn(delay, tried, also);
 }
 
-/** Keeps account of how a target does, and switches it off when that is hopeless. */
+/** Updates the state of a target, and disables it if it is permanently failing. */
 async function judge(
   { states, now, disabled }: Settling,
   work: UnitOfWork,

@@ -4,18 +4,18 @@ import { lazyLibrary } from '../library/index.js';
 const library = lazyLibrary<typeof import('standardwebhooks')>('standardwebhooks', import.meta.url);
 
 const PREFIX = 'whsec_';
-/** Bytes of a secret, as the Standard Webhooks specification wants them. */
+/** Length of a secret in bytes, according to the Standard Webhooks specification. */
 const LEAST_BYTES = 24;
 const MOST_BYTES = 64;
 const MINTED_BYTES = 32;
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
 
-/** A new secret: `whsec_` and 32 random bytes in base64. */
+/** Returns a new secret: `whsec_` and 32 random bytes in base64. */
 export function mintWebhookSecret(): string {
   return PREFIX + randomBytes(MINTED_BYTES).toString('base64');
 }
 
-/** Whether a text is a secret: `whsec_` and 24 to 64 bytes in base64. */
+/** Returns whether a text is a secret: `whsec_` and 24 to 64 bytes in base64. */
 export function isWebhookSecret(text: string): boolean {
   if (!text.startsWith(PREFIX)) return false;
   const encoded = text.slice(PREFIX.length);
@@ -24,8 +24,8 @@ export function isWebhookSecret(text: string): boolean {
 }
 
 /**
- * The headers of one attempt by the Standard Webhooks specification: one signature for each secret, so that a
- * receiver that has the former one still knows whom it hears from. `at` is in epoch milliseconds.
+ * Returns the headers of one attempt according to the Standard Webhooks specification. There is one signature for each
+ * secret, so that a receiver with the previous secret can still verify it. `at` is in milliseconds since 1970.
  */
 export function signedHeaders(id: string, at: number, body: string, secrets: readonly string[]) {
   const timestamp = new Date(at);

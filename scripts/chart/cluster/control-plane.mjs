@@ -1,5 +1,5 @@
 // A Kubernetes control plane on loopback: API server, etcd, controllers and scheduler, with nodes and pods that kwok
-// simulates: no container, image or probe ever runs.
+// simulates. No container, image or probe ever runs.
 import { spawn } from 'node:child_process';
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import { createWriteStream, readdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -13,7 +13,7 @@ const PATIENCE_MS = 180_000;
 const STOP_MS = 5000;
 const STAGES = join(import.meta.dirname, 'stages.yaml');
 
-/** Starts it with its files in `folder`. Gives the path of a kubeconfig, and `stop`. */
+/** Starts the control plane with its files in `folder`. Returns the path of a kubeconfig, and `stop`. */
 export async function startControlPlane(folder) {
   const bin = dirname(await installTool('kubernetes'));
   const [client, peer, api, controllers, scheduler, kwok] = await freePorts(6);
@@ -47,7 +47,7 @@ function etcdArgs(client, peer) {
   const [own, others] = [`http://127.0.0.1:${client}`, `http://127.0.0.1:${peer}`];
   const urls = [`--listen-client-urls=${own}`, `--advertise-client-urls=${own}`, `--listen-peer-urls=${others}`];
   const cluster = [`--initial-advertise-peer-urls=${others}`, `--initial-cluster=one=${others}`];
-  // Nothing here has to outlive the run.
+  // Data need not survive the run.
   return ['--name=one', '--data-dir=etcd', ...urls, ...cluster, '--unsafe-no-fsync'];
 }
 
@@ -102,7 +102,7 @@ function kubeconfigOf(folder, port, token) {
   });
 }
 
-/** Its output goes into a file of its own in the folder. */
+/** Starts a program. Its output goes into a file of its own in the folder. */
 function startProgram(program, args, folder) {
   const log = join(folder, `${program.slice(program.lastIndexOf('/') + 1)}.out`);
   const child = spawn(program, args, { cwd: folder, stdio: ['ignore', 'pipe', 'pipe'] });
@@ -127,7 +127,7 @@ function startProgram(program, args, folder) {
   };
 }
 
-/** Waits for something, as long as everything runs. */
+/** Waits until a condition is true. Throws when a program ends or the time is up. */
 async function until(ask, running) {
   const end = Date.now() + PATIENCE_MS;
   while (!(await ask().catch(() => false))) {

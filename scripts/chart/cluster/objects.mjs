@@ -1,5 +1,5 @@
-// What a simulated cluster has before a chart comes: nodes in three zones, volumes, a namespace that takes only pods
-// that Pod Security calls restricted.
+// Objects that a simulated cluster has before a chart is installed: nodes in three zones, volumes, a namespace that
+// accepts only pods that meet Pod Security `restricted`.
 
 const ZONES = ['a', 'b', 'c'];
 const ROOM = { cpu: '32', memory: '256Gi', pods: '110' };
@@ -20,7 +20,7 @@ export const nodes = ZONES.map((zone) => ({
   status: { allocatable: ROOM, capacity: ROOM },
 }));
 
-/** Volumes without a class: nobody makes any here. */
+/** Returns volumes without a storage class, because nothing provisions any here. */
 export function volumes(count) {
   return Array.from({ length: count }, (_, i) => ({
     apiVersion: 'v1',
@@ -40,13 +40,13 @@ export function namespace(name) {
   return { apiVersion: 'v1', kind: 'Namespace', metadata: { name, labels } };
 }
 
-/** A Secret of which only the keys matter: nothing runs that would read it. */
+/** Returns a Secret with the given keys; the values do not matter, because nothing runs that would read them. */
 export function secret(name, ...keys) {
   const stringData = Object.fromEntries(keys.map((key) => [key, 'simulated']));
   return { apiVersion: 'v1', kind: 'Secret', metadata: { name }, stringData };
 }
 
-/** A pod as it comes, which Pod Security does not call restricted. */
+/** Returns a pod with default settings, which does not meet Pod Security `restricted`. */
 export function pod(name) {
   return { apiVersion: 'v1', kind: 'Pod', metadata: { name }, spec: { containers: [{ name, image: 'any:1' }] } };
 }

@@ -7,7 +7,7 @@ const policies = (objects) => ofKind(objects, 'NetworkPolicy');
 const isMesh = (objects) => ofKind(objects, 'Deployment').length > 0;
 const front = (objects) => (isMesh(objects) ? 'gateway' : 'all');
 
-/** `from -> to:port` of what the code does, among the pods of the release. */
+/** Returns the calls that the code makes among the pods of the release, as `from -> to:port`. */
 function expected(objects, { facts }) {
   const present = new Set(pods(objects).map(({ metadata }) => componentOf(metadata.labels)));
   const calls = isMesh(objects)
@@ -18,7 +18,9 @@ function expected(objects, { facts }) {
   return [...calls, `test -> ${front(objects)}:${HTTP}`].sort();
 }
 
-/** `from -> to:port` of what the policies let through, told by one side of them: `ingress` or `egress`. */
+/**
+ * Returns the connections that the policies allow, as `from -> to:port`, according to one side: `ingress` or `egress`.
+ */
 function allowed(objects, side) {
   return policies(objects)
     .flatMap(({ spec }) => {
@@ -42,10 +44,10 @@ function differences(what, found, right) {
   ];
 }
 
-/** What Prometheus reads; whoever else may is told by the values. */
+/** Returns whether ports are those that Prometheus scrapes; the values name who else may. */
 const isMetrics = (ports) => ports?.length === 1 && ports[0].port === METRICS;
 
-/** A rule that a scenario without policies has nothing to say to. */
+/** Wraps a check so that it is skipped for scenarios without policies. */
 const withPolicies = (check) => (objects, context) => (policies(objects).length === 0 ? [] : check(objects, context));
 const policyOf = (objects, component) =>
   policies(objects).find(({ spec }) => componentOf(spec.podSelector.matchLabels) === component);
@@ -167,7 +169,10 @@ export const networkRules = [
   },
 ];
 
-/** The HTTP API of most scenarios is open to everybody, so that nobody is named. */
+/**
+ * Returns a filter that drops connections to the HTTP API if it is open to everybody, as in most scenarios: the policy
+ * then names nobody.
+ */
 function isOurs(objects) {
   const open = policyOf(objects, front(objects))?.spec.ingress?.[0].from === undefined;
   return (edge) => !open || !edge.endsWith(`:${HTTP}`);

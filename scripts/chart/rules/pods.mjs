@@ -4,6 +4,8 @@ const SHUT_DOWN_SECONDS = 25;
 /** The one scenario whose containers are changed while they run. */
 const LIVE_UPDATE = 'dev';
 const HTTP = ['gateway', 'all'];
+const OF_RECORDS = ['COMMONPLACE_MONGODB_URL', 'COMMONPLACE_NATS_URL'];
+const BUCKET_KEYS = ['AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY'];
 
 const containersOf = ({ containers, initContainers = [] }) => [...initContainers, ...containers];
 const first = (objects) => workloads(objects)[0].spec.template.spec;
@@ -51,6 +53,18 @@ export const podRules = [
       ),
     broken: (objects) => {
       delete first(objects).containers[0].resources.limits;
+    },
+  },
+  {
+    name: 'temporary files have a limit',
+    check: (objects) =>
+      pods(objects).flatMap(({ object, spec }) =>
+        spec.volumes.some(({ name, emptyDir }) => name === 'tmp' && emptyDir?.sizeLimit)
+          ? []
+          : [`${nameOf(object)} may fill its node`],
+      ),
+    broken: (objects) => {
+      first(objects).volumes.find(({ name }) => name === 'tmp').emptyDir = {};
     },
   },
   {
@@ -134,7 +148,7 @@ export const podRules = [
     check: (objects, { facts }) =>
       pods(objects).flatMap(({ object, spec }) =>
         containersOf(spec).flatMap(({ image }) => {
-          const [, service, tag] = /-([a-z]+):([^:/]+)$/.exec(image) ?? [];
+          const [, service, tag] = /-([a-z]+):([^:/@]+)(?:@sha256:[0-9a-f]{64})?$/.exec(image) ?? [];
           const known = service === 'all' || Object.hasOwn(facts.services, service);
           return known && tag !== 'latest' ? [] : [`${nameOf(object)} runs ${image}`];
         }),
@@ -146,7 +160,10 @@ export const podRules = [
   {
     name: 'no secret lies in the open',
     check: (objects, { secrets }) => [
-      ...ofKind(objects, 'Secret').map((object) => nameOf(object)),
+      // Helm creates the mesh certificates, so their Secrets are allowed.
+      ...ofKind(objects, 'Secret')
+        .filter(({ type, metadata }) => type !== 'kubernetes.io/tls' || !/-mesh-(tls|ca)$/.test(metadata.name))
+        .map((object) => nameOf(object)),
       ...pods(objects).flatMap((pod) =>
         [...secrets].flatMap((name) => {
           const value = variable(pod, name)?.value;
@@ -157,6 +174,26 @@ export const podRules = [
     ],
     broken: (objects) => {
       first(objects).containers[0].env.unshift({ name: 'COMMONPLACE_MESH_KEY', value: 'a'.repeat(32) });
+    },
+  },
+  {
+    name: 'a process has the secrets that it reads, and no others',
+    check: (objects, { facts }) =>
+      pods(objects).flatMap(({ object, metadata, spec }) => {
+        const own = facts.services[componentOf(metadata.labels)];
+        if (own === undefined) return [];
+        // The client of the bucket reads its keys itself. Who keeps no records opens no database and no broker.
+        const more = own.secrets.includes('COMMONPLACE_S3_URL') ? BUCKET_KEYS : [];
+        const read = [...own.secrets, ...more].filter((name) => own.stores || !OF_RECORDS.includes(name));
+        const given = containersOf(spec).flatMap(({ env = [] }) =>
+          env.filter(({ valueFrom }) => valueFrom?.secretKeyRef),
+        );
+        return given.filter(({ name }) => !read.includes(name)).map(({ name }) => `${nameOf(object)} has ${name}`);
+      }),
+    broken: (objects) => {
+      const pod = pods(objects).find(({ metadata }) => componentOf(metadata.labels) === 'gateway');
+      const secretKeyRef = { name: 'commonplace', key: 'secrets-key' };
+      pod.spec.containers[0].env.push({ name: 'COMMONPLACE_SECRETS_KEY', valueFrom: { secretKeyRef } });
     },
   },
 ];

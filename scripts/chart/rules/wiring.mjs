@@ -8,7 +8,7 @@ const claimOf = ({ spec }) =>
   spec.template.spec.volumes?.find(({ persistentVolumeClaim }) => persistentVolumeClaim)?.persistentVolumeClaim
     .claimName;
 
-/** The Service of all pods that have metrics. */
+/** Returns whether an object is the Service of all pods that have metrics. */
 const isForMetrics = ({ kind, metadata }) => kind === 'Service' && componentOf(metadata.labels) === 'metrics';
 
 /** The one scenario whose owner migrates by hand. */
@@ -26,7 +26,9 @@ function migratesFirst(object) {
   return right ? [] : [`${nameOf(object)} starts on what another version has stored`];
 }
 
-/** The job is a hook, and what its pod needs of the release is one that comes before it. */
+/**
+ * Checks that the migration job is a hook, and that the release objects its pod needs are hooks that come before it.
+ */
 function migrationFaults(objects) {
   const job = migrationOf(objects);
   if (job === undefined) return ['there is no job'];
@@ -44,6 +46,9 @@ function migrationFaults(objects) {
   const bounded = job.spec.activeDeadlineSeconds > 0 && containers[0].args.join(' ') === 'commonplace.mjs migrate';
   return early && ordered && bounded ? [] : [`${nameOf(job)} comes too late, or without what it needs`];
 }
+
+/** The one scenario in which nothing runs. */
+const STOPPED = 'ha-stopped';
 
 export const wiringRules = [
   {
@@ -126,9 +131,8 @@ export const wiringRules = [
       });
     },
     broken: (objects) => {
-      const [pod] = pods(objects);
-      const [container] = pod.spec.containers;
-      container.env = [...(container.env ?? []), { name: 'COMMONPLACE_TLS_CERT', value: '/tls/tls.crt' }];
+      const pod = pods(objects).find((one) => variable(one, 'COMMONPLACE_TLS_CERT') !== undefined);
+      pod.spec.volumes = pod.spec.volumes.filter(({ name }) => name !== 'tls');
     },
   },
   {
@@ -151,10 +155,11 @@ export const wiringRules = [
   },
   {
     name: 'replicas are told once: by the workload or by its autoscaler',
-    check: (objects) =>
+    check: (objects, { scenario }) =>
       workloads(objects).flatMap((object) => {
         const scaler = scalerOf(objects, object);
-        const right = (scaler === undefined) === object.spec.replicas > 0;
+        const least = scenario === STOPPED ? 0 : 1;
+        const right = (scaler === undefined) === object.spec.replicas >= least;
         const bounds = scaler === undefined || scaler.spec.minReplicas <= scaler.spec.maxReplicas;
         return right && bounds ? [] : [nameOf(object)];
       }),
@@ -182,7 +187,7 @@ export const wiringRules = [
     name: 'names and labels are no longer than Kubernetes takes',
     check: (objects) =>
       objects.flatMap((object) =>
-        [object.metadata.name, ...Object.values(object.metadata.labels)].every((text) => text.length <= 63)
+        [object.metadata.name, ...Object.values(object.metadata.labels ?? {})].every((text) => text.length <= 63)
           ? []
           : [nameOf(object)],
       ),

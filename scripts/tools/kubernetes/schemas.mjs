@@ -1,10 +1,11 @@
-// Makes schemas for kubeconform out of those of PyPI's kubernetes-validate, and of the custom resources beside them.
+// Creates schemas for kubeconform from those of PyPI's kubernetes-validate, and from the custom resource definitions
+// beside them.
 // usage: schemas.mjs FOLDER
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
 
-/** The oldest minor that the chart takes, one between, and the newest. */
+/** The oldest minor that the chart supports, one in between, and the newest. */
 const VERSIONS = ['1.30.0', '1.34.0', '1.37.0'];
 
 const folder = process.argv[2];
@@ -15,7 +16,7 @@ for (const version of VERSIONS) {
   mkdirSync(to, { recursive: true });
   for (const file of readdirSync(from).filter((name) => name.endsWith('.json'))) {
     const text = readFileSync(join(from, file), 'utf8').replaceAll('"/api/_definitions.json#', '"_definitions.json#');
-    // An id would make the references relative to an address.
+    // An id would make the references relative to its URL.
     const { $id, id, ...schema } = JSON.parse(text);
     writeFileSync(join(to, file), JSON.stringify(schema));
   }
@@ -31,7 +32,9 @@ for (const file of readdirSync(join(folder, 'crds'))) {
   }
 }
 
-/** An API server drops what a schema does not name; a check has to refuse it. */
+/**
+ * Returns a schema that refuses properties it does not name. An API server drops them, but a check has to refuse them.
+ */
 function strict(schema) {
   if (Array.isArray(schema)) return schema.map(strict);
   if (schema === null || typeof schema !== 'object') return schema;

@@ -1,3 +1,5 @@
+import { agents } from '@commonplace/agents';
+import { automations } from '@commonplace/automations';
 import { files } from '@commonplace/files';
 import { gateway } from '@commonplace/gateway';
 import { identity } from '@commonplace/identity';
@@ -8,7 +10,7 @@ import { search } from '@commonplace/search';
 import { tenancy } from '@commonplace/tenancy';
 import { welcome } from './welcome.js';
 
-/** All services, the gateway when they are up, and the welcome when it listens. */
+/** All service modules in start order: the gateway after the services, and the bootstrap after the gateway. */
 export const everything: readonly ServiceModule[] = [
   identity,
   tenancy,
@@ -16,6 +18,8 @@ export const everything: readonly ServiceModule[] = [
   files,
   search,
   messaging,
+  agents,
+  automations,
   gateway,
   welcome,
 ];

@@ -1,6 +1,6 @@
 import { main } from '@commonplace/kit/runtime';
 import { welcome } from './welcome.js';
 
-// For a mesh: makes its owner and first key once all services are up, and ends.
+// Creates the owner and first key of a mesh once all services are up, then exits.
 const running = await main([welcome]);
 await running?.close();

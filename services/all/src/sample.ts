@@ -1,22 +1,34 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { contracts } from '@commonplace/kit/contracts';
 import type { CallOptions } from '@commonplace/kit/rpc';
 import type { Host } from '@commonplace/kit/runtime';
+import { CreateFileRequest } from '@commonplace/proto/files/v1/file_service.js';
 import type { BootstrapResponse } from '@commonplace/proto/identity/v1/auth_service.js';
+import { ReplaceContentRequest } from '@commonplace/proto/resources/v1/content_service.js';
 import { AccessMode, ResourceType } from '@commonplace/proto/resources/v1/resource.js';
 import { CreateResourceRequest, OnConflict } from '@commonplace/proto/resources/v1/resource_service.js';
 import { CreateWorkspaceRequest } from '@commonplace/proto/tenancy/v1/workspace_service.js';
+import { linksIn, pathFrom, withResourceLinks } from './sample-links.js';
 
-/** The project's root, three folders above the compiled file's package. */
+/** The project's root, four levels above the folder of the compiled file. */
 const ROOT = join(dirname(fileURLToPath(import.meta.url)), '../../../..');
 
-/** Fills a workspace with the project's own documentation, as its owner would. */
+/** Creates a workspace with the project's documentation, acting as its owner. */
 export async function fillSample(host: Host, { user }: BootstrapResponse): Promise<void> {
   if (user === undefined) return;
-  const scopes = ['workspace:write', 'resource:write', 'content:write'];
-  const acting = await host.client(contracts.auth).actAs({ userId: user.id, orgId: '', scopes }, host.systemCall());
+  const scopes = ['workspace:write', 'resource:write', 'content:write', 'file:write'];
+  const request = {
+    userId: user.id,
+    orgId: '',
+    scopes,
+    agent: undefined,
+    workspaceIds: [],
+    automation: undefined,
+    chain: [],
+  };
+  const acting = await host.client(contracts.auth).actAs(request, host.systemCall());
   const call = (): CallOptions => {
     const { metadata, deadline } = host.systemCall();
     return { metadata: { ...metadata, token: acting.token }, deadline };
@@ -29,36 +41,70 @@ export async function fillSample(host: Host, { user }: BootstrapResponse): Promi
     call(),
   );
   const resources = host.client(contracts.resources);
-  const add = (type: ResourceType, name: string, parentId: string | undefined, content: string) =>
-    resources.createResource(
+  const add = async (type: ResourceType, name: string, parentId: string | undefined) => {
+    const { id } = await resources.createResource(
       CreateResourceRequest.fromPartial({
         type,
         name,
         parentId,
         workspaceId: workspace.id,
-        content: content === '' ? Buffer.alloc(0) : Buffer.from(JSON.stringify(content)),
+        content: Buffer.alloc(0),
         accessMode: AccessMode.INHERIT,
         onConflict: OnConflict.ERROR,
       }),
       call(),
     );
-  // What is for those who use it and run it: what its developers decided would weigh in every search.
-  for (const file of ['README.md', 'CHANGELOG.md']) {
-    if (existsSync(join(ROOT, file))) await add(ResourceType.DOCUMENT, titleOf(file), undefined, read(file));
+    return id;
+  };
+  const ids = new Map<string, string>();
+  const { pages, docs } = samplePages();
+  for (const file of pages) ids.set(file, await add(ResourceType.DOCUMENT, titleOf(file), undefined));
+  const folder = docs.length === 0 ? undefined : await add(ResourceType.FOLDER, 'Docs', undefined);
+  for (const file of docs) ids.set(file, await add(ResourceType.DOCUMENT, titleOf(basename(file)), folder));
+  // Links are written once all of their possible targets exist.
+  for (const file of [...pages, ...docs]) {
+    const resourceId = ids.get(file) ?? '';
+    for (const picture of picturesIn(file, read(file))) {
+      if (!ids.has(picture)) ids.set(picture, await addPicture(host, picture, resourceId, call()));
+    }
+    const content = Buffer.from(JSON.stringify(withResourceLinks(file, read(file), ids)));
+    await host
+      .client(contracts.content)
+      .replaceContent(ReplaceContentRequest.fromPartial({ resourceId, content }), call());
   }
+}
+
+/** Returns the documentation files for those who use or run the server. */
+function samplePages(): { readonly pages: readonly string[]; readonly docs: readonly string[] } {
+  // The developers' documents are left out, since they would clutter every search.
+  const pages = ['README.md', 'CHANGELOG.md'].filter((file) => existsSync(join(ROOT, file)));
   const docs = existsSync(join(ROOT, 'docs'))
     ? readdirSync(join(ROOT, 'docs')).filter((name) => name.endsWith('.md'))
     : [];
-  if (docs.length === 0) return;
-  const folder = await add(ResourceType.FOLDER, 'Docs', undefined, '');
-  for (const name of docs) await add(ResourceType.DOCUMENT, titleOf(name), folder.id, read(join('docs', name)));
+  return { pages, docs: docs.map((name) => `docs/${name}`) };
+}
+
+/** Returns the paths of the existing pictures that a file refers to. */
+function picturesIn(file: string, text: string): string[] {
+  return linksIn(text)
+    .filter(({ isImage }) => isImage)
+    .map(({ target }) => pathFrom(file, target).path)
+    .filter((path) => existsSync(join(ROOT, path)));
+}
+
+async function addPicture(host: Host, path: string, parentId: string, call: CallOptions): Promise<string> {
+  const contentBase64 = readFileSync(join(ROOT, path)).toString('base64');
+  const request = CreateFileRequest.fromPartial({ name: basename(path), parentId, contentBase64 });
+  const { resource } = await host.client(contracts.files).createFile(request, call);
+  if (resource === undefined) throw new Error(`${path} was not uploaded`);
+  return resource.id;
 }
 
 function read(file: string): string {
   return readFileSync(join(ROOT, file), 'utf8');
 }
 
-/** `README.md` → `Readme`. */
+/** Returns a title from a file name: `README.md` → `Readme`. */
 function titleOf(file: string): string {
   const words = file.replace(/\.md$/, '').replaceAll('-', ' ').toLowerCase();
   return words.charAt(0).toUpperCase() + words.slice(1);

@@ -1,3 +1,5 @@
+import { config as agents } from '@commonplace/agents/config';
+import { config as automations } from '@commonplace/automations/config';
 import { config as files } from '@commonplace/files/config';
 import { config as gateway } from '@commonplace/gateway/config';
 import { config as identity } from '@commonplace/identity/config';
@@ -8,7 +10,7 @@ import { config as search } from '@commonplace/search/config';
 import { config as tenancy } from '@commonplace/tenancy/config';
 import { welcomeConfig } from './welcome-config.js';
 
-/** The settings of every service, without their code. */
+/** The settings tables of all services, importable without the services' code. */
 export const settingsTables: Readonly<Record<string, Table>> = {
   identity,
   tenancy,
@@ -16,6 +18,8 @@ export const settingsTables: Readonly<Record<string, Table>> = {
   files,
   search,
   messaging,
+  agents,
+  automations,
   gateway,
   bootstrap: welcomeConfig,
 };

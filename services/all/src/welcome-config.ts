@@ -3,24 +3,38 @@ import { flag, type Table, text } from '@commonplace/kit/config';
 export const welcomeConfig = {
   publicUrl: {
     variable: 'COMMONPLACE_PUBLIC_URL',
+    common: 'URL that people reach it by',
     help: 'URL that clients reach this server by',
     parse: text,
     fallback: 'http://127.0.0.1:8080',
   },
   ownerEmail: {
     variable: 'COMMONPLACE_OWNER_EMAIL',
+    common: 'address of the first account',
     help: 'e-mail address of the owner that the first start makes',
     parse: text,
     fallback: 'owner@localhost',
   },
+  ownerPassword: {
+    variable: 'COMMONPLACE_OWNER_PASSWORD',
+    help: 'password of that owner, 8 characters or more; the first start generates one where there is none',
+    parse: (value: string) => {
+      if (value.length < 8) throw new Error('is too short');
+      return value;
+    },
+    fallback: undefined as string | undefined,
+    secret: true,
+  },
   bootstrapJson: {
     variable: 'COMMONPLACE_BOOTSTRAP_JSON',
-    help: 'file that the first start writes its sign-in and key to',
+    common: 'file for its sign-in and key',
+    help: 'file that the first start writes the sign-in and key to; bootstrap.json in the data folder without a terminal',
     parse: text,
     fallback: undefined as string | undefined,
   },
   sample: {
     variable: 'COMMONPLACE_SAMPLE',
+    common: '0: no workspace with the documentation',
     help: '0 keeps the first start from making a workspace that holds the documentation',
     parse: flag,
     fallback: true,

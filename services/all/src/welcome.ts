@@ -1,30 +1,37 @@
-import { chmodSync, writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { KNOWN_SCOPES } from '@commonplace/kit/auth';
 import { contracts } from '@commonplace/kit/contracts';
 import { AppError } from '@commonplace/kit/errors';
 import type { ServiceModule } from '@commonplace/kit/runtime';
-import type { BootstrapResponse } from '@commonplace/proto/identity/v1/auth_service.js';
+import { disclose, disclosureOf } from './disclosure.js';
 import { fillSample } from './sample.js';
 import { welcomeConfig } from './welcome-config.js';
 
-/** The first start: an owner, a key with every scope, and something to read. Later ones say where they listen. */
+/** Creates an owner, a key with every scope, and a sample workspace at the first start. Every start prints the URLs. */
 export const welcome: ServiceModule = {
   name: 'bootstrap',
   config: welcomeConfig,
   stores: false,
   async start(host) {
-    const { publicUrl, ownerEmail, bootstrapJson, sample } = host.settings(welcomeConfig);
+    const settings = host.settings(welcomeConfig);
+    const { publicUrl, ownerEmail, ownerPassword = '', sample } = settings;
     const auth = host.client(contracts.auth);
     return {
       implementations: [],
       begin: async () => {
+        const disclosure = disclosureOf(settings, host.dataDir);
         await untilServed(() => host.client(contracts.index).countResources({ workspaceIds: [] }, host.systemCall()));
-        const request = { email: ownerEmail, name: 'Owner', scopes: [...KNOWN_SCOPES] };
+        const request = {
+          email: ownerEmail,
+          name: 'Owner',
+          scopes: [...KNOWN_SCOPES],
+          password: ownerPassword,
+          withoutKey: disclosure.file === undefined && !disclosure.prints,
+        };
         const made = await auth.bootstrap(request, host.systemCall(BOOTSTRAP_MS));
         console.log(`Commonplace  ${publicUrl}\nDocs         ${publicUrl}/docs`);
         if (!made.created) return;
-        introduce(made, publicUrl, bootstrapJson);
+        disclose(made, publicUrl, disclosure);
         if (sample) await fillSample(host, made);
       },
     };
@@ -32,11 +39,14 @@ export const welcome: ServiceModule = {
 };
 
 const BOOTSTRAP_MS = 30_000;
-/** Milliseconds that services of a mesh may come up after this one, and between two looks. */
+/** Milliseconds to wait for the other services of a mesh, and between two polls. */
 const COMING_MS = 60_000;
 const LOOK_MS = 500;
 
-/** In a mesh services come up in any order: what is half made by then would stay so. */
+/**
+ * Waits until the services respond, since those of a mesh start in any order and an interrupted bootstrap would
+ * stay incomplete.
+ */
 async function untilServed(ask: () => Promise<unknown>): Promise<void> {
   for (const until = Date.now() + COMING_MS; ; await sleep(LOOK_MS)) {
     try {
@@ -47,16 +57,4 @@ async function untilServed(ask: () => Promise<unknown>): Promise<void> {
       if (!isAway || Date.now() > until) throw error;
     }
   }
-}
-
-/** Says once what only the first start knows. */
-function introduce({ user, password, apiKey }: BootstrapResponse, publicUrl: string, file: string | undefined): void {
-  const email = user?.email ?? '';
-  console.log(`Sign in      ${publicUrl}/auth/sign-in   ${email}   ${password}`);
-  console.log(`API key      ${apiKey}`);
-  console.log('The password and the key are shown this once.');
-  if (file === undefined) return;
-  const facts = { base_url: publicUrl, api_key: apiKey, email, password };
-  writeFileSync(file, `${JSON.stringify(facts, null, 2)}\n`, { mode: 0o600 });
-  chmodSync(file, 0o600);
 }

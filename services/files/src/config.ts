@@ -25,6 +25,7 @@ export const config = {
   },
   s3Url: {
     variable: 'COMMONPLACE_S3_URL',
+    common: 'bucket for files, not the data folder',
     help: 'bucket that keeps the bytes of files, instead of the data folder: https://host/bucket?region=…; credentials in the URL (key:secret@host), or in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY',
     parse: s3Url,
     fallback: undefined as string | undefined,
@@ -39,6 +40,7 @@ export const config = {
   },
   fileBytes: {
     variable: 'COMMONPLACE_FILE_BYTES',
+    common: 'most bytes of one file',
     help: 'most bytes of one file',
     parse: integer(1, 5 * 1024 * GIB),
     fallback: 5 * GIB,
@@ -63,9 +65,40 @@ export const config = {
   },
   quotaBytes: {
     variable: 'COMMONPLACE_STORAGE_QUOTA_BYTES',
+    common: 'most bytes of files of one Org',
     help: 'most bytes of the files of one Org or Personal workspace, older versions and trash as well',
     parse: integer(0, Number.MAX_SAFE_INTEGER),
     fallback: undefined as number | undefined,
+  },
+  temporaryBytes: {
+    variable: 'COMMONPLACE_TEMPORARY_STORAGE_BYTES',
+    help: 'most bytes of the import sources and exports of one Org or Personal workspace, on top of its storage quota; as many as the quota when absent',
+    parse: integer(0, Number.MAX_SAFE_INTEGER),
+    fallback: undefined as number | undefined,
+  },
+  sweepGraceDays: {
+    variable: 'COMMONPLACE_SWEEP_GRACE_DAYS',
+    help: 'days that stored bytes which no record names are left alone before they are moved into the trash of the store',
+    parse: integer(0, 3650),
+    fallback: 7,
+  },
+  sweepTrashDays: {
+    variable: 'COMMONPLACE_SWEEP_TRASH_DAYS',
+    help: 'days that such bytes can be restored from the trash of the store before they are deleted',
+    parse: integer(0, 3650),
+    fallback: 30,
+  },
+  sweepPercent: {
+    variable: 'COMMONPLACE_SWEEP_PERCENT',
+    help: 'most percent of all stored objects that no record may name; beyond it an operator is asked (commonplace sweeper)',
+    parse: integer(0, 100),
+    fallback: 5,
+  },
+  sweepObjects: {
+    variable: 'COMMONPLACE_SWEEP_OBJECTS',
+    help: 'stored objects that no record may name whatever their share',
+    parse: integer(0, 1_000_000),
+    fallback: 20,
   },
   versions: {
     variable: 'COMMONPLACE_FILE_VERSIONS',
@@ -145,6 +178,24 @@ export const config = {
     parse: integer(1, 86_400),
     fallback: 600,
   },
+  mediaProcesses: {
+    variable: 'COMMONPLACE_MEDIA_PROCESSES',
+    help: 'processes that make small images and read the text of files; one Org takes all but one of them',
+    parse: integer(1, 64),
+    fallback: 2,
+  },
+  mediaSeconds: {
+    variable: 'COMMONPLACE_MEDIA_SECONDS',
+    help: 'most seconds that reading the text of one file may take; a small image has 20 at the most',
+    parse: integer(1, 600),
+    fallback: 30,
+  },
+  mediaWaiting: {
+    variable: 'COMMONPLACE_MEDIA_WAITING',
+    help: 'most files of one Org that wait to be read; more small images are refused, and texts are read later',
+    parse: integer(1, 100_000),
+    fallback: 1000,
+  },
   importWorkers: {
     variable: 'COMMONPLACE_IMPORT_WORKERS',
     help: 'imports that a process works on at the same time; 0: none, they are left to others',
@@ -173,11 +224,9 @@ export const config = {
 
 export type Settings = Values<typeof config>;
 
-/** Seconds that a URL of an upload is good for; it can be asked for again while the upload lasts. */
+/** Seconds that an upload URL is valid; a new one can be requested while the upload lasts. */
 export const UPLOAD_URL_SECONDS = 3600;
-/** Seconds that a URL of a download is good for, unless it is asked otherwise. */
+/** Seconds that a download URL is valid by default. */
 export const DOWNLOAD_URL_SECONDS = 300;
 /** Days that an export of a workspace is kept. */
 export const DAYS_KEPT = 7;
-/** Most parts of an upload. */
-export const MOST_PARTS = 1000;

@@ -25,17 +25,17 @@ function conflict(reason: string, template: string): (details?: Record<string, u
   return defineError('ABORTED', reason, template);
 }
 
-/** Bytes beyond a limit, which a setting gives. */
-export function tooLarge(param: string | undefined, limit: number, setting: string): AppError {
+/** Creates an error for bytes beyond a limit that a setting gives; without a setting, the client itself has given it. */
+export function tooLarge(param: string | undefined, limit: number, setting: string | undefined): AppError {
   const message = `There may be ${limit} bytes at the most.`;
-  const details = { limit, setting };
+  const details = { limit, ...(setting === undefined ? {} : { setting }) };
   return new AppError('INVALID_ARGUMENT', 'payload_too_large', message, {
     details,
     ...(param === undefined ? {} : { param }),
   });
 }
 
-/** A URL that the server must not call. */
+/** Creates an error for a URL that the server must not fetch. */
 export function urlNotAllowed(why: string): AppError {
   return invalidField('source_url', 'url_not_allowed', why);
 }

@@ -1,5 +1,4 @@
-import type { DomainEvent } from '@commonplace/kit/events';
-import { newId } from '@commonplace/kit/id';
+import { createEvent, type DomainEvent } from '@commonplace/kit/events';
 
 interface About {
   readonly resourceId: string;
@@ -9,17 +8,8 @@ interface About {
   readonly code?: string;
 }
 
-/** An upload has become a version, or did not. */
+/** Creates the event that an upload has become a version or has failed. */
 export function fileEvent(verb: 'ready' | 'failed', { tenant, ...about }: About): DomainEvent {
-  return {
-    specversion: '1.0',
-    id: `evt_${newId()}`,
-    source: '/files',
-    type: `commonplace.files.file.${verb}`,
-    subject: about.resourceId,
-    time: new Date().toISOString(),
-    datacontenttype: 'application/json',
-    data: { ...about, code: about.code ?? '' },
-    tenant,
-  };
+  const data = { ...about, code: about.code ?? '' };
+  return createEvent({ service: 'files', type: `file.${verb}`, subject: about.resourceId, data, tenant });
 }

@@ -1,117 +1,122 @@
 import { contracts } from '@commonplace/kit/contracts';
 import { openGuard } from '@commonplace/kit/fetch';
-import { newId } from '@commonplace/kit/id';
 import { createMembershipCache } from '@commonplace/kit/memberships';
 import { implement, type ServiceModule } from '@commonplace/kit/runtime';
-import { createArchiveHandlers } from './archives/handlers.js';
-import type { ArchiveParts } from './archives/parts.js';
+import { createArchiveHandlers } from './archives/handlers/archives.js';
 import { archiveCollection, stepCollection } from './archives/records.js';
-import { createArchiveRunner } from './archives/runner.js';
-import { openBlobStore } from './blobs/open.js';
+import { createArchiveExpiry, openArchiveQueue } from './archives/runner.js';
+import { openBlobInstallation } from './blobs/open.js';
 import { config } from './config.js';
 import { createTokens } from './domain/tokens.js';
-import { createDownloadHandlers } from './handlers/downloads.js';
-import { createFileTextHandlers } from './handlers/file-texts.js';
-import { createFileHandlers } from './handlers/files.js';
-import { createImportHandlers } from './handlers/imports.js';
-import type { StorageParts } from './handlers/storage.js';
-import { createStorageHandlers } from './handlers/storage.js';
-import { createUploadHandlers } from './handlers/uploads.js';
-import { createImportRunner } from './imports/jobs/runner.js';
+import { createDownloadHandlers } from './downloads/handlers/downloads.js';
+import { createImportUploads } from './imports/acts/receive-upload.js';
+import { createImportHandlers } from './imports/handlers/imports.js';
+import { openImportQueue, openRemovalQueue } from './imports/jobs/runner.js';
 import { openImportParts } from './imports/open.js';
 import { importCollection } from './imports/stores/records.js';
-import { createBackground } from './jobs/background.js';
-import { forgetPurged } from './jobs/purged.js';
-import { createRunner } from './jobs/runner.js';
-import { createSweeper } from './jobs/sweeper.js';
-import { openMedia } from './media/index.js';
-import { takeLeases } from './stores/lease.js';
-import {
-  blobCollection,
-  fileCollection,
-  intentCollection,
-  keyCollection,
-  textCollection,
-  uploadCollection,
-  usageCollection,
-  versionCollection,
-} from './stores/records.js';
-import { signingKey } from './stores/signing-key.js';
+import { broadcastImports } from './imports/topic.js';
+import { MEDIA_DEFAULTS, openMedia } from './media/index.js';
+import { createBackground } from './storage/background.js';
+import { createStorageHandlers } from './storage/handlers/storage.js';
+import { openStorage } from './storage/open.js';
+import { keyCollection } from './storage/records.js';
+import { signingKey } from './storage/signing-key.js';
+import { createFileTextHandlers } from './texts/handlers/file-texts.js';
+import { createFileHandlers } from './uploads/handlers/files.js';
+import { createUploadHandlers } from './uploads/handlers/uploads.js';
+import type { UploadParts } from './uploads/parts.js';
+import { forgetPurged } from './uploads/purged.js';
+import { openUploadQueue } from './uploads/runner.js';
+import { createSweeper } from './uploads/sweeper.js';
 
-/** The bytes of files: how they come in, what they are, how they go out. */
+/** Defines the service that stores the bytes of files: uploads, content types, downloads. */
 export const files: ServiceModule = {
   name: 'files',
   config,
   stores: true,
+  boundStores: async ({ settings, dataDir }) => [await openBlobInstallation(settings(config), dataDir)],
   async start(host) {
     const settings = host.settings(config);
     const { store, log } = host;
-    const key = await signingKey(store, await store.collection(keyCollection));
     const background = createBackground(log);
-    const parts: StorageParts & ArchiveParts = {
-      settings,
-      store,
-      files: await store.collection(fileCollection),
-      versions: await store.collection(versionCollection),
-      blobs: await store.collection(blobCollection),
-      uploads: await store.collection(uploadCollection),
-      intents: await store.collection(intentCollection),
-      texts: await store.collection(textCollection),
-      usage: await store.collection(usageCollection),
-      imports: await store.collection(importCollection),
-      bytes: await openBlobStore(settings, host.dataDir),
-      tokens: createTokens(key),
-      media: openMedia(),
-      guard: openGuard({ allowlist: settings.urlAllowlist }),
+    const tokens = createTokens(await signingKey(store, await store.collection(keyCollection)));
+    const guard = openGuard({ allowlist: settings.urlAllowlist });
+    const media = openMedia({
+      processes: settings.mediaProcesses,
+      maxWaitingPerTenant: settings.mediaWaiting,
+      textTimeoutMs: settings.mediaSeconds * 1000,
+      thumbnailTimeoutMs: Math.min(MEDIA_DEFAULTS.thumbnailTimeoutMs, settings.mediaSeconds * 1000),
+    });
+    const sweepParts = await openStorage(host, settings);
+    const usageParts = {
+      ...sweepParts,
+      orgs: host.client(contracts.orgs),
+      workspaces: host.client(contracts.workspaces),
+      index: host.client(contracts.index),
+    };
+    const archiveParts = {
+      ...sweepParts,
+      tokens,
       archives: await store.collection(archiveCollection),
       archiveSteps: await store.collection(stepCollection),
       treeExports: host.client(contracts.treeExports),
       auth: host.client(contracts.auth),
-      nodes: host.client(contracts.fileNodes),
-      orgs: host.client(contracts.orgs),
-      workspaces: host.client(contracts.workspaces),
-      index: host.client(contracts.index),
-      process: newId(),
-      systemCall: host.systemCall,
-      background: background.run,
-      log,
     };
-    const uploads = createUploadHandlers(parts);
-    const runner = createRunner(parts);
-    const sweeper = createSweeper(parts);
+    const textParts = { ...sweepParts, media, background: background.run };
+    const downloadParts = { ...sweepParts, tokens, media, archives: archiveParts.archives };
+    const imports = await store.collection(importCollection);
+    const uploadQueue = await openUploadQueue({ store, log, partsOf: () => uploadParts });
+    const uploadParts: UploadParts = {
+      ...textParts,
+      tokens,
+      guard,
+      uploads: uploadQueue.collection,
+      uploadQueue,
+      importUploads: createImportUploads({ ...sweepParts, imports }),
+    };
     const memberships = await createMembershipCache(host.client(contracts.directory), host.bus);
-    const importParts = await openImportParts(parts, host, memberships);
-    const imports = createImportRunner(importParts);
-    const archives = createArchiveRunner(parts);
+    const importParts = await openImportParts({ ...uploadParts, imports }, host, memberships);
+    const sweeperParts = { ...sweepParts, ...uploadParts };
+    const uploads = createUploadHandlers(uploadParts);
+    const sweeper = createSweeper(sweeperParts);
+    const unwatch = broadcastImports(store, host.bus);
+    const importQueue = await openImportQueue(importParts);
+    const removals = await openRemovalQueue(importParts);
+    const archives = await openArchiveQueue(archiveParts);
+    const archiveExpiry = createArchiveExpiry(archiveParts);
     let purges: { close(): Promise<void> } | undefined;
     return {
       implementations: [
-        implement(contracts.files, createFileHandlers(parts)),
-        implement(contracts.storage, createStorageHandlers(parts)),
-        implement(contracts.bytes, { ...createDownloadHandlers(parts), ...uploads }),
-        implement(contracts.imports, createImportHandlers(importParts, imports)),
-        implement(contracts.archives, createArchiveHandlers(parts, archives.look)),
-        implement(contracts.fileTexts, createFileTextHandlers(parts)),
+        implement(contracts.files, createFileHandlers(uploadParts)),
+        implement(contracts.storage, createStorageHandlers(usageParts)),
+        implement(contracts.bytes, { ...createDownloadHandlers(downloadParts), ...uploads }),
+        implement(contracts.imports, createImportHandlers(importParts)),
+        implement(contracts.archives, createArchiveHandlers(archiveParts)),
+        implement(contracts.fileTexts, createFileTextHandlers(textParts)),
       ],
       begin: async () => {
-        if (parts.bytes.exclusive) await takeLeases(parts);
         sweeper.begin();
-        runner.begin();
-        await imports.begin();
+        await uploadQueue.begin();
+        await removals.begin();
+        if (settings.importWorkers > 0) await importQueue.begin();
         await archives.begin();
-        purges = await forgetPurged(parts, host.bus);
+        archiveExpiry.begin();
+        purges = await forgetPurged(sweeperParts, host.bus);
       },
       close: async () => {
+        unwatch();
         await purges?.close();
-        await imports.close();
+        await importQueue.close();
+        await removals.close();
         await uploads.close();
         await sweeper.close();
-        await runner.close();
+        await uploadQueue.close();
         await archives.close();
-        await parts.media.close();
+        await archiveExpiry.close();
+        await media.close();
         await background.close();
-        await parts.guard.close();
-        await parts.bytes.close();
+        await guard.close();
+        await sweepParts.bytes.close();
       },
     };
   },

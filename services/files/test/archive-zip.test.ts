@@ -1,7 +1,9 @@
 import { spawnSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { eventually } from '@commonplace/kit/testing';
 import { expect, test } from '@jest/globals';
 import { fromBuffer } from 'yauzl';
 import { streamedEntry, type Written, wholeEntry } from '../src/archives/entries.js';
@@ -9,7 +11,7 @@ import { archiveEnd, directoryRecord } from '../src/archives/zip.js';
 
 const AT = new Date('2026-03-04T05:06:08Z');
 
-/** An archive of these entries; every second one comes in pieces. */
+/** Writes an archive of these entries; every second one is streamed. */
 async function zipOf(files: Readonly<Record<string, Buffer>>, huge = false): Promise<Buffer> {
   const written: Written = { offset: 0, entries: 0, directory: [], sums: [] };
   const bytes: Buffer[] = [];
@@ -29,7 +31,7 @@ async function* inPieces(data: Buffer): AsyncGenerator<Buffer> {
   for (let at = 0; at < data.length; at += 1000) yield data.subarray(at, at + 1000);
 }
 
-/** What a reader of archives finds in one. */
+/** Returns the entries that a ZIP library finds in an archive. */
 function read(zip: Buffer): Promise<Record<string, Buffer>> {
   return new Promise((resolve, reject) => {
     fromBuffer(zip, { lazyEntries: true, validateEntrySizes: true }, (error, archive) => {
@@ -78,7 +80,7 @@ test('beyond 4 GiB and 65,535 entries the larger records say where things are', 
   const fields = { path: 'a', deflated: false, crc: 1, packedBytes: 3, described: false, modifiedAt: AT };
   const record = directoryRecord({ ...fields, sizeBytes: 3, offset: far });
   expect(record.readUInt32LE(42)).toBe(0xffffffff);
-  // The extra field holds what did not fit, and nothing else.
+  // The extra field contains what did not fit, and nothing else.
   expect([record.readUInt16LE(47), record.readUInt16LE(49), Number(record.readBigUInt64LE(51))]).toEqual([1, 8, far]);
   const end = archiveEnd(70_000, far, 1000);
   expect(end.length).toBe(56 + 20 + 22);
@@ -86,4 +88,38 @@ test('beyond 4 GiB and 65,535 entries the larger records say where things are', 
   expect(Number(end.readBigUInt64LE(48))).toBe(far);
   expect(Number(end.readBigUInt64LE(56 + 8))).toBe(far + 1000);
   expect(archiveEnd(2, 100, 50).length).toBe(22);
+});
+
+test('an entry whose source fails ends, whether the reader waits or the writer does', async () => {
+  const entry = { path: 'x', deflated: true, huge: false, modifiedAt: AT };
+  const written = (): Written => ({ offset: 0, entries: 0, directory: [], sums: [] });
+  async function* failing(pieces: number): AsyncGenerator<Buffer> {
+    // Random bytes do not compress, so the deflated data waits to be read.
+    for (let at = 0; at < pieces; at++) yield randomBytes(64 * 1024);
+    throw new Error('the store is gone');
+  }
+  for (const pieces of [0, 1, 50]) {
+    const reading = (async () => {
+      for await (const chunk of streamedEntry(entry, failing(pieces), written())) expect(chunk).toBeInstanceOf(Buffer);
+    })();
+    await expect(reading).rejects.toThrow('the store is gone');
+  }
+});
+
+test('an entry that is not read to its end lets its source go', async () => {
+  const entry = { path: 'x', deflated: true, huge: false, modifiedAt: AT };
+  let ended = false;
+  async function* endless(): AsyncGenerator<Buffer> {
+    try {
+      for (;;) yield randomBytes(64 * 1024);
+    } finally {
+      ended = true;
+    }
+  }
+  let bytes = 0;
+  for await (const chunk of streamedEntry(entry, endless(), { offset: 0, entries: 0, directory: [], sums: [] })) {
+    bytes += chunk.length;
+    if (bytes > 1_000_000) break;
+  }
+  await eventually(() => expect(ended).toBe(true));
 });

@@ -7,7 +7,7 @@ import { config } from '../src/config.js';
 import { decodeBase64 } from '../src/domain/base64.js';
 import { blobKey, layoutOf, ownerOf, partAt, thumbnailKey, thumbnailWidth, uploadKey } from '../src/domain/layout.js';
 import { createTokens, type Grant } from '../src/domain/tokens.js';
-import { readWish } from '../src/domain/wish.js';
+import { readWish } from '../src/uploads/wish.js';
 
 const MIB = 1024 * 1024;
 
@@ -44,12 +44,23 @@ describe('Base64', () => {
     ['V29yZHM=', 'Words'],
     ['V29yZHM', 'Words'],
     ['_-8=', Buffer.from([0xff, 0xef]).toString('latin1')],
-  ])('%j is read', (text, bytes) => expect(decodeBase64(text)?.toString('latin1')).toBe(bytes));
+  ])('%j is read', async (text, bytes) => {
+    expect((await decodeBase64(text, async () => {}))?.toString('latin1')).toBe(bytes);
+  });
 
   test.each(['!', 'A', 'V29y ZHM=', 'V29yZHM=V', 'data:text/plain;base64,AA==', 'AA\0A', 'ÄÄÄÄ'])(
     '%j is refused',
-    (text) => expect(decodeBase64(text)).toBeUndefined(),
+    async (text) => expect(await decodeBase64(text, async () => {})).toBeUndefined(),
   );
+});
+
+test('Base64 of many bytes is decoded with pauses, and so is padding without end', async () => {
+  const bytes = Buffer.alloc(MIB, 'abc');
+  let pauses = 0;
+  const breathe = async () => void pauses++;
+  expect((await decodeBase64(bytes.toString('base64'), breathe))?.equals(bytes)).toBe(true);
+  expect(pauses).toBeGreaterThan(4);
+  expect(await decodeBase64(`${'='.repeat(4 * MIB)}A`, breathe)).toBeUndefined();
 });
 
 describe('parts', () => {
@@ -106,17 +117,16 @@ describe('a request', () => {
   const read = (fields: Partial<CreateFileRequest>) =>
     readWish(CreateFileRequest.fromPartial({ name: 'a', ...fields }), settings, guard);
 
-  test('says where the bytes come from', () => {
-    expect(read({}).from).toBe('upload');
-    expect(read({ contentBase64: '' }).from).toEqual({ bytes: Buffer.alloc(0) });
-    expect(read({ sourceUrl: 'https://example.com/' }).from).toEqual({ url: 'https://example.com/' });
-    expect(read({ checksumSha256: 'AB'.repeat(32) }).sha256).toBe('ab'.repeat(32));
+  test('says where the bytes come from', async () => {
+    expect((await read({})).from).toBe('upload');
+    expect((await read({ contentBase64: '' })).from).toEqual({ bytes: Buffer.alloc(0) });
+    expect((await read({ sourceUrl: 'https://example.com/' })).from).toEqual({ url: 'https://example.com/' });
+    expect((await read({ checksumSha256: 'AB'.repeat(32) })).sha256).toBe('ab'.repeat(32));
   });
 
-  test('is told all that is wrong with it', () => {
+  test('is told all that is wrong with it', async () => {
     const wrong = { name: '', contentBase64: '!', sourceUrl: 'https://example.com/', checksumSha256: 'z'.repeat(64) };
-    const faults = () => read(wrong);
-    expect(faults).toThrow('4 fields are not valid.');
-    expect(() => read({ sizeBytes: settings.fileBytes + 1 })).toThrow('bytes at the most');
+    await expect(read(wrong)).rejects.toThrow('4 fields are not valid.');
+    await expect(read({ sizeBytes: settings.fileBytes + 1 })).rejects.toThrow('bytes at the most');
   });
 });

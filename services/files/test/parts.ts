@@ -4,15 +4,14 @@ import { join } from 'node:path';
 import { readConfig } from '@commonplace/kit/config';
 import { openGuard } from '@commonplace/kit/fetch';
 import { newId, newRequestId } from '@commonplace/kit/id';
+import { createOwnIds } from '@commonplace/kit/installation';
 import { createLog } from '@commonplace/kit/log';
 import { openSqliteDatabase } from '@commonplace/kit/store/sqlite';
 import type { FileSummary } from '@commonplace/proto/resources/v1/resource.js';
-import { openFolderStore } from '../src/blobs/folder.js';
+import { openFolderInstallation, openFolderStore } from '../src/blobs/folder.js';
 import type { BlobStore } from '../src/blobs/port.js';
 import { config } from '../src/config.js';
 import { createTokens } from '../src/domain/tokens.js';
-import { importCollection } from '../src/imports/stores/records.js';
-import type { Parts } from '../src/parts.js';
 import {
   blobCollection,
   fileCollection,
@@ -21,20 +20,24 @@ import {
   uploadCollection,
   usageCollection,
   versionCollection,
-} from '../src/stores/records.js';
+} from '../src/storage/records.js';
+import { sweepCollection } from '../src/storage/sweep.js';
+import type { SweeperParts } from '../src/uploads/parts.js';
+
+export const INSTALLATION = newId();
 
 export interface FakeNode {
   readonly revision: string;
   readonly file: FileSummary | undefined;
 }
 
-/** The parts of the service on stores of their own, with the tree played. */
+/** Holds the parts of the service on stores of their own, with a fake tree. */
 export interface Played {
-  readonly parts: Parts;
-  /** The tree's nodes, by id. */
+  readonly parts: SweeperParts;
+  /** Nodes of the fake tree, by id. */
   readonly nodes: Map<string, FakeNode>;
-  /** The parts of another process on the same stores. */
-  other(more?: Partial<Parts>): Parts;
+  /** Returns the parts of another process on the same stores. */
+  other(more?: Partial<SweeperParts>): SweeperParts;
   close(): Promise<void>;
 }
 
@@ -45,23 +48,29 @@ export async function openParts(more: Partial<BlobStore> = {}): Promise<Played> 
   const store = database.store('files');
   const nodes = new Map<string, FakeNode>();
   const guard = openGuard();
+  await openFolderInstallation(join(folder, 'files')).claim(INSTALLATION);
   const bytes = { ...(await openFolderStore(join(folder, 'files'))), ...more };
-  const parts: Parts = {
-    settings: readConfig(config, {}),
+  const parts: SweeperParts = {
+    settings: readConfig(config, { COMMONPLACE_SWEEP_GRACE_DAYS: '0' }),
     store,
     files: await store.collection(fileCollection),
     versions: await store.collection(versionCollection),
     blobs: await store.collection(blobCollection),
     uploads: await store.collection(uploadCollection),
+    uploadQueue: { runNow: async () => {} },
     intents: await store.collection(intentCollection),
     texts: await store.collection(textCollection),
     usage: await store.collection(usageCollection),
-    imports: await store.collection(importCollection),
+    sweeps: await store.collection(sweepCollection),
     bytes,
+    installationId: INSTALLATION,
+    holdsStores: async () => true,
+    ids: createOwnIds(INSTALLATION),
     tokens: createTokens(Buffer.from('key')),
     media: undefined as never,
     guard,
-    nodes: playNodes(nodes) as Parts['nodes'],
+    importUploads: { receive: async () => false, fail: async () => {} },
+    nodes: playNodes(nodes) as SweeperParts['nodes'],
     process: newId(),
     systemCall: () => ({ metadata: { requestId: newRequestId() }, deadline: Date.now() + 10_000 }),
     background: () => {},
@@ -79,8 +88,10 @@ export async function openParts(more: Partial<BlobStore> = {}): Promise<Played> 
   };
 }
 
-/** As resources does it: what is told replaces what was, and only the named attempt is dropped. */
-function playNodes(nodes: Map<string, FakeNode>): Partial<Parts['nodes']> {
+/**
+ * Imitates the resources service: a new state replaces the old one, and only the node of the given attempt is dropped.
+ */
+function playNodes(nodes: Map<string, FakeNode>): Partial<SweeperParts['nodes']> {
   return {
     async setFileState({ id, revision, file }) {
       if (!nodes.has(id)) return { found: false };

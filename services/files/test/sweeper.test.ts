@@ -3,16 +3,17 @@ import { newId } from '@commonplace/kit/id';
 import type { CallContext } from '@commonplace/kit/rpc';
 import { inWork } from '@commonplace/kit/store';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { addVersion } from '../src/acts/add-version.js';
-import { beginAttempt } from '../src/acts/attempt.js';
-import { purgeFile } from '../src/acts/purge.js';
-import { deleteDeadBlobs } from '../src/acts/release.js';
 import { blobKey, thumbnailKey } from '../src/domain/layout.js';
-import { createFileTextHandlers } from '../src/handlers/file-texts.js';
-import { completeUpload, missingParts } from '../src/jobs/complete.js';
-import { createSweeper } from '../src/jobs/sweeper.js';
-import type { Parts } from '../src/parts.js';
-import type { Upload } from '../src/stores/records.js';
+import { addVersion } from '../src/storage/add-version.js';
+import { beginAttempt } from '../src/storage/attempt.js';
+import type { Upload, Version } from '../src/storage/records.js';
+import { deleteDeadBlobs } from '../src/storage/release.js';
+import { createFileTextHandlers } from '../src/texts/handlers/file-texts.js';
+import { createPendingTexts } from '../src/texts/read-text.js';
+import { completeUpload, missingParts } from '../src/uploads/complete.js';
+import type { SweeperParts } from '../src/uploads/parts.js';
+import { purgeFile } from '../src/uploads/purge.js';
+import { createSweeper } from '../src/uploads/sweeper.js';
 import { openParts, type Played } from './parts.js';
 
 const actor = { type: 'user', id: newId(), name: 'P' } as const;
@@ -20,7 +21,7 @@ const place = { tenant: newId(), workspaceId: newId() };
 const MINUTE = 60_000;
 
 let played: Played;
-let parts: Parts;
+let parts: SweeperParts;
 
 beforeEach(async () => {
   played = await openParts();
@@ -28,19 +29,20 @@ beforeEach(async () => {
 });
 afterEach(() => played.close());
 
-const sweep = (by: Parts = played.other()) => createSweeper(by).pass(true);
+const sweep = (by: SweeperParts = played.other()) => createSweeper(by).pass(true);
 const factsOf = (bytes: Buffer) => ({
   sizeBytes: bytes.length,
   sha256: createHash('sha256').update(bytes).digest('hex'),
 });
 
+/** Returns the stored keys, except those in the trash. */
 async function keys(): Promise<string[]> {
   const found: string[] = [];
-  for await (const { key } of parts.bytes.list('')) found.push(key);
+  for await (const { key } of parts.bytes.list('')) if (!key.startsWith('trash/')) found.push(key);
   return found;
 }
 
-/** A file with bytes, as a request that came to its end has left it. */
+/** Creates a file with bytes, as a completed request leaves it. */
 async function newFile(bytes = randomBytes(100)) {
   const [id, revision, blobId] = [newId(), newId(), newId()];
   await parts.bytes.put(blobKey(blobId), [bytes]);
@@ -153,7 +155,7 @@ describe('what a crash leaves', () => {
     });
     await parts.bytes.putPart(blobKey(blobId), partsId, 1, [bytes.subarray(0, 2000)]);
     await parts.bytes.putPart(blobKey(blobId), partsId, 2, [bytes.subarray(2000)]);
-    // The crash comes when all is put together and nothing is written down of it.
+    // Simulates a crash after the parts were assembled and before that was recorded.
     await beginAttempt(parts, { fileId: upload.fileId, revision: upload.id, blobId }, MINUTE);
     await parts.bytes.completeParts(blobKey(blobId), partsId);
     const next = played.other();
@@ -170,10 +172,10 @@ describe('what a crash leaves', () => {
   test('of bytes that nobody knows goes, and nothing else', async () => {
     const { blobId } = await newFile();
     await parts.bytes.put(thumbnailKey(blobId, 64), [Buffer.from('small')]);
-    await parts.bytes.put(blobKey(newId()), [Buffer.from('orphan')]);
-    await parts.bytes.put(thumbnailKey(newId(), 64), [Buffer.from('orphan')]);
+    await parts.bytes.put(blobKey(parts.ids.create()), [Buffer.from('orphan')]);
+    await parts.bytes.put(thumbnailKey(parts.ids.create(), 64), [Buffer.from('orphan')]);
     await parts.bytes.put('somebody/elses', [Buffer.from('other')]);
-    await parts.bytes.beginParts(blobKey(newId()));
+    await parts.bytes.beginParts(blobKey(parts.ids.create()));
     expect(await sweep()).toMatchObject({ orphans: 3 });
     expect((await keys()).sort()).toEqual([blobKey(blobId), thumbnailKey(blobId, 64), 'somebody/elses'].sort());
     expect(await sweep()).toMatchObject({ orphans: 0 });
@@ -273,4 +275,53 @@ test('every query has an index', async () => {
     parts.versions.explain({ where: { workspaceId: 'x', superseded: true }, limit: 1 }),
   ];
   for (const { indexed, plan } of await Promise.all(asked)) expect([plan, indexed]).toEqual([plan, true]);
+});
+
+test('an attempt that can not be settled keeps no other, and no upload or dead blob, from being dealt with', async () => {
+  const stuck = await newFile();
+  const good = await newFile();
+  const over = await newUpload({ expiresAt: new Date(Date.now() - MINUTE).toISOString() });
+  for (const { id: fileId, revision } of [stuck, good]) {
+    await beginAttempt(parts, { fileId, revision, blobId: newId() }, -MINUTE);
+  }
+  const told: string[] = [];
+  const setFileState: SweeperParts['nodes']['setFileState'] = async (request, options) => {
+    if (request.id === stuck.id) throw new Error('this never goes well');
+    told.push(request.id);
+    return parts.nodes.setFileState(request, options);
+  };
+  const swept = await sweep(played.other({ nodes: { ...parts.nodes, setFileState } }));
+  expect(swept).toMatchObject({ settled: 1, expired: 1, failed: 1 });
+  expect(told).toContain(good.id);
+  expect(await parts.uploads.get(over.id)).toBeUndefined();
+  expect((await parts.intents.find({ where: { until: { gt: '' } }, limit: 10 })).map(({ fileId }) => fileId)).toEqual([
+    stuck.id,
+  ]);
+});
+
+test('texts that keep failing do not keep others from being extracted', async () => {
+  const { file } = await newFile();
+  const template = (await parts.versions.get(file.versionId as string)) as Version;
+  const versions = Array.from({ length: 50 }, (_, i) => ({
+    ...template,
+    id: newId(),
+    tenant: i < 45 ? 'crowded' : place.tenant,
+    number: i + 2,
+    text: 'pending' as const,
+    createdAt: `2020-01-01T00:00:00.0${10 + i}Z`,
+  }));
+  await inWork(parts.store, async (work) => {
+    for (const { version: _, ...one } of versions) work.insert(parts.versions, one);
+  });
+  const media = {
+    extractText: async (tenant: string) => {
+      if (tenant === 'crowded') throw new Error('too many files of this tenant wait');
+      return { text: 'words' };
+    },
+  };
+  const readPendingTexts = createPendingTexts(played.other({ media: media as never }));
+  for (let pass = 0; pass < 3; pass++) await readPendingTexts(new Date().toISOString());
+  const states = await Promise.all(versions.map(({ id }) => parts.versions.get(id)));
+  expect(states.slice(45).map((one) => one?.text)).toEqual(Array(5).fill('done'));
+  expect(states.slice(0, 45).map((one) => one?.text)).toEqual(Array(45).fill('pending'));
 });

@@ -1,11 +1,11 @@
 import type { Log } from '@commonplace/kit/log';
 import { LostRace } from '@commonplace/kit/store';
 
-/** Small writes that no request waits for. */
+/** Runs small writes that no request waits for. */
 export interface Background {
-  /** Starts a task unless one of that name runs. Its failure is logged; a lost race is no failure. */
+  /** Starts a task unless one of that name is running. Logs failures; a lost race does not count as one. */
   run(name: string, task: () => Promise<void>): void;
-  /** Waits for what runs. */
+  /** Waits for the running tasks. */
   settle(): Promise<void>;
 }
 

@@ -1,19 +1,55 @@
-import { integer, oneOf, type Table } from '@commonplace/kit/config';
+import { integer, oneOf, shaped, type Table, text, url, type Values } from '@commonplace/kit/config';
+import { MAIL_SETTINGS } from '@commonplace/kit/mail';
+import { IPV6_PREFIX } from '@commonplace/kit/network';
 import { parseSecrets } from './domain/secrets.js';
-import { type Issuer, parseIssuers } from './oidc/issuers.js';
+import { type Issuer, parseIssuers, parseIssuerUrl } from './oidc/issuers.js';
+import { MAX_PASSKEYS } from './stores/passkeys.js';
+import { MAX_SESSIONS } from './stores/sessions.js';
+
+/** A JSON list, or `issuer|audience` pairs separated by commas. */
+const ISSUERS = '\\s*\\[(.|\\s)*\\]\\s*|https?://[^|,]+\\|[^|,]+(,https?://[^|,]+\\|[^|,]+)*';
 
 export const config = {
   secrets: {
     variable: 'COMMONPLACE_SECRET_KEY',
+    common: 'key of sessions; the first start makes one',
     help: '32 random bytes or more, in base64 or hex; to rotate, put a new one and a comma before the old one',
     parse: parseSecrets,
     secret: true,
+    seals: true,
   },
   signUp: {
     variable: 'COMMONPLACE_SIGN_UP',
+    common: 'new accounts: invite, open, closed',
     help: 'who may make an account: those with an invitation (invite), anybody (open), nobody (closed)',
     parse: oneOf('invite', 'open', 'closed'),
     fallback: 'invite' as const,
+  },
+  signUpsPerNetwork: {
+    variable: 'COMMONPLACE_SIGN_UPS_PER_NETWORK',
+    help: 'accounts that one network may make in an hour without an invitation',
+    parse: integer(1, 1_000_000),
+    fallback: 60,
+  },
+  signUpsPerHour: {
+    variable: 'COMMONPLACE_SIGN_UPS_PER_HOUR',
+    help: 'accounts that all networks together may make in an hour without an invitation',
+    parse: integer(1, 1_000_000),
+    fallback: 600,
+  },
+  unlimited: {
+    variable: 'COMMONPLACE_RATE_LIMITS',
+    help: "'off' ends the limits of sign-ups as well",
+    // The gateway reads the same variable, and checks its form.
+    parse: (value: string) => value.trim() === 'off',
+    fallback: false,
+  },
+  ipv6Prefix: IPV6_PREFIX,
+  sessionsPerPerson: {
+    variable: 'COMMONPLACE_SESSIONS_PER_PERSON',
+    help: 'browser sessions that one person may have; a new one more ends the oldest',
+    parse: integer(1, MAX_SESSIONS),
+    fallback: 50,
   },
   sessionIdleHours: {
     variable: 'COMMONPLACE_SESSION_IDLE_HOURS',
@@ -33,6 +69,43 @@ export const config = {
     parse: integer(1, 1_000_000),
     fallback: 10,
   },
+  passwordMinLength: {
+    variable: 'COMMONPLACE_PASSWORD_MIN_LENGTH',
+    help: 'least number of characters of a new password',
+    parse: integer(8, 64),
+    fallback: 8,
+  },
+  resetMinutes: {
+    variable: 'COMMONPLACE_RESET_MINUTES',
+    help: 'minutes for which a link for a new password can be used, once',
+    parse: integer(5, 24 * 60),
+    fallback: 60,
+  },
+  reauthenticationMinutes: {
+    variable: 'COMMONPLACE_REAUTHENTICATION_MINUTES',
+    help: 'minutes after a sign-in in which a session may make sensitive changes without proving who is there again',
+    parse: integer(1, 24 * 60),
+    fallback: 30,
+  },
+  passkeysPerPerson: {
+    variable: 'COMMONPLACE_PASSKEYS_PER_PERSON',
+    help: 'passkeys that one person may have; 0: nobody can add one',
+    parse: integer(0, MAX_PASSKEYS),
+    fallback: 20,
+  },
+  mailRequests: {
+    variable: 'COMMONPLACE_MAIL_REQUESTS',
+    help: 'e-mails for a new password or a verification in an hour for one address; 10 times as many for a place',
+    parse: integer(1, 10_000),
+    fallback: 5,
+  },
+  publicUrl: {
+    variable: 'COMMONPLACE_PUBLIC_URL',
+    help: 'URL that people reach this server by; links in e-mail begin so',
+    parse: url('http', 'https'),
+    fallback: 'http://127.0.0.1:8080',
+  },
+  ...MAIL_SETTINGS,
   keysPerPerson: {
     variable: 'COMMONPLACE_KEYS_PER_PERSON',
     help: 'Personal API keys that one person may have',
@@ -45,10 +118,43 @@ export const config = {
     parse: integer(0, 10_000),
     fallback: 200,
   },
+  keyLifetimeDays: {
+    variable: 'COMMONPLACE_KEY_LIFETIME_DAYS',
+    help: 'days after which a new API key ends whose request names no end; 0: it has none',
+    parse: integer(0, 36_500),
+    fallback: 90,
+  },
+  maxKeyLifetimeDays: {
+    variable: 'COMMONPLACE_MAX_KEY_LIFETIME_DAYS',
+    help: 'days that a new API key lasts at the most, beside what its Org allows; 0: no limit',
+    parse: integer(0, 36_500),
+    fallback: 0,
+  },
+  oidcIssuer: {
+    variable: 'COMMONPLACE_OIDC_ISSUER',
+    help: 'identity provider that people sign in with in a browser; what it may do stands in COMMONPLACE_OIDC_ISSUERS',
+    parse: shaped({ kind: 'url', schemes: ['https', 'http'], plainOnLoopback: true }, parseIssuerUrl),
+    fallback: undefined as string | undefined,
+  },
+  oidcClientId: {
+    variable: 'COMMONPLACE_OIDC_CLIENT_ID',
+    help: 'client that is registered there, with the redirection to <public URL>/auth/oidc/callback',
+    parse: text,
+    fallback: undefined as string | undefined,
+  },
+  oidcClientSecret: {
+    variable: 'COMMONPLACE_OIDC_CLIENT_SECRET',
+    help: 'its secret; none for a public client',
+    parse: text,
+    fallback: undefined as string | undefined,
+    secret: true,
+  },
   issuers: {
     variable: 'COMMONPLACE_OIDC_ISSUERS',
     help: 'identity providers whose tokens are accepted: issuer|audience,… or a JSON list (see the README of identity)',
-    parse: parseIssuers,
+    parse: shaped({ kind: 'text', pattern: ISSUERS }, parseIssuers),
     fallback: [] as readonly Issuer[],
   },
 } satisfies Table;
+
+export type Settings = Values<typeof config>;

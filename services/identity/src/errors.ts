@@ -19,6 +19,29 @@ export const AddressNotProven = refuse(
 );
 export const NoAddress = refuse('invalid_credentials', 'The issuer tells no e-mail address that may be used here.');
 
+export const WrongCurrentPassword = forbid('wrong_password', 'The current password is wrong.');
+export const ReauthenticationRequired = forbid(
+  'reauthentication_required',
+  'Confirm who you are with your password first: the last time was more than {minutes} minutes ago.',
+);
+export const WrongCode = forbid('wrong_code', 'The code is wrong, expired or used already.');
+export const SecondFactorRequired = forbid(
+  'second_factor_required',
+  'A code of the authenticator app, or a recovery code, is needed.',
+);
+export const EmailNotVerified = forbid(
+  'email_not_verified',
+  'The invitation is for an address that is not verified yet: open the link in the e-mail that was sent to it.',
+);
+export const NoPassword = forbid('no_password', 'This account has no password: it signs in with an identity provider.');
+export const PasskeyNotVerified = forbid(
+  'passkey_not_verified',
+  'The passkey could not be verified: {why} Begin again.',
+);
+export const WrongPasskey = refuse('invalid_credentials', 'The passkey is not valid here. It may have been removed.');
+export const NoPasskey = defineError('NOT_FOUND', 'not_found', 'The account has no such passkey.');
+export const PasskeyExists = defineError('ALREADY_EXISTS', 'already_exists', 'This passkey was added already.');
+export const PasskeyLimit = defineError('ABORTED', 'limit_reached', 'There can be no more than {limit} passkeys.');
 export const IpNotAllowed = forbid('ip_not_allowed', 'This API key may not be used from this address.');
 export const OrgAdminRequired = forbid('org_admin_required', 'Only administrators of the Org may do this.');
 export const ScopeEscalation = forbid('scope_escalation', 'A credential can not grant what it does not have itself.');
@@ -26,16 +49,34 @@ export const SignUpClosed = forbid('sign_up_closed', 'New accounts can not be ma
 export const InvitationRequired = forbid('invitation_required', 'A new account needs an invitation for this address.');
 
 export const ExpiredLink = defineError('NOT_FOUND', 'expired_link', 'The invitation is used up, revoked or expired.');
+export const NoSecondFactor = defineError('NOT_FOUND', 'not_found', 'The account has no second factor.');
+export const NoPendingTotp = defineError('NOT_FOUND', 'not_found', 'No authenticator app is being added. Begin again.');
+export const OidcRefused = refuse(
+  'invalid_credentials',
+  'The identity provider did not confirm who you are ({reason}). Begin again.',
+);
+export const NoOidc = defineError('NOT_FOUND', 'not_found', 'No identity provider is set up here.');
+export const ExpiredChallenge = refuse('expired_credentials', 'The sign-in took too long. Begin again.');
+export const ExpiredVerificationLink = defineError('NOT_FOUND', 'expired_link', 'The link is used up or has expired.');
+export const ExpiredResetLink = defineError(
+  'NOT_FOUND',
+  'expired_link',
+  'The link is used up or has expired. Ask for a new one.',
+);
 export const AccountExists = defineError('ALREADY_EXISTS', 'already_exists', 'An account with this address exists.');
 export const LimitReached = defineError('ABORTED', 'limit_reached', 'There can be no more than {limit} API keys.');
 export const RateLimited = defineError('RESOURCE_EXHAUSTED', 'rate_limited', 'Too many failed tries. Wait a while.');
+export const SignUpsLimited = defineError('RESOURCE_EXHAUSTED', 'rate_limited', 'Too many new accounts. Wait a while.');
 export const IssuerUnavailable = defineError(
   'UNAVAILABLE',
   'dependency_unavailable',
   'The identity provider {issuer} can not be reached.',
 );
 
-/** What tenancy says of a token that is worth nothing any more, as a person who opens a link understands it. */
+/**
+ * Rethrows tenancy's NotFound for an invitation token as `expired_link`, which somebody who opens a link
+ * understands.
+ */
 export function unknownLink(error: unknown): never {
   throw error instanceof AppError && error.code === 'NOT_FOUND' ? ExpiredLink({}, { cause: error }) : error;
 }

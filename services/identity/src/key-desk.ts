@@ -1,11 +1,13 @@
 import { isKnownScope, KNOWN_SCOPES } from '@commonplace/kit/auth';
-import type { DomainEvent } from '@commonplace/kit/events';
-import { newId } from '@commonplace/kit/id';
+import { createEvent, type DomainEvent, OPERATOR } from '@commonplace/kit/events';
 import { type Collection, keyset, type Scalar, type Store } from '@commonplace/kit/store';
+import type { Settings } from './config.js';
 import { emailKeyOf } from './domain/address.js';
 import { homeOf } from './domain/home.js';
 import { deriveKeys } from './domain/secrets.js';
+import { keyFacts } from './events.js';
 import { newApiKey } from './keys/new-key.js';
+import { defaultEnd } from './keys/terms.js';
 import {
   type ApiKeyRecord,
   apiKeyCollection,
@@ -17,7 +19,7 @@ import {
 } from './stores/api-keys.js';
 import { type UserRecord, userByEmail, userCollection } from './stores/users.js';
 
-/** A key as an operator sees it: everything but what opens it. */
+/** A key as operators see it, without its secret. */
 export interface DeskKey {
   readonly id: string;
   readonly prefix: string;
@@ -36,29 +38,45 @@ export interface DeskKey {
 export interface NewDeskKey {
   readonly email: string;
   readonly name: string;
-  /** All that there are when empty. */
+  /** Empty for all scopes. */
   readonly scopes: readonly string[];
-  /** RFC 3339. */
-  readonly expiresAt?: string;
+  /** RFC 3339; null for never. If absent, the key gets the default lifetime. */
+  readonly expiresAt?: string | null | undefined;
+  /** The Org that the key belongs to; absent for a Personal key. */
+  readonly org?: KeyOrg | undefined;
 }
 
-/** Says why something can't be done, to the operator. */
+/** An Org that a key is created for. */
+export interface KeyOrg {
+  readonly id: string;
+  readonly name: string;
+  /** Returns whether a person may hold keys of the Org. */
+  isAdmin(userId: string): Promise<boolean>;
+}
+
+/** Tells the operator why an operation is not possible. */
 export class DeskError extends Error {}
 
-/** What who runs an installation may do with API keys, without one. */
+/** Manages API keys for the operator of an installation, who needs no key for it. */
 export interface KeyDesk {
-  /** The keys of one person, or of all; those that are revoked where they are asked for. */
+  /** Returns the keys of one person, or of everybody. Revoked keys are included only if `revoked` is set. */
   list(options: { readonly email?: string; readonly revoked?: boolean }): Promise<DeskKey[]>;
-  /** Makes a Personal key, which is told this once. No limit on keys holds here. */
+  /** Creates a key and returns its secret, which cannot be read again. Limits on the number of keys do not apply. */
   create(wanted: NewDeskKey): Promise<{ readonly key: DeskKey; readonly secret: string }>;
-  /** By id, or by what is shown of a key. It opens nothing a second later. */
+  /** Revokes a key by its id or its displayed prefix. It stops working within a second. */
   revoke(which: string): Promise<DeskKey>;
 }
 
 const CHUNK = 500;
 
-/** `secrets` as the settings of identity have them. */
-export async function openKeyDesk(store: Store, secrets: readonly Buffer[], now = Date.now): Promise<KeyDesk> {
+/** The settings of identity that key management needs. */
+export type KeyDeskSettings = Pick<Settings, 'secrets' | 'keyLifetimeDays'>;
+
+export async function openKeyDesk(
+  store: Store,
+  { secrets, keyLifetimeDays }: KeyDeskSettings,
+  now = Date.now,
+): Promise<KeyDesk> {
   const keys = await store.collection(apiKeyCollection);
   const holders = await store.collection(keyHolderCollection);
   const users = await store.collection(userCollection);
@@ -81,19 +99,24 @@ export async function openKeyDesk(store: Store, secrets: readonly Buffer[], now 
       return found.map((key) => view(key, emails.get(key.actingUserId) ?? key.actingUserId));
     },
 
-    async create({ email, name, scopes, expiresAt }) {
+    async create({ email, name, scopes, expiresAt, org }) {
       const strange = scopes.find((scope) => !isKnownScope(scope));
       if (strange !== undefined) throw new DeskError(`there is no scope ${strange}`);
-      if (expiresAt !== undefined && Date.parse(expiresAt) <= now()) throw new DeskError('a key ends in the future');
+      if (typeof expiresAt === 'string' && Date.parse(expiresAt) <= now())
+        throw new DeskError('a key ends in the future');
       const { id: actingUserId, email: person } = await personOf(email);
-      const tenant = homeOf(actingUserId);
+      if (org !== undefined && !(await org.isAdmin(actingUserId)))
+        throw new DeskError(`${person} is neither owner nor admin of ${org.name}`);
+      const tenant = org?.id ?? homeOf(actingUserId);
+      const type = org === undefined ? ({ type: 'personal' } as const) : ({ type: 'org', orgId: org.id } as const);
       const granted = scopes.length > 0 ? [...new Set(scopes)] : [...KNOWN_SCOPES];
-      const draft = { tenant, type: 'personal', actingUserId, name, scopes: granted } as const;
-      const made = newApiKey({ ...draft, ...(expiresAt && { expiresAt }) }, deriveKeys(secrets).apiKeys, now());
+      const draft = { tenant, ...type, actingUserId, name, scopes: granted };
+      const end = expiresAt === undefined ? defaultEnd(keyLifetimeDays, now()) : expiresAt;
+      const made = newApiKey({ ...draft, ...(end && { expiresAt: end }) }, deriveKeys(secrets).apiKeys, now());
       const work = store.begin();
       const key = work.insert(keys, made.record);
       await takePlace(holders, work, tenant, made.record.createdAt);
-      work.publish(byOperator('created', key, { keyId: key.id }, time()));
+      work.publish(byOperator('created', key, keyFacts(key), time()));
       await work.commit();
       return { key: view(key, person), secret: made.secret };
     },
@@ -107,14 +130,14 @@ export async function openKeyDesk(store: Store, secrets: readonly Buffer[], now 
       if (key.state === 'revoked') return view(key, person);
       const work = store.begin();
       const after = work.replace(keys, key, { ...key, state: 'revoked', revokedAt: time() });
-      work.publish(byOperator('revoked', key, { keyId: key.id, credentialId: key.id }, time()));
+      work.publish(byOperator('revoked', key, { ...keyFacts(key), credentialId: key.id }, time()));
       await work.commit();
       return view(after, person);
     },
   };
 }
 
-/** As the service does: whoever counts the keys of a tenant at this moment counts them again. */
+/** Writes the tenant's key holder like the service does, so that a concurrent creation counts the keys again. */
 async function takePlace(
   holders: Collection<KeyHolderRecord>,
   work: ReturnType<Store['begin']>,
@@ -146,16 +169,6 @@ function toDeskKey(key: ApiKeyRecord, person: string, now: string): DeskKey {
 }
 
 function byOperator(verb: 'created' | 'revoked', key: ApiKeyRecord, data: object, time: string): DomainEvent {
-  return {
-    specversion: '1.0',
-    id: `evt_${newId()}`,
-    source: '/identity',
-    type: `commonplace.identity.api_key.${verb}`,
-    subject: key.id,
-    time,
-    datacontenttype: 'application/json',
-    data: { ...data },
-    tenant: key.tenant,
-    actor: { type: 'system', id: 'operator', name: 'operator' },
-  };
+  const { id: subject, tenant } = key;
+  return createEvent({ service: 'identity', type: `api_key.${verb}`, subject, data, time, tenant, actor: OPERATOR });
 }

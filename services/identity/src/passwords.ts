@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 
-/** A password that nobody has to remember: 144 random bits. */
+/** Returns a random password of 144 bits. */
 export function generatePassword(): string {
   return randomBytes(18).toString('base64url');
 }

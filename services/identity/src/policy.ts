@@ -1,5 +1,5 @@
-import { type Caller, reachesTenant } from '@commonplace/kit/auth';
-import { NotFound, TenantBoundary } from '@commonplace/kit/errors';
+import { beyondReach, type Caller, reachesTenant } from '@commonplace/kit/auth';
+import { NotFound } from '@commonplace/kit/errors';
 import type { PersonMemberships } from '@commonplace/kit/memberships';
 import type { OrgMembership } from '@commonplace/proto/tenancy/v1/directory_service.js';
 import { OrgRole } from '@commonplace/proto/tenancy/v1/role.js';
@@ -11,13 +11,13 @@ export function isAdmin(membership: Pick<OrgMembership, 'role'> | undefined): bo
 }
 
 /**
- * The caller's membership in an Org that they address. Not found where the person is no member;
- * beyond the boundary where they are, and their credential does not reach it.
+ * Returns the caller's membership of the Org that they name. Throws NotFound if the person is not a member, and
+ * TenantBoundary if they are but their credential does not reach the Org.
  */
 export function requireOrg(caller: Caller, person: PersonMemberships, orgId: string): OrgMembership {
   const membership = person.orgs.get(orgId);
   if (membership === undefined) throw NotFound();
-  if (!reachesTenant(caller, orgId)) throw TenantBoundary();
+  if (!reachesTenant(caller, orgId)) throw beyondReach(caller, orgId);
   return membership;
 }
 
@@ -27,10 +27,22 @@ export function requireOrgAdmin(caller: Caller, person: PersonMemberships, orgId
   return membership;
 }
 
-/** Who may revoke a key: the person it acts as, and administrators of its Org; to others it is not there. */
+/**
+ * Returns whether a key reaches no workspaces beyond those of the caller's credential, which may itself be limited.
+ */
+export function isWithinWorkspaces({ credential }: Caller, { workspaceIds }: ApiKeyRecord): boolean {
+  const own = credential.workspaceIds;
+  return own === undefined || workspaceIds?.every((id) => own.includes(id)) === true;
+}
+
+/**
+ * Throws NotFound unless the caller may revoke the key: the person it acts as and administrators of its Org may.
+ * Throws TenantBoundary if only the credential does not reach it.
+ */
 export function requireKeyControl(caller: Caller, person: PersonMemberships, key: ApiKeyRecord): void {
   const owns = key.actingUserId === caller.userId;
   const administers = key.orgId !== undefined && isAdmin(person.orgs.get(key.orgId));
   if (!owns && !administers) throw NotFound();
-  if (!reachesTenant(caller, key.orgId ?? null)) throw TenantBoundary();
+  const orgId = key.orgId ?? null;
+  if (!reachesTenant(caller, orgId) || !isWithinWorkspaces(caller, key)) throw beyondReach(caller, orgId);
 }

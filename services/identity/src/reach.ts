@@ -4,10 +4,13 @@ import type { CallOptions, Client } from '@commonplace/kit/rpc';
 import type { DirectoryService } from '@commonplace/proto/tenancy/v1/directory_service.js';
 import { isAdmin } from './policy.js';
 
-/** What a person can see at all, whatever the credential. */
+/** Decides what a person can see, whatever the credential. */
 export interface Reach {
   org(userId: string, orgId: string, options: CallOptions): Promise<boolean>;
-  /** The tenant of a workspace; absent where they can't see it. An Org's administrators see all of it. */
+  /**
+   * Returns the Org of a workspace (null: Personal); undefined if the person cannot see it. Administrators of an
+   * Org see all of its workspaces.
+   */
   workspace(userId: string, workspaceId: string, options: CallOptions): Promise<{ orgId: string | null } | undefined>;
 }
 

@@ -1,9 +1,13 @@
 import { createTokenSigner } from '@commonplace/kit/auth';
 import { contracts } from '@commonplace/kit/contracts';
 import type { Subscription } from '@commonplace/kit/events';
+import { createStoredLimit, usageCollection } from '@commonplace/kit/limits';
+import { openMailer } from '@commonplace/kit/mail';
 import { createMembershipCache } from '@commonplace/kit/memberships';
 import { createPasswords } from '@commonplace/kit/passwords';
 import { type Host, implement, type ServiceModule, type StartedModule } from '@commonplace/kit/runtime';
+import { createEnvelope } from '@commonplace/kit/secrets';
+import { createCredentialAudit } from './audit.js';
 import { createBackground } from './background.js';
 import { config } from './config.js';
 import { createKeyReader } from './credentials/api-key.js';
@@ -12,18 +16,24 @@ import { createCredentials } from './credentials/credentials.js';
 import { createSessionReader } from './credentials/session.js';
 import { deriveKeys } from './domain/secrets.js';
 import { createAccountHandlers } from './handlers/account.js';
+import { createAccountSecurityHandlers } from './handlers/account-security.js';
 import { createApiKeyHandlers } from './handlers/api-keys.js';
 import { createAuthHandlers } from './handlers/auth.js';
 import { createHomes } from './homes.js';
-import { type Job, startHousekeeping } from './jobs/housekeeping.js';
+import { createHousekeeping } from './jobs/housekeeping.js';
 import { watchOrgMembers } from './jobs/org-members.js';
+import { createMails } from './mails.js';
 import { createReach } from './reach.js';
 import { createSessions } from './sessions.js';
+import { createSignUpLimit, NO_SIGN_UP_LIMIT } from './sign-up-limit.js';
 import { apiKeyCollection, keyHolderCollection } from './stores/api-keys.js';
 import { identityCollection } from './stores/identities.js';
+import { createOneTimeTokens, oneTimeTokenCollection } from './stores/one-time-tokens.js';
+import { passkeyCollection } from './stores/passkeys.js';
+import { secondFactorCollection } from './stores/second-factors.js';
 import { sessionCollection } from './stores/sessions.js';
 import { userCollection } from './stores/users.js';
-import { createThrottle } from './throttle.js';
+import { CODE_TRIES, createMailThrottle, createThrottle, PASSWORD_TRIES } from './throttle.js';
 
 const HOUR_MS = 3_600_000;
 
@@ -34,7 +44,7 @@ export const identity: ServiceModule = {
   start: (host) => startIdentity(host),
 };
 
-/** `now` gives epoch milliseconds; tests have a clock of their own. */
+/** Starts the service. `now` returns epoch milliseconds; tests pass their own clock. */
 export async function startIdentity(host: Host, now: () => number = Date.now): Promise<StartedModule> {
   const settings = host.settings(config);
   const { store, log } = host;
@@ -43,20 +53,33 @@ export async function startIdentity(host: Host, now: () => number = Date.now): P
   const keyHolders = await store.collection(keyHolderCollection);
   const identities = await store.collection(identityCollection);
   const sessionRecords = await store.collection(sessionCollection);
+  const secondFactors = await store.collection(secondFactorCollection);
+  const passkeys = await store.collection(passkeyCollection);
+  const tokenRecords = await store.collection(oneTimeTokenCollection);
 
   const directory = host.client(contracts.directory);
   const memberships = await createMembershipCache(directory, host.bus);
   const keys = deriveKeys(settings.secrets);
   const background = createBackground(log);
-  const homes = createHomes(store, users, directory);
+  const audit = createCredentialAudit({ store, log, now });
+  const homes = createHomes({ store, users, directory, log });
   const life = { idleMs: settings.sessionIdleHours * HOUR_MS, absoluteMs: settings.sessionDays * 24 * HOUR_MS };
-  const sessions = createSessions({ store, records: sessionRecords, keys, life, background, now });
+  const { sessionsPerPerson: perPerson } = settings;
+  const sessions = createSessions({ store, records: sessionRecords, keys, life, perPerson, background, now });
+  const { smtpUrl, mailFrom, publicUrl } = settings;
+  const envelope = createEnvelope(keys.envelope);
+  const mailer = await openMailer({ service: 'identity', store, log, now, smtpUrl, mailFrom, publicUrl, envelope });
   const peppers = keys.apiKeys;
   const credentials = createCredentials({
     session: createSessionReader(sessions, users),
-    apiKey: createKeyReader({ store, keys: apiKeys, users, memberships, peppers, background, now }),
+    apiKey: createKeyReader({ store, keys: apiKeys, users, memberships, peppers, background, audit, now }),
     bearer: createBearerReader(settings.issuers, homes, { store, users, identities, directory, now }),
   });
+  const usages = await store.collection(usageCollection('limits'));
+  const limits = createStoredLimit({ store, records: usages, now });
+  // Attempts share network and account claims in any combination, so that all of them go through one queue.
+  const tryLimits = createStoredLimit({ store, records: usages, now, oneQueue: true });
+  const { signUpsPerNetwork: perNetwork, signUpsPerHour: perHour, ipv6Prefix, signInTries: tries } = settings;
   const parts = {
     settings,
     log,
@@ -64,6 +87,7 @@ export async function startIdentity(host: Host, now: () => number = Date.now): P
     users,
     apiKeys,
     keyHolders,
+    identities,
     sessionRecords,
     directory,
     memberships,
@@ -71,18 +95,30 @@ export async function startIdentity(host: Host, now: () => number = Date.now): P
     keys,
     signer: createTokenSigner(keys.tokenSigning),
     passwords: await createPasswords(),
-    throttle: createThrottle(settings.signInTries),
+    signUpLimit: settings.unlimited ? NO_SIGN_UP_LIMIT : createSignUpLimit(limits, { perNetwork, perHour, ipv6Prefix }),
+    throttle: createThrottle(tryLimits, { name: 'password', tries, ipv6Prefix, factors: PASSWORD_TRIES }),
+    codeThrottle: createThrottle(tryLimits, { name: 'code', tries, ipv6Prefix, factors: CODE_TRIES }),
+    secondFactors,
+    passkeys,
+    envelope,
+    mailThrottle: createMailThrottle(tryLimits, settings.mailRequests, ipv6Prefix),
+    mailer,
+    mails: createMails(publicUrl),
+    oneTimeTokens: createOneTimeTokens(tokenRecords, keys.oneTimeTokens, now),
+    sessionLife: life,
     sessions,
     credentials,
+    audit,
     homes,
     now,
   };
 
+  const housekeeping = createHousekeeping({ store, secondFactors, envelope, apiKeys, limits, log, now });
   let members: Subscription | undefined;
-  let housekeeping: Job | undefined;
   return {
     implementations: [
       implement(contracts.account, createAccountHandlers(parts)),
+      implement(contracts.accountSecurity, createAccountSecurityHandlers(parts)),
       implement(contracts.apiKeys, createApiKeyHandlers(parts)),
       implement(contracts.auth, createAuthHandlers(parts)),
     ],
@@ -94,12 +130,17 @@ export async function startIdentity(host: Host, now: () => number = Date.now): P
         directory,
         systemCall: () => host.systemCall(),
       });
-      housekeeping = startHousekeeping({ store, sessionRecords, apiKeys, log, now });
+      housekeeping.begin();
+      await mailer.begin();
     },
     async drain() {
       await members?.close();
-      await housekeeping?.close();
+      await housekeeping.close();
+      await mailer.close();
     },
-    close: () => background.settle(),
+    close: async () => {
+      await audit.close();
+      await background.settle();
+    },
   };
 }

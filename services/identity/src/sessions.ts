@@ -1,26 +1,47 @@
-import type { Collection, Store, UnitOfWork } from '@commonplace/kit/store';
+import type { CallContext } from '@commonplace/kit/rpc';
+import { type Collection, LostRace, type Store, type UnitOfWork } from '@commonplace/kit/store';
 import type { Background } from './background.js';
 import { keyedHash } from './domain/keyed-hash.js';
 import type { PurposeKeys } from './domain/secrets.js';
-import { hasEnded, isSeenDue, newCookie, newSession, type SessionLife, sessionIdsOf } from './domain/session.js';
+import {
+  credentialIdOf,
+  hasEnded,
+  isSeenDue,
+  newCookie,
+  newSession,
+  type SessionLife,
+  type SessionOrigin,
+  sessionIdsOf,
+} from './domain/session.js';
 import { ExpiredCredentials, InvalidCredentials, MissingCredentials } from './errors.js';
-import type { SessionRecord } from './stores/sessions.js';
+import { type SignInMethod, sessionEnded, sessionStarted } from './events.js';
+import { type SessionRecord, sessionsOf } from './stores/sessions.js';
+import type { UserRecord } from './stores/users.js';
 
-/** A session that is just made, or was found by its cookie. */
+/** A session that was just created, or found by its cookie. */
 export interface OpenSession {
   readonly record: SessionRecord;
-  /** What a write has to send beside the cookie; derived, so that nothing more is stored. */
+  /**
+   * The token that writes have to send along with the cookie. It is derived from the session, so that nothing more
+   * is stored.
+   */
   readonly csrfToken: string;
 }
 
+export type NewSession = OpenSession & { readonly cookie: string };
+
+type SessionUser = Pick<UserRecord, 'id' | 'name' | 'credentialEpoch'>;
+
 export interface Sessions {
-  /** Adds a session to a unit of work; the cookie is given once. */
-  begin(work: UnitOfWork, userId: string): OpenSession & { cookie: string };
-  /** The session of a cookie. Throws the reasons of a 401. */
+  /** Adds a session to a unit of work. The cookie is returned only here. */
+  begin(work: UnitOfWork, user: SessionUser, origin: SessionOrigin): NewSession;
+  /** Creates a session, then ends the person's oldest ones beyond the maximum. */
+  start(user: SessionUser, origin: SessionOrigin, method: SignInMethod, context: CallContext): Promise<NewSession>;
+  /** Returns the session of a cookie. Throws the errors of a 401. */
   open(cookie: string): Promise<OpenSession>;
-  /** The session of a cookie, ended or not. */
+  /** Returns the session of a cookie, even if it has ended. */
   find(cookie: string): Promise<OpenSession | undefined>;
-  /** Notes that a session was used, some time soon. */
+  /** Records in the background that a session was used. */
   touch(session: SessionRecord): void;
 }
 
@@ -29,11 +50,17 @@ export interface SessionParts {
   readonly records: Collection<SessionRecord>;
   readonly keys: PurposeKeys;
   readonly life: SessionLife;
+  /** Maximum number of live sessions per person. */
+  readonly perPerson: number;
   readonly background: Background;
   readonly now: () => number;
 }
 
-export function createSessions({ store, records, keys, life, background, now }: SessionParts): Sessions {
+/** Maximum number of sessions that one unit of work ends. Larger excesses take several. */
+const END_BATCH = 200;
+
+export function createSessions(parts: SessionParts): Sessions {
+  const { store, records, keys, life, perPerson, background, now } = parts;
   const csrfOf = (id: string, key: number): string => keyedHash(keys.csrf[key] as Buffer, id);
 
   async function find(cookie: string): Promise<OpenSession | undefined> {
@@ -42,12 +69,46 @@ export function createSessions({ store, records, keys, life, background, now }: 
     return record === undefined ? undefined : { record, csrfToken: csrfOf(record.id, ids.indexOf(record.id)) };
   }
 
+  function begin(work: UnitOfWork, user: SessionUser, origin: SessionOrigin): NewSession {
+    const cookie = newCookie();
+    const [id] = sessionIdsOf(cookie, keys.sessions);
+    const record = work.insert(records, newSession(id as string, user, origin, now(), life));
+    return { cookie, record, csrfToken: csrfOf(record.id, 0) };
+  }
+
+  /**
+   * Ends a person's sessions beyond the maximum: those that have expired first, then the oldest. It runs after the
+   * commit of each new session: of several concurrent sign-ins the last sees all of their sessions, so that the
+   * maximum holds once the last one has returned.
+   */
+  async function endOldest(user: SessionUser, context: CallContext): Promise<void> {
+    for (;;) {
+      const found = await sessionsOf(records, user.id, perPerson + END_BATCH);
+      if (found.length <= perPerson) return;
+      const isOver = (session: SessionRecord) => hasEnded(session, now(), life);
+      const kept = [...found.filter((session) => !isOver(session)), ...found.filter(isOver)];
+      const work = store.begin();
+      for (const session of kept.slice(perPerson)) {
+        work.remove(records, session);
+        work.publish(sessionEnded(context, credentialIdOf(session.id), user));
+      }
+      await work.commit().catch((error: unknown) => {
+        // Another sign-in has ended one of them, or it was just used: read again.
+        if (!(error instanceof LostRace)) throw error;
+      });
+    }
+  }
+
   return {
-    begin(work, userId) {
-      const cookie = newCookie();
-      const [id] = sessionIdsOf(cookie, keys.sessions);
-      const record = work.insert(records, newSession(id as string, userId, now(), life));
-      return { cookie, record, csrfToken: csrfOf(record.id, 0) };
+    begin,
+    async start(user, origin, method, context) {
+      const work = store.begin();
+      const session = begin(work, user, origin);
+      const started = { credentialId: credentialIdOf(session.record.id), method, clientIp: origin.clientIp };
+      work.publish(sessionStarted(context, started, user));
+      await work.commit();
+      await endOldest(user, context);
+      return session;
     },
     find,
     async open(cookie) {

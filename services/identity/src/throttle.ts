@@ -1,63 +1,119 @@
 import { AppError } from '@commonplace/kit/errors';
-import RateLimiterMemory from 'rate-limiter-flexible/lib/RateLimiterMemory.js';
-import RateLimiterRes from 'rate-limiter-flexible/lib/RateLimiterRes.js';
+import type { Claim, Rate, Reservation, StoredLimit } from '@commonplace/kit/limits';
+import { countedNetwork } from '@commonplace/kit/network';
 import { emailKeyOf } from './domain/address.js';
-import { placeOf } from './domain/networks.js';
 import { RateLimited } from './errors.js';
+
+type Refused = Extract<Reservation, { granted: false }>;
 
 const WINDOW_SECONDS = 15 * 60;
 
-/** Who tries: an account's address, and the network address of the client where it is known. */
+/** The account and the network that an attempt is counted for. */
 export interface Attempt {
+  /** The e-mail address of the account. If it is empty, the attempt counts for its network only. */
   readonly email: string;
+  /** The network address of the client; empty if it is not known. */
   readonly clientIp: string;
 }
 
-/** Slows guessing down. Counts are this process's own. */
+/** Limits of a network (`place`) and of an account, as multiples of the limit for one account from one network. */
+export interface TryFactors {
+  readonly place: number;
+  readonly account: number;
+}
+
+export const PASSWORD_TRIES: TryFactors = { place: 5, account: 10 };
+/**
+ * A code has few digits and whoever tries one knows the password, so that all networks together get no more
+ * attempts than one.
+ */
+export const CODE_TRIES: TryFactors = { place: 5, account: 1 };
+
+export interface ThrottleTerms {
+  /** Separates the counts of this throttle from those of others. */
+  readonly name: string;
+  readonly tries: number;
+  readonly ipv6Prefix: number;
+  readonly factors: TryFactors;
+}
+
+/** Slows guessing down by limiting failed attempts. */
 export interface Throttle {
-  /** Runs a try. Its refusal counts, its success does not. Throws `rate_limited` with the seconds to wait. */
+  /** Runs an attempt. A refusal counts, a success does not. Throws `rate_limited` with the seconds to wait. */
   attempt<T>(who: Attempt, run: () => Promise<T>): Promise<T>;
 }
 
+/** Limits requests that send e-mail. Every request counts, whether or not the account exists. */
+export interface MailThrottle {
+  /** Counts a request. Throws `rate_limited` with the seconds to wait. */
+  spend(who: Attempt): Promise<void>;
+}
+
+const MAIL_WINDOW_SECONDS = 3600;
+
 /**
- * `tries` failures in 15 minutes for one account from one place, five times as many for a place,
- * ten times for an account: a stranger can't easily keep the owner out, nor many strangers guess on.
- * A try is counted before it runs, so that a hundred at once are not one.
+ * Creates a throttle that allows `requests` per hour for one address and ten times as many for one network. Counts
+ * are stored like those of attempts.
  */
-export function createThrottle(tries: number): Throttle {
-  const limiter = (points: number) => new RateLimiterMemory({ points, duration: WINDOW_SECONDS });
-  const limiters = { both: limiter(tries), place: limiter(tries * 5), account: limiter(tries * 10) };
+export function createMailThrottle(limits: StoredLimit, requests: number, ipv6Prefix: number): MailThrottle {
+  const rate = (factor: number): Rate => ({
+    count: requests * factor,
+    windowMs: MAIL_WINDOW_SECONDS * 1000,
+    comesBack: 'together',
+  });
+  return {
+    async spend(who) {
+      const { place, account } = keysOf(who, ipv6Prefix);
+      const claims: Claim[] = [];
+      if (place !== '') claims.push({ key: ['mail', 'place', place], rate: rate(10) });
+      if (account !== '') claims.push({ key: ['mail', 'account', account], rate: rate(1) });
+      const reserved = await limits.reserve(claims);
+      if (!reserved.granted) throw tooMany(reserved, { policy: 'mail', reason: 'mail_requests' });
+    },
+  };
+}
 
-  function keysOf({ email, clientIp }: Attempt): [RateLimiterMemory, string][] {
-    const account = emailKeyOf(email);
-    const place = placeOf(clientIp);
-    return place === ''
-      ? [[limiters.account, account]]
-      : [
-          [limiters.place, place],
-          [limiters.both, `${place} ${account}`],
-          [limiters.account, account],
-        ];
-  }
-
+/**
+ * Creates a throttle that allows `tries` failures in 15 minutes for one account from one network, and multiples of
+ * that for a network and for an account: a stranger cannot easily lock the owner out, and many strangers cannot
+ * guess on. An attempt is reserved in the store before it runs and released unless it was refused, so that
+ * concurrent attempts on any number of replicas never exceed the limit.
+ */
+export function createThrottle(limits: StoredLimit, terms: ThrottleTerms): Throttle {
   return {
     async attempt(who, run) {
-      const keys = keysOf(who);
-      for (const [by, key] of keys) await by.consume(key).catch(refuse(by.points));
+      const reserved = await limits.reserve(claimsOf(who, terms));
+      if (!reserved.granted) throw tooMany(reserved, { policy: 'sign_in', reason: 'failed_sign_ins' });
       try {
         const result = await run();
-        await giveBack(keys);
+        await reserved.release();
         return result;
       } catch (error) {
-        if (!isRefusal(error)) await giveBack(keys);
+        if (!isRefusal(error)) await reserved.release();
         throw error;
       }
     },
   };
 }
 
-async function giveBack(keys: readonly [RateLimiterMemory, string][]): Promise<void> {
-  for (const [by, key] of keys) await by.reward(key);
+/** Returns the keys that an attempt is counted by. */
+function keysOf({ email, clientIp }: Attempt, ipv6Prefix: number) {
+  return { place: countedNetwork(clientIp, ipv6Prefix), account: emailKeyOf(email) };
+}
+
+function claimsOf(who: Attempt, { name, tries, ipv6Prefix, factors }: ThrottleTerms): Claim[] {
+  const rate = (factor: number): Rate => ({
+    count: tries * factor,
+    windowMs: WINDOW_SECONDS * 1000,
+    comesBack: 'together',
+  });
+  const { place, account } = keysOf(who, ipv6Prefix);
+  const claims: Claim[] = [];
+  if (place !== '') claims.push({ key: [name, 'place', place], rate: rate(factors.place) });
+  if (place !== '' && account !== '') claims.push({ key: [name, 'both', place, account], rate: rate(1) });
+  // Attempts without an account are not counted by account, since all of them would share that count.
+  if (account !== '') claims.push({ key: [name, 'account', account], rate: rate(factors.account) });
+  return claims;
 }
 
 function isRefusal(error: unknown): boolean {
@@ -65,17 +121,8 @@ function isRefusal(error: unknown): boolean {
   return error instanceof AppError && refusals.includes(error.code);
 }
 
-function refuse(limit: number) {
-  return (rejected: unknown): never => {
-    if (!(rejected instanceof RateLimiterRes)) throw rejected;
-    const seconds = Math.max(1, Math.ceil(rejected.msBeforeNext / 1000));
-    const details = {
-      policy: 'sign_in',
-      limit,
-      window_seconds: WINDOW_SECONDS,
-      retry_after_seconds: seconds,
-      reason: 'failed_sign_ins',
-    };
-    throw RateLimited(details, { retryAfter: seconds });
-  };
+function tooMany({ claim, retryAfterSeconds: seconds }: Refused, why: { policy: string; reason: string }): AppError {
+  const { count: limit, windowMs } = claim.rate;
+  const details = { ...why, limit, window_seconds: windowMs / 1000, retry_after_seconds: seconds };
+  return RateLimited(details, { retryAfter: seconds });
 }

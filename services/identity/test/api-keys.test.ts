@@ -271,6 +271,42 @@ describe('listing keys', () => {
   });
 });
 
+describe('the end of a key', () => {
+  const ends = (made: { expiresAt?: string | undefined }) =>
+    made.expiresAt === undefined ? undefined : Math.round((Date.parse(made.expiresAt) - harness.now()) / DAY);
+  const never = { expiresAt: undefined, namedFields: ['expires_at'] };
+
+  test('comes after 90 days where none is named, and never where that is asked for', async () => {
+    expect(ends(await makeKey(harness, ada.session))).toBe(90);
+    expect(ends(await makeKey(harness, ada.session, { namedFields: ['name'] }))).toBe(90);
+    expect(ends(await makeKey(harness, ada.session, never))).toBeUndefined();
+    await harness.restart({ COMMONPLACE_KEYS_PER_PERSON: '50' });
+    const later = new Date(harness.now() + 400 * DAY).toISOString();
+    expect(ends(await makeKey(harness, ada.session, { expiresAt: later, namedFields: ['expires_at'] }))).toBe(400);
+  });
+
+  test('is as the operator has set it', async () => {
+    await harness.restart({ COMMONPLACE_KEY_LIFETIME_DAYS: '0' });
+    expect(ends(await makeKey(harness, ada.session))).toBeUndefined();
+    await harness.restart({ COMMONPLACE_KEY_LIFETIME_DAYS: '7', COMMONPLACE_MAX_KEY_LIFETIME_DAYS: '30' });
+    expect(ends(await makeKey(harness, ada.session))).toBe(7);
+    for (const asked of [never, { expiresAt: new Date(harness.now() + 31 * DAY).toISOString() }]) {
+      expect(await refused(makeKey(harness, ada.session, asked))).toBe('INVALID_ARGUMENT invalid_value expires_at');
+    }
+  });
+
+  test('can not be done without where the Org limits it, or by a key that ends', async () => {
+    harness.directory.join(ada.id, acme, OrgRole.ADMIN, 10);
+    await harness.restart({});
+    expect(ends(await makeKey(harness, ada.session, { orgId: acme }))).toBe(10);
+    expect(await refused(makeKey(harness, ada.session, { orgId: acme, ...never }))).toBe(
+      'INVALID_ARGUMENT invalid_value expires_at',
+    );
+    const ending = await makeKey(harness, ada.session, { scopes: everyScope });
+    expect(await refused(makeKey(harness, ending.key, never))).toBe('PERMISSION_DENIED scope_escalation');
+  });
+});
+
 describe('revoking a key', () => {
   test('stops it at once, is told, and can not be done twice', async () => {
     const { id, key } = await makeKey(harness, ada.session);
@@ -279,14 +315,16 @@ describe('revoking a key', () => {
     expect(await refused(harness.authenticate(key))).toBe('UNAUTHENTICATED revoked_key');
     expect(await refused(revoke(ada.session, id))).toBe('NOT_FOUND not_found');
     const seen: unknown[] = [];
-    await harness.bus.subscribe({ consumer: 'test', types: ['commonplace.identity.api_key.>'] }, async (events) => {
+    const types = ['commonplace.identity.api_key.created', 'commonplace.identity.api_key.revoked'];
+    await harness.bus.subscribe({ consumer: 'test', types }, async (events) => {
       seen.push(...events.map(({ type, data, tenant }) => ({ type, data, tenant })));
     });
     while (seen.length < 2) await new Promise((done) => setTimeout(done, 5));
     const tenant = expect.any(String);
+    const about = { keyId: id, userId: ada.id, name: 'Key' };
     expect(seen).toEqual([
-      { type: 'commonplace.identity.api_key.created', data: { keyId: id }, tenant },
-      { type: 'commonplace.identity.api_key.revoked', data: { keyId: id, credentialId: id }, tenant },
+      { type: 'commonplace.identity.api_key.created', data: about, tenant },
+      { type: 'commonplace.identity.api_key.revoked', data: { ...about, credentialId: id }, tenant },
     ]);
   });
 

@@ -1,5 +1,7 @@
 import { crc32 } from 'node:zlib';
+import type { DomainEvent } from '@commonplace/kit/events';
 import { newId } from '@commonplace/kit/id';
+import { eventually } from '@commonplace/kit/testing';
 import { ApiKeyStatus, ApiKeyType } from '@commonplace/proto/identity/v1/api_key_service.js';
 import { CredentialKind } from '@commonplace/proto/identity/v1/auth_service.js';
 import { OrgRole } from '@commonplace/proto/tenancy/v1/role.js';
@@ -29,7 +31,7 @@ const refused = (promise: Promise<unknown>) =>
     () => 'done',
     (error) => `${error.code} ${error.reason}`,
   );
-/** Lets the service see memberships that have changed: it remembers them for up to two seconds. */
+/** Restarts the service, so that it sees changed memberships: it caches them for up to two seconds. */
 const forget = () => harness.restart({ COMMONPLACE_SIGN_UP: 'open' });
 
 describe('a submission credential', () => {
@@ -83,7 +85,7 @@ describe('a key', () => {
       userName: 'Ada',
       userEmail: 'ada@example.com',
       tenant: { orgId: acme },
-      credential: { type: 'api_key', id: made.id, name: 'CI', scopes: ['org:read'] },
+      credential: { type: 'api_key', id: made.id, name: 'CI', scopes: ['org:read'], expiresAt: made.expiresAt },
     });
     const personal = await makeKey(harness, ada.session, { workspaceIds: [homeOf(ada.id)] });
     expect((await harness.authenticate(personal.key)).caller).toMatchObject({
@@ -271,7 +273,17 @@ describe('memberships that change', () => {
     expect(await tell('org_member.added', { orgId: acme, userId: '' })).toBe('active');
     harness.directory.leave(ada.id, acme);
     expect(await tell('org.deleted', { orgId: acme })).toBe('suspended');
+    const told: DomainEvent[] = [];
+    await harness.bus.subscribe(
+      { consumer: 'test.keys', types: ['commonplace.identity.api_key.revoked'] },
+      async (all) => {
+        told.push(...all);
+      },
+    );
     expect(await tell('org.purged', { orgId: acme })).toBe('revoked');
+    const [key] = await keys.find({ where: { tenant: acme }, sort: ['createdAt'], limit: 1 });
+    expect(key?.revokedAt).toBeDefined();
+    await eventually(() => expect(told.map(({ data }) => data.credentialId)).toContain(key?.id));
   });
 });
 

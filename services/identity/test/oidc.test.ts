@@ -115,7 +115,7 @@ describe('an account that is there already', () => {
 
   test('is opened where its own address is known to be right', async () => {
     await open();
-    const owner = { email: 'carol@EXAMPLE.com', name: 'Owner', scopes: [] };
+    const owner = { email: 'carol@EXAMPLE.com', name: 'Owner', scopes: [], password: '', withoutKey: false };
     const { user } = await harness.auth.bootstrap(owner, harness.call());
     expect((await harness.authenticate(await provider.token('carol'))).caller.userId).toBe(user?.id);
   });

@@ -1,5 +1,7 @@
+import { actorOf, createTokenVerifier, reachesWorkspace } from '@commonplace/kit/auth';
 import { newId } from '@commonplace/kit/id';
-import { OrgRole } from '@commonplace/proto/tenancy/v1/role.js';
+import { ListApiKeysRequest } from '@commonplace/proto/identity/v1/api_key_service.js';
+import { OrgRole, WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { homeOf } from '../src/domain/home.js';
 import { type Harness, openHarness } from './support/harness.js';
@@ -11,7 +13,8 @@ beforeEach(async () => {
 });
 afterEach(() => harness.close());
 
-const owner = { email: 'owner@example.com', name: 'Owner', scopes: [] };
+const DAY = 86_400_000;
+const owner = { email: 'owner@example.com', name: 'Owner', scopes: [], password: '', withoutKey: false };
 
 describe('the first person', () => {
   test('is made once, with a password and a key that work', async () => {
@@ -20,7 +23,7 @@ describe('the first person', () => {
     expect(made).toMatchObject({ created: true, user: { email: 'owner@example.com', name: 'Owner' } });
     expect(made.defaultWorkspaceId).toBe(homeOf(made.user?.id ?? ''));
     expect(directory.homes).toEqual(new Set([made.defaultWorkspaceId]));
-    await auth.signIn({ email: owner.email, password: made.password, clientIp: '' }, call());
+    await auth.signIn({ email: owner.email, password: made.password, clientIp: '', userAgent: '', code: '' }, call());
     const { caller } = await authenticate(made.apiKey);
     expect(caller).toMatchObject({ userId: made.user?.id, tenant: { orgId: null } });
     expect(caller.credential.scopes).toEqual(everyScope);
@@ -46,6 +49,31 @@ describe('the first person', () => {
     await expect(harness.auth.bootstrap(owner, harness.call())).rejects.toMatchObject({ code: 'UNAVAILABLE' });
     harness.directory.down = false;
     expect(await harness.auth.bootstrap(owner, harness.call())).toMatchObject({ created: true });
+  });
+
+  test('takes the password that the operator has chosen, and tells neither it nor a key', async () => {
+    const chosen = { ...owner, password: 'chosen by the operator', withoutKey: true };
+    await expect(harness.auth.bootstrap({ ...chosen, password: 'short' }, harness.call())).rejects.toMatchObject({
+      reason: 'invalid_value',
+      param: 'password',
+    });
+    expect(await harness.auth.bootstrap(chosen, harness.call())).toMatchObject({
+      created: true,
+      password: '',
+      apiKey: '',
+    });
+    const { session } = await harness.auth.signIn({ ...chosen, clientIp: '', userAgent: '', code: '' }, harness.call());
+    const { token } = await harness.authenticate(session);
+    const keys = await harness.apiKeys.listApiKeys(ListApiKeysRequest.fromPartial({}), harness.call(token));
+    expect(keys.items).toEqual([]);
+  });
+
+  test('makes a key that ends after the usual time', async () => {
+    const { apiKey } = await harness.auth.bootstrap(owner, harness.call());
+    harness.pass(89 * DAY);
+    await harness.authenticate(apiKey);
+    harness.pass(2 * DAY);
+    await expect(harness.authenticate(apiKey)).rejects.toMatchObject({ reason: 'expired_credentials' });
   });
 
   test('needs known scopes', async () => {
@@ -75,17 +103,139 @@ describe('acting for a person later', () => {
     directory.join(ada.id, acme, OrgRole.MEMBER);
     await harness.restart({});
     const act = async (orgId: string) => {
-      const { token } = await auth.actAs({ userId: ada.id, orgId, scopes: ['resource:read'] }, call());
+      const { token } = await auth.actAs(
+        {
+          userId: ada.id,
+          orgId,
+          scopes: ['resource:read'],
+          agent: undefined,
+          workspaceIds: [],
+          automation: undefined,
+          chain: [],
+        },
+        call(),
+      );
       const me = await harness.account.getMe({}, call(token));
       return [me.tenant?.orgId, me.credential?.scopes];
     };
     expect(await act(acme)).toEqual([acme, ['resource:read']]);
     expect(await act('')).toEqual([undefined, ['resource:read']]);
     await expect(act(newId())).rejects.toMatchObject({ reason: 'tenant_boundary' });
-    const unknown = auth.actAs({ userId: newId(), orgId: '', scopes: [] }, call());
+    const unknown = auth.actAs(
+      { userId: newId(), orgId: '', scopes: [], agent: undefined, workspaceIds: [], automation: undefined, chain: [] },
+      call(),
+    );
     await expect(unknown).rejects.toMatchObject({ reason: 'not_found' });
-    const wrong = auth.actAs({ userId: ada.id, orgId: '', scopes: ['root'] }, call());
+    const wrong = auth.actAs(
+      {
+        userId: ada.id,
+        orgId: '',
+        scopes: ['root'],
+        agent: undefined,
+        workspaceIds: [],
+        automation: undefined,
+        chain: [],
+      },
+      call(),
+    );
     await expect(wrong).rejects.toMatchObject({ reason: 'invalid_scope' });
+  });
+});
+
+describe('an agent that acts for a person', () => {
+  const agent = (roles: [string, WorkspaceRole][]) => ({
+    id: newId(),
+    name: 'Scribe',
+    tainted: false,
+    roles: roles.map(([workspaceId, role]) => ({ workspaceId, role })),
+  });
+
+  test('gets a token with its roles, which reaches its workspaces alone', async () => {
+    const { auth, call } = harness;
+    const ada = await signUp(harness, 'Ada');
+    const [first, second, other] = [newId(), newId(), newId()];
+    const acting = agent([
+      [first, WorkspaceRole.EDITOR],
+      [second, WorkspaceRole.VIEWER],
+    ]);
+    const asked = {
+      userId: ada.id,
+      orgId: '',
+      scopes: ['content:write'],
+      agent: acting,
+      workspaceIds: [first, other],
+      automation: undefined,
+      chain: [],
+    };
+    const { token } = await auth.actAs(asked, call());
+    const caller = await createTokenVerifier(async () => (await auth.getTokenKeys({}, call())).jwksJson)(token);
+    expect(caller).toMatchObject({
+      userId: ada.id,
+      agent: { id: acting.id, name: 'Scribe', roles: { [first]: 'editor', [second]: 'viewer' } },
+      credential: {
+        type: 'internal',
+        scopes: ['content:write'],
+        workspaceIds: [first],
+      },
+    });
+    expect(actorOf(caller)).toEqual({ type: 'agent', id: acting.id, name: 'Scribe' });
+    expect([first, second, other].map((id) => reachesWorkspace(caller, id, null))).toEqual([true, false, false]);
+  });
+
+  test('an automation gets one that names it, with the automations that led to it', async () => {
+    const { auth, call } = harness;
+    const ada = await signUp(harness, 'Ada');
+    const workspaceId = newId();
+    const chain = [newId(), newId()];
+    const automation = { id: chain[1] as string, name: 'Welcome', tainted: true };
+    const place = { userId: ada.id, orgId: '', scopes: ['content:write'], agent: undefined };
+    const { token } = await auth.actAs({ ...place, workspaceIds: [workspaceId], automation, chain }, call());
+    const caller = await createTokenVerifier(async () => (await auth.getTokenKeys({}, call())).jwksJson)(token);
+    expect(caller).toMatchObject({ userId: ada.id, automation, chain });
+    expect(actorOf(caller)).toEqual({ type: 'automation', id: automation.id, name: 'Welcome' });
+    expect([workspaceId, newId()].map((id) => reachesWorkspace(caller, id, null))).toEqual([true, false]);
+  });
+
+  test('gets none with a scope or a role that manages', async () => {
+    const { auth, call } = harness;
+    const ada = await signUp(harness, 'Ada');
+    const act = (scopes: string[], role: WorkspaceRole) =>
+      auth.actAs(
+        {
+          userId: ada.id,
+          orgId: '',
+          scopes,
+          agent: agent([[newId(), role]]),
+          workspaceIds: [],
+          automation: undefined,
+          chain: [],
+        },
+        call(),
+      );
+    for (const scope of ['share:write', 'publish:write', 'member:write', 'api_key:write', 'agent:write', 'org:write']) {
+      await expect(act([scope], WorkspaceRole.EDITOR)).rejects.toMatchObject({ reason: 'invalid_scope' });
+    }
+    for (const role of [WorkspaceRole.ADMIN, WorkspaceRole.OWNER, WorkspaceRole.GUEST, WorkspaceRole.UNSPECIFIED]) {
+      await expect(act(['content:read'], role)).rejects.toMatchObject({ reason: 'invalid_value' });
+    }
+  });
+
+  test('is refused by a method whose scope its token does not have', async () => {
+    const { auth, call } = harness;
+    const ada = await signUp(harness, 'Ada');
+    const acting = agent([[newId(), WorkspaceRole.EDITOR]]);
+    const asked = {
+      userId: ada.id,
+      orgId: '',
+      scopes: ['content:write'],
+      agent: acting,
+      workspaceIds: [],
+      automation: undefined,
+      chain: [],
+    };
+    const { token } = await auth.actAs(asked, call());
+    const keys = harness.apiKeys.listApiKeys(ListApiKeysRequest.fromPartial({}), call(token));
+    await expect(keys).rejects.toMatchObject({ reason: 'insufficient_scope' });
   });
 });
 

@@ -2,12 +2,20 @@ import { newId } from '@commonplace/kit/id';
 import type { Reply } from '@commonplace/kit/rpc';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { homeOf } from '../src/domain/home.js';
+import { sessionCollection } from '../src/stores/sessions.js';
 import { type Harness, openHarness, SECRET } from './support/harness.js';
 
 const HOUR = 3_600_000;
 const ada = { email: 'Ada@Example.com', password: 'correct horse battery', name: 'Ada', clientIp: '192.0.2.1' };
-const signUpOf = (more: object = {}) => ({ ...ada, invitationToken: '', ...more });
-const signInOf = (more: object = {}) => ({ email: ada.email, password: ada.password, clientIp: ada.clientIp, ...more });
+const signUpOf = (more: object = {}) => ({ ...ada, invitationToken: '', userAgent: '', ...more });
+const signInOf = (more: object = {}) => ({
+  email: ada.email,
+  password: ada.password,
+  clientIp: ada.clientIp,
+  userAgent: '',
+  code: '',
+  ...more,
+});
 
 let harness: Harness;
 const open = async (env: NodeJS.ProcessEnv = { COMMONPLACE_SIGN_UP: 'open' }) => {
@@ -97,8 +105,12 @@ describe('signing up', () => {
     });
     const { user } = await harness.auth.signUp(signUpOf(), harness.call());
     await expect(harness.auth.signUp(signUpOf(), harness.call())).rejects.toThrow();
-    while ((await harness.bus.lag('test')) > 0 || seen.length === 0) await new Promise((done) => setTimeout(done, 5));
-    expect(seen).toEqual([['commonplace.identity.user.created', { userId: user?.id }]]);
+    while ((await harness.bus.lag('test')) > 0 || seen.length < 2) await new Promise((done) => setTimeout(done, 5));
+    const person = { userId: user?.id, userName: user?.name };
+    expect(seen).toEqual([
+      ['commonplace.identity.user.created', person],
+      ['commonplace.identity.session.started', { ...person, credentialId: expect.any(String), method: 'sign_up' }],
+    ]);
   });
 });
 
@@ -117,7 +129,7 @@ describe('signing in', () => {
     const { caller } = await authenticate(signed.session);
     expect(caller).toMatchObject({ userName: 'Ada', credential: { type: 'session' } });
     expect(caller.tenant).toBeUndefined();
-    expect(caller.credential.scopes).toHaveLength(68);
+    expect(caller.credential.scopes).toHaveLength(69);
     expect(JSON.stringify(caller)).not.toContain(signed.session);
   });
 
@@ -262,5 +274,79 @@ describe('guessing', () => {
 
   test('is told from signing in often', async () => {
     for (let times = 0; times < 5; times++) await harness.auth.signIn(signInOf(), harness.call());
+  });
+});
+
+describe('accounts without an invitation', () => {
+  const env = {
+    COMMONPLACE_SIGN_UP: 'open',
+    COMMONPLACE_SIGN_UPS_PER_NETWORK: '3',
+    COMMONPLACE_SIGN_UPS_PER_HOUR: '5',
+  };
+  const make = (n: number, clientIp: string, more: object = {}) =>
+    harness.auth.signUp(signUpOf({ email: `user${n}@example.com`, clientIp, ...more }), harness.call()).then(
+      () => 'made',
+      (error) => error,
+    );
+
+  test('are so many an hour of a network, however many come at once', async () => {
+    await open(env);
+    const outcomes = await Promise.all(Array.from({ length: 12 }, (_, n) => make(n, `2001:db8::${n + 1}`)));
+    expect(outcomes.filter((outcome) => outcome === 'made')).toHaveLength(3);
+    const refused = outcomes.filter((outcome) => outcome !== 'made');
+    for (const error of refused) {
+      expect(error).toMatchObject({
+        code: 'RESOURCE_EXHAUSTED',
+        reason: 'rate_limited',
+        details: { policy: 'sign_up' },
+      });
+      expect(error.retryAfter).toBeGreaterThan(0);
+    }
+    harness.pass(HOUR / 3);
+    expect(await make(20, '2001:db8::1')).toBe('made');
+    expect(await make(21, '2001:db8::1')).toMatchObject({ reason: 'rate_limited' });
+  });
+
+  test('are so many an hour of all networks, and the invited are admitted nevertheless', async () => {
+    await open(env);
+    for (let n = 0; n < 5; n++) expect(await make(n, `192.0.2.${n}`)).toBe('made');
+    expect(await make(6, '192.0.2.9')).toMatchObject({ reason: 'rate_limited', details: { policy: 'sign_up_total' } });
+    const invitationToken = harness.directory.invite('user7@example.com');
+    expect(await make(7, '192.0.2.9', { invitationToken })).toBe('made');
+  });
+
+  test('count over restarts, and not where nothing was made', async () => {
+    await open(env);
+    for (let n = 0; n < 2; n++) expect(await make(n, '192.0.2.1')).toBe('made');
+    expect(await make(0, '192.0.2.1')).toMatchObject({ reason: 'already_exists' });
+    await harness.restart(env);
+    expect(await make(3, '192.0.2.1')).toBe('made');
+    expect(await make(4, '192.0.2.1')).toMatchObject({ reason: 'rate_limited' });
+    await harness.restart({ ...env, COMMONPLACE_RATE_LIMITS: 'off' });
+    expect(await make(4, '192.0.2.1')).toBe('made');
+  });
+});
+
+describe('sessions of one person', () => {
+  test('are no more than the setting says, the oldest ending first, also where many sign in at once', async () => {
+    await open({ COMMONPLACE_SIGN_UP: 'open', COMMONPLACE_SESSIONS_PER_PERSON: '3', COMMONPLACE_SIGN_IN_TRIES: '100' });
+    const { auth, call } = harness;
+    const first = await auth.signUp(signUpOf(), call());
+    await auth.signUp(signUpOf({ email: 'bob@example.com' }), call());
+    const signed = await Promise.all(Array.from({ length: 12 }, () => auth.signIn(signInOf(), call())));
+    const isLive = ({ session }: { session: string }) =>
+      auth.getSession({ session }, call()).then(
+        () => true,
+        () => false,
+      );
+    const live = await Promise.all(signed.map(isLive));
+    expect(live.filter(Boolean)).toHaveLength(3);
+    expect(await isLive(first)).toBe(false);
+    const sessions = await harness.store.collection(sessionCollection);
+    // Bob's own session still exists.
+    expect(await sessions.count({})).toBe(4);
+    const last = await auth.signIn(signInOf(), call());
+    expect(await isLive(last)).toBe(true);
+    expect(await sessions.count({})).toBe(4);
   });
 });

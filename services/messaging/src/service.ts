@@ -1,15 +1,30 @@
 import { contracts } from '@commonplace/kit/contracts';
 import type { Subscription } from '@commonplace/kit/events';
+import { openMailer } from '@commonplace/kit/mail';
 import { createMembershipCache } from '@commonplace/kit/memberships';
+import type { CallContext } from '@commonplace/kit/rpc';
 import { implement, type ServiceModule } from '@commonplace/kit/runtime';
+import { watchAudited } from './audit/events.js';
+import { createAuditHandlers } from './audit/handlers.js';
+import { auditCollection } from './audit/records.js';
 import { config } from './config.js';
-import { watchEvents, watchPurges } from './events.js';
-import { createNotificationHandlers } from './handlers/notifications.js';
-import { createRetention } from './jobs/retention.js';
-import type { Parts } from './parts.js';
-import { notificationCollection, seenEventCollection } from './stores/notifications.js';
+import { createAccessHandlers } from './conversations/handlers/access.js';
+import { createConversationHandlers } from './conversations/handlers/conversations.js';
+import { createMessageHandlers } from './conversations/handlers/messages.js';
+import { watchLeavers } from './conversations/leavers.js';
+import { openMentionRunQueue } from './conversations/mention-runs.js';
+import { watchMessages } from './conversations/notify.js';
+import { openAgentDirectory, openConversationQuota, openConversationRecords } from './conversations/open.js';
+import { openRemovalQueue } from './conversations/removal.js';
+import { openRetentionQueue } from './conversations/retention.js';
+import { conversationNames } from './conversations/target-names.js';
+import { openEventStreams } from './events/service.js';
+import { watchEvents } from './notifications/events.js';
+import { createNotificationHandlers } from './notifications/handlers.js';
+import { notificationCollection, seenEventCollection } from './notifications/records.js';
+import { watchPurges } from './purge.js';
 
-/** `now` gives epoch milliseconds. */
+/** Creates the service module. `now` returns epoch milliseconds. */
 export function createMessaging(now: () => number = Date.now): ServiceModule {
   return {
     name: 'messaging',
@@ -17,28 +32,74 @@ export function createMessaging(now: () => number = Date.now): ServiceModule {
     stores: true,
     async start(host) {
       const { store, log } = host;
-      const parts: Parts = {
-        settings: host.settings(config),
-        log,
-        store,
+      const settings = host.settings(config);
+      const { smtpUrl, mailFrom, publicUrl } = settings;
+      const records = await openConversationRecords(store);
+      const own = {
+        ...{ ...records, settings, log, store, now },
+        agents: openAgentDirectory(host.client(contracts.agentDirectory)),
         notifications: await store.collection(notificationCollection),
         seenEvents: await store.collection(seenEventCollection),
+        auditEvents: await store.collection(auditCollection),
         memberships: await createMembershipCache(host.client(contracts.directory), host.bus),
         index: host.client(contracts.index),
-        now,
+        users: host.client(contracts.auth),
+        directory: host.client(contracts.directory),
+        conversationQuota: await openConversationQuota(store, records, settings),
+        mailer: await openMailer({ service: 'messaging', store, log, now, smtpUrl, mailFrom, publicUrl }),
+        systemCall: () => host.systemCall(),
       };
-      const retention = createRetention(parts);
+      const parts = {
+        ...own,
+        conversationNames: (ids: readonly string[], context: CallContext) => conversationNames(own, ids, context),
+      };
+      const retention = await openRetentionQueue(parts);
+      const removals = await openRemovalQueue(parts);
+      const mentionRuns = await openMentionRunQueue(parts, host.client(contracts.conversationRuns));
+      const access = createAccessHandlers(parts);
+      const events = await openEventStreams({
+        ...parts,
+        bus: host.bus,
+        conversations: {
+          standingsOf: async (pairs, context) => (await access.checkMembers({ pairs: [...pairs] }, context)).standings,
+          countsOf: (conversationId, context) => access.getCounts({ conversationId }, context),
+        },
+      });
       let subscriptions: readonly Subscription[] = [];
       return {
-        implementations: [implement(contracts.notifications, createNotificationHandlers(parts))],
+        implementations: [
+          implement(contracts.notifications, createNotificationHandlers(parts)),
+          implement(contracts.auditEvents, createAuditHandlers(parts)),
+          implement(contracts.conversations, createConversationHandlers(parts)),
+          implement(contracts.messages, createMessageHandlers(parts, mentionRuns)),
+          implement(contracts.conversationAccess, access),
+          implement(contracts.eventStreams, events.handlers),
+        ],
         begin: async () => {
-          subscriptions = await Promise.all([watchEvents(parts, host.bus), watchPurges(parts, host.bus)]);
-          retention.start();
+          subscriptions = await Promise.all([
+            watchEvents(parts, host.bus),
+            watchPurges({ ...parts, streamed: events.records }, host.bus),
+            watchAudited(parts, host.bus),
+            watchMessages(parts, host.bus),
+            watchLeavers(parts, host.bus),
+          ]);
+          await parts.mailer.begin();
+          await retention.begin();
+          await removals.begin();
+          await mentionRuns.begin();
+          await events.begin();
         },
         drain: async () => {
           for (const subscription of subscriptions) await subscription.close();
+          await events.drain();
         },
-        close: () => retention.close(),
+        close: async () => {
+          await events.close();
+          await mentionRuns.close();
+          await removals.close();
+          await retention.close();
+          await parts.mailer.close();
+        },
       };
     },
   };

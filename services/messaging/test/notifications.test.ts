@@ -1,5 +1,6 @@
 import type { Caller } from '@commonplace/kit/auth';
 import { newId } from '@commonplace/kit/id';
+import { removeExpired } from '@commonplace/kit/store';
 import { eventually } from '@commonplace/kit/testing';
 import {
   NotificationState,
@@ -7,10 +8,8 @@ import {
   NotificationType,
 } from '@commonplace/proto/messaging/v1/notification_service.js';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { takeIn } from '../src/acts/write.js';
-import { createRetention } from '../src/jobs/retention.js';
-import type { Parts } from '../src/parts.js';
-import { notificationCollection, seenEventCollection } from '../src/stores/notifications.js';
+import { notificationCollection, seenEventCollection } from '../src/notifications/records.js';
+import { takeIn } from '../src/notifications/write.js';
 import { actor, eventOf, openTestStage, type TestStage } from './stage.js';
 
 let stage: TestStage;
@@ -237,17 +236,18 @@ describe('changes', () => {
 });
 
 describe('what comes in', () => {
-  /** The service's own parts, to do by hand what its consumer and its job do. */
-  async function parts(): Promise<Parts> {
-    const { store, log } = stage.stage.host;
+  /** Returns the service's dependencies, to run by hand what its consumer and its job do. */
+  async function parts() {
+    const { store } = stage.stage.host;
     return {
-      settings: { publicUrl: '', readDays: 90, perPerson: 20 },
-      log,
+      settings: { publicUrl: '', perPerson: 20 },
       store,
       notifications: await store.collection(notificationCollection),
       seenEvents: await store.collection(seenEventCollection),
+      users: undefined as never,
       memberships: undefined as never,
-      index: undefined as never,
+      mailer: { available: false } as never,
+      systemCall: () => stage.stage.host.systemCall(),
       now: () => Date.now() + ahead,
     };
   }
@@ -274,7 +274,6 @@ describe('what comes in', () => {
 
   test('goes when its time is over, the read sooner than the unread', async () => {
     const own = await parts();
-    const retention = createRetention(own);
     await takeIn(own, shared(newId()));
     await takeIn(own, shared(newId()));
     const [one, two] = await own.notifications.find({ where: inbox(), limit: 9 });
@@ -283,10 +282,9 @@ describe('what comes in', () => {
     if (one !== undefined) work.replace(own.notifications, one, { ...one, state: 'read', expiresAt: soon });
     await work.commit();
     ahead = 91 * 86_400_000;
-    expect(await retention.run()).toBeGreaterThanOrEqual(3);
+    expect(await removeExpired(own.store, new Date(Date.now() + ahead).toISOString())).toBeGreaterThanOrEqual(3);
     const left = await own.notifications.find({ where: inbox(), limit: 9 });
     expect(left.map(({ id }) => id)).toEqual([two?.id]);
-    await retention.close();
   });
 
   test('goes with its Org', async () => {

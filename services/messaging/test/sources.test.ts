@@ -33,6 +33,36 @@ describe('members', () => {
   });
 });
 
+describe('usage', () => {
+  const about = { notifyUserIds: ['ada', 'boss'], orgId: 'o', period: '2026-11' };
+
+  test('administrators are told of a threshold, of overage and of low credits, each with its figures', () => {
+    const [cap] =
+      of(
+        'tenancy.usage.alert',
+        { ...about, about: 'monthly_cap', threshold: 80, used: '8', limit: '10' },
+        { tenant: 'o' },
+      ) ?? [];
+    expect(cap).toMatchObject({
+      ...{ type: 'usage_alert', to: ['ada', 'boss'], orgId: 'o', target: { type: 'usage', id: 'o' } },
+      groupKey: 'usage:monthly_cap:2026-11',
+    });
+    const titleOfAlert = (draft = cap) => titleOf('usage_alert', { actor: '', name: '', facts: draft?.facts ?? {} });
+    expect(titleOfAlert()).toBe('80% of the monthly usage cap is reached: 8 of 10 credits');
+    const [overage] = of('tenancy.usage.alert', { ...about, about: 'overage', used: '1.5' }) ?? [];
+    expect(titleOfAlert(overage)).toBe('More credits are used than there were: 1.5 beyond the balance this month');
+    const [low] = of('tenancy.credits.low', { ...about, threshold: 80, available: '2', granted: '10' }) ?? [];
+    expect(titleOfAlert(low)).toBe('80% of the credits are used: 2 of 10 are left');
+    expect(low?.groupKey).not.toBe(cap?.groupKey);
+  });
+
+  test('in a Personal tenant the person is told, without an Org', () => {
+    const event = { ...about, orgId: '', notifyUserIds: ['ada'], about: 'overage' };
+    expect(of('tenancy.usage.alert', event)).toMatchObject([{ to: ['ada'], orgId: undefined }]);
+    expect(of('tenancy.usage.alert', { ...event, notifyUserIds: [] })).toEqual([]);
+  });
+});
+
 describe('comments', () => {
   const comment = { resourceId: 'r', workspaceId: 'w', threadId: 't', commentId: 'c', actorId: 'bob' };
 

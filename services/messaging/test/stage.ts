@@ -1,7 +1,10 @@
 import type { Caller } from '@commonplace/kit/auth';
+import { readConfig } from '@commonplace/kit/config';
 import { contracts } from '@commonplace/kit/contracts';
+import { NotFound } from '@commonplace/kit/errors';
 import type { DomainEvent } from '@commonplace/kit/events';
 import { newId } from '@commonplace/kit/id';
+import { createMembershipCache } from '@commonplace/kit/memberships';
 import type { CallOptions, Client } from '@commonplace/kit/rpc';
 import { fake, openStage, personCalled } from '@commonplace/kit/testing';
 import {
@@ -10,20 +13,65 @@ import {
   type NotificationService,
   UpdateNotificationsRequest,
 } from '@commonplace/proto/messaging/v1/notification_service.js';
-import { AccessibleResource } from '@commonplace/proto/resources/v1/index_service.js';
-import { OrgMembership, WorkspaceMembership } from '@commonplace/proto/tenancy/v1/directory_service.js';
+import { AccessibleResource, IndexEntry, ReadResource } from '@commonplace/proto/resources/v1/index_service.js';
+import { ResourceRole } from '@commonplace/proto/resources/v1/resource.js';
+import {
+  OrgMembership,
+  WorkspaceMembership,
+  WorkspaceSummary,
+} from '@commonplace/proto/tenancy/v1/directory_service.js';
+import { OrgRole } from '@commonplace/proto/tenancy/v1/role.js';
+import { auditCollection } from '../src/audit/records.js';
+import { config } from '../src/config.js';
 import { createMessaging } from '../src/service.js';
 
-/** The messaging service with tenancy and resources played. */
+const NO_ROLE = ResourceRole.UNSPECIFIED;
+
+/** Opens the messaging service with fake tenancy and resources services. */
 export async function openTestStage() {
   const places = new Map<string, { orgs: OrgMembership[]; workspaces: WorkspaceMembership[] }>();
-  /** Names of resources, by the person who reads them and their id. */
+  /** Names of resources, by the id of their reader and their own. */
   const readable = new Map<string, string>();
+  /** Workspace ids by resource id. */
+  const standing = new Map<string, string>();
+  const roles = new Map<string, ResourceRole>();
+  const trashed = new Set<string>();
+  /** The questions about people's access. */
+  const checks: { resourceIds: readonly string[]; userIds: readonly string[] }[] = [];
   let ahead = 0;
   const directory = fake(contracts.directory, {
     getMemberships: async ({ userId }) => ({ userId, ...(places.get(userId) ?? { orgs: [], workspaces: [] }) }),
+    lookUpWorkspace: async ({ workspaceId }) => {
+      const all = [...places.values()].flatMap(({ workspaces }) => workspaces);
+      const found = all.find((one) => one.workspaceId === workspaceId);
+      if (found === undefined) throw NotFound();
+      return WorkspaceSummary.fromPartial({ workspaceId, orgId: found.orgId });
+    },
   });
   const index = fake(contracts.index, {
+    getIndexStates: async ({ ids }) => ({
+      entries: ids.flatMap((id) => {
+        const workspaceId = standing.get(id);
+        return workspaceId === undefined ? [] : [IndexEntry.fromPartial({ id, workspaceId })];
+      }),
+      leftIds: [],
+    }),
+    checkReaders: async ({ resourceIds, userIds }) => {
+      checks.push({ resourceIds, userIds });
+      const resources = resourceIds.flatMap((id) => {
+        const workspaceId = standing.get(id);
+        return workspaceId === undefined
+          ? []
+          : [ReadResource.fromPartial({ id, workspaceId, trashed: trashed.has(id) })];
+      });
+      const roleOf = (userId: string, id: string) =>
+        readable.has(`${userId}:${id}`) ? (roles.get(`${userId}:${id}`) ?? ResourceRole.VIEWER) : NO_ROLE;
+      const readers = userIds.map((userId) => ({
+        roles: resources.map(({ id }) => roleOf(userId, id)),
+        entersWorkspace: false,
+      }));
+      return { resources, readers };
+    },
     checkAccess: async ({ ids }, { caller }) => ({
       resources: ids.flatMap((id) => {
         const name = readable.get(`${caller.userId}:${id}`);
@@ -41,19 +89,38 @@ export async function openTestStage() {
     stage,
     client,
     person: (name: string, tenant?: Caller['tenant']) => personCalled(name, [], tenant),
-    /** Puts somebody into a workspace, of an Org where one is given. */
-    join(userId: string, workspaceId: string, name: string, orgId = '') {
+    /** Adds somebody to a workspace, and to its Org if one is given. */
+    join(userId: string, workspaceId: string, name: string, orgId = '', role = OrgRole.MEMBER) {
       const { orgs, workspaces } = places.get(userId) ?? { orgs: [], workspaces: [] };
-      const org = orgId === '' ? [] : [OrgMembership.fromPartial({ orgId, name: `Org of ${name}` })];
+      const org = orgId === '' ? [] : [OrgMembership.fromPartial({ orgId, role, name: `Org of ${name}` })];
       const workspace = WorkspaceMembership.fromPartial({ workspaceId, orgId, name });
       places.set(userId, { orgs: [...orgs, ...org], workspaces: [...workspaces, workspace] });
     },
+    /** Sets the workspace of a resource. */
+    stand: (id: string, workspaceId: string) => standing.set(id, workspaceId),
+    /** Returns the dependencies for recording audit events, on the same store. */
+    async auditParts() {
+      const { store, log, bus, systemCall, client: clientOf } = stage.own;
+      return {
+        settings: readConfig(config, {}),
+        log,
+        store,
+        auditEvents: await store.collection(auditCollection),
+        memberships: await createMembershipCache(clientOf(contracts.directory), bus),
+        systemCall,
+        now: Date.now,
+      };
+    },
+    checks,
+    trash: (id: string) => trashed.add(id),
+    giveRole: (userId: string, id: string, role: ResourceRole) => roles.set(`${userId}:${id}`, role),
     leaveAll: (userId: string) => places.delete(userId),
     show: (userId: string, id: string, name: string) => readable.set(`${userId}:${id}`, name),
     hide: (userId: string, id: string) => readable.delete(`${userId}:${id}`),
     wait: (ms: number) => {
       ahead += ms;
     },
+    now: () => Date.now() + ahead,
     list: async (caller: Caller, fields: Partial<ListNotificationsRequest> = {}) =>
       client.listNotifications(
         { ...ListNotificationsRequest.fromPartial({}), page: { limit: 50, offset: 0, cursor: '' }, ...fields },
@@ -72,7 +139,7 @@ export type TestStage = Awaited<ReturnType<typeof openTestStage>>;
 
 let time = Date.now();
 
-/** An event as a service would publish it, each a millisecond after the one before. */
+/** Returns an event as a service publishes it. Each is a millisecond later than the one before. */
 export function eventOf(
   type: string,
   data: Record<string, unknown>,

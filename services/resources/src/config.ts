@@ -1,5 +1,6 @@
 import { isIP } from 'node:net';
-import { integer, list, type Table, url, type Values } from '@commonplace/kit/config';
+import { integer, list, shaped, type Table, url, type Values } from '@commonplace/kit/config';
+import { IPV4_PATTERN, IPV6_PATTERN, IPV6_PREFIX } from '@commonplace/kit/network';
 import { SECRETS_KEY } from '@commonplace/kit/secrets';
 
 function dnsServer(address: string): string {
@@ -7,6 +8,8 @@ function dnsServer(address: string): string {
   if (isIP(host) === 0) throw new Error('must be IP addresses, such as 192.0.2.53 or [2001:db8::53]:53');
   return address;
 }
+
+const SERVER = `(${IPV4_PATTERN}(:[0-9]{1,5})?|\\[${IPV6_PATTERN}\\](:[0-9]{1,5})?|${IPV6_PATTERN})`;
 
 export const config = {
   documentBytes: {
@@ -20,6 +23,24 @@ export const config = {
     help: 'most bytes of one document as JSON',
     parse: integer(1024, 10 * 1024 * 1024),
     fallback: 8 * 1024 * 1024,
+  },
+  documentThreads: {
+    variable: 'COMMONPLACE_DOCUMENT_THREADS',
+    help: 'threads that read documents and match the patterns of forms; one Org takes all but one of them',
+    parse: integer(1, 64),
+    fallback: 2,
+  },
+  documentSeconds: {
+    variable: 'COMMONPLACE_DOCUMENT_SECONDS',
+    help: 'most seconds that one reading of a document may take, its waiting apart; less than a request may take',
+    parse: integer(1, 300),
+    fallback: 10,
+  },
+  documentsWaiting: {
+    variable: 'COMMONPLACE_DOCUMENTS_WAITING',
+    help: 'most readings of long documents of one Org that wait for a thread',
+    parse: integer(1, 100_000),
+    fallback: 200,
   },
   snapshotDays: {
     variable: 'COMMONPLACE_SNAPSHOT_DAYS',
@@ -81,12 +102,43 @@ export const config = {
     parse: integer(0, 1000),
     fallback: 200,
   },
+  treeJobTries: {
+    variable: 'COMMONPLACE_TREE_JOB_TRIES',
+    help: 'failures after which a background job on resources is given up',
+    parse: integer(1, 1000),
+    fallback: 12,
+  },
   accessRequests: {
     variable: 'COMMONPLACE_ACCESS_REQUESTS_PER_HOUR',
     help: 'most access requests of one person in an hour',
     parse: integer(1, 1_000_000),
     fallback: 30,
   },
+  captchaBits: {
+    variable: 'COMMONPLACE_CAPTCHA_BITS',
+    help: 'work that a form with a captcha asks for, as zero bits of a hash; each bit doubles it',
+    parse: integer(1, 28),
+    fallback: 18,
+  },
+  captchaMinutes: {
+    variable: 'COMMONPLACE_CAPTCHA_MINUTES',
+    help: 'minutes for which the challenge of a captcha can be answered',
+    parse: integer(1, 24 * 60),
+    fallback: 120,
+  },
+  passwordTries: {
+    variable: 'COMMONPLACE_PUBLICATION_PASSWORD_TRIES',
+    help: 'wrong passwords of one publication from one network in 10 minutes',
+    parse: integer(1, 1_000_000),
+    fallback: 10,
+  },
+  passwordTriesTotal: {
+    variable: 'COMMONPLACE_PUBLICATION_PASSWORD_TRIES_TOTAL',
+    help: 'wrong passwords of one publication from all networks in an hour; browsers that have opened it before are not held up',
+    parse: integer(1, 1_000_000),
+    fallback: 100,
+  },
+  ipv6Prefix: IPV6_PREFIX,
   secretsKey: SECRETS_KEY,
   urlAllowlist: {
     variable: 'COMMONPLACE_URL_ALLOWLIST',
@@ -109,24 +161,26 @@ export const config = {
   dnsServers: {
     variable: 'COMMONPLACE_DNS_SERVERS',
     help: 'addresses of the DNS servers that custom domains are looked up at, separated by commas, with a port or without; those of the machine when empty',
-    parse: (value: string): readonly string[] => list(value).map(dnsServer),
+    parse: shaped({ kind: 'text', pattern: `${SERVER}( *, *${SERVER})*` }, (value: string): readonly string[] =>
+      list(value).map(dnsServer),
+    ),
     fallback: [] as readonly string[],
   },
 } satisfies Table;
 
 export type Settings = Values<typeof config>;
 
-/** Levels of the tree, the root's children being the first. */
+/** Maximum number of levels in a tree; the children of the root are the first level. */
 export const MAX_DEPTH = 32;
-/** Bytes of a resource's metadata as JSON. */
+/** Maximum bytes of a resource's metadata as JSON. */
 export const METADATA_BYTES = 16 * 1024;
-/** Bytes of content that one unit of work copies, unless a single one has more. */
+/** Maximum bytes of content that one unit of work copies, unless a single content is larger. */
 export const COPIED_BYTES = 16 * 1024 * 1024;
-/** Blocks of a document. */
+/** Maximum number of blocks in a document. */
 export const DOCUMENT_BLOCKS = 20_000;
-/** Bytes of an artifact's source. */
+/** Maximum bytes of an artifact's source. */
 export const ARTIFACT_BYTES = 2 * 1024 * 1024;
-/** Snapshots of one resource that somebody asked for. */
+/** Maximum number of manual snapshots of one resource. */
 export const NAMED_SNAPSHOTS = 500;
-/** Automatic snapshots of one resource, as long as they are older than a day. */
+/** Maximum number of automatic snapshots of one resource; those of the last day are kept beyond it. */
 export const AUTOMATIC_SNAPSHOTS = 100;

@@ -28,6 +28,16 @@ export const ParentNotContainer = defineError(
   'parent_not_container',
   'A {type} can hold no other resources.',
 );
+export const DocumentTooComplex = defineError(
+  'INVALID_ARGUMENT',
+  'document_too_complex',
+  'Reading the document takes more than {seconds} seconds, or too much memory. Split it, or nest less.',
+);
+export const DocumentTooNested = defineError(
+  'INVALID_ARGUMENT',
+  'document_too_complex',
+  'HTML in a document has {limit} elements within each other at the most.',
+);
 export const NotADocument = defineError(
   'INVALID_ARGUMENT',
   'not_a_document',
@@ -73,7 +83,7 @@ export const OrgAdminRequired = defineError(
   'Only administrators of the Org may do this.',
 );
 
-/** Errors about the present state; all of them 409. */
+/** Errors about the current state of a resource. HTTP answers each of them with 409. */
 export const CycleDetected = conflict('cycle_detected', 'A resource can not stand below itself.');
 export const DepthExceeded = conflict('depth_exceeded', 'The tree would be deeper than {limit} levels.');
 export const WorkspaceArchived = conflict('workspace_archived', 'The workspace is archived and can not be changed.');
@@ -114,14 +124,14 @@ function conflict(reason: string, template: string): (details?: Record<string, u
   return defineError('ABORTED', reason, template);
 }
 
-/** What asks for manage on top of write, or for another scope, says which. */
+/** Returns the error for a request that needs another scope than its credential has; `details.scope` names it. */
 export function insufficientScope(scope: string): AppError {
   return new AppError('PERMISSION_DENIED', 'insufficient_scope', `This needs the scope ${scope}.`, {
     details: { scope },
   });
 }
 
-/** Too many access requests of one person: tells when there is room again. */
+/** Returns the error for a person who makes too many access requests an hour. `retryAfter` is in seconds. */
 export function tooManyRequests(limit: number, retryAfter: number): AppError {
   return new AppError('RESOURCE_EXHAUSTED', 'rate_limited', `A person makes ${limit} access requests an hour.`, {
     details: {
@@ -135,7 +145,7 @@ export function tooManyRequests(limit: number, retryAfter: number): AppError {
   });
 }
 
-/** Of forms. */
+/** Errors about forms. */
 export const NotATable = defineError('INVALID_ARGUMENT', 'not_a_table', 'Forms are of tables, and this is a {type}.');
 export const FormNotFound = defineError('NOT_FOUND', 'form_not_found', 'There is no such form.');
 export const FormExists = conflict('form_already_exists', 'The table has a form already.');

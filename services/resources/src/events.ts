@@ -1,19 +1,11 @@
 import type { Actor } from '@commonplace/kit/auth';
-import { newId, newRequestId } from '@commonplace/kit/id';
+import { createEvent } from '@commonplace/kit/events';
 import type { CallContext } from '@commonplace/kit/rpc';
 import type { UnitOfWork } from '@commonplace/kit/store';
-import type { Telling } from './acts/grants.js';
-import { publicName } from './domain/principals.js';
-import type { AccessRequest } from './stores/access-requests.js';
-import type { Comment } from './stores/comments.js';
-import type { Grant } from './stores/grants.js';
-import type { Node } from './stores/nodes.js';
-import type { PublicationRecord } from './stores/publications.js';
-import type { SnapshotRecord } from './stores/snapshots.js';
-import type { Tag } from './stores/tags.js';
-import type { Template } from './stores/templates.js';
+import type { Node } from './domain/node.js';
+import type { RowChange } from './domain/row-change.js';
 
-/** What makes events and writes of work that no call waits for; they name the actor who began it. */
+/** Returns what a background job needs to write and to publish events: both name the actor who started the job. */
 export function eventsBy(
   actor: Actor,
   owner: string | undefined,
@@ -22,23 +14,34 @@ export function eventsBy(
   return {
     work,
     actor,
-    event: (type, subject, data, tenant = owner) => ({
-      specversion: '1.0',
-      id: `evt_${newId()}`,
-      source: '/resources',
-      type: `commonplace.resources.${type}`,
-      subject,
-      time: new Date().toISOString(),
-      datacontenttype: 'application/json',
-      data,
-      ...(tenant === undefined ? {} : { tenant }),
-      requestid: newRequestId(),
-      actor,
-    }),
+    event: (type, subject, data, tenant = owner) =>
+      createEvent({ service: 'resources', type, subject, data, tenant, actor }),
   };
 }
 
-/** Ids that one event names at the most, so that it stays thin. */
+/** Columns of an event's rows from which on it has fewer rows, so that it stays small. */
+const MANY_COLUMNS = 100;
+const FEW_ROWS = 50;
+
+/** Publishes the rows of a table that a write has changed, in events of at most `IDS_PER_EVENT` rows. */
+export function publishRows(
+  context: Pick<CallContext, 'work' | 'event'>,
+  changes: readonly RowChange[],
+  { id, workspaceId, tenant, version, contentVersion }: Node,
+  formId?: string,
+): void {
+  for (const { verb, rowIds, columnIds } of changes) {
+    const most = columnIds.length > MANY_COLUMNS ? FEW_ROWS : IDS_PER_EVENT;
+    for (let from = 0; from < rowIds.length; from += most) {
+      const about = { resourceId: id, tableId: id, workspaceId, version, contentVersion };
+      const rows = { rowIds: rowIds.slice(from, from + most), changedFields: [...columnIds] };
+      const data = { ...about, ...rows, ...(formId !== undefined && { formId }) };
+      context.work.publish(context.event(verb, id, data, tenant));
+    }
+  }
+}
+
+/** Maximum number of ids in one event, which keeps events small. */
 export const IDS_PER_EVENT = 200;
 
 export interface Change {
@@ -51,11 +54,13 @@ export interface Change {
     | 'resource.purged'
     | 'content.updated';
   readonly fields?: readonly string[];
-  /** Of a content: how it came to be changed. */
+  /** How the content was changed; for `content.updated` only. */
   readonly reason?: string;
 }
 
-/** Tells of a change to a node, and to nodes below it that changed with it. */
+/**
+ * Publishes a change to a node and to the descendants that changed with it, in events of at most `IDS_PER_EVENT` ids.
+ */
 export function publishChange(
   context: Pick<CallContext, 'work' | 'event'>,
   { verb, fields = [], reason }: Change,
@@ -74,126 +79,4 @@ export function publishChange(
     };
     context.work.publish(context.event(verb, head.id, data, head.tenant));
   }
-}
-
-/** Tells of a new snapshot of a node. */
-export function publishSnapshot(
-  context: Pick<CallContext, 'work' | 'event'>,
-  { id, resourceId, reason, contentVersion }: SnapshotRecord,
-  { workspaceId, tenant }: Pick<Node, 'workspaceId' | 'tenant'>,
-): void {
-  const data = { snapshotId: id, resourceId, workspaceId, reason, contentVersion };
-  context.work.publish(context.event('snapshot.created', resourceId, data, tenant));
-}
-
-/** Tells of a change to a tag itself; the nodes that carry it are told of by `publishChange`. */
-export function publishTag(
-  context: Pick<CallContext, 'work' | 'event'>,
-  verb: 'tag.created' | 'tag.updated' | 'tag.merged' | 'tag.deleted',
-  { id, workspaceId, tenant, version }: Tag,
-  { fields = [], into }: { readonly fields?: readonly string[]; readonly into?: string } = {},
-): void {
-  const data = { tagId: id, workspaceId, changedFields: [...fields], version, intoTagId: into };
-  context.work.publish(context.event(verb, id, data, tenant));
-}
-
-export interface CommentNews {
-  readonly fields?: readonly string[];
-  /** People newly mentioned; who acts is left out here. */
-  readonly mentions?: readonly string[];
-  readonly participants?: readonly string[];
-}
-
-/** Tells of a comment, with whom it concerns. */
-export function publishComment(
-  context: Pick<CallContext, 'work' | 'event' | 'caller'>,
-  verb: 'comment.created' | 'comment.updated' | 'comment.resolved' | 'comment.deleted',
-  node: Pick<Node, 'id' | 'workspaceId' | 'tenant'>,
-  { id, threadId, parentId, authorId, version }: Comment,
-  { fields = [], mentions = [], participants = [] }: CommentNews,
-): void {
-  const actorId = context.caller.userId;
-  const data = {
-    commentId: id,
-    threadId,
-    parentCommentId: parentId,
-    resourceId: node.id,
-    workspaceId: node.workspaceId,
-    authorId,
-    actorId,
-    changedFields: [...fields],
-    version,
-    mentions: mentions.filter((userId) => userId !== actorId),
-    participants: [...participants],
-  };
-  context.work.publish(context.event(verb, node.id, data, node.tenant));
-}
-
-/** Tells of a grant that was made, changed or taken back. */
-export function publishPermission(
-  context: Pick<CallContext, 'work' | 'event'>,
-  verb: 'granted' | 'changed' | 'revoked',
-  node: Pick<Node, 'id' | 'workspaceId' | 'tenant'>,
-  grant: Grant,
-  { notify, message }: Telling,
-): void {
-  const data = {
-    resourceId: node.id,
-    workspaceId: node.workspaceId,
-    principal: publicName(grant.principal),
-    role: grant.role,
-    notify,
-    ...(message === undefined ? {} : { message }),
-    ...(grant.expiresAt === undefined ? {} : { expiresAt: grant.expiresAt }),
-  };
-  context.work.publish(context.event(`permission.${verb}`, node.id, data, node.tenant));
-}
-
-/** Tells of a template that was made or deleted, or whose content is there now. */
-export function publishTemplate(
-  context: Pick<CallContext, 'work' | 'event'>,
-  verb: 'created' | 'updated' | 'deleted',
-  { id, orgId, scope, status, version, tenant }: Template,
-): void {
-  const data = { templateId: id, ...(orgId !== null && { orgId }), scope, status, version };
-  context.work.publish(context.event(`template.${verb}`, id, data, tenant));
-}
-
-/** Tells of an access request that was made or decided, and whom to tell. */
-export function publishAccessRequest(
-  context: Pick<CallContext, 'work' | 'event'>,
-  verb: 'created' | 'decided',
-  request: AccessRequest,
-  notifyUserIds: readonly string[],
-): void {
-  const { id, resourceId, workspaceId, requesterId, role, grantedRole, status, tenant } = request;
-  const message = verb === 'created' ? request.message : request.decisionMessage;
-  const data = {
-    requestId: id,
-    resourceId,
-    workspaceId,
-    requesterId,
-    role: grantedRole ?? role,
-    status,
-    ...(message === undefined ? {} : { message }),
-    notifyUserIds: [...notifyUserIds],
-  };
-  context.work.publish(context.event(`access_request.${verb}`, resourceId, data, tenant));
-}
-
-/** Tells that readers see something else now, or may see it no more. */
-export function publishPublication(
-  context: Pick<CallContext, 'work' | 'event'>,
-  { id, itemId, kind, workspaceId, active, version, tenant }: PublicationRecord,
-  fields: readonly string[],
-): void {
-  const data = {
-    publicationId: id,
-    ...(kind === 'resource' && { resourceId: itemId }),
-    workspaceId,
-    status: active ? 'active' : 'unpublished',
-    changedFields: fields.filter((name) => name !== 'password'),
-    version,
-  };
-  context.work.publish(context.event('publication.updated', itemId, data, tenant));
 }

@@ -1,6 +1,6 @@
-import { type Caller, reachesWorkspace } from '@commonplace/kit/auth';
-import { InsufficientRole, NotFound, TenantBoundary } from '@commonplace/kit/errors';
-import type { MembershipCache, PersonMemberships } from '@commonplace/kit/memberships';
+import { beyondReach, type Caller, reachesWorkspace, taintedWriterOf } from '@commonplace/kit/auth';
+import { InsufficientRole, NotFound } from '@commonplace/kit/errors';
+import { type MembershipCache, type PersonMemberships, sharedWith } from '@commonplace/kit/memberships';
 import type { CallContext, CallOptions, Client } from '@commonplace/kit/rpc';
 import type { Collection } from '@commonplace/kit/store';
 import type {
@@ -9,32 +9,44 @@ import type {
   WorkspaceMembership,
 } from '@commonplace/proto/tenancy/v1/directory_service.js';
 import { OrgRole, WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
-import { type Access, type Capability, effectiveAccess, LEAST_ROLE, may, reachOfGrants } from './domain/access.js';
+import { type Access, effectiveAccess, lesserAccess, reachOfGrants } from './domain/access.js';
+import { type ActingAgent, actingAgent, agentAccess, agentNeedsNoGrant } from './domain/agent-access.js';
+import { type Grant, isExpired } from './domain/grant.js';
+import type { Node, UntrustedWriter } from './domain/node.js';
 import { linkPrincipal } from './domain/principals.js';
+import { type Capability, LEAST_ROLE, may } from './domain/role.js';
 import { ResourceInTrash, ResourceLocked, WorkspaceArchived } from './errors.js';
-import { type Grant, isExpired } from './stores/grants.js';
-import type { Node } from './stores/nodes.js';
-import type { Tree } from './stores/tree.js';
+import type { Tree } from './nodes/tree.js';
 import type { TermsCache } from './terms.js';
 
-/** Who asks, and all that they belong to, at this moment. */
+/** The caller of a request, with what they belong to and present, as of the time of the request. */
 export interface Standing {
   readonly caller: Caller;
+  /** What the caller belongs to; with an agent, only what it shares with the person. */
   readonly person: PersonMemberships;
+  /** What the person belongs to by themselves: their access to a node is resolved by it, and then limited by the agent's. */
+  readonly own: PersonMemberships;
+  /** The agent that acts on the person's behalf. */
+  readonly agent: ActingAgent | undefined;
   readonly now: string;
-  /** The grant of the link that the request presents, where there is one and it holds. */
+  /** The grant of the share link that the request presents; undefined unless there is one that is valid. */
   readonly link: Grant | undefined;
-  /** What grants may name to mean the caller: themselves, all that they belong to, the link they present. */
+  /**
+   * The principals by which a grant can name the person: themselves, what they belong to, and the link they present.
+   */
   readonly principals: readonly string[];
-  /** The caller's grants by node, as far as this request has asked for them: a path asks for its node's again. */
-  readonly held: Map<string, Grant[]>;
-  /** Takes the memberships as they are now, once: nothing is refused for want of what was just joined. */
+  /** Grants of the person and of the agent by node id, cached for this request: a path, for example, looks the same nodes up again. */
+  readonly held: Map<string, Promise<Grant[]>>;
+  /**
+   * Reloads the memberships past the cache, at most once per request, so that a caller who has just joined is not
+   * refused.
+   */
   refresh(): Promise<void>;
-  /** What a workspace allows in sharing. */
+  /** Returns the sharing terms of a workspace. */
   terms(workspaceId: string): Promise<SharingTerms>;
 }
 
-/** A node that the caller sees, with their rights on it. */
+/** A node that the caller can see, with their access to it. */
 export interface Seen {
   readonly node: Node;
   readonly access: Access;
@@ -45,28 +57,49 @@ export type BlockedBy = 'archived' | 'locked' | 'trashed';
 
 export interface Policy {
   standing(context: CallContext): Promise<Standing>;
-  /** The caller's rights on a node as it is; undefined without any. */
+  /** Returns the caller's access to a node, or undefined if they have none. */
   accessTo(node: Node, standing: Standing): Promise<Access | undefined>;
-  /** The same for many nodes, at the cost of one query. */
+  /** Returns the caller's access to each of many nodes, with a single query. */
   accessToAll(nodes: readonly Node[], standing: Standing): Promise<(Access | undefined)[]>;
   /**
-   * A live node that the caller sees. What they can't see is not found, like what isn't there; what
-   * they would see with another credential is behind the tenant's boundary.
+   * Returns a live node that the caller can see. Throws NotFound both for a node that they cannot see and for one that
+   * does not exist, and the tenant boundary error for a node that their credential does not reach. Throws
+   * ResourceInTrash for a trashed node that they may write to, and NotFound for any other trashed node.
    */
   see(id: string, standing: Standing): Promise<Seen>;
-  /** The same, in the trash or not. */
+  /** Like `see`, but returns trashed nodes as well. */
   seeEvenTrashed(id: string, standing: Standing): Promise<Seen>;
-  /** Those of some people who can read a node. */
+  /** Returns those of the given people who can read a node. */
   readersOf(node: Node, userIds: readonly string[], context: CallContext): Promise<string[]>;
-  /** Whether each of some nodes can be read by somebody who presents nothing: for work that goes on without them. */
+  /**
+   * Returns what makes the words of a call's caller untrusted in a workspace: they are not at least a commenter there, or
+   * an agent that has read untrusted words. Undefined for all others, and for jobs.
+   */
+  untrustedWriter(workspaceId: string, context: CallContext): Promise<UntrustedWriter | undefined>;
+  /** Returns whether a person belongs to a tenant now, in any role. */
+  belongsTo(tenant: string, userId: string, context: CallContext): Promise<boolean>;
+  /**
+   * Returns for each node whether the caller can read it without a share link. For jobs, which run without the request.
+   */
   areReadableBy(nodes: readonly Node[], caller: Caller, onward: CallOptions): Promise<boolean[]>;
-  /** A workspace that the caller is in, by the same rules; an Org's administrator has to join it first. */
+  /**
+   * Returns the standing of somebody who makes no call, without a share link and without the limits of a credential. For
+   * other services that ask about people.
+   */
+  standingOf(userId: string, context: CallContext): Promise<Standing>;
+  /**
+   * Returns the caller's membership of a workspace. Throws NotFound to a person who is not a member (InsufficientRole
+   * to an administrator of its Org, who has to join first), and the tenant boundary error if only their credential does
+   * not reach it.
+   */
   enter(workspaceId: string, standing: Standing, context: CallContext): Promise<WorkspaceMembership>;
-  /** The same, and for whoever holds a grant in it as well. */
+  /** Like `enter`, but also admits a caller who holds a valid grant in the workspace. */
   visit(workspaceId: string, standing: Standing, context: CallContext): Promise<WorkspaceMembership>;
-  /** The grants in a workspace that hold for the caller now. */
+  /** Returns the person's grants in a workspace that are still valid. */
   grantsIn(workspaceId: string, standing: Standing): Promise<Grant[]>;
-  /** The workspaces in which the caller holds a grant, by the id of their tenant. */
+  /** Returns the grants of the acting agent in a workspace that are still valid. */
+  agentGrantsIn(workspaceId: string, standing: Standing): Promise<Grant[]>;
+  /** Returns the workspaces in which the caller holds a valid grant, each with its tenant. */
   grantedWorkspaces(standing: Standing): Promise<{ readonly workspaceId: string; readonly tenant: string }[]>;
 }
 
@@ -79,29 +112,51 @@ export interface PolicyParts {
 }
 
 export function createPolicy({ tree, grants, memberships, directory, terms }: PolicyParts): Policy {
-  /** Grants that hold for nodes; none are asked for where there can be none, or the workspace role gives all. */
+  /**
+   * Returns the grants of the person and the agent that can apply to the nodes. Skips the query for nodes to which no
+   * grant can apply, and for nodes to which the workspace roles already give every right.
+   */
   async function grantsFor(nodes: readonly Node[], standing: Standing): Promise<Grant[]> {
     const open = nodes.filter((node) => !ownsOutright(node, standing));
     const bare = new Set(open.filter((node) => node.principals.length === 0).map(({ id }) => id));
     const granted = new Set<string>();
     for (const node of open) for (const id of reachOfGrants(node)) if (!bare.has(id)) granted.add(id);
     if (granted.size === 0) return [];
-    const { principals, held } = standing;
+    const { held } = standing;
+    const principals = standing.agent ? [...standing.principals, standing.agent.principal] : standing.principals;
     const unknown = [...granted].filter((id) => !held.has(id));
     if (unknown.length > 0) {
-      // A principal has one grant on a node at the most.
+      // A principal has at most one grant on a node.
       const limit = unknown.length * principals.length;
       const where = { resourceId: { in: unknown }, principal: { in: principals } };
-      for (const id of unknown) held.set(id, []);
-      for (const grant of await grants.find({ where, limit })) held.get(grant.resourceId)?.push(grant);
+      const asked = grants.find({ where, limit }).then(byResource);
+      // Concurrent callers await the same query: until it has answered, the absence of a grant is unknown.
+      for (const id of unknown) {
+        held.set(
+          id,
+          asked.then((found) => found.get(id) ?? []),
+        );
+      }
     }
-    return [...granted].flatMap((id) => held.get(id) ?? []);
+    return (await Promise.all([...granted].map((id) => held.get(id) ?? []))).flat();
   }
 
-  /** Outside of their tenants, people have what a link for anybody gives. */
+  /** Returns the access to a node: the lesser of the person's and the agent's if one acts on their behalf. */
   function accessOf(node: Node, held: readonly Grant[], standing: Standing): Access | undefined {
+    const { agent, now } = standing;
+    if (agent === undefined) return accessOfPerson(node, held, standing);
+    const persons = accessOfPerson(
+      node,
+      held.filter(({ principal }) => principal !== agent.principal),
+      standing,
+    );
+    return persons && lesserAccess(persons, agentAccess(node, agent, held, now));
+  }
+
+  /** Returns a person's access; outside their tenants, people have only what a link for anyone gives them. */
+  function accessOfPerson(node: Node, held: readonly Grant[], standing: Standing): Access | undefined {
     if (belongs(node.tenant, standing)) {
-      return effectiveAccess(node, standing.person.workspaces.get(node.workspaceId)?.role, held, standing.now);
+      return effectiveAccess(node, standing.own.workspaces.get(node.workspaceId)?.role, held, standing.now);
     }
     const link = publicLink(standing);
     return link === undefined ? undefined : effectiveAccess(node, undefined, [link], standing.now);
@@ -120,7 +175,7 @@ export function createPolicy({ tree, grants, memberships, directory, terms }: Po
     return accessOf(node, asks ? await grantsFor([node], standing) : [], standing);
   }
 
-  /** What holds of a workspace for whoever has no place in it. */
+  /** Returns a membership without a role, for a caller who sees a node of a workspace that they are not a member of. */
   async function visitor(workspaceId: string, standing: Standing): Promise<WorkspaceMembership> {
     const { orgId, archived, editorsCanShare, trashRetentionDays, workspaceName } = await standing.terms(workspaceId);
     const role = WorkspaceRole.UNSPECIFIED;
@@ -129,31 +184,39 @@ export function createPolicy({ tree, grants, memberships, directory, terms }: Po
 
   async function seeEvenTrashed(id: string, standing: Standing): Promise<Seen> {
     const node = await tree.get(id);
-    if (node === undefined) throw NotFound();
+    if (node === undefined) throw await notFound(standing);
     let access = await accessTo(node, standing);
     if (access === undefined) {
       await standing.refresh();
       access = await accessTo(node, standing);
     }
     if (access === undefined) throw NotFound();
-    if (!reachesWorkspace(standing.caller, node.workspaceId, node.orgId)) throw TenantBoundary();
+    requireReach(standing.caller, node);
     const membership = (await memberOf(node.workspaceId, standing)) ?? (await visitor(node.workspaceId, standing));
     return { node, access, membership };
   }
 
-  /** What is remembered of an archived workspace refuses nothing: it may be active again by now. */
+  /**
+   * Returns the caller's membership of a workspace. Refreshes a cached one that says archived, because the workspace
+   * may be active again by now.
+   */
   async function memberOf(workspaceId: string, standing: Standing): Promise<WorkspaceMembership | undefined> {
     if (standing.person.workspaces.get(workspaceId)?.archived) await standing.refresh();
     return standing.person.workspaces.get(workspaceId);
   }
 
-  /** Whose Org a workspace is, its administrators may know; what is in it, its members. */
+  /**
+   * Returns the error for a caller who is not a member of a workspace. Administrators of its Org may learn that it
+   * exists; everybody else gets NotFound.
+   */
   async function unjoined(workspaceId: string, standing: Standing, context: CallContext): Promise<Error> {
     const administered = [...standing.person.orgs.values()].filter(({ role }) => ADMIN_ROLES.has(role));
     if (administered.length === 0) return NotFound();
     const { orgId } = await directory.lookUpWorkspace({ workspaceId }, context.onward);
     if (!administered.some((org) => org.orgId === orgId)) return NotFound();
-    return reachesWorkspace(standing.caller, workspaceId, orgId) ? InsufficientRole() : TenantBoundary();
+    return reachesWorkspace(standing.caller, workspaceId, orgId)
+      ? InsufficientRole()
+      : beyondReach(standing.caller, orgId);
   }
 
   async function enter(
@@ -168,17 +231,25 @@ export function createPolicy({ tree, grants, memberships, directory, terms }: Po
       membership = await visitor(workspaceId, standing);
     }
     if (membership === undefined) throw await unjoined(workspaceId, standing, context);
-    if (!reachesWorkspace(standing.caller, workspaceId, membership.orgId || null)) throw TenantBoundary();
+    requireReach(standing.caller, { workspaceId, orgId: membership.orgId || null });
     return membership;
   }
 
-  /** Somebody else's standing: what they belong to, without what this request presents. */
-  const otherStanding = (caller: Caller, person: PersonMemberships, now: string, onward: CallOptions): Standing => ({
+  /** Returns the `Standing` of a person without the share link that this request presents. */
+  const otherStanding = (
+    caller: Caller,
+    own: PersonMemberships,
+    now: string,
+    onward: CallOptions,
+    agent?: Caller['agent'],
+  ): Standing => ({
     caller,
-    person,
+    person: sharedWith(own, agent),
+    own,
+    agent: actingAgent(agent),
     now,
     link: undefined,
-    principals: person.principals,
+    principals: own.principals,
     held: new Map(),
     refresh: async () => {},
     terms: (workspaceId) => terms.of(workspaceId, onward),
@@ -192,26 +263,35 @@ export function createPolicy({ tree, grants, memberships, directory, terms }: Po
     return found.filter((grant) => holds(grant, standing));
   }
 
+  async function agentGrantsIn(workspaceId: string, { agent, now }: Standing): Promise<Grant[]> {
+    if (agent === undefined) return [];
+    const found = await grants.find({ where: { principal: agent.principal, workspaceId }, limit: GRANTS_PER_PERSON });
+    return found.filter((grant) => !isExpired(grant, now));
+  }
+
   return {
     async standing(context) {
-      const { userId } = context.caller;
+      const { userId, agent } = context.caller;
       const now = new Date().toISOString();
       const { shareLink } = context.metadata;
-      const person = await memberships.of(userId, context.onward);
+      const own = await memberships.of(userId, context.onward);
       const link = shareLink === undefined ? undefined : await presentedLink(grants, terms, shareLink, context, now);
       const standing = {
         caller: context.caller,
         now,
-        person,
+        person: sharedWith(own, agent),
+        own,
+        agent: actingAgent(agent),
         link,
-        principals: principalsOf(person, link),
-        held: new Map<string, Grant[]>(),
+        principals: principalsOf(own, link),
+        held: new Map<string, Promise<Grant[]>>(),
         fresh: false,
         async refresh() {
           if (standing.fresh) return;
           standing.fresh = true;
-          standing.person = await memberships.fresh(userId, context.onward);
-          standing.principals = principalsOf(standing.person, link);
+          standing.own = await memberships.fresh(userId, context.onward);
+          standing.person = sharedWith(standing.own, agent);
+          standing.principals = principalsOf(standing.own, link);
           standing.held.clear();
         },
         terms: (workspaceId: string) => terms.of(workspaceId, context.onward),
@@ -237,14 +317,35 @@ export function createPolicy({ tree, grants, memberships, directory, terms }: Po
       );
       return userIds.filter((_, i) => readers[i]);
     },
+    async untrustedWriter(workspaceId, context) {
+      const { type } = context.actor;
+      if (type === 'system' || type === 'import') return undefined;
+      const { userId } = context.caller;
+      if (taintedWriterOf(context.caller) !== undefined) return 'agent';
+      const isKnown = ({ workspaces }: PersonMemberships) =>
+        isWorkspaceRole(workspaces.get(workspaceId)?.role, WorkspaceRole.COMMENTER);
+      if (isKnown(await memberships.of(userId, context.onward))) return undefined;
+      return isKnown(await memberships.fresh(userId, context.onward)) ? undefined : 'guest';
+    },
+    async belongsTo(tenant, userId, { onward }) {
+      if (belongs(tenant, { own: await memberships.of(userId, onward) })) return true;
+      return belongs(tenant, { own: await memberships.fresh(userId, onward) });
+    },
     async areReadableBy(nodes, caller, onward) {
       const person = await memberships.of(caller.userId, onward);
-      const standing = otherStanding(caller, person, new Date().toISOString(), onward);
+      const standing = otherStanding(caller, person, new Date().toISOString(), onward, caller.agent);
       return (await accessToAll(nodes, standing)).map((access) => access !== undefined);
+    },
+    async standingOf(userId, { onward }) {
+      const person = await memberships.of(userId, onward);
+      const credential = { type: 'internal', id: `person_${userId}`, scopes: [] } as const;
+      const caller: Caller = { userId, userName: '', userEmail: '', credential };
+      return otherStanding(caller, person, new Date().toISOString(), onward);
     },
     enter: (workspaceId, standing, context) => enter(workspaceId, standing, context, false),
     visit: (workspaceId, standing, context) => enter(workspaceId, standing, context, true),
     grantsIn,
+    agentGrantsIn,
     async grantedWorkspaces(standing) {
       const where = { principal: { in: standing.principals } };
       const found = await grants.find({ where, limit: GRANTS_PER_PERSON });
@@ -256,10 +357,13 @@ export function createPolicy({ tree, grants, memberships, directory, terms }: Po
 
 const ADMIN_ROLES: ReadonlySet<OrgRole> = new Set([OrgRole.ADMIN, OrgRole.OWNER]);
 
-/** Grants that one person's list looks at. */
+/** Maximum number of a person's grants that one query reads. */
 const GRANTS_PER_PERSON = 10_000;
 
-/** The grant of the link that a request presents; one for anybody holds while the Org lets outsiders in. */
+/**
+ * Returns the grant of the share link that a request presents. If the Org does not allow external sharing, a link for
+ * anyone counts as a link for the Org.
+ */
 async function presentedLink(
   grants: Collection<Grant>,
   terms: TermsCache,
@@ -278,38 +382,68 @@ function principalsOf(person: PersonMemberships, link: Grant | undefined): reado
   return link === undefined ? person.principals : [...person.principals, link.principal];
 }
 
-/** The tenant gate: what is of a tenant that the person does not belong to does not exist for them. */
-function belongs(tenant: string, { person }: Standing): boolean {
-  return person.orgs.has(tenant) || person.workspaces.has(tenant);
+/**
+ * Returns whether a person belongs to a tenant. This is the tenant gate: other tenants' data does not exist for them.
+ */
+function belongs(tenant: string, { own }: Pick<Standing, 'own'>): boolean {
+  return own.orgs.has(tenant) || own.workspaces.has(tenant);
 }
 
-/** The link that opens something to whoever is signed in. */
+/** Returns the grant of a presented link that is open to anyone who is signed in. */
 function publicLink({ link }: Standing): Grant | undefined {
   return link?.link?.audience === 'anyone' ? link : undefined;
 }
 
-/** Whether a grant to one of the caller's principals counts for them now. */
+/** Returns whether a grant to one of the caller's principals is valid for them now. */
 function holds(grant: Grant, standing: Standing): boolean {
   return !isExpired(grant, standing.now) && (belongs(grant.tenant, standing) || grant.id === publicLink(standing)?.id);
 }
 
-function ownsOutright(node: Node, { person }: Standing): boolean {
-  return node.boundary === node.workspaceId && person.workspaces.get(node.workspaceId)?.role === WorkspaceRole.OWNER;
+/** Returns whether no grant can add to the access to a node. */
+function ownsOutright(node: Node, { own, agent }: Standing): boolean {
+  if (agent !== undefined && !agentNeedsNoGrant(node, agent)) return false;
+  return node.boundary === node.workspaceId && own.workspaces.get(node.workspaceId)?.role === WorkspaceRole.OWNER;
 }
 
-/** The role gate: refuses what the caller's role on a node does not allow. */
+/**
+ * Returns the error for an id that does not exist, after the same work as for a node that the caller cannot see, so
+ * that the response time does not reveal whether the node exists.
+ */
+export async function notFound(standing: Standing): Promise<Error> {
+  await standing.refresh();
+  return NotFound();
+}
+
+/**
+ * Throws the tenant boundary error if the caller's credential does not reach the workspace of a node that they can see.
+ */
+export function requireReach(caller: Caller, { workspaceId, orgId }: Pick<Node, 'workspaceId' | 'orgId'>): void {
+  if (!reachesWorkspace(caller, workspaceId, orgId)) throw beyondReach(caller, orgId);
+}
+
+function byResource(grants: readonly Grant[]): ReadonlyMap<string, Grant[]> {
+  const found = new Map<string, Grant[]>();
+  for (const grant of grants) {
+    const same = found.get(grant.resourceId);
+    if (same === undefined) found.set(grant.resourceId, [grant]);
+    else same.push(grant);
+  }
+  return found;
+}
+
+/** Throws InsufficientRole if the caller's role on a node does not include a capability. */
 export function requireCapability(seen: Seen, capability: Capability): void {
   if (!may(seen.access.role, capability)) {
     throw InsufficientRole({ role: seen.access.role, needed: LEAST_ROLE[capability] });
   }
 }
 
-/** Whether a workspace role is `least` or above; nobody's is not. */
+/** Returns whether a workspace role is `least` or above; false without a role. */
 export function isWorkspaceRole(role: WorkspaceRole | undefined, least: WorkspaceRole): boolean {
   return role !== undefined && LADDER.indexOf(role) >= LADDER.indexOf(least);
 }
 
-/** Refuses a workspace role below `least`. */
+/** Throws InsufficientRole if a workspace role is below `least`. */
 export function requireWorkspaceRole(membership: WorkspaceMembership, least: WorkspaceRole): void {
   if (!isWorkspaceRole(membership.role, least)) {
     throw InsufficientRole({ role: shortName(membership.role), needed: shortName(least) });
@@ -330,14 +464,14 @@ function shortName(role: WorkspaceRole): string {
   return role.replace('WORKSPACE_ROLE_', '').toLowerCase();
 }
 
-/** What keeps everybody from writing to a node, whatever their role. */
+/** Returns the state that keeps everybody from writing to a node, whatever their role; undefined without one. */
 export function blockedBy(seen: Pick<Seen, 'node' | 'membership'>): BlockedBy | undefined {
   if (seen.node.state === 'trashed') return 'trashed';
   if (seen.membership?.archived) return 'archived';
   return seen.node.locked ? 'locked' : undefined;
 }
 
-/** The state gate for writes; `unlocks` lets the lock itself be taken off. */
+/** Throws if the workspace is archived or the node is locked; `unlocks` permits the write that removes the lock. */
 export function requireWritable(seen: Seen, unlocks = false): void {
   const blocked = blockedBy(seen);
   if (blocked === 'archived') throw WorkspaceArchived();

@@ -3,16 +3,16 @@ import type { CallOptions, Client } from '@commonplace/kit/rpc';
 import type { DirectoryService, SharingTerms } from '@commonplace/proto/tenancy/v1/directory_service.js';
 import { LRUCache } from 'lru-cache';
 
-/** What workspaces allow in sharing, as tenancy has it. */
+/** Caches the sharing terms of workspaces, which tenancy owns. */
 export interface TermsCache {
-  /** Throws NotFound where there is no such workspace. */
+  /** Returns the sharing terms of a workspace. Throws NotFound if there is no such workspace. */
   of(workspaceId: string, options: CallOptions): Promise<SharingTerms>;
 }
 
-/** Nothing stale is gone by for longer, whatever happens to the events. */
+/** Milliseconds after which a cached entry expires, even if no event has invalidated it. */
 const MAX_AGE_MS = 2000;
 
-/** Terms are remembered until tenancy says that something has changed, and for two seconds at most. */
+/** Creates a cache that any tenancy event clears; entries live for at most two seconds. */
 export async function createTermsCache(directory: Client<DirectoryService>, bus: EventBus): Promise<TermsCache> {
   const cache = new LRUCache<string, Promise<SharingTerms>>({ max: 10_000, ttl: MAX_AGE_MS, ttlResolution: 50 });
   await bus.watch(['commonplace.tenancy.>'], () => cache.clear());

@@ -6,22 +6,24 @@ import { AccessMode, ResourceRole } from '@commonplace/proto/resources/v1/resour
 import { ListResourcesRequest } from '@commonplace/proto/resources/v1/resource_service.js';
 import { expect, jest } from '@jest/globals';
 import fc from 'fast-check';
-import { greatest, type Model, type ModelNode, type Person, ROLES, type Role } from './access-model.js';
+import { type Model, type ModelNode, type Person, ROLES, type Role, roleNow, termsNow } from './access-model.js';
 import type { SharingStage } from './sharing-stage.js';
 
-/** A model and the service that is to agree with it. */
+/** A model and the service that must agree with it. */
 export interface Run {
   readonly stage: SharingStage;
   readonly model: Model;
   readonly people: ReadonlyMap<Person, Caller>;
-  /** Whoever gives the commands: owner of both workspaces. */
+  /** The caller who runs the commands: owner of both workspaces. */
   readonly boss: Caller;
   readonly bossPerson: Person;
   readonly orgId: string;
   readonly workspaceIds: readonly string[];
-  /** Commands that the service took; for a look at how much a run tries. */
+  /** Agents that grants can name, by their names in the model. */
+  readonly agents?: ReadonlyMap<string, string>;
+  /** Number of commands that the service accepted, which shows how much a run covers. */
   taken: number;
-  /** What siblings are told apart by. */
+  /** Names that distinguish siblings. */
   readonly names: Map<ModelNode, string>;
 }
 
@@ -43,7 +45,7 @@ export type Command =
 
 const index = fc.nat({ max: 11 });
 
-/** Numbers name nodes and principals by their place, so that a shorter sequence still means something. */
+/** Generates commands. Indices select nodes and principals, so that a shortened sequence still has a meaning. */
 export const commands: fc.Arbitrary<Command[]> = fc.array(
   fc.oneof(
     { weight: 4, arbitrary: fc.record({ kind: fc.constant('create'), parent: index, restricted: rarely() }) },
@@ -89,7 +91,7 @@ export function roleOf(message: ResourceRole | undefined): Role | undefined {
   return ROLES.find((role) => ROLE_MESSAGES[role] === message);
 }
 
-/** What the service may refuse; the model stays as it is then. */
+/** Error reasons with which the service may refuse a command; the model then stays unchanged. */
 const REFUSALS = new Set([
   'cycle_detected',
   'insufficient_role',
@@ -100,7 +102,7 @@ const REFUSALS = new Set([
   'role_escalation',
 ]);
 
-/** Gives a command to the service, and to the model if the service takes it. */
+/** Runs a command against the service, and applies it to the model if the service accepts it. */
 export async function perform(run: Run, command: Command): Promise<void> {
   try {
     await PERFORM[command.kind](run, command as never);
@@ -134,7 +136,7 @@ const PERFORM: Performers = {
     const expires = hours === 0 ? undefined : Date.now() + hours * HOUR_MS;
     const expiresAt = expires === undefined ? undefined : new Date(expires).toISOString();
     await run.stage.grant(run.boss, node.id, { ...target.fields, role: ROLE_MESSAGES[role], expiresAt });
-    node.grants.set(target.name, { role, expires });
+    node.grants.set(target.name, [{ role, expires }]);
   },
   async revoke(run, { node: at, to }) {
     const node = nodeAt(run, at);
@@ -171,7 +173,7 @@ const PERFORM: Performers = {
     if (source === undefined) return;
     const below = model.below(source).filter(({ batch }) => batch === undefined);
     const keys = new Set(below.map((one) => `${one.parent?.id} ${run.names.get(one)}`));
-    // Copies of siblings with one name could not be told apart.
+    // Copies of siblings with the same name could not be distinguished.
     if (keys.size < below.length) return;
     const { node: above, workspace } = placeAt(run, parent);
     const name = nextName(run);
@@ -218,7 +220,9 @@ async function belowOf({ stage, boss }: Run, parentId: string, workspaceId: stri
   return (await stage.resources.listResources(request, await stage.stage.as(boss))).items;
 }
 
-/** A copy in the model: open as its place, or with what its source grants and the boss may grant there. */
+/**
+ * Adds a copy to the model: open like its new place, or with those grants of its source that the boss may give there.
+ */
 function copyOf(
   run: Run,
   source: ModelNode,
@@ -232,9 +236,10 @@ function copyOf(
   const copy = run.model.add(id, parent, workspace, permissions && source.restricted);
   run.names.set(copy, name);
   if (!permissions) return copy;
-  for (const [principal, { role, expires }] of source.grants) {
-    const held = expires === undefined || expires > Date.now();
-    if (held && ROLES.indexOf(role) <= ROLES.indexOf(bossThere as Role)) copy.grants.set(principal, { role, expires });
+  for (const [principal, terms] of source.grants) {
+    const role = roleNow(terms, Date.now());
+    if (role === undefined || ROLES.indexOf(role) > ROLES.indexOf(bossThere as Role)) continue;
+    copy.grants.set(principal, termsNow(terms, Date.now()));
   }
   if (copy.restricted) keepBoss(run, copy);
   return copy;
@@ -244,12 +249,12 @@ function nextName({ names }: Run): string {
   return `n${names.size}`;
 }
 
-/** Who restricts stays a manager by a grant of their own. */
+/**
+ * A caller who restricts a node stays a manager by a grant of their own, and keeps earlier grants until they expire.
+ */
 function keepBoss({ bossPerson }: Run, node: ModelNode): void {
   const { name } = bossPerson;
-  const held = node.grants.get(name);
-  const role = held !== undefined && held.expires === undefined ? held.role : undefined;
-  node.grants.set(name, { role: greatest([role, 'manager']) as Role });
+  node.grants.set(name, [...termsNow(node.grants.get(name) ?? [], Date.now()), { role: 'manager' }]);
 }
 
 function nodeAt({ model }: Run, number: number): ModelNode | undefined {
@@ -257,7 +262,7 @@ function nodeAt({ model }: Run, number: number): ModelNode | undefined {
   return live[number % Math.max(1, live.length)];
 }
 
-/** A live node, or the root of one of the workspaces. */
+/** Returns a live node, or the root of one of the workspaces. */
 function placeAt({ model }: Run, number: number): { node: ModelNode | undefined; workspace: number } {
   const { live } = model;
   const place = number % (live.length + 2);
@@ -275,6 +280,10 @@ function principalAt(run: Run, number: number) {
     ...people.map(([{ name }, { userId }]) => ({
       name,
       fields: { principalType: GranteeType.USER, principalId: userId },
+    })),
+    ...[...(run.agents ?? [])].map(([name, id]) => ({
+      name,
+      fields: { principalType: GranteeType.AGENT, principalId: id },
     })),
     { name: 'org', fields: { principalType: GranteeType.ORG } },
     ...workspaces,

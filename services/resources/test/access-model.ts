@@ -1,35 +1,42 @@
-/** Roles on a resource from the least to the greatest. */
+/** Roles on a resource, from the weakest to the strongest. */
 export const ROLES = ['viewer', 'commenter', 'editor', 'manager', 'owner'] as const;
 export type Role = (typeof ROLES)[number];
 
-/** Somebody in the model: what they are in the Org and in its workspaces. */
+/** A person in the model, with their membership in the Org and its workspaces. */
 export interface Person {
   readonly name: string;
   readonly inOrg: boolean;
-  /** The role at the root of each workspace, by its number; a guest has a place and no role. */
+  /** The role at the root of each workspace, by its number; a guest is a member without a role. */
   readonly roles: Readonly<Record<number, Role | 'guest'>>;
 }
 
-export interface ModelGrant {
+/** A role that a grant gives until it expires. */
+export interface ModelTerm {
   readonly role: Role;
-  /** Epoch milliseconds; absent for good. */
+  /** Epoch milliseconds; absent if the grant never expires. */
   readonly expires?: number | undefined;
+}
+
+/** An agent in the model: a principal of its own, with a role in some workspaces. */
+export interface Agent {
+  readonly name: string;
+  readonly roles: Readonly<Record<number, Role>>;
 }
 
 export interface ModelNode {
   readonly id: string;
   /** Undefined at the root. */
   parent: ModelNode | undefined;
-  /** Of what stands at the root; what stands below is where its parent is. */
+  /** Number of the workspace; valid for nodes at the root only, as others are in their parent's workspace. */
   workspace: number;
   restricted: boolean;
-  /** The number of the deletion that it is in the trash by. */
+  /** Number of the deletion that moved the node to the trash; undefined if it is live. */
   batch: number | undefined;
-  /** By principal: a person’s name, `org`, or `workspace 0`. */
-  readonly grants: Map<string, ModelGrant>;
+  /** Terms by principal: a person's name, `org`, or `workspace 0`. The strongest unexpired term applies. */
+  readonly grants: Map<string, readonly ModelTerm[]>;
 }
 
-/** A tree with grants, as simple as the specification says it: nothing is derived, everything is walked. */
+/** A tree with grants, implemented literally as specified: nothing is cached or derived, every query walks the tree. */
 export class Model {
   readonly nodes: ModelNode[] = [];
   #batches = 0;
@@ -48,7 +55,7 @@ export class Model {
     return this.nodes.filter((one) => one !== node && this.chain(one).includes(node));
   }
 
-  /** A node and its ancestors, from itself up. */
+  /** Returns a node and its ancestors, from the node upwards. */
   chain(node: ModelNode): ModelNode[] {
     return node.parent === undefined ? [node] : [node, ...this.chain(node.parent)];
   }
@@ -62,7 +69,7 @@ export class Model {
     for (const one of [node, ...this.below(node)]) one.batch ??= batch;
   }
 
-  /** Brings a node back with its batch: to its parent, else to the nearest ancestor that lives. */
+  /** Restores a node with its batch, to its parent or else to the nearest live ancestor. */
   restore(node: ModelNode): void {
     const { batch } = node;
     const workspace = this.workspaceOf(node);
@@ -73,18 +80,31 @@ export class Model {
   }
 
   /**
-   * effective(node, person) = max(direct grants on the node to any of P(person), restricted ? none :
-   * effective(parent)), the workspace's role being the top; its owners and administrators stay managers
-   * below a restriction.
+   * Returns the effective role: max(direct grants on the node to any of P(person), restricted ? none :
+   * effective(parent)). The root's parent is the workspace's role; owners and administrators of the workspace stay
+   * managers below a restriction.
    */
   effective(node: ModelNode, person: Person, now: number): Role | undefined {
     if (!person.inOrg) return undefined;
     return greatest([...this.direct(node, person, now), this.#inherited(node, person, now)]);
   }
 
+  /**
+   * Returns what an agent may do on behalf of a person: what both may, and never more than an editor. The agent has its
+   * role at the root of each workspace, none below a restriction, and its direct grants; nothing without a role.
+   */
+  together(node: ModelNode, person: Person, agent: Agent, now: number): Role | undefined {
+    if (agent.roles[this.workspaceOf(node)] === undefined) return undefined;
+    return least([this.effective(node, person, now), this.#ofAgent(node, agent, now), 'editor']);
+  }
+
+  #ofAgent(node: ModelNode, agent: Agent, now: number): Role | undefined {
+    const above = node.parent === undefined ? agent.roles[node.workspace] : this.#ofAgent(node.parent, agent, now);
+    return greatest([roleNow(node.grants.get(agent.name) ?? [], now), node.restricted ? undefined : above]);
+  }
+
   direct(node: ModelNode, person: Person, now: number): Role[] {
-    const held = principalsOf(person).flatMap((principal) => node.grants.get(principal) ?? []);
-    return held.filter(({ expires }) => expires === undefined || expires > now).map(({ role }) => role);
+    return principalsOf(person).flatMap((principal) => roleNow(node.grants.get(principal) ?? [], now) ?? []);
   }
 
   #inherited(node: ModelNode, person: Person, now: number): Role | undefined {
@@ -95,7 +115,17 @@ export class Model {
   }
 }
 
-/** What grants may name to mean a person. */
+/** Returns the terms that have not expired. */
+export function termsNow(terms: readonly ModelTerm[], now: number): ModelTerm[] {
+  return terms.filter(({ expires }) => expires === undefined || expires > now);
+}
+
+/** Returns the role that terms give at a time; undefined if all have expired. */
+export function roleNow(terms: readonly ModelTerm[], now: number): Role | undefined {
+  return greatest(termsNow(terms, now).map(({ role }) => role));
+}
+
+/** Returns the principals of grants that apply to a person. */
 export function principalsOf({ name, inOrg, roles }: Person): string[] {
   return [name, ...(inOrg ? ['org'] : []), ...Object.keys(roles).map((number) => `workspace ${number}`)];
 }
@@ -103,4 +133,10 @@ export function principalsOf({ name, inOrg, roles }: Person): string[] {
 export function greatest(roles: readonly (Role | undefined)[]): Role | undefined {
   const [first, ...rest] = roles.filter((role) => role !== undefined);
   return first && rest.reduce((a, b) => (ROLES.indexOf(b) > ROLES.indexOf(a) ? b : a), first);
+}
+
+/** Returns the least role; undefined if one of them is none. */
+export function least(roles: readonly (Role | undefined)[]): Role | undefined {
+  const all = roles.map((role) => (role === undefined ? -1 : ROLES.indexOf(role)));
+  return ROLES[Math.min(...all)];
 }

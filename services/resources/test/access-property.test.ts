@@ -36,9 +36,9 @@ const PLACES = {
 
 let stage: SharingStage;
 beforeAll(async () => {
-  // Thousands of synced writes are not what this is about: in memory where the system has a folder there.
+  // This test does not need thousands of synced writes, so it runs in memory if the system has a folder there.
   stage = await openSharingStage(existsSync(MEMORY) ? MEMORY : undefined);
-  // The clock alone is played, so that grants can expire; everything else runs as it does.
+  // Only the clock is fake, so that grants can expire; everything else is real.
   playClock();
 });
 afterAll(async () => {
@@ -55,7 +55,7 @@ test('nothing the service says of access differs from what the specification say
     readable += await compare(run);
   });
   await fc.assert(property, { numRuns: RUNS, ...(SEED === undefined ? {} : { seed: Number(SEED) }) });
-  // Runs that do nothing, or in which nobody sees anything, would agree about nothing.
+  // Runs that do nothing, or in which nobody sees anything, would prove nothing.
   expect(taken).toBeGreaterThan(RUNS * 4);
   expect(readable).toBeGreaterThan(RUNS * 4);
 }, 600_000);
@@ -89,7 +89,7 @@ async function playRun(sequence: readonly Command[]): Promise<Run> {
   return run;
 }
 
-/** Compares everything that the service says with the model. Gives how many readable nodes there were. */
+/** Compares all answers of the service with the model. Returns the number of readable nodes. */
 async function compare(run: Run): Promise<number> {
   const { model } = run;
   const now = Date.now();
@@ -119,12 +119,12 @@ async function compare(run: Run): Promise<number> {
   return readable;
 }
 
-/** As `expect`, which notes where it was called from each of its hundred thousand times. */
+/** Compares like `expect`, which would record its call site each of the hundred thousand times. */
 function agree(shown: unknown, expected: unknown): void {
   if (!isDeepStrictEqual(shown, expected)) expect(shown).toEqual(expected);
 }
 
-/** Sorted pairs with the name of whom they are about, for a difference that can be read. */
+/** Returns sorted pairs with the person's name, so that a difference is readable. */
 function said<T>(person: Person, what: string, all: readonly T[], pair: (one: T) => [string, unknown]) {
   return [person.name, what, all.map(pair).sort(([a], [b]) => (a < b ? -1 : 1))];
 }
@@ -151,7 +151,7 @@ async function compareLists(
 ): Promise<void> {
   const ask = (fields: object) =>
     stage.list(caller, workspaceId, fields).catch((error: { reason: string }) => {
-      // Who has no place in a workspace and sees nothing in it does not see the workspace.
+      // A caller without membership in a workspace who sees nothing in it does not see the workspace.
       if (error.reason !== 'not_found' || expected.length > 0) throw error;
       return { ids: [], total: 0 };
     });
@@ -165,7 +165,7 @@ async function compareLists(
   agree([person.name, 'children', shown], [person.name, 'children', { ids: children.sort(), total: children.length }]);
 }
 
-/** What a search in a workspace would admit by the filter that it is given. */
+/** Returns what a search in a workspace would find with the filter that the service returns. */
 async function found(caller: Caller, workspaceId: string, entries: readonly IndexEntry[]): Promise<string[]> {
   const filter = await stage.filter(caller, [workspaceId]).catch((error: { reason: string }) => {
     if (error.reason !== 'not_found') throw error;
@@ -179,7 +179,7 @@ async function found(caller: Caller, workspaceId: string, entries: readonly Inde
         .sort();
 }
 
-/** The lines of a node's permissions, put together for each person, give the role that they have. */
+/** Checks that a node's permissions, combined for each person, give the person's role. */
 async function comparePermissions(run: Run, now: number): Promise<void> {
   const { model, people, boss } = run;
   const nameOf = new Map<string | undefined, string>([

@@ -4,6 +4,7 @@ import type { Reply } from '@commonplace/kit/rpc';
 import { eventually } from '@commonplace/kit/testing';
 import { AccessRequestStatus } from '@commonplace/proto/resources/v1/access_request.js';
 import { ListAccessRequestsRequest } from '@commonplace/proto/resources/v1/access_request_service.js';
+import { GranteeType } from '@commonplace/proto/resources/v1/permission.js';
 import { AccessMode, type Resource, ResourceRole } from '@commonplace/proto/resources/v1/resource.js';
 import { OrgRole, WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
@@ -137,6 +138,62 @@ describe('an access request', () => {
     await eventually(() => {
       const told = s.events.filter(({ data }) => data.requestId === made.id).map(({ data }) => data);
       expect(told[1]).toMatchObject({ status: 'approved', role: 'viewer', notifyUserIds: [asker.userId] });
+    });
+  });
+
+  describe('that is approved takes nothing from the requester, and makes nothing last longer', () => {
+    const inHours = (hours: number) => new Date(Date.now() + hours * HOUR).toISOString();
+    const roleNow = () =>
+      s.get(asker, item.id).then(
+        ({ access }) => access?.role,
+        () => undefined,
+      );
+    /**
+     * Requests access, gets a grant before the decision, and is approved with another role. Returns the roles at once
+     * and after each grant expires.
+     */
+    async function rolesOf(
+      [role, hours]: readonly [ResourceRole, number?],
+      [given, givenHours]: readonly [ResourceRole, number?],
+    ) {
+      const { id } = await s.ask(asker, item.id, { role: MANAGER });
+      const grantee = { principalType: GranteeType.USER, principalId: asker.userId };
+      const ends = (after?: number) => (after === undefined ? {} : { expiresAt: inHours(after) });
+      await s.grant(owner, item.id, { ...grantee, role, ...ends(hours) });
+      await s.decide(owner, id, { status: APPROVED, role: given, ...ends(givenHours) });
+      const roles = [await roleNow()];
+      // Half an hour after each expiry.
+      for (const hours of [1.5, 1]) {
+        playClock(hours * HOUR);
+        roles.push(await roleNow());
+      }
+      return roles;
+    }
+
+    test.each([
+      ['a temporary owner, a lasting viewer', [OWNER, 1], [VIEWER], [OWNER, VIEWER, VIEWER]],
+      ['a lasting viewer, a temporary editor', [VIEWER], [EDITOR, 1], [EDITOR, VIEWER, VIEWER]],
+      ['a temporary editor, a longer viewer', [EDITOR, 1], [VIEWER, 2], [EDITOR, VIEWER, undefined]],
+      ['a lasting editor, a temporary viewer', [EDITOR], [VIEWER, 1], [EDITOR, EDITOR, EDITOR]],
+      ['a temporary viewer, a longer viewer', [VIEWER, 1], [VIEWER, 2], [VIEWER, VIEWER, undefined]],
+      ['a temporary viewer, a lasting editor', [VIEWER, 1], [EDITOR], [EDITOR, EDITOR, EDITOR]],
+    ] as const)('%s', async (_, held, given, expected) => {
+      expect(await rolesOf(held, given)).toEqual(expected);
+    });
+
+    test('is listed as it holds, and revoked as a whole', async () => {
+      const grantee = { principalType: GranteeType.USER, principalId: asker.userId };
+      const { id } = await s.ask(asker, item.id, { role: EDITOR });
+      await s.grant(owner, item.id, { ...grantee, role: VIEWER });
+      await s.decide(owner, id, { status: APPROVED, expiresAt: inHours(1) });
+      playClock(2 * HOUR);
+      const { items } = await s.view(owner, item.id, { includeInherited: false });
+      expect(items.find(({ principal }) => principal?.id === asker.userId)).toMatchObject({
+        role: VIEWER,
+        expiresAt: undefined,
+      });
+      await s.revoke(owner, item.id, grantee);
+      expect(await roleNow()).toBeUndefined();
     });
   });
 

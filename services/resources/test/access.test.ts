@@ -1,7 +1,8 @@
 import { WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
 import { describe, expect, test } from '@jest/globals';
-import { effectiveAccess, type Role } from '../src/domain/access.js';
-import type { Grant } from '../src/stores/grants.js';
+import { effectiveAccess } from '../src/domain/access.js';
+import type { Grant } from '../src/domain/grant.js';
+import type { Role } from '../src/domain/role.js';
 
 const NOW = '2026-01-02T00:00:00.000Z';
 const W = 'workspace';

@@ -1,6 +1,6 @@
 import type { IndexEntry, SearchFilter } from '@commonplace/proto/resources/v1/index_service.js';
 
-/** Whether a search by a filter gives an entry, as the port of the search index says. */
+/** Returns whether a search with a filter finds an entry, as the search index port specifies. */
 export function admits(filter: SearchFilter, entry: IndexEntry): boolean {
   if (!filter.workspaceIds.includes(entry.workspaceId)) return false;
   return (

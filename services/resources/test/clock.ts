@@ -1,6 +1,6 @@
 import { jest } from '@jest/globals';
 
-/** All that can be played but `Date`. */
+/** Everything that Jest can fake except `Date`. */
 const EVERYTHING_ELSE = [
   'hrtime',
   'nextTick',
@@ -14,7 +14,7 @@ const EVERYTHING_ELSE = [
   'clearTimeout',
 ] as const;
 
-/** Moves the clock by some milliseconds and stops it there, and nothing but the clock; until `jest.useRealTimers()`. */
+/** Moves the clock by some milliseconds and stops it there until `jest.useRealTimers()`; fakes nothing else. */
 export function playClock(afterMs = 0): void {
   jest.useFakeTimers({ doNotFake: [...EVERYTHING_ELSE], now: Date.now() + afterMs });
 }

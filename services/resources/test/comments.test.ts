@@ -80,7 +80,7 @@ async function list(fields: Partial<ListCommentsRequest> = {}, caller = viewer) 
 
 const bodies = (items: readonly Comment[]) => items.map(({ body }) => body);
 
-/** The last event of a type about a comment. */
+/** Waits for the last event of a type about a comment, and returns its data. */
 async function told(verb: string, commentId: string): Promise<DomainEvent['data']> {
   return eventually(() => {
     const type = `commonplace.resources.comment.${verb}`;

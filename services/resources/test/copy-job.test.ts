@@ -2,39 +2,42 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { newId } from '@commonplace/kit/id';
+import type { HeldJob } from '@commonplace/kit/jobs';
 import type { CallContext } from '@commonplace/kit/rpc';
 import type { Collection, Store } from '@commonplace/kit/store';
 import { openSqliteDatabase, type SqliteDatabase } from '@commonplace/kit/store/sqlite';
+import { holdJob } from '@commonplace/kit/testing';
 import { CopyResourceRequest } from '@commonplace/proto/resources/v1/copy_service.js';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { copyResource } from '../src/acts/copy.js';
-import { openDeriver } from '../src/content/deriver.js';
-import { createDocumentKind } from '../src/content/document.js';
-import { copyOn } from '../src/jobs/copy.js';
-import type { Parts } from '../src/parts.js';
-import { contentCollection } from '../src/stores/contents.js';
-import { type CopyPiece, copyPieceCollection } from '../src/stores/copies.js';
-import { counterCollection, createCounters } from '../src/stores/counters.js';
-import { jobCollection, type TreeJob } from '../src/stores/jobs.js';
-import { openKeeper } from '../src/stores/kept.js';
-import { type Node, nodeCollection } from '../src/stores/nodes.js';
-import { createPendingJobs } from '../src/stores/pending.js';
-import { tagUsageCollection } from '../src/stores/tag-usage.js';
-import { createTree } from '../src/stores/tree.js';
+import { openKeeper } from '../src/content/kept.js';
+import { copyResource } from '../src/copies/copy.js';
+import { copyOn } from '../src/copies/job.js';
+import type { CopyParts } from '../src/copies/parts.js';
+import { type CopyPiece, copyPieceCollection } from '../src/copies/records.js';
+import { openDeriver } from '../src/documents/kind/deriver.js';
+import { createDocumentKind } from '../src/documents/kind/document.js';
+import { contentCollection } from '../src/documents/kind/records.js';
+import type { Node } from '../src/domain/node.js';
+import { counterCollection, createCounters } from '../src/nodes/counters.js';
+import { jobCollection, type TreeJob, treeJobQueue } from '../src/nodes/jobs.js';
+import { createPendingJobs } from '../src/nodes/pending.js';
+import { nodeCollection } from '../src/nodes/records.js';
+import { tagUsageCollection } from '../src/nodes/tag-usage.js';
+import { createTree } from '../src/nodes/tree.js';
 import { NOTHING_HIDDEN } from './nothing-hidden.js';
 
 const ada = { type: 'user', id: 'ada', name: 'Ada' } as const;
 const WORKSPACE = newId();
-/** Documents below each of the folders. */
+/** Documents in each of the folders. */
 const WIDTH = 60;
 const FOLDERS = 10;
 const ALL = 1 + FOLDERS + FOLDERS * WIDTH;
 
-/** The name of what the caller may not read any more. */
+/** The name of the node that the caller may no longer read. */
 let hidden: string | undefined;
 let folder: string;
 let database: SqliteDatabase;
-let parts: Parts;
+let parts: CopyParts;
 let nodes: Collection<Node>;
 
 beforeEach(async () => {
@@ -47,7 +50,7 @@ afterEach(async () => {
   rmSync(folder, { recursive: true });
 });
 
-/** The parts of a process that has just begun on what is stored. */
+/** Opens the parts that a process has after a start on the stored data. */
 async function open(): Promise<void> {
   database = await openSqliteDatabase({ file: join(folder, 'commonplace.db') });
   const store = database.store('resources');
@@ -58,7 +61,7 @@ async function open(): Promise<void> {
   const settings = { inlineCopy: 200, copyResources: 10_000, children: 100, documentBytes: 1000 };
   const contents = await store.collection(contentCollection);
   const access = { role: 'owner', source: 'workspace' } as const;
-  const take = async () => {};
+  const reserve = async () => {};
   parts = {
     store,
     tree,
@@ -73,7 +76,7 @@ async function open(): Promise<void> {
         keeper: await openKeeper(store),
         settings: settings as never,
         hidden: NOTHING_HIDDEN,
-        deriver: openDeriver(),
+        deriver: openDeriver({ documentThreads: 2, documentSeconds: 60, documentsWaiting: 100 }),
       }),
     },
     policy: {
@@ -81,11 +84,10 @@ async function open(): Promise<void> {
       areReadableBy: async (found: readonly Node[]) => found.map(({ name }) => name !== hidden),
       accessToAll: async (found: readonly Node[]) => found.map(() => access),
     },
-    room: { take },
-    children: { take },
+    quotas: { resources: { reserve }, roots: { reserve }, children: { reserve } },
     runner: { start() {} },
     systemCall: () => ({ metadata: { requestId: 'r' }, deadline: Date.now() + 10_000 }),
-  } as unknown as Parts;
+  } as unknown as CopyParts;
 }
 
 async function crash(): Promise<void> {
@@ -115,7 +117,7 @@ function put(work: ReturnType<Store['begin']>, fields: Partial<Node>, text?: str
   return node;
 }
 
-/** A folder of folders of documents, the first of which refers to the last. */
+/** Creates a folder of folders of documents, the first of which refers to the last. */
 async function grow(): Promise<{ head: Node; target: Node }> {
   const work = parts.store.begin();
   const head = put(work, { name: 'head' });
@@ -134,7 +136,7 @@ async function grow(): Promise<{ head: Node; target: Node }> {
   return { head, target };
 }
 
-/** Copies the head; gives the job for the rest. */
+/** Copies the head, and returns the job for the rest. */
 async function begin(source: Node, target: Node): Promise<TreeJob> {
   const work = parts.store.begin();
   const context = {
@@ -151,11 +153,16 @@ async function begin(source: Node, target: Node): Promise<TreeJob> {
   return theJob();
 }
 
+/** Claims the job like a worker that stops after `turns` pieces. */
+function hold(job: TreeJob, turns: number, store: Store = parts.store): Promise<HeldJob<TreeJob>> {
+  return holdJob(store, treeJobQueue, job, after(turns));
+}
+
 async function theJob(): Promise<TreeJob> {
   return (await parts.jobs.find({ where: {}, limit: 1 }))[0] as TreeJob;
 }
 
-/** Stops after so many looks at whether to stop. */
+/** Returns a function that requests a stop after `turns` calls. */
 function after(turns: number): () => boolean {
   let left = turns;
   return () => left-- <= 0;
@@ -183,24 +190,22 @@ async function expectWhole(target: Node): Promise<void> {
 
 test('goes on where it was when its process went away', async () => {
   const { head, target } = await grow();
-  await copyOn(parts, await begin(head, target), after(2));
+  await copyOn(parts, await hold(await begin(head, target), 2));
   expect(await made(target)).toHaveLength(1 + 400);
   await crash();
-  await copyOn(parts, await theJob(), after(1));
+  await copyOn(parts, await hold(await theJob(), 1));
   expect(await made(target)).toHaveLength(1 + 600);
   await crash();
-  await copyOn(parts, await theJob(), after(100));
+  await copyOn(parts, await hold(await theJob(), 100));
   await expectWhole(target);
 });
 
 test('makes each copy once, whoever else is at it', async () => {
   const { head, target } = await grow();
-  const job = await begin(head, target);
-  const outcomes = await Promise.allSettled([
-    copyOn(parts, job, after(100)),
-    copyOn(parts, job, after(100)),
-    copyOn(parts, job, after(100)),
-  ]);
+  await begin(head, target);
+  const holds: HeldJob<TreeJob>[] = [];
+  for (let at = 0; at < 3; at++) holds.push(await hold(await theJob(), 100));
+  const outcomes = await Promise.allSettled(holds.map((one) => copyOn(parts, one)));
   expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
   await expectWhole(target);
 });
@@ -214,16 +219,17 @@ test('begins a piece again of which nothing was stored', async () => {
     ...store,
     begin() {
       const work = store.begin();
-      const fails = ++units === 2;
-      // Nothing of it is done where the disk is full.
+      const fails = ++units === 3;
+      // A full disk fails the whole unit of work.
       return fails
         ? Object.assign(Object.create(work), { commit: () => Promise.reject(new Error('disk full')) })
         : work;
     },
   } as Store;
-  await expect(copyOn({ ...parts, store: failing }, job, after(100))).rejects.toThrow('disk full');
+  const held = await hold(job, 100, failing);
+  await expect(copyOn({ ...parts, store: failing }, held)).rejects.toThrow('disk full');
   expect(await made(target)).toHaveLength(1 + 200);
-  await copyOn(parts, await theJob(), after(100));
+  await copyOn(parts, await hold(await theJob(), 100));
   await expectWhole(target);
 });
 
@@ -237,7 +243,7 @@ test('copies what was there when it began, and what is left of that', async () =
   ) as Node;
   work.replace(nodes, gone, { ...gone, state: 'trashed' });
   await work.commit();
-  await copyOn(parts, job, after(100));
+  await copyOn(parts, await hold(job, 100));
   const names = (await made(target)).map(({ name }) => name);
   expect(names).toHaveLength(ALL - 1);
   expect(names).not.toContain('late');
@@ -248,7 +254,7 @@ test('leaves out what its caller may not read any more', async () => {
   const { head, target } = await grow();
   const job = await begin(head, target);
   hidden = 'f3';
-  await copyOn(parts, job, after(100));
+  await copyOn(parts, await hold(job, 100));
   const names = (await made(target)).map(({ name }) => name);
   expect(names).toHaveLength(ALL - 1 - WIDTH);
   expect(names.filter((name) => name.startsWith('f3'))).toEqual([]);
@@ -257,7 +263,7 @@ test('leaves out what its caller may not read any more', async () => {
 test('puts nothing below a copy that was thrown away, and moves with one that was moved', async () => {
   const { head, target } = await grow();
   const job = await begin(head, target);
-  await copyOn(parts, job, after(1));
+  await copyOn(parts, await hold(job, 1));
   const copies = await made(target);
   const named = (name: string) => copies.find((copy) => copy.name === name) as Node;
   const work = parts.store.begin();
@@ -265,7 +271,7 @@ test('puts nothing below a copy that was thrown away, and moves with one that wa
   work.replace(nodes, named('f5'), { ...named('f5'), state: 'trashed' });
   work.replace(nodes, named('f6'), { ...named('f6'), parentKey: elsewhere.id, ancestors: [elsewhere.id] });
   await work.commit();
-  await copyOn(parts, await theJob(), after(100));
+  await copyOn(parts, await hold(await theJob(), 100));
   const [f5, f6] = await Promise.all(
     ['f5', 'f6'].map((name) => nodes.count({ ancestors: { contains: named(name).id } })),
   );

@@ -19,7 +19,7 @@ import { openWorld, type World } from './stage.js';
 const json = (value: unknown) => Buffer.from(JSON.stringify(value));
 const DOCUMENT = { type: ResourceType.DOCUMENT };
 
-/** Copies of two resources and more are large here, so that both ways are walked. */
+/** With a limit of 2, copies of two resources or more finish in a job, so that both paths are tested. */
 const SIZES = { 'within the request': '200', 'after the answer': '2' };
 
 describe.each(Object.entries(SIZES))('a copy %s', (_, limit) => {
@@ -50,7 +50,7 @@ describe.each(Object.entries(SIZES))('a copy %s', (_, limit) => {
     const request = CopyResourceRequest.fromPartial({ resourceId, ...fields });
     return world.copies.copyResource(request, await world.stage.as(caller, {}, reply));
   };
-  /** The same, and waits for the last of it. */
+  /** Copies like `copy`, and waits until everything is copied. */
   const whole = async (resourceId: string, fields: Partial<CopyResourceRequest> = {}, caller = editor) => {
     const copied = await copy(resourceId, fields, caller);
     const id = copied.resource?.id as string;
@@ -70,7 +70,7 @@ describe.each(Object.entries(SIZES))('a copy %s', (_, limit) => {
     );
     return JSON.parse(answer.content.toString() || 'null') as unknown;
   };
-  /** head > (a > a1 > a2), b: five resources. */
+  /** Creates head > (a > a1 > a2), b: five resources. */
   async function grow(at: object = {}) {
     const head = await world.create(editor, { name: 'head', ...at });
     const a = await world.create(editor, { name: 'a', parentId: head.id, ...DOCUMENT, content: json('A\n') });
@@ -181,7 +181,7 @@ describe.each(Object.entries(SIZES))('a copy %s', (_, limit) => {
     expect(skipped.map((one) => one.id).sort()).toEqual([hidden.id, inside.id].sort());
     expect(new Set(skipped.map(({ reason }) => reason))).toEqual(new Set([SkipReason.NOT_READABLE]));
     expect((await below(id)).map(({ name }) => name).sort()).toEqual(['a', 'a1', 'a2', 'b']);
-    // Whoever reads it gets it, open as the new place is.
+    // A caller who may read it gets a copy, open like its new place.
     const mine = await whole(head.id, { name: 'Mine' }, editor);
     expect([mine.copiedCount, mine.skippedCount]).toEqual([7, 0]);
     const opened = (await below(mine.id, stranger)).find(({ name }) => name === 'secret');

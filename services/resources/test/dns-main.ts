@@ -1,7 +1,7 @@
 import { createSocket } from 'node:dgram';
 import { type Answer, decode, encode, type Packet } from 'dns-packet';
 
-/** What the server knows: records by name, the names that it fails at, the names that it says nothing about. */
+/** What the server answers: records by name, names with a server failure, and names without any answer. */
 export interface Zone {
   readonly records: readonly { readonly name: string; readonly type: 'TXT' | 'CNAME' | 'A'; readonly data: string }[];
   readonly broken: readonly string[];

@@ -10,7 +10,7 @@ export interface DnsServer {
   close(): Promise<void>;
 }
 
-/** A DNS server in a process of its own, on loopback. */
+/** Starts a DNS server in a process of its own, on loopback. */
 export async function startDnsServer(): Promise<DnsServer> {
   const child = fork(fileURLToPath(new URL('./dns-main.js', import.meta.url)), { execArgv: [] });
   const [{ port }] = (await once(child, 'message')) as [{ port: number }];

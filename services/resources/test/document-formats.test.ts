@@ -198,6 +198,16 @@ describe('a document that is wrong', () => {
       'format',
     ],
     ['too many blocks', { content: json('a\n\n'.repeat(20_001)) }, 'payload_too_large', 'content'],
+    ['too many lists within lists', { markdown: `${'- '.repeat(60)}a\n`.repeat(200) }, 'payload_too_large', 'markdown'],
+    [
+      'too many quotes in JSON text',
+      { content: json(`${'>'.repeat(60)}a\n\n`.repeat(800)) },
+      'payload_too_large',
+      'content',
+    ],
+    ['too many lists after tabs', { content: json('1.\t-\t*\ta\n'.repeat(4000)) }, 'payload_too_large', 'content'],
+    ['too many footnotes', { markdown: '[^a]: > - b\n\n'.repeat(4001) }, 'payload_too_large', 'markdown'],
+    ['too many items between carriage returns', { markdown: '- a\r'.repeat(10_001) }, 'payload_too_large', 'markdown'],
     [
       'too large JSON',
       { content: json({ type: 'doc', content: [paragraph('x'.repeat(8 << 20))] }) },

@@ -31,7 +31,7 @@ test('the text of a former version, which is read late, does not take the node b
   await nodes.setFileState(replaced, await system());
   const late = { id, revision: first, file: is(1), bytesChanged: false, textChanged: true, actor: undefined };
   await nodes.setFileState(late, await system());
-  // Whoever replaced it runs again, having lost a race with the text.
+  // The replacing call is retried after it lost a race against the text.
   await nodes.setFileState(replaced, await system());
   const { resource } = await nodes.getFileNode({ id, toWrite: false }, await s.stage.as(boss));
   expect(resource).toMatchObject({ contentVersion: 2, sizeBytes: 2 });

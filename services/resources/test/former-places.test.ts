@@ -45,7 +45,7 @@ const move = (id: string, parentId: string | undefined, workspaceId?: string) =>
 const setMode = (id: string, accessMode: AccessMode) =>
   s.update(owner, id, { updateMask: ['access_mode'], accessMode });
 
-/** What an index holds that has heard of everything until now, and hears nothing more. */
+/** Returns a search on an index that is up to date now and receives no further events. */
 async function indexNow(...resources: Resource[]): Promise<(by: Caller, workspaceId?: string) => Promise<string[]>> {
   const { entries } = await s.index.getIndexEntries(
     { ids: resources.map(({ id }) => id), mostBytes: 0 },
@@ -54,7 +54,7 @@ async function indexNow(...resources: Resource[]): Promise<(by: Caller, workspac
   return async (by, workspaceId = workspace.id) => {
     const filter = await s.filter(by, [workspaceId]);
     const given = entries.filter((entry: IndexEntry) => admits(filter, entry)).map(({ id }) => id);
-    // Search asks the tree about each hit before it shows it.
+    // Search checks access to each hit before it returns it.
     const { resources: readable } = await s.index.checkAccess({ ids: given }, await s.stage.as(by));
     return readable.map(({ id }) => id);
   };

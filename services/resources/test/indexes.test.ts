@@ -4,18 +4,20 @@ import { join } from 'node:path';
 import type { Collection, Query, StoredRecord } from '@commonplace/kit/store';
 import { openSqliteDatabase } from '@commonplace/kit/store/sqlite';
 import { expect, test } from '@jest/globals';
-import { type AccessRequest, accessRequestCollection } from '../src/stores/access-requests.js';
-import { formCollection, responseClaimCollection, submissionCollection } from '../src/stores/forms.js';
-import { type Grant, grantCollection } from '../src/stores/grants.js';
-import { type Node, nodeCollection } from '../src/stores/nodes.js';
+import type { Grant } from '../src/domain/grant.js';
+import type { Node } from '../src/domain/node.js';
+import { formCollection, responseClaimCollection, submissionCollection } from '../src/forms/records.js';
+import { nodeCollection } from '../src/nodes/records.js';
+import { shiftCollection } from '../src/nodes/shifts.js';
 import {
   domainCollection,
   passwordTriesCollection,
   pinnedPageCollection,
   publicationCollection,
   slugCollection,
-} from '../src/stores/publications.js';
-import { shiftCollection } from '../src/stores/shifts.js';
+} from '../src/publications/records.js';
+import { grantCollection } from '../src/sharing/records.js';
+import { type AccessRequest, accessRequestCollection } from '../src/sharing/request-records.js';
 
 async function unindexed<T extends StoredRecord>(of: Collection<T>, queries: readonly Omit<Query<T>, 'limit'>[]) {
   const plans = await Promise.all(queries.map((query) => of.explain({ ...query, limit: 10 })));
@@ -54,7 +56,7 @@ test('every question about sharing is answered by an index', async () => {
     expect(await unindexed(grants, grantQueries)).toEqual([]);
     expect(await unindexed(requests, requestQueries)).toEqual([]);
     expect(await unindexed(nodes, nodeQueries)).toEqual([]);
-    // Few of a type are found by it; many are read in the order asked for.
+    // A rare type is looked up by type; a common one is read in the requested order.
     const rare = { workspaceId: 'w', state: 'active', type: { in: ['table', 'file'] }, boundary: { in: ids } };
     expect((await nodes.explain({ where: rare, limit: 10 })).plan).toContain('__workspaceId_state_type ');
     const shiftQueries = [

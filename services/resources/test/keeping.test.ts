@@ -7,22 +7,21 @@ import type { Collection, Store, UnitOfWork } from '@commonplace/kit/store';
 import { openSqliteDatabase, type SqliteDatabase } from '@commonplace/kit/store/sqlite';
 import { ContentFormat } from '@commonplace/proto/resources/v1/content_service.js';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { forgetAllOf, keepReplaced } from '../src/acts/snapshots.js';
-import { purgeAll } from '../src/acts/trash.js';
 import { AUTOMATIC_SNAPSHOTS } from '../src/config.js';
-import { openDeriver } from '../src/content/deriver.js';
-import { createDocumentKind } from '../src/content/document.js';
 import { NO_INPUT } from '../src/content/input.js';
+import { openKeeper } from '../src/content/kept.js';
 import type { PreparedWrite } from '../src/content/kind.js';
-import { expireSnapshots } from '../src/jobs/expire.js';
-import type { Parts } from '../src/parts.js';
-import { accessRequestCollection } from '../src/stores/access-requests.js';
-import { commentCollection, threadCollection } from '../src/stores/comments.js';
-import { contentCollection } from '../src/stores/contents.js';
-import { openKeeper } from '../src/stores/kept.js';
-import { type Node, nodeCollection } from '../src/stores/nodes.js';
-import { pinnedPageCollection, slugCollection } from '../src/stores/publications.js';
-import { NEWEST_FIRST, type SnapshotRecord, snapshotCollection } from '../src/stores/snapshots.js';
+import { openDeriver } from '../src/documents/kind/deriver.js';
+import { createDocumentKind } from '../src/documents/kind/document.js';
+import { contentCollection } from '../src/documents/kind/records.js';
+import type { Node } from '../src/domain/node.js';
+import { nodeCollection } from '../src/nodes/records.js';
+import { accessRequestCollection } from '../src/sharing/request-records.js';
+import { forgetAllOf, keepReplaced } from '../src/snapshots/commands.js';
+import { expireSnapshots } from '../src/snapshots/expire.js';
+import { NEWEST_FIRST, type SnapshotRecord, snapshotCollection } from '../src/snapshots/records.js';
+import type { TreeParts } from '../src/tree/parts.js';
+import { purgeAll } from '../src/tree/trash.js';
 import { NOTHING_HIDDEN } from './nothing-hidden.js';
 
 const DAY = 86_400_000;
@@ -31,7 +30,7 @@ const ada = { type: 'user', id: 'ada', name: 'Ada' } as const;
 let folder: string;
 let database: SqliteDatabase;
 let store: Store;
-let parts: Parts;
+let parts: TreeParts;
 let snapshots: Collection<SnapshotRecord>;
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), 'commonplace-keeping-'));
@@ -45,24 +44,17 @@ beforeEach(async () => {
     keeper: await openKeeper(store),
     settings,
     hidden: NOTHING_HIDDEN,
-    deriver: openDeriver(),
+    deriver: openDeriver({ documentThreads: 2, documentSeconds: 60, documentsWaiting: 100 }),
   });
-  const comments = await store.collection(commentCollection);
-  const threads = await store.collection(threadCollection);
   const accessRequests = await store.collection(accessRequestCollection);
-  const pinned = await store.collection(pinnedPageCollection);
-  const slugs = await store.collection(slugCollection);
   parts = {
     store,
     snapshots,
     settings,
-    comments,
-    threads,
     accessRequests,
-    pinned,
-    slugs,
+    forgetters: [],
     kinds: { document },
-  } as unknown as Parts;
+  } as unknown as TreeParts;
 });
 afterEach(async () => {
   await database.close();
@@ -103,7 +95,7 @@ function keep(version: number): Promise<string | undefined> {
   return inWork((work) => keepReplaced(parts, at, prepared, options, contextOf(work)));
 }
 
-/** Makes all snapshots older. */
+/** Makes all snapshots older by some days. */
 async function age(days: number): Promise<void> {
   const all = await snapshots.find({ where: {}, limit: 1000 });
   const earlier = (time: string) => new Date(Date.parse(time) - days * DAY).toISOString();

@@ -7,9 +7,9 @@ import {
 import { ResourceType } from '@commonplace/proto/resources/v1/resource.js';
 import { WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { derivation } from '../src/content/derivation.js';
-import { LARGE_BYTES, openDeriver } from '../src/content/deriver.js';
 import { NO_INPUT } from '../src/content/input.js';
+import { derivation } from '../src/documents/kind/derivation.js';
+import { MAX_BYTES_AT_ONCE, openDeriver } from '../src/documents/kind/deriver.js';
 import { openWorld, type World } from './stage.js';
 
 let world: World;
@@ -51,27 +51,27 @@ test('others are answered while a long document is read and written', async () =
 });
 
 test('a thread derives what this one does, and throws what it throws', async () => {
-  const deriver = openDeriver();
+  const deriver = openDeriver({ documentThreads: 2, documentSeconds: 60, documentsWaiting: 100 });
   const body = { format: 'markdown', text: `# T\n\nresource:a ${'é'.repeat(10)}` } as const;
-  const large = LARGE_BYTES + 1;
+  const large = MAX_BYTES_AT_ONCE + 1;
   const limits = { documentBytes: 1000, documentJsonBytes: 1000 };
   try {
     for (const format of ['markdown', 'json', 'html', 'text'] as const) {
-      const payload = await deriver.run(large, 'payload', body, format, []);
+      const payload = await deriver.run('org', large, 'payload', body, format, []);
       expect(payload).toEqual(derivation.payload(body, format, []));
       expect(payload.content).toBeInstanceOf(Buffer);
     }
-    expect(await deriver.run(large, 'doc', body)).toEqual(derivation.doc(body));
+    expect(await deriver.run('org', large, 'doc', body)).toEqual(derivation.doc(body));
     const input = { ...NO_INPUT, content: json('é') };
-    expect(await deriver.run(large, 'create', input, limits)).toEqual(derivation.create(input, limits));
+    expect(await deriver.run('org', large, 'create', input, limits)).toEqual(derivation.create(input, limits));
     const faulty = { ...NO_INPUT, document: json({ type: 'doc', content: [{}] }) };
-    await expect(deriver.run(large, 'create', faulty, limits)).rejects.toMatchObject({
+    await expect(deriver.run('org', large, 'create', faulty, limits)).rejects.toMatchObject({
       code: 'INVALID_ARGUMENT',
       reason: 'missing_field',
       param: 'document.content[0].type',
     });
     const unreadable = { ...NO_INPUT, content: Buffer.from('{') };
-    await expect(deriver.run(large, 'create', unreadable, limits)).rejects.toThrow(/JSON/);
+    await expect(deriver.run('org', large, 'create', unreadable, limits)).rejects.toThrow(/JSON/);
   } finally {
     await deriver.close();
   }

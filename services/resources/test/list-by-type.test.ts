@@ -24,7 +24,7 @@ afterAll(() => world.stage.close());
 const TYPES = [[ResourceType.TABLE], [ResourceType.DOCUMENT], [ResourceType.TABLE, ResourceType.FOLDER]];
 const named = (types: readonly ResourceType[]) => types.flatMap((type) => made.get(type) ?? []);
 
-/** All names, page by page. */
+/** Returns all names and the totals, page by page. */
 async function pages(
   fields: Partial<ListResourcesRequest>,
   limit: number,
@@ -42,7 +42,7 @@ async function pages(
   }
 }
 
-// One page of few is sorted out of all of them, one of many is read in its order: both go on where the other ends.
+// A rare type's page is sorted from all its resources, a common type's is read in order: both must continue correctly.
 test.each([1, 2, 7, 200])('of few and of many of a type, %d at a time', async (limit) => {
   for (const type of TYPES) {
     for (const sort of ['name', '-name', '-created_at', 'position']) {

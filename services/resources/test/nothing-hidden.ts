@@ -1,4 +1,4 @@
-import type { Hidden } from '../src/content/hidden.js';
+import type { Hidden } from '../src/documents/kind/hidden.js';
 
-/** For documents that everybody may read with all they refer to. */
+/** For documents whose references everybody may read. */
 export const NOTHING_HIDDEN: Hidden = { from: async () => [], in: async () => [] };

@@ -85,6 +85,28 @@ test.each(FORMATS)('%s names what its reader may read, and nothing else', async 
   expect(await read(owner, format)).toMatch(/Secret/);
 });
 
+test('an id that is written with escapes is hidden as well', async () => {
+  const dash = (instead: string) => secret.replaceAll('-', instead);
+  const digit = `&#x${secret.charCodeAt(0).toString(16)};${secret.slice(1)}`;
+  const texts = [
+    `[Secret plan](resource:${dash('\\-')})`,
+    `[Secret plan](resource:${dash('&#45;')})`,
+    `[Secret plan](resource&colon;${secret}), [Secret plan](&#114;esource:${secret})`,
+    `<a href="resource:${digit}">Secret plan</a>`,
+    `[Secret plan][s]\n\n[s]: resource:${dash('&#045;')}`,
+    { type: 'doc', content: [{ type: 'resource_link', attrs: { resource_id: secret, title: 'Secret plan' } }] },
+  ];
+  for (const content of texts) {
+    const escaped = typeof content === 'string' ? json(content) : Buffer.from(dashesEscaped(JSON.stringify(content)));
+    const { id } = await world.create(owner, { type: ResourceType.DOCUMENT, name: 'Escapes', content: escaped });
+    for (const format of FORMATS) expect(await read(editor, format, id)).not.toMatch(/secret/i);
+    expect(await read(owner, ContentFormat.MARKDOWN, id)).toMatch(/Secret/);
+  }
+});
+
+/** Writes the hyphens of a JSON text as escapes. */
+const dashesEscaped = (text: string) => text.replaceAll('-', '\\u002d');
+
 test('who may read everything gets the text byte for byte', async () => {
   expect(await read(owner, ContentFormat.MARKDOWN)).toBe(text);
   expect(await read(editor, ContentFormat.MARKDOWN)).toContain(`[No access](resource:${secret})`);

@@ -22,10 +22,10 @@ beforeAll(async () => {
 });
 afterAll(() => s.stage.close());
 
-/** What a model knows of a node: enough to say who sees it. */
+/** A node in the model: enough to decide who sees it. */
 interface Known {
   readonly id: string;
-  /** Found in no other node, and in nothing that the service says by itself. */
+  /** Occurs in no other node, and in nothing that the service adds itself. */
   readonly word: string;
   parent: number | undefined;
   restricted: boolean;
@@ -60,7 +60,7 @@ const chain = (nodes: readonly Known[], at: number): number[] => {
   return path;
 };
 
-/** The nodes that a live publication of the first one, the head, shows. */
+/** Returns the ids of the nodes that a live publication of the head, which is the first node, shows. */
 function shownBy(nodes: readonly Known[]): Set<string> {
   const ids = nodes.flatMap(({ id }, at) => {
     const path = chain(nodes, at);
@@ -87,7 +87,7 @@ async function run(workspace: PlayedWorkspace, steps: readonly Step[], pinned: b
   const nodes: Known[] = [];
   const slug = `p-${workspace.id.slice(-12)}`;
   const mode = pinned ? PublicationMode.PINNED : PublicationMode.LIVE;
-  /** Of a pinned one: what it was when it was published last. */
+  /** For a pinned publication, the pages when it was last published. */
   let kept = new Map<string, readonly string[]>();
   const publish = async () => {
     const fields = { slug, mode, visibility: PublicationVisibility.PUBLIC, allowIndexing: true };
@@ -108,7 +108,7 @@ async function run(workspace: PlayedWorkspace, steps: readonly Step[], pinned: b
   }
 }
 
-/** What is shown now, by id, with all that stands above it: a pinned page is shown while all of that is. */
+/** Returns the shown pages by id with their ancestors: a pinned page is shown while all of its ancestors are. */
 function pinnedOf(nodes: readonly Known[]): Map<string, readonly string[]> {
   const shown = shownBy(nodes);
   const pages = nodes.flatMap(({ id }, at): [string, string[]][] => {
@@ -122,7 +122,7 @@ function pinnedOf(nodes: readonly Known[]): Map<string, readonly string[]> {
 async function create(nodes: Known[], workspace: PlayedWorkspace, under: number | undefined): Promise<void> {
   const parent = under === undefined ? undefined : nodes[under];
   const word = `word${workspace.id.slice(-8).replace(/\d/g, (digit) => 'abcdefghij'[Number(digit)] as string)}x${nodes.length}x`;
-  // Each page links to all others: what is hidden must not show through a link either.
+  // Each page links to all others, as hidden pages must not show through links either.
   const links = nodes.map(({ id }) => `[to](resource:${id}) [[resource:${id}]] ![](resource:${id})`).join(' ');
   const { id } = await s.create(boss, {
     type: ResourceType.DOCUMENT,
@@ -140,7 +140,7 @@ async function take(nodes: Known[], workspace: PlayedWorkspace, step: Exclude<St
     if (!isDead(under)) await create(nodes, workspace, under);
     return;
   }
-  // The head itself stays where it is and open.
+  // The steps below never apply to the head itself.
   const at = 1 + (step.node % (nodes.length - 1));
   const node = nodes[at] as Known;
   if (step.do === 'restore') {
@@ -179,13 +179,13 @@ async function holdAgainst(slug: string, nodes: readonly Known[], expected: Read
   }
   const as = await s.stage.as(undefined);
   const address = { host: HOST, slug, proof: undefined };
-  said.push(JSON.stringify(await s.reader.searchPublication({ address, query: 'word', limit: 50 }, as)));
+  said.push(JSON.stringify(await s.reader.searchPublication({ address, query: 'word', limit: 50, offset: 0 }, as)));
   const indexed = await s.reader.listIndexed({ host: HOST, cursor: '', limit: 0 }, as);
   said.push(JSON.stringify(indexed.items.filter(({ path }) => path.startsWith(`/p/${slug}`))));
   for (const { id, word } of hidden) {
     for (const text of said) for (const secret of [word, id]) expect(text).not.toContain(secret);
     expect((await s.read(slug, { path: id })).missing).toBeDefined();
-    const { pages } = await s.reader.searchPublication({ address, query: word, limit: 50 }, as);
+    const { pages } = await s.reader.searchPublication({ address, query: word, limit: 50, offset: 0 }, as);
     expect(pages?.items).toEqual([]);
   }
 }

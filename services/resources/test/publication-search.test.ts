@@ -9,7 +9,7 @@ import { OrgRole, WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { HOST, openPublishingStage, type PublishingStage } from './publishing-stage.js';
 
-/** More than are looked through one by one. */
+/** More pages than are searched without the index. */
 const PAGES = 2100;
 
 let s: PublishingStage;
@@ -21,7 +21,7 @@ let restricted: Resource;
 let trashed: Resource;
 let outside: Resource;
 let plain: Resource;
-/** What the played index knows, best first, and how it answers. */
+/** The content of the fake index, best hit first, and how it answers. */
 const index = { ids: [] as string[], complete: true, fails: false, asked: [] as FindEntriesRequest[] };
 
 beforeAll(async () => {
@@ -69,9 +69,9 @@ const doc = (name: string, markdown: string, parentId?: string): Promise<Resourc
   });
 const folder = (name: string) => s.create(boss, { type: ResourceType.FOLDER, name, workspaceId });
 
-async function search(slug: string, query: string, limit = 0) {
+async function search(slug: string, query: string, limit = 0, offset = 0) {
   const address = { host: HOST, slug, proof: undefined };
-  const { pages } = await s.reader.searchPublication({ address, query, limit }, await s.stage.as(undefined));
+  const { pages } = await s.reader.searchPublication({ address, query, limit, offset }, await s.stage.as(undefined));
   return pages;
 }
 
@@ -97,7 +97,7 @@ describe('a publication with more pages than can be looked through', () => {
   });
 
   test('tells all names of its own, asking nobody, and that there are more', async () => {
-    const found = await search('large', 'page 20', 50);
+    const found = await search('large', 'page', 50);
     expect([found?.items.length, found?.hasMore, index.asked]).toEqual([50, true, []]);
     expect(await namesIn('large', 'page 2099')).toEqual(['Page 2099']);
   });
@@ -117,11 +117,57 @@ describe('a small one', () => {
     const home = await doc('Guide', 'Bring **knots**, snake\\_case and a walk**ie**talkie.');
     await s.publish(boss, home.id);
     expect(await namesIn('guide', 'guide knots')).toEqual(['Guide']);
-    expect(await namesIn('guide', 'snake_case walkietalk')).toEqual(['Guide']);
+    expect(await namesIn('guide', 'snake_case walkietalkie')).toEqual(['Guide']);
     await s.write(boss, home.id, 'rewritten');
     expect(await namesIn('guide', 'knots')).toEqual([]);
-    expect(await namesIn('guide', 'rewrit')).toEqual(['Guide']);
+    expect(await namesIn('guide', 'rewritten')).toEqual(['Guide']);
     expect(index.asked).toEqual([]);
+  });
+
+  test('is found by whole words alone, whatever stands beside them', async () => {
+    const home = await doc('Harbour', 'The party at the weir. “Café” (closed), 東京の港 and state-of-the-art pumps.');
+    await s.publish(boss, home.id);
+    for (const query of ['party', 'WEIR', 'weir, cafe\u0301', '"closed"', '港', 'art', 'harbour pumps']) {
+      expect([query, await namesIn('harbour', query)]).toEqual([query, ['Harbour']]);
+    }
+    for (const query of ['par', 'part', 'arty', 'harb', 'eir', 'pump']) {
+      expect([query, await namesIn('harbour', query)]).toEqual([query, []]);
+    }
+  });
+
+  test('has excerpts that are cut between words', async () => {
+    const around = Array.from({ length: 60 }, (_, i) => `alongword${i}`).join(' ');
+    const home = await doc('Long', `${around} the needle of it ${around}`);
+    await s.publish(boss, home.id);
+    const excerpt = (await search('long', 'needle'))?.items[0]?.excerpt ?? '';
+    expect(excerpt).toMatch(/^…alongword\d+ .*the needle of it .*alongword\d+…$/);
+    expect(excerpt.length).toBeLessThanOrEqual(200);
+    const words = new Set(`${around} the needle of it`.split(' '));
+    expect(
+      excerpt
+        .replaceAll('…', '')
+        .split(' ')
+        .filter((word) => !words.has(word)),
+    ).toEqual([]);
+  });
+
+  test('tells its results page by page, each once', async () => {
+    const home = await folder('Leaves');
+    const names = Array.from({ length: 45 }, (_, i) => `Leaf ${i}`);
+    for (const name of names) await doc(name, 'green in spring', home.id);
+    await s.publish(boss, home.id);
+    const pages = [
+      await search('leaves', 'green'),
+      await search('leaves', 'green', 0, 20),
+      await search('leaves', 'green', 0, 40),
+    ];
+    expect(pages.map((page) => [page?.items.length, page?.hasMore])).toEqual([
+      [20, true],
+      [20, true],
+      [5, false],
+    ]);
+    expect(new Set(pages.flatMap((page) => page?.items.map(({ entry }) => entry?.name)))).toEqual(new Set(names));
+    expect((await search('leaves', 'green', 0, 60))?.items).toEqual([]);
   });
 
   test('that is pinned is found as it was', async () => {

@@ -8,6 +8,7 @@ import {
   PublicationVisibility,
 } from '@commonplace/proto/resources/v1/publication.js';
 import type { PublishResourceRequest } from '@commonplace/proto/resources/v1/publication_service.js';
+import type { CheckPublicationPasswordResponse } from '@commonplace/proto/resources/v1/reader_service.js';
 import { ReaderFormat } from '@commonplace/proto/resources/v1/reader_service.js';
 import { AccessMode, type Resource, ResourceType } from '@commonplace/proto/resources/v1/resource.js';
 import { OrgRole, WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
@@ -107,12 +108,12 @@ describe('publishing', () => {
     expect((await s.page('guarded')).face?.title).toBe('Other');
   });
 
-  test('of two that want one address at the same time, one gets it: neither slug nor domain is taken from it', async () => {
-    // A password takes long to hash: the other one is done by then.
+  test('of two that want one slug at the same time, one gets it, and both may claim one domain', async () => {
+    // Hashing a password takes long, so the other call finishes first.
     const late = { password: 'correct horse' };
     const wishes: [Partial<PublishResourceRequest>, string][] = [
       [{ slug: 'wanted-by-two' }, 'slug_taken'],
-      [{ customDomains: ['wanted.example.com'] }, 'domain_taken'],
+      [{ customDomains: ['wanted.example.com'] }, 'none'],
     ];
     for (const [wish, reason] of wishes) {
       const [first, second] = [await doc('First'), await doc('Second')];
@@ -255,7 +256,7 @@ describe('readers', () => {
 
   test('lose what has expired without anybody doing anything', async () => {
     const { id } = await doc('Short');
-    const expiresAt = new Date(Date.now() + 400).toISOString();
+    const expiresAt = new Date(Date.now() + 3000).toISOString();
     expect((await s.publish(boss, id, { expiresAt })).status).toBe(PublicationStatus.ACTIVE);
     const { revision } = await s.read('short');
     expect(revision?.validUntil).toBe(expiresAt);
@@ -295,7 +296,7 @@ describe('a document', () => {
     const path = at(page.id).slice('/p/links/'.length);
     const { document } = await s.page('links', path);
     const html = document?.html ?? '';
-    expect(html).toContain(`<a href="${at(inside.id)}#part"`);
+    expect(html).toContain(`<a href="${at(inside.id)}#h-part"`);
     expect(html).toContain('<a href="https://example.com/"');
     expect(html).toMatch(new RegExp(`<a href="${at(inside.id)}"[^>]*>raw in</a>`));
     expect(html).toContain('go out');
@@ -308,7 +309,7 @@ describe('a document', () => {
     for (const secret of [outside.id, 'Outside secret', boss.userId, 'note for us']) {
       expect(markdown).not.toContain(secret);
     }
-    // What is published later is linked then.
+    // A resource that is published later is linked from then on.
     await s.update(boss, outside.id, { updateMask: ['parent_id'], parentId: home.id });
     expect((await s.page('links', path)).document?.html).toMatch(
       /<a href="\/p\/links\/outside-secret-[0-9a-f]{12}"[^>]*>go out/,
@@ -363,9 +364,9 @@ describe('a pinned publication', () => {
 });
 
 describe('a password', () => {
-  const check = async (slug: string, password: string, clientIp = '192.0.2.1') =>
+  const check = async (slug: string, password: string, clientIp = '192.0.2.1', proof?: string) =>
     s.reader.checkPublicationPassword(
-      { address: { host: HOST, slug, proof: undefined }, password, clientIp },
+      { address: { host: HOST, slug, proof, pass: undefined }, password, clientIp },
       await s.stage.as(undefined),
     );
 
@@ -404,6 +405,45 @@ describe('a password', () => {
     expect(late.proof).toBeUndefined();
     expect(late.refused?.retryAfterSeconds).toBeGreaterThan(500);
     expect((await check('tried', 'correct horse', '192.0.2.10')).proof).toBeDefined();
+  });
+
+  test('is tried ten times from one IPv6 network, the right one among the attempts or not', async () => {
+    const { id } = await doc('Network', 'inside');
+    await s.publish(boss, id, { password: 'correct horse' });
+    const guesses = Array.from({ length: 60 }, (_, i) =>
+      check('network', i === 59 ? 'correct horse' : `guess ${i}`, `2001:db8:0:1::${(i + 1).toString(16)}`),
+    );
+    const answers = await Promise.all(guesses);
+    expect(answers.filter(({ refused }) => refused?.retryAfterSeconds === 0)).toHaveLength(10);
+    expect(answers[59]?.proof).toBeUndefined();
+    expect((await check('network', 'correct horse', '2001:db8:0:2::1')).proof).toBeDefined();
+  });
+
+  test('right ones do not count', async () => {
+    const { id } = await doc('Often', 'inside');
+    await s.publish(boss, id, { password: 'correct horse' });
+    for (let i = 0; i < 15; i++) expect((await check('often', 'correct horse')).proof).toBeDefined();
+  });
+
+  test('is tried so often from all networks, and readers who have opened it before are let through', async () => {
+    const { id } = await doc('Everywhere', 'inside');
+    await s.publish(boss, id, { password: 'correct horse' });
+    const { proof } = await check('everywhere', 'correct horse', '198.51.100.1');
+    const answers: CheckPublicationPasswordResponse[] = [];
+    for (let i = 0; i < 120; i += 20) {
+      const some = Array.from({ length: 20 }, (_, n) => check('everywhere', 'guess', `2001:db8:${i + n + 1}::1`));
+      answers.push(...(await Promise.all(some)));
+    }
+    expect(answers.filter(({ refused }) => refused?.retryAfterSeconds === 0)).toHaveLength(100);
+    const stranger = await check('everywhere', 'correct horse', '203.0.113.9');
+    expect(stranger.proof).toBeUndefined();
+    // One attempt is released every 36 s, so nobody is locked out permanently.
+    expect(stranger.refused?.retryAfterSeconds).toBeLessThanOrEqual(36);
+    const known = await check('everywhere', 'correct horse', '203.0.113.10', proof?.proof);
+    expect(known.proof).toBeDefined();
+    await s.publish(boss, id, { password: 'battery staple' });
+    const outdated = await check('everywhere', 'battery staple', '203.0.113.11', proof?.proof);
+    expect(outdated.refused?.retryAfterSeconds).toBeGreaterThan(0);
   });
 });
 
@@ -445,7 +485,7 @@ describe('searching and listing', () => {
     await s.publish(boss, home.id);
     const address = { host: HOST, slug: 'searched', proof: undefined };
     const { pages } = await s.reader.searchPublication(
-      { address, query: 'ZEBRAwood', limit: 0 },
+      { address, query: 'ZEBRAwood', limit: 0, offset: 0 },
       await s.stage.as(undefined),
     );
     expect(pages?.items.map(({ entry }) => entry?.name)).toEqual(['Zebrawood', 'Apples']);

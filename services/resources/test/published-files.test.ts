@@ -14,7 +14,7 @@ import { HOST, openPublishingStage, type PublishingStage } from './publishing-st
 let s: PublishingStage;
 let boss: Caller;
 let workspaceId: string;
-/** The bytes of the played files service, by file. */
+/** The bytes in the fake files service, by file. */
 const bytes = new Map<string, string>();
 
 beforeAll(async () => {
@@ -50,7 +50,7 @@ async function file(parentId: string, name: string, contentType: string, text: s
   return id;
 }
 
-/** Other bytes under the same id, as an upload brings them. */
+/** Replaces the bytes under the same id, like an upload. */
 async function replace(id: string, text: string): Promise<void> {
   bytes.set(id, text);
   const is = { contentType: 'image/png', sizeBytes: text.length, status: 'ready' };
@@ -188,7 +188,7 @@ test('what a frame of something locked is given opens that thing, for a while, a
     expect(await read(pathOf(dial), { proof: given })).toMatchObject({ passwordRequired: {} });
     expect(await fileOf(other, { pass: given, proof: given })).toMatchObject({ file: undefined, passwordRequired: {} });
     expect(await bytesOf(other, given)).toBe('');
-    const search = { address: { ...address, pass: given, proof: given }, query: 'inside', limit: 0 };
+    const search = { address: { ...address, pass: given, proof: given }, query: 'inside', limit: 0, offset: 0 };
     expect(await s.reader.searchPublication(search, as)).toMatchObject({ pages: undefined, passwordRequired: {} });
   }
   expect(await fileOf(shot, { pass })).toMatchObject({ passwordRequired: {} });

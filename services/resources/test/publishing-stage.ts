@@ -39,18 +39,18 @@ export interface PublishingStage extends SharingStage {
   unpublish(by: Caller, id: string): Promise<{ id: string; slugReservedUntil: string | undefined }>;
   write(by: Caller, id: string, markdown: string): Promise<void>;
   read(slug: string, fields?: Partial<ReadPageRequest>, proof?: string): Promise<ReadPageResponse>;
-  /** A page that there is. */
+  /** Reads a page that must exist. */
   page(slug: string, path?: string, fields?: Partial<ReadPageRequest>): Promise<ReaderPage>;
   revision(slug: string): Promise<string>;
 }
 
-/** The names of the fields that are there, as the gateway tells them. */
+/** Adds the mask of the fields that are set, as the gateway does. */
 function masked<T extends object>(fields: T): T & { updateMask: string[] } {
   const names = Object.keys(fields).map((name) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`));
   return { ...fields, updateMask: names };
 }
 
-/** `others` play more services. */
+/** Opens the stage; `others` are further fake services. */
 export async function openPublishingStage(others: readonly Implementation[] = []): Promise<PublishingStage> {
   const sharing = await openSharingStage(undefined, others);
   const { stage } = sharing;

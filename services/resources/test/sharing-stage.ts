@@ -32,7 +32,7 @@ import { type PlayedTenancy, playTenancy } from './tenancy.js';
 
 type Metadata = Partial<CallMetadata>;
 
-/** The resources service with identity and tenancy played, and short ways to share. */
+/** The resources service with fakes of identity and tenancy, and shortcuts for sharing. */
 export interface SharingStage {
   readonly stage: Stage;
   readonly tenancy: PlayedTenancy;
@@ -42,7 +42,7 @@ export interface SharingStage {
   readonly index: Client<IndexService>;
   readonly copies: Client<CopyService>;
   readonly trash: Client<TrashService>;
-  /** Every event of the service, in order; it may take a moment. */
+  /** All events of the service, in order; they may arrive with a delay. */
   readonly events: DomainEvent[];
   create(by: Caller, fields: Partial<CreateResourceRequest>): Promise<Resource>;
   update(by: Caller, id: string, fields: Partial<UpdateResourceRequest>): Promise<Resource>;
@@ -67,11 +67,11 @@ export interface SharingStage {
   ask(by: Caller, id: string, fields?: Partial<CreateAccessRequestRequest>, reply?: Reply): Promise<AccessRequest>;
   decide(by: Caller, id: string, fields: Partial<UpdateAccessRequestRequest>): Promise<AccessRequest>;
   filter(by: Caller, workspaceIds?: string[], metadata?: Metadata): ReturnType<Client<IndexService>['getSearchFilter']>;
-  /** Says something in tenancy's name; what it is remembered of is forgotten. */
+  /** Publishes an event of tenancy, which invalidates caches of its data. */
   tell(verb: string, data?: Record<string, unknown>): Promise<void>;
 }
 
-/** Its data is kept in a new folder within `parent`; `others` play more services. */
+/** Opens the stage with its data in a new folder within `parent`; `others` are further fake services. */
 export async function openSharingStage(parent?: string, others: readonly Implementation[] = []): Promise<SharingStage> {
   const tenancy = playTenancy();
   const stage = await openStage(resources, [...tenancy.implementations, ...others], parent);
@@ -134,7 +134,7 @@ export async function openSharingStage(parent?: string, others: readonly Impleme
   };
 }
 
-/** Tokens are used again for a while: signing and verifying one takes longer than most calls. */
+/** Reuses tokens for a while: signing and verifying one takes longer than most calls. */
 function signOnce(sign: Stage['as']): Stage['as'] {
   const known = new WeakMap<Caller, { readonly token: string | undefined; readonly until: number }>();
   return async (caller, metadata = {}, reply = {}) => {

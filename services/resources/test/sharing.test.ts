@@ -17,7 +17,7 @@ let tenancy: PlayedTenancy;
 let org: ReturnType<PlayedTenancy['org']>;
 let workspace: PlayedWorkspace;
 let owner: Caller;
-/** In the Org, and not in the workspace. */
+/** A member of the Org, but not of the workspace. */
 let outsider: Caller;
 
 beforeAll(async () => {
@@ -120,13 +120,17 @@ describe('a grant', () => {
       GranteeType.WORKSPACE,
       GranteeType.AGENT,
     ]);
+    const strange = newId();
+    tenancy.strangeAgents.add(strange);
+    const refused = { principalType: GranteeType.AGENT, principalId: strange, role: EDITOR };
+    expect(await outcome(s.grant(owner, top.id, refused))).toBe('not_found');
   });
 
   const workspaceGrant = (id: string) => ({ principalType: GranteeType.WORKSPACE, principalId: id, role: EDITOR });
 
   test('stops by itself, and may be made anew then', async () => {
     const top = await folder();
-    const expiresAt = new Date(Date.now() + 400).toISOString();
+    const expiresAt = new Date(Date.now() + 3000).toISOString();
     await s.grant(owner, top.id, { ...to(outsider, EDITOR), expiresAt });
     expect(await seenBy(outsider, top.id)).toMatchObject({ role: EDITOR, expiresAt });
     await eventually(async () => expect(await outcome(s.get(outsider, top.id))).toBe('not_found'));
@@ -237,7 +241,7 @@ describe('several grants at once', () => {
         expiresAt,
       })),
     });
-    await s.grant(owner, top.id, agents(100, new Date(Date.now() + 1500).toISOString()));
+    await s.grant(owner, top.id, agents(100, new Date(Date.now() + 5000).toISOString()));
     for (let i = 0; i < 4; i++) await s.grant(owner, top.id, agents(100));
     expect(await outcome(s.grant(owner, top.id, to(outsider, VIEWER)))).toBe('limit_reached');
     await eventually(async () => expect(await outcome(s.grant(owner, top.id, to(outsider, VIEWER)))).toBe('ok'));

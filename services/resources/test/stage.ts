@@ -26,7 +26,7 @@ export interface Member {
   role: WorkspaceRole | undefined;
 }
 
-/** The resources service with tenancy played: one Org, two workspaces, people by role. */
+/** The resources service with a fake tenancy: one Org, two workspaces, people by role. */
 export interface World {
   readonly stage: Stage;
   readonly orgId: string;
@@ -39,9 +39,9 @@ export interface World {
   readonly snapshots: Client<SnapshotService>;
   readonly trash: Client<TrashService>;
   readonly index: Client<IndexService>;
-  /** A person with a role in both workspaces of the Org. */
+  /** Creates a person with a role in both workspaces of the Org. */
   member(role: WorkspaceRole): Caller;
-  /** Gives a person another role in the workspaces; undefined takes it away. */
+  /** Sets a person's role in the workspaces; undefined removes it. */
   setRole(caller: Caller, role: WorkspaceRole | undefined): void;
   archive(archived: boolean): void;
   create(
@@ -96,9 +96,10 @@ export async function openWorld(): Promise<World> {
       return { userId, orgs: [org], workspaces: [...both, ...own] };
     },
   });
-  const stage = await openStage(resources, [directory]);
+  const users = fake(contracts.auth, { findUsers: async () => ({ users: [] }) });
+  const stage = await openStage(resources, [directory, users]);
   const client = stage.host.client(contracts.resources);
-  // Memberships are remembered until tenancy says that they have changed.
+  // Memberships are cached until tenancy publishes a change.
   const tell = () => stage.host.bus.publish([event()]);
   let changed = Promise.resolve();
   return {

@@ -40,7 +40,7 @@ afterAll(async () => {
 
 type Operation = Partial<OperateTagsRequest>;
 
-/** The operation endpoint as the gateway calls it: the mask names what is given. */
+/** Calls the operation endpoint like the gateway: the mask names the fields that are set. */
 async function operate(fields: Operation, caller = editor, reply: Reply = {}) {
   const { workspaceId: _, ...given } = fields;
   const updateMask = Object.keys(given).map((key) => key.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`));
@@ -244,7 +244,7 @@ async function retire(tagId: string, resourceIds: string[] = []) {
   return tags.removeTag(RemoveTagRequest.fromPartial({ tagId, resourceIds }), await world.stage.as(editor));
 }
 
-/** A node is rewritten once, now or by a job; what an index holds of it follows. */
+/** Waits until the index shows a node's tags; a node is rewritten once, by the call or by a job. */
 async function settled(id: string, expected: readonly string[], version = 2): Promise<void> {
   await eventually(async () => {
     const { entries } = await world.index.getIndexEntries({ ids: [id], mostBytes: 0 }, await world.stage.as(undefined));

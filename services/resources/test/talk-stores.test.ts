@@ -1,11 +1,9 @@
 import type { Collection, Query, StoredRecord } from '@commonplace/kit/store';
-import { openStage, type Stage } from '@commonplace/kit/testing';
+import { holdJob, openStage, type Stage } from '@commonplace/kit/testing';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { copyComments } from '../src/acts/comments.js';
-import { forgetComments } from '../src/acts/forget-comments.js';
-import { uncomment } from '../src/jobs/uncomment.js';
-import type { Parts } from '../src/parts.js';
-import { resources } from '../src/service.js';
+import { copyComments } from '../src/comments/commands.js';
+import { forgetComments } from '../src/comments/forget.js';
+import type { CommentParts } from '../src/comments/parts.js';
 import {
   COMMENT_ORDER,
   type Comment,
@@ -13,11 +11,14 @@ import {
   THREAD_ORDER,
   type Thread,
   threadCollection,
-} from '../src/stores/comments.js';
-import { jobCollection, type TreeJob } from '../src/stores/jobs.js';
-import { type Node, nodeCollection } from '../src/stores/nodes.js';
-import { type TagUsage, tagUsageCollection } from '../src/stores/tag-usage.js';
-import { type Tag, tagCollection } from '../src/stores/tags.js';
+} from '../src/comments/records.js';
+import { uncomment } from '../src/comments/uncomment.js';
+import type { Node } from '../src/domain/node.js';
+import { jobCollection, type TreeJob, treeJobQueue } from '../src/nodes/jobs.js';
+import { nodeCollection } from '../src/nodes/records.js';
+import { type TagUsage, tagUsageCollection } from '../src/nodes/tag-usage.js';
+import { resources } from '../src/service.js';
+import { type Tag, tagCollection } from '../src/tags/records.js';
 
 let stage: Stage;
 let comments: Collection<Comment>;
@@ -92,7 +93,7 @@ test.each([
   ['many go behind them, by a job', 1200],
 ])('of comments on purged documents %s', async (_, count) => {
   const { store } = stage.host;
-  const parts = { store, comments, threads, jobs } as Parts;
+  const parts = { store, comments, threads, jobs } as CommentParts;
   const ids = [`gone-${count}`, `also-${count}`];
   await fill(ids[0] as string, count);
   await fill(`kept-${count}`, 3);
@@ -102,7 +103,7 @@ test.each([
   await work.commit();
   const queued = await jobs.find({ where: { createdAt: { gt: '' } }, sort: ['createdAt'], limit: 10 });
   expect(queued.map(({ headId }) => headId)).toEqual(count > 500 ? [ids[0]] : []);
-  for (const job of queued) await uncomment(parts, job, () => false);
+  for (const job of queued) await uncomment(parts, await holdJob(parts.store, treeJobQueue, job));
   const resourceId = { in: ids };
   expect([await comments.count({ resourceId }), await threads.count({ resourceId })]).toEqual([0, 0]);
   expect(await jobs.count({ createdAt: { gt: '' } })).toBe(0);
@@ -111,7 +112,7 @@ test.each([
 
 test('a copy takes threads along as they stand, without the reactions', async () => {
   const { store } = stage.host;
-  const parts = { store, comments, threads, jobs } as Parts;
+  const parts = { store, comments, threads, jobs } as CommentParts;
   const from = { id: 'original' } as Node;
   const by = { type: 'user', id: 'u', name: 'U' } as const;
   const work = store.begin();

@@ -35,7 +35,7 @@ interface PlayedOrg {
 
 export interface PlayedWorkspace {
   readonly id: string;
-  /** Empty for a Personal one. */
+  /** Empty for a Personal workspace. */
   readonly orgId: string;
   readonly roles: Map<string, WorkspaceRole>;
   archived: boolean;
@@ -44,15 +44,17 @@ export interface PlayedWorkspace {
   allowExternalAccessRequests: boolean;
 }
 
-/** Identity and tenancy, played: who there is and what they belong to. */
+/** Fakes of identity and tenancy: people and what they belong to. */
 export interface PlayedTenancy {
   readonly implementations: readonly Implementation[];
-  /** Addresses that were invited, by the place that accepts them. */
+  /** Invited addresses, by the place that accepts them. */
   readonly invited: Map<string, string>;
   person(name: string): Caller;
   org(): PlayedOrg;
   workspace(org?: PlayedOrg): PlayedWorkspace;
-  /** Everybody and everything is gone. */
+  /** Ids of agents that nobody may use; there is an agent of every tenant with every other id. */
+  readonly strangeAgents: Set<string>;
+  /** Removes all people, Orgs and workspaces. */
   clear(): void;
 }
 
@@ -61,6 +63,7 @@ export function playTenancy(): PlayedTenancy {
   const orgs = new Map<string, PlayedOrg>();
   const workspaces = new Map<string, PlayedWorkspace>();
   const invited = new Map<string, string>();
+  const strangeAgents = new Set<string>();
 
   const named = (id: string): PlayedWorkspace => {
     const found = workspaces.get(id);
@@ -145,8 +148,19 @@ export function playTenancy(): PlayedTenancy {
     },
   });
 
+  const agents = fake(contracts.agentDirectory, {
+    async lookUpAgents({ agentIds }) {
+      const known = agentIds.filter((id) => !strangeAgents.has(id));
+      const orgIds = ['', ...orgs.keys()];
+      const entry = (id: string) =>
+        orgIds.map((orgId) => ({ id, name: 'Agent', orgId, ownerId: '', isActive: true, autoRun: false }));
+      return { items: known.flatMap(entry) };
+    },
+  });
+
   return {
-    implementations: [directory, members, auth],
+    implementations: [directory, members, auth, agents],
+    strangeAgents,
     invited,
     clear() {
       for (const all of [people, orgs, workspaces, invited]) all.clear();

@@ -1,14 +1,16 @@
-import { integer, list, type Table, text, url } from '@commonplace/kit/config';
+import { integer, list, shaped, type Table, text, url } from '@commonplace/kit/config';
 import { embeddingSettings } from './embedding/settings.js';
 
-function urls(value: string): string[] {
-  return list(value).map(url('http', 'https'));
-}
+const URL_PATTERN = 'https?://[^,\\s]+';
+const urls = shaped({ kind: 'text', pattern: `${URL_PATTERN}(,${URL_PATTERN})*` }, (value: string): string[] =>
+  list(value).map(url('http', 'https')),
+);
 
-function prefix(value: string): string {
-  if (!/^[a-z0-9]{1,32}$/.test(value)) throw new Error('must be 1 to 32 letters a-z and digits');
+const PREFIX_PATTERN = '[a-z0-9]{1,32}';
+const prefix = shaped({ kind: 'text', pattern: PREFIX_PATTERN }, (value: string): string => {
+  if (!new RegExp(`^${PREFIX_PATTERN}$`).test(value)) throw new Error('must be 1 to 32 letters a-z and digits');
   return value;
-}
+});
 
 export const config = {
   indexBatch: {
@@ -27,7 +29,7 @@ export const config = {
     variable: 'COMMONPLACE_EMBEDDINGS_CHUNK_TOKENS',
     help: 'tokens of a text that are embedded as one passage; a change embeds everything anew',
     parse: integer(50, 2000),
-    fallback: 200,
+    fallback: 256,
   },
   queryTimeoutMs: {
     variable: 'COMMONPLACE_EMBEDDINGS_QUERY_MS',
@@ -43,6 +45,7 @@ export const config = {
   },
   typesenseUrl: {
     variable: 'COMMONPLACE_TYPESENSE_URL',
+    common: 'search server, not the data folder',
     help: 'Typesense server that keeps the search index, instead of the data folder; the nodes of a cluster separated by commas',
     parse: urls,
     fallback: undefined as string[] | undefined,

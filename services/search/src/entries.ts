@@ -1,16 +1,16 @@
 import type { CallOptions, Client } from '@commonplace/kit/rpc';
 import type { IndexEntry, IndexService } from '@commonplace/proto/resources/v1/index_service.js';
 
-/** Bytes of content, about, that are fetched at once: a hundred long documents would be more than a message may hold. */
+/** Approximate bytes of content per call: a hundred long documents would exceed the size of a message. */
 const FETCHED_BYTES = 1024 * 1024;
 
-/** The present entries of some of the ids that were asked for. */
+/** Holds some of the requested ids, and the entries of those that exist. */
 export interface Fetched {
   readonly ids: readonly string[];
   readonly entries: readonly IndexEntry[];
 }
 
-/** Fetches the entries of ids from the tree's owner, no more at once than memory and a message have room for. */
+/** Fetches the entries of ids from the owner of the tree, in portions that fit into memory and a message. */
 export async function* fetchEntries(
   resources: Pick<Client<IndexService>, 'getIndexEntries'>,
   ids: readonly string[],

@@ -10,28 +10,28 @@ import { createRecent, LONG_TEXT, type Recent } from './recent.js';
 export interface IndexerParts {
   readonly index: SearchIndex;
   readonly resources: Pick<Client<IndexService>, 'getIndexEntries' | 'streamIndexEntries'>;
-  /** Options of a call that nobody is behind, given up after so many milliseconds. */
+  /** Returns the options of a call without a caller, with a deadline in `timeoutMs`. */
   readonly systemCall: (timeoutMs?: number) => CallOptions;
   readonly log: Log;
-  /** Told when entries have changed. */
+  /** Called when entries have changed. */
   readonly changed?: () => void;
-  /** Ends all waiting: what is due later is put in at once. */
+  /** Ends all waiting: delayed updates are indexed at once. */
   readonly signal?: AbortSignal;
 }
 
-/** Keeps the index as the tree is. */
+/** Keeps the index in sync with the tree. */
 export interface Indexer {
-  /** Takes events of `INDEXED_EVENTS`, in any order and as often as they come. */
+  /** Handles events of `INDEXED_EVENTS`, in any order and any number of times. */
   handle(events: readonly DomainEvent[]): Promise<void>;
-  /** Makes the index anew from all that there is; a second call joins the first. The signal gives it up. */
+  /** Rebuilds the index from scratch; a concurrent call joins a running rebuild. `signal` aborts it. */
   rebuild(signal?: AbortSignal): Promise<void>;
-  /** Rebuilds where the index is not complete, and tries again until that succeeds or the signal ends it. */
+  /** Rebuilds the index if it is incomplete, and retries until that succeeds or `signal` aborts. */
   ensureBuilt(signal: AbortSignal): Promise<void>;
-  /** Milliseconds since the oldest event happened that was given and is not in the index yet; 0 where all are. */
+  /** Returns the age in milliseconds of the oldest event that is not indexed yet; 0 when all are. */
   lag(): number;
 }
 
-/** What the indexer is to be subscribed to. */
+/** Events that the indexer subscribes to. */
 export const INDEXED_EVENTS: readonly string[] = [
   'commonplace.resources.resource.>',
   'commonplace.resources.content.>',
@@ -47,10 +47,10 @@ const RETRY_MS = [1000, 5000, 15_000, 60_000] as const;
 
 export function createIndexer(parts: IndexerParts): Indexer {
   const recent = createRecent();
-  // One batch after the other: what was fetched is put in before anything fetched later.
+  // Batches are handled one after the other, so that nothing older is indexed after something newer.
   let last: Promise<void> = Promise.resolve();
   let rebuilding: Promise<void> | undefined;
-  // When the oldest event of each batch happened that is not done; one that failed comes again.
+  // Time of the oldest event of each unfinished batch; a batch that fails is delivered again.
   const waiting = new Map<readonly DomainEvent[], number>();
 
   const indexer: Indexer = {
@@ -91,7 +91,7 @@ async function apply(parts: IndexerParts, recent: Recent, events: readonly Domai
     for (const id of resourceIds(event)) (GONE.test(event.type) ? gone : changed).add(id);
   }
   await index.remove([...gone]);
-  // What was trashed and restored is told apart by its present state, not by the order of events.
+  // The present state decides whether something was trashed or restored last, not the order of events.
   const { now, later, waitMs } = recent.split(changed, Date.now() - oldestOf(events));
   await putIn(parts, recent, now);
   if (later.length > 0) {
@@ -102,7 +102,7 @@ async function apply(parts: IndexerParts, recent: Recent, events: readonly Domai
   tell?.();
 }
 
-/** Puts the present state of resources into the index. */
+/** Indexes the present state of resources. */
 async function putIn({ index, resources, systemCall }: IndexerParts, recent: Recent, ids: readonly string[]) {
   for (let at = 0; at < ids.length; at += FETCHED_AT_ONCE) {
     const some = ids.slice(at, at + FETCHED_AT_ONCE);
@@ -118,7 +118,7 @@ async function putIn({ index, resources, systemCall }: IndexerParts, recent: Rec
   }
 }
 
-/** When the oldest of some events happened. */
+/** Returns when the oldest of some events happened. */
 const oldestOf = (events: readonly DomainEvent[]): number => Math.min(...events.map(({ time }) => Date.parse(time)));
 
 function resourceIds({ data }: DomainEvent): string[] {

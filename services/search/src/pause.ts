@@ -1,4 +1,4 @@
-/** Waits, until the signal at the longest. */
+/** Waits, but no longer than until the signal aborts. */
 export function pause(ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const end = (): void => {

@@ -1,28 +1,28 @@
 import type { IndexEntry } from '@commonplace/proto/resources/v1/index_service.js';
 import { LRUCache } from 'lru-cache';
 
-/** Characters of a text from which on it is worth the while not to index each of its states. */
+/** Characters of a text from which on its updates are debounced. */
 export const LONG_TEXT = 8192;
-/** A resource is left alone for so many times as long as it took to index it. */
+/** Factor of the time that indexing took, for which a resource is then left alone. */
 const REST = 16;
-/** But never for longer, nor when a change is older, so that what is written is found within two seconds. */
+/** Maximum of that time and of the age of a change in milliseconds, so that changes are found within two seconds. */
 const MOST_REST_MS = 500;
 
 /**
- * What was indexed a moment ago, and at which cost. A long text is indexed as a whole, so that one that changes all
- * the time, as a form's table, is put in again after a rest: the first change at once, those that come meanwhile
- * together.
+ * Remembers what was indexed recently and how long it took. A long text is always indexed as a whole, so one that
+ * changes continuously, like the table of a form, is debounced: its first change is indexed at once, and further ones
+ * together after a pause.
  */
 export interface Recent {
   /**
-   * Which of some changed resources are due now, which later, and when that is. `ageMs`: how long ago the first of
-   * the changes was. Nothing rests while the index is behind.
+   * Splits changed resources into those to index now and later. `ageMs` is the age of the oldest change. Nothing is
+   * delayed while the index lags behind.
    */
   split(
     ids: Iterable<string>,
     ageMs: number,
   ): { readonly now: string[]; readonly later: string[]; readonly waitMs: number };
-  /** Notes that entries were indexed together, in so many milliseconds. */
+  /** Records that entries were indexed together in `tookMs`. */
   note(entries: readonly Pick<IndexEntry, 'id' | 'text'>[], tookMs: number): void;
 }
 

@@ -2,23 +2,34 @@ import { contracts } from '@commonplace/kit/contracts';
 import type { Subscription } from '@commonplace/kit/events';
 import { type Host, implement, type ServiceModule } from '@commonplace/kit/runtime';
 import { config } from './config.js';
-import { type EmbeddingWork, startEmbedding } from './embedding/background.js';
-import { type Embedders, openEmbedders } from './embedding/open.js';
-import { createQueryEmbedder } from './embedding/query-vector.js';
 import { createIndexer, INDEXED_EVENTS } from './events.js';
+import { createEmbeddingModelHandlers } from './handlers/embedding-models.js';
 import { createEntryHandlers } from './handlers/entries.js';
-import { createModelHandlers } from './handlers/models.js';
 import { createSearchHandlers } from './handlers/search.js';
-import { openIndex } from './index/open.js';
+import { openIndexInstallation } from './index-installation.js';
+import { type Embedders, openEmbedders } from './open-embedders.js';
+import { openIndex } from './open-index.js';
 import { observeIndexLag } from './signals.js';
 import { CONSUMER, startUpkeep } from './upkeep/index.js';
+import { createUsageRecorder } from './usage/recorder.js';
+import { type EmbeddingWork, startEmbedding } from './vectors/background.js';
+import { createQueryEmbedder } from './vectors/query-vector.js';
 
-/** Gives the models; undefined where embeddings are off. */
+/** Opens the models; undefined when embeddings are off. */
 export type OpenEmbedders = (host: Host) => Embedders | undefined | Promise<Embedders | undefined>;
 
-/** Finds resources by words in their names and contents, and by what their contents mean. */
+/**
+ * Defines the service that finds resources by the words in their names and contents, and by the meaning of their
+ * contents.
+ */
 export function searchService(open: OpenEmbedders): ServiceModule {
-  return { name: 'search', config, stores: true, start: (host) => start(host, open) };
+  return {
+    name: 'search',
+    config,
+    stores: true,
+    boundStores: async ({ settings, dataDir }) => [await openIndexInstallation(settings(config), dataDir)],
+    start: (host) => start(host, open),
+  };
 }
 
 export const search: ServiceModule = searchService((host) => openEmbedders(host.settings(config)));
@@ -36,15 +47,16 @@ async function start(host: Host, open: OpenEmbedders): ReturnType<ServiceModule[
   const stop = new AbortController();
   const changed = (): void => embedding?.wake();
   const indexer = createIndexer({ index, resources, systemCall, log, changed, signal: stop.signal });
+  const usage = createUsageRecorder({ metering: host.client(contracts.metering), systemCall, log });
   const embedQuery = createQueryEmbedder(embedders && (() => embedding?.serving()), queryTimeoutMs);
   let subscription: Subscription | undefined;
   let built: Promise<void> | undefined;
   let unobserve = () => {};
   return {
     implementations: [
-      implement(contracts.search, createSearchHandlers({ index, resources, embedQuery })),
+      implement(contracts.search, createSearchHandlers({ index, resources, embedQuery, usage })),
       implement(contracts.entries, createEntryHandlers(index)),
-      implement(contracts.models, createModelHandlers(embedders)),
+      implement(contracts.embeddingModels, createEmbeddingModelHandlers(embedders)),
       upkeep.implementation(indexer),
     ],
     begin: async () => {
@@ -55,7 +67,11 @@ async function start(host: Host, open: OpenEmbedders): ReturnType<ServiceModule[
       upkeep.begin(indexer);
       if (embedders === undefined) return;
       const { current: embedder, former } = embedders;
-      embedding = startEmbedding({ index, embedder, former, chunkTokens, log });
+      embedding = startEmbedding({
+        ...{ index, embedder, former, chunkTokens, log },
+        count: (tenant, counted, model) =>
+          usage.add({ tenant, workspaceId: tenant, feature: 'embedding', model }, counted),
+      });
     },
     close: async () => {
       stop.abort();
@@ -64,6 +80,7 @@ async function start(host: Host, open: OpenEmbedders): ReturnType<ServiceModule[
       await upkeep.close();
       await embedding?.close();
       await built;
+      await usage.close();
       await embedders?.close();
       await index.close();
     },

@@ -7,7 +7,7 @@ const lag = gauge({
   description: 'Time since the oldest change happened that was told of and is not in the index.',
 });
 
-/** Tells how far the index is behind. Gives what ends that. */
+/** Reports how far the index lags behind as a metric. Returns a function that stops it. */
 export function observeIndexLag(indexer: Pick<Indexer, 'lag'>): () => void {
   return lag.observe(() => [{ attributes: {}, value: indexer.lag() / 1000 }]);
 }

@@ -1,10 +1,9 @@
+import { analyse, emptyToken, fold, nextToken, originalRange } from '@commonplace/kit/analysis';
 import { describe, expect, test } from '@jest/globals';
-import { analyse, emptyToken, nextToken } from '../src/domain/analysis.js';
-import { fold, originalRange } from '../src/domain/fold.js';
 
 const terms = (text: string): string[] => analyse(text).terms.split(' ');
 
-/** Each term with the piece of the original that it stands for. */
+/** Returns each term with the part of the original that it stands for. */
 function pieces(text: string): [string, string][] {
   const folded = fold(text);
   const found: [string, string][] = [];

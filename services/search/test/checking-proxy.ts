@@ -2,10 +2,10 @@ import { Agent, createServer, request as send } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Check, WireRequest } from './openapi.js';
 
-/** Stands before a server, and looks at every request on its way there. */
+/** Forwards requests to a server and checks each of them. */
 export interface CheckingProxy {
   readonly url: string;
-  /** How many requests there were, by method and the last word of the path that is no name. */
+  /** All requests that were sent. */
   readonly requests: WireRequest[];
   /** What was wrong with them. */
   readonly faults: string[];

@@ -5,12 +5,17 @@ import { tokensIn } from '../src/domain/tokens.js';
 
 const sentence = (n: number): string => Array.from({ length: n }, (_, i) => `word${i % 7}`).join(' ');
 
-function cut(text: string, tokens = 100, type = ResourceType.DOCUMENT, name = 'Guide') {
+/** Returns the chunks without the overview that a text of several ones begins with. */
+function partsOf(text: string, tokens = 100, type = ResourceType.DOCUMENT, name = 'Guide'): Chunk[] {
   const chunks = chunksOf({ type, name, text }, tokens);
-  return chunks.map(({ start, end, title }) => ({ text: text.slice(start, end), title }));
+  return chunks.length > 1 ? chunks.slice(1) : chunks;
 }
 
-/** Everything but white space is in exactly one chunk, in order. */
+function cut(text: string, tokens = 100, type = ResourceType.DOCUMENT, name = 'Guide') {
+  return partsOf(text, tokens, type, name).map(({ start, end, title }) => ({ text: text.slice(start, end), title }));
+}
+
+/** Expects that everything except white space is in exactly one chunk, in order. */
 function expectWhole(text: string, chunks: readonly Chunk[]): void {
   let at = 0;
   for (const { start, end } of chunks) {
@@ -26,6 +31,23 @@ describe('chunks', () => {
     expect(cut('Just a few words.\n')).toEqual([{ text: 'Just a few words.', title: 'Guide' }]);
   });
 
+  test('the first of several chunks is the beginning of the text, under its name', () => {
+    const text = `# Travel\n\n${sentence(30)}\n\n## Trains\n\n${sentence(30)}\n\n# Food\n\n${sentence(30)}\n`;
+    const [overview, first] = chunksOf({ type: ResourceType.DOCUMENT, name: 'Guide', text }, 100);
+    expect([overview?.title, overview?.start]).toEqual(['Guide', first?.start]);
+    expect(overview?.end).toBeGreaterThan(first?.end as number);
+    const read = tokensIn(text.slice(overview?.start, overview?.end));
+    expect(read).toBeGreaterThan(75);
+    expect(read).toBeLessThanOrEqual(125);
+  });
+
+  test('a small rest of a section belongs to the chunk before it', () => {
+    const paragraphs = (count: number) => Array.from({ length: count }, () => sentence(9)).join('\n\n');
+    expect(cut(paragraphs(6))).toHaveLength(1);
+    expect(cut(paragraphs(9))).toHaveLength(2);
+    expect(cut(`${paragraphs(5)}\n\n# Other\n\n${sentence(9)}`)).toHaveLength(2);
+  });
+
   test('headings begin chunks, and their path is the title', () => {
     const text = `# Travel\n\n${sentence(30)}\n\n## Trains\n\n${sentence(30)}\n\n# Food\n\n${sentence(30)}\n`;
     expect(cut(text).map(({ title, text: [first] }) => [title, first])).toEqual([
@@ -33,7 +55,7 @@ describe('chunks', () => {
       ['Guide › Travel › Trains', '#'],
       ['Guide › Food', '#'],
     ]);
-    expectWhole(text, chunksOf({ type: ResourceType.DOCUMENT, name: 'Guide', text }, 100));
+    expectWhole(text, partsOf(text));
   });
 
   test('small sections stay together', () => {
@@ -60,7 +82,7 @@ describe('chunks', () => {
     const chunks = cut(text);
     expect(chunks.length).toBeGreaterThan(3);
     for (const { text: one } of chunks) expect(one.trim()).toMatch(/\.$/);
-    for (const { text: one } of chunks) expect(tokensIn(one)).toBeLessThanOrEqual(100);
+    for (const { text: one } of chunks.slice(0, -1)) expect(tokensIn(one)).toBeLessThanOrEqual(100);
     const words = cut(sentence(400));
     for (const { text: one } of words) expect(one.trim()).toMatch(/^word\d.*word\d$/);
   });
@@ -71,12 +93,12 @@ describe('chunks', () => {
     expect(chunks.length).toBeGreaterThanOrEqual(5);
     for (const { text: one } of chunks) expect(one.length).toBeLessThanOrEqual(110);
     for (const { text: one } of chunks) expect(one.endsWith('。')).toBe(true);
-    expectWhole(text, chunksOf({ type: ResourceType.DOCUMENT, name: 'Guide', text }, 100));
+    expectWhole(text, partsOf(text));
   });
 
   test('no text and no character is cut in halves', () => {
     for (const text of ['🎉'.repeat(500), 'x'.repeat(5000), '\ud800'.repeat(300), `a${' '.repeat(9000)}b`]) {
-      const chunks = chunksOf({ type: ResourceType.FILE, name: 'n', text }, 100);
+      const chunks = partsOf(text, 100, ResourceType.FILE, 'n');
       expectWhole(text, chunks);
       for (const { end } of chunks) {
         if (text.startsWith('🎉')) expect(end % 2).toBe(0);
@@ -103,7 +125,7 @@ describe('chunks', () => {
 
   test('very long texts are read to a limit, and quickly', () => {
     const chunks = chunksOf({ type: ResourceType.DOCUMENT, name: 'n', text: `${sentence(12)}\n\n`.repeat(15_000) }, 50);
-    expect(chunks.length).toBe(500);
+    expect(chunks.length).toBe(501);
     for (const text of ['[', '# ', '(', '|-', '`', '~~~\n', ' \n', '\n# a', '=\n']) {
       const long = text.repeat(200_000);
       for (const chunk of chunksOf({ type: ResourceType.DOCUMENT, name: long, text: long }, 200)) {

@@ -1,6 +1,6 @@
 import { type Embedder, EmbedderFailure, type EmbeddingModel } from '../src/embedding/port.js';
 
-/** Words that mean the same to the fake. */
+/** Words that are synonyms for the fake. */
 const SYNONYMS: readonly (readonly string[])[] = [
   ['holiday', 'vacation', 'leave', 'urlaub', '休假'],
   ['car', 'automobile', 'vehicle'],
@@ -8,15 +8,15 @@ const SYNONYMS: readonly (readonly string[])[] = [
 ];
 
 export interface FakeEmbedder extends Embedder {
-  /** What it was given, call by call. */
+  /** Arguments of each call. */
   readonly calls: { readonly texts: readonly string[]; readonly kind: string }[];
-  /** Fails so while it is there. */
+  /** Error that each call rejects with while it is set. */
   failure: Error | undefined;
-  /** Milliseconds that it takes for a query. */
+  /** Milliseconds that a query takes. */
   slowness: number;
 }
 
-/** A model that knows words and a few synonyms, and gives the same for the same. */
+/** Creates a deterministic fake model that knows words and a few synonyms. */
 export function createFakeEmbedder(id = 'fake', dimensions = 64): FakeEmbedder {
   const model: EmbeddingModel = { id, name: id, dimensions, maxTokens: 256 };
   const fake: FakeEmbedder = {

@@ -7,15 +7,15 @@ import type {
 } from '@commonplace/proto/resources/v1/index_service.js';
 import { ResourceRole } from '@commonplace/proto/resources/v1/resource.js';
 
-/** The owner of the tree, as far as search asks it. */
+/** Imitates the owner of the tree, as far as search calls it. */
 export interface FakeResources extends Client<IndexService> {
   readonly entries: Map<string, IndexEntry>;
-  /** Ids that the caller may not read any more. */
+  /** Ids that the caller may no longer read. */
   readonly refused: Set<string>;
   filter: SearchFilter;
-  /** Entries that one answer has room for. */
+  /** Number of entries that fit into one response. */
   room: number;
-  /** Ids of tags by the names that a query may have. */
+  /** Ids of tags by the names that a query may contain. */
   readonly tagNames: Map<string, string[]>;
   readonly calls: { method: string; request: unknown; options: CallOptions }[];
 }
@@ -64,6 +64,12 @@ export function createFakeResources(filter: SearchFilter): FakeResources {
       const ids = request.ids.filter((id) => fake.entries.has(id) && !fake.refused.has(id));
       return { resources: ids.map((id) => accessible(fake.entries.get(id) as IndexEntry)) };
     },
+    async checkReaders() {
+      return { resources: [], readers: [] };
+    },
+    async convertPage() {
+      throw new Error('a search converts no page');
+    },
     async locatePlaces(request, options) {
       fake.calls.push({ method: 'locatePlaces', request, options });
       return {
@@ -87,17 +93,21 @@ function accessible({ id, workspaceId, type, name, updatedAt, tags }: IndexEntry
     workspaceId,
     type,
     name: `${name} now`,
+    contentVersion: 1,
     icon: '📄',
     path: [],
     updatedAt,
     tags,
     role: ResourceRole.VIEWER,
+    boundaryId: workspaceId,
+    isShared: false,
+    untrusted: [],
   };
 }
 
 export const SYSTEM: CallOptions = { metadata: { requestId: 'req_system' }, deadline: Date.now() + 60_000 };
 
-/** A context with what search uses of one. */
+/** Creates a context with the properties that search uses. */
 export function createContext(): CallContext & { readonly reply: Reply } {
   const onward: CallOptions = { metadata: { requestId: 'req_test', token: 'token' }, deadline: Date.now() + 60_000 };
   return { onward, reply: {} } as unknown as CallContext;

@@ -160,7 +160,7 @@ describe('indexer', () => {
     await other.handle([event('content.updated', 'a'), event('content.updated', 'b'), event('content.updated', 'a')]);
     expect(resources.calls.map(({ request }) => (request as { ids: string[] }).ids)).toEqual([['b'], ['a']]);
     expect(await bench.ids('other')).toEqual(['a']);
-    // Nothing is waited for at the end.
+    // An aborted signal ends all waiting.
     stop.abort();
     await other.handle([event('content.updated', 'a')]);
   });

@@ -29,13 +29,13 @@ describe('the local model', () => {
     );
     const nearness = dot(query as Float32Array, near as Float32Array);
     expect(nearness).toBeGreaterThan(dot(query as Float32Array, far as Float32Array) + 0.1);
-  }, 60_000);
+  });
 
   test('what lies behind the tokens that it reads is cut off', async () => {
     const head = 'one two three four '.repeat(100);
     const [a, b] = await embedder.embed([`${head} red`, `${head} blue and much more`], 'document');
     expect(dot(a as Float32Array, b as Float32Array)).toBeCloseTo(1, 5);
-  }, 60_000);
+  });
 
   test('its process ends when it was idle, and starts again', async () => {
     const brief = openLocalEmbedder(readModel(bundledFolder()), { threads: 1, idleMs: 1 });
@@ -44,7 +44,7 @@ describe('the local model', () => {
     const [second] = await brief.embed(['text'], 'query');
     expect(dot(first as Float32Array, second as Float32Array)).toBeCloseTo(1, 6);
     await brief.close();
-  }, 60_000);
+  });
 
   test('a folder whose model can not be loaded is a failure for good', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'commonplace-model-'));
@@ -54,7 +54,7 @@ describe('the local model', () => {
     await expect(broken.embed(['text'], 'query')).rejects.toMatchObject({ name: 'EmbedderFailure', retryable: false });
     await broken.close();
     rmSync(folder, { recursive: true });
-  }, 60_000);
+  });
 
   test('a description that lacks something is told', () => {
     const folder = mkdtempSync(join(tmpdir(), 'commonplace-model-'));

@@ -1,13 +1,16 @@
+import { analyse } from '@commonplace/kit/analysis';
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { analyse } from '../src/domain/analysis.js';
 import { blocksOf } from '../src/domain/blocks.js';
 import { analyseChanged, createKnownBlocks } from '../src/index/sqlite/long-texts.js';
 
 const lineOf = (i: number) => `Row ${i} · ${(i * 7919) % 1000} · delivered in good shape`;
 const tableOf = (rows: number) => Array.from({ length: rows }, (_, i) => lineOf(i)).join('\n');
 
-/** The terms of a text that replaces another, and how many blocks had to be analysed for them. */
+/**
+ * Returns a function that analyses a text which replaces another, and returns its terms and the number of analysed
+ * blocks.
+ */
 function createAnalyser() {
   const known = createKnownBlocks();
   const words = new Set<string>();

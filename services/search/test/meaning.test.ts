@@ -13,20 +13,20 @@ import {
   type SearchResponse,
 } from '@commonplace/proto/search/v1/search_service.js';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { type EmbeddingWork, startEmbedding } from '../src/embedding/background.js';
 import { EmbedderFailure } from '../src/embedding/port.js';
-import { createQueryEmbedder } from '../src/embedding/query-vector.js';
 import { createSearchHandlers, type SearchParts } from '../src/handlers/search.js';
 import { entry, everythingIn, marked, WORKSPACE } from '../src/index/contract/harness.js';
 import { HOSTILE } from '../src/index/contract/hostile.js';
 import { IndexFailure, type SearchIndex } from '../src/index/port.js';
 import { openSqliteIndex } from '../src/index/sqlite/index.js';
+import { type EmbeddingWork, startEmbedding } from '../src/vectors/background.js';
+import { createQueryEmbedder } from '../src/vectors/query-vector.js';
 import { createFakeEmbedder } from './embedder.js';
 import { createContext, createFakeResources } from './fakes.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'search-meaning-'));
 const resources = createFakeResources(everythingIn(WORKSPACE));
-// So many dimensions that different words hardly ever share one.
+// With this many dimensions different words hardly ever share one.
 const embedder = createFakeEmbedder('fake', 1024);
 let index: SearchIndex;
 let work: EmbeddingWork;
@@ -53,7 +53,7 @@ beforeAll(async () => {
   await rebuild.commit();
   for (const one of ENTRIES) resources.entries.set(one.id, one);
   work = startEmbedding({ index, embedder, chunkTokens: 100, log: silentLog });
-  await eventually(() => expect(work.stats()).toMatchObject({ embedded: ENTRIES.length, pending: 0 }), 20_000);
+  await eventually(() => expect(work.stats()).toMatchObject({ embedded: ENTRIES.length, pending: 0 }));
 });
 afterAll(async () => {
   await work.close();
@@ -90,17 +90,6 @@ describe('search by meaning', () => {
     expect(long?.chunk?.text).not.toContain('# Intro');
   });
 
-  test('what is like the best answer is found behind it', async () => {
-    const { items } = await semantic('automobile', { page: { limit: 3, offset: 0, cursor: '' } });
-    expect(
-      items
-        .slice(0, 2)
-        .map(({ resource }) => resource?.id)
-        .sort(),
-    ).toEqual(['cars', 'coupe']);
-    expect(items[2]?.resource?.id).toBe('engine');
-  });
-
   test('passages show where the words stand', async () => {
     const { items } = await semantic('vacation people', { page: { limit: 1, offset: 0, cursor: '' } });
     const [highlight] = items[0]?.highlights ?? [];
@@ -125,7 +114,8 @@ describe('search by meaning', () => {
     const { items, page } = await semantic('plain words', { groupBy, page: { limit: 5, offset: 0, cursor: '' } });
     expect(items.filter(({ resource }) => resource?.id === 'long').length).toBeGreaterThan(1);
     expect(new Set(items.map(({ chunk }) => chunk?.text)).size).toBe(5);
-    expect(page?.total).toBe(work.stats().chunks);
+    // Of the overview of a text and the passages that it covers only the nearer counts.
+    expect(page?.total).toBeLessThan(work.stats().chunks);
     const hybrid = await find({ query: 'plain words', groupBy, page: { limit: 3, offset: 0, cursor: '' } });
     expect(hybrid.items.every(({ chunk }) => (chunk?.text ?? '').length > 0)).toBe(true);
     expect(hybrid.items[0]).toMatchObject({ resource: { id: 'long' }, scores: { keyword: expect.any(Number) } });
@@ -159,6 +149,7 @@ describe('search by meaning', () => {
       'leave',
     );
     expect(ids(await semantic('holiday "vacation people"'))).toEqual(['leave']);
+    expect(ids(await semantic('holiday "nobody says this"'))).not.toEqual([]);
     expect(ids(await find({ query: '"automobile for" money' })).sort()).toEqual(['cars', 'folder']);
     expect(ids(await semantic('holiday type:table'))).toEqual(['table']);
     expect(ids(await semantic('holiday', { tagIds: ['t2'] }))).toEqual(['cars']);

@@ -1,7 +1,7 @@
 import { ConfigError, readConfig } from '@commonplace/kit/config';
 import { describe, expect, test } from '@jest/globals';
 import { config } from '../src/config.js';
-import { openEmbedder } from '../src/embedding/open.js';
+import { openEmbedder } from '../src/open-embedders.js';
 
 const opened = (env: NodeJS.ProcessEnv) => openEmbedder(readConfig(config, env));
 const URL = 'https://models.example.com/v1/';

@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 
-/** What a request to `POST /embeddings` may hold, by OpenAI's description of its API. */
+/** Fields of a request to `POST /embeddings`, by OpenAI's description of its API. */
 const FIELDS = ['input', 'model', 'encoding_format', 'dimensions', 'user'];
 const MOST_INPUTS = 2048;
 
@@ -14,16 +14,16 @@ export interface Asked {
 
 export type Answer = (response: ServerResponse, asked: Asked) => void;
 
-/** An embeddings endpoint on the loopback that takes what the description allows, and nothing else. */
+/** An embeddings endpoint on the loopback interface that accepts only what the description allows. */
 export interface Double {
   readonly url: string;
   readonly asked: Asked[];
-  /** The answers to the next requests, one each; then the usual one. */
+  /** Sets the answers to the next requests, one each; the usual answer follows. */
   next(...answers: Answer[]): void;
   close(): Promise<void>;
 }
 
-/** `length` is what vectors have unless a request asks for another. */
+/** Opens the endpoint. `length` is the length of vectors unless a request asks for another. */
 export async function openDouble({ key, length }: { key: string | undefined; length: number }): Promise<Double> {
   const asked: Asked[] = [];
   const answers: Answer[] = [];
@@ -55,7 +55,7 @@ export async function openDouble({ key, length }: { key: string | undefined; len
   };
 }
 
-/** The request, or what is wrong with it. */
+/** Parses a request, or returns what is wrong with it. */
 function readRequest(contentType: string | undefined, body: string): Asked | string {
   if (!contentType?.startsWith('application/json')) return 'not JSON';
   const { input, model, encoding_format: format, dimensions, ...rest } = JSON.parse(body) as Record<string, unknown>;
@@ -69,7 +69,7 @@ function readRequest(contentType: string | undefined, body: string): Asked | str
   return { input: input as string[], model, dimensions: dimensions as number | undefined };
 }
 
-/** The usual answer: vectors that hang on the texts alone, of any length, in another order than asked. */
+/** Creates the usual answer: vectors that depend only on the texts, not normalized, in another order than requested. */
 export const embed =
   (length: number): Answer =>
   (response, { input, model, dimensions = length }) => {
@@ -79,13 +79,13 @@ export const embed =
     send(response, 200, { object: 'list', data, model, usage: { prompt_tokens: 8, total_tokens: 8 } });
   };
 
-/** An answer as given. */
+/** Creates an answer with this body. */
 export const say =
   (body: unknown): Answer =>
   (response) =>
     send(response, 200, body);
 
-/** An error as OpenAI describes them. */
+/** Creates an error in OpenAI's format. */
 export const fail =
   (status: number, message: string, headers: Record<string, string> = {}): Answer =>
   (response) =>

@@ -56,6 +56,13 @@ describe('an OpenAI-compatible endpoint', () => {
     expect(double.asked[0]).toMatchObject({ model: 'some-embedding-model', dimensions: undefined });
   });
 
+  test('the tokens of each request are reported, as the endpoint counts them', async () => {
+    const counted: unknown[] = [];
+    await open({ batch: 2 }).embed(['a', 'b', 'c'], 'document', undefined, (tokens) => counted.push(tokens));
+    const request = { tokens: 8, isEstimated: false };
+    expect(counted).toEqual([request, request]);
+  });
+
   test('a model that gives longer vectors is asked for the length that is set, once known at once', async () => {
     const embedder = open({ dimensions: 8 });
     expect((await embedder.embed(['a'], 'query'))[0]).toHaveLength(8);

@@ -2,16 +2,16 @@ import { readFileSync } from 'node:fs';
 import { Ajv, type ValidateFunction } from 'ajv';
 import { parse } from 'yaml';
 
-/** A request as it goes over the wire. */
+/** Describes a request as it is sent. */
 export interface WireRequest {
   readonly method: string;
-  /** Path with its query. */
+  /** Path with query. */
   readonly url: string;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly body: string;
 }
 
-/** What is wrong with a request by an OpenAPI description; empty where all is well. */
+/** Returns what is wrong with a request by an OpenAPI description; empty if it is valid. */
 export type Check = (request: WireRequest) => string[];
 
 interface Schema {
@@ -36,8 +36,8 @@ interface Description {
 }
 
 /**
- * Reads an OpenAPI 3.0 description. Beside what the description says, keys that it does not name are faults: a
- * misspelt parameter is ignored by most servers.
+ * Reads an OpenAPI 3.0 description. Keys that the description does not name are faults too, because most servers ignore
+ * a misspelt parameter.
  */
 export function readDescription(file: string): Check {
   const description = parse(readFileSync(file, 'utf8')) as Description;
@@ -82,7 +82,9 @@ function operationAt({ paths }: Description, method: string, pathname: string): 
 
 const madeSchemas = new WeakMap<Operation, Schema>();
 
-/** All parameters of a query as one object: those that are objects stand for their properties. */
+/**
+ * Returns a schema of all query parameters as one object; parameters that are objects are replaced by their properties.
+ */
 function schemaOfParameters(operation: Operation): Schema {
   let schema = madeSchemas.get(operation);
   if (schema === undefined) {
@@ -142,7 +144,7 @@ function unknownKeys(description: Description, schema: Schema, value: unknown, p
   });
 }
 
-/** A schema with all that it is put together of. */
+/** Returns a schema and all schemas that it consists of. */
 function partsOf(description: Description, schema: Schema): Schema[] {
   if (schema.$ref !== undefined) {
     const named = description.components.schemas[schema.$ref.split('/').at(-1) ?? ''];

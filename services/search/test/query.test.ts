@@ -52,9 +52,23 @@ describe('query language', () => {
     expect(summary(query)).toEqual(expected);
   });
 
+  test('a word counts as often as the query has it', () => {
+    const { groups } = parseQuery('libraries of a library and their users ');
+    expect(groups.map(({ terms, times }) => [terms.join(' '), times])).toEqual([
+      ['librari', 2],
+      ['user', 1],
+    ]);
+  });
+
+  test('a quoted word is no phrase', () => {
+    const phrases = (query: string) => parseQuery(query).phrases.map(({ terms }) => terms.join(' '));
+    expect(phrases('what is a "virtual" machine')).toEqual([]);
+    expect(phrases('what is a "virtual machine"')).toEqual(['virtual machin']);
+  });
+
   test('only so many terms are looked at', () => {
     const plan = parseQuery(Array.from({ length: 100 }, (_, i) => `w${i}`).join(' '));
-    expect(plan.groups.length).toBe(32);
+    expect(plan.groups.length).toBe(64);
   });
 });
 

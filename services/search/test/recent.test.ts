@@ -22,6 +22,6 @@ test('nothing rests while the index is behind', () => {
   recent.note([long('a')], 60_000);
   expect(recent.split(['a'], 400)).toMatchObject({ later: ['a'], waitMs: 100 });
   expect(recent.split(['a'], 500)).toMatchObject({ now: ['a'], later: [] });
-  // A clock elsewhere may be ahead.
+  // The clock of another machine may be ahead.
   expect(recent.split(['a'], -3000).waitMs).toBe(500);
 });

@@ -11,7 +11,7 @@ import { openIndexThread } from '../src/index/sqlite/thread.js';
 const folder = mkdtempSync(join(tmpdir(), 'search-file-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** An index at a path that is complete and holds one entry. */
+/** Creates a complete index with one entry at a path. */
 async function filled(name: string): Promise<string> {
   const path = join(folder, name);
   const index = await openSqliteIndex({ path });
@@ -67,7 +67,7 @@ describe('index file', () => {
     db.run('UPDATE facts SET value = ? WHERE name = ?', ['0', 'stamp']);
     db.close();
 
-    // A first try is given up, and what it would have taken over is still there for the second.
+    // After an aborted first attempt the second one still finds what it can reuse.
     const young = await openSqliteIndex({ path });
     expect(await young.needsRebuild()).toBe(true);
     await (await young.rebuild()).abort();

@@ -3,9 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { SearchFilter } from '@commonplace/proto/resources/v1/index_service.js';
 import { afterAll, describe, expect, test } from '@jest/globals';
+import type { Field } from '../src/domain/narrowing.js';
 import { parseQuery } from '../src/domain/query.js';
 import { admitting, chunk, entry, everythingIn, MODEL, unit } from '../src/index/contract/harness.js';
-import type { Field, IndexAnswer } from '../src/index/port.js';
+import type { IndexAnswer } from '../src/index/port.js';
 import { type Engine, openEngine } from '../src/index/sqlite/engine.js';
 import { DEFAULT_LIMITS } from '../src/index/sqlite/file.js';
 import type { Change } from '../src/index/sqlite/write.js';
@@ -33,7 +34,7 @@ const FILTERS: SearchFilter[] = [
   admitting({ workspaceIds: ['w1', 'w2'], granted: [{ resourceId: 'top', boundaryId: 'w2' }] }),
 ];
 
-/** A generator that gives the same numbers in each run. */
+/** Creates a generator that returns the same numbers in each run. */
 function createRandom(seed: number): (below: number) => number {
   let state = seed;
   return (below) => {
@@ -64,7 +65,7 @@ function everything(engine: Engine): unknown[] {
     FILTERS.map((filter) => {
       const ask = { plan: parseQuery(query), filter, narrowing: {}, offset: 0, limit: 100, highlight: true };
       const { hits, total }: IndexAnswer = engine.search(ask);
-      // Weights of lists that are kept are a little older than the last change, so orders may differ.
+      // Cached weights may be slightly older than the last change, so orders may differ.
       const found = hits.map(({ id, matchedIn, snippets }) => JSON.stringify([id, matchedIn, snippets])).sort();
       return { query, filter, found, total };
     }),
@@ -72,10 +73,10 @@ function everything(engine: Engine): unknown[] {
 }
 
 describe('what is kept in memory', () => {
-  test('gives what the engine gives alone, whatever changes', () => {
+  test('gives what the file has, whatever changes', () => {
     const random = createRandom(7);
     const usual = openEngine(join(folder, 'usual.db'));
-    const alone = openEngine(join(folder, 'alone.db'), { ...DEFAULT_LIMITS, list: -1, scope: -1, vectors: 0 });
+    const alone = openEngine(join(folder, 'alone.db'), { ...DEFAULT_LIMITS, listed: 0, scope: -1, vectors: 0 });
     for (let round = 1; round <= 60; round++) {
       const changes = new Map<string, Change>();
       for (let i = random(5); i >= 0; i--) {
@@ -90,7 +91,7 @@ describe('what is kept in memory', () => {
   });
 
   test('knows names in the lists of words that most entries have', () => {
-    const engine = openEngine(join(folder, 'common.db'), { ...DEFAULT_LIMITS, common: 0 });
+    const engine = openEngine(join(folder, 'common.db'), DEFAULT_LIMITS);
     const others = Array.from({ length: 20 }, (_, i) => entry(`text-${i}`, { text: 'apple and banana' }));
     const named = [entry('first', { name: 'apple' }), entry('second', { text: 'banana' })];
     engine.change([...others, ...named].map((upsert) => ({ upsert })));
@@ -132,7 +133,7 @@ describe('what is kept in memory', () => {
   test('vectors are as the file has them, whatever changes, and after a rest', () => {
     const random = createRandom(13);
     const usual = openEngine(join(folder, 'vectors-usual.db'));
-    const alone = openEngine(join(folder, 'vectors-alone.db'), { ...DEFAULT_LIMITS, list: -1, scope: -1, vectors: 0 });
+    const alone = openEngine(join(folder, 'vectors-alone.db'), { ...DEFAULT_LIMITS, listed: 0, scope: -1, vectors: 0 });
     const direction = () => unit(...Array.from({ length: 4 }, () => random(2000) - 1000.5));
     for (let round = 1; round <= 60; round++) {
       const changes = new Map<string, Change>();

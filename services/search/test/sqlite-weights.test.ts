@@ -1,11 +1,11 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { analyse } from '@commonplace/kit/analysis';
 import type { IndexEntry } from '@commonplace/proto/resources/v1/index_service.js';
 import { afterAll, describe, expect, test } from '@jest/globals';
-import { analyse } from '../src/domain/analysis.js';
 import { parseQuery } from '../src/domain/query.js';
-import { NAME_WEIGHT, scoreOf } from '../src/domain/score.js';
+import { NAME_TIMES, scoreOf } from '../src/domain/score.js';
 import { entry, everythingIn } from '../src/index/contract/harness.js';
 import { type Engine, openEngine } from '../src/index/sqlite/engine.js';
 
@@ -19,11 +19,11 @@ function termsOf(text: string): string[] {
   return terms === '' ? [] : terms.split(' ');
 }
 
-/** BM25 of one term in one of the entries, by the formula. */
+/** Returns the BM25 score of one term in one of the entries, by the formula. */
 function bm25(term: string, among: readonly IndexEntry[], one: IndexEntry): number {
-  const lengthOf = ({ name, text }: IndexEntry) => termsOf(name).length + termsOf(text).length;
+  const lengthOf = ({ name, text }: IndexEntry) => NAME_TIMES * termsOf(name).length + termsOf(text).length;
   const timesIn = (text: string) => termsOf(text).filter((each) => each === term).length;
-  const frequencyIn = ({ name, text }: IndexEntry) => NAME_WEIGHT * timesIn(name) + timesIn(text);
+  const frequencyIn = ({ name, text }: IndexEntry) => NAME_TIMES * timesIn(name) + timesIn(text);
   const having = among.filter((each) => frequencyIn(each) > 0).length;
   const mean = among.reduce((sum, each) => sum + lengthOf(each), 0) / among.length;
   const frequency = frequencyIn(one);
@@ -31,7 +31,7 @@ function bm25(term: string, among: readonly IndexEntry[], one: IndexEntry): numb
   return (Math.log(1 + (among.length - having + 0.5) / (having + 0.5)) * frequency * 2.2) / (frequency + damping);
 }
 
-/** Entries that differ from number to number, in a workspace. */
+/** Creates entries in a workspace that differ by their number. */
 function entriesOf(workspaceId: string, tenant: string, count: number, times: number): IndexEntry[] {
   return Array.from({ length: count }, (_, i) => {
     const words = Array.from({ length: 1 + ((i * 7) % 11) * times }, (_, k) => WORDS[(i * k + k) % WORDS.length]);

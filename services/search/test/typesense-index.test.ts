@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { indexContract } from '../src/index/contract.js';
+import { indexContract } from '../src/index/contract/suite.js';
 import { openTypesenseIndex } from '../src/index/typesense/index.js';
 import { type CheckingProxy, openCheckingProxy } from './checking-proxy.js';
 import { readDescription } from './openapi.js';
@@ -23,7 +23,7 @@ indexContract('typesense', async () => {
   return openTypesenseIndex({ ...typesense(), urls: [proxy?.url ?? ''], prefix });
 });
 
-/** The description is no part of the project. */
+/** The description is not part of the project. */
 const described = existsSync(DESCRIPTION) ? test : test.skip;
 
 describe('requests to typesense', () => {

@@ -2,13 +2,13 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { openServer, type ServerOptions } from '../src/index/typesense/client.js';
 
-/** The vendor's OpenAPI description, where the data for tests is there. */
+/** The vendor's OpenAPI description, if the test data is available. */
 export const DESCRIPTION = join(
   process.env.COMMONPLACE_TEST_DATA ?? join(dirname(fileURLToPath(import.meta.url)), '../../../../../shared/data'),
   'typesense-openapi.yml',
 );
 
-/** The server that tests run on. */
+/** Returns the server for tests. */
 export function typesense(): ServerOptions {
   const { COMMONPLACE_TYPESENSE_URL: url, COMMONPLACE_TYPESENSE_API_KEY: apiKey } = process.env;
   if (!url || !apiKey) {
@@ -17,7 +17,7 @@ export function typesense(): ServerOptions {
   return { urls: [url], apiKey };
 }
 
-/** Removes what a test has made. */
+/** Deletes the collections of a test. */
 export async function dropCollections(prefix: string): Promise<void> {
   const server = openServer(typesense());
   for (const alias of (await server.aliases()).keys()) if (alias.startsWith(`${prefix}-`)) await server.unpoint(alias);

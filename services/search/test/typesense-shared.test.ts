@@ -21,7 +21,7 @@ const base = `shared${process.pid}`;
 let count = 0;
 const opened: SearchIndex[] = [];
 
-/** Some processes with one index. */
+/** Opens one index in several simulated processes. */
 function processes(many: number): { prefix: string; indexes: SearchIndex[] } {
   const prefix = `${base}n${count++}`;
   const indexes = Array.from({ length: many }, () => openTypesenseIndex({ ...typesense(), prefix }));
@@ -115,7 +115,7 @@ describe('several processes with one index', () => {
     await rebuild.commit();
     await lost.abort();
     expect(await createBench(a).ids('word')).toEqual(['new']);
-    // Nothing is left of the one that was given up.
+    // Nothing of the aborted rebuild is left.
     const names = [...(await server.collections()).keys()].filter((name) => name.startsWith(`${prefix}-`));
     expect(names.filter((name) => namingFor(prefix).isGeneration(name))).toHaveLength(2);
     server.close();
@@ -256,5 +256,5 @@ describe('a server that does not do as it is asked', () => {
     opened.push(first);
     await first.upsert([entry('a', { text: 'word' })]);
     expect(await createBench(first).ids('word')).toEqual(['a']);
-  }, 60_000);
+  });
 });

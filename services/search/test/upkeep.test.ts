@@ -79,7 +79,7 @@ describe('the check for drift', () => {
     resources.entries.set('d', entry('d', { text: 'word' }));
     const late = {
       ...resources,
-      // The event of it comes while the check waits.
+      // Its event arrives while the check waits.
       async *streamIndexStates(...args: Parameters<typeof resources.streamIndexStates>) {
         yield* resources.streamIndexStates(...args);
         setTimeout(() => void bench.index.upsert([entry('d', { text: 'word' })]), 1);
@@ -90,7 +90,7 @@ describe('the check for drift', () => {
       resources: late,
       systemCall: () => SYSTEM,
       log,
-      settleMs: 100,
+      settleMs: 2000,
     });
     expect(await patient.full(never)).toMatchObject({ missing: 0 });
     expect(said).toEqual([]);
@@ -176,7 +176,7 @@ describe('a second look at what was written', () => {
     const watched = recheck.watch(bench.index);
     const own = createDriftCheck({ index: watched, resources, systemCall: () => SYSTEM, log, settleMs: 1 });
     resources.entries.set('a', entry('a', { text: 'latest', version: 9 }));
-    // Read before, written after the other one's: what a slower process does.
+    // Simulates a slower process, which has read an entry earlier and writes it after the other one.
     await watched.upsert([entry('a', { text: 'latest', version: 9 })]);
     await bench.index.remove(['a', 'b']);
     await watched.upsert([entry('a', { text: 'stale', version: 8 }), entry('x', { text: 'purged meanwhile' })]);

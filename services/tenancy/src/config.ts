@@ -1,4 +1,5 @@
-import { integer, list, type Setting, type Table, text, url, type Values } from '@commonplace/kit/config';
+import { integer, list, oneOf, type Setting, type Table, text, url, type Values } from '@commonplace/kit/config';
+import { MAIL_SETTINGS } from '@commonplace/kit/mail';
 import { SECRETS_KEY } from '@commonplace/kit/secrets';
 import { OAUTH_TYPES, type OAuthSystem, type OAuthType, parseEndpoint } from './domain/oauth-types.js';
 
@@ -21,7 +22,14 @@ export const config = {
     parse: integer(0, 3650),
     fallback: 30,
   },
+  credits: {
+    variable: 'COMMONPLACE_CREDITS',
+    help: 'whose credits are limited: `granted`, tenants that were granted some; `metered`, all',
+    parse: oneOf('granted', 'metered'),
+    fallback: 'granted',
+  },
   secretsKey: SECRETS_KEY,
+  ...MAIL_SETTINGS,
   urlAllowlist: {
     variable: 'COMMONPLACE_URL_ALLOWLIST',
     help: 'hosts that may be fetched from by http, or at addresses that are not public: wiki.intern,*.lab.example',
@@ -31,7 +39,10 @@ export const config = {
   ...clientTable(),
 } satisfies Table;
 
-/** What the operator says of the client that is registered at another system; none without an id. */
+/**
+ * Settings keys of the OAuth client that the operator registered at an external system. Without an id there is no
+ * client.
+ */
 type ClientKey = `${OAuthType}_${'id' | 'secret' | 'authorizeUrl' | 'tokenUrl' | 'revokeUrl' | 'scopes'}`;
 
 function clientTable(): Record<Exclude<ClientKey, `${string}_scopes`>, Setting<string | undefined>> &
@@ -60,15 +71,15 @@ function clientTable(): Record<Exclude<ClientKey, `${string}_scopes`>, Setting<s
 export type Settings = Values<typeof config>;
 
 export const DAY_MS = 24 * 3600 * 1000;
-/** An invitation can be accepted so long. */
+/** Milliseconds for which an invitation can be accepted. */
 export const INVITATION_MS = 14 * DAY_MS;
-/** Milliseconds that an answer waits for the counts of another service. */
+/** Milliseconds that a response waits for counts from another service. */
 export const COUNTS_MS = 2000;
-/** Connectors that one workspace may have. */
+/** Maximum number of connectors in one workspace. */
 export const CONNECTORS_PER_WORKSPACE = 100;
-/** A link to allow access is good so long. */
+/** Milliseconds for which a link to authorize access is valid. */
 export const AUTHORIZATION_MS = 10 * 60 * 1000;
-/** Milliseconds that another system may take to answer. */
+/** Milliseconds that an external system may take to respond. */
 export const UPSTREAM_MS = 8000;
-/** Pins that one list may hold. */
+/** Maximum number of pins in one list. */
 export const PINS_PER_LIST = 50;

@@ -1,14 +1,26 @@
+import { createEvent, systemActor } from '@commonplace/kit/events';
 import type { CallContext } from '@commonplace/kit/rpc';
-import type { Person } from './acts/people.js';
+import type { UnitOfWork } from '@commonplace/kit/store';
+import type { Person } from './domain/person.js';
 import type { Connection, Connector } from './stores/connectors.js';
 import type { OrgMember } from './stores/org-members.js';
 import type { Org } from './stores/orgs.js';
 import type { WorkspaceMember } from './stores/workspace-members.js';
 import type { Workspace } from './stores/workspaces.js';
 
-type Publishing = Pick<CallContext, 'work' | 'event'>;
+/** The part of a call's context that publishing takes. */
+export type Publishing = Pick<CallContext, 'work' | 'event'>;
 
-/** Tells of a change to an Org. */
+/** Returns a publishing context for background work, with the service as the actor. */
+export function publishing(work: UnitOfWork): Publishing {
+  return {
+    work,
+    event: (type, subject, data, tenant) =>
+      createEvent({ service: 'tenancy', type, subject, data, tenant, actor: systemActor('tenancy') }),
+  };
+}
+
+/** Publishes an event about a change to an Org. */
 export function publishOrg(
   context: Publishing,
   verb: 'created' | 'updated' | 'deleted' | 'restored' | 'purged',
@@ -19,7 +31,10 @@ export function publishOrg(
   context.work.publish(context.event(`org.${verb}`, org.id, data, org.tenant));
 }
 
-/** What a person does who is not behind the call: identity says for them that they take up an invitation. */
+/**
+ * Returns a publishing context whose actor is `person`, for calls that another service makes on their behalf:
+ * identity accepts invitations for them.
+ */
 export function publishingAs({ userId, name }: Person, context: Publishing): Publishing {
   return {
     work: context.work,
@@ -27,7 +42,7 @@ export function publishingAs({ userId, name }: Person, context: Publishing): Pub
   };
 }
 
-/** Tells of a place in an Org; events of one Org keep their order. */
+/** Publishes an event about a membership of an Org. Events of one Org keep their order. */
 export function publishOrgMember(
   context: Publishing,
   verb: 'added' | 'updated' | 'removed',
@@ -35,13 +50,13 @@ export function publishOrgMember(
   { transferToUserId = '', joined = false }: { transferToUserId?: string; joined?: boolean } = {},
 ): void {
   const { id, orgId, role, status, invitedBy: addedByUserId = '' } = member;
-  // Who is only invited is nobody yet.
+  // The event names no user while the membership is only an invitation.
   const userId = status === 'invited' ? '' : (member.userId ?? '');
   const data = { orgId, memberId: id, userId, role, status, transferToUserId, addedByUserId, joined };
   context.work.publish(context.event(`org_member.${verb}`, orgId, data, member.tenant));
 }
 
-/** Tells of a change to a workspace. */
+/** Publishes an event about a change to a workspace. */
 export function publishWorkspace(
   context: Publishing,
   verb: 'created' | 'updated' | 'archived' | 'unarchived' | 'purged',
@@ -53,7 +68,7 @@ export function publishWorkspace(
   context.work.publish(context.event(`workspace.${verb}`, id, data, tenant));
 }
 
-/** Tells of a person's place in a workspace; events of one workspace keep their order. */
+/** Publishes an event about a membership of a workspace. Events of one workspace keep their order. */
 export function publishWorkspaceMember(
   context: Publishing,
   verb: 'added' | 'updated' | 'removed',
@@ -65,13 +80,13 @@ export function publishWorkspaceMember(
   context.work.publish(context.event(`workspace_member.${verb}`, workspaceId, data, tenant));
 }
 
-/** Tells of a connector; nothing of what opens it. */
+/** Publishes an event about a connector. The event contains no credentials. */
 export function publishConnector(context: Publishing, verb: 'created' | 'deleted', connector: Connector): void {
   const { id, workspaceId, type, tenant } = connector;
   context.work.publish(context.event(`connector.${verb}`, id, { workspaceId, connectorId: id, type }, tenant));
 }
 
-/** Tells of somebody's connection. */
+/** Publishes an event about a person's connection. */
 export function publishConnection(context: Publishing, verb: 'created' | 'deleted', connection: Connection): void {
   const { id, workspaceId, connectorId, userId, tenant } = connection;
   const data = { workspaceId, connectorId, connectionId: id, userId };

@@ -1,5 +1,5 @@
-import { type Caller, reachesTenant, reachesWorkspace } from '@commonplace/kit/auth';
-import { InsufficientRole, NotFound, TenantBoundary } from '@commonplace/kit/errors';
+import { agentRoleIn, beyondReach, type Caller, reachesTenant, reachesWorkspace } from '@commonplace/kit/auth';
+import { InsufficientRole, NotFound } from '@commonplace/kit/errors';
 import {
   effectiveRole,
   type OrgRole,
@@ -8,38 +8,41 @@ import {
   workspaceRoleAtLeast,
 } from './domain/roles.js';
 import { RoleEscalation, WorkspaceArchived } from './errors.js';
-import type { Stores } from './parts.js';
+import type { Stores } from './stores/open.js';
 import type { OrgMember } from './stores/org-members.js';
 import type { Org } from './stores/orgs.js';
 import type { WorkspaceMember } from './stores/workspace-members.js';
 import type { Workspace } from './stores/workspaces.js';
 
-/** An Org that the caller is in, and their place there. */
+/** An Org that the caller is an active member of, with their membership. */
 export interface OrgStanding {
   readonly org: Org;
   readonly member: OrgMember;
 }
 
-/** A workspace that the caller sees. */
+/** A workspace that the caller can see. */
 export interface WorkspaceStanding {
   readonly workspace: Workspace;
-  /** Their role; absent for an administrator of the Org who has not joined. */
+  /** The caller's effective role; undefined for an Org administrator who has not joined the workspace. */
   readonly role: WorkspaceRole | undefined;
-  /** Their own place, where they don't owe the role to `default_role` alone. */
+  /** The caller's own membership; undefined if `default_role` alone gives them the role. */
   readonly place: WorkspaceMember | undefined;
-  /** The Org and the caller's place in it; absent for a Personal workspace. */
+  /** The Org and the caller's membership in it; undefined for a Personal workspace. */
   readonly inOrg: OrgStanding | undefined;
 }
 
 export interface Policy {
   /**
-   * An Org exists for its active members alone, and not at all once it is to be deleted. Throws
-   * NotFound, or TenantBoundary where another credential of the person would do.
+   * Returns an Org and the caller's membership in it. Only active members see an Org, and nobody sees one whose
+   * deletion is scheduled. Throws NotFound, or TenantBoundary if another credential of the same person would reach
+   * it.
    */
   seeOrg(orgId: string, caller: Caller): Promise<OrgStanding>;
-  /** The same, and for an owner an Org that is to be deleted as well. */
+  /** Does the same as `seeOrg`, but also returns to its owners an Org whose deletion is scheduled. */
   seeOrgToRestore(orgId: string, caller: Caller): Promise<OrgStanding>;
-  /** A workspace exists for those with a role in it and for the administrators of its Org; throws likewise. */
+  /**
+   * Returns a workspace to those who have a role in it and to the administrators of its Org. Throws like `seeOrg`.
+   */
   seeWorkspace(workspaceId: string, caller: Caller): Promise<WorkspaceStanding>;
 }
 
@@ -52,8 +55,8 @@ export function createPolicy({ orgs, orgMembers, workspaces, workspaceMembers }:
   async function seeOrgIf(orgId: string, caller: Caller, isSeen: (standing: OrgStanding) => boolean) {
     const standing = await activePlace(orgId, caller.userId);
     if (standing === undefined || !isSeen(standing)) throw NotFound();
-    if (!reachesTenant(caller, orgId)) throw TenantBoundary();
-    return standing;
+    if (!reachesTenant(caller, orgId)) throw beyondReach(caller, orgId);
+    return withoutAdministration(standing, caller);
   }
 
   return {
@@ -65,13 +68,35 @@ export function createPolicy({ orgs, orgMembers, workspaces, workspaceMembers }:
         workspaces.records.get(workspaceId),
         workspaceMembers.ofPerson(workspaceId, caller.userId),
       ]);
-      if (workspace === undefined) throw NotFound();
-      const standing = await standingIn(workspace, place, caller.userId, activePlace);
-      if (standing === undefined) throw NotFound();
-      if (!reachesWorkspace(caller, workspaceId, workspace.orgId ?? null)) throw TenantBoundary();
-      return standing;
+      const standing = workspace && (await standingIn(workspace, place, caller.userId, activePlace));
+      if (workspace === undefined || standing === undefined) {
+        // Reads an Org membership even if there is none to find, so that response time reveals nothing.
+        if (workspace?.orgId === undefined) await activePlace(workspaceId, caller.userId);
+        throw NotFound();
+      }
+      const orgId = workspace.orgId ?? null;
+      if (!reachesWorkspace(caller, workspaceId, orgId)) throw beyondReach(caller, orgId);
+      return sharedWithAgent(standing, caller);
     },
   };
+}
+
+/** Returns the standing in a workspace that an agent shares with the person: the lesser of their roles. */
+function sharedWithAgent(standing: WorkspaceStanding, caller: Caller): WorkspaceStanding {
+  if (caller.agent === undefined) return standing;
+  const { workspace, role, inOrg } = standing;
+  const most = agentRoleIn(caller.agent, workspace.id);
+  return {
+    ...standing,
+    role: most === undefined || workspaceRoleAtLeast(most, role ?? 'guest') ? role : most,
+    inOrg: inOrg && withoutAdministration(inOrg, caller),
+  };
+}
+
+/** Returns the standing in an Org, in which an agent administers nothing. */
+function withoutAdministration(standing: OrgStanding, caller: Caller): OrgStanding {
+  if (caller.agent === undefined || !orgRoleAtLeast(standing.member.role, 'admin')) return standing;
+  return { ...standing, member: { ...standing.member, role: 'member' } };
 }
 
 function isActive({ org }: OrgStanding): boolean {
@@ -95,17 +120,17 @@ async function standingIn(
   return { workspace, role, place: own, inOrg };
 }
 
-/** Refuses a role in the Org below `least`. */
+/** Throws InsufficientRole if the member's role in the Org is below `least`. */
 export function requireOrgRole({ member }: OrgStanding, least: OrgRole): void {
   if (!orgRoleAtLeast(member.role, least)) throw InsufficientRole({ role: member.role, needed: least });
 }
 
-/** Refuses a role in the workspace below `least`. */
+/** Throws InsufficientRole if the caller's role in the workspace is below `least`. */
 export function requireWorkspaceRole({ role }: WorkspaceStanding, least: WorkspaceRole): void {
   if (!workspaceRoleAtLeast(role, least)) throw InsufficientRole({ role: role ?? null, needed: least });
 }
 
-/** Nobody grants a role above their own. */
+/** Throws RoleEscalation if the caller grants a role above their own. */
 export function requireOrgGrant(own: OrgRole, granted: OrgRole): void {
   if (!orgRoleAtLeast(own, granted)) throw RoleEscalation({ own });
 }
@@ -114,17 +139,17 @@ export function requireWorkspaceGrant(own: WorkspaceRole, granted: WorkspaceRole
   if (!workspaceRoleAtLeast(own, granted)) throw RoleEscalation({ own });
 }
 
-/** Only owners change or remove an owner. */
+/** Throws InsufficientRole if somebody who is not an owner changes or removes an owner. */
 export function requireOwnerForOwner(own: OrgRole | WorkspaceRole, target: OrgRole | WorkspaceRole): void {
   if (target === 'owner' && own !== 'owner') throw InsufficientRole({ role: own, needed: 'owner' });
 }
 
-/** The state gate of everything that writes below a workspace. */
+/** Throws WorkspaceArchived for an archived workspace. Everything that writes inside a workspace calls this. */
 export function requireActiveWorkspace({ state }: Workspace): void {
   if (state === 'archived') throw WorkspaceArchived();
 }
 
-/** Whether a member of an Org may create workspaces there. */
+/** Returns whether a member of an Org may create workspaces in it. */
 export function mayCreateWorkspace({ org, member }: OrgStanding): boolean {
   const least = org.settings.membersCanCreateWorkspaces === false ? 'admin' : 'member';
   return orgRoleAtLeast(member.role, least);

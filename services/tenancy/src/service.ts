@@ -2,6 +2,11 @@ import { contracts } from '@commonplace/kit/contracts';
 import type { Subscription } from '@commonplace/kit/events';
 import { implement, type ServiceModule } from '@commonplace/kit/runtime';
 import { config } from './config.js';
+import { createCreditHandlers } from './credits/handlers/credits.js';
+import { createMeteringHandlers } from './credits/handlers/metering.js';
+import { watchImports } from './credits/jobs/imports.js';
+import { openCreditJobs } from './credits/jobs/index.js';
+import { openCreditParts } from './credits/parts.js';
 import { createConnectorHandlers } from './handlers/connectors.js';
 import { createDirectoryHandlers } from './handlers/directory.js';
 import { createOrgMemberHandlers } from './handlers/org-members.js';
@@ -10,11 +15,11 @@ import { createPinHandlers } from './handlers/pins.js';
 import { createWorkspaceMemberHandlers } from './handlers/workspace-members.js';
 import { createWorkspaceHandlers } from './handlers/workspaces.js';
 import { watchLeavers } from './jobs/leavers.js';
-import { createPurgeJob } from './jobs/purge.js';
+import { createPurge } from './jobs/purge.js';
 import { watchPurgedItems } from './jobs/purged-items.js';
 import { openParts } from './parts.js';
 
-/** `clock` gives epoch milliseconds. */
+/** Creates the service module. `clock` returns epoch milliseconds. */
 export function createTenancy(clock: () => number = Date.now): ServiceModule {
   return {
     name: 'tenancy',
@@ -32,7 +37,9 @@ export function createTenancy(clock: () => number = Date.now): ServiceModule {
         log: host.log,
         clock,
       });
-      const purge = createPurgeJob(parts);
+      const credits = await openCreditParts(parts);
+      const creditJobs = await openCreditJobs(credits);
+      const purge = createPurge(parts);
       let subscriptions: readonly Subscription[] = [];
       return {
         implementations: [
@@ -44,16 +51,26 @@ export function createTenancy(clock: () => number = Date.now): ServiceModule {
           implement(contracts.pins, createPinHandlers(parts)),
           implement(contracts.connectors, createConnectorHandlers(parts)),
           implement(contracts.directory, createDirectoryHandlers(parts)),
+          implement(contracts.credits, createCreditHandlers(credits)),
+          implement(contracts.metering, createMeteringHandlers(credits)),
         ],
         begin: async () => {
-          subscriptions = await Promise.all([watchPurgedItems(parts, host.bus), watchLeavers(parts, host.bus)]);
-          purge.start();
+          subscriptions = await Promise.all([
+            watchPurgedItems(parts, host.bus),
+            watchLeavers(parts, host.bus),
+            watchImports(credits, host.bus),
+          ]);
+          purge.begin();
+          await parts.mailer.begin();
+          await creditJobs.begin();
         },
         drain: async () => {
           for (const subscription of subscriptions) await subscription.close();
         },
         close: async () => {
           await purge.close();
+          await creditJobs.close();
+          await parts.mailer.close();
           await parts.guard.close();
         },
       };

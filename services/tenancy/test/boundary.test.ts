@@ -1,4 +1,4 @@
-import type { Caller } from '@commonplace/kit/auth';
+import { type AgentRole, type Caller, KNOWN_SCOPES } from '@commonplace/kit/auth';
 import { ListOrgMembersRequest, UpdateOrgRequest } from '@commonplace/proto/tenancy/v1/org_service.js';
 import { OrgRole, WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
 import {
@@ -14,7 +14,7 @@ let person: Caller;
 let stranger: Caller;
 let orgId: string;
 let otherOrgId: string;
-/** Ids of workspaces by where they are. */
+/** Workspace ids by location. */
 let ids: Record<'inOrg' | 'inOther' | 'personal' | 'nowhere', string>;
 
 beforeAll(async () => {
@@ -41,7 +41,7 @@ const outcome = (act: Promise<unknown>) =>
     (error: { reason: string }) => error.reason,
   );
 
-/** Every way to call, by its credential. */
+/** Callers by the name of their credential. */
 const callers: Record<string, () => Caller> = {
   session: () => person,
   'session with X-Tenant of the Org': () => withTenant(person, orgId),
@@ -88,6 +88,26 @@ describe('Orgs', () => {
       expect(await outcome(world.listWorkspaces(caller, { orgId: id }))).toBe(expected);
       expect(await outcome(world.createWorkspace(caller, { orgId: id }))).toBe(expected);
     }
+  });
+});
+
+describe('an agent of an owner', () => {
+  /** Even a token with all scopes gives it no more than its role. */
+  const agent = (role: AgentRole): Caller => ({
+    ...person,
+    credential: { ...person.credential, type: 'internal', scopes: KNOWN_SCOPES },
+    agent: { id: 'scribe', name: 'Scribe', roles: { [ids.inOrg]: role } },
+  });
+
+  test.each(['viewer', 'commenter', 'editor'] as const)('sees as a %s, and manages nothing', async (role) => {
+    const caller = agent(role);
+    expect((await world.getWorkspace(caller, ids.inOrg)).role).toBe(WorkspaceRole[role.toUpperCase() as 'VIEWER']);
+    const rename = { updateMask: ['description'], description: 'x' };
+    expect(await outcome(world.updateWorkspace(caller, ids.inOrg, rename))).toBe('insufficient_role');
+    for (const id of [ids.inOther, ids.personal]) expect(await outcome(world.getWorkspace(caller, id))).toBe(EDGE);
+    const org = UpdateOrgRequest.fromPartial({ orgId, ...rename });
+    expect(await outcome(world.orgs.updateOrg(org, await world.as(caller)))).toBe('insufficient_role');
+    expect(await outcome(world.createWorkspace(caller, { orgId }))).toBe(EDGE);
   });
 });
 

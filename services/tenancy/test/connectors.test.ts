@@ -12,10 +12,11 @@ import {
 } from '@commonplace/proto/tenancy/v1/connector_service.js';
 import { WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { runPurge } from '../src/jobs/purge.js';
 import { connectionCollection, connectorCollection } from '../src/stores/connectors.js';
-import { openWorld, type World } from './world.js';
+import { openWorld, openWorldParts, type World } from './world.js';
 
-/** Another system, which answers as a test wants it to. */
+/** A fake external system whose responses the tests set. */
 const upstream = {
   url: '',
   asked: [] as { path: string; body: URLSearchParams; authorization: string | undefined }[],
@@ -265,7 +266,7 @@ test('lists filter by type and status, and a workspace has so many', async () =>
 });
 
 describe('an authorization', () => {
-  /** Where somebody would be sent, and the query that they come back with. */
+  /** Begins an authorization. Returns the URL for the person and the query of their redirect back. */
   async function begin(caller = owner) {
     const { id, authorizeUrl = '' } = await create({ type: ConnectorType.GITHUB, name: newId() }, caller);
     const url = new URL(authorizeUrl);
@@ -418,6 +419,19 @@ describe('an authorization', () => {
     const second = await complete((await begin()).back);
     expect(await disconnect(owner, second.connectionId ?? '')).toMatchObject({ deleted: true, upstreamRevoked: false });
     expect((await connections(owner)).items).toEqual([]);
+  });
+
+  test('a connection of an Org that is purged is revoked there', async () => {
+    const org = await world.createOrg(owner);
+    workspaceId = (await world.createWorkspace(owner, { orgId: org.id })).id;
+    await complete((await begin()).back);
+    await world.orgs.deleteOrg({ orgId: org.id, confirm: undefined }, await world.as(owner));
+    world.wait(31 * 24 * 3_600_000);
+    const parts = await openWorldParts(world);
+    await runPurge(parts);
+    expect(await parts.connectors.connectionsIn(workspaceId)).toEqual([]);
+    const revoked = upstream.asked.filter(({ path }) => path === '/revoke');
+    expect(revoked.map(({ body }) => body.get('token'))).toEqual(['refresh-secret']);
   });
 
   test('who leaves the workspace leaves no account of theirs behind', async () => {

@@ -164,6 +164,74 @@ describe('into an Org', () => {
     await expect(world.invite(owner, orgId, { userId: stranger.userId })).rejects.toMatchObject({ param: 'user_id' });
   });
 
+  test('is accepted by an account of its address alone, however that is written', async () => {
+    const thief = world.person();
+    const bound = { anyAccount: false, role: OrgRole.ADMIN };
+    const { inviteUrl } = await world.invite(owner, orgId, { email: 'Bound@X.org', ...bound });
+    expect(await outcome(world.accept(thief, inviteUrl))).toBe('invitation_address_mismatch');
+    expect(await members({ status: OrgMemberStatus.ACTIVE })).toHaveLength(1);
+    const person = { ...world.person(), userEmail: 'bound@x.ORG' };
+    expect(await outcome(world.accept(person, inviteUrl))).toBe('ok');
+    expect(await outcome(world.accept(thief, inviteUrl))).toBe('not_found');
+
+    const open = await world.invite(owner, orgId, { email: 'open@x.org', anyAccount: true });
+    expect(await outcome(world.accept(thief, open.inviteUrl))).toBe('ok');
+    const named = world.invite(owner, orgId, { userId: world.person().userId, anyAccount: true });
+    await expect(named).rejects.toMatchObject({ reason: 'invalid_value', param: 'any_account' });
+  });
+
+  test('sent again is for whom it says then', async () => {
+    const email = 'twice@x.org';
+    await world.invite(owner, orgId, { email, anyAccount: true });
+    const { inviteUrl } = await world.invite(owner, orgId, { email, anyAccount: false });
+    expect(await outcome(world.accept(world.person(), inviteUrl))).toBe('invitation_address_mismatch');
+  });
+
+  test('the domains that are allowed are asked for again when it is accepted', async () => {
+    const allow = (...allowedEmailDomains: string[]) =>
+      world.updateOrg(owner, orgId, {
+        updateMask: ['settings.allowed_email_domains'],
+        settings: { allowedEmailDomains },
+      });
+    await allow('x.org');
+    const { inviteUrl } = await world.invite(owner, orgId, { email: 'a@x.org', anyAccount: true });
+    const outsider = world.person();
+    expect(await outcome(world.accept(outsider, inviteUrl))).toBe('email_domain_not_allowed');
+    const workspace = await world.createWorkspace(owner, { orgId });
+    const toWorkspace = await world.add(owner, workspace.id, { email: 'b@x.org', anyAccount: true });
+    expect(await outcome(world.accept(outsider, toWorkspace.inviteUrl))).toBe('email_domain_not_allowed');
+
+    await allow();
+    const byId = await world.invite(owner, orgId, { userId: outsider.userId });
+    const { caller: member } = await world.join(owner, orgId, OrgRole.MEMBER);
+    const verified = world.person();
+    await world.invite(owner, orgId, { email: verified.userEmail });
+    await allow('x.org');
+    expect(await outcome(world.accept(outsider, byId.inviteUrl))).toBe('email_domain_not_allowed');
+    const { userId, userName, userEmail: email } = verified;
+    const proven = { email, userId, userName };
+    expect(await world.directory.acceptVerifiedAddress(proven, await world.system())).toEqual({ accepted: 0 });
+    // An existing member stays a member, and joins the workspaces.
+    expect(await outcome(world.accept(member, toWorkspace.inviteUrl))).toBe('ok');
+    expect(await outcome(world.accept({ ...outsider, userEmail: 'o@x.org' }, inviteUrl))).toBe('ok');
+  });
+
+  test('by id tells nobody the address of that person before they have accepted', async () => {
+    const person = world.person();
+    const invited = await world.invite(owner, orgId, { userId: person.userId });
+    expect(JSON.stringify(invited)).not.toContain(person.userEmail);
+    expect(JSON.stringify(await members({ status: OrgMemberStatus.INVITED }))).not.toContain(person.userEmail);
+    expect(await members({ q: person.userEmail.slice(0, 8) })).toEqual([]);
+    await world.accept(person, invited.inviteUrl);
+    expect(await members({ q: person.userEmail })).toMatchObject([{ email: person.userEmail }]);
+
+    const other = world.person();
+    const { id: memberId } = await world.invite(owner, orgId, { userId: other.userId });
+    const removal = { orgId, memberId, transferToMemberId: undefined };
+    await world.orgs.removeOrgMember(removal, await world.as(owner));
+    expect(JSON.stringify(await members({ status: OrgMemberStatus.REMOVED }))).not.toContain(other.userEmail);
+  });
+
   test('a replay leaves the link out, and the token is nowhere', async () => {
     const metadata = { idempotency: { id: fingerprint('k', orgId), fingerprint: 'f' } };
     const request = AddOrgMemberRequest.fromPartial({ orgId, email: 'once@x.org' });
@@ -292,6 +360,7 @@ describe('into a workspace', () => {
     expect([again.id, again.role, reply.status]).toEqual([invited.id, WorkspaceRole.EDITOR, 200]);
     const joined = await world.add(owner, workspace.id, { userId: friend.userId });
     expect(joined).toMatchObject({ status: WorkspaceMemberStatus.ACTIVE, role: WorkspaceRole.VIEWER });
+    expect(joined.principal).toMatchObject({ id: friend.userId, email: undefined });
     expect(await outcome(world.accept(friend, again.inviteUrl))).toBe('not_found');
     expect(await outcome(world.add(owner, workspace.id, { userId: friend.userId }))).toBe('already_member');
     expect(await outcome(world.add(owner, workspace.id, { email: friend.userEmail }))).toBe('already_member');

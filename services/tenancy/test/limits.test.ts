@@ -28,3 +28,18 @@ test('an Org takes as many as its limit, open invitations and guests included', 
   await world.orgs.removeOrgMember(removal, await world.as(owner));
   await world.invite(owner, orgId, { email: 'c@x.org' });
 });
+
+test('an Org takes no more than its limit when 50 are invited at once', async () => {
+  const owner = world.person();
+  const { id: orgId } = await world.createOrg(owner);
+  const workspace = await world.createWorkspace(owner, { orgId });
+  const results = await Promise.allSettled(
+    Array.from({ length: 50 }, (_, at) =>
+      at % 2 === 0
+        ? world.invite(owner, orgId, { email: `m${at}@x.org` })
+        : world.add(owner, workspace.id, { email: `g${at}@x.org` }),
+    ),
+  );
+  const refused = results.flatMap((result) => (result.status === 'rejected' ? [result.reason.reason] : []));
+  expect(refused).toEqual(Array(48).fill('limit_reached'));
+});

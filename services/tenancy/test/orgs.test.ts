@@ -37,6 +37,7 @@ describe('creating', () => {
       urlAllowlist: [],
       defaultWorkspaceRole: undefined,
       agentApprovalMinimum: undefined,
+      approvalsByKey: false,
       maxKeyLifetimeDays: undefined,
       dataRegion: undefined,
     });

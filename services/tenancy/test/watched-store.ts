@@ -1,6 +1,6 @@
 import type { Collection, CollectionSpec, Query, Store, StoredRecord } from '@commonplace/kit/store';
 
-/** Remembers the queries that no index served. */
+/** Records the queries that no index serves. */
 export function watchStore() {
   const unindexed: string[] = [];
 

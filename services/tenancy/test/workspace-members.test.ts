@@ -38,7 +38,7 @@ const setRole = async (caller: Caller, memberId: string | undefined, role: Works
   );
 const remove = async (caller: Caller, memberId: string | undefined, keepGrants = false) =>
   world.workspaces.removeWorkspaceMember({ workspaceId, memberId: memberId ?? '', keepGrants }, await world.as(caller));
-/** A member of the Org with a place in the workspace. */
+/** Adds a member of the Org to the workspace. */
 async function member(role: WorkspaceRole): Promise<{ caller: Caller; id: string | undefined }> {
   const { caller } = await world.join(owner, orgId, OrgRole.MEMBER);
   const { id } = await world.put(owner, workspaceId, caller, role);
@@ -201,7 +201,7 @@ describe('listing', () => {
       role: WorkspaceRole.EDITOR,
       status: WorkspaceMemberStatus.ACTIVE,
     });
-    // Everybody but the one who is only invited.
+    // All members except the one who is only invited.
     expect((await world.getWorkspace(owner, workspaceId)).counts?.members).toBe(6);
 
     for (const limit of [1, 2, 3, 4, 5, 6]) {

@@ -49,6 +49,7 @@ describe('creating', () => {
       allowAccessRequests: true,
       allowExternalAccessRequests: false,
       searchLanguages: [],
+      withholdOnRevoke: false,
     });
     expect(await world.getWorkspace(owner, made.id)).toEqual(made);
     await eventually(() => {

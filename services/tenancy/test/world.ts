@@ -29,6 +29,8 @@ import {
   UpdateWorkspaceRequest,
   type WorkspaceService,
 } from '@commonplace/proto/tenancy/v1/workspace_service.js';
+import { config } from '../src/config.js';
+import { openParts, type Parts } from '../src/parts.js';
 import { createTenancy } from '../src/service.js';
 import { watchStore } from './watched-store.js';
 
@@ -38,15 +40,15 @@ type Partially<T> = {
   [F in keyof T]?: T[F] extends object | undefined ? Partially<NonNullable<T[F]>> | undefined : T[F];
 };
 
-/** A resource that is played. */
+/** A resource in the fake resources service. */
 export interface PlayedItem {
   readonly workspaceId: string;
   readonly name: string;
-  /** Who may not read it. */
+  /** Id of the user who may not read it. */
   readonly hiddenFrom?: string;
 }
 
-/** The tenancy service with identity and resources played. */
+/** The tenancy service with fake identity and resources services. */
 export interface World {
   readonly stage: Stage;
   readonly host: Host;
@@ -55,40 +57,40 @@ export interface World {
   readonly directory: Client<DirectoryService>;
   readonly pins: Client<PinService>;
   readonly connectors: Client<ConnectorService>;
-  /** What the played services were asked, and how they answer. */
+  /** What the fake services were asked, and how they respond. */
   readonly asked: {
     reassigned: { orgId: string; userId: string; toUserId: string }[];
     counted: string[][];
     ungranted: { workspaceId: string; userId: string }[];
-    /** Workspaces that templates were copied into. */
+    /** Ids of workspaces that templates were copied into. */
     applied: string[];
   };
   readonly play: {
     keys: number;
     resources: Record<string, number>;
     resourcesDown: boolean;
-    /** Counts of templates' items by id. */
+    /** Item counts of templates by id. */
     templates: Record<string, number>;
-    /** The last export. */
+    /** The latest export. */
     archive: Archive | undefined;
   };
   /** Resources by id. */
   readonly items: Map<string, PlayedItem>;
-  /** Every event that was committed; it may take a moment. */
+  /** All committed events; they may arrive with a delay. */
   readonly events: DomainEvent[];
-  /** Moves the service's clock on. */
+  /** Advances the service's clock. */
   wait(ms: number): void;
   readonly clock: () => number;
   as(caller: Caller, metadata?: Partial<CallMetadata>, reply?: Reply): Promise<CallOptions>;
-  /** Options of a call that nobody is behind. */
+  /** Returns the options of a call by the system itself. */
   system(): Promise<CallOptions>;
-  /** A registered person with a session. */
+  /** Creates a registered person with a session. */
   person(name?: string): Caller;
   createOrg(caller: Caller, fields?: Partially<CreateOrgRequest>): Promise<Org>;
   updateOrg(caller: Caller, orgId: string, fields: Partially<UpdateOrgRequest>): Promise<Org>;
   invite(caller: Caller, orgId: string, fields: Partially<AddOrgMemberRequest>, reply?: Reply): Promise<OrgMember>;
   updateOrgMember(caller: Caller, fields: Partially<UpdateOrgMemberRequest>): Promise<OrgMember>;
-  /** A new person who has joined an Org in that role, which `owner` has given. */
+  /** Creates a person who has joined an Org with a role that `owner` granted. */
   join(owner: Caller, orgId: string, role: OrgRole, name?: string): Promise<{ caller: Caller; memberId: string }>;
   createWorkspace(caller: Caller, fields?: Partially<CreateWorkspaceRequest>): Promise<Workspace>;
   updateWorkspace(caller: Caller, workspaceId: string, fields: Partially<UpdateWorkspaceRequest>): Promise<Workspace>;
@@ -109,9 +111,9 @@ export interface World {
     person: Caller,
     inviteUrl: string | undefined,
   ): Promise<{ orgId?: string | undefined; workspaceId?: string | undefined }>;
-  /** Archives a workspace behind the service's back. */
+  /** Archives a workspace directly in the store, bypassing the service. */
   archive(workspaceId: string): Promise<void>;
-  /** Closes; throws if any query had no index. */
+  /** Closes the world. Throws if any query had no index. */
   close(): Promise<void>;
 }
 
@@ -244,7 +246,7 @@ export async function openWorld(): Promise<World> {
       orgs.updateOrg(UpdateOrgRequest.fromPartial({ orgId, ...fields } as UpdateOrgRequest), await stage.as(caller)),
     invite: async (caller, orgId, fields, reply) =>
       orgs.addOrgMember(
-        AddOrgMemberRequest.fromPartial({ orgId, ...fields } as AddOrgMemberRequest),
+        AddOrgMemberRequest.fromPartial({ orgId, ...forAnyAccount(fields), ...fields } as AddOrgMemberRequest),
         await stage.as(caller, {}, reply),
       ),
     updateOrgMember: async (caller, fields) =>
@@ -276,7 +278,11 @@ export async function openWorld(): Promise<World> {
     },
     add: async (caller, workspaceId, fields, reply) =>
       workspaces.addWorkspaceMember(
-        AddWorkspaceMemberRequest.fromPartial({ workspaceId, ...fields } as AddWorkspaceMemberRequest),
+        AddWorkspaceMemberRequest.fromPartial({
+          workspaceId,
+          ...forAnyAccount(fields),
+          ...fields,
+        } as AddWorkspaceMemberRequest),
         await stage.as(caller, {}, reply),
       ),
     put: (owner, workspaceId, person, role) => world.add(owner, workspaceId, { userId: person.userId, role }),
@@ -303,13 +309,33 @@ export async function openWorld(): Promise<World> {
   return world;
 }
 
-/** The same person with an API key of a tenant: an Org's id, or `null` for the Personal one. */
+/** Invites any account by default, unless the test says otherwise. */
+function forAnyAccount({ email, userId }: { email?: string | undefined; userId?: string | undefined }) {
+  return { anyAccount: email !== undefined && userId === undefined };
+}
+
+/** Returns the same person with an API key for a tenant: an Org's id, or `null` for the Personal one. */
 export function withKey(caller: Caller, orgId: string | null, workspaceIds?: readonly string[]): Caller {
   const credential = { type: 'api_key', id: `key-${newId()}`, name: 'A key', scopes: [], workspaceIds } as const;
   return { ...caller, tenant: { orgId }, credential };
 }
 
-/** The same person with a session and `X-Tenant`. */
+/** Returns the same person with a session and an `X-Tenant` header. */
 export function withTenant(caller: Caller, orgId: string | null): Caller {
   return { ...caller, tenant: { orgId } };
+}
+
+/** Returns parts on the world's own store, for jobs that a test runs by itself. */
+export function openWorldParts({ host, stage, clock }: World): Promise<Parts> {
+  return openParts({
+    store: host.store,
+    settings: host.settings(config),
+    users: stage.host.client(contracts.auth),
+    index: stage.host.client(contracts.index),
+    permissions: stage.host.client(contracts.permissions),
+    templates: stage.host.client(contracts.templateUse),
+    archives: stage.host.client(contracts.archives),
+    log: host.log,
+    clock,
+  });
 }

@@ -13,20 +13,20 @@ import { addPerson, runSharer, type Shares } from './shares.js';
 
 const WRITERS = 4;
 const FOLDERS = 4;
-/** Milliseconds of writing before the broker is killed, of its absence, and of writing after it has come back. */
+/** Ranges in milliseconds of writing before the broker is killed, of its absence, and of writing after it is back. */
 const [BEFORE_MS, AWAY_MS, AFTER_MS] = [
   [500, 2000],
   [200, 2000],
   [500, 1500],
 ] as const;
-/** Writes in each of these times at the least: on a busy machine they last longer. */
+/** Minimum number of writes in each of these times, which last longer on a busy machine. */
 const WRITES = 20;
-/** Effects of what was acknowledged are there within that after the last write. */
+/** Milliseconds after the last write within which the effects of all acknowledged writes must be there. */
 const PATIENCE_MS = 60_000;
-/** What comes twice comes soon after the first. */
+/** Milliseconds to wait for duplicates, which come soon after the first. */
 const TWICE_MS = 3000;
 
-/** Kills NATS and wipes its disk under load, so many times: each write has each of its effects once. */
+/** Kills NATS and wipes its disk under load, `rounds` times. Checks that each write has each of its effects once. */
 export async function soakBroker(mesh: Mesh, rounds: number, tally: Tally): Promise<void> {
   const records = await openRecords(mesh.servers.mongodbUrl);
   try {
@@ -77,7 +77,7 @@ async function runRound(mesh: Mesh, client: Client, records: Records, tally: Tal
   );
 }
 
-/** Waits until everybody is told, and a while longer, for what may come twice. */
+/** Waits until every recipient is notified, and a while longer for duplicates. Returns the faults. */
 async function toldOnce(records: Records, shares: Shares): Promise<string[]> {
   const until = performance.now() + PATIENCE_MS;
   while ((await records.notificationsOf(shares)).length > 0 && performance.now() < until) await sleep(200);

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** However busy the machine, a round goes on then. */
+/** Maximum milliseconds to wait, however busy the machine is. */
 const MOST_MS = 20_000;
 
-/** Waits so many milliseconds, and until a count has grown by `least`. */
+/** Waits `ms` milliseconds, and until a count has grown by `least`. */
 export async function busy(ms: number, count: () => number, least: number): Promise<void> {
   const [from, until] = [count(), performance.now() + MOST_MS];
   await sleep(ms);

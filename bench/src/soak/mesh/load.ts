@@ -3,7 +3,7 @@ import type { Answer, Client } from '../../http.js';
 /** One kind of request of a load. */
 export interface Kind {
   readonly name: string;
-  /** Its share: of all weights together. */
+  /** Relative frequency, as a part of the sum of all weights. */
   readonly weight: number;
   send(client: Client): Promise<Answer>;
 }
@@ -11,23 +11,23 @@ export interface Kind {
 export interface LoadResult {
   readonly sent: number;
   readonly perSecond: number;
-  /** Answers that are none of success, and requests without an answer. */
+  /** Answers that are errors, and requests without an answer. */
   readonly failures: readonly string[];
-  /** Milliseconds, of answers of success. */
+  /** Latencies in milliseconds of successful answers: median and, below, maximum. */
   readonly median: number;
   readonly slowest: number;
 }
 
 export interface Load {
-  /** Sends nothing more, and waits for what is under way. */
+  /** Stops sending, and waits for the requests in progress. */
   stop(): Promise<LoadResult>;
 }
 
 const TICK_MS = 10;
-/** Requests under way at once; where a machine is too slow for the rate, the rest is left out. */
+/** Maximum number of concurrent requests; on a machine too slow for the rate the others are omitted. */
 const MOST_OPEN = 32;
 
-/** Sends requests at a rate, whether answers come or not. */
+/** Sends requests at a constant rate, whether answers come or not. */
 export function startLoad(client: Client, kinds: readonly Kind[], perSecond: number): Load {
   const deck = kinds.flatMap((kind) => Array.from({ length: kind.weight }, () => kind));
   const failures: string[] = [];
@@ -51,7 +51,7 @@ export function startLoad(client: Client, kinds: readonly Kind[], perSecond: num
     const wanted = Math.floor(((performance.now() - started) / 1000) * perSecond);
     for (; due < wanted; due++) {
       if (open.size >= MOST_OPEN) continue;
-      // Every tenth after the other, so that kinds are mixed the same way each time.
+      // Steps of seven through the deck mix the kinds, in the same way each time.
       const sending = sendOne(deck[(sent * 7) % deck.length] as Kind);
       sent++;
       open.add(sending);

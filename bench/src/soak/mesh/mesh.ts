@@ -3,38 +3,47 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { startScript } from '@commonplace/acceptance/dist/src/process.js';
+import type { Owner } from '@commonplace/acceptance/dist/src/system.js';
 import { freePort, inherited, ROOT } from '@commonplace/acceptance/dist/src/system.js';
+import { type ChatServer, openChatServer } from '@commonplace/kit/testing/chat-server';
 import { type Balancer, createBalancer } from './balancer.js';
 import { openNames } from './names.js';
 import { type Pod, servesGrpc, servesHttp, startPod } from './pod.js';
 import { type Servers, startServers } from './servers.js';
 
-/** Gateway and services as processes that find each other as in Kubernetes, by headless names. */
+/** Gateway and services as processes that find each other by headless names, as in Kubernetes. */
 export interface Mesh {
   readonly servers: Servers;
+  /** The chat model that runs call. */
+  readonly model: ChatServer;
   /** All services with endpoints, and the gateway. */
   readonly parts: readonly string[];
   /** The owner's key, with every scope. */
   readonly apiKey: string;
-  /** Where requests go: the gateways that are ready. */
+  /** Who has made it. */
+  readonly owner: Pick<Owner, 'email' | 'password'>;
+  /** Distributes requests over the gateways that are ready. */
   readonly balancer: Balancer;
-  /** A gateway that is ready. */
+  /** Returns the URL of a gateway that is ready. */
   baseUrl(): string;
-  /** The processes that have ended though nobody has ended them. */
+  /** Returns the processes that have ended by themselves. */
   ended(): string[];
-  /** What processes have logged under the name of an event. */
+  /** Returns the log lines of an event. */
   said(event: string): string[];
-  /** Starts one more process of a part; resolves when it is ready and can be found. */
+  /** Starts one more process of a part. Resolves when it is ready and its address is published. */
   add(part: string): Promise<Pod>;
   pods(part: string): readonly Pod[];
-  /** Takes a process out of its name, and drains it a moment later. Gives how long it took to end. */
+  /**
+   * Removes a process's address from its name, and drains the process a moment later. Returns the milliseconds it took
+   * to end.
+   */
   retire(pod: Pod): Promise<number>;
-  /** SIGKILL; its name stands for it no more a moment later. */
+  /** Sends SIGKILL; its address is removed from its name a moment later. */
   kill(pod: Pod): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** Of `scripts/mesh.mjs`, what is used here. */
+/** Functions of `scripts/mesh.mjs` that are used here. */
 interface Script {
   readonly SERVICES: readonly string[];
   readonly BOOTSTRAP: string;
@@ -43,7 +52,7 @@ interface Script {
   ownSettings(env: NodeJS.ProcessEnv): Readonly<Record<string, NodeJS.ProcessEnv>>;
 }
 
-/** Milliseconds between the word that a pod goes and its signal: the `preStop` of the chart has 5,000. */
+/** Milliseconds between removing a pod's address and its signal; the `preStop` of the chart has 5,000. */
 const PRE_STOP_MS = 1000;
 const BOOTSTRAP_MS = 60_000;
 
@@ -53,6 +62,7 @@ export async function startMesh(home: string): Promise<Mesh> {
   const script = (await import(pathToFileURL(join(ROOT, 'scripts/mesh.mjs')).href)) as Script;
   const servers = await startServers();
   const names = await openNames();
+  const model = await openChatServer();
   const balancer = createBalancer();
   const port = await freePort();
   const facts = join(home, 'bootstrap.json');
@@ -65,10 +75,15 @@ export async function startMesh(home: string): Promise<Mesh> {
       COMMONPLACE_RATE_LIMITS: 'off',
       COMMONPLACE_EMBEDDINGS: 'off',
       COMMONPLACE_SIGN_UP: 'open',
+      COMMONPLACE_CHAT_MODEL_URL: model.url,
+      COMMONPLACE_CHAT_MODELS: 'scripted',
+      COMMONPLACE_RUN_WORKERS: '64',
+      COMMONPLACE_RUNS_RUNNING: '200',
+      COMMONPLACE_RUNS_PER_AGENT: '200',
     }),
     COMMONPLACE_SERVICE_ADDRESS: `dns://${names.address}/{service}.mesh:${port}`,
     COMMONPLACE_PUBLIC_URL: `http://127.0.0.1:${port}`,
-    // By it grpc-js asks the name server of the address, not the machine's.
+    // Makes grpc-js ask the name server in the address, not the machine's.
     GRPC_NODE_USE_ALTERNATIVE_RESOLVER: 'true',
   };
   const own = script.ownSettings(shared);
@@ -110,6 +125,7 @@ export async function startMesh(home: string): Promise<Mesh> {
   const stop = async () => {
     await Promise.all([...running.values()].flat().map((pod) => pod.kill()));
     balancer.close();
+    await model.close();
     await names.close();
     await servers.stop();
   };
@@ -123,8 +139,10 @@ export async function startMesh(home: string): Promise<Mesh> {
   }
   return {
     servers,
+    model,
     parts,
     apiKey: (JSON.parse(readFileSync(facts, 'utf8')) as { api_key: string }).api_key,
+    owner: JSON.parse(readFileSync(facts, 'utf8')) as Owner,
     balancer,
     add,
     pods: podsOf,
@@ -149,7 +167,7 @@ function linesAbout(folder: string, event: string): string[] {
   return lines.filter((line) => line.includes(`"event":"${event}"`));
 }
 
-/** Addresses of the loopback, other ones for each process that makes a mesh. */
+/** Yields loopback addresses, different ones for each process that starts a mesh. */
 function* addressesOf(pid: number): Generator<string> {
   const net = `127.${1 + (pid % 250)}`;
   for (let i = 0; ; i++) yield `${net}.${Math.floor(i / 250) % 250}.${1 + (i % 250)}`;

@@ -5,12 +5,15 @@ import type { Kind } from './load.js';
 
 const DOCUMENTS = 40;
 
-/** A word that one document has. */
+/** Returns a word that occurs in one document only. */
 function wordOf(number: number): string {
   return `document${String.fromCharCode(97 + (number % 26), 97 + Math.floor(number / 26))}`;
 }
 
-/** Requests to every service that has endpoints: nine of ten read, as people do, the rest writes and searches. */
+/**
+ * Creates requests to every service that has endpoints: nine of ten are reads, as of real users, the rest writes and
+ * searches.
+ */
 export async function mixedLoad(client: Client): Promise<Kind[]> {
   const workspaceId = await createWorkspace(client, 'Rolling');
   const folder = await createResource(client, { type: 'folder', name: 'Load', workspace_id: workspaceId });
@@ -30,7 +33,7 @@ export async function mixedLoad(client: Client): Promise<Kind[]> {
   const put = (name: string, weight: number, method: string, path: () => string, body: () => object): Kind => ({
     name,
     weight,
-    // Half of all clients give no key, and so can't know what became of a write without an answer.
+    // Half of the writes have no idempotency key, so their clients can't find out the outcome if the answer is lost.
     send: (by) => by.send(method, path(), body(), randomInt(2) === 0 ? key() : {}),
   });
   const created = () => ({

@@ -1,23 +1,23 @@
 import { createSocket, type Socket } from 'node:dgram';
 import type { AddressInfo } from 'node:net';
 
-/** The names of a cluster's headless services: each stands for the addresses of the pods that are ready. */
+/** DNS names of a cluster's headless services, each of which resolves to the addresses of the pods that are ready. */
 export interface Names {
-  /** `127.0.0.1:<port>`, to be asked by UDP. */
+  /** Address for UDP queries, `127.0.0.1:<port>`. */
   readonly address: string;
-  /** Says which addresses a name stands for, from the next question on. */
+  /** Sets the addresses that a name resolves to from the next query on. */
   set(name: string, addresses: readonly string[]): void;
   close(): Promise<void>;
 }
 
 const HEADER = 12;
 const [A, INTERNET] = [1, 1];
-/** Flags of an answer from whoever knows, and the code for a name that nobody has. */
+/** Flags of an authoritative answer, and the code for a name that does not exist. */
 const [ANSWER, NO_SUCH_NAME] = [0x8580, 3];
-/** Where the question's name stands in a message. */
+/** Pointer to the query's name in a message. */
 const NAME_POINTER = 0xc000 | HEADER;
 
-/** Answers DNS questions on a free port of the loopback, as a cluster's name server does. Nobody may keep an answer. */
+/** Answers DNS queries on a free loopback port, as a cluster's name server does. Answers must not be cached. */
 export async function openNames(): Promise<Names> {
   const known = new Map<string, readonly string[]>();
   const socket = createSocket('udp4');
@@ -37,7 +37,7 @@ function closed(socket: Socket): Promise<void> {
   return new Promise((resolve) => socket.close(() => resolve()));
 }
 
-/** The answer to a message with one question; nothing where it is none. */
+/** Returns the answer to a message with one query; undefined if it is none. */
 function answerTo(query: Buffer, known: ReadonlyMap<string, readonly string[]>): Buffer | undefined {
   if (query.length < HEADER + 5 || query.readUInt16BE(4) !== 1) return undefined;
   const labels: string[] = [];

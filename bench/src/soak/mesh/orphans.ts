@@ -1,11 +1,11 @@
-/** What ends what this process has started. */
+/** Functions that end what this process has started. */
 const ends = new Set<() => void>();
 
 process.once('exit', () => {
   for (const end of ends) end();
 });
 
-/** Has something ended when this process ends, however it does. Gives what takes that back. */
+/** Registers a function to call when this process ends, however it does. Returns a function that unregisters it. */
 export function endWithMe(end: () => void): () => void {
   ends.add(end);
   return () => void ends.delete(end);

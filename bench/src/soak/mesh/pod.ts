@@ -6,33 +6,33 @@ import { ROOT } from '@commonplace/acceptance/dist/src/system.js';
 import { credentials, Client as GrpcClient } from '@grpc/grpc-js';
 import { endWithMe } from './orphans.js';
 
-/** A process of the mesh with an address of its own, as a pod has. */
+/** A process of the mesh with an address of its own, like a pod. */
 export interface Pod {
   readonly name: string;
   readonly address: string;
   readonly pid: number;
   hasEnded(): boolean;
-  /** SIGTERM; gives how long it took to end. Throws where it does not end within 25 s, or badly. */
+  /** Sends SIGTERM. Returns the milliseconds it took to end. Throws if it does not end within 25 s, or fails. */
   drain(): Promise<number>;
-  /** SIGKILL. */
+  /** Sends SIGKILL and waits for the end. */
   kill(): Promise<void>;
 }
 
 export interface PodOptions {
   readonly name: string;
-  /** Below the project's root. */
+  /** Path below the project's root. */
   readonly program: string;
   readonly address: string;
   readonly env: NodeJS.ProcessEnv;
-  /** What it says is appended to this file. */
+  /** File that its output is appended to. */
   readonly log: string;
-  /** Whether it can take calls. */
+  /** Returns whether the process can take calls. */
   isReady(): Promise<boolean>;
 }
 
-/** A new process may take so long until it is ready: on a busy machine seven start at once. */
+/** Milliseconds that a new process may take until it is ready: on a busy machine seven start at once. */
 const START_MS = 120_000;
-/** What is promised of SIGTERM. */
+/** Milliseconds within which a process must end after SIGTERM. */
 const DRAIN_MS = 25_000;
 
 /** Starts a process and waits until it is ready. */
@@ -82,11 +82,11 @@ function hasEnded({ exitCode, signalCode }: ChildProcess): boolean {
 }
 
 const HEALTH = '/grpc.health.v1.Health/Check';
-/** `SERVING`, as `HealthCheckResponse` says it. */
+/** A `HealthCheckResponse` with the status `SERVING`. */
 const SERVING = Buffer.from([0x08, 0x01]);
 const PROBE_MS = 1000;
 
-/** Asks a gRPC server's health service, as a readiness probe does. */
+/** Calls a gRPC server's health service, as a readiness probe does. */
 export async function servesGrpc(target: string): Promise<boolean> {
   const client = new GrpcClient(target, credentials.createInsecure());
   const none = () => Buffer.alloc(0);
@@ -100,7 +100,7 @@ export async function servesGrpc(target: string): Promise<boolean> {
   }
 }
 
-/** Asks a gateway whether it is ready. */
+/** Returns whether a gateway is ready. */
 export function servesHttp(baseUrl: string): Promise<boolean> {
   return fetch(`${baseUrl}/health/ready`, { signal: AbortSignal.timeout(PROBE_MS) }).then(
     ({ ok }) => ok,

@@ -5,9 +5,9 @@ import type { Shares } from './shares.js';
 
 /** The records of a mesh, read beside the services that own them. */
 export interface Records {
-  /** Tells which operations of a ledger have not one event in the outbox. */
+  /** Returns the operations of a ledger that do not have exactly one event in the outbox. */
   eventsOf(ledger: Ledger): Promise<string[]>;
-  /** Tells of which shares not one notification was made, or one that counts several. */
+  /** Returns the shares that do not have exactly one notification, or whose notification counts several. */
   notificationsOf(shares: Shares): Promise<string[]>;
   close(): Promise<void>;
 }

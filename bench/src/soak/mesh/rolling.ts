@@ -7,7 +7,10 @@ import { mixedLoad } from './mixed.js';
 /** Milliseconds of load before the first restart, and after the last. */
 const AROUND_MS = 2000;
 
-/** Restarts every part of a mesh one after the other, so many times, under so many requests a second: none may fail. */
+/**
+ * Restarts every part of a mesh one after another, `rounds` times, under `rate` requests a second. Checks that none
+ * fails.
+ */
 export async function soakRolling(mesh: Mesh, rounds: number, rate: number, tally: Tally): Promise<void> {
   const client = mesh.balancer.client(mesh.apiKey);
   const kinds = await mixedLoad(client);
@@ -28,8 +31,8 @@ export async function soakRolling(mesh: Mesh, rounds: number, rate: number, tall
   }
 }
 
-/** The new processes first, then the old ones go. */
-async function restart(mesh: Mesh, part: string): Promise<number> {
+/** Starts the new processes of a part, then drains the old ones. Returns the milliseconds of the slowest end. */
+export async function restart(mesh: Mesh, part: string): Promise<number> {
   const old = [...mesh.pods(part)];
   for (const _ of old) await mesh.add(part);
   let took = 0;

@@ -5,15 +5,15 @@ import { pathToFileURL } from 'node:url';
 import { ROOT } from '@commonplace/acceptance/dist/src/system.js';
 import { endWithMe } from './orphans.js';
 
-/** A server that a mesh stands on. It comes back on the port that it had. */
+/** A server that a mesh uses. It restarts on the same port. */
 export interface Faulty {
-  /** SIGKILL; without its disk, what it kept is gone as well. */
+  /** Sends SIGKILL; `wipe` deletes its data as well. */
   kill(options?: { readonly wipe?: boolean }): Promise<void>;
   start(): Promise<void>;
 }
 
 export interface Servers {
-  /** The settings by which Commonplace finds them. */
+  /** The settings by which Commonplace finds the servers. */
   readonly env: NodeJS.ProcessEnv;
   readonly mongodbUrl: string;
   readonly store: Faulty;
@@ -26,7 +26,7 @@ interface Server {
   stop(signal?: NodeJS.Signals): Promise<void>;
 }
 
-/** Of `scripts/servers.mjs`, what is used here. */
+/** Functions of `scripts/servers.mjs` that are used here. */
 interface Script {
   readonly TYPESENSE_KEY: string;
   installTool(name: string): Promise<string>;
@@ -39,7 +39,7 @@ interface Script {
 
 const loadScript = async () => (await import(pathToFileURL(join(ROOT, 'scripts/servers.mjs')).href)) as Script;
 
-/** Why servers can't be had on this machine; undefined where they can. */
+/** Returns why servers can't be installed on this machine; undefined if they can. */
 export async function missingServers(): Promise<string | undefined> {
   const script = await loadScript();
   try {
@@ -52,7 +52,7 @@ export async function missingServers(): Promise<string | undefined> {
 
 const TOOLS = ['secantus', 'nats', 'typesense', 'versitygw'];
 
-/** Starts a store, a broker, a bucket and a search server of its own, with their data in a folder of their own. */
+/** Starts a store, a broker, a bucket and a search server with data in a folder of their own. */
 export async function startServers(): Promise<Servers> {
   const script = await loadScript();
   const program = async (name: string) => script.installTool(name);
@@ -60,7 +60,7 @@ export async function startServers(): Promise<Servers> {
   const nats = await program('nats');
   const typesense = await program('typesense');
   const versitygw = await program('versitygw');
-  // Typesense runs as nobody, who is let into no folder of ours.
+  // Typesense runs as the user nobody, who can't read the project's folders.
   const home = mkdtempSync(join(tmpdir(), 'commonplace-mesh-'));
   const folder = (name: string) => join(home, name);
   const store = await openFaulty(folder('mongo'), (data, port = 0) => script.startMongo(mongo, data, port));
@@ -72,7 +72,7 @@ export async function startServers(): Promise<Servers> {
     env: {
       COMMONPLACE_MONGODB_URL: mongodbUrl,
       COMMONPLACE_NATS_URL: `nats://127.0.0.1:${broker.port}`,
-      // A folder is one process's own; several share a bucket.
+      // A folder belongs to one process; several processes can share a bucket.
       COMMONPLACE_S3_URL: script.s3Url(bytes),
       COMMONPLACE_TYPESENSE_URL: `http://127.0.0.1:${search.port}`,
       COMMONPLACE_TYPESENSE_API_KEY: script.TYPESENSE_KEY,

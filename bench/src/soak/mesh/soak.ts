@@ -1,4 +1,5 @@
 import type { Tally } from '../tally.js';
+import { soakAgents } from './agents.js';
 import { soakBroker } from './broker.js';
 import { type Mesh, startMesh } from './mesh.js';
 import { soakRolling } from './rolling.js';
@@ -6,15 +7,15 @@ import { missingServers } from './servers.js';
 import { soakStore } from './store.js';
 import { soakTakeover } from './takeover.js';
 
-export const MESH_PARTS = ['nats', 'store', 'takeover', 'rolling'] as const;
+export const MESH_PARTS = ['nats', 'store', 'takeover', 'rolling', 'agents'] as const;
 type MeshPart = (typeof MESH_PARTS)[number];
 
-/** Rounds of a full run, and requests a second while processes are restarted. */
-export const MESH_ROUNDS = { nats: 5, store: 10, takeover: 5, rolling: 10 } as const;
+/** Rounds of a full run and, below, requests a second while processes are restarted. */
+export const MESH_ROUNDS = { nats: 5, store: 10, takeover: 5, rolling: 10, agents: 2 } as const;
 export const MESH_RATE = 100;
 
 export interface MeshRounds {
-  /** Restarts of every part, and the requests a second meanwhile. */
+  /** Restarts of every part and, below, requests a second meanwhile. */
   readonly rolling: number;
   readonly rate: number;
   /** Losses of the broker with its disk. */
@@ -23,16 +24,31 @@ export interface MeshRounds {
   readonly store: number;
   /** Kills of a process that leads consumers. */
   readonly takeover: number;
+  /** Restarts of every part in the middle of runs. */
+  readonly agents: number;
 }
 
-/** How many rounds of each part: of a short run `rounds`, and a fifth of rolling restarts, which are many each. */
+/**
+ * Returns the number of rounds of each part. A short run has `rounds` of each, and a fifth of them as those that
+ * restart every part.
+ */
 export function meshRounds(parts: ReadonlySet<string>, rounds: number | undefined, rate: number): MeshRounds {
   const of = (part: MeshPart, short = rounds) => (parts.has(part) ? (short ?? MESH_ROUNDS[part]) : 0);
-  const rolling = of('rolling', rounds === undefined ? undefined : Math.ceil(rounds / 5));
-  return { rolling, rate, nats: of('nats'), store: of('store'), takeover: of('takeover') };
+  const few = rounds === undefined ? undefined : Math.ceil(rounds / 5);
+  return {
+    rolling: of('rolling', few),
+    agents: of('agents', few),
+    rate,
+    nats: of('nats'),
+    store: of('store'),
+    takeover: of('takeover'),
+  };
 }
 
-/** Faults of a mesh of real processes on real servers, one kind after the other; 0 leaves one out. Skipped where they can't be had. */
+/**
+ * Tests faults of a mesh of real processes on real servers, one kind after another; 0 rounds omits a kind. Skipped if
+ * the servers can't be installed.
+ */
 export async function soakMesh(rounds: MeshRounds, home: string, tally: Tally): Promise<void> {
   const missing = await missingServers();
   if (missing !== undefined) {
@@ -45,6 +61,7 @@ export async function soakMesh(rounds: MeshRounds, home: string, tally: Tally): 
     if (rounds.store > 0) await soakStore(mesh, rounds.store, tally);
     if (rounds.takeover > 0) await soakTakeover(mesh, rounds.takeover, tally);
     if (rounds.rolling > 0) await soakRolling(mesh, rounds.rolling, rounds.rate, tally);
+    if (rounds.agents > 0) await soakAgents(mesh, rounds.agents, tally);
     tally.check('no process has ended by itself', endedIn(mesh));
     tally.check('no event was given up', mesh.said('events.parked'));
   } finally {

@@ -13,21 +13,24 @@ import { openRecords, type Records } from './records.js';
 
 const WRITERS = 6;
 const FOLDERS = 4;
-/** Milliseconds of writing before the store is killed, and of its absence. */
+/** Ranges in milliseconds of writing before the store is killed, and of its absence. */
 const [BEFORE_MS, AWAY_MS] = [
   [300, 2000],
   [200, 2500],
 ] as const;
-/** In every third round the store is away for longer than a request waits for it. */
+/** Milliseconds of absence in every third round: longer than a request waits for the store. */
 const LONG_AWAY_MS = 12_000;
-/** Writes before the kill at the least: on a busy machine they take longer. */
+/** Minimum number of writes before the kill, which take longer on a busy machine. */
 const WRITES = 20;
-/** Writes are taken again within that after the store is back, by processes that nobody has started again. */
+/** Milliseconds after the store is back within which the same processes must accept writes again. */
 const BACK_MS = 60_000;
 const SEARCH_MS = 60_000;
 const PROBE_MS = 200;
 
-/** Kills the store under load, so many times: nothing acknowledged is lost, and every retry has one effect. */
+/**
+ * Kills the store under load, `rounds` times. Checks that nothing acknowledged is lost, and that every retry has one
+ * effect.
+ */
 export async function soakStore(mesh: Mesh, rounds: number, tally: Tally): Promise<void> {
   const records = await openRecords(mesh.servers.mongodbUrl);
   try {
@@ -88,7 +91,7 @@ async function runRound(mesh: Mesh, client: Client, records: Records, tally: Tal
   );
 }
 
-/** The same client, which notes down each failure that does not say what a client is to do. */
+/** Wraps a client so that it records each failure that does not tell the client what to do. */
 function watch(client: Client, unclear: string[]): Client {
   return {
     ...client,
@@ -103,7 +106,7 @@ function watch(client: Client, unclear: string[]): Client {
   };
 }
 
-/** 503 with the time to wait, or said to be of unknown outcome. */
+/** Returns whether an answer is 503 with the time to wait, or says that the outcome is unknown. */
 function isClear(answer: Answer): boolean {
   return answer.status === 503 && (answer.headers['retry-after'] !== undefined || codeOf(answer) === 'timeout');
 }
@@ -116,7 +119,7 @@ function codeOf({ text }: Answer): string {
   }
 }
 
-/** Reads and writes while the store is away; gives how many were put off. */
+/** Reads and writes while the store is away. Returns the number of requests that failed with a server error. */
 async function probe(client: Client, folder: string, stopped: () => boolean): Promise<number> {
   let putOff = 0;
   const open: Promise<void>[] = [];
@@ -140,7 +143,7 @@ async function probe(client: Client, folder: string, stopped: () => boolean): Pr
   return putOff;
 }
 
-/** Writes until that succeeds; tells where it does not in time. */
+/** Retries a write until it succeeds. Returns a fault if it does not in time. */
 async function writesAgain(client: Client, folder: string): Promise<string[]> {
   const until = performance.now() + BACK_MS;
   for (;;) {
@@ -153,7 +156,7 @@ async function writesAgain(client: Client, folder: string): Promise<string[]> {
   }
 }
 
-/** The same client, which tries again what is put off or still under way, as clients are told to. */
+/** Wraps a client so that it retries 503 and requests whose key is still in progress, as clients are told to. */
 function retrying(client: Client): Client {
   const send: Client['send'] = async (...request) => {
     const until = performance.now() + BACK_MS;

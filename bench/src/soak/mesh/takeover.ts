@@ -5,14 +5,14 @@ import type { Client } from '../../http.js';
 import type { Tally } from '../tally.js';
 import type { Mesh } from './mesh.js';
 
-/** What the index's consumer did is done by another process within that. */
+/** Milliseconds within which another process must take over the consumer of the index. */
 const TAKEN_OVER_MS = 5000;
-/** When a round gives up. */
+/** Milliseconds after which a round gives up. */
 const PATIENCE_MS = 60_000;
 
 /**
- * Kills the process that keeps the index while another one stands by, so many times: changes show in searches again
- * when that one has taken over.
+ * Kills the process that maintains the index while a standby is running, `rounds` times. Measures when searches show
+ * changes again after the standby has taken over.
  */
 export async function soakTakeover(mesh: Mesh, rounds: number, tally: Tally): Promise<void> {
   const client = mesh.balancer.client(mesh.apiKey);
@@ -25,7 +25,7 @@ export async function soakTakeover(mesh: Mesh, rounds: number, tally: Tally): Pr
     if (lead === undefined) throw new Error('Nobody searches.');
     await mesh.kill(lead);
     const after = await findable(client, folder, workspaceId);
-    // What a change takes to be found anyhow is not the takeover's.
+    // The usual delay until a change is found is not part of the takeover.
     const took = Math.max(0, after - before);
     tally.check(
       `another process takes a killed one's place in ${TAKEN_OVER_MS} ms`,
@@ -37,7 +37,7 @@ export async function soakTakeover(mesh: Mesh, rounds: number, tally: Tally): Pr
   }
 }
 
-/** Milliseconds until a new document is found. */
+/** Returns the milliseconds until a new document is found. */
 async function findable(client: Client, folder: string, workspaceId: string): Promise<number> {
   const started = performance.now();
   const name = `takeover${randomUUID().replaceAll(/[^a-z]/g, '')}`;

@@ -16,7 +16,10 @@ const WORDS: Readonly<Record<string, string>> = {
   after: 'is after',
 };
 
-/** When a question is to be answered, for visitors without scripts, who see it always. */
+/**
+ * Returns when a question has to be answered, for visitors without scripts, to whom it is always shown. Undefined if it
+ * has no condition.
+ */
 export function conditionText(
   condition: FormPageCondition | undefined,
   fields: readonly FormPageField[],
@@ -32,7 +35,7 @@ export function conditionText(
   return `Only if “${asked?.label ?? condition.fieldId}” ${[WORDS[condition.op], labels.join(', ')].filter(Boolean).join(' ')}.`;
 }
 
-/** A value that came as JSON; undefined for none. */
+/** Parses a value that came as JSON; undefined if empty. */
 export function jsonOf(bytes: Uint8Array): unknown {
   return bytes.length === 0 ? undefined : (JSON.parse(Buffer.from(bytes).toString('utf8')) as unknown);
 }

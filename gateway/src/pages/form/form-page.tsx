@@ -8,28 +8,28 @@ import { PlainHead } from '../reader/head.js';
 import { conditionText } from './condition.js';
 import { Field } from './field.js';
 
-/** What was typed, and what is wrong with it. */
+/** The values entered in a form, and their faults. */
 export interface FormAnswers {
-  /** By field id: a list of texts as a browser sends them. */
+  /** Lists of texts by field id, as a browser sends them. */
   readonly values: ReadonlyMap<string, readonly string[]>;
-  /** By field id. */
+  /** Fault messages by field id. */
   readonly faults: ReadonlyMap<string, string>;
-  /** What is not about one field. */
+  /** Messages that are not about one field. */
   readonly messages: readonly string[];
 }
 
 export interface FormParts {
   readonly form: FormPage;
-  /** The page's own path, to which it is sent. */
+  /** The page's own path, to which the form is posted. */
   readonly action: string;
   readonly submissionId: string;
   readonly nonce: string;
   readonly answers: FormAnswers;
 }
 
-/** A form as people without an account fill it; it needs no script. */
+/** Renders a form for people without an account; it works without scripts. */
 export function formPage({ form, action, submissionId, nonce, answers }: FormParts): string {
-  const { title, description, fields, submitLabel, language, credential, captchaBits } = form;
+  const { title, description, fields, submitLabel, language, credential, captchaBits, captchaChallenge } = form;
   const { values, faults, messages } = answers;
   const wrong = faults.size + messages.length > 0;
   const uploads = fields.some(({ type }) => type === 'file');
@@ -49,6 +49,7 @@ export function formPage({ form, action, submissionId, nonce, answers }: FormPar
           noValidate
           data-form
           data-captcha={captchaBits}
+          data-challenge={captchaChallenge || undefined}
         >
           <input type="hidden" name="credential" value={credential} />
           <input type="hidden" name="submission_id" value={submissionId} />
@@ -83,7 +84,7 @@ export function formPage({ form, action, submissionId, nonce, answers }: FormPar
   });
 }
 
-/** Takes the focus, so that a screen reader reads it first. */
+/** Renders the error summary. It takes the focus, so that a screen reader reads it first. */
 function Wrong({ form: { fields }, faults, messages }: Pick<FormParts, 'form'> & Omit<FormAnswers, 'values'>): VNode {
   const found = fields.filter(({ id }) => faults.has(id));
   return (
@@ -103,7 +104,7 @@ function Wrong({ form: { fields }, faults, messages }: Pick<FormParts, 'form'> &
   );
 }
 
-/** A fault that does not name its field gets the name before it. */
+/** Prefixes a fault with the field's label, unless it begins with it. */
 const headline = (label: string, fault: string): string => (fault.startsWith(label) ? fault : `${label}: ${fault}`);
 
 function Description({ text }: { text: string }): VNode {
@@ -111,7 +112,7 @@ function Description({ text }: { text: string }): VNode {
   return <div class="prose" dangerouslySetInnerHTML={{ __html: markdownHtml(text) }} />;
 }
 
-/** What is shown for a form that takes no answers, with the status of its answer. */
+/** Renders the page of a form that accepts no answers at present. */
 export function closedPage({ title, language, state }: FormPage): string {
   return page({
     title,
@@ -157,12 +158,12 @@ export function formFailurePage(message: string): string {
   });
 }
 
-/** The answers are in: says so, and leads on where the form leads on. */
+/** Renders the confirmation that the answers were received, and redirects if the form asks for it. */
 export function sentPage({ successMessage, redirectUrl }: FormSubmission, form: FormPage | undefined): string {
   return page({
     title: 'Sent',
     language: form?.language,
-    // A policy for forms holds for what a form's answer redirects to as well; a refresh is no redirect.
+    // The `form-action` policy also applies to redirects after a form's submission, but not to a refresh.
     head: redirectUrl && <meta http-equiv="refresh" content={`0;url=${redirectUrl}`} />,
     children: (
       <>

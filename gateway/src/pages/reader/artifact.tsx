@@ -3,13 +3,13 @@ import type { VNode } from 'preact';
 import { escapeAttribute } from '../escape.js';
 import { markdownHtml } from '../markdown.js';
 
-/** Where a page's frame is: its address, and whether what is in it may script. */
+/** Address of a page's frame, and whether its content may run scripts. */
 export interface FrameAddress {
   readonly src: string;
   readonly scripts: boolean;
 }
 
-/** Kinds that a browser shows by itself; others are read as their source. */
+/** Types that a browser renders itself; others are shown as source. */
 const SHOWN = new Set(['html', 'svg', 'slides']);
 
 export const isFramed = ({ artifactType }: Pick<ArtifactBody, 'artifactType'>): boolean => SHOWN.has(artifactType);
@@ -19,11 +19,11 @@ interface ArtifactParts {
   readonly frame: FrameAddress;
 }
 
-/** Users' code in a frame that can reach nothing, or as text. */
+/** Renders users' code in an isolated frame, or as text. */
 export function Artifact({ artifact, frame }: ArtifactParts): VNode {
   const { artifactType, source, title } = artifact;
   if (artifactType === 'markdown') {
-    // HTML within the text is escaped
+    // HTML within the text is escaped.
     return <div class="prose" dangerouslySetInnerHTML={{ __html: markdownHtml(source) }} />;
   }
   if (!isFramed(artifact)) return <Source {...artifact} />;
@@ -57,7 +57,7 @@ function Source({ source, language, artifactType }: ArtifactBody): VNode {
   );
 }
 
-/** What the frame itself holds; its assets, which the source names, by their addresses. */
+/** Returns the document within the frame. Asset names in the source are replaced by the assets' addresses. */
 export function frameDocument({ source, artifactType, assets, title }: ArtifactBody): string {
   let html = source;
   for (const { name, path, pass } of assets) {
@@ -70,7 +70,7 @@ export function frameDocument({ source, artifactType, assets, title }: ArtifactB
   return `<!doctype html><html lang="en"><meta charset="utf-8"><title>${escapeAttribute(title)}</title>${html}`;
 }
 
-/** The address of something for a frame, to which no cookie comes. */
+/** Adds a pass to an address that a frame loads, because no cookie is sent for it. */
 export function withPass(address: string, pass: string): string {
   return `${address}${address.includes('?') ? '&' : '?'}pass=${encodeURIComponent(pass)}`;
 }

@@ -15,7 +15,7 @@ interface BodyParts {
   readonly frame: FrameAddress;
 }
 
-/** What a page has to show, by the type of its item. */
+/** Renders the content of a page, by the type of its item. */
 export function Body({ page, frame }: BodyParts): VNode | null {
   const { document, table, artifact, folder, file, item, face } = page;
   const path = item?.path ?? '';
@@ -27,7 +27,7 @@ export function Body({ page, frame }: BodyParts): VNode | null {
   return null;
 }
 
-/** Headings that a table of contents has, and from how many on there is one. */
+/** Deepest heading level in a table of contents and, below, the minimum number of headings for one. */
 const MAX_LEVEL = 3;
 const MIN_HEADINGS = 2;
 
@@ -127,7 +127,7 @@ interface TurnParts {
   readonly shown: number;
 }
 
-/** Links to the rows before and after. */
+/** Renders links to the previous and next rows. */
 function Turn({ path, offset, limit, rowCount, shown }: TurnParts): VNode | null {
   const before = offset > 0 ? Math.max(0, offset - limit) : undefined;
   const after = shown > 0 && offset + shown < rowCount ? offset + shown : undefined;

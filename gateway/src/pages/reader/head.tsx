@@ -3,7 +3,7 @@ import type { VNode } from 'preact';
 
 const EXCERPT_CHARS = 200;
 
-/** What machines are told of a page: search engines, and what shows a link's preview. */
+/** Renders metadata of a page for search engines and link previews. */
 export function Head({ page }: { page: ReaderPage }): VNode {
   const { item, face, canonicalUrl, indexed } = page;
   const title = item?.name ?? '';
@@ -32,7 +32,7 @@ export function Head({ page }: { page: ReaderPage }): VNode {
   );
 }
 
-/** The head of a page that says nothing of itself: of a gate, and of what is missing. */
+/** Renders the head of a page without metadata: a password form or a missing page. */
 export function PlainHead(): VNode {
   return <meta name="robots" content="noindex, nofollow" />;
 }
@@ -42,7 +42,7 @@ function descriptionOf({ item, face, document, trail }: ReaderPage): string {
   return (trail.length < 2 ? face?.description || own : own).slice(0, EXCERPT_CHARS);
 }
 
-/** An absolute address: previews know no other. */
+/** Returns the absolute URL of the preview image; previews accept no other. */
 function imageOf({ face, document, canonicalUrl }: ReaderPage): string | undefined {
   const path = document?.imagePath ?? '';
   if (path !== '' && URL.canParse(path, canonicalUrl)) return new URL(path, canonicalUrl).href;
@@ -57,7 +57,7 @@ const KINDS: readonly (readonly [keyof ReaderPage, string])[] = [
   ['file', 'MediaObject'],
 ];
 
-/** JSON-LD in schema.org's words. */
+/** Returns JSON-LD with the vocabulary of schema.org. */
 function linkedData(page: ReaderPage, description: string, image: string | undefined): string {
   const { item, face, canonicalUrl, trail } = page;
   const data = {

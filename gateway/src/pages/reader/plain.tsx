@@ -3,16 +3,16 @@ import { renderPage } from '../page.js';
 import { PlainHead } from './head.js';
 
 interface GateParts {
-  /** Where the password is sent. */
+  /** Path that the password is posted to. */
   readonly path: string;
-  /** The page that was asked for. */
+  /** Path of the page that was requested. */
   readonly next: string;
   readonly theme: string;
   readonly language: string;
   readonly fault?: string | undefined;
 }
 
-/** Asks for the password, and tells nothing of what is behind it. */
+/** Renders the password form, which reveals nothing of the protected page. */
 export function gatePage({ path, next, theme, language, fault }: GateParts): string {
   const title = 'This page needs a password';
   return plainPage({
@@ -49,7 +49,7 @@ export function gatePage({ path, next, theme, language, fault }: GateParts): str
   });
 }
 
-/** For an address where nothing is, or is no more. */
+/** Renders the page for an address where nothing is, or nothing any more. */
 export function missingPage(gone: boolean): string {
   return plainPage({
     title: 'Not found',
@@ -66,7 +66,7 @@ export function missingPage(gone: boolean): string {
   });
 }
 
-/** Something went wrong here, or too much is asked. */
+/** Renders an error page, for failures of the server and exceeded limits. */
 export function failurePage(message: string): string {
   return plainPage({
     title: 'Error',

@@ -1,7 +1,7 @@
 /**
- * HTML that is sanitised, as a published page shows it: what is wide can be scrolled by keyboard, boxes say what they
- * mean, and pictures of other servers are links, so that opening a page tells nobody else of it. Sanitised markup
- * has no angle bracket but those of its tags, and double quotes around every value.
+ * Prepares sanitized HTML for a published page: wide tables can be scrolled by keyboard, checkboxes have labels, and
+ * images of other servers become links, so that opening a page reveals it to nobody else. Sanitized markup has no angle
+ * brackets except those of its tags, and double quotes around every value.
  */
 export function proseOf(html: string): string {
   return html
@@ -24,7 +24,7 @@ function ownPicture(tag: string): string {
   return `<a href="${src}" rel="noopener noreferrer nofollow">${alt === '' ? 'Image on another site' : alt}</a>`;
 }
 
-/** With a scheme, or on another host as this page's is. */
+/** Matches a URL with a scheme, or on another host than the page's. */
 const FOREIGN = /^\s*(?:https?:|[/\\]{2})/i;
 
 const attributeOf = (tag: string, name: string): string | undefined => new RegExp(` ${name}="([^"]*)"`).exec(tag)?.[1];

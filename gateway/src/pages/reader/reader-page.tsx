@@ -1,3 +1,4 @@
+import { wholeWordSource } from '@commonplace/kit/words';
 import type { PublicationFace, ReaderPage, SearchedPages } from '@commonplace/proto/resources/v1/reader_service.js';
 import type { ComponentChildren, VNode } from 'preact';
 import { renderPage } from '../page.js';
@@ -6,7 +7,7 @@ import { Body } from './bodies.js';
 import { Head, PlainHead, themeOf } from './head.js';
 import { Name, Trail, Tree } from './tree.js';
 
-/** A page of a publication. */
+/** Renders a page of a publication. */
 export function readerPage(page: ReaderPage, frame: FrameAddress): string {
   const { item, face, trail, tree } = page;
   const name = item?.name ?? '';
@@ -58,8 +59,10 @@ function dayText(day: string, language: string | undefined): string {
   return new Intl.DateTimeFormat(locale, { dateStyle: 'long', timeZone: 'UTC' }).format(new Date(day));
 }
 
-/** What was found within a publication. */
-export function searchPage({ face, items, hasMore }: SearchedPages, query: string): string {
+/** Renders the results of a search within a publication, starting at an offset. */
+export function searchPage({ face, items, hasMore }: SearchedPages, query: string, offset = 0): string {
+  const address = (from: number) =>
+    `${face?.basePath || '/'}?${new URLSearchParams({ q: query, ...(from > 0 ? { offset: String(from) } : {}) })}`;
   return publicationPage({
     face,
     title: `Search · ${face?.title ?? ''}`,
@@ -69,7 +72,7 @@ export function searchPage({ face, items, hasMore }: SearchedPages, query: strin
     children: (
       <>
         <h1>Search</h1>
-        <p role="status">{foundText(items.length, hasMore, query)}</p>
+        <p role="status">{foundText(items.length, hasMore, query, offset)}</p>
         <ul class="list">
           {items.map(({ entry, excerpt }) => (
             <li key={entry?.path}>
@@ -84,21 +87,39 @@ export function searchPage({ face, items, hasMore }: SearchedPages, query: strin
             </li>
           ))}
         </ul>
+        {(offset > 0 || hasMore) && (
+          <nav class="more" aria-label="Pages of results">
+            {offset > 0 && (
+              <a rel="prev" href={address(Math.max(0, offset - RESULTS))}>
+                Previous results
+              </a>
+            )}
+            {hasMore && (
+              <a rel="next" href={address(offset + items.length)}>
+                Next results
+              </a>
+            )}
+          </nav>
+        )}
       </>
     ),
   });
 }
 
-function foundText(count: number, hasMore: boolean, query: string): string {
-  if (count === 0) return `Nothing was found for “${query}”.`;
+/** Results on a page: the resources service's default, because no limit is sent. */
+const RESULTS = 20;
+
+function foundText(count: number, hasMore: boolean, query: string, offset: number): string {
+  if (count === 0) return offset === 0 ? `Nothing was found for “${query}”.` : `Nothing more was found for “${query}”.`;
+  if (offset > 0) return `Results ${offset + 1} to ${offset + count} for “${query}”`;
   return `${hasMore ? `The first ${count}` : count} ${count === 1 ? 'page' : 'pages'} with “${query}”`;
 }
 
-/** A text in which the words of a query stand out. */
+/** Renders a text with the words of a query highlighted. */
 function Marked({ text, query }: { text: string; query: string }): VNode {
   const words = query.split(/[^\p{L}\p{N}]+/u).filter((word) => word.length > 1);
   if (words.length === 0) return <>{text}</>;
-  const parts = text.split(new RegExp(`(${words.join('|')})`, 'iu'));
+  const parts = text.split(new RegExp(`(${words.map(wholeWordSource).join('|')})`, 'iu'));
   // the parts have no other name
   return <>{parts.map((part, i) => (i % 2 === 1 ? <mark key={i}>{part}</mark> : part))}</>;
 }
@@ -113,7 +134,9 @@ interface Frame {
   readonly children: ComponentChildren;
 }
 
-/** The frame of all pages of a publication: its name and its search above, its tree beside them. */
+/**
+ * Renders the layout that all pages of a publication share: name and search at the top, the tree beside the content.
+ */
 function publicationPage({ face, title, head, side, broad, query, children }: Frame): string {
   const base = face?.basePath || '/';
   return renderPage({

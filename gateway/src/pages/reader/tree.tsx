@@ -1,12 +1,12 @@
 import type { ReaderEntry } from '@commonplace/proto/resources/v1/reader_service.js';
 import type { VNode } from 'preact';
 
-/** With more pages than these, a tree shows the ways to the open one alone. */
+/** Number of pages above which a tree shows only the paths to the open page. */
 const MAX_SHOWN = 200;
 
 interface TreeParts {
   readonly entries: readonly ReaderEntry[];
-  /** From the publication itself to the page that is open. */
+  /** Path from the publication itself to the open page. */
   readonly trail: readonly ReaderEntry[];
 }
 
@@ -15,7 +15,7 @@ interface Branch {
   readonly branches: Branch[];
 }
 
-/** The pages of a publication. */
+/** Renders the tree of a publication's pages. */
 export function Tree({ entries, trail }: TreeParts): VNode {
   const current = trail.at(-1)?.path;
   return (
@@ -59,7 +59,7 @@ function branchesOf(entries: readonly ReaderEntry[]): Branch[] {
   return roots;
 }
 
-/** The way down to a page. */
+/** Renders the breadcrumbs of a page. */
 export function Trail({ trail }: { trail: readonly ReaderEntry[] }): VNode | null {
   if (trail.length < 2) return null;
   return (
@@ -77,7 +77,7 @@ export function Trail({ trail }: { trail: readonly ReaderEntry[] }): VNode | nul
   );
 }
 
-/** A name behind its emoji; other icons are for the application. */
+/** Renders a name with its emoji; other kinds of icons are for the application. */
 export function Name({ icon, name }: Pick<ReaderEntry, 'icon' | 'name'>): VNode {
   return (
     <>

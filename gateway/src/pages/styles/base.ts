@@ -1,5 +1,10 @@
-/** What all pages share: the ground, links, focus, headings, the head of a page. */
+/** Styles that all pages share: background, links, focus, headings, the page header. */
 export const BASE = `
+.wide { overflow-x: auto; }
+.wide :is(th, td) { padding: .25rem .75rem .25rem 0; text-align: left; vertical-align: top; }
+.wide form { margin: 0; }
+.qr { width: 12rem; }
+.qr svg { display: block; width: 100%; height: auto; }
 * { box-sizing: border-box; }
 html { -webkit-text-size-adjust: 100%; scroll-padding-top: 1rem; }
 body {
@@ -50,7 +55,18 @@ button, .button {
 @media print { .skip, body > header form, .toc, .pages { display: none !important; } }
 `;
 
-/** The pages of the API's description. */
+/** Styles of the pages of approvals. */
+export const APPROVALS = `
+.diff { margin: 0; padding: .75rem 1rem; background: var(--panel); border-radius: var(--round); }
+.diff :is(ins, del) { display: block; text-decoration: none; }
+.diff ins { color: var(--good); }
+.diff del { color: var(--bad); }
+.facts { display: grid; grid-template-columns: max-content 1fr; gap: .25rem 1rem; }
+.facts > :is(dt, dd) { margin: 0; }
+.buttons { display: flex; flex-wrap: wrap; gap: .75rem; }
+`;
+
+/** Styles of the documentation pages. */
 export const DOCS = `
 .text main > pre { white-space: pre-wrap; }
 .text dt { font-weight: 600; margin-top: 1rem; scroll-margin-top: 1rem; }

@@ -1,4 +1,4 @@
-/** Fields of forms, what is wrong with them, and the hosted form. */
+/** Styles of form fields and their errors, and of the hosted form. */
 export const FORM = `
 .field { margin: 1.5rem 0; padding: 0; border: 0; min-width: 0; }
 .field > :is(label, legend) { display: block; font-weight: 600; padding: 0; }

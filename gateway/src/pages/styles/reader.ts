@@ -1,4 +1,4 @@
-/** Published pages: the tree, the table of contents, and what stands in a text. */
+/** Styles of published pages: the tree, the table of contents, and the layout. */
 export const READER = `
 .reader > header .brand { flex: 1 1 auto; }
 .find { flex: 0 1 20rem; }
@@ -54,7 +54,7 @@ body > footer { color: var(--soft); font-size: .85rem; padding: 1rem; border-top
 }
 `;
 
-/** A text within a published page. */
+/** Styles of a text within a published page. */
 export const PROSE = `
 .prose { overflow-wrap: break-word; }
 .prose > :first-child { margin-top: 0; }

@@ -1,4 +1,4 @@
-/** What the pages are painted with, by theme; every pair of text and ground has a contrast of 4.5 : 1 or more. */
+/** Colours of the pages by theme; every pair of text and background has a contrast of 4.5 : 1 or more. */
 const LIGHT = `
   --page: #fff; --text: #1b1f24; --soft: #59636e; --line: #818b95; --faint: #d9dee4; --panel: #f5f7f9;
   --accent: #0b57d0; --on-accent: #fff; --bad: #b3261e; --bad-page: #fdf0ef; --good: #1a6b3c; --mark: #fff3bf;
@@ -10,7 +10,7 @@ const DARK = `
   --note: #8ab4ff; --tip: #7fd6a2; --warning: #f0b35a; --caution: #ff9d94; --important: #c7a6ff;
 `;
 
-/** Colours follow the system's light or dark, unless the page itself has a theme. */
+/** Colours follow the system's light or dark mode, unless the page sets a theme. */
 export const TOKENS = `:root {
   color-scheme: light dark;${LIGHT}
   --round: 6px; --mono: ui-monospace, SFMono-Regular, Menlo, Consolas, monospace;

@@ -7,14 +7,14 @@ import { type AuthParts, callOf } from './parts.js';
 import { orPage, seeOther, sendPage } from './respond.js';
 import { findSession } from './sessions.js';
 
-/** Where people come back to from a system whose account they connect. */
+/** Serves the OAuth callback, to which people return from a system whose account they connect. */
 export function mountConnectors(router: Router, parts: AuthParts): void {
   router.get('/auth/connectors/callback', (ctx) => orPage(ctx, () => complete(ctx, parts), troublePage));
 }
 
 /**
- * Makes the connection for who is signed in here, who has to be the one that began it: a link that was sent to
- * somebody else would connect their account to another's workspace.
+ * Completes the connection for the person who is signed in, who has to be the one that began it: otherwise a link sent
+ * to somebody else would connect their account to another person's workspace.
  */
 async function complete(ctx: Context, parts: AuthParts): Promise<void> {
   const session = await findSession(ctx, parts);

@@ -1,19 +1,21 @@
 import type { Context } from 'koa';
 
-/** The cookie that a browser keeps of its session. */
+/** The browser's session cookie. */
 export interface SessionCookie {
   read(ctx: Context): string | undefined;
-  /** Gives it to the browser, until the session's end at the latest. */
+  /** Sets the cookie. It expires with the session. */
   set(ctx: Context, value: string, expiresAt: string | undefined): void;
   clear(ctx: Context): void;
 }
 
 /**
- * Not for scripts, not for other sites but when a person follows a link, and over https alone where the
- * server is reached by it: `name` begins with `__Host-` then, so that no neighbour can set it.
+ * Creates the cookie. It is hidden from scripts (`HttpOnly`), and other sites send it only when a person follows a link
+ * (`SameSite=Lax`). Over https it is `Secure`, and `name` begins with `__Host-`, so that a neighbouring domain can't
+ * set it.
  */
 export function createSessionCookie(name: string, secure: boolean): SessionCookie {
-  // Written here, for Koa's own has no Max-Age, which a browser counts by whatever clock it has.
+  // The header is written by hand because Koa's cookies have no Max-Age, which works even if the browser's clock is
+  // wrong.
   const write = (ctx: Context, value: string, seconds: number) =>
     ctx.append(
       'Set-Cookie',

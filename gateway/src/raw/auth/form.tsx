@@ -8,6 +8,8 @@ export interface Field {
   readonly type: 'email' | 'password' | 'text';
   readonly autocomplete: string;
   readonly hint?: string;
+  readonly optional?: boolean;
+  readonly inputMode?: 'numeric';
   readonly minLength?: number;
 }
 
@@ -16,21 +18,30 @@ export interface FormView {
   readonly action: string;
   readonly submit: string;
   readonly fields?: readonly Field[];
-  /** What was typed, by field; a password is never shown again. */
+  /** Values that were entered, by field; passwords are never shown again. */
   readonly values?: Readonly<Record<string, unknown>>;
   readonly hidden?: Readonly<Record<string, string>>;
   readonly trouble?: Trouble | undefined;
-  /** What stands above and below the form. */
+  /** Prefix of the fields' ids, on pages with several forms. */
+  readonly idPrefix?: string;
+  /** Content between the fields and the button. */
+  readonly children?: ComponentChildren;
+  /** Content above (`intro`) and below (`outro`) the form. */
   readonly intro?: ComponentChildren;
   readonly outro?: ComponentChildren;
+  /** URLs of the page's scripts. */
+  readonly scripts?: readonly string[];
 }
 
-/** A page with one form. What is wrong stands above it, with a link to each field, and at the field. */
+/**
+ * Renders a page with one form. Errors are listed above the form, with a link to each field, and shown at the field.
+ */
 export function formPage(view: FormView): string {
-  const { title, trouble, intro, outro } = view;
+  const { title, trouble, intro, outro, scripts } = view;
   return sitePage({
     title: trouble === undefined ? title : `Error: ${title}`,
     width: 'form',
+    scripts,
     children: (
       <>
         <h1>{title}</h1>
@@ -43,8 +54,9 @@ export function formPage(view: FormView): string {
   });
 }
 
-/** A form alone. */
-export function Form({ action, submit, fields = [], values = {}, hidden = {}, trouble }: FormView): VNode {
+/** Renders a form without a page. */
+export function Form(view: FormView): VNode {
+  const { action, submit, fields = [], values = {}, hidden = {}, trouble, idPrefix = '', children } = view;
   const kept = Object.entries(hidden).filter(([, value]) => value !== '');
   return (
     <form method="post" action={action}>
@@ -52,14 +64,21 @@ export function Form({ action, submit, fields = [], values = {}, hidden = {}, tr
         <input key={name} type="hidden" name={name} value={value} />
       ))}
       {fields.map((field) => (
-        <Control key={field.name} field={field} value={values[field.name]} fault={trouble?.fields[field.name]} />
+        <Control
+          key={field.name}
+          field={field}
+          id={idPrefix + field.name}
+          value={values[field.name]}
+          fault={trouble?.fields[field.name]}
+        />
       ))}
+      {children}
       <button type="submit">{submit}</button>
     </form>
   );
 }
 
-/** Takes the focus, so that a screen reader reads it first. */
+/** Renders the error summary. It takes the focus, so that a screen reader reads it first. */
 export function Summary({ messages, fields }: Pick<Trouble, 'messages' | 'fields'>): VNode {
   return (
     <div class="trouble" role="alert" tabIndex={-1} autofocus>
@@ -80,17 +99,18 @@ export function Summary({ messages, fields }: Pick<Trouble, 'messages' | 'fields
 
 interface ControlParts {
   readonly field: Field;
+  readonly id: string;
   readonly value: unknown;
   readonly fault: string | undefined;
 }
 
-function Control({ field, value, fault }: ControlParts): VNode {
-  const { name, label, type, autocomplete, hint, minLength } = field;
-  const described = [hint && `${name}-hint`, fault && `${name}-fault`].filter(Boolean).join(' ');
-  // The kinds of input differ in their types: which one this is, is not known before.
+function Control({ field, id, value, fault }: ControlParts): VNode {
+  const { name, label, type, autocomplete, hint, minLength, optional = false, inputMode } = field;
+  const described = [hint && `${id}-hint`, fault && `${id}-fault`].filter(Boolean).join(' ');
+  // The kinds of input have different types, and which kind this is, is known only at run time.
   const attributes = {
     type,
-    id: name,
+    id,
     name,
     autocomplete,
     minLength,
@@ -98,18 +118,19 @@ function Control({ field, value, fault }: ControlParts): VNode {
     'aria-describedby': described || undefined,
     'aria-invalid': fault === undefined ? undefined : 'true',
     ...(type === 'text' ? {} : { autocapitalize: 'none', spellcheck: false }),
-    required: true,
+    required: !optional,
+    inputMode,
   } as InputHTMLAttributes;
   return (
     <div class="field">
-      <label for={name}>{label}</label>
+      <label for={id}>{label}</label>
       {hint && (
-        <p class="hint" id={`${name}-hint`}>
+        <p class="hint" id={`${id}-hint`}>
           {hint}
         </p>
       )}
       {fault && (
-        <p class="fault" id={`${name}-fault`}>
+        <p class="fault" id={`${id}-fault`}>
           {fault}
         </p>
       )}

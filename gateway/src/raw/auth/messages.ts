@@ -8,6 +8,7 @@ import type {
   SignUpRequest,
 } from '@commonplace/proto/identity/v1/auth_service.js';
 import type { Contract } from '../../descriptors/contract.js';
+import { SESSION_FIELDS } from '../../openapi/hand-written-table.js';
 import { compileEndpoint } from '../../request/endpoint.js';
 import { createPlans, type FieldPlan } from '../../request/plan.js';
 import type { RequestInput } from '../../request/reading.js';
@@ -16,22 +17,26 @@ import { createWriters, writeMessage } from '../../response/message.js';
 type Body = Readonly<Record<string, unknown>>;
 type Query = RequestInput['query'];
 
-/** How the messages of `/auth` are read and written: by the same rules as those of any endpoint. */
+/** Reads and writes the messages of `/auth` by the same rules as those of any endpoint. */
 export interface AuthMessages {
-  /** Throws an error with all faults of the body at once. */
-  signIn(body: Body, query: Query): Pick<SignInRequest, 'email' | 'password'>;
+  /** Reads the fields of a sign-in. Throws an error with all faults of the body at once. */
+  signIn(body: Body, query: Query): Pick<SignInRequest, 'email' | 'password' | 'code'>;
   signUp(body: Body, query: Query): Pick<SignUpRequest, 'email' | 'password' | 'name' | 'invitationToken'>;
-  /** The invitation's token. */
+  /** Returns the invitation's token. */
   invitation(body: Body, query: Query): string;
-  /** Takes no field. */
+  /** Refuses a body with any field. */
   nothing(body: Body, query: Query): void;
-  /** `{user, csrf_token, expires_at}`: all but the session itself, which is for the cookie. */
+  /** Returns `{user, csrf_token, expires_at}` as JSON, without the session itself, which is only sent as a cookie. */
   session(answer: SignInResponse): string;
-  /** `{org_id, workspace_id}` */
+  /** Returns a function that reads the named fields of an rpc's request from a body. */
+  reader<T>(rpc: string, ...fields: string[]): (body: Body, query: Query) => T;
+  /** Returns a function that writes an rpc's answer as JSON. */
+  writer(rpc: string): (answer: object) => string;
+  /** Returns `{org_id, workspace_id}` as JSON. */
   joined(answer: AcceptInvitationResponse): string;
 }
 
-/** The messages as the contract's descriptors tell them. */
+/** Compiles the readers and writers from the contract's descriptors. */
 export function createAuthMessages(contract: Contract): AuthMessages {
   const plans = createPlans(contract);
   const writersOf = createWriters(contract);
@@ -39,7 +44,9 @@ export function createAuthMessages(contract: Contract): AuthMessages {
   const signIn = methods('SignIn');
   const invitation = methods('AcceptInvitation');
 
-  /** Reads bodies with these fields: their names in JSON, and in the contract. */
+  /**
+   * Returns a function that reads bodies with the given fields. `names` maps names in JSON to names in the contract.
+   */
   const reader = (input: DescMessage, names: Readonly<Record<string, string>>) => {
     const plan = plans(input);
     const keys = new Map(Object.entries(names).map(([name, field]) => [name, plan.keys.get(field) as FieldPlan]));
@@ -50,10 +57,10 @@ export function createAuthMessages(contract: Contract): AuthMessages {
   };
 
   const tokenOf = reader(invitation.input, { token: 'invitation_token' });
-  const shown = writersOf(signIn.output).filter(({ shape }) => shape.name !== 'session');
+  const shown = writersOf(signIn.output).filter(({ shape }) => SESSION_FIELDS.has(shape.name));
   const joined = writersOf(invitation.output);
   return {
-    signIn: reader(signIn.input, same('email', 'password')),
+    signIn: reader(signIn.input, same('email', 'password', 'code')),
     signUp: reader(methods('SignUp').input, same('email', 'password', 'name', 'invitation_token')),
     invitation: (body, query) => {
       const { invitationToken } = tokenOf(body, query) as AcceptInvitationRequest;
@@ -63,11 +70,18 @@ export function createAuthMessages(contract: Contract): AuthMessages {
     nothing: reader(methods('SignOut').input, {}),
     session: (answer) => writeMessage({ ...answer }, shown),
     joined: (answer) => writeMessage({ ...answer }, joined),
+    reader: (rpc, ...fields) => reader(methods(rpc).input, same(...fields)),
+    writer: (rpc) => {
+      const fields = writersOf(methods(rpc).output);
+      return (answer) => writeMessage({ ...answer }, fields);
+    },
   };
 }
 
+const SERVICES = ['commonplace.identity.v1.AuthService', 'commonplace.identity.v1.AccountSecurityService'];
+
 function methodsOf({ services }: Contract): (name: string) => DescMethod {
-  const methods = services.find(({ typeName }) => typeName === 'commonplace.identity.v1.AuthService')?.methods ?? [];
+  const methods = services.filter(({ typeName }) => SERVICES.includes(typeName)).flatMap((service) => service.methods);
   return (name) => {
     const method = methods.find((one) => one.name === name);
     if (method === undefined) throw new Error(`the contract has no ${name} of people`);

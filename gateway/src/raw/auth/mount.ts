@@ -1,13 +1,15 @@
 import type Router from '@koa/router';
 import { mountConnectors } from './connectors.js';
 import { mountInvitation } from './invitation.js';
+import { mountMcp } from './mcp.js';
+import { mountOidc } from './oidc.js';
 import type { AuthParts } from './parts.js';
 import { mountSession } from './session.js';
 import { mountSignIn } from './sign-in.js';
 import { mountSignOut } from './sign-out.js';
 import { mountSignUp } from './sign-up.js';
 
-/** Accounts and browser sessions: pages that need no script, and the same by JSON. */
+/** Serves sign-in, sign-up and browser sessions: pages that need no script, and the same as JSON. */
 export function mountAuth(router: Router, parts: AuthParts): void {
   mountSignIn(router, parts);
   mountSignUp(router, parts);
@@ -15,4 +17,6 @@ export function mountAuth(router: Router, parts: AuthParts): void {
   mountSession(router, parts);
   mountInvitation(router, parts);
   mountConnectors(router, parts);
+  mountMcp(router, parts);
+  mountOidc(router, parts);
 }

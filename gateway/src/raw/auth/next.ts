@@ -1,11 +1,11 @@
-/** Where a page leads that was not told where to. */
+/** Path that a page leads to if it was not given any. */
 export const HOME = '/docs';
 
 const MAX_CHARS = 2000;
 
 /**
- * Where to go on: `next` where it is a path of this server, else the home page. It is read as a browser
- * does, which takes `/\evil.com`, `/.//evil.com` and a tab between slashes for another server.
+ * Returns `next` if it is a path of this server, else the home page. It is parsed as browsers do, which take
+ * `/\evil.com`, `/.//evil.com` and a tab between slashes for another server.
  */
 export function safeNext(next: string, publicOrigin: string): string {
   if (!next.startsWith('/') || next.length > MAX_CHARS || !URL.canParse(next, publicOrigin)) return HOME;

@@ -12,8 +12,8 @@ const ForeignPage = defineError(
 const CsrfFailed = defineError('PERMISSION_DENIED', 'csrf_failed', 'X-CSRF-Token is missing or is not this session’s.');
 
 /**
- * Refuses what a page of another site sends: it might sign its visitor in as somebody else. Browsers
- * say where a request comes from; what is no browser says nothing, and has no cookies to be misused.
+ * Refuses requests from pages of other sites, which might sign their visitor in as somebody else. Browsers send where a
+ * request comes from; other clients send nothing, and have no cookies to be misused.
  */
 export function requireOwnPage(ctx: Context, publicOrigin: string): void {
   const origin = ctx.get('Origin');
@@ -21,7 +21,7 @@ export function requireOwnPage(ctx: Context, publicOrigin: string): void {
   if (foreign || ctx.get('Sec-Fetch-Site') === 'cross-site') throw ForeignPage({ address: publicOrigin });
 }
 
-/** Refuses what does not name the session's token: in a header, or in a field of one of our forms. */
+/** Requires the session's CSRF token, in a header or in a field of one of our forms. */
 export function requireCsrf(ctx: Context, field: string, csrfToken: string): void {
   const given = Buffer.from(fingerprint(field === '' ? ctx.get('X-CSRF-Token') : field));
   if (!timingSafeEqual(given, Buffer.from(fingerprint(csrfToken)))) throw CsrfFailed();

@@ -1,14 +1,17 @@
 import type { User } from '@commonplace/proto/identity/v1/user.js';
+import type { InvitationDescription } from '@commonplace/proto/tenancy/v1/directory_service.js';
 import type { VNode } from 'preact';
 import { sitePage } from '../../docs/site.js';
+import { PASSKEY_SCRIPT } from '../../pages/assets.js';
 import { type Field, Form, formPage, Summary } from './form.js';
 import { HOME } from './next.js';
+import { PasskeySignIn } from './passkey-forms.js';
 import type { Trouble } from './trouble.js';
 
-const EMAIL: Field = { name: 'email', label: 'E-mail address', type: 'email', autocomplete: 'username' };
+export const EMAIL: Field = { name: 'email', label: 'E-mail address', type: 'email', autocomplete: 'username' };
 const PASSWORD = { name: 'password', label: 'Password', type: 'password' } as const;
-const OLD_PASSWORD: Field = { ...PASSWORD, autocomplete: 'current-password' };
-const NEW_PASSWORD: Field = {
+export const OLD_PASSWORD: Field = { ...PASSWORD, autocomplete: 'current-password' };
+export const NEW_PASSWORD: Field = {
   ...PASSWORD,
   autocomplete: 'new-password',
   minLength: 8,
@@ -22,33 +25,62 @@ const NAME: Field = {
   hint: 'As others will see it.',
 };
 
-/** What the pages call the fields. */
-export const LABELS = Object.fromEntries([EMAIL, PASSWORD, NAME].map(({ name, label }) => [name, label]));
+/** Labels of the fields on the pages, by field name. */
+export const LABELS = {
+  ...Object.fromEntries([EMAIL, PASSWORD, NAME].map(({ name, label }) => [name, label])),
+  current_password: 'Current password',
+  new_password: 'New password',
+  input: 'Input',
+  edited_input: 'Input',
+};
 
-/** A form as it comes back: what was typed, and what is wrong with it. */
+/** State of a form that is shown again: the entered values and the errors. */
 export interface Again {
   readonly values: Readonly<Record<string, unknown>>;
   readonly trouble: Trouble;
 }
 
-export function signInPage(next: string, again?: Again): string {
+/** The ways to sign in besides a password, and the path to continue with afterwards. */
+export interface SignInWays {
+  readonly next: string;
+  /** `next` if it is a path of this server; else the home page. */
+  readonly safeNext: string;
+  readonly oidc: boolean;
+  /** Whether browsers can use passkeys with this server's host name. */
+  readonly passkeys: boolean;
+}
+
+export function signInPage({ next, safeNext, oidc, passkeys }: SignInWays, again?: Again): string {
   return formPage({
+    scripts: passkeys ? [PASSKEY_SCRIPT.path] : [],
     title: 'Sign in',
     action: '/auth/sign-in',
     submit: 'Sign in',
     fields: [EMAIL, OLD_PASSWORD],
     hidden: { next },
-    outro: (
-      <p class="other">
-        No account yet? <a href="/auth/sign-up">Sign up</a>
+    intro: oidc && (
+      <p>
+        <a href={`/auth/oidc/start?next=${encodeURIComponent(next)}`}>Sign in with your organization</a>
       </p>
+    ),
+    outro: (
+      <>
+        {passkeys && <PasskeySignIn next={safeNext} />}
+        <p class="other">
+          No account yet? <a href="/auth/sign-up">Sign up</a> ·{' '}
+          <a href="/auth/forgot-password">Forgot your password?</a>
+        </p>
+      </>
     ),
     ...again,
   });
 }
 
-/** `invitation` is the token of the link that somebody came by; empty where they came without one. */
-export function signUpPage(invitation: string, again?: Again): string {
+/** Renders the sign-up page. `invitation` is the token of the link that was followed; empty without one. */
+export function signUpPage(
+  invitation: string,
+  { about, ...again }: Partial<Again> & { readonly about?: InvitationDescription | undefined } = {},
+): string {
   const back = invitation === '' ? '' : `?next=${encodeURIComponent(invitationPath(invitation))}`;
   return formPage({
     title: 'Sign up',
@@ -56,7 +88,12 @@ export function signUpPage(invitation: string, again?: Again): string {
     submit: 'Sign up',
     fields: [NAME, EMAIL, NEW_PASSWORD],
     hidden: { invitation_token: invitation },
-    intro: <p>{invitation === '' ? NEEDS_LINK : INVITED}</p>,
+    intro: (
+      <>
+        {about && <Invitation {...about} />}
+        <p>{invitation === '' ? NEEDS_LINK : INVITED}</p>
+      </>
+    ),
     outro: (
       <p class="other">
         An account already? <a href={`/auth/sign-in${back}`}>Sign in</a>
@@ -69,12 +106,12 @@ export function signUpPage(invitation: string, again?: Again): string {
 const NEEDS_LINK = 'If an invitation is needed here, open the link that you were sent: it leads to this page.';
 const INVITED = 'You are invited. Use the address that the invitation is for.';
 
-/** The page of an invitation's link. */
+/** Returns the path of an invitation's page. */
 export function invitationPath(invitation: string): string {
   return `/auth/sign-up?invite=${encodeURIComponent(invitation)}`;
 }
 
-/** For somebody who is signed in: whom they are here, and the way out. */
+/** Renders the page for somebody who is already signed in: who they are, and how to sign out. */
 export function accountPage(user: User, csrf: string, notices: readonly string[] = []): string {
   return formPage({
     title: 'You are signed in',
@@ -92,6 +129,9 @@ export function accountPage(user: User, csrf: string, notices: readonly string[]
           <Whom {...user} />
         </p>
         <p>
+          <a href="/auth/account">Your account: password, sessions, API keys</a>
+        </p>
+        <p>
           <a href={HOME}>Go to the API’s documentation</a>
         </p>
       </>
@@ -99,17 +139,25 @@ export function accountPage(user: User, csrf: string, notices: readonly string[]
   });
 }
 
-/** An invitation, for somebody who is signed in. */
-export function invitationPage(user: User, csrf: string, invitation: string): string {
+/** Renders an invitation for somebody who is signed in. */
+export function invitationPage(
+  user: User,
+  csrf: string,
+  invitation: string,
+  about: InvitationDescription | undefined,
+): string {
   return formPage({
     title: 'You are invited',
     action: '/auth/accept-invitation',
     submit: 'Accept the invitation',
     hidden: { csrf, token: invitation },
     intro: (
-      <p>
-        <Whom {...user} /> The invitation will be this account’s.
-      </p>
+      <>
+        {about && <Invitation {...about} />}
+        <p>
+          <Whom {...user} /> The invitation will be this account’s.
+        </p>
+      </>
     ),
     outro: (
       <div class="other">
@@ -124,6 +172,20 @@ export function invitationPage(user: User, csrf: string, invitation: string): st
   });
 }
 
+/** Renders who invites to what, with their message. */
+function Invitation({ orgName, workspaceName, inviterName, message }: InvitationDescription): VNode {
+  return (
+    <>
+      <p>
+        <strong>{inviterName ?? 'Somebody'}</strong> invites you to{' '}
+        <strong>{workspaceName ?? orgName ?? 'a workspace'}</strong>
+        {workspaceName !== undefined && orgName !== undefined && ` of ${orgName}`}.
+      </p>
+      {message !== undefined && message !== '' && <blockquote class="lead">{message}</blockquote>}
+    </>
+  );
+}
+
 function Whom({ name, email }: User): VNode {
   return (
     <>
@@ -132,7 +194,7 @@ function Whom({ name, email }: User): VNode {
   );
 }
 
-/** Somebody has come back from another system and allowed it. */
+/** Renders the confirmation that a system's account was connected. */
 export function connectedPage(connector: string, account: string | undefined): string {
   return sitePage({
     title: 'Connected',
@@ -155,7 +217,23 @@ export function connectedPage(connector: string, account: string | undefined): s
   });
 }
 
-/** Says what went wrong, where there is no form to come back to. */
+/** Renders the confirmation that an agent may use an MCP server. */
+export function authorizedPage(server: string, agent: string): string {
+  return sitePage({
+    title: 'Authorized',
+    width: 'form',
+    children: (
+      <>
+        <h1>Authorized</h1>
+        <p>
+          The agent <strong>{agent}</strong> may now use <strong>{server}</strong>. You can close this page.
+        </p>
+      </>
+    ),
+  });
+}
+
+/** Renders an error for requests that have no form to return to. */
 export function troublePage(trouble: Trouble): string {
   return sitePage({
     title: 'Error',

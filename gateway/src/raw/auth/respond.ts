@@ -6,27 +6,34 @@ import { isRetryable } from '../../status.js';
 import { LABELS } from './pages.js';
 import { type Trouble, troubleOf } from './trouble.js';
 
-/** Styles of this server and forms that go to it; no script at all. */
+/** Policy of pages without scripts: styles and images of this server, and forms that post to it. */
 const CSP = [
   "default-src 'none'",
   "style-src 'self'",
   "img-src 'self'",
   "form-action 'self'",
+  "object-src 'none'",
   "base-uri 'none'",
   "frame-ancestors 'none'",
 ].join('; ');
 
+/** Policy of pages that load a script of this server, which calls it; nothing inline runs. */
+const CSP_WITH_SCRIPTS = `${CSP}; script-src 'self'; connect-src 'self'`;
+/** Text in a page is escaped, so a page contains this tag only if it loads a script. */
+const SCRIPT_TAG = '<script src="/';
+
 export function sendPage(ctx: Context, status: number, html: string): void {
   ctx.status = status;
   ctx.set('Cache-Control', 'no-store');
-  ctx.set('Content-Security-Policy', CSP);
-  // The path of a page may hold an invitation; its origin has to be told, or our own forms come from nowhere.
+  ctx.set('Content-Security-Policy', html.includes(SCRIPT_TAG) ? CSP_WITH_SCRIPTS : CSP);
+  // The path of a page may contain an invitation, so only the origin is sent; without it, posts of our own forms would
+  // have no `Origin` to check.
   ctx.set('Referrer-Policy', 'strict-origin');
   ctx.type = 'text/html; charset=utf-8';
   ctx.body = html;
 }
 
-/** Answers `data`, which is JSON already. */
+/** Answers `data`, which is serialized JSON. */
 export function sendData(ctx: Context, status: number, data: string, reply: Reply = {}): void {
   ctx.status = status;
   ctx.set('Cache-Control', 'no-store');
@@ -41,7 +48,7 @@ export function seeOther(ctx: Context, path: string): void {
   ctx.body = '';
 }
 
-/** Does what a page asks for; what goes wrong is told by a page as well. */
+/** Performs what a page asks for; answers an error with a page as well. */
 export async function orPage(ctx: Context, act: () => Promise<void>, page: (trouble: Trouble) => string) {
   try {
     await act();

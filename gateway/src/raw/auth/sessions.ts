@@ -6,7 +6,7 @@ import { type AuthParts, callOf } from './parts.js';
 
 const MissingCredentials = defineError('UNAUTHENTICATED', 'missing_credentials', 'Nobody is signed in.');
 
-/** Somebody's session, as the cookie of a request brings it. */
+/** The session that the cookie of a request belongs to. */
 export interface Session {
   readonly cookie: string;
   readonly user: User;
@@ -14,7 +14,7 @@ export interface Session {
   readonly answer: SignInResponse;
 }
 
-/** The session of a request. Throws the reasons of a 401, and takes a cookie back that is worth nothing. */
+/** Returns the session of a request. Throws a 401 error without one, and clears a cookie that is no longer valid. */
 export async function requireSession(ctx: Context, parts: AuthParts): Promise<Session> {
   const cookie = parts.cookie.read(ctx);
   if (cookie === undefined) throw MissingCredentials();
@@ -23,12 +23,12 @@ export async function requireSession(ctx: Context, parts: AuthParts): Promise<Se
     if (answer.user === undefined) throw MissingCredentials();
     return { cookie, user: answer.user, csrfToken: answer.csrfToken, answer };
   } catch (error) {
-    if (isUnauthenticated(error)) parts.cookie.clear(ctx);
+    if (isUnauthenticated(error)) forgetSession(ctx, parts);
     throw error;
   }
 }
 
-/** The session of a request, if there is one. */
+/** Returns the session of a request; undefined if there is none. */
 export async function findSession(ctx: Context, parts: AuthParts): Promise<Session | undefined> {
   try {
     return await requireSession(ctx, parts);
@@ -38,17 +38,26 @@ export async function findSession(ctx: Context, parts: AuthParts): Promise<Sessi
   }
 }
 
-/** Gives the browser its new session; one that it had before ends, so that none is left behind. */
+/** Sets the cookie of a new session, and ends the browser's previous session, so that none is left behind. */
 export async function beginSession(ctx: Context, parts: AuthParts, answer: SignInResponse): Promise<void> {
   const before = parts.cookie.read(ctx);
   parts.cookie.set(ctx, answer.session, answer.expiresAt);
   if (before !== undefined) await endSession(ctx, parts, before).catch(() => {});
 }
 
-/** Ends a session, here at once. */
+/** Ends a session, effective in this process at once. */
 export async function endSession(ctx: Context, parts: AuthParts, cookie: string): Promise<void> {
   await parts.auth.signOut({ session: cookie }, callOf(ctx, parts));
   parts.ended.add(cookie);
+}
+
+/**
+ * Clears the cookie and makes the browser drop its cache and storage of this origin. `"cookies"` is not included: it
+ * would sign the person out of other sites under the same domain.
+ */
+export function forgetSession(ctx: Context, parts: Pick<AuthParts, 'cookie'>): void {
+  parts.cookie.clear(ctx);
+  ctx.set('Clear-Site-Data', '"cache", "storage"');
 }
 
 function isUnauthenticated(error: unknown): boolean {

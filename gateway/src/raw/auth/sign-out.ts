@@ -5,7 +5,7 @@ import { requireCsrf, requireOwnPage } from './origin.js';
 import { accountPage, troublePage } from './pages.js';
 import type { AuthParts } from './parts.js';
 import { orPage, seeOther, sendData, sendPage } from './respond.js';
-import { endSession, findSession, requireSession } from './sessions.js';
+import { endSession, findSession, forgetSession, requireSession } from './sessions.js';
 import { readSubmission, type Submission } from './submission.js';
 
 const SIGN_IN = '/auth/sign-in';
@@ -36,12 +36,12 @@ async function signOut(ctx: Context, parts: AuthParts, sent: Submission): Promis
   requireCsrf(ctx, sent.csrf, csrfToken);
   parts.messages.nothing(sent.body, sent.query);
   await endSession(ctx, parts, cookie);
-  parts.cookie.clear(ctx);
+  forgetSession(ctx, parts);
   if (sent.kind === 'json') sendData(ctx, 200, '{"signed_out":true}');
   else seeOther(ctx, sent.next === '' ? SIGN_IN : safeNext(sent.next, parts.publicOrigin));
 }
 
-/** Who is signed out already has what they asked for. */
+/** Signs out from a page. Redirects to the sign-in page if nobody is signed in. */
 async function signOutByPage(ctx: Context, parts: AuthParts, sent: Submission): Promise<void> {
   if ((await findSession(ctx, parts)) === undefined) seeOther(ctx, SIGN_IN);
   else await signOut(ctx, parts, sent);

@@ -1,10 +1,12 @@
+import { AppError, defineError } from '@commonplace/kit/errors';
 import type { Reply } from '@commonplace/kit/rpc';
+import type { InvitationDescription } from '@commonplace/proto/tenancy/v1/directory_service.js';
 import type Router from '@koa/router';
 import type { Context } from 'koa';
 import { safeNext } from './next.js';
 import { requireOwnPage } from './origin.js';
 import { accountPage, invitationPage, signUpPage, troublePage } from './pages.js';
-import { type AuthParts, callOf } from './parts.js';
+import { type AuthParts, callOf, originOf } from './parts.js';
 import { orPage, seeOther, sendData, sendPage } from './respond.js';
 import { beginSession, findSession } from './sessions.js';
 import { readSubmission, type Submission, withInvitation } from './submission.js';
@@ -24,23 +26,38 @@ export function mountSignUp(router: Router, parts: AuthParts): void {
   });
 }
 
-/** An invitation's link leads here: who has an account and is signed in joins by a press of a button. */
+/**
+ * Shows the sign-up page, to which invitation links lead. People who are signed in get a page with a button to join.
+ */
 async function showSignUp(ctx: Context, parts: AuthParts): Promise<void> {
   const session = await findSession(ctx, parts);
   const invitation = String(ctx.query.invite ?? '');
-  if (session === undefined) sendPage(ctx, 200, signUpPage(invitation));
+  const about = invitation === '' ? undefined : await describe(ctx, parts, invitation);
+  if (session === undefined) sendPage(ctx, 200, signUpPage(invitation, { about }));
   else if (invitation === '') sendPage(ctx, 200, accountPage(session.user, session.csrfToken));
-  else sendPage(ctx, 200, invitationPage(session.user, session.csrfToken, invitation));
+  else sendPage(ctx, 200, invitationPage(session.user, session.csrfToken, invitation, about));
 }
+
+/** Returns the description of an invitation. Throws `expired_link` for a token that is unknown or no longer valid. */
+async function describe(ctx: Context, parts: AuthParts, token: string): Promise<InvitationDescription> {
+  return parts.invitations.describeInvitation({ token }, callOf(ctx, parts)).catch((error: unknown) => {
+    throw error instanceof AppError && error.code === 'NOT_FOUND' ? ExpiredInvitation() : error;
+  });
+}
+
+const ExpiredInvitation = defineError(
+  'NOT_FOUND',
+  'expired_link',
+  'This invitation is unknown, used up, revoked or expired. Ask for a new one.',
+);
 
 async function signUp(ctx: Context, parts: AuthParts, sent: Submission): Promise<void> {
   requireOwnPage(ctx, parts.publicOrigin);
   const { body, query } = withInvitation(sent, 'invitation_token');
   const { email, password, name, invitationToken } = parts.messages.signUp(body, query);
-  const { clientIp } = ctx.state;
   const reply: Reply = {};
   const answer = await parts.auth.signUp(
-    { email, password, name, invitationToken, clientIp },
+    { email, password, name, invitationToken, ...originOf(ctx) },
     callOf(ctx, parts, reply),
   );
   await beginSession(ctx, parts, answer);

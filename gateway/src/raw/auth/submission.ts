@@ -1,15 +1,15 @@
 import { AppError, invalidField } from '@commonplace/kit/errors';
 import type { Context } from 'koa';
-import { parseJsonBody } from '../../body.js';
-import { readBytes } from '../../middleware/raw-bytes.js';
+import { parseJsonBody } from '../../body/parse.js';
+import { readBytes } from '../../body/raw-bytes.js';
 import type { RequestInput } from '../../request/reading.js';
 
-/** What was posted: by a program as JSON, or by one of our pages as a form. */
+/** A submission: JSON from a program, or a form from one of our pages. */
 export interface Submission {
   readonly kind: 'json' | 'form';
   readonly body: Readonly<Record<string, unknown>>;
   readonly query: RequestInput['query'];
-  /** What a form has besides: where to go on, and the session's token. Empty where it has not. */
+  /** Fields that only forms have: path to continue with and, below, the CSRF token. Empty if absent. */
   readonly next: string;
   readonly csrf: string;
 }
@@ -17,10 +17,10 @@ export interface Submission {
 const JSON_TYPE = 'application/json';
 const FORM_TYPE = 'application/x-www-form-urlencoded';
 
-/** Several times the longest fields, however they are escaped. */
+/** Maximum size, several times that of the longest fields, however they are escaped. */
 const MAX_BYTES = 64 * 1024;
 
-/** Reads what was posted. Throws `unsupported_media_type`, `invalid_json` and `payload_too_large`. */
+/** Reads a submission. Throws `unsupported_media_type`, `invalid_json` and `payload_too_large`. */
 export async function readSubmission(ctx: Context): Promise<Submission> {
   const bytes = await readSubmitted(ctx);
   const type = bytes.length === 0 ? JSON_TYPE : ctx.is(JSON_TYPE, FORM_TYPE);
@@ -48,7 +48,7 @@ async function readSubmitted(ctx: Context): Promise<Buffer> {
   });
 }
 
-/** Takes the invitation of a link, `?invite=`, into the field of the body that is for it. */
+/** Copies the token of an invitation link, `?invite=`, into a field of the body. Throws if the two differ. */
 export function withInvitation({ query, body }: Submission, field: string): Pick<Submission, 'query' | 'body'> {
   const { invite, ...others } = query;
   if (invite === undefined) return { query, body };

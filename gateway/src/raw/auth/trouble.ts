@@ -1,23 +1,23 @@
 import type { AppError } from '@commonplace/kit/errors';
 import { httpError } from '../../status.js';
 
-/** Why a form comes back, as its page tells it. */
+/** Error for which a form is shown again. */
 export interface Trouble {
   readonly status: number;
-  /** What is not about one field. */
+  /** Messages that are not about one field. */
   readonly messages: readonly string[];
-  /** What is wrong with a field, by its name. */
+  /** Error message of each faulty field, by its name. */
   readonly fields: Readonly<Record<string, string>>;
 }
 
-/** Sorts an error by the fields of a form; `labels` are what its page calls them. */
+/** Assigns an error's messages to the fields of a form; `labels` are the fields' names on the page. */
 export function troubleOf(error: AppError, labels: Readonly<Record<string, string>>): Trouble {
   const fields: Record<string, string> = {};
   const messages: string[] = [];
   for (const { param, message } of error.faults) {
     const label = labels[param];
     if (label === undefined) messages.push(sentence(message));
-    // A fault's message begins with the field's name in JSON.
+    // A fault's message begins with the field's name in JSON, which the label replaces.
     else fields[param] ??= sentence(message.startsWith(param) ? label + message.slice(param.length) : message);
   }
   if (error.faults.length === 0) messages.push(sentence(error.message), ...waiting(error));

@@ -9,18 +9,18 @@ import { receiveUpload } from './upload.js';
 
 export interface BlobParts {
   readonly bytes: Client<BytesService>;
-  /** The origin of users' bytes, where it is another than the product's. */
+  /** The origin of uploaded content, if it differs from the product's. */
   readonly contentUrl: string | undefined;
-  /** Milliseconds until the first byte, one way or the other. */
+  /** Milliseconds until the first byte of an upload or a download. */
   readonly timeoutMs: number;
 }
 
-/** Milliseconds that one piece may take to be read or written, or an image to be made small. */
+/** Milliseconds that reading or writing one piece, or scaling an image down, may take. */
 const PIECE_MS = 60_000;
 
 /**
- * Bytes of files, in and out, by signed URLs: the token in the path is the right to them, and no credential is
- * asked. They pass in pieces, the next one when there is room for it.
+ * Serves uploads and downloads of files by signed URLs. The token in the path grants access; no credential is needed.
+ * Bytes are streamed in pieces with backpressure.
  */
 export function mountBlobs(router: Router, { bytes, contentUrl, timeoutMs }: BlobParts): void {
   const isOwnOfBytes = contentUrl === undefined ? () => false : isHostOf(contentUrl);
@@ -28,11 +28,11 @@ export function mountBlobs(router: Router, { bytes, contentUrl, timeoutMs }: Blo
     const { token = '' } = ctx.params;
     const call = callOf(ctx.state);
     const download = await bytes.openDownload({ token }, call(timeoutMs));
-    // What may hold scripts is for its own origin alone.
+    // Content that may contain scripts is served on its own origin only.
     if (download.sandboxed && !isOwnOfBytes(ctx)) {
       throw new AppError('NOT_FOUND', 'expired_link', 'This URL is good under another host only.');
     }
-    sendDownload(ctx, download, async (offset, length) => {
+    await sendDownload(ctx, download, async (offset, length) => {
       const { data } = await bytes.readBytes({ token, offset, length }, call());
       return data;
     });
@@ -59,7 +59,7 @@ function callOf({
   return (timeoutMs = PIECE_MS) => ({ metadata: { requestId, traceparent }, deadline: Date.now() + timeoutMs });
 }
 
-/** `FILE_STATUS_READY` → `ready`. */
+/** Returns the status on HTTP: `FILE_STATUS_READY` → `ready`. */
 function statusName(status: string): string {
   return status.replace('FILE_STATUS_', '').toLowerCase();
 }

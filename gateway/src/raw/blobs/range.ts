@@ -6,8 +6,8 @@ export interface Span {
 }
 
 /**
- * The part of `size` bytes that a request asks for (RFC 9110, 14). Undefined for all of them: without a range, with
- * one that can't be read, with several, and when the bytes are others than those of `If-Range`.
+ * Returns the range of `size` bytes that a request asks for (RFC 9110, 14). Returns undefined for the whole: without a
+ * range, with an invalid one, with several, and if the ETag differs from `If-Range`.
  */
 export function rangeOf(
   size: number,

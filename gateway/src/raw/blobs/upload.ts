@@ -3,14 +3,17 @@ import { AppError } from '@commonplace/kit/errors';
 import type { CallOptions, Client } from '@commonplace/kit/rpc';
 import type { BytesService, FinishWriteResponse } from '@commonplace/proto/files/v1/bytes_service.js';
 
-/** Bytes that are handed on at once. */
+/** Bytes that are sent to the service at once. */
 const PIECE_BYTES = 1024 * 1024;
-/** Milliseconds without a byte after which a client is given up. */
+/** Milliseconds without a byte after which the upload is aborted. */
 const IDLE_MS = 60_000;
 /** Milliseconds that making bytes durable may take. */
 const FINISH_MS = 300_000;
 
-/** Takes the body of a request to where its token leads. Nothing is left of a body that ends before its end. */
+/**
+ * Writes the body of a request to the upload of its token. Aborts the upload, which leaves nothing, if the body is cut
+ * off.
+ */
 export async function receiveUpload(
   request: IncomingMessage,
   token: string,
@@ -40,7 +43,7 @@ function lengthOf({ headers }: IncomingMessage): number | undefined {
   return headers['transfer-encoding'] === undefined ? 0 : undefined;
 }
 
-/** A body in pieces of one size, the last one apart. */
+/** Yields a body in pieces of at least `PIECE_BYTES`; the last one may be smaller. */
 async function* pieces(request: IncomingMessage): AsyncIterable<Buffer> {
   let held: Buffer[] = [];
   let size = 0;

@@ -4,7 +4,7 @@ import type { FormAnswers } from '../../pages/form/form-page.js';
 
 const EXPIRED = 'The page was open for too long. Check your answers and send them again.';
 
-/** Sorts an error by the fields of a form. */
+/** Assigns an error's messages to the fields of a form. */
 export function faultsOf(error: AppError, { fields }: FormPage): Pick<FormAnswers, 'faults' | 'messages'> {
   const faults = new Map<string, string>();
   const messages: string[] = [];
@@ -18,5 +18,5 @@ export function faultsOf(error: AppError, { fields }: FormPage): Pick<FormAnswer
   return { faults, messages };
 }
 
-/** `must have 3 characters` → `Must have 3 characters`: it stands beside the field. */
+/** Capitalizes a message that is shown next to its field: `must have 3 characters` → `Must have 3 characters`. */
 export const sentence = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);

@@ -4,7 +4,7 @@ import type { CallOptions, Client } from '@commonplace/kit/rpc';
 import { type FormPageService, FormPageState } from '@commonplace/proto/resources/v1/form_page_service.js';
 import type Router from '@koa/router';
 import type { Context } from 'koa';
-import { readBytes } from '../../middleware/raw-bytes.js';
+import { readBytes } from '../../body/raw-bytes.js';
 import { type FormAnswers, formFailurePage, sentPage } from '../../pages/form/form-page.js';
 import { httpError, isRetryable } from '../../status.js';
 import { type Posted, readPosted, valuesOf } from './answers.js';
@@ -13,7 +13,7 @@ import { orFailure, send, sendForm } from './send.js';
 
 export interface FormPartsOfServer {
   readonly formPages: Client<FormPageService>;
-  /** Most bytes of a submission, its files among them. */
+  /** Maximum size of a submission in bytes, including its files. */
   readonly bodyBytes: number;
   /** Milliseconds that a call may take. */
   readonly timeoutMs: number;
@@ -22,7 +22,7 @@ export interface FormPartsOfServer {
 const PATH = '/f/:token';
 const MAX_TOKEN = 64;
 
-/** The hosted pages of forms: for people without an account, with scripts or without. */
+/** Serves the hosted pages of forms, for people without an account, with or without scripts. */
 export function mountForms(router: Router, parts: FormPartsOfServer): void {
   router.get(PATH, (ctx) => orFailure(ctx, () => showForm(ctx, parts)));
   router.post(PATH, (ctx) => orFailure(ctx, () => takeForm(ctx, parts)));
@@ -32,7 +32,7 @@ const NOTHING: FormAnswers = { values: new Map(), faults: new Map(), messages: [
 
 async function showForm(ctx: Context, parts: FormPartsOfServer): Promise<void> {
   const form = await parts.formPages.getFormPage({ token: tokenOf(ctx) }, callOf(ctx, parts));
-  // What a link has filled in, by field id.
+  // Values that the query of a link prefills, by field id.
   const values = new Map<string, readonly string[]>();
   for (const { id } of form.fields) {
     const given = ctx.query[id];
@@ -66,7 +66,8 @@ async function takeForm(ctx: Context, parts: FormPartsOfServer): Promise<void> {
     const { status } = httpError(error);
     if (status >= 500) throw error;
     if (isRetryable(error)) ctx.set('Retry-After', String(error.retryAfter ?? 1));
-    // Who had the page open for long gets it again with all that was typed.
+    // The form is shown again with all entered values, also if its credential has expired because the page was open for
+    // long.
     const answers = { values: texts, ...faultsOf(error, form) };
     sendForm(ctx, status === 401 ? 400 : status, form, submissionId, answers);
   }
@@ -75,7 +76,7 @@ async function takeForm(ctx: Context, parts: FormPartsOfServer): Promise<void> {
 const FOREIGN = 'This came from a page of another site. Open the form itself.';
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-/** Undefined where the answer has been given. */
+/** Reads a submission. Returns undefined if it has already answered an error. */
 async function readBody(ctx: Context, { bodyBytes }: FormPartsOfServer): Promise<Posted | undefined> {
   try {
     return await readPosted(await readBytes(ctx.req, bodyBytes), ctx.get('Content-Type'));
@@ -94,7 +95,7 @@ async function readBody(ctx: Context, { bodyBytes }: FormPartsOfServer): Promise
 
 const tokenOf = ({ params }: Context): string => String(params.token ?? '').slice(0, MAX_TOKEN);
 
-/** The first language that the browser asks for. */
+/** Returns the first language that the browser accepts. */
 function localeOf(ctx: Context): string | undefined {
   return /^[A-Za-z\d-]{2,35}/.exec(ctx.get('Accept-Language'))?.[0];
 }

@@ -7,7 +7,7 @@ import { formPolicy } from '../../pages/policies.js';
 import { httpError, isRetryable } from '../../status.js';
 import { sentence } from './faults.js';
 
-/** The form with what was typed; one that takes no answers says so. */
+/** Sends a form with the entered values; a form that accepts no answers is replaced by a page that says so. */
 export function sendForm(
   ctx: Context,
   status: number,
@@ -28,7 +28,7 @@ export function send(ctx: Context, status: number, html: string, nonce?: string)
   ctx.status = status;
   ctx.set('Cache-Control', 'no-store');
   ctx.set('Content-Security-Policy', formPolicy(nonce));
-  // Its address is the right to it.
+  // The address of a form grants access to it, so it is not sent as a referrer.
   ctx.set('Referrer-Policy', 'no-referrer');
   ctx.set('X-Robots-Tag', 'noindex, nofollow');
   ctx.set('Cross-Origin-Opener-Policy', 'same-origin');
@@ -36,7 +36,7 @@ export function send(ctx: Context, status: number, html: string, nonce?: string)
   ctx.body = html;
 }
 
-/** Does what is asked for; what goes wrong is told by a page. */
+/** Performs an action; answers an error with a page. */
 export async function orFailure(ctx: Context, act: () => Promise<void>): Promise<void> {
   try {
     await act();

@@ -6,17 +6,19 @@ import type { Text } from './page.js';
 import { type Apart, isBytesHost, type Place } from './parts.js';
 
 /**
- * Where the frame of an artifact's page is: on the origin of users' bytes, where there is one; else on the page's own,
- * and nothing in it runs. Of what has a password it is asked for on the page's own first, where the cookie comes.
+ * Returns the address of an artifact's frame: on the origin of uploaded content if there is one; else on the page's own
+ * origin, without scripts. For a password-protected publication the page's own origin comes first, because the cookie
+ * is sent only there.
  */
 export function frameAddress(
   { item, face }: ReaderPage,
   hosts: Apart,
-  { path }: Pick<Place, 'path'>,
+  { path, shared }: Pick<Place, 'path' | 'shared'>,
 ): FrameAddress & { readonly origins: string } {
   const own = `${item?.path || '/'}?frame=1`;
   const { contentUrl } = hosts;
-  if (contentUrl === undefined) return { src: own, scripts: false, origins: "'self'" };
+  // The token of a share link is sent to no other origin, so artifacts in shared pages run no scripts.
+  if (contentUrl === undefined || shared) return { src: own, scripts: false, origins: "'self'" };
   const { origin } = new URL(contentUrl);
   if (face?.visibility === PublicationVisibility.PASSWORD) {
     return { src: own, scripts: isApart(hosts), origins: `'self' ${origin}` };
@@ -24,7 +26,7 @@ export function frameAddress(
   return { src: apartAddress(origin, face?.slug ?? '', path), scripts: isApart(hosts), origins: origin };
 }
 
-/** Whether users' bytes have a host of their own. */
+/** Returns whether uploaded content has a host of its own. */
 const isApart = (hosts: Apart): boolean =>
   hosts.contentUrl !== undefined && isBytesHost(hosts, hosts.hostOf(new URL(hosts.contentUrl)));
 
@@ -32,8 +34,8 @@ const apartAddress = (origin: string, slug: string, path: string): string =>
   `${origin}/p/${slug}${path === '' ? '' : `/${encodeURIComponent(path)}`}?frame=1`;
 
 /**
- * Where whoever has given the password finds the frame: its address holds what opens it alone, and not for long.
- * Undefined where it is here.
+ * Returns the address of the frame for a reader who has given the password. It contains a short-lived pass that opens
+ * only this frame. Undefined if the frame is served here.
  */
 export function frameElsewhere(
   { artifact, face }: ReaderPage,
@@ -46,7 +48,7 @@ export function frameElsewhere(
   return withPass(apartAddress(new URL(contentUrl).origin, face?.slug ?? '', path), artifact.pass);
 }
 
-/** What is in the frame: users' code, under a policy that lets it reach nothing. */
+/** Renders the frame's document: users' code, under a policy that lets it reach nothing. */
 export function renderFrame(page: ReaderPage, parts: Apart, { address }: Pick<Place, 'address'>): Text | undefined {
   const { artifact, face } = page;
   if (artifact === undefined || !isFramed(artifact)) return undefined;

@@ -5,13 +5,13 @@ import { isBytesHost, type Place, type ReaderParts } from './parts.js';
 import { sendElsewhere, sendOnce } from './send.js';
 
 /**
- * Asks for the password. Not under the host of users' bytes, where none is taken: whoever comes there without what opens
- * it, as by an address that was passed on, is led to the page that it is part of.
+ * Sends the password form. The host of uploaded content accepts no password: whoever comes there without a pass, for
+ * example by a forwarded address, is redirected to the page that the frame belongs to.
  */
 export function sendGate(ctx: Context, parts: ReaderParts, { address }: Place, gate: ReaderPasswordRequired): void {
   if (isBytesHost(parts, address.host)) sendElsewhere(ctx, new URL(gate.path, parts.publicUrl).href);
   else {
-    ctx.set('WWW-Authenticate', 'Form');
-    sendOnce(ctx, 401, gatePage({ ...gate, next: ctx.path }));
+    // The status is not 401, which requires an HTTP authentication scheme, and no client has one for a form.
+    sendOnce(ctx, 403, gatePage({ ...gate, next: ctx.path }));
   }
 }

@@ -1,44 +1,69 @@
 import type { CallOptions, Client } from '@commonplace/kit/rpc';
+import type { Host } from '@commonplace/kit/runtime';
+import type { AuthService } from '@commonplace/proto/identity/v1/auth_service.js';
 import type { ReaderService } from '@commonplace/proto/resources/v1/reader_service.js';
 import type { Middleware } from 'koa';
 import type { Settings } from '../../config.js';
+import type { EndedSessions } from '../../middleware/ended-sessions.js';
 import { createReadHost } from '../../middleware/host.js';
 import { createRateGate } from '../../middleware/rate-limit.js';
 import type { ReaderParts } from './parts.js';
 import { createProofCookie } from './proof.js';
 import { createRenderedPages } from './rendered.js';
 import { createRevisions } from './revisions.js';
+import { createViewerOf } from './share-links.js';
 import { createReaderSite } from './site.js';
 import { createViews } from './views.js';
 
 export interface ReaderSite {
   readonly serve: Middleware;
-  /** Tells the views that were not told yet. */
+  /** Subscribes to changes, if this process receives them. */
+  begin(): Promise<void>;
+  /** Reports the views that were not reported yet. */
   close(): Promise<void>;
 }
 
 interface SiteParts {
   readonly reader: Client<ReaderService>;
+  readonly auth: Pick<Client<AuthService>, 'getSession'>;
+  readonly cookieName: string;
+  readonly ended: EndedSessions;
   readonly settings: Pick<Settings, 'publicUrl' | 'contentUrl' | 'pageCacheBytes' | 'requestTimeoutMs' | 'rateLimits'>;
-  /** Options of a call that no request is behind. */
+  /** Returns options of a call that does not belong to a request. */
   readonly call: () => CallOptions;
+  /**
+   * Subscribes to changes made in this process, delivered before the change is answered; undefined if other processes
+   * make them.
+   */
+  readonly watch: Host['watchOwn'];
 }
 
-/** The pages for readers, with what is kept between requests. */
-export function openReaders({ reader, settings, call }: SiteParts): ReaderSite {
+/** Creates the site of published pages with its caches. */
+export function openReaders({ reader, auth, cookieName, ended, settings, call, watch }: SiteParts): ReaderSite {
   const { publicUrl, contentUrl, pageCacheBytes, requestTimeoutMs, rateLimits } = settings;
   const views = createViews(reader, call);
+  const revisions = createRevisions(reader, { isTold: watch !== undefined });
   const serve = createReaderSite({
     reader,
-    revisions: createRevisions(reader),
+    revisions,
     pages: createRenderedPages(pageCacheBytes),
     views,
     cookie: createProofCookie(publicUrl.startsWith('https:')),
     hostOf: createReadHost(publicUrl),
     publicUrl,
     contentUrl,
+    viewerOf: createViewerOf({ auth, cookieName, ended, timeoutMs: requestTimeoutMs }),
     timeoutMs: requestTimeoutMs,
     limitSearches: createRateGate(rateLimits)({ limits: ['reader'], scope: 'public' }) as ReaderParts['limitSearches'],
   });
-  return { serve, close: views.close };
+  return {
+    serve,
+    begin: async () => {
+      await watch?.(CHANGES, revisions.forget);
+    },
+    close: views.close,
+  };
 }
+
+/** Events that may change what readers see: resources and their access, files, and settings of workspaces and Orgs. */
+const CHANGES = ['commonplace.resources.>', 'commonplace.files.>', 'commonplace.tenancy.>'];

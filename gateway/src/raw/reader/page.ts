@@ -11,19 +11,20 @@ import { readerPage } from '../../pages/reader/reader-page.js';
 import { frameAddress, frameElsewhere, renderFrame } from './frame.js';
 import { sendGate } from './gate.js';
 import { markdownOf } from './markdown.js';
-import { callOf, type Place, type ReaderParts } from './parts.js';
+import { sendMissing } from './missing.js';
+import { callOf, offsetOf, type Place, type ReaderParts } from './parts.js';
 import { etagOf, type Rendered } from './rendered.js';
 import { pageHeaders, sendElsewhere, sendOnce, sendRendered } from './send.js';
 
-/** How a page is asked for. */
+/** Format in which a page is requested. */
 type Shape = 'html' | 'markdown' | 'frame';
 
-/** Answers a page: as it was rendered before, for as long as nothing of its publication has changed. */
+/** Answers a page, from the cache as long as the revision of its publication is unchanged. */
 export async function servePage(ctx: Context, parts: ReaderParts, place: Place): Promise<void> {
   const shape = shapeOf(ctx);
   const offset = offsetOf(ctx);
-  // A frame is part of a page that was opened already.
-  const isView = shape !== 'frame' && ctx.method === 'GET';
+  // A frame does not count as a view, because the page around it has been counted already.
+  const isView = shape !== 'frame' && ctx.method === 'GET' && place.shared === undefined;
   const call = callOf(ctx, parts);
   const key = `${place.key}\n${shape}\n${offset}\n${place.path}`;
   const known = parts.pages.get(key);
@@ -36,14 +37,15 @@ export async function servePage(ctx: Context, parts: ReaderParts, place: Place):
   }
   const format = shape === 'markdown' ? ReaderFormat.MARKDOWN : ReaderFormat.HTML;
   const request = { address: place.address, path: place.path, format, offset, limit: 0 };
+  const asked = parts.revisions.moment();
   const answer = await parts.reader.readPage(request, call);
-  parts.revisions.learn(place.key, answer.revision);
+  parts.revisions.learn(place.key, answer.revision, asked);
   if (answer.page === undefined) return sendOther(ctx, parts, place, answer);
   const elsewhere = shape === 'frame' ? frameElsewhere(answer.page, parts, place) : undefined;
   if (elsewhere !== undefined) return sendElsewhere(ctx, elsewhere);
   const rendered = renderAnswer(answer, answer.page, shape, parts, place);
   if (rendered === undefined) return sendOnce(ctx, 404, missingPage(false));
-  // What is in a frame may hold what opens it for one reader.
+  // A frame that contains one reader's pass is not cached.
   if (answer.page.artifact?.pass === undefined || shape !== 'frame') parts.pages.set(key, rendered);
   if (isView) parts.views.add(rendered.publicationId);
   sendRendered(ctx, rendered);
@@ -54,13 +56,7 @@ function shapeOf({ query }: Context): Shape {
   return query.frame === undefined ? 'html' : 'frame';
 }
 
-const MAX_OFFSET = 10_000_000;
-
-function offsetOf({ query: { offset } }: Context): number {
-  return typeof offset === 'string' && /^\d{1,8}$/.test(offset) ? Math.min(Number(offset), MAX_OFFSET) : 0;
-}
-
-/** Undefined where the item can not be shown in the shape that was asked for. */
+/** Renders an answer. Returns undefined if the item can't be shown in the requested format. */
 function renderAnswer(
   { revision }: ReadPageResponse,
   page: ReaderPage,
@@ -85,7 +81,7 @@ function renderAnswer(
   };
 }
 
-/** A page in one of its shapes. */
+/** A page in one of its formats. */
 export interface Text {
   readonly contentType?: string;
   readonly policy: string;
@@ -113,6 +109,6 @@ function sendOther(ctx: Context, parts: ReaderParts, place: Place, answer: ReadP
   } else if (passwordRequired !== undefined) {
     sendGate(ctx, parts, place, passwordRequired);
   } else {
-    sendOnce(ctx, missing?.refused ? 403 : 404, missingPage(missing?.gone ?? false));
+    sendMissing(ctx, missing, missing?.refused ? 403 : 404);
   }
 }

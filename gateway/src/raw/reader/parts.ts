@@ -7,7 +7,7 @@ import type { RenderedPages } from './rendered.js';
 import type { Revisions } from './revisions.js';
 import type { Views } from './views.js';
 
-/** What the pages for readers stand on. */
+/** Dependencies of the pages for readers. */
 export interface ReaderParts {
   readonly reader: Client<ReaderService>;
   readonly revisions: Revisions;
@@ -16,21 +16,25 @@ export interface ReaderParts {
   readonly cookie: ProofCookie;
   readonly hostOf: ReadHost;
   readonly publicUrl: string;
-  /** The origin of users' bytes, where it is another than the product's. */
+  /** The origin of uploaded content, if it differs from the product's. */
   readonly contentUrl: string | undefined;
+  /** Returns the id of the person signed in in a browser, for share links. */
+  readonly viewerOf: (ctx: Context) => Promise<string>;
   /** Milliseconds that a call may take. */
   readonly timeoutMs: number;
-  /** Goes on where the address of a request may search once more; throws `rate_limited`. */
+  /** Runs a search within the rate limit of the client's network. Throws `rate_limited`. */
   readonly limitSearches: (ctx: Context, search: () => Promise<void>) => Promise<void>;
 }
 
-/** Where in a publication a request leads. */
+/** The place in a publication that a request addresses. */
 export interface Place {
   readonly address: ReaderAddress;
-  /** Names the address among kept revisions and pages. */
+  /** Key of the address in the caches of revisions and pages. */
   readonly key: string;
-  /** Behind the publication's own path, without a slash before it. */
+  /** Path within the publication, without a leading slash. */
   readonly path: string;
+  /** Set if the place is addressed by a share link. */
+  readonly shared?: true;
 }
 
 export function callOf(ctx: Context, { timeoutMs }: Pick<ReaderParts, 'timeoutMs'>): CallOptions {
@@ -38,7 +42,7 @@ export function callOf(ctx: Context, { timeoutMs }: Pick<ReaderParts, 'timeoutMs
   return { metadata: { requestId, traceparent }, deadline: Date.now() + timeoutMs };
 }
 
-/** Whether a host is the one of users' bytes alone, where nothing else of the server is. */
+/** Returns whether a host serves uploaded content only, and nothing else of the server. */
 export function isBytesHost({ contentUrl, publicUrl, hostOf }: Apart, host: string): boolean {
   if (contentUrl === undefined) return false;
   const bytes = hostOf(new URL(contentUrl));
@@ -46,3 +50,10 @@ export function isBytesHost({ contentUrl, publicUrl, hostOf }: Apart, host: stri
 }
 
 export type Apart = Pick<ReaderParts, 'contentUrl' | 'publicUrl' | 'hostOf'>;
+
+const MAX_OFFSET = 10_000_000;
+
+/** Returns the number of rows or results to skip, from `?offset=`. */
+export function offsetOf({ query: { offset } }: Context): number {
+  return typeof offset === 'string' && /^\d{1,8}$/.test(offset) ? Math.min(Number(offset), MAX_OFFSET) : 0;
+}

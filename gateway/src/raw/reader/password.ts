@@ -1,12 +1,12 @@
 import type { Context } from 'koa';
-import { readBytes } from '../../middleware/raw-bytes.js';
+import { readBytes } from '../../body/raw-bytes.js';
 import { gatePage, missingPage } from '../../pages/reader/plain.js';
 import { callOf, type Place, type ReaderParts } from './parts.js';
 import { sendOnce } from './send.js';
 
 const MAX_BYTES = 4096;
 
-/** Takes a password; a right one opens the page that was asked for, in this browser, for a while. */
+/** Checks a password. If it is correct, opens the requested page in this browser for a while. */
 export async function takePassword(ctx: Context, parts: ReaderParts, { address }: Place): Promise<void> {
   if (!isOwnForm(ctx, parts)) return sendOnce(ctx, 403, missingPage(false));
   const body = await readBytes(ctx.req, MAX_BYTES).catch(() => Buffer.alloc(0));
@@ -14,7 +14,7 @@ export async function takePassword(ctx: Context, parts: ReaderParts, { address }
   const request = { address, password: fields.get('password') ?? '', clientIp: ctx.state.clientIp };
   const { proof, refused } = await parts.reader.checkPublicationPassword(request, callOf(ctx, parts));
   if (proof !== undefined) {
-    parts.cookie.set(ctx, { value: proof.proof, seconds: proof.expiresInSeconds, path: proof.path });
+    parts.cookie.set(ctx, { value: proof.proof, seconds: proof.rememberedSeconds, path: proof.path });
     ctx.status = 303;
     ctx.set('Cache-Control', 'no-store');
     ctx.set('Location', nextOf(fields.get('next'), ctx.path));
@@ -22,23 +22,22 @@ export async function takePassword(ctx: Context, parts: ReaderParts, { address }
   } else if (refused !== undefined) {
     const { retryAfterSeconds: wait } = refused;
     if (wait > 0) ctx.set('Retry-After', String(wait));
-    else ctx.set('WWW-Authenticate', 'Form');
     const fault =
       wait > 0 ? `That was tried too often. Try again in ${Math.ceil(wait / 60)} min.` : 'That is not the password.';
-    sendOnce(ctx, wait > 0 ? 429 : 401, gatePage({ path: ctx.path, next: ctx.path, theme: '', language: '', fault }));
+    sendOnce(ctx, wait > 0 ? 429 : 403, gatePage({ path: ctx.path, next: ctx.path, theme: '', language: '', fault }));
   } else {
     sendOnce(ctx, 404, missingPage(false));
   }
 }
 
-/** A page of another site sends no password here. */
+/** Returns whether a form was sent by a page of this host. Posts from other sites are refused. */
 function isOwnForm(ctx: Context, { hostOf }: Pick<ReaderParts, 'hostOf'>): boolean {
   const origin = ctx.get('Origin');
   if (ctx.get('Sec-Fetch-Site') === 'cross-site') return false;
   return origin === '' || (URL.canParse(origin) && hostOf(new URL(origin)) === hostOf(ctx));
 }
 
-/** The page that was asked for, if it lies below the one that the password is for. */
+/** Returns the requested page if it is below the page that the password protects, else that page. */
 function nextOf(next: string | null, base: string): string {
   const below = base === '/' ? '/' : `${base}/`;
   return next?.startsWith(below) && !/^\/[/\\]|[\r\n]/.test(next) ? encodeURI(decodeAll(next)) : base;

@@ -1,9 +1,9 @@
 import type { Context } from 'koa';
 
-/** The cookie that stands for a publication's password. */
+/** The cookie that proves that a publication's password was given. */
 export interface ProofCookie {
   read(ctx: Context): string | undefined;
-  /** `path` is the publication's own: the cookie goes nowhere else. */
+  /** Sets the cookie. `path` is the publication's own, so that the cookie is sent nowhere else. */
   set(ctx: Context, proof: { readonly value: string; readonly seconds: number; readonly path: string }): void;
 }
 

@@ -1,20 +1,20 @@
 import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 
-/** A page as it is sent. */
+/** A rendered page, ready to be sent. */
 export interface Rendered {
   readonly publicationId: string;
-  /** That of the publication when the page was read. */
+  /** Revision of the publication when the page was read. */
   readonly revision: string;
   readonly etag: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Buffer;
 }
 
-/** Rendered pages by what was asked for, in so many bytes; those asked for least go first. */
+/** Cache of rendered pages by request, limited in bytes; evicts the least recently used first. */
 export type RenderedPages = LRUCache<string, Rendered>;
 
-/** Bytes that a page takes besides its body. */
+/** Bytes that a page takes besides its body and key. */
 const ROOM = 1024;
 
 export function createRenderedPages(maxBytes: number): RenderedPages {

@@ -2,7 +2,7 @@ import type { CallOptions, Client } from '@commonplace/kit/rpc';
 import type { ReaderAddress, ReaderService, Revision } from '@commonplace/proto/resources/v1/reader_service.js';
 import { LRUCache } from 'lru-cache';
 
-/** Milliseconds for which a revision is taken for the present one: what is taken back is gone after so long. */
+/** Milliseconds for which a revision is considered current if this process receives changes. */
 const FRESH_MS = 1000;
 const MAX_KEPT = 10_000;
 
@@ -12,28 +12,67 @@ interface Known {
   readonly validUntil: number;
 }
 
-/** Tells whether kept pages are still as they were. */
-export interface Revisions {
-  /** The present one where that is known without asking; undefined where it is to be asked for. */
-  known(key: string): Revision | undefined;
-  /** Asks, once for all who wait. */
-  ask(key: string, address: ReaderAddress, options: CallOptions): Promise<Revision>;
-  /** Takes one that came with an answer. */
-  learn(key: string, revision: Revision | undefined): void;
+/** The time of a question, and the number of changes known by then. */
+export interface Moment {
+  readonly at: number;
+  readonly epoch: number;
 }
 
-export function createRevisions(reader: Pick<Client<ReaderService>, 'getRevision'>, now = Date.now): Revisions {
+/** Decides whether cached pages are still current. */
+export interface Revisions {
+  /** Returns the current revision if it is known; undefined if it has to be asked for. */
+  known(key: string): Revision | undefined;
+  /**
+   * Asks for the revision, once for all callers that wait. No caller gets an answer that was requested before its call.
+   */
+  ask(key: string, address: ReaderAddress, options: CallOptions): Promise<Revision>;
+  /** Returns the present moment, to be taken before a call whose answer contains a revision. */
+  moment(): Moment;
+  /** Caches a revision from the answer of a call; `asked` is the moment before that call. */
+  learn(key: string, revision: Revision | undefined, asked: Moment): void;
+  /** Invalidates all revisions after a change. */
+  forget(): void;
+}
+
+export interface RevisionsOptions {
+  /** Whether this process calls `forget` before a change is answered; if not, every request asks for the revision. */
+  readonly isTold: boolean;
+  readonly now?: () => number;
+}
+
+/**
+ * Creates the cache. A page that is restricted or unpublished is gone for every request after the answer to that
+ * change: a process that receives changes asks again from then on, and one that does not always asks.
+ */
+export function createRevisions(
+  reader: Pick<Client<ReaderService>, 'getRevision'>,
+  { isTold, now = Date.now }: RevisionsOptions,
+): Revisions {
   const kept = new LRUCache<string, Known>({ max: MAX_KEPT });
-  const asked = new Map<string, Promise<Revision>>();
+  const running = new Map<string, Promise<Revision>>();
+  const next = new Map<string, Promise<Revision>>();
+  let epoch = 0;
 
-  /** `checkedAt` is when it was asked for: it is no newer than that. */
-  const keep = (key: string, revision: Revision, checkedAt: number) => {
+  function keep(key: string, revision: Revision, asked: Moment): void {
+    if (!isTold || asked.epoch !== epoch) return;
     const validUntil = revision.validUntil === undefined ? Number.POSITIVE_INFINITY : Date.parse(revision.validUntil);
-    kept.set(key, { revision, checkedAt, validUntil });
-    return revision;
-  };
+    kept.set(key, { revision, checkedAt: asked.at, validUntil });
+  }
 
-  return {
+  function begin(key: string, address: ReaderAddress, options: CallOptions): Promise<Revision> {
+    const asked = revisions.moment();
+    const answer = reader
+      .getRevision({ address }, options)
+      .then((revision) => {
+        keep(key, revision, asked);
+        return revision;
+      })
+      .finally(() => running.delete(key));
+    running.set(key, answer);
+    return answer;
+  }
+
+  const revisions: Revisions = {
     known(key) {
       const found = kept.get(key);
       const time = now();
@@ -42,18 +81,27 @@ export function createRevisions(reader: Pick<Client<ReaderService>, 'getRevision
         : undefined;
     },
     ask(key, address, options) {
-      const under = asked.get(key);
-      if (under !== undefined) return under;
-      const checkedAt = now();
-      const answer = reader
-        .getRevision({ address }, options)
-        .then((revision) => keep(key, revision, checkedAt))
-        .finally(() => asked.delete(key));
-      asked.set(key, answer);
-      return answer;
+      const before = running.get(key);
+      if (before === undefined) return begin(key, address, options);
+      const waiting = next.get(key);
+      if (waiting !== undefined) return waiting;
+      const later = before
+        .catch(() => {})
+        .then(() => {
+          next.delete(key);
+          return revisions.known(key) ?? begin(key, address, options);
+        });
+      next.set(key, later);
+      return later;
     },
-    learn(key, revision) {
-      if (revision !== undefined) keep(key, revision, now());
+    moment: () => ({ at: now(), epoch }),
+    learn(key, revision, asked) {
+      if (revision !== undefined) keep(key, revision, asked);
+    },
+    forget() {
+      epoch++;
+      kept.clear();
     },
   };
+  return revisions;
 }

@@ -1,13 +1,14 @@
 import type { IndexedPage } from '@commonplace/proto/resources/v1/reader_service.js';
 import type { Context } from 'koa';
+import { NOTHING_ALLOWED } from '../../middleware/security-headers.js';
 import { escapeAttribute } from '../../pages/escape.js';
 import { callOf, type ReaderParts } from './parts.js';
 
-/** The most that one sitemap may list, by the protocol of sitemaps. */
+/** Maximum number of URLs in one sitemap, by the sitemap protocol. */
 const MAX_LISTED = 50_000;
 const LIMIT = 100;
 
-/** Lets search engines fetch what may be listed, and nothing else. */
+/** Lets search engines fetch pages that may be indexed, and nothing else. */
 export async function serveRobots(ctx: Context, parts: ReaderParts): Promise<void> {
   const pages = await indexedOf(ctx, parts);
   const roots = pages.filter(({ isPublication }) => isPublication);
@@ -23,7 +24,7 @@ export async function serveRobots(ctx: Context, parts: ReaderParts): Promise<voi
   ]);
 }
 
-/** The pages that search engines may list, with the time of their last change. */
+/** Answers the sitemap: pages that search engines may index, with the time of their last change. */
 export async function serveSitemap(ctx: Context, parts: ReaderParts): Promise<void> {
   const pages = await indexedOf(ctx, parts);
   send(ctx, 'application/xml; charset=utf-8', [
@@ -52,7 +53,7 @@ async function indexedOf(ctx: Context, parts: ReaderParts): Promise<IndexedPage[
 function send(ctx: Context, contentType: string, lines: readonly string[]): void {
   ctx.status = 200;
   ctx.set('Cache-Control', 'public, max-age=300');
-  ctx.set('Content-Security-Policy', "default-src 'none'; sandbox");
+  ctx.set('Content-Security-Policy', `${NOTHING_ALLOWED}; sandbox`);
   ctx.set('Content-Type', contentType);
   ctx.body = `${lines.join('\n')}\n`;
 }

@@ -6,7 +6,7 @@ import type { Rendered } from './rendered.js';
 const HTML = 'text/html; charset=utf-8';
 const NOINDEX = 'noindex, nofollow';
 
-/** What every page of a publication says of itself; its address goes to no other site. */
+/** Returns the headers of a publication's page. Its address is sent as referrer to no other site. */
 export function pageHeaders(parts: {
   contentType?: string;
   policy: string;
@@ -26,7 +26,7 @@ export function pageHeaders(parts: {
   };
 }
 
-/** Answers a page, or that it is as the client has it. */
+/** Answers a page, or 304 if the client has it already. */
 export function sendRendered(ctx: Context, { etag, headers, body }: Rendered): void {
   const { res } = ctx;
   for (const name in headers) res.setHeader(name, headers[name] as string);
@@ -41,7 +41,7 @@ export function sendRendered(ctx: Context, { etag, headers, body }: Rendered): v
   ctx.body = body;
 }
 
-/** Answers a page that is made for this request alone. */
+/** Answers a page that is rendered for this request alone and not cached. */
 export function sendOnce(ctx: Context, status: number, html: string): void {
   ctx.status = status;
   ctx.set(pageHeaders({ policy: readerPolicy(), indexed: false, isPrivate: true }));
@@ -49,7 +49,7 @@ export function sendOnce(ctx: Context, status: number, html: string): void {
   ctx.body = html;
 }
 
-/** Sends a reader on, who is told the address alone, and for this moment. */
+/** Redirects a reader, without caching and without a referrer. */
 export function sendElsewhere(ctx: Context, location: string): void {
   ctx.status = 303;
   ctx.set('Location', location);

@@ -11,15 +11,16 @@ import { takePassword } from './password.js';
 import { serveRobots, serveSitemap } from './robots.js';
 import { serveSearch } from './search.js';
 import { sendOnce } from './send.js';
+import { keepSecret, leadToPage, SHARES, sharePlace } from './share-links.js';
 
 const READERS = '/p/';
-/** Milliseconds for which a host name is taken for what it was. */
+/** Milliseconds for which the kind of a host name is cached. */
 const HOST_MS = 5000;
 const MAX_HOSTS = 1000;
 
 /**
- * Serves what is published: below `/p/` under the server's own names, and all of a publication's own domain. What is
- * neither goes on.
+ * Serves published pages: below `/p/` under the server's own host names, and everything under a publication's own
+ * domain. Passes other requests on.
  */
 export function createReaderSite(parts: ReaderParts): Middleware {
   const { hostOf } = parts;
@@ -40,18 +41,23 @@ export function createReaderSite(parts: ReaderParts): Middleware {
       return serve(ctx, parts, placeOf(ctx, parts, '', path.slice(1)));
     }
     if (path.startsWith(READERS)) return serve(ctx, parts, belowReaders(ctx, parts));
+    if (path.startsWith(SHARES)) return serveShared(ctx, parts);
+    if (leadToPage(ctx)) return undefined;
     if (path === '/robots.txt') return serveRobots(ctx, parts);
     if (path === '/sitemap.xml') return serveSitemap(ctx, parts);
     return next();
   };
 }
 
-/** A name with a dot that is no number: addresses of machines are nobody's domain. */
+/** A name with a dot that is not an IP address: an address can't be a publication's domain. */
 const MAY_BE_DOMAIN = /^(?=.*[a-z])[a-z\d-]+(?:\.[a-z\d-]+)+(?::\d+)?$/;
-/** What is served under every host. */
+/** Paths that are served under every host. */
 const SHARED = /^\/(?:assets|health)\//;
 
-/** What the origin of users' bytes shows of publications: frames, and what they load. */
+/**
+ * Returns whether a request is for a part of a publication that the origin of uploaded content serves: frames and the
+ * files they load.
+ */
 const isFramed = ({ path, query }: Context): boolean =>
   path.startsWith(READERS) && (query.frame !== undefined || /^\/p\/[^/]+\/files\//.test(path));
 
@@ -64,7 +70,8 @@ function belowReaders(ctx: Context, parts: ReaderParts): Place {
 function placeOf(ctx: Context, { cookie, hostOf }: ReaderParts, slug: string, rest: string): Place {
   const host = hostOf(ctx);
   const proof = cookie.read(ctx);
-  // A frame is on another host, or has no origin: the cookie comes neither for it nor for what it shows.
+  // A frame is on another host, or has no origin, so that cookies are sent neither for it nor for what it loads: a pass
+  // in its address replaces them.
   const pass = typeof ctx.query.pass === 'string' ? ctx.query.pass.slice(0, MAX_PASS) : undefined;
   return {
     address: { host, slug, proof, pass },
@@ -73,10 +80,10 @@ function placeOf(ctx: Context, { cookie, hostOf }: ReaderParts, slug: string, re
   };
 }
 
-/** Characters of a pass, and more. */
+/** Characters of a pass that are read; a real pass is shorter. */
 const MAX_PASS = 100;
 
-/** What can't be decoded is the path of nothing. */
+/** Decodes a path. An undecodable one is returned as it is, and matches nothing. */
 function decoded(path: string): string {
   try {
     return decodeURIComponent(path);
@@ -85,7 +92,7 @@ function decoded(path: string): string {
   }
 }
 
-/** Whether a host is the domain of a publication. */
+/** Returns a function that decides whether a host is the domain of a publication. */
 function createDomains(parts: ReaderParts): (ctx: Context, host: string) => Promise<boolean> {
   const kinds = new LRUCache<string, HostKind>({ max: MAX_HOSTS, ttl: HOST_MS });
   return async (ctx, host) => {
@@ -99,9 +106,20 @@ function createDomains(parts: ReaderParts): (ctx: Context, host: string) => Prom
   };
 }
 
+/** Serves what a share link leads to. Only the reader's browser may keep the answer. */
+async function serveShared(ctx: Context, parts: ReaderParts): Promise<void> {
+  try {
+    await serve(ctx, parts, await sharePlace(ctx, parts, (rest) => decoded(rest.replace(/\/+$/, ''))));
+  } catch (thrown) {
+    fail(ctx, thrown);
+  }
+  keepSecret(ctx);
+}
+
 async function serve(ctx: Context, parts: ReaderParts, place: Place): Promise<void> {
   try {
-    if (ctx.method === 'POST' && !isBytesHost(parts, place.address.host)) return await takePassword(ctx, parts, place);
+    if (ctx.method === 'POST' && place.shared === undefined && !isBytesHost(parts, place.address.host))
+      return await takePassword(ctx, parts, place);
     if (ctx.method !== 'GET' && ctx.method !== 'HEAD') return refuseMethod(ctx);
     const fileId = fileOf(place.path);
     if (fileId !== undefined) return await serveFile(ctx, parts, place, fileId);

@@ -1,10 +1,10 @@
 import type { CallOptions, Client } from '@commonplace/kit/rpc';
 import type { ReaderService } from '@commonplace/proto/resources/v1/reader_service.js';
 
-/** Milliseconds for which views are added up before they are told. */
+/** Milliseconds for which views are added up before they are reported. */
 const TELL_MS = 5000;
 
-/** Counts what readers open; told now and then, and once more at the end. */
+/** Counts page views. Reports them at intervals, and once more on close. */
 export interface Views {
   add(publicationId: string): void;
   close(): Promise<void>;
@@ -18,7 +18,7 @@ export function createViews(reader: Pick<Client<ReaderService>, 'countViews'>, c
     timer = undefined;
     const items = [...counted].map(([publicationId, views]) => ({ publicationId, views }));
     counted = new Map();
-    // A count that is lost is no harm; to tell it twice would be one.
+    // A report that fails is not retried: a lost count does no harm, but a count reported twice would.
     if (items.length > 0) await reader.countViews({ items }, call()).catch(() => {});
   };
 

@@ -1,7 +1,9 @@
+import { ConfigError } from '../../config/index.js';
 import { type Log, silentLog } from '../../log/index.js';
-import { observeConsumer, observeHandler } from '../../telemetry/messaging.js';
 import type { TracedBus } from '../outbox.js';
 import type { Subscription } from '../port.js';
+import { observeConsumer, observeHandler } from '../telemetry.js';
+import { createBroadcasts } from './broadcast.js';
 import { openConnection } from './connection.js';
 import { calling, ifThere } from './errors.js';
 import { createNames } from './names.js';
@@ -11,27 +13,33 @@ import { openSubscription } from './subscription.js';
 import { openWatch } from './watch.js';
 
 export interface NatsOptions {
-  /** `nats://…`, several separated by commas. */
+  /** Comma-separated URLs: `nats://…`. */
   readonly url: string;
   readonly log?: Log;
-  /** The stream that keeps the events; `COMMONPLACE` when absent. */
+  /** Name of the stream that stores the events; `COMMONPLACE` when absent. */
   readonly stream?: string;
-  /** Copies of each stream, when they are made; 1 when absent. */
+  /** Number of replicas of each stream at its creation; 1 when absent. */
   readonly replicas?: number;
-  /** Milliseconds of silence after which an instance is taken for dead, 4000 or more; 15,000 when absent. */
+  /** Milliseconds of silence after which an instance is considered dead, at least 4000; 15,000 when absent. */
   readonly silenceMs?: number;
+  /**
+   * Is called before anything is written to the streams or read from them. Rejects with ConfigError if they belong to
+   * another installation. After any other error it is called again.
+   */
+  readonly verify?: () => Promise<void>;
 }
 
 /**
- * Connects to NATS (2.11 or later) with JetStream. Resolves when connected, or after 5 seconds
- * without: it goes on trying, and calls reject with Unavailable until there is a connection.
+ * Connects to NATS (2.11 or later) with JetStream. Resolves when connected, or after 5 seconds without a connection: it
+ * then keeps trying, and calls reject with Unavailable until it has one. Rejects with ConfigError if `verify` does.
  */
 export async function openNatsBus(options: NatsOptions): Promise<TracedBus> {
-  const { url, log = silentLog, stream, replicas = 1, silenceMs = 15_000 } = options;
+  const { url, log = silentLog, stream, replicas = 1, silenceMs = 15_000, verify } = options;
   const names = createNames(stream);
-  const connection = openConnection(url, names, replicas, log);
-  const publisher = createPublisher(connection, names, replicas);
+  const connection = openConnection(url, { names, replicas, log, verify });
+  const publisher = createPublisher(connection, names);
   const parking = createParking(connection, names);
+  const broadcasts = createBroadcasts(connection, names, log);
   const open = new Set<Subscription>();
   const remember = async (opening: Promise<Subscription>, consumer?: string): Promise<Subscription> => {
     const subscription = await opening;
@@ -46,7 +54,11 @@ export async function openNatsBus(options: NatsOptions): Promise<TracedBus> {
       },
     };
   };
-  await connection.link().catch(() => {});
+  await connection.link().catch(async (error) => {
+    if (!(error instanceof ConfigError)) return;
+    await connection.close();
+    throw error;
+  });
   const bus: TracedBus = {
     publish: async (events) => {
       await publisher.publish(events);
@@ -56,10 +68,12 @@ export async function openNatsBus(options: NatsOptions): Promise<TracedBus> {
     onReconnect: connection.onReconnect,
     subscribe: (wanted, given) => {
       const handler = observeHandler('nats', wanted, given);
-      const parts = { connection, names, parking, replicas, silenceMs, log };
+      const parts = { connection, names, parking, silenceMs, log };
       return remember(openSubscription({ ...parts, options: wanted, handler }), wanted.consumer);
     },
     watch: (types, handler) => remember(openWatch(connection, names, types, handler, log)),
+    broadcast: broadcasts.broadcast,
+    listen: (topic, handler) => remember(broadcasts.listen(topic, handler)),
     lag: (consumer) =>
       calling(async () => {
         const { jsm } = await connection.link();

@@ -1,25 +1,31 @@
 import { type JetStreamClient, type JetStreamManager, jetstream, jetstreamManager } from '@nats-io/jetstream';
 import { type ConnectionOptions, connect, type NatsConnection } from '@nats-io/transport-node';
+import { ConfigError } from '../../config/index.js';
 import { Unavailable } from '../../errors/index.js';
 import type { Log } from '../../log/index.js';
 import { createBell } from '../bell.js';
 import { calling } from './errors.js';
 import type { Names } from './names.js';
-import { ensureStreams } from './streams.js';
+import { ensureStreams, type StreamOptions } from './streams.js';
 
-/** A connection and what hangs on it. */
+/** A connection with its JetStream clients. */
 export interface Link {
   readonly nc: NatsConnection;
   readonly js: JetStreamClient;
   readonly jsm: JetStreamManager;
+  /** Creates the streams that are missing. */
+  ensureStreams(): Promise<void>;
 }
 
 export interface Connection {
-  /** The link, once there is one; rejects with Unavailable after a while. */
+  /** Returns the link; rejects with Unavailable if there is none within a few seconds. */
   link(): Promise<Link>;
-  /** Calls back at each connection after the first, and when streams were made again. Gives what ends that. */
+  /**
+   * Calls back at each connection after the first, and when streams were created again. Returns a function that removes
+   * the listener.
+   */
   onReconnect(listener: () => void): () => void;
-  /** Tells that what was acknowledged may be lost. */
+  /** Signals that acknowledged events may be lost. */
   interrupted(): void;
   close(): Promise<void>;
 }
@@ -27,11 +33,25 @@ export interface Connection {
 /** Milliseconds that a call waits for the first connection, and for an answer. */
 const PATIENCE = 5000;
 
-/** Connects for as long as it takes, and again whenever the connection is lost. */
-export function openConnection(url: string, names: Names, replicas: number, log: Log): Connection {
+export interface LinkOptions {
+  readonly names: Names;
+  readonly replicas: number;
+  readonly log: Log;
+  /**
+   * Rejects with ConfigError if the streams belong to another installation; the connection then does nothing with them.
+   */
+  readonly verify?: (() => Promise<void>) | undefined;
+}
+
+/** Connects, however long it takes, and reconnects whenever the connection is lost. */
+export function openConnection(
+  url: string,
+  { names, replicas, log, verify = async () => {} }: LinkOptions,
+): Connection {
   const listeners = new Set<() => void>();
   let current: Link | undefined;
   let closed = false;
+  let refused: ConfigError | undefined;
   const bell = createBell();
   const interrupted = (): void => {
     for (const listener of listeners) listener();
@@ -39,10 +59,16 @@ export function openConnection(url: string, names: Names, replicas: number, log:
   const connecting = (async (): Promise<Link | undefined> => {
     for (let pause = 100; !closed; pause = Math.min(pause * 2, 5000)) {
       try {
-        const link = await openLink(url, names, replicas);
+        await verify();
+        const link = await openLink(url, { names, replicas, verify });
         if (!closed) return link;
         await link.nc.close();
       } catch (error) {
+        if (error instanceof ConfigError) {
+          refused = error;
+          log.error('nats.foreign', { error });
+          return undefined;
+        }
         log.warn('nats.unreachable', { error });
         await bell.sleep(pause);
       }
@@ -64,6 +90,7 @@ export function openConnection(url: string, names: Names, replicas: number, log:
       if (closed) throw Unavailable();
       if (current !== undefined) return current;
       const link = await within(PATIENCE, connecting);
+      if (refused !== undefined) throw refused;
       if (link === undefined) throw Unavailable();
       return link;
     },
@@ -81,7 +108,7 @@ export function openConnection(url: string, names: Names, replicas: number, log:
   };
 }
 
-/** What a promise gives, or undefined after so many milliseconds. */
+/** Returns the result of a promise, or undefined after `ms` milliseconds. */
 async function within<T>(ms: number, promise: Promise<T>): Promise<T | undefined> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<undefined>((resolve) => {
@@ -94,7 +121,7 @@ async function within<T>(ms: number, promise: Promise<T>): Promise<T | undefined
   }
 }
 
-async function openLink(url: string, names: Names, replicas: number): Promise<Link> {
+async function openLink(url: string, streams: StreamOptions): Promise<Link> {
   const nc = await connect({
     ...serversOf(url),
     name: 'commonplace',
@@ -109,8 +136,9 @@ async function openLink(url: string, names: Names, replicas: number): Promise<Li
     return await calling(async () => {
       const js = jetstream(nc, { timeout: PATIENCE });
       const jsm = await jetstreamManager(nc, { timeout: PATIENCE });
-      await ensureStreams(jsm, names, replicas);
-      return { nc, js, jsm };
+      const link = { nc, js, jsm, ensureStreams: () => ensureStreams(jsm, streams) };
+      await link.ensureStreams();
+      return link;
     });
   } catch (error) {
     await nc.close();
@@ -118,7 +146,7 @@ async function openLink(url: string, names: Names, replicas: number): Promise<Li
   }
 }
 
-/** `nats://user:password@one:4222,two:4222`; `tls://` asks for encryption. */
+/** Parses server URLs: `nats://user:password@one:4222,two:4222`. The scheme `tls://` enables encryption. */
 export function serversOf(url: string): ConnectionOptions {
   const parts = url.split(',').map((part) => new URL(part.includes('://') ? part : `nats://${part}`));
   const { username, password, protocol } = parts[0] as URL;

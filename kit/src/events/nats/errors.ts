@@ -1,7 +1,8 @@
 import { JetStreamApiError } from '@nats-io/jetstream';
+import { ConfigError } from '../../config/index.js';
 import { AppError, Internal, Timeout, Unavailable } from '../../errors/index.js';
 
-/** Errors of the client that mean: no answer, or nobody there. The others are faults of ours. */
+/** Names of client errors that mean that there was no answer or no server. All others are faults of this program. */
 const AWAY = new Set([
   'TimeoutError',
   'NoRespondersError',
@@ -16,11 +17,12 @@ const AWAY = new Set([
   'JetStreamNotEnabled',
 ]);
 
-/** How the client says that no stream takes a subject. */
+/** Names of client errors that mean that no stream accepts a subject. */
 const NOBODY = new Set(['NoRespondersError', 'JetStreamNotEnabled', 'JetStreamError']);
 
-/** What leaves the adapter: never an error of the client. */
+/** Converts an error to an AppError, so that no error of the client leaves the adapter. */
 export function toKitError(error: unknown): AppError {
+  if (error instanceof ConfigError) return Unavailable({}, { cause: error });
   if (error instanceof AppError) return error;
   const options = { cause: error };
   if (error instanceof Error && error.name === 'TimeoutError') return Timeout({}, options);
@@ -37,7 +39,7 @@ export async function calling<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Gives undefined where a stream, consumer or message is not there. */
+/** Returns undefined if a stream, consumer or message does not exist. */
 export async function ifThere<T>(work: Promise<T>): Promise<T | undefined> {
   try {
     return await work;
@@ -47,7 +49,7 @@ export async function ifThere<T>(work: Promise<T>): Promise<T | undefined> {
   }
 }
 
-/** Whether nobody keeps what is published: the stream is gone. */
+/** Returns whether a published event was not stored because the stream is missing. */
 export function isUnkept(error: unknown): boolean {
   return isNotFound(error) || (error instanceof Error && NOBODY.has(error.name));
 }

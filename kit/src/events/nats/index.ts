@@ -1,2 +1,3 @@
 export { type NatsOptions, openNatsBus } from './bus.js';
 export { inspectNats, type NatsFacts } from './inspect.js';
+export { type EventInstallationOptions, openEventInstallation } from './installation.js';

@@ -4,23 +4,25 @@ import { serversOf } from './connection.js';
 import { ifThere } from './errors.js';
 import { createNames } from './names.js';
 
-/** What an operator asks of NATS servers. */
+/** Facts about NATS servers for operators. */
 export interface NatsFacts {
   readonly version: string;
-  /** Servers of the cluster that answers, as far as it tells. */
+  /** Name of the cluster that answers, if it reports one. */
   readonly cluster: string | undefined;
-  /** The stream that keeps events; absent before the first start. */
+  /** The stream that stores events; absent before the first start. */
   readonly stream: { readonly messages: number; readonly replicas: number } | undefined;
   readonly consumers: readonly NatsConsumerFacts[];
 }
 
 export interface NatsConsumerFacts {
   readonly name: string;
-  /** Events that were not given to it, and those given and not done. */
+  /** Number of events that were not delivered to it, plus those delivered and not acknowledged. */
   readonly waiting: number;
 }
 
-/** Looks at NATS without changing anything. Rejects with the client's error: it is for operators. */
+/**
+ * Reads facts about NATS servers without changing anything. Rejects with the client's error, because operators see it.
+ */
 export async function inspectNats(url: string, timeoutMs: number): Promise<NatsFacts> {
   const nc = await connect({
     ...serversOf(url),
@@ -31,7 +33,7 @@ export async function inspectNats(url: string, timeoutMs: number): Promise<NatsF
   });
   try {
     const { stream } = createNames();
-    // Rejects where there is no JetStream.
+    // Rejects if the server has no JetStream.
     const jsm = await jetstreamManager(nc, { timeout: timeoutMs });
     const info = await ifThere(jsm.streams.info(stream));
     const consumers: NatsConsumerFacts[] = [];

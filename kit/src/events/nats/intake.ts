@@ -7,26 +7,31 @@ import type { Connection, Link } from './connection.js';
 import { ifThere } from './errors.js';
 import { disjoint, type Names } from './names.js';
 import { createQueue, type Queue } from './queue.js';
-import { ensureStreams } from './streams.js';
 import { GROUP, openTakeover } from './takeover.js';
 
-/** Milliseconds that one request for events stands, and between signs of life; the client allows no less than the last. */
+/**
+ * Milliseconds that a request for events stays open, and the shortest time that the client allows. A heartbeat comes
+ * after half of it.
+ */
 const [EXPIRES, LEAST_EXPIRES] = [2000, 1000];
 
 /**
- * Takes the events of a durable consumer. Of all instances the server pins one, and delivers to it
- * alone; so the order of a subject is that of this instance's queue. One that takes over begins when
- * what its predecessor had in hand has been delivered to it.
+ * Reads the events of a durable consumer. The server pins one of all instances and delivers to it alone, so the order
+ * of a subject is the order of this instance's queue. An instance that takes over begins once the unfinished events of
+ * its predecessor have been delivered to it.
  */
 export interface Intake {
   readonly queue: Queue;
   /** Resolves once the consumer exists, or after a while without the broker. */
   readonly ready: Promise<void>;
-  /** Whether this instance leads, and has got all that stands before what it has. */
+  /** Returns whether this instance leads and has received all events that precede those in its queue. */
   settled(): Promise<boolean>;
-  /** Takes nothing more. What is in the queue is for the caller to give back. */
+  /** Stops taking events. The caller must give back the events in the queue. */
   stop(): Promise<void>;
-  /** Gives the lead to another instance at once, when so many events were given back and none is in hand. */
+  /**
+   * Hands the lead to another instance at once, if no event is in work. `givenBack` is the number of events that were
+   * given back.
+   */
   resign(givenBack: number): Promise<void>;
 }
 
@@ -34,16 +39,18 @@ export interface IntakeOptions {
   readonly connection: Connection;
   readonly names: Names;
   readonly options: SubscribeOptions;
-  readonly replicas: number;
-  /** Milliseconds after which the server delivers again what nobody works on; half of them after which another leads that could not tell before. */
+  /**
+   * Milliseconds after which the server redelivers unacknowledged events. After half of that, another instance takes
+   * the lead if it has not detected the failure earlier.
+   */
   readonly silenceMs: number;
-  /** Called when there is something new in the queue. */
+  /** Is called when there are new events in the queue. */
   readonly arrived: () => void;
   readonly log: Log;
 }
 
 export function openIntake(given: IntakeOptions): Intake {
-  const { connection, names, options, replicas, silenceMs, arrived, log } = given;
+  const { connection, names, options, silenceMs, arrived, log } = given;
   const queue = createQueue();
   const durable = names.durable(options.consumer);
   const window = Math.max(64, 4 * (options.batch ?? 1));
@@ -70,7 +77,7 @@ export function openIntake(given: IntakeOptions): Intake {
     }
     const current = message.headers?.get('Nats-Pin-Id') || undefined;
     if (current !== pin) {
-      // Whatever an earlier lead delivered may be in other hands by now.
+      // Events that were delivered to an earlier lead may be in work elsewhere by now.
       queue.clear();
       pin = current;
       takeover.lead(pin);
@@ -81,8 +88,9 @@ export function openIntake(given: IntakeOptions): Intake {
   };
   const consume = async (): Promise<void> => {
     const link = await connection.link();
-    await ensureStreams(link.jsm, names, replicas);
-    // A consumer that was there once and is gone was lost with its stream: all that is kept may be new to it.
+    await link.ensureStreams();
+    // A consumer that existed before and is missing was lost with its stream: everything that the stream holds may be
+    // new to it.
     await ensureConsumer(link, given, window, known ? 'start' : (options.from ?? 'start'));
     known = true;
     const consumer = await link.js.consumers.get(names.stream, durable);
@@ -144,7 +152,7 @@ function parseEvent(message: JsMsg): DomainEvent | undefined {
   }
 }
 
-/** Makes a durable consumer, or changes what it takes. */
+/** Creates a durable consumer, or updates its filter. */
 async function ensureConsumer(
   { jsm }: Link,
   { names, options: { consumer, types }, silenceMs }: IntakeOptions,

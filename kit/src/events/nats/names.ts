@@ -3,30 +3,37 @@ import { matchesType } from '../port.js';
 
 export const STREAM = 'COMMONPLACE';
 
-/** What the streams, subjects and consumers of one bus are called. */
+/** Names of the streams, subjects and consumers of one bus. */
 export interface Names {
   readonly stream: string;
+  /** Prefix of all subjects. */
+  readonly root: string;
   readonly streamSubjects: string[];
-  /** Holds parked events, and how often an event was tried whose consumer ended meanwhile. */
+  /** Stream that holds parked events, and the number of attempts at events whose consumer stopped meanwhile. */
   readonly parkedStream: string;
   readonly parkedSubjects: string[];
-  /** The subject of a type, or the filter of a prefix of types. */
+  /** Returns the subject of an event type, or the filter for a prefix of types. */
   subject(type: string): string;
-  /** Where one consumer gets its parked events again. */
+  /** Returns the subject on which a consumer receives its parked events again. */
   again(consumer: string): string;
   parked(consumer: string, eventId?: string): string;
   attempts(consumer: string, eventId: string): string;
-  /** Where who leads a consumer answers, by the server's name for it. Kept by no stream. */
+  /** Returns the subject on which the lead of a consumer answers, by its pin id on the server. No stream stores it. */
   lead(consumer: string, pin: string): string;
-  /** The durable name of a consumer. */
+  /** Returns the subject of a topic's broadcasts. No stream stores it. */
+  broadcast(topic: string): string;
+  /** Returns the durable name of a consumer. */
   durable(consumer: string): string;
 }
 
-/** The names below a stream. Any other than the usual one keeps its subjects under a prefix of its own. */
+/**
+ * Returns the names for a stream. Any stream other than the default one puts its subjects under a prefix of its own.
+ */
 export function createNames(stream: string = STREAM): Names {
   const root = stream === STREAM ? 'commonplace' : `${stream.toLowerCase()}.commonplace`;
   return {
     stream,
+    root,
     streamSubjects: [`${root}.>`, `${root}-again.*`],
     parkedStream: `${stream}_PARKED`,
     parkedSubjects: [`${root}-parked.>`, `${root}-attempts.>`],
@@ -35,21 +42,22 @@ export function createNames(stream: string = STREAM): Names {
     parked: (consumer, eventId) => `${root}-parked.${token(consumer)}.${eventId === undefined ? '*' : token(eventId)}`,
     attempts: (consumer, eventId) => `${root}-attempts.${token(consumer)}.${token(eventId)}`,
     lead: (consumer, pin) => `${root}-lead.${token(consumer)}.${token(pin)}`,
+    broadcast: (topic) => `${root}-broadcast.${token(topic)}`,
     durable: token,
   };
 }
 
-/** Text as one token of a subject, or as a name. */
+/** Returns a text as one token of a subject, or as a name. */
 function token(text: string): string {
   return /^[A-Za-z0-9_-]{1,100}$/.test(text) ? text : `x-${fingerprint(text)}`;
 }
 
-/** Tells a type that can be published. */
+/** Returns whether an event type is valid for publishing. */
 export function isType(type: string): boolean {
   return type.length <= 200 && /^commonplace(\.[A-Za-z0-9_-]+)+$/.test(type);
 }
 
-/** Patterns that no other of them covers: the server refuses filters that overlap. */
+/** Returns the patterns that no other pattern covers, because the server refuses overlapping filters. */
 export function disjoint(patterns: readonly string[]): string[] {
   const unique = [...new Set(patterns)];
   return unique.filter((pattern) => {

@@ -6,13 +6,13 @@ import type { Names } from './names.js';
 /** Milliseconds that an acknowledgement may take. */
 const PATIENCE = 5000;
 
-/** Where events stand that a consumer could not handle, and how often those in work were tried. */
+/** Stores events that a consumer could not handle, and the number of attempts at events in work. */
 export interface Parking {
   park(consumer: string, parked: ParkedEvent): Promise<void>;
   list(consumer: string): Promise<ParkedEvent[]>;
   count(consumer: string): Promise<number>;
   unpark(consumer: string): Promise<number>;
-  /** Tries of an event that were noted: what outlives the process that made them. */
+  /** Returns the recorded number of attempts at an event. The record survives the process that made it. */
   attempts(consumer: string, event: DomainEvent): Promise<number>;
   note(consumer: string, event: DomainEvent, attempts: number): Promise<void>;
   forget(consumer: string, event: DomainEvent): Promise<void>;
@@ -37,7 +37,7 @@ export function createParking(connection: Connection, names: Names): Parking {
       using(async (link) => {
         const all = await places(link, names, consumer);
         for (const { seq, parked } of all) {
-          // Twice the same way out of the same place is one: a second caller gives nothing again.
+          // The message id makes this idempotent: a second caller does not publish the event again.
           const msgID = `${parked.event.id}/${consumer}/${seq}`;
           const payload = JSON.stringify(parked.event);
           await link.js.publish(names.again(consumer), payload, { msgID, timeout: PATIENCE });
@@ -64,7 +64,7 @@ async function countPlaces({ jsm }: Link, names: Names, consumer: string): Promi
   return Object.values(info?.state.subjects ?? {}).reduce((sum, messages) => sum + messages, 0);
 }
 
-/** The parked events of a consumer, in the order in which they were parked. */
+/** Returns the positions of a consumer's parked events, in the order in which they were parked. */
 async function places(link: Link, names: Names, consumer: string): Promise<Place[]> {
   const filter = names.parked(consumer);
   const count = await countPlaces(link, names, consumer);

@@ -1,29 +1,28 @@
 import { headers } from '@nats-io/transport-node';
 import { AppError } from '../../errors/index.js';
-import { sendSpan } from '../../telemetry/messaging.js';
 import { failureOf } from '../../telemetry/trace.js';
 import type { Position } from '../outbox.js';
 import type { DomainEvent } from '../port.js';
+import { sendSpan } from '../telemetry.js';
 import type { Connection, Link } from './connection.js';
 import { calling, ifThere, isUnkept } from './errors.js';
 import { isType, type Names } from './names.js';
-import { ensureStreams } from './streams.js';
 
-/** Events that wait for their acknowledgement at a time; of one subject only one does. */
+/** Maximum number of events that wait for an acknowledgement at a time; at most one per subject. */
 const IN_FLIGHT = 256;
-/** Milliseconds that an acknowledgement may take: those under way are lost with a connection. */
+/** Milliseconds that an acknowledgement may take: acknowledgements on their way are lost with the connection. */
 const PATIENCE = 2500;
-/** Bytes that the headers of a message take at the most. */
+/** Maximum size of a message's headers in bytes. */
 const HEADERS = 1024;
 
 export interface Publisher {
-  /** Puts events into the stream, those of one subject one after the other. Gives where each is. */
+  /** Publishes events to the stream, those of one subject sequentially. Returns the position of each. */
   publish(events: readonly DomainEvent[]): Promise<Position[]>;
   holds(position: Position, id: string): Promise<boolean>;
 }
 
-export function createPublisher(connection: Connection, names: Names, replicas: number): Publisher {
-  /** When the stream was made, by the connection that it was read on. */
+export function createPublisher(connection: Connection, names: Names): Publisher {
+  /** Creation time of the stream, with the connection over which it was read. */
   let stream: { link: Link; created: Promise<string> } | undefined;
   const createdOf = (link: Link): Promise<string> => {
     if (stream?.link === link) return stream.created;
@@ -37,9 +36,12 @@ export function createPublisher(connection: Connection, names: Names, replicas: 
   };
   connection.onReconnect(forget);
 
-  /** Makes the stream again. What it held comes first: whoever knows of that is told before the next try. */
+  /**
+   * Creates the stream again. Signals before the next attempt that earlier events may be lost, because they have to be
+   * published first.
+   */
   const mend = async (link: Link): Promise<void> => {
-    await ensureStreams(link.jsm, names, replicas);
+    await link.ensureStreams();
     connection.interrupted();
   };
   const publishOne = async (link: Link, event: DomainEvent): Promise<Position> => {
@@ -86,7 +88,7 @@ export function createPublisher(connection: Connection, names: Names, replicas: 
   };
 }
 
-/** Throws INVALID_ARGUMENT for an event that no retry would make fit. */
+/** Throws INVALID_ARGUMENT for an invalid event, which no retry would make valid. */
 function refuseUnfit(event: DomainEvent, limit: number): void {
   const fault = (reason: string, message: string) =>
     new AppError('INVALID_ARGUMENT', reason, message, { details: { id: event.id } });
@@ -103,7 +105,7 @@ function headersOf(event: DomainEvent, traceparent = event.traceparent) {
   return all;
 }
 
-/** Sends events, several at a time, but behind one of the same subject only when that has arrived. */
+/** Sends events concurrently, but each event only after the previous one of the same subject was acknowledged. */
 async function inChains(
   events: readonly DomainEvent[],
   send: (event: DomainEvent) => Promise<Position>,

@@ -1,31 +1,31 @@
 import type { JsMsg } from '@nats-io/jetstream';
 import type { DomainEvent } from '../port.js';
 
-/** An event that was delivered and is not done. */
+/** An event that was delivered and is not yet acknowledged. */
 export interface Item {
   readonly seq: number;
   readonly event: DomainEvent;
-  /** The last delivery, which is the one to acknowledge. */
+  /** The latest delivery, which is the one to acknowledge. */
   message: JsMsg;
-  /** Tries that failed; undefined until it is known of an event that was delivered before. */
+  /** Number of failed attempts; undefined for a redelivered event until the number has been read. */
   attempts: number | undefined;
-  /** Failed with others: is tried alone, so that only what fails by itself is parked. */
+  /** The event failed in a batch and is now tried alone, so that only the event that causes the failure is parked. */
   alone: boolean;
-  /** When it may be tried, by `performance.now`. */
+  /** Time of the next attempt, by `performance.now`. */
   due: number;
 }
 
 /**
- * What waits for a handler, in the order of the stream. An event that waits for its next try holds
- * up those of its subject, and no others.
+ * Events that wait for a handler, in stream order. An event that waits for a retry blocks later events of its subject,
+ * and no others.
  */
 export interface Queue {
   readonly size: number;
-  /** Adds a delivery; a second one of the same event only takes the first's place. */
+  /** Adds a delivery. A redelivery of the same event only replaces the message. */
   add(message: JsMsg, event: DomainEvent): void;
-  /** What to handle next, and removes nothing: one event, or several that were never tried. */
+  /** Returns the events to handle next, without removing them: one event, or several that were never tried. */
   next(batch: number, now: number): Item[];
-  /** When the next of those that wait may be tried. */
+  /** Returns the time at which the next waiting event may be tried. */
   due(now: number): number;
   remove(items: readonly Item[]): void;
   all(): Item[];
@@ -34,7 +34,7 @@ export interface Queue {
 
 export function createQueue(): Queue {
   const items = new Map<number, Item>();
-  /** Sequences in order; deliveries mostly come so. */
+  /** Sequence numbers in ascending order. Deliveries mostly arrive in that order. */
   let order: number[] = [];
 
   const insert = (seq: number): void => {

@@ -3,22 +3,32 @@ import { nanos } from '@nats-io/transport-node';
 import { ifThere } from './errors.js';
 import type { Names } from './names.js';
 
-/** Milliseconds that events are kept, and within which an id that comes again is dropped. */
+/** Milliseconds that events are retained, and milliseconds within which a repeated message id is dropped. */
 export const KEEP = 7 * 24 * 3600 * 1000;
 const DEDUPLICATE = 2 * 60 * 1000;
 
-/** Makes the streams where they are missing. What an operator has set on them stays. */
-export async function ensureStreams(jsm: JetStreamManager, names: Names, replicas: number): Promise<void> {
+export interface StreamOptions {
+  readonly names: Names;
+  readonly replicas: number;
+  /**
+   * Records the installation's id before a stream is created: servers that lost their disk have lost that record too.
+   */
+  readonly verify: () => Promise<void>;
+}
+
+/** Creates the streams that are missing. Settings that an operator has changed are kept. */
+export async function ensureStreams(jsm: JetStreamManager, { names, replicas, verify }: StreamOptions): Promise<void> {
   const common = { storage: 'file', retention: 'limits', num_replicas: replicas } as const;
-  await ensure(jsm, names.stream, () =>
-    jsm.streams.add({
+  await ensure(jsm, names.stream, async () => {
+    await verify();
+    return jsm.streams.add({
       ...common,
       name: names.stream,
       subjects: names.streamSubjects,
       max_age: nanos(KEEP),
       duplicate_window: nanos(DEDUPLICATE),
-    }),
-  );
+    });
+  });
   await ensure(jsm, names.parkedStream, () =>
     jsm.streams.add({ ...common, name: names.parkedStream, subjects: names.parkedSubjects, max_msgs_per_subject: 1 }),
   );

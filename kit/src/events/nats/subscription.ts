@@ -1,13 +1,13 @@
-import { observeRedelivery } from '../../telemetry/messaging.js';
 import { createBell } from '../bell.js';
 import type { DomainEvent, SubscribeOptions, Subscription } from '../port.js';
+import { observeRedelivery } from '../telemetry.js';
 import { type IntakeOptions, openIntake } from './intake.js';
 import type { Parking } from './parking.js';
 import type { Item } from './queue.js';
 
-/** Milliseconds that the next try of an event waits at the most. */
+/** Maximum backoff before an event is tried again, in milliseconds. */
 const MOST_RETRY = 60_000;
-/** Milliseconds between looks whether this instance may begin. */
+/** Milliseconds between two checks whether this instance may start. */
 const SETTLE = 100;
 
 export interface SubscriptionOptions extends Omit<IntakeOptions, 'arrived'> {
@@ -69,14 +69,14 @@ export async function openSubscription(given: SubscriptionOptions): Promise<Subs
   };
 }
 
-/** Tries events, and sees to what comes of it. */
+/** Creates the functions that try events, and acknowledge, retry or park them. */
 function createAttempts(
   { options, parking, handler, log, connection }: SubscriptionOptions,
   queue: ReturnType<typeof openIntake>['queue'],
 ) {
   const { consumer, maxAttempts = 8, retryMs = 200 }: SubscribeOptions = options;
   const redelivered = observeRedelivery(consumer);
-  /** Events whose tries are noted in the parking. */
+  /** Events whose attempts are recorded in the parking store. */
   const noted = new WeakSet<Item>();
 
   const done = async (items: readonly Item[]): Promise<void> => {
@@ -93,7 +93,7 @@ function createAttempts(
     noted.add(item);
     await parking.note(consumer, item.event, attempts);
   };
-  /** Of an event that came before, notes each try before it is made: its process may not outlive it. */
+  /** Records each attempt at a redelivered event before it is made, because the process may not survive it. */
   const recall = async (item: Item): Promise<boolean> => {
     item.attempts ??= await parking.attempts(consumer, item.event);
     if (item.attempts >= maxAttempts) {
@@ -126,7 +126,10 @@ function createAttempts(
       }
       return done(items);
     },
-    /** Gives what is left to the next instance, which learns how often it was tried. How many events that were. */
+    /**
+     * Returns the remaining events to the next instance, with their numbers of attempts. Resolves to the number of
+     * events.
+     */
     giveBack: async (): Promise<number> => {
       const left = queue.all();
       for (const item of left) if ((item.attempts ?? 0) > 0) await note(item, item.attempts ?? 0);

@@ -6,26 +6,29 @@ import type { Connection } from './connection.js';
 import { ifThere } from './errors.js';
 import type { Names } from './names.js';
 
-/** The one group of a consumer whose member leads. */
+/** Name of the only priority group of a consumer; its pinned member leads. */
 export const GROUP = 'lead';
 
-/** Milliseconds between two looks at another instance's lead, and how many in a row have to find nobody. */
+/**
+ * Milliseconds between two checks of another instance's lead, and the number of consecutive checks that must find
+ * nobody.
+ */
 const LOOK = 1000;
 const MISSES = 2;
-/** Milliseconds after which lost deliveries come again while a lead changes. */
+/** Milliseconds after which lost deliveries are redelivered while the lead changes. */
 const HURRY = 250;
 
 /**
- * Tells a lead whose connection has closed from one that is only quiet. Who leads listens on a subject
- * of its own; the server answers at once that nobody does once its connection is gone, and whoever
- * waits takes the lead without waiting for its silence to grow long.
+ * Distinguishes a lead whose connection has closed from one that is only idle. The lead listens on a subject of its
+ * own. Once its connection is gone, the server answers at once that nobody listens, and a waiting instance takes over
+ * without waiting for the silence timeout.
  */
 export interface Takeover {
-  /** This instance leads, under the server's name for it; undefined: it does not. */
+  /** Sets the pin id under which this instance leads on the server; undefined if it does not lead. */
   lead(pin: string | undefined): void;
   /**
-   * Gives the lead up, when all that was in hand has been done or given back: so many events. What was
-   * on its way to this instance when it stopped is delivered again.
+   * Gives up the lead after all events in work were acknowledged or given back. `givenBack` is the number of those
+   * given back. Events that were on their way to this instance when it stopped are redelivered.
    */
   resign(givenBack: number): Promise<void>;
 }
@@ -34,7 +37,7 @@ export interface TakeoverOptions {
   readonly connection: Connection;
   readonly names: Names;
   readonly consumer: string;
-  /** Milliseconds after which the server delivers again what nobody works on. */
+  /** Milliseconds after which the server redelivers unacknowledged events. */
   readonly silenceMs: number;
   readonly log: Log;
 }
@@ -63,7 +66,7 @@ export function openTakeover({ connection, names, consumer, silenceMs, log }: Ta
       await nc.request(names.lead(consumer, pin), undefined, { timeout: LOOK });
       return true;
     } catch (error) {
-      // Silence is no answer: it may be busy.
+      // Any other error is no proof: the lead may be busy.
       return !(error instanceof RequestError && error.isNoResponders());
     }
   };
@@ -106,7 +109,7 @@ export function openTakeover({ connection, names, consumer, silenceMs, log }: Ta
       closed = true;
       pause.hush();
       await looking;
-      // Until here it answers as the lead, for it had work in hand.
+      // Until here this instance answers as the lead, because it had events in work.
       heard?.unsubscribe();
       if (mine === undefined) return;
       const info = await consumerInfo();
@@ -119,7 +122,10 @@ function pinOf(info: PinnedInfo | undefined): string | undefined {
   return info?.priority_groups?.find(({ group }) => group === GROUP)?.pinned_client_id || undefined;
 }
 
-/** What was delivered to nobody who is there comes again now: a shorter patience makes the server look at all that waits. */
+/**
+ * Redelivers the events that were delivered to an instance that is gone: a short acknowledgement timeout makes the
+ * server check all pending events.
+ */
 async function deliverAgain(jsm: JetStreamManager, stream: string, durable: string, silenceMs: number): Promise<void> {
   try {
     await jsm.consumers.update(stream, durable, { ack_wait: nanos(HURRY) });
@@ -129,7 +135,7 @@ async function deliverAgain(jsm: JetStreamManager, stream: string, durable: stri
   }
 }
 
-/** What the client's type of the server's answer leaves out. */
+/** The server's answer includes fields that the client's type lacks. */
 type PinnedInfo = Awaited<ReturnType<JetStreamManager['consumers']['info']>> & {
   readonly priority_groups?: readonly { readonly group: string; readonly pinned_client_id?: string }[];
 };

@@ -5,10 +5,10 @@ import type { Connection } from './connection.js';
 import { calling } from './errors.js';
 import { disjoint, type Names } from './names.js';
 
-/** Ids that a watcher remembers: an event that is published again is told once. */
+/** Number of ids that a watcher remembers, so that it reports an event that is published again only once. */
 const REMEMBERED = 2000;
 
-/** Tells of events as they pass, without keeping a place among them. */
+/** Reports events as they are published, without a durable position. */
 export function openWatch(
   connection: Connection,
   names: Names,

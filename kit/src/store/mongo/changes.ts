@@ -1,10 +1,10 @@
 import { type AnyBulkWriteOperation, type ClientSession, type Document, Double } from 'mongodb';
-import { type Collection, LostRace, type StoredRecord, UniqueTaken } from '../port.js';
+import { type Collection, LostRace, type NumberRange, type StoredRecord, UniqueTaken } from '../port.js';
 import { encodeFields, encodeRecord, pathOf, type StoredDocument } from './codec.js';
 import { type RawCollection, rawOf } from './collection.js';
 import { duplicateOf } from './errors.js';
 
-/** One change of one record, as a unit of work gathers it. */
+/** One change to one record, as a unit of work collects it. */
 export type Change =
   | { readonly kind: 'insert'; readonly record: StoredRecord }
   | { readonly kind: 'replace'; readonly before: StoredRecord; readonly record: StoredRecord }
@@ -16,9 +16,11 @@ export type Change =
       readonly field: string;
       readonly by: number;
       readonly fixed: object;
+      /** Range in which the sum must lie; the record must exist. If absent, a missing record is created. */
+      readonly within?: { readonly range: NumberRange; readonly refused: (() => void) | undefined };
     };
 
-/** The changes of one collection, in their order. */
+/** The changes to one collection, in order. */
 export interface Batch {
   readonly name: string;
   readonly raw: RawCollection;
@@ -34,7 +36,7 @@ export function createBatch<T extends StoredRecord>(collection: Collection<T>): 
   return { name: collection.spec.name, raw: rawOf(collection), changes: [] };
 }
 
-/** A record after changes, as they would leave it. */
+/** Returns the record as the changes would leave it. */
 export function applyChanges(found: StoredRecord | undefined, changes: readonly Change[]): StoredRecord | undefined {
   let record = found;
   for (const change of changes) {
@@ -61,16 +63,34 @@ function operationOf(change: Change): AnyBulkWriteOperation<StoredDocument> {
     case 'remove':
       return { deleteOne: { filter: asRead(change.before) } };
     case 'expect':
-      // A real change, so that a transaction which writes the record meanwhile conflicts with this one.
+      // This is a real write, so that a concurrent transaction that writes the record conflicts with this one.
       return { updateOne: { filter: asRead(change.before), update: { $inc: { _held: 1 } } as Document } };
     case 'increment': {
       const path = pathOf(change.field);
       const { [path]: _, ...fixed } = encodeFields({ ...change.fixed, [change.field]: undefined });
-      // A double adds as numbers do here, and never overflows into another type.
+      if (change.within !== undefined) {
+        const filter = { _id: { $eq: change.id }, ...conditionOf(path, change.by, change.within.range) };
+        return { updateOne: { filter, update: { $inc: { [path]: new Double(change.by) } } as Document } };
+      }
+      // A double adds like a JavaScript number, and never overflows into another type.
       const update: Document = { $inc: { [path]: new Double(change.by) }, $setOnInsert: { version: 1, ...fixed } };
       return { updateOne: { filter: { _id: { $eq: change.id } }, update, upsert: true } };
     }
   }
+}
+
+/** Returns the condition that a number plus `by` lies within a range. */
+function conditionOf(path: string, by: number, { atLeast, atMost }: NumberRange): Document {
+  const ends = {
+    ...(atLeast !== undefined && { $gte: new Double(atLeast - by) }),
+    ...(atMost !== undefined && { $lte: new Double(atMost - by) }),
+  };
+  return Object.keys(ends).length === 0 ? {} : { [path]: ends };
+}
+
+function isWithin(value: unknown, by: number, { atLeast = -Infinity, atMost = Infinity }: NumberRange): boolean {
+  const sum = Number(value ?? Number.NaN) + by;
+  return sum >= atLeast && sum <= atMost;
 }
 
 function asRead(record: StoredRecord) {
@@ -78,8 +98,8 @@ function asRead(record: StoredRecord) {
 }
 
 /**
- * Sends the changes of one collection. Rejects with UniqueTaken, with LostRace for an id that is
- * there already, or with `StaleRead` when a record is not as it was read.
+ * Sends the changes to one collection. Rejects with UniqueTaken, with LostRace for an id that exists already, or with
+ * `StaleRead` if a record is no longer as it was read.
  */
 export async function sendBatch({ name, raw, changes }: Batch, session?: ClientSession): Promise<void> {
   const expected = (kind: Change['kind']): number => changes.filter((change) => change.kind === kind).length;
@@ -102,28 +122,42 @@ export async function sendBatch({ name, raw, changes }: Batch, session?: ClientS
   }
 }
 
-/** Some record of a unit is not as it was read; which one is not known yet. */
+/** Thrown when some record of a unit is no longer as it was read; which one is not known yet. */
 export class StaleRead extends Error {
   override readonly name = 'StaleRead';
 }
 
-/** A record that an increment would have made was made meanwhile: it can be run again. */
+/** Thrown when another unit created the record that an increment would have created. The work can be run again. */
 export class MadeMeanwhile extends Error {
   override readonly name = 'MadeMeanwhile';
 }
 
-/** The race that a unit lost: the first record that is not as it was read. */
+/** Returns the race that a unit lost: the first record that is no longer as it was read. */
 export async function findLostRace(batches: readonly Batch[]): Promise<LostRace> {
-  const read = batches.flatMap(({ name, raw, changes }) => firstRead(changes).map((before) => ({ name, raw, before })));
-  for (const { name, raw, before } of read) {
-    const now = await raw.findOne({ _id: { $eq: before.id } }, { projection: { version: 1 } });
-    if (now?.version !== before.version) return new LostRace(name, before.id);
+  const read: { readonly name: string; readonly id: string }[] = [];
+  for (const { name, raw, changes } of batches) {
+    for (const before of firstRead(changes)) {
+      const now = await raw.findOne({ _id: { $eq: before.id } }, { projection: { version: 1 } });
+      if (now?.version !== before.version) return new LostRace(name, before.id);
+      read.push({ name, id: before.id });
+    }
+  }
+  for (const { name, raw, changes } of batches) {
+    for (const change of changes) {
+      if (change.kind !== 'increment' || change.within === undefined) continue;
+      const path = pathOf(change.field);
+      const now: Document | null = await raw.findOne({ _id: { $eq: change.id } }, { projection: { [path]: 1 } });
+      read.push({ name, id: change.id });
+      if (isWithin(now?.[path], change.by, change.within.range)) continue;
+      change.within.refused?.();
+      return new LostRace(name, change.id);
+    }
   }
   const [first] = read;
-  return new LostRace(first?.name ?? '', first?.before.id ?? '');
+  return new LostRace(first?.name ?? '', first?.id ?? '');
 }
 
-/** The records that changes compare with the store, each as its first change read it. */
+/** Returns the records that the changes compare with the store, each as its first change read it. */
 function firstRead(changes: readonly Change[]): StoredRecord[] {
   const seen = new Set<string>();
   return changes.flatMap((change) => {

@@ -1,19 +1,20 @@
 import type { StoredRecord } from '../port.js';
 
 /**
- * How a record is kept: its id as `_id`, and each field by its kind, so that every field can be
- * asked for and none can be mistaken.
+ * A record as it is stored. The id becomes `_id`, and each field is stored by its kind, so that every field can be
+ * queried and none can be misread.
  *
- * - A number, boolean or well-formed string is kept as it is.
- * - null is kept by name in `_nulls`, so that for the database it is absent, as for every condition.
- * - An array of these is kept as `{ a: […] }`, so that a scalar is never compared with its elements.
- * - Anything else, whose keys may look like operators, paths or types of BSON, is kept as JSON text.
+ * - A number, boolean or well-formed string is stored as it is.
+ * - For null, the field's name is listed in `_nulls`, so that the field is absent for the database, as it is for every
+ *   condition.
+ * - An array of these is stored as `{ a: […] }`, so that a scalar is never compared with its elements.
+ * - Anything else, whose keys may look like operators, paths or BSON types, is stored as JSON text.
  */
 export interface StoredDocument {
   _id: string;
   version: number;
   _nulls?: string[];
-  /** How often a unit of work depended on the record without writing it. */
+  /** Number of times that a unit of work depended on the record without writing it. */
   _held?: number;
   [field: string]: unknown;
 }
@@ -21,14 +22,14 @@ export interface StoredDocument {
 const FIELD = /^[A-Za-z][A-Za-z0-9_]*$/;
 const LONE_SURROGATE = /\p{Cs}/u;
 
-/** The path of a field in the database. Throws TypeError for a name that no record may have. */
+/** Returns the path of a field in the database. Throws TypeError for an invalid field name. */
 export function pathOf(field: string): string {
   if (field === 'id') return '_id';
   if (!FIELD.test(field)) throw new TypeError(`${JSON.stringify(field)} can not be the name of a field`);
   return field;
 }
 
-/** The path of the elements of an array field. */
+/** Returns the path of the elements of an array field. */
 export function elementsOf(field: string): string {
   return `${pathOf(field)}.a`;
 }
@@ -38,7 +39,7 @@ export function encodeRecord(record: StoredRecord): StoredDocument {
   return { _id: id, version, ...encodeFields(fields) };
 }
 
-/** Fields without id and version. */
+/** Encodes fields other than id and version. */
 export function encodeFields(fields: object): Record<string, unknown> {
   const document: Record<string, unknown> = {};
   const nulls: string[] = [];
@@ -52,7 +53,7 @@ export function encodeFields(fields: object): Record<string, unknown> {
   return document;
 }
 
-/** null, and what JSON has no number for. */
+/** Returns whether a value is stored as null: null itself, NaN and the infinities, which JSON cannot express. */
 function isNull(value: unknown): boolean {
   return value === null || (typeof value === 'number' && !Number.isFinite(value));
 }
@@ -68,7 +69,7 @@ function isPlain(value: unknown): boolean {
   return typeof value === 'boolean' || Number.isFinite(value);
 }
 
-/** The record of a document. It shares nothing with anybody. */
+/** Returns the record of a document, as a new object that is not shared. */
 export function decodeRecord<T extends StoredRecord>(document: StoredDocument): T {
   const { _id, version, _nulls, _held, ...fields } = document;
   const record: Record<string, unknown> = { id: _id, version };

@@ -1,7 +1,7 @@
 import type { Db, IndexDescription, Collection as MongoCollection } from 'mongodb';
 import { timeLeft } from '../../deadline/index.js';
-import { observeCollection } from '../../telemetry/store.js';
 import type { Collection, CollectionSpec, Index, Query, StoredRecord } from '../port.js';
+import { observeCollection } from '../telemetry.js';
 import { decodeRecord, elementsOf, pathOf, type StoredDocument } from './codec.js';
 import { reading } from './errors.js';
 import { explainPlan } from './explain.js';
@@ -10,28 +10,28 @@ import { createLookups, documentsOf } from './lookups.js';
 
 export type RawCollection = MongoCollection<StoredDocument>;
 
-/** Most milliseconds that the server works on one read. */
+/** Maximum time in milliseconds that the server works on one read. */
 const MAX_TIME = 10_000;
 
-/** The server stops when nobody waits any more. */
+/** Returns options that make the server stop when the caller's deadline passes. */
 function limits(): { maxTimeMS: number } {
   return { maxTimeMS: timeLeft(MAX_TIME) };
 }
 
 const raws = new WeakMap<object, RawCollection>();
 
-/** The driver's collection behind one of ours. Throws TypeError for that of another adapter. */
+/** Returns the driver's collection behind one of this store. Throws TypeError for a collection of another adapter. */
 export function rawOf<T extends StoredRecord>(collection: Collection<T>): RawCollection {
   const raw = raws.get(collection);
   if (raw === undefined) throw new TypeError(`${collection.spec.name} was not opened by this store`);
   return raw;
 }
 
-/** Makes a collection and its indexes where they are missing, and opens it. */
+/** Opens a collection. Creates the collection and its indexes if they are missing. */
 export async function openCollection<T extends StoredRecord>(db: Db, spec: CollectionSpec<T>): Promise<Collection<T>> {
   const raw = db.collection<StoredDocument>(spec.name);
   await reading(async () => {
-    // Within a transaction a collection is not always made by its first write.
+    // Within a transaction, the first write does not always create the collection.
     await db.createCollection(spec.name).catch((error: { codeName?: string }) => {
       if (error.codeName !== 'NamespaceExists') throw error;
     });
@@ -43,7 +43,10 @@ export async function openCollection<T extends StoredRecord>(db: Db, spec: Colle
   return collection;
 }
 
-/** A unique index is sparse, so that records without the field do not count; others end with the id. */
+/**
+ * Returns the driver's description of an index. A unique index is sparse, so that records without the field are
+ * ignored; other indexes end with the id.
+ */
 function describeIndex<T>(index: Index<T>): IndexDescription {
   const paths = index.fields.map((field) => (index.many ? elementsOf(field) : pathOf(field)));
   if ((index.unique || index.many) && paths.length !== 1) {
@@ -54,7 +57,7 @@ function describeIndex<T>(index: Index<T>): IndexDescription {
   return { key, name: Object.keys(key).join('+') };
 }
 
-/** Whether an id or a unique value leaves nothing to sort. */
+/** Returns whether the query filters by id or by a unique value, so that there is nothing to sort. */
 function findsOne<T extends StoredRecord>({ indexes }: CollectionSpec<T>, { where }: Query<T>): boolean {
   const unique = indexes.flatMap((index) => (index.unique ? index.fields : []));
   const values = where as Record<string, unknown>;

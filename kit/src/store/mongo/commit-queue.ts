@@ -7,25 +7,25 @@ import type { OutboxWriter } from './outbox.js';
 import type { Sessions } from './sessions.js';
 import { inTransaction } from './transaction.js';
 
-/** All that one unit of work commits. */
+/** Everything that one unit of work commits. */
 export interface Work {
   readonly batches: readonly Batch[];
   readonly events: readonly DomainEvent[];
 }
 
-/** Commits units of work of one service, those that wait at the same time in one transaction. */
+/** Commits the units of work of one service. Units that wait at the same time share a transaction. */
 export interface CommitQueue {
-  /** Rejects with LostRace, UniqueTaken or the errors of kit, each unit for itself. */
+  /** Commits one unit. Rejects with LostRace, UniqueTaken or an AppError; other units are not affected. */
   commit(work: Work): Promise<void>;
 }
 
-/** Transactions under way at the same time; no two of them touch the same record. */
+/** Maximum number of concurrent transactions; no two of them write to the same record. */
 const MOST_GROUPS = 4;
-/** What goes into one transaction: units, and changes of all of them. */
+/** Maximum number of units in one transaction, and of changes in all of them. */
 const [MOST_UNITS, MOST_CHANGES] = [32, 500];
 
 interface Waiting extends Work {
-  /** Records that must be as they were read, and those that are only added to. */
+  /** Records that must still be as they were read, and records that are only incremented. */
   readonly exact: ReadonlySet<string>;
   readonly added: ReadonlySet<string>;
   readonly changes: number;
@@ -33,8 +33,8 @@ interface Waiting extends Work {
 }
 
 /**
- * Units that add to the same record conflict in MongoDB, and all but one of them would have to begin again: here
- * they share a transaction, and what touches the record later waits for its end.
+ * Creates a commit queue. Units that increment the same record conflict in MongoDB, and all but one of them would have
+ * to start again. Here they share a transaction, and later units that write to the record wait for its end.
  */
 export function createCommitQueue(sessions: Sessions, outbox: OutboxWriter): CommitQueue {
   const waiting: Waiting[] = [];
@@ -47,7 +47,7 @@ export function createCommitQueue(sessions: Sessions, outbox: OutboxWriter): Com
       const group = takeGroup(waiting, [...underWay].flat());
       if (group.length === 0) return;
       underWay.add(group);
-      // A group is of several calls: it is not over with the first of them.
+      // A group serves several calls, so the deadline of the call that started it must not end it.
       void unbounded(() => commitGroup(sessions, outbox, group)).then(() => {
         underWay.delete(group);
         pump();
@@ -61,14 +61,14 @@ export function createCommitQueue(sessions: Sessions, outbox: OutboxWriter): Com
       const settled = new Promise<void>((resolve, reject) => {
         unit = waitingOf(work, (error) => (error === undefined ? resolve() : reject(error)));
         waiting.push(unit);
-        // Units that are committed in the same turn go together.
+        // Units that are committed in the same turn of the event loop form one group.
         if (!due) setImmediate(pump);
         due = true;
       });
       try {
         await withinCall(settled);
       } catch (error) {
-        // What nobody waits for any more is not begun.
+        // A unit whose caller has stopped waiting is not started.
         const place = waiting.indexOf(unit as Waiting);
         if (place >= 0) waiting.splice(place, 1);
         throw error;
@@ -88,7 +88,10 @@ function waitingOf(work: Work, settle: Waiting['settle']): Waiting {
   return { ...work, exact, added, changes, settle };
 }
 
-/** Takes those that can go together now, in their order; one that has to wait holds up what touches its records. */
+/**
+ * Removes and returns the units that can be committed together now, in order. A unit that has to wait also blocks later
+ * units that write to its records.
+ */
 function takeGroup(waiting: Waiting[], underWay: readonly Waiting[]): Waiting[] {
   const group: Waiting[] = [];
   const held = [...underWay];
@@ -108,7 +111,7 @@ function takeGroup(waiting: Waiting[], underWay: readonly Waiting[]): Waiting[] 
   return group;
 }
 
-/** Whether one of two units decides over a record that the other touches too. */
+/** Returns whether one of two units depends on the version of a record that the other writes to. */
 function excludes(one: Waiting, other: Waiting): boolean {
   return meet(one.exact, other.exact) || meet(one.exact, other.added) || meet(one.added, other.exact);
 }
@@ -123,13 +126,13 @@ function meet(one: ReadonlySet<string>, other: ReadonlySet<string>): boolean {
   return false;
 }
 
-/** Settles every unit of the group, and never rejects. */
+/** Resolves or rejects the commit of every unit in the group. Never rejects itself. */
 async function commitGroup(sessions: Sessions, outbox: OutboxWriter, group: readonly Waiting[]): Promise<void> {
   try {
     await commit(sessions, outbox, together(group));
     for (const { settle } of group) settle();
   } catch (error) {
-    // Nothing of it was done, and only one of them is at fault: each for itself.
+    // Nothing was written, and only one unit may be at fault, so each is committed alone.
     if (group.length > 1 && isRefusal(error)) for (const unit of group) await commitGroup(sessions, outbox, [unit]);
     else for (const { settle } of group) settle(error);
   }
@@ -171,7 +174,7 @@ async function commit(sessions: Sessions, outbox: OutboxWriter, { batches, event
   }
 }
 
-/** Runs work again when another unit made the record that an increment of this one would have made. */
+/** Runs work again if another unit created the record that one of its increments would have created. */
 async function againIfMade(work: () => Promise<void>): Promise<void> {
   for (let left = 10; ; left--) {
     try {

@@ -1,30 +1,40 @@
 import { type Db, MongoClient } from 'mongodb';
+import type { InstallationRecords } from '../../installation/index.js';
 import { type Log, silentLog } from '../../log/index.js';
-import { observeCommits } from '../../telemetry/store.js';
+import { createStoreObservers } from '../listeners.js';
 import type { Collection, CollectionSpec, Store, StoredRecord } from '../port.js';
+import { observeCommits } from '../telemetry.js';
 import { openCollection } from './collection.js';
 import { createCommitQueue, type Work } from './commit-queue.js';
 import { reading } from './errors.js';
+import { serviceInstallation, sharedInstallation } from './installation.js';
 import { createOutbox, type MongoOutbox } from './outbox.js';
 import { createSessions, type Sessions } from './sessions.js';
 import { createUnit } from './unit.js';
 
 export interface MongoOptions {
-  /** `mongodb://…` of a replica set. */
+  /** Connection string of a replica set: `mongodb://…`. */
   readonly url: string;
   readonly log?: Log;
-  /** What the names of databases begin with; `commonplace_` when absent. */
+  /** Prefix of database names; `commonplace_` when absent. */
   readonly databasePrefix?: string;
 }
 
 export interface MongoDatabase {
-  /** The store of a service, in a database of its own. */
+  /** Returns the store of a service, which has a database of its own. */
   store(service: string): Store;
   outbox(service: string): MongoOutbox;
+  /** Returns the records that say to which installation the databases of all services belong. */
+  installation(): InstallationRecords;
+  /** Returns the record that says to which installation the database of one service belongs. */
+  installationOf(service: string): InstallationRecords;
   /** Rejects with Unavailable when the server does not answer. */
   ping(): Promise<void>;
   close(): Promise<void>;
 }
+
+/** Name of the database that holds the installation's records, next to those of the services. */
+const SHARED = 'installation';
 
 interface Service {
   readonly db: Db;
@@ -33,8 +43,8 @@ interface Service {
 }
 
 /**
- * Connects to MongoDB. What is acknowledged was written to the journals of a majority, and what is
- * read was. Rejects with Unavailable when no primary is found within 10 seconds.
+ * Connects to MongoDB. Writes are acknowledged once they are in the journals of a majority, and reads return only such
+ * data. Rejects with Unavailable if no primary is found within 10 seconds.
  */
 export async function openMongoDatabase(options: MongoOptions): Promise<MongoDatabase> {
   const { url, log = silentLog, databasePrefix = 'commonplace_' } = options;
@@ -58,6 +68,15 @@ export async function openMongoDatabase(options: MongoOptions): Promise<MongoDat
   return {
     store: (name) => createStore(serviceOf(name)),
     outbox: (name) => serviceOf(name).outbox,
+    installation: () => {
+      const { db } = serviceOf(SHARED);
+      return sharedInstallation(
+        client,
+        { prefix: databasePrefix, shared: db.databaseName },
+        createStore(serviceOf(SHARED)),
+      );
+    },
+    installationOf: (name) => serviceInstallation(serviceOf(name).db, createStore(serviceOf(name))),
     ping: () =>
       reading(async () => {
         await client.db('admin').command({ ping: 1 });
@@ -90,15 +109,19 @@ function createStore({ db, outbox, sessions }: Service): Store {
   const observed = observeCommits({ system: 'mongodb', service: db.databaseName, synchronous: false });
   const committing = createCommitQueue(sessions, outbox);
   const queue = { commit: (work: Work) => observed(() => committing.commit(work)) };
+  const { opened, committed, onCommit, expiring } = createStoreObservers();
   return {
     collection: <T extends StoredRecord>(spec: CollectionSpec<T>) => {
       const key = JSON.stringify([spec.name, spec.indexes]);
-      const opening = open.get(key) ?? openCollection(db, spec);
+      const opening = open.get(key) ?? openCollection(db, spec).then(opened);
       open.set(key, opening);
       opening.catch(() => open.delete(key));
       return opening as Promise<Collection<T>>;
     },
-    begin: () => createUnit(queue),
+    begin: () => createUnit(queue, committed),
+    isExclusive: false,
+    onCommit,
+    expiring,
     close: async () => {},
   };
 }

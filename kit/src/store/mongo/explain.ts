@@ -1,13 +1,15 @@
 import type { Document } from 'mongodb';
 
-/** Whether a query planner's answer reads less than the whole collection, and sorts by an index. */
+/** Returns whether a query plan avoids reading the whole collection and sorts by an index, and the plan as text. */
 export function explainPlan(answer: Document): { indexed: boolean; plan: string } {
   const winning = (answer.queryPlanner as Document | undefined)?.winningPlan as Document | undefined;
   const root = (winning?.queryPlan as Document | undefined) ?? winning ?? {};
   return { indexed: !needsScan(root, false), plan: JSON.stringify(root) };
 }
 
-/** `filtered`: whether a stage above drops what this one reads. */
+/**
+ * Returns whether a plan stage scans or sorts. `filtered` says that a stage above drops some of what this one reads.
+ */
 function needsScan(stage: Document, filtered: boolean): boolean {
   if (stage.stage === 'COLLSCAN' || stage.stage === 'SORT') return true;
   const drops = filtered || stage.filter !== undefined;
@@ -16,7 +18,7 @@ function needsScan(stage: Document, filtered: boolean): boolean {
   return inner.some((next) => next !== undefined && needsScan(next as Document, drops));
 }
 
-/** An index that is read from end to end, only for its order. */
+/** Returns whether an index is read from end to end, only for its order. */
 function isUnbounded(bounds: unknown): boolean {
   const ranges = Object.values((bounds ?? {}) as Record<string, string[]>).flat();
   return ranges.every((range) => /^[[(](MinKey|MaxKey), (MinKey|MaxKey)[\])]$/.test(range));

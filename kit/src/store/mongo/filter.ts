@@ -5,10 +5,10 @@ import { elementsOf, pathOf, type StoredDocument } from './codec.js';
 
 export type DocumentFilter = Filter<StoredDocument>;
 
-/** Matches no record: ids are always strings. */
+/** A filter that matches no record, because ids are always strings. */
 const NOTHING: Document = { _id: { $in: [] } };
 
-/** The filter that means a `Where`. Every value stands behind an operator, so that it is only data. */
+/** Returns the MongoDB filter for a `Where`. Every value is the operand of an operator, so that it can only be data. */
 export function filterOf<T>(where: Where<T>): DocumentFilter {
   return all(partsOf(where));
 }
@@ -63,31 +63,34 @@ function conditionOf(field: string, name: keyof Condition, operand: unknown): Do
   }
 }
 
-/** A range instead of an anchored expression: text from the prefix up to the next text that lacks it. */
+/**
+ * Returns a range in place of an anchored regular expression: from the prefix up to the next text that does not start
+ * with it.
+ */
 function prefixRange(prefix: string): Document {
   const points = [...prefix].map((char) => char.codePointAt(0) ?? 0);
   while (points.at(-1) === 0x10ffff) points.pop();
   const last = points.pop();
   if (last === undefined) return { $gte: prefix, $type: 'string' };
-  // Surrogates are no characters: behind U+D7FF stands U+E000.
+  // Surrogates are not characters: the code point after U+D7FF is U+E000.
   const end = String.fromCodePoint(...points, last === 0xd7ff ? 0xe000 : last + 1);
   return { $gte: prefix, $lt: end };
 }
 
-/** An expression that matches a text and nothing else. */
+/** Returns a regular expression source that matches a text literally. */
 function literalPattern(text: string): string {
   return text.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&').replaceAll('\0', '\\x00');
 }
 
 export type Order = readonly (readonly [path: string, direction: 1 | -1])[];
 
-/** The order of a sort, with ids as its last word. */
+/** Returns the order of a sort, with the id as the last sort key. */
 export function orderOf<T>(sort: Sort<T> = []): Order {
   const order = sortTerms(sort).map(({ field, descending }) => [pathOf(field), descending ? -1 : 1] as const);
   return order.slice(0, order.findIndex(([path]) => path === '_id') + 1);
 }
 
-/** The filter of a query, behind its keyset. */
+/** Returns the filter of a query, including the part after its keyset. */
 export function queryFilter<T extends StoredRecord>(query: Query<T>): DocumentFilter {
   const parts = partsOf(query.where);
   if (query.after !== undefined) parts.push(...behind(orderOf(query.sort), keysetOf(query)));
@@ -99,7 +102,10 @@ function keysetOf<T>({ sort, after = [] }: Query<T>): readonly Scalar[] {
   return after;
 }
 
-/** What stands behind values in an order. Its first part says less, but gives an index its bounds. */
+/**
+ * Returns the conditions for records after a keyset in an order. The first condition is redundant, but gives an index
+ * its bounds.
+ */
 function behind(order: Order, after: readonly Scalar[]): Document[] {
   const branches = order.map(([path, direction], at) => ({
     ...Object.fromEntries(order.slice(0, at).map(([earlier], n) => [earlier, { $eq: after[n] }])),

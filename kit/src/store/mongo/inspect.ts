@@ -1,20 +1,20 @@
 import { MongoClient } from 'mongodb';
 
-/** What an operator asks of MongoDB servers. */
+/** Facts about MongoDB servers for operators. */
 export interface MongoFacts {
   readonly version: string;
-  /** Absent for a server that is no member of a replica set, on which units of work can't be. */
+  /** Name of the replica set; absent for a standalone server, which does not support units of work. */
   readonly replicaSet: string | undefined;
-  /** The server's clock, and how long the answer took, in milliseconds. */
+  /** The server's clock and the duration of the request, both in milliseconds. */
   readonly clock: { readonly at: number; readonly tookMs: number } | undefined;
   readonly outboxes: readonly OutboxFacts[];
 }
 
 export interface OutboxFacts {
   readonly service: string;
-  /** Entries that wait to be published, counted up to 10,000. */
+  /** Number of unpublished entries, counted up to 10,000. */
   readonly pending: number;
-  /** The time of the event that has waited for the longest, RFC 3339. */
+  /** Time of the oldest unpublished event, RFC 3339. */
   readonly oldest: string | undefined;
 }
 
@@ -28,16 +28,13 @@ export interface InspectOptions {
 
 const MOST = 10_000;
 
-/** Looks at MongoDB without changing anything. Rejects with the driver's error: it is for operators. */
+/**
+ * Reads facts about MongoDB servers without changing anything. Rejects with the driver's error, because operators see
+ * it.
+ */
 export async function inspectMongo(options: InspectOptions): Promise<MongoFacts> {
   const { url, services, timeoutMs, databasePrefix = 'commonplace_' } = options;
-  const client = new MongoClient(url, {
-    appName: 'commonplace doctor',
-    readConcern: { level: 'majority' },
-    serverSelectionTimeoutMS: timeoutMs,
-    connectTimeoutMS: timeoutMs,
-    socketTimeoutMS: timeoutMs,
-  });
+  const client = connect(url, timeoutMs);
   try {
     await client.connect();
     const admin = client.db('admin');
@@ -65,4 +62,59 @@ async function inspectOutbox(client: MongoClient, database: string, service: str
   const first = await outbox.find({ pending: true }).sort({ at: 1, n: 1 }).limit(1).next();
   const oldest = first === null ? undefined : (JSON.parse(String(first.event)) as { time: string }).time;
   return { service, pending, oldest };
+}
+
+/** Reads records of one collection by id, from outside of the running system. */
+export interface MongoRecords {
+  count(): Promise<number>;
+  /**
+   * Returns the records with the next lower ids, in descending order; starts at the highest id if `id` is undefined.
+   */
+  below(id: string | undefined, limit: number): Promise<{ readonly id: string; readonly sizeBytes: number }[]>;
+  has(id: string): Promise<boolean>;
+}
+
+export interface MongoSource {
+  /** Returns access to the matching records, with their field `sizeBytes`. */
+  sizes(collection: string, where: Readonly<Record<string, unknown>>): MongoRecords;
+  close(): Promise<void>;
+}
+
+/** Opens the records of a service for reading, without creating anything that is missing. */
+export async function openMongoSource(options: {
+  readonly url: string;
+  readonly service: string;
+  readonly timeoutMs: number;
+  readonly databasePrefix?: string;
+}): Promise<MongoSource> {
+  const { url, service, timeoutMs, databasePrefix = 'commonplace_' } = options;
+  const client = connect(url, timeoutMs);
+  await client.connect();
+  const database = client.db(`${databasePrefix}${service}`);
+  return {
+    sizes(collection, where) {
+      const records = database.collection<{ _id: string; sizeBytes?: number }>(collection);
+      return {
+        count: () => records.countDocuments(where),
+        async below(id, limit) {
+          const query = id === undefined ? where : { ...where, _id: { $lt: id } };
+          const found = records.find(query, { projection: { sizeBytes: 1 } });
+          const page = await found.sort({ _id: -1 }).limit(limit).toArray();
+          return page.map(({ _id, sizeBytes = 0 }) => ({ id: _id, sizeBytes }));
+        },
+        has: async (id) => (await records.findOne({ ...where, _id: id }, { projection: { _id: 1 } })) !== null,
+      };
+    },
+    close: () => client.close(true),
+  };
+}
+
+function connect(url: string, timeoutMs: number): MongoClient {
+  return new MongoClient(url, {
+    appName: 'commonplace doctor',
+    readConcern: { level: 'majority' },
+    serverSelectionTimeoutMS: timeoutMs,
+    connectTimeoutMS: timeoutMs,
+    socketTimeoutMS: timeoutMs,
+  });
 }

@@ -4,27 +4,27 @@ import type { Db, ServerSessionId } from 'mongodb';
 import type { Log } from '../../log/index.js';
 import { createSilence } from './silence.js';
 
-/** An instance of a service, the sessions that its transactions run in, and a number that it changes as it lives. */
+/** An instance of a service: the sessions of its transactions, and a counter that it increments while it is alive. */
 interface Instance {
   _id: string;
   sessions: ServerSessionId[];
   beat: number;
 }
 
-/** Milliseconds between beats, each with a look at the others. */
+/** Milliseconds between heartbeats, at each of which it also checks the others. */
 const BEAT_MS = 1000;
 
-/** The instances of one service as they know of each other. */
+/** The instances of one service, each of which announces its sessions to the others. */
 export interface Instances {
-  /** Tells the others which sessions this one uses; resolves when they can know. */
+  /** Announces the sessions of this instance; resolves when the others can read them. */
   tell(): Promise<void>;
   close(): Promise<void>;
 }
 
 /**
- * MongoDB keeps the open transaction of a process that was killed for a minute, and nobody can write its records
- * meanwhile. So each instance says in the database which sessions it uses, and the others end those of an instance
- * that has grown silent. One that was only paused finds its transaction aborted, and runs it again.
+ * Joins the instances of a service. MongoDB keeps the open transaction of a killed process for a minute, during which
+ * nobody can write its records. So each instance stores which sessions it uses, and the others end the sessions of an
+ * instance whose heartbeat stops. An instance that was only paused finds its transaction aborted and runs it again.
  */
 export function joinInstances(db: Db, sessions: () => ServerSessionId[], log: Log): Instances {
   const instances = db.collection<Instance>('instances');
@@ -34,7 +34,7 @@ export function joinInstances(db: Db, sessions: () => ServerSessionId[], log: Lo
   const service = db.databaseName;
   let told: Promise<unknown> = Promise.resolve();
 
-  /** One after another, so that none overwrites what a later one told. */
+  /** Updates run one after another, so that none overwrites a later one. */
   const tell = (): Promise<void> => {
     const telling = told.then(async () => {
       await instances.updateOne({ _id }, { $set: { sessions: sessions() }, $inc: { beat: 1 } }, { upsert: true });
@@ -69,7 +69,7 @@ export function joinInstances(db: Db, sessions: () => ServerSessionId[], log: Lo
     close: async () => {
       closing.abort();
       await beating;
-      // One that can't take its leave is found silent.
+      // If this fails, the others notice that the heartbeat has stopped.
       await instances.deleteOne({ _id }).catch(() => {});
     },
   };

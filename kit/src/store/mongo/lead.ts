@@ -2,7 +2,7 @@ import type { Collection } from 'mongodb';
 import { duplicateOf } from './errors.js';
 import { createSilence } from './silence.js';
 
-/** Who leads, and a number that the leader changes for as long as it does. */
+/** The lease of the leader, and a counter that it increments while it leads. */
 export interface LeadDocument {
   _id: string;
   holder: string | null;
@@ -11,7 +11,7 @@ export interface LeadDocument {
 
 const ID = 'relay';
 
-/** The lead among instances. A contender takes over when it has not seen the beat change for a while. */
+/** Elects a leader among instances. A contender takes over if it has not seen the counter change for a while. */
 export function createLead(leads: Collection<LeadDocument>) {
   const silence = createSilence();
 

@@ -2,10 +2,12 @@ import { unbounded } from '../../deadline/index.js';
 import type { StoredDocument } from './codec.js';
 import type { RawCollection } from './collection.js';
 
-/** Gives the document of an id, which its caller may not change; the server works on it for `maxTimeMS` at the most. */
+/**
+ * Returns the document with an id; the caller must not change it. The server works on the read for at most `maxTimeMS`.
+ */
 export type Lookup = (id: string, maxTimeMS: number) => Promise<StoredDocument | undefined>;
 
-/** Ids that one query asks for. */
+/** Maximum number of ids in one query. */
 const MOST_IDS = 100;
 
 interface Waiting {
@@ -16,9 +18,9 @@ interface Waiting {
 }
 
 /**
- * Reads by id, together those that are asked for in the same turn of the event loop: a query costs the driver, the
- * network and the server more than what it reads. It goes out after all of them were asked for, and sees every commit
- * that was acknowledged by then.
+ * Creates a lookup that reads documents by id and batches the ids requested in the same turn of the event loop, because
+ * a query costs the driver, the network and the server more than the documents themselves. The query is sent after all
+ * of them were requested, and sees every commit that was acknowledged by then.
  */
 export function createLookups(raw: RawCollection): Lookup {
   let waiting: Waiting[] = [];
@@ -31,13 +33,13 @@ export function createLookups(raw: RawCollection): Lookup {
 
   return (id, maxTimeMS) =>
     new Promise((resolve, reject) => {
-      // A query is of several calls: it is not over with the first of them.
+      // A query serves several calls, so the deadline of one call must not end it.
       if (waiting.length === 0) unbounded(() => setImmediate(send));
       waiting.push({ id, maxTimeMS, resolve, reject });
     });
 }
 
-/** Answers all of them, and never rejects. */
+/** Resolves or rejects every lookup of the group. Never rejects itself. */
 async function answer(raw: RawCollection, group: readonly Waiting[]): Promise<void> {
   try {
     const maxTimeMS = Math.max(...group.map((one) => one.maxTimeMS));
@@ -48,7 +50,7 @@ async function answer(raw: RawCollection, group: readonly Waiting[]): Promise<vo
   }
 }
 
-/** Documents by their ids. */
+/** Returns documents by their ids. */
 export async function documentsOf(
   raw: RawCollection,
   ids: readonly string[],

@@ -6,34 +6,34 @@ import { duplicateOf, reading, toKitError } from './errors.js';
 import { createLead } from './lead.js';
 import { watchInserts } from './watch-inserts.js';
 
-/** An event in the outbox. `pending` is only there until it is published, `sentAt` only from then on. */
+/** An event in the outbox. `pending` is present until the event is published, `sentAt` from then on. */
 interface Entry {
   _id: string;
-  /** Set by the server from its logical clock, which never goes back: later than any commit before. */
+  /** Logical time of the server, which never goes back: later than that of every earlier commit. */
   at: Timestamp;
-  /** Place in its unit. */
+  /** Position of the event within its unit. */
   n: number;
   event: string;
   pending?: true;
   sentAt?: Date;
   log?: string;
   seq?: number;
-  /** The last of the entries that were published together: the one whose place is known exactly. */
+  /** Marks the last of the entries that were published together, the only one whose position is exact. */
   mark?: true;
   refused?: string;
 }
 
-/** What a unit of work needs of the outbox. */
+/** What a unit of work needs from the outbox. */
 export interface OutboxWriter {
-  /** Makes what the outbox needs, where it is missing; to be called before the transaction. */
+  /** Creates what the outbox needs if it is missing; to be called before the transaction. */
   ready(): Promise<void>;
   write(events: readonly DomainEvent[], session: ClientSession): Promise<void>;
-  /** Tells that events were committed. */
+  /** Signals that events were committed. */
   committed(): void;
 }
 
 export interface MongoOutbox extends Outbox, OutboxWriter {
-  /** All that is kept, published or not, in order. */
+  /** Returns all stored events, published or not, in order. */
   kept(): Promise<DomainEvent[]>;
   close(): Promise<void>;
 }
@@ -44,7 +44,10 @@ const MAX_BACKLOG = 10_000;
 const NAME = 'outbox';
 const ORDER = { at: 1, n: 1 } as const;
 
-/** The outbox of one service, in the database of its records. Gives it at once; what it needs is made at first use. */
+/**
+ * Creates the outbox of one service, in the database of its records. Returns at once; collections and indexes are
+ * created at first use.
+ */
 export function createOutbox(db: Db): MongoOutbox {
   const entries = db.collection<Entry>(NAME);
   const listeners = new Set<() => void>();
@@ -142,7 +145,7 @@ async function insertEntries(
   events: readonly DomainEvent[],
   session: ClientSession,
 ): Promise<void> {
-  // The server replaces an empty timestamp of a new document by its logical time.
+  // The server replaces an empty timestamp in a new document by its logical time.
   const empty = new Timestamp(0n);
   try {
     await entries.insertMany(
@@ -155,7 +158,10 @@ async function insertEntries(
   }
 }
 
-/** All entries get the last's place: what is behind a lost one is looked for by groups. */
+/**
+ * Marks events as published. All of them get the position of the last one, because lost entries are searched for in
+ * groups.
+ */
 async function markPublished(
   entries: Collection<Entry>,
   events: readonly DomainEvent[],
@@ -169,7 +175,7 @@ async function markPublished(
     await entries.updateMany(filter, change);
     return;
   }
-  // The mark goes first: without it nobody would notice the loss of entries that are not pending.
+  // The mark is written first: without it, the loss of entries that are no longer pending would go unnoticed.
   await entries.bulkWrite([
     { updateOne: { filter: { _id: event.id }, update: { $set: { mark: true } } } },
     { updateMany: { filter, update: { ...change, $set: { log: position.log, seq: position.seq } } } },

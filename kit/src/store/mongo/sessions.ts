@@ -2,17 +2,20 @@ import type { ClientSession, Db, MongoClient, ServerSessionId } from 'mongodb';
 import type { Log } from '../../log/index.js';
 import { joinInstances } from './instances.js';
 
-/** The sessions that the transactions of one service run in. */
+/** Pool of the sessions in which the transactions of one service run. */
 export interface Sessions {
-  /** One that nobody uses, for one transaction; to be given back or dropped. Rejects with errors of the driver. */
+  /**
+   * Returns an unused session for one transaction, to be released with `give` or `drop`. Rejects with errors of the
+   * driver.
+   */
   take(): Promise<ClientSession>;
   give(session: ClientSession): void;
-  /** Instead of `give`, where it is not known what the server holds in it. */
+  /** Discards a session. Use it in place of `give` if the state of the session on the server is unknown. */
   drop(session: ClientSession): void;
   close(): Promise<void>;
 }
 
-/** Few sessions that are used again and again, so that the other instances know each of them. */
+/** Creates a pool that reuses few sessions, so that the other instances know each of them. */
 export function createSessions(client: MongoClient, db: Db, log: Log): Sessions {
   const idle: ClientSession[] = [];
   const open = new Set<ClientSession>();
@@ -29,7 +32,7 @@ export function createSessions(client: MongoClient, db: Db, log: Log): Sessions 
       const session = client.startSession();
       open.add(session);
       try {
-        // They know it before it holds anything.
+        // The other instances must know the session before it holds any lock.
         await instances.tell();
         return session;
       } catch (error) {

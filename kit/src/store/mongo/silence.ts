@@ -1,9 +1,9 @@
-/** Milliseconds without a beat after which an instance is taken for gone. */
+/** Milliseconds without a heartbeat after which an instance is considered dead. */
 const MOST_SILENCE = 3000;
 
 /**
- * Tells whose beat has not changed for a while of this process's own clock: nobody's clock is compared with
- * another's.
+ * Detects instances whose heartbeat has stopped, measured by this process's own clock. Clocks of different processes
+ * are never compared.
  */
 export function createSilence() {
   const seen = new Map<string, { beat: string; since: number }>();

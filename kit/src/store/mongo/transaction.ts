@@ -4,16 +4,19 @@ import { Timeout } from '../../errors/index.js';
 import { isAway, isBroken, isTransient, isUnknownCommit } from './errors.js';
 import type { Sessions } from './sessions.js';
 
-/** Milliseconds within which a transaction is tried again. */
+/** Milliseconds within which a transaction is retried. */
 const PATIENCE = 10_000;
-/** Milliseconds between tries: at random below 5, half as much more each time, up to 250. */
+/**
+ * Limits of the backoff between tries in milliseconds: a random time below 5 at first, half as much more each time, up
+ * to 250.
+ */
 const [FIRST_PAUSE, MOST_PAUSE] = [5, 250];
 
 /**
- * Runs work in one transaction, and again while nothing of it was done for no fault of its own.
- * Rejects with what `work` threw, with the driver's last error, or with Timeout when the outcome of
- * the commit stays unknown. Not the driver's own `withTransaction`, which goes on for two minutes, and
- * misses errors that the driver does not label on the connections that went with the first one.
+ * Runs work in one transaction, and retries it while nothing was written for reasons outside of the work. Rejects with
+ * what `work` threw, with the driver's last error, or with Timeout if the outcome of the commit stays unknown. The
+ * driver's own `withTransaction` is not used: it retries for two minutes, and misses errors that the driver does not
+ * label when several connections are lost at once.
  */
 export async function inTransaction(
   sessions: Sessions,
@@ -31,7 +34,7 @@ export async function inTransaction(
   }
 }
 
-/** The transaction was not committed, and may be run again. */
+/** Thrown when the transaction was not committed and may be run again. */
 class NothingDone extends Error {}
 
 async function once(sessions: Sessions, work: (session: ClientSession) => Promise<void>, end: number): Promise<void> {
@@ -47,7 +50,7 @@ async function once(sessions: Sessions, work: (session: ClientSession) => Promis
       () => (broken ? sessions.drop(session) : sessions.give(session)),
       () => sessions.drop(session),
     );
-    // Without a connection the abort may wait for long.
+    // Without a connection, the abort may take long.
     if (!broken) await aborted;
     throw broken || isTransient(error) ? new NothingDone('', { cause: error }) : error;
   }
@@ -65,7 +68,7 @@ async function commit(session: ClientSession, end: number): Promise<void> {
     try {
       return await session.commitTransaction();
     } catch (error) {
-      // A server that knows nothing of it after a crash may have done it before.
+      // A server that knows nothing of the transaction after a crash may have committed it before.
       if (isTransient(error)) throw unknown ? Timeout({}, { cause: error }) : new NothingDone('', { cause: error });
       if (!isUnknownCommit(error) && !isBroken(error) && !isAway(error)) throw error;
       if (performance.now() > end) throw Timeout({}, { cause: error });

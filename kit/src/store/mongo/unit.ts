@@ -1,15 +1,19 @@
 import type { DomainEvent } from '../../events/port.js';
-import { tracedEvent } from '../../telemetry/store.js';
-import type { Collection, StoredRecord, UnitOfWork } from '../port.js';
+import type { Written } from '../listeners.js';
+import type { Collection, NumberRange, StoredRecord, UnitOfWork } from '../port.js';
+import { tracedEvent } from '../telemetry.js';
 import { applyChanges, type Batch, type Change, createBatch, idOf } from './changes.js';
 import type { CommitQueue } from './commit-queue.js';
 
-/** Gathers changes and events, and commits them together: in one transaction, if they are several. */
+/** Collects changes and events, and commits them together, in a transaction if there are several. */
 class MongoUnitOfWork implements UnitOfWork {
   private readonly batches = new Map<string, Batch>();
   private readonly events: DomainEvent[] = [];
 
-  constructor(private readonly queue: CommitQueue) {}
+  constructor(
+    private readonly queue: CommitQueue,
+    private readonly committed: Committed,
+  ) {}
 
   get dirty(): boolean {
     const writes = [...this.batches.values()].some(({ changes }) => changes.some(({ kind }) => kind !== 'expect'));
@@ -31,7 +35,7 @@ class MongoUnitOfWork implements UnitOfWork {
   replace<T extends StoredRecord>(into: Collection<T>, before: T, after: Omit<T, 'version'>): T {
     const record = { ...after, id: before.id, version: before.version + 1 } as unknown as T;
     if (movesUnique(into, before, record)) {
-      // To MongoDB the same as replacing it; SecantusDB never gives back a unique value that an update takes away.
+      // For MongoDB this is the same as a replacement; SecantusDB never releases a unique value that an update removes.
       this.add(into, { kind: 'remove', before });
       this.add(into, { kind: 'insert', record });
     } else this.add(into, { kind: 'replace', before, record });
@@ -56,13 +60,29 @@ class MongoUnitOfWork implements UnitOfWork {
     this.add(into, { kind: 'increment', id, field, by, fixed });
   }
 
+  incrementWithin<T extends StoredRecord>(
+    of: Collection<T>,
+    id: string,
+    field: string & keyof T,
+    by: number,
+    range: NumberRange,
+    refused?: () => void,
+  ): void {
+    this.add(of, { kind: 'increment', id, field, by, fixed: {}, within: { range, refused } });
+  }
+
   publish(event: DomainEvent): void {
     this.events.push(tracedEvent(event));
   }
 
   async commit(): Promise<void> {
     const [batches, events] = [this.batches, this.events];
-    if (batches.size > 0 || events.length > 0) await this.queue.commit({ batches: [...batches.values()], events });
+    if (batches.size === 0 && events.length === 0) return;
+    await this.queue.commit({ batches: [...batches.values()], events });
+    const writes = [...batches].flatMap(([collection, { changes }]) =>
+      changes.map((change) => ({ collection, id: idOf(change) })),
+    );
+    this.committed(this, writes);
   }
 
   private add<T extends StoredRecord>(to: Collection<T>, change: Change): void {
@@ -73,11 +93,14 @@ class MongoUnitOfWork implements UnitOfWork {
   }
 }
 
-export function createUnit(queue: CommitQueue): UnitOfWork {
-  return new MongoUnitOfWork(queue);
+/** Is called after a unit was committed, with the records that it wrote to. */
+type Committed = (work: UnitOfWork, writes: readonly Written[]) => void;
+
+export function createUnit(queue: CommitQueue, committed: Committed): UnitOfWork {
+  return new MongoUnitOfWork(queue, committed);
 }
 
-/** Whether a record gives up a unique value. */
+/** Returns whether a record gives up a unique value. */
 function movesUnique<T extends StoredRecord>({ spec }: Collection<T>, before: T, after: T): boolean {
   const fields = spec.indexes.flatMap((index) => (index.unique ? index.fields : []));
   return fields.some(

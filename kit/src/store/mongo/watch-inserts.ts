@@ -1,9 +1,12 @@
 import type { ChangeStream, Db } from 'mongodb';
 
-/** Milliseconds before a change stream that failed is opened again. */
+/** Milliseconds before a failed change stream is opened again. */
 const PAUSE = 1000;
 
-/** Calls back when anybody inserts into a collection, from `start` to `stop`; a hint that may be missed. */
+/**
+ * Calls back when any process inserts into a collection, between `start` and `stop`. The callback is a hint and may be
+ * missed.
+ */
 export function watchInserts(db: Db, name: string, told: () => void) {
   let stream: ChangeStream | undefined;
   let timer: NodeJS.Timeout | undefined;

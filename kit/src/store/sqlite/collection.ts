@@ -1,12 +1,15 @@
 import type { Collection, CollectionSpec, StoredRecord } from '../port.js';
-import type { Connection, Param } from './binding.js';
 import { explain } from './explain.js';
+import type { Connection, Param } from './file/binding.js';
 import type { TableShape } from './schema.js';
 import { checkCount, selectPage } from './select.js';
 import { fieldOf, translate } from './translate.js';
 import { cellText, LIST, listParam } from './values.js';
 
-/** The reads of a collection, on the connection of the main thread: a call takes microseconds and blocks it. */
+/**
+ * Creates the read operations of a collection, on the main thread's connection. A call takes microseconds and blocks
+ * the thread.
+ */
 export function createCollection<T extends StoredRecord>(
   reader: Connection,
   shape: TableShape,
@@ -16,12 +19,12 @@ export function createCollection<T extends StoredRecord>(
   const byId = `SELECT doc FROM ${table} WHERE id = ?`;
   const byIds = `SELECT doc FROM ${table} WHERE id IN ${LIST}`;
   const parse = ([doc]: readonly unknown[]): T => JSON.parse(doc as string) as T;
-  // One row is asked for as one: the driver takes some four times as long to begin a list.
+  // A single row is read with `get`: the driver takes about four times as long to start a list.
   const one = (sql: string, params: readonly Param[]): T | undefined => {
     const row = reader.get(sql, params);
     return row && parse(row);
   };
-  // No id has NUL, and it can't be bound.
+  // No id contains NUL, and NUL cannot be bound.
   const oneById = (id: string): T | undefined => (id.includes('\0') ? undefined : one(byId, [id]));
   const listed = (found: T | undefined): T[] => (found === undefined ? [] : [found]);
   return {

@@ -1,52 +1,55 @@
-import { closeSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { makeFolder } from '../../durable/index.js';
+import { makeFolder, makePrivate } from '../../durable/index.js';
 import type { EventBus } from '../../events/port.js';
-import {
-  createEventHub,
-  createSqliteBus,
-  EVENT_TABLES,
-  type EventHub,
-  pruneEvents,
-} from '../../events/sqlite/index.js';
+import type { Installation, InstallationRecords } from '../../installation/index.js';
 import { type Log, silentLog } from '../../log/index.js';
+import { type SpaceGuard, withRoom } from '../../space/index.js';
+import { createInstallationRecords, INSTALLATION_COLLECTION } from '../installation-records.js';
 import type { Store } from '../port.js';
-import { backUp } from './backup.js';
-import { type Connection, openConnection } from './binding.js';
+import { createEventHub, createSqliteBus, EVENT_TABLES, type EventHub, pruneEvents } from './events/index.js';
+import { backUp } from './file/backup.js';
+import { type Connection, openConnection } from './file/binding.js';
+import { openWriteQueue, type WriteQueue } from './file/write-queue.js';
+import { plainStep } from './file/writer-protocol.js';
 import { createSqliteStore, type OpenCollections } from './store.js';
-import { openWriteQueue, type WriteQueue } from './write-queue.js';
-import { plainStep } from './writer-protocol.js';
 
-/** One file that holds the collections of all services and the log of their events. */
+/** A database file that holds the collections of all services and the log of their events. */
 export interface SqliteDatabase {
-  /** The store of a service; the same collections for the same name. */
+  /** Returns the store of a service; the same name returns the same collections. */
   store(service: string): Store;
-  /** The bus over the log into which the units of every store publish. */
+  /** Returns the bus over the log to which the units of every store publish. */
   bus(): EventBus;
+  /** Returns the record that says to which installation the file belongs. */
+  installation(): InstallationRecords;
   /**
-   * Writes a copy of the whole database, as it is at one moment, to a file that must not be there
-   * yet. Reading and writing go on meanwhile.
+   * Writes a copy of the whole database, as it is at one moment, to a file that must not exist yet. Reads and writes
+   * continue meanwhile.
    */
   backup(path: string): Promise<void>;
-  /** Deletes events kept long enough; gives how many. `now` in milliseconds since 1970. */
+  /** Deletes events whose retention is over and returns their number. `now` is in milliseconds since 1970. */
   prune(now?: number): Promise<number>;
-  /** False once nothing can be written any more; the process had better start again. */
+  /** Returns the number of bytes in the file that later writes can reuse. */
+  reusableBytes(): number;
+  /** Lets deletions use the guard's reserved disk space when the disk is full. */
+  guardSpace(space: SpaceGuard): void;
+  /** False once the database can no longer be written to; the process should be restarted then. */
   readonly healthy: boolean;
-  /** Lets handlers finish, commits what was given, and closes the file. */
+  /** Lets handlers finish, commits pending units and closes the file. */
   close(): Promise<void>;
 }
 
-/** Opens a database file, and makes it, readable by its owner alone, where it is missing. */
+/** Opens a database file. Creates it, readable by its owner only, if it is missing. */
 export async function openSqliteDatabase(options: { file: string; log?: Log }): Promise<SqliteDatabase> {
   const { file, log = silentLog } = options;
   makeFolder(dirname(file));
-  closeSync(openSync(file, 'a', 0o600));
+  makePrivate(file);
   const reader = openConnection(file, { readOnly: true });
   let queue: WriteQueue | undefined;
   try {
     queue = await openWriteQueue(file, (error) => log.error('store.writer_died', { file, error }));
     await queue.commit(EVENT_TABLES.map(plainStep));
-    return createDatabase(file, reader, queue, createEventHub(reader, queue, log));
+    const guarded = withReserve(queue);
+    return createDatabase(file, reader, guarded, createEventHub(reader, guarded.queue, log));
   } catch (error) {
     await queue?.close();
     reader.close();
@@ -54,7 +57,30 @@ export async function openSqliteDatabase(options: { file: string; log?: Log }): 
   }
 }
 
-function createDatabase(file: string, reader: Connection, queue: WriteQueue, hub: EventHub): SqliteDatabase {
+interface GuardedQueue {
+  readonly queue: WriteQueue;
+  guardSpace(space: SpaceGuard): void;
+}
+
+/** Wraps a queue so that it retries a commit if the disk is full and a guard releases its reserve. */
+function withReserve(queue: WriteQueue): GuardedQueue {
+  let space: SpaceGuard | undefined;
+  const { commit } = queue;
+  queue.commit = (steps, acknowledged) => withRoom(space, () => commit(steps, acknowledged));
+  return {
+    queue,
+    guardSpace(guard) {
+      space = guard;
+    },
+  };
+}
+
+function createDatabase(
+  file: string,
+  reader: Connection,
+  { queue, guardSpace }: GuardedQueue,
+  hub: EventHub,
+): SqliteDatabase {
   const services = new Map<string, OpenCollections>();
   const buses = new Set<EventBus>();
   let closing: Promise<void> | undefined;
@@ -66,19 +92,33 @@ function createDatabase(file: string, reader: Connection, queue: WriteQueue, hub
     reader.close();
   }
 
+  function store(service: string): Store {
+    const collections = services.get(service) ?? { tables: new Map(), making: new Map() };
+    services.set(service, collections);
+    return createSqliteStore(service, collections, { reader, hub });
+  }
+
   return {
-    store(service) {
-      const collections = services.get(service) ?? { tables: new Map(), making: new Map() };
-      services.set(service, collections);
-      return createSqliteStore(service, collections, { reader, hub });
-    },
+    store,
     bus() {
       const bus = createSqliteBus(hub);
       buses.add(bus);
       return bus;
     },
+    installation: () =>
+      createInstallationRecords({
+        store: store(SYSTEM),
+        place: `the database ${file}`,
+        isEmpty: async () => isEmpty(reader),
+      }),
     backup: (path) => backUp(file, path),
     prune: (now = Date.now()) => pruneEvents(hub, now),
+    reusableBytes() {
+      const [pages] = reader.get('PRAGMA freelist_count') ?? [];
+      const [bytes] = reader.get('PRAGMA page_size') ?? [];
+      return Number(pages ?? 0) * Number(bytes ?? 0);
+    },
+    guardSpace,
     get healthy() {
       return queue.alive;
     },
@@ -87,4 +127,30 @@ function createDatabase(file: string, reader: Connection, queue: WriteQueue, hub
       return closing;
     },
   };
+}
+
+/** Name of the store that holds the installation's record, next to those of the services. */
+const SYSTEM = 'system';
+/** Tables that a process start writes to before any user has stored anything. */
+const WRITTEN_BY_STARTS = [`${SYSTEM}__${INSTALLATION_COLLECTION}`, '%__store_format'];
+
+/**
+ * Returns the installation that a database belongs to, read from outside of the running system; undefined if none is
+ * recorded.
+ */
+export function inspectInstallation(connection: Connection): Installation | undefined {
+  const table = `${SYSTEM}__${INSTALLATION_COLLECTION}`;
+  if (connection.get('SELECT 1 FROM sqlite_master WHERE name = ?', [table]) === undefined) return undefined;
+  const doc = connection.get(`SELECT doc FROM ${table}`)?.[0];
+  return doc === undefined ? undefined : (JSON.parse(String(doc)) as Installation);
+}
+
+/** Returns whether no service has stored a record. */
+function isEmpty(reader: Connection): boolean {
+  const tables = reader.all(
+    "SELECT name FROM sqlite_master WHERE type = 'table' AND name GLOB '?*__?*' " +
+      `AND ${WRITTEN_BY_STARTS.map(() => 'name NOT LIKE ?').join(' AND ')}`,
+    WRITTEN_BY_STARTS,
+  );
+  return tables.every(([name]) => reader.get(`SELECT 1 FROM ${name} LIMIT 1`) === undefined);
 }

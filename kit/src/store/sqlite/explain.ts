@@ -1,11 +1,11 @@
 import type { Query } from '../port.js';
-import type { Connection } from './binding.js';
+import type { Connection } from './file/binding.js';
 import type { TableShape } from './schema.js';
 import { selectPage } from './select.js';
 
 /**
- * How SQLite would run a query. It is not indexed where a condition is tried on every record, or
- * where the order asked for is made by sorting; a query that asks for no order may sort the few ids it finds.
+ * Returns how SQLite would run a query. `indexed` is false if a condition is evaluated on every record, or if the
+ * requested order is produced by sorting; a query without an order may sort the few ids that it finds.
  */
 export function explain<T>(reader: Connection, shape: TableShape, query: Query<T>): { indexed: boolean; plan: string } {
   const { sql, params } = selectPage(shape, query);

@@ -5,21 +5,24 @@ import { fieldOf, join, type Sql, translate } from './translate.js';
 import { valueExpression } from './values.js';
 
 /**
- * A field of which several values will do, in front of an order: `workspace in (a, b), by -updatedAt`. With
- * an index over both, each value's records stand in order already; SQLite merges them and reads no
- * more than a page, where it would otherwise sort all that match.
+ * A field with several accepted values, combined with an order: `workspace in (a, b), by -updatedAt`. With an index
+ * over both, the records of each value are ordered already. SQLite merges them and reads no more than a page, where it
+ * would otherwise sort all matching records.
  */
 export interface Merge<T> {
   readonly field: string;
   readonly values: readonly Scalar[];
-  /** What is asked besides. */
+  /** The remaining conditions of the query. */
   readonly rest: Where<T>;
 }
 
-/** Records of more values than these are sorted: SQLite takes up to 500 arms, and each has to be prepared. */
+/**
+ * Maximum number of values to merge; with more, the records are sorted. SQLite allows up to 500 arms, and each has to
+ * be prepared.
+ */
 const MOST_VALUES = 64;
 
-/** How a query can be merged; undefined where no index gives the order of each value, or none is needed. */
+/** Returns how a query can be merged; undefined if no index gives the order of each value, or no merge is needed. */
 export function findMerge<T>(shape: TableShape, where: Where<T>, terms: readonly SortTerm[]): Merge<T> | undefined {
   if (terms.some(({ descending }) => descending !== terms[0]?.descending)) return undefined;
   const order = terms.filter(({ field }) => field !== 'id').map(({ field }) => field);
@@ -31,7 +34,8 @@ export function findMerge<T>(shape: TableShape, where: Where<T>, terms: readonly
     const values = [...new Set(list)];
     const plain = values.every((value) => valueExpression(value).sql === '?');
     if (values.length < 2 || values.length > MOST_VALUES || !plain) continue;
-    const serves = (index: readonly string[]): boolean => {
+    const serves = (fields: readonly string[]): boolean => {
+      const index = inOrder(fields);
       const head = index.slice(0, index.length - order.length);
       return (
         head.includes(field) &&
@@ -44,7 +48,13 @@ export function findMerge<T>(shape: TableShape, where: Where<T>, terms: readonly
   return undefined;
 }
 
-/** The arms of a merge, one for each value; `behind` is the keyset that every one begins at. */
+/** Returns the fields of an index up to its id, behind which further fields do not change the order. */
+function inOrder(fields: readonly string[]): readonly string[] {
+  const id = fields.indexOf('id');
+  return id < 0 ? fields : fields.slice(0, id);
+}
+
+/** Returns the arms of a merge, one for each value; `behind` is the keyset condition of each arm. */
 export function mergeArms<T>(
   shape: TableShape,
   { field, values, rest }: Merge<T>,
@@ -54,7 +64,7 @@ export function mergeArms<T>(
   const columns = ['doc', ...terms.map((term) => fieldOf(shape, term.field))].join(', ');
   const conditions = join([{ sql: `${columnOf(field)} = ?`, params: [] }, translate(shape, rest), ...behind], ' AND ');
   const sql = `SELECT ${columns} FROM ${shape.table} WHERE ${conditions.sql}`;
-  // Filled up to a power of two with NULL, which equals nothing, so that few statements do for all lengths.
+  // The list is padded with NULL, which equals nothing, to a power of two, so that few statements cover all lengths.
   const count = 2 ** Math.ceil(Math.log2(values.length));
   const arms = Array.from({ length: count }, (_, at) => ({ sql, params: [values[at] ?? null, ...conditions.params] }));
   return join(arms as Sql[], ' UNION ALL ');

@@ -1,11 +1,11 @@
 import type { Collection, StoredRecord } from '../port.js';
 
-/** What a unit has written so far, laid over what the store has. */
+/** Holds what a unit has written so far, and applies it to what is read from the store. */
 export interface Overlay {
   read<T extends StoredRecord>(from: Collection<T>, id: string): Promise<T | undefined>;
   put(collection: string, record: StoredRecord): void;
   drop(collection: string, id: string): void;
-  /** `fresh` is the record as it is made where there is none. */
+  /** Adds `by` to a field. `fresh` is the record that is created if there is none. */
   add(collection: string, fresh: StoredRecord, field: string, by: number): void;
 }
 
@@ -15,7 +15,7 @@ interface Addition {
   readonly by: number;
 }
 
-/** A record as the unit left it (`null` where it was removed), or what it adds to the stored one. */
+/** A record as the unit left it (`null` if it was removed), or the additions to the stored record. */
 type Entry = { readonly record: StoredRecord | null } | { readonly additions: Addition[] };
 
 export function createOverlay(): Overlay {

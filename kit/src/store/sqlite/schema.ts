@@ -1,18 +1,18 @@
 import type { CollectionSpec, Index, StoredRecord } from '../port.js';
-import type { Connection } from './binding.js';
+import type { Connection } from './file/binding.js';
 import { checkName, checkTable, elementsQuery, fieldExpression } from './values.js';
 
-/** How a collection lies in SQL. */
+/** The tables, columns and indexes of a collection. */
 export interface TableShape {
   readonly table: string;
-  /** Fields with a column of their own, which is `_` and the field's name. */
+  /** Fields with a column of their own, which is named `_` plus the field's name. */
   readonly columns: ReadonlySet<string>;
   readonly unique: ReadonlySet<string>;
-  /** The fields of each index over columns, in order; behind them stands the id. */
+  /** Fields of each index over columns, in order; the id follows them. */
   readonly indexes: readonly (readonly string[])[];
-  /** Fields whose elements have a table of their own. */
+  /** Fields whose elements are stored in a table of their own. */
   readonly many: ReadonlySet<string>;
-  /** Last fields of indexes that hold only the records which have them. */
+  /** Last fields of indexes that contain only the records with that field. */
   readonly sparse: ReadonlySet<string>;
 }
 
@@ -35,7 +35,7 @@ export function tableShape<T extends StoredRecord>(service: string, spec: Collec
   };
 }
 
-/** The column of a field that has one. */
+/** Returns the column name of a field that has a column. */
 export function columnOf(field: string): string {
   return field === 'id' || field === 'version' ? field : `_${field}`;
 }
@@ -44,7 +44,7 @@ export function elementTable(table: string, field: string): string {
   return `${table}__${field}`;
 }
 
-/** The statements that make what a collection lacks: its table, columns, indexes and element tables. */
+/** Returns the statements that create what a collection lacks: its table, columns, indexes and element tables. */
 export function missingSchema<T extends StoredRecord>(
   reader: Connection,
   shape: TableShape,
@@ -53,7 +53,7 @@ export function missingSchema<T extends StoredRecord>(
   const { table } = shape;
   const there = new Set(reader.all('SELECT name FROM sqlite_master WHERE tbl_name = ?', [table]).map(([name]) => name));
   const statements: string[] = [];
-  // Neither id nor version has a type, so that SQLite converts nothing it compares them with.
+  // Neither id nor version has a type, so that SQLite does not convert values that it compares with them.
   if (!there.has(table)) {
     statements.push(
       `CREATE TABLE IF NOT EXISTS ${table} (id PRIMARY KEY NOT NULL, version NOT NULL, doc TEXT NOT NULL)`,
@@ -75,7 +75,10 @@ export function missingSchema<T extends StoredRecord>(
   return statements;
 }
 
-/** Every index ends with the id, so that an order that it serves is total. */
+/**
+ * Returns an index's name and statement. Every index that is not unique ends with the id, so that the order that it
+ * gives is total.
+ */
 function indexOf<T>(table: string, index: Index<T>): { name: string; sql: string } {
   const fields = index.fields.map(checkName);
   const name = `${table}__${index.unique ? 'unique' : 'index'}__${fields.join('_')}`;
@@ -86,7 +89,10 @@ function indexOf<T>(table: string, index: Index<T>): { name: string; sql: string
   return { name, sql: `CREATE ${kind} IF NOT EXISTS ${name} ON ${table} (${columns.join(', ')})${held}` };
 }
 
-/** A table of a field's elements, which triggers keep, and its filling from what is there. */
+/**
+ * Returns the statements that create the table of a field's elements, the triggers that keep it current, and its
+ * initial rows.
+ */
 function elementSchema(table: string, field: string): string[] {
   const side = elementTable(table, field);
   const path = `'$.${field}'`;

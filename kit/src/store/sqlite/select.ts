@@ -5,14 +5,14 @@ import type { TableShape } from './schema.js';
 import { fieldOf, join, type Sql, translate } from './translate.js';
 import { valueExpression } from './values.js';
 
-/** The statement that reads a page. Its first column is the document. */
+/** Returns the statement that reads a page. Its first column is the document. */
 export function selectPage<T>(shape: TableShape, query: Query<T>): Sql {
   const terms = orderTerms(shape, sortTerms(query.sort));
   const behind = [...keysetCondition(shape, terms, query), ...presence(shape, terms)];
   const merge = findMerge(shape, query.where, terms);
   const rows = merge === undefined ? selectRows(shape, query, behind) : mergeArms(shape, merge, terms, behind);
   const order = terms.map(({ field, descending }, at) => {
-    // The order of a union names its columns by their places.
+    // The ORDER BY of a union refers to columns by position.
     const column = merge === undefined ? fieldOf(shape, field) : String(at + 2);
     return `${column}${descending ? ' DESC' : ''}`;
   });
@@ -28,19 +28,19 @@ function selectRows<T>(shape: TableShape, { where }: Query<T>, behind: readonly 
   return { sql: `SELECT doc FROM ${shape.table} WHERE ${sql}`, params };
 }
 
-/** Leaves out what stands behind a field without ties, so that an index on that field alone gives the order. */
+/** Removes the terms that follow a field without ties, so that an index on that field alone gives the order. */
 function orderTerms(shape: TableShape, terms: readonly SortTerm[]): readonly SortTerm[] {
   const last = terms.findIndex(({ field }) => field === 'id' || shape.unique.has(field));
   return terms.slice(0, last + 1);
 }
 
-/** Says of a sparse index's field what holds of every match, or the planner would not use the index. */
+/** Returns a redundant condition on a sparse index's field; without it, the planner would not use the index. */
 function presence(shape: TableShape, terms: readonly SortTerm[]): Sql[] {
   const sparse = terms.filter(({ field }) => shape.sparse.has(field));
   return sparse.map(({ field }) => ({ sql: `${fieldOf(shape, field)} IS NOT NULL`, params: [] }));
 }
 
-/** What stands behind `after` in an order; nothing is asked where that is absent. */
+/** Returns the condition for records after the keyset `after`; no condition if it is absent. */
 function keysetCondition<T>(shape: TableShape, terms: readonly SortTerm[], { after, sort = [] }: Query<T>): Sql[] {
   if (after === undefined) return [];
   if (after.length !== sort.length + 1) throw invalidCursor();
@@ -66,12 +66,12 @@ function keysetCondition<T>(shape: TableShape, terms: readonly SortTerm[], { aft
     ways.map((way) => ({ ...way, sql: `(${way.sql})` })),
     ' OR ',
   );
-  // Says again what the ways have in common, which the planner would not see.
+  // Repeats what the alternatives have in common, which the planner would not detect.
   const reach = join([first.left, first.right], ` ${first.operator}= `);
   return [reach, { sql: `(${sql})`, params }];
 }
 
-/** A limit or offset. Throws at what is no count. */
+/** Returns a limit or offset. Throws RangeError for any value that is not a count. */
 export function checkCount(count: number): number {
   if (!Number.isSafeInteger(count) || count < 0) throw new RangeError(`${count} is no number of records`);
   return count;

@@ -1,16 +1,17 @@
-import type { EventHub } from '../../events/sqlite/index.js';
-import { observeCollection, observeCommits } from '../../telemetry/store.js';
+import { createStoreObservers } from '../listeners.js';
 import type { CollectionSpec, Store, StoredRecord } from '../port.js';
-import type { Connection } from './binding.js';
+import { observeCollection, observeCommits } from '../telemetry.js';
 import { createCollection } from './collection.js';
+import type { EventHub } from './events/index.js';
+import type { Connection } from './file/binding.js';
+import { plainStep } from './file/writer-protocol.js';
 import { missingSchema, type TableShape, tableShape } from './schema.js';
 import { createUnitOfWork } from './unit-of-work.js';
-import { plainStep } from './writer-protocol.js';
 
-/** What a service has opened, by the names of its collections. */
+/** The collections that a service has opened, by name. */
 export interface OpenCollections {
   readonly tables: Map<string, string>;
-  /** The making of what was missing, one after the other for each collection. */
+  /** Creation of missing tables and indexes, which runs sequentially for each collection. */
   readonly making: Map<string, Promise<void>>;
 }
 
@@ -19,11 +20,12 @@ export interface StoreContext {
   readonly hub: EventHub;
 }
 
-/** The collections of one service, in tables that begin with its name. */
+/** Creates the store of one service. Its tables begin with the service's name. */
 export function createSqliteStore(service: string, { tables, making }: OpenCollections, context: StoreContext): Store {
   const { reader, hub } = context;
   const place = { system: 'sqlite', service, synchronous: true };
   const observed = observeCommits(place);
+  const { opened, committed, onCommit, expiring } = createStoreObservers();
 
   function tableOf({ name }: { readonly name: string }): string {
     const table = tables.get(name);
@@ -44,9 +46,14 @@ export function createSqliteStore(service: string, { tables, making }: OpenColle
       making.set(spec.name, made);
       await made;
       tables.set(spec.name, shape.table);
-      return observeCollection(place, createCollection(reader, shape, spec));
+      return opened(observeCollection(place, createCollection(reader, shape, spec)));
     },
-    begin: () => createUnitOfWork({ tableOf, commit: (steps, events) => observed(() => hub.commit(steps, events)) }),
+    begin: () =>
+      createUnitOfWork({ tableOf, committed, commit: (steps, events) => observed(() => hub.commit(steps, events)) }),
+    // The file's folder is locked by this process.
+    isExclusive: true,
+    onCommit,
+    expiring,
     // The file belongs to the database, which other stores use too.
     close: async () => {},
   };

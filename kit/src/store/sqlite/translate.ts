@@ -1,9 +1,10 @@
 import type { Condition, Scalar, Where } from '../port.js';
-import type { Param } from './binding.js';
+import { afterPrefix } from '../prefix.js';
+import type { Param } from './file/binding.js';
 import { columnOf, elementTable, type TableShape } from './schema.js';
 import { elementsQuery, fieldExpression, LEAST_BLOB, LEAST_TEXT, LIST, listParam, valueExpression } from './values.js';
 
-/** A piece of SQL with the parameters of its places, in order. */
+/** A piece of SQL with the parameters of its placeholders, in order. */
 export interface Sql {
   readonly sql: string;
   readonly params: readonly Param[];
@@ -12,18 +13,18 @@ export interface Sql {
 const ALL: Sql = { sql: '1', params: [] };
 const NONE: Sql = { sql: '0', params: [] };
 
-/** Joins pieces into one. */
+/** Joins pieces of SQL with a separator. */
 export function join(pieces: readonly Sql[], by: string): Sql {
   return { sql: pieces.map(({ sql }) => sql).join(by), params: pieces.flatMap(({ params }) => params) };
 }
 
-/** A field as SQL: its column, or what is read from the document. */
+/** Returns a field as SQL: its column, or an expression that reads it from the document. */
 export function fieldOf(shape: TableShape, field: string): string {
   const plain = field === 'id' || field === 'version' || shape.columns.has(field);
   return plain ? columnOf(field) : `(${fieldExpression(field)})`;
 }
 
-/** A filter as a condition of SQL. Field names are checked, values only ever parameters. */
+/** Translates a filter into an SQL condition. Field names are checked; values only become parameters. */
 export function translate<T>(shape: TableShape, where: Where<T>): Sql {
   const pieces: Sql[] = [];
   for (const [name, entry] of Object.entries(where) as [string, unknown][]) {
@@ -85,7 +86,7 @@ function compare(left: string, operator: string, value: Scalar): Sql {
   return { sql: `${left} ${operator} ${sql}`, params };
 }
 
-/** SQLite orders numbers before text before blobs; a range ends where the type of its value does. */
+/** Returns a lower bound that is limited to the value's type: SQLite orders numbers before text before blobs. */
 function above(left: string, operator: string, value: Scalar, { lt, lte }: Condition): Sql {
   const bound = compare(left, operator, value);
   if (lt !== undefined || lte !== undefined || typeof value === 'boolean') return bound;
@@ -109,10 +110,12 @@ function oneOf(left: string, values: readonly Scalar[]): Sql {
   return { sql: `${left} IN ${LIST}`, params: [listParam(values)] };
 }
 
-/** A range rather than LIKE: an index serves it, and no character has a meaning. */
+/**
+ * Returns a prefix condition. A range is used in place of LIKE, because an index serves it and no character is special.
+ */
 function beginning(left: string, prefix: string): Sql {
   const from = compare(left, '>=', prefix);
-  const end = behind(prefix);
+  const end = afterPrefix(prefix);
   const to = end === undefined ? { sql: `${left} < ${LEAST_BLOB}`, params: [] } : compare(left, '<', end);
   return join([from, to], ' AND ');
 }
@@ -130,15 +133,4 @@ function containing(shape: TableShape, field: string, values: readonly Scalar[])
   }
   const { sql, params } = oneOf('value', values);
   return { sql: `EXISTS (SELECT 1 FROM (${elementsQuery(field)}) WHERE ${sql})`, params };
-}
-
-/** The least text that is behind all that begin with a prefix, by code points; undefined where there is none. */
-export function behind(prefix: string): string | undefined {
-  const points = Array.from(prefix, (character) => character.codePointAt(0) as number);
-  for (let last = points.pop(); last !== undefined; last = points.pop()) {
-    if (last === 0x10ffff) continue;
-    // Behind the last point before the surrogates, which are no characters, comes the first behind them.
-    return String.fromCodePoint(...points, last === 0xd7ff ? 0xe000 : last + 1);
-  }
-  return undefined;
 }

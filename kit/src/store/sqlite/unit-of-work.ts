@@ -1,29 +1,41 @@
 import type { DomainEvent } from '../../events/port.js';
-import { tracedEvent } from '../../telemetry/store.js';
-import { type Collection, LostRace, type StoredRecord, UniqueTaken, type UnitOfWork } from '../port.js';
+import type { Written } from '../listeners.js';
+import {
+  type Collection,
+  LostRace,
+  type NumberRange,
+  type StoredRecord,
+  UniqueTaken,
+  type UnitOfWork,
+} from '../port.js';
+import { tracedEvent } from '../telemetry.js';
+import { StepFailed } from './file/write-queue.js';
+import type { Step } from './file/writer-protocol.js';
 import { createOverlay } from './overlay.js';
 import { columnOf } from './schema.js';
 import { checkName } from './values.js';
-import { StepFailed } from './write-queue.js';
-import type { Step } from './writer-protocol.js';
 
-/** What a unit needs of its store. */
+/** What a unit needs from its store. */
 export interface UnitContext {
-  /** The table of a collection. Throws where the collection is not of this store. */
+  /** Returns the table of a collection. Throws if the collection does not belong to this store. */
   tableOf(spec: { readonly name: string }): string;
   /** Commits the statements and, in the same transaction, the events. */
   commit(steps: readonly Step[], events: readonly DomainEvent[]): Promise<void>;
+  /** Is called after a unit was committed, with the records that it wrote to. */
+  committed(work: UnitOfWork, writes: readonly Written[]): void;
 }
 
 interface Write {
   readonly collection: string;
   readonly id: string;
   readonly step: Step;
+  /** Is called if the step changes nothing. */
+  readonly refused?: (() => void) | undefined;
 }
 
 /**
- * Gathers writes as statements, in the order in which they were asked for. A class: the shape of an object literal with
- * an accessor is made anew with each object, lies in V8's old space, and keeps there what the accessor sees.
+ * Collects writes as statements, in call order. It is a class because V8 creates the hidden class of an object literal
+ * with an accessor anew for each object, puts it into old space, and so retains what the accessor references.
  */
 class SqliteUnitOfWork implements UnitOfWork {
   private readonly writes: Write[] = [];
@@ -83,6 +95,20 @@ class SqliteUnitOfWork implements UnitOfWork {
     this.overlay.add(spec.name, fresh, field, by);
   }
 
+  incrementWithin<T extends StoredRecord>(
+    { spec }: Collection<T>,
+    id: string,
+    field: string & keyof T,
+    by: number,
+    { atLeast, atMost }: NumberRange,
+    refused?: () => void,
+  ): void {
+    const sql = incrementWithinSql(this.context.tableOf(spec), field);
+    const params = [by, id, by, atLeast ?? -Number.MAX_VALUE, atMost ?? Number.MAX_VALUE];
+    this.add(spec, id, [sql, params, 'change'], refused);
+    this.overlay.add(spec.name, { id, version: 1, [field]: by } as StoredRecord, field, by);
+  }
+
   publish(event: DomainEvent): void {
     this.requireOpen();
     this.events.push(tracedEvent(event));
@@ -101,11 +127,12 @@ class SqliteUnitOfWork implements UnitOfWork {
     } catch (error) {
       throw error instanceof StepFailed ? translateFailure(error, writes[error.step]) : error;
     }
+    this.context.committed(this, writes);
   }
 
-  private add(spec: { readonly name: string }, id: string, step: Step): void {
+  private add(spec: { readonly name: string }, id: string, step: Step, refused?: () => void): void {
     this.requireOpen();
-    this.writes.push({ collection: spec.name, id, step });
+    this.writes.push({ collection: spec.name, id, step, refused });
   }
 
   private requireOpen(): void {
@@ -117,20 +144,33 @@ export function createUnitOfWork(context: UnitContext): UnitOfWork {
   return new SqliteUnitOfWork(context);
 }
 
-/** Adds to a number within the document; the sum is spelled with all its digits. */
 function incrementSql(table: string, field: string): string {
-  const path = `'$.${checkName(field)}'`;
-  const sum = `SELECT coalesce(${table}.doc ->> ${path}, 0) + ? AS s`;
-  const exact = `(SELECT CASE typeof(s) WHEN 'real' THEN json(printf('%!.17g', s)) ELSE s END FROM (${sum}))`;
   return (
     `INSERT INTO ${table} (id, version, doc) VALUES (?, 1, ?) ` +
-    `ON CONFLICT (id) DO UPDATE SET doc = json_set(doc, ${path}, ${exact})`
+    `ON CONFLICT (id) DO UPDATE SET doc = ${addSql(table, field)}`
   );
 }
 
-/** Says in the words of the port why a unit failed. */
+function incrementWithinSql(table: string, field: string): string {
+  const sum = `(${table}.doc ->> ${pathOf(field)}) + ?`;
+  return `UPDATE ${table} SET doc = ${addSql(table, field)} WHERE id = ? AND ${sum} BETWEEN ? AND ?`;
+}
+
+/** Returns SQL that adds to a number within the document; the sum is written with all its digits. */
+function addSql(table: string, field: string): string {
+  const sum = `SELECT coalesce(${table}.doc ->> ${pathOf(field)}, 0) + ? AS s`;
+  const exact = `(SELECT CASE typeof(s) WHEN 'real' THEN json(printf('%!.17g', s)) ELSE s END FROM (${sum}))`;
+  return `json_set(doc, ${pathOf(field)}, ${exact})`;
+}
+
+function pathOf(field: string): string {
+  return `'$.${checkName(field)}'`;
+}
+
+/** Converts a failed step into an error of the port. */
 function translateFailure(failed: StepFailed, write: Write | undefined): Error {
   if (write === undefined) return failed;
+  if (failed.kind === 'unchanged') write.refused?.();
   if (failed.kind === 'unchanged' || failed.code === 'SQLITE_CONSTRAINT_PRIMARYKEY') {
     return new LostRace(write.collection, write.id);
   }

@@ -1,9 +1,9 @@
 import type { Scalar } from '../port.js';
-import type { Param } from './binding.js';
+import type { Param } from './file/binding.js';
 
 /**
- * How JSON values stand in SQL. Text and numbers are themselves; booleans, arrays and objects are
- * blobs of one byte, so that none of them equals a number or a text, and false sorts before true.
+ * SQL forms of JSON values. Text and numbers are stored as they are; booleans, arrays and objects are blobs of one
+ * byte, so that none of them equals a number or a text, and false sorts before true.
  */
 const FALSE = `x'00'`;
 const TRUE = `x'01'`;
@@ -13,7 +13,7 @@ export const LEAST_TEXT = `''`;
 /** The least blob; every text sorts before it. */
 export const LEAST_BLOB = `x''`;
 
-/** A top-level field of a document; NULL where it is absent or null. */
+/** Returns an expression for a top-level field of a document; NULL if the field is absent or null. */
 export function fieldExpression(field: string, doc = 'doc'): string {
   const path = `'$.${checkName(field)}'`;
   return (
@@ -22,7 +22,7 @@ export function fieldExpression(field: string, doc = 'doc'): string {
   );
 }
 
-/** The scalars of an array that is a field of a document, each once: `value`, beside other `columns`. */
+/** Returns a query for the distinct scalars of an array field, as `value`, next to other `columns`. */
 export function elementsQuery(field: string, doc = 'doc', from = '', columns = ''): string {
   const path = `'$.${checkName(field)}'`;
   return (
@@ -33,38 +33,38 @@ export function elementsQuery(field: string, doc = 'doc', from = '', columns = '
 
 const ELEMENT = `CASE type WHEN 'true' THEN ${TRUE} WHEN 'false' THEN ${FALSE} ELSE atom END`;
 
-/** A list of values as a subquery of one parameter, the values as a JSON array. */
+/** A subquery that returns a list of values, passed as one parameter that holds a JSON array. */
 export const LIST = `(SELECT ${ELEMENT} FROM json_each(?))`;
 
 export function listParam(values: readonly Scalar[]): Param {
   return JSON.stringify(values);
 }
 
-/** A value as SQL and its parameters. */
+/** Returns a value as SQL with its parameters. */
 export function valueExpression(value: Scalar): { sql: string; params: Param[] } {
   if (typeof value === 'boolean') return { sql: value ? TRUE : FALSE, params: [] };
-  // Through JSON go a text with NUL, which can't be bound, and fractions, so that both sides of a
-  // comparison are read by the same routine and the last bit agrees.
+  // Texts with NUL, which cannot be bound, and fractions are passed as JSON, so that both sides of a comparison are
+  // parsed by the same routine and agree to the last bit.
   const plain = typeof value === 'string' ? !value.includes('\0') : Number.isSafeInteger(value);
   return plain ? { sql: '?', params: [value] } : { sql: `(? ->> '$')`, params: [JSON.stringify(value)] };
 }
 
-/** What a cell that `fieldExpression` gave says as text: `true` and `false` for booleans. */
+/** Returns a cell of `fieldExpression` as text: `true` and `false` for booleans. */
 export function cellText(cell: unknown): string {
   return ArrayBuffer.isView(cell) ? String(new Uint8Array(cell.buffer, cell.byteOffset)[0] === 1) : String(cell);
 }
 
 const FIELD = /^[A-Za-z][A-Za-z0-9]*$/;
-/** Two underscores divide services, collections and fields. */
+/** Table names cannot contain two consecutive underscores, which separate services, collections and fields. */
 const TABLE = /^[a-z][a-z0-9]*(_[a-z0-9]+)*$/;
 
-/** A field's name, for use within SQL. Throws at any that is more than letters and digits. */
+/** Returns a field's name for use within SQL. Throws TypeError unless it consists of letters and digits. */
 export function checkName(field: string): string {
   if (!FIELD.test(field)) throw new TypeError(`${JSON.stringify(field)} is not a field's name`);
   return field;
 }
 
-/** The name of a service or collection, for use within SQL. */
+/** Returns the name of a service or collection for use within SQL. Throws TypeError unless it is in snake_case. */
 export function checkTable(name: string): string {
   if (!TABLE.test(name)) throw new TypeError(`${JSON.stringify(name)} is not a name in snake_case`);
   return name;

@@ -1,6 +1,6 @@
 import { expect } from '@jest/globals';
-import type { Duties } from '../duties.js';
-import { eventually } from '../eventually.js';
+import type { Duties } from '../suite/duties.js';
+import { eventually } from '../suite/eventually.js';
 import { type Bench, idsOf, settled } from './harness.js';
 
 export function deliveryDuties(duty: Duties, use: () => Bench): void {

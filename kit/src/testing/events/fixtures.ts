@@ -1,7 +1,7 @@
 import type { DomainEvent } from '../../events/port.js';
 import { newId } from '../../id/index.js';
 
-/** An event about a subject. Its type is that of a test, unless given. */
+/** Creates an event about a subject, by default with a type for tests. */
 export function createEvent(
   subject: string,
   data: Record<string, unknown> = {},

@@ -1,35 +1,35 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DomainEvent, EventBus, SubscribeOptions, Subscription } from '../../events/port.js';
-import { eventually } from '../eventually.js';
+import { eventually } from '../suite/eventually.js';
 import { createEvent } from './fixtures.js';
 
-/** An adapter with events of its own, for the length of one suite. */
+/** An adapter with events of its own, for the duration of one suite. */
 export interface EventsHarness {
   readonly bus: EventBus;
-  /** The same events as another process sees them; the same bus where there can be only one. */
+  /** Opens the same events as another process does; returns the same bus if there can be only one. */
   another(): Promise<EventBus>;
   close(): Promise<void>;
-  /** Closes, and opens the same events again. */
+  /** Closes the adapter, and opens the same events again. */
   reopen?(): Promise<EventsHarness>;
 }
 
-/** A subscription that remembers what its handler got. */
+/** A subscription that records what its handler received. */
 export interface Recorder extends Subscription {
-  /** Ids of events whose handling was done, in order. */
+  /** Ids of handled events, in order. */
   readonly done: string[];
-  /** Every call of the handler, in order. */
+  /** All calls of the handler, in order. */
   readonly calls: (readonly DomainEvent[])[];
 }
 
-/** What one test works with: names that nobody else uses. */
+/** Names and helpers for one test, with names that no other test uses. */
 export interface Scene {
   readonly bus: EventBus;
   readonly consumer: string;
-  /** `commonplace.<scene>`: the beginning of its types. */
+  /** Prefix of its event types: `commonplace.<scene>`. */
   readonly root: string;
   readonly all: readonly string[];
   event(subject: string, data?: Record<string, unknown>, verb?: string): DomainEvent;
-  /** Events of a subject, numbered from 0. */
+  /** Creates events of a subject, numbered from 0. */
   row(subject: string, count: number): DomainEvent[];
   record(
     options?: Partial<SubscribeOptions>,
@@ -97,10 +97,10 @@ function createScene(bus: () => EventBus, name: string, open: Subscription[]): S
   };
 }
 
-/** Ids of events, in order. */
+/** Returns the ids of events, in order. */
 export const idsOf = (events: readonly DomainEvent[]): string[] => events.map(({ id }) => id);
 
-/** Waits until nothing waits for a consumer any more. */
+/** Waits until a consumer has handled all its events. */
 export function settled(bus: EventBus, consumer: string): Promise<void> {
   return eventually(async () => {
     const lag = await bus.lag(consumer);
@@ -108,5 +108,5 @@ export function settled(bus: EventBus, consumer: string): Promise<void> {
   });
 }
 
-/** Lets other work go on, for up to so many milliseconds. */
+/** Waits for a random time of up to `most` milliseconds, so that other work continues. */
 export const dawdle = (most: number): Promise<void> => sleep(Math.random() * most);

@@ -1,10 +1,10 @@
 import { expect } from '@jest/globals';
 import type { DomainEvent } from '../../events/port.js';
-import type { Duties } from '../duties.js';
-import { eventually } from '../eventually.js';
+import type { Duties } from '../suite/duties.js';
+import { eventually } from '../suite/eventually.js';
 import { type Bench, dawdle, settled } from './harness.js';
 
-/** Holds the order of every subject: nothing begins before what stands before it is done. */
+/** Creates a check of the order of every subject: no event may start before the previous one is done. */
 function createReferee() {
   const done = new Map<string, number>();
   const inWork = new Map<string, number>();
@@ -32,7 +32,7 @@ function createReferee() {
   };
 }
 
-/** A handler that dawdles, and fails at each event of a set once, under a referee. */
+/** Creates a handler that waits for random times and fails once at each selected event, and whose order is checked. */
 function createWorker(referee: ReturnType<typeof createReferee>, failing: (event: DomainEvent) => boolean) {
   const failed = new Set<string>();
   return async (events: readonly DomainEvent[]): Promise<void> => {

@@ -1,7 +1,7 @@
 import { expect } from '@jest/globals';
 import type { DomainEvent } from '../../events/port.js';
-import type { Duties } from '../duties.js';
-import { eventually } from '../eventually.js';
+import type { Duties } from '../suite/duties.js';
+import { eventually } from '../suite/eventually.js';
 import { type Bench, idsOf, settled } from './harness.js';
 
 export function parkingDuties(duty: Duties, use: () => Bench): void {

@@ -1,6 +1,6 @@
 import { expect } from '@jest/globals';
-import type { Duties } from '../duties.js';
-import { eventually } from '../eventually.js';
+import type { Duties } from '../suite/duties.js';
+import { eventually } from '../suite/eventually.js';
 import { type Bench, idsOf } from './harness.js';
 
 export function watchDuties(duty: Duties, use: () => Bench): void {

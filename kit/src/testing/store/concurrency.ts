@@ -1,9 +1,9 @@
 import { expect } from '@jest/globals';
 import { type Collection, LostRace, type Store, UniqueTaken } from '../../store/port.js';
-import type { Duties } from '../duties.js';
+import type { Duties } from '../suite/duties.js';
 import type { Bench, Thing } from './harness.js';
 
-/** Runs work until it loses no race, as a service does. */
+/** Runs work until it loses no race, as a service does. Returns the number of lost races. */
 async function settle(work: () => Promise<void>): Promise<number> {
   for (let races = 0; ; races++) {
     try {

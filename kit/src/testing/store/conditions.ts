@@ -1,9 +1,9 @@
 import { expect } from '@jest/globals';
 import type { Where } from '../../store/port.js';
-import type { Duties } from '../duties.js';
+import type { Duties } from '../suite/duties.js';
 import { type Bench, type Draft, ids, type Thing } from './harness.js';
 
-/** Ids are in code-point order, so that what a query finds can be compared as it is. */
+/** Ids are in code point order, so that query results can be compared directly. */
 const RECORDS: readonly Draft[] = [
   { id: 'a', name: 'Alpha', kind: 'doc', rank: 1, amount: 0.5, active: true, email: 'a@x.org', tags: ['red', 'blue'] },
   { id: 'b', name: 'alpha', kind: 'doc', rank: 2, amount: -1, active: false, email: null, tags: ['blue'] },

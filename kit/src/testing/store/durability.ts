@@ -1,7 +1,7 @@
 import { expect } from '@jest/globals';
 import { UniqueTaken } from '../../store/port.js';
-import type { Duties } from '../duties.js';
 import { createEvent } from '../events/fixtures.js';
+import type { Duties } from '../suite/duties.js';
 import { type Bench, ids } from './harness.js';
 
 export function durabilityDuties(duty: Duties, use: () => Bench): void {

@@ -1,18 +1,18 @@
 import type { DomainEvent } from '../../events/port.js';
 import type { Collection, CollectionSpec, Store, StoredRecord } from '../../store/port.js';
 
-/** An adapter with data of its own, for the length of one suite. */
+/** An adapter with data of its own, for the duration of one suite. */
 export interface StoreHarness {
-  /** The store of a service; the same data for the same name. */
+  /** Returns the store of a service; the same name returns the same data. */
   store(service: string): Store;
-  /** Every event that a service's units have committed, in the order of its outbox. */
+  /** Returns all events that a service's units have committed, in the order of its outbox. */
   events(service: string): Promise<readonly DomainEvent[]>;
   close(): Promise<void>;
-  /** Closes, and opens the same data again. Absent where data live no longer than the process. */
+  /** Closes the adapter, and opens the same data again. Absent if the data do not outlive the process. */
   reopen?(): Promise<StoreHarness>;
 }
 
-/** The record that the suite is about: a field for each kind of value and index. */
+/** The record type of the suite, with a field for each kind of value and index. */
 export interface Thing extends StoredRecord {
   readonly name: string;
   readonly kind?: string;
@@ -28,17 +28,17 @@ export interface Thing extends StoredRecord {
 
 export type Draft = Omit<Thing, 'version' | 'name'> & { name?: string };
 
-/** What the tests share: a harness that may be reopened, and collections that nobody else uses. */
+/** What the tests share: a harness that may be reopened, and collections that no other test uses. */
 export interface Bench {
   readonly store: Store;
   readonly harness: StoreHarness;
-  /** A new, empty collection with an index of each kind. */
+  /** Creates an empty collection with an index of each kind. */
   things(): Promise<Collection<Thing>>;
-  /** The same collection, opened again in the present store. */
+  /** Opens the same collection again in the present store. */
   again(things: Collection<Thing>): Promise<Collection<Thing>>;
-  /** Puts records into a collection, in one unit, and gives them as stored. */
+  /** Inserts records into a collection in one unit, and returns them as stored. */
   fill(things: Collection<Thing>, drafts: readonly Draft[]): Promise<Thing[]>;
-  /** Reads a record that has to be there. */
+  /** Returns a record that must exist. */
   must(things: Collection<Thing>, id: string): Promise<Thing>;
   reopen(): Promise<void>;
   close(): Promise<void>;
@@ -96,7 +96,7 @@ export function createBench(first: StoreHarness): Bench {
 
 export const ids = (records: readonly StoredRecord[]): string[] => records.map((record) => record.id);
 
-/** Compares by code points, as UTF-8 bytes do and UTF-16 units do not. */
+/** Compares by code point, as UTF-8 bytes do and UTF-16 code units do not. */
 export function compareValues(a: unknown, b: unknown): number {
   if (typeof a === 'string' && typeof b === 'string') return Buffer.compare(Buffer.from(a), Buffer.from(b));
   return Number(a) - Number(b);

@@ -1,6 +1,6 @@
 import { expect } from '@jest/globals';
 import type { Query } from '../../store/port.js';
-import type { Duties } from '../duties.js';
+import type { Duties } from '../suite/duties.js';
 import { type Bench, type Draft, ids, type Thing } from './harness.js';
 
 function drafts(): Draft[] {

@@ -1,13 +1,13 @@
 import { expect } from '@jest/globals';
 import type { DomainEvent } from '../../events/port.js';
 import { LostRace } from '../../store/port.js';
-import type { Duties } from '../duties.js';
 import { createEvent } from '../events/fixtures.js';
-import { eventually } from '../eventually.js';
+import type { Duties } from '../suite/duties.js';
+import { eventually } from '../suite/eventually.js';
 import type { Bench } from './harness.js';
 
 export function outboxDuties(duty: Duties, use: () => Bench): void {
-  /** Waits for events of this test, as many as are due, and gives their ids in order. */
+  /** Waits until this test has as many events as expected, and returns them in order. */
   const events = (subject: string, count: number): Promise<DomainEvent[]> =>
     eventually(async () => {
       const all = await use().harness.events('contract');

@@ -1,10 +1,13 @@
 import { expect } from '@jest/globals';
 import { keyset } from '../../store/cursor.js';
 import type { Collection, Scalar, Sort, Where } from '../../store/port.js';
-import type { Duties } from '../duties.js';
+import type { Duties } from '../suite/duties.js';
 import { type Bench, compareValues, type Draft, ids, type Thing } from './harness.js';
 
-/** UTF-16 units would put the emoji before U+FF5E, a locale `a` before `B`. */
+/**
+ * Names whose order depends on the comparison: UTF-16 code units would put the emoji before U+FF5E, a locale `a` before
+ * `B`.
+ */
 const NAMES = [
   '',
   ' ',

@@ -1,8 +1,8 @@
 import { expect } from '@jest/globals';
-import type { Duties } from '../duties.js';
+import type { Duties } from '../suite/duties.js';
 import { type Bench, ids } from './harness.js';
 
-/** Keys and values that some engine reads as an operator, a path or a prototype. */
+/** Keys and values that some database interprets as an operator, a path or a prototype. */
 const HOSTILE = JSON.stringify({
   $gt: '',
   $where: 'sleep(1000)',

@@ -1,5 +1,5 @@
 import { expect } from '@jest/globals';
-import type { Duties } from '../duties.js';
+import type { Duties } from '../suite/duties.js';
 import type { Bench, Draft } from './harness.js';
 
 function drafts(): Draft[] {
@@ -78,7 +78,7 @@ export function tallyDuties(duty: Duties, use: () => Bench): void {
     expect(await all.max('rank', { tenant: 'one' })).toBe(10);
     expect(await all.max('name', { tenant: 'one' })).toBe('é');
     expect(await all.max('rank', {})).toBe(2 ** 52);
-    // By code points, not by UTF-16 units.
+    // Compared by code point, not by UTF-16 code unit.
     expect(await all.max('name', { tenant: 'two' })).toBe('\u{1f600}');
     expect(await all.max('name', { tenant: 'three' })).toBeUndefined();
   });

@@ -1,6 +1,6 @@
 import { expect } from '@jest/globals';
 import { UniqueTaken } from '../../store/port.js';
-import type { Duties } from '../duties.js';
+import type { Duties } from '../suite/duties.js';
 import { type Bench, ids } from './harness.js';
 
 export function uniqueDuties(duty: Duties, use: () => Bench): void {

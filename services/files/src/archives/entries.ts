@@ -1,24 +1,25 @@
 import { createHash } from 'node:crypto';
+import { pipeline } from 'node:stream';
 import { promisify } from 'node:util';
 import { createDeflateRaw, deflateRaw } from 'node:zlib';
 import { crc32, descriptor, directoryRecord, type Listed, localHeader } from './zip.js';
 
 const deflate = promisify(deflateRaw);
 
-/** Where the writing of an archive is: its bytes so far, and what is yet to be listed. */
+/** Holds the position in an archive that is being written and the entries that its directory does not store yet. */
 export interface Written {
   offset: number;
   entries: number;
-  /** Records of the directory, since the last time that they were put away. */
+  /** Directory records since they were last stored. */
   directory: Buffer[];
-  /** `sha256  path` of the same entries. */
+  /** Lines of `sha256  path` for the same entries. */
   sums: string[];
 }
 
-/** Below this a text is not worth deflating. */
+/** Texts of at most this many bytes are not worth deflating. */
 const WORTH_BYTES = 64;
 
-/** The bytes of an entry that is there as a whole. */
+/** Returns the bytes of an entry whose data is available as a whole, and adds it to `written`. */
 export async function wholeEntry(path: string, data: Buffer, modifiedAt: Date, written: Written): Promise<Buffer> {
   const deflated = data.length > WORTH_BYTES;
   const packed = deflated ? await deflate(data) : data;
@@ -32,12 +33,12 @@ export async function wholeEntry(path: string, data: Buffer, modifiedAt: Date, w
 export interface Streamed {
   readonly path: string;
   readonly deflated: boolean;
-  /** It may have more than 4 GiB. */
+  /** The entry may exceed 4 GiB. */
   readonly huge: boolean;
   readonly modifiedAt: Date;
 }
 
-/** The bytes of an entry whose data comes in pieces. */
+/** Yields the bytes of an entry whose data arrives in chunks, and adds it to `written`. */
 export async function* streamedEntry(
   { path, deflated, huge, modifiedAt }: Streamed,
   source: AsyncIterable<Uint8Array>,
@@ -67,18 +68,10 @@ export async function* streamedEntry(
   list(written, { ...begun, ...sizes, offset }, hash.digest('hex'), header.length + packedBytes + end.length);
 }
 
-async function* deflating(source: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer> {
-  const stream = createDeflateRaw();
-  const fed = feed(source, stream).catch((error) => void stream.destroy(error));
-  for await (const chunk of stream) yield chunk as Buffer;
-  await fed;
-}
-
-async function feed(source: AsyncIterable<Uint8Array>, stream: ReturnType<typeof createDeflateRaw>): Promise<void> {
-  for await (const chunk of source) {
-    if (!stream.write(chunk)) await new Promise((resolve) => stream.once('drain', resolve));
-  }
-  stream.end();
+/** Deflates the chunks of a source. An error on either side, or a reader that stops early, ends both streams. */
+function deflating(source: AsyncIterable<Uint8Array>): AsyncIterable<Buffer> {
+  // The reader receives the errors; the callback only keeps them from being thrown twice.
+  return pipeline(source, createDeflateRaw(), () => undefined);
 }
 
 function list(written: Written, entry: Listed, sha256: string, bytes: number): void {

@@ -1,44 +1,34 @@
-import { createHash } from 'node:crypto';
+import type { HeldJob } from '@commonplace/kit/jobs';
 import type { CallOptions } from '@commonplace/kit/rpc';
 import type { TreePiece } from '@commonplace/proto/resources/v1/tree_export_service.js';
 import { blobKey } from '../domain/layout.js';
 import { type Acting, actingFor } from './acting.js';
-import { streamedEntry, type Written, wholeEntry } from './entries.js';
-import { finish } from './finish.js';
-import type { Hold } from './hold.js';
+import { streamedEntry, wholeEntry } from './entries.js';
+import { removeSteps } from './expire.js';
+import { complete, finish, startOver } from './finish.js';
+import { archiveMeter } from './meter.js';
 import type { ArchiveParts } from './parts.js';
-import { type ArchiveFault, type ArchiveRecord, archiveKey } from './records.js';
-import { createSink, type Sink } from './sink.js';
+import { type ArchiveRecord, archiveKey } from './records.js';
+import { type Running, writeSums } from './running.js';
+import { createSink } from './sink.js';
 
-/** Bytes of contents that one reading of the tree brings. */
+/** Bytes of content that one read of the tree returns at most. */
 const READ_BYTES = 8 * 1024 * 1024;
 const READ_MS = 120_000;
-/** Faults that an archive names. */
+/** Faults that an archive lists at most. */
 const FAULTS = 100;
-/** Milliseconds after which it is said how far an export is. */
+/** Milliseconds between two updates of the displayed progress. */
 const TELL_MS = 1_000;
 
-/** The work on one export, as far as this process knows. */
-export interface Running {
-  readonly parts: ArchiveParts;
-  readonly hold: Hold;
-  readonly sink: Sink;
-  readonly written: Written;
-  /** What of the record is ahead of what is stored. */
-  resources: number;
-  files: number;
-  failed: number;
-  faults: ArchiveFault[];
-  cursor: string;
-  steps: number;
-}
-
 /**
- * Goes on with an export from its last step. A step ends behind a resource, when enough bytes for a part of the upload
- * have come together: the part is put, and then where it ends, what is in it and how far the tree is read are
- * committed. What a dead process has put behind its last step is put again, under the same numbers.
+ * Continues an export from its last committed step. A step ends after a resource, once enough bytes for a part of the
+ * upload have accumulated: the part is put, and then the archive's offset, its counts and the cursor in the tree are
+ * committed. Parts that a dead process put after its last step are put again under the same numbers.
  */
-export async function runExport(parts: ArchiveParts, hold: Hold, stopped: () => boolean): Promise<void> {
+export async function runExport(parts: ArchiveParts, hold: HeldJob<ArchiveRecord>): Promise<void> {
+  if (hold.record.wholeBytes !== undefined) return complete(parts, hold);
+  // Bytes under the key are a completed archive: its parts are gone, and nothing can be appended to it.
+  if ((await parts.bytes.size(archiveKey(hold.record.id))) !== undefined) await startOver(parts, hold);
   const acting = actingFor(parts, hold.record);
   const { resourceCount, ...described } = await parts.treeExports.describeTree(
     { workspaceId: hold.record.workspaceId },
@@ -49,7 +39,7 @@ export async function runExport(parts: ArchiveParts, hold: Hold, stopped: () => 
   for (let last = false; !last; ) {
     const reading = await readOn(running, acting);
     for await (const step of reading) {
-      if (stopped()) return;
+      if (hold.isStopping) return;
       if (step.last) last = true;
       if (step.done && running.sink.ripe) await endStep(running);
       else if (step.done && Date.now() - told > TELL_MS) {
@@ -62,16 +52,17 @@ export async function runExport(parts: ArchiveParts, hold: Hold, stopped: () => 
   await finish(running, described);
 }
 
-async function begin(parts: ArchiveParts, hold: Hold, total: number): Promise<Running> {
+async function begin(parts: ArchiveParts, hold: HeldJob<ArchiveRecord>, total: number): Promise<Running> {
   const { record } = hold;
   const key = archiveKey(record.id);
+  if (record.upload === undefined) await removeSteps(parts, record.id);
   const upload = record.upload ?? (await parts.bytes.beginParts(key));
   await hold.save({ upload, total: Math.max(total, record.resources) });
   const { resources, files, failed, faults, cursor, steps, offset, entries } = record;
   return {
     parts,
     hold,
-    sink: createSink(parts.bytes, key, upload, record.parts),
+    sink: createSink(parts.bytes, { key, upload, before: record.parts, admit: archiveMeter(parts, hold) }),
     written: { offset, entries, directory: [], sums: [] },
     resources,
     files,
@@ -94,7 +85,7 @@ interface Step {
   readonly last: boolean;
 }
 
-/** Writes the entries of a reading, and says where a resource or all of them are done. */
+/** Writes the entries of one read of the tree. Yields after each resource and at the end of the tree. */
 async function* steps(running: Running, pieces: AsyncIterable<TreePiece>): AsyncGenerator<Step> {
   const iterator = pieces[Symbol.asyncIterator]();
   let faulty = false;
@@ -122,7 +113,7 @@ async function* steps(running: Running, pieces: AsyncIterable<TreePiece>): Async
   }
 }
 
-/** Writes the entry that a piece begins; gives what comes behind it. */
+/** Writes the entry that a piece begins. Returns the next result of the iterator after the entry. */
 async function writeEntry(
   running: Running,
   first: TreePiece,
@@ -153,7 +144,7 @@ async function writeEntry(
   return next;
 }
 
-/** From so many bytes on the records of an entry are the larger ones. */
+/** Entries of more than this many bytes use ZIP64 records. */
 const HUGE_BYTES = 4_000_000_000;
 
 async function writeFile(running: Running, path: string, fileId: string, modifiedAt: Date): Promise<void> {
@@ -181,7 +172,10 @@ async function writeFile(running: Running, path: string, fileId: string, modifie
   running.files++;
 }
 
-/** What can be read: one file that can't stops nobody. */
+/**
+ * Yields what can be read and reports an error instead of throwing it, so that one unreadable file does not stop the
+ * export.
+ */
 async function* asFarAsItGoes(source: AsyncIterable<Buffer>, tell: (error: unknown) => void): AsyncGenerator<Buffer> {
   try {
     yield* source;
@@ -207,17 +201,7 @@ export async function endStep(running: Running): Promise<void> {
   written.sums = [];
 }
 
-/** Writes the entry with the checksums of those written since the last one: its path, and the checksum of itself. */
-export async function writeSums(running: Running): Promise<{ readonly sums: string; readonly sha256: string }> {
-  const { hold, sink, written } = running;
-  running.steps++;
-  const sums = `checksums/${String(running.steps).padStart(6, '0')}.sha256`;
-  const list = Buffer.from(written.sums.join(''));
-  await sink.write(await wholeEntry(sums, list, new Date(hold.record.createdAt), written));
-  return { sums, sha256: createHash('sha256').update(list).digest('hex') };
-}
-
-/** What an export shows of its progress. */
+/** Returns the progress that an export displays. */
 export function progressOf({ shown, resources, failed, total }: ArchiveRecord) {
   const [done, wrong] = [shown?.resources ?? resources, shown?.failed ?? failed];
   return { processed: done + wrong, succeeded: done, failed: wrong, total: Math.max(total, done + wrong) };

@@ -1,31 +1,35 @@
+import type { HeldJob } from '@commonplace/kit/jobs';
 import type { DescribeTreeResponse } from '@commonplace/proto/resources/v1/tree_export_service.js';
+import { measureAll } from '../blobs/measure.js';
+import { BlobMissing, type Stored, WrongBytes } from '../blobs/port.js';
 import { DAYS_KEPT } from '../config.js';
 import { wholeEntry } from './entries.js';
-import { expireArchive, removeSteps } from './expire.js';
-import { type Running, writeSums } from './export.js';
+import { expireEarlier, removeSteps } from './expire.js';
 import type { ArchiveParts } from './parts.js';
-import { archiveKey, type StepRecord } from './records.js';
+import { type ArchiveRecord, archiveKey, type StepRecord } from './records.js';
+import { settleArchive } from './room.js';
+import { type Running, writeSums } from './running.js';
 import { archiveEnd } from './zip.js';
 
-/** The version of what `docs/archive-format.md` describes. */
+/** Version of the format that `docs/archive-format.md` describes. */
 export const FORMAT_VERSION = 1;
 const DAY_MS = 86_400_000;
 
-/** Ends an archive: the tags, the manifest, and the directory of all its entries. */
+/** Ends an archive: writes the tags, the manifest and the directory of all entries. */
 export async function finish(
   running: Running,
   { tagsJson, publicationJson }: Pick<DescribeTreeResponse, 'tagsJson' | 'publicationJson'>,
 ): Promise<void> {
   const { parts, hold, sink, written } = running;
-  const { id, workspaceId } = hold.record;
+  const { id } = hold.record;
   const key = archiveKey(id);
   const at = new Date(hold.record.createdAt);
   await sink.write(await wholeEntry('tags.json', tagsJson, at, written));
-  // No step ends here, for a part that ends before the last one must not be small.
-  const last = await writeSums(running);
+  // No step ends here, because every part but the last must have a minimum size.
+  const sums = await writeSums(running);
   const checksums: { path: string; sha256: string }[] = [];
   for await (const { sums: path, sha256 } of stepsOf(parts, id)) checksums.push({ path, sha256 });
-  checksums.push({ path: last.sums, sha256: last.sha256 });
+  checksums.push({ path: sums.sums, sha256: sums.sha256 });
   const manifest = manifestOf(running, JSON.parse(String(publicationJson)), checksums);
   await sink.write(await wholeEntry('manifest.json', manifest, at, written));
   const { offset } = written;
@@ -36,49 +40,87 @@ export async function finish(
   };
   for await (const { directory } of stepsOf(parts, id)) await put(Buffer.from(directory, 'base64'));
   for (const record of written.directory) await put(record);
-  await sink.write(archiveEnd(written.entries, offset, size));
+  const last = archiveEnd(written.entries, offset, size);
+  await sink.write(last);
   await sink.flush();
   if (!(await isWhole(running, key))) return;
-  const stored = await parts.bytes.completeParts(key, hold.record.upload ?? '');
-  const now = Date.now();
   const { resources, files, failed, faults } = running;
-  await hold.save({
-    ...{ resources, files, failed, faults, shown: { resources, failed, files } },
-    status: failed > 0 ? 'completed_with_errors' : 'completed',
+  const counts = { resources, files, failed, faults, shown: { resources, failed, files } };
+  await hold.save({ ...counts, wholeBytes: offset + size + last.length });
+  await complete(parts, hold);
+}
+
+/**
+ * Completes the multipart upload of an export and finishes its job. All parts are put and `wholeBytes` is stored by
+ * now, so a worker that takes the export over only completes it, after checking whether an earlier worker has done so.
+ */
+export async function complete(parts: ArchiveParts, hold: HeldJob<ArchiveRecord>): Promise<void> {
+  const { id, workspaceId, failed } = hold.record;
+  const stored = await completeOnce(parts, hold);
+  const now = Date.now();
+  const before = hold.record;
+  const change = {
+    status: failed > 0 ? ('completed_with_errors' as const) : ('completed' as const),
     sizeBytes: stored.sizeBytes,
+    ...(before.heldBytes !== undefined && { heldBytes: stored.sizeBytes }),
     sha256: stored.sha256,
     finishedAt: new Date(now).toISOString(),
     expiresAt: new Date(now + DAYS_KEPT * DAY_MS).toISOString(),
     activeKey: undefined,
-    leaseUntil: undefined,
-  });
-  await hold.end();
+  };
+  await hold.finish(change, (work) => settleArchive(parts, work, before, stored.sizeBytes));
   await removeSteps(parts, id);
   await expireEarlier(parts, workspaceId, id);
 }
 
+/** Completes the parts, or measures the blob that an earlier worker has completed. */
+async function completeOnce(parts: ArchiveParts, hold: HeldJob<ArchiveRecord>): Promise<Stored> {
+  const { id, upload = '', wholeBytes } = hold.record;
+  const key = archiveKey(id);
+  try {
+    if ((await parts.bytes.size(key)) === wholeBytes) {
+      const stored = await measureAll(parts.bytes.read(key));
+      await parts.bytes.abortParts(key, upload);
+      return stored;
+    }
+    return await parts.bytes.completeParts(key, upload, { sizeBytes: wholeBytes });
+  } catch (error) {
+    // The parts are lost or are not those that were put: the next try writes all of them again.
+    if (error instanceof WrongBytes || error instanceof BlobMissing) await startOver(parts, hold);
+    throw error;
+  }
+}
+
 /**
- * Whether the parts are those of this archive. Of what a dead process had put behind its last step there may be more
- * than came again, when a file has become smaller meanwhile: all is put anew then.
+ * Checks that the stored parts are those of this archive. A dead process may have put more parts after its last step
+ * than were rewritten, when a file has shrunk meanwhile; the export then starts over.
  */
 async function isWhole({ parts, hold, sink }: Running, key: string): Promise<boolean> {
-  const upload = hold.record.upload ?? '';
-  const there = await parts.bytes.parts(key, upload);
+  const there = await parts.bytes.parts(key, hold.record.upload ?? '');
   if (there.length <= sink.parts) return true;
-  await parts.bytes.abortParts(key, upload);
-  const none = { upload: undefined, cursor: '', parts: 0, offset: 0, entries: 0, steps: 0, shown: undefined };
-  const again = {
+  await startOver(parts, hold);
+  await hold.retryIn(0, { status: 'queued' });
+  return false;
+}
+
+/** Discards everything that an export has written. Its next run begins by deleting the remaining steps. */
+export async function startOver(parts: ArchiveParts, hold: HeldJob<ArchiveRecord>): Promise<void> {
+  const { id, upload } = hold.record;
+  const key = archiveKey(id);
+  const nothing = {
+    cursor: '',
+    parts: 0,
+    offset: 0,
+    entries: 0,
+    steps: 0,
     resources: 0,
     files: 0,
     failed: 0,
     faults: [],
-    status: 'queued' as const,
-    leaseUntil: new Date().toISOString(),
   };
-  await hold.end();
-  await removeSteps(parts, hold.record.id);
-  await hold.save({ ...none, ...again });
-  return false;
+  await hold.save({ ...nothing, upload: undefined, shown: undefined, wholeBytes: undefined });
+  if (upload !== undefined) await parts.bytes.abortParts(key, upload);
+  await parts.bytes.delete(key);
 }
 
 function manifestOf(
@@ -103,7 +145,7 @@ function manifestOf(
   return Buffer.from(`${JSON.stringify(manifest, null, 2)}\n`);
 }
 
-/** Steps that are read at once. */
+/** Steps that one query reads. */
 const PAGE = 50;
 
 async function* stepsOf({ archiveSteps }: ArchiveParts, archiveId: string): AsyncGenerator<StepRecord> {
@@ -120,11 +162,4 @@ async function* stepsOf({ archiveSteps }: ArchiveParts, archiveId: string): Asyn
     if (last === undefined || found.length < PAGE) return;
     after = [last.number, last.id];
   }
-}
-
-/** Archives of a workspace that are kept although there is a newer one: none. */
-async function expireEarlier(parts: ArchiveParts, workspaceId: string, id: string): Promise<void> {
-  const found = await parts.archives.find({ where: { workspaceId }, sort: ['-createdAt'], limit: 20 });
-  for (const record of found)
-    if (record.id !== id && record.expiresAt !== undefined) await expireArchive(parts, record);
 }

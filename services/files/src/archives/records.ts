@@ -1,4 +1,5 @@
 import type { Actor } from '@commonplace/kit/auth';
+import { DEAD_INDEX, type JobRecord, type QueueSpec } from '@commonplace/kit/jobs';
 import type { CollectionSpec, StoredRecord } from '@commonplace/kit/store';
 
 export type ArchiveState = 'queued' | 'running' | 'completed' | 'completed_with_errors' | 'failed' | 'expired';
@@ -17,41 +18,43 @@ export interface ArchiveFault {
   readonly message: string;
 }
 
-/** An export of a workspace, and how far it is. */
-export interface ArchiveRecord extends StoredRecord {
+/** Stores an export of a workspace and its progress. */
+export interface ArchiveRecord extends JobRecord {
   readonly tenant: string;
   readonly workspaceId: string;
-  /** The same while it is active: a workspace has one export at a time. */
+  /** The workspace's id while the export is active: the unique index allows one active export per workspace. */
   readonly activeKey?: string | undefined;
-  /** Whose rights it has; an Org's id, or empty for a Personal workspace. */
+  /** The user whose rights the export has, and the Org's id, which is empty for a Personal workspace. */
   readonly userId: string;
   readonly orgId: string;
   readonly format: Format;
   readonly include: Include;
-  /** The workspace as it goes into the manifest. */
+  /** The workspace as the manifest shows it. */
   readonly workspace: Readonly<Record<string, unknown>>;
   readonly status: ArchiveState;
   readonly attempt: number;
-  /** Tries one after the other that came to nothing. */
-  readonly tries: number;
   readonly total: number;
-  /** Resources that are in it, and what could not be. */
+  /** Number of resources in the archive, of files in it, and of those that could not be exported. */
   readonly resources: number;
   readonly files: number;
   readonly failed: number;
   readonly faults: readonly ArchiveFault[];
-  /** The last resource that is in the parts which are put. */
+  /** The last resource that the stored parts contain. */
   readonly cursor: string;
-  /** Steps that are committed. */
+  /** Number of committed steps. */
   readonly steps: number;
-  /** What is shown of the progress, ahead of the last step. */
+  /** Displayed progress, which may be ahead of the last step. */
   readonly shown?: { readonly resources: number; readonly failed: number; readonly files: number } | undefined;
-  /** What names the parts in the blob store, how many there are, their bytes, and the entries in them. */
+  /** Id of the multipart upload in the blob store, the number of its parts, their bytes, and the entries in them. */
   readonly upload?: string | undefined;
   readonly parts: number;
   readonly offset: number;
   readonly entries: number;
+  /** Size of the whole archive in bytes, set once all of its parts are put. */
+  readonly wholeBytes?: number | undefined;
   readonly sizeBytes?: number;
+  /** Bytes that are counted against the quota, from before they are put until after they are deleted. */
+  readonly heldBytes?: number | undefined;
   readonly sha256?: string;
   readonly error?: { readonly code: string; readonly message: string; readonly retryable: boolean };
   readonly createdBy: Actor;
@@ -59,9 +62,9 @@ export interface ArchiveRecord extends StoredRecord {
   readonly startedAt?: string;
   readonly finishedAt?: string;
   readonly expiresAt?: string | undefined;
-  /** When its bytes were deleted. */
+  /** When the bytes were due to be deleted. */
   readonly expiredAt?: string;
-  /** A worker holds it until then, as long as it is active. */
+  /** End of the lease of the worker that runs it, as long as it is active. */
   readonly leaseUntil?: string | undefined;
 }
 
@@ -72,18 +75,26 @@ export const archiveCollection: CollectionSpec<ArchiveRecord> = {
     { fields: ['workspaceId', 'createdAt'] },
     { fields: ['leaseUntil'], sparse: true },
     { fields: ['expiresAt'], sparse: true },
+    DEAD_INDEX,
   ],
 };
 
-/** The directory of the entries that one step of an export has written. */
+export const archiveQueue: QueueSpec<ArchiveRecord> = {
+  name: 'files.archives',
+  collection: archiveCollection,
+  due: 'leaseUntil',
+  describe: ({ format, workspaceId }) => `${format} export of ${workspaceId}`,
+};
+
+/** Stores the directory of the entries that one step of an export has written. */
 export interface StepRecord extends StoredRecord {
   readonly tenant: string;
   readonly archiveId: string;
-  /** From 1. */
+  /** Counts from 1. */
   readonly number: number;
-  /** In base64. */
+  /** ZIP directory records, base64-encoded. */
   readonly directory: string;
-  /** The entry that lists the checksums of the others, and its own. */
+  /** Path of the entry that lists the checksums of the others, and its own checksum. */
   readonly sums: string;
   readonly sha256: string;
 }

@@ -1,123 +1,75 @@
 import { AppError } from '@commonplace/kit/errors';
-import { inWork } from '@commonplace/kit/store';
+import { createPeriodic, type HeldJob, openQueue, type Periodic, type Queue } from '@commonplace/kit/jobs';
+import { isOverQuota } from '../storage/quota.js';
 import { expireArchives, removeSteps } from './expire.js';
 import { runExport } from './export.js';
-import { ArchiveLost, type Hold, holdArchive } from './hold.js';
 import type { ArchiveParts } from './parts.js';
-import { type ArchiveRecord, archiveKey } from './records.js';
+import { type ArchiveRecord, archiveKey, archiveQueue } from './records.js';
+import { releaseArchive } from './room.js';
 
-export interface ArchiveRunner {
-  /** Looks after exports whose time has come, each second; first after those of an earlier process of this store. */
-  begin(): Promise<void>;
-  /** Looks now. */
-  look(): void;
-  close(): Promise<void>;
+/** Exports that a process runs concurrently. */
+const CONCURRENCY = 2;
+const MAX_FAILURES = 8;
+const BACKOFF = { firstMs: 5_000, maxMs: 60_000 };
+const EXPIRY_INTERVAL_MS = 60_000;
+
+/** Opens the queue that runs exports. */
+export function openArchiveQueue(parts: ArchiveParts): Promise<Queue<ArchiveRecord>> {
+  return openQueue<ArchiveRecord>({
+    store: parts.store,
+    log: parts.log,
+    spec: archiveQueue,
+    concurrency: CONCURRENCY,
+    maxFailures: MAX_FAILURES,
+    backoff: BACKOFF,
+    onClaim: (_, { attempt, startedAt = new Date().toISOString() }) => ({
+      status: 'running',
+      startedAt,
+      attempt: attempt + 1,
+    }),
+    run: (job) => runExport(parts, job),
+    isFinal: (error) => isRefusal(error) || isOverQuota(error),
+    onGivenUp: (job, error) => failExport(parts, job, error),
+  });
 }
 
-const LOOK_MS = 1_000;
-/** Exports that run at the same time. */
-const WIDTH = 2;
-/** Tries one after the other that come to nothing. */
-const TRIES = 8;
-const PAUSE_MS = 5_000;
-
-/** Runs exports, and takes away those whose time is over. */
-export function createArchiveRunner(parts: ArchiveParts): ArchiveRunner {
-  const running = new Map<string, Promise<void>>();
-  let timer: NodeJS.Timeout | undefined;
-  let looking: Promise<void> = Promise.resolve();
-  let closed = false;
-  let looks = 0;
-
-  async function work(record: ArchiveRecord): Promise<void> {
-    const hold = await holdArchive(parts, record);
-    if (hold === undefined) return;
-    try {
-      await runExport(parts, hold, () => closed);
-      if (closed) await handBack(hold);
-    } catch (error) {
-      if (!(error instanceof ArchiveLost)) await failed(parts, hold, error);
-    } finally {
-      await hold.end();
-    }
-  }
-
-  async function lookOnce(): Promise<void> {
-    if (looks++ % 60 === 0) await expireArchives(parts);
-    const room = WIDTH - running.size;
-    if (room <= 0 || closed) return;
-    const where = { leaseUntil: { lte: new Date().toISOString() } };
-    const due = await parts.archives.find({ where, sort: ['leaseUntil'], limit: room });
-    for (const record of due) {
-      if (closed || running.has(record.id)) continue;
-      const done = work(record)
-        .catch((error) => parts.log.error('archive.lost', { archive_id: record.id, error }))
-        .finally(() => running.delete(record.id));
-      running.set(record.id, done);
-    }
-  }
-
-  const look = () => {
-    looking = looking.then(lookOnce).catch((error) => parts.log.error('archives.look_failed', { error }));
-  };
-
-  return {
-    look,
-    async begin() {
-      if (parts.bytes.exclusive) await takeOver(parts);
-      timer = setInterval(look, LOOK_MS);
-      timer.unref();
-      look();
-    },
-    async close() {
-      closed = true;
-      clearInterval(timer);
-      await looking;
-      await Promise.all(running.values());
-    },
-  };
-}
-
-/** What this process has not finished goes on elsewhere at once. */
-async function handBack(hold: Hold): Promise<void> {
-  if (hold.record.leaseUntil !== undefined) await hold.save({ leaseUntil: new Date().toISOString() });
-}
-
-/** What a dead process held is due; only where there is no other process than this one. */
-async function takeOver(parts: ArchiveParts): Promise<void> {
-  const now = new Date().toISOString();
-  const held = await parts.archives.find({ where: { leaseUntil: { gt: now } }, sort: ['leaseUntil'], limit: 1000 });
-  for (const { id } of held) {
-    await inWork(parts.store, async (work) => {
-      const record = await work.get(parts.archives, id);
-      if (record?.leaseUntil !== undefined) work.replace(parts.archives, record, { ...record, leaseUntil: now });
-    });
-  }
+/** Deletes the bytes of expired exports periodically. */
+export function createArchiveExpiry(parts: ArchiveParts): Periodic {
+  const { log } = parts;
+  return createPeriodic({
+    name: 'files.archive_expiry',
+    everyMs: EXPIRY_INTERVAL_MS,
+    log,
+    run: () => expireArchives(parts),
+  });
 }
 
 const REFUSALS: ReadonlySet<AppError['code']> = new Set(['PERMISSION_DENIED', 'NOT_FOUND', 'UNAUTHENTICATED']);
 
-/** Tries again in a while, or ends an export that can't be made. */
-async function failed(parts: ArchiveParts, hold: Hold, error: unknown): Promise<void> {
-  const { id, attempt, upload, tries } = hold.record;
-  parts.log.warn('archive.failed', { archive_id: id, attempt, error });
-  const refused = error instanceof AppError && REFUSALS.has(error.code);
-  if (!refused && tries < TRIES) {
-    const leaseUntil = new Date(Date.now() + PAUSE_MS * (tries + 1)).toISOString();
-    await hold.save({ leaseUntil, tries: tries + 1 });
-    return;
+function isRefusal(error: unknown): boolean {
+  return error instanceof AppError && REFUSALS.has(error.code);
+}
+
+const NO_ROOM =
+  'There is no room for it. Exports and import sources share COMMONPLACE_TEMPORARY_STORAGE_BYTES; exports expire.';
+
+function faultOf(error: unknown): NonNullable<ArchiveRecord['error']> {
+  if (isOverQuota(error)) return { code: 'storage_quota_exceeded', message: NO_ROOM, retryable: true };
+  if (!isRefusal(error)) {
+    return { code: 'internal_error', message: 'It could not be written. Ask for it again.', retryable: true };
   }
-  if (upload !== undefined) await parts.bytes.abortParts(archiveKey(id), upload);
-  const fault = refused
-    ? { code: 'access_lost', message: 'Who asked for it does not administer the workspace any more.', retryable: false }
-    : { code: 'internal_error', message: 'It could not be written. Ask for it again.', retryable: true };
-  await hold.save({
-    status: 'failed',
-    error: fault,
-    finishedAt: new Date().toISOString(),
-    activeKey: undefined,
-    leaseUntil: undefined,
-  });
-  await hold.end();
+  const message = 'Who asked for it does not administer the workspace any more.';
+  return { code: 'access_lost', message, retryable: false };
+}
+
+/** Marks an export as failed and deletes what it has written. */
+async function failExport(parts: ArchiveParts, job: HeldJob<ArchiveRecord>, error: unknown): Promise<void> {
+  const { id } = job.record;
+  const finishedAt = new Date().toISOString();
+  const change = { status: 'failed', heldBytes: undefined, error: faultOf(error), finishedAt, activeKey: undefined };
+  await job.finish(change as Partial<ArchiveRecord>, (work, record) => releaseArchive(parts, work, record));
+  // The bytes go only now: another worker may have taken the export over and completed it.
+  if (job.record.upload !== undefined) await parts.bytes.abortParts(archiveKey(id), job.record.upload);
+  await parts.bytes.delete(archiveKey(id));
   await removeSteps(parts, id);
 }

@@ -1,24 +1,33 @@
 import type { BlobStore } from '../blobs/port.js';
 
 const MIB = 1024 * 1024;
-/** Bytes of a part; a bucket takes 10,000 parts at the most, so that later ones are larger. */
+/** Bytes of a part. A bucket takes 10,000 parts at most, so later parts are larger. */
 const PART_BYTES = 16 * MIB;
 const PARTS_OF_ONE_SIZE = 1000;
-/** A bucket takes no smaller part, but as the last one. */
+/** The smallest part in bytes that this service puts, except for the last one. */
 const LEAST_BYTES = 8 * MIB;
 
-/** Where the bytes of an archive go: into numbered parts of one upload. */
+/** Writes the bytes of an archive into numbered parts of one upload. */
 export interface Sink {
-  /** Parts that are put. */
+  /** Number of parts that are put. */
   readonly parts: number;
-  /** There is enough for a part. */
+  /** Whether enough bytes for a part have accumulated. */
   readonly ripe: boolean;
   write(bytes: Buffer): Promise<void>;
-  /** Puts what is left. */
+  /** Puts the remaining bytes as a part. */
   flush(): Promise<void>;
 }
 
-export function createSink(bytes: BlobStore, key: string, upload: string, before: number): Sink {
+export interface SinkTarget {
+  readonly key: string;
+  /** Id of the multipart upload, and the number of its parts that are put already. */
+  readonly upload: string;
+  readonly before: number;
+  /** Reserves the bytes of a part before it is put. */
+  readonly admit: (bytes: number) => Promise<void>;
+}
+
+export function createSink(bytes: BlobStore, { key, upload, before, admit }: SinkTarget): Sink {
   let parts = before;
   let held: Buffer[] = [];
   let size = 0;
@@ -36,6 +45,7 @@ export function createSink(bytes: BlobStore, key: string, upload: string, before
     },
     async flush() {
       if (size === 0) return;
+      await admit(size);
       await bytes.putPart(key, upload, parts + 1, held);
       parts++;
       held = [];

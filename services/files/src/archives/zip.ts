@@ -1,32 +1,32 @@
 import { crc32 } from 'node:zlib';
 
 /*
- * The records of a ZIP archive (PKWARE's APPNOTE.TXT, sections 4.3 to 4.5), each by itself: an archive is gone on with
- * where an earlier process was stopped, which no library for whole archives does.
+ * The records of a ZIP archive (PKWARE's APPNOTE.TXT, sections 4.3 to 4.5), each on its own: an archive is continued
+ * where an earlier process stopped, which no library for whole archives supports.
  */
 
-/** An entry as the directory at the archive's end lists it. */
+/** Describes an entry as the directory at the archive's end lists it. */
 export interface Listed {
   readonly path: string;
   readonly deflated: boolean;
   readonly crc: number;
   readonly packedBytes: number;
   readonly sizeBytes: number;
-  /** Where its header stands. */
+  /** Offset of its local header in the archive. */
   readonly offset: number;
-  /** Its size is told behind its data, for nobody knew it before. */
+  /** Whether its size follows its data in a descriptor, because it was unknown before. */
   readonly described: boolean;
   readonly modifiedAt: Date;
 }
 
-/** What is known of an entry when its header is written. */
+/** Describes what is known of an entry when its header is written. */
 export type Begun = Pick<Listed, 'path' | 'deflated' | 'modifiedAt' | 'described'> &
   Partial<Pick<Listed, 'crc' | 'packedBytes' | 'sizeBytes'>> & {
-    /** It may have more than 4 GiB. */
+    /** The entry may exceed 4 GiB. */
     readonly huge: boolean;
   };
 
-/** The greatest number that fits into 32 bits stands for one that does not. */
+/** Marker for a value that does not fit into 32 bits: the greatest 32-bit number. */
 const MOST = 0xffffffff;
 const VERSION = 20;
 const VERSION_64 = 45;
@@ -34,7 +34,7 @@ const UTF8 = 0x800;
 const DESCRIBED = 0x8;
 const ZIP64 = 0x0001;
 
-/** The header in front of an entry's data. */
+/** Encodes the local header, which precedes an entry's data. */
 export function localHeader({ path, deflated, modifiedAt, described, huge, ...sizes }: Begun): Buffer {
   const name = Buffer.from(path);
   const { crc = 0, packedBytes = 0, sizeBytes = 0 } = sizes;
@@ -53,7 +53,7 @@ export function localHeader({ path, deflated, modifiedAt, described, huge, ...si
   return Buffer.concat([fixed, name, extra]);
 }
 
-/** What stands behind the data of an entry whose size was not known before. */
+/** Encodes the data descriptor, which follows an entry whose size was unknown before. */
 export function descriptor(
   { crc, packedBytes, sizeBytes }: Pick<Listed, 'crc' | 'packedBytes' | 'sizeBytes'>,
   huge: boolean,
@@ -71,7 +71,7 @@ export function descriptor(
   return record;
 }
 
-/** An entry in the directory. */
+/** Encodes an entry of the directory. */
 export function directoryRecord(entry: Listed): Buffer {
   const { path, deflated, crc, packedBytes, sizeBytes, offset, described, modifiedAt } = entry;
   const name = Buffer.from(path);
@@ -91,13 +91,13 @@ export function directoryRecord(entry: Listed): Buffer {
   fixed.writeUInt32LE(Math.min(sizeBytes, MOST), 24);
   fixed.writeUInt16LE(name.length, 28);
   fixed.writeUInt16LE(extra.length, 30);
-  // A plain file that its owner writes and everybody reads.
+  // A regular file that its owner may write and everybody may read.
   fixed.writeUInt32LE(((0o100644 << 16) >>> 0) as number, 38);
   fixed.writeUInt32LE(Math.min(offset, MOST), 42);
   return Buffer.concat([fixed, name, extra]);
 }
 
-/** What ends an archive: where its directory stands, and how many entries it lists. */
+/** Encodes the end of an archive: where its directory begins, and how many entries it lists. */
 export function archiveEnd(entries: number, offset: number, sizeBytes: number): Buffer {
   const records: Buffer[] = [];
   if (entries >= 0xffff || offset >= MOST || sizeBytes >= MOST) {
@@ -133,7 +133,7 @@ function extraField(values: readonly number[]): Buffer {
   return field;
 }
 
-/** A moment as DOS has it, in UTC: two seconds fine, from 1980 on. */
+/** Encodes a UTC time in DOS format: resolution of two seconds, from 1980 on. */
 function dosTime(at: Date): number {
   const year = Math.max(at.getUTCFullYear() - 1980, 0);
   const date = (year << 9) | ((at.getUTCMonth() + 1) << 5) | at.getUTCDate();

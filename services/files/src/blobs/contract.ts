@@ -3,7 +3,7 @@ import { createDuties, type OptOuts } from '@commonplace/kit/testing';
 import { afterAll, beforeAll, describe, expect } from '@jest/globals';
 import { BlobMissing, type BlobStore, WrongBytes } from './port.js';
 
-/** Bytes of a part that a bucket takes where another follows. */
+/** Smallest part in bytes that a bucket accepts when another part follows. */
 const PART = 5 * 1024 * 1024;
 
 export interface BlobHarness {
@@ -11,7 +11,7 @@ export interface BlobHarness {
   close(): Promise<void>;
 }
 
-/** Asks an adapter of the blob store for each duty of `port.ts`. */
+/** Tests an adapter of the blob store against each duty of `port.ts`. */
 export function blobContract(name: string, open: () => Promise<BlobHarness>, optOuts: OptOuts = {}): void {
   describe(`blobs in ${name}`, () => {
     let harness: BlobHarness | undefined;

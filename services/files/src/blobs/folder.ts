@@ -1,26 +1,47 @@
 import { randomUUID } from 'node:crypto';
-import { type FileHandle, mkdir, open, readdir, rename, rm, rmdir, stat } from 'node:fs/promises';
+import { type FileHandle, mkdir, open, readdir, rename, rm, rmdir, stat, utimes } from 'node:fs/promises';
 import { dirname, join, relative, sep } from 'node:path';
 import * as durable from '@commonplace/kit/durable';
+import { lockFolder } from '@commonplace/kit/folder-lock';
+import { type IdentifiedStore, MARK_FILE, openMarkFile } from '@commonplace/kit/installation';
 import { measure, measureAll } from './measure.js';
 import { BlobMissing, type BlobStore, type Expected, requireExpected, requireKey, type Source } from './port.js';
 
-/** Where whole blobs are, below the folder. */
+/** Folder of complete blobs, relative to the store's folder. */
 export const BLOB_FOLDER = 'blobs';
-/** Bytes that are read at once. */
+/** Folder of bytes whose put is not complete. */
+const PUT_FOLDER = 'put';
+/** Bytes that one read returns at most. */
 const CHUNK_BYTES = 1024 * 1024;
 
 /**
- * Blobs as files of a folder: `blobs/<key>`, what is being put in `put/`, parts in `parts/<upload>/<key>/`. One
- * process at a time; what an earlier one left in `put/` is removed when it opens.
+ * Stores blobs as files of a folder: `blobs/<key>`, incomplete puts in `put/`, parts in `parts/<upload>/<key>/`. One
+ * process at a time may open it; what an earlier one left in `put/` is deleted on opening.
  */
 export async function openFolderStore(folder: string): Promise<BlobStore> {
-  const [blobs, puts, parts] = [BLOB_FOLDER, 'put', 'parts'].map((name) => join(folder, name)) as [
+  const lock = lockFolder(folder);
+  await rm(join(folder, PUT_FOLDER), { recursive: true, force: true });
+  return { ...createFolderStore(folder), exclusive: true, close: async () => lock.release() };
+}
+
+/** Opens the folder for a command that runs beside the process that has it open: nothing is deleted on opening. */
+export async function openFolderStoreBeside(folder: string): Promise<BlobStore> {
+  return createFolderStore(folder);
+}
+
+/** Opens the folder as a store that carries the id of its installation. */
+export function openFolderInstallation(folder: string): IdentifiedStore {
+  const isEmpty = async () => (await filesBelow(join(folder, BLOB_FOLDER)).catch(noneWhenMissing)).length === 0;
+  return openMarkFile({ kind: 'files', place: `the folder ${folder}`, file: join(folder, MARK_FILE), isEmpty });
+}
+
+function createFolderStore(folder: string): BlobStore {
+  const [blobs, puts, parts] = [BLOB_FOLDER, PUT_FOLDER, 'parts'].map((name) => join(folder, name)) as [
     string,
     string,
     string,
   ];
-  await rm(puts, { recursive: true, force: true });
+  const installation = openFolderInstallation(folder);
   for (const each of [blobs, puts, parts]) durable.makeFolder(each);
   const pathOf = (key: string) => join(blobs, ...requireKey(key).split('/'));
   const known = new Set<string>();
@@ -42,7 +63,7 @@ export async function openFolderStore(folder: string): Promise<BlobStore> {
     }
   }
 
-  /** Makes a folder whose name is durable; once for each. */
+  /** Creates a folder and makes its name durable; once per path. */
   async function makeFolder(path: string): Promise<void> {
     if (known.has(path)) return;
     await mkdir(path, { recursive: true, mode: 0o700 });
@@ -58,7 +79,7 @@ export async function openFolderStore(folder: string): Promise<BlobStore> {
       .sort((a, b) => a.number - b.number);
   }
 
-  /** What was put together before a crash, whose parts are gone. */
+  /** Measures a blob that was assembled before a crash and whose parts are gone. */
   async function completedBefore(key: string, expected?: Expected) {
     const stored = await measureAll(readFile(key, pathOf(key), 0));
     requireExpected(stored, expected);
@@ -66,7 +87,8 @@ export async function openFolderStore(folder: string): Promise<BlobStore> {
   }
 
   const store: BlobStore = {
-    exclusive: true,
+    exclusive: false,
+    installationId: installation.readId,
     put: (key, source, expected) => putAt(pathOf(key), source, expected),
     size: (key) => stat(pathOf(key)).then(({ size }) => size, undefinedWhenMissing),
     read: (key, range) => readFile(key, pathOf(key), range?.offset ?? 0, range?.length ?? Number.POSITIVE_INFINITY),
@@ -76,7 +98,7 @@ export async function openFolderStore(folder: string): Promise<BlobStore> {
         const key = relative(blobs, path).split(sep).join('/');
         if (!key.startsWith(prefix)) continue;
         const found = await stat(path).catch(undefinedWhenMissing);
-        if (found !== undefined) yield { key, sizeBytes: found.size };
+        if (found !== undefined) yield { key, sizeBytes: found.size, storedAt: found.mtimeMs };
       }
     },
 
@@ -106,7 +128,8 @@ export async function openFolderStore(folder: string): Promise<BlobStore> {
       for (const upload of await readdir(parts)) {
         for (const path of await foldersBelow(join(parts, upload))) {
           const key = relative(join(parts, upload), path).split(sep).join('/');
-          if (key.startsWith(prefix)) yield { key, upload };
+          const found = key.startsWith(prefix) ? await stat(path).catch(undefinedWhenMissing) : undefined;
+          if (found !== undefined) yield { key, upload, begunAt: found.mtimeMs };
         }
       }
     },
@@ -117,6 +140,7 @@ export async function openFolderStore(folder: string): Promise<BlobStore> {
       const stored = await measureAll(readFile(from, pathOf(from), 0));
       requireExpected(stored, expected);
       await makeFolder(dirname(pathOf(to)));
+      await utimes(pathOf(from), new Date(), new Date());
       await rename(pathOf(from), pathOf(to));
       await syncFolder(dirname(pathOf(to)));
       return stored;
@@ -164,7 +188,7 @@ async function* readFile(key: string, path: string, offset: number, length = Num
   }
 }
 
-/** A name is durable when its folder is synced. */
+/** Makes a file's name durable by syncing its folder. */
 async function syncFolder(path: string): Promise<void> {
   const folder = await open(path);
   try {
@@ -179,7 +203,7 @@ async function filesBelow(folder: string): Promise<string[]> {
   return entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
 }
 
-/** The folders that hold no others: those of parts. */
+/** Returns the folders that contain no others, which hold parts; deletes an empty upload. */
 async function foldersBelow(folder: string): Promise<string[]> {
   const entries = await readdir(folder, { withFileTypes: true, recursive: true });
   const folders = entries.filter((entry) => entry.isDirectory()).map((entry) => join(entry.parentPath, entry.name));

@@ -1,4 +1,4 @@
-/** The same bytes in pieces of one size, the last one apart. */
+/** Yields the same bytes in pieces of `size` bytes; the last one may be shorter. */
 export async function* gather(source: AsyncIterable<Uint8Array>, size: number): AsyncIterable<Buffer> {
   let held: Uint8Array[] = [];
   let bytes = 0;

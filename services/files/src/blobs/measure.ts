@@ -1,20 +1,28 @@
 import { createHash } from 'node:crypto';
+import { createBreathe } from '@commonplace/kit/slices';
 import type { Source, Stored } from './port.js';
 
 export interface Measured {
   /** The same bytes, measured as they pass. */
   readonly bytes: AsyncIterable<Uint8Array>;
-  /** What has passed so far. */
+  /** Returns the size and checksum of what has passed so far. */
   stored(): Stored;
 }
 
-/** Measures bytes on their way. */
+/** Bytes that are hashed before the event loop gets a turn. */
+const HASHED_AT_ONCE = 256 * 1024;
+
+/** Measures the size and SHA-256 of bytes while they are read. */
 export function measure(source: Source): Measured {
   const hash = createHash('sha256');
+  const breathe = createBreathe();
   let sizeBytes = 0;
   async function* pass(): AsyncIterable<Uint8Array> {
     for await (const chunk of source) {
-      hash.update(chunk);
+      for (let from = 0; from < chunk.length; from += HASHED_AT_ONCE) {
+        hash.update(chunk.subarray(from, from + HASHED_AT_ONCE));
+        await breathe();
+      }
       sizeBytes += chunk.length;
       yield chunk;
     }
@@ -22,7 +30,7 @@ export function measure(source: Source): Measured {
   return { bytes: pass(), stored: () => ({ sizeBytes, sha256: hash.copy().digest('hex') }) };
 }
 
-/** Reads bytes to their end and measures them. */
+/** Reads all bytes and returns their size and SHA-256. */
 export async function measureAll(source: Source): Promise<Stored> {
   const { bytes, stored } = measure(source);
   for await (const _ of bytes);

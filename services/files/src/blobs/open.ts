@@ -1,5 +1,6 @@
 import { join } from 'node:path';
-import { openFolderStore } from './folder.js';
+import type { IdentifiedStore } from '@commonplace/kit/installation';
+import { openFolderInstallation, openFolderStore, openFolderStoreBeside } from './folder.js';
 import type { BlobStore } from './port.js';
 
 export interface BlobSettings {
@@ -7,13 +8,30 @@ export interface BlobSettings {
   readonly s3PublicUrl: string | undefined;
 }
 
-/** Of the data folder: where the bytes of files are kept, unless a bucket keeps them. */
+/** Folder in the data directory that holds the bytes of files when no bucket is configured. */
 export const FILES_FOLDER = 'files';
 
-/** Opens the bucket that the settings name, else a folder of the data folder. */
+/** Opens the bucket that the settings name, or a folder in the data directory if they name none. */
 export async function openBlobStore({ s3Url, s3PublicUrl }: BlobSettings, dataDir: string): Promise<BlobStore> {
   if (s3Url === undefined) return openFolderStore(join(dataDir, FILES_FOLDER));
-  // The SDK takes a tenth of a second and its memory to load: who keeps files in a folder pays neither.
+  // The SDK takes a tenth of a second and its memory to load: installations with a folder pay neither.
   const { openS3Store } = await import('./s3.js');
   return openS3Store({ url: s3Url, publicUrl: s3PublicUrl });
+}
+
+/** Opens the store for a command that runs beside the system, or while the system is stopped. */
+export async function openBlobStoreBeside(settings: BlobSettings, dataDir: string): Promise<BlobStore> {
+  return settings.s3Url === undefined
+    ? openFolderStoreBeside(join(dataDir, FILES_FOLDER))
+    : openBlobStore(settings, dataDir);
+}
+
+/** Opens the configured bucket or folder as a store that carries the id of its installation. */
+export async function openBlobInstallation(
+  { s3Url }: Pick<BlobSettings, 's3Url'>,
+  dataDir: string,
+): Promise<IdentifiedStore> {
+  if (s3Url === undefined) return openFolderInstallation(join(dataDir, FILES_FOLDER));
+  const { openS3Installation } = await import('./s3-installation.js');
+  return openS3Installation(s3Url);
 }

@@ -1,10 +1,13 @@
-/** Bytes that have been put: how many, and their SHA-256 in lower-case hexadecimal. */
+import { AppError } from '@commonplace/kit/errors';
+import { counter } from '@commonplace/kit/telemetry';
+
+/** Describes stored bytes: their number, and their SHA-256 in lower-case hexadecimal. */
 export interface Stored {
   readonly sizeBytes: number;
   readonly sha256: string;
 }
 
-/** What bytes have to be; a put of others rejects with `WrongBytes` and leaves nothing. */
+/** Describes what bytes have to be; a put of other bytes rejects with `WrongBytes` and leaves nothing. */
 export interface Expected {
   readonly sizeBytes?: number | undefined;
   readonly sha256?: string | undefined;
@@ -14,7 +17,7 @@ export type Source = Iterable<Uint8Array> | AsyncIterable<Uint8Array>;
 
 export interface Range {
   readonly offset: number;
-  /** Up to so many; fewer where the bytes end. */
+  /** Length in bytes; fewer are read when the blob ends earlier. */
   readonly length: number;
 }
 
@@ -23,13 +26,27 @@ export interface Listed {
   readonly sizeBytes: number;
 }
 
+/** Describes a key as the store reports it. */
+export interface Found extends Listed {
+  /** When its bytes came under this key, in milliseconds since 1970 by the store's clock. */
+  readonly storedAt: number;
+}
+
+/** Describes a multipart upload that was neither completed nor aborted. */
+export interface Unfinished {
+  readonly key: string;
+  readonly upload: string;
+  /** When it was begun, in milliseconds since 1970 by the store's clock. */
+  readonly begunAt: number;
+}
+
 export interface Part {
-  /** From 1. */
+  /** Counts from 1. */
   readonly number: number;
   readonly sizeBytes: number;
 }
 
-/** A URL by which a client reaches the store itself, and the headers that it has to send. */
+/** Holds a URL by which a client reaches the store directly, and the headers that it has to send. */
 export interface SignedUrl {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -37,67 +54,106 @@ export interface SignedUrl {
 
 export interface Shown {
   readonly contentType: string;
-  /** The header's value. */
+  /** Value of the `Content-Disposition` header. */
   readonly contentDisposition: string;
 }
 
 /**
- * Keeps bytes under keys (`[a-z0-9-/.]`, no `..`).
+ * Stores bytes under keys (`[a-z0-9-/.]`, no `..`).
  *
  * Duties of an adapter:
- * - A put is atomic: a reader gets all of the new bytes, or what was there before; never a part of them.
- * - When a put has resolved, its bytes are durable, and its answer tells their size and SHA-256 as they were stored.
- * - A put whose source fails, or whose bytes are not what was expected, rejects and leaves nothing behind.
- * - A range is read without reading what is before it; bytes behind the end are not an error.
- * - A key without bytes rejects with `BlobMissing` when it is read, is undefined to `size`, and is deleted silently.
- * - `list` gives every key that holds bytes below a prefix, and none that is being put.
- * - Parts are put in any order, as often as it takes, and seen by nobody until they are completed; completing gives
- *   all of them in their order as one blob, or leaves nothing under its key; they are gone when that is done.
- * - A signed URL opens one key, for one method, for a time; a store that clients can't reach gives none.
+ * - A put is atomic: a reader gets either all of the new bytes or what was there before.
+ * - When a put has resolved, its bytes are durable, and its result gives their size and SHA-256 as they were stored.
+ * - A put whose source fails, or whose bytes are not as expected, rejects and leaves nothing behind.
+ * - A range is read without reading what precedes it; a range beyond the end is not an error.
+ * - For a key without bytes `read` rejects with `BlobMissing`, `size` is undefined, and `delete` does nothing.
+ * - `list` returns every key below a prefix that holds bytes, and none whose put is in progress; bytes that were moved
+ *   to a key count as stored there from the time of the move.
+ * - Parts are put in any order, any number of times, and are invisible until they are completed; completing joins them
+ *   in order into one blob, or leaves nothing under its key; the parts are gone afterwards.
+ * - A signed URL permits one method on one key for a limited time; a store that clients can't reach signs none.
  */
 export interface BlobStore {
   put(key: string, source: Source, expected?: Expected): Promise<Stored>;
-  /** Bytes under a key; undefined where there are none. */
+  /** Returns the number of bytes under a key, or undefined when there are none. */
   size(key: string): Promise<number | undefined>;
   read(key: string, range?: Range): AsyncIterable<Buffer>;
   delete(key: string): Promise<void>;
-  list(prefix: string): AsyncIterable<Listed>;
+  list(prefix: string): AsyncIterable<Found>;
 
-  /** Begins to put in parts. Gives what names them. */
+  /** Begins a multipart upload and returns its id. */
   beginParts(key: string): Promise<string>;
   putPart(key: string, upload: string, number: number, source: Source, expected?: Expected): Promise<Stored>;
-  /** The parts that are there, by number. */
+  /** Lists the stored parts, sorted by number. */
   parts(key: string, upload: string): Promise<Part[]>;
   completeParts(key: string, upload: string, expected?: Expected): Promise<Stored>;
   abortParts(key: string, upload: string): Promise<void>;
-  /** Puts in parts that were begun below a prefix and neither completed nor aborted. */
-  unfinished(prefix: string): AsyncIterable<{ readonly key: string; readonly upload: string }>;
+  /** Lists multipart uploads below a prefix that were neither completed nor aborted. */
+  unfinished(prefix: string): AsyncIterable<Unfinished>;
   /**
-   * Gives what was put under one key to another, all of it as it was at one moment; the first goes. Once more, when
-   * that is done and the first is gone, it gives the same.
+   * Moves the bytes under one key to another, as they were at one moment. A repeated call after a completed move
+   * returns the same result.
    */
   move(from: string, to: string, expected?: Expected): Promise<Stored>;
 
-  /** For so many seconds. */
+  /** Signs a URL that is valid for `seconds`; undefined when clients can't reach the store. */
   signGet(key: string, seconds: number, shown: Shown): Promise<SignedUrl | undefined>;
   signPut(key: string, seconds: number, expected?: Expected): Promise<SignedUrl | undefined>;
   signPart(key: string, upload: string, number: number, seconds: number): Promise<SignedUrl | undefined>;
 
-  /** A path of the file system that holds the bytes; undefined where there is none. */
+  /** Returns a path in the file system that holds the bytes, or undefined when there is none. */
   path(key: string): string | undefined;
-  /** Only this process puts here: what an earlier one left half done is dead. */
+  /** Reads, without a cache, which installation the store belongs to; undefined when that is not known. */
+  installationId(): Promise<string | undefined>;
+  /** Only this process writes here, so puts that an earlier process left incomplete are dead. */
   readonly exclusive: boolean;
   close(): Promise<void>;
 }
 
-export class BlobMissing extends Error {
+/**
+ * Reports that the store lacks the bytes of a record, or has fewer than the record says. Clients get 500
+ * `bytes_missing`.
+ */
+export class BlobMissing extends AppError {
   constructor(readonly key: string) {
-    super(`there are no bytes under ${key}`);
+    const cause = new Error(`the store has no bytes, or too few, under ${key}`);
+    super('INTERNAL', 'bytes_missing', 'The stored bytes of this file are missing or incomplete.', { cause });
     this.name = 'BlobMissing';
   }
 }
 
-/** Bytes that are not what was expected. */
+const missing = counter({
+  name: 'blob.missing',
+  unit: '{read}',
+  description: 'Reads of files whose bytes are missing from the store or incomplete.',
+}).bind();
+
+/** Wraps a store and counts the reads that found no bytes. */
+export function countMissing(store: BlobStore): BlobStore {
+  return {
+    ...store,
+    async *read(key, range) {
+      try {
+        yield* store.read(key, range);
+      } catch (error) {
+        if (error instanceof BlobMissing) missing.add();
+        throw error;
+      }
+    },
+  };
+}
+
+/** Throws `BlobMissing` and counts it when a key does not hold the bytes that its record says. Returns their number. */
+export async function requireBytes(store: Pick<BlobStore, 'size'>, key: string, sizeBytes?: number): Promise<number> {
+  const size = await store.size(key);
+  if (size === undefined || (sizeBytes !== undefined && size !== sizeBytes)) {
+    missing.add();
+    throw new BlobMissing(key);
+  }
+  return size;
+}
+
+/** Reports bytes whose size or checksum is not as expected. */
 export class WrongBytes extends Error {
   constructor(
     readonly what: 'size' | 'checksum',
@@ -108,7 +164,7 @@ export class WrongBytes extends Error {
   }
 }
 
-/** Refuses a key that is no plain path. */
+/** Returns `key`; throws when it is not a plain path. */
 export function requireKey(key: string): string {
   if (!/^[a-z0-9][a-z0-9.-]*(\/[a-z0-9][a-z0-9.-]*)*$/.test(key) || key.includes('..')) {
     throw new Error(`${JSON.stringify(key)} is no key`);
@@ -116,7 +172,7 @@ export function requireKey(key: string): string {
   return key;
 }
 
-/** Throws `WrongBytes` where bytes are not what was expected. */
+/** Throws `WrongBytes` when bytes are not as expected. */
 export function requireExpected(stored: Stored, { sizeBytes, sha256 }: Expected = {}): void {
   if (sizeBytes !== undefined && stored.sizeBytes !== sizeBytes) throw new WrongBytes('size', stored);
   if (sha256 !== undefined && stored.sha256 !== sha256) throw new WrongBytes('checksum', stored);

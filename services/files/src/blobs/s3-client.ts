@@ -1,17 +1,20 @@
 import { S3Client, type S3ClientConfig } from '@aws-sdk/client-s3';
 import { withinCall } from '@commonplace/kit/deadline';
-import { AppError } from '@commonplace/kit/errors';
+import { AppError, StorageFull } from '@commonplace/kit/errors';
 import type { S3Place } from './s3-url.js';
 
-/** Milliseconds until there is a connection, and those that it may be silent. */
+/** Milliseconds that connecting may take, and that a connection may be silent. */
 const CONNECT_MS = 5_000;
 const SILENT_MS = 30_000;
-/** The SDK is the one layer that tries again: all that is asked of a bucket may be asked twice. */
+/** Attempts per request. The SDK is the only layer that retries; every request to a bucket is safe to repeat. */
 const TRIES = 3;
 
 type Place = Pick<S3Place, 'endpoint' | 'region' | 'credentials'>;
 
-/** A client whose requests are waited for no longer than their call; a bucket that is away is `dependency_unavailable`. */
+/**
+ * Creates a client whose requests end with the deadline of their call. An unreachable bucket is reported as
+ * `dependency_unavailable`.
+ */
 export function openS3Client({ endpoint, region, credentials }: Place): S3Client {
   const config: S3ClientConfig = {
     endpoint,
@@ -20,7 +23,7 @@ export function openS3Client({ endpoint, region, credentials }: Place): S3Client
     forcePathStyle: true,
     maxAttempts: TRIES,
     requestHandler: { connectionTimeout: CONNECT_MS, socketTimeout: SILENT_MS },
-    // Older servers refuse checksums that nobody asked for.
+    // Older servers reject checksums that the protocol does not require.
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
   };
@@ -30,6 +33,7 @@ export function openS3Client({ endpoint, region, credentials }: Place): S3Client
       try {
         return await withinCall(next(request));
       } catch (error) {
+        if (isFull(error)) throw StorageFull({ cause: error });
         throw isAway(error) ? unavailable(error) : error;
       }
     },
@@ -38,7 +42,17 @@ export function openS3Client({ endpoint, region, credentials }: Place): S3Client
   return client;
 }
 
-/** What did not come from the bucket, or is its own fault. */
+/** Error names by which S3-compatible servers report that the disk or a quota is full. */
+const FULL = /^(XMinio)?(StorageFull|AdminBucketQuotaExceeded|QuotaExceeded|InsufficientStorage|ServiceQuotaExceeded)/;
+const INSUFFICIENT_STORAGE = 507;
+
+function isFull(error: unknown): boolean {
+  if (error instanceof AppError) return false;
+  const { $metadata, name } = error as { $metadata?: { httpStatusCode?: number }; name?: string };
+  return $metadata?.httpStatusCode === INSUFFICIENT_STORAGE || FULL.test(name ?? '');
+}
+
+/** Checks whether an error is a network failure or an error of the server (status 500 or above). */
 function isAway(error: unknown): boolean {
   if (error instanceof AppError) return false;
   const { $metadata, code, name } = error as { $metadata?: { httpStatusCode?: number }; code?: string; name?: string };

@@ -1,14 +1,14 @@
 export interface S3Place {
   readonly endpoint: string;
   readonly bucket: string;
-  /** Of every key; empty, or ends in `/`. */
+  /** Prefix of every key; empty, or ends in `/`. */
   readonly prefix: string;
   readonly region: string;
-  /** Absent: those that the AWS SDK finds by itself, in the environment first. */
+  /** When absent, the AWS SDK looks for credentials itself, in the environment first. */
   readonly credentials?: { readonly accessKeyId: string; readonly secretAccessKey: string };
 }
 
-/** Reads `https://[key:secret@]host[:port]/bucket[/prefix][?region=…]`. Throws where there is no bucket. */
+/** Parses `https://[key:secret@]host[:port]/bucket[/prefix][?region=…]`. Throws when there is no bucket. */
 export function parseS3Url(text: string): S3Place {
   const url = new URL(text);
   const [bucket = '', ...rest] = url.pathname.split('/').filter((part) => part !== '');

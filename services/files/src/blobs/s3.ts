@@ -24,20 +24,21 @@ import {
   type Stored,
 } from './port.js';
 import { openS3Client } from './s3-client.js';
+import { readInstallation } from './s3-installation.js';
 import { listParts, unfinishedUploads } from './s3-parts.js';
 import { parseS3Url } from './s3-url.js';
 
-/** Bytes of the parts that this process puts itself. */
+/** Bytes of each part that this process uploads itself. */
 const PART_BYTES = 8 * 1024 * 1024;
 
 export interface S3Options {
-  /** As `parseS3Url` reads it. */
+  /** URL in the format of `parseS3Url`. */
   readonly url: string;
-  /** The same bucket as clients reach it; the same URL when absent. */
+  /** URL by which clients reach the same bucket; defaults to `url`. */
   readonly publicUrl?: string | undefined;
 }
 
-/** Blobs as objects of a bucket that speaks S3's protocol. Keys are the objects' own, below the URL's prefix. */
+/** Stores blobs as objects of an S3-compatible bucket. Blob keys are object keys below the URL's prefix. */
 export function openS3Store({ url, publicUrl }: S3Options): BlobStore {
   const { bucket, prefix, ...place } = parseS3Url(url);
   const client = openS3Client(place);
@@ -83,6 +84,7 @@ export function openS3Store({ url, publicUrl }: S3Options): BlobStore {
 
   const store: BlobStore = {
     exclusive: false,
+    installationId: () => readInstallation(client, { bucket, prefix }),
     async put(key, source, expected) {
       const { bytes, stored } = measure(source);
       const chunks = gather(bytes, PART_BYTES)[Symbol.asyncIterator]();
@@ -110,8 +112,8 @@ export function openS3Store({ url, publicUrl }: S3Options): BlobStore {
     },
     async *list(below) {
       for await (const page of paginateListObjectsV2({ client }, { Bucket: bucket, Prefix: prefix + below })) {
-        for (const { Key = '', Size = 0 } of page.Contents ?? []) {
-          yield { key: Key.slice(prefix.length), sizeBytes: Size };
+        for (const { Key = '', Size = 0, LastModified } of page.Contents ?? []) {
+          yield { key: Key.slice(prefix.length), sizeBytes: Size, storedAt: LastModified?.getTime() ?? Date.now() };
         }
       }
     },
@@ -137,7 +139,7 @@ export function openS3Store({ url, publicUrl }: S3Options): BlobStore {
       return found.map(({ PartNumber = 0, Size = 0 }) => ({ number: PartNumber, sizeBytes: Size }));
     },
     async completeParts(key, upload, expected) {
-      // What was completed before a crash is there, and its parts are gone.
+      // A multipart upload that was completed before a crash is a blob already, and its parts are gone.
       await complete(key, upload).catch((error) => {
         if (nameOf(error) !== 'NoSuchUpload') throw error;
       });
@@ -162,7 +164,7 @@ export function openS3Store({ url, publicUrl }: S3Options): BlobStore {
         if ((await store.size(to)) === undefined) throw new BlobMissing(from);
         return required(await measureAll(read(to)), expected);
       }
-      // Whoever puts again meanwhile changes the tag, and the copy is refused.
+      // A concurrent put changes the ETag, and the copy is refused.
       const stored = await measureAll(read(from, { IfMatch: ETag }));
       requireExpected(stored, expected);
       const source = `${bucket}/${prefix}${from}`;
@@ -197,7 +199,7 @@ function required(stored: Stored, expected?: Expected): Stored {
 
 const CHECKSUM = 'x-amz-checksum-sha256';
 
-/** The size and checksum that are known are signed: the store itself refuses others. */
+/** Signs a PUT together with the size and checksum that are known, so that the store itself refuses others. */
 async function signPut(
   client: S3Client,
   place: { Bucket: string; Key: string },
@@ -214,7 +216,7 @@ async function signPut(
   return { url, headers: ChecksumSHA256 === undefined ? {} : { [CHECKSUM]: ChecksumSHA256 } };
 }
 
-/** Gives what an iterator gives, and asks once it has ended. */
+/** Yields what an iterator yields, and calls `ask` after its end. */
 async function* requiring(chunks: AsyncIterator<Buffer>, ask: () => void): AsyncGenerator<Buffer> {
   for (let next = await chunks.next(); !next.done; next = await chunks.next()) yield next.value;
   ask();

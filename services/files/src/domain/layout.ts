@@ -1,5 +1,3 @@
-import { MOST_PARTS } from '../config.js';
-
 const MIB = 1024 * 1024;
 
 export interface Layout {
@@ -7,36 +5,36 @@ export interface Layout {
   readonly partCount: number;
 }
 
-/** How a file is cut into parts: of the size that is set, larger where there would be too many. */
+/** Divides a file into parts: of at least `least` bytes, larger when there would be too many. */
 export function layoutOf(sizeBytes: number, least: number): Layout {
   const needed = Math.ceil(sizeBytes / MOST_PARTS / MIB) * MIB;
   const partBytes = Math.max(least, needed);
   return { partBytes, partCount: Math.max(1, Math.ceil(sizeBytes / partBytes)) };
 }
 
-/** Which bytes of the file a part holds; undefined where there is no such part. */
+/** Returns which bytes of the file a part holds, or undefined when there is no such part. */
 export function partAt(sizeBytes: number, { partBytes, partCount }: Layout, number: number) {
   if (number < 1 || number > partCount) return undefined;
   const offset = (number - 1) * partBytes;
   return { offset, sizeBytes: Math.min(partBytes, sizeBytes - offset) };
 }
 
-/** The key of a blob's bytes. */
+/** Returns the key of a blob's bytes. */
 export function blobKey(blobId: string): string {
   return `${blobId.slice(-2)}/${blobId}`;
 }
 
-/** The key of what is derived from a blob, and goes with it. */
+/** Returns the key of a thumbnail, which is derived from a blob and deleted with it. */
 export function thumbnailKey(blobId: string, width: number): string {
   return `${blobKey(blobId)}.w${width}`;
 }
 
-/** The key that a client puts an upload under. */
+/** Returns the key under which a client uploads a file to a bucket. */
 export function uploadKey(uploadId: string): string {
   return `uploads/${uploadId}`;
 }
 
-/** Which blob or upload a key belongs to; undefined for a key that is none of ours. */
+/** Returns the blob or upload that a key belongs to, or undefined for a key of another kind. */
 export function ownerOf(key: string): { readonly blobId: string } | { readonly uploadId: string } | undefined {
   const upload = /^uploads\/([0-9a-f-]{36})$/.exec(key);
   if (upload !== null) return { uploadId: upload[1] as string };
@@ -44,10 +42,34 @@ export function ownerOf(key: string): { readonly blobId: string } | { readonly u
   return blob === null ? undefined : { blobId: blob[1] as string };
 }
 
-/** The widths that small images are made in. */
+/** Returns the key under which bytes lie in the trash; it contains the day (UTC) on which they were moved. */
+export function trashKey(key: string, at: Date): string {
+  return `trash/${at.toISOString().slice(0, 10)}/${key}`;
+}
+
+/**
+ * Parses a key in the trash: since when it lies there, in milliseconds since 1970, and its original key. Returns
+ * undefined for any other key.
+ */
+export function trashedIn(key: string): { readonly at: number; readonly key: string } | undefined {
+  const found = /^trash\/(\d{4}-\d{2}-\d{2})\/(.+)$/.exec(key);
+  if (found === null || ownerOf(found[2] as string) === undefined) return undefined;
+  // The key holds only the day; its end is used, so that bytes are never deleted early.
+  return { at: Date.parse(`${found[1]}T23:59:59.999Z`), key: found[2] as string };
+}
+
+/** Widths of thumbnails in pixels. */
 const WIDTHS = [64, 128, 256, 512, 1024, 2048];
 
-/** The width that a small image is made in, when it is asked for another. */
+/** Returns all keys that a blob may have. Listing them would read a whole folder. */
+export function keysOfBlob(blobId: string): string[] {
+  return [blobKey(blobId), ...WIDTHS.map((width) => thumbnailKey(blobId, width))];
+}
+
+/** Returns the thumbnail width for a requested width: the next larger one, 2048 at most. */
 export function thumbnailWidth(asked: number): number {
   return WIDTHS.find((width) => width >= asked) ?? 2048;
 }
+
+/** Parts that an upload may have at most. */
+export const MOST_PARTS = 1000;

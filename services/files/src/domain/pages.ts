@@ -1,16 +1,16 @@
-/** A text that was read out of a file, and where each of its pages begins in it, in UTF-16 units. */
+/** Holds text that was extracted from a file, and the offset of each of its pages in UTF-16 units. */
 export interface PagedText {
   readonly text: string;
   readonly pageStarts?: readonly number[] | undefined;
 }
 
-/** A place in a text: an offset in UTF-16 units, and the first characters of what stands there. */
+/** Describes a place in a text: an offset in UTF-16 units, and the first characters of the text there. */
 export interface TextPlace {
   readonly offset: number;
   readonly text: string;
 }
 
-/** The page that a place is on, counted from 1; 0 where pages are not known, or what should stand there does not. */
+/** Returns the page that contains a place, counted from 1; 0 when pages are unknown or the text is not found. */
 export function pageAt({ text, pageStarts = [] }: PagedText, place: TextPlace): number {
   if (place.text === '' || pageStarts.length === 0) return 0;
   const offset = text.startsWith(place.text, place.offset) ? place.offset : text.indexOf(place.text);

@@ -1,18 +1,21 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 
-/** What a signed URL opens: the bytes of one version in one form, or the writing of one upload or part. */
+/**
+ * Says what a signed URL permits: reading the bytes of one version in one form or of one archive, or writing one upload
+ * or part.
+ */
 export type Grant =
   | {
       readonly kind: 'get';
       readonly versionId: string;
       readonly inline: boolean;
-      /** It was signed for the origin of users' bytes. */
+      /** Whether the URL was signed for the origin that is reserved for users' bytes. */
       readonly sandboxed: boolean;
-      /** That it is saved under. */
+      /** File name for saving. */
       readonly name: string;
-      /** Of a small image instead of the bytes. */
+      /** Width in pixels of a thumbnail, which is sent instead of the bytes. */
       readonly width?: number;
-      /** Epoch seconds. */
+      /** Expiry in epoch seconds. */
       readonly expires: number;
     }
   | {
@@ -25,11 +28,11 @@ export type Grant =
 
 export interface Tokens {
   sign(grant: Grant): string;
-  /** Undefined for what this key has not signed, or is over. */
+  /** Returns the claims of a token, or undefined when this key has not signed it or it has expired. */
   verify(token: string): Grant | undefined;
 }
 
-/** Tokens of URLs: claims and their HMAC-SHA-256, both in base64url. */
+/** Creates tokens for URLs: claims and their HMAC-SHA-256, both in base64url. */
 export function createTokens(key: Buffer, now: () => number = Date.now): Tokens {
   const macOf = (claims: string) => createHmac('sha256', key).update(claims).digest();
   return {

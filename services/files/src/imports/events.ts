@@ -1,18 +1,13 @@
-import type { DomainEvent } from '@commonplace/kit/events';
-import { newId } from '@commonplace/kit/id';
+import { createEvent, type DomainEvent } from '@commonplace/kit/events';
 import type { ImportRecord } from './stores/records.js';
 
-/** An import has come to its end. */
+/** Creates the event that an import has finished. */
 export function finishedEvent(record: ImportRecord): DomainEvent {
   const { id, workspaceId, tenant, name, status, rootResourceId = '', userId, error, done } = record;
-  return {
-    specversion: '1.0',
-    id: `evt_${newId()}`,
-    source: '/files',
-    type: 'commonplace.files.import.finished',
+  return createEvent({
+    service: 'files',
+    type: 'import.finished',
     subject: id,
-    time: new Date().toISOString(),
-    datacontenttype: 'application/json',
     data: {
       importId: id,
       workspaceId,
@@ -25,7 +20,7 @@ export function finishedEvent(record: ImportRecord): DomainEvent {
       failed: done.failed,
     },
     tenant,
-    // The import did it, and not who began it: they are told.
+    // The actor is the import and not the user who began it, because that user is notified of it.
     actor: { type: 'import', id, name },
-  };
+  });
 }

@@ -5,18 +5,19 @@ import { join } from 'node:path';
 import { contracts } from '@commonplace/kit/contracts';
 import type { MembershipCache } from '@commonplace/kit/memberships';
 import type { Host } from '@commonplace/kit/runtime';
-import type { Parts } from '../parts.js';
-import { createFiles } from './jobs/files.js';
+import type { UploadParts } from '../uploads/parts.js';
+import type { ImportParts } from './parts.js';
 import type { ImportPolicyParts } from './policy.js';
+import { openImportQuotas } from './quotas.js';
 import { itemCollection, removalCollection, reportCollection } from './stores/records.js';
 
-/** What imports stand on, beside the parts of files. */
+/** Opens what imports depend on, beside the parts of files. */
 export async function openImportParts(
-  parts: Parts,
-  { store, client, dataDir }: Pick<Host, 'store' | 'client' | 'dataDir'>,
+  parts: UploadParts & Pick<ImportParts, 'imports'>,
+  { store, bus, client, dataDir }: Pick<Host, 'store' | 'bus' | 'client' | 'dataDir'>,
   memberships: MembershipCache,
 ): Promise<ImportPolicyParts> {
-  const base = {
+  return {
     ...parts,
     importItems: await store.collection(itemCollection),
     importReports: await store.collection(reportCollection),
@@ -25,15 +26,15 @@ export async function openImportParts(
     resources: client(contracts.resources),
     auth: client(contracts.auth),
     directory: client(contracts.directory),
+    bus,
     memberships,
+    importQuotas: await openImportQuotas(store, parts),
     scratch: await openScratch(parts, dataDir),
   };
-  const importFiles = createFiles(base as unknown as ImportPolicyParts);
-  return { ...base, importFiles };
 }
 
-/** A folder for what is unpacked; with a data folder of its own, what a crash has left there goes. */
-async function openScratch({ bytes }: Parts, dataDir: string): Promise<string> {
+/** Creates a folder for unpacked files. One in the data directory is emptied of what a crash has left. */
+async function openScratch({ bytes }: UploadParts, dataDir: string): Promise<string> {
   if (!bytes.exclusive) return mkdtempSync(join(tmpdir(), 'commonplace-imports-'));
   const folder = join(dataDir, 'imports');
   await rm(folder, { recursive: true, force: true });

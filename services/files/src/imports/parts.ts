@@ -1,16 +1,17 @@
 import type { MembershipCache } from '@commonplace/kit/memberships';
+import type { Quota } from '@commonplace/kit/quota';
 import type { Client } from '@commonplace/kit/rpc';
 import type { Collection } from '@commonplace/kit/store';
 import type { AuthService } from '@commonplace/proto/identity/v1/auth_service.js';
 import type { ResourceService } from '@commonplace/proto/resources/v1/resource_service.js';
 import type { TreeImportService } from '@commonplace/proto/resources/v1/tree_import_service.js';
-import type { Parts } from '../parts.js';
+import type { UploadParts } from '../uploads/parts.js';
 import type { ArchiveLimits } from './bundle/limits.js';
-import type { Files } from './jobs/files.js';
-import type { ItemRecord, RemovalRecord, ReportRecord } from './stores/records.js';
+import type { ImportRecord, ItemRecord, RemovalRecord, ReportRecord } from './stores/records.js';
 
-/** What imports stand on. */
-export interface ImportParts extends Parts {
+/** Holds what imports depend on. */
+export interface ImportParts extends UploadParts {
+  readonly imports: Collection<ImportRecord>;
   readonly importItems: Collection<ItemRecord>;
   readonly importReports: Collection<ReportRecord>;
   readonly importRemovals: Collection<RemovalRecord>;
@@ -18,12 +19,12 @@ export interface ImportParts extends Parts {
   readonly resources: Client<ResourceService>;
   readonly auth: Client<AuthService>;
   readonly memberships: MembershipCache;
-  readonly importFiles: Files;
-  /** A folder for what is unpacked meanwhile. */
+  readonly importQuotas: ImportQuotas;
+  /** Folder for temporarily unpacked files. */
   readonly scratch: string;
 }
 
-export function limitsOf({ settings }: Pick<Parts, 'settings'>): ArchiveLimits {
+export function limitsOf({ settings }: Pick<UploadParts, 'settings'>): ArchiveLimits {
   return {
     archiveBytes: settings.importArchiveBytes,
     unpackedBytes: settings.importUnpackedBytes,
@@ -33,4 +34,11 @@ export function limitsOf({ settings }: Pick<Parts, 'settings'>): ArchiveLimits {
     nesting: settings.importNesting,
     pathLength: settings.importPathLength,
   };
+}
+
+/** Limits the number of imports of each workspace. */
+export interface ImportQuotas {
+  /** Imports that wait for bytes or for their turn. */
+  readonly waiting: Quota;
+  readonly running: Quota;
 }

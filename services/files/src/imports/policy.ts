@@ -1,5 +1,7 @@
-import { type Caller, reachesWorkspace } from '@commonplace/kit/auth';
-import { InsufficientRole, NotFound, TenantBoundary } from '@commonplace/kit/errors';
+import { beyondReach, type Caller, reachesWorkspace } from '@commonplace/kit/auth';
+import { InsufficientRole, NotFound } from '@commonplace/kit/errors';
+import type { EventBus } from '@commonplace/kit/events';
+import { sharedWith } from '@commonplace/kit/memberships';
 import type { CallContext, Client } from '@commonplace/kit/rpc';
 import type { DirectoryService, WorkspaceMembership } from '@commonplace/proto/tenancy/v1/directory_service.js';
 import { OrgRole, WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
@@ -9,17 +11,21 @@ import type { ImportRecord } from './stores/records.js';
 
 export interface ImportPolicyParts extends ImportParts {
   readonly directory: Client<DirectoryService>;
+  readonly bus: Pick<EventBus, 'listen'>;
 }
 
 const ADMINS: ReadonlySet<WorkspaceRole> = new Set([WorkspaceRole.ADMIN, WorkspaceRole.OWNER]);
 const ORG_ADMINS: ReadonlySet<OrgRole> = new Set([OrgRole.ADMIN, OrgRole.OWNER]);
 
-/** Whether somebody sees all imports of a workspace. */
+/** Returns whether a member of a workspace sees all of its imports. */
 export function seesAll({ role }: Pick<WorkspaceMembership, 'role'>): boolean {
   return ADMINS.has(role);
 }
 
-/** A workspace that the caller is in, by the rules of the tree: what they can't see is not found. */
+/**
+ * Returns the caller's membership of a workspace. Throws `NotFound` when they may not know of it, and
+ * `InsufficientRole` when they administer its Org without being a member.
+ */
 export async function enterWorkspace(
   parts: ImportPolicyParts,
   workspaceId: string,
@@ -28,7 +34,7 @@ export async function enterWorkspace(
   const { caller } = context;
   const membership = await membershipOf(parts, workspaceId, context);
   if (membership !== undefined) {
-    if (!reachesWorkspace(caller, workspaceId, membership.orgId || null)) throw TenantBoundary();
+    requireReach(caller, workspaceId, membership.orgId);
     return membership;
   }
   const { orgs } = await parts.memberships.of(caller.userId, context.onward);
@@ -36,31 +42,45 @@ export async function enterWorkspace(
   if (administered.length === 0) throw NotFound();
   const { orgId } = await parts.directory.lookUpWorkspace({ workspaceId }, context.onward);
   if (!administered.some((org) => org.orgId === orgId)) throw NotFound();
-  throw reachesWorkspace(caller, workspaceId, orgId) ? InsufficientRole() : TenantBoundary();
+  requireReach(caller, workspaceId, orgId);
+  throw InsufficientRole();
 }
 
-/** What is remembered refuses nothing: who is no member, or what is archived, may be by now, or not. */
+/**
+ * Refuses a workspace that the caller sees but that their credential does not reach. `orgId` is empty for a Personal
+ * workspace.
+ */
+function requireReach(caller: Caller, workspaceId: string, orgId: string): void {
+  if (!reachesWorkspace(caller, workspaceId, orgId || null)) throw beyondReach(caller, orgId || null);
+}
+
+/**
+ * Returns the caller's membership of a workspace. The cache is never trusted for a refusal: when it says no membership
+ * or an archived workspace, the membership is read again.
+ */
 async function membershipOf(
   { memberships }: ImportParts,
   workspaceId: string,
   { caller, onward }: CallContext,
 ): Promise<WorkspaceMembership | undefined> {
-  const known = (await memberships.of(caller.userId, onward)).workspaces.get(workspaceId);
+  const { userId, agent } = caller;
+  const known = sharedWith(await memberships.of(userId, onward), agent).workspaces.get(workspaceId);
   if (known?.archived === false) return known;
-  return (await memberships.fresh(caller.userId, onward)).workspaces.get(workspaceId);
+  return sharedWith(await memberships.fresh(userId, onward), agent).workspaces.get(workspaceId);
 }
 
-/** An import that the caller has begun, or that is in a workspace which they administer; all others are not found. */
+/** Returns an import that the caller began or whose workspace they administer. Throws `NotFound` for all others. */
 export async function seeImport(parts: ImportPolicyParts, id: string, context: CallContext): Promise<ImportRecord> {
   const record = await context.work.get(parts.imports, id);
-  if (record === undefined) throw NotFound();
-  const membership = await membershipOf(parts, record.workspaceId, context);
-  if (membership === undefined || !isTheirs(record, membership, context.caller)) throw NotFound();
-  if (!reachesWorkspace(context.caller, record.workspaceId, record.orgId || null)) throw TenantBoundary();
+  // Looks up a membership for missing imports too, so that the response time does not reveal which imports exist.
+  const membership = await membershipOf(parts, record?.workspaceId ?? id, context);
+  if (record === undefined || membership === undefined || !isTheirs(record, membership, context.caller))
+    throw NotFound();
+  requireReach(context.caller, record.workspaceId, record.orgId);
   return record;
 }
 
-/** Refuses a change of what is in an archived workspace. */
+/** Throws when the workspace of an import is archived. */
 export async function requireUnarchived(
   parts: ImportPolicyParts,
   { workspaceId }: ImportRecord,

@@ -1,6 +1,6 @@
 import { detect } from 'chardet';
 
-/** As much of a text as its charset is guessed from. */
+/** Bytes of a text that its charset is guessed from. */
 const SAMPLE_BYTES = 64 * 1024;
 
 function byteOrderMark(bytes: Uint8Array): string | undefined {
@@ -11,7 +11,7 @@ function byteOrderMark(bytes: Uint8Array): string | undefined {
   return undefined;
 }
 
-/** Whether the bytes are UTF-8; the last character may be cut. */
+/** Checks that bytes are valid UTF-8; the last character may be incomplete. */
 export function isUtf8(bytes: Uint8Array): boolean {
   try {
     new TextDecoder('utf-8', { fatal: true }).decode(bytes, { stream: true });
@@ -21,7 +21,7 @@ export function isUtf8(bytes: Uint8Array): boolean {
   }
 }
 
-/** The WHATWG name of a charset; undefined for one that no browser knows. */
+/** Returns the WHATWG name of a charset, or undefined for an unknown one. */
 function known(label: string | null | undefined): string | undefined {
   if (label === null || label === undefined) return undefined;
   try {
@@ -32,8 +32,8 @@ function known(label: string | null | undefined): string | undefined {
 }
 
 /**
- * The charset of a text, by its WHATWG name: byte order mark, then UTF-8 where it is valid, then what the text says
- * of itself (`declared`), then a guess by its bytes. Always one that TextDecoder knows.
+ * Returns the charset of a text by its WHATWG name, in this order: byte order mark, UTF-8 if valid, the charset that
+ * the text declares (`declared`), a guess from its bytes. It is always one that `TextDecoder` supports.
  */
 export function charsetOf(bytes: Uint8Array, declared?: string): string {
   const marked = byteOrderMark(bytes);
@@ -42,7 +42,7 @@ export function charsetOf(bytes: Uint8Array, declared?: string): string {
   return known(declared) ?? known(detect(bytes.subarray(0, SAMPLE_BYTES))) ?? 'windows-1252';
 }
 
-/** The text of bytes in their charset; what is no character in it becomes U+FFFD. */
+/** Decodes bytes in their charset; invalid sequences become U+FFFD. */
 export function decode(bytes: Uint8Array, declared?: string): string {
   return new TextDecoder(charsetOf(bytes, declared)).decode(bytes);
 }

@@ -1,4 +1,4 @@
-/** A content type without its parameters, in lower case: `text/html` of `Text/HTML; charset=utf-8`. */
+/** Returns a content type in lower case without parameters: `text/html` for `Text/HTML; charset=utf-8`. */
 export function essenceOf(contentType: string): string {
   return (contentType.split(';', 1)[0] ?? '').trim().toLowerCase();
 }

@@ -2,7 +2,10 @@ import contentDispositionOf from 'content-disposition';
 
 const LONGEST = 200;
 
-/** A name without what a header, a path or a reader's eye could be led astray by: controls, bidi marks, separators. */
+/**
+ * Removes what could mislead a header, a path or a reader from a name: control characters, bidirectional marks,
+ * separators.
+ */
 function plainName(name: string): string {
   const plain = name
     .replace(/\p{Surrogate}/gu, '\ufffd')
@@ -12,7 +15,7 @@ function plainName(name: string): string {
   return plain === '' ? 'file' : shortened(plain);
 }
 
-/** Cut in the middle of whole characters, so that the extension stays. */
+/** Truncates a name between whole characters so that the extension stays. */
 function shortened(name: string): string {
   const characters = [...name];
   return characters.length <= LONGEST
@@ -20,9 +23,9 @@ function shortened(name: string): string {
     : [...characters.slice(0, LONGEST - 20), '…', ...characters.slice(-19)].join('');
 }
 
-/** The `Content-Disposition` of a file by RFC 6266, in ASCII whatever the name holds. */
+/** Returns the `Content-Disposition` of a file by RFC 6266, in ASCII whatever the name contains. */
 export function contentDisposition(disposition: 'inline' | 'attachment', name: string): string {
   const plain = plainName(name);
-  // Of Latin-1 the library would send the bytes as they are, which stores behind signed URLs refuse.
+  // The library would send Latin-1 as raw bytes, which stores behind signed URLs refuse.
   return contentDispositionOf(plain, { type: disposition, fallback: plain.replace(/[^\x20-\x7e]/g, '?') });
 }

@@ -3,7 +3,7 @@ import { essenceOf } from './content-type.js';
 const OPEN_XML = 'application/vnd.openxmlformats-officedocument.';
 const OPEN_DOCUMENT = 'application/vnd.oasis.opendocument.';
 
-/** How the text of a type is read. */
+/** Parser that extracts the text of a content type. */
 export type Reader = 'pdf' | 'word' | 'workbook' | 'slides' | 'open_document' | 'book' | 'html' | 'xml' | 'plain';
 
 const READERS: Readonly<Record<string, Reader>> = {
@@ -36,7 +36,7 @@ const THUMBNAILS = new Set([
   'application/pdf',
 ]);
 
-/** The reader of a type; undefined where its text is not read. */
+/** Returns the parser of a content type, or undefined when its text can't be extracted. */
 export function readerOf(contentType: string): Reader | undefined {
   const essence = essenceOf(contentType);
   if (Object.hasOwn(READERS, essence)) return READERS[essence];
@@ -44,12 +44,12 @@ export function readerOf(contentType: string): Reader | undefined {
   return essence.startsWith('text/') || essence.endsWith('+json') ? 'plain' : undefined;
 }
 
-/** Whether the text of a type can be read. */
+/** Returns whether text can be extracted from a content type. */
 export function isExtractable(contentType: string): boolean {
   return readerOf(contentType) !== undefined;
 }
 
-/** Whether small pictures of a type can be made. */
+/** Returns whether thumbnails can be made of a content type. */
 export function isThumbnailable(contentType: string): boolean {
   return THUMBNAILS.has(essenceOf(contentType));
 }

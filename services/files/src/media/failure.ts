@@ -1,4 +1,7 @@
-/** Why a file gave no thumbnail or text. All but `closed` are the file's own fault: another try ends the same way. */
+/**
+ * Reasons why a file gave no thumbnail or text. For all but `closed` the file itself is the cause: a retry fails as
+ * well.
+ */
 export const MEDIA_REASONS = [
   'unsupported_type',
   'too_large',
@@ -13,7 +16,9 @@ export const MEDIA_REASONS = [
 
 export type MediaReason = (typeof MEDIA_REASONS)[number];
 
-/** The one error of this library. Its message is for logs: it may hold words of a parser, never of the file's text. */
+/**
+ * The only error of this library. Its message is for logs: it may contain words of a parser, but never the file's text.
+ */
 export class MediaFailure extends Error {
   override readonly name = 'MediaFailure';
   readonly reason: MediaReason;

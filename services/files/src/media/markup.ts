@@ -1,10 +1,13 @@
-/** Elements by which a browser takes bytes for HTML (WHATWG MIME Sniffing §7.1), those that only a page begins with. */
+/** Elements that make a browser treat bytes as HTML (WHATWG MIME Sniffing §7.1) and that only a page begins with. */
 const PAGE =
   /^<(?:!doctype\s+html|html|head|body|script|iframe|title|style|meta|link|base|object|embed|frameset)(?=[\s>/]|$)/i;
-/** The others of that list, and what runs scripts by its attributes: much plain Markdown begins with them too. */
+/** Other elements of that list, and those whose attributes run scripts: plain Markdown often begins with them too. */
 const FRAGMENT = /^<(?:!--|[a-z])/i;
 
-/** The text without a byte order mark, white space and, where asked, comments, instructions and a document type. */
+/**
+ * Removes the byte order mark and leading white space and, with `prologue`, comments, processing instructions and the
+ * document type.
+ */
 function strip(text: string, prologue: boolean): string {
   let rest = text.replace(/^[\s\ufeff]+/, '');
   while (prologue) {
@@ -15,7 +18,7 @@ function strip(text: string, prologue: boolean): string {
   return rest;
 }
 
-/** The kind of markup that a text is; `fragment` may be HTML, `undefined` is none. */
+/** Returns the kind of markup of a text: `fragment` may be HTML, undefined means none. */
 export function markupOf(text: string): 'html' | 'svg' | 'xhtml' | 'xml' | 'fragment' | undefined {
   const start = strip(text, false);
   if (!start.startsWith('<')) return undefined;

@@ -1,24 +1,42 @@
 import { stat } from 'node:fs/promises';
 import { resolve as absolute } from 'node:path';
+import { createWorkerPool } from '@commonplace/kit/workers';
 import { essenceOf } from './content-type.js';
 import { isExtractable } from './extractable.js';
 import { MediaFailure } from './failure.js';
-import { type ParserProcess, startParserProcess } from './parser-process.js';
-import type { Extraction, Sheet, Task, Thumbnail, WordPage } from './protocol.js';
+import { startParserProcess } from './parser-process.js';
+import type { Extraction, Reply, Sheet, Task, Thumbnail, WordPage } from './protocol.js';
 import { MEDIA_DEFAULTS, type MediaSettings } from './settings.js';
 import type { Source } from './source.js';
 
-/** Reads files in a process of its own, one at a time in the order asked. All failures are MediaFailure. */
+/**
+ * Parses files in separate processes, each one file at a time, which tenants share fairly. All failures are
+ * `MediaFailure`s, except the refusal of a tenant with too many waiting files (`concurrency_limited`).
+ */
 export interface Media {
-  /** A WebP that fits into the box (pixels; the height is the width unless given), upright and without metadata. */
-  thumbnail(source: Source, box: { readonly width: number; readonly height?: number }): Promise<Thumbnail>;
-  /** The text of a file, for search and readers; `maxChars` only lowers the limit of the settings. */
-  extractText(source: Source, contentType: string, options?: { readonly maxChars?: number }): Promise<Extraction>;
-  /** A Word document as HTML. */
-  readPage(source: Source): Promise<WordPage>;
-  /** The names of a workbook's sheets and, where one is named, its cells; one with more rows or columns is refused. */
-  readSheet(source: Source, limits: SheetLimits, sheet?: string): Promise<Sheet>;
-  /** Ends the process; what waits is rejected. */
+  /**
+   * Creates a WebP that fits into the box (in pixels; the height defaults to the width), upright and without metadata.
+   */
+  thumbnail(
+    tenant: string,
+    source: Source,
+    box: { readonly width: number; readonly height?: number },
+  ): Promise<Thumbnail>;
+  /** Extracts the text of a file, for search and readers; `maxChars` can only lower the limit of the settings. */
+  extractText(
+    tenant: string,
+    source: Source,
+    contentType: string,
+    options?: { readonly maxChars?: number },
+  ): Promise<Extraction>;
+  /** Converts a Word document to HTML. */
+  readPage(tenant: string, source: Source): Promise<WordPage>;
+  /**
+   * Reads the names of a workbook's sheets and the cells of `sheet`, if given. Refuses a sheet with more rows or
+   * columns than `limits`.
+   */
+  readSheet(tenant: string, source: Source, limits: SheetLimits, sheet?: string): Promise<Sheet>;
+  /** Ends the processes and rejects waiting tasks. */
   close(): Promise<void>;
 }
 
@@ -29,83 +47,58 @@ export interface SheetLimits {
 
 const LARGEST_BOX = 4096;
 
-/** Starts nothing: the process begins with the first task and ends when it was idle. */
+/** Creates the parser pool without starting a process: each one starts with a task and ends when idle. */
 export function openMedia(given: Partial<MediaSettings> = {}): Media {
   const settings = { ...MEDIA_DEFAULTS, ...given };
-  let process: ParserProcess | undefined;
-  let idle: NodeJS.Timeout | undefined;
-  let last: Promise<unknown> = Promise.resolve();
-  let closed = false;
+  const pool = createWorkerPool<Task, Reply>({
+    size: settings.processes,
+    maxWaitingPerTenant: settings.maxWaitingPerTenant,
+    start: () => startParserProcess(settings),
+    isSpent: (reply) => reply.isSpent,
+    idleMs: settings.idleMs,
+    closed: () => new MediaFailure('closed', 'the reader of files is closed'),
+  });
 
-  function rest(): void {
-    clearTimeout(idle);
-    idle = setTimeout(() => {
-      void process?.kill();
-      process = undefined;
-    }, settings.idleMs);
-    idle.unref();
-  }
-
-  async function perform(task: Task, timeoutMs: number): Promise<unknown> {
-    if (closed) throw new MediaFailure('closed', 'the reader of files is closed');
-    clearTimeout(idle);
-    if (process === undefined || process.isGone) process = startParserProcess(settings);
-    try {
-      const reply = await process.do(task, timeoutMs);
-      if (reply.isSpent) await process.kill();
-      if ('value' in reply) return reply.value;
-      throw new MediaFailure(reply.reason, reply.message);
-    } finally {
-      rest();
-    }
-  }
-
-  function queue<Answer>(task: Task, timeoutMs: number): Promise<Answer> {
-    const done = last.then(() => perform(task, timeoutMs));
-    last = done.catch(() => undefined);
-    return done as Promise<Answer>;
+  async function perform<Answer>(tenant: string, task: Task, timeoutMs: number): Promise<Answer> {
+    const reply = await pool.do(tenant, task, timeoutMs);
+    if ('value' in reply) return reply.value as Answer;
+    throw new MediaFailure(reply.reason, reply.message);
   }
 
   return {
-    async thumbnail(source, { width, height = width }) {
+    async thumbnail(tenant, source, { width, height = width }) {
       const box = (side: number) => Math.min(Math.max(Math.round(side), 1), LARGEST_BOX);
       const known = await admit(source, settings.maxFileBytes);
       const { maxPixels, thumbnailTimeoutMs } = settings;
       const task: Task = { kind: 'thumbnail', source: known, width: box(width), height: box(height), maxPixels };
-      return asThumbnail(await queue<Thumbnail>(task, thumbnailTimeoutMs));
+      return asThumbnail(await perform<Thumbnail>(tenant, task, thumbnailTimeoutMs));
     },
-    async extractText(source, contentType, { maxChars = settings.maxChars } = {}) {
+    async extractText(tenant, source, contentType, { maxChars = settings.maxChars } = {}) {
       if (!isExtractable(contentType)) throw new MediaFailure('unsupported_type', `${contentType} has no known text`);
       const known = await admit(source, settings.maxFileBytes);
       const { maxPages, maxUnpacked } = settings;
       const limits = { maxChars: Math.min(maxChars, settings.maxChars), maxPages, maxUnpacked };
       const task: Task = { kind: 'text', source: known, contentType: essenceOf(contentType), limits };
-      return queue<Extraction>(task, settings.textTimeoutMs);
+      return perform<Extraction>(tenant, task, settings.textTimeoutMs);
     },
-    async readPage(source) {
+    async readPage(tenant, source) {
       const known = await admit(source, settings.maxFileBytes);
       const { maxChars, maxPages, maxUnpacked } = settings;
       const task: Task = { kind: 'page', source: known, limits: { maxChars, maxPages, maxUnpacked } };
-      return queue<WordPage>(task, settings.textTimeoutMs);
+      return perform<WordPage>(tenant, task, settings.textTimeoutMs);
     },
-    async readSheet(source, { maxRows, maxColumns }, sheet) {
+    async readSheet(tenant, source, { maxRows, maxColumns }, sheet) {
       const known = await admit(source, settings.maxFileBytes);
       const { maxChars, maxPages, maxUnpacked } = settings;
       const limits = { maxChars, maxPages, maxUnpacked };
-      return queue<Sheet>({ kind: 'sheet', source: known, sheet, limits, maxRows, maxColumns }, settings.textTimeoutMs);
+      const task: Task = { kind: 'sheet', source: known, sheet, limits, maxRows, maxColumns };
+      return perform<Sheet>(tenant, task, settings.textTimeoutMs);
     },
-    async close() {
-      closed = true;
-      clearTimeout(idle);
-      await process?.kill();
-      process = undefined;
-      await last;
-      clearTimeout(idle);
-    },
+    close: () => pool.close(),
   };
 }
 
-/** A source that may be read: not too large, and with a path that holds in another process. */
+/** Checks the size of a source and makes its path absolute, so that it is valid in another process. */
 async function admit(source: Source, maxBytes: number): Promise<string | Buffer> {
   const size = typeof source === 'string' ? await sizeOf(source) : source.length;
   if (size > maxBytes)
@@ -121,7 +114,7 @@ async function sizeOf(path: string): Promise<number> {
   }
 }
 
-/** Bytes from another process come as they like. */
+/** Bytes from another process arrive as any kind of typed array; makes them a `Buffer`. */
 function asThumbnail(thumbnail: Thumbnail): Thumbnail {
   const { buffer, byteOffset, byteLength } = thumbnail.bytes;
   return { ...thumbnail, bytes: Buffer.from(buffer, byteOffset, byteLength) };

@@ -1,4 +1,4 @@
-/** Types of text that only a name tells. */
+/** Text formats that only a file name can identify. */
 const TEXTS: Readonly<Record<string, string>> = {
   txt: 'text/plain',
   log: 'text/plain',
@@ -38,7 +38,7 @@ const TEXTS: Readonly<Record<string, string>> = {
   eps: 'application/postscript',
 };
 
-/** What a container of many formats holds, by its name: none of them is served inline. */
+/** Formats inside container formats, by extension. None of them is served inline. */
 const CONTAINED: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'application/zip': {
     docx: 'application/vnd.openxmlformats-officedocument.wordprocessingml.document',
@@ -62,12 +62,12 @@ function extensionOf(name: string): string {
   return /\.([a-z0-9]{1,10})$/i.exec(name.trim())?.[1]?.toLowerCase() ?? '';
 }
 
-/** The type of text that a name stands for; undefined for a name that stands for none. */
+/** Returns the text type that a name's extension stands for, or undefined. */
 export function textTypeByName(name: string): string | undefined {
   return TEXTS[extensionOf(name)];
 }
 
-/** The type of what a container holds, the container's own where the name does not tell. */
+/** Returns the type of a container's content by its name, or the container's own type. */
 export function containedType(container: string, name: string): string {
   return CONTAINED[container]?.[extensionOf(name)] ?? container;
 }

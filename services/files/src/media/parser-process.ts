@@ -3,9 +3,10 @@ import { MediaFailure } from './failure.js';
 import type { ProcessData, Reply, Task } from './protocol.js';
 
 /**
- * A process that parses what strangers sent, one task at a time. It is a process and not a thread, since the memory of
- * native code and of buffers has no limit in a thread, and native code can't be stopped there; it also knows none of
- * the product's secrets. A task rejects with MediaFailure; after `timeout`, `out_of_memory` and `crashed` it is gone.
+ * A process that parses untrusted files, one task at a time. It is a process rather than a thread because the memory of
+ * native code and of buffers can't be limited in a thread, and native code can't be stopped there; it also has none of
+ * the product's secrets. A task rejects with `MediaFailure`; the process is gone after `timeout`, `out_of_memory` and
+ * `crashed`.
  */
 export type ParserProcess = TaskProcess<Task, Reply>;
 
@@ -19,7 +20,10 @@ const failures = {
   closed: () => new MediaFailure('closed', 'the reader of files is closed'),
 };
 
-/** Why a process ended that was not told to: it kills itself over its memory, as the kernel does, and V8 aborts. */
+/**
+ * Returns why a process ended unexpectedly. Too much memory ends it with SIGKILL, by itself or the kernel, or with an
+ * abort of V8.
+ */
 function causeOf(code: number | null, signal: NodeJS.Signals | null): MediaFailure {
   return signal === 'SIGKILL' || signal === 'SIGABRT' || signal === 'SIGTRAP' || code === 134
     ? new MediaFailure('out_of_memory', 'reading the file took too much memory')

@@ -1,13 +1,13 @@
 import type { MediaReason } from './failure.js';
 
-/** What the process of parsers is asked and answers, one task at a time. */
+/** The messages between the service and the parser process, which handles one task at a time. */
 export interface ThumbnailTask {
   readonly kind: 'thumbnail';
   readonly source: string | Uint8Array;
-  /** The box in pixels. */
+  /** Maximum size in pixels. */
   readonly width: number;
   readonly height: number;
-  /** Larger pictures are refused by their header. */
+  /** Larger images are refused by their header. */
   readonly maxPixels: number;
 }
 
@@ -21,26 +21,26 @@ export interface TextTask {
 export interface TextLimits {
   /** Of the text, in UTF-16 units; the rest is left out. */
   readonly maxChars: number;
-  /** Of a PDF, a book or a set of slides; the rest is left out. */
+  /** Of a PDF, a book or a presentation; the rest is left out. */
   readonly maxPages: number;
-  /** Of the parts of an archive that hold text, unpacked, in bytes. */
+  /** Total unpacked bytes of an archive's parts that contain text. */
   readonly maxUnpacked: number;
 }
 
-/** A Word document as HTML. */
+/** Requests a Word document as HTML. */
 export interface PageTask {
   readonly kind: 'page';
   readonly source: string | Uint8Array;
   readonly limits: TextLimits;
 }
 
-/** The names of a workbook's sheets, or the cells of one of them. */
+/** Requests the names of a workbook's sheets, or the cells of one of them. */
 export interface SheetTask {
   readonly kind: 'sheet';
   readonly source: string | Uint8Array;
   readonly sheet?: string;
   readonly limits: TextLimits;
-  /** Of the sheet; a larger one is refused. */
+  /** Limits of the sheet; a larger one is refused. */
   readonly maxRows: number;
   readonly maxColumns: number;
 }
@@ -57,29 +57,32 @@ export interface Thumbnail {
 
 export interface Extraction {
   readonly text: string;
-  /** Whether text was left out for a limit. */
+  /** Whether a limit caused text to be left out. */
   readonly truncated: boolean;
-  /** Of a PDF, a set of slides or a workbook (its sheets). */
+  /** Number of pages of a PDF, slides of a presentation or sheets of a workbook. */
   readonly pages?: number;
-  /** Where each of these that was read begins in the text, in UTF-16 units; of one without text, where its text would. */
+  /**
+   * Offset of each extracted page in the text, in UTF-16 units; a page without text has the offset where its text would
+   * be.
+   */
   readonly pageStarts?: readonly number[];
 }
 
-/** A Word document as HTML whose images are addressed by the names of their parts in the document's archive. */
+/** Holds a Word document as HTML. URLs of images are the names of their parts in the document's archive. */
 export interface WordPage {
   readonly html: string;
-  /** Parts that hold the images which the document shows. */
+  /** Parts with the images that the document shows. */
   readonly images: readonly WordImage[];
-  /** The core properties, by their names without a prefix: `title`, `creator`, `created`, … */
+  /** Core properties by their names without a prefix: `title`, `creator`, `created`, … */
   readonly properties: Readonly<Record<string, string>>;
-  /** What was not understood, as the parser says it. */
+  /** Messages of the parser about what it did not understand. */
   readonly messages: readonly string[];
-  /** What the document has beside its text and which is not in the HTML. */
+  /** Content of the document that is not in the HTML: the number of comments, and the text of headers. */
   readonly beside: { readonly comments: number; readonly headers: string };
 }
 
 export interface WordImage {
-  /** The part of the document's archive. */
+  /** Name of the part in the document's archive. */
   readonly name: string;
   /** Unpacked. */
   readonly sizeBytes: number;
@@ -89,9 +92,9 @@ export type SheetCell = null | string | number | boolean | Date;
 
 export interface Sheet {
   readonly sheets: readonly string[];
-  /** Of the sheet that was asked for, all of the same length. */
+  /** Rows of the requested sheet, all of the same length. */
   readonly rows: readonly (readonly SheetCell[])[];
-  /** The places of rows in which a cell goes over several columns. */
+  /** Indexes of rows in which a cell spans several columns. */
   readonly merged: readonly number[];
 }
 
@@ -99,10 +102,10 @@ export type Outcome =
   | { readonly value: Thumbnail | Extraction | WordPage | Sheet }
   | { readonly reason: MediaReason; readonly message: string };
 
-/** An outcome, and whether the process should read no other file after it. */
+/** An outcome, and whether the process should be replaced before the next file. */
 export type Reply = Outcome & { readonly isSpent: boolean };
 
-/** What the process is started with, as JSON in its first argument. */
+/** Holds the settings that the process gets as JSON in its first argument. */
 export interface ProcessData {
   readonly memoryBytes: number;
 }

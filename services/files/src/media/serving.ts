@@ -1,6 +1,6 @@
 import { essenceOf, isType } from './content-type.js';
 
-/** Rendered by browsers with scripts, forms or plug-ins of their own; XML of any kind is told by its suffix. */
+/** Types that browsers render with scripts, forms or plug-ins; XML types are recognized by their suffix. */
 const ACTIVE = new Set([
   'text/html',
   'application/xhtml+xml',
@@ -38,10 +38,15 @@ const ACTIVE = new Set([
 
 const RASTER = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp', 'image/avif', 'image/bmp', 'image/apng']);
 
-/** Text of other names; it is shown as it is written, like all that is `text/…` and not active. */
+/**
+ * Text types whose name does not begin with `text/`. They are shown as plain text, like all `text/…` types that are not
+ * active.
+ */
 const TEXTS = new Set(['application/json', 'application/x-ndjson', 'application/yaml', 'application/toml']);
 
-/** Whether a browser that renders the type can run what it holds. What is no content type at all counts as such. */
+/**
+ * Returns whether a browser that renders the type may execute its content. An invalid content type counts as active.
+ */
 export function isActive(contentType: string): boolean {
   const essence = essenceOf(contentType);
   return !isType(essence) || ACTIVE.has(essence) || /[+/]xml$/.test(essence);
@@ -51,15 +56,19 @@ function isPlain(essence: string): boolean {
   return TEXTS.has(essence) || (essence.startsWith('text/') && !isActive(essence));
 }
 
-/** Whether the type may be served inline from the product's own origin; a list of what may, so the unknown may not. */
+/**
+ * Returns whether the type may be served inline from the product's own origin. It is an allowlist, so unknown types may
+ * not.
+ */
 export function mayInline(contentType: string): boolean {
   const essence = essenceOf(contentType);
   return RASTER.has(essence) || isPlain(essence);
 }
 
 /**
- * The `Content-Type` to send with a file, beside `X-Content-Type-Options: nosniff`. Inline text is plain text, active
- * types are bytes: a browser that overlooks the disposition has nothing to render. Of the parameters the charset stays.
+ * Returns the `Content-Type` to send with a file, in addition to `X-Content-Type-Options: nosniff`. Inline text becomes
+ * plain text and active types become bytes, so that a browser that ignores the disposition has nothing to render. Of
+ * the parameters only the charset is kept.
  */
 export function servedType(contentType: string, disposition: 'inline' | 'attachment'): string {
   const essence = essenceOf(contentType);

@@ -3,13 +3,13 @@ import { markupOf } from './markup.js';
 import { containedType, textTypeByName } from './names.js';
 import { isActive, mayInline } from './serving.js';
 
-/** As much of a file's start as tells its type. */
+/** Bytes at the beginning of a file that suffice to detect its type. */
 export const SNIFF_BYTES = 64 * 1024;
 
-/** What has a signature and is still text all through. */
+/** Types that have a signature although they consist of text. */
 const TEXTUAL = new Set(['application/pdf', 'application/postscript', 'application/eps', 'application/rtf']);
 
-/** Types of text that nothing but the sender's word can tell. */
+/** Text types that only the declared type can identify. */
 const DECLARABLE_TEXT =
   /^(?:text\/[\w.+-]+|application\/(?:json|yaml|toml|x-ndjson|xml|javascript)|[a-z]+\/[\w.-]+\+(?:json|xml))$/;
 const DECLARABLE_BINARY = /^application\/(?:vnd\.|x-)[\w.+-]+$/;
@@ -21,7 +21,7 @@ const ACTIVE_MARKUP = {
   xml: 'application/xml',
 } as const;
 
-/** Whether there are bytes that no text has (WHATWG MIME Sniffing, "binary data byte"). */
+/** Checks for bytes that no text contains (WHATWG MIME Sniffing, "binary data byte"). */
 function hasBinary(head: Uint8Array): boolean {
   return head.some(
     (byte) => byte <= 0x08 || byte === 0x0b || (byte >= 0x0e && byte <= 0x1a) || (byte >= 0x1c && byte <= 0x1f),
@@ -32,12 +32,15 @@ function isWideText(head: Uint8Array): boolean {
   return (head[0] === 0xff && head[1] === 0xfe) || (head[0] === 0xfe && head[1] === 0xff);
 }
 
-/** Where readers look for a PDF: its mark may stand behind other bytes. */
+/** Checks for a PDF where readers look for one: its signature may follow other bytes. */
 function hidesPdf(head: Buffer): boolean {
   return head.subarray(0, 1024 + 5).includes('%PDF-', 0, 'latin1');
 }
 
-/** A name or a declaration makes a text more dangerous, never less so than its content says. */
+/**
+ * Returns the type of a text. Its name and declared type can make it more dangerous than its content says, but never
+ * less.
+ */
 function textType(text: string, name: string, declared: string): string {
   const markup = markupOf(text);
   if (markup !== undefined && markup !== 'fragment') return ACTIVE_MARKUP[markup];
@@ -48,9 +51,9 @@ function textType(text: string, name: string, declared: string): string {
 }
 
 /**
- * The content type of a file by its first bytes (SNIFF_BYTES or the whole file), as a browser would sniff it and with
- * the same or less trust: a name or a declared type counts only where the content tells nothing. Text has a charset
- * by its WHATWG name. What nothing tells is `application/octet-stream`.
+ * Detects the content type of a file from its first bytes (`SNIFF_BYTES`, or the whole file), as a browser would, with
+ * the same or less trust: a name or a declared type counts only when the content is inconclusive. Text gets a charset
+ * by its WHATWG name. An unknown type is `application/octet-stream`.
  */
 export async function sniff(head: Buffer, name: string, declared = ''): Promise<string> {
   const bytes = head.subarray(0, SNIFF_BYTES);
@@ -60,7 +63,7 @@ export async function sniff(head: Buffer, name: string, declared = ''): Promise<
   if (signed !== undefined && (!isText || TEXTUAL.has(signed))) return containedType(signed, name);
   if (hidesPdf(bytes)) return 'application/pdf';
   const { charsetOf, isUtf8 } = await import('./charset.js');
-  // An editor may leave a control character in a text: what its name promises counts for more than that.
+  // Editors may leave a control character in a text: its name counts for more than that.
   const isBlotted = textTypeByName(name) !== undefined && !bytes.includes(0) && isUtf8(bytes);
   if (!isText && !isBlotted) return binaryType(said);
   const charset = charsetOf(bytes);
@@ -68,16 +71,16 @@ export async function sniff(head: Buffer, name: string, declared = ''): Promise<
   return /^text\/|xml$|javascript$/.test(type) ? `${type}; charset=${charset}` : type;
 }
 
-/** The type that the file's signature tells; those of texts are left to the text's own look. */
+/** Returns the type that the file's signature identifies, except for text types, whose content decides. */
 async function signature(bytes: Buffer): Promise<string | undefined> {
-  // Loaded with the first file: nothing of it is needed to start.
+  // Loaded with the first file, because the start needs none of it.
   const { fileTypeFromBuffer } = await import('file-type');
   const found = await fileTypeFromBuffer(bytes).catch(() => undefined);
   const mime = found === undefined ? undefined : essenceOf(found.mime);
   return mime === undefined || /^text\/|xml$/.test(mime) ? undefined : mime;
 }
 
-/** A declared type of bytes that have no signature: one that no browser renders. */
+/** Accepts a declared type for bytes without a signature only if no browser renders it. */
 function binaryType(said: string): string {
   return DECLARABLE_BINARY.test(said) && !isActive(said) && !mayInline(said) ? said : 'application/octet-stream';
 }

@@ -1,9 +1,9 @@
 import { open } from 'node:fs/promises';
 
-/** A file: its path, or its bytes. */
+/** A file: its path or its bytes. */
 export type Source = string | Buffer;
 
-/** The first bytes of a file, as many as there are up to `length`. Rejects with the error of the file system. */
+/** Returns the first bytes of a file, up to `length`. Rejects with the error of the file system. */
 export async function headOf(source: Source, length: number): Promise<Buffer> {
   if (typeof source !== 'string') return source.subarray(0, length);
   const file = await open(source, 'r');

@@ -21,7 +21,7 @@ export const LIMITS: ArchiveLimits = {
 export const folder = mkdtempSync(join(tmpdir(), 'commonplace-archives-'));
 let count = 0;
 
-/** An archive of texts, or of bytes with options, by path. */
+/** Creates an archive of texts, or of bytes with options, by path. */
 export function archive(entries: Readonly<Record<string, string | Zippable[string]>>): Buffer {
   const bytes = Object.entries(entries).map(([path, value]) => [
     path,
@@ -40,14 +40,14 @@ export async function openArchive(zip: Buffer, limits: Partial<ArchiveLimits> = 
 const CENTRAL = Buffer.from('504b0102', 'hex');
 const END = Buffer.from('504b0506', 'hex');
 
-/** The archive with one number of its first directory entry changed. */
+/** Returns the archive with one number of its first directory entry changed. */
 export function patched(zip: Buffer, offset: number, value: number, bytes: 2 | 4): Buffer {
   const copy = Buffer.from(zip);
   copy.writeUIntLE(value, copy.indexOf(CENTRAL) + offset, bytes);
   return copy;
 }
 
-/** The archive, said to have so many entries. */
+/** Returns the archive with another number of entries in its end record. */
 export function saidToHave(zip: Buffer, entries: number): Buffer {
   const copy = Buffer.from(zip);
   const end = copy.lastIndexOf(END);
@@ -56,6 +56,6 @@ export function saidToHave(zip: Buffer, entries: number): Buffer {
   return copy;
 }
 
-/** Bytes of a directory entry: the flags, the size unpacked. */
+/** Offsets in a directory entry: the flags, the unpacked size. */
 export const FLAGS = 8;
 export const SIZE = 24;

@@ -8,7 +8,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const unix = (mode: number) => ({ os: 3, attrs: mode << 16 });
 
-/** What an archive is refused with, when it is opened or looked through. */
+/** Returns the error with which an archive is refused when it is opened or verified. */
 async function refused(zip: Buffer, limits = {}): Promise<{ code?: string; message?: string }> {
   try {
     const bundle = await openArchive(zip, limits);

@@ -8,7 +8,7 @@ import { afterAll, describe, expect, test } from '@jest/globals';
 
 const folder = mkdtempSync(join(tmpdir(), 'commonplace-memory-'));
 const MIB = 1024 * 1024;
-/** Megabytes above idle that an archive may take, whatever is in it. */
+/** Megabytes above idle that an archive may take, whatever it contains. */
 const MOST = 64;
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -17,11 +17,11 @@ interface Entry {
   readonly path: string;
   readonly data: Buffer;
   readonly crc: number;
-  /** As the directory says. */
+  /** Size in the directory. */
   readonly size: number;
 }
 
-/** An archive of deflated entries, whose directory says what it is told to; entries may share their bytes. */
+/** Writes an archive of deflated entries with the given values in its directory; entries may share their bytes. */
 function zipOf(entries: readonly Entry[], shared = false): Buffer {
   const pieces: Buffer[] = [];
   const directory: Buffer[] = [];
@@ -58,7 +58,7 @@ function endOf(count: number, bytes: number, offset: number): Buffer {
   return end;
 }
 
-/** An archive that says that it has so many entries, more than the old form can say. */
+/** Writes an archive that declares this many entries, more than fit into the old format. */
 function saying(count: number): Buffer {
   const record = Buffer.alloc(56);
   record.writeUInt32LE(0x06064b50, 0);
@@ -75,7 +75,7 @@ const zeros = Buffer.alloc(96 * MIB);
 const packed = deflateRawSync(zeros);
 const crc = crc32(zeros);
 
-/** What a script in a process of its own says of an archive. */
+/** Returns what a script in a separate process prints about an archive. */
 function runOn(zip: Buffer, script: string, ...more: readonly string[]): unknown {
   const path = join(folder, 'archive.zip');
   writeFileSync(path, zip);
@@ -125,7 +125,8 @@ describe('of an entry little is held while an import runs', () => {
       })),
     );
 
-  // Two strings, an entry, an item and its places in three indexes take about 400 bytes; a shape of its own 200 more.
+  // Two strings, an entry, an item and its places in three indexes take about 400 bytes; a hidden class of its own
+  // takes 200 more.
   test.each([
     ['markdown_zip', 'md', 550],
     ['html_zip', 'html', 900],

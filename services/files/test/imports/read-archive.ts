@@ -1,5 +1,5 @@
-// Opens an archive in a process of its own, looks through all of it, and tells what it is refused with and how
-// much memory that took beyond what the process has when it is idle.
+// Opens an archive in a separate process, verifies it, and prints the error and how much more memory that took than the
+// idle process.
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -28,7 +28,10 @@ try {
 rmSync(scratch, { recursive: true });
 console.log(JSON.stringify({ code, megabytes: Math.round((peakBytes() - idle) / 1024 / 1024) }));
 
-/** What `getrusage` says is at least what the process that started this one had, where that was the larger. */
+/**
+ * Returns the peak memory in bytes. `getrusage` is only a fallback, because it reports at least the parent's memory at
+ * the time of the fork.
+ */
 function peakBytes(): number {
   const status = existsSync('/proc/self/status') ? readFileSync('/proc/self/status', 'utf8') : '';
   const peak = /^VmHWM:\s+(\d+) kB/m.exec(status)?.[1];

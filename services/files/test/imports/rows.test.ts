@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { splitJson } from '../../src/imports/jobs/rows.js';
+import { splitJson } from '../../src/imports/thread/rows.js';
 
 const read = (bytes: Buffer) => JSON.parse(bytes.toString()) as Record<string, unknown>;
 

@@ -1,7 +1,7 @@
 import { crc32, deflateSync } from 'node:zlib';
 import { docxOf, odt } from './office.js';
 
-/** Files that somebody sends to do harm. */
+/** Files that attackers might send. */
 
 export const SVG_WITH_SCRIPT = Buffer.from(
   '<svg xmlns="http://www.w3.org/2000/svg" onload="alert(1)"><script>alert(document.cookie)</script><text>shown</text></svg>',
@@ -17,7 +17,7 @@ function chunk(type: string, data: Uint8Array): Buffer {
   return Buffer.concat([length, body, check]);
 }
 
-/** A grey PNG that says it has this size, with the data given; a text chunk first. */
+/** Creates a grey PNG that declares this size, with the given data and a text chunk before it. */
 export function png(
   width: number,
   height: number,
@@ -38,16 +38,16 @@ export function png(
   ]);
 }
 
-/** 2.5 thousand million pixels in some hundred bytes. */
+/** Declares 2.5 billion pixels in some hundred bytes. */
 export const HUGE_PNG = png(50_000, 50_000, Buffer.alloc(64));
 
-/** A picture that is a page too, for who does not look at the start. */
+/** An image that is also a page for software that ignores the signature. */
 export const HTML_IN_PNG = Buffer.concat([
   png(4, 4, undefined, '<html><script>alert(1)</script>'),
   Buffer.from('<!doctype html><html><body><script>alert(1)</script></body></html>'),
 ]);
 
-/** Ten entities, each ten times the one before: 10^9 words. */
+/** Ten entities, each of which expands to ten of the previous one: 10^9 words. */
 export const BILLION_LAUGHS = Buffer.from(
   `<?xml version="1.0"?><!DOCTYPE lolz [<!ENTITY lol "lol">${Array.from(
     { length: 9 },
@@ -55,7 +55,7 @@ export const BILLION_LAUGHS = Buffer.from(
   ).join('')}]><lolz>before &lol9; after</lolz>`,
 );
 
-/** 20 MiB of spaces in 20 KiB. */
+/** Creates a document of 20 KiB that unpacks to 20 MiB of spaces. */
 export function bombDocx(): Buffer {
   return docxOf(Buffer.alloc(20 * 1024 * 1024, ' '));
 }
@@ -63,7 +63,7 @@ export function bombDocx(): Buffer {
 const LOCAL_SIZE = { mark: 'PK\x03\x04', offset: 22 };
 const CENTRAL_SIZE = { mark: 'PK\x01\x02', offset: 24 };
 
-/** The same archive, with a part that is said to unpack to 1,000 bytes. */
+/** Returns the archive with a declared unpacked size of 1,000 bytes for one part. */
 function lying(archive: Buffer, part: string): Buffer {
   const file = Buffer.from(archive);
   for (const { mark, offset } of [LOCAL_SIZE, CENTRAL_SIZE]) {
@@ -73,7 +73,7 @@ function lying(archive: Buffer, part: string): Buffer {
   return file;
 }
 
-/** 4 MiB that are said to be little. */
+/** Creates a document of 4 MiB with a small declared size. */
 export function lyingDocx(): Buffer {
   return lying(docxOf(Buffer.alloc(4 * 1024 * 1024, ' ')), 'word/document.xml');
 }
@@ -82,7 +82,7 @@ export function lyingOdt(): Buffer {
   return lying(odt('words '.repeat(700_000)), 'content.xml');
 }
 
-/** Names that would break out of a header, a path or a line of a log. */
+/** Names that could break out of a header, a path or a log line. */
 export const HOSTILE_NAMES = [
   'a"; filename="evil.html',
   'a\r\nSet-Cookie: session=1\r\n\r\n<script>alert(1)</script>',

@@ -17,7 +17,7 @@ afterAll(async () => {
 const picture = (width: number, height: number) =>
   sharp({ create: { width, height, channels: 3, background: '#c00' } });
 
-/** A JPEG taken with the camera on its side, with the place and the maker in its EXIF. */
+/** Creates a JPEG with a rotated orientation, and with location and maker in its EXIF data. */
 const turned = () =>
   picture(400, 200)
     .withExif({ IFD0: { Make: 'SecretCamera' }, IFD3: { GPSLatitudeRef: 'N', GPSLatitude: '51/1 30/1 0/1' } })
@@ -26,7 +26,7 @@ const turned = () =>
     .toBuffer();
 
 const failure = (file: Buffer) =>
-  media.thumbnail(file, { width: 100 }).then(
+  media.thumbnail('org', file, { width: 100 }).then(
     () => 'none',
     (error) => error.reason,
   );
@@ -65,18 +65,18 @@ describe('the size of a picture', () => {
 describe('a thumbnail', () => {
   test('fits the box and is not enlarged', async () => {
     const file = await picture(400, 200).png().toBuffer();
-    expect(await media.thumbnail(file, { width: 100 })).toMatchObject({
+    expect(await media.thumbnail('org', file, { width: 100 })).toMatchObject({
       contentType: 'image/webp',
       width: 100,
       height: 50,
     });
-    expect(await media.thumbnail(file, { width: 1000, height: 100 })).toMatchObject({ width: 200, height: 100 });
-    expect(await media.thumbnail(file, { width: 9999 })).toMatchObject({ width: 400, height: 200 });
+    expect(await media.thumbnail('org', file, { width: 1000, height: 100 })).toMatchObject({ width: 200, height: 100 });
+    expect(await media.thumbnail('org', file, { width: 9999 })).toMatchObject({ width: 400, height: 200 });
   });
 
   test('of each format that has one', async () => {
     for (const format of ['jpeg', 'png', 'webp', 'gif', 'avif', 'tiff'] as const) {
-      const { bytes } = await media.thumbnail(await picture(40, 20).toFormat(format).toBuffer(), { width: 10 });
+      const { bytes } = await media.thumbnail('org', await picture(40, 20).toFormat(format).toBuffer(), { width: 10 });
       expect(await sharp(bytes).metadata()).toMatchObject({ format: 'webp', width: 10, height: 5 });
       expect(isThumbnailable(`image/${format}`)).toBe(true);
     }
@@ -89,7 +89,7 @@ describe('a thumbnail', () => {
     const original = await turned();
     writeFileSync(path, original);
     expect(original.includes('SecretCamera')).toBe(true);
-    const { bytes, width, height } = await media.thumbnail(path, { width: 100 });
+    const { bytes, width, height } = await media.thumbnail('org', path, { width: 100 });
     expect([width, height]).toEqual([50, 100]);
     expect(bytes.includes('SecretCamera')).toBe(false);
     const { exif, orientation, icc, xmp } = await sharp(bytes).metadata();
@@ -98,7 +98,7 @@ describe('a thumbnail', () => {
 
   test('of a PDF is its first page', async () => {
     const file = await pdf([['Black words on white'.repeat(3)], ['second']]);
-    const { bytes, width, height } = await media.thumbnail(file, { width: 200 });
+    const { bytes, width, height } = await media.thumbnail('org', file, { width: 200 });
     expect([width, height]).toEqual([141, 200]);
     const { channels } = await sharp(bytes).flatten({ background: 'red' }).stats();
     expect(channels.map(({ max }) => max)).toEqual([255, 255, 255]);
@@ -106,12 +106,12 @@ describe('a thumbnail', () => {
   });
 
   test('of a PDF with an endless page is no larger than the box', async () => {
-    const { width, height } = await media.thumbnail(vastPdf(), { width: 200 });
+    const { width, height } = await media.thumbnail('org', vastPdf(), { width: 200 });
     expect(Math.max(width, height)).toBe(200);
   });
 
   test('of a page in a picture is a picture', async () => {
-    const { bytes } = await media.thumbnail(HTML_IN_PNG, { width: 4 });
+    const { bytes } = await media.thumbnail('org', HTML_IN_PNG, { width: 4 });
     expect(bytes.subarray(0, 4).toString()).toBe('RIFF');
     expect(bytes.includes('script')).toBe(false);
   });

@@ -1,7 +1,7 @@
 import { Document, Packer, Paragraph, Table, TableCell, TableRow } from 'docx';
 import { strToU8, zipSync } from 'fflate';
 
-/** Office files as the tests need them: real ones, made here. */
+/** Creates real Office files for tests. */
 
 export function zip(parts: Readonly<Record<string, string | Uint8Array>>): Buffer {
   const bytes = Object.entries(parts).map(([name, part]) => [name, typeof part === 'string' ? strToU8(part) : part]);
@@ -15,7 +15,7 @@ export async function docx(...paragraphs: string[]): Promise<Buffer> {
   return Buffer.from(await Packer.toBuffer(new Document({ sections: [{ children }] })));
 }
 
-/** A Word document whose main part is the given XML. */
+/** Creates a Word document whose main part is the given XML. */
 export function docxOf(documentXml: string | Uint8Array): Buffer {
   return zip({
     '[Content_Types].xml':
@@ -80,7 +80,7 @@ export function pptx(...slides: string[]): Buffer {
   });
 }
 
-/** Slides that are shown in another order than that of their parts' names. */
+/** Creates slides whose order differs from that of their parts' names. */
 export function shuffledPptx(): Buffer {
   return zip({
     'ppt/presentation.xml':
@@ -97,7 +97,7 @@ function relations(targets: Readonly<Record<string, string>>): string {
   return `<Relationships>${all.join('')}</Relationships>`;
 }
 
-/** An OpenDocument presentation of slides with a line each. */
+/** Creates an OpenDocument presentation with one line per slide. */
 export function odp(...slides: string[]): Buffer {
   const pages = slides.map((text) => `<draw:page><draw:frame><text:p>${text}</text:p></draw:frame></draw:page>`);
   return zip({

@@ -1,6 +1,6 @@
 import { PDFDocument, StandardFonts } from 'pdf-lib';
 
-/** A PDF with the given text on its pages. */
+/** Creates a PDF with the given text on its pages. */
 export async function pdf(pages: readonly (readonly string[])[], javaScript?: string): Promise<Buffer> {
   const document = await PDFDocument.create();
   const font = await document.embedFont(StandardFonts.Helvetica);
@@ -14,7 +14,7 @@ export async function pdf(pages: readonly (readonly string[])[], javaScript?: st
   return Buffer.from(await document.save());
 }
 
-/** A PDF of the given objects; the first is the catalogue. */
+/** Creates a PDF of the given objects; the first is the catalogue. */
 export function pdfOf(objects: readonly string[], trailer = ''): Buffer {
   let file = '%PDF-1.4\n';
   const offsets = objects.map((object, at) => {
@@ -41,7 +41,10 @@ const page = (font: string, text: string): string[] => {
   ];
 };
 
-/** Japanese in a font that is not in the file and tells no Unicode, as older printers' programs write it. */
+/**
+ * Creates a PDF with Japanese in a font that is not embedded and has no Unicode mapping, as older printer software
+ * does.
+ */
 export function japanesePdf(): Buffer {
   return pdfOf([
     ...page(
@@ -53,7 +56,7 @@ export function japanesePdf(): Buffer {
   ]);
 }
 
-/** A PDF that opens with a password only. */
+/** Creates a PDF that opens only with a password. */
 export function encryptedPdf(): Buffer {
   const key = '00'.repeat(32);
   return pdfOf(
@@ -62,13 +65,13 @@ export function encryptedPdf(): Buffer {
   );
 }
 
-/** A page as large as a country. */
+/** Creates a PDF with a huge page. */
 export function vastPdf(): Buffer {
   const objects = page('<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>', '(x)');
   return pdfOf(objects.map((object) => object.replace('[0 0 300 300]', '[0 0 99999999 99999999]')));
 }
 
-/** A document whose list of pages holds itself. */
+/** Creates a PDF whose page tree contains itself. */
 export function loopingPdf(): Buffer {
   return pdfOf(['<</Type/Catalog/Pages 2 0 R>>', '<</Type/Pages/Kids[2 0 R 2 0 R]/Count 1000000>>']);
 }

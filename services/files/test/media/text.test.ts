@@ -14,9 +14,9 @@ const EPUB = 'application/epub+zip';
 const media = openMedia({ textTimeoutMs: 25_000 });
 afterAll(() => media.close());
 
-const text = async (file: Buffer, type: string) => (await media.extractText(file, type)).text;
+const text = async (file: Buffer, type: string) => (await media.extractText('org', file, type)).text;
 const failure = (file: Buffer, type: string) =>
-  media.extractText(file, type).then(
+  media.extractText('org', file, type).then(
     () => 'none',
     (error) => error.reason,
   );
@@ -24,7 +24,7 @@ const failure = (file: Buffer, type: string) =>
 describe('the text of', () => {
   test('a PDF', async () => {
     const file = await pdf([['First line', 'second line'], [], ['third page']], 'app.alert("x")');
-    expect(await media.extractText(file, 'application/pdf')).toEqual({
+    expect(await media.extractText('org', file, 'application/pdf')).toEqual({
       text: 'First line\nsecond line\n\nthird page',
       truncated: false,
       pages: 3,
@@ -46,7 +46,7 @@ describe('the text of', () => {
       Budget: [['Name', 'Sum', 'Day', 'Paid'], ['Chairs', 12.5, new Date('2024-05-06T00:00:00Z'), true], []],
       Notes: [['at', new Date('2024-05-06T07:30:00Z')]],
     });
-    expect(await media.extractText(file, SHEET)).toEqual({
+    expect(await media.extractText('org', file, SHEET)).toEqual({
       text: 'Budget\nName\tSum\tDay\tPaid\nChairs\t12.5\t2024-05-06\ttrue\n\nNotes\nat\t2024-05-06 07:30:00',
       truncated: false,
       pages: 2,
@@ -56,7 +56,7 @@ describe('the text of', () => {
 
   test('slides, in their order', async () => {
     const slides = Array.from({ length: 11 }, (_, at) => `slide ${at + 1}`);
-    const { text: words, pages, pageStarts } = await media.extractText(pptx(...slides), SLIDES);
+    const { text: words, pages, pageStarts } = await media.extractText('org', pptx(...slides), SLIDES);
     expect([pages, pageStarts?.length]).toEqual([11, 11]);
     expect(words.match(/^slide \d+$/gm)).toEqual(slides);
     expect(words.slice(pageStarts?.[1], pageStarts?.[2])).toMatch(/^slide 2\n[\s\S]*a note\n[\s\S]*end of a note\n\n$/);
@@ -64,21 +64,21 @@ describe('the text of', () => {
   });
 
   test('slides that are shown in another order than they are named', async () => {
-    const { text: words, pages, pageStarts } = await media.extractText(shuffledPptx(), SLIDES);
+    const { text: words, pages, pageStarts } = await media.extractText('org', shuffledPptx(), SLIDES);
     const [first, last] = [words.indexOf('shown first'), words.indexOf('shown last')];
     expect([pages, first, last > first, words.includes('not shown')]).toEqual([2, 0, true, false]);
     expect(pageStarts).toEqual([first, last]);
   });
 
   test('an OpenDocument presentation', async () => {
-    expect(await media.extractText(odp('one', '', 'three'), 'application/vnd.oasis.opendocument.presentation')).toEqual(
-      {
-        text: 'one\n\nthree',
-        truncated: false,
-        pages: 3,
-        pageStarts: [0, 3, 5],
-      },
-    );
+    expect(
+      await media.extractText('org', odp('one', '', 'three'), 'application/vnd.oasis.opendocument.presentation'),
+    ).toEqual({
+      text: 'one\n\nthree',
+      truncated: false,
+      pages: 3,
+      pageStarts: [0, 3, 5],
+    });
   });
 
   test('an OpenDocument text', async () => {
@@ -126,21 +126,21 @@ describe('the text of', () => {
 describe('limits', () => {
   test('of characters', async () => {
     const file = await pdf(Array.from({ length: 5 }, (_, at) => [`page number ${at}`]));
-    const { text: words, truncated, pages } = await media.extractText(file, 'application/pdf', { maxChars: 20 });
+    const { text: words, truncated, pages } = await media.extractText('org', file, 'application/pdf', { maxChars: 20 });
     expect([words.length <= 20, truncated, pages]).toEqual([true, true, 5]);
-    expect(await media.extractText(Buffer.from('abcdef'), 'text/plain', { maxChars: 3 })).toEqual({
+    expect(await media.extractText('org', Buffer.from('abcdef'), 'text/plain', { maxChars: 3 })).toEqual({
       text: 'abc',
       truncated: true,
     });
-    expect((await media.extractText(Buffer.from('abc'), 'text/plain', { maxChars: 3 })).truncated).toBe(false);
+    expect((await media.extractText('org', Buffer.from('abc'), 'text/plain', { maxChars: 3 })).truncated).toBe(false);
   });
 
   test('of pages and of the file', async () => {
     const small = openMedia({ maxPages: 2, maxFileBytes: 100_000 });
     try {
-      const pages = await small.extractText(await pdf([['one'], ['two'], ['three']]), 'application/pdf');
+      const pages = await small.extractText('org', await pdf([['one'], ['two'], ['three']]), 'application/pdf');
       expect(pages).toEqual({ text: 'one\n\ntwo', truncated: true, pages: 3, pageStarts: [0, 5] });
-      await expect(small.extractText(Buffer.alloc(100_001), 'text/plain')).rejects.toMatchObject({
+      await expect(small.extractText('org', Buffer.alloc(100_001), 'text/plain')).rejects.toMatchObject({
         reason: 'too_large',
       });
     } finally {
@@ -176,7 +176,7 @@ describe('a file that gives none', () => {
       /<lolz>.*/,
       '<w:document xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"><w:body><w:p><w:r><w:t>&lol9;</w:t></w:r></w:p></w:body></w:document>',
     );
-    const outcome = await media.extractText(docxOf(inWord), WORD).then(
+    const outcome = await media.extractText('org', docxOf(inWord), WORD).then(
       ({ text: words }) => words.length,
       (error) => error.reason,
     );
@@ -184,7 +184,7 @@ describe('a file that gives none', () => {
   });
 
   test('a PDF of endless pages ends', async () => {
-    const outcome = await media.extractText(loopingPdf(), 'application/pdf').then(
+    const outcome = await media.extractText('org', loopingPdf(), 'application/pdf').then(
       ({ text: words }) => words,
       (error) => error.reason,
     );
@@ -192,7 +192,7 @@ describe('a file that gives none', () => {
   });
 
   test('a path to nowhere', async () => {
-    await expect(media.extractText('/nowhere/at/all', 'text/plain')).rejects.toMatchObject({ reason: 'broken' });
+    await expect(media.extractText('org', '/nowhere/at/all', 'text/plain')).rejects.toMatchObject({ reason: 'broken' });
   });
 
   test('the next file is read all the same', async () => {

@@ -1,7 +1,9 @@
 import type { Credential } from '@commonplace/kit/auth';
+import { AppError } from '@commonplace/kit/errors';
 import type { MembershipCache } from '@commonplace/kit/memberships';
 import type { CallOptions } from '@commonplace/kit/rpc';
 import type { Collection, Store } from '@commonplace/kit/store';
+import type { CredentialAudit } from '../audit.js';
 import type { Background } from '../background.js';
 import { parseKey } from '../domain/key-format.js';
 import { hashedBy, keyedHash } from '../domain/keyed-hash.js';
@@ -11,7 +13,7 @@ import { type ApiKeyRecord, keyByPublicId } from '../stores/api-keys.js';
 import type { UserRecord } from '../stores/users.js';
 import type { Principal } from './principal.js';
 
-/** How often the last use of a key is written down. */
+/** Minimum milliseconds between two updates of a key's last use. */
 const USED_MS = 60_000;
 
 export interface KeyReaderParts {
@@ -19,13 +21,17 @@ export interface KeyReaderParts {
   readonly keys: Collection<ApiKeyRecord>;
   readonly users: Collection<UserRecord>;
   readonly memberships: MembershipCache;
-  /** The current one first; a key hashed with an older one is hashed anew when it is used. */
+  /** Pepper keys, the current one first. A key hashed with an older one is rehashed when it is used. */
   readonly peppers: readonly Buffer[];
   readonly background: Background;
+  readonly audit: CredentialAudit;
   readonly now: () => number;
 }
 
-/** Reads an API key. A live membership decides whether an Org's key works; nothing waits for an event. */
+/**
+ * Creates a reader of API keys. For an Org's key it checks the person's current membership on each use and does not
+ * wait for events.
+ */
 export function createKeyReader(parts: KeyReaderParts) {
   return async (text: string, clientIp: string, options: CallOptions): Promise<Principal> => {
     const given = parseKey(text);
@@ -33,19 +39,40 @@ export function createKeyReader(parts: KeyReaderParts) {
     const key = await keyByPublicId(parts.keys, given.publicId);
     const pepper = key === undefined ? -1 : hashedBy(parts.peppers, given.secret, key.secretHash);
     if (key === undefined || pepper < 0 || key.type !== given.type) throw InvalidCredentials();
-    if (key.state === 'revoked') throw RevokedKey();
-    if (key.expiresAt !== undefined && Date.parse(key.expiresAt) <= parts.now()) throw ExpiredCredentials();
-    const user = await actingUser(key, parts, options);
-    if (key.ipAllowlist.length > 0 && !isWithin(clientIp, key.ipAllowlist)) throw IpNotAllowed();
+    const origin = { clientIp, requestId: options.metadata.requestId };
+    const user = await admitted(key, clientIp, parts, options).catch((error: unknown) => {
+      if (isRefusal(error)) parts.audit.keyRefused(key, error.reason, origin);
+      throw error;
+    });
+    parts.audit.keyUsed(key, user, origin);
     noteUse(key, clientIp, pepper > 0 ? given.secret : undefined, parts);
     return { user, tenant: { orgId: key.orgId ?? null }, credential: credentialOf(key) };
   };
 }
 
+/** Returns the person whom a key with the right secret acts as. Throws if the key may not be used. */
+async function admitted(
+  key: ApiKeyRecord,
+  clientIp: string,
+  parts: KeyReaderParts,
+  options: CallOptions,
+): Promise<UserRecord> {
+  if (key.state === 'revoked') throw RevokedKey();
+  if (key.expiresAt !== undefined && Date.parse(key.expiresAt) <= parts.now()) throw ExpiredCredentials();
+  const user = await actingUser(key, parts, options);
+  if (key.ipAllowlist.length > 0 && !isWithin(clientIp, key.ipAllowlist)) throw IpNotAllowed();
+  return user;
+}
+
+function isRefusal(error: unknown): error is AppError {
+  return error instanceof AppError && (error.code === 'UNAUTHENTICATED' || error.code === 'PERMISSION_DENIED');
+}
+
 async function actingUser(key: ApiKeyRecord, parts: KeyReaderParts, options: CallOptions): Promise<UserRecord> {
   const user = await parts.users.get(key.actingUserId);
   if (user === undefined) throw SuspendedKey();
-  if (key.orgId !== undefined && !(await parts.memberships.of(user.id, options)).orgs.has(key.orgId)) {
+  // Reads the membership past the cache, so that the keys of an Org stop working as soon as its deletion is answered.
+  if (key.orgId !== undefined && !(await parts.memberships.fresh(user.id, options)).orgs.has(key.orgId)) {
     throw SuspendedKey();
   }
   return user;
@@ -63,7 +90,9 @@ function credentialOf(key: ApiKeyRecord): Credential {
   };
 }
 
-/** `secret` is given where it was hashed with a pepper that is not the current one. */
+/**
+ * Updates the last use in the background. `secret` is given if its hash has to be renewed with the current pepper.
+ */
 function noteUse(key: ApiKeyRecord, clientIp: string, secret: string | undefined, parts: KeyReaderParts): void {
   const now = parts.now();
   if (secret === undefined && key.lastUsedAt !== undefined && now - Date.parse(key.lastUsedAt) < USED_MS) return;

@@ -7,7 +7,9 @@ import { scopesOf } from '../oidc/scopes.js';
 import { createTokenReader } from '../oidc/verify.js';
 import type { Principal } from './principal.js';
 
-/** Reads a token of an identity provider: the scopes that it names, bound to no tenant. */
+/**
+ * Creates a reader of identity providers' tokens. A token has the scopes that it names, and is bound to no tenant.
+ */
 export function createBearerReader(issuers: readonly Issuer[], homes: Homes, parts: PeopleParts) {
   const verify = createTokenReader(issuers, parts.now);
   return async (text: string, context: CallContext): Promise<Principal> => {

@@ -7,7 +7,10 @@ import type { createBearerReader } from './bearer.js';
 import type { Principal } from './principal.js';
 import type { createSessionReader } from './session.js';
 
-/** Turns what a request carries into whom it stands for. Throws the reasons of a 401, or `ip_not_allowed`. */
+/**
+ * Resolves the credential of a request to the principal that it authenticates. Throws the errors of a 401, or
+ * `ip_not_allowed`.
+ */
 export interface Credentials {
   read(request: AuthenticateRequest, context: CallContext): Promise<Principal>;
 }

@@ -1,12 +1,12 @@
 import type { Credential } from '@commonplace/kit/auth';
 import type { UserRecord } from '../stores/users.js';
 
-/** Whom a credential stands for, and what it is bound to. */
+/** The person that a credential authenticates, and the tenant that it is bound to. */
 export interface Principal {
   readonly user: UserRecord;
   readonly credential: Credential;
-  /** The one tenant that a key reaches; a session or bearer is bound to none. */
+  /** The only tenant that an API key reaches; absent for sessions and bearer tokens. */
   readonly tenant?: { readonly orgId: string | null };
-  /** Of a session. */
+  /** The CSRF token; only sessions have one. */
   readonly csrfToken?: string;
 }

@@ -1,17 +1,17 @@
 import { KNOWN_SCOPES } from '@commonplace/kit/auth';
 import type { Collection } from '@commonplace/kit/store';
-import { credentialIdOf } from '../domain/session.js';
+import { credentialIdOf, isOutdated } from '../domain/session.js';
 import { InvalidCredentials } from '../errors.js';
 import type { Sessions } from '../sessions.js';
 import type { UserRecord } from '../stores/users.js';
 import type { Principal } from './principal.js';
 
-/** Reads the cookie of a browser session: every scope there is, bound to no tenant. */
+/** Creates a reader of session cookies. A session has every scope, and is bound to no tenant. */
 export function createSessionReader(sessions: Sessions, users: Collection<UserRecord>) {
   return async (cookie: string): Promise<Principal> => {
     const { record, csrfToken } = await sessions.open(cookie);
     const user = await users.get(record.userId);
-    if (user === undefined) throw InvalidCredentials();
+    if (user === undefined || isOutdated(record, user)) throw InvalidCredentials();
     sessions.touch(record);
     const id = credentialIdOf(record.id);
     return { user, csrfToken, credential: { type: 'session', id, scopes: KNOWN_SCOPES, expiresAt: record.expiresAt } };

@@ -1,9 +1,9 @@
-/** What an e-mail address is compared by; the address itself is kept as it was typed. */
+/** Returns the normalized form of an e-mail address, for comparison. The address itself is stored as it was typed. */
 export function emailKeyOf(email: string): string {
   return email.trim().normalize('NFC').toLowerCase();
 }
 
-/** What stands behind the last `@`, lower-cased. */
+/** Returns the lower-cased part of an address after its last `@`. */
 export function domainOf(email: string): string {
   const key = emailKeyOf(email);
   return key.slice(key.lastIndexOf('@') + 1);

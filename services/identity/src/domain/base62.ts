@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 
 const DIGITS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
-/** The greatest multiple of 62 in a byte: what lies above it would favour the first digits. */
+/** The greatest multiple of 62 in a byte. Greater values are dropped, since they would favour the first digits. */
 const FAIR = 248;
 
-/** Random digits of base 62, all equally likely; 5.95 bits each. */
+/** Returns uniformly random base-62 digits, 5.95 bits each. */
 export function randomBase62(length: number): string {
   let text = '';
   while (text.length < length) {
@@ -15,7 +15,7 @@ export function randomBase62(length: number): string {
   return text;
 }
 
-/** A whole number of 0 or more, filled up with zeros. */
+/** Encodes a non-negative integer in base 62, padded with zeros to `length`. */
 export function toBase62(number: number, length: number): string {
   let text = '';
   for (let rest = number; rest > 0; rest = Math.floor(rest / 62)) text = DIGITS[rest % 62] + text;

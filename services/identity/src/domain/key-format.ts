@@ -2,16 +2,16 @@ import { crc32 } from 'node:zlib';
 import { randomBase62, toBase62 } from './base62.js';
 
 /**
- * `wsk_<p|o>_<12 public id>_<40 secret><6 CRC-32>`, base 62 throughout (api: 2.1). The checksum is
- * over all that stands before it: a mistyped key is refused without a look-up, and scanners for
- * leaked secrets know a key when they see one.
+ * The format of API keys: `wsk_<p|o>_<12 public id>_<40 secret><6 CRC-32>`, all in base 62 (api: 2.1). The checksum
+ * covers everything before it, so that a mistyped key is refused without a lookup and scanners for leaked secrets
+ * can recognize a key.
  */
 const FORMAT = /^(wsk_([po])_([0-9A-Za-z]{12})_([0-9A-Za-z]{40}))([0-9A-Za-z]{6})$/;
 const LETTERS = { personal: 'p', org: 'o' } as const;
 
 export type KeyType = keyof typeof LETTERS;
 
-/** What every API key begins with; no JSON Web Token does. */
+/** The prefix of every API key. No JSON Web Token starts with it. */
 export const KEY_PREFIX = 'wsk_';
 
 export interface ParsedKey {
@@ -21,9 +21,9 @@ export interface ParsedKey {
 }
 
 export interface MintedKey extends ParsedKey {
-  /** The whole key, for its holder alone. */
+  /** The complete key, which only its holder gets. */
   readonly key: string;
-  /** What may be shown of it. */
+  /** The parts of the key that may be displayed. */
   readonly prefix: string;
   readonly last4: string;
 }
@@ -37,7 +37,7 @@ export function mintKey(type: KeyType): MintedKey {
   return { type, publicId, secret, key, prefix, last4: key.slice(-4) };
 }
 
-/** The parts of a key, or nothing where its form or its checksum is wrong. */
+/** Returns the parts of a key; undefined if its format or checksum is wrong. */
 export function parseKey(text: string): ParsedKey | undefined {
   const [, body, letter, publicId, secret, sum] = FORMAT.exec(text) ?? [];
   if (body === undefined || publicId === undefined || secret === undefined) return undefined;

@@ -1,6 +1,9 @@
 import ipaddr from 'ipaddr.js';
 
-/** A network in CIDR notation with its host bits cleared; a bare address is a network of one. Throws. */
+/**
+ * Returns a network in CIDR notation with its host bits cleared. A bare address becomes a network of one. Throws on
+ * anything else, and on IPv4-mapped IPv6.
+ */
 export function parseNetwork(text: string): string {
   const [address = '', bits, ...more] = text.split('/');
   if (more.length > 0) throw new Error('has more than one length');
@@ -14,7 +17,10 @@ export function parseNetwork(text: string): string {
   return `${ipaddr.IPv6.networkAddressFromCIDR(network)}/${length}`;
 }
 
-/** Whether an address lies in one of the networks. IPv4 in IPv6 counts as IPv4; what is no address lies nowhere. */
+/**
+ * Returns whether an address is in one of the networks. IPv4-mapped IPv6 counts as IPv4. False for an invalid
+ * address.
+ */
 export function isWithin(ip: string, networks: readonly string[]): boolean {
   if (!ipaddr.isValid(ip)) return false;
   const address = ipaddr.process(ip);
@@ -24,18 +30,11 @@ export function isWithin(ip: string, networks: readonly string[]): boolean {
   });
 }
 
-/** Whether every address of a network lies in one of the others. */
+/** Returns whether every address of a network is in one of the others. */
 export function isNetworkWithin(network: string, others: readonly string[]): boolean {
   const [base, bits] = ipaddr.parseCIDR(network);
   return others.some((other) => {
     const [outer, outerBits] = ipaddr.parseCIDR(other);
     return outer.kind() === base.kind() && bits >= outerBits && base.match(outer, outerBits);
   });
-}
-
-/** What counts as one place in limits: an IPv4 address, or the /64 that one subscriber of IPv6 has. */
-export function placeOf(ip: string): string {
-  if (!ipaddr.isValid(ip)) return ip;
-  const address = ipaddr.process(ip);
-  return address.kind() === 'ipv4' ? address.toString() : `${ipaddr.IPv6.networkAddressFromCIDR(`${address}/64`)}/64`;
 }

@@ -5,8 +5,8 @@ const HEX = /^([0-9a-f]{2}){32,}$/i;
 const BASE64 = /^[A-Za-z0-9+/_-]{43,}={0,2}$/;
 
 /**
- * Reads `COMMONPLACE_SECRET_KEY`: one secret or several separated by commas, the first being the
- * current one. Each is 32 bytes or more in hex or base64, or a text of 32 bytes or more.
+ * Parses `COMMONPLACE_SECRET_KEY`: comma-separated secrets, the current one first. Each has 32 bytes or more, in
+ * hex, in base64 or as plain text. Throws otherwise.
  */
 export function parseSecrets(text: string): Buffer[] {
   const secrets = text
@@ -28,16 +28,22 @@ function parseSecret(text: string): Buffer {
   return bytes;
 }
 
-/** One key for each purpose and secret, in the order of the secrets; 32 bytes each. */
+/** The 32-byte keys of each purpose, one per secret and in the same order. */
 export interface PurposeKeys {
   readonly tokenSigning: readonly Buffer[];
   readonly apiKeys: readonly Buffer[];
   readonly sessions: readonly Buffer[];
   readonly csrf: readonly Buffer[];
   readonly submissions: readonly Buffer[];
+  /** Hash one-time tokens and recovery codes. */
+  readonly oneTimeTokens: readonly Buffer[];
+  /** Sign the challenge between the two steps of a sign-in. */
+  readonly challenges: readonly Buffer[];
+  /** Encrypt data that has to be read again: queued e-mail and the secrets of second factors. */
+  readonly envelope: readonly Buffer[];
 }
 
-/** HKDF-SHA256 (RFC 5869) with a label of its own for each purpose, so that no key tells of another. */
+/** Derives keys by HKDF-SHA256 (RFC 5869) with a label per purpose, so that no key reveals another. */
 export function deriveKeys(secrets: readonly Buffer[]): PurposeKeys {
   const derive = (purpose: string): Buffer[] =>
     secrets.map((secret) => Buffer.from(hkdfSync('sha256', secret, '', `commonplace/identity/${purpose}`, 32)));
@@ -47,5 +53,8 @@ export function deriveKeys(secrets: readonly Buffer[]): PurposeKeys {
     sessions: derive('sessions'),
     csrf: derive('csrf'),
     submissions: derive('submissions'),
+    oneTimeTokens: derive('one-time-tokens'),
+    challenges: derive('challenges'),
+    envelope: derive('envelope'),
   };
 }

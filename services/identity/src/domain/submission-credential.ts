@@ -1,24 +1,24 @@
 import { randomBytes } from 'node:crypto';
 import { hashedBy, keyedHash } from './keyed-hash.js';
 
-/** What every submission credential begins with; no API key and no JSON Web Token does. */
+/** The prefix of every submission credential. No API key and no JSON Web Token starts with it. */
 export const SUBMISSION_PREFIX = 'wsf_';
-/** Milliseconds for which one is good. */
+/** Lifetime of a submission credential in milliseconds. */
 export const SUBMISSION_MS = 2 * 3_600_000;
 
-/** What a submission credential opens: one form, for a while. */
+/** What a submission credential gives access to: one form, for a limited time. */
 export interface SubmissionGrant {
   readonly formId: string;
   readonly orgId: string | null;
   /** Epoch milliseconds. */
   readonly expires: number;
-  /** Names the credential in limits. */
+  /** Identifies the credential in rate limits. */
   readonly nonce: string;
 }
 
 type Packed = readonly [formId: string, orgId: string, expires: number, nonce: string];
 
-/** `wsf_<what it opens>.<HMAC-SHA256 of it>`: nothing is stored of it. */
+/** Returns a credential: `wsf_<payload>.<HMAC-SHA256 of it>`. Nothing is stored. */
 export function mintSubmissionCredential(
   keys: readonly Buffer[],
   grant: Pick<SubmissionGrant, 'formId' | 'orgId' | 'expires'>,
@@ -30,7 +30,7 @@ export function mintSubmissionCredential(
   return `${SUBMISSION_PREFIX}${text}.${keyedHash(key, text)}`;
 }
 
-/** What a credential opens; undefined where no key has made it. Whether it is over is another question. */
+/** Returns the payload of a credential; undefined if no key has signed it. Callers check the expiry. */
 export function readSubmissionCredential(keys: readonly Buffer[], credential: string): SubmissionGrant | undefined {
   const [text = '', signature = '', ...more] = credential.slice(SUBMISSION_PREFIX.length).split('.');
   if (more.length > 0 || hashedBy(keys, text, signature) < 0) return undefined;

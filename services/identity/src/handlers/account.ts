@@ -1,7 +1,8 @@
 import type { Caller } from '@commonplace/kit/auth';
 import { NotFound } from '@commonplace/kit/errors';
-import type { PersonMemberships } from '@commonplace/kit/memberships';
+import type { MembershipCache, PersonMemberships } from '@commonplace/kit/memberships';
 import type { Handlers } from '@commonplace/kit/rpc';
+import type { Collection } from '@commonplace/kit/store';
 import {
   type AccountService,
   CredentialType,
@@ -13,9 +14,14 @@ import {
 import type { OrgMembership } from '@commonplace/proto/tenancy/v1/directory_service.js';
 import { homeOf } from '../domain/home.js';
 import { toUser } from '../domain/user.js';
-import type { Parts } from './parts.js';
+import type { UserRecord } from '../stores/users.js';
 
-export function createAccountHandlers({ users, memberships }: Parts): Handlers<AccountService> {
+export interface AccountParts {
+  readonly users: Collection<UserRecord>;
+  readonly memberships: MembershipCache;
+}
+
+export function createAccountHandlers({ users, memberships }: AccountParts): Handlers<AccountService> {
   return {
     async getMe(_, { caller, onward }) {
       const [user, person] = await Promise.all([users.get(caller.userId), memberships.of(caller.userId, onward)]);
@@ -24,11 +30,17 @@ export function createAccountHandlers({ users, memberships }: Parts): Handlers<A
         user: toUser(user),
         tenant: tenantOf(caller, person),
         credential: credentialOf(caller),
-        defaultWorkspaceId: homeOf(user.id),
+        defaultWorkspaceId: defaultWorkspaceOf(caller),
         orgs: orgsOf(caller, person).map(toOrg),
       };
     },
   };
+}
+
+/** Returns the person's default workspace; undefined if the credential is limited to other workspaces. */
+function defaultWorkspaceOf({ userId, credential }: Caller): string | undefined {
+  const home = homeOf(userId);
+  return credential.workspaceIds?.includes(home) === false ? undefined : home;
 }
 
 function tenantOf(caller: Caller, person: PersonMemberships): MeTenant {
@@ -39,7 +51,7 @@ function tenantOf(caller: Caller, person: PersonMemberships): MeTenant {
   return { type: TenantType.ORG, orgId, name: org.name, role: roleOf(org) };
 }
 
-/** A key tells of the Org that it is bound to, or of none; a person sees all of theirs. */
+/** Returns the person's Orgs. An API key shows only the Org that it is bound to, if any. */
 function orgsOf({ credential, tenant }: Caller, person: PersonMemberships): OrgMembership[] {
   const all = [...person.orgs.values()];
   return credential.type === 'api_key' ? all.filter(({ orgId }) => orgId === tenant?.orgId) : all;
@@ -49,7 +61,7 @@ function toOrg(org: OrgMembership): MeOrg {
   return { id: org.orgId, name: org.name, role: roleOf(org) };
 }
 
-/** `ORG_ROLE_ADMIN` → `admin`. */
+/** Returns the role's name: `ORG_ROLE_ADMIN` → `admin`. */
 function roleOf({ role }: OrgMembership): string {
   return role.replace(/^ORG_ROLE_/, '').toLowerCase();
 }

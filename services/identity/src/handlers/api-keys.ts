@@ -1,24 +1,45 @@
-import type { Caller } from '@commonplace/kit/auth';
-import { reachesTenant } from '@commonplace/kit/auth';
-import { NotFound, TenantBoundary } from '@commonplace/kit/errors';
-import type { PersonMemberships } from '@commonplace/kit/memberships';
+import { beyondReach, type Caller, reachesTenant } from '@commonplace/kit/auth';
+import { NotFound } from '@commonplace/kit/errors';
+import type { MembershipCache, PersonMemberships } from '@commonplace/kit/memberships';
 import type { CallContext, Handlers } from '@commonplace/kit/rpc';
+import type { Collection } from '@commonplace/kit/store';
 import type { ApiKeyService, CreateApiKeyRequest } from '@commonplace/proto/identity/v1/api_key_service.js';
+import type { Settings } from '../config.js';
 import { homeOf } from '../domain/home.js';
-import { LimitReached } from '../errors.js';
+import type { PurposeKeys } from '../domain/secrets.js';
+import { credentialIdOf } from '../domain/session.js';
+import { InvalidCredentials, LimitReached } from '../errors.js';
 import { apiKeyCreated, apiKeyRevoked } from '../events.js';
 import { visibleKeys } from '../keys/list.js';
 import { type KeyDraft, newApiKey } from '../keys/new-key.js';
-import { pageOfSets } from '../keys/page.js';
+import { pageOfLimited, pageOfSets } from '../keys/page.js';
 import { targetOf } from '../keys/target.js';
 import { boundTerms, readTerms, refuseMoreScopes } from '../keys/terms.js';
 import { keyStatusOf, toApiKey } from '../keys/view.js';
 import { workspaceLimit } from '../keys/workspace-limit.js';
 import { requireKeyControl, requireOrgAdmin } from '../policy.js';
-import { type ApiKeyRecord, countLiveKeys, whereStatus } from '../stores/api-keys.js';
-import type { Parts } from './parts.js';
+import type { Reach } from '../reach.js';
+import { requireRecent } from '../security/signed-in.js';
+import { type ApiKeyRecord, countLiveKeys, type KeyHolderRecord, whereStatus } from '../stores/api-keys.js';
+import { type SessionRecord, sessionsOf } from '../stores/sessions.js';
+import type { UserRecord } from '../stores/users.js';
 
-export function createApiKeyHandlers(parts: Parts): Handlers<ApiKeyService> {
+export interface ApiKeyParts {
+  readonly settings: Pick<
+    Settings,
+    'keyLifetimeDays' | 'maxKeyLifetimeDays' | 'keysPerPerson' | 'keysPerOrg' | 'reauthenticationMinutes'
+  >;
+  readonly users: Collection<UserRecord>;
+  readonly apiKeys: Collection<ApiKeyRecord>;
+  readonly keyHolders: Collection<KeyHolderRecord>;
+  readonly sessionRecords: Collection<SessionRecord>;
+  readonly memberships: MembershipCache;
+  readonly reach: Reach;
+  readonly keys: Pick<PurposeKeys, 'apiKeys'>;
+  readonly now: () => number;
+}
+
+export function createApiKeyHandlers(parts: ApiKeyParts): Handlers<ApiKeyService> {
   const { apiKeys, users, memberships, keys, now } = parts;
   const time = () => new Date(now()).toISOString();
 
@@ -32,13 +53,18 @@ export function createApiKeyHandlers(parts: Parts): Handlers<ApiKeyService> {
       const person = await memberships.of(context.caller.userId, context.onward);
       const status = whereStatus(keyStatusOf(request.status), time());
       const sets = visibleKeys(request, context.caller, person).map((visible) => ({ and: [visible, status] }));
-      const { items, page } = await pageOfSets(apiKeys, sets, request.page);
+      const own = context.caller.credential.workspaceIds;
+      const { items, page } =
+        own === undefined
+          ? await pageOfSets(apiKeys, sets, request.page)
+          : await pageOfLimited(apiKeys, sets, own, request.page);
       const names = await namesOf(items);
       return { items: items.map((key) => toApiKey(key, names.get(key.actingUserId) ?? '', time())), page };
     },
 
     async createApiKey(request, context) {
       const { caller } = context;
+      await requireRecentSession(caller, parts);
       const person = await memberships.of(caller.userId, context.onward);
       const draft = await draftOf(request, caller, person, context, parts);
       await takePlace(draft, context, parts);
@@ -50,9 +76,10 @@ export function createApiKeyHandlers(parts: Parts): Handlers<ApiKeyService> {
     },
 
     async deleteApiKey({ keyId }, context) {
+      const person = await memberships.of(context.caller.userId, context.onward);
       const key = await context.work.get(apiKeys, keyId);
       if (key === undefined) throw NotFound();
-      requireKeyControl(context.caller, await memberships.of(context.caller.userId, context.onward), key);
+      requireKeyControl(context.caller, person, key);
       if (key.state === 'revoked') throw NotFound();
       context.work.replace(apiKeys, key, { ...key, state: 'revoked', revokedAt: time() });
       context.work.publish(apiKeyRevoked(context, key));
@@ -61,21 +88,39 @@ export function createApiKeyHandlers(parts: Parts): Handlers<ApiKeyService> {
   };
 }
 
-/** What the key is to be, after every gate: tenant, role, what the creating credential holds, sense. */
+/** Requires a recently authenticated session, so that a stolen one cannot create a key that outlives it. */
+async function requireRecentSession({ userId, credential }: Caller, parts: ApiKeyParts): Promise<void> {
+  if (credential.type !== 'session') return;
+  const sessions = await sessionsOf(parts.sessionRecords, userId);
+  const session = sessions.find(({ id }) => credentialIdOf(id) === credential.id);
+  if (session === undefined) throw InvalidCredentials();
+  requireRecent(session, parts);
+}
+
+/**
+ * Returns the properties of a requested key after all checks: tenant, role, the creating credential's limits, valid
+ * values.
+ */
 async function draftOf(
   request: CreateApiKeyRequest,
   caller: Caller,
   person: PersonMemberships,
   context: CallContext,
-  parts: Parts,
+  parts: ApiKeyParts,
 ): Promise<KeyDraft> {
   const orgId = targetOf(request, caller);
   const org = orgId === null ? undefined : requireOrgAdmin(caller, person, orgId);
-  if (orgId === null && !reachesTenant(caller, null)) throw TenantBoundary();
+  if (orgId === null && !reachesTenant(caller, null)) throw beyondReach(caller, null);
   const workspaceIds = await workspaceLimit(request.workspaceIds, caller, orgId, parts.reach, context.onward);
   refuseMoreScopes(request.scopes, caller.credential.scopes);
   const creator = caller.credential.type === 'api_key' ? await parts.apiKeys.get(caller.credential.id) : undefined;
-  const bounds = { creator, maxLifetimeDays: org?.maxKeyLifetimeDays, now: parts.now() };
+  const { keyLifetimeDays: lifetimeDays, maxKeyLifetimeDays } = parts.settings;
+  const longest = Math.min(
+    maxKeyLifetimeDays || Number.POSITIVE_INFINITY,
+    org?.maxKeyLifetimeDays ?? Number.POSITIVE_INFINITY,
+  );
+  const maxLifetimeDays = Number.isFinite(longest) ? longest : undefined;
+  const bounds = { creator, maxLifetimeDays, lifetimeDays, now: parts.now() };
   const terms = boundTerms(readTerms(request, bounds), bounds);
   return {
     tenant: orgId ?? homeOf(caller.userId),
@@ -89,8 +134,11 @@ async function draftOf(
   };
 }
 
-/** Counts the tenant's keys, and lets no other be made from the same count. */
-async function takePlace({ tenant, type }: KeyDraft, context: CallContext, parts: Parts): Promise<void> {
+/**
+ * Checks the limit on a tenant's keys and writes its holder, so that concurrent creations conflict. Throws
+ * `limit_reached`.
+ */
+async function takePlace({ tenant, type }: KeyDraft, context: CallContext, parts: ApiKeyParts): Promise<void> {
   const { keysPerPerson, keysPerOrg } = parts.settings;
   const limit = type === 'org' ? keysPerOrg : keysPerPerson;
   const at = new Date(parts.now()).toISOString();

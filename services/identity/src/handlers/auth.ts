@@ -1,14 +1,20 @@
 import type { Handlers } from '@commonplace/kit/rpc';
 import type { AuthService } from '@commonplace/proto/identity/v1/auth_service.js';
-import { createAuthenticateHandlers } from './authenticate.js';
-import { createBootstrapHandlers } from './bootstrap.js';
-import type { Parts } from './parts.js';
-import { createPeopleHandlers } from './people.js';
-import { createReassignHandlers } from './reassign-keys.js';
-import { createSessionHandlers } from './sessions.js';
-import { createSignUpHandlers } from './sign-up.js';
+import { type AuthenticateParts, createAuthenticateHandlers } from './authenticate.js';
+import { type BootstrapParts, createBootstrapHandlers } from './bootstrap.js';
+import { createPeopleHandlers, type PeopleLookupParts } from './people.js';
+import { createReassignHandlers, type ReassignParts } from './reassign-keys.js';
+import { createSessionHandlers, type SessionHandlerParts } from './sessions.js';
+import { createSignUpHandlers, type SignUpParts } from './sign-up.js';
 
-export function createAuthHandlers(parts: Parts): Handlers<AuthService> {
+type AuthParts = AuthenticateParts &
+  SignUpParts &
+  SessionHandlerParts &
+  PeopleLookupParts &
+  BootstrapParts &
+  ReassignParts;
+
+export function createAuthHandlers(parts: AuthParts): Handlers<AuthService> {
   return {
     ...createAuthenticateHandlers(parts),
     ...createSignUpHandlers(parts),

@@ -1,12 +1,17 @@
-import { CALLER_TOKEN_SECONDS, type Caller, isKnownScope } from '@commonplace/kit/auth';
-import { invalidField, NotFound, TenantBoundary } from '@commonplace/kit/errors';
+import { CALLER_TOKEN_SECONDS, type Caller, type TokenSigner } from '@commonplace/kit/auth';
+import { NotFound, TenantBoundary } from '@commonplace/kit/errors';
+import type { MembershipCache } from '@commonplace/kit/memberships';
 import type { Handlers } from '@commonplace/kit/rpc';
+import type { Collection } from '@commonplace/kit/store';
 import {
   type AuthenticateResponse,
   type AuthService,
   CredentialKind,
 } from '@commonplace/proto/identity/v1/auth_service.js';
+import { actingAs } from '../credentials/acting.js';
+import type { Credentials } from '../credentials/credentials.js';
 import { narrow } from '../credentials/narrow.js';
+import type { PurposeKeys } from '../domain/secrets.js';
 import {
   mintSubmissionCredential,
   readSubmissionCredential,
@@ -14,12 +19,25 @@ import {
   SUBMISSION_PREFIX,
 } from '../domain/submission-credential.js';
 import { ExpiredCredentials, InvalidCredentials } from '../errors.js';
-import type { Parts } from './parts.js';
+import type { Homes } from '../homes.js';
+import type { Reach } from '../reach.js';
+import type { UserRecord } from '../stores/users.js';
 
 type Methods = Pick<Handlers<AuthService>, 'authenticate' | 'actAs' | 'getTokenKeys' | 'issueSubmissionCredential'>;
 
-/** Who is calling, in a token that every service can verify. */
-export function createAuthenticateHandlers(parts: Parts): Methods {
+export interface AuthenticateParts {
+  readonly credentials: Credentials;
+  readonly homes: Homes;
+  readonly reach: Reach;
+  readonly memberships: MembershipCache;
+  readonly users: Collection<UserRecord>;
+  readonly signer: TokenSigner;
+  readonly keys: Pick<PurposeKeys, 'submissions'>;
+  readonly now: () => number;
+}
+
+/** Creates the handlers that exchange credentials for caller tokens, which every service can verify. */
+export function createAuthenticateHandlers(parts: AuthenticateParts): Methods {
   const { credentials, homes, reach, memberships, users, signer, keys, now } = parts;
 
   async function answer(caller: Caller, csrfToken = ''): Promise<AuthenticateResponse> {
@@ -33,7 +51,7 @@ export function createAuthenticateHandlers(parts: Parts): Methods {
     };
   }
 
-  /** Whoever answers a form's page: nobody, with one scope. */
+  /** Returns the anonymous caller of a form's page, with the scope of submitting only. */
   function respondent(credential: string): Caller {
     const grant = readSubmissionCredential(keys.submissions, credential);
     if (grant === undefined) throw InvalidCredentials();
@@ -65,9 +83,9 @@ export function createAuthenticateHandlers(parts: Parts): Methods {
       return answer(caller, principal.csrfToken);
     },
 
-    async actAs({ userId, orgId, scopes }, context) {
-      const unknown = scopes.find((scope) => !isKnownScope(scope));
-      if (unknown !== undefined) throw invalidField('scopes', 'invalid_scope', `There is no scope ${unknown}.`);
+    async actAs(request, context) {
+      const { userId, orgId } = request;
+      const { agent, automation, chain, ...credential } = actingAs(request);
       const user = await users.get(userId);
       if (user === undefined) throw NotFound();
       if (orgId !== '' && !(await memberships.of(userId, context.onward)).orgs.has(orgId)) throw TenantBoundary();
@@ -76,7 +94,10 @@ export function createAuthenticateHandlers(parts: Parts): Methods {
         userName: user.name,
         userEmail: user.email,
         tenant: { orgId: orgId || null },
-        credential: { type: 'internal', id: `act_${userId}`, scopes },
+        credential: { type: 'internal', ...credential },
+        ...(agent === undefined ? {} : { agent }),
+        ...(automation === undefined ? {} : { automation }),
+        ...(chain === undefined ? {} : { chain }),
       });
     },
 

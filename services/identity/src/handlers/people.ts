@@ -1,16 +1,22 @@
 import { invalidField } from '@commonplace/kit/errors';
 import type { Handlers } from '@commonplace/kit/rpc';
+import type { Collection } from '@commonplace/kit/store';
 import type { AuthService } from '@commonplace/proto/identity/v1/auth_service.js';
 import { emailKeyOf } from '../domain/address.js';
 import { toUser } from '../domain/user.js';
-import { usersByEmails } from '../stores/users.js';
-import type { Parts } from './parts.js';
+import { type UserRecord, usersByEmails } from '../stores/users.js';
 
-/** People asked for at once. */
+export interface PeopleLookupParts {
+  readonly users: Collection<UserRecord>;
+}
+
+/** Maximum number of people in one request. */
 const MAX_PEOPLE = 1000;
 
-/** What other services ask about people. */
-export function createPeopleHandlers({ users }: Parts): Pick<Handlers<AuthService>, 'findUsers'> {
+/** Creates the handlers by which other services look up people. */
+export function createPeopleHandlers({
+  users,
+}: PeopleLookupParts): Pick<Handlers<AuthService>, 'findUsers' | 'getMailAddresses'> {
   return {
     async findUsers({ ids, emails }) {
       if (ids.length + emails.length > MAX_PEOPLE) {
@@ -19,6 +25,14 @@ export function createPeopleHandlers({ users }: Parts): Pick<Handlers<AuthServic
       const found = [...(await users.getMany(ids)), ...(await usersByEmails(users, emails.map(emailKeyOf)))];
       const unique = new Map(found.map((user) => [user.id, toUser(user)]));
       return { users: [...unique.values()] };
+    },
+
+    async getMailAddresses({ userIds }) {
+      if (userIds.length > MAX_PEOPLE) {
+        throw invalidField('user_ids', 'too_many_items', `At most ${MAX_PEOPLE} people can be asked for at once.`);
+      }
+      const verified = (await users.getMany(userIds)).filter(({ emailVerified }) => emailVerified);
+      return { addresses: verified.map(({ id: userId, name, email }) => ({ userId, name, email })) };
     },
   };
 }

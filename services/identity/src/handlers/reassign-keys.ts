@@ -1,11 +1,18 @@
 import type { Handlers } from '@commonplace/kit/rpc';
+import type { Collection } from '@commonplace/kit/store';
 import type { AuthService } from '@commonplace/proto/identity/v1/auth_service.js';
 import { apiKeySuspended } from '../events.js';
-import { standingKeys } from '../stores/api-keys.js';
-import type { Parts } from './parts.js';
+import { type ApiKeyRecord, standingKeys } from '../stores/api-keys.js';
 
-/** A person leaves an Org: who takes their keys there. What was done before is not done again. */
-export function createReassignHandlers({ apiKeys, now }: Parts): Pick<Handlers<AuthService>, 'reassignKeys'> {
+export interface ReassignParts {
+  readonly apiKeys: Collection<ApiKeyRecord>;
+  readonly now: () => number;
+}
+
+/**
+ * Creates the handler that transfers or suspends a person's keys when they leave an Org. It can be repeated safely.
+ */
+export function createReassignHandlers({ apiKeys, now }: ReassignParts): Pick<Handlers<AuthService>, 'reassignKeys'> {
   return {
     async reassignKeys({ orgId, userId, toUserId }, { work }) {
       const keys = await standingKeys(apiKeys, orgId, userId);

@@ -1,64 +1,63 @@
+import { createPeriodic, type Periodic } from '@commonplace/kit/jobs';
+import type { StoredLimit } from '@commonplace/kit/limits';
 import type { Log } from '@commonplace/kit/log';
-import { type Collection, LostRace, type Store, type UnitOfWork } from '@commonplace/kit/store';
+import type { Envelope } from '@commonplace/kit/secrets';
+import { type Collection, keyset, LostRace, type Scalar, type Store, type UnitOfWork } from '@commonplace/kit/store';
 import { apiKeyExpiring } from '../events.js';
 import { dueNotice, EARLIEST_NOTICE_MS } from '../keys/notices.js';
+import { secretOwner } from '../security/second-factor.js';
 import { type ApiKeyRecord, endingKeys } from '../stores/api-keys.js';
-import { endedSessions, type SessionRecord } from '../stores/sessions.js';
+import type { SecondFactorRecord } from '../stores/second-factors.js';
 
 const EVERY_MS = 10 * 60_000;
 const BATCH = 200;
 export interface HousekeepingParts {
   readonly store: Store;
-  readonly sessionRecords: Collection<SessionRecord>;
+  readonly secondFactors: Collection<SecondFactorRecord>;
+  readonly envelope: Envelope;
   readonly apiKeys: Collection<ApiKeyRecord>;
+  readonly limits: Pick<StoredLimit, 'dropDrained'>;
   readonly log: Log;
   readonly now: () => number;
 }
 
-export interface Job {
-  /** Stops; waits for the round that runs. */
-  close(): Promise<void>;
+/** Creates the job that runs at startup and every ten minutes. Several processes may run it concurrently. */
+export function createHousekeeping(parts: HousekeepingParts): Periodic {
+  const { log } = parts;
+  return createPeriodic({ name: 'identity.housekeeping', everyMs: EVERY_MS, log, run: () => keepHouse(parts) });
 }
 
-/** Runs a round now and every ten minutes; several processes may do so at once. */
-export function startHousekeeping(parts: HousekeepingParts): Job {
-  let round = Promise.resolve();
-  const run = (): void => {
-    round = round
-      .then(() => keepHouse(parts))
-      .catch((error: unknown) => {
-        parts.log.warn('identity.housekeeping_failed', { error });
-      });
-  };
-  const timer = setInterval(run, EVERY_MS);
-  timer.unref();
-  run();
-  return {
-    close() {
-      clearInterval(timer);
-      return round;
-    },
-  };
-}
-
-/** Drops sessions that are over, and announces the end of keys. */
+/**
+ * Sends notices of expiring keys, re-encrypts secrets, and deletes rate limit records that no longer count
+ * anything.
+ */
 export async function keepHouse(parts: HousekeepingParts): Promise<void> {
-  await dropEndedSessions(parts);
+  await parts.limits.dropDrained();
   await announceEnds(parts);
+  await renewSeals(parts);
 }
 
-async function dropEndedSessions({ store, sessionRecords, now }: HousekeepingParts): Promise<void> {
-  const at = new Date(now()).toISOString();
+/**
+ * Re-encrypts the secrets of second factors with the current key, so that an old COMMONPLACE_SECRET_KEY can be
+ * removed.
+ */
+async function renewSeals({ store, secondFactors, envelope }: HousekeepingParts): Promise<void> {
+  let after: { after?: Scalar[] } = {};
   for (;;) {
-    const ended = await endedSessions(sessionRecords, at, BATCH);
-    await commit(store, (work) => {
-      for (const session of ended) work.remove(sessionRecords, session);
-    });
-    if (ended.length < BATCH) return;
+    const found = await secondFactors.find({ where: {}, limit: BATCH, ...after });
+    for (const record of found) {
+      const { id, totp } = record;
+      if (totp === undefined || envelope.isCurrent(totp.secret)) continue;
+      const secret = envelope.rewrap(totp.secret, secretOwner(id));
+      await commit(store, (work) => work.replace(secondFactors, record, { ...record, totp: { ...totp, secret } }));
+    }
+    const last = found.at(-1);
+    if (last === undefined || found.length < BATCH) return;
+    after = { after: keyset(last) };
   }
 }
 
-/** Each notice once: the record says which was the last. */
+/** Publishes each notice once: the key's record stores the last one sent. */
 async function announceEnds({ store, apiKeys, now }: HousekeepingParts): Promise<void> {
   const at = new Date(now()).toISOString();
   const until = new Date(now() + EARLIEST_NOTICE_MS).toISOString();
@@ -71,7 +70,7 @@ async function announceEnds({ store, apiKeys, now }: HousekeepingParts): Promise
   }
 }
 
-/** Another process that was faster has done the same. */
+/** Commits a unit of work. A lost race means that another process has done the same, and is ignored. */
 async function commit(store: Store, write: (work: UnitOfWork) => void): Promise<void> {
   const work = store.begin();
   write(work);

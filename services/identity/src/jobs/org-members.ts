@@ -3,7 +3,7 @@ import type { CallOptions, Client } from '@commonplace/kit/rpc';
 import type { Collection, Store } from '@commonplace/kit/store';
 import type { DirectoryService } from '@commonplace/proto/tenancy/v1/directory_service.js';
 import type { OrgMemberChanged } from '@commonplace/proto/tenancy/v1/events.js';
-import { apiKeySuspended } from '../events.js';
+import { apiKeyRevokedByJob, apiKeySuspended } from '../events.js';
 import { type ApiKeyRecord, standingKeys } from '../stores/api-keys.js';
 
 export interface MemberWatchParts {
@@ -15,8 +15,8 @@ export interface MemberWatchParts {
 }
 
 /**
- * Shows in lists whether an Org's keys work: suspended while the person they act as is no active
- * member. It asks how things are now, so that order and repetition of the events do not matter.
+ * Keeps the displayed state of an Org's keys up to date: suspended while their person is not an active member. It
+ * reads the current membership, so that order and repetition of events do not matter.
  */
 export function watchOrgMembers(parts: MemberWatchParts): Promise<Subscription> {
   const types = ['commonplace.tenancy.org_member.>', ...ORG_EVENTS];
@@ -25,13 +25,16 @@ export function watchOrgMembers(parts: MemberWatchParts): Promise<Subscription> 
   });
 }
 
-/** An Org that is to be deleted has no members any more; one that is purged never has any again. */
+/**
+ * Events after which an Org's keys change: it has no members while its deletion is scheduled, and never again once
+ * it is purged.
+ */
 const PURGED = 'commonplace.tenancy.org.purged';
 const ORG_EVENTS = ['commonplace.tenancy.org.deleted', 'commonplace.tenancy.org.restored', PURGED];
 
 async function follow({ type, data }: DomainEvent, parts: MemberWatchParts): Promise<void> {
   const { orgId, userId } = data as Partial<OrgMemberChanged>;
-  // An invitation that is open changes nothing for anybody.
+  // Open invitations change no key.
   if (!orgId || (!userId && !ORG_EVENTS.includes(type))) return;
   const keys = await standingKeys(parts.apiKeys, orgId, userId);
   const members = await activeMembers(orgId, [...new Set(keys.map(({ actingUserId }) => actingUserId))], parts);
@@ -39,8 +42,11 @@ async function follow({ type, data }: DomainEvent, parts: MemberWatchParts): Pro
   for (const key of keys) {
     const state = type === PURGED ? 'revoked' : members.has(key.actingUserId) ? 'active' : 'suspended';
     if (key.state === state) continue;
-    const changed = work.replace(parts.apiKeys, key, { ...key, state });
-    if (state === 'suspended') work.publish(apiKeySuspended(changed, new Date().toISOString()));
+    const now = new Date().toISOString();
+    const revoked = state === 'revoked' ? { revokedAt: now } : {};
+    const changed = work.replace(parts.apiKeys, key, { ...key, state, ...revoked });
+    if (state === 'suspended') work.publish(apiKeySuspended(changed, now));
+    if (state === 'revoked') work.publish(apiKeyRevokedByJob(changed, now));
   }
   if (work.dirty) await work.commit();
 }

@@ -8,9 +8,9 @@ import type { ApiKeyRecord } from '../stores/api-keys.js';
 import { refuseContradiction } from './target.js';
 
 /**
- * The keys that a caller may list: their own, and all of an Org that they administer when it is
- * addressed by `org_id`, `type=org` or the credential. Sets without a common key, each of which an
- * index serves; none where the filters exclude each other.
+ * Returns the filters for the keys that a caller may list: their own, and all of an Org that they administer if
+ * `org_id`, `type=org` or the credential selects it. The filters are disjoint and each has an index. Returns none
+ * if the request's fields exclude each other.
  */
 export function visibleKeys(
   request: Pick<ListApiKeysRequest, 'type' | 'orgId'>,

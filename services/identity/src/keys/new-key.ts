@@ -3,9 +3,9 @@ import { type KeyType, mintKey } from '../domain/key-format.js';
 import { keyedHash } from '../domain/keyed-hash.js';
 import type { ApiKeyRecord } from '../stores/api-keys.js';
 
-/** What a key is to be; all of it checked. */
+/** The validated properties of a new key. */
 export interface KeyDraft {
-  /** The Org's id, or that of the person's default Personal workspace. */
+  /** The id of the Org, or of the person's default Personal workspace. */
   readonly tenant: string;
   readonly type: KeyType;
   readonly orgId?: string;
@@ -18,7 +18,7 @@ export interface KeyDraft {
   readonly expiresAt?: string;
 }
 
-/** A key's record and the key itself, which is nowhere else. The first pepper is the current one. */
+/** Returns a new key's record and the key itself, which is stored nowhere. The first pepper is the current one. */
 export function newApiKey(
   draft: KeyDraft,
   peppers: readonly Buffer[],

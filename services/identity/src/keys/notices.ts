@@ -1,14 +1,14 @@
 import type { ApiKeyRecord } from '../stores/api-keys.js';
 
 const DAY_MS = 86_400_000;
-/** Days before a key's end that its holder is told, the last notice first: 0 is its last day. */
+/** Days before expiry at which the holder is notified, the last notice first; 0 is the last day. */
 const NOTICES = [0, 3, 14];
 
 export const EARLIEST_NOTICE_MS = Math.max(...NOTICES) * DAY_MS;
 
 /**
- * The notice that is due for a key, in days; absent for none. A key is not told of the end that it
- * was made with: a key for an hour expires unannounced.
+ * Returns the notice that is due for a key, in days; undefined for none. A notice whose time had passed when the
+ * key was created is not sent: a key for an hour expires without one.
  */
 export function dueNotice(
   { expiresAt, createdAt, noticedDays }: Pick<ApiKeyRecord, 'expiresAt' | 'createdAt' | 'noticedDays'>,

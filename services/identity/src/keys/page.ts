@@ -1,10 +1,10 @@
-import { type Collection, pageOf, sliceOf, type Where } from '@commonplace/kit/store';
+import { type Collection, pageOf, pageOfAll, sliceOf, type Where } from '@commonplace/kit/store';
 import type { Page, PageRequest } from '@commonplace/proto/api/v1/page.js';
 import type { ApiKeyRecord } from '../stores/api-keys.js';
 
 const NEWEST_FIRST = ['-createdAt'] as const;
 
-/** One page of the keys in several sets without a common key, newest first. */
+/** Returns one page of the keys that match any of several disjoint filters, newest first. */
 export async function pageOfSets(
   keys: Collection<ApiKeyRecord>,
   sets: readonly Where<ApiKeyRecord>[],
@@ -18,6 +18,24 @@ export async function pageOfSets(
   const merged = found.flat().sort(newestFirst).slice(offset, limit);
   const total = counts.reduce((sum, count) => sum + count, 0);
   return pageOf(slice, merged, total, NEWEST_FIRST);
+}
+
+/** Maximum number of keys per filter that a credential limited to workspaces can list; older ones are left out. */
+const LIMITED_KEYS = 1000;
+
+/** Returns one page of the matching keys that reach no workspaces but the given ones, newest first. */
+export async function pageOfLimited(
+  keys: Collection<ApiKeyRecord>,
+  sets: readonly Where<ApiKeyRecord>[],
+  workspaceIds: readonly string[],
+  asked: PageRequest | undefined,
+): Promise<{ items: ApiKeyRecord[]; page: Page }> {
+  const touching: Where<ApiKeyRecord> = { workspaceIds: { containsAny: workspaceIds } };
+  const found = await Promise.all(
+    sets.map((where) => keys.find({ where: { and: [where, touching] }, sort: NEWEST_FIRST, limit: LIMITED_KEYS })),
+  );
+  const within = found.flat().filter((key) => key.workspaceIds?.every((id) => workspaceIds.includes(id)));
+  return pageOfAll(sliceOf(asked), within, NEWEST_FIRST);
 }
 
 function newestFirst(one: ApiKeyRecord, other: ApiKeyRecord): number {

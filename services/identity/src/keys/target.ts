@@ -2,13 +2,16 @@ import type { Caller } from '@commonplace/kit/auth';
 import { invalidField } from '@commonplace/kit/errors';
 import { ApiKeyType } from '@commonplace/proto/identity/v1/api_key_service.js';
 
-/** What a request says about the tenant of keys. */
+/** The fields of a request that select the tenant of keys. */
 export interface TenantFields {
   readonly type: ApiKeyType;
   readonly orgId?: string | undefined;
 }
 
-/** The Org that a key is to be of, null for a Personal one; by default the credential's tenant. Throws on contradictions. */
+/**
+ * Returns the Org of a requested key, or null for a Personal one. It defaults to the credential's tenant. Throws if
+ * the fields contradict each other.
+ */
 export function targetOf({ type, orgId }: TenantFields, caller: Caller): string | null {
   refuseContradiction({ type, orgId });
   if (orgId !== undefined) return orgId;

@@ -7,24 +7,32 @@ import type { ApiKeyRecord } from '../stores/api-keys.js';
 
 const DAY_MS = 86_400_000;
 
-/** What a key may do, from where and until when. */
+/** The scopes, networks and expiry of a key. */
 export interface KeyTerms {
   readonly scopes: readonly string[];
   readonly ipAllowlist: readonly string[];
   readonly expiresAt?: string;
 }
 
-/** Which bounds a new key has to keep. */
+/** The terms that a request asks for. */
+export interface AskedTerms extends KeyTerms {
+  /** Whether the request asks for a key that never expires. */
+  readonly isEndless: boolean;
+}
+
+/** The limits that apply to a new key. */
 export interface Bounds {
-  /** The key that makes this one, if it is a key that does. */
+  /** The key that creates this one; undefined for other credentials. */
   readonly creator: ApiKeyRecord | undefined;
-  /** The Org's rule on how long its keys last. */
+  /** Maximum lifetime of keys in days, as set by the Org or the operator. */
   readonly maxLifetimeDays: number | undefined;
+  /** Default lifetime in days if a request names none; 0 for no expiry. */
+  readonly lifetimeDays: number;
   readonly now: number;
 }
 
-/** The terms as asked for. Every fault at once. */
-export function readTerms(request: CreateApiKeyRequest, { maxLifetimeDays, now }: Bounds): KeyTerms {
+/** Returns the requested terms, validated. Throws one error that lists every fault. */
+export function readTerms(request: CreateApiKeyRequest, { maxLifetimeDays, now }: Bounds): AskedTerms {
   const faults: Fault[] = [];
   const scopes = [...new Set(request.scopes)];
   request.scopes.forEach((scope, at) => {
@@ -44,41 +52,58 @@ export function readTerms(request: CreateApiKeyRequest, { maxLifetimeDays, now }
     faults.push(fault('expires_at', 'invalid_value', 'A key ends in the future.'));
   }
   if (expiresAt !== undefined && Date.parse(expiresAt) > latest) {
-    faults.push(fault('expires_at', 'invalid_value', `Keys of this Org last ${maxLifetimeDays} days at most.`));
+    faults.push(fault('expires_at', 'invalid_value', `A key lasts ${maxLifetimeDays} days at most.`));
+  }
+  const isEndless = asksForNoEnd(request);
+  if (isEndless && maxLifetimeDays !== undefined) {
+    faults.push(fault('expires_at', 'invalid_value', `A key lasts ${maxLifetimeDays} days at most: say when it ends.`));
   }
   if (faults.length > 0) throw invalidFields(faults);
-  return { scopes, ipAllowlist: [...new Set(ipAllowlist)], ...(expiresAt === undefined ? {} : { expiresAt }) };
+  const terms = { scopes, ipAllowlist: [...new Set(ipAllowlist)], isEndless };
+  return expiresAt === undefined ? terms : { ...terms, expiresAt };
 }
 
 function fault(param: string, code: string, message: string): Fault {
   return { param, code, message };
 }
 
-/** A credential grants no scope that it does not have; what no credential has is another fault. */
+/** Throws ScopeEscalation if a credential grants scopes that it lacks. Unknown scopes are reported elsewhere. */
 export function refuseMoreScopes(asked: readonly string[], held: readonly string[]): void {
   const missing = asked.filter((scope) => isKnownScope(scope) && !held.includes(scope));
   if (missing.length > 0) throw ScopeEscalation({ missing_scopes: [...new Set(missing)] });
 }
 
 /**
- * A key that is made by a key lasts no longer, and is used from nowhere else, than the one that made
- * it: what is not asked for is inherited. A key of an Org with a longest life has that life.
+ * Returns the final terms of a key. A key that another key creates cannot outlive it or be used from more networks,
+ * and inherits what the request leaves out. Without a requested expiry it gets the default lifetime, or less if a
+ * limit requires it.
  */
-export function boundTerms(terms: KeyTerms, { creator, maxLifetimeDays, now }: Bounds): KeyTerms {
+export function boundTerms(terms: AskedTerms, { creator, maxLifetimeDays, lifetimeDays, now }: Bounds): KeyTerms {
   const { ipAllowlist = [], expiresAt: creatorEnds } = creator ?? {};
-  if (creatorEnds !== undefined && terms.expiresAt !== undefined && terms.expiresAt > creatorEnds) {
+  if (creatorEnds !== undefined && (terms.isEndless || (terms.expiresAt ?? '') > creatorEnds)) {
     throw ScopeEscalation({ param: 'expires_at' });
   }
   if (ipAllowlist.length > 0 && !terms.ipAllowlist.every((network) => isNetworkWithin(network, ipAllowlist))) {
     throw ScopeEscalation({ param: 'ip_allowlist' });
   }
   const longest = maxLifetimeDays === undefined ? undefined : new Date(now + maxLifetimeDays * DAY_MS).toISOString();
-  const expiresAt = terms.expiresAt ?? earlier(creatorEnds, longest);
+  const usual = terms.isEndless ? undefined : defaultEnd(lifetimeDays, now);
+  const expiresAt = terms.expiresAt ?? earlier(creatorEnds, earlier(longest, usual));
   return {
     scopes: terms.scopes,
     ipAllowlist: terms.ipAllowlist.length > 0 ? terms.ipAllowlist : ipAllowlist,
     ...(expiresAt === undefined ? {} : { expiresAt }),
   };
+}
+
+/** Returns the default expiry of a key; undefined for none. */
+export function defaultEnd(lifetimeDays: number, now: number): string | undefined {
+  return lifetimeDays === 0 ? undefined : new Date(now + lifetimeDays * DAY_MS).toISOString();
+}
+
+/** Returns whether a request explicitly sets `expires_at: null`, as opposed to leaving it out. */
+function asksForNoEnd({ namedFields, expiresAt }: CreateApiKeyRequest): boolean {
+  return expiresAt === undefined && namedFields?.includes('expires_at') === true;
 }
 
 function earlier(one: string | undefined, other: string | undefined): string | undefined {

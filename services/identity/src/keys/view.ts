@@ -8,12 +8,12 @@ const STATUSES: Record<KeyStatus, ApiKeyStatus> = {
   expired: ApiKeyStatus.EXPIRED,
 };
 
-/** The status that a list is filtered by; absent for none. */
+/** Returns the status that a list is filtered by; undefined for none. */
 export function keyStatusOf(status: ApiKeyStatus): KeyStatus | undefined {
   return (Object.keys(STATUSES) as KeyStatus[]).find((name) => STATUSES[name] === status);
 }
 
-/** A key as clients see it, without its secret. */
+/** Returns a key for the API, without its secret. */
 export function toApiKey(key: ApiKeyRecord, actingUserName: string, now: string): ApiKey {
   return {
     id: key.id,

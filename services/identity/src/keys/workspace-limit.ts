@@ -1,11 +1,11 @@
-import { type Caller, reachesTenant } from '@commonplace/kit/auth';
-import { NotFound, TenantBoundary } from '@commonplace/kit/errors';
+import { beyondReach, type Caller, reachesTenant } from '@commonplace/kit/auth';
+import { NotFound } from '@commonplace/kit/errors';
 import type { CallOptions } from '@commonplace/kit/rpc';
 import type { Reach } from '../reach.js';
 
 /**
- * The workspaces that a key is limited to; absent for all of its tenant. A credential that is limited
- * itself makes keys with its own limit or a part of it.
+ * Returns the workspaces that a new key is limited to; undefined for all of its tenant. A limited credential passes
+ * on its own limit or a part of it. Throws NotFound or TenantBoundary.
  */
 export async function workspaceLimit(
   asked: readonly string[],
@@ -20,8 +20,8 @@ export async function workspaceLimit(
   for (const id of ids) {
     const tenant = await reach.workspace(caller.userId, id, options);
     if (tenant === undefined) throw NotFound();
-    if (tenant.orgId !== orgId || !reachesTenant(caller, tenant.orgId)) throw TenantBoundary();
-    if (own?.includes(id) === false) throw TenantBoundary();
+    if (tenant.orgId !== orgId || !reachesTenant(caller, tenant.orgId)) throw beyondReach(caller, tenant.orgId);
+    if (own?.includes(id) === false) throw beyondReach(caller);
   }
   return ids;
 }

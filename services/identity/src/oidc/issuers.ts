@@ -5,17 +5,17 @@ const library = lazyLibrary<typeof import('zod')>('zod', import.meta.url);
 
 /** An identity provider whose tokens are accepted. */
 export interface Issuer {
-  /** As it stands in `iss`, to the letter. */
+  /** The exact value of `iss`. */
   readonly issuer: string;
-  /** A token is for us when its `aud` holds one of them. */
+  /** Accepted audiences: `aud` of a token has to contain one of them. */
   readonly audiences: readonly string[];
   /** Scopes of a token that names none. */
   readonly defaultScopes: readonly string[];
-  /** Whether a first sign-in makes an account. */
+  /** Whether the first sign-in of a person creates an account. */
   readonly createUsers: boolean;
-  /** Domains that accounts may be made or linked for, by a verified address; empty for any. */
+  /** Domains for which accounts may be created or linked by a verified address; empty for any. */
   readonly emailDomains: readonly string[];
-  /** Whether its word on an address also opens an account whose own address nobody has verified. */
+  /** Whether an address that it verifies may also be linked to an account whose own address is not verified. */
   readonly linkAccounts: boolean;
 }
 
@@ -33,7 +33,10 @@ function entries() {
   return z.array(entry);
 }
 
-/** Reads `COMMONPLACE_OIDC_ISSUERS`: a JSON list, or `issuer|audience` pairs separated by commas. Throws. */
+/**
+ * Parses `COMMONPLACE_OIDC_ISSUERS`: a JSON list, or comma-separated `issuer|audience` pairs. Throws if it is
+ * invalid.
+ */
 export function parseIssuers(text: string): readonly Issuer[] {
   const given = text.trimStart().startsWith('[') ? parseJson(text) : text.split(',').map(parsePair);
   const parsed = entries().safeParse(given);
@@ -65,7 +68,13 @@ function parsePair(pair: string): unknown {
   return { issuer, audience };
 }
 
-/** Whether something may be fetched from a URL: by https, and by http from this machine alone. */
+/** Parses the URL of an issuer. Throws unless it is https, or http on a loopback address. */
+export function parseIssuerUrl(text: string): string {
+  if (!isAllowedUrl(text)) throw new Error('must be an https URL, or http on a loopback address');
+  return text;
+}
+
+/** Returns whether a URL may be fetched: over https, or over http on a loopback address. */
 export function isAllowedUrl(text: string): boolean {
   if (!URL.canParse(text)) return false;
   const { protocol, hostname } = new URL(text);

@@ -25,10 +25,13 @@ export interface KnownPerson {
   readonly identity: IdentityRecord;
 }
 
-/** How often two first requests of one person may get in each other's way. */
+/** Number of retries if concurrent first requests of one person conflict. */
 const MAX_TRIES = 5;
 
-/** Whom a verified token stands for. The first one makes or finds the account, where its issuer may. */
+/**
+ * Returns the person of a verified token. The first token of a subject creates or links an account if its issuer
+ * may do so.
+ */
 export async function personOf(token: VerifiedToken, context: CallContext, parts: PeopleParts): Promise<KnownPerson> {
   for (let left = MAX_TRIES; ; left--) {
     const known = await knownPerson(token, parts);
@@ -55,10 +58,10 @@ async function firstSignIn(token: VerifiedToken, context: CallContext, parts: Pe
   if (there === undefined && !token.issuer.createUsers) throw UnknownPerson();
   if (there !== undefined && !mayLink(token.issuer, there, emailVerified)) throw AddressNotProven();
 
-  // Committed at once: tenancy is told of this person before the call has answered.
+  // The account is committed at once, since tenancy is called with this person before the call returns.
   const work = parts.store.begin();
   const user = there ?? work.insert(parts.users, userOf(email, profile, parts.now()));
-  if (there === undefined) work.publish(userCreated(context, user.id));
+  if (there === undefined) work.publish(userCreated(context, user));
   const identity = work.insert(parts.identities, {
     id: identityIdOf(token.issuer.issuer, token.subject),
     issuer: token.issuer.issuer,
@@ -72,14 +75,15 @@ async function firstSignIn(token: VerifiedToken, context: CallContext, parts: Pe
   return { user, identity };
 }
 
-/** A domain is only worth something with a verified address. */
+/** Returns whether the issuer may use the address. A restriction to domains requires a verified address. */
 function isOfDomain({ emailDomains }: Issuer, email: string, verified: boolean): boolean {
   return emailDomains.length === 0 || (verified && emailDomains.includes(domainOf(email)));
 }
 
 /**
- * Anybody may have made an account with somebody else's address and wait for its owner to join it.
- * So both sides have to be proven, unless the operator trusts all accounts there are.
+ * Returns whether the token may be linked to an existing account. Anybody may have created an account with somebody
+ * else's address to wait for its owner. So both sides must be verified, unless the operator trusts all existing
+ * accounts.
  */
 function mayLink({ linkAccounts }: Issuer, there: UserRecord, verified: boolean): boolean {
   return verified && (there.emailVerified || linkAccounts);
@@ -99,7 +103,7 @@ function pick({ emailVerified, avatarUrl, locale, timezone }: Profile) {
   };
 }
 
-/** Joins the open invitations of an address that the issuer has verified, once for each token issued. */
+/** Accepts the open invitations of an address that the issuer has verified, once per issued token. */
 export async function joinInvitations(
   { user, identity }: KnownPerson,
   { claims }: VerifiedToken,

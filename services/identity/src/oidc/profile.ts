@@ -4,7 +4,7 @@ import type { VerifiedToken } from './verify.js';
 
 const library = lazyLibrary<typeof import('zod')>('zod', import.meta.url);
 
-/** What an issuer tells of a person (OpenID Connect Core 1.0, standard claims). */
+/** What an issuer states about a person (OpenID Connect Core 1.0, standard claims). */
 export interface Profile {
   readonly email?: string;
   readonly emailVerified: boolean;
@@ -16,7 +16,7 @@ export interface Profile {
 
 let schema: ReturnType<typeof createSchema> | undefined;
 
-/** A claim that is not what it should be counts as absent. */
+/** Returns the schema of the claims. An invalid claim counts as absent. */
 function createSchema() {
   const { z } = library();
   const line = (max: number) => z.string().trim().min(1).max(max).optional().catch(undefined);
@@ -44,7 +44,7 @@ function createSchema() {
   });
 }
 
-/** The token's own claims, and where they name no address, those that the issuer tells of its bearer. */
+/** Returns the profile from the token's claims, or from the issuer's userinfo endpoint if they contain no address. */
 export async function profileOf({ claims, provider, token, subject }: VerifiedToken): Promise<Profile> {
   const own = parseProfile(claims);
   if (own.email !== undefined) return own;

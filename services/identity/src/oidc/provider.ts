@@ -1,17 +1,18 @@
 import { lazyLibrary } from '@commonplace/kit/library';
-import { createRemoteJWKSet, errors, type JWTVerifyGetKey } from 'jose';
+import { createRemoteJWKSet, customFetch, errors, type JWTVerifyGetKey } from 'jose';
 import { IssuerUnavailable } from '../errors.js';
+import { boundedFetch, FETCH_MS } from './bounded-fetch.js';
 import { isAllowedUrl } from './issuers.js';
 
 const library = lazyLibrary<typeof import('zod')>('zod', import.meta.url);
 
-/** Keys are fetched anew after 10 minutes, and for an unknown key once a minute. */
+/** Milliseconds after which keys are fetched again, and between two fetches for unknown keys. */
 const KEYS_MS = 10 * 60_000;
 const COOL_DOWN_MS = 60_000;
-const DISCOVERY_MS = 60 * 60_000;
-/** After a failure nothing is asked of the issuer for so long. */
+/** Milliseconds after which the metadata of an issuer is fetched again. */
+export const DISCOVERY_MS = 60 * 60_000;
+/** Milliseconds after a failure during which the issuer is not called. */
 const PAUSE_MS = 5000;
-const FETCH_MS = 5000;
 
 function metadata() {
   const { z } = library();
@@ -19,11 +20,14 @@ function metadata() {
   return z.object({ issuer: z.string(), jwks_uri: allowedUrl, userinfo_endpoint: allowedUrl.optional() });
 }
 
-/** An issuer as it describes itself (OpenID Connect Discovery 1.0). Nothing is asked of it before it is needed. */
+/**
+ * An issuer's keys and endpoints, from its own metadata (OpenID Connect Discovery 1.0). They are fetched when first
+ * needed.
+ */
 export interface Provider {
-  /** The key that a token names. Throws `dependency_unavailable` where the issuer does not answer. */
+  /** Returns the key that a token names. Throws `dependency_unavailable` if the issuer does not respond. */
   readonly keyOf: JWTVerifyGetKey;
-  /** What the issuer tells of the bearer of an access token; absent where it tells nothing. */
+  /** Returns the claims about the bearer of an access token; undefined if the issuer returns none. */
   userInfo(token: string): Promise<Record<string, unknown> | undefined>;
 }
 
@@ -67,7 +71,10 @@ export function createProvider(issuer: string, now: () => number): Provider {
   };
 }
 
-/** Faults of one token: they say nothing about the issuer, and must not keep others out. */
+/**
+ * Returns whether an error is about one token only. Such an error says nothing about the issuer, and must not block
+ * other tokens.
+ */
 function isOfToken(error: unknown): boolean {
   return (
     error instanceof errors.JWKSNoMatchingKey ||
@@ -77,7 +84,7 @@ function isOfToken(error: unknown): boolean {
 }
 
 async function discover(issuer: string): Promise<Discovered> {
-  const response = await fetch(`${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`, options());
+  const response = await boundedFetch(`${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`, options());
   if (!response.ok) throw new Error(`discovery answers ${response.status}`);
   const found = metadata().parse(await response.json());
   if (found.issuer !== issuer) throw new Error(`discovery names another issuer: ${found.issuer}`);
@@ -85,13 +92,17 @@ async function discover(issuer: string): Promise<Discovered> {
     cacheMaxAge: KEYS_MS,
     cooldownDuration: COOL_DOWN_MS,
     timeoutDuration: FETCH_MS,
+    [customFetch]: boundedFetch,
   });
   return { keyOf, userInfoUrl: found.userinfo_endpoint };
 }
 
-/** An issuer that refuses the token here tells nothing: it may be an ID token, or lack the scope `openid`. */
+/**
+ * Fetches the claims about a token's bearer. An issuer that refuses the token yields undefined: it may be an ID
+ * token, or lack the scope `openid`.
+ */
 async function fetchUserInfo(url: string, token: string): Promise<Record<string, unknown> | undefined> {
-  const response = await fetch(url, options({ authorization: `Bearer ${token}` }));
+  const response = await boundedFetch(url, options({ authorization: `Bearer ${token}` }));
   if (response.status >= 500) throw new Error(`userinfo answers ${response.status}`);
   if (!response.ok || response.headers.get('content-type')?.includes('json') !== true) return undefined;
   const { z } = library();

@@ -1,7 +1,7 @@
 import { isKnownScope } from '@commonplace/kit/auth';
 import type { JWTPayload } from 'jose';
 
-/** The known scopes among `scope` (RFC 9068) or `scp`; a token without either has its issuer's default. */
+/** Returns the known scopes in `scope` (RFC 9068) or `scp`, or the issuer's default if a token has neither. */
 export function scopesOf(claims: JWTPayload, defaults: readonly string[]): readonly string[] {
   const claim = claims.scope ?? claims.scp;
   if (claim === undefined) return defaults;

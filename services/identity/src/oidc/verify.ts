@@ -4,12 +4,12 @@ import { ExpiredCredentials, InvalidCredentials } from '../errors.js';
 import type { Issuer } from './issuers.js';
 import { createProvider, type Provider } from './provider.js';
 
-/** Signatures by a key that only the issuer has: never `none`, never a shared secret. */
+/** Accepted algorithms: only those that sign with the issuer's private key, never `none` or a shared secret. */
 const ALGORITHMS = ['RS256', 'PS256', 'ES256', 'EdDSA'];
 const SKEW_SECONDS = 60;
 const MAX_TOKEN_LENGTH = 16_384;
 
-/** A token that its issuer has signed for us, and which is in force. */
+/** A token that its issuer has signed for this server and that is currently valid. */
 export interface VerifiedToken {
   readonly issuer: Issuer;
   readonly provider: Provider;
@@ -18,7 +18,7 @@ export interface VerifiedToken {
   readonly claims: JWTPayload;
 }
 
-/** Verifies JSON Web Tokens of the issuers (RFC 7519, RFC 8725). Throws the reasons of a 401. */
+/** Creates a verifier of the issuers' JSON Web Tokens (RFC 7519, RFC 8725). It throws the errors of a 401. */
 export function createTokenReader(issuers: readonly Issuer[], now: () => number) {
   const known = new Map(
     issuers.map((issuer) => [issuer.issuer, { issuer, provider: createProvider(issuer.issuer, now) }]),
@@ -41,7 +41,10 @@ export function createTokenReader(issuers: readonly Issuer[], now: () => number)
   };
 }
 
-/** Who says to have signed it; worth nothing before the signature is verified with that issuer's keys. */
+/**
+ * Returns the issuer that a token claims. It cannot be trusted before the signature is verified with that issuer's
+ * keys.
+ */
 function claimedIssuer(token: string): string {
   if (token.length > MAX_TOKEN_LENGTH) return '';
   try {

@@ -8,33 +8,33 @@ import {
 } from '@commonplace/kit/store';
 import type { KeyType } from '../domain/key-format.js';
 
-/** An API key, without what opens it. */
+/** An API key without its secret. */
 export interface ApiKeyRecord extends StoredRecord {
   readonly tenant: string;
   readonly type: KeyType;
-  /** Of an Org's key. */
+  /** The id of the Org; absent for a Personal key. */
   readonly orgId?: string;
-  /** The person whose live permissions it has. */
+  /** Id of the person whose current permissions the key has. */
   readonly actingUserId: string;
   readonly name: string;
   readonly description?: string;
   readonly scopes: readonly string[];
-  /** The only workspaces that it reaches; absent for no such limit. */
+  /** The only workspaces that the key reaches; absent if it is not limited. */
   readonly workspaceIds?: readonly string[];
   readonly ipAllowlist: readonly string[];
   readonly publicId: string;
-  /** Keyed hash of the secret. */
+  /** The keyed hash of the secret. */
   readonly secretHash: string;
   readonly prefix: string;
   readonly last4: string;
-  /** `suspended` is what lists show: whether a key works is asked of the live membership. */
+  /** `suspended` is for display only: each use checks the person's current membership. */
   readonly state: KeyState;
   readonly createdAt: string;
   readonly expiresAt?: string;
   readonly revokedAt?: string;
   readonly lastUsedAt?: string;
   readonly lastUsedIp?: string;
-  /** The last notice before its end: so many days ahead. */
+  /** Days before expiry of the last notice sent. */
   readonly noticedDays?: number;
 }
 
@@ -51,7 +51,10 @@ export const apiKeyCollection: CollectionSpec<ApiKeyRecord> = {
   ],
 };
 
-/** One for each tenant, changed with each new key, so that two of them can't both be the last allowed. */
+/**
+ * A record per tenant that every new key writes, so that two concurrent creations cannot both take the last
+ * allowed key.
+ */
 export interface KeyHolderRecord extends StoredRecord {
   readonly tenant: string;
   readonly createdAt: string;
@@ -63,14 +66,14 @@ export function keyByPublicId(keys: Collection<ApiKeyRecord>, publicId: string):
   return keys.find({ where: { publicId }, limit: 1 }).then(([key]) => key);
 }
 
-/** Keys of an Org that are not revoked; of one person there, or of all. */
+/** Returns the keys of an Org that are not revoked: those of one person, or all. */
 export function standingKeys(keys: Collection<ApiKeyRecord>, orgId: string, userId?: string): Promise<ApiKeyRecord[]> {
   const of = userId === undefined || userId === '' ? {} : { actingUserId: userId };
   const where = { tenant: orgId, ...of, state: { in: ['active', 'suspended'] } };
   return keys.find({ where, sort: ['createdAt'], limit: 10_000 });
 }
 
-/** How many keys of a tenant are neither revoked nor expired, counted up to a limit. */
+/** Returns the number of a tenant's keys that are neither revoked nor expired; counting stops at `limit`. */
 export function countLiveKeys(
   keys: Collection<ApiKeyRecord>,
   tenant: string,
@@ -80,7 +83,7 @@ export function countLiveKeys(
   return keys.count({ tenant, state: { in: ['active', 'suspended'] }, ...notExpired(now) }, limit);
 }
 
-/** Active keys that end within a span, the next to end first. */
+/** Yields active keys that expire after `from` and up to `until`, soonest first. */
 export async function* endingKeys(
   keys: Collection<ApiKeyRecord>,
   from: string,
@@ -99,7 +102,7 @@ export async function* endingKeys(
   }
 }
 
-/** Keys with a status; without one, all that are not revoked. */
+/** Returns the filter for keys of a status; without one, for all keys that are not revoked. */
 export function whereStatus(status: KeyStatus | undefined, now: string): Where<ApiKeyRecord> {
   switch (status) {
     case undefined:

@@ -1,14 +1,17 @@
 import { fingerprint } from '@commonplace/kit/id';
 import type { CollectionSpec, StoredRecord } from '@commonplace/kit/store';
 
-/** A person as an identity provider knows them. Its id is made of issuer and subject: one pair, one person. */
+/**
+ * Links an identity provider's subject to a person. Its id is derived from issuer and subject, so that each pair
+ * has one record.
+ */
 export interface IdentityRecord extends StoredRecord {
   readonly issuer: string;
   readonly subject: string;
   readonly userId: string;
-  /** The address that the issuer has vouched for. */
+  /** The address that the issuer has verified. */
   readonly verifiedEmail?: string;
-  /** `iat` of the newest token for which open invitations were joined; 0 before the first. */
+  /** `iat` of the newest token for which open invitations were accepted; 0 before the first. */
   readonly signedInAt: number;
   readonly createdAt: string;
 }

@@ -1,23 +1,23 @@
 import type { Collection, CollectionSpec, StoredRecord } from '@commonplace/kit/store';
+import type { Session } from '../domain/session.js';
 
-/** A browser session. Its id is the keyed hash of the cookie, so that a copy of the store opens nothing. */
-export interface SessionRecord extends StoredRecord {
-  readonly userId: string;
-  readonly createdAt: string;
-  /** At most five minutes behind the truth. */
-  readonly lastSeenAt: string;
-  readonly expiresAt: string;
-}
+/** A stored session. Its id is the keyed hash of the cookie, so that a copy of the store opens no session. */
+export interface SessionRecord extends StoredRecord, Session {}
 
 export const sessionCollection: CollectionSpec<SessionRecord> = {
   name: 'sessions',
-  indexes: [{ fields: ['expiresAt'] }],
+  indexes: [{ fields: ['expiresAt'] }, { fields: ['userId', 'createdAt'] }],
+  expires: 'expiresAt',
 };
 
-export function endedSessions(
+/** The most sessions that a person can have, by any setting: one request lists or ends them all. */
+export const MAX_SESSIONS = 10_000;
+
+/** Returns a person's sessions, including ended ones, newest first. */
+export function sessionsOf(
   sessions: Collection<SessionRecord>,
-  now: string,
-  limit: number,
+  userId: string,
+  limit = MAX_SESSIONS,
 ): Promise<SessionRecord[]> {
-  return sessions.find({ where: { expiresAt: { lte: now } }, sort: ['expiresAt'], limit });
+  return sessions.find({ where: { userId }, sort: ['-createdAt'], limit });
 }

@@ -1,23 +1,8 @@
 import type { Collection, CollectionSpec, StoredRecord } from '@commonplace/kit/store';
+import type { Person } from '../domain/user.js';
 
-/** A person with an account. */
-export interface UserRecord extends StoredRecord {
-  /** As it was typed. */
-  readonly email: string;
-  /** What addresses are compared by. */
-  readonly emailKey: string;
-  /** Whether somebody who can know has vouched that the address is theirs: the operator or an issuer. */
-  readonly emailVerified: boolean;
-  readonly name: string;
-  readonly avatarUrl?: string;
-  readonly locale: string;
-  readonly timezone: string;
-  /** Argon2id in PHC form; absent for people who sign in with an identity provider only. */
-  readonly passwordHash?: string;
-  /** Whether their default Personal workspace is known to be there. */
-  readonly home: boolean;
-  readonly createdAt: string;
-}
+/** The stored record of a person with an account. */
+export interface UserRecord extends StoredRecord, Person {}
 
 export const userCollection: CollectionSpec<UserRecord> = {
   name: 'users',

@@ -11,10 +11,10 @@ import { OrgRole, WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
 import { WorkspaceState } from '@commonplace/proto/tenancy/v1/workspace.js';
 import { homeOf } from '../../src/domain/home.js';
 
-/** Tenancy's directory as identity sees it: what it was asked, and answers that a test sets. */
+/** A fake of tenancy's directory: it records calls and returns what a test sets. */
 export interface FakeDirectory {
   readonly client: Client<DirectoryService>;
-  /** While true, every call fails as if tenancy were gone. */
+  /** While true, every call fails as if tenancy were down. */
   down: boolean;
   readonly homes: Set<string>;
   readonly accepted: { token: string; userId: string }[];
@@ -58,7 +58,14 @@ export function createFakeDirectory(unavailable: () => Error): FakeDirectory {
     },
     invite(email, orgId) {
       const token = `invitation-${newId()}`;
-      invitations.set(token, { id: newId(), email, orgId, workspaceId: undefined, expiresAt: undefined });
+      invitations.set(token, {
+        id: newId(),
+        email,
+        orgId,
+        workspaceId: undefined,
+        expiresAt: undefined,
+        anyAccount: false,
+      });
       return token;
     },
     client: {
@@ -76,7 +83,6 @@ export function createFakeDirectory(unavailable: () => Error): FakeDirectory {
         throw NotFound();
       }),
       listPeople: answering(async () => ({ items: [], page: undefined })),
-      lookUpOrg: answering(async ({ orgId }) => ({ orgId, name: orgs.get(orgId) ?? '' })),
       finishTemplate: answering(async () => ({ found: true })),
       ensurePersonalWorkspace: answering(async ({ userId }) => {
         const workspaceId = homeOf(userId);
@@ -88,6 +94,9 @@ export function createFakeDirectory(unavailable: () => Error): FakeDirectory {
         const found = invitations.get(token);
         if (found === undefined) throw NotFound();
         return found;
+      }),
+      describeInvitation: answering(async () => {
+        throw NotFound();
       }),
       acceptInvitation: answering(async ({ token, userId }) => {
         const found = invitations.get(token);

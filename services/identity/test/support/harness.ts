@@ -17,11 +17,14 @@ import {
   openShedding,
   type Reply,
   type ServedMethod,
+  type ServiceContract,
   serveMethods,
 } from '@commonplace/kit/rpc';
 import type { Host } from '@commonplace/kit/runtime';
 import type { Store } from '@commonplace/kit/store';
 import { openSqliteDatabase } from '@commonplace/kit/store/sqlite';
+import { clientOfCallers } from '@commonplace/kit/testing';
+import type { AccountSecurityService } from '@commonplace/proto/identity/v1/account_security_service.js';
 import type { AccountService } from '@commonplace/proto/identity/v1/account_service.js';
 import type { ApiKeyService } from '@commonplace/proto/identity/v1/api_key_service.js';
 import {
@@ -34,23 +37,24 @@ import { createFakeDirectory, type FakeDirectory } from './directory.js';
 
 export const SECRET = randomBytes(32).toString('base64');
 
-/** The identity service on a store of its own, spoken to as its peers do. */
+/** The identity service on its own store, with the clients that its peers use. */
 export interface Harness {
   readonly auth: Client<AuthService>;
   readonly apiKeys: Client<ApiKeyService>;
   readonly account: Client<AccountService>;
+  readonly security: Client<AccountSecurityService>;
   readonly directory: FakeDirectory;
   readonly store: Store;
   readonly bus: EventBus;
-  /** Moves the service's clock on. */
+  /** Advances the service's clock. */
   pass(milliseconds: number): void;
   now(): number;
-  /** Options of a call, for a caller token where one is given. */
+  /** Returns the options of a call, with a caller token if one is given. */
   call(token?: string, more?: Partial<CallOptions['metadata']> & { reply?: Reply }): CallOptions;
   authenticate(credential: string, more?: Partial<AuthenticateRequest>): Promise<{ token: string; caller: Caller }>;
-  /** Waits for the writes that no request waits for. */
+  /** Waits for background writes. */
   settle(): Promise<void>;
-  /** Stops the service and starts it on the same store, with other settings. */
+  /** Restarts the service on the same store with other settings. */
   restart(env: NodeJS.ProcessEnv): Promise<void>;
   close(): Promise<void>;
 }
@@ -61,9 +65,11 @@ export async function openHarness(given: NodeJS.ProcessEnv = {}): Promise<Harnes
   const store = database.store('identity');
   const bus = database.bus();
   const directory = createFakeDirectory(() => Unavailable());
-  const peers = createPeerTokens(randomBytes(32), 'test');
+  const key = randomBytes(32);
+  const peers = createPeerTokens(key, 'identity');
   const served = new Map<string, ServedMethod>();
-  const channel = createLocalChannel(served, peers);
+  const clientOf = <S>(contract: ServiceContract<S>): Client<S> =>
+    clientOfCallers(contract, (caller) => createLocalChannel(served, createPeerTokens(key, caller)).client(contract));
   let passed = 0;
   const now = () => Date.now() + passed;
   const call: Harness['call'] = (token, { reply, ...metadata } = {}) => ({
@@ -71,9 +77,9 @@ export async function openHarness(given: NodeJS.ProcessEnv = {}): Promise<Harnes
     deadline: Date.now() + 20_000,
     ...(reply === undefined ? {} : { reply }),
   });
-  const auth = channel.client(contracts.auth);
+  const auth = clientOf(contracts.auth);
   const newVerifier = () => createTokenVerifier(async () => (await auth.getTokenKeys({}, call())).jwksJson);
-  // Verifies by the real clock, however far the service's own has moved.
+  // Tokens are verified by the real clock, however far the service's own has been advanced.
   let verifier = newVerifier();
   const verifyCaller = (token: string) => verifier(token);
 
@@ -83,11 +89,17 @@ export async function openHarness(given: NodeJS.ProcessEnv = {}): Promise<Harnes
     store,
     bus,
     dataDir: folder,
-    client: (contract) => (contract.owner === 'tenancy' ? directory.client : channel.client(contract)) as never,
+    installationId: 'test',
+    client: (contract) => (contract.owner === 'tenancy' ? directory.client : clientOf(contract)) as never,
     systemCall: () => call(),
     verifyCaller,
     shedding: openShedding({ maxConcurrent: 0, maxDelayMs: 0 }),
     isHealthy: () => true,
+    watchOwn: undefined,
+    holdsStores: async () => true,
+    hasBegun: () => true,
+    space: undefined,
+    openSpace: () => Promise.reject(new Error('nothing is kept in a folder')),
   });
   const start = async (env: NodeJS.ProcessEnv) => {
     const started = await startIdentity(hostOf(env), now);
@@ -107,8 +119,9 @@ export async function openHarness(given: NodeJS.ProcessEnv = {}): Promise<Harnes
   };
   return {
     auth,
-    apiKeys: channel.client(contracts.apiKeys),
-    account: channel.client(contracts.account),
+    apiKeys: clientOf(contracts.apiKeys),
+    account: clientOf(contracts.account),
+    security: clientOf(contracts.accountSecurity),
     directory,
     store,
     bus,
@@ -127,7 +140,7 @@ export async function openHarness(given: NodeJS.ProcessEnv = {}): Promise<Harnes
     async restart(env) {
       await stop();
       running = await start(env);
-      // After a rotation a verifier asks for the new keys a second later; this one asks at once.
+      // A verifier fetches rotated keys a second later; a new one fetches them at once.
       verifier = newVerifier();
     },
     async close() {

@@ -2,15 +2,15 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 'jose';
 
-/** An issuer that does what a test wants, also what no real one would. */
+/** A fake issuer that also does what no real one would. */
 export interface OddIssuer {
   readonly url: string;
-  /** Answers by path, beside the keys; a status alone is an error. */
+  /** Responses by path, in addition to the keys; a bare status is an error. */
   readonly answers: Map<string, unknown>;
-  /** Paths that were asked for. */
+  /** Paths that were requested. */
   readonly asked: string[];
   sign(claims: JWTPayload, header?: { alg?: string; kid?: string }): Promise<string>;
-  /** A new key takes the place of the old one. */
+  /** Replaces the signing key with a new one. */
   rotate(): Promise<void>;
   close(): Promise<void>;
 }

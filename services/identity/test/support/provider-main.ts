@@ -1,4 +1,4 @@
-// An identity provider in a process of its own: oidc-provider, with a client for each person.
+// Runs an identity provider in its own process: oidc-provider, with a client for each person.
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { exportJWK, generateKeyPair } from 'jose';
@@ -31,7 +31,7 @@ const server = createServer().listen(0, '127.0.0.1', async () => {
       clientCredentials: { enabled: true },
       resourceIndicators: {
         enabled: true,
-        // A resource names its audience and algorithm: urn:<audience>:<algorithm>.
+        // A resource contains its audience and algorithm: urn:<audience>:<algorithm>.
         getResourceServerInfo: (_, resource) => {
           const [, audience = '', alg] = resource.split(':');
           const scope = 'resource:read search:read admin:everything';

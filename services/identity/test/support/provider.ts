@@ -7,12 +7,12 @@ export interface ProviderSettings {
   readonly people: Record<string, Record<string, string | boolean>>;
 }
 
-/** A real identity provider, running beside the test. */
+/** A real identity provider that runs next to the test. */
 export interface RunningProvider {
   readonly issuer: string;
-  /** An access token for somebody. */
+  /** Returns an access token for a person. */
   token(name: string, more?: { audience?: string; alg?: string; scope?: string }): Promise<string>;
-  /** The public key of an algorithm, as a JSON Web Key. */
+  /** Returns the public key of an algorithm as a JSON Web Key. */
   publicKey(alg: string): Promise<Record<string, string>>;
   stop(): Promise<void>;
 }

@@ -1,7 +1,7 @@
 import type { DomainEvent } from '@commonplace/kit/events';
 import { type Draft, idsIn, orgOf, textIn } from './draft.js';
 
-/** A comment is new: those whom it mentions are told of that, the others of its thread that there is a reply. */
+/** Returns drafts for a new comment: the people that it mentions, and the other participants of its thread. */
 export function commentCreated(event: DomainEvent): Draft[] {
   const { mentions, participants, threadId } = event.data;
   const mentioned = idsIn(mentions);
@@ -12,12 +12,12 @@ export function commentCreated(event: DomainEvent): Draft[] {
   ];
 }
 
-/** A comment was changed: it may mention somebody for the first time. */
+/** Returns drafts for an edited comment, which may mention people for the first time. */
 export function commentUpdated(event: DomainEvent): Draft[] {
   return aboutComment(event, 'mention', idsIn(event.data.mentions), `mention:${resourceOf(event)}`);
 }
 
-/** A thread is settled: those who wrote in it are told. */
+/** Returns drafts for the participants of a thread that was resolved. */
 export function commentResolved(event: DomainEvent): Draft[] {
   const { participants, threadId } = event.data;
   return aboutComment(event, 'comment_resolved', idsIn(participants), `resolved:${textIn(threadId)}`);

@@ -1,6 +1,6 @@
 import type { DomainEvent } from '@commonplace/kit/events';
 
-/** What somebody is told of; the contract's names in lower case. */
+/** The types of notifications: the contract's names in lower case. */
 export type NotificationType =
   | 'mention'
   | 'comment_reply'
@@ -11,64 +11,106 @@ export type NotificationType =
   | 'member_added'
   | 'key_expiring'
   | 'import_finished'
+  | 'usage_alert'
+  | 'memory_proposed'
   | 'form_submitted'
-  | 'webhook_disabled';
+  | 'webhook_disabled'
+  | 'message'
+  | 'approval_requested'
+  | 'mcp_server_disabled'
+  | 'work_item_assigned'
+  | 'automation_failed'
+  | 'automation_notice'
+  | 'schedule_paused';
 
 export interface Target {
-  readonly type: 'resource' | 'workspace' | 'org' | 'api_key';
+  readonly type:
+    | 'resource'
+    | 'workspace'
+    | 'org'
+    | 'api_key'
+    | 'usage'
+    | 'conversation'
+    | 'memory'
+    | 'approval'
+    | 'agent'
+    | 'work_item'
+    | 'automation'
+    | 'schedule';
   readonly id: string;
 }
 
-/** What the words of a notification are made of, besides who did it and what its target is called now. */
+/** The data for a notification's text, besides the actor and the target's current name. */
 export interface Facts {
-  /** What was said with it. */
+  /** The message that somebody wrote along with it. */
   readonly message?: string;
   readonly role?: string;
-  /** Whether somebody has come by themselves. */
+  /** Whether the member joined by themselves, as opposed to being added. */
   readonly joined?: boolean;
   readonly approved?: boolean;
-  /** An API key's name and the days that it has left. */
+  /** An API key's name and the number of days until it expires. */
   readonly key?: { readonly name: string; readonly daysLeft: number };
-  /** Where a webhook is that was switched off. */
+  /** The number of the latest message that it counts. */
+  readonly seq?: number;
+  /** The host of a webhook that was disabled. */
   readonly host?: string;
-  /** How an import has ended, and what it is called. */
+  /** The names of an MCP server that was switched off, and of its agent. */
+  readonly mcpServer?: { readonly name: string; readonly agent: string };
+  /** The title of a work item, or the name of an automation or a schedule, as it was then. */
+  readonly called?: string;
+  /** What an automation has as the title of its notice. */
+  readonly title?: string;
+  /** The automation was switched off because too many runs in a row had failed. */
+  readonly disabled?: boolean;
+  /** The name of an import, and its final status. */
   readonly import?: { readonly name: string; readonly status: string };
+  /** The percentage of a limit that is used, the credits that are used or left, and the limit. */
+  readonly usage?: {
+    readonly about: 'monthly_cap' | 'overage' | 'credits';
+    readonly threshold: number;
+    readonly used: string;
+    readonly limit: string;
+  };
 }
 
-/** A notification before anybody has it. */
+/** A notification before it is addressed to an inbox. */
 export interface Draft {
   readonly type: NotificationType;
-  /** Ids of the people it is for. Who did it is left out later. */
+  /** Ids of the recipients. Whoever caused the event is removed later. */
   readonly to: readonly string[];
-  /** Unread ones of one person with the same key become one. */
+  /** Unread notifications of one person with the same key are merged into one. */
   readonly groupKey: string;
   readonly target: Target;
-  /** The Org whose matter it is; `undefined` for a Personal one. */
+  /** The id of the Org that it belongs to; undefined for a Personal tenant. */
   readonly orgId: string | undefined;
   readonly workspaceId?: string;
   readonly facts: Facts;
+  /** Whether whoever caused the event is told as well: what their automations and schedules do is news to them too. */
+  readonly evenDoer?: boolean;
+  /** Whether only members of its workspace are told: whom an automation names may be anybody. */
+  readonly membersOnly?: boolean;
 }
 
-/** Turns an event of one type into what people are told. Pure: it asks nobody. */
+/** Turns an event of one type into drafts of notifications. It is a pure function. */
 export type Source = (event: DomainEvent) => readonly Draft[];
 
-/** The Org that an event in a workspace belongs to: a Personal workspace is its own tenant. */
+/** Returns the Org of an event in a workspace; undefined for a Personal workspace, which is its own tenant. */
 export function orgOf({ tenant }: DomainEvent, workspaceId: string): string | undefined {
   return tenant === workspaceId ? undefined : tenant;
 }
 
-/** The person who did what an event tells of, whatever credential they used; undefined for the system. */
+/** Returns the person who caused an event, whatever their credential; undefined for the system. */
 export function personBehind({ actor, data }: DomainEvent): string | undefined {
   if (typeof data.actorId === 'string' && data.actorId !== '') return data.actorId;
   return actor?.type === 'user' ? actor.id : actor?.person;
 }
 
-/** Ids among the values of a list in an event. */
+/** Returns the non-empty strings in a list of an event. */
 export function idsIn(value: unknown): string[] {
   return Array.isArray(value) ? value.filter((id) => typeof id === 'string' && id !== '') : [];
 }
 
-/** A text in an event; empty where there is none. */
+/** Returns a string field of an event; empty if there is none. */
 export function textIn(value: unknown): string {
   return typeof value === 'string' ? value : '';
 }

@@ -1,7 +1,10 @@
 import type { DomainEvent } from '@commonplace/kit/events';
 import { type Draft, idsIn, orgOf, textIn } from './draft.js';
 
-/** A form was answered: those are told whom it names, once for all responses that they have not read of. */
+/**
+ * Returns the draft for a form's new response, addressed to those whom the form names. All unread responses of a
+ * form share one notification.
+ */
 export function formSubmitted(event: DomainEvent): Draft[] {
   const { formId, notifyUserIds } = event.data;
   const to = idsIn(notifyUserIds);
@@ -20,7 +23,10 @@ export function formSubmitted(event: DomainEvent): Draft[] {
   ];
 }
 
-/** A webhook of a form was switched off, for it took nothing any more: whoever made the form is told. */
+/**
+ * Returns the draft for a webhook that was disabled because its deliveries failed, addressed to those whom the
+ * event names.
+ */
 export function webhookDisabled(event: DomainEvent): Draft[] {
   const { formId, notifyUserIds } = event.data;
   const workspaceId = textIn(event.data.workspaceId);

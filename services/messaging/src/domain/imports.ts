@@ -1,7 +1,7 @@
 import type { DomainEvent } from '@commonplace/kit/events';
 import { type Draft, orgOf, textIn } from './draft.js';
 
-/** An import is over: who began it is told, unless they have ended it themselves. */
+/** Returns the draft for the person who started an import that has ended; none if it was canceled. */
 export function importFinished(event: DomainEvent): Draft[] {
   const { data } = event;
   const status = textIn(data.status);

@@ -2,7 +2,10 @@ import type { DomainEvent } from '@commonplace/kit/events';
 import type { OrgMemberChanged, WorkspaceMemberChanged } from '@commonplace/proto/tenancy/v1/events.js';
 import { type Draft, orgOf, personBehind } from './draft.js';
 
-/** Somebody is in a workspace now: they are told who let them in, or who had invited them that they have come. */
+/**
+ * Returns the draft for a new member of a workspace: the member learns who added them or, if they joined by
+ * themselves, the inviter learns that.
+ */
 export function workspaceMemberAdded(event: DomainEvent): Draft[] {
   const { workspaceId = '', userId = '', role, addedByUserId = '' } = event.data as Partial<WorkspaceMemberChanged>;
   if (userId === '' || userId === addedByUserId) return [];
@@ -10,14 +13,14 @@ export function workspaceMemberAdded(event: DomainEvent): Draft[] {
   return joining(event, { type: 'workspace', id: workspaceId }, { userId, addedByUserId, role, orgId, workspaceId });
 }
 
-/** The same for an Org; an invitation that is only sent tells nobody here. */
+/** Does the same for an Org. An invitation names no user and yields nothing. */
 export function orgMemberAdded(event: DomainEvent): Draft[] {
   const { orgId = '', userId = '', role, addedByUserId = '' } = event.data as Partial<OrgMemberChanged>;
   if (userId === '' || userId === addedByUserId) return [];
   return joining(event, { type: 'org', id: orgId }, { userId, addedByUserId, role, orgId });
 }
 
-/** Of all that changes about a place in an Org, its being taken up. */
+/** Returns a draft only if the change is that somebody accepted their invitation to an Org. */
 export function orgMemberUpdated(event: DomainEvent): Draft[] {
   return event.data.joined === true ? orgMemberAdded(event) : [];
 }

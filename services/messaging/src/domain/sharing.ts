@@ -1,7 +1,7 @@
 import type { DomainEvent } from '@commonplace/kit/events';
 import { type Draft, idsIn, orgOf, textIn } from './draft.js';
 
-/** A role was granted: the person who got it is told, if who granted it wants that. */
+/** Returns the draft for a person who was granted a role, if the grantor asked to notify them. */
 export function permissionGranted(event: DomainEvent): Draft[] {
   const { principal, notify } = event.data;
   const [kind, userId = ''] = textIn(principal).split(':');
@@ -9,13 +9,16 @@ export function permissionGranted(event: DomainEvent): Draft[] {
   return aboutResource(event, 'resource_shared', [userId], 'shared');
 }
 
-/** Somebody asks for access: those who may give it are told, of each who asks. */
+/** Returns the draft for an access request, addressed to those who may decide it. It is grouped by requester. */
 export function accessRequested(event: DomainEvent): Draft[] {
   const { notifyUserIds, requesterId } = event.data;
   return aboutResource(event, 'access_requested', idsIn(notifyUserIds), `access:${textIn(requesterId)}`);
 }
 
-/** Their request was decided: they are told. What they have taken back themselves tells nobody. */
+/**
+ * Returns the draft for a decided access request, addressed to those whom the event names. A withdrawn request
+ * notifies nobody.
+ */
 export function accessDecided(event: DomainEvent): Draft[] {
   const { status, notifyUserIds } = event.data;
   if (status !== 'approved' && status !== 'denied') return [];

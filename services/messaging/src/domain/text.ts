@@ -1,17 +1,17 @@
 import type { Facts, NotificationType } from './draft.js';
 
-/** What a title speaks of. */
+/** The data for a notification's title. */
 export interface Subject {
   readonly actor: string;
-  /** What the target is called now; undefined where that is not the reader's to know. */
+  /** The target's current name; undefined if the reader may not see it. */
   readonly name: string | undefined;
   readonly facts: Facts;
 }
 
-/** One line of English about a notification. */
+/** Returns a notification's title: one line of English. */
 export function titleOf(type: NotificationType, { actor, name, facts }: Subject): string {
   const who = actor === '' ? 'Somebody' : actor;
-  const named = (preposition: string) => (name === undefined ? '' : ` ${preposition} ${quote(name)}`);
+  const named = (preposition: string) => (name === undefined || name === '' ? '' : ` ${preposition} ${quote(name)}`);
   switch (type) {
     case 'mention':
       return `${who} mentioned you${named('in')}`;
@@ -31,15 +31,44 @@ export function titleOf(type: NotificationType, { actor, name, facts }: Subject)
       return keyTitle(facts.key);
     case 'import_finished':
       return importTitle(facts.import);
+    case 'usage_alert':
+      return usageTitle(facts.usage);
+    case 'memory_proposed':
+      return `${who} proposes to remember something`;
     case 'form_submitted':
       return `New response${named('in')}`;
+    case 'message':
+      return `${who} wrote${name === '' ? ' to you' : named('in')}`;
     case 'webhook_disabled':
       return `Responses${named('in')} are no longer sent to ${facts.host}, which takes none`;
+    case 'approval_requested':
+      return `${who} asks for your approval`;
+    case 'mcp_server_disabled':
+      return mcpServerTitle(facts.mcpServer);
+    case 'work_item_assigned':
+      return `${who} assigned ${name === undefined || name === '' ? 'a work item' : quote(name)} to you`;
+    case 'automation_failed':
+      return `${thing('automation', name)} has failed${facts.disabled ? ' too often and was switched off' : ''}`;
+    case 'schedule_paused':
+      return `${thing('schedule', name)} was paused`;
+    case 'automation_notice':
+      return name === undefined || !facts.title ? 'An automation has a notice for you' : facts.title;
   }
+}
+
+function thing(noun: 'automation' | 'schedule', name: string | undefined): string {
+  return name === undefined || name === ''
+    ? `${noun === 'automation' ? 'An' : 'A'} ${noun}`
+    : `The ${noun} ${quote(name)}`;
 }
 
 function quote(name: string): string {
   return `“${name}”`;
+}
+
+function mcpServerTitle(server: Facts['mcpServer']): string {
+  const { name, agent } = server ?? { name: '', agent: '' };
+  return `The MCP server ${quote(name)} of the agent ${quote(agent)} fails and was switched off`;
 }
 
 function memberTitle(who: string, name: string | undefined, { joined }: Facts): string {
@@ -58,4 +87,16 @@ function importTitle(ended: Facts['import']): string {
   const { name, status } = ended ?? { name: '', status: '' };
   if (status === 'failed') return `The import ${quote(name)} has failed`;
   return `The import ${quote(name)} is complete${status === 'completed_with_errors' ? ', with errors' : ''}`;
+}
+
+function usageTitle(usage: Facts['usage']): string {
+  const { about, threshold, used, limit } = usage ?? { about: 'monthly_cap', threshold: 0, used: '0', limit: '0' };
+  switch (about) {
+    case 'overage':
+      return `More credits are used than there were: ${used} beyond the balance this month`;
+    case 'credits':
+      return `${threshold}% of the credits are used: ${used} of ${limit} are left`;
+    case 'monthly_cap':
+      return `${threshold}% of the monthly usage cap is reached: ${used} of ${limit} credits`;
+  }
 }

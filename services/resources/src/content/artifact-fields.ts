@@ -15,11 +15,11 @@ export interface ArtifactFields {
 export interface Parsed {
   readonly fields: ArtifactFields;
   readonly faults: Fault[];
-  /** What stands before a field's name in a fault: `content.` where they came nested. */
+  /** Prefix of the field names in `faults`: `content.` for fields that came nested in `content`, otherwise empty. */
   readonly prefix: string;
 }
 
-/** The fields of an artifact that a write brings, at its top or in `content`. */
+/** Parses the artifact fields of a write, which come either at its top level or in `content`. */
 export function artifactFields(input: ContentInput, typeBefore: ArtifactType): Parsed {
   if (input.content.length > 0) return nested(JSON.parse(input.content.toString()), typeBefore);
   const { artifactType, language, source, title, entry, assets } = input;
@@ -36,7 +36,7 @@ const TYPES = new Map(
     .map((type) => [type.replace('ARTIFACT_TYPE_', '').toLowerCase(), type]),
 );
 
-/** The same from free-form JSON, which nobody has checked yet. */
+/** Parses and validates the fields from free-form JSON that has not been validated yet. */
 function nested(json: unknown, typeBefore: ArtifactType): Parsed {
   const prefix = 'content.';
   const faults: Fault[] = [];

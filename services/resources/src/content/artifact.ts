@@ -4,14 +4,14 @@ import type { CallContext } from '@commonplace/kit/rpc';
 import type { Collection, CollectionSpec, StoredRecord } from '@commonplace/kit/store';
 import { ArtifactType, ContentFormat } from '@commonplace/proto/resources/v1/content_service.js';
 import { ARTIFACT_BYTES } from '../config.js';
+import type { Node } from '../domain/node.js';
+import type { Tree } from '../nodes/tree.js';
 import type { Policy } from '../policy.js';
-import type { Keeper } from '../stores/kept.js';
-import type { Node } from '../stores/nodes.js';
-import type { Tree } from '../stores/tree.js';
 import { type ArtifactFields, artifactFields } from './artifact-fields.js';
+import type { Keeper } from './kept.js';
 import type { ContentInput, ContentKind, Holder, Payload, PreparedWrite } from './kind.js';
 
-/** An artifact's content. Its id is the node's. */
+/** An artifact's stored content. Its id is the id of its node. */
 export interface StoredArtifact extends StoredRecord, ArtifactFields {
   readonly tenant: string;
 }
@@ -27,7 +27,7 @@ export interface ArtifactParts {
 
 const EMPTY: ArtifactFields = { type: ArtifactType.CODE, source: '', assets: [] };
 
-/** Artifacts: a source to be rendered or shown, with the files that it uses. */
+/** Creates the content kind of artifacts: a source to be rendered or shown, with the files that it uses. */
 export function createArtifactKind(parts: ArtifactParts): ContentKind {
   const { artifacts, keeper } = parts;
 
@@ -110,12 +110,12 @@ function bringsContent({ content, source }: ContentInput): boolean {
   return content.length > 0 || source !== undefined;
 }
 
-/** The fields alone: what is stored of one artifact is no part of another's record. */
+/** Picks the artifact's fields alone, so that no stored properties of one record get into another. */
 function bare({ type, language, source, title, entry, assets }: ArtifactFields): ArtifactFields {
   return { type, language, source, title, entry, assets };
 }
 
-/** Equal for equal artifacts. */
+/** Serialises the fields so that equal artifacts give equal text. */
 function textOf(fields: ArtifactFields): string {
   const { type, language, source, title, entry, assets } = fields;
   return JSON.stringify([type, language, source, title, entry, assets.map((one) => [one.name, one.resourceId])]);
@@ -131,7 +131,7 @@ function payloadOf({ type, language, source, title, entry, assets }: ArtifactFie
   return { format, artifactType: type, language, source, title, entry, assets: assets.map((asset) => ({ ...asset })) };
 }
 
-/** The fields that an archive brings; what they refer to is not looked at. */
+/** Parses and validates the fields that an archive brings. Does not check the assets that they refer to. */
 function sound(input: ContentInput, before: ArtifactFields): ArtifactFields {
   const { fields, faults, prefix } = artifactFields(input, before.type);
   if (Buffer.byteLength(fields.source) > ARTIFACT_BYTES) faults.push(tooLarge(prefix));
@@ -144,7 +144,7 @@ function tooLarge(prefix: string): Fault {
   return { param: `${prefix}source`, code: 'payload_too_large', message };
 }
 
-/** The fields that a write brings, with all their faults at once. */
+/** Parses and validates the fields of a write. Throws one error with all faults. */
 async function checked(
   parts: ArtifactParts,
   input: ContentInput,
@@ -158,7 +158,7 @@ async function checked(
   return fields;
 }
 
-/** Assets have names of their own and are resources that the caller may read. */
+/** Returns a fault for each asset whose name is not unique or whose resource the caller may not read. */
 async function assetFaults(
   { tree, policy }: ArtifactParts,
   assets: ArtifactFields['assets'],

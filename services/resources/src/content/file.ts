@@ -2,9 +2,9 @@ import { AppError } from '@commonplace/kit/errors';
 import type { CallContext, CallOptions, Client } from '@commonplace/kit/rpc';
 import type { FileText, FileTextService } from '@commonplace/proto/files/v1/file_text_service.js';
 import { ContentFormat } from '@commonplace/proto/resources/v1/content_service.js';
+import type { Node } from '../domain/node.js';
 import { ContentNotSupported, UnsupportedFormat, UseFilesEndpoint } from '../errors.js';
-import type { Node } from '../stores/nodes.js';
-import type { Tree } from '../stores/tree.js';
+import type { Tree } from '../nodes/tree.js';
 import type { ContentKind, Holder, Part } from './kind.js';
 
 export interface FileKindParts {
@@ -13,10 +13,13 @@ export interface FileKindParts {
   readonly systemCall: () => CallOptions;
 }
 
-/** Files that one question asks the text of. */
+/** Maximum number of files in one request for texts. */
 const AT_ONCE = 100;
 
-/** Files: the text that was read out of their bytes, which the files service keeps. They are written by uploads. */
+/**
+ * Creates the content kind of files: the text that the files service extracted from their bytes and stores. Files are
+ * written by uploads only.
+ */
 export function createFileKind({ tree, files, systemCall }: FileKindParts): ContentKind {
   async function textsOf(ids: readonly string[], call: CallOptions): Promise<FileText[]> {
     const found: FileText[] = [];
@@ -27,7 +30,7 @@ export function createFileKind({ tree, files, systemCall }: FileKindParts): Cont
     return found;
   }
 
-  /** Searching goes on by names while nobody knows the texts. */
+  /** Returns no texts while the files service is unreachable, so that search goes on by names. */
   async function textsOrNone(nodes: readonly Node[]): Promise<ReadonlyMap<string, string>> {
     const ids = nodes.map(({ id }) => id);
     const texts = await reached(textsOf(ids, systemCall()), []);
@@ -51,7 +54,7 @@ export function createFileKind({ tree, files, systemCall }: FileKindParts): Cont
     restore: refused,
     forget: async () => {},
     copy: (from, to, context) => copyFile(tree, files, from, to, context),
-    // The files service hears that nodes were purged.
+    // The files service consumes the event of the purge.
     remove: async () => {},
     text: async (node) => (await textsOrNone([node])).get(node.id) ?? '',
     texts: textsOrNone,
@@ -67,7 +70,7 @@ export function createFileKind({ tree, files, systemCall }: FileKindParts): Cont
 
 const UNREACHABLE: ReadonlySet<string> = new Set(['UNAVAILABLE', 'DEADLINE_EXCEEDED']);
 
-/** What the files service answers, or something else while it can't be reached. */
+/** Returns the files service's response, or `otherwise` while the service is unreachable. */
 async function reached<T>(answer: Promise<T>, otherwise: T): Promise<T> {
   try {
     return await answer;
@@ -81,11 +84,15 @@ async function refused(): Promise<never> {
   throw ContentNotSupported({ type: 'file' });
 }
 
-/** Both share the bytes from then on; the copy's node says which version it has. */
+/** Copies a file. Both nodes share the bytes afterwards; the copy's node records the version. */
 async function copyFile({ nodes }: Tree, files: FileKindParts['files'], from: Node, to: Holder, context: CallContext) {
   const { id, tenant, workspaceId } = to;
   const request = { fromResourceId: from.id, toResourceId: id, tenant, workspaceId };
-  const { contentType, sizeBytes, revision, copied } = await files.copyFile(request, context.onward);
+  const { contentType, sizeBytes, revision, copied } = await files.copyFile(request, context.onward).catch((error) => {
+    // A job skips a file that exceeds the quota; a user gets the error.
+    if (context.metadata.token !== undefined || !isOverQuota(error)) throw error;
+    return { contentType: '', sizeBytes: 0, revision: '', copied: false };
+  });
   return {
     changed: true,
     sizeBytes,
@@ -98,4 +105,8 @@ async function copyFile({ nodes }: Tree, files: FileKindParts['files'], from: No
       context.work.replace(nodes, node, { ...node, file, sizeBytes });
     },
   };
+}
+
+function isOverQuota(error: unknown): boolean {
+  return error instanceof AppError && error.reason === 'storage_quota_exceeded';
 }

@@ -1,13 +1,13 @@
 import { type Fault, invalidField, invalidFields } from '@commonplace/kit/errors';
 import { ArtifactType, ContentFormat, ContentMode } from '@commonplace/proto/resources/v1/content_service.js';
 import type { CreateResourceRequest } from '@commonplace/proto/resources/v1/resource_service.js';
+import type { NodeType } from '../domain/node.js';
 import { ContentNotSupported } from '../errors.js';
-import type { NodeType } from '../stores/nodes.js';
 import type { ContentInput } from './kind.js';
 
 const NOTHING = Buffer.alloc(0);
 
-/** A write that brings nothing. */
+/** A write without any content. */
 export const NO_INPUT = plainInput(NOTHING, NOTHING, NOTHING);
 
 function plainInput(content: Buffer, columns: Buffer, rows: Buffer): ContentInput {
@@ -33,7 +33,7 @@ function plainInput(content: Buffer, columns: Buffer, rows: Buffer): ContentInpu
   };
 }
 
-/** The content that a creation brings; undefined where it brings none. */
+/** Returns the content that a creation request brings; undefined if it brings none. */
 export function creationInput(
   { content, columns, rows }: Pick<CreateResourceRequest, 'content' | 'columns' | 'rows'>,
   type: NodeType,
@@ -44,7 +44,7 @@ export function creationInput(
   return input;
 }
 
-/** The fields that say what a write is to write; those of one group belong together. */
+/** The fields that carry the content of a write, in groups: fields of one group may come together. */
 const SOURCES: readonly { readonly types: readonly NodeType[]; given(input: ContentInput): string | undefined }[] = [
   { types: ['document', 'table', 'artifact', 'file'], given: ({ content }) => name('content', content.length > 0) },
   { types: ['document'], given: ({ markdown }) => name('markdown', markdown !== undefined) },
@@ -80,8 +80,8 @@ function name(field: string, given: boolean): string | undefined {
 }
 
 /**
- * Refuses a write that brings its content twice, not at all, or as another kind of resource has it.
- * `snapshotId` stands for a content as well.
+ * Throws if a write brings its content twice, not at all, or in fields of another resource type. `snapshotId` counts as
+ * a content too.
  */
 export function requireOneSource(input: ContentInput, type: NodeType, snapshotId?: string): void {
   const given: string[] = snapshotId === undefined ? [] : ['snapshot_id'];
@@ -108,12 +108,12 @@ const MODES: Record<NodeType, readonly ContentMode[]> = {
   folder: [],
 };
 
-/** How a write is to be done; `replace` where it does not say. */
+/** Returns the mode of a write; `replace` if it names none. */
 export function modeOf({ mode }: Pick<ContentInput, 'mode'>): ContentMode {
   return mode === ContentMode.UNSPECIFIED ? ContentMode.REPLACE : mode;
 }
 
-/** Refuses a mode that the type does not have, or that does not go with what the write brings. */
+/** Throws if the type does not support the mode, or if the mode does not fit what the write brings. */
 function requireMode(input: ContentInput, type: NodeType, source: string): void {
   const mode = modeOf(input);
   const faults: Fault[] = [];
@@ -129,7 +129,7 @@ function requireMode(input: ContentInput, type: NodeType, source: string): void 
   if (faults.length > 0) throw invalidFields(faults);
 }
 
-/** A mode as the API spells it. */
+/** Returns a mode's name in the API. */
 export function modeName(mode: ContentMode): string {
   return mode.replace('CONTENT_MODE_', '').toLowerCase();
 }

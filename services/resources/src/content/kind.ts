@@ -6,26 +6,27 @@ import type {
   ReplaceContentRequest,
 } from '@commonplace/proto/resources/v1/content_service.js';
 import type { ContentDiff } from '@commonplace/proto/resources/v1/snapshot_service.js';
-import type { TextPlace } from '../documents/index.js';
-import type { Node } from '../stores/nodes.js';
+import type { Node } from '../domain/node.js';
+import type { RowChange } from '../domain/row-change.js';
+import type { TextPlace } from '../domain/text-place.js';
 
-/** What a request brings as content; a creation brings its own in the same fields. */
+/** The content of a write request; a creation request is converted to the same fields. */
 export type ContentInput = Omit<ReplaceContentRequest, 'resourceId' | 'snapshotId'> & {
-  /** What an archive says of the rows of a table, in their order. No request says it. */
+  /** Metadata of a table's rows from an archive, in row order. Requests never set it. */
   readonly rowFacts?: readonly RowFacts[] | undefined;
 };
 
-/** Who made and changed a row, and when (epoch milliseconds). */
+/** Who created and last changed a row, and when (epoch milliseconds). */
 export interface RowFacts {
   readonly createdAt?: number | undefined;
   readonly createdBy?: Actor | undefined;
   readonly updatedAt?: number | undefined;
   readonly updatedBy?: Actor | undefined;
-  /** Of its auto_number columns, by their ids. */
+  /** Values of the row's auto_number columns, by column id. */
   readonly numbers?: Readonly<Record<string, number>> | undefined;
 }
 
-/** The fields of an answer that a kind of content fills. */
+/** The fields of a response that a content kind fills in. */
 export type Payload = Partial<
   Pick<
     Content,
@@ -48,73 +49,76 @@ export type Payload = Partial<
   >
 >;
 
-/** Which part of a content is asked for, and in which form. */
-export type ContentQuery = Pick<GetContentRequest, 'format' | 'page' | 'filter' | 'sort' | 'columns' | 'cellFormat'>;
+/** Selects which part of a content to return, and in which form. */
+export type ContentQuery = Pick<GetContentRequest, 'format' | 'page' | 'filter' | 'sort' | 'columns' | 'cellFormat'> &
+  Partial<Pick<GetContentRequest, 'rowIds'>>;
 
 export interface Warning {
   readonly code: string;
   readonly message: string;
 }
 
-/** What a write has done. */
+/** The result of a write. */
 export interface Written {
-  /** False where the content stayed as it was: nothing was written then. */
+  /** False if the write changed nothing, in which case nothing was stored. */
   readonly changed: boolean;
-  /** Bytes of the content now. */
+  /** Bytes of the content after the write. */
   readonly sizeBytes: number;
   readonly warnings: readonly Warning[];
 }
 
-/** A write that was parsed and checked against what is there, and not done yet. */
+/** A write that has been parsed and checked against the current content, but not applied. */
 export interface PreparedWrite extends Written {
-  /** Whether something goes that cannot be had back from the new content, such as rows of a table. */
+  /** Whether the write loses something that cannot be recovered from the new content, such as rows of a table. */
   readonly loses: boolean;
-  /** Puts the new content into this call's work. Where there is nothing to wait for, it need not be a promise. */
+  /** The rows of a table that the write addresses one by one and changes. */
+  readonly rows?: readonly RowChange[];
+  /** Adds the new content to the call's unit of work. Returns a promise only if it has to wait. */
   apply(): Promise<void> | void;
   /**
-   * The new content as a read would answer it once this call is committed; `read` is asked where a kind
-   * has no such method, and has to see what this call has written then.
+   * Returns the new content as a read after the commit would. If a kind lacks this method, `read` is called instead and
+   * must see what this call has written.
    */
   answer?(query: ContentQuery): Promise<Payload>;
 }
 
-/** A state of a content that is kept under a snapshot's id. */
+/** A state of a content that is stored under a snapshot's id. */
 export interface Kept {
   readonly sizeBytes: number;
   /** Equal for equal contents of one kind. */
   readonly hash: string;
 }
 
-/** Of a content as it is now, or as a snapshot keeps it. */
+/** Selects a state of a content: the current one, or the one that a snapshot keeps. */
 export type State = 'current' | { readonly snapshotId: string };
 
-/** What lies between two states of one content: of text a unified diff, of a table columns and rows. */
+/** The difference between two states of one content: a unified diff for text, columns and rows for a table. */
 export type Diff = Pick<ContentDiff, 'added' | 'removed' | 'changed' | 'unified' | 'columns' | 'rows' | 'truncated'>;
 
-/** The new id of a resource that is copied as well; undefined for every other. */
+/** Returns the new id of a resource that is copied too; undefined for any other id. */
 export type Renaming = (id: string) => string | undefined;
 
-/** How a node is told to a kind: it may not be stored yet. */
+/** A node as a kind receives it: it may not be stored yet. */
 export type Holder = Omit<Node, 'version'>;
 
 /**
- * One kind of content: what the nodes of one type hold. Its records are its own; node, versions,
- * access, snapshots' records and events belong to the caller.
+ * One kind of content, for the nodes of one type. A kind owns its content records; the caller owns the node, versions,
+ * access, snapshot records and events.
  *
  * Writes go through `context.work` alone, and refuse bad input with the documented error before
  * anything is written.
  */
 export interface ContentKind {
-  /** Prepares the content of a new node; the kind's empty content where the request brings none. */
+  /** Prepares the content of a new node; the kind's empty content if the request brings none. */
   create(holder: Holder, input: ContentInput, context: CallContext): Promise<PreparedWrite> | PreparedWrite;
   /**
-   * Prepares the content of a new node out of an archive: what it refers to may be there later. `create` is asked
-   * where a kind has no such method.
+   * Prepares the content of a new node from an archive, where resources that it refers to may be created later. If a
+   * kind lacks this method, `create` is called instead.
    */
   restoreInput?(holder: Holder, input: ContentInput, context: CallContext): Promise<PreparedWrite>;
   /**
-   * Reads what a node holds, now or as it was kept, for a reader without an account: `mayRead` tells which other
-   * resources they may read. `read` or `readKept` is asked where a kind has no such method.
+   * Reads what a node holds now, or what is stored under `keptId`, for a reader without an account. `mayRead` returns
+   * whether the reader may read another resource. If a kind lacks this method, `read` or `readKept` is called instead.
    */
   readPublished?(
     of: { readonly node: Pick<Node, 'id'>; readonly keptId?: string },
@@ -122,42 +126,50 @@ export interface ContentKind {
     mayRead: (id: string) => boolean,
     context: CallContext,
   ): Promise<Payload>;
-  /** Reads what a node holds now. */
+  /** Reads a node's current content. */
   read(node: Node, query: ContentQuery, context: CallContext): Promise<Payload>;
   /** Prepares a write in any of the kind's modes. */
   write(node: Node, input: ContentInput, context: CallContext): Promise<PreparedWrite>;
-  /** Keeps the present content under a snapshot's id. */
+  /** Stores the current content under a snapshot's id. */
   keep(node: Node, snapshotId: string, context: CallContext): Promise<Kept>;
-  /** Keeps what an input brings under a snapshot's id, as if it had been the content. A kind without it keeps none such. */
+  /** Stores an input under a snapshot's id, as if it had been the content. A kind without this method stores none. */
   keepInput?(node: Node, snapshotId: string, input: ContentInput, context: CallContext): Promise<Kept>;
-  /** Reads what is kept under a snapshot's id. */
+  /** Reads the content that is stored under a snapshot's id. */
   readKept(node: Node, snapshotId: string, query: ContentQuery, context: CallContext): Promise<Payload>;
-  /** Prepares putting back what is kept under a snapshot's id. */
+  /** Prepares restoring the content that is stored under a snapshot's id. */
   restore(node: Node, snapshotId: string, context: CallContext): Promise<PreparedWrite>;
-  /** Forgets what is kept under a snapshot's id. */
+  /** Deletes the content that is stored under a snapshot's id. */
   forget(node: Pick<Node, 'id'>, snapshotId: string, context: Pick<CallContext, 'work'>): Promise<void>;
-  /** What differs from one state to the other. A kind without it is compared line by line, as it reads. */
+  /** Compares two states. A kind without this method is compared line by line, in the form that `read` returns. */
   diff?(node: Node, from: State, to: State, context: CallContext): Promise<Diff>;
-  /** Prepares the content of a copy. What it refers to and is `renamed`, it refers to by the new id where that is plain. */
+  /**
+   * Prepares the content of a copy. References to resources that are `renamed` get the new ids, as far as
+   * the kind can identify them.
+   */
   copy(from: Node, to: Holder, context: CallContext, renamed?: Renaming): Promise<PreparedWrite>;
-  /** Prepares what a copy without content begins with. Where a kind has no such method, that is nothing. */
+  /**
+   * Prepares the initial content of a copy that is made without content. If a kind lacks this method, there is none.
+   */
   copyForm?(from: Node, to: Holder, context: CallContext, renamed?: Renaming): Promise<PreparedWrite>;
-  /** Takes everything away that is held for a purged node, what is kept for its snapshots apart. */
+  /** Deletes everything that is stored for a purged node, except what is stored for its snapshots. */
   remove(node: Pick<Node, 'id'>, context: Pick<CallContext, 'work'>): Promise<void>;
-  /** The text that search reads, and bookmarks in it: empty where there is none. */
+  /** Returns the text that is searched and that bookmarks point into; empty if there is none. */
   text(node: Node): Promise<string>;
-  /** The same of many nodes at once, by their ids; those without text may be left out. */
+  /** Returns the texts of many nodes by node id; nodes without text may be missing. */
   texts?(nodes: readonly Node[]): Promise<ReadonlyMap<string, string>>;
-  /** Which parts of contents places in these texts lie in, by node and in the order given. A kind without it has no parts. */
+  /**
+   * Returns which part of a content holds each of the given places in its text, by node and in the given order. A kind
+   * without this method has no parts.
+   */
   locate?(places: PlacesByNode): Promise<ReadonlyMap<string, readonly (Part | undefined)[]>>;
 }
 
 export type PlacesByNode = ReadonlyMap<string, readonly TextPlace[]>;
 
-/** A part of a content that has an id of its own. */
+/** A part of a content that can be addressed by itself. */
 export interface Part {
   readonly blockId?: string;
   readonly rowId?: string;
-  /** Counted from 1. */
+  /** Page number, counted from 1. */
   readonly page?: number;
 }

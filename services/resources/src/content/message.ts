@@ -1,12 +1,12 @@
 import type { Actor } from '@commonplace/kit/auth';
 import { ArtifactType, type Content, ContentFormat } from '@commonplace/proto/resources/v1/content_service.js';
-import { actorMessage, TYPES } from '../handlers/present.js';
-import type { Node } from '../stores/nodes.js';
+import type { Node } from '../domain/node.js';
+import { actorMessage, TYPES } from '../wire.js';
 import type { Payload } from './kind.js';
 
 const NOTHING = Buffer.alloc(0);
 
-/** Who wrote a node's content last, and when. */
+/** Returns who last wrote a node's content, and when. */
 export function lastWrite(node: Omit<Node, 'version'>): { updatedAt: string; updatedBy: Actor } {
   return {
     updatedAt: node.written?.at ?? node.createdAt,
@@ -14,7 +14,7 @@ export function lastWrite(node: Omit<Node, 'version'>): { updatedAt: string; upd
   };
 }
 
-/** The payload with every field of every kind, as the messages have them. */
+/** Returns the payload as message fields, with defaults for the fields of other kinds. */
 export function payloadMessage(payload: Payload) {
   return {
     format: payload.format ?? ContentFormat.UNSPECIFIED,
@@ -36,7 +36,7 @@ export function payloadMessage(payload: Payload) {
   };
 }
 
-/** What a node holds, or held, as an answer. */
+/** Returns a node's current or former content as a response message. */
 export function contentMessage(node: Node, payload: Payload): Content {
   const { updatedAt, updatedBy } = lastWrite(node);
   return {

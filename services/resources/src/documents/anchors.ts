@@ -1,8 +1,8 @@
 import search from 'approx-string-match';
-import { type Doc, eachBlock, hasId } from './model.js';
-import { blockText } from './text.js';
+import { type Doc, eachBlock, hasId } from './model/model.js';
+import { blockText } from './model/text.js';
 
-/** What a comment points at: the words, what stood around them, and the block they stood in. */
+/** The target of a comment: the quoted words, the text around them, and the block that held them. */
 export interface Anchor {
   readonly quote: string;
   readonly prefix?: string;
@@ -10,14 +10,16 @@ export interface Anchor {
   readonly block_id?: string;
 }
 
-/** Where the words are now: code points in the block's text, `end` exclusive. */
+/** The current place of the quoted words, in code points of the block's text; `end` is exclusive. */
 export interface Place {
   readonly block_id: string;
   readonly start: number;
   readonly end: number;
 }
 
-/** A block's text with its blanks made one, and where each character of it stands in the text. */
+/**
+ * A block's text, the same text with each run of white space as one blank, and a map from offsets there to the text.
+ */
 interface Searchable {
   readonly id: string;
   readonly text: string;
@@ -43,7 +45,7 @@ function searchable(id: string, text: string): Searchable {
   return { id, text, flat, at: (index) => places[index] ?? text.length };
 }
 
-/** How many characters of what stood around the words still stand around a place. */
+/** Returns how many characters of the anchor's prefix and suffix still surround a match. */
 function scoreOf(flat: string, start: number, end: number, { prefix = '', suffix = '' }: Anchor): number {
   const [left, right] = [flatten(prefix), flatten(suffix)];
   let score = 0;
@@ -54,7 +56,7 @@ function scoreOf(flat: string, start: number, end: number, { prefix = '', suffix
   return score + after;
 }
 
-/** The best place of the very words in a block; so many places of a block are looked at. */
+/** Returns the best exact match of the quote in a block, among its first 1000 occurrences. */
 function exact(block: Searchable, quote: string, anchor: Anchor): Found | undefined {
   let best: Found | undefined;
   let start = block.flat.indexOf(quote);
@@ -67,11 +69,11 @@ function exact(block: Searchable, quote: string, anchor: Anchor): Found | undefi
   return best;
 }
 
-/** Longer texts are not searched for words that are only similar. */
+/** Longest text, in characters, in which edited words are searched for. */
 const MAX_FUZZY_TEXT = 50_000;
 const MAX_FUZZY_QUOTE = 500;
 
-/** The best place of words that were edited: at most `share` of their characters. */
+/** Returns the best match in a block of a quote of which at most the `share` of its characters was edited. */
 function similar(block: Searchable, quote: string, anchor: Anchor, share: number): Found | undefined {
   if (block.flat.length > MAX_FUZZY_TEXT || quote.length > MAX_FUZZY_QUOTE || quote.length < 4) return undefined;
   let best: (Found & { errors: number }) | undefined;
@@ -84,7 +86,7 @@ function similar(block: Searchable, quote: string, anchor: Anchor, share: number
   return best;
 }
 
-/** What now stands between the surroundings of words that were rewritten. */
+/** Returns the text between the anchor's prefix and suffix, for a quote that was rewritten in between. */
 function between(block: Searchable, quote: string, { prefix = '', suffix = '' }: Anchor): Found | undefined {
   const [left, right] = [flatten(prefix).slice(-24), flatten(suffix).slice(0, 24)];
   if (left.trim().length < 4 || right.trim().length < 4) return undefined;
@@ -96,7 +98,7 @@ function between(block: Searchable, quote: string, { prefix = '', suffix = '' }:
   return { block, start, end, score: left.length + right.length };
 }
 
-/** Short words are taken elsewhere only with something of what stood around them. */
+/** Returns whether a match outside the anchor's block is reliable: short quotes need some of their surroundings too. */
 const isTold = (found: Found, quote: string, anchor: Anchor): boolean =>
   quote.length >= 16 || found.score >= 4 || (!anchor.prefix && !anchor.suffix && anchor.block_id === undefined);
 
@@ -129,8 +131,8 @@ const codePoints = (text: string): number => {
 };
 
 /**
- * Finds a comment's words in a document whose blocks have ids: first in their block, the words
- * themselves, then edited ones; then in the rest of the page.
+ * Finds a comment's quote in a document whose blocks have ids. Searches its own block first, for the exact words and
+ * then for edited ones, and the other blocks after that. Returns 'orphaned' if nothing matches.
  */
 export function findAnchor(doc: Doc, anchor: Anchor): Place | 'orphaned' {
   const blocks: Searchable[] = [];
@@ -147,7 +149,7 @@ export function findAnchor(doc: Doc, anchor: Anchor): Place | 'orphaned' {
   return { block_id: block.id, start: from, end: from + codePoints(block.text.slice(block.at(start), block.at(end))) };
 }
 
-/** Words that went over several blocks are found by their longest line. */
+/** Finds a quote that spanned several blocks by its longest line. */
 function longestLine(blocks: readonly Searchable[], anchor: Anchor): Found | undefined {
   const lines = anchor.quote.split('\n').map((line) => flatten(line).trim());
   if (lines.length < 2) return undefined;
@@ -155,7 +157,7 @@ function longestLine(blocks: readonly Searchable[], anchor: Anchor): Found | und
   return quote === '' ? undefined : locate(blocks, quote, { ...anchor, prefix: '', suffix: '' });
 }
 
-/** An anchor without words is on its block as a whole. */
+/** Returns the whole block of an anchor without a quote. */
 function blockAlone(doc: Doc, anchor: Anchor): Place | 'orphaned' {
   let place: Place | 'orphaned' = 'orphaned';
   eachBlock(doc, (block) => {

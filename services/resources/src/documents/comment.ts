@@ -1,5 +1,5 @@
 import { toHtml } from './html/write.js';
 import { parseMarkdown } from './markdown/read.js';
 
-/** The sanitised HTML of a comment's body, which is Markdown. */
+/** Returns sanitised HTML of a comment's body, which is Markdown. */
 export const commentHtml = (markdown: string): string => toHtml(parseMarkdown(markdown)).html;

@@ -6,7 +6,7 @@ export interface Edit {
   readonly replace_all?: boolean;
 }
 
-/** How often a text occurs, up to two. */
+/** Counts the occurrences of a text, up to two. */
 function occurrences(text: string, part: string): number {
   const first = text.indexOf(part);
   if (first < 0) return 0;
@@ -14,9 +14,8 @@ function occurrences(text: string, part: string): number {
 }
 
 /**
- * Replaces texts one after the other, each in what the ones before have made. Where one is not
- * there, or is there more than once without `replace_all`, nothing is applied and the faults say
- * which and why.
+ * Replaces texts in sequence, each in the result of the edits before it. If a text is missing, or occurs more than once
+ * without `replace_all`, no edit is applied and the faults name each such edit and its reason.
  */
 export function applyEdits(text: string, edits: readonly Edit[]): { text: string } | { faults: Fault[] } {
   const faults: Fault[] = [];
@@ -39,17 +38,17 @@ export function applyEdits(text: string, edits: readonly Edit[]): { text: string
   return faults.length > 0 ? { faults } : { text: result };
 }
 
-/** What stands between two parts of a page so that they are blocks of their own. */
+/** Returns the line breaks that keep two parts of a page separate blocks. */
 function separator(before: string): string {
   if (before.trim() === '' || /\n[ \t]*\r?\n[ \t]*$/.test(before.slice(-200))) return '';
   return before.endsWith('\n') ? '\n' : '\n\n';
 }
 
-/** Adds Markdown at the end; what is there stays byte for byte. */
+/** Appends Markdown; the existing text stays byte for byte. */
 export const appendMarkdown = (text: string, more: string): string =>
   more === '' ? text : text + separator(text) + more;
 
-/** Adds Markdown at the beginning, behind front matter; what is there stays byte for byte. */
+/** Prepends Markdown after any front matter; the existing text stays byte for byte. */
 export function prependMarkdown(text: string, more: string): string {
   if (more === '') return text;
   const matter = /^---[ \t]*\r?\n[A-Za-z_][\w -]*:[\s\S]*?\n---[ \t]*(?:\r?\n|$)/.exec(text)?.[0] ?? '';

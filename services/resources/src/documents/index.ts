@@ -17,9 +17,10 @@ export {
   MAX_DEPTH,
   MAX_JSON_BYTES,
   MAX_MARKDOWN_BYTES,
-} from './model.js';
+} from './model/model.js';
+export { countWords, parseText, toText } from './model/text.js';
 export { NO_ACCESS, withoutPlaceholders, withPlaceholders } from './placeholders.js';
-export { blocksAt, blocksOfDocAt, type TextPlace } from './places.js';
+export { blocksAt, blocksOfDocAt } from './places.js';
 export { plainText } from './plain.js';
 export {
   type Leads,
@@ -29,4 +30,3 @@ export {
   publishedMarkdown,
 } from './published.js';
 export { type References, references } from './references.js';
-export { countWords, parseText, toText } from './text.js';

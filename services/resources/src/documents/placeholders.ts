@@ -1,16 +1,17 @@
-import { hasMark, markKey } from './inline.js';
-import { type Attrs, attrText, type Doc, type DocNode, type Mark } from './model.js';
+import { resolveEscapes } from './escapes.js';
+import { hasMark, markKey } from './model/inline.js';
+import { type Attrs, attrText, type Doc, type DocNode, type Mark } from './model/model.js';
 
-/** What stands for the words of a reference that leads to what its reader may not know. */
+/** The text that replaces the words of a reference to a resource that the reader may not know of. */
 export const NO_ACCESS = 'No access';
 
-/** One place of a document that refers to a resource: a block, an image, or a run of text with one link on it. */
+/** One reference to a resource in a document: a block, an image, or a run of text with one link on it. */
 interface Place {
   readonly id: string;
   readonly nodes: readonly DocNode[];
 }
 
-/** What a place becomes; undefined where it stays. */
+/** Returns the nodes that replace a reference; undefined if it stays. */
 type Change = (place: Place) => readonly DocNode[] | undefined;
 
 const RESOURCE = /^resource:([\w-]{1,64})(?:[#?/].*)?$/;
@@ -18,7 +19,7 @@ const ADDRESSES = ['src', 'url', 'href', 'target'] as const;
 
 const idIn = (address: string): string | undefined => RESOURCE.exec(address)?.[1];
 
-/** The resource that a node by itself refers to. */
+/** Returns the id of the resource that a node refers to by its own attributes. */
 function referred(node: DocNode): string | undefined {
   const id = attrText(node, 'resource_id');
   if (id !== '') return id;
@@ -31,7 +32,7 @@ function referred(node: DocNode): string | undefined {
 
 const linkOf = (node: DocNode): Mark | undefined => node.marks?.find(({ type }) => type === 'link');
 
-/** The document with some of its places changed; the same one where none is. */
+/** Replaces references by `change`. Returns the same document if none was replaced. */
 function mapPlaces(doc: Doc, change: Change): Doc {
   const content = mapNodes(doc.content, change);
   return content === doc.content ? doc : { ...doc, content };
@@ -59,7 +60,7 @@ function mapNodes(nodes: DocNode[], change: Change): DocNode[] {
   return changed ? out : nodes;
 }
 
-/** The place that begins with a node: of a link all nodes that it is on. */
+/** Returns the reference that begins at a node; a link's reference comprises all nodes that the link is on. */
 function placeAt(nodes: readonly DocNode[], at: number): Place | undefined {
   const node = nodes[at] as DocNode;
   const own = referred(node);
@@ -79,20 +80,20 @@ function placeAt(nodes: readonly DocNode[], at: number): Place | undefined {
 
 const RAW = /resource(?::|_id\W{1,3})([\w-]{36})/;
 
-/** HTML within Markdown that names a resource, in text up to the end of the link that it opens. */
+/** Returns the reference in HTML within Markdown; for an opening link tag it extends to the closing tag. */
 function rawPlace(nodes: readonly DocNode[], at: number): Place | undefined {
   const html = attrText(nodes[at] as DocNode, 'html');
-  const id = RAW.exec(html)?.[1];
+  const id = RAW.exec(resolveEscapes(html))?.[1];
   if (id === undefined) return undefined;
   if (!/^<a\b[^>]*>$/i.test(html)) return { id, nodes: nodes.slice(at, at + 1) };
   const close = nodes.findIndex((node, i) => i > at && /^<\/a\b/i.test(attrText(node, 'html')));
   return { id, nodes: nodes.slice(at, close < 0 ? undefined : close + 1) };
 }
 
-/** Attributes of a reference that say nothing of what it leads to. */
+/** Attributes of a reference that reveal nothing about the resource. */
 const BARE = ['resource_id', 'width', 'height'] as const;
 
-/** Of HTML within Markdown: what reads back as the same piece of HTML. */
+/** Returns the placeholder for HTML within Markdown, as HTML that parses back to the same nodes. */
 function rawPlaceholder({ id, nodes }: Place): DocNode[] {
   const raw = (html: string): DocNode => ({ type: 'html', attrs: { html } });
   const link = raw(`<a href="resource:${id}">`);
@@ -118,7 +119,7 @@ function placeholder(place: Place): DocNode[] {
   return [{ ...rest, attrs, ...(content && { content: [] }), ...(kept?.length ? { marks: kept } : {}) }];
 }
 
-/** The attribute that holds the words of a reference. */
+/** Returns the name of the attribute that holds the words of a reference. */
 function wordsIn({ type }: DocNode): string {
   if (type === 'image') return 'alt';
   return type === 'wiki_link' ? 'label' : 'title';
@@ -135,16 +136,16 @@ function isPlaceholder(place: Place): boolean {
 }
 
 /**
- * A document in which references to some resources are placeholders: they lead where they led, and
- * their words, titles and what was taken over from there are gone. The same one where it has none.
+ * Replaces the references to hidden resources by placeholders. They keep their target but lose their words, titles and
+ * content copied from the resource. Returns the same document if it has none.
  */
 export function withPlaceholders(doc: Doc, hidden: ReadonlySet<string>): Doc {
   return mapPlaces(doc, (place) => (hidden.has(place.id) ? placeholder(place) : undefined));
 }
 
 /**
- * A document that was written by somebody who had got placeholders, with what they stand for: each
- * takes the next of the references to its resource that were there before. The same one without any.
+ * Restores the references behind placeholders in a document that was edited by somebody who saw placeholders. Each
+ * placeholder takes the next reference to its resource in `before`. Returns the same document if it has none.
  */
 export function withoutPlaceholders(doc: Doc, before: Doc, hidden: ReadonlySet<string>): Doc {
   const known = new Map<string, Place[]>();

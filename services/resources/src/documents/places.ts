@@ -1,22 +1,17 @@
+import type { TextPlace } from '../domain/text-place.js';
 import { blockIds, derivedId, withBlockIds } from './ids/assign.js';
 import { hashBlock } from './ids/entries.js';
 import { type Token, tokenizeBlocks, tokenizeInline } from './markdown/parser.js';
 import { docOfTokens, type Origin, parseMarkdown, tellsBlock } from './markdown/read.js';
 import { toMarkdown } from './markdown/write.js';
-import { type Doc, type DocNode, eachBlock, hasId } from './model.js';
-
-/** A place in a text: an offset in UTF-16 units, and the first characters of what stands there. */
-export interface TextPlace {
-  readonly offset: number;
-  readonly text: string;
-}
+import { type Doc, type DocNode, eachBlock, hasId } from './model/model.js';
 
 /**
- * The ids of the innermost blocks in which places of a document's Markdown lie; undefined where there is none such, or
- * where what should stand at the place does not. They are the ids that the document's blocks have as JSON.
+ * Returns the ids of the innermost blocks that hold the places in a document's Markdown; undefined if there is no such
+ * block, or if the expected text is not there. The ids equal those in the document's JSON.
  *
- * Only the blocks are read, and of the text within them no more than tells the ids that are asked for: a third of the
- * time of `parseMarkdown`. `ids` are those of all blocks, where they are kept; they are derived else.
+ * Parses the block structure only, and inline text only as far as the requested ids need it, which takes a third of the
+ * time of `parseMarkdown`. `ids` are the stored ids of all blocks; without them the ids are derived.
  */
 export function blocksAt(
   markdown: string,
@@ -53,7 +48,7 @@ export function blocksAt(
     const node = at < 0 ? undefined : whole(at);
     if (node === undefined) return undefined;
     const hash = hashBlock(node);
-    // Equal blocks are told apart by their order, so that whatever could be equal to this one is read as well.
+    // Equal blocks are numbered by their order, so every block that could equal this one is parsed as well.
     const equal = alike(at, blocks, tokens).filter((other) => {
       const one = whole(other);
       return one !== undefined && hashBlock(one) === hash;
@@ -62,7 +57,7 @@ export function blocksAt(
   });
 }
 
-/** The same for a document that was not written as Markdown; `doc` has ids. */
+/** Does the same as `blocksAt` for a document in another format; its blocks have ids. */
 export function blocksOfDocAt(doc: Doc, places: readonly TextPlace[]): (string | undefined)[] {
   const markdown = toMarkdown(doc);
   const read = withBlockIds(parseMarkdown(markdown), doc);
@@ -76,7 +71,7 @@ function offsetOf(markdown: string, { offset, text }: TextPlace): number | undef
   return elsewhere < 0 ? undefined : elsewhere;
 }
 
-/** Stands for the text of a block that is not read. */
+/** Creates a token that replaces the unparsed text of a block. */
 function standIn(token: Token): Token {
   const text = Object.create(Object.getPrototypeOf(token)) as Token;
   return Object.assign(text, token, { type: 'text', content: '\0', map: null, children: null });
@@ -84,7 +79,7 @@ function standIn(token: Token): Token {
 
 const LETTERS = /[\p{L}\p{N}]+/gu;
 
-/** Those of the blocks before one that may read as it does, however they are marked up. */
+/** Returns the earlier blocks that may have the same text as a block, ignoring markup. */
 function alike(at: number, blocks: readonly (Origin | undefined)[], tokens: readonly Token[]): number[] {
   const origin = blocks[at] as Origin;
   const words = textsOf(origin, tokens).flatMap(({ content }) => content.match(LETTERS) ?? []);
@@ -106,7 +101,7 @@ function textsOf(origin: Origin | undefined, tokens: readonly Token[]): Token[] 
   return tokens.slice(...(origin?.tokens ?? [0, 0])).filter(({ type }) => type === 'inline');
 }
 
-/** The blocks that have ids, in document order. */
+/** Returns the blocks that have ids, in document order. */
 function blocksOf(doc: Doc): DocNode[] {
   const blocks: DocNode[] = [];
   eachBlock(doc, (block) => {
@@ -115,7 +110,7 @@ function blocksOf(doc: Doc): DocNode[] {
   return blocks;
 }
 
-/** The innermost block on a line, else the next one below; -1 where there is none. */
+/** Returns the index of the innermost block on a line, else of the next one below; -1 if there is none. */
 function blockAt(blocks: readonly (Origin | undefined)[], line: number): number {
   let found = -1;
   for (const [at, origin] of blocks.entries()) {
@@ -127,7 +122,7 @@ function blockAt(blocks: readonly (Origin | undefined)[], line: number): number 
   return found;
 }
 
-/** The number of the line that an offset lies on. */
+/** Returns the number of the line, from 0, that an offset lies on. */
 function lineOf(text: string, offset: number): number {
   return text.slice(0, offset).match(/\r\n|\r|\n/g)?.length ?? 0;
 }

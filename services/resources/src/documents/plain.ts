@@ -1,4 +1,4 @@
-/** The text of sanitised HTML on one line; `gap` is what a tag leaves in its place. */
+/** Returns the text of sanitised HTML on one line; `gap` replaces each tag. */
 export function plainText(html: string, gap: '' | ' ' = ''): string {
   return html
     .replace(/<[^<>]*>/g, gap)

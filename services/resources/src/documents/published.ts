@@ -1,14 +1,17 @@
 import { toHtml } from './html/write.js';
 import { toMarkdown } from './markdown/write.js';
-import { type Attrs, attrText, BLOCKS, type Doc, type DocNode, holdsInline, type Mark } from './model.js';
+import { type Attrs, attrText, BLOCKS, type Doc, type DocNode, holdsInline, type Mark } from './model/model.js';
+import { countWords, toText } from './model/text.js';
 import { plainText } from './plain.js';
-import { countWords, toText } from './text.js';
 
-/** Where a resource leads that readers of a publication may open; the others lead nowhere. */
+/**
+ * The public addresses of a resource that readers of a publication may open. References to other resources are not
+ * links.
+ */
 export interface Lead {
   /** Path or URL of its page. */
   readonly page: string;
-  /** Of its bytes, for images; absent where it can't be shown. */
+  /** Address of its bytes if it is an image that can be shown. */
   readonly image?: string;
   readonly name: string;
 }
@@ -25,15 +28,18 @@ export interface PublishedHtml {
   readonly html: string;
   readonly words: number;
   readonly headings: readonly Heading[];
-  /** The beginning of the text. */
+  /** The beginning of the text, at most 200 characters. */
   readonly excerpt: string;
-  /** Address of the first image of the publication's own. */
+  /** Address of the first image that belongs to the publication. */
   readonly image: string | undefined;
 }
 
 const EXCERPT_LENGTH = 200;
 
-/** A document for readers without an account: nothing in it speaks of what is not in the publication. */
+/**
+ * Renders a document for readers without an account. The result reveals nothing about resources outside the
+ * publication.
+ */
 export function publishedHtml(doc: Doc, leads: Leads): PublishedHtml {
   const shown = publishedDoc(doc, leads, true);
   const { html } = toHtml(shown, { resolve: () => undefined });
@@ -41,15 +47,24 @@ export function publishedHtml(doc: Doc, leads: Leads): PublishedHtml {
   const { html: marked, headings } = withHeadingIds(withoutStrangers(html, leads));
   const words = text.replace(/\s+/g, ' ').trim();
   const excerpt = words.length <= EXCERPT_LENGTH ? words : `${words.slice(0, EXCERPT_LENGTH - 1).trimEnd()}…`;
-  return { html: marked, words: countWords(shown), headings, excerpt, image: firstImage(shown, leads) };
+  return {
+    html: withAnchors(marked, headings, leads),
+    words: countWords(shown),
+    headings,
+    excerpt,
+    image: firstImage(shown, leads),
+  };
 }
 
-/** The same as Markdown. */
+/** Does the same as `publishedHtml`, as Markdown. */
 export function publishedMarkdown(doc: Doc, leads: Leads): string {
   return toMarkdown(publishedDoc(doc, leads, false));
 }
 
-/** `ofHtml`: images of other hosts are links to them, for the page asks no other host for anything. */
+/**
+ * Returns the document as readers may see it. With `ofHtml`, images on other hosts become links, as a page loads
+ * nothing from other hosts.
+ */
 export function publishedDoc(doc: Doc, leads: Leads, ofHtml: boolean): Doc {
   return { ...doc, content: blocks(doc.content, { leads, ofHtml }) };
 }
@@ -79,7 +94,10 @@ function block(node: DocNode, terms: Terms): DocNode[] {
   return [{ ...node, content: holdsInline(node) ? inline(content, terms) : blocks(content, terms) }];
 }
 
-/** Blocks that stand for something else: what leads nowhere is left out, for its words may be that one's name. */
+/**
+ * Converts blocks that refer to a resource into links. Those without a public address are dropped, because their words
+ * may be the resource's name.
+ */
 function card(node: DocNode, terms: Terms): DocNode[] | undefined {
   const target = attrText(node, 'resource_id') || (RESOURCE.exec(addressIn(node))?.[1] ?? '');
   if (target === '') return BLOCKS[node.type] === undefined ? unknownBlock(node, terms) : undefined;
@@ -91,7 +109,7 @@ function card(node: DocNode, terms: Terms): DocNode[] | undefined {
 
 const addressIn = (node: DocNode): string => attrText(node, 'src') || attrText(node, 'url') || attrText(node, 'href');
 
-/** What this version does not know may hold anything: of it the text alone is shown. */
+/** Reduces a block of unknown type to its text, as it may hold anything. */
 function unknownBlock(node: DocNode, terms: Terms): DocNode[] | undefined {
   if (node.type === 'table_row' || node.type === 'table_cell') return undefined;
   const { content } = node;
@@ -126,7 +144,7 @@ function inlineNode(node: DocNode, terms: Terms): DocNode[] {
   }
 }
 
-/** A node with the marks that readers get: links lead somewhere, and nobody's comments are told of. */
+/** Copies a node with its public marks: links without a public address and comment marks are dropped. */
 function withMarks(node: DocNode, { marks }: DocNode, terms: Terms): DocNode {
   const kept = (marks ?? []).flatMap((mark) => publicMark(mark, terms));
   const { marks: _, ...rest } = node;
@@ -156,7 +174,7 @@ function wikiLink(node: DocNode, terms: Terms): DocNode {
 
 const isOwnImage = (src: string): boolean => src.startsWith('data:');
 
-/** An image of the publication, or what stands for one that can't be shown. */
+/** Returns an image with its public address, or its words or a link if it cannot be shown. */
 function image(node: DocNode, terms: Terms): DocNode[] {
   const src = attrText(node, 'src') || (attrText(node, 'resource_id') && `resource:${attrText(node, 'resource_id')}`);
   const words = attrText(node, 'alt');
@@ -173,7 +191,10 @@ function image(node: DocNode, terms: Terms): DocNode[] {
 
 const text = (words: string): DocNode[] => (words === '' ? [] : [{ type: 'text', text: words }]);
 
-/** HTML within the text: comments are for its writers, and addresses are worked out in the page. */
+/**
+ * Removes comments from HTML within the text. In Markdown it also resolves addresses; in HTML the whole page is
+ * resolved later.
+ */
 function rawHtml(node: DocNode, terms: Terms): DocNode[] {
   const html = attrText(node, 'html').replace(/<!--[\s\S]*?(?:-->|$)/g, '');
   if (html === '') return [];
@@ -193,12 +214,12 @@ const escapeAttribute = (value: string): string => value.replaceAll('&', '&amp;'
 
 const MEDIA = /<(img|video|audio|source|track)\b([^<>]*)>/g;
 const ATTRIBUTE = /\s(src|poster|href)="([^"]*)"/g;
-/** Ids of the workspace's own, which mean nothing outside. */
+/** Attributes with ids that are internal to the workspace. */
 const INNER = /\sdata-(?:comment|mention)="[^"]*"/g;
 
 /**
- * Sanitised HTML in which every address of the workspace leads into the publication, and nothing is fetched from
- * elsewhere. The sanitiser writes every attribute in double quotes, with `<`, `>` and `"` in values escaped.
+ * Rewrites sanitised HTML so that workspace addresses lead into the publication and nothing is loaded from other hosts.
+ * Relies on the sanitiser writing every attribute in double quotes, with `<`, `>` and `"` escaped in values.
  */
 function withoutStrangers(html: string, leads: Leads): string {
   return html
@@ -209,7 +230,7 @@ function withoutStrangers(html: string, leads: Leads): string {
     .replace(INNER, '');
 }
 
-/** Of an image that is not the publication's own its words are left. */
+/** Replaces an image that does not belong to the publication by its alternative text. */
 function media(tag: string, name: string, leads: Leads): string {
   const own = tag.replace(ATTRIBUTE, (whole, _name, value: string) => (isSame(value, leads) ? whole : ''));
   if (name !== 'img' || /\ssrc="/.test(own)) return own;
@@ -224,18 +245,45 @@ function isSame(address: string, leads: Leads): boolean {
 
 const HEADING = /<h([1-6])((?:\s[^<>]*)?)>([\s\S]*?)<\/h\1>/g;
 
-/** Gives each heading an id that its words make, and tells of them. */
+/** Derives an id from the words of a heading. The prefix avoids names that scripts and forms use. */
+function headingId(words: string): string {
+  const own = words
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}]+/gu, '-')
+    .replace(/^-|-$/g, '');
+  return `h-${own || 'section'}`;
+}
+
+const ANCHORED = /\shref="([^"#]*)#([^"]+)"/g;
+
+/**
+ * Redirects links to headings, in this page and in others of the publication, to the ids given here. Authors write
+ * `#back-up`, as other Markdown renderers name the heading "Back up".
+ */
+function withAnchors(html: string, headings: readonly Heading[], leads: Leads): string {
+  const own = new Set(headings.map(({ id }) => id));
+  const pages = new Set([...leads.values()].map(({ page }) => escapeAttribute(page)));
+  return html.replace(ANCHORED, (whole: string, page: string, fragment: string) => {
+    const isKnown = page === '' ? own.has(fragment) : fragment.startsWith('h-') || !pages.has(page);
+    return isKnown ? whole : ` href="${page}#${encodeURIComponent(headingId(decoded(fragment)))}"`;
+  });
+}
+
+function decoded(fragment: string): string {
+  try {
+    return decodeURIComponent(fragment);
+  } catch {
+    return fragment;
+  }
+}
+
+/** Adds an id to each heading, derived from its words and made unique, and returns the headings. */
 function withHeadingIds(html: string): { html: string; headings: Heading[] } {
   const headings: Heading[] = [];
   const used = new Map<string, number>();
   const marked = html.replace(HEADING, (_whole, level: string, attributes: string, inside: string) => {
     const words = plainText(inside);
-    const own = `h-${
-      words
-        .toLowerCase()
-        .replace(/[^\p{L}\p{N}]+/gu, '-')
-        .replace(/^-|-$/g, '') || 'section'
-    }`;
+    const own = headingId(words);
     const times = used.get(own) ?? 0;
     used.set(own, times + 1);
     const id = times === 0 ? own : `${own}-${times + 1}`;
@@ -258,7 +306,7 @@ function firstImage(doc: Doc, leads: Leads): string | undefined {
   return look(doc.content);
 }
 
-/** Ids of all resources that a document names in any way. */
+/** Returns the ids of all resources that a document names in any way, doubles excluded. */
 export function namedResources(source: string): string[] {
   return [...new Set(source.match(UUIDS))];
 }

@@ -1,6 +1,6 @@
-import { attrText, type Doc, type DocNode, eachBlock, holdsInline } from './model.js';
+import { attrText, type Doc, type DocNode, eachBlock, holdsInline } from './model/model.js';
 
-/** What a document points at, without doubles, in order of appearance. */
+/** The targets that a document refers to, without duplicates, in order of appearance. */
 export interface References {
   /** Ids of resources that it links to or embeds. */
   readonly resources: string[];
@@ -8,7 +8,7 @@ export interface References {
   readonly pages: string[];
   /** Ids of the people that it mentions. */
   readonly users: string[];
-  /** Ids of resources that it shows as images or files; they are among `resources`, too. */
+  /** Ids of resources that it shows as images or files; `resources` includes them. */
   readonly attachments: string[];
 }
 

@@ -1,32 +1,10 @@
 import { WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
-import { type Grant, isExpired } from '../stores/grants.js';
-import type { Node } from '../stores/nodes.js';
+import { type Grant, grantAt } from './grant.js';
+import type { Node } from './node.js';
 import { splitPrincipal } from './principals.js';
+import { isAtLeast, type Role } from './role.js';
 
-/** Roles on a resource; a later one holds all rights of the earlier ones. */
-export const ROLES = ['viewer', 'commenter', 'editor', 'manager', 'owner'] as const;
-export type Role = (typeof ROLES)[number];
-
-/** The least role for each kind of act. */
-export const LEAST_ROLE = {
-  read: 'viewer',
-  comment: 'commenter',
-  write: 'editor',
-  manage: 'manager',
-  own: 'owner',
-} as const satisfies Record<string, Role>;
-export type Capability = keyof typeof LEAST_ROLE;
-
-export function may(role: Role, capability: Capability): boolean {
-  return isAtLeast(role, LEAST_ROLE[capability]);
-}
-
-/** Whether a role holds all rights of another. */
-export function isAtLeast(role: Role, least: Role): boolean {
-  return ROLES.indexOf(role) >= ROLES.indexOf(least);
-}
-
-/** A role, and where it comes from. */
+/** A role, with where it comes from. */
 export interface Access {
   readonly role: Role;
   readonly source: 'workspace' | 'direct' | 'ancestor' | 'org' | 'link' | 'agent';
@@ -42,9 +20,17 @@ const AT_ROOT: Partial<Record<WorkspaceRole, Role>> = {
   [WorkspaceRole.VIEWER]: 'viewer',
 };
 
-/** The role at the tree's root that a workspace role gives; a guest has none. */
+/** Returns the role that a workspace role gives at the root of the tree; a guest gets none. */
 export function roleAtRoot(role: WorkspaceRole | undefined): Role | undefined {
   return role === undefined ? undefined : AT_ROOT[role];
+}
+
+/** Returns the access that two principals have together: the lesser role, until the earlier of their ends. */
+export function lesserAccess(one: Access, other: Access | undefined): Access | undefined {
+  if (other === undefined) return undefined;
+  const { expiresAt: _, ...lesser } = isAtLeast(one.role, other.role) ? other : one;
+  const [end] = [one.expiresAt, other.expiresAt].filter((at) => at !== undefined).sort();
+  return end === undefined ? lesser : { ...lesser, expiresAt: end };
 }
 
 export function administers(role: WorkspaceRole | undefined): boolean {
@@ -52,10 +38,10 @@ export function administers(role: WorkspaceRole | undefined): boolean {
 }
 
 /**
- * effective(node, person) = max(direct grants on node, node restricted ? none : effective(parent)).
- * Below a restriction the workspace's owners and administrators stay managers.
+ * Returns a person's access to a node: effective(node, person) = max(direct grants on node, node restricted ? none :
+ * effective(parent)). Below a restriction the workspace's owners and administrators remain managers.
  *
- * `grants` are those of the person and all that they belong to; `now` is an RFC 3339 time.
+ * `grants` are those of the person and of all that they belong to; `now` is an RFC 3339 time.
  */
 export function effectiveAccess(
   node: Pick<Node, 'id' | 'workspaceId' | 'ancestors' | 'boundary'>,
@@ -66,15 +52,19 @@ export function effectiveAccess(
   const access = inherited(node, workspaceRole);
   const reach = reachOfGrants(node);
   let best: Grant | undefined;
-  for (const grant of grants) {
-    if (isExpired(grant, now) || !reach.includes(grant.resourceId)) continue;
+  for (const stored of grants) {
+    const grant = grantAt(stored, now);
+    if (grant === undefined || !reach.includes(grant.resourceId)) continue;
     if (best === undefined || outweighs(grant, best, reach)) best = grant;
   }
   if (best === undefined || (access !== undefined && isAtLeast(access.role, best.role))) return access;
   return fromGrant(node, best);
 }
 
-/** Of two grants that hold, the one that says why: the greater, then the one that lasts, then the nearer. */
+/**
+ * Returns whether a valid grant takes precedence over another: by the greater role, then the later expiry, then the
+ * nearer node.
+ */
 function outweighs(one: Grant, other: Grant, reach: readonly string[]): boolean {
   if (one.role !== other.role) return isAtLeast(one.role, other.role);
   if (one.expiresAt !== other.expiresAt) return (one.expiresAt ?? LASTING) > (other.expiresAt ?? LASTING);
@@ -82,10 +72,10 @@ function outweighs(one: Grant, other: Grant, reach: readonly string[]): boolean 
   return distance === 0 ? one.principal < other.principal : distance > 0;
 }
 
-/** Behind every time. */
+/** Sorts after every RFC 3339 time. */
 const LASTING = '~';
 
-/** The nodes whose grants hold for a node: itself, and its ancestors down from its boundary. */
+/** Returns the ids of the nodes whose grants apply to a node: its ancestors from the boundary down, and itself. */
 export function reachOfGrants(node: Pick<Node, 'id' | 'workspaceId' | 'ancestors' | 'boundary'>): string[] {
   if (node.boundary === node.id) return [node.id];
   const from = node.boundary === node.workspaceId ? 0 : node.ancestors.indexOf(node.boundary);

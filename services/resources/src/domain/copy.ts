@@ -1,47 +1,47 @@
 import { derivedId } from '@commonplace/kit/id';
-import type { Node } from '../stores/nodes.js';
+import type { Node } from './node.js';
 
-/** Code points of a name. */
+/** Maximum length of a name in code points. */
 const NAME_LENGTH = 255;
 const SUFFIX = ' copy';
 
-/** The name of a copy for which none was given. */
+/** Returns the default name of a copy. */
 export function copyName(name: string): string {
   const points = [...name];
   const room = NAME_LENGTH - SUFFIX.length;
   return (points.length > room ? points.slice(0, room).join('').trimEnd() : name) + SUFFIX;
 }
 
-/** The id of a source's copy: the same however often the copying is begun again. */
+/** Returns the id of a source's copy, which is the same each time the copy is retried. */
 export function copyId(key: string, sourceId: string): string {
   return derivedId(`copy:${key}:${sourceId}`);
 }
 
-/** What has to be known of a node to plan its copy. */
+/** The fields of a node that planning its copy needs. */
 export type SourceNode = Pick<Node, 'id' | 'workspaceId' | 'type' | 'ancestors' | 'sizeBytes' | 'tags'> & {
-  /** Whether the caller manages it, so that its grants may come along. */
+  /** Whether the caller manages the node, so that its grants may be copied. */
   readonly managed: boolean;
 };
 
 export interface PlannedCopy {
   readonly id: string;
-  /** The source whose copy is to hold this one's: the nearest above it that is copied as well. */
+  /** Id of the source whose copy becomes this copy's parent: the nearest ancestor that is copied as well. */
   readonly parentId: string;
   readonly managed?: true;
 }
 
 export interface Layout {
-  /** Parents before children; without the head. */
+  /** Parents come before children; the head is not included. */
   readonly copies: readonly PlannedCopy[];
-  /** Levels below the head. */
+  /** Number of levels below the head. */
   readonly height: number;
-  /** Most copies side by side. */
+  /** Maximum number of children of one copy. */
   readonly width: number;
-  /** Copies right below the head. */
+  /** Number of children of the head. */
   readonly children: number;
 }
 
-/** Lays out the copies of nodes that stand below a head. */
+/** Plans the copies of the nodes below a head. */
 export function layOut(headId: string, below: readonly Pick<SourceNode, 'id' | 'ancestors' | 'managed'>[]): Layout {
   const levels = new Map([[headId, 0]]);
   const widths = new Map<string, number>();
@@ -60,12 +60,12 @@ export function layOut(headId: string, below: readonly Pick<SourceNode, 'id' | '
   return { copies, height, width, children: widths.get(headId) ?? 0 };
 }
 
-/** Bytes that copying a node writes: a file's are shared. */
+/** Returns the bytes that copying a node writes: none for a file, whose bytes are shared. */
 export function copiedBytes({ type, sizeBytes }: Pick<SourceNode, 'type' | 'sizeBytes'>): number {
   return type === 'file' ? 0 : sizeBytes;
 }
 
-/** Parts a list into pieces of so many entries and so many bytes at the most; what is larger is a piece by itself. */
+/** Splits a list into pieces of at most `most` entries and `bytes` bytes; a larger entry is a piece of its own. */
 export function inPieces<T>(list: readonly T[], most: number, bytes: number, sizeOf: (one: T) => number): T[][] {
   const pieces: T[][] = [];
   let held = 0;

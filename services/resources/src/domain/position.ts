@@ -2,10 +2,13 @@ import { invalidField } from '@commonplace/kit/errors';
 import { isUuid } from '@commonplace/kit/id';
 import { generateKeyBetween } from 'fractional-indexing';
 
-/** Where among its siblings a node is asked to stand. */
+/** The requested position of a node among its siblings. */
 export type Wish = { at: 'first' | 'last' } | { after: string } | { before: string };
 
-/** Reads `"first"`, `"last"`, `{"after_id": …}` or `{"before_id": …}`; last when nothing is given. */
+/**
+ * Reads `"first"`, `"last"`, `{"after_id": …}` or `{"before_id": …}`; returns last for an empty buffer. Throws
+ * `invalid_value`.
+ */
 export function parseWish(json: Buffer): Wish {
   const value: unknown = json.length === 0 ? 'last' : JSON.parse(json.toString());
   if (value === 'first' || value === 'last') return { at: value };
@@ -23,7 +26,10 @@ export function parseWish(json: Buffer): Wish {
   );
 }
 
-/** A key between two siblings' keys; null stands for the end. Equal keys are told apart by ids. */
+/**
+ * Returns a key between the keys of two siblings; null is the end of the list. Between equal keys it returns the same
+ * key, and ids break the tie.
+ */
 export function keyBetween(before: string | null, after: string | null): string {
   return before !== null && before === after ? before : generateKeyBetween(before, after);
 }

@@ -12,7 +12,7 @@ const TYPES = {
 
 export type PrincipalKind = keyof typeof TYPES;
 
-/** The parts of a principal as grants name it. */
+/** Splits a principal as grants name it into its kind and id. */
 export function splitPrincipal(principal: string): { kind: PrincipalKind; id: string } {
   const colon = principal.indexOf(':');
   return { kind: principal.slice(0, colon) as PrincipalKind, id: principal.slice(colon + 1) };
@@ -22,18 +22,18 @@ export function granteeType(kind: PrincipalKind): GranteeType {
   return TYPES[kind];
 }
 
-/** The principal that a type and an id name; undefined for those that are found otherwise. */
+/** Returns the principal for a type and an id; undefined for links, which are named by their token. */
 export function principalNamed(type: GranteeType, id: string): string | undefined {
   const kind = (['user', 'agent', 'org', 'workspace'] as const).find((one) => TYPES[one] === type);
   return kind === undefined ? undefined : `${kind}:${id}`;
 }
 
-/** The principal of whoever presents a link's token. */
+/** Returns the principal of a caller who presents a link's token. */
 export function linkPrincipal(token: string): string {
   return `link:${fingerprint('share-link', token)}`;
 }
 
-/** How a principal is named to others: a link's hash is nobody's business. */
+/** Returns the name of a principal for events and responses, which hides the hash of a link. */
 export function publicName(principal: string): string {
   return principal.startsWith('link:') ? 'link' : principal;
 }

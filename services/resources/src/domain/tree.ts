@@ -1,18 +1,18 @@
-import { isAttachment, type Node, type NodeType, type Place } from '../stores/nodes.js';
+import { isAttachment, type Node, type NodeType, type Place } from './node.js';
 
 const CONTAINERS: ReadonlySet<NodeType> = new Set(['folder', 'document', 'table']);
 
-/** Whether a kind of node may hold others. */
+/** Returns whether nodes of a type can have children. */
 export function isContainer(type: NodeType): boolean {
   return CONTAINERS.has(type);
 }
 
-/** The place of a workspace's root, which its top nodes are placed under. */
+/** Returns the place of a workspace's root, as the parent of its top-level nodes. */
 export function rootPlace(workspaceId: string, orgId: string | null): Place & { id: string } {
   return { id: workspaceId, tenant: orgId ?? workspaceId, orgId, workspaceId, ancestors: [], boundary: workspaceId };
 }
 
-/** Where a child of `parent` stands: a node, or the root as `rootPlace` gives it. */
+/** Returns the place of a child of `parent`, which is a node or the root as `rootPlace` returns it. */
 export function placeUnder(parent: Place & { id: string }, child: { id: string; restricted: boolean }): Place {
   const { tenant, orgId, workspaceId } = parent;
   const ancestors = parent.id === workspaceId ? [] : [...parent.ancestors, parent.id];
@@ -20,8 +20,8 @@ export function placeUnder(parent: Place & { id: string }, child: { id: string; 
 }
 
 /**
- * The places of a moved or restricted head's descendants, parents before children. Nodes whose
- * place stays the same are left out; those of whom no parent is among the nodes as well.
+ * Returns the new places of the descendants of a moved or restricted head, parents before children. Leaves out nodes
+ * whose place stays the same, and nodes whose parent is not among those given.
  */
 export function replaceBelow(
   head: Place & { id: string },
@@ -48,7 +48,7 @@ function samePlace(a: Place, b: Place): boolean {
   );
 }
 
-/** A node at another place. */
+/** Returns a node moved to another place and parent. The external key is set for live nodes only. */
 export function moveTo(node: Node, place: Place, parentKey: string): Omit<Node, 'version'> {
   const { tenant, orgId, workspaceId, ancestors, boundary } = place;
   const { externalId } = node;
@@ -56,7 +56,7 @@ export function moveTo(node: Node, place: Place, parentKey: string): Omit<Node, 
   return { ...node, tenant, orgId, workspaceId, ancestors, boundary, parentKey, externalKey };
 }
 
-/** A node at its place below a parent, which makes a file an attachment, or a file among others again. */
+/** Returns a node below a new parent: a file becomes an attachment below a document, and stops being one elsewhere. */
 export function attachedTo(
   parent: { readonly type?: NodeType },
   { attachment: _, ...node }: Omit<Node, 'version'>,
@@ -64,7 +64,7 @@ export function attachedTo(
   return isAttachment(node.type, parent) ? { ...node, attachment: true } : node;
 }
 
-/** Levels that a subtree has below its head. */
+/** Returns the number of levels that a subtree has below its head. */
 export function heightBelow(head: Node, descendants: readonly Node[]): number {
   return descendants.reduce((most, node) => Math.max(most, node.ancestors.length - head.ancestors.length), 0);
 }

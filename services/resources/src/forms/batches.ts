@@ -5,8 +5,18 @@ import type { CallContext } from '@commonplace/kit/rpc';
 import { LostRace, type Store, type UnitOfWork } from '@commonplace/kit/store';
 import type { Webhooks } from '@commonplace/kit/webhooks';
 import { LRUCache } from 'lru-cache';
+import type { Node } from '../domain/node.js';
+import type { RowChange } from '../domain/row-change.js';
 import { AlreadyResponded, FormNotFound, SubmissionLimitReached } from '../errors.js';
-import { publishChange } from '../events.js';
+import { publishChange, publishRows } from '../events.js';
+import type { Tree } from '../nodes/tree.js';
+import type { PreparedAppend, TableKind } from '../tables/kind.js';
+import type { Bindings, TableBinding } from './bindings.js';
+import { type Captcha, type ProvenChallenge, spentFault, spentKey } from './captcha.js';
+import { sendSubmitted } from './deliveries.js';
+import { type FoundForm, isUnchanged, type KnownForms } from './known.js';
+import { closedBy, refusalOf } from './open.js';
+import type { FindMismatches } from './patterns.js';
 import {
   type FormRecord,
   type FormStores,
@@ -15,42 +25,38 @@ import {
   type Submission,
   submissionKey,
   submissionsOf,
-} from '../stores/forms.js';
-import type { Node } from '../stores/nodes.js';
-import type { Tree } from '../stores/tree.js';
-import type { PreparedAppend, TableKind } from '../tables/kind.js';
-import type { Bindings, TableBinding } from './bindings.js';
-import { sendSubmitted } from './deliveries.js';
-import { type FoundForm, isUnchanged, type KnownForms } from './known.js';
-import { closedBy, refusalOf } from './open.js';
-import { type Answers, submissionFaults, takeValues } from './values.js';
+} from './records.js';
+import { takeAnswers } from './take-answers.js';
+import { type Answers, submissionFaults } from './values.js';
 
-/** A submission on its way to the table, checked against the form as it was a moment ago. */
+/** A submission that waits to be written to its table, validated against the form as it was shortly before. */
 export interface Entry {
   readonly context: CallContext;
   readonly form: FormRecord;
-  /** Set where it was checked against what was known of form and table, not against what they are. */
+  /** Set if the submission was validated against a cached form and table instead of the stored ones. */
   readonly known: FoundForm | undefined;
   readonly binding: TableBinding;
-  /** By the token that it came with. */
+  /** The field of the form that holds the hash of the token that the submission came with. */
   readonly field: 'tokenHash' | 'hookHash';
   readonly raw: Readonly<Record<string, unknown>>;
   readonly answers: Answers;
-  /** Under which it is noted. */
+  /** Id under which the submission is recorded. */
   readonly submissionId: string;
-  /** Ids under which it may have been noted before; none for a new one. */
+  /** Ids under which it may have been recorded before; empty for a new one. */
   readonly knownAs: readonly string[];
-  /** Whose one response it is. */
+  /** Keyed hash of the respondent, who may respond only once; undefined if the form has no such limit. */
   readonly claim: string | undefined;
+  /** The challenge that the submission spends, if the form requires a captcha. */
+  readonly captcha: ProvenChallenge | undefined;
   readonly archived: boolean;
   readonly metadata: string | undefined;
 }
 
-/** Puts submissions into their tables. */
+/** Writes submissions to their tables. */
 export interface Batches {
   /**
-   * Resolves when the submission is durable, with what is noted of it; with the first, where it is a repeated one.
-   * Undefined where the form is not the known one that it was checked against any more, and nothing was done.
+   * Resolves with the recorded submission when it is durable; a repeated submission resolves with the first one.
+   * Resolves with undefined, having written nothing, if the form differs from the cached one it was validated against.
    */
   add<K extends FoundForm | undefined>(
     entry: Entry & { readonly known: K },
@@ -61,10 +67,12 @@ export interface BatchParts {
   readonly store: Store;
   readonly forms: FormStores;
   readonly known: KnownForms;
+  readonly captcha: Captcha;
   readonly tree: Tree;
   readonly table: TableKind;
   readonly bindings: Bindings;
   readonly deliveries: Webhooks;
+  readonly findMismatches: FindMismatches;
 }
 
 interface Waiting extends Entry {
@@ -74,24 +82,27 @@ interface Waiting extends Entry {
 
 interface Queue {
   readonly waiting: Waiting[];
-  /** Is told of each that joins. */
+  /** Called for each submission that joins the queue. */
   joined: () => void;
 }
 
-/** Rows that one commit adds. */
+/** Maximum number of rows that one commit adds. */
 const MOST_AT_ONCE = 256;
 const MAX_TRIES = 20;
-/** Milliseconds that a batch waits for as many as the one before had: whoever was answered then may be back at once. */
+/**
+ * Milliseconds that a batch waits to grow to the size of the one before: clients that were just answered may be back at
+ * once.
+ */
 const GATHER_MS = 5;
-/** Forms whose last batch is remembered. */
+/** Number of forms whose last batch size is remembered. */
 const KNOWN_SIZES = 10_000;
-/** Bytes of values that an event tells; more are left out, for who wants them reads the row. */
+/** Maximum bytes of values in an event; larger values are omitted, and consumers read the row instead. */
 const EVENT_VALUES = 16 * 1024;
 
 /**
- * Submissions of one form that come while others are being committed go in one unit of work: their rows are one
- * write of the table, whose last chunk is written anew each time, and one wait for the disk. Each is checked, counted
- * and refused by itself. Another process that writes the same table makes the batch run again.
+ * Batches the submissions of one form that arrive during a commit into one unit of work: their rows are one write of
+ * the table, which rewrites its last chunk each time, and one wait for the disk. Each submission is validated, counted
+ * and refused by itself. If another process writes the same table, the batch is retried.
  */
 export function createBatches(parts: BatchParts): Batches {
   const queues = new Map<string, Queue>();
@@ -121,13 +132,13 @@ export function createBatches(parts: BatchParts): Batches {
         }
         const fresh: Queue = { waiting: [waiting], joined: () => {} };
         queues.set(entry.form.id, fresh);
-        // A batch is of several calls: it is not over with the first of them.
+        // A batch serves several calls, so it must not end with the deadline of the first.
         void unbounded(() => drain(entry.form.id, fresh));
       }),
   };
 }
 
-/** Waits until a batch has a number of entries, but not long. */
+/** Waits until a batch has `entries` submissions, at most GATHER_MS. */
 async function gathered(queue: Queue, entries: number): Promise<void> {
   if (queue.waiting.length >= entries) return;
   await new Promise<void>((resolve) => {
@@ -141,7 +152,7 @@ async function gathered(queue: Queue, entries: number): Promise<void> {
   queue.joined = () => {};
 }
 
-/** Commits a batch, again as long as others are faster; settles every entry. */
+/** Commits a batch and resolves or rejects every entry. Retries with backoff while other writers win the race. */
 async function settle(parts: BatchParts, formId: string, batch: readonly Waiting[]): Promise<void> {
   let left = batch.filter((entry) => {
     if (entry.context.deadline > Date.now()) return true;
@@ -178,11 +189,11 @@ interface Round {
   readonly node: Node;
   readonly tally: FormTally | undefined;
   readonly admitted: Admitted[];
-  /** Repeated ones, each with its first in this round. */
+  /** Repeated submissions, each with the first one in this round. */
   readonly twins: [Waiting, Submission][];
 }
 
-/** Looks at the form as it is now: what can be settled without a write is, the others are numbered. */
+/** Reads the current form. Resolves or rejects the entries that need no write, and numbers the others. */
 async function prepare(parts: BatchParts, formId: string, entries: readonly Waiting[]): Promise<Round> {
   const { forms, tree, bindings } = parts;
   const form = await forms.forms.get(formId);
@@ -196,6 +207,7 @@ async function prepare(parts: BatchParts, formId: string, entries: readonly Wait
   const binding = await bindings.of(form, node);
   const known = await knownOf(forms, formId, entries);
   const claimed = await claimedOf(forms, formId, entries);
+  const spent = await spentOf(forms, formId, entries);
   const first = new Map<string, Submission>();
   const at = new Date().toISOString();
   let number = tally?.count ?? 0;
@@ -210,7 +222,15 @@ async function prepare(parts: BatchParts, formId: string, entries: readonly Wait
     if (before !== undefined) entry.resolve(before);
     else if (twin !== undefined) round.twins.push([entry, twin]);
     else {
-      const answers = admit(entry, { form, node, binding, claimed, number });
+      const answers = await admit(parts, entry, {
+        form,
+        node,
+        binding,
+        claimed,
+        spent,
+        captcha: parts.captcha,
+        number,
+      });
       if (answers === undefined) continue;
       number++;
       const submission = {
@@ -226,6 +246,7 @@ async function prepare(parts: BatchParts, formId: string, entries: readonly Wait
       };
       first.set(id, submission);
       if (entry.claim !== undefined) claimed.add(entry.claim);
+      if (entry.captcha !== undefined) spent.add(spentKey(formId, entry.captcha));
       round.admitted.push({ entry, answers, submission });
     }
   }
@@ -237,21 +258,31 @@ interface Now {
   readonly node: Node;
   readonly binding: TableBinding;
   readonly claimed: ReadonlySet<string>;
-  /** Submissions before this one. */
+  /** Keys of challenges that other submissions have spent. */
+  readonly spent: ReadonlySet<string>;
+  readonly captcha: Captcha;
+  /** Number of submissions before this one. */
   readonly number: number;
 }
 
-/** The answers of an entry that the form takes now; undefined where it was refused. */
-function admit(entry: Waiting, { form, node, binding, claimed, number }: Now): Answers | undefined {
+/** Returns the answers of an entry if the form accepts them now; otherwise rejects the entry and returns undefined. */
+async function admit(
+  { findMismatches }: BatchParts,
+  entry: Waiting,
+  { form, node, binding, claimed, spent, captcha, number }: Now,
+): Promise<Answers | undefined> {
   try {
-    // A token that was rotated meanwhile is worth nothing.
+    // A token that was rotated in the meantime is no longer valid.
     if (form[entry.field] !== entry.form[entry.field]) throw FormNotFound();
     const state = { form, tally: { count: number }, archived: entry.archived, locked: node.locked, now: Date.now() };
     const closed = closedBy(state);
     if (closed !== undefined) throw closed === 'full' ? SubmissionLimitReached() : refusalOf(closed);
     if (entry.claim !== undefined && claimed.has(entry.claim)) throw AlreadyResponded();
+    if (entry.captcha !== undefined && spent.has(spentKey(form.id, entry.captcha))) {
+      throw submissionFaults([spentFault(captcha.issue(form.id))]);
+    }
     if (entry.form.version === form.version && entry.binding.signature === binding.signature) return entry.answers;
-    const again = takeValues(binding.fields, binding.disabled, entry.raw);
+    const again = await takeAnswers({ ...binding, tenant: form.tenant }, entry.raw, findMismatches);
     return { ...again, values: { ...again.values, ...entry.answers.values }, cells: withFiles(entry.answers, again) };
   } catch (error) {
     entry.reject(error);
@@ -259,7 +290,7 @@ function admit(entry: Waiting, { form, node, binding, claimed, number }: Now): A
   }
 }
 
-/** Files are stored already: their cells stay, as far as the form still asks for them. */
+/** Keeps the cells of files, which are stored already, for fields that the form still has. */
 function withFiles(before: Answers, again: Answers): Record<string, unknown> {
   const cells = { ...again.cells };
   for (const { field } of again.files) {
@@ -280,9 +311,17 @@ async function claimedOf({ claims }: FormStores, formId: string, entries: readon
   return new Set(found.map(({ id }) => id.slice(formId.length + 1)));
 }
 
+async function spentOf({ captchas }: FormStores, formId: string, entries: readonly Entry[]): Promise<Set<string>> {
+  const asked = entries.flatMap(({ captcha }) => (captcha === undefined ? [] : [spentKey(formId, captcha)]));
+  const found = asked.length === 0 ? [] : await captchas.getMany([...new Set(asked)]);
+  return new Set(found.map(({ id }) => id));
+}
+
 const claimKey = (formId: string, claim: string): string => `${formId}.${claim}`;
 
-/** Writes a round as one unit. Gives false where rows were refused, and the others are to be numbered again. */
+/**
+ * Writes a round in one unit of work. Returns false if rows were refused, so that the others must be numbered again.
+ */
 async function write(parts: BatchParts, round: Round): Promise<boolean> {
   const { store, forms, known, tree, table, bindings } = parts;
   const { form, node, tally, admitted } = round;
@@ -317,7 +356,10 @@ async function write(parts: BatchParts, round: Round): Promise<boolean> {
     event: (...said: Parameters<CallContext['event']>) => ({ ...head.context.event(...said), actor }),
   };
   publishChange(speaks, { verb: 'content.updated', fields: ['content'], reason: 'append' }, after);
-  for (const one of admitted) await note(parts, work, form, node, one);
+  for (const one of admitted) {
+    publishRows({ work, event: one.entry.context.event.bind(one.entry.context) }, rowOf(one), after, form.id);
+    await note(parts, work, form, node, one);
+  }
   await work.commit();
   prepared.committed();
   known.seen({ form, node: after });
@@ -325,9 +367,15 @@ async function write(parts: BatchParts, round: Round): Promise<boolean> {
   return true;
 }
 
+/** Returns the row of a response as a change of the table. */
+function rowOf({ submission, answers }: Admitted): RowChange[] {
+  const columnIds = Object.keys(answers.cells).filter((id) => answers.cells[id] !== null && answers.cells[id] !== '');
+  return [{ verb: 'row.created', rowIds: [submission.rowId], columnIds }];
+}
+
 const NEVER = new AbortController().signal;
 
-/** What is noted and told of one submission. */
+/** Records one submission, and publishes its event and webhooks. */
 async function note(
   { forms, deliveries }: BatchParts,
   work: UnitOfWork,
@@ -339,6 +387,11 @@ async function note(
   work.insert(forms.submissions, record);
   if (entry.claim !== undefined)
     work.insert(forms.claims, { id: claimKey(form.id, entry.claim), tenant: form.tenant, formId: form.id });
+  if (entry.captcha !== undefined) {
+    const { expiresAt } = entry.captcha;
+    const spent = { id: spentKey(form.id, entry.captcha), tenant: form.tenant, formId: form.id, expiresAt };
+    work.insert(forms.captchas, spent);
+  }
   const told = Buffer.byteLength(JSON.stringify(answers.values)) <= EVENT_VALUES;
   const data = {
     formId: form.id,
@@ -368,7 +421,10 @@ async function note(
   await sendSubmitted(deliveries, work, form, { id, actor, workspaceId: node.workspaceId, at, data: sent });
 }
 
-/** Refuses those whose row the table does not take: a value that has to be unique, a column that must not be empty. */
+/**
+ * Rejects the entries whose rows the table refused, for a value that is not unique or missing, and removes them from
+ * the round. Returns false if the error is not about single rows.
+ */
 function refuseRows(error: unknown, { admitted, form }: Round): boolean {
   if (!(error instanceof AppError) || error.faults.length === 0) return false;
   const byRow = new Map<number, Fault[]>();

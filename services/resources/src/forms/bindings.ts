@@ -1,20 +1,20 @@
 import { LRUCache } from 'lru-cache';
-import type { FormRecord } from '../stores/forms.js';
-import type { Node } from '../stores/nodes.js';
+import type { Node } from '../domain/node.js';
 import type { Column } from '../tables/column.js';
 import type { TableKind } from '../tables/kind.js';
 import { type Binding, bindFields } from './columns.js';
+import type { FormRecord } from './records.js';
 
-/** A form beside its table's columns. */
+/** A form's fields bound to the columns of its table. */
 export interface TableBinding extends Binding {
   /** Equal for equal columns. */
   readonly signature: string;
 }
 
-/** Remembers how forms are bound, as long as neither form nor table changes. */
+/** Caches the bindings of forms; a change of the form or its table invalidates them. */
 export interface Bindings {
   of(form: FormRecord, node: Pick<Node, 'id' | 'contentVersion'>): Promise<TableBinding>;
-  /** Notes the columns that a table has in a version, so that they need not be read. */
+  /** Records the columns of a table's version, so that they need not be read again. */
   note(form: FormRecord, node: Pick<Node, 'contentVersion'>, columns: readonly Column[]): Promise<void>;
 }
 

@@ -1,22 +1,23 @@
 import { type Column, findColumn, isWritable } from '../tables/column.js';
-import { COLLECTED, dropAbsent, type FieldOption, type FormConfig, type FormField } from './config.js';
+import { COLLECTED, dropAbsent, type FormConfig } from './config.js';
+import type { FieldOption, FormField } from './field.js';
 import { COLUMNS_OF, FIELD_OF, isChoice } from './field-types.js';
 import type { FormFaults } from './reader.js';
 
-/** A field with the column that its answers go to, as the table is now. */
+/** A field with the current column that its answers are written to. */
 export interface BoundField extends FormField {
   /** Undefined for a statement. */
   readonly column: Column | undefined;
   readonly options?: readonly FieldOption[];
 }
 
-/** The fields that can be answered, and those whose column is gone or takes no such values any more. */
+/** The fields that can be answered, and the ids of those whose column was deleted or no longer takes their values. */
 export interface Binding {
   readonly fields: readonly BoundField[];
   readonly disabled: ReadonlySet<string>;
 }
 
-/** Looks at a form's fields beside the columns as they are. */
+/** Binds a form's fields to the current columns of its table. */
 export function bindFields(config: Pick<FormConfig, 'fields'>, columns: readonly Column[]): Binding {
   const disabled = new Set<string>();
   const fields = config.fields.flatMap((field): BoundField[] => {
@@ -30,7 +31,7 @@ export function bindFields(config: Pick<FormConfig, 'fields'>, columns: readonly
   return { fields: fields.map((field) => withOptionValues(field, byId)), disabled };
 }
 
-/** The option that a text names: by its id, else its value, else its label. */
+/** Returns the option that a text names, by id, else by value, else by label. */
 export function namedOption(options: readonly FieldOption[], text: string): FieldOption | undefined {
   return (
     options.find(({ id }) => id === text) ??
@@ -39,7 +40,10 @@ export function namedOption(options: readonly FieldOption[], text: string): Fiel
   );
 }
 
-/** A condition may name an option as an answer may; answers are compared by their options' values. */
+/**
+ * Replaces options in a field's condition by their values, because answers are compared by value. A condition may name
+ * an option like an answer does, by id, value or label.
+ */
 function withOptionValues(field: BoundField, byId: ReadonlyMap<string, BoundField>): BoundField {
   const condition = field.visible_if;
   const options = condition && byId.get(condition.field_id)?.options;
@@ -60,7 +64,7 @@ function withOptions(field: FormField, column: Column): BoundField {
   return { ...field, column, options };
 }
 
-/** One field for each column that can be written, in their order. */
+/** Returns one field for each writable column, in column order. */
 export function fieldsFromColumns(columns: readonly Column[]): FormField[] {
   return columns.filter(isWritable).map((column) =>
     dropAbsent<FormField>({
@@ -76,7 +80,7 @@ export function fieldsFromColumns(columns: readonly Column[]): FormField[] {
   );
 }
 
-/** What `collect` adds to a form. */
+/** Returns the fields with those that `collect` adds. */
 export function withCollected(fields: readonly FormField[], { email, user }: FormConfig['collect']): FormField[] {
   const has = (id: string) => fields.some((field) => field.id === id);
   const all = [...fields];
@@ -87,16 +91,16 @@ export function withCollected(fields: readonly FormField[], { email, user }: For
   return all;
 }
 
-/** Fields with a column each, and the columns that have to be written for that. */
+/** Fields with a column each, and the column definitions that the table still needs for them. */
 export interface ColumnsPlan {
   readonly fields: readonly FormField[];
-  /** As a write of the table takes them; none where the table has all. */
+  /** Columns to write, in the form of a table write; empty if the table needs none. */
   readonly columns: readonly Record<string, unknown>[];
 }
 
 /**
- * Gives each field its column: the one that it names, else the one that it had before, else a new one. Notes a
- * column that there is not, that can't be written, or whose values are of another kind.
+ * Assigns a column to each field: the one that it names, else its former one, else a new one. Adds a fault for a column
+ * that does not exist, is not writable, or does not fit the field's type.
  */
 export function planFieldColumns(
   fields: readonly FormField[],
@@ -118,7 +122,7 @@ export function planFieldColumns(
     const column = findColumn(columns, named);
     const param = `config.fields[${i}]`;
     if (column === undefined) {
-      // It may have been deleted since: the field comes back as it was, and stays disabled.
+      // The column may have been deleted since: the field is saved unchanged and stays disabled.
       const known = before.some((old) => old.id === field.id && old.column_id === named);
       if (!known) faults.add(`${param}.column_id`, 'unknown_column', `The table has no column ${named}.`);
       return field;
@@ -153,7 +157,7 @@ function formerColumn(
   return column !== undefined && fits(field, column) && !bound.has(column.id) ? column.id : undefined;
 }
 
-/** A column by the field's kind and name; its id is the field's where that is free. */
+/** Defines a column from a field's type and label. Its id is the field's if that is free. */
 function newColumn(
   field: FormField,
   taken: { readonly ids: Set<string>; readonly names: Set<string> },
@@ -179,7 +183,7 @@ function newColumn(
   return { id, name, type, ...(Object.keys(options).length > 0 && { options }) };
 }
 
-/** Choices that a select column lacks for a field's options. */
+/** Returns the choices that a select column lacks for the options of a field. */
 function missingChoices(field: FormField, column: Column) {
   if (column.type !== 'select' && column.type !== 'multi_select') return [];
   const known = column.options.choices ?? [];
@@ -188,7 +192,7 @@ function missingChoices(field: FormField, column: Column) {
     .map(({ id, label }) => ({ ...(known.some((choice) => choice.id === id) ? {} : { id }), name: label }));
 }
 
-/** The choice of a select column that an option stands for. */
+/** Returns the id of the select column's choice that an option corresponds to. */
 export function choiceOf({ id, label, value }: FieldOption, column: Column): string | undefined {
   const choices = column.options.choices ?? [];
   const found =

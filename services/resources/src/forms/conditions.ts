@@ -1,29 +1,5 @@
-import type { FormField } from './config.js';
+import { type Condition, type FormField, OPERATORS } from './field.js';
 import { type FormFaults, readObject } from './reader.js';
-
-export const OPERATORS = [
-  'eq',
-  'neq',
-  'contains',
-  'not_contains',
-  'gt',
-  'gte',
-  'lt',
-  'lte',
-  'in',
-  'empty',
-  'not_empty',
-  'before',
-  'after',
-] as const;
-
-/** When a field is shown: by the answer to another. */
-export interface Condition {
-  readonly field_id: string;
-  readonly op: (typeof OPERATORS)[number];
-  /** Absent with `empty` and `not_empty`. */
-  readonly value?: unknown;
-}
 
 const ALONE: ReadonlySet<string> = new Set(['empty', 'not_empty']);
 const isScalar = (value: unknown): boolean => ['string', 'number', 'boolean'].includes(typeof value);
@@ -49,7 +25,7 @@ export function readCondition(
   return { field_id: fieldId, op, value };
 }
 
-/** Each condition names another field, and none hangs on itself. */
+/** Checks that each condition refers to another field that can be answered, and that no field depends on itself. */
 export function checkConditions(fields: readonly FormField[], faults: FormFaults): void {
   const byId = new Map(fields.map((field) => [field.id, field]));
   for (const [i, field] of fields.entries()) {
@@ -74,7 +50,7 @@ function hangsOnItself(field: FormField, byId: ReadonlyMap<string, FormField>): 
   return false;
 }
 
-/** Whether a condition holds for the answer to the field that it names; undefined for none. */
+/** Returns whether the answer to the field that a condition refers to fulfils it; undefined is no answer. */
 export function holds({ op, value }: Condition, answer: unknown): boolean {
   const answers = (Array.isArray(answer) ? answer : [answer]).filter((one) => one !== undefined && one !== '');
   const [first] = answers;
@@ -110,7 +86,7 @@ export function holds({ op, value }: Condition, answer: unknown): boolean {
 
 const fold = (value: unknown): string => String(value).normalize('NFKC').toLowerCase();
 
-/** Flags and numbers are the same as their texts: conditions are written by people. */
+/** Compares texts without case. Flags and numbers equal their texts, as people write conditions. */
 const same = (a: unknown, b: unknown): boolean => a === b || fold(a) === fold(b);
 
 function contains(answer: unknown, answers: readonly unknown[], value: unknown): boolean {
@@ -122,7 +98,7 @@ function contains(answer: unknown, answers: readonly unknown[], value: unknown):
 function comparable(a: unknown, b: unknown, compare: (a: number | string, b: number | string) => boolean): boolean {
   const [x, y] = [Number(a), Number(b)];
   if (!Number.isNaN(x) && !Number.isNaN(y)) return compare(x, y);
-  // Days and times are compared as such where both are one, other texts as texts.
+  // Compares dates and times as such if both are valid, and other values as texts.
   const [p, q] = [Date.parse(String(a)), Date.parse(String(b))];
   return Number.isNaN(p) || Number.isNaN(q) ? compare(String(a), String(b)) : compare(p, q);
 }

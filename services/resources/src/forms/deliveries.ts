@@ -6,8 +6,8 @@ import { type Delivery, openWebhooks, type Webhooks } from '@commonplace/kit/web
 import type { FormDelivery } from '@commonplace/proto/resources/v1/form.js';
 import { FormDeliveryStatus } from '@commonplace/proto/resources/v1/form.js';
 import { eventsBy } from '../events.js';
-import type { FormRecord, FormStores } from '../stores/forms.js';
-import type { Tree } from '../stores/tree.js';
+import type { Tree } from '../nodes/tree.js';
+import type { FormRecord, FormStores } from './records.js';
 
 export interface DeliveryParts {
   readonly store: Store;
@@ -20,9 +20,10 @@ export interface DeliveryParts {
   readonly now: () => number;
 }
 
-/** Delivers submissions to the webhooks of their forms. */
+/** Opens the webhooks that deliver submissions to the targets of their forms. */
 export function openDeliveries({ store, log, guard, envelope, forms, tree, now }: DeliveryParts): Promise<Webhooks> {
   return openWebhooks({
+    service: 'resources',
     store,
     log,
     guard,
@@ -53,7 +54,7 @@ export function openDeliveries({ store, log, guard, envelope, forms, tree, now }
   });
 }
 
-/** What receivers see of an event, in the shape of all events that leave the workspace. */
+/** An event as receivers see it, in the format of all events that leave the workspace. */
 export interface Sent {
   readonly id: string;
   readonly actor: { readonly type: string; readonly id: string } | undefined;
@@ -62,7 +63,7 @@ export interface Sent {
   readonly data: Readonly<Record<string, unknown>>;
 }
 
-/** Puts a submission on its way to all webhooks of its form, with the unit that makes its row. */
+/** Queues a submission for all active webhooks of its form, in the unit of work that creates its row. */
 export async function sendSubmitted(
   webhooks: Webhooks,
   work: UnitOfWork,
@@ -77,7 +78,7 @@ export async function sendSubmitted(
   await webhooks.send(work, { tenant, ownerId, eventId, type, body: JSON.stringify(body) }, targets);
 }
 
-/** A delivery as managers of the form are shown it; what was sent is in the row. */
+/** Returns a delivery as managers of the form see it, without the values that were sent, which are in the row. */
 export function deliveryMessage({ config }: FormRecord, delivery: Delivery): FormDelivery {
   const { id, targetId, eventId, type, status, attempts, dueAt, last, createdAt } = delivery;
   return {

@@ -1,6 +1,6 @@
 import type { ColumnType } from '../tables/column.js';
 
-/** The kinds of a form's fields (api: 13). */
+/** The types of form fields (api: 13). */
 export const FIELD_TYPES = [
   'short_text',
   'long_text',
@@ -44,7 +44,7 @@ const ANY: readonly ColumnType[] = [
   'json',
 ];
 
-/** Types of columns that a field can be bound to; one that is made for it is of the first. */
+/** Column types that a field may be bound to; a column created for the field has the first one. */
 export const COLUMNS_OF: Readonly<Record<FieldType, readonly ColumnType[]>> = {
   short_text: TEXTS,
   long_text: ['long_text', 'text'],
@@ -67,7 +67,7 @@ export const COLUMNS_OF: Readonly<Record<FieldType, readonly ColumnType[]>> = {
   statement: [],
 };
 
-/** The kind of field that a column gets in a form that is made from the table's columns. */
+/** The field type for each column in a form that is generated from the table's columns. */
 export const FIELD_OF: Readonly<Partial<Record<ColumnType, FieldType>>> = {
   text: 'short_text',
   long_text: 'long_text',
@@ -85,7 +85,7 @@ export const FIELD_OF: Readonly<Partial<Record<ColumnType, FieldType>>> = {
   email: 'email',
   phone: 'phone',
   attachment: 'file',
-  // Nobody types ids: a link of another system, or one who hands in by program, may bring them.
+  // People do not type ids: a prefilled link or a program may send them.
   user: 'hidden',
   link: 'hidden',
   resource: 'hidden',

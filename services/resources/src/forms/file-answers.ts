@@ -1,7 +1,7 @@
 import type { BoundField } from './columns.js';
 import { type FormFaults, isObject } from './reader.js';
 
-/** A file as a submission brings it: one that there is, or its bytes. */
+/** A file in a submission: the id of an existing one, or its bytes. */
 export type FileAnswer =
   | { readonly name: string; readonly fileId: string }
   | { readonly name: string; readonly bytes: Buffer };
@@ -10,7 +10,7 @@ const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}(?:==)?|[A-Za-z0-9+/]{3}=?)?$/;
 const MAX_FILE_BYTES = 5 * 1024 * 1024;
 
-/** Reads the value of a field for files. Undefined where a fault was noted. */
+/** Parses the value of a file field. Returns undefined if it added a fault. */
 export function readFiles(
   value: unknown,
   field: Pick<BoundField, 'max_files' | 'accept' | 'type' | 'column'>,
@@ -32,7 +32,7 @@ export function readFiles(
   return files;
 }
 
-/** A file, or what is wrong with it. */
+/** Returns a file, or the message of what is wrong with it. */
 function readFile(given: unknown): FileAnswer | string {
   if (typeof given === 'string' && UUID.test(given)) return { name: '', fileId: given.toLowerCase() };
   if (!isObject(given)) return WRONG;
@@ -50,7 +50,7 @@ function readFile(given: unknown): FileAnswer | string {
 
 const WRONG = 'A file is the id of one, or {"name", "content_base64"}.';
 
-/** What a file is called tells its kind, as far as a form goes; what it is, its bytes tell the files service. */
+/** Checks a file's extension only; the files service determines the type from the bytes. */
 function isAccepted(file: FileAnswer, accept: readonly string[] | undefined): boolean {
   if (accept === undefined || accept.length === 0 || 'fileId' in file) return true;
   const ending = /\.[A-Za-z0-9]+$/.exec(file.name)?.[0].toLowerCase() ?? '';
@@ -59,7 +59,7 @@ function isAccepted(file: FileAnswer, accept: readonly string[] | undefined): bo
   );
 }
 
-/** Media types of the endings that forms are asked for. */
+/** Media types of the extensions that forms commonly accept. */
 const MEDIA: Readonly<Record<string, string>> = {
   '.avif': 'image/avif',
   '.csv': 'text/csv',

@@ -3,9 +3,9 @@ import type { BoundField } from './columns.js';
 import { isObject } from './reader.js';
 
 /**
- * The values of what another system sends: `values`, or a flat object, keyed by the mapping's names, field id,
- * column id, or label. What means no field is left out: other systems send more than a form asks for. Throws
- * `invalid_webhook_payload` where nothing means one.
+ * Extracts values by field id from another system's payload: from `values`, or from a flat object. Keys are the
+ * mapping's names, field ids, column ids or labels. Other keys are ignored, as other systems send more than a form asks
+ * for. Throws `invalid_webhook_payload` if no key refers to a field.
  */
 export function hookValues(
   payload: Readonly<Record<string, unknown>>,

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
-import type { FormRecord } from '../stores/forms.js';
-import type { Node } from '../stores/nodes.js';
+import type { Node } from '../domain/node.js';
+import type { FormRecord } from './records.js';
 
 /** A form with its table. */
 export interface FoundForm {
@@ -9,19 +9,19 @@ export interface FoundForm {
 }
 
 /**
- * Forms as they were seen last, by their public tokens. They may be others by now, so that nobody is refused or
- * answered by them: what is checked against one goes on only where the batch that it joins finds it unchanged.
+ * Caches forms by their public tokens. A cached form may be stale, so it never decides the response to a caller: a
+ * submission validated against it is accepted only if its batch finds the form unchanged.
  */
 export interface KnownForms {
-  /** The form that a token opened last. */
+  /** Returns the form that a token opened last. */
   get(token: string): FoundForm | undefined;
-  /** Notes what a token opens now. */
+  /** Records which form a token opens now. */
   opened(token: string, found: FoundForm): void;
-  /** Notes how a form and its table are now, where they are known. */
+  /** Updates a form and its table, if they are cached. */
   seen(found: FoundForm): void;
 }
 
-/** A form may have a hundred kilobytes of configuration. */
+/** Number of cached forms; one may have a configuration of a hundred kilobytes. */
 const KNOWN_FORMS = 200;
 
 export function createKnownForms(): KnownForms {
@@ -31,7 +31,7 @@ export function createKnownForms(): KnownForms {
     get(token) {
       const opened = byToken.get(token);
       const found = opened && byId.get(opened.formId);
-      // Where its token has been rotated, this one opens it no more.
+      // After a rotation of the form's token, this token no longer opens it.
       return found?.form.tokenHash === opened?.hash ? found : undefined;
     },
     opened(token, found) {
@@ -44,7 +44,7 @@ export function createKnownForms(): KnownForms {
   };
 }
 
-/** Whether what was checked against a form as it was known holds for it as it is. */
+/** Returns whether what was validated against a cached form is valid for the current one. */
 export function isUnchanged(known: FoundForm, { form, node }: FoundForm): boolean {
   return (
     known.form.version === form.version &&

@@ -1,7 +1,7 @@
 import { FormClosed, FormInactive, ResourceLocked, SubmissionLimitReached, WorkspaceArchived } from '../errors.js';
-import type { FormRecord, FormTally } from '../stores/forms.js';
+import type { FormRecord, FormTally } from './records.js';
 
-/** Why a form takes no submissions now. */
+/** Why a form accepts no submissions at the moment. */
 export type ClosedBy = 'inactive' | 'closed' | 'full' | 'archived' | 'locked';
 
 export interface FormState {
@@ -13,7 +13,7 @@ export interface FormState {
   readonly now: number;
 }
 
-/** Undefined where a form is open. */
+/** Returns why a form accepts no submissions; undefined if it is open. */
 export function closedBy({ form, tally, archived, locked, now }: FormState): ClosedBy | undefined {
   const { close_at: closeAt, max_submissions: most } = form.config;
   if (!form.isActive) return 'inactive';
@@ -31,5 +31,5 @@ const REFUSALS: Readonly<Record<ClosedBy, () => Error>> = {
   locked: () => ResourceLocked(),
 };
 
-/** The refusal of a form that takes no submissions. */
+/** Returns the error for a submission to a form that accepts none. */
 export const refusalOf = (by: ClosedBy): Error => REFUSALS[by]();

@@ -1,6 +1,6 @@
 import type { Fault } from '@commonplace/kit/errors';
 
-/** Gathers what is wrong with a form's configuration or a submission. */
+/** Collects the faults of a form's configuration or of a submission. */
 export interface FormFaults {
   add(param: string, code: string, message: string): undefined;
   readonly list: Fault[];
@@ -16,9 +16,9 @@ export function createFormFaults(): FormFaults {
   };
 }
 
-/** Reads an object of free-form JSON key by key; each mistake is noted under its own path. */
+/** Reads an object of free-form JSON key by key, and adds each fault under its own path. Null counts as absent. */
 export interface ObjectReader {
-  /** A text without control characters, white space at both ends dropped. */
+  /** Returns a text without control characters, trimmed at both ends. */
   line(key: string, max: number, required?: boolean): string | undefined;
   text(key: string, max: number): string | undefined;
   flag(key: string, fallback: boolean): boolean;
@@ -28,9 +28,9 @@ export interface ObjectReader {
   list(key: string, max: number): readonly unknown[] | undefined;
   object(key: string): Readonly<Record<string, unknown>> | undefined;
   any(key: string): unknown;
-  /** Keys that are taken and say nothing: what an answer shows and a client sends back. */
+  /** Accepts and ignores keys that a response contains and a client may send back. */
   ignore(...keys: string[]): void;
-  /** Notes every key that nobody has read. */
+  /** Adds a fault for every key that was not read. */
   end(): void;
   at(key: string): string;
 }

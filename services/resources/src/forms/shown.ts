@@ -1,11 +1,11 @@
 import type { Actor } from '@commonplace/kit/auth';
 import type { Delivery, DisabledReason } from '@commonplace/kit/webhooks';
 import type { Form, FormWebhookSecret } from '@commonplace/proto/resources/v1/form.js';
-import { actorMessage } from '../handlers/present.js';
-import type { FormRecord, FormTally } from '../stores/forms.js';
+import { actorMessage } from '../wire.js';
 import type { Binding } from './columns.js';
-import type { FormField } from './config.js';
 import { deliveryMessage } from './deliveries.js';
+import type { FormField } from './field.js';
+import type { FormRecord, FormTally } from './records.js';
 import { shownWebhook } from './webhooks.js';
 
 /** The tokens of a form, for callers who may manage it. */
@@ -21,12 +21,12 @@ export interface ShownForm {
   readonly tokens: ShownTokens | undefined;
   readonly publicUrl: string;
   readonly made?: readonly FormWebhookSecret[];
-  /** Why webhooks are switched off, by their ids. */
+  /** Reasons why webhooks were disabled, by webhook id. */
   readonly switchedOff?: ReadonlyMap<string, DisabledReason> | undefined;
   readonly deliveries?: readonly Delivery[];
 }
 
-/** A form as the API shows it. */
+/** Returns a form as the API presents it. */
 export function formMessage({
   form,
   tally,
@@ -62,7 +62,7 @@ export function submitUrl(publicUrl: string, token: string): string {
   return `${publicUrl}/api/v1/forms/${token}/submit`;
 }
 
-/** A configuration as the API takes it; bound to columns, it says which of its fields ask for something. */
+/** Returns a configuration in the API's format; fields without a usable column in `binding` are marked as disabled. */
 export function shownConfig(
   { config }: Pick<FormRecord, 'config'>,
   { fields, disabled }: Pick<Binding, 'fields' | 'disabled'> = { fields: [], disabled: new Set() },
@@ -89,7 +89,7 @@ export function shownConfig(
   };
 }
 
-/** A field with what was said of it, and whether it asks for anything. */
+/** Returns a field in the API's format, with defaults. */
 function shownField(field: FormField, disabled: boolean): Record<string, unknown> {
   return {
     ...field,

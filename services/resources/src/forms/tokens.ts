@@ -1,15 +1,18 @@
 import { createHmac, hkdfSync, randomInt } from 'node:crypto';
 import type { Envelope, SecretOwner } from '@commonplace/kit/secrets';
 
-/** The tokens of forms: found by a keyed hash, kept in an envelope. */
+/** Creates and reads the tokens of forms. They are found by a keyed hash and stored encrypted in an envelope. */
 export interface FormTokens {
-  /** A new token: its text, and what is stored of it. */
+  /** Creates a token. Returns its text, its hash, and its encrypted form. */
   mint(owner: SecretOwner): { readonly token: string; readonly hash: string; readonly sealed: string };
-  /** The hash under the present key. */
+  /** Returns the hash under the current key. */
   hash(token: string): string;
-  /** Hashes under all keys, the present one first: a token made before a rotation is still found. */
+  /**
+   * Returns the hashes under all keys, the current one first, so that a token from before a key rotation is still
+   * found.
+   */
   hashes(token: string): readonly string[];
-  /** A token as it is shown. */
+  /** Decrypts a token. */
   open(sealed: string, owner: SecretOwner): string;
 }
 
@@ -17,7 +20,7 @@ const TOKEN_CHARS = 32;
 const DIGITS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const TOKEN = /^[0-9A-Za-z]{32}$/;
 
-/** `masterKeys`: those of the envelope, the present one first. */
+/** `masterKeys` are the keys of the envelope, the current one first. */
 export function createFormTokens(masterKeys: readonly Buffer[], envelope: Envelope): FormTokens {
   const keys = masterKeys.map((key) =>
     Buffer.from(hkdfSync('sha256', key, '', 'commonplace/resources/form-tokens', 32)),

@@ -1,34 +1,39 @@
 import { AppError, type Fault } from '@commonplace/kit/errors';
+import type { PatternCheck } from '../patterns/match.js';
 import { isEmpty, takeCell } from '../tables/cells.js';
 import type { Cell, Column, ColumnType } from '../tables/column.js';
 import { type BoundField, choiceOf, namedOption } from './columns.js';
 import { holds } from './conditions.js';
-import type { FieldOption } from './config.js';
+import type { FieldOption } from './field.js';
 import { isChoice, isNumberField, isTextField } from './field-types.js';
 import { type FileAnswer, readFiles } from './file-answers.js';
-import { compilePattern, matchesPattern } from './pattern.js';
 import { createFormFaults, type FormFaults } from './reader.js';
 
-/** What a submission brings, checked and typed. */
+/** The validated and converted values of a submission. */
 export interface Answers {
-  /** By field id, as events tell them: choices by their values. Files are put in once they are stored. */
+  /** Values by field id, as events contain them: choices by their values. Files are added once they are stored. */
   readonly values: Record<string, unknown>;
-  /** By column id, as the table takes them. */
+  /** Cells by column id, as the table takes them. */
   readonly cells: Record<string, unknown>;
   readonly files: readonly FieldFiles[];
+  /** Texts that must still be matched against the patterns of their fields. */
+  readonly patterns: readonly AnswerPattern[];
 }
 
-/** The files of one field. */
+export interface AnswerPattern extends PatternCheck {
+  readonly param: string;
+}
+
 export interface FieldFiles {
   readonly field: BoundField;
   readonly answers: readonly FileAnswer[];
 }
 
 const MAX_FILES = 10;
-/** Bytes of a submission's values, the contents of files apart. */
+/** Maximum bytes of a submission's values, without the contents of files. */
 export const MAX_VALUES_BYTES = 1024 * 1024;
 
-/** All that is wrong with a submission, in one error. */
+/** Returns one error with all faults of a submission. */
 export function submissionFaults(faults: readonly Fault[]): AppError {
   const [first] = faults;
   const message = faults.length === 1 ? (first?.message ?? '') : `${faults.length} fields are not valid.`;
@@ -37,24 +42,24 @@ export function submissionFaults(faults: readonly Fault[]): AppError {
 }
 
 /**
- * Checks and types the values of a submission: keys are ids of fields or of their columns. What is hidden by a
- * condition is dropped, what is missing has the field's default. Throws with every fault at once.
+ * Validates and converts the values of a submission; keys are ids of fields or of their columns. Values of fields that
+ * a condition hides are dropped, and missing values get the field's default. Returns the valid answers beside all
+ * faults. Leaves patterns to `takeAnswers`, as matching them is work for a worker thread.
  */
-export function takeValues(
+export function readValues(
   fields: readonly BoundField[],
   disabled: ReadonlySet<string>,
   given: Readonly<Record<string, unknown>>,
-): Answers {
+): { readonly answers: Answers; readonly faults: readonly Fault[] } {
   const faults = createFormFaults();
   const raw = byField(fields, disabled, given, faults);
   const taken = new Map<string, Taken>();
-  const answers: { values: Record<string, unknown>; cells: Record<string, unknown>; files: FieldFiles[] } = {
-    values: {},
-    cells: {},
-    files: [],
-  };
+  const values: Record<string, unknown> = {};
+  const cells: Record<string, unknown> = {};
+  const files: FieldFiles[] = [];
+  const patterns: AnswerPattern[] = [];
   const answerOf = (id: string): unknown => taken.get(id)?.answer;
-  // A field may hang on one that stands behind it.
+  // A field may depend on a field that comes after it.
   for (const field of inOrder(fields)) {
     if (field.visible_if !== undefined && !holds(field.visible_if, answerOf(field.visible_if.field_id))) continue;
     const { column } = field;
@@ -72,28 +77,29 @@ export function takeValues(
   for (const field of fields) {
     const one = taken.get(field.id);
     if (one === undefined || field.column === undefined) continue;
-    if (one.files !== undefined) answers.files.push({ field, answers: one.files });
+    if (one.files !== undefined) files.push({ field, answers: one.files });
     else {
-      answers.values[field.id] = one.answer;
-      answers.cells[field.column.id] = one.cell;
+      values[field.id] = one.answer;
+      cells[field.column.id] = one.cell;
+      if (one.pattern !== undefined) patterns.push({ param: `values.${field.id}`, ...one.pattern });
     }
   }
-  const count = answers.files.reduce((sum, { answers: files }) => sum + files.length, 0);
+  const count = files.reduce((sum, { answers }) => sum + answers.length, 0);
   if (count > MAX_FILES) faults.add('values', 'too_many_items', `A submission has ${MAX_FILES} files at the most.`);
-  if (faults.list.length > 0) throw submissionFaults(faults.list);
-  return answers;
+  return { answers: { values, cells, files, patterns }, faults: faults.list };
 }
 
 interface Taken {
-  /** Undefined where nothing was answered. */
+  /** Undefined if nothing was answered. */
   readonly answer: unknown;
   readonly cell?: unknown;
   readonly files?: readonly FileAnswer[];
+  readonly pattern?: PatternCheck;
 }
 
 const NOTHING: Taken = { answer: undefined };
 
-/** Values by field, whichever id they came under. */
+/** Returns the values by field id, whether they came under the id of the field or of its column. */
 function byField(
   fields: readonly BoundField[],
   disabled: ReadonlySet<string>,
@@ -117,7 +123,7 @@ function byField(
   return raw;
 }
 
-/** Fields behind those that their conditions ask for. */
+/** Orders the fields so that each comes after the field that its condition refers to. */
 function inOrder(fields: readonly BoundField[]): BoundField[] {
   const byId = new Map(fields.map((field) => [field.id, field]));
   const done = new Set<string>();
@@ -133,7 +139,7 @@ function inOrder(fields: readonly BoundField[]): BoundField[] {
   return ordered;
 }
 
-/** Undefined where a fault was noted. */
+/** Converts one value. Returns undefined if it added a fault. */
 function takeValue(
   field: BoundField,
   column: Column,
@@ -158,7 +164,11 @@ function takeValue(
   if (isEmpty(plain.cell)) return NOTHING;
   const wrong = isTextField(type) ? textFault(field, String(plain.cell)) : numberFault(field, plain.cell);
   if (wrong !== undefined) return faults.add(param, 'invalid_value', wrong);
-  return intoColumn(plain.cell, column, param, faults);
+  const taken = intoColumn(plain.cell, column, param, faults);
+  const { pattern } = field;
+  return taken === undefined || pattern === undefined || !isTextField(type)
+    ? taken
+    : { ...taken, pattern: { pattern, text: String(plain.cell) } };
 }
 
 const TAKING = { typecast: true, choice: () => undefined };
@@ -175,7 +185,7 @@ const PLAIN: Partial<Record<BoundField['type'], ColumnType>> = {
   datetime: 'datetime',
 };
 
-/** A column that takes what a field of this kind takes, whatever its own column is. */
+/** Returns a column that accepts what a field of this type accepts, independently of its actual column. */
 function plainColumn(type: BoundField['type'], { min, max }: BoundField): Column {
   const options = { ...(min !== undefined && { min }), ...(max !== undefined && { max }) };
   return {
@@ -193,13 +203,11 @@ function plainColumn(type: BoundField['type'], { min, max }: BoundField): Column
   };
 }
 
-function textFault({ type, min_length: min, max_length: max, pattern }: BoundField, text: string): string | undefined {
+function textFault({ type, min_length: min, max_length: max }: BoundField, text: string): string | undefined {
   const length = [...text].length;
   if (min !== undefined && length < min) return `must have ${min} characters or more.`;
   if (max !== undefined && length > max) return `must have ${max} characters or fewer.`;
   if (type === 'short_text' && /[\r\n]/.test(text)) return 'must be one line.';
-  const expression = pattern === undefined ? undefined : compilePattern(pattern);
-  if (expression !== undefined && !matchesPattern(expression, text)) return 'does not have the form that is asked for.';
   return undefined;
 }
 
@@ -213,7 +221,7 @@ function numberFault({ type, min, max }: BoundField, cell: Cell): string | undef
 function takeFlag(field: BoundField, column: Column, value: unknown, param: string, faults: FormFaults) {
   const taken = takeCell(value, column, TAKING);
   if (!('cell' in taken)) return faults.add(param, 'invalid_type', taken.message);
-  // Who has to consent has to tick.
+  // A required checkbox must be ticked, as it asks for consent.
   if (taken.cell === false && field.required === true) return NOTHING;
   return { answer: taken.cell, cell: taken.cell };
 }
@@ -245,7 +253,9 @@ function takeOptions(field: BoundField, column: Column, value: unknown, param: s
   return { answer, cell: column.type === 'select' ? ids[0] : ids };
 }
 
-/** By id, value or label; several in one text where that is none by itself. */
+/**
+ * Returns the options that a text names by id, value or label. If the text names none itself, it is split at commas.
+ */
 function findOptions(options: readonly FieldOption[], given: unknown, many: boolean): FieldOption[] | undefined {
   if (typeof given !== 'string' && typeof given !== 'number') return undefined;
   const find = (text: string) => namedOption(options, text);
@@ -261,7 +271,7 @@ const shorten = (value: unknown): string => {
   return JSON.stringify(text.length > 40 ? `${text.slice(0, 40)}…` : text);
 };
 
-/** A value as its column holds it, by the column's own rules. */
+/** Converts a value by the rules of its column. */
 function intoColumn(value: unknown, column: Column, param: string, faults: FormFaults): Taken | undefined {
   const choice = ({ options }: Column, text: string) =>
     options.choices?.find(({ id, name }) => id === text || name === text)?.id;

@@ -3,22 +3,22 @@ import type { Envelope, SecretOwner } from '@commonplace/kit/secrets';
 import { type DisabledReason, isWebhookSecret, mintWebhookSecret } from '@commonplace/kit/webhooks';
 import { type FormFaults, isObject, readObject } from './reader.js';
 
-/** Where a form's submissions are delivered to. */
+/** A target that a form's submissions are delivered to. */
 export interface FormWebhook {
-  /** Stays the same as long as a target of this URL is configured. */
+  /** Stays the same as long as a target with this URL is configured. */
   readonly id: string;
   readonly url: string;
   readonly events: readonly string[];
   readonly is_active: boolean;
-  /** The signing secret, sealed for the form. */
+  /** The signing secret, encrypted for the form. */
   readonly sealed: string;
-  /** The end of the secret, for people to tell it by. */
+  /** The last four characters of the secret, for people to recognise it. */
   readonly hint: string;
-  /** The secret before this one and when it was replaced: for a day deliveries are signed by both. */
+  /** The previous secret and when it stops signing: for a day after the change, deliveries are signed with both. */
   readonly former?: { readonly sealed: string; readonly until: string };
 }
 
-/** A target as a request brings it. */
+/** A target from a request. */
 export interface WebhookInput {
   readonly url: string;
   readonly secret: string | undefined;
@@ -26,7 +26,7 @@ export interface WebhookInput {
   readonly is_active: boolean;
 }
 
-/** What forms tell of. */
+/** The events that forms send. */
 export const WEBHOOK_EVENTS = ['form.submitted'] as const;
 const BOTH_SIGN_MS = 24 * 3_600_000;
 
@@ -54,7 +54,7 @@ export function readWebhooks(list: readonly unknown[] | undefined, faults: FormF
   });
 }
 
-/** Targets as they are stored, and the secrets that were made for those that came without one. */
+/** Returns the targets as they are stored, and the secrets that were generated for targets without one. */
 export function sealWebhooks(
   inputs: readonly WebhookInput[],
   before: readonly FormWebhook[],
@@ -77,7 +77,10 @@ export function sealWebhooks(
   return { webhooks, made };
 }
 
-/** A target as it is shown; `reason` says why it was switched off though it is configured to be on. */
+/**
+ * Returns a target in the API's format; `reason` is set if its deliveries were disabled although it is configured as
+ * active.
+ */
 export function shownWebhook(
   { id, url, events, is_active, hint }: FormWebhook,
   reason: DisabledReason | undefined,

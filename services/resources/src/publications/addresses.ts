@@ -1,31 +1,33 @@
 import { HostKind } from '@commonplace/proto/resources/v1/reader_service.js';
-import type { FileState } from '../stores/nodes.js';
+import type { FileState } from '../domain/node.js';
 import type { KnownHost } from './hosts.js';
 import type { Shown } from './outline.js';
 import { segmentOf } from './slugs.js';
 
-/** Where the pages and files of one publication are, on one host. */
+/** The paths of the pages and files of one publication on one host. */
 export interface Addresses {
-  /** `/p/handbook`, or empty under a domain of its own. */
+  /** `/p/handbook`, or empty on a domain of the publication's own. */
   readonly base: string;
-  /** Of the publication itself: the base, or `/`. */
+  /** Path of the publication itself: the base, or `/`. */
   readonly home: string;
-  /** Of a page, from the root of the host. */
+  /** Returns the path of a page, from the root of the host. */
   page(shown: Pick<Shown, 'id' | 'name'>): string;
-  /** Of a file's bytes; another one for other bytes. */
+  /** Returns the path of a file's bytes, which changes when the bytes do. */
   file(shown: Pick<Shown, 'id' | 'name' | 'file'>): string;
 }
 
 const READERS = '/p/';
+/** Path prefix of share links; the token follows. */
+export const SHARES = '/s/';
 
-/** `https://wiki.example.com/p/handbook` */
-export function publicUrlOf({ origin, prefix }: KnownHost, slug: string): string {
-  return `${origin}${prefix}${READERS}${slug}`;
+/** Returns a URL such as `https://wiki.example.com/p/handbook`. */
+export function publicUrlOf({ origin, prefix }: KnownHost, slug: string, readers = READERS): string {
+  return `${origin}${prefix}${readers}${slug}`;
 }
 
-/** `headId`: what is published, which is at the base itself. */
-export function addressesOn(host: KnownHost, slug: string, headId: string): Addresses {
-  const base = host.kind === HostKind.DOMAIN ? '' : `${host.prefix}${READERS}${slug}`;
+/** Returns the addresses on a host. `headId` is the id of the published resource, whose address is the base itself. */
+export function addressesOn(host: KnownHost, slug: string, headId: string, readers = READERS): Addresses {
+  const base = host.kind === HostKind.DOMAIN ? '' : `${host.prefix}${readers}${slug}`;
   const home = base === '' ? '/' : base;
   return {
     base,
@@ -35,7 +37,7 @@ export function addressesOn(host: KnownHost, slug: string, headId: string): Addr
   };
 }
 
-/** Names the bytes of a file. */
+/** Returns a short tag that identifies the bytes of a file. */
 export function tagOf(file: FileState | undefined): string {
   return (file?.revision ?? 'none').replaceAll('-', '').slice(-16);
 }

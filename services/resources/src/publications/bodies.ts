@@ -8,23 +8,23 @@ import type {
   ReaderEntry,
   TableBody,
 } from '@commonplace/proto/resources/v1/reader_service.js';
-import { cellText } from '../archive/table-text.js';
 import type { ContentKind, ContentQuery, Payload } from '../content/kind.js';
-import { requireKind } from '../content/kinds.js';
 import type { Leads } from '../documents/index.js';
-import type { Parts } from '../parts.js';
+import { requireKind } from '../kinds.js';
+import { cellText } from '../tables/cell-text.js';
 import type { ShownRow } from '../tables/read.js';
 import type { Addresses } from './addresses.js';
 import { isRaster } from './images.js';
-import type { Opened } from './open.js';
+import type { Opened } from './opening.js';
 import type { Shown } from './outline.js';
+import type { PublicationParts } from './parts.js';
 import { FRAME_SECONDS, FRAMED_FILE_SECONDS, type Passed, signPass } from './proofs.js';
 
-/** Rows of a page of a table: so many where nobody asks, and the most. */
+/** Default and maximum number of table rows on one page. */
 const ROWS = 100;
 const MOST_ROWS = 500;
 
-/** What a page shows of what it is about, by its kind. */
+/** The content of a page, by the type of its resource. */
 export type Body =
   | { readonly document: DocumentBody }
   | { readonly table: TableBody }
@@ -39,12 +39,17 @@ export interface BodyTerms {
   readonly format: 'html' | 'markdown';
   readonly offset: number;
   readonly limit: number;
-  /** What an address in Markdown begins with, which is read far from its page. */
+  /** Prefix of addresses in Markdown, which is read outside of its page. */
   readonly prefix: string;
 }
 
-/** `shown` is undefined for a workspace, which is shown as a folder. */
-export function bodyOf(parts: Parts, shown: Shown | undefined, terms: BodyTerms, context: CallContext): Promise<Body> {
+/** Returns the content of a page. An undefined `shown` is a workspace, which is presented as a folder. */
+export function bodyOf(
+  parts: PublicationParts,
+  shown: Shown | undefined,
+  terms: BodyTerms,
+  context: CallContext,
+): Promise<Body> {
   switch (shown?.type) {
     case 'document':
       return documentBody(parts, shown, terms, context);
@@ -64,7 +69,7 @@ function childrenOf(shown: Shown | undefined, { tree, opened }: BodyTerms): Read
   return tree.filter(({ depth, parentId }) => (isHome ? depth === 1 : parentId === shown?.id));
 }
 
-/** Where the resources lead that a text names; those that are not in the publication lead nowhere. */
+/** Returns a function that finds the addresses of resources; resources outside the publication have none. */
 function leadsOf({ opened, addresses, prefix }: BodyTerms): (ids: readonly string[]) => Leads {
   return (ids) => {
     const leads: [string, { page: string; image?: string; name: string }][] = [];
@@ -72,7 +77,7 @@ function leadsOf({ opened, addresses, prefix }: BodyTerms): (ids: readonly strin
       const shown = opened.outline.byId.get(id);
       if (shown === undefined) continue;
       const path = addresses.page(shown);
-      // An attachment has no page of its own; its bytes are all there is to it.
+      // An attachment has no page of its own, so its address is that of its bytes.
       const bytes = shown.type === 'file' ? addresses.file(shown) : undefined;
       const page = shown.attachment ? downloadOf(shown, opened, bytes) : path;
       if (page === undefined && !isRaster(shown)) continue;
@@ -83,7 +88,9 @@ function leadsOf({ opened, addresses, prefix }: BodyTerms): (ids: readonly strin
   };
 }
 
-/** Images of documents are shown either way, and so may be opened. */
+/**
+ * Returns the path of an attachment that readers may open. Images are always allowed, as documents show them anyway.
+ */
 function downloadOf(shown: Shown, { publication }: Opened, path: string | undefined): string | undefined {
   const isReady = shown.file?.status === 'ready';
   return isReady && (publication.allowDownload || isRaster(shown)) ? path : undefined;
@@ -91,7 +98,12 @@ function downloadOf(shown: Shown, { publication }: Opened, path: string | undefi
 
 const EMPTY_DOCUMENT: DocumentBody = { html: '', markdown: '', wordCount: 0, headings: [], excerpt: '', imagePath: '' };
 
-async function documentBody(parts: Parts, shown: Shown, terms: BodyTerms, context: CallContext): Promise<Body> {
+async function documentBody(
+  parts: PublicationParts,
+  shown: Shown,
+  terms: BodyTerms,
+  context: CallContext,
+): Promise<Body> {
   const read = await parts.kinds.document.published(shown, leadsOf(terms), terms.format, context);
   if (read.html === undefined) return { document: { ...EMPTY_DOCUMENT, markdown: read.markdown ?? '' } };
   const { html, words = 0, headings = [], excerpt = '', image = '' } = read;
@@ -109,7 +121,7 @@ interface TableColumn {
   readonly options?: { readonly target_table_id?: string };
 }
 
-async function tableBody(parts: Parts, shown: Shown, terms: BodyTerms, context: CallContext): Promise<Body> {
+async function tableBody(parts: PublicationParts, shown: Shown, terms: BodyTerms, context: CallContext): Promise<Body> {
   const limit = Math.min(Math.max(terms.limit || ROWS, 1), MOST_ROWS);
   const offset = Math.max(terms.offset, 0);
   const { byId } = terms.opened.outline;
@@ -138,10 +150,10 @@ async function tableBody(parts: Parts, shown: Shown, terms: BodyTerms, context: 
 
 const UUIDS = /\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/g;
 
-/** Links hold nothing but ids of rows. */
+/** Hides link columns too, because their cells contain only ids of rows. */
 const isShown = ({ hidden, type }: TableColumn): boolean => !hidden && type !== 'link';
 
-/** A cell as text. Of resources and files it says the names of those that are published. */
+/** Returns a cell as text. Resources and files appear by name, and only if they are published. */
 function publicCell(cell: unknown, { type }: TableColumn, { opened }: BodyTerms): string {
   if (cell !== null && typeof cell === 'object' && 'error' in cell) return '';
   const text = cellText(cell);
@@ -172,7 +184,12 @@ function readKind(
   return keptId === undefined ? kind.read(node, query, context) : kind.readKept(node, keptId, query, context);
 }
 
-async function artifactBody(parts: Parts, shown: Shown, terms: BodyTerms, context: CallContext): Promise<Body> {
+async function artifactBody(
+  parts: PublicationParts,
+  shown: Shown,
+  terms: BodyTerms,
+  context: CallContext,
+): Promise<Body> {
   const kind = requireKind(parts.kinds, 'artifact');
   const read = await readKind(kind, shown, WHOLE, () => false, context);
   const { artifactType = ArtifactType.CODE, language = '', source = '', title = '', entry = '', assets = [] } = read;
@@ -197,7 +214,7 @@ async function artifactBody(parts: Parts, shown: Shown, terms: BodyTerms, contex
   };
 }
 
-/** What is the same for all readers, and at all times. */
+/** Removes the passes, which differ by reader and time, so that the rest is the same for all readers. */
 export function withoutPasses(artifact: ArtifactBody): ArtifactBody {
   return { ...artifact, assets: artifact.assets.map((asset) => ({ ...asset, pass: undefined })), pass: undefined };
 }

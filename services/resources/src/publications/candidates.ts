@@ -1,25 +1,25 @@
 import { AppError } from '@commonplace/kit/errors';
 import type { CallContext } from '@commonplace/kit/rpc';
+import { createBreathe } from '@commonplace/kit/slices';
 import type { FindEntriesResponse } from '@commonplace/proto/search/v1/entry_service.js';
-import type { Parts } from '../parts.js';
-import { createBreathe } from '../tables/slices.js';
-import type { Opened } from './open.js';
+import type { Opened } from './opening.js';
 import type { Entry } from './outline.js';
+import type { PublicationParts } from './parts.js';
 
-/** Publications of no more than this are looked through; of larger ones the search index names candidates. */
+/** Up to this size, all pages of a publication are searched; for larger ones the search index names the candidates. */
 const LOOKED_THROUGH = { pages: 1000, bytes: 8 * 1024 * 1024 } as const;
-/** What is looked at at once. */
+/** Maximum size of one batch of candidates. */
 const AT_ONCE = { pages: 50, bytes: 4 * 1024 * 1024 } as const;
-/** Candidates that one search looks at, at the most: many times what it tells of. */
+/** Maximum number of candidates from the index in one search: many times the number of results. */
 const MOST_NAMED = 2000;
 
 /**
- * Pages out of `entries` that may hold the words, some at a time: all of them, or what the search index names. What is
- * kept of a pinned publication is in no index, and is never more than can be looked through. An index that does not
- * answer, or does not hold everything yet, leaves the slow way.
+ * Yields batches of pages out of `entries` that may contain the words: all pages, or those that the search index names.
+ * Pinned pages are in no index, and are always few enough to be searched. If the index is unavailable or incomplete,
+ * all remaining pages follow.
  */
 export async function* candidatesIn(
-  parts: Parts,
+  parts: PublicationParts,
   opened: Opened,
   entries: readonly Entry[],
   words: readonly string[],
@@ -41,9 +41,9 @@ export async function* candidatesIn(
   }
 }
 
-/** Takes what the index names out of `left`. Gives whether that is all there is. */
+/** Removes the pages that the index names from `left` and yields them. Returns whether the index named all of them. */
 async function* namedByIndex(
-  parts: Parts,
+  parts: PublicationParts,
   opened: Opened,
   left: Map<string, Entry>,
   words: readonly string[],
@@ -56,7 +56,7 @@ async function* namedByIndex(
       return entry ?? [];
     });
   const { head } = opened.outline;
-  // The index looks below a resource, and not at it.
+  // The index finds resources below the head, but not the head itself.
   if (head !== undefined) yield take([head.id]);
   for (let offset = 0; offset < MOST_NAMED; ) {
     const answer = await askIndex(parts, opened, words, offset, context);
@@ -68,9 +68,9 @@ async function* namedByIndex(
   return true;
 }
 
-/** Undefined where the index does not answer. */
+/** Queries the search index. Returns undefined if it is unavailable. */
 async function askIndex(
-  { peers, log }: Parts,
+  { peers, log }: PublicationParts,
   { publication, terms, outline }: Opened,
   words: readonly string[],
   offset: number,

@@ -4,10 +4,13 @@ import type { CertificateProbe } from './certificates.js';
 const VISIT_MS = 8000;
 const MOST_BYTES = 64 * 1024;
 
-/** A page that every host has. */
+/** Path of a page that every host has. */
 const PAGE = '/robots.txt';
 
-/** Codes by which TLS refuses a certificate (OpenSSL's, and Node's own), or the other side has none for the name. */
+/**
+ * Error codes of TLS (OpenSSL's and Node's own) for a certificate that is refused, or a server that has none for the
+ * name.
+ */
 const REFUSALS: ReadonlySet<string> = new Set([
   'CERT_CHAIN_TOO_LONG',
   'CERT_HAS_EXPIRED',
@@ -36,7 +39,7 @@ export function createCertificateProbe(guard: Pick<Guard, 'fetch'>): Certificate
       try {
         const signal = AbortSignal.timeout(VISIT_MS);
         const { body } = await guard.fetch(origin + PAGE, { manual: true, signal });
-        // Whatever it answers, it has shown its certificate.
+        // The certificate was accepted, whatever the response is.
         await body.dump({ limit: MOST_BYTES }).catch(() => {});
         return 'trusted';
       } catch (error) {

@@ -1,6 +1,6 @@
 /**
- * What a visit by https finds: a certificate that browsers trust for the name, another one, or nothing that says either:
- * nobody answers, or where the name leads is not to be called from here.
+ * The result of a visit over HTTPS: the certificate is trusted by browsers for the name; it is refused; or the visit
+ * says nothing, because the host does not answer or must not be called from here.
  */
 export type Visit = 'trusted' | 'refused' | 'unknown';
 
@@ -8,22 +8,25 @@ export type Visit = 'trusted' | 'refused' | 'unknown';
  * Visits domains as a browser would.
  *
  * Duties of an adapter:
- * - It goes through the guard of all fetches: no address that is not public unless the operator has said so.
- * - It never throws, and answers within ten seconds. By http there is no certificate to find.
+ * - It goes through the guard of all fetches: no non-public address unless the operator has allowed it.
+ * - It never throws, and answers within ten seconds. Over plain HTTP there is no certificate to check.
  */
 export interface CertificateProbe {
-  /** `https://docs.example.com` */
+  /** Visits an origin such as `https://docs.example.com`. */
   visit(origin: string): Promise<Visit>;
 }
 
-/** What is known of a domain's certificate; undefined where nothing is. */
+/** The known state of a domain's certificate; undefined if nothing is known. */
 export type CertificateState = 'pending' | 'issued' | 'failed' | undefined;
 
 const HOUR_MS = 3_600_000;
-/** For so long somebody may be about to get one. */
+/** Milliseconds after the claim in which a missing certificate counts as pending instead of failed. */
 const PENDING_FOR_MS = 48 * HOUR_MS;
 
-/** `addedAt` is when the domain was claimed. A visit that says nothing leaves what was known. */
+/**
+ * Returns the state after a visit. `addedAt` is when the domain was claimed. A visit with result `unknown` changes
+ * nothing.
+ */
 export function certificateAfter(
   known: CertificateState,
   visit: Visit,

@@ -1,24 +1,25 @@
-import { fingerprint } from '@commonplace/kit/id';
+import type { Claim, Rate, Reservation } from '@commonplace/kit/limits';
+import { countedNetwork } from '@commonplace/kit/network';
 import type { CallContext } from '@commonplace/kit/rpc';
 import type {
   CheckPublicationPasswordRequest,
   CheckPublicationPasswordResponse,
 } from '@commonplace/proto/resources/v1/reader_service.js';
-import type { Parts } from '../parts.js';
-import type { PasswordTries, PublicationRecord } from '../stores/publications.js';
 import { addressesOf } from './face.js';
 import { openAddress } from './open.js';
-import { PROOF_SECONDS, signProof } from './proofs.js';
+import type { PublicationParts } from './parts.js';
+import { hasProvenBefore, PROOF_SECONDS, REMEMBERED_SECONDS, signProof } from './proofs.js';
+import type { PublicationRecord } from './records.js';
 
-const TRIES = 10;
-const WINDOW_MS = 10 * 60_000;
+const NETWORK_WINDOW_MS = 10 * 60_000;
+const PUBLICATION_WINDOW_MS = 60 * 60_000;
 
 /**
- * Looks at one try. A wrong one is written down with its answer, so that of many at once no more than ten are told
- * anything; what is over is told without looking at the password.
+ * Checks one attempt, which is counted before its password is compared: of many concurrent attempts, no more than the
+ * limits allow learn anything, the correct password included. A correct attempt is released again.
  */
 export async function checkPassword(
-  parts: Parts,
+  parts: PublicationParts,
   { address, password, clientIp }: CheckPublicationPasswordRequest,
   context: CallContext,
 ): Promise<CheckPublicationPasswordResponse> {
@@ -27,53 +28,54 @@ export async function checkPassword(
   const missing = { gone: opening.kind === 'missing' && opening.gone, refused: false };
   if (opening.kind !== 'password') return { ...NONE, revision, missing };
   const { publication } = opening.opened;
-  const nowMs = Date.now();
-  const now = new Date(nowMs).toISOString();
-  const known = await triesOf(parts, publication, clientIp, now, context);
-  if (known.tries >= TRIES) {
-    const retryAfterSeconds = Math.max(1, Math.ceil((Date.parse(known.until) - nowMs) / 1000));
-    return { ...NONE, revision, refused: { retryAfterSeconds, triesLeft: 0 } };
+  const isKnown = address?.proof !== undefined && hasProvenBefore(publication, address.proof, Date.now());
+  const attempt = await parts.passwordTries.reserve(claimsOf(parts, publication, clientIp, isKnown));
+  if (!attempt.granted) {
+    return { ...NONE, revision, refused: { retryAfterSeconds: attempt.retryAfterSeconds, triesLeft: 0 } };
   }
-  if (!(await parts.passwords.verify(publication.passwordHash, password))) {
-    const tries = known.tries + 1;
-    write(parts, known, { ...known, tries }, context);
-    return { ...NONE, revision, refused: { retryAfterSeconds: 0, triesLeft: TRIES - tries } };
-  }
+  const matches = await verified(parts, publication, password, attempt);
+  if (!matches) return { ...NONE, revision, refused: { retryAfterSeconds: 0, triesLeft: Math.min(...attempt.left) } };
   const { home } = addressesOf(opening.opened);
-  const proof = { proof: signProof(publication, nowMs), expiresInSeconds: PROOF_SECONDS, path: home };
-  return { ...NONE, revision, proof };
+  const times = { expiresInSeconds: PROOF_SECONDS, rememberedSeconds: REMEMBERED_SECONDS };
+  return { ...NONE, revision, proof: { proof: signProof(publication, Date.now()), ...times, path: home } };
 }
 
 const NONE = { proof: undefined, refused: undefined, missing: undefined };
 
-type Tries = Omit<PasswordTries, 'version'> & { readonly version?: number };
+/** Compares the password. Releases the attempt if it was correct, or if the comparison failed with an error. */
+async function verified(
+  { passwords }: PublicationParts,
+  { passwordHash }: PublicationRecord,
+  password: string,
+  attempt: Extract<Reservation, { granted: true }>,
+): Promise<boolean> {
+  let matches: boolean | undefined;
+  try {
+    matches = await passwords.verify(passwordHash, password);
+    return matches;
+  } finally {
+    if (matches !== false) await attempt.release();
+  }
+}
 
-/** What is known of tries from a place; its address is not kept. */
-async function triesOf(
-  parts: Parts,
-  { id: publicationId, tenant }: PublicationRecord,
+/**
+ * Returns the limits that an attempt counts against: one for its network, and one for the publication over all
+ * networks, which slows down attacks from many networks. A reader who has opened the publication before counts for
+ * their network alone, so that strangers who guess lock no reader out.
+ */
+function claimsOf(
+  { settings }: PublicationParts,
+  { id, tenant }: PublicationRecord,
   clientIp: string,
-  now: string,
-  { work }: CallContext,
-): Promise<Tries> {
-  const id = fingerprint(publicationId, clientIp);
-  const until = new Date(Date.parse(now) + WINDOW_MS).toISOString();
-  const known = await work.get(parts.passwordTries, id);
-  if (known === undefined) return { id, tenant, tries: 0, until };
-  return known.until <= now ? { ...known, tries: 0, until } : known;
-}
-
-function write(parts: Parts, { version }: Tries, after: Tries, { work }: CallContext): void {
-  const { version: _, ...record } = after;
-  if (version === undefined) work.insert(parts.passwordTries, record);
-  else work.replace(parts.passwordTries, { ...record, version }, record);
-}
-
-/** Forgets tries whose time is over. */
-export async function forgetTries({ passwordTries, store }: Parts, now: string): Promise<void> {
-  const over = await passwordTries.find({ where: { until: { lte: now } }, sort: ['until'], limit: 500 });
-  if (over.length === 0) return;
-  const work = store.begin();
-  for (const one of over) work.remove(passwordTries, one);
-  await work.commit();
+  isKnown: boolean,
+): readonly Claim[] {
+  const network = countedNetwork(clientIp, settings.ipv6Prefix);
+  const perNetwork: Rate = { count: settings.passwordTries, windowMs: NETWORK_WINDOW_MS, comesBack: 'together' };
+  const perPublication: Rate = {
+    count: settings.passwordTriesTotal,
+    windowMs: PUBLICATION_WINDOW_MS,
+    comesBack: 'gradually',
+  };
+  const ofNetwork: Claim = { key: ['network', id, network], rate: perNetwork, tenant };
+  return isKnown ? [ofNetwork] : [ofNetwork, { key: ['publication', id], rate: perPublication, tenant }];
 }

@@ -1,7 +1,6 @@
-import type { DomainEvent } from '@commonplace/kit/events';
-import { newId } from '@commonplace/kit/id';
+import { createEvent, type DomainEvent, OPERATOR } from '@commonplace/kit/events';
 import type { Store } from '@commonplace/kit/store';
-import { type PublicationRecord, publicationCollection, slugCollection } from '../stores/publications.js';
+import { type PublicationRecord, publicationCollection, slugCollection } from './records.js';
 
 /** A publication as an operator sees it. */
 export interface DeskPublication {
@@ -10,17 +9,20 @@ export interface DeskPublication {
   readonly kind: PublicationRecord['kind'];
   readonly itemId: string;
   readonly workspaceId: string;
-  /** RFC 3339; null where readers are not kept from it. */
+  /** RFC 3339; null if the publication is not suspended. */
   readonly suspendedAt: string | null;
 }
 
-/** What who runs an installation may do with publications, without a key; on the records themselves. */
+/** The operator's commands on publications. They work on the records directly and need no API key. */
 export interface PublicationDesk {
-  /** By id, or by a slug that it has or had. Undefined where there is none such. */
+  /** Finds a publication by its id, or by a current or former slug. Returns undefined if there is none. */
   find(which: string): Promise<PublicationRecord | undefined>;
-  /** Readers get 404 within seconds, until it is resumed. Nothing changes where it is suspended already. */
+  /**
+   * Suspends a publication: readers get 404 within seconds, until it is resumed. Does nothing if it is suspended
+   * already.
+   */
   suspend(publication: PublicationRecord): Promise<DeskPublication>;
-  /** It stands for its readers as its editors have it. */
+  /** Lifts a suspension; readers see the publication as its editors configured it. */
   resume(publication: PublicationRecord): Promise<DeskPublication>;
 }
 
@@ -62,16 +64,6 @@ function byOperator({ suspendedAt, ...record }: PublicationRecord, time: string)
     changedFields: ['status'],
     version,
   };
-  return {
-    specversion: '1.0',
-    id: `evt_${newId()}`,
-    source: '/resources',
-    type: 'commonplace.resources.publication.updated',
-    subject: itemId,
-    time,
-    datacontenttype: 'application/json',
-    data,
-    tenant,
-    actor: { type: 'system', id: 'operator', name: 'operator' },
-  };
+  const type = 'publication.updated';
+  return createEvent({ service: 'resources', type, subject: itemId, data, time, tenant, actor: OPERATOR });
 }

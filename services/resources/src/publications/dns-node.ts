@@ -1,14 +1,17 @@
 import { Resolver } from 'node:dns/promises';
 import type { DomainResolver, Found, Wanted } from './dns.js';
 
-/** Milliseconds that a server has for an answer, and how often it is asked. */
+/** Milliseconds that a DNS server has for an answer, and the number of attempts. */
 const TIMEOUT_MS = 3000;
 const TRIES = 2;
 
-/** Codes that say that there is no such record. */
+/** Error codes that mean that there is no such record. */
 const ABSENT: ReadonlySet<string> = new Set(['ENOTFOUND', 'ENODATA']);
 
-/** The resolver of the machine, or these servers: `192.0.2.53`, `[2001:db8::53]:5353`. */
+/**
+ * Creates a resolver that uses the given servers, such as `192.0.2.53` or `[2001:db8::53]:5353`, else the machine's
+ * own.
+ */
 export function createNodeResolver(servers: readonly string[]): DomainResolver {
   const resolver = new Resolver({ timeout: TIMEOUT_MS, tries: TRIES });
   if (servers.length > 0) resolver.setServers([...servers]);

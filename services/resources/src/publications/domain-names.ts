@@ -4,8 +4,8 @@ import { domainToASCII } from 'node:url';
 const LABEL = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
 
 /**
- * A host name as the DNS has it: lower case, in ASCII. Undefined for what is no public host name, and for the
- * server's own names and all below them.
+ * Returns a host name in its DNS form: lower case, in ASCII. Returns undefined if it is not a public host name, or is
+ * one of `closedHosts` or below one.
  */
 export function requireDomain(given: string, closedHosts: readonly string[]): string | undefined {
   if (!/^[^\s/:@?#[\]\\%*_]+$/u.test(given)) return undefined;
@@ -17,10 +17,10 @@ export function requireDomain(given: string, closedHosts: readonly string[]): st
   return closedHosts.some((host) => name === host || name.endsWith(`.${host}`)) ? undefined : name;
 }
 
-/** Names that lead nowhere in the public DNS, or into the machine itself (RFC 6761, 6762, 8375). */
+/** Top-level names that do not resolve in the public DNS, or resolve to the machine itself (RFC 6761, 6762, 8375). */
 const RESERVED: ReadonlySet<string> = new Set(['localhost', 'local', 'internal', 'invalid', 'onion', 'arpa']);
 
-/** A Host header without its port, in lower case; undefined for what is none. */
+/** Returns a Host header without its port, in lower case; undefined if it is not a host name. */
 export function hostNameOf(header: string): string | undefined {
   const match = /^(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::\d{1,5})?$/.exec(header.toLowerCase());
   return match?.[1]?.replace(/\.$/, '');

@@ -1,80 +1,105 @@
 import { randomBytes } from 'node:crypto';
+import { derivedId } from '@commonplace/kit/id';
 import type { CallContext } from '@commonplace/kit/rpc';
-import type { Parts } from '../parts.js';
-import type { DomainRecord, PublicationRecord, RecordState } from '../stores/publications.js';
+import type { UnitOfWork } from '@commonplace/kit/store';
 import type { Found } from './dns.js';
 import { DOMAINS } from './open.js';
+import type { PublicationParts } from './parts.js';
+import { type DomainRecord, nameOf, type PublicationRecord, type RecordState } from './records.js';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
-/** A new domain is looked at often, in the days in which its owner works on it. */
+/** A new domain is checked often, in the days in which its owner sets it up. */
 const OFTEN_MS = 10 * MINUTE_MS;
 const OFTEN_FOR_MS = 48 * HOUR_MS;
 const LATER_MS = 24 * HOUR_MS;
-/** What is gone for so long is given up. */
+/** Milliseconds after which a domain with missing records fails. */
 const LOST_AFTER_MS = 72 * HOUR_MS;
 
 const NOTHING_SEEN: RecordState = { txt: false, cname: false };
 
-/** Where the TXT record has to be, and what it has to hold. */
+/** Returns the name and the value of the TXT record that proves a domain. */
 export const verifyName = (domain: string): string => `_wsk-verify.${domain}`;
 export const verifyValue = (token: string): string => `wsk-verify=${token}`;
 
-/** Whether somebody else may have the domain: it was never proven in time, or is lost. */
-export function isLapsed({ status, addedAt }: DomainRecord, now: string): boolean {
-  if (status === 'active') return false;
-  return status === 'failed' || Date.parse(now) - Date.parse(addedAt) > OFTEN_FOR_MS;
-}
+/** Returns the id of a publication's unproven claim to a name. */
+export const claimId = (name: string, publicationId: string): string => derivedId(`domain:${name}:${publicationId}`);
 
 /**
- * Gives a publication these domains and no others. Those that it had keep what is known of them. `holders` are the
- * records of the domains wanted, as they were looked at: what became of them since is a lost race.
+ * Sets the domains of a publication. Domains that it had keep their state. Several publications may claim the same
+ * name: the first that proves it gets it.
  */
 export async function claimDomains(
-  parts: Parts,
+  parts: PublicationParts,
   { id, tenant }: Pick<PublicationRecord, 'id' | 'tenant'>,
   wanted: readonly string[],
-  holders: ReadonlyMap<string, DomainRecord>,
   now: string,
   context: CallContext,
 ): Promise<DomainRecord[]> {
   const { work } = context;
   const had = await parts.domains.find({ where: { publicationId: id }, limit: DOMAINS });
-  for (const domain of had) if (!wanted.includes(domain.id)) work.remove(parts.domains, domain);
+  for (const domain of had) if (!wanted.includes(nameOf(domain))) work.remove(parts.domains, domain);
+  const own = new Map(had.map((domain) => [nameOf(domain), domain]));
   const claimed: DomainRecord[] = [];
   for (const name of wanted) {
-    const known = holders.get(name);
-    if (known?.publicationId === id) {
-      // Whoever names it again has set its records meanwhile: it is not their turn to wait.
+    const known = own.get(name);
+    if (known !== undefined) {
+      // Naming a domain again suggests that its records were just set, so it is checked at once.
       claimed.push(
         known.status === 'active' ? known : work.replace(parts.domains, known, { ...known, nextCheckAt: now }),
       );
       continue;
     }
     const record = {
-      id: name,
+      id: claimId(name, id),
+      domain: name,
       tenant,
       publicationId: id,
-      // Of its own for each claim: a record that was put there for somebody else proves nothing.
+      // Each claim has its own token: a record that was set for somebody else proves nothing.
       token: randomBytes(20).toString('hex'),
       status: 'pending_dns',
       seen: NOTHING_SEEN,
       addedAt: now,
       nextCheckAt: now,
     } as const;
-    claimed.push(known === undefined ? work.insert(parts.domains, record) : work.replace(parts.domains, known, record));
+    claimed.push(work.insert(parts.domains, record));
   }
-  if (claimed.some(({ nextCheckAt }) => nextCheckAt === now)) context.afterCommit(() => parts.domainChecks.wake());
   return claimed;
 }
 
-export async function dropDomains(parts: Parts, publicationId: string, { work }: Pick<CallContext, 'work'>) {
+export async function dropDomains(parts: PublicationParts, publicationId: string, { work }: Pick<CallContext, 'work'>) {
   for (const domain of await parts.domains.find({ where: { publicationId }, limit: DOMAINS })) {
     work.remove(parts.domains, domain);
   }
 }
 
-/** A domain after a look into the DNS. What could not be looked up says nothing of what is there. */
+/**
+ * Stores the result of a check. A proven claim gets the name, unless another publication holds it with a valid
+ * proof. A holder without one is turned back into a claim.
+ */
+export async function writeLooked(
+  { domains }: Pick<PublicationParts, 'domains'>,
+  before: DomainRecord,
+  after: Omit<DomainRecord, 'version'>,
+  work: UnitOfWork,
+): Promise<Omit<DomainRecord, 'version'>> {
+  const name = nameOf(before);
+  if (after.status !== 'active' || before.id === name) return work.replace(domains, before, after);
+  const holder = await work.get(domains, name);
+  if (holder?.status === 'active') {
+    const error =
+      'Another publication has proven this domain. It is free 72 hours after the records of that one are gone.';
+    return work.replace(domains, before, { ...after, certificate: undefined, status: 'verifying', error });
+  }
+  work.remove(domains, before);
+  const proven = { ...after, id: name, domain: undefined };
+  if (holder === undefined) return work.insert(domains, proven);
+  const { version: _, ...left } = holder;
+  work.insert(domains, { ...left, id: claimId(name, holder.publicationId), domain: name });
+  return work.replace(domains, holder, proven);
+}
+
+/** Returns a domain's record after a DNS check. A failed lookup does not change which records were seen. */
 export function domainAfter(domain: DomainRecord, found: Found, now: string): Omit<DomainRecord, 'version'> {
   const looked = { ...domain, lastCheckedAt: now };
   if ('error' in found) return { ...looked, error: found.error, nextCheckAt: nextCheck(domain, now) };

@@ -1,30 +1,34 @@
 import type { PublicationFace, ReaderEntry, ReaderItem } from '@commonplace/proto/resources/v1/reader_service.js';
 import { ResourceType } from '@commonplace/proto/resources/v1/resource.js';
-import { TYPES } from '../handlers/present.js';
-import type { Parts } from '../parts.js';
-import { type Addresses, addressesOn, publicUrlOf } from './addresses.js';
+import { TYPES } from '../wire.js';
+import { type Addresses, addressesOn, publicUrlOf, SHARES } from './addresses.js';
 import { originOfDomain } from './hosts.js';
 import { imageOf } from './images.js';
-import type { Opened } from './open.js';
+import type { Opened } from './opening.js';
 import type { Entry, Shown } from './outline.js';
-import { VISIBILITIES } from './present.js';
+import type { PublicationParts } from './parts.js';
+import { VISIBILITIES } from './wire.js';
 
-/** Where everything of an opened publication is, on the host that it was asked for under. */
-export function addressesOf({ host, publication }: Opened): Addresses {
-  return addressesOn(host, publication.slug, publication.itemId);
+/** Returns the addresses of an opened publication on the host of the request. */
+export function addressesOf({ host, publication, shared }: Pick<Opened, 'host' | 'publication' | 'shared'>): Addresses {
+  return addressesOn(host, publication.slug, publication.itemId, shared ? SHARES : undefined);
 }
 
-/** Absolute URL of the publication: its own domain goes before the public URL. */
-export function homeOf(parts: Parts, { publication, domains }: Pick<Opened, 'publication' | 'domains'>): string {
+/** Returns the absolute URL of a publication; its own domain takes precedence over the public URL. */
+export function homeOf(
+  parts: PublicationParts,
+  { publication, domains, shared }: Pick<Opened, 'publication' | 'domains' | 'shared'>,
+): string {
+  if (shared) return publicUrlOf(parts.hosts.open, publication.slug, SHARES);
   const [domain] = domains;
   if (domain === undefined) return publicUrlOf(parts.hosts.open, publication.slug);
   return originOfDomain(domain, parts.hosts.open);
 }
 
-/** Absolute URL of a path on this host, where it is to be found for good. */
+/** Returns the canonical absolute URL of a path on this host. */
 export function canonicalOf(
-  parts: Parts,
-  opened: Pick<Opened, 'publication' | 'domains'>,
+  parts: PublicationParts,
+  opened: Pick<Opened, 'publication' | 'domains' | 'shared'>,
   { base, home }: Addresses,
   path: string,
 ): string {
@@ -33,12 +37,12 @@ export function canonicalOf(
   return below === '' && opened.domains.length > 0 ? `${url}/` : url + below;
 }
 
-/** What the publication is called. */
+/** Returns the title of a publication, else the name of its resource or workspace. */
 export function titleOf({ publication, outline, terms }: Pick<Opened, 'publication' | 'outline' | 'terms'>): string {
   return publication.title ?? outline.head?.name ?? terms.workspaceName;
 }
 
-export async function faceOf(parts: Parts, opened: Opened): Promise<PublicationFace> {
+export async function faceOf(parts: PublicationParts, opened: Opened): Promise<PublicationFace> {
   const { publication, outline, terms } = opened;
   const addresses = addressesOf(opened);
   const image = await imageOf(parts, publication, terms.workspaceId);
@@ -73,7 +77,7 @@ export function themeOf({ theme = '' }: { readonly theme?: string | undefined })
   return THEMES.has(theme) ? theme : 'auto';
 }
 
-/** The publication itself, as the first entry of its tree. */
+/** Returns the publication itself as the first entry of its tree. */
 export function homeEntry(opened: Opened): ReaderEntry {
   const { outline, publication, terms } = opened;
   const { head } = outline;
@@ -103,13 +107,13 @@ export function entryOf({ shown, depth }: Entry, { page }: Addresses): ReaderEnt
   };
 }
 
-/** The tree of a publication, itself first. */
+/** Returns the tree of a publication, with the publication itself first. */
 export function treeOf(opened: Opened): ReaderEntry[] {
   const addresses = addressesOf(opened);
   return [homeEntry(opened), ...opened.outline.entries.map((entry) => entryOf(entry, addresses))];
 }
 
-/** From the publication itself down to a page. */
+/** Returns the entries from the publication itself down to a page. */
 export function trailOf(tree: readonly ReaderEntry[], id: string | undefined): ReaderEntry[] {
   const known = new Map(tree.map((entry) => [entry.id, entry]));
   const [home] = tree;

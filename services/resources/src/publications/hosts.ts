@@ -1,27 +1,27 @@
 import type { Collection } from '@commonplace/kit/store';
 import { HostKind } from '@commonplace/proto/resources/v1/reader_service.js';
-import type { DomainRecord } from '../stores/publications.js';
 import { hostNameOf } from './domain-names.js';
+import type { DomainRecord } from './records.js';
 
-/** What a Host header stands for. Addresses are made of `origin`, which is never what the client sent. */
+/** The meaning of a Host header. Addresses are built from `origin`, never from what the client sent. */
 export interface KnownHost {
   readonly kind: HostKind;
-  /** `https://docs.example.com`, without a slash at its end. */
+  /** `https://docs.example.com`, without a trailing slash. */
   readonly origin: string;
-  /** Path behind it below which everything lies: empty, or `/wiki`. */
+  /** Path prefix of everything on the host: empty, or `/wiki`. */
   readonly prefix: string;
-  /** Of a domain: whose it is. */
+  /** Id of the publication that owns the domain. */
   readonly publicationId?: string;
 }
 
 export interface Hosts {
-  /** Undefined for hosts that nobody is answered under. */
+  /** Returns the host for a Host header; undefined for hosts that are not served. */
   of(header: string): Promise<KnownHost | undefined>;
-  /** That of the public URL. */
+  /** The host of the public URL. */
   readonly open: KnownHost;
-  /** Names that no publication can have. */
+  /** Names that publications cannot claim as domains. */
   readonly own: readonly string[];
-  /** What a CNAME has to name. */
+  /** Host name that a CNAME has to point to. */
   readonly target: string;
 }
 
@@ -54,7 +54,7 @@ export function createHosts(
   };
 }
 
-/** A publication's own domain is reached as the server itself is: by the same scheme, and at the same port. */
+/** Returns the origin of a publication's own domain, with the scheme and port of the server itself. */
 export function originOfDomain(domain: string, { origin }: Pick<KnownHost, 'origin'>): string {
   const { protocol, port } = new URL(origin);
   return `${protocol}//${domain}${port === '' ? '' : `:${port}`}`;
@@ -70,7 +70,9 @@ function ownHost(kind: HostKind, url: string) {
     origin,
     prefix: pathname.replace(/\/+$/, ''),
     name,
-    /** Ports count, for two of the server's URLs may differ by them alone; a machine has several names for itself. */
+    /**
+     * Compares the port too, because two of the server's URLs may differ only by port. Loopback names count as equal.
+     */
     answers(header: string): boolean {
       const given = header.toLowerCase();
       if (given === host) return true;

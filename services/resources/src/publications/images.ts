@@ -1,19 +1,21 @@
 import { invalidField } from '@commonplace/kit/errors';
 import type { CallContext } from '@commonplace/kit/rpc';
-import type { Parts } from '../parts.js';
-import type { Node } from '../stores/nodes.js';
-import type { PublicationRecord } from '../stores/publications.js';
+import type { Node } from '../domain/node.js';
+import type { PublicationParts } from './parts.js';
+import type { PublicationRecord } from './records.js';
 
-/** Raster images alone are shown by a browser without any of their content being run. */
+/** Raster image types, which a browser shows without running any of their content. */
 const RASTER: ReadonlySet<string> = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp', 'image/avif']);
 
 export function isRaster({ file }: Pick<Node, 'file'>): boolean {
   return file?.status === 'ready' && RASTER.has(file.contentType);
 }
 
-/** The image of a publication: a file of the same workspace that the publisher may see. Throws `invalid_value`. */
+/**
+ * Checks that a publication's image is a file of the same workspace that the publisher may see. Throws `invalid_value`.
+ */
 export async function requireImage(
-  parts: Parts,
+  parts: PublicationParts,
   { workspaceId, boundary }: { readonly workspaceId: string; readonly boundary: string },
   fileId: string | undefined,
   context: CallContext,
@@ -26,15 +28,15 @@ export async function requireImage(
     throw invalidField('image_file_id', 'invalid_value', 'must be an image of the workspace that you may see.');
 }
 
-/** Whether readers may see a node as a publication's image now. */
+/** Returns whether readers may see a node as a publication's image now. */
 export function isImageOf(node: Node, workspaceId: string, boundary: string): boolean {
   const open = node.boundary === workspaceId || node.boundary === boundary;
   return node.state === 'active' && node.workspaceId === workspaceId && open && isRaster(node);
 }
 
-/** The image that a publication names, where readers may see it. */
+/** Returns the image of a publication if readers may see it. */
 export async function imageOf(
-  { tree }: Pick<Parts, 'tree'>,
+  { tree }: Pick<PublicationParts, 'tree'>,
   { imageFileId, boundary }: Pick<PublicationRecord, 'imageFileId' | 'boundary'>,
   workspaceId: string,
 ): Promise<Node | undefined> {

@@ -5,19 +5,20 @@ import {
   type ListIndexedRequest,
   type ListIndexedResponse,
 } from '@commonplace/proto/resources/v1/reader_service.js';
-import type { Parts } from '../parts.js';
-import type { PublicationRecord } from '../stores/publications.js';
 import { addressesOn } from './addresses.js';
 import { canonicalOf } from './face.js';
 import type { KnownHost } from './hosts.js';
-import { activeDomains, termsOf } from './open.js';
+import { activeDomains } from './open.js';
+import { termsOf } from './opening.js';
+import type { PublicationParts } from './parts.js';
+import type { PublicationRecord } from './records.js';
 import { stateOf } from './standing.js';
 
 const PUBLICATIONS = 100;
 
-/** The pages that search engines may list under a host, publication by publication. */
+/** Returns the pages on a host that search engines may list, one page of publications at a time. */
 export async function listIndexed(
-  parts: Parts,
+  parts: PublicationParts,
   { host: header, cursor, limit }: ListIndexedRequest,
   context: CallContext,
 ): Promise<ListIndexedResponse> {
@@ -38,9 +39,12 @@ export async function listIndexed(
   return { ...none, items, nextCursor: found.length === most ? (found.at(-1)?.id ?? '') : '' };
 }
 
-/** Under the public host, what has a domain of its own is listed there alone: it is that page's address for good. */
+/**
+ * Returns the pages of a publication that may be listed. On the public host, a publication with its own domain has
+ * none: it is listed on that domain only, which is its canonical address.
+ */
 async function pagesOf(
-  parts: Parts,
+  parts: PublicationParts,
   host: KnownHost,
   publication: PublicationRecord,
   context: CallContext,

@@ -1,13 +1,13 @@
 import { type Fault, invalidFields } from '@commonplace/kit/errors';
 import { PublicationMode, PublicationVisibility } from '@commonplace/proto/resources/v1/publication.js';
 import type { PublishResourceRequest } from '@commonplace/proto/resources/v1/publication_service.js';
-import type { Mode, PublicationRecord, Visibility } from '../stores/publications.js';
 import { requireDomain } from './domain-names.js';
+import type { Mode, PublicationRecord, Visibility } from './records.js';
 
-/** The fields of the three requests that say how something is published. */
+/** The fields that configure a publication, in all three requests. */
 export type PublicationInput = Omit<PublishResourceRequest, 'resourceId'>;
 
-/** What a request says of the record itself: the rest of it is a slug, a password and domains. */
+/** The fields of a request that are stored in the record; the others are a slug, a password and domains. */
 export type Settings = Pick<
   PublicationRecord,
   | 'visibility'
@@ -49,15 +49,15 @@ const MODES: Partial<Record<PublicationMode, Mode>> = {
 
 export interface ReadInput {
   readonly settings: Settings;
-  /** A new one; null takes the old one away, undefined leaves it. */
+  /** A new password; null removes the current one, undefined keeps it. */
   readonly password: string | null | undefined;
-  /** Undefined: as they are. */
+  /** Undefined keeps the current domains. */
   readonly domains: readonly string[] | undefined;
 }
 
 /**
- * What is to be published, and how, after a request: what it leaves out is as it was. `closedHosts` can be no domains.
- * Throws all faults at once.
+ * Returns the configuration after a request; fields that it does not set keep their values. `closedHosts` are refused
+ * as domains. Throws one error with all faults.
  */
 export function readInput(
   input: PublicationInput,
@@ -103,7 +103,10 @@ function settingsOf(input: PublicationInput, before: Settings, mask: ReadonlySet
   };
 }
 
-/** A password alone asks for its visibility; with another one it is a mistake that would leave the item open. */
+/**
+ * Returns the visibility. A password without a visibility implies `password`; with another visibility it is a fault, as
+ * the item would be left open.
+ */
 function visibilityOf(
   input: PublicationInput,
   before: Settings,

@@ -1,39 +1,21 @@
-import { AppError } from '@commonplace/kit/errors';
 import { fingerprint } from '@commonplace/kit/id';
 import type { CallContext } from '@commonplace/kit/rpc';
 import { HostKind, type ReaderAddress, type Revision } from '@commonplace/proto/resources/v1/reader_service.js';
 import type { SharingTerms } from '@commonplace/proto/tenancy/v1/directory_service.js';
-import type { Parts } from '../parts.js';
-import type { PublicationRecord } from '../stores/publications.js';
 import { publicUrlOf } from './addresses.js';
 import type { KnownHost } from './hosts.js';
 import { imageOf } from './images.js';
+import { missing, type Opened, type Opening, termsOf } from './opening.js';
 import type { Outline } from './outline.js';
+import type { PublicationParts } from './parts.js';
 import { proofEnd } from './proofs.js';
+import { nameOf, type PublicationRecord } from './records.js';
+import { openShareLink } from './share-links.js';
 import { stateOf } from './standing.js';
 
-/** A publication that a reader may see, as they reach it. */
-export interface Opened {
-  readonly host: KnownHost;
-  readonly publication: PublicationRecord;
-  readonly terms: SharingTerms;
-  readonly outline: Outline;
-  readonly revision: Revision;
-  /** Its own domains that are active; the first one goes before the others. */
-  readonly domains: readonly string[];
-  readonly now: string;
-}
-
-export type Opening =
-  | { readonly kind: 'open'; readonly opened: Opened; readonly revision: Revision }
-  | { readonly kind: 'password'; readonly opened: Opened; readonly revision: Revision }
-  /** It has another slug now; a path behind it goes on. */
-  | { readonly kind: 'moved'; readonly location: string; readonly revision: Revision }
-  | { readonly kind: 'missing'; readonly gone: boolean; readonly revision: Revision };
-
-/** Finds out what a reader may see under an address. Reads alone: nobody is behind the call. */
+/** Determines what a reader may see at an address. Reads only, as the call has no authenticated caller. */
 export async function openAddress(
-  parts: Parts,
+  parts: PublicationParts,
   address: ReaderAddress | undefined,
   context: CallContext,
 ): Promise<Opening> {
@@ -41,6 +23,7 @@ export async function openAddress(
   const now = new Date(nowMs).toISOString();
   const host = address === undefined ? undefined : await parts.hosts.of(address.host);
   if (address === undefined || host === undefined) return missing(HostKind.UNSPECIFIED, false, 'none');
+  if (address.shareLink) return openShareLink(parts, host, address, context);
   const led = await lead(parts, host, address.slug, now);
   if (led === undefined) return missing(host.kind, false, 'none');
   if (led === 'gone') return missing(host.kind, true, 'gone');
@@ -72,9 +55,9 @@ export async function openAddress(
   return { kind: protects && proven === undefined ? 'password' : 'open', opened, revision };
 }
 
-/** What a slug or a domain leads to. */
+/** Returns the publication that a slug or a domain refers to, and whether the slug is a former one. */
 async function lead(
-  { publications, slugs }: Parts,
+  { publications, slugs }: PublicationParts,
   host: KnownHost,
   slug: string,
   now: string,
@@ -90,33 +73,21 @@ async function lead(
   return { publication, former: known.state === 'former' };
 }
 
-/** Undefined where the workspace or its Org is no more. */
-export async function termsOf(
-  parts: Pick<Parts, 'terms' | 'tree'>,
-  { kind, itemId, workspaceId }: Pick<PublicationRecord, 'kind' | 'itemId' | 'workspaceId'>,
-  context: Pick<CallContext, 'onward'>,
-): Promise<SharingTerms | undefined> {
-  const head = kind === 'resource' ? await parts.tree.get(itemId) : undefined;
-  try {
-    return await parts.terms.of(head?.workspaceId ?? workspaceId, context.onward);
-  } catch (error) {
-    if (error instanceof AppError && error.code === 'NOT_FOUND') return undefined;
-    throw error;
-  }
-}
-
-/** The domains that are active, in the order in which they were added. */
-export async function activeDomains({ domains }: Pick<Parts, 'domains'>, publicationId: string): Promise<string[]> {
+/** Returns the active domains in the order in which they were added. */
+export async function activeDomains(
+  { domains }: Pick<PublicationParts, 'domains'>,
+  publicationId: string,
+): Promise<string[]> {
   const found = await domains.find({ where: { publicationId }, limit: DOMAINS });
   const active = found.filter(({ status }) => status === 'active');
   active.sort((a, b) => (a.addedAt < b.addedAt ? -1 : 1));
-  return active.map(({ id }) => id);
+  return active.map(nameOf);
 }
 
-/** Domains of one publication, those that are being replaced among them. */
+/** Maximum number of domains of one publication, including those being replaced. */
 export const DOMAINS = 50;
 
-/** Names all that a page may be made of. */
+/** Returns a fingerprint of everything that a page may be made of. */
 function revisionOf(
   { id, version }: PublicationRecord,
   { workspaceName, locale }: SharingTerms,
@@ -129,12 +100,3 @@ function revisionOf(
 
 const earliest = (...times: (string | undefined)[]): string | undefined =>
   times.filter((time) => time !== undefined).sort()[0];
-
-function missing(hostKind: HostKind, gone: boolean, what: string): Opening {
-  const revision = fingerprint('missing', String(hostKind), what).slice(0, 22);
-  return {
-    kind: 'missing',
-    gone,
-    revision: { hostKind, publicationId: '', revision, validUntil: undefined, private: false },
-  };
-}

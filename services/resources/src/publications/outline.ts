@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import type { Node } from '../stores/nodes.js';
-import type { PinnedPage, PublicationRecord } from '../stores/publications.js';
+import type { Node } from '../domain/node.js';
+import type { PinnedPage, PublicationRecord } from './records.js';
 import { endOf } from './slugs.js';
 
 /** One page or file of a publication, as its readers see it. */
@@ -21,39 +21,39 @@ export type Shown = Pick<
   | 'createdAt'
   | 'updatedAt'
 > & {
-  /** The node as it is now: its content is read by it unless a kept one is named. */
+  /** The node's current state. Its current content is read unless `keptId` names stored content. */
   readonly node: Node;
   readonly keptId?: string;
 };
 
 export interface Entry {
   readonly shown: Shown;
-  /** Below what is published: 1 for what is right below it. */
+  /** Levels below the published item: 1 for its direct children. */
   readonly depth: number;
 }
 
-/** What readers see of a publication, worked out of its nodes. */
+/** What readers see of a publication, computed from its nodes. */
 export interface Outline {
   /** The published resource; undefined for a workspace. */
   readonly head: Shown | undefined;
-  /** Pages below it, depth first. */
+  /** Pages below the head, depth first. */
   readonly entries: readonly Entry[];
-  /** Everything that may be asked for by its id: the head, the pages, and the attachments of both. */
+  /** Everything that may be requested by id: the head, the pages, and the attachments of both. */
   readonly byId: ReadonlyMap<string, Shown>;
-  /** The same by the end of the id, which stands in addresses. */
+  /** The same, keyed by the end of the id, which addresses contain. */
   readonly byEnd: ReadonlyMap<string, Shown>;
-  /** Another one whenever anything of this is. */
+  /** Changes whenever anything in the outline changes. */
   readonly fingerprint: string;
 }
 
-/** Pages and files of one publication; what is beyond is not shown. */
+/** Maximum number of pages and files of one publication; further ones are not shown. */
 export const MOST_PAGES = 10_000;
 
 export type OutlineTerms = Pick<PublicationRecord, 'itemId' | 'kind' | 'includeChildren'>;
 
 /**
- * Puts an outline together. `nodes` are live nodes of the publication's boundary, `head` among them where there is
- * one; `pinned` what was kept of them, where that is what readers see. A node is shown when the way down to it is.
+ * Builds an outline. `nodes` are the active nodes of the publication's boundary, including the head if there is one.
+ * `pinned` are the stored pages if readers see a pinned edition. A node is shown if all nodes above it are shown.
  */
 export function outlineOf(
   { itemId, kind, includeChildren }: OutlineTerms,
@@ -105,7 +105,7 @@ function byPosition(a: Shown, b: Shown): number {
 
 const shownNow = (node: Node): Shown => ({ ...pick(node), node });
 
-/** What was pinned and is still there to be shown: later names, places and contents do not count. */
+/** Returns the pinned pages that still exist; later names, positions and contents are ignored. */
 function shownAsPinned(nodes: readonly Node[], pinned: readonly PinnedPage[]): Shown[] {
   const live = new Map(nodes.map((node) => [node.id, node]));
   return pinned.flatMap((page) => {
@@ -114,7 +114,7 @@ function shownAsPinned(nodes: readonly Node[], pinned: readonly PinnedPage[]): S
   });
 }
 
-/** What a record says of a page, without all else that it holds. */
+/** Picks the fields of a page from a record. */
 export function pick(from: { [F in keyof Omit<Shown, 'node' | 'keptId'>]: Shown[F] | undefined }): Omit<Shown, 'node'> {
   const { id, parentKey, position, type, name, icon, description, attachment, file } = from as Shown;
   const { contentVersion, sizeBytes, updatedBy, createdAt, updatedAt } = from as Shown;

@@ -1,11 +1,11 @@
 import type { Collection } from '@commonplace/kit/store';
 import { LRUCache } from 'lru-cache';
-import type { Counters } from '../stores/counters.js';
-import type { Node } from '../stores/nodes.js';
-import type { PendingJobs } from '../stores/pending.js';
-import type { PinnedPage, PublicationRecord } from '../stores/publications.js';
-import type { Tree } from '../stores/tree.js';
+import type { Node } from '../domain/node.js';
+import type { Counters } from '../nodes/counters.js';
+import type { PendingJobs } from '../nodes/pending.js';
+import type { Tree } from '../nodes/tree.js';
 import { MOST_PAGES, type Outline, outlineOf } from './outline.js';
+import type { PinnedPage, PublicationRecord } from './records.js';
 import { restrictedSince } from './standing.js';
 
 export type OutlineTarget = Pick<
@@ -13,13 +13,15 @@ export type OutlineTarget = Pick<
   'id' | 'itemId' | 'kind' | 'workspaceId' | 'boundary' | 'includeChildren' | 'mode' | 'edition' | 'version'
 >;
 
-/** Gives what readers see of publications. */
+/** Computes what readers see of publications. */
 export interface Outlines {
-  /** Undefined where what is published is not there, in the trash, or restricted since it was published. */
+  /**
+   * Returns the outline; undefined if the published item is missing, in the trash, or was restricted after publishing.
+   */
   of(publication: OutlineTarget): Promise<Outline | undefined>;
-  /** The same as it is in this moment, and nothing is remembered of it. */
+  /** Returns the current outline without using or filling the cache. */
   fresh(publication: OutlineTarget): Promise<Outline | undefined>;
-  /** The nodes that a publication shows, as they are: the resource itself first, attachments among them. */
+  /** Returns the current nodes that a publication shows: the resource itself first, including attachments. */
   nodesOf(publication: OutlineTarget): Promise<Node[] | undefined>;
 }
 
@@ -30,8 +32,8 @@ interface Remembered {
 }
 
 /**
- * Outlines are remembered as long as nothing in the workspace looks changed, and for two seconds at most: clocks of two
- * processes may differ, so that a change can look older than it is.
+ * Milliseconds that an outline is cached at most; a visible change in the workspace invalidates it earlier. The limit
+ * is needed because the clocks of two processes may differ, so that a change can look older than it is.
  */
 const MAX_AGE_MS = 2000;
 
@@ -57,7 +59,9 @@ export function createOutlines({ tree, pinned, counters, pending }: OutlineParts
     return outlineOf(publication, nodes, pages);
   }
 
-  /** What changes with nearly every change to the tree that readers see, and is a look at the ends of three indexes. */
+  /**
+   * Returns a stamp that changes with nearly every change to the visible tree. It reads only the ends of three indexes.
+   */
   async function stampOf({ id, version, workspaceId, kind, itemId, boundary }: OutlineTarget): Promise<string> {
     const head = kind === 'resource' ? await tree.get(itemId) : undefined;
     const where = head?.workspaceId ?? workspaceId;

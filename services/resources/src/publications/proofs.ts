@@ -1,25 +1,30 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
-import type { PublicationRecord } from '../stores/publications.js';
+import type { PublicationRecord } from './records.js';
 
-/** Seconds for which a password need not be given again. */
+/** Seconds for which a password need not be entered again. */
 export const PROOF_SECONDS = 12 * 3600;
+
+/** Seconds for which a browser keeps a proof. An expired proof still distinguishes a known reader from a stranger. */
+export const REMEMBERED_SECONDS = 30 * 24 * 3600;
 
 type Protected = Pick<PublicationRecord, 'id' | 'proofKey'>;
 
-/** What stands for a password that was right. A new password makes it worthless. */
+/** Signs a proof that a reader has entered the correct password. A new password invalidates it. */
 export function signProof(publication: Protected, nowMs: number): string {
   const expires = Math.floor(nowMs / 1000) + PROOF_SECONDS;
   return `${expires}.${macOf(publication, expires)}`;
 }
 
-/** Seconds for which a frame can be opened, and what it shows be loaded: it is asked for at once. */
+/**
+ * Seconds for which a frame can be opened, and for which its files can be loaded. A page requests the frame at once.
+ */
 export const FRAME_SECONDS = 60;
 export const FRAMED_FILE_SECONDS = 600;
 
-/** One thing of a publication that a pass is good for. */
+/** The one frame or file that a pass is valid for. */
 export type Passed = `frame ${string}` | `file ${string}`;
 
-/** What stands for the password with one thing alone, and may be in a URL therefore. */
+/** Signs a pass that replaces the password for one thing only, and may therefore be in a URL. */
 export function signPass(publication: Protected, thing: Passed, seconds: number, nowMs: number): string {
   const expires = Math.floor(nowMs / 1000) + seconds;
   return `${expires}.${macOf(publication, expires, thing)}`;
@@ -29,11 +34,17 @@ export function opensBy(publication: Protected, thing: Passed, pass: string | un
   return pass !== undefined && endOf(publication, pass, nowMs, thing) !== undefined;
 }
 
-/** When a proof ends, in RFC 3339; undefined for what proves nothing now. */
+/** Returns when a proof expires, in RFC 3339; undefined if it is invalid or has expired. */
 export function proofEnd(publication: Protected, proof: string, nowMs: number): string | undefined {
   return endOf(publication, proof, nowMs);
 }
 
+/** Returns whether a proof was issued for the current password within REMEMBERED_SECONDS, even if it has expired. */
+export function hasProvenBefore(publication: Protected, proof: string, nowMs: number): boolean {
+  return endOf(publication, proof, nowMs - (REMEMBERED_SECONDS - PROOF_SECONDS) * 1000) !== undefined;
+}
+
+/** Returns when a signed value expires, if that is after `nowMs` and the signature is valid. */
 function endOf(publication: Protected, signed: string, nowMs: number, thing?: Passed): string | undefined {
   const [expires = '', mac = '', ...rest] = signed.split('.');
   if (rest.length > 0 || !/^\d{1,12}$/.test(expires) || publication.proofKey === undefined) return undefined;

@@ -7,17 +7,18 @@ import type {
   ReadPublishedFileRequest,
   ReadPublishedFileResponse,
 } from '@commonplace/proto/resources/v1/reader_service.js';
-import type { Parts } from '../parts.js';
-import type { Node } from '../stores/nodes.js';
+import type { Node } from '../domain/node.js';
 import { tagOf } from './addresses.js';
 import { imageOf, isRaster } from './images.js';
-import { type Opened, type Opening, openAddress } from './open.js';
+import { openAddress } from './open.js';
+import type { Opened, Opening } from './opening.js';
+import type { PublicationParts } from './parts.js';
 import { opensBy } from './proofs.js';
 import { closedOutcome } from './read-page.js';
 
-/** Tells of a file that readers of a publication may have. */
+/** Returns the metadata of a file that readers of a publication may download. */
 export async function openFile(
-  parts: Parts,
+  parts: PublicationParts,
   { address, fileId }: OpenPublishedFileRequest,
   context: CallContext,
 ): Promise<OpenPublishedFileResponse> {
@@ -35,9 +36,9 @@ export async function openFile(
 
 const NONE = { file: undefined, passwordRequired: undefined, missing: undefined };
 
-/** Bytes of such a file. */
+/** Returns bytes of such a file. */
 export async function readFile(
-  parts: Parts,
+  parts: PublicationParts,
   { address, fileId, offset, length }: ReadPublishedFileRequest,
   context: CallContext,
 ): Promise<ReadPublishedFileResponse> {
@@ -55,7 +56,10 @@ export async function readFile(
   }
 }
 
-/** What a frame shows comes without a cookie; its page gave it a pass for each file. */
+/**
+ * Returns whether a file's pass is valid: content in a frame is loaded without a cookie, and its page has a pass for
+ * each file.
+ */
 function isPassed(
   opening: Exclude<Opening, { kind: 'open' }>,
   address: ReaderAddress | undefined,
@@ -66,13 +70,16 @@ function isPassed(
   );
 }
 
-/** A file, and under which id the files service has the bytes that readers get. */
+/** A file, and the id under which the files service stores the bytes that readers get. */
 interface Given extends Pick<Node, 'name' | 'file'> {
   readonly bytesId: string;
 }
 
-/** Images are part of the pages that show them; other files are given away where the publisher allows it. */
-async function givenFile(parts: Parts, opened: Opened, fileId: string): Promise<Given | undefined> {
+/**
+ * Returns a file that readers may get. Images always count as part of their pages; other files need the publisher's
+ * permission.
+ */
+async function givenFile(parts: PublicationParts, opened: Opened, fileId: string): Promise<Given | undefined> {
   const { outline, publication, terms } = opened;
   const inside = outline.byId.get(fileId);
   const isFace = inside === undefined && publication.imageFileId === fileId;

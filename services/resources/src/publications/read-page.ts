@@ -6,17 +6,18 @@ import {
   type ReadPageRequest,
   type ReadPageResponse,
 } from '@commonplace/proto/resources/v1/reader_service.js';
-import type { Parts } from '../parts.js';
 import { bodyOf, withoutPasses } from './bodies.js';
 import { addressesOf, canonicalOf, faceOf, itemOf, themeOf, trailOf, treeOf } from './face.js';
-import { type Opened, type Opening, openAddress } from './open.js';
+import { openAddress } from './open.js';
+import type { Opened, Opening } from './opening.js';
 import type { Shown } from './outline.js';
+import type { PublicationParts } from './parts.js';
 import { opensBy } from './proofs.js';
 import { idIn } from './slugs.js';
 
-/** Answers one page of a publication, or says where it is, or that there is none. */
+/** Returns one page of a publication, a redirect to it, or the reason why there is none. */
 export async function readPage(
-  parts: Parts,
+  parts: PublicationParts,
   request: ReadPageRequest,
   context: CallContext,
 ): Promise<ReadPageResponse> {
@@ -44,7 +45,9 @@ export async function readPage(
   return { ...NONE, revision, page: await pageOf(parts, opened, found.shown, path, request, asMarkdown, context) };
 }
 
-/** A frame has no cookie; what its page gave it opens that page, and says nothing of any other. */
+/**
+ * Returns whether the request has a valid pass for this page: a frame has no cookie, and its pass opens no other page.
+ */
 function isPassed(opening: Exclude<Opening, { kind: 'open' }>, { address, path }: ReadPageRequest): opening is Locked {
   if (opening.kind !== 'password') return false;
   const { opened } = opening;
@@ -56,31 +59,33 @@ type Locked = Extract<Opening, { kind: 'password' }>;
 
 const NONE = { page: undefined, redirect: undefined, passwordRequired: undefined, missing: undefined };
 
-/** What is told where nothing may be read. */
+/** Returns the response for an address that may not be read. */
 export function closedOutcome(opening: Exclude<Opening, { kind: 'open' }>) {
   if (opening.kind !== 'password') {
-    return { missing: { gone: opening.kind === 'missing' && opening.gone, refused: false } };
+    const { gone, signIn } = opening.kind === 'missing' ? opening : { gone: false, signIn: undefined };
+    return { missing: { gone, refused: false, signIn } };
   }
   const { opened } = opening;
   const theme = themeOf(opened.publication);
   return { passwordRequired: { path: addressesOf(opened).home, theme, language: opened.terms.locale || 'en' } };
 }
 
-/** The page at a path. A name that has changed since leads to the page all the same, but not as its own address. */
+/** Returns the page at a path. `exact` is false if the path contains a former name of the page. */
 function shownAt(
-  { outline, publication, host }: Opened,
+  opened: Opened,
   path: string,
 ): { readonly shown: Shown | undefined; readonly exact: boolean } | undefined {
+  const { outline } = opened;
   if (path === '') return { shown: outline.head, exact: true };
   const end = idIn(path);
   const shown = end === undefined ? undefined : outline.byEnd.get(end);
   if (shown === undefined || shown.attachment) return undefined;
-  const addresses = addressesOf({ host, publication } as Opened);
+  const addresses = addressesOf(opened);
   return { shown, exact: addresses.page(shown) === `${addresses.base}/${path}` };
 }
 
 async function pageOf(
-  parts: Parts,
+  parts: PublicationParts,
   opened: Opened,
   shown: Shown | undefined,
   path: string,

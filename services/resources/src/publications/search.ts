@@ -1,43 +1,49 @@
 import type { CallContext } from '@commonplace/kit/rpc';
+import { wordsOf } from '@commonplace/kit/words';
 import type {
   SearchedPage,
   SearchPublicationRequest,
   SearchPublicationResponse,
 } from '@commonplace/proto/resources/v1/reader_service.js';
-import type { Parts } from '../parts.js';
-import { foldName } from '../stores/nodes.js';
+import { foldName } from '../domain/node.js';
 import { candidatesIn } from './candidates.js';
 import { addressesOf, entryOf, faceOf, homeEntry } from './face.js';
-import { type Opened, openAddress } from './open.js';
+import { openAddress } from './open.js';
+import type { Opened } from './opening.js';
 import type { Entry } from './outline.js';
+import type { PublicationParts } from './parts.js';
 import { closedOutcome } from './read-page.js';
 import { excerptOf, holdsAll, textsThatHold } from './texts.js';
 
 const LIMIT = 20;
 const MOST = 50;
 const QUERY_LENGTH = 200;
+/** Largest offset of a page of results; every page of results searches everything before it again. */
+const MAX_OFFSET = 1000;
 
-/** Pages of one publication that hold all words of a query, in name and text: first those whose names do. */
+/** Returns the pages of one publication that hold all words of a query, in name and text: first those whose names do. */
 export async function searchPublication(
-  parts: Parts,
-  { address, query, limit }: SearchPublicationRequest,
+  parts: PublicationParts,
+  { address, query, limit, offset }: SearchPublicationRequest,
   context: CallContext,
 ): Promise<SearchPublicationResponse> {
   const opening = await openAddress(parts, address, context);
   const { revision } = opening;
   if (opening.kind !== 'open') return { ...NONE, revision, ...closedOutcome(opening) };
   const { opened } = opening;
-  const words = [...new Set(foldName(query.slice(0, QUERY_LENGTH)).split(/\s+/).filter(Boolean))];
+  const words = wordsOf(foldName(query.slice(0, QUERY_LENGTH)));
   const most = Math.min(limit > 0 ? limit : LIMIT, MOST);
-  const found = words.length === 0 ? [] : await matches(parts, opened, words, most + 1, context);
-  const pages = { face: await faceOf(parts, opened), items: found.slice(0, most), hasMore: found.length > most };
+  const end = Math.min(Math.max(offset, 0), MAX_OFFSET) + most;
+  const found = words.length === 0 ? [] : await matches(parts, opened, words, end + 1, context);
+  const items = found.slice(end - most, end);
+  const pages = { face: await faceOf(parts, opened), items, hasMore: found.length > end && end <= MAX_OFFSET };
   return { ...NONE, revision, pages };
 }
 
 const NONE = { pages: undefined, passwordRequired: undefined, missing: undefined };
 
 async function matches(
-  parts: Parts,
+  parts: PublicationParts,
   opened: Opened,
   words: readonly string[],
   most: number,

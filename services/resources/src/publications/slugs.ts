@@ -2,11 +2,11 @@ import { invalidField } from '@commonplace/kit/errors';
 import slugify from '@sindresorhus/slugify';
 
 const SLUG = /^[a-z0-9-]{3,80}$/;
-/** Longest slug that is made from a name. */
+/** Maximum length of a slug that is derived from a name. */
 const DERIVED_LENGTH = 60;
 const ID_LENGTH = 12;
 
-/** Days for which a slug that was changed leads on, and for which one that was given up is kept. */
+/** Days for which a former slug redirects, and for which the slug of an unpublished item stays reserved. */
 export const REDIRECT_DAYS = 90;
 export const RESERVED_DAYS = 30;
 
@@ -16,15 +16,15 @@ export function requireSlug(slug: string): string {
   throw invalidField('slug', 'invalid_slug', 'must be 3 to 80 of a–z, 0–9 and "-".');
 }
 
-/** A name transliterated; empty where nothing of it can be. */
+/** Returns a slug from a transliterated name; empty if nothing of the name can be transliterated. */
 export function slugOf(name: string): string {
   return slugify(name).slice(0, DERIVED_LENGTH).replace(/-+$/, '');
 }
 
-/** The random end of an id. */
+/** Returns the random end of an id. */
 const endOf = (id: string): string => id.replaceAll('-', '').slice(-ID_LENGTH);
 
-/** Slugs to try for an item, in order; the last one is free. */
+/** Returns slugs to try for an item, in order. The last one is always free. */
 export function slugCandidates(name: string, itemId: string): string[] {
   const own = slugOf(name);
   const end = endOf(itemId);
@@ -32,13 +32,16 @@ export function slugCandidates(name: string, itemId: string): string[] {
   return own.length < 3 ? [short, end] : [own, `${own}-${short}`, `${own}-${end}`];
 }
 
-/** What a page's path ends with: the name is for people, the id's end leads there whatever the name is. */
+/**
+ * Returns the last segment of a page's path. The name is for people; the end of the id finds the page whatever its name
+ * is.
+ */
 export function segmentOf(name: string, id: string): string {
   const own = slugOf(name);
   return own === '' ? endOf(id) : `${own}-${endOf(id)}`;
 }
 
-/** The end of the id that a segment names; undefined where it names none. A whole id names itself. */
+/** Returns the end of the id that a segment contains; undefined if it contains none. A whole id counts too. */
 export function idIn(segment: string): string | undefined {
   if (/^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i.test(segment)) return endOf(segment);
   return /(?:^|-)([0-9a-f]{12})$/.exec(segment)?.[1];

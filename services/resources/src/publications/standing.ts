@@ -1,12 +1,15 @@
 import type { Collection } from '@commonplace/kit/store';
 import type { SharingTerms } from '@commonplace/proto/tenancy/v1/directory_service.js';
-import type { Node } from '../stores/nodes.js';
-import type { PublicationRecord } from '../stores/publications.js';
+import type { Node } from '../domain/node.js';
+import type { PublicationRecord } from './records.js';
 
-/** How a publication stands for its readers at a moment. */
+/** The state of a publication for its readers at a moment. */
 export type PublicationState = 'active' | 'expired' | 'unpublished' | 'suspended';
 
-/** `there`: what is published can be shown: it is neither gone nor in the trash, nor restricted since. */
+/**
+ * Returns the state. `there` is whether the item can be shown: not deleted, in the trash, or restricted after
+ * publishing.
+ */
 export function stateOf(
   { active, expiresAt, suspendedAt }: Pick<PublicationRecord, 'active' | 'expiresAt' | 'suspendedAt'>,
   terms: Pick<SharingTerms, 'allowPublicPublishing'>,
@@ -19,7 +22,9 @@ export function stateOf(
   return !terms.allowPublicPublishing || !there ? 'suspended' : 'active';
 }
 
-/** What was restricted since it was published is nobody's to read, unless it is published again. */
+/**
+ * Returns whether a node was restricted after it was published; readers may not see it unless it is published again.
+ */
 export function restrictedSince(
   { boundary, workspaceId }: Pick<Node, 'boundary' | 'workspaceId'>,
   publication: Pick<PublicationRecord, 'boundary'>,
@@ -27,7 +32,7 @@ export function restrictedSince(
   return boundary !== workspaceId && boundary !== publication.boundary;
 }
 
-/** The publication of an item, by the item's id. */
+/** Returns the publication of an item, by the item's id. */
 export async function publicationOf(
   publications: Collection<PublicationRecord>,
   itemId: string,

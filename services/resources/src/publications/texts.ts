@@ -1,25 +1,26 @@
 import type { CallContext } from '@commonplace/kit/rpc';
-import { textsOf } from '../content/kinds.js';
+import { excerptAround, hasWholeWord, wholeWordSource } from '@commonplace/kit/words';
 import { namedResources, plainText } from '../documents/index.js';
-import type { Parts } from '../parts.js';
-import { foldName } from '../stores/nodes.js';
+import { foldName } from '../domain/node.js';
+import { textsOf } from '../kinds.js';
 import { MAX_SEARCH_TEXT } from '../tables/limits.js';
 import { bodyOf } from './bodies.js';
 import { addressesOf } from './face.js';
-import type { Opened } from './open.js';
+import type { Opened } from './opening.js';
 import type { Entry, Shown } from './outline.js';
+import type { PublicationParts } from './parts.js';
 
-/** Rows that are read of a table at once. */
+/** Table rows that are read at a time. */
 const ROWS = 500;
 const EXCERPT_BEFORE = 60;
 const EXCERPT_LENGTH = 180;
 
 /**
- * The texts that hold the words, with their names, as readers get them. What lies in the store is looked at first, and
- * only where it holds the words the page is made: what the page leaves out is not found.
+ * Returns the texts of the pages that contain the words in name or text, as readers get them. Checks the stored text
+ * first, and renders a page only if that may contain the words. Text that the page omits is not found.
  */
 export async function textsThatHold(
-  parts: Parts,
+  parts: PublicationParts,
   opened: Opened,
   entries: readonly Entry[],
   words: readonly string[],
@@ -35,19 +36,24 @@ export async function textsThatHold(
     const name = foldName(shown.name);
     const known = stored.get(shown.id);
     if (known !== undefined && !mayHold(`${name}\n${known}`, words)) continue;
-    const open = words.filter((word) => !name.includes(word));
+    const open = words.filter((word) => !hasWholeWord(name, word));
     const text = await publishedText(parts, opened, shown, open, context);
     if (holdsAll(foldName(text), open)) texts.set(shown.id, text);
   }
   return texts;
 }
 
-export const holdsAll = (text: string, words: readonly string[]): boolean => words.every((word) => text.includes(word));
+/** Returns whether a folded text contains all words, each as a whole word. */
+export const holdsAll = (text: string, words: readonly string[]): boolean =>
+  words.every((word) => hasWholeWord(text, word));
 
-/** Marks of Markdown, which stand within words, before others, and nowhere in what is read. */
+/** Markup characters of Markdown, which occur within and around words but not in the rendered text. */
 const MARKS = /[\\*_`~]+/g;
 
-/** Cards show the names of what they lead to, which are no part of the stored text. */
+/**
+ * Returns whether a page may contain the words. Cards show the names of their targets, which are not in the stored
+ * text.
+ */
 function mayHold(stored: string, words: readonly string[]): boolean {
   const folded = foldName(stored);
   const bare = folded.replace(MARKS, '');
@@ -57,9 +63,9 @@ function mayHold(stored: string, words: readonly string[]): boolean {
 
 const isWithin = (text: string, word: string): boolean => word !== '' && text.includes(word);
 
-/** As far as search itself reads, or all of `words` are in it. */
+/** Returns the text that readers get: as much as search indexes, or up to where all `words` have occurred. */
 async function publishedText(
-  parts: Parts,
+  parts: PublicationParts,
   opened: Opened,
   shown: Shown,
   words: readonly string[],
@@ -78,21 +84,19 @@ async function publishedText(
     const folded = foldName(text);
     texts.push(text);
     chars += text.length;
-    wanted = wanted.filter((word) => !folded.includes(word));
+    wanted = wanted.filter((word) => !hasWholeWord(folded, word));
     offset += rows.length;
     if (wanted.length === 0 || rows.length === 0 || offset >= rowCount || chars > MAX_SEARCH_TEXT) break;
   }
   return texts.join('\n');
 }
 
-/** Tags that stand within words and sentences. */
+/** Tags that occur within words and sentences. */
 const INLINE = /<\/?(?:a|b|code|del|em|i|ins|kbd|mark|s|small|span|strong|sub|sup|u)(?:\s[^<>]*)?>/g;
 
-/** What stands around the first of the words that is in the text. */
+/** Returns the text around the first occurrence of any of the words, cut between words. */
 export function excerptOf(text: string, words: readonly string[]): string {
-  const folded = foldName(text);
-  const places = words.map((word) => folded.indexOf(word)).filter((at) => at >= 0);
-  const first = Math.max(0, Math.min(...places, text.length) - EXCERPT_BEFORE);
-  const piece = [...text.slice(first, first + EXCERPT_LENGTH)].join('').trim();
-  return `${first > 0 ? '…' : ''}${piece}${first + EXCERPT_LENGTH < text.length ? '…' : ''}`;
+  const normal = text.normalize('NFKC');
+  const first = normal.search(new RegExp(words.map(wholeWordSource).join('|'), 'iu'));
+  return excerptAround(normal, Math.max(first, 0), { before: EXCERPT_BEFORE, length: EXCERPT_LENGTH });
 }

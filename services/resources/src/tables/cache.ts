@@ -12,21 +12,21 @@ import {
 import { chunkId, type TableStores } from './records.js';
 import type { Breathe } from './slices.js';
 
-/** A chunk is gone that the head which was read still lists: a later head has others. */
+/** Reports that a chunk listed in the head that was read no longer exists; a later head lists others. */
 export class ChunkGone extends Error {}
 
 /** Chunks that are read from the store at a time. */
 const BATCH = 16;
 
-/** Keeps what was read of tables, up to a number of bytes; of those used longest ago it lets go. */
+/** Caches chunks of tables up to a number of bytes, and evicts the least recently used tables. */
 export interface TableCache {
-  /** These chunks of a table, in their order; `whole` where they are all that it has. Throws ChunkGone. */
+  /** Returns the given chunks of a table, in order; `whole` if they are all that the table has. Throws ChunkGone. */
   open(tableId: string, entries: readonly ChunkEntry[], whole: boolean, breathe: Breathe): Promise<TableView>;
-  /** Takes over chunks that are stored now, where the table is known already, and lets go of those that are gone. */
+  /** Replaces chunks of a cached table after a write: removes `gone` and adds `fresh`. */
   replace(tableId: string, gone: readonly number[], fresh: ReadonlyMap<number, NewChunk>): void;
-  /** Lets go of what is too much, after a use. */
+  /** Evicts tables above the limit; called after a use. */
   settle(): void;
-  /** About how many bytes are kept. */
+  /** Approximate bytes in the cache. */
   readonly weight: number;
 }
 
@@ -80,7 +80,7 @@ export function createTableCache({ chunks }: TableStores, mostBytes: number): Ta
   };
 }
 
-/** Lets go of the chunks of other states, when they have become many. */
+/** Removes chunks of other versions of a table once there are many. */
 function trim(image: TableImage, numbers: readonly number[]): void {
   if (image.chunks.size <= numbers.length * 2 + 64) return;
   const present = new Set(numbers);

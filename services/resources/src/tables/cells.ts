@@ -2,20 +2,22 @@ import { type Cell, type Column, type ColumnType, isList } from './column.js';
 import { guessDate, guessMoment, parseDate, parseMoment } from './dates.js';
 import { MAX_CELL_ITEMS, MAX_CELL_JSON, MAX_CELL_TEXT } from './limits.js';
 
-/** How a written value is taken. */
+/** How written values are converted and validated. */
 export interface Taking {
-  /** Converts values where that is possible. */
+  /** Whether values of other types are converted where possible. */
   readonly typecast: boolean;
-  /** The id of a choice of a select column, by id or name; made where it is missing and may be. */
+  /**
+   * Returns the id of a select column's choice, found by id or name. May create the choice; undefined if there is none.
+   */
   choice(column: Column, text: string): string | undefined;
 }
 
-/** A value that a column can't hold, and why. */
+/** The reason why a column cannot hold a value. */
 export interface Refused {
   readonly message: string;
 }
 
-/** A value as it is stored, or why it can't be. */
+/** A value in its stored form, or the reason why the column cannot hold it. */
 export type Taken = { readonly cell: Cell } | Refused;
 
 type Take = (value: unknown, column: Column, taking: Taking) => Taken;
@@ -59,10 +61,12 @@ const ROW_ID = /^[^\p{Cc}"\\]{1,64}$/u;
 const TRUE = new Set(['true', 'yes', 'y', '1', 'on', 'x', 'checked', '✓']);
 const FALSE = new Set(['false', 'no', 'n', '0', 'off', 'unchecked']);
 
-/** Whether a text can be a row's id: no quotation mark, backslash or control character. */
+/** Returns whether a text is a valid row id: no quotation mark, backslash or control character. */
 export const isRowId = (text: string): boolean => ROW_ID.test(text);
 
-/** Takes a value, neither absent nor null, for a column that clients may write. */
+/**
+ * Converts and validates a value, neither absent nor null, for a column. Refuses columns that clients may not write.
+ */
 export function takeCell(value: unknown, column: Column, taking: Taking): Taken {
   if (taking.typecast && (value === '' || (Array.isArray(value) && value.length === 0))) return take(null);
   const by = TAKES[column.type];
@@ -185,7 +189,7 @@ function takeJson(value: unknown): Taken {
   return size > MAX_CELL_JSON ? refuse(`has ${MAX_CELL_JSON} bytes at the most.`) : take(value as Cell);
 }
 
-/** A value as plain text; undefined for null. */
+/** Returns a value as plain text; undefined for null. */
 export function plainText(value: unknown): string | undefined {
   if (value === null || value === undefined) return undefined;
   if (typeof value === 'string') return value;
@@ -194,7 +198,7 @@ export function plainText(value: unknown): string | undefined {
   return JSON.stringify(value);
 }
 
-/** A stored value as people read it: choices and people by their names. */
+/** Returns a stored value as people read it, with choices and people by name. */
 export function displayText(cell: Cell, column: Column, nameOf: (id: string) => string | undefined): string {
   if (cell === null) return '';
   const { type, options } = column;
@@ -233,25 +237,25 @@ function clockTime(seconds: number): string {
   return `${Math.floor(seconds / 3600)}:${two((seconds / 60) % 60)}:${two(seconds % 60)}`;
 }
 
-/** The elements of a list, or the one value. */
+/** Returns the elements of a list, or a single value as one element; none for null. */
 export function elementsOf(cell: Cell): string[] {
   if (Array.isArray(cell)) return cell.map(String);
   return cell === null ? [] : [String(cell)];
 }
 
-/** Whether a stored value counts as empty. */
+/** Returns whether a stored value counts as empty. */
 export function isEmpty(cell: Cell | undefined): boolean {
   return cell === null || cell === undefined || cell === '';
 }
 
-/** Whether two values are the same, lists element by element. */
+/** Returns whether two values are equal; lists and objects are compared by content. */
 export function sameCell(a: unknown, b: unknown): boolean {
   if (a === b) return true;
   if ((a ?? null) === null || (b ?? null) === null) return (a ?? null) === (b ?? null);
   return typeof a === 'object' && typeof b === 'object' && JSON.stringify(a) === JSON.stringify(b);
 }
 
-/** A value of one type on its way to another: choices by name, lists of ids as they are. */
+/** Converts a value from one column type to another. Choices are converted by name; lists of ids are kept. */
 export function convertCell(cell: Cell, from: Column, to: Column, taking: Taking): Taken {
   const chosen = from.type === 'select' || from.type === 'multi_select';
   const value = chosen ? displayText(cell, from, () => undefined) : cell;
@@ -259,7 +263,7 @@ export function convertCell(cell: Cell, from: Column, to: Column, taking: Taking
   return takeCell(items, to, { ...taking, typecast: true });
 }
 
-/** A text short enough for a message. */
+/** Quotes a text for a message, shortened to 40 characters. */
 export function shorten(text: string): string {
   return JSON.stringify(text.length > 40 ? `${text.slice(0, 40)}…` : text);
 }

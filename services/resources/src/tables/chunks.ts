@@ -1,59 +1,59 @@
 import { BETWEEN, contentOf, idOf, shortHash } from './rows.js';
 
 /**
- * Rows lie in chunks, in their order. Where a chunk ends is told by the rows alone, so that equal rows
- * lie in equal chunks, and a change moves no boundary but its own: a chunk ends behind a row whose id's
- * hash says so, one in 256 does, or when it has become large.
+ * A table stores its rows in order, in chunks. Only the rows determine where a chunk ends, so that equal rows produce
+ * equal chunks, and a change moves only its own chunk's boundaries. A chunk ends after a row whose id's hash selects
+ * it, which one in 256 does, or when it has become large.
  */
 const ENDS_ONE_IN = 256;
 const MAX_ROWS = 1024;
 const MAX_CHARS = 512 * 1024;
 
-/** A chunk as a table's head lists it. */
+/** A chunk as the head of a table lists it. */
 export interface ChunkEntry {
-  /** Its record is `<table>.<number>`; numbers are not used twice. */
+  /** Number of the chunk, never reused; its record's id is `<table>.<number>`. */
   readonly number: number;
   readonly rows: number;
   readonly bytes: number;
   /** Hash of its text. */
   readonly hash: string;
-  /** Hash of what its rows hold, without who and when. */
+  /** Hash of the contents of its rows, without who wrote them and when. */
   readonly content: string;
 }
 
 /** A chunk that is not stored yet. */
 export interface NewChunk extends Omit<ChunkEntry, 'number'> {
   readonly text: string;
-  /** Rows that come behind it join it. */
+  /** Whether rows appended later join this chunk. */
   readonly open: boolean;
 }
 
-/** Parts of an open chunk; with one more they become one again. */
+/** Maximum number of parts of an open chunk; one more merges them into one. */
 export const MOST_PARTS = 8;
 
 /**
- * Rows that join an open chunk, as a part of their own beside the parts that it has: so a few rows at the end write no
- * more than themselves. Undefined where the chunk would end with them, or has parts enough.
+ * Returns appended rows as one more part of an open chunk, so that appending a few rows writes only those rows. Returns
+ * undefined if the chunk would end within them, or has too many parts already.
  */
 export function partOf(parts: readonly ChunkEntry[], lines: readonly string[]): NewChunk | undefined {
   if (parts.length === 0 || parts.length >= MOST_PARTS || lines.some((line) => endsChunk(idOf(line)))) return undefined;
   const text = lines.join(BETWEEN);
   const size = Buffer.byteLength(text) + BETWEEN.length;
   const rows = parts.reduce((sum, part) => sum + part.rows, lines.length);
-  // There are no more characters than bytes.
+  // The number of bytes is an upper bound for the number of characters.
   const bytes = parts.reduce((sum, part) => sum + part.bytes, size);
   if (rows >= MAX_ROWS || bytes >= MAX_CHARS) return undefined;
   return { text, rows: lines.length, bytes: size, hash: shortHash(text), content: contentHashOf(lines), open: true };
 }
 
-/** What tells the contents of a chunk apart: its rows without who and when. */
+/** Returns the hash of a chunk's contents: its rows without who wrote them and when. */
 export const contentHashOf = (lines: readonly string[]): string => shortHash(lines.map(contentOf).join('\n'));
 
-/** Gathers the lines of rows into chunks. */
+/** Groups lines of rows into chunks. */
 export interface Chunker {
-  /** The chunk that this row completes, where it does. */
+  /** Adds a row. Returns the chunk that the row completes, if any. */
   push(id: string, line: string): NewChunk | undefined;
-  /** What is left at the end. */
+  /** Returns the rows that are left as the last, open chunk. */
   flush(): NewChunk | undefined;
   isEmpty(): boolean;
 }
@@ -81,7 +81,10 @@ export function createChunker(): Chunker {
   };
 }
 
-/** FNV-1a over the id's UTF-16 units, mixed so that ids that count up are spread too. */
+/**
+ * Returns whether a chunk ends after the row. Hashes the id with FNV-1a over UTF-16 units, and mixes the result so that
+ * sequential ids spread too.
+ */
 function endsChunk(id: string): boolean {
   let hash = 0x811c9dc5;
   for (let i = 0; i < id.length; i++) hash = Math.imul(hash ^ id.charCodeAt(i), 0x01000193);

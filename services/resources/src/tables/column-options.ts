@@ -69,7 +69,7 @@ const REQUIRED: Partial<Record<ColumnType, readonly string[]>> = {
   count: ['link_column_id'],
 };
 
-/** Reads the options of a column; what is null is left out. */
+/** Validates the options of a column; null values are dropped. */
 export function readOptions(
   given: Record<string, unknown>,
   type: ColumnType,
@@ -106,7 +106,10 @@ export function readOptions(
   return options;
 }
 
-/** Choices by id, else by the name of one that was there; a name alone is short for a choice. */
+/**
+ * Validates choices. They are matched to the existing ones by id, else by name; a string is short for a choice with
+ * that name.
+ */
 function readChoices(value: unknown, before: readonly Choice[], param: string, faults: Faults): Choice[] {
   if (!Array.isArray(value)) {
     faults.add(param, 'invalid_type', 'must be a list.');
@@ -153,7 +156,7 @@ function readChoice(given: Record<string, unknown>, before: readonly Choice[], t
   return { id: (id as string | undefined) ?? old?.id ?? mintChoice(), name: label, color: color ?? old?.color ?? null };
 }
 
-/** A new choice's id. */
+/** Generates an id for a new choice. */
 export function mintChoice(): string {
   return `opt_${newId().slice(-12)}`;
 }

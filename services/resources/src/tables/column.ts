@@ -1,4 +1,4 @@
-/** What the cells of a column hold. */
+/** Column types whose cells clients may write. */
 export const STORED_TYPES = [
   'text',
   'long_text',
@@ -22,7 +22,7 @@ export const STORED_TYPES = [
   'json',
 ] as const;
 
-/** What is worked out from other cells, or kept by the table itself; never written by a client. */
+/** Column types that are computed from other cells, or maintained by the table itself; clients never write them. */
 export const READ_ONLY_TYPES = [
   'formula',
   'lookup',
@@ -39,7 +39,7 @@ export type ColumnType = (typeof STORED_TYPES)[number] | (typeof READ_ONLY_TYPES
 
 export const COLUMN_TYPES: readonly ColumnType[] = [...STORED_TYPES, ...READ_ONLY_TYPES];
 
-/** Other names of types, taken in requests. */
+/** Aliases of types that requests may use. */
 export const TYPE_ALIASES: ReadonlyMap<string, ColumnType> = new Map([
   ['string', 'text'],
   ['single_line_text', 'text'],
@@ -59,22 +59,22 @@ export interface Choice {
 
 export type RollupFunction = 'sum' | 'avg' | 'min' | 'max' | 'count' | 'count_unique' | 'concat';
 
-/** In the spelling of the API: they are stored as they are shown. */
+/** Options of a column, in the spelling of the API: they are stored as they are returned. */
 export interface ColumnOptions {
   readonly max_length?: number;
   readonly precision?: number;
   readonly min?: number;
   readonly max?: number;
-  /** Three letters. */
+  /** Three capital letters. */
   readonly currency?: string;
-  /** IANA name; for display. */
+  /** IANA name, used for display only. */
   readonly timezone?: string;
   readonly choices?: readonly Choice[];
-  /** The table whose rows a link names. */
+  /** Id of the table that a link's rows belong to. */
   readonly target_table_id?: string;
-  /** A link with it is read-only: it shows the rows whose cell in that column of the target names this row. */
+  /** Makes a link read-only: it shows the target's rows whose cell in that column contains this row. */
   readonly inverse_column_id?: string;
-  /** False: one element at the most. */
+  /** False allows at most one element. */
   readonly many?: boolean;
   readonly expression?: string;
   /** The link column of this table that a lookup, rollup or count follows. */
@@ -84,7 +84,7 @@ export interface ColumnOptions {
   readonly function?: RollupFunction;
 }
 
-/** A value of a cell; null where it is empty. */
+/** A value of a cell; null if it is empty. */
 export type Cell = null | string | number | boolean | readonly Cell[] | { readonly [key: string]: Cell };
 
 export interface Column {
@@ -99,7 +99,7 @@ export interface Column {
   readonly hidden: boolean;
   /** Pixels. */
   readonly width: number | null;
-  /** Where its values stand in a stored row; another one when the type changes, and never one that was used. */
+  /** Index of its values in a stored row. A change of type assigns a new slot, and slots are never reused. */
   readonly slot: number;
 }
 
@@ -121,23 +121,23 @@ export const isList = (type: ColumnType): boolean => LISTS.has(type);
 export const isText = (type: ColumnType): boolean => TEXTS.has(type);
 export const isTime = (type: ColumnType): boolean => TIMES.has(type);
 
-/** Whether its values are worked out when they are read. */
+/** Returns whether a column's values are computed when they are read. */
 export function isComputed({ type, options }: Pick<Column, 'type' | 'options'>): boolean {
   if (type === 'link') return options.inverse_column_id !== undefined;
   return type === 'formula' || type === 'lookup' || type === 'rollup' || type === 'count';
 }
 
-/** Whether clients may write its cells. */
+/** Returns whether clients may write a column's cells. */
 export function isWritable(column: Pick<Column, 'type' | 'options'>): boolean {
   return !isComputed(column) && !(READ_ONLY_TYPES as readonly string[]).includes(column.type);
 }
 
-/** Whether a stored row has a place for it: worked out it is not, nor one of the row's own facts. */
+/** Returns whether stored rows have a slot for a column: not for computed columns and the row's own metadata. */
 export function isStored(column: Pick<Column, 'type' | 'options'>): boolean {
   return isWritable(column) || column.type === 'auto_number';
 }
 
-/** The column that an id, or else a name, means; undefined for none and for a name that several have. */
+/** Finds a column by id, else by name. Returns undefined if there is none, or if several have the name. */
 export function findColumn(columns: readonly Column[], key: string): Column | undefined {
   const byId = columns.find(({ id }) => id === key);
   if (byId !== undefined) return byId;
@@ -145,7 +145,7 @@ export function findColumn(columns: readonly Column[], key: string): Column | un
   return more.length === 0 ? named : undefined;
 }
 
-/** A column as the API shows it. */
+/** Returns a column as the API presents it. */
 export function shownColumn({ slot: _slot, ...column }: Column, primary: string): Record<string, unknown> {
   return { ...column, is_primary: column.id === primary };
 }

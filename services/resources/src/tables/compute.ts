@@ -1,32 +1,33 @@
 import { displayText, elementsOf, plainText } from './cells.js';
 import { type Cell, type Column, findColumn, isComputed } from './column.js';
 import { cellError, type Formula, isCellError, parseFormula } from './formula.js';
+import { workOut } from './formula-functions.js';
 import { fieldOf, ID_FIELD, slotOf, type TableView, valueAt } from './image.js';
 import type { TableHead } from './records.js';
 import type { Row } from './rows.js';
 import { shownCell } from './shown.js';
 import type { Breathe } from './slices.js';
 
-/** A state of a table that can be read. */
+/** A version of a table that can be read. */
 export interface TableState {
   readonly head: Omit<TableHead, 'version'>;
   readonly view: TableView;
 }
 
-/** Opens another table as it is now; undefined where it is none that the caller may read. */
+/** Opens the current version of another table; undefined if the caller may not read it or it is not a table. */
 export type OpenTable = (tableId: string) => Promise<TableState | undefined>;
 
-/** A cell of a row as the API gives it. */
+/** Returns a cell of a row in the API's form. */
 export type CellOf = (row: Row, column: Column) => Cell;
 
 const NOT_AVAILABLE = 'The linked table is not available.';
 
-/** What a column that follows links reads: the rows it is led to, or why it can't. */
+/** Returns the linked rows that a lookup or rollup reads, with the column to read, or the message of why it cannot. */
 type Follow = (row: Row) => { readonly rows: readonly Row[]; readonly cell: CellOf; readonly column: Column } | string;
 
 /**
- * Makes what these columns show. Tables that they are led to are opened first; a formula is worked out
- * for one row at a time. Nothing in a cell throws: what can't be worked out is shown as an error.
+ * Creates a function that returns the cells of these columns. Opens linked tables first; formulas are computed for one
+ * row at a time. Errors in a cell never throw: the cell contains the error instead.
  */
 export async function createCellOf(
   { head }: TableState,
@@ -58,8 +59,7 @@ export async function createCellOf(
     }
   }
 
-  // What was worked out of the row that was asked last: each of its cells is worked out once, however
-  // many formulas ask for it.
+  // Computed cells of the last row, so that each cell is computed once, however many formulas read it.
   let worked: { readonly row: Row; readonly cells: Map<string, Cell> } | undefined;
 
   function cellOf(row: Row, column: Column): Cell {
@@ -68,9 +68,9 @@ export async function createCellOf(
     const { cells } = worked;
     const known = cells.get(column.id);
     if (known !== undefined) return known;
-    // Stands until the value does, for who asks for it on the way there.
+    // This value is found by a formula that refers to itself while it is being computed.
     cells.set(column.id, cellError('The formula refers to itself.'));
-    const cell = computedCell(row, column);
+    const cell = workOut(() => computedCell(row, column));
     cells.set(column.id, cell);
     return cell;
   }
@@ -103,7 +103,7 @@ export async function createCellOf(
   return cellOf;
 }
 
-/** Within formulas choices are known by their names. */
+/** Replaces the ids of choices by their names, as formulas use names. */
 function named(cell: Cell, column: Column): Cell {
   if (column.type === 'select' && cell !== null) return displayText(cell, column, () => undefined);
   if (column.type === 'multi_select') return elementsOf(cell).map((id) => displayText(id, column, () => undefined));
@@ -145,7 +145,7 @@ async function openLinked(tableId: string, open: OpenTable, breathe: Breathe): P
   return { state, rowOf };
 }
 
-/** For each row the rows of the target that name it in the mirrored column. */
+/** Returns a function from a row's id to the target's rows that link to it in the mirrored column. */
 async function mirrorOf(column: Column, tableId: string, linked: OpenLinked, breathe: Breathe) {
   const { target_table_id: target = '', inverse_column_id: mirrored } = column.options;
   const { state } = (await linked(target)) ?? {};
@@ -170,7 +170,7 @@ async function mirrorOf(column: Column, tableId: string, linked: OpenLinked, bre
   return (rowId: string): Cell => naming.get(rowId) ?? null;
 }
 
-/** A lookup or rollup reads one column of the linked rows: a stored one, or a formula over stored ones. */
+/** Prepares a lookup or rollup. It may read a stored column of the linked rows, or a formula over stored columns. */
 async function followOf(
   column: Column,
   link: Column | string,
@@ -210,7 +210,7 @@ function rolledUp(cells: readonly Cell[], { options }: Column): Cell {
 
 function aggregate(values: readonly Cell[], by: string | undefined): Cell {
   if (values.length === 0) return by === 'sum' ? 0 : null;
-  // Days and times order as text.
+  // Dates and times are ordered like their texts.
   if (values.every((value) => typeof value === 'string') && (by === 'min' || by === 'max')) {
     return [...values].sort().at(by === 'min' ? 0 : -1) ?? null;
   }

@@ -3,12 +3,12 @@ const TIME = /^(\d{4}-\d{2}-\d{2})[Tt ](\d{2}):(\d{2})(?::(\d{2})(\.\d+)?)?([Zz]
 const LOOSE_DATE = /^(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})(?:[Tt ].*)?$/;
 const ZONELESS = /^\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?$/;
 
-/** A calendar day as `YYYY-MM-DD`; undefined for what is none. */
+/** Returns a calendar day `YYYY-MM-DD` as it is; undefined if the text is not one. */
 export function parseDate(text: string): string | undefined {
   return DATE.test(text) && !Number.isNaN(dayStart(text)) ? text : undefined;
 }
 
-/** A moment with its zone, in UTC to the millisecond; undefined for what is none. */
+/** Returns a time with a zone in UTC, to the millisecond; undefined if the text is not one. */
 export function parseMoment(text: string): string | undefined {
   const match = TIME.exec(text);
   if (match === null) return undefined;
@@ -19,7 +19,7 @@ export function parseMoment(text: string): string | undefined {
   return isMoment(ms) ? new Date(ms).toISOString() : undefined;
 }
 
-/** The day that a text most likely means: other separators, or a moment. */
+/** Returns the day that a text most likely means, with other separators or as part of a time. */
 export function guessDate(text: string): string | undefined {
   const match = LOOSE_DATE.exec(text.trim());
   if (match === null) return undefined;
@@ -27,7 +27,7 @@ export function guessDate(text: string): string | undefined {
   return parseDate(`${year}-${month.padStart(2, '0')}-${day.padStart(2, '0')}`);
 }
 
-/** The moment that a text most likely means: UTC where no zone is said, midnight for a day. */
+/** Returns the time that a text most likely means: UTC if it names no zone, midnight for a day. */
 export function guessMoment(text: string): string | undefined {
   const trimmed = text.trim();
   if (ZONELESS.test(trimmed)) return parseMoment(`${trimmed}Z`);
@@ -35,12 +35,12 @@ export function guessMoment(text: string): string | undefined {
   return day === undefined ? parseMoment(trimmed) : `${day}T00:00:00.000Z`;
 }
 
-/** Epoch milliseconds of a stored day or moment; NaN for what is none. */
+/** Returns epoch milliseconds of a stored day or time; NaN for any other text. */
 export function timeOf(text: string): number {
   return text.length === 10 ? dayStart(text) : Date.parse(text);
 }
 
-/** Milliseconds where a day begins in UTC. A day that the month does not have is none. */
+/** Returns epoch milliseconds of the start of a day in UTC; NaN if the month has no such day. */
 function dayStart(day: string): number {
   const month = Number(day.slice(5, 7)) - 1;
   const date = new Date(0);

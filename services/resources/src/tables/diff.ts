@@ -7,18 +7,18 @@ import { createBreathe } from './slices.js';
 import type { TableStates } from './state.js';
 import type { Head } from './write.js';
 
-/** Rows that a comparison lists; all that differ are counted. */
+/** Maximum number of rows that a comparison lists; all changes are counted. */
 const MOST_LISTED = 200;
 
 interface RowChange {
   readonly id: string;
   readonly change: 'added' | 'removed' | 'changed';
-  /** The cells of the one state, those that differ alone where both have the row. */
+  /** Cells of the row in each state; if both states have the row, only the cells that differ. */
   readonly before: Record<string, Cell> | null;
   readonly after: Record<string, Cell> | null;
 }
 
-/** What lies between two states of a table. Chunks that both have are not read. */
+/** Compares two states of a table. Chunks that both have are not read. */
 export async function diffTables(tableId: string, from: Head, to: Head, states: TableStates): Promise<Diff> {
   const before = await rowsNotIn(tableId, from, to, states);
   const after = await rowsNotIn(tableId, to, from, states);

@@ -1,13 +1,13 @@
 import { type AppError, type Fault, invalidFields, MAX_FAULTS } from '@commonplace/kit/errors';
 
-/** Gathers what is wrong with a table's input, so that all of it is told at once. */
+/** Collects the faults of a request for a table, so that one error reports them all. */
 export interface Faults {
   add(param: string, code: string, message: string): undefined;
-  /** A fault of one cell: `row` is its place in the request. */
+  /** Adds a fault of one cell; `row` is the row's index in the request. */
   cell(row: number, columnId: string, message: string): undefined;
-  /** Whether no more of them would be told. */
+  /** Returns whether the maximum number of faults is reached, so that further ones would be dropped. */
   isFull(): boolean;
-  /** Throws all of them, where there are any. */
+  /** Throws one error with all faults, if there are any. */
   check(): void;
 }
 

@@ -23,16 +23,16 @@ const OPS = [
 ] as const;
 type Op = (typeof OPS)[number];
 
-/** A condition that was checked against its column. */
+/** A condition that has been validated against its column. */
 export interface Test {
   readonly column: Column;
-  /** Of a value as the API gives it. */
+  /** Tests a cell in the API's form. */
   cell(cell: Cell): boolean;
-  /** Of a value as a number, NaN for an empty one; for columns that are kept as numbers. */
+  /** Tests a number, NaN for an empty cell; for columns that are stored as numbers. */
   number(value: number): boolean;
-  /** The same test of many numbers, put as 0 and 1 from a place on. */
+  /** Runs the test on many numbers and writes 0 or 1 to `out` from index `at` on. */
   readonly scan?: (values: Float64Array, out: Uint8Array, at: number) => void;
-  /** Where the test is whether a text holds another: that one folded, and whether it shall. */
+  /** Set for a substring test: the folded text, and whether it must occur or must not. */
   readonly search?: { readonly text: string; readonly want: boolean };
 }
 
@@ -43,8 +43,8 @@ const MOST_LEVELS = 5;
 const DAY = 86_400_000;
 
 /**
- * Reads `{"and":[{"column","op","value"}…]}`; `or` and groups within groups may be used too. Throws
- * `invalid_filter` or `unknown_column`.
+ * Parses a filter `{"and":[{"column","op","value"}…]}`; `or` and nested groups are allowed too. Returns undefined for
+ * an empty text. Throws `invalid_filter` or `unknown_column`.
  */
 export function parseFilter(text: string, columns: readonly Column[]): Filter | undefined {
   if (text === '') return undefined;
@@ -67,7 +67,7 @@ export function parseFilter(text: string, columns: readonly Column[]): Filter | 
   return read(given, 1);
 }
 
-/** The columns that a filter asks about. */
+/** Returns the columns that a filter tests. */
 export function columnsOf(filter: Filter): Column[] {
   if ('column' in filter) return [filter.column];
   return ('all' in filter ? filter.all : filter.any).flatMap(columnsOf);
@@ -83,7 +83,7 @@ export function parseJson(text: string, param: string, code: string): unknown {
 
 const invalidFilter = (message: string) => invalidField('filter', 'invalid_filter', `The filter ${message}`);
 
-/** The column of a filter or sort. Throws `unknown_column`. */
+/** Finds the column of a filter or sort. Throws `unknown_column`. */
 export function requireColumn(key: unknown, columns: readonly Column[], param: string): Column {
   const column = typeof key === 'string' ? findColumn(columns, key) : undefined;
   if (column === undefined) {
@@ -129,7 +129,7 @@ const COMPARES: Partial<Record<Op, Compare>> = {
   before: (a, b) => a < b,
 };
 
-/** A comparison over a whole vector: a loop without calls is several times as fast. */
+/** Returns a comparison over a whole vector: a loop without calls is several times as fast. */
 function scanFor(op: Op, value: number): Test['scan'] {
   return (values, out, at) => {
     const { length } = values;
@@ -162,7 +162,7 @@ function numberTest(column: Column, op: Op, value: unknown): Test {
   return { ...ofNumbers(column, (number) => compare(number, value)), scan: scanFor(op, value) };
 }
 
-/** Times against times; a day means all of it. */
+/** Compares times; a day as the value means the whole day. */
 function timeTest(column: Column, op: Op, value: unknown): Test {
   const range = (item: unknown): [number, number] | undefined => {
     const text = typeof item === 'string' ? guessMoment(item) : undefined;
@@ -185,7 +185,7 @@ function timeTest(column: Column, op: Op, value: unknown): Test {
   return { ...ofNumbers(column, (at) => compare(at, edge)), scan: scanFor(op, edge) };
 }
 
-/** A box that was never set counts as not ticked. */
+/** Tests a checkbox; one that was never set counts as not ticked. */
 function flagTest(column: Column, op: Op, value: unknown): Test {
   if ((op !== 'eq' && op !== 'neq') || typeof value !== 'boolean') {
     throw invalidFilter(`compares ${column.id} by eq or neq with true or false.`);
@@ -222,7 +222,10 @@ function textTest(column: Column, op: Op, value: unknown): Test {
   return ofCells(column, (cell) => !isEmpty(cell) && compare(compareText(shown(cell), value as string), 0));
 }
 
-/** Elements by id, choices by name too. `contains` is one of them; `in` any of several; `eq` exactly these. */
+/**
+ * Tests the elements of a list by id, and choices by name too. `contains` requires all of the values, `in` at least
+ * one, `eq` exactly these.
+ */
 function listTest(column: Column, op: Op, value: unknown): Test {
   const known = (item: unknown) =>
     typeof item === 'string' || typeof item === 'number' ? wantedText(column, String(item)) : undefined;
@@ -237,7 +240,7 @@ function listTest(column: Column, op: Op, value: unknown): Test {
   return ofCells(column, (cell) => same(elementsOf(cell)) === (op === 'eq'));
 }
 
-/** What was worked out is compared as what it is: numbers with numbers, all else as text. */
+/** Tests a computed cell by its actual type: numbers as numbers, flags as flags, all else as text. */
 function computedTest(column: Column, op: Op, value: unknown): Test {
   if (typeof value === 'number' && COMPARES[op] !== undefined) {
     const compare = COMPARES[op];
@@ -251,7 +254,10 @@ function computedTest(column: Column, op: Op, value: unknown): Test {
   return textTest({ ...column, type: 'text' }, op === 'before' ? 'lt' : op === 'after' ? 'gt' : op, value);
 }
 
-/** What a condition's text stands for in the column: the id of a choice that is named. */
+/**
+ * Returns the value that a condition's text denotes in a column: the id of a choice with that id or name, else the
+ * text.
+ */
 function wantedText(column: Column, text: string): string {
   return column.options.choices === undefined ? text : (choiceId(column, text) ?? text);
 }

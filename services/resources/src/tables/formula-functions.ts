@@ -1,7 +1,7 @@
 import { elementsOf, isEmpty, plainText } from './cells.js';
 import type { Cell } from './column.js';
 import { timeOf } from './dates.js';
-import { MAX_CELL_TEXT } from './limits.js';
+import { MAX_CELL_TEXT, MAX_FORMULA_TEXT } from './limits.js';
 
 type Values = readonly Cell[];
 
@@ -14,13 +14,52 @@ const UNITS: Readonly<Record<string, number>> = {
   weeks: 7 * DAY,
 };
 
-const text = (value: Cell | undefined): string => plainText(value) ?? '';
+/** Characters read so far for the cell that is being computed, including all cells that it depends on. */
+let charactersRead = 0;
+/** Depth of nested computations of cells. */
+let depth = 0;
+
+/**
+ * Runs the computation of a cell. The text that formulas may read is counted for the outermost cell, together with the
+ * cells that it depends on in any rows and tables; computations are synchronous, so no other one interferes.
+ */
+export function workOut<T>(work: () => T): T {
+  if (depth === 0) charactersRead = 0;
+  depth++;
+  try {
+    return work();
+  } finally {
+    depth--;
+  }
+}
+
+/** Cost of computing one formula, in addition to what it reads, in characters. */
+const FORMULA_CHARACTERS = 20;
+
+/** Counts the computation of a formula. Throws if one cell needs more than any real page does. */
+export function countFormula(): void {
+  countCharacters(FORMULA_CHARACTERS);
+}
+
+function countCharacters(count: number): void {
+  charactersRead += count;
+  if (charactersRead > MAX_FORMULA_TEXT) throw new Error('the formula reads too much text');
+}
+
+/**
+ * Returns the text of a value. Throws if one cell reads more text than any real page needs, as that blocks the process.
+ */
+const text = (value: Cell | undefined): string => {
+  const plain = plainText(value) ?? '';
+  countCharacters(plain.length);
+  return plain;
+};
 const number = (value: Cell | undefined): number => {
   if (typeof value === 'boolean') return value ? 1 : 0;
   if (isEmpty(value)) return 0;
   return Array.isArray(value) ? Number.NaN : Number(value);
 };
-/** Lists as their elements, without what is empty. */
+/** Flattens lists into their elements, without empty ones. */
 const flat = (values: Values): Cell[] =>
   values.flatMap((value) => (Array.isArray(value) ? flat(value) : isEmpty(value) ? [] : [value]));
 const numbers = (values: Values): number[] => flat(values).map(number);
@@ -38,12 +77,29 @@ function unit(value: Cell | undefined): number {
   return ms;
 }
 
-function bounded(made: string): string {
-  if (made.length > MAX_CELL_TEXT) throw new Error('the text is too long');
-  return made;
+/** Joins texts. Throws before it builds a text that is too long for a cell. */
+function joinBounded(pieces: readonly string[], between = ''): string {
+  const length = pieces.reduce((sum, piece) => sum + piece.length, between.length * Math.max(0, pieces.length - 1));
+  if (length > MAX_CELL_TEXT) throw new Error('the text is too long');
+  return pieces.join(between);
 }
 
-/** What formulas can call. None of them loops over more than its arguments. */
+/** Replaces all occurrences of a text. Throws before it builds a text that is too long for a cell. */
+function replaceBounded(whole: string, search: string, by: string): string {
+  const growth = by.length - search.length;
+  let length = whole.length;
+  for (
+    let at = whole.indexOf(search);
+    at >= 0 && length <= MAX_CELL_TEXT;
+    at = whole.indexOf(search, at + search.length)
+  ) {
+    length += growth;
+  }
+  if (growth > 0 && length > MAX_CELL_TEXT) throw new Error('the text is too long');
+  return joinBounded(whole.split(search), by);
+}
+
+/** Functions that formulas can call. None of them loops over more than its arguments. */
 const FUNCTIONS: Readonly<Record<string, (...values: Cell[]) => Cell>> = {
   if: (condition = null, yes = null, no = null) => (condition ? yes : no),
   min: (...values) => Math.min(...numbers(values)),
@@ -58,8 +114,8 @@ const FUNCTIONS: Readonly<Record<string, (...values: Cell[]) => Cell>> = {
   },
   number: (value = null) => number(value),
   text: (value = null) => text(value),
-  concat: (...values) => bounded(flat(values).map(text).join('')),
-  join: (list = null, by = null) => bounded(elementsOf(list).join(text(by ?? ', '))),
+  concat: (...values) => joinBounded(flat(values).map(text)),
+  join: (list = null, by = null) => joinBounded(elementsOf(list), text(by ?? ', ')),
   upper: (value = null) => text(value).toUpperCase(),
   lower: (value = null) => text(value).toLowerCase(),
   trim: (value = null) => text(value).trim(),
@@ -71,7 +127,7 @@ const FUNCTIONS: Readonly<Record<string, (...values: Cell[]) => Cell>> = {
   },
   mid: (value = null, from = null, size = null) => text(value).slice(number(from) - 1, number(from) - 1 + number(size)),
   replace: (value = null, search = null, by = null) =>
-    text(search) === '' ? text(value) : bounded(text(value).split(text(search)).join(text(by))),
+    text(search) === '' ? text(value) : replaceBounded(text(value), text(search), text(by)),
   contains: (value = null, search = null) =>
     Array.isArray(value) ? value.includes(search) : text(value).includes(text(search)),
   empty: (value = null) => isEmpty(value),
@@ -90,7 +146,7 @@ const FUNCTIONS: Readonly<Record<string, (...values: Cell[]) => Cell>> = {
   },
 };
 
-/** The functions under their names in small and in capital letters, on an object that inherits nothing. */
+/** Returns the functions under their names in lower and upper case, on an object without a prototype. */
 export function formulaFunctions(): Record<string, unknown> {
   const functions: Record<string, unknown> = Object.create(null);
   for (const [name, call] of Object.entries(FUNCTIONS)) {
@@ -100,12 +156,12 @@ export function formulaFunctions(): Record<string, unknown> {
   return functions;
 }
 
-/** `+` adds numbers and joins texts; an empty cell is 0 beside a number and nothing beside a text. */
+/** Implements `+`: adds numbers and joins texts. An empty cell is 0 beside a number and empty text beside a text. */
 export function plus(a: Cell, b: Cell): Cell {
-  return typeof a === 'string' || typeof b === 'string' ? bounded(text(a) + text(b)) : number(a) + number(b);
+  return typeof a === 'string' || typeof b === 'string' ? joinBounded([text(a), text(b)]) : number(a) + number(b);
 }
 
-/** `||` joins texts. */
+/** Implements `||`: joins texts. */
 export function joined(a: Cell, b: Cell): Cell {
-  return bounded(text(a) + text(b));
+  return joinBounded([text(a), text(b)]);
 }

@@ -1,9 +1,9 @@
 import { Parser } from 'expr-eval-fork';
 import type { Cell } from './column.js';
-import { formulaFunctions, joined, plus } from './formula-functions.js';
+import { countFormula, formulaFunctions, joined, plus, workOut } from './formula-functions.js';
 import { MAX_CELL_TEXT } from './limits.js';
 
-/** What a cell shows whose value can't be worked out. */
+/** The value of a cell that cannot be computed. */
 export interface CellError {
   readonly error: string;
   readonly [key: string]: Cell;
@@ -17,20 +17,20 @@ export function isCellError(cell: Cell): cell is CellError {
   );
 }
 
-/** A formula that was read: what it refers to, and its value for those. */
+/** A parsed formula. */
 export interface Formula {
-  /** Ids or names of columns, as the formula names them. */
+  /** Columns that the formula refers to, by id or name as written. */
   readonly references: readonly string[];
-  /** Never throws: what can't be worked out is an error to show. */
+  /** Computes the value from the referenced cells. Never throws: errors become a CellError. */
   evaluate(cellOf: (reference: string) => Cell): Cell;
 }
 
 const parser = createParser();
 
 /**
- * Reads a formula: operators, functions and columns, which stand as `{Name}`, `{id}`, or their id alone.
- * There are no loops, assignments, functions of one's own or members, so that its work is bounded by
- * its length. Throws where it can't be read.
+ * Parses a formula of operators, functions and columns, written as `{Name}`, `{id}`, or the id alone. Loops,
+ * assignments, function definitions and member access are disabled, so its work is bounded by its length. Throws if it
+ * cannot be parsed.
  */
 export function parseFormula(text: string): Formula {
   const { source, names } = withVariables(text);
@@ -39,23 +39,25 @@ export function parseFormula(text: string): Formula {
   const references = variables.map((variable) => names.get(variable) ?? variable);
   return {
     references,
-    evaluate(cellOf) {
-      const values: Record<string, Cell> = Object.create(null);
-      for (const [i, variable] of variables.entries()) {
-        const value = cellOf(references[i] as string);
-        if (isCellError(value)) return value;
-        values[variable] = value;
-      }
-      try {
-        return result(expression.evaluate(values as never));
-      } catch (error) {
-        return cellError((error as Error).message.slice(0, 200));
-      }
-    },
+    evaluate: (cellOf) =>
+      workOut(() => {
+        const values: Record<string, Cell> = Object.create(null);
+        for (const [i, variable] of variables.entries()) {
+          const value = cellOf(references[i] as string);
+          if (isCellError(value)) return value;
+          values[variable] = value;
+        }
+        try {
+          countFormula();
+          return result(expression.evaluate(values as never));
+        } catch (error) {
+          return cellError((error as Error).message.slice(0, 200));
+        }
+      }),
   };
 }
 
-/** Why a formula can't be read; undefined where it can. */
+/** Returns why a formula cannot be parsed; undefined if it can. */
 export function checkExpression(text: string): string | undefined {
   try {
     parseFormula(text);
@@ -79,7 +81,7 @@ function createParser(): Parser {
   return made;
 }
 
-/** Puts variables in the place of `{…}` outside quotation marks. */
+/** Replaces each `{…}` outside quotation marks by a variable. Returns the column reference of each variable. */
 function withVariables(text: string): { source: string; names: Map<string, string> } {
   const names = new Map<string, string>();
   const source = text.replace(/"(?:\\[\s\S]|[^"\\])*"|'(?:\\[\s\S]|[^'\\])*'|\{([^{}]+)\}/g, (whole, name?: string) => {

@@ -4,32 +4,32 @@ import { BETWEEN, decodeRow, decodeRows, type Row } from './rows.js';
 import type { Breathe } from './slices.js';
 import { createTerms, type Terms } from './terms.js';
 
-/** The values of a column in one chunk: numbers, or the numbers of terms. */
+/** The values of a column in one chunk: numbers, or codes of terms. */
 export type Vector = Float64Array | Uint32Array;
 
-/** A chunk in memory: its text outside the heap, and the columns that were asked for. */
+/** A chunk in memory: its text in a buffer outside the heap, and the columns that were loaded. */
 export interface ChunkImage {
   readonly rows: number;
   readonly bytes: Buffer;
-  /** Where each row begins, and the end. */
+  /** Byte offset of each row, followed by the end. */
   readonly starts: Uint32Array;
   readonly vectors: Map<number, { readonly terms: Terms; readonly values: Vector }>;
-  /** What its rows read like to search, with that which it was made by. */
+  /** The chunk's text for search, with the key `by` that it was rendered for. */
   rendered: { readonly by: string; readonly text: string } | undefined;
-  /** About how many bytes it takes. */
+  /** Approximate size in bytes. */
   weight: number;
-  /** The image that it is counted in. */
+  /** The table image whose weight includes this chunk. */
   holder: TableImage | undefined;
 }
 
-/** What stands for a row's own facts in the place of a slot. */
+/** Pseudo-slots for a row's own metadata. */
 const ROW_ID = -1;
 const CREATED_AT = -2;
 const UPDATED_AT = -3;
 const CREATED_BY = -4;
 const UPDATED_BY = -5;
 
-/** Where a column's values are found in a row. */
+/** Returns the slot of a column's values in a row. */
 export function slotOf({ type, slot }: Pick<Column, 'type' | 'slot'>): number {
   if (type === 'created_at') return CREATED_AT;
   if (type === 'updated_at') return UPDATED_AT;
@@ -37,7 +37,7 @@ export function slotOf({ type, slot }: Pick<Column, 'type' | 'slot'>): number {
   return type === 'updated_by' ? UPDATED_BY : slot;
 }
 
-/** A place in a row and how it is kept. */
+/** A slot of a row and how its values are represented. */
 export interface Field {
   readonly slot: number;
   readonly kind: 'number' | 'time' | 'flag' | 'term';
@@ -51,17 +51,17 @@ export function fieldOf(column: Pick<Column, 'type' | 'slot'>): Field {
   return { slot: slotOf(column), kind };
 }
 
-/** What is in memory of one table. Chunks never change, so what was read of one holds for ever. */
+/** The cached data of one table. Chunks are immutable, so data read from a chunk stays valid. */
 export interface TableImage {
   readonly chunks: Map<number, ChunkImage>;
   readonly terms: Map<number, Terms>;
-  /** About how many bytes the chunks take that are counted in it, kept as they come and go. */
+  /** Approximate bytes of the chunks in this image, updated as they come and go. */
   chunkWeight: number;
 }
 
 export const createTableImage = (): TableImage => ({ chunks: new Map(), terms: new Map(), chunkWeight: 0 });
 
-/** Puts a chunk into an image, which counts it from now on. */
+/** Adds a chunk to an image, which counts its weight from then on. */
 export function holdChunk(image: TableImage, number: number, chunk: ChunkImage): void {
   dropChunk(image, number);
   image.chunks.set(number, chunk);
@@ -83,7 +83,7 @@ function weigh(chunk: ChunkImage, more: number): void {
   if (chunk.holder !== undefined) chunk.holder.chunkWeight += more;
 }
 
-/** The text that is made of a chunk's rows, remembered as long as it is made by the same. */
+/** Renders a chunk's rows as text, and caches the text for the key `by`. */
 export function renderedText(chunk: ChunkImage, by: string, render: (rows: readonly Row[]) => string): string {
   if (chunk.rendered?.by === by) return chunk.rendered.text;
   const text = render(decodeRows(textOf(chunk)));
@@ -95,21 +95,21 @@ export function renderedText(chunk: ChunkImage, by: string, render: (rows: reado
 /** A column over all rows of a view, chunk by chunk. */
 export interface Loaded {
   readonly field: Field;
-  /** What the numbers of the vectors stand for, where the column holds no numbers. */
+  /** The values that the codes in the vectors denote, if the column does not hold numbers. */
   readonly terms: Terms;
   readonly vectors: readonly Vector[];
 }
 
-/** Some chunks of a table in their order; it keeps them for as long as it is used. */
+/** Chunks of a table in order. A view keeps its chunks in memory for as long as it is used. */
 export interface TableView {
   readonly rowCount: number;
   readonly chunks: readonly ChunkImage[];
-  /** The number of the first row of each chunk. */
+  /** The index of the first row of each chunk. */
   readonly firsts: Uint32Array;
   row(at: number): Row;
   /**
-   * The values of some columns, all of them made in one reading of each chunk's text. Where it has to
-   * be read, those of the columns that may be asked for `later` are made as well.
+   * Loads the values of columns, decoding the text of each chunk at most once. A chunk that has to be decoded also gets
+   * the columns that may be needed `later`.
    */
   load(fields: readonly Field[], breathe: Breathe, later?: readonly Field[]): Promise<Loaded[]>;
 }
@@ -155,7 +155,7 @@ export function createTableView({ chunks: known, terms }: TableImage, numbers: r
   };
 }
 
-/** A column's terms; begun anew when most of them are of rows that are gone. */
+/** Returns a column's terms; starts afresh when most of them belong to rows that no longer exist. */
 function termsFor(all: Map<number, Terms>, slot: number, rows: number): Terms {
   const known = all.get(slot);
   if (known !== undefined && known.cells.length <= rows * 2 + 4096) return known;
@@ -164,7 +164,7 @@ function termsFor(all: Map<number, Terms>, slot: number, rows: number): Terms {
   return made;
 }
 
-/** The chunk that holds a row, by halving. */
+/** Finds the chunk that holds a row, by binary search. */
 export function chunkAt(firsts: Uint32Array, at: number): number {
   let low = 0;
   let high = firsts.length - 1;
@@ -182,7 +182,7 @@ function lineAt({ bytes, starts }: ChunkImage, at: number): string {
   return bytes.toString('utf8', starts[at], (starts[at + 1] as number) - BETWEEN.length);
 }
 
-/** A chunk of so many rows from its text. */
+/** Creates the image of a chunk with `rows` rows from its text. */
 export function createChunkImage(rows: number, text: string): ChunkImage {
   const bytes = Buffer.from(text);
   const starts = new Uint32Array(rows + 1);
@@ -198,7 +198,7 @@ function keepVector(chunk: ChunkImage, slot: number, vector: { readonly terms: T
   weigh(chunk, vector.values.byteLength - (before?.values.byteLength ?? -100));
 }
 
-/** About how many bytes an image takes. */
+/** Returns the approximate size of an image in bytes. */
 export function weightOf({ chunkWeight, terms }: TableImage): number {
   let total = chunkWeight;
   for (const { weight } of terms.values()) total += weight;
@@ -216,7 +216,7 @@ function vectorOf(rows: readonly Row[], { slot, kind }: Field, { code }: Terms):
   return numbers;
 }
 
-/** What a row holds in a place, numbers for the people and times of the row itself. */
+/** Returns the value of a row at a slot. Its own authors are list indices and its own times are epoch milliseconds. */
 export function valueAt(row: Row, slot: number): Cell {
   switch (slot) {
     case ROW_ID:
@@ -234,7 +234,7 @@ export function valueAt(row: Row, slot: number): Cell {
   }
 }
 
-/** A value as the number that it is compared by; NaN for an empty one. */
+/** Returns the number that a value is compared by; NaN for an empty one. */
 export function numberOf(cell: Cell, kind: Field['kind']): number {
   if (typeof cell === 'number') return cell;
   if (typeof cell === 'boolean') return cell ? 1 : 0;

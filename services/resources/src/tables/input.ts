@@ -1,11 +1,12 @@
 import { invalidField } from '@commonplace/kit/errors';
+import { type Breathe, parseJsonInSlices } from '@commonplace/kit/slices';
 import { ContentMode } from '@commonplace/proto/resources/v1/content_service.js';
 import type { ContentInput } from '../content/kind.js';
 import { isRecord } from './column-options.js';
 import type { Faults } from './faults.js';
 import { MAX_CELLS_PER_WRITE, MAX_ROWS_PER_WRITE } from './limits.js';
 
-/** What a request brings for a table, wherever in it that stood. */
+/** The parsed input of a write to a table, from either place in the request. */
 export interface TableInput {
   readonly mode: 'replace' | 'append' | 'upsert';
   readonly columns: readonly unknown[] | undefined;
@@ -23,13 +24,21 @@ const MODES: Partial<Record<ContentMode, TableInput['mode']>> = {
 };
 const NESTED = ['columns', 'rows', 'typecast', 'key_column_id', 'delete_row_ids'];
 
-/** Reads a table from a request's own fields, or from its `content`; `bounded`: with no more rows than a request may bring. */
-export function readTableInput(input: ContentInput, faults: Faults, bounded = true): TableInput {
+/**
+ * Parses a table from a request's own fields, or from its `content`. With `bounded`, the limits on rows and cells of a
+ * request apply.
+ */
+export async function readTableInput(
+  input: ContentInput,
+  faults: Faults,
+  breathe: Breathe,
+  bounded = true,
+): Promise<TableInput> {
   const mode = MODES[input.mode];
   if (mode === undefined) {
     throw invalidField('mode', 'invalid_value', 'The content of a table is replaced, appended to or upserted.');
   }
-  const nested = readNested(input.content, faults);
+  const nested = await readNested(input.content, faults, breathe);
   const both = (name: string, own: boolean): void => {
     if (own && nested[name] !== undefined) {
       faults.add(
@@ -41,8 +50,8 @@ export function readTableInput(input: ContentInput, faults: Faults, bounded = tr
   };
   both('columns', input.columns.length > 0);
   both('rows', input.rows.length > 0);
-  const columns = readList(input.columns, nested.columns, 'columns', faults);
-  const rows = readList(input.rows, nested.rows, 'rows', faults);
+  const columns = await readList(input.columns, nested.columns, 'columns', faults, breathe);
+  const rows = await readList(input.rows, nested.rows, 'rows', faults, breathe);
   const typecast = nested.typecast ?? input.typecast;
   if (typeof typecast !== 'boolean') faults.add('content.typecast', 'invalid_type', 'must be true or false.');
   const key = nested.key_column_id ?? input.keyColumnId;
@@ -98,9 +107,9 @@ function countCells(rows: readonly unknown[]): number {
   return count;
 }
 
-function readNested(content: Buffer, faults: Faults): Record<string, unknown> {
+async function readNested(content: Buffer, faults: Faults, breathe: Breathe): Promise<Record<string, unknown>> {
   if (content.length === 0) return {};
-  const value: unknown = JSON.parse(content.toString());
+  const value = await parseJsonInSlices(content, breathe);
   if (!isRecord(value)) {
     faults.add('content', 'invalid_type', 'The content of a table is an object with columns and rows.');
     return {};
@@ -111,8 +120,14 @@ function readNested(content: Buffer, faults: Faults): Record<string, unknown> {
   return value;
 }
 
-function readList(own: Buffer, nested: unknown, name: string, faults: Faults): unknown[] | undefined {
-  const value: unknown = own.length > 0 ? JSON.parse(own.toString()) : nested;
+async function readList(
+  own: Buffer,
+  nested: unknown,
+  name: string,
+  faults: Faults,
+  breathe: Breathe,
+): Promise<unknown[] | undefined> {
+  const value = own.length > 0 ? await parseJsonInSlices(own, breathe) : nested;
   if (value === undefined || value === null) return undefined;
   if (Array.isArray(value)) return value;
   return faults.add(own.length > 0 ? name : `content.${name}`, 'invalid_type', 'must be a list.');

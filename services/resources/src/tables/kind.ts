@@ -12,7 +12,7 @@ import type {
   Renaming,
   State,
 } from '../content/kind.js';
-import type { Node } from '../stores/nodes.js';
+import type { Node } from '../domain/node.js';
 import { createTableCache } from './cache.js';
 import { contentHashOf, type NewChunk } from './chunks.js';
 import type { Column } from './column.js';
@@ -41,23 +41,23 @@ import { type Head, type NewRow, type Outcome, outcome, planAppend, planWrite, s
 
 export interface TableParts extends TableStores {
   readonly settings: { readonly tableRows: number; readonly tableCacheBytes: number };
-  /** Whether the caller may read a node and it is a table, for links to other tables. */
+  /** Returns whether a node is a table that the caller may read, for links to other tables. */
   mayRead(nodeId: string, context: CallContext): Promise<boolean>;
 }
 
-/** What a write needs of the call that it is part of. */
+/** The parts of a call's context that a write needs. */
 export type WriteContext = Pick<CallContext, 'work' | 'actor' | 'signal'>;
 
-/** Tables, and what forms ask of them. */
+/** The content kind of tables, with what forms need of them. */
 export interface TableKind extends ContentKind {
-  /** The columns as they are, in their order; as `work` leaves them, where it is given. */
+  /** Returns the current columns in order, including changes in `work` if it is given. */
   columns(tableId: string, work?: UnitOfWork): Promise<readonly Column[]>;
   /**
-   * Prepares rows at the table's end: each with a new id, and cells by column id. Throws with the faults of all
-   * rows, each with its place in `row`.
+   * Prepares appending rows to a table, each with a new id and with cells by column id. Throws one error with the
+   * faults of all rows; `row` is the index of the row.
    */
   append(node: Pick<Node, 'id' | 'tenant'>, rows: readonly NewRow[], context: WriteContext): Promise<PreparedAppend>;
-  /** A page of `SignedRow`s, of a kept state where a snapshot is named, with the people whom they name. */
+  /** Returns a page of `SignedRow`s, with the people that they refer to. Reads a kept state if a snapshot is given. */
   signed(
     node: Pick<Node, 'id'>,
     snapshotId: string | undefined,
@@ -66,15 +66,18 @@ export interface TableKind extends ContentKind {
   ): Promise<{ readonly page: Payload; readonly people: readonly Actor[] }>;
 }
 
-/** Rows that are ready to be put at a table's end. */
+/** Rows that are ready to be appended to a table. */
 export interface PreparedAppend extends PreparedWrite {
-  /** The columns that the table has with them. */
+  /** The columns of the table after the append. */
   readonly columns: readonly Column[];
-  /** To be told once the work is committed: the chunk that the next rows join need not be read again. */
+  /** Must be called after the commit; updates the cache, so that the next append need not read the last chunk again. */
   committed(): void;
 }
 
-/** Tables: columns, and rows in chunks of which a change writes anew those that it touches. */
+/**
+ * Creates the content kind of tables: columns, and rows in chunks, of which a change rewrites only those that it
+ * affects.
+ */
 export function createTableKind(parts: TableParts): TableKind {
   const { heads, chunks, settings } = parts;
   const cache = createTableCache(parts, settings.tableCacheBytes);
@@ -105,12 +108,12 @@ export function createTableKind(parts: TableParts): TableKind {
     return planWrite({ head, input, states, maxRows, open: opener(context), context, breathe, isNewTable, isWhole });
   }
 
-  /** Puts a new state in the place of what this call sees, which a keep may have touched since it was read. */
+  /** Replaces the state that this call sees, which may have changed since it was read because a snapshot was taken. */
   async function put(made: Pick<Outcome, 'head' | 'fresh'>, tenant: string, context: WriteContext): Promise<void> {
     await putFor(await context.work.get(heads, made.head.id), made, tenant, context);
   }
 
-  /** Puts a new state in the place of another. Gives the numbers of the chunks that it does not have any more. */
+  /** Replaces one state by another. Returns the numbers of the chunks that the new state no longer has. */
   async function putFor(
     before: StoredHead | undefined,
     { head, fresh }: Pick<Outcome, 'head' | 'fresh'>,
@@ -134,13 +137,19 @@ export function createTableKind(parts: TableParts): TableKind {
     return dropped;
   }
 
-  function prepared(before: Head, made: Outcome, tenant: string, context: CallContext): PreparedWrite {
+  function prepared(
+    before: Head,
+    made: Omit<Outcome, 'rows'> & Partial<Outcome>,
+    tenant: string,
+    context: CallContext,
+  ): PreparedWrite {
     const changed = !sameContent(before, made.head);
     return {
       changed,
       sizeBytes: changed ? made.head.bytes : before.bytes,
       warnings: made.warnings,
       loses: made.loses,
+      ...(made.rows !== undefined && { rows: made.rows }),
       apply: () => put(made, tenant, context),
       answer: (query) =>
         states.settled(() => {
@@ -150,7 +159,7 @@ export function createTableKind(parts: TableParts): TableKind {
     };
   }
 
-  /** A table of the columns of another, with these rows. */
+  /** Prepares a table with the columns of another, and with these rows. */
   function copied(
     head: Head,
     pieces: readonly NewChunk[],
@@ -201,7 +210,7 @@ export function createTableKind(parts: TableParts): TableKind {
       const { work } = context;
       const stored = (await work.get(heads, node.id)) ?? work.insert(heads, freshHead(node.id, node.tenant));
       const before = await lists.whole(node.id, stored, work);
-      // Its columns and people have places beside those of the table as it is, as when it had been the table.
+      // Its columns and people get slots beside those of the current table, as if it had been the table once.
       const nothing: Head = { ...bare(before), chunks: [], rowCount: 0, bytes: 0, open: 0, nextNumbers: {} };
       const { head, fresh } = await states.settled(() => writing(nothing, input, context, { isWhole: true }));
       const shared = new Map([...before.chunks, ...(await lastKept(before, work))].map(([n, , , hash]) => [hash, n]));
@@ -342,7 +351,7 @@ export function createTableKind(parts: TableParts): TableKind {
     },
   };
 
-  /** The hash of a table's contents, which is the same in however many parts its rows came. */
+  /** Returns the hash of a table's contents, which does not depend on the parts in which its last rows were stored. */
   async function hashOf(head: StoredHead, work: UnitOfWork): Promise<string> {
     const whole = await lists.whole(head.id, head, work);
     const contents = whole.chunks.map(([, , , , content]) => content);
@@ -357,7 +366,7 @@ export function createTableKind(parts: TableParts): TableKind {
     return contentHash(whole, [...contents.slice(0, -open), contentHashOf(lines)]);
   }
 
-  /** The chunks of the state that was kept last. */
+  /** Returns the chunks of the most recently kept state. */
   async function lastKept({ id, kept }: Head, work: UnitOfWork): Promise<readonly PackedEntry[]> {
     const last = kept.at(-1);
     const head = last === undefined ? undefined : await work.get(heads, keptId(id, last));
@@ -380,13 +389,13 @@ function bringsContent({ content, columns, rows }: ContentInput): boolean {
   return content.length > 0 || columns.length > 0 || rows.length > 0;
 }
 
-/** A head without its version, as it is written. */
+/** Returns a head without its version, in the form in which it is written. */
 function bare<T extends Head & { readonly version?: number }>(head: T): Omit<T, 'version'> {
   const { version: _version, ...rest } = head;
   return rest;
 }
 
-/** A column of a copy: a link to the table itself, or to one that is copied with it, leads to the copy's rows. */
+/** Returns a column for a copy: a link to the table itself, or to one that is copied too, points to the copy. */
 function relinked(column: Column, renamed: Renaming): Column {
   const target = renamed(column.options.target_table_id ?? '');
   return target === undefined ? column : { ...column, options: { ...column.options, target_table_id: target } };

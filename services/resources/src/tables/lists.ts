@@ -3,25 +3,25 @@ import { LRUCache } from 'lru-cache';
 import { ChunkGone } from './cache.js';
 import { chunkId, type PackedEntry, type StoredHead, type TableHead, type TableStores } from './records.js';
 
-/** Chunks that a stored head names itself; of more, all but the last go into a list. */
+/** Maximum number of chunks that a stored head lists itself; with more, all but the last move to a separate list. */
 export const MOST_NAMED = 32;
-/** Entries of lists that are kept in memory, some 150 bytes each. */
+/** Maximum number of cached list entries, some 150 bytes each. */
 const KEPT_ENTRIES = 50_000;
 
 type Head = Omit<TableHead, 'version'>;
 
 /**
- * Reads and writes heads with the lists that they begin with. Where a list has gone since its head was read, a call
- * throws LostRace with `work` and ChunkGone without. With `work`, what this unit has written counts.
+ * Reads and writes heads together with their separate lists. If a list was deleted since its head was read, a call
+ * throws LostRace with `work` and ChunkGone without. With `work`, uncommitted writes are visible.
  */
 export interface ChunkLists {
-  /** A head with all its chunks. */
+  /** Returns a head that lists all its chunks itself. */
   whole<T extends Omit<StoredHead, 'version'>>(tableId: string, head: T, work?: UnitOfWork): Promise<T>;
-  /** All numbers that a head takes up: its chunks, and its list. */
+  /** Returns all numbers that a head uses: those of its chunks and of its list. */
   numbers(tableId: string, head: Omit<StoredHead, 'version'>, work?: UnitOfWork): Promise<number[]>;
   /**
-   * A whole head as it is stored in the place of another, with the numbers that this one has no more. A new list is
-   * put into `work`.
+   * Converts a whole head to its stored form, and returns it with the numbers that `before` used and the new head does
+   * not. Adds a new list to `work` if one is needed.
    */
   pack(
     head: Head,
@@ -41,7 +41,7 @@ export function createChunkLists({ chunks }: TableStores): ChunkLists {
     const held = known.get(id);
     if (held !== undefined) return held;
     const stored = await chunks.get(id);
-    // One that this very unit has written may yet come to nothing, and is not to be remembered.
+    // An uncommitted list may be rolled back, so it is not cached.
     const found = stored ?? (await work?.get(chunks, id));
     if (found === undefined) throw work === undefined ? new ChunkGone(id) : new LostRace(chunks.spec.name, id);
     const entries = JSON.parse(found.text) as PackedEntry[];
@@ -70,7 +70,7 @@ export function createChunkLists({ chunks }: TableStores): ChunkLists {
       let stored: Omit<StoredHead, 'version'> = { ...head, chunks: named, ...(stays && { list }) };
       if (named.length > MOST_NAMED) {
         const number = head.nextChunk;
-        // What rows at the end take the place of is left out.
+        // Excludes the last, open chunk, which appended rows replace.
         const listed = head.chunks.length - Math.max(head.open ?? 1, 1);
         const text = JSON.stringify(head.chunks.slice(0, listed));
         work.insert(chunks, { id: chunkId(head.id, number), tenant: head.tenant, text });

@@ -1,7 +1,7 @@
 import type { CallContext } from '@commonplace/kit/rpc';
 import type { Store } from '@commonplace/kit/store';
+import type { Tree } from '../nodes/tree.js';
 import type { Policy } from '../policy.js';
-import type { Tree } from '../stores/tree.js';
 import { createTableKind, type TableKind, type TableParts } from './kind.js';
 import { chunkCollection, headCollection } from './records.js';
 
@@ -10,7 +10,7 @@ interface Surroundings extends Pick<TableParts, 'settings'> {
   readonly policy: Policy;
 }
 
-/** The kind of content that tables have, on its collections. */
+/** Opens the content kind of tables on its collections. */
 export async function openTableKind(store: Store, { settings, tree, policy }: Surroundings): Promise<TableKind> {
   return createTableKind({
     heads: await store.collection(headCollection),

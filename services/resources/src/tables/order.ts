@@ -11,7 +11,7 @@ export interface SortTerm {
 
 const MOST_TERMS = 10;
 
-/** Reads `[{"column","direction"}…]`. Throws `invalid_value` or `unknown_column`. */
+/** Parses a sort order `[{"column","direction"}…]`. Throws `invalid_value` or `unknown_column`. */
 export function parseSort(text: string, columns: readonly Column[]): SortTerm[] {
   if (text === '') return [];
   const given = parseJson(text, 'sort', 'invalid_value');
@@ -31,16 +31,16 @@ export function parseSort(text: string, columns: readonly Column[]): SortTerm[] 
   });
 }
 
-/** What rows are ordered by: a number for each row that is ordered, NaN for an empty cell. */
+/** A key to sort rows by: one number for each row, NaN for an empty cell. */
 export interface SortKey {
   readonly values: Float64Array;
   readonly descending: boolean;
 }
 
 /**
- * The places 0…n-1 in the order of several keys, the first being the most important; empty cells come
- * last in either direction, and what is equal keeps its order. Linear but for keys that are no small
- * whole numbers, which are sorted.
+ * Returns the indices 0…n-1 sorted by several keys, the first being the most significant. Empty cells come last in
+ * either direction, and the sort is stable. Takes linear time, except for keys that are not small whole numbers, which
+ * are sorted by comparison.
  */
 export async function orderBy(keys: readonly SortKey[], count: number, breathe: Breathe): Promise<Uint32Array> {
   let ranks: Ranks = { of: new Float64Array(count), distinct: 1 };
@@ -59,8 +59,8 @@ export async function orderBy(keys: readonly SortKey[], count: number, breathe: 
 }
 
 /**
- * The first so many of the places that `orderBy` would give, found in one pass: those that are best so far lie in
- * a heap with the worst of them on top.
+ * Returns the first `wanted` indices of the order that `orderBy` gives, in one pass: a heap holds the best ones so far,
+ * with the worst of them on top.
  */
 export async function firstBy(
   keys: readonly SortKey[],
@@ -97,7 +97,7 @@ export async function firstBy(
   return heap.sort((a, b) => (before(a, b) ? -1 : 1));
 }
 
-/** Whether one place comes before another. */
+/** Returns a function that tells whether one index comes before another. */
 function comparison(keys: readonly SortKey[]): (a: number, b: number) => boolean {
   return (a, b) => {
     for (const { values, descending } of keys) {
@@ -115,19 +115,19 @@ function comparison(keys: readonly SortKey[]): (a: number, b: number) => boolean
 }
 
 interface Ranks {
-  /** Of each value its place among the different ones. */
+  /** The rank of each value among the distinct values. */
   readonly of: Float64Array;
   readonly distinct: number;
 }
 
-/** Ranks turned round where they shall descend; empty cells stay behind all others. */
+/** Reverses ranks if they shall descend; empty cells stay last. */
 function directed(ranks: Ranks, values: Float64Array, descending: boolean): Ranks {
   if (!descending) return ranks;
   const last = values.some(Number.isNaN) ? ranks.distinct - 2 : ranks.distinct - 1;
   return { ...ranks, of: ranks.of.map((rank) => (rank > last ? rank : last - rank)) };
 }
 
-/** Up to here ranks are counted out rather than sorted. */
+/** Values below this are ranked by counting instead of sorting. */
 const COUNTED = 1 << 21;
 
 function rank(values: Float64Array): Ranks {
@@ -136,7 +136,7 @@ function rank(values: Float64Array): Ranks {
   );
 }
 
-/** For small whole numbers; empty ones stand behind them. */
+/** Ranks small whole numbers, with empty cells last; undefined if there are other values. */
 function countedRank(values: Float64Array): Ranks | undefined {
   let most = -1;
   for (const value of values) {
@@ -171,7 +171,7 @@ function sortedRank(values: Float64Array): Ranks {
   return { of: values.map(find), distinct };
 }
 
-/** Places by rank, equal ones in their order. */
+/** Returns the indices ordered by rank; equal ones keep their order. */
 function placed({ of, distinct }: Ranks): Uint32Array {
   const next = new Uint32Array(distinct + 1);
   for (const value of of) next[value + 1] = (next[value + 1] as number) + 1;

@@ -1,9 +1,12 @@
 import type { Actor } from '@commonplace/kit/auth';
 
-/** A list of people with somebody in it, and their place. Names are those of the last time. */
+/**
+ * Returns a list of people that includes the actor, with the actor's index in it. The latest name replaces an earlier
+ * one.
+ */
 export function withPerson(people: readonly Actor[], actor: Actor): { people: readonly Actor[]; place: number } {
   const { type, id, name } = actor;
-  // Whom an import does not know is told apart by the name alone.
+  // An import's unknown authors differ by name only.
   const isOne = (one: Actor): boolean => one.type === type && one.id === id && (type !== 'import' || one.name === name);
   const place = people.findIndex(isOne);
   if (place < 0) return { people: [...people, { type, id, name }], place: people.length };

@@ -14,17 +14,20 @@ import { isRecord, mintChoice, readOptions } from './column-options.js';
 import type { Faults } from './faults.js';
 import { MAX_CHOICES, MAX_COLUMNS } from './limits.js';
 
-/** The columns that a write leaves, and how values come into them. */
+/** The columns after a write, and how existing values are converted to them. */
 export interface ColumnPlan {
   readonly columns: readonly Column[];
   readonly primary: string;
   readonly nextSlot: number;
-  /** Where a column's values have to be made from those of the column that it was, by its id. */
+  /** The former columns whose values must be converted, by the id of the new column. */
   readonly conversions: ReadonlyMap<string, Column>;
   readonly removed: readonly Column[];
-  /** Adds a choice to a select column; undefined where it has too many. */
+  /**
+   * Adds a choice to a select column and returns its id; undefined if the column has too many choices or the name is
+   * invalid.
+   */
   addChoice(columnId: string, name: string): string | undefined;
-  /** The columns with the choices that were added. */
+  /** Returns the columns with the added choices. */
   settled(): readonly Column[];
 }
 
@@ -50,8 +53,8 @@ const KEYS = new Set([
 const ID = /^[A-Za-z0-9_-]{1,64}$/;
 
 /**
- * Reads columns as a request gives them, matched to the old ones by id, else by name. What a matched
- * column's entry leaves out stays as it was. With `keepOthers` old columns that are not mentioned stay.
+ * Parses and validates columns from a request. They are matched to the old ones by id, else by name; a property that is
+ * absent keeps the value of the matched column. With `keepOthers`, old columns that are not mentioned stay.
  */
 export function planColumns(
   given: readonly unknown[],
@@ -89,12 +92,12 @@ export function planColumns(
   return withChoices({ columns, primary, nextSlot, conversions, removed: keepOthers ? [] : others });
 }
 
-/** Columns that stay as they are. */
+/** Returns a plan that leaves all columns unchanged. */
 export function keepColumns({ columns, primary, nextSlot }: OldColumns): ColumnPlan {
   return withChoices({ columns, primary, nextSlot, conversions: new Map(), removed: [] });
 }
 
-/** The column of a table that was given none. */
+/** Returns the columns of a table that was created without any. */
 export function defaultColumns(): unknown[] {
   return [{ id: 'name', name: 'Name', type: 'text' }];
 }
@@ -124,7 +127,7 @@ function withChoices(plan: Omit<ColumnPlan, 'addChoice' | 'settled'>): ColumnPla
   };
 }
 
-/** Old columns in their places, changed where they were written, then the new ones. */
+/** Merges columns: old ones in their positions, with the written ones replaced, followed by the new ones. */
 function merge(old: readonly Column[], written: readonly Column[]): Column[] {
   const byId = new Map(written.map((column) => [column.id, column]));
   const known = new Set(old.map(({ id }) => id));
@@ -256,13 +259,13 @@ function readDefault(value: unknown, column: Column, param: string, faults: Faul
   return faults.add(`${param}.default`, 'invalid_value', `The default ${taken.message}`) ?? null;
 }
 
-/** The id of a choice by its id, else its name. */
+/** Finds a choice by id, else by name, and returns its id. */
 export function choiceId({ options }: Column, text: string): string | undefined {
   const choices = options.choices ?? [];
   return (choices.find(({ id }) => id === text) ?? choices.find(({ name }) => name === text.trim()))?.id;
 }
 
-/** Whether stored values may not be what the column holds now. */
+/** Returns whether stored values may be invalid for the new column. */
 function needsConversion(before: Column, after: Column): boolean {
   if (!isStored(before) || !isWritable(after)) return false;
   if (before.type !== after.type) return true;
@@ -272,7 +275,7 @@ function needsConversion(before: Column, after: Column): boolean {
   return !sameCell(rules(was), rules(is));
 }
 
-/** What of the options a value has to obey. */
+/** Returns the options that constrain values. */
 function rules({ max_length, min, max, many }: Column['options']): unknown {
   return [max_length ?? null, min ?? null, max ?? null, many ?? null];
 }

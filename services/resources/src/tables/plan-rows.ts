@@ -1,24 +1,29 @@
 import { newId } from '@commonplace/kit/id';
+import type { RowChange } from '../domain/row-change.js';
 import { elementsOf, isEmpty } from './cells.js';
 import { type Cell, type Column, isWritable } from './column.js';
 import type { TableState } from './compute.js';
 import type { Faults } from './faults.js';
-import { fieldOf, ID_FIELD, type Loaded, numberOf } from './image.js';
+import { idFinder } from './find-rows.js';
+import { fieldOf, type Loaded, numberOf } from './image.js';
 import type { TableInput } from './input.js';
 import { MAX_ROW_TEXT } from './limits.js';
 import type { ColumnPlan } from './plan-columns.js';
 import type { Edits } from './rebuild.js';
+import { MAX_TOLD_ROWS, RowChanges } from './row-changes.js';
 import type { RowOrigin } from './row-facts.js';
 import type { RowInput } from './row-input.js';
 import type { Row } from './rows.js';
 import type { Breathe } from './slices.js';
 import type { RowTaker } from './take-rows.js';
 
-/** What the rows of a write do to a table. */
+/** The effect of a write's rows on a table. */
 export interface RowPlan {
   readonly edits: Edits;
-  /** Rows that were there and are no more. */
+  /** Number of existing rows that are deleted. */
   readonly gone: number;
+  /** The rows that it addresses one by one and changes. */
+  readonly changes: readonly RowChange[];
 }
 
 interface PlanParts {
@@ -27,36 +32,32 @@ interface PlanParts {
   readonly input: TableInput;
   readonly rows: readonly RowInput[];
   readonly taker: RowTaker;
-  /** Who writes, as a place in the table's list of people. */
+  /** The writer, as an index in the table's list of people. */
   readonly by: number;
-  /** Who made the rows that are sent, and when, where they say so. */
+  /** Returns who wrote each row and when, as the rows themselves state; undefined if they do not. */
   readonly originOf: ((index: number) => RowOrigin) | undefined;
   readonly now: number;
   readonly faults: Faults;
   readonly breathe: Breathe;
-  /** No row of the table has one of the ids sent. */
+  /** Whether all sent ids are new in the table, so that they need not be looked up. */
   readonly newIds: boolean;
 }
 
-/** Every row that is sent stands in the table then, in their order or at the positions they name. */
+/** Plans a replacement: the table then has exactly the sent rows, in their order or at the positions that they name. */
 export async function planReplace(parts: PlanParts): Promise<RowPlan> {
   const { state, rows, taker, faults, breathe } = parts;
-  const placeOf = await idFinder(
-    state,
-    rows.some(({ id }) => id !== undefined),
-    breathe,
-  );
+  const byId = rows.some(({ id }) => id !== undefined);
+  const placeOf = await idFinder(state, byId, breathe);
+  const changes = new RowChanges(parts.plan.columns);
+  const kept = new Set<number>();
   const made: { row: Row; position: number; index: number }[] = [];
-  let known = 0;
   for (const [index, given] of rows.entries()) {
     const at = given.id === undefined ? undefined : placeOf(given.id);
     const old = at === undefined ? undefined : state.view.row(at);
-    if (old !== undefined) known++;
-    made.push({
-      row: rowOf(parts, given, old, taker.take(given, old, false)),
-      position: given.position ?? index,
-      index,
-    });
+    if (at !== undefined) kept.add(at);
+    const row = rowOf(parts, given, old, taker.take(given, old, false));
+    changes.write(row, old);
+    made.push({ row, position: given.position ?? index, index });
     if (faults.isFull()) break;
     await breathe();
   }
@@ -67,10 +68,32 @@ export async function planReplace(parts: PlanParts): Promise<RowPlan> {
   );
   const total = state.head.rowCount;
   const inserted = new Map([[total, made.map(({ row }) => row)]]);
-  return { edits: { removed: 'all', changed: new Map(), inserted }, gone: total - known };
+  const gone = total - kept.size;
+  if (byId && gone <= MAX_TOLD_ROWS) await noteOthers(state, kept, changes, breathe);
+  return {
+    edits: { removed: 'all', changed: new Map(), inserted },
+    gone,
+    // Without any id the whole table is replaced, and with so many lost rows no other is worth telling by itself.
+    changes: byId && gone <= MAX_TOLD_ROWS ? changes.all() : [],
+  };
 }
 
-/** Rows that are sent are added or, in an upsert, change those that they match; others stay. */
+/** Notes the rows of the table that are not kept as deleted. */
+async function noteOthers(
+  { view }: TableState,
+  kept: ReadonlySet<number>,
+  changes: RowChanges,
+  breathe: Breathe,
+): Promise<void> {
+  for (let at = 0; at < view.rowCount; at++) {
+    if (!kept.has(at)) changes.delete(view.row(at).id);
+    await breathe();
+  }
+}
+
+/**
+ * Plans an append or upsert: sent rows are added or, in an upsert, change the rows that they match. Other rows stay.
+ */
 export async function planChanges(parts: PlanParts, convert: boolean): Promise<RowPlan> {
   const { state, input, rows, taker, faults, breathe } = parts;
   const total = state.head.rowCount;
@@ -82,6 +105,11 @@ export async function planChanges(parts: PlanParts, convert: boolean): Promise<R
   const inserted = new Map<number, Row[]>();
   const touched: [number, Row][] = [];
   const gone = removed.size;
+  const changes = new RowChanges(parts.plan.columns);
+  for (const at of removed) {
+    changes.delete(state.view.row(at).id);
+    await breathe();
+  }
 
   for (const given of rows) {
     const at = matchRow(given, placeOf, keyOf, parts);
@@ -92,6 +120,7 @@ export async function planChanges(parts: PlanParts, convert: boolean): Promise<R
       continue;
     }
     const row = rowOf(parts, given, old, taker.take(given, old, true));
+    changes.write(row, old);
     touched.push([given.index, row]);
     const place = Math.min(given.position ?? at ?? total, total);
     if (at !== undefined && place === at) changed.set(at, row);
@@ -109,7 +138,8 @@ export async function planChanges(parts: PlanParts, convert: boolean): Promise<R
     await breathe();
   }
   await checkUniqueInTable(parts, touched, removed, changed);
-  return { edits: { removed, changed, inserted, convert: convert ? converter(parts) : undefined }, gone };
+  const edits = { removed, changed, inserted, convert: convert ? converter(parts) : undefined };
+  return { edits, gone, changes: changes.all() };
 }
 
 function converter({ taker, now, by }: PlanParts): (row: Row) => Row {
@@ -119,7 +149,7 @@ function converter({ taker, now, by }: PlanParts): (row: Row) => Row {
   };
 }
 
-/** A row with new cells; one whose cells stay is told apart by nothing. */
+/** Returns a row with new cells; a row whose cells do not change is returned as it is. */
 function rowOf({ by, originOf, now, faults }: PlanParts, given: RowInput, old: Row | undefined, cells: Cell[]): Row {
   if (textOf(cells) > MAX_ROW_TEXT) {
     faults.add(`rows[${given.index}]`, 'payload_too_large', `A row has ${MAX_ROW_TEXT} characters at the most.`);
@@ -129,7 +159,7 @@ function rowOf({ by, originOf, now, faults }: PlanParts, given: RowInput, old: R
   return { id: given.id ?? newId(), createdAt: now, createdBy: by, updatedAt: now, updatedBy: by, cells };
 }
 
-/** About how many characters the cells have. */
+/** Returns the approximate number of characters in the cells. */
 function textOf(cells: readonly Cell[]): number {
   let chars = 0;
   for (const cell of cells) {
@@ -175,19 +205,6 @@ function matchRow(
   return undefined;
 }
 
-/** Where rows stand, by their ids. Nothing is read where nothing will be asked. */
-async function idFinder({ view }: TableState, asked: boolean, breathe: Breathe) {
-  if (!asked || view.rowCount === 0) return () => undefined;
-  const [ids] = await view.load([ID_FIELD], breathe);
-  const places = new Uint32Array(ids?.terms.cells.length ?? 0);
-  let at = 0;
-  for (const vector of ids?.vectors ?? []) for (const code of vector) places[code] = ++at;
-  return (id: string): number | undefined => {
-    const place = places[ids?.terms.find(id) ?? 0] ?? 0;
-    return place === 0 ? undefined : place - 1;
-  };
-}
-
 const KEY_TYPES = new Set([
   'text',
   'long_text',
@@ -201,7 +218,7 @@ const KEY_TYPES = new Set([
   'phone',
 ]);
 
-/** Finds the row whose key column has the value that a row of the request has there. */
+/** Returns a function that finds the row with the same value in the key column as a row of the request. */
 async function keyFinder(parts: PlanParts, keyColumnId: string) {
   const { state, plan, taker, rows, faults, breathe } = parts;
   const column = plan.columns.find(({ id }) => id === keyColumnId);
@@ -220,6 +237,7 @@ async function keyFinder(parts: PlanParts, keyColumnId: string) {
     if (!isEmpty(key)) keys.set(given.index, key);
   }
   const places = await placesOf(state, column, new Set(keys.values()), breathe);
+  const added = new Set<Cell>();
   return (given: RowInput): number | undefined => {
     const key = keys.get(given.index);
     if (key === undefined) {
@@ -227,11 +245,15 @@ async function keyFinder(parts: PlanParts, keyColumnId: string) {
     }
     const [place, ...more] = places.get(key) ?? [];
     if (more.length > 0) faults.cell(given.index, column.id, 'Several rows of the table have this key.');
+    if (place === undefined && added.has(key)) {
+      faults.add(`rows[${given.index}]`, 'invalid_value', 'Another row of the request adds a row with this key.');
+    }
+    added.add(key);
     return place;
   };
 }
 
-/** The rows that hold each of some values. */
+/** Returns the indices of the rows that hold each of the wanted values, two per value at most. */
 async function placesOf({ view }: TableState, column: Column, wanted: ReadonlySet<Cell>, breathe: Breathe) {
   const found = new Map<Cell, number[]>();
   if (view.rowCount === 0) return found;
@@ -245,7 +267,7 @@ async function placesOf({ view }: TableState, column: Column, wanted: ReadonlySe
       if (cell !== undefined) {
         const there = found.get(cell);
         if (there === undefined) found.set(cell, [at]);
-        // Two are as wrong as many.
+        // Two matches are enough to refuse the key.
         else if (there.length < 2) there.push(at);
       }
       at++;
@@ -254,7 +276,7 @@ async function placesOf({ view }: TableState, column: Column, wanted: ReadonlySe
   return found;
 }
 
-/** What a value is in a column's vectors; undefined where no row has it. */
+/** Returns the representation of a value in a column's vectors; undefined if no row has it. */
 function valueIn({ field, terms }: Loaded, cell: Cell): number | undefined {
   return field.kind === 'term' ? terms.find(cell) : numberOf(cell, field.kind);
 }
@@ -278,7 +300,9 @@ function checkUniqueAmong({ plan, faults }: PlanParts, rows: readonly [number, R
   }
 }
 
-/** Checks what is written against the rows that stay; of these too where the column was not unique before. */
+/**
+ * Checks written values against the rows that stay, and these against each other if the column was not unique before.
+ */
 async function checkUniqueInTable(
   parts: PlanParts,
   touched: readonly [number, Row][],
@@ -305,7 +329,7 @@ async function checkUniqueInTable(
       const cell = cells[column.slot] ?? null;
       if (cell !== null && cell !== '') written.set(valueIn(loaded, cell), index);
     }
-    // No row of a column that is unique already can have a value that none ever had.
+    // In a column that was unique already, values that no row ever had cannot collide.
     if (before.unique && [...written.keys()].every((value) => value === undefined)) continue;
     const others = new Set<number>();
     const blank = loaded.terms.find('');

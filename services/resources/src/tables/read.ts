@@ -1,44 +1,44 @@
 import { invalidField } from '@commonplace/kit/errors';
-import { decodeCursor, toPage } from '@commonplace/kit/store';
+import { toPage } from '@commonplace/kit/store';
 import { CellFormat, ContentFormat } from '@commonplace/proto/resources/v1/content_service.js';
 import type { ContentQuery, Payload } from '../content/kind.js';
-import { type Cell, type Column, findColumn, shownColumn } from './column.js';
+import { type Cell, type Column, findColumn, isComputed, shownColumn } from './column.js';
 import { createCellOf, type OpenTable, type TableState } from './compute.js';
 import { columnsOf, parseFilter } from './filter.js';
+import { idFinder } from './find-rows.js';
 import { isCellError } from './formula.js';
 import { parseSort } from './order.js';
 import type { TableHead } from './records.js';
+import { isUnmoved, NEXT_ROWS, placeBehind, readRowCursor, rowCursorValues } from './row-cursor.js';
 import type { Row } from './rows.js';
 import { selectRows } from './select.js';
 import { displayedCell, nameIn } from './shown.js';
 import type { Breathe } from './slices.js';
 import type { TableStates } from './state.js';
 
-/** The page of a read without one. */
+/** Rows of a page if the query names no limit. */
 const DEFAULT_LIMIT = 100;
-/** A page ends early rather than that an answer has much more bytes; it says that there are more rows. */
+/** Maximum bytes of a page's rows; a page that exceeds it ends early and reports that there are more rows. */
 const MOST_BYTES = 6 * 1024 * 1024;
-/** How far a cursor's row is looked for from where it was. */
-const MOST_MOVED = 1000;
 
-/** A row as the API gives it. */
+/** A row in the API's form. */
 export interface ShownRow {
   readonly id: string;
   readonly cells: Readonly<Record<string, Cell>>;
-  /** Its place in the table's own order, from 0. */
+  /** Index in the table's own order, from 0. */
   readonly position: number;
   readonly created_at: string;
   readonly updated_at: string;
 }
 
-/** A row with who made and changed it, as places in the table's list of people. */
+/** A row with its authors, as indices in the table's list of people. */
 export interface SignedRow extends ShownRow {
   readonly created_by: number;
   readonly updated_by: number;
 }
 
 export interface TableReader {
-  /** A page of a state's rows with its columns; `signed`: of `SignedRow`. */
+  /** Returns a page of a state's rows with its columns; with `signed`, the rows are `SignedRow`s. */
   page(
     tableId: string,
     head: Head,
@@ -56,25 +56,44 @@ export function createTableReader(states: TableStates): TableReader {
     async page(tableId, head, query, open, breathe, signed = false) {
       const columns = columnsToShow(head, query.columns);
       const limit = query.page?.limit || DEFAULT_LIMIT;
-      const { offset: from, after } = placeOf(query);
+      const cursor =
+        query.page === undefined || query.page.cursor === '' ? undefined : readRowCursor(query.page.cursor);
+      const from = cursor?.offset ?? query.page?.offset ?? 0;
       const filter = parseFilter(query.filter, head.columns);
       const sort = parseSort(query.sort, head.columns);
-      if (filter === undefined && sort.length === 0 && after === undefined) {
-        const { state, first } = await states.openPart(tableId, head, from, limit, breathe);
-        const count = Math.max(Math.min(limit, head.rowCount - from), 0);
+      if (query.rowIds !== undefined && query.rowIds.length > 0) {
+        const state = await states.open(tableId, head, breathe);
+        const placeOf = await idFinder(state, true, breathe);
+        const places = new Set(query.rowIds.flatMap((id) => placeOf(id) ?? []));
+        const numbers = Uint32Array.from(places).sort();
+        const rows = await rowsOf(state, numbers, numbers.length, 0, columns, query, open, breathe, signed);
+        return payload(head, columns, rows, {
+          limit: numbers.length,
+          offset: 0,
+          total: numbers.length,
+          byCursor: false,
+        });
+      }
+      if (filter === undefined && sort.length === 0 && cursor === undefined) {
+        const { state, first } = await states.openPart(tableId, head, from, limit + NEXT_ROWS, breathe);
+        const count = Math.max(Math.min(limit + NEXT_ROWS, head.rowCount - from), 0);
         const numbers = Uint32Array.from({ length: count }, (_, i) => from + i);
-        const rows = await rowsOf(state, numbers, first, columns, query, open, breathe, signed);
+        const rows = await rowsOf(state, numbers, limit, first, columns, query, open, breathe, signed);
         return payload(head, columns, rows, { limit, offset: from, total: head.rowCount, byCursor: false });
       }
       const state = await states.open(tableId, head, breathe);
       const asked = [...(filter === undefined ? [] : columnsOf(filter)), ...sort.map(({ column }) => column)];
       const cellOf = await createCellOf(state, asked, open, breathe);
-      const wanted = from + limit + (after === undefined ? 0 : MOST_MOVED);
-      const { rows: order, total } = await selectRows(state, filter, sort, wanted, cellOf, breathe);
-      const offset = after === undefined ? from : resume(state, order, after, from);
-      const some = order.subarray(offset, offset + limit);
-      const rows = await rowsOf(state, some, 0, columns, query, open, breathe, signed);
-      return payload(head, columns, rows, { limit, offset, total, byCursor: after !== undefined });
+      const select = (wanted: number) => selectRows(state, filter, sort, wanted, cellOf, breathe);
+      let { rows: order, total } = await select(from + limit + NEXT_ROWS);
+      let offset = from;
+      if (cursor !== undefined && !isUnmoved(state, order, cursor)) {
+        ({ rows: order, total } = await select(Number.POSITIVE_INFINITY));
+        offset = await placeBehind(state, order, cursor, breathe);
+      }
+      const some = order.subarray(offset, offset + limit + NEXT_ROWS);
+      const rows = await rowsOf(state, some, limit, 0, columns, query, open, breathe, signed);
+      return payload(head, columns, rows, { limit, offset, total, byCursor: cursor !== undefined });
     },
   };
 }
@@ -88,37 +107,17 @@ function columnsToShow(head: Head, keys: readonly string[]): Column[] {
   });
 }
 
-/** Where a page begins: behind the row that a cursor names, if it is still there, else so many rows in. */
-function placeOf({ page }: ContentQuery): { offset: number; after?: string } {
-  if (page === undefined || page.cursor === '') return { offset: page?.offset ?? 0 };
-  const [after, offset] = decodeCursor(page.cursor);
-  if (typeof after !== 'string' || !Number.isSafeInteger(offset) || Number(offset) < 0) {
-    throw invalidField('cursor', 'invalid_pagination', 'The cursor is not one that this list gave.');
-  }
-  return { offset: Number(offset), after };
-}
-
-/** The place behind a row: where it was, unless rows came or went before it. */
-function resume({ view }: TableState, order: Uint32Array, after: string, offset: number): number {
-  const isIt = (place: number): boolean =>
-    place >= 0 && place < order.length && view.row(order[place] as number).id === after;
-  if (isIt(offset - 1)) return offset;
-  for (let away = 1; away <= MOST_MOVED; away++) {
-    if (isIt(offset - 1 - away)) return offset - away;
-    if (isIt(offset - 1 + away)) return offset + away;
-  }
-  return Math.min(offset, order.length);
-}
-
-/** A page of rows as JSON, with the id of its last row. */
+/** A page of rows as JSON, with the id of its last row and the ids of some rows after it. */
 interface PageRows {
   readonly texts: readonly string[];
   readonly lastId: string | undefined;
+  readonly nextIds: readonly string[];
 }
 
 async function rowsOf(
   state: TableState,
   numbers: Uint32Array,
+  limit: number,
   first: number,
   columns: readonly Column[],
   query: ContentQuery,
@@ -132,14 +131,14 @@ async function rowsOf(
   const texts: string[] = [];
   let lastId: string | undefined;
   let bytes = 0;
-  for (const number of numbers) {
+  for (const number of numbers.subarray(0, limit)) {
     const row = state.view.row(number - first);
-    const cells = Object.fromEntries(
-      columns.map((column) => {
-        const cell = cellOf(row, column);
-        return [column.id, display && !isCellError(cell) ? displayedCell(cell, column, nameOf) : cell];
-      }),
-    );
+    const cells: Record<string, Cell> = {};
+    for (const column of columns) {
+      const cell = cellOf(row, column);
+      cells[column.id] = display && !isCellError(cell) ? displayedCell(cell, column, nameOf) : cell;
+      if (isComputed(column)) await breathe();
+    }
     const shown = shownRow(row, cells, number);
     const text = JSON.stringify(signed ? { ...shown, created_by: row.createdBy, updated_by: row.updatedBy } : shown);
     bytes += Buffer.byteLength(text);
@@ -148,7 +147,8 @@ async function rowsOf(
     lastId = row.id;
     await breathe();
   }
-  return { texts, lastId };
+  const next = [...numbers.subarray(texts.length, texts.length + NEXT_ROWS)];
+  return { texts, lastId, nextIds: next.map((number) => state.view.row(number - first).id) };
 }
 
 function shownRow(row: Row, cells: Record<string, Cell>, position: number): ShownRow {
@@ -163,19 +163,23 @@ interface Shown {
   readonly byCursor: boolean;
 }
 
-function payload(head: Head, columns: readonly Column[], { texts, lastId }: PageRows, shown: Shown): Payload {
+function payload(head: Head, columns: readonly Column[], { texts, lastId, nextIds }: PageRows, shown: Shown): Payload {
   const { limit, offset, total, byCursor } = shown;
   const next = offset + texts.length;
   const hasMore = next < total && texts.length > 0;
   const slice = byCursor ? { limit, offset: 0, after: [offset] } : { limit, offset };
-  const page = toPage(slice, total, hasMore && lastId !== undefined ? [lastId, next] : undefined);
+  const page = toPage(
+    slice,
+    total,
+    hasMore && lastId !== undefined ? rowCursorValues({ last: lastId, offset: next, total, next: nextIds }) : undefined,
+  );
   return {
     format: ContentFormat.TABLE,
     columns: json(columns.map((column) => shownColumn(column, head.primary))),
     rows: Buffer.from(`[${texts.join(',')}]`),
     rowCount: head.rowCount,
     primaryColumnId: head.primary,
-    // A page may end early.
+    // A page may end early, before `limit` rows.
     page: page.nextOffset === undefined ? page : { ...page, nextOffset: next },
   };
 }

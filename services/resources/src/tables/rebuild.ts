@@ -2,29 +2,29 @@ import { type ChunkEntry, createChunker, type NewChunk } from './chunks.js';
 import { BETWEEN, decodeRow, encodeRow, idOf, type Row, shortHash } from './rows.js';
 import type { Breathe } from './slices.js';
 
-/** What happens to the rows of a table, by their numbers in it. */
+/** Changes to the rows of a table, by row index. */
 export interface Edits {
-  /** `all`: none of the old rows stays in its place. */
+  /** Indices of deleted rows; `all` deletes every old row. */
   readonly removed: 'all' | ReadonlySet<number>;
   readonly changed: ReadonlyMap<number, Row>;
-  /** Rows that come to stand before a row; the table's number of rows stands for its end. In their order. */
+  /** Rows to insert before a row index, in order; the table's row count denotes its end. */
   readonly inserted: ReadonlyMap<number, readonly Row[]>;
-  /** What has to be done to every row that stays and is not changed. */
+  /** Converts every row that stays and is not changed. */
   readonly convert?: ((row: Row) => Row) | undefined;
 }
 
-/** The chunks of a table, those that it had by their entries. */
+/** A chunk of a table: an existing one by its entry, or a new one. */
 export type Piece = ChunkEntry | NewChunk;
 
 export const isNew = (piece: Piece): piece is NewChunk => 'text' in piece;
 
-/** Whether rows come to a table's end and nothing else happens to it. */
+/** Returns whether the only edits are rows appended at the table's end. */
 export function onlyAppends(rowCount: number, { removed, changed, inserted, convert }: Edits): boolean {
   const stays = removed !== 'all' && removed.size === 0 && changed.size === 0 && convert === undefined;
   return stays && inserted.size === 1 && inserted.has(rowCount);
 }
 
-/** Which of a table's chunks have to be read to make these edits: numbers of chunks, by their first rows. */
+/** Returns for each chunk whether it has to be read for these edits. */
 export function touchedChunks(
   entries: readonly ChunkEntry[],
   { removed, changed, inserted, convert }: Edits,
@@ -40,15 +40,15 @@ export function touchedChunks(
     while (next < rows.length && (rows[next] as number) < end) next++;
     return next > from;
   });
-  // What comes to the end joins the last chunk.
+  // Rows at the end join the last chunk.
   if (next < rows.length && touched.length > 0) touched[touched.length - 1] = true;
   return touched;
 }
 
 /**
- * Makes the chunks that a table has after some edits. A chunk that nothing happens to is not looked
- * at, unless the one before it now ends elsewhere; one that comes out as an old one was stays that. The last `parts`
- * entries are one chunk: they stay together, or become one again.
+ * Returns the chunks of a table after some edits. An unaffected chunk is not read, unless the one before it now ends
+ * elsewhere. A chunk whose text equals an old one reuses it. The last `parts` entries are parts of one chunk: they stay
+ * together, or are merged.
  */
 export async function rebuild(
   entries: readonly ChunkEntry[],
@@ -102,7 +102,7 @@ export async function rebuild(
   return pieces;
 }
 
-/** The entries of each chunk by the hash of its whole text. */
+/** Returns the entries of each chunk by the hash of its whole text. */
 async function knownStates(
   entries: readonly ChunkEntry[],
   read: (chunk: number) => Promise<string>,
@@ -117,8 +117,8 @@ async function knownStates(
 }
 
 /**
- * How many of a table's last chunks are parts of one that rows at the end join; undefined where that is not known.
- * `before`: the same of the table whose chunks `entries` were.
+ * Returns the number of a table's last chunks that are parts of the open chunk, which appended rows join; undefined if
+ * it is unknown. `before` is this number for the table with the chunks `entries`.
  */
 export function openParts(
   pieces: readonly Piece[],
@@ -128,7 +128,7 @@ export function openParts(
   const last = pieces.at(-1);
   if (last === undefined) return 0;
   if (isNew(last)) return last.open ? 1 : 0;
-  // What was not the last chunk of a table has ended.
+  // A chunk that was not the last one of its table is closed.
   return last.number === entries.at(-1)?.number ? before : 0;
 }
 

@@ -10,46 +10,46 @@ import type { ChunkEntry } from './chunks.js';
 import type { Column } from './column.js';
 import { shortHash } from './rows.js';
 
-/** What a table holds, its rows as a list of chunks. A kept state has `<table>.<snapshot>` as its id. */
+/** A table's columns and its rows as a list of chunks. A kept state has the id `<table>.<snapshot>`. */
 export interface TableHead extends StoredRecord {
   readonly tenant: string;
   readonly columns: readonly Column[];
   readonly primary: string;
   readonly nextSlot: number;
   readonly nextChunk: number;
-  /** The number that the next row gets, by the slot of an auto_number column. */
+  /** The next number of each auto_number column, by slot. */
   readonly nextNumbers: Readonly<Record<string, number>>;
-  /** Who made and changed rows; the rows name them by their place here. */
+  /** Authors of rows; rows refer to them by index. */
   readonly people: readonly Actor[];
   readonly chunks: readonly PackedEntry[];
-  /** How many of the last chunks are parts of one that rows at the end join; absent where it has to be looked at. */
+  /** Number of the last chunks that are parts of the open chunk, which appended rows join; absent if it is unknown. */
   readonly open?: number | undefined;
   readonly rowCount: number;
   readonly bytes: number;
-  /** Snapshots' ids under which a state is kept. */
+  /** Ids of the snapshots that keep a state of the table. */
   readonly kept: readonly string[];
-  /** Chunks that this state has no more and a kept one may have. */
+  /** Numbers of chunks that this state no longer uses but a kept one may use. */
   readonly loose: readonly number[];
-  /** The table itself is gone; there are kept states yet. */
+  /** Set if the table itself was deleted while kept states remain. */
   readonly gone?: true;
 }
 
 export type PackedEntry = readonly [number: number, rows: number, bytes: number, hash: string, content: string];
 
-/** Some rows of a table, in their order: never changed, only left out for others. */
+/** Rows of a table, in order. Chunks are never changed, only replaced by others. */
 export interface StoredChunk extends StoredRecord {
   readonly tenant: string;
-  /** A row a line. */
+  /** One row per line. */
   readonly text: string;
 }
 
 /**
- * A head as it is stored. Where a table has many chunks, `chunks` names only the last of them: those before stand in a
- * list of their own, which is kept like a chunk and never changes, so that rows at the end write nothing that grows
- * with the table.
+ * A head in its stored form. If a table has many chunks, `chunks` contains only the last of them. The others are in a
+ * separate list, which is stored like a chunk and never changes, so that appending rows writes nothing that grows with
+ * the table.
  */
 export interface StoredHead extends TableHead {
-  /** The number of the list. */
+  /** The number of the list, in the same sequence as chunks. */
   readonly list?: number;
 }
 
@@ -68,13 +68,13 @@ export function packEntry({ number, rows, bytes, hash, content }: ChunkEntry): P
   return [number, rows, bytes, hash, content];
 }
 
-/** The chunks of a head; those between two places where these are given, as `slice` takes them. */
+/** Returns the entries of a head's chunks; `from` and `to` select a range as in `slice`. */
 export function entriesOf({ chunks }: Pick<TableHead, 'chunks'>, from = 0, to = chunks.length): ChunkEntry[] {
   const some = from === 0 && to === chunks.length ? chunks : chunks.slice(from, to);
   return some.map(([number, rows, bytes, hash, content]) => ({ number, rows, bytes, hash, content }));
 }
 
-/** A table as it is before anything was written into it. */
+/** Returns a head without columns and rows. */
 export function emptyHead(id: string, tenant: string): Omit<TableHead, 'version'> {
   return {
     id,
@@ -93,17 +93,20 @@ export function emptyHead(id: string, tenant: string): Omit<TableHead, 'version'
   };
 }
 
-/** Equal for equal contents: columns and rows, without who and when. `contents`: the hashes of those of its chunks. */
+/**
+ * Returns a hash that is equal for equal columns and rows, whoever wrote them and when. `contents` are the content
+ * hashes of the chunks.
+ */
 export function contentHash({ columns, primary }: Omit<TableHead, 'version'>, contents: readonly string[]): string {
   return shortHash(JSON.stringify([columns, primary, contents]));
 }
 
-/** Takes a chunk away; it is never changed, so its version is known. */
+/** Deletes a chunk. Chunks are never changed, so the version is always 1. */
 export function removeChunk({ chunks }: TableStores, work: UnitOfWork, id: string): void {
   work.remove(chunks, { id, version: 1, tenant: '', text: '' });
 }
 
-/** A kept head. Throws LostRace where it is gone. */
+/** Returns the head of a kept state. Throws LostRace if it was deleted. */
 export async function requireHead({ heads }: TableStores, id: string): Promise<StoredHead> {
   const head = await heads.get(id);
   if (head === undefined) throw new LostRace(heads.spec.name, id);

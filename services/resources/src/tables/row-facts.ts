@@ -3,20 +3,23 @@ import type { RowFacts } from '../content/kind.js';
 import { withPerson } from './people.js';
 import type { Row } from './rows.js';
 
-/** Who made and changed a row, and when, as it is stored. */
+/** Who created and changed a row, and when, in the stored form. */
 export type RowOrigin = Omit<Row, 'id' | 'cells'>;
 
-/** Who writes, and what the rows of a write say of themselves. */
+/** The authors that a write involves. */
 export interface Origins {
-  /** The table's list of people with all whom the rows name. */
+  /** The table's list of people, extended by everybody the rows name. */
   readonly people: readonly Actor[];
-  /** Who writes, as a place in it. Nobody's where every row names its own. */
+  /** The writer, as an index in `people`; unused if every row names its own author. */
   readonly by: number;
-  /** What a row says by its place in the write; undefined where rows say nothing. */
+  /** Returns the metadata of a row by its index in the write; undefined if rows bring none. */
   readonly originOf: ((index: number) => RowOrigin) | undefined;
 }
 
-/** Reads who made the rows of a write, and when; what they do not say is the writer's, of this moment (milliseconds). */
+/**
+ * Collects the authors and times of a write's rows. Missing ones default to the writer and to `now` (epoch
+ * milliseconds).
+ */
 export function originsOf(
   present: readonly Actor[],
   actor: Actor,

@@ -2,15 +2,16 @@ import { isRowId } from './cells.js';
 import type { Column } from './column.js';
 import { isRecord } from './column-options.js';
 import type { Faults } from './faults.js';
+import type { Breathe } from './slices.js';
 
-/** A row as a request brings it. */
+/** A row from a request. */
 export interface RowInput {
-  /** Its place in the request. */
+  /** Index in the request. */
   readonly index: number;
   readonly id: string | undefined;
-  /** Where it shall stand. */
+  /** Index that the row shall have in the table. */
   readonly position: number | undefined;
-  /** Values by the ids of their columns, null for empty. */
+  /** Values by column id; null for an empty cell. */
   readonly cells: ReadonlyMap<string, unknown>;
 }
 
@@ -18,21 +19,32 @@ const KEYS = new Set(['id', 'cells', 'position', 'created_at', 'updated_at']);
 const OWN = new Set(['id', 'position']);
 
 /**
- * Reads rows in each of their forms: `{id, cells, position}`, an object keyed by columns, or values in
- * the columns' order. In the second `id` and `position` are the row's own, unless a column is called so.
+ * Parses rows in any of their forms: `{id, cells, position}`, an object keyed by columns, or a list of values in column
+ * order. In the second form, `id` and `position` belong to the row itself, unless a column has that name.
  */
-export function readRows(given: readonly unknown[], columns: readonly Column[], faults: Faults): RowInput[] {
+export async function readRows(
+  given: readonly unknown[],
+  columns: readonly Column[],
+  faults: Faults,
+  breathe: Breathe,
+): Promise<RowInput[]> {
   const resolve = columnFinder(columns);
   const seen = new Set<string>();
-  return given.map((row, index) => {
+  const rows: RowInput[] = [];
+  for (const [index, row] of given.entries()) {
     const read = readRow(row, index, columns, resolve, faults);
     if (read.id !== undefined) {
       if (seen.has(read.id)) faults.add(`rows[${index}].id`, 'invalid_value', `The row id ${read.id} is there twice.`);
       seen.add(read.id);
     }
-    return read;
-  });
+    rows.push(read);
+    if (index % ROWS_AT_ONCE === 0) await breathe();
+  }
+  return rows;
 }
+
+/** Rows that are parsed between two yields to the event loop. */
+const ROWS_AT_ONCE = 16;
 
 type Resolve = (key: string) => Column | 'several' | undefined;
 

@@ -1,22 +1,22 @@
 import { createHash } from 'node:crypto';
 import type { Cell } from './column.js';
 
-/** A row as it is stored; who and when are kept small, since every row has them. */
+/** A stored row. Authors and times are numbers to save space, since every row has them. */
 export interface Row {
   readonly id: string;
   /** Epoch milliseconds. */
   readonly createdAt: number;
-  /** Place in the table's list of people. */
+  /** Index in the table's list of people. */
   readonly createdBy: number;
   readonly updatedAt: number;
   readonly updatedBy: number;
-  /** By the slots of the columns; what is missing at the end is empty. */
+  /** Cells by slot; missing ones at the end are empty. */
   readonly cells: readonly Cell[];
 }
 
 type Packed = [string, number, number, number, number, Cell[]];
 
-/** A row as one line of JSON. */
+/** Encodes a row as one line of JSON. */
 export function encodeRow(row: Row): string {
   let length = row.cells.length;
   while (length > 0 && (row.cells[length - 1] ?? null) === null) length--;
@@ -28,10 +28,10 @@ export function decodeRow(line: string): Row {
   return unpack(JSON.parse(line) as Packed);
 }
 
-/** Between the lines of a chunk, which is the inside of a JSON array. A line has no line break within. */
+/** Separates the lines of a chunk, which are elements of a JSON array. An encoded row contains no line break. */
 export const BETWEEN = ',\n';
 
-/** All rows of a chunk's text. */
+/** Decodes all rows of a chunk's text. */
 export function decodeRows(text: string): Row[] {
   return (JSON.parse(`[${text}]`) as Packed[]).map(unpack);
 }
@@ -40,16 +40,16 @@ function unpack([id, createdAt, createdBy, updatedAt, updatedBy, cells]: Packed)
   return { id, createdAt, createdBy, updatedAt, updatedBy, cells };
 }
 
-/** The part of a row's line that is content: its id and its cells, without who and when. */
+/** Returns the content of a row's line: its id and cells, without authors and times. */
 export function contentOf(line: string): string {
   const idEnd = line.indexOf('",');
   return line.slice(0, idEnd + 1) + line.slice(line.indexOf(',[', idEnd));
 }
 
-/** The id of a row's line: the first text in it, which has no quotation mark of its own. */
+/** Returns the id in a row's line: the first string, which contains no quotation mark. */
 export const idOf = (line: string): string => line.slice(2, line.indexOf('"', 2));
 
-/** A short hash, good enough to tell one table's chunks apart. */
+/** Returns a short hash that distinguishes the chunks of one table. */
 export function shortHash(text: string): string {
   return createHash('sha256').update(text).digest('base64url').slice(0, 20);
 }

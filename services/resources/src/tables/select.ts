@@ -9,15 +9,15 @@ import { nameIn, shownCell } from './shown.js';
 import { type Breathe, STRIDE, sortInSlices } from './slices.js';
 import { compareText, createTerms } from './terms.js';
 
-/** Rows by their numbers in the table's own order. */
+/** Rows by their indices in the table's own order. */
 export interface Selection {
-  /** In the order asked for: as many as were wanted, or all. */
+  /** The rows in the requested order: all that match, or at least the first `wanted` of them. */
   readonly rows: Uint32Array;
-  /** How many match. */
+  /** Number of rows that match. */
   readonly total: number;
 }
 
-/** Which rows, in which order; where fewer are wanted than match, the rest may be left out. */
+/** Filters and sorts rows. May leave out rows beyond the first `wanted`. */
 export async function selectRows(
   state: TableState,
   filter: Filter | undefined,
@@ -61,7 +61,7 @@ async function loadColumns(
   return all;
 }
 
-/** Columns that are worked out, for all rows; they are not kept. */
+/** Computes columns for all rows, without caching the values. */
 async function computeColumns({ view }: TableState, columns: readonly Column[], cellOf: CellOf, breathe: Breathe) {
   const made = columns.map((column) => {
     const field: Field = { slot: column.slot, kind: 'term' };
@@ -150,7 +150,7 @@ async function testRows(
   return out;
 }
 
-/** The numbers by which some rows are ordered. */
+/** Returns the number by which each matched row is sorted. */
 async function sortValues(
   { view, head }: TableState,
   column: Column,
@@ -171,7 +171,7 @@ async function sortValues(
   return out;
 }
 
-/** By term, a number that orders it; NaN for what is empty. */
+/** Returns a number by term code that sorts the terms; NaN for empty ones. */
 async function ranksOf(
   column: Column,
   { terms }: Loaded,
@@ -188,7 +188,7 @@ async function ranksOf(
   return out;
 }
 
-/** Choices in the order of the column's, numbers by size, all else by what people read. */
+/** Ranks choices by the column's own order, numbers by size, and everything else by its displayed text. */
 async function otherRanks(
   column: Column,
   cells: readonly Cell[],
@@ -219,6 +219,6 @@ async function otherRanks(
 }
 
 function sortText(cell: Cell, column: Column, nameOf: (id: string) => string | undefined): string {
-  // Numbers among texts, as formulas may give them, are worth their digits.
+  // Among texts, numbers from formulas are sorted by their digits.
   return typeof cell === 'number' ? (plainText(cell) ?? '') : displayText(cell, column, nameOf);
 }

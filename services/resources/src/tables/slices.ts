@@ -1,26 +1,11 @@
-import { setImmediate as turn } from 'node:timers/promises';
+import type { Breathe } from '@commonplace/kit/slices';
 
-/** Milliseconds that a long computation holds the event loop at a time. */
-const SLICE_MS = 8;
+export { type Breathe, createBreathe } from '@commonplace/kit/slices';
 
-/** Lets others run when a slice of time has passed; throws where the work is not wanted any more. */
-export type Breathe = () => Promise<void>;
-
-/** For one computation. Asked often, as between two chunks; it costs next to nothing until the slice is over. */
-export function createBreathe(signal?: AbortSignal): Breathe {
-  let since = performance.now();
-  return async () => {
-    if (performance.now() - since < SLICE_MS) return;
-    await turn();
-    signal?.throwIfAborted();
-    since = performance.now();
-  };
-}
-
-/** How many elements are looked at between two breaths. */
+/** Number of elements processed between two yields to the event loop. */
 export const STRIDE = 8192;
 
-/** Sorts in slices: blocks first, then they are merged. Stable. */
+/** Sorts blocks and then merges them, yielding to the event loop in between. Stable. */
 export async function sortInSlices<T>(values: readonly T[], compare: (a: T, b: T) => number, breathe: Breathe) {
   const block = 1024;
   let runs: T[][] = [];

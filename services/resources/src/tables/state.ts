@@ -9,14 +9,16 @@ import { emptyHead, entriesOf, keptId, type TableHead, type TableStores } from '
 import type { Row } from './rows.js';
 import type { Breathe } from './slices.js';
 
-/** Reads the states of tables: the present one, and those that are kept. */
+/** Reads the states of tables: the current one and those that snapshots keep. */
 export interface TableStates {
-  /** What a table holds now; that of a new table where nothing was written yet. */
+  /** Returns the head of the current state; that of a new table if nothing has been written yet. */
   head(tableId: string): Promise<Omit<TableHead, 'version'> & { readonly version?: number }>;
   kept(tableId: string, snapshotId: string): Promise<TableHead | undefined>;
-  /** A head with all its rows. Throws ChunkGone where it is not the present one any more. */
+  /** Opens a head with all its rows. Throws ChunkGone if the head is outdated. */
   open(tableId: string, head: Omit<TableHead, 'version'>, breathe: Breathe): Promise<TableState>;
-  /** A head with the chunks that hold some of its rows, and the number of the first row of these. */
+  /**
+   * Opens a head with the chunks that hold a range of its rows. `first` is the index of the first row of these chunks.
+   */
   openPart(
     tableId: string,
     head: Omit<TableHead, 'version'>,
@@ -24,7 +26,7 @@ export interface TableStates {
     count: number,
     breathe: Breathe,
   ): Promise<{ state: TableState; first: number }>;
-  /** What the rows of a chunk read like, made again only where it is made by something else. Throws ChunkGone. */
+  /** Returns the rendered text of a chunk's rows, cached for the key `by`. Throws ChunkGone. */
   rendered(
     tableId: string,
     chunk: readonly ChunkEntry[],
@@ -32,11 +34,11 @@ export interface TableStates {
     render: (rows: readonly Row[]) => string,
     breathe: Breathe,
   ): Promise<string>;
-  /** The text of one chunk of a table. Throws ChunkGone. */
+  /** Returns the text of one chunk of a table. Throws ChunkGone. */
   text(tableId: string, entries: readonly ChunkEntry[], chunk: number, breathe: Breathe): Promise<string>;
-  /** The same for a state that is not stored yet, with the chunks that are new in it. */
+  /** Returns a reader that also sees the new chunks of a state that is not stored yet. */
   with(fresh: ReadonlyMap<number, NewChunk>): TableStates;
-  /** Runs what reads a state; once more with a later one where chunks have gone meanwhile. */
+  /** Runs a read, and retries it with a later state if chunks were deleted in the meantime. */
   settled<T>(work: () => Promise<T>): Promise<T>;
 }
 
@@ -115,7 +117,7 @@ export function createTableStates(
   };
 }
 
-/** A table that nothing was written into: one text column, no rows. Its column is the same whenever it is read. */
+/** Returns the head of a table that nothing was written to: one text column, always the same, and no rows. */
 export function freshHead(tableId: string, tenant: string): Omit<TableHead, 'version'> {
   const head = emptyHead(tableId, tenant);
   const plan = planColumns(defaultColumns(), head, false, createFaults());

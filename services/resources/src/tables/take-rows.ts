@@ -6,16 +6,16 @@ import { type ColumnPlan, choiceId } from './plan-columns.js';
 import type { RowInput } from './row-input.js';
 import type { Row } from './rows.js';
 
-/** Makes the cells of rows out of what a request brings and what was there. */
+/** Computes the cells of rows from a request and from the existing rows. */
 export interface RowTaker {
   /**
-   * The cells of a row. `merge`: what is not sent stays, as in an upsert; else it becomes empty, or the
-   * default in a new row.
+   * Returns the cells of a row. With `merge`, cells that are not sent stay, as in an upsert; otherwise they become
+   * empty, or get the default in a new row.
    */
   take(row: RowInput, old: Row | undefined, merge: boolean): Cell[];
-  /** The value that a row brings for one column; null for none, and for what the column can't hold. */
+  /** Returns a row's value for one column; null if it has none or the column cannot hold it. */
   key(row: RowInput, column: Column): Cell;
-  /** The cells of a row that nothing is sent for, in the columns as they are now. */
+  /** Returns the cells of a row that is not sent, converted to the current columns. */
   convert(old: Row): Cell[];
   readonly nextNumbers: Readonly<Record<string, number>>;
   cleared(): number;
@@ -27,9 +27,9 @@ interface TakerParts {
   readonly typecast: boolean;
   readonly nextNumbers: Readonly<Record<string, number>>;
   readonly faults: Faults;
-  /** What a read-only column shows in a row that is there. */
+  /** Returns the current value of a read-only column in an existing row. */
   readonly shown: (row: Row, columnId: string) => Cell;
-  /** The number that a new row had where it comes from, by its place in the write. */
+  /** Returns the number that a row had in its source, by index in the write; undefined if it had none. */
   readonly numberOf: (index: number, columnId: string) => number | undefined;
 }
 
@@ -42,7 +42,7 @@ export function createRowTaker({ plan, typecast, nextNumbers, faults, shown, num
     typecast,
     choice: (column, text) => choiceId(column, text) ?? (typecast ? plan.addChoice(column.id, text) : undefined),
   };
-  // What is converted may need choices that were texts before.
+  // Converting texts to a select column may create choices.
   const converting: Taking = {
     typecast: true,
     choice: (column, text) => choiceId(column, text) ?? plan.addChoice(column.id, text),
@@ -50,7 +50,7 @@ export function createRowTaker({ plan, typecast, nextNumbers, faults, shown, num
   const removedChoice: Taking = { ...converting, choice: choiceId };
   let lost = 0;
 
-  /** The next number, or the one that a row had before. */
+  /** Returns the next number, or the one that the row brings, and advances the counter past it. */
   function nextNumber({ slot }: Column, had?: number): number {
     const next = numbers[slot] ?? 1;
     const number = had ?? next;
@@ -69,7 +69,7 @@ export function createRowTaker({ plan, typecast, nextNumbers, faults, shown, num
     return null;
   }
 
-  /** What a row held for a column, as the column holds it now. */
+  /** Returns an existing row's value for a column, converted to the column's current type. */
   function kept(old: Row, column: Column): Cell {
     const from = plan.conversions.get(column.id);
     if (from !== undefined) return converted(old, old.cells[from.slot] ?? null, from, column);
@@ -82,7 +82,7 @@ export function createRowTaker({ plan, typecast, nextNumbers, faults, shown, num
     faults.cell(row.index, column.id, `A cell of type ${column.type} can not be written.`);
   }
 
-  /** Undefined where it was refused. */
+  /** Returns the new value of a cell; undefined if it was refused. */
   function taken(row: RowInput, old: Row | undefined, column: Column, merge: boolean): Cell | undefined {
     const given = row.cells.get(column.id);
     if (given === undefined) {

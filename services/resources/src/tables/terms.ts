@@ -1,7 +1,7 @@
 import type { Cell } from './column.js';
 import { type Breathe, sortInSlices } from './slices.js';
 
-/** Text as people order it: case, accents and digits by their meaning, Chinese by its reading. */
+/** Orders texts as people do: case, accents and digits by their meaning, Chinese by pronunciation. */
 const collator = new Intl.Collator(['en', 'zh'], { numeric: true, caseFirst: 'lower' });
 
 export function compareText(a: string, b: string): number {
@@ -9,33 +9,33 @@ export function compareText(a: string, b: string): number {
 }
 
 /**
- * The different values of one column that is not a number, each with a number of its own, so that
- * rows hold four bytes and a condition is asked once for each value. Values are only ever added.
+ * The distinct values of one column that does not hold numbers, each with a code, so that rows need four bytes each and
+ * a condition is tested once per value. Values are never removed.
  */
 export interface Terms {
-  /** The number of a value, made where it is new; 0 for an empty one. */
+  /** Returns the code of a value, and adds the value if it is new; 0 for an empty one. */
   code(cell: Cell): number;
-  /** The number of a value, undefined where no row ever had it. */
+  /** Returns the code of a value; undefined if no row ever had it. */
   find(cell: Cell): number | undefined;
-  /** By number; 0 is the empty one. */
+  /** Values by code; code 0 is the empty value. */
   readonly cells: readonly Cell[];
-  /** By number, each value's text folded for search: case and width do not count. */
+  /** Returns the text of a value by code, folded for search: case and width do not matter. */
   folded(code: number): string;
-  /** By number, the place of each value among all, as people order them. */
+  /** Returns the rank of each value by code, in the order of `compareText`. */
   ranks(breathe: Breathe): Promise<Uint32Array>;
-  /** About how many bytes it takes. */
+  /** Approximate size in bytes. */
   readonly weight: number;
 }
 
-/** A value's text, which tells it from all others of its column. */
+/** Returns a key that identifies a value within its column. */
 const keyOf = (cell: Cell): string => (typeof cell === 'string' ? cell : JSON.stringify(cell));
 
 const ASCII = /^[\x20-\x7e]*$/;
 
-/** Folded for search within texts: case and width do not count. */
+/** Folds a text for substring search: case and width do not matter. */
 export function foldText(text: string): string {
   const folded = (ASCII.test(text) ? text : text.normalize('NFKC')).toLowerCase();
-  // The same text once, where nothing was to fold.
+  // Returns the original string if folding changed nothing, so that no second copy stays in memory.
   return folded === text ? text : folded;
 }
 
@@ -56,7 +56,7 @@ export function createTerms(): Terms {
       const code = cells.length;
       cells.push(cell);
       codes.set(key, code);
-      // The string, its place in the map and in the list.
+      // Estimates the string and its entries in the map and the list.
       weight += key.length + 80;
       return code;
     },
@@ -79,7 +79,7 @@ export function createTerms(): Terms {
       const sorted = await merged(order, await sortInSlices(fresh, compare, breathe), compare, breathe);
       const made = new Uint32Array(count);
       for (const [rank, code] of sorted.entries()) made[code] = rank;
-      // Another computation may have done it meanwhile, and for more values.
+      // Another call may have computed the ranks in the meantime, and for more values.
       if (made.length > ranks.length) {
         order = sorted;
         ranks = made;
@@ -92,7 +92,7 @@ export function createTerms(): Terms {
   };
 }
 
-/** Two sorted lists as one: few new ones find their places by halving. */
+/** Merges two sorted lists. Binary search places the new values, which are few. */
 async function merged(
   old: readonly number[],
   fresh: readonly number[],

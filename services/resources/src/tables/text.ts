@@ -1,4 +1,4 @@
-import type { TextPlace } from '../documents/index.js';
+import type { TextPlace } from '../domain/text-place.js';
 import { displayText } from './cells.js';
 import { isStored } from './column.js';
 import { MAX_SEARCH_TEXT } from './limits.js';
@@ -10,8 +10,8 @@ import type { TableStates } from './state.js';
 import type { Head } from './write.js';
 
 /**
- * A table as text, for search: the names of its columns, then its rows, as far as there is room. The text of a chunk is
- * remembered with it, so that rows which come or change cost no more than their chunks.
+ * Returns a table as text for search: the names of its columns, then its rows, up to MAX_SEARCH_TEXT. Each chunk's text
+ * is cached with the chunk, so that changed rows cost no more than their chunks.
  */
 export async function tableText(tableId: string, head: Head, states: TableStates): Promise<string> {
   const breathe = createBreathe();
@@ -27,7 +27,10 @@ export async function tableText(tableId: string, head: Head, states: TableStates
   return texts.join('\n').slice(0, MAX_SEARCH_TEXT);
 }
 
-/** The ids of the rows in which places of that text lie; undefined for the columns' names and for what has changed. */
+/**
+ * Returns the ids of the rows that hold the places in that text; undefined for column names and for text that has
+ * changed.
+ */
 export async function rowsAt(
   tableId: string,
   head: Head,
@@ -41,7 +44,7 @@ export async function rowsAt(
     const end = start + text.length;
     for (const [i, place] of places.entries()) {
       if (place.offset < start || place.offset > end) continue;
-      // A place may go on in the next rows.
+      // The text at a place may continue in the next rows.
       const here = text.slice(place.offset - start, place.offset - start + place.text.length);
       if (here !== '' && place.text.startsWith(here)) found[i] = rowId;
     }
@@ -57,7 +60,7 @@ interface Line {
   readonly rowId?: string;
 }
 
-/** The same text line by line. */
+/** Yields the same text line by line. */
 async function* linesOf(tableId: string, head: Head, states: TableStates): AsyncGenerator<Line> {
   const breathe = createBreathe();
   const { names, lineOf } = readingOf(head);
@@ -74,7 +77,7 @@ async function* linesOf(tableId: string, head: Head, states: TableStates): Async
   }
 }
 
-/** How a table reads; `by` tells it apart from every other way. */
+/** Returns how a table's rows are rendered; the hash `by` identifies this rendering. */
 function readingOf({ columns: all, people }: Head) {
   const columns = all.filter((column) => isStored(column) && column.type !== 'attachment');
   const nameOf = nameIn(people);

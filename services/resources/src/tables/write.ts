@@ -1,5 +1,6 @@
 import type { CallContext } from '@commonplace/kit/rpc';
 import type { ContentInput, RowFacts, Warning } from '../content/kind.js';
+import type { RowChange } from '../domain/row-change.js';
 import { LimitReached } from '../errors.js';
 import { isEmpty } from './cells.js';
 import { type ChunkEntry, type NewChunk, partOf } from './chunks.js';
@@ -21,14 +22,16 @@ import { createRowTaker } from './take-rows.js';
 
 export type Head = Omit<TableHead, 'version'>;
 
-/** What a write makes of a table. */
+/** The result of a planned write to a table. */
 export interface Outcome {
   readonly head: Head;
-  /** The texts of chunks that are not stored yet, by their numbers. */
+  /** New chunks that are not stored yet, by number. */
   readonly fresh: ReadonlyMap<number, NewChunk>;
   readonly warnings: readonly Warning[];
-  /** Whether rows or values go that the new content does not have. */
+  /** Whether the write loses rows or values. */
   readonly loses: boolean;
+  /** The rows that it addresses one by one and changes. */
+  readonly rows: readonly RowChange[];
 }
 
 interface Writing {
@@ -38,24 +41,24 @@ interface Writing {
   readonly open: OpenTable;
   readonly context: Pick<CallContext, 'actor'>;
   readonly breathe: Breathe;
-  /** A table's first content may have columns alone. */
+  /** Whether this is the first content, which may consist of columns alone. */
   readonly isNewTable: boolean;
-  /** A state that was written piece by piece, and comes whole: it may have more rows than a request. */
+  /** Whether the input is a complete state, such as from an archive, which may exceed the row limit of a request. */
   readonly isWhole?: boolean;
-  /** The ids of rows are new in the table: none is looked for. */
+  /** Whether all row ids are new in the table, so that they are not looked up. */
   readonly newIds?: boolean;
 }
 
-/** Works out a write. Throws with all faults of the request; nothing is written. */
+/** Plans a write. Throws one error with all faults of the request; stores nothing. */
 export async function planWrite(writing: Writing & { readonly input: ContentInput }): Promise<Outcome> {
   const faults = createFaults();
-  const input = readTableInput(writing.input, faults, writing.isWhole !== true);
+  const input = await readTableInput(writing.input, faults, writing.breathe, writing.isWhole !== true);
   requireParts(input, writing.isNewTable, faults);
   faults.check();
   return planInput(writing, input, faults, undefined, writing.input.rowFacts);
 }
 
-/** The same for rows with new ids, whose cells are by column id: they come to stand at the end. */
+/** Plans appending rows that have new ids, and cells by column id. */
 export function planAppend(writing: Writing, rows: readonly NewRow[]): Promise<Outcome> {
   const given = rows.map(({ id, cells }, index) => {
     return { index, id, position: undefined, cells: new Map(Object.entries(cells)) };
@@ -63,7 +66,7 @@ export function planAppend(writing: Writing, rows: readonly NewRow[]): Promise<O
   return planInput({ ...writing, newIds: true }, APPEND, createFaults(), given);
 }
 
-/** A row as other parts of the service add it. */
+/** A row that another part of the service appends. */
 export interface NewRow {
   readonly id: string;
   readonly cells: Readonly<Record<string, unknown>>;
@@ -88,7 +91,7 @@ async function planInput(
   const { head, states, context, breathe } = writing;
   const plan = columnPlan(input, writing, faults);
   faults.check();
-  const rows = given ?? readRows(input.rows ?? [], plan.columns, faults);
+  const rows = given ?? (await readRows(input.rows ?? [], plan.columns, faults, breathe));
   const convert = input.mode !== 'replace' && head.rowCount > 0 && needsConvert(plan, head);
   const state = await openFor(writing, input, plan, rows, convert);
   const shown = await shownReadOnly(writing, state, rows, plan);
@@ -99,7 +102,9 @@ async function planInput(
   const { people, by, originOf } = originsOf(head.people, context.actor, facts, now);
   const newIds = writing.newIds === true;
   const parts = { state, plan, input, rows, taker, by, originOf, now, faults, breathe, newIds };
-  const { edits, gone }: RowPlan = await (input.mode === 'replace' ? planReplace(parts) : planChanges(parts, convert));
+  const { edits, gone, changes }: RowPlan = await (input.mode === 'replace'
+    ? planReplace(parts)
+    : planChanges(parts, convert));
   faults.check();
 
   const entries = entriesOf(head);
@@ -118,11 +123,12 @@ async function planInput(
       open: part === undefined ? openParts(pieces, entries, head.open) : (head.open ?? 0) + 1,
     }),
     warnings: taker.warnings(),
+    rows: changes,
     loses: gone > 0 || taker.cleared() > 0 || (head.rowCount > 0 && plan.removed.some(isStored)),
   };
 }
 
-/** The chunks of a table with few rows more at its end, where these are stored by themselves. */
+/** Returns the chunks after appending a few rows as a part of their own; undefined if that is not possible. */
 function partAtEnd(head: Head, entries: readonly ChunkEntry[], edits: Edits): Piece[] | undefined {
   if (head.open === undefined || head.open === 0 || !onlyAppends(head.rowCount, edits)) return undefined;
   const rows = edits.inserted.get(head.rowCount) ?? [];
@@ -132,7 +138,7 @@ function partAtEnd(head: Head, entries: readonly ChunkEntry[], edits: Edits): Pi
 
 type Facts = Pick<Head, 'columns' | 'primary' | 'nextSlot' | 'nextNumbers' | 'people' | 'open'>;
 
-/** A head with these chunks; new ones are numbered. */
+/** Returns a head with these chunks, and the new ones with their numbers. */
 export function outcome(head: Head, pieces: readonly Piece[], facts: Facts): Pick<Outcome, 'head' | 'fresh'> {
   const fresh = new Map<number, NewChunk>();
   let { nextChunk } = head;
@@ -149,7 +155,7 @@ export function outcome(head: Head, pieces: readonly Piece[], facts: Facts): Pic
   return { head: { ...head, ...changed, chunks: entries.map(packEntry), nextChunk, rowCount, bytes }, fresh };
 }
 
-/** Whether two states of a table are the same to everybody who reads them. */
+/** Returns whether two states of a table are the same for every reader. */
 export function sameContent(a: Head, b: Head): boolean {
   const facts = ({ columns, primary, chunks }: Head): string =>
     JSON.stringify([columns, primary, chunks.map(([number]) => number)]);
@@ -169,13 +175,13 @@ function columnPlan({ mode, columns }: TableInput, { head, isNewTable }: Writing
   return planColumns(columns, old, mode !== 'replace', faults);
 }
 
-/** Whether rows that are not sent have to be made anew: values become others, or rows get numbers. */
+/** Returns whether rows that are not sent must be rewritten, because values are converted or rows get numbers. */
 function needsConvert({ columns, conversions }: ColumnPlan, head: Head): boolean {
   const known = new Set(head.columns.map(({ slot }) => slot));
   return conversions.size > 0 || columns.some(({ type, slot }) => type === 'auto_number' && !known.has(slot));
 }
 
-/** Opens the table as far as the write has to look at its rows: to add some without ids, not at all. */
+/** Opens the table only if the write has to look at its rows; appending rows without ids needs none. */
 async function openFor(
   { head, states, breathe, newIds }: Writing,
   input: TableInput,
@@ -189,7 +195,7 @@ async function openFor(
   return { head, view: createTableView(createTableImage(), []) };
 }
 
-/** What read-only columns show now, so that they can be sent back as they were read. */
+/** Returns the current values of read-only columns, so that a client may send them back unchanged. */
 async function shownReadOnly(
   { head, open, breathe }: Writing,
   state: TableState,

@@ -20,7 +20,7 @@ export const EXAMPLES: readonly Page[] = [
 
 const ROOT = join(import.meta.dirname, '../../../../..');
 
-/** The pages of the handbook; undefined where the data for tests is not there. */
+/** Returns the pages of the handbook; undefined if the test data is missing. */
 export function readHandbook(): Page[] | undefined {
   const file = join(process.env.COMMONPLACE_TEST_DATA ?? join(ROOT, '../shared/data'), 'handbook.zip');
   if (!existsSync(file)) return undefined;

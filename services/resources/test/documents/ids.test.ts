@@ -10,13 +10,13 @@ import {
   toJson,
   withBlockIds,
 } from '../../src/documents/index.js';
-import { eachBlock } from '../../src/documents/model.js';
-import { blockText } from '../../src/documents/text.js';
+import { eachBlock } from '../../src/documents/model/model.js';
+import { blockText } from '../../src/documents/model/text.js';
 
 const PAGE =
   '# Plan\n\nFirst we look.\n\n- buy milk and bread\n- sell the old car\n\n> quoted words\n\nLast we leap.\n\nLast we leap.\n';
 
-/** A block's own words → its id; lists and items by their type. */
+/** Returns ids by each block's type and own text. */
 function idsByText(doc: Doc): Record<string, string> {
   const ids: Record<string, string> = {};
   eachBlock(doc, (block) => {

@@ -9,7 +9,7 @@ const text = (words: string, ...marks: unknown[]) => ({
   ...(marks.length > 0 ? { marks } : {}),
 });
 
-/** Reads good JSON. */
+/** Reads document JSON that must be valid. */
 function read(json: unknown) {
   const { doc: result, faults, warnings } = readDoc(json);
   expect(faults).toEqual([]);

@@ -30,21 +30,17 @@ describe('what is nested beyond all measure', () => {
     ['open ticks and dollars', `${many('` $a ')}deep`],
     ['open comments', `${many('<!-- ')}deep`],
     ['footnotes', `${many('[^1]: ')}deep`],
-  ])(
-    'is read and written: %s',
-    (_, markdown) => {
-      const doc = parseMarkdown(markdown);
-      const normal = toMarkdown(doc);
-      expect(toMarkdown(parseMarkdown(normal))).toBe(normal);
-      const { doc: read, faults } = readDoc(JSON.parse(JSON.stringify(toJson(withBlockIds(doc)))));
-      expect(faults).toEqual([]);
-      // A comment that is open to the end shows nothing at all.
-      const shown = markdown.startsWith('<!--') ? '' : 'deep';
-      expect(toHtml(read).html).toContain(shown);
-      expect(toText(read)).toContain(shown);
-    },
-    60_000,
-  );
+  ])('is read and written: %s', (_, markdown) => {
+    const doc = parseMarkdown(markdown);
+    const normal = toMarkdown(doc);
+    expect(toMarkdown(parseMarkdown(normal))).toBe(normal);
+    const { doc: read, faults } = readDoc(JSON.parse(JSON.stringify(toJson(withBlockIds(doc)))));
+    expect(faults).toEqual([]);
+    // A comment that is never closed hides everything.
+    const shown = markdown.startsWith('<!--') ? '' : 'deep';
+    expect(toHtml(read).html).toContain(shown);
+    expect(toText(read)).toContain(shown);
+  });
 
   test('is read as JSON and as HTML', () => {
     const json = JSON.parse(

@@ -8,8 +8,8 @@ import {
   toMarkdown,
   withBlockIds,
 } from '../../src/documents/index.js';
-import { type Doc, type DocNode, eachBlock } from '../../src/documents/model.js';
-import { blockText } from '../../src/documents/text.js';
+import { type Doc, type DocNode, eachBlock } from '../../src/documents/model/model.js';
+import { blockText } from '../../src/documents/model/text.js';
 import { EXAMPLES, readHandbook } from './corpus.js';
 
 const PAGE = `---
@@ -64,7 +64,7 @@ function blocksOf(doc: Doc): Map<string, DocNode> {
   return blocks;
 }
 
-/** The type and the text of the block that an id is of. */
+/** Returns the type and the text of the block with an id. */
 function told(doc: Doc, id: string | undefined): string | undefined {
   const block = id === undefined ? undefined : blocksOf(doc).get(id);
   return block && `${block.type}: ${blockText(block)}`;

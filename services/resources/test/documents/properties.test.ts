@@ -118,7 +118,7 @@ const markdown = fc
   )
   .map((pieces) => pieces.join(''));
 
-/** The same cases every time; another seed and more runs look further. */
+/** Runs the same cases every time; the environment may set another seed and more runs. */
 const RUNS = {
   numRuns: Number(process.env.COMMONPLACE_TEST_RUNS ?? 1500),
   seed: Number(process.env.COMMONPLACE_TEST_SEED ?? 1),

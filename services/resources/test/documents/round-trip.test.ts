@@ -2,14 +2,14 @@ import { describe, expect, test } from '@jest/globals';
 import { parseMarkdown, readDoc, toHtml, toJson, toMarkdown } from '../../src/documents/index.js';
 import { EXAMPLES, readHandbook } from './corpus.js';
 
-/** Markdown again after a way through JSON, as the API sends and takes it. */
+/** Returns Markdown after a round trip through JSON, as the API sends and accepts it. */
 function throughJson(markdown: string): string {
   const { doc, faults } = readDoc(JSON.parse(JSON.stringify(toJson(parseMarkdown(markdown)))));
   expect(faults).toEqual([]);
   return toMarkdown(doc);
 }
 
-/** What is not as it was after Markdown was read and written. */
+/** Returns what changes when Markdown is parsed and written again. */
 function changes(markdown: string): string[] {
   const doc = parseMarkdown(markdown);
   const normal = toMarkdown(doc);

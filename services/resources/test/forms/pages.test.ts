@@ -2,18 +2,17 @@ import { createHash, randomUUID } from 'node:crypto';
 import type { Caller } from '@commonplace/kit/auth';
 import { contracts } from '@commonplace/kit/contracts';
 import { fake, openStage, personCalled, type Stage } from '@commonplace/kit/testing';
-import { FormPageState } from '@commonplace/proto/resources/v1/form_page_service.js';
+import { type FormPage, FormPageState } from '@commonplace/proto/resources/v1/form_page_service.js';
 import type { ResourceForm } from '@commonplace/proto/resources/v1/form_service.js';
 import { ResourceType } from '@commonplace/proto/resources/v1/resource.js';
 import { CreateResourceRequest } from '@commonplace/proto/resources/v1/resource_service.js';
 import { WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { provesWork } from '../../src/forms/captcha.js';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { resources } from '../../src/service.js';
 
 const WORKSPACE = randomUUID();
 const boss = personCalled('Boss', ['form:write', 'form:read', 'resource:write', 'content:read']);
-/** Credentials that were issued, and the forms that they open. */
+/** Credentials that were issued, with the forms that they open. */
 const issued = new Map<string, string>();
 let stage: Stage;
 
@@ -197,21 +196,69 @@ test('one response of each client is one of its address', async () => {
   });
 });
 
-test('a captcha is work for one submission', async () => {
-  const { token } = await newForm({ title: 'Work', fields: FIELDS, require_captcha: true });
-  const { credential, captchaBits } = await pages().getFormPage({ token }, await nobody());
-  const submissionId = randomUUID();
-  const proof =
-    Array.from({ length: 1_000_000 }, (_, i) => String(i)).find((text) => provesWork(token, submissionId, text)) ?? '';
-  const bits = createHash('sha256').update(`${token}:${submissionId}:${proof}`).digest().readUInt32BE(0);
-  expect(Math.clz32(bits)).toBeGreaterThanOrEqual(captchaBits);
+/** Solves a challenge as a client does. */
+function solve(form: string, submissionId: string, challenge: string, bits: number): string {
+  for (let n = 0; ; n++) {
+    const text = `${challenge}.${n.toString(36)}`;
+    const hash = createHash('sha256').update(`${form}:${submissionId}:${text}`).digest();
+    if (hash.readUInt32BE(0) >>> (32 - bits) === 0) return text;
+  }
+}
+
+interface CaptchaFault {
+  readonly code: string;
+  readonly captcha: { readonly challenge: string; readonly bits: number };
+}
+
+describe('a captcha', () => {
+  let token: string;
+  let page: FormPage;
   const submit = async (more: { submissionId?: string; captchaToken?: string }) =>
-    pages().submitFormPage(handed(token, credential, { name: 'Ada' }, more), await nobody());
-  await expect(submit({ submissionId })).rejects.toMatchObject({
-    faults: [{ param: 'captcha_token', code: 'missing_field' }],
+    pages().submitFormPage(handed(token, page.credential, { name: 'Ada' }, more), await nobody());
+  const faultOf = (more: Parameters<typeof submit>[0]): Promise<CaptchaFault> =>
+    submit(more).then(
+      () => Promise.reject(new Error('it was taken')),
+      ({ faults: [fault] }) => ({ param: fault.param, ...fault }),
+    );
+
+  beforeEach(async () => {
+    ({ token } = await newForm({ title: 'Work', fields: FIELDS, require_captcha: true }));
+    page = await pages().getFormPage({ token }, await nobody());
   });
-  await expect(submit({ captchaToken: proof })).rejects.toMatchObject({
-    faults: [{ param: 'captcha_token', code: 'invalid_value' }],
+
+  test('is a challenge of the server, and its work is for one submission', async () => {
+    expect(page.captchaBits).toBe(18);
+    const submissionId = randomUUID();
+    const captchaToken = solve(token, submissionId, page.captchaChallenge, page.captchaBits);
+    expect(await faultOf({ submissionId })).toMatchObject({ code: 'missing_field', param: 'captcha_token' });
+    expect(await faultOf({ captchaToken })).toMatchObject({ code: 'invalid_value', param: 'captcha_token' });
+    const first = await submit({ submissionId, captchaToken });
+    expect(first).toMatchObject({ submissionId });
+    // The same submission sent again is not a second one.
+    expect(await submit({ submissionId, captchaToken })).toEqual(first);
+    const other = randomUUID();
+    const reused = solve(token, other, page.captchaChallenge, page.captchaBits);
+    expect(await faultOf({ submissionId: other, captchaToken: reused })).toMatchObject({ code: 'invalid_value' });
   });
-  expect(await submit({ submissionId, captchaToken: proof })).toMatchObject({ submissionId });
+
+  test('is spent once by clients without a submission_id, and the refusal has what to work on next', async () => {
+    const captchaToken = solve(token, '', page.captchaChallenge, page.captchaBits);
+    const outcomes = await Promise.allSettled(
+      Array.from({ length: 30 }, () => submit({ submissionId: '', captchaToken })),
+    );
+    expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+    const { captcha } = await faultOf({ submissionId: '', captchaToken });
+    const fresh = solve(token, '', captcha.challenge, captcha.bits);
+    expect(await submit({ submissionId: '', captchaToken: fresh })).toMatchObject({ rowId: expect.any(String) });
+  });
+
+  test('is bound to its form and to this server, and work without a challenge is none', async () => {
+    const other = await newForm({ title: 'Other', fields: FIELDS, require_captcha: true });
+    const { captchaChallenge } = await pages().getFormPage({ token: other.token }, await nobody());
+    const changed = page.captchaChallenge.replace(/^\d+\.18\./, '9999999999.1.');
+    for (const challenge of [captchaChallenge, changed, 'x', `${page.captchaChallenge}x`]) {
+      const captchaToken = solve(token, '', challenge, 12);
+      expect(await faultOf({ submissionId: '', captchaToken })).toMatchObject({ code: 'invalid_value' });
+    }
+  });
 });

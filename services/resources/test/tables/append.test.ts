@@ -8,7 +8,7 @@ import { CellFormat, ContentMode } from '@commonplace/proto/resources/v1/content
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { NO_INPUT } from '../../src/content/input.js';
 import type { ContentInput } from '../../src/content/kind.js';
-import type { Node } from '../../src/stores/nodes.js';
+import type { Node } from '../../src/domain/node.js';
 import { createChunkImage, renderedText } from '../../src/tables/image.js';
 import { createTableKind, type TableKind, type TableParts } from '../../src/tables/kind.js';
 import { chunkCollection, headCollection } from '../../src/tables/records.js';
@@ -132,7 +132,7 @@ test('rows in small pieces make the table that they make at once', async () => {
   }
   await create(OTHER, numbered(0, rows));
   expect(await ids(TABLE)).toEqual(idsTo(rows));
-  // Equal contents have equal hashes, in however many pieces they came.
+  // Equal contents have equal hashes, whatever parts they came in.
   expect((await keep(TABLE, 's')).hash).toBe((await keep(OTHER, 's')).hash);
 });
 

@@ -99,7 +99,7 @@ const blank = (value: unknown): boolean => value === null || value === '';
 function holds({ cells }: ShownRow, { column, op, value }: { column: string; op: string; value: Value }): boolean {
   const cell = cells[column] as Value;
   if (op === 'empty' || op === 'not_empty') return blank(cell) === (op === 'empty');
-  // For a text, none at all is the same as an empty one.
+  // For a text column, an empty cell equals an empty text.
   const mine = column === 't' ? (cell ?? '') : cell;
   if (op === 'eq') return mine === value;
   if (op === 'neq') return mine !== value;

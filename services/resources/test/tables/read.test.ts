@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { openTables, type TableWorld } from './table-world.js';
+import { openTables, type Read, type TableWorld } from './table-world.js';
 
 let tables: TableWorld;
 beforeAll(async () => {
@@ -157,6 +157,58 @@ test('pages by offset and by cursor give every row once, though rows go in betwe
   }
   expect(seen).toEqual(whole);
   expect((await tables.read(id, { limit: 5, offset: 24 })).page).toMatchObject({ total: 24, hasMore: false });
+});
+
+/** Reads all pages of 100 rows by cursor, and runs `between` after each page. */
+async function readAll(id: string, sort: unknown, between: (ids: string[]) => Promise<unknown>): Promise<string[]> {
+  const seen: string[] = [];
+  for (let cursor: string | undefined = ''; cursor !== undefined; ) {
+    const { rows, page }: Read = await tables.read(id, { sort, limit: 100, cursor });
+    const ids = rows.map((row) => row.id);
+    seen.push(...ids);
+    cursor = page.nextCursor;
+    await between(ids);
+  }
+  return seen;
+}
+
+describe.each([
+  ['unsorted', undefined],
+  ['sorted', [{ column: 'a', direction: 'desc' }]],
+])('pages of %s rows by cursor skip none', (_, sort) => {
+  const newTable = (count: number) => {
+    const rows = Array.from({ length: count }, (_unused, i) => ({ id: `r${i}`, cells: { a: i % 7 } }));
+    return tables.create([{ id: 'a', name: 'A', type: 'number' }], rows);
+  };
+
+  test('where each page is deleted when it is read', async () => {
+    const id = await newTable(300);
+    const seen = await readAll(id, sort, (gone) => tables.write(id, { mode: 'append', gone, rows: [] }));
+    expect([seen.length, new Set(seen).size]).toEqual([300, 300]);
+    expect((await tables.read(id)).rowCount).toBe(0);
+  });
+
+  test('where the rows behind a page are deleted with it', async () => {
+    const id = await newTable(300);
+    const all = await readAll(id, sort, async () => {});
+    const gone = all.slice(0, 110);
+    let first = true;
+    const seen = await readAll(id, sort, async () => {
+      if (first) await tables.write(id, { mode: 'append', gone, rows: [] });
+      first = false;
+    });
+    expect([...new Set(seen)].sort()).toEqual([...all.slice(0, 100), ...all.slice(110)].sort());
+  });
+
+  test('where most of what was read goes, but its end', async () => {
+    const id = await newTable(3000);
+    const all = await readAll(id, sort, async () => {});
+    let pages = 0;
+    const seen = await readAll(id, sort, async () => {
+      if (++pages === 20) await tables.write(id, { mode: 'append', gone: all.slice(0, 1500), rows: [] });
+    });
+    expect(seen).toEqual(all);
+  });
 });
 
 test('a page of large rows ends early and says that there are more', async () => {

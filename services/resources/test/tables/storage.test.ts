@@ -8,7 +8,7 @@ import { CellFormat, ContentMode } from '@commonplace/proto/resources/v1/content
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { NO_INPUT } from '../../src/content/input.js';
 import type { ContentInput, PreparedWrite } from '../../src/content/kind.js';
-import type { Node } from '../../src/stores/nodes.js';
+import type { Node } from '../../src/domain/node.js';
 import { createTableKind, type TableKind, type TableParts } from '../../src/tables/kind.js';
 import type { SignedRow } from '../../src/tables/read.js';
 import { chunkCollection, headCollection, keptId } from '../../src/tables/records.js';

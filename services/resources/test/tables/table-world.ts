@@ -64,14 +64,14 @@ export interface Brought {
   snapshotId?: string;
 }
 
-/** Tables as a person writes and reads them, on the real service. */
+/** Writes and reads tables as a person does, on the real service. */
 export interface TableWorld {
   readonly world: World;
   readonly editor: Caller;
   create(columns?: unknown, rows?: unknown): Promise<string>;
   write(id: string, brought: Brought): Promise<Read>;
   read(id: string, asked?: Asked): Promise<Read>;
-  /** The faults of a write that is refused. */
+  /** Returns the faults of a write that must be refused. */
   faults(id: string, brought: Brought): Promise<AppError['faults']>;
 }
 

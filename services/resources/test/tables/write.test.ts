@@ -160,6 +160,20 @@ describe('append and upsert', () => {
     expect(again.changed).toBe(false);
   });
 
+  test('two rows of an upsert with one key are refused, whether a row of the table has it or none', async () => {
+    const id = await tables.create(COLUMNS, [{ id: 'a', cells: { name: 'A', n: 1 } }]);
+    for (const name of ['A', 'new']) {
+      const rows = [
+        { name, n: 2 },
+        { name: 'other', n: 3 },
+        { name, n: 4 },
+      ];
+      const refused = await tables.faults(id, { mode: 'upsert', key: 'name', rows });
+      expect(refused).toMatchObject([{ param: 'rows[2]', code: 'invalid_value' }]);
+    }
+    expect((await tables.read(id)).rows.map(({ cells }) => cells)).toEqual([{ name: 'A', n: 1, stage: null }]);
+  });
+
   test('columns of an upsert join those that are there; a changed type converts the rows that stay', async () => {
     const id = await tables.create(
       [

@@ -1,15 +1,15 @@
-import { Kind, pageOf } from './characters.js';
+import { Kind, pageOf } from '@commonplace/kit/analysis';
 
-/** Characters from which on a block ends with its line. */
+/** Characters after which a block ends with its current line. */
 const LONG_BLOCK = 8192;
-/** A line ends its block where so many bits of its hash are 0: one in 32 does. */
+/** Bit mask: a line ends its block when these bits of its hash are 0, as for one line in 32. */
 const END_BITS = 0x1f;
-/** Characters of a line that its hash reads. */
+/** Characters of a line that are hashed. */
 const HASHED = 64;
 
 /**
- * A text in blocks of whole lines, whose terms one after the other are those of the text. Where a block ends is told
- * by its own lines, so that a change within a long text leaves the other blocks as they were.
+ * Splits a text into blocks of whole lines whose concatenated terms are those of the text. Only a block's own lines
+ * determine where it ends, so that an edit in a long text leaves the other blocks unchanged.
  */
 export function blocksOf(text: string): string[] {
   const blocks: string[] = [];
@@ -31,7 +31,7 @@ function endsBlock(text: string, from: number, to: number): boolean {
   return ((hash ^ (hash >>> 15)) & END_BITS) === 0;
 }
 
-/** Whether the character at an offset folds without a look at what stands before it. */
+/** Returns whether the character at an offset folds independently of the preceding ones. */
 function beginsAlone(text: string, at: number): boolean {
   const unit = text.charCodeAt(at);
   return (pageOf(unit >> 8).kinds[unit & 255] as number) < Kind.IGNORED;

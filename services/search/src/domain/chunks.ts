@@ -2,52 +2,82 @@ import { ResourceType } from '@commonplace/proto/resources/v1/resource.js';
 import { type Piece, readPieces } from './pieces.js';
 import { tokensIn } from './tokens.js';
 
-/** Changes whenever the same text gives other chunks than before: its vectors are made anew. */
-export const CHUNKER_VERSION = 1;
+/**
+ * Version of the chunker. It changes whenever a text yields other chunks than before; vectors of another version are
+ * computed again.
+ */
+export const CHUNKER_VERSION = 2;
 
-/** What is embedded of an entry. */
+/** Holds the parts of an entry that are embedded. */
 export interface ChunkSource {
   readonly type: ResourceType;
   readonly name: string;
-  /** Markdown of a document, rows of a table, what was read out of a file. */
+  /** Markdown of a document, rows of a table, or text extracted from a file. */
   readonly text: string;
 }
 
-/** A piece of a text that is embedded by itself. Bounds are UTF-16 units. */
+/** Describes a part of a text that is embedded separately. Bounds are UTF-16 units. */
 export interface Chunk {
   readonly start: number;
   readonly end: number;
-  /** Where it stands: the entry's name and the headings above, from the outermost on. */
+  /** The entry's name and the headings above the chunk, outermost first. */
   readonly title: string;
 }
 
-/** Chunks of one entry; what lies behind them is found by its words alone. */
+/** Chunks per entry; text beyond them is found by its words only. */
 const MOST_CHUNKS = 500;
-/** Units of the parts of a title. */
+/** Lengths of a title's parts and of the whole title, in UTF-16 units. */
 const LONGEST_NAME = 120;
 const LONGEST_TITLE = 300;
 const SEPARATOR = ' › ';
-/** A chunk may go on below the next heading while it has less than this part of its tokens. */
+/** Share of the tokens below which a chunk may continue after the next heading, and a rest joins the chunk before it. */
 const SMALL = 0.25;
-/** The part of the tokens that a title leaves to its text, at the least. */
+/** Minimum share of the tokens that a title leaves to the text. */
 const LEAST_TEXT = 0.5;
 
 /**
- * Cuts a text into chunks of at most `tokens` tokens with their titles, on headings first, then between paragraphs,
- * lines, sentences and words. An entry without text has one empty chunk for its name.
+ * Splits a text into chunks of at most `tokens` tokens including their titles: first at headings, then between
+ * paragraphs, lines, sentences and words. The last one may exceed that by a small rest. If there are several, the first
+ * is the beginning of the text as far as a model reads, which overlaps the others: it tells what the text is about as a
+ * whole. An entry without text gets one empty chunk for its name.
  */
-export function chunksOf({ type, name, text }: ChunkSource, tokens: number): Chunk[] {
-  const about = cut(name.trim().replace(/\s+/g, ' '), LONGEST_NAME);
+export function chunksOf(source: ChunkSource, tokens: number): Chunk[] {
+  const parts = partsOf(source, tokens);
+  return parts.length > 1 ? [overviewOf(source, parts, tokens), ...parts] : parts;
+}
+
+/** Returns the chunk of as many parts of a text, or of the first, as have a few tokens more than one chunk. */
+function overviewOf({ type, name, text }: ChunkSource, parts: readonly Chunk[], tokens: number): Chunk {
+  const start = parts[0]?.start ?? 0;
+  let end = start;
+  let read = 0;
+  for (const piece of readPieces(text, type === ResourceType.DOCUMENT, Math.floor(tokens * LEAST_TEXT))) {
+    read += piece.tokens;
+    if (read > tokens * (1 + SMALL)) break;
+    end = piece.end;
+  }
+  return { start, end, title: cut(tidy(name), LONGEST_NAME) };
+}
+
+function tidy(name: string): string {
+  return name.trim().replace(/\s+/g, ' ');
+}
+
+/** Returns chunks that do not overlap and contain the whole text. */
+function partsOf({ type, name, text }: ChunkSource, tokens: number): Chunk[] {
+  const about = cut(tidy(name), LONGEST_NAME);
   const columns = type === ResourceType.TABLE ? cut(text.slice(0, Math.max(0, text.indexOf('\n'))), LONGEST_NAME) : '';
   const room = (path: readonly string[]): number =>
     Math.max(tokens * LEAST_TEXT, tokens - tokensIn(titleOf(about, columns, path)));
   const chunks: Chunk[] = [];
   let open: Open | undefined;
+  let last: Open | undefined;
 
   const close = (): void => {
     if (open === undefined) return;
     const { start, end, path } = open;
     chunks.push({ start, end, title: titleOf(about, columns, path) });
+    last = open;
     open = undefined;
   };
 
@@ -56,18 +86,28 @@ export function chunksOf({ type, name, text }: ChunkSource, tokens: number): Chu
     const heading = piece.level !== undefined;
     if (open !== undefined && heading && open.filled >= tokens * SMALL) close();
     if (open !== undefined && open.tokens + (open.filled > 0 ? piece.tokens : 0) > most) {
-      // A heading at the end goes with what stands below it.
-      const last: Trailing | undefined = open.trailing;
-      if (last !== undefined) open.end = last.end;
+      // A heading at the end moves to the chunk of the text below it.
+      const trailing: Trailing | undefined = open.trailing;
+      if (trailing !== undefined) open.end = trailing.end;
       close();
-      open = last?.begins;
+      open = trailing?.begins;
     }
     if (chunks.length >= MOST_CHUNKS) return chunks;
     open = extended(open, piece);
   }
-  close();
+  if (open !== undefined && last !== undefined && isRest(open, last, tokens)) {
+    chunks.push({ ...(chunks.pop() as Chunk), end: open.end });
+  } else close();
   if (chunks.length === 0 && about !== '') chunks.push({ start: 0, end: 0, title: about });
   return chunks;
+}
+
+/**
+ * Returns whether a chunk is the small rest of the section of the one before. On its own its vector would be that of the
+ * title more than of its few words, and resemble every query about the title.
+ */
+function isRest(open: Open, last: Open, tokens: number): boolean {
+  return open.path === last.path && open.tokens < tokens * SMALL;
 }
 
 /** A chunk that may still grow. */
@@ -75,7 +115,7 @@ interface Open {
   start: number;
   end: number;
   tokens: number;
-  /** Tokens of it that are no headings. */
+  /** Tokens outside of headings. */
   filled: number;
   path: readonly string[];
   trailing?: Trailing;
@@ -121,7 +161,7 @@ function cut(text: string, length: number): string {
 const LINK = /!?\[([^\][]{0,500})\]\([^()\s]{0,2000}(?:\s"[^"]{0,500}")?\)/g;
 const RULE = /^[ \t|:+=*_-]{3,}$/gm;
 
-/** What a model is given of a chunk: its title, then its text without the targets of links and the lines of tables. */
+/** Returns the text of a chunk for the model: its title, then its text without link targets and table rules. */
 export function embeddedText({ text }: Pick<ChunkSource, 'text'>, { start, end, title }: Chunk): string {
   const body = text.slice(start, end).replace(LINK, '$1').replace(RULE, '');
   return `${title}\n${body.replace(/\s+/g, ' ').trim()}`.trim();

@@ -1,6 +1,6 @@
 /**
- * Edits between two words, at the most `limit + 1`: characters put in, left out, replaced, and
- * neighbours swapped (optimal string alignment).
+ * Returns the number of edits between two words, `limit + 1` at most: insertions, deletions, replacements, and swaps of
+ * adjacent characters (optimal string alignment).
  */
 export function editsBetween(a: string, b: string, limit: number): number {
   const over = limit + 1;

@@ -1,14 +1,14 @@
+import { stemOf } from '@commonplace/kit/analysis';
 import { allowedEdits, type Patterns, type Vocabulary } from './pattern.js';
 import type { Group } from './query.js';
-import { stemOf } from './stem.js';
 
-/** From here on a stem may be shorter than the beginning that was typed. */
+/** Characters of a word from which its stem may be shorter than the typed prefix. */
 const SHORTEST_COMPLETED = 5;
 const WORD = /^\p{L}+$/u;
 
 /**
- * The patterns that meet a group: the words as they stand, the words that they begin, and where no
- * text has them, the words nearest to them.
+ * Returns the patterns that match a group: its words as they are, their completions, and, if no text contains them,
+ * their corrections.
  */
 export function expand(group: Group, vocabulary: Vocabulary): Patterns {
   const { terms, surface } = group;

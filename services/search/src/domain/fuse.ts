@@ -1,75 +1,57 @@
-/** What one way of searching found. */
+/** A result of one search method. */
 export interface Ranked {
   readonly id: string;
-  /** The more the better; by words 0 or more, by meaning of any scale. */
+  /** Higher is better; 0 or more for keywords, on any scale for semantic search. */
   readonly score: number;
 }
 
 export interface Fused {
   readonly id: string;
-  /** 0 to 1. */
+  /** From 0 to 1. */
   readonly score: number;
-  /** What the ways by which it was found gave it. */
+  /** Original scores of the methods that found it. */
   readonly keyword?: number;
   readonly semantic?: number;
 }
 
-/** Of each list, this many of the best set its scale; what stands behind counts as its last. */
-export const SCALED_BY = 200;
-
-/** How many deviations above its foot the best of a list may stand. */
-const LEAST_HEIGHT = 3;
-const MOST_HEIGHT = 6;
+/** Number of best results that determine the scale of a list; results after them count like the last of these. */
+export const SCALED_BY = 500;
 
 /**
- * Makes one ranking of two, each best first. Scores of both are brought to a scale from 0 to 1 and added up in the
- * shares `1 - alpha` and `alpha`, each times its list's height: a list whose best stands out says more than one in
- * which all are alike. The one by meaning counts `trust` times as much. What only a way of no share has found is left out. Of equal scores the better one by words
- * stands first, then the better one by meaning. The head of the order hangs on the first SCALED_BY of each list
- * alone, so that pages cut from longer lists fit together.
+ * Fuses two rankings, each best first. Scores of both are scaled to the range from 0 to 1 and added with the weights `1
+ * - alpha` and `alpha`; a list without results takes nothing from the other. Results that only a list of weight 0
+ * contains are left out. Equal scores are ordered by the keyword ranking, then by the semantic one. The head of the
+ * order depends only on the first `SCALED_BY` results of each list, so that pages cut from longer lists fit together.
  */
-export function fuse(keyword: readonly Ranked[], semantic: readonly Ranked[], alpha: number, trust = 1): Fused[] {
-  // What has none of the words has 0; in meaning all texts are near to some degree, the last one least.
-  const words = scaleOf(keyword, keyword.length < SCALED_BY ? 0 : undefined);
-  const meaning = scaleOf(semantic);
-  const wordShare = (1 - alpha) * words.height;
-  const meaningShare = alpha * meaning.height * trust;
+export function fuse(keyword: readonly Ranked[], semantic: readonly Ranked[], alpha: number): Fused[] {
+  const wordShare = keyword.length === 0 ? 0 : 1 - alpha;
+  const meaningShare = semantic.length === 0 ? 0 : alpha;
   const all = wordShare + meaningShare;
   const fused = new Map<string, Fused>();
   if (wordShare > 0) {
+    // A text without any of the words scores 0; in meaning all texts are similar to some degree, the last result least.
+    const place = scaleOf(keyword, keyword.length < SCALED_BY ? 0 : undefined);
     for (const { id, score } of keyword) {
-      fused.set(id, { id, score: (wordShare * words.place(score)) / all, keyword: score });
+      fused.set(id, { id, score: (wordShare * place(score)) / all, keyword: score });
     }
   }
   if (meaningShare > 0) {
+    const place = scaleOf(semantic);
     for (const { id, score } of semantic) {
       const found = fused.get(id);
-      const added = (meaningShare * meaning.place(score)) / all;
+      const added = (meaningShare * place(score)) / all;
       fused.set(id, { ...found, id, score: Math.min(1, (found?.score ?? 0) + added), semantic: score });
     }
   }
-  // The sort is stable: those found by words were put in first, then the others, each in rank order.
+  // The sort is stable: results by keywords were inserted first, then the others, each in rank order.
   return [...fused.values()].sort((a, b) => b.score - a.score);
 }
 
-interface Scale {
-  /** How far the best stands above the foot, in standard deviations; 0 for a list without items. */
-  readonly height: number;
-  /** Where a score lies between the foot, 0, and the best, 1. */
-  place(score: number): number;
-}
-
-function scaleOf(list: readonly Ranked[], foot?: number): Scale {
-  const scores = list.slice(0, SCALED_BY).map(({ score }) => score);
-  const best = scores[0];
-  if (best === undefined) return { height: 0, place: () => 0 };
-  const least = foot ?? (scores.at(-1) as number);
-  const mean = scores.reduce((sum, score) => sum + score, 0) / scores.length;
-  const deviation = Math.sqrt(scores.reduce((sum, score) => sum + (score - mean) ** 2, 0) / scores.length);
+/** Returns a function that places a score between the lowest of a list (0) and the best (1). */
+function scaleOf(list: readonly Ranked[], foot?: number): (score: number) => number {
+  const best = list[0]?.score ?? 0;
+  const least = foot ?? list[Math.min(list.length, SCALED_BY) - 1]?.score ?? 0;
   const room = best - least;
-  if (room <= 0) return { height: LEAST_HEIGHT, place: (score) => (score >= best ? 1 : 0) };
-  return {
-    height: Math.min(MOST_HEIGHT, Math.max(LEAST_HEIGHT, room / deviation)),
-    place: (score) => Math.min(1, Math.max(0, (score - least) / room)),
-  };
+  if (room <= 0) return (score) => (score >= best ? 1 : 0);
+  return (score) => Math.min(1, Math.max(0, (score - least) / room));
 }

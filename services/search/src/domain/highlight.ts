@@ -1,34 +1,34 @@
-import { type Folded, originalRange } from './fold.js';
+import { type Folded, originalRange } from '@commonplace/kit/analysis';
 import type { Match } from './match.js';
 
-/** A piece of a text, and where in it something was found. */
+/** Holds an excerpt of a text and the positions of matches in it. */
 export interface Snippet {
   readonly text: string;
-  /** `[start, end)` in code points of `text`, in order, apart from each other. */
+  /** `[start, end)` in code points of `text`, sorted and disjoint. */
   readonly ranges: readonly (readonly [number, number])[];
-  /** Where its first range stands in the text that it is of; its beginning where it has none. */
+  /** Place of its first range in the original text, or of its beginning when it has none. */
   readonly place: Place;
 }
 
-/** A place in a text: an offset in UTF-16 units, and the first characters of what stands there. */
+/** Describes a place in a text: an offset in UTF-16 units, and the first characters of the text there. */
 export interface Place {
   readonly offset: number;
   readonly text: string;
 }
 
-/** Characters by which a place is found again. */
+/** Characters that identify a place. */
 const KNOWN_BY = 40;
 
-/** The place of the first character that is no white space from an offset on. */
+/** Returns the place of the first character at or after an offset that is not white space. */
 export function placeAt(text: string, offset: number): Place {
   let at = offset;
   while (at < text.length && isSpace(text.charCodeAt(at))) at++;
   return { offset: at, text: text.slice(at, at + KNOWN_BY) };
 }
 
-/** Units of a text that a snippet shows. */
+/** Length of a snippet in UTF-16 units. */
 const SNIPPET = 240;
-/** Units that it shows before its first match, where there is room. */
+/** Units before the first match, if there are as many. */
 const LEAD = 60;
 const ELLIPSIS = '…';
 const SPACE = /\s/;
@@ -40,8 +40,8 @@ interface Range {
 }
 
 /**
- * The piece of a text in which the most groups are met, closest together; its beginning where there are no matches.
- * `matches` are in order.
+ * Returns the excerpt that matches the most groups, closest together, or the beginning of the text when there are no
+ * matches. `matches` are sorted.
  */
 export function snippetOf(original: string, folded: Folded, matches: readonly Match[]): Snippet {
   const ranges = matches.map(({ start, end, group }): Range => {
@@ -54,7 +54,7 @@ export function snippetOf(original: string, folded: Folded, matches: readonly Ma
   return { ...compose(original, start, end, ranges), place: placeAt(original, first?.start ?? start) };
 }
 
-/** The first and the last of the matches that fit into a snippet together and meet the most groups. */
+/** Returns the range of matches that fits into a snippet and covers the most groups. */
 function bestCluster(ranges: readonly Range[]): { start: number; end: number } {
   let best = { start: 0, end: 0 };
   let bestWorth = -1;
@@ -78,7 +78,7 @@ function bestCluster(ranges: readonly Range[]): { start: number; end: number } {
   return best;
 }
 
-/** The range to show for a cluster, cut between words where there are spaces. */
+/** Returns the range to show for a cluster, cut at white space if there is any. */
 function around(text: string, cluster: { start: number; end: number }): [number, number] {
   let start = Math.max(0, cluster.start - LEAD);
   if (start > 0) {
@@ -100,7 +100,7 @@ function isLowSurrogate(text: string, at: number): boolean {
   return (text.charCodeAt(at) & 0xfc00) === 0xdc00;
 }
 
-/** The text from `start` to `end` with white space drawn together, and the ranges that lie in it. */
+/** Returns the text from `start` to `end` with collapsed white space, and the ranges within it. */
 function compose(original: string, start: number, end: number, ranges: readonly Range[]): Omit<Snippet, 'place'> {
   const places = new Int32Array(end - start + 1);
   let text = start > 0 ? ELLIPSIS : '';
@@ -118,7 +118,7 @@ function compose(original: string, start: number, end: number, ranges: readonly 
       from = at + 1;
     } else {
       spaced = false;
-      // The second half of a character is no code point of its own.
+      // The second half of a surrogate pair is not a code point of its own.
       if ((unit & 0xfc00) !== 0xdc00) points++;
     }
   }
@@ -136,7 +136,7 @@ function isSpace(unit: number): boolean {
   return unit <= 0x20 || unit === 0xa0 || unit === 0x3000 || unit === 0x2028 || unit === 0x2029 || unit === 0x85;
 }
 
-/** Ranges that touch become one. */
+/** Joins ranges that touch or overlap. */
 function merge(ranges: readonly [number, number][]): [number, number][] {
   const merged: [number, number][] = [];
   for (const [start, end] of ranges) {

@@ -1,8 +1,7 @@
-import { emptyToken, kindAt, nextToken, type Token } from './analysis.js';
-import { Kind } from './characters.js';
+import { emptyToken, Kind, kindAt, nextToken, type Token } from '@commonplace/kit/analysis';
 import type { Pattern, Patterns } from './pattern.js';
 
-/** Where a group is met; offsets are units of the folded text. */
+/** Describes where a group matches; offsets are units of the folded text. */
 export interface Match {
   readonly start: number;
   readonly end: number;
@@ -10,17 +9,17 @@ export interface Match {
   readonly group: number;
 }
 
-/** Matches of one group that are looked for from the beginning, and places that are looked at. */
+/** Matches per group that are searched from the beginning, and candidates that are examined. */
 const FIRST_MATCHES = 8;
 const MOST_CANDIDATES = 300;
-/** Units around a match of one group within which those of the others are looked for. */
+/** Units around a match of one group within which other groups are searched. */
 const NEAR = 160;
-/** Units of a text that are read word by word where the quick way found nothing. */
+/** Units of a text that are read word by word when the fast search found nothing. */
 const READ_THROUGH = 20_000;
 
 /**
- * Places in a folded text at which the groups are met, in order: the first ones of each, and of groups that
- * are met often those near the others, where they stand together.
+ * Returns the matches of groups in a folded text, sorted: the first ones of each group, and for frequent groups also
+ * those near matches of the others.
  */
 export function findMatches(text: string, groups: readonly Patterns[]): Match[] {
   const matches: Match[] = [];
@@ -43,7 +42,7 @@ export function findMatches(text: string, groups: readonly Patterns[]): Match[] 
   return matches.sort((a, b) => a.start - b.start || b.end - a.end);
 }
 
-/** The same, word by word: for words that are written otherwise than their stems begin. */
+/** Finds matches word by word, including words that do not begin with their stem. */
 export function readMatches(text: string, groups: readonly Patterns[]): Match[] {
   const matches: Match[] = [];
   const token = emptyToken();
@@ -61,7 +60,7 @@ interface Root {
   readonly members: Pattern[];
 }
 
-/** What each pattern's first word surely begins with; patterns with a common beginning go together. */
+/** Returns the common beginnings of the patterns' first words, each with its patterns. */
 function rootsOf(patterns: Patterns): Root[] {
   const roots: Root[] = [];
   const sorted = patterns.map((pattern) => ({ root: rootOf(pattern), pattern }));
@@ -74,7 +73,10 @@ function rootsOf(patterns: Patterns): Root[] {
   return roots;
 }
 
-/** A stem is the beginning of its words, but for a last letter that was changed or put in: `polici`, `hope`. */
+/**
+ * Returns the beginning that all words of a stem share: the stem without a last letter that stemming may have changed
+ * or added, as in `polici`, `hope`.
+ */
 function rootOf(pattern: Pattern): string {
   const [first = ''] = pattern.terms;
   return first.length > 2 && /[ei]$/.test(first) ? first.slice(0, -1) : first;
@@ -111,7 +113,7 @@ function insideWord(text: string, at: number): boolean {
   return kind === Kind.WORD || (kind === Kind.JOINER && at > 1 && kindAt(text, at - 2) === Kind.WORD);
 }
 
-/** The end of the longest pattern that is met at an offset; -1 for none. */
+/** Returns the end of the longest pattern that matches at an offset, or -1. */
 function endOf(text: string, at: number, patterns: Patterns): number {
   let furthest = -1;
   for (const pattern of patterns) furthest = Math.max(furthest, patternEnd(text, at, pattern));
@@ -129,7 +131,7 @@ function patternEnd(text: string, start: number, { terms, prefix }: Pattern): nu
     if (scratch.term !== term && !(open && begins(scratch, term))) return -1;
     at = scratch.next;
   }
-  // Of a bigram that a single character began, only the character was asked for.
+  // A single character may match the beginning of a bigram; only the character itself is part of the match.
   const last = terms.at(-1) as string;
   return scratch.gram && prefix ? scratch.start + last.length : scratch.end;
 }

@@ -1,10 +1,10 @@
-import { fold } from './fold.js';
+import { fold } from '@commonplace/kit/analysis';
 import { type Snippet, snippetOf } from './highlight.js';
 import { findMatches, readMatches } from './match.js';
 import type { Patterns } from './pattern.js';
 import type { Group, QueryPlan } from './query.js';
 
-/** What a passage that was found by its meaning shows: where the words of the query stand, or its beginning. */
+/** Returns the snippet of a passage that semantic search found: around the words of the query, or its beginning. */
 export function passageSnippet(text: string, { groups, boosts }: QueryPlan): Snippet {
   const folded = fold(text);
   const sought = [...groups, ...boosts].map(asWritten);
@@ -12,7 +12,7 @@ export function passageSnippet(text: string, { groups, boosts }: QueryPlan): Sni
   return snippetOf(text, folded, found.length > 0 ? found : readMatches(folded.text, sought));
 }
 
-/** The words of a group as they stand, and where the last may go on what it begins. */
+/** Returns patterns for a group's words as they are, with the last one as a prefix if the group allows that. */
 function asWritten({ terms, surface, prefix }: Group): Patterns {
   const exact = { terms, prefix: false };
   return prefix ? [exact, { terms: [...terms.slice(0, -1), surface], prefix }] : [exact];

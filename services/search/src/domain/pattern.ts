@@ -1,27 +1,26 @@
 /**
- * Terms that follow each other in a text. What an index looks up and what is highlighted are the
- * same patterns, so that both agree on what matches.
+ * Consecutive terms in a text. Index lookup and highlighting use the same patterns, so that both agree on what matches.
  */
 export interface Pattern {
   readonly terms: readonly string[];
-  /** The last term may go on, in the stem or in the word as it is written. */
+  /** Whether the last term is a prefix, of the stem or of the word as it is written. */
   readonly prefix: boolean;
 }
 
-/** A group is met where one of its patterns is. */
+/** Alternatives: a group matches where one of its patterns does. */
 export type Patterns = readonly Pattern[];
 
-/** How a group's words are completed and corrected; what an index knows of its vocabulary. */
+/** Gives access to the vocabulary of an index, for completing and correcting words. */
 export interface Vocabulary {
-  /** Whether any text has the term. */
+  /** Returns whether any text contains the term. */
   has(term: string): boolean;
-  /** Some words that begin so, shortest differences first. */
+  /** Returns some of the words that begin with `beginning`. */
   completions(beginning: string): readonly string[];
-  /** The words nearest to a misspelt one, at the most `edits` away. */
+  /** Returns the words nearest to a misspelt one, `edits` edits away at most. */
   corrections(word: string, edits: number): readonly string[];
 }
 
-/** Typing errors that a word of so many characters may hold. */
+/** Returns the number of typing errors that a word of this length may contain. */
 export function allowedEdits(length: number): number {
   if (length < 5) return 0;
   return length < 9 ? 1 : 2;

@@ -1,13 +1,13 @@
 import { tokensIn } from './tokens.js';
 
-/** A heading, a paragraph, or a part of one that is too long; never white space alone. */
+/** Describes a heading, a paragraph, or a part of one that is too long; never white space only. */
 export interface Piece {
   readonly start: number;
   readonly end: number;
   readonly tokens: number;
-  /** Of a heading. */
+  /** Level of a heading; absent for text. */
   readonly level?: number;
-  /** The headings above, its own included. */
+  /** The headings above, including its own. */
   readonly path: readonly string[];
 }
 
@@ -27,7 +27,7 @@ interface Heading {
   readonly title: string;
 }
 
-/** Reads a text piece by piece, none of more than `most` tokens. Headings are those of Markdown, where it is some. */
+/** Reads a text piece by piece, each of at most `most` tokens. Headings are recognized only in Markdown. */
 export function* readPieces(text: string, markdown: boolean, most: number): Generator<Piece> {
   let headings: Heading[] = [];
   let path: readonly string[] = [];
@@ -58,7 +58,7 @@ export function* readPieces(text: string, markdown: boolean, most: number): Gene
   yield* piecesOf(text, paragraph, most, path);
 }
 
-/** The heading that a line is, or makes of the line before it by underlining it. */
+/** Returns the heading that a line is, or that it makes of the preceding line by underlining it. */
 function headingOf(paragraph: readonly Line[], line: Line): (Heading & { start: number; end: number }) | undefined {
   const { start, end } = line;
   const atx = ATX.exec(line.text);
@@ -68,7 +68,7 @@ function headingOf(paragraph: readonly Line[], line: Line): (Heading & { start: 
   return { level: line.text.includes('=') ? 1 : 2, title: plain(over.text), start: over.start, end };
 }
 
-/** A heading too long to be one is a paragraph. */
+/** Yields a heading as one piece; one that is too long is treated as a paragraph. */
 function* headingPieces(
   text: string,
   { level, start, end }: Heading & { readonly start: number; readonly end: number },
@@ -80,7 +80,7 @@ function* headingPieces(
   else yield { start, end, tokens, level, path };
 }
 
-/** A heading as people read it. */
+/** Returns a heading without Markdown syntax. */
 function plain(title: string): string {
   return title
     .replace(/!?\[([^\][]*)\]\([^()\s]*\)/g, '$1')
@@ -94,13 +94,13 @@ function* linesOf(text: string): Generator<Line> {
     const feed = text.indexOf('\n', start);
     const end = feed < 0 ? text.length : feed;
     const bare = end > start && text.charCodeAt(end - 1) === 0x0d ? end - 1 : end;
-    // What may be a heading is short; the rest of a long line is not looked at.
+    // Headings are short, so only the beginning of a long line is examined.
     yield { start, end: bare, text: text.slice(start, Math.min(bare, start + 1000)) };
     start = end + 1;
   }
 }
 
-/** A paragraph as one piece, or as its lines, or as parts of them. */
+/** Yields a paragraph as one piece, or line by line in parts if it is too long. */
 function* piecesOf(text: string, lines: readonly Line[], most: number, path: readonly string[]): Generator<Piece> {
   const start = lines[0]?.start ?? 0;
   const end = lines.at(-1)?.end ?? start;
@@ -110,7 +110,7 @@ function* piecesOf(text: string, lines: readonly Line[], most: number, path: rea
   else for (const line of lines) yield* partsOf(text, line.start, line.end, most, path);
 }
 
-/** Ends of sentences, then of words. */
+/** Ends of sentences; then white space between words. */
 const SENTENCE = /[.!?…]["'”’)\]]*\s|[。！？；]/g;
 const SPACE = /\s/;
 
@@ -125,11 +125,13 @@ function* partsOf(text: string, from: number, to: number, most: number, path: re
   }
 }
 
-/** Where a part that begins at an offset ends: behind a sentence, else a word, else where it must. */
+/**
+ * Returns where a part that begins at `start` ends: after a sentence if possible, else after a word, else at the limit.
+ */
 function cutAt(text: string, start: number, to: number, most: number): number {
   let furthest = start;
   let tokens = 0;
-  // Steps of a few units: counting words in halves counts a little too many.
+  // Counts in small steps. A word that a step divides counts a little too much.
   while (furthest < to && tokens <= most) {
     const next = Math.min(to, furthest + STEP);
     tokens += tokensIn(text, furthest, next);

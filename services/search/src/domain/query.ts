@@ -1,32 +1,39 @@
-import { emptyToken, kindAt, nextToken, type Token } from './analysis.js';
-import { Kind } from './characters.js';
-import { fold } from './fold.js';
-import { isStopWord } from './stem.js';
+import { emptyToken, fold, isStopWord, Kind, kindAt, nextToken, type Token } from '@commonplace/kit/analysis';
+import type { Patterns } from './pattern.js';
 
-/** More terms than anybody means; the rest of a query is not looked at. */
-export const MAX_GROUPS = 32;
+/** Groups beyond which the rest of a query is ignored. */
+export const MAX_GROUPS = 64;
 
-/** One thing sought: a word, or terms that must follow each other. */
+/** Describes one search term: a word, or terms that must follow each other. */
 export interface Group {
   readonly terms: readonly string[];
-  /** The last word as it was written, folded; for prefixes and typos. */
+  /** The last word as it was written, folded; used for prefixes and typos. */
   readonly surface: string;
-  /** The last term may be the beginning of one. */
+  /** Whether the last term may be a prefix. */
   readonly prefix: boolean;
-  /** A single word that was not quoted: it may hold a typo. */
+  /** Whether it is a single unquoted word, which may contain a typo. */
   readonly correctable: boolean;
+  /** How often the query has it; it counts so many times. */
+  readonly times: number;
 }
 
-/** What a query asks for. */
+/** The forms of a group that are looked up. */
+export interface Asked {
+  /** Its words as they are, then their other forms. */
+  readonly patterns: Patterns;
+  readonly times: number;
+}
+
+/** Holds a parsed query. */
 export interface QueryPlan {
-  /** A document that has all of these stands above one that has some. */
+  /** Documents that match all of these rank above those that match some. */
   readonly groups: readonly Group[];
-  /** Raise what they match, and are asked of nobody. */
+  /** Raise the score of documents that they match, but are not required. */
   readonly boosts: readonly Group[];
   readonly excluded: readonly Group[];
-  /** The quoted ones among the groups: what is found otherwise than by its words has to have them too. */
+  /** The quoted groups of several terms, which results of semantic search must contain too. */
   readonly phrases: readonly Group[];
-  /** What is sought as it was written, without operators and what is left out. */
+  /** The searched text as it was written, without operators and exclusions. */
   readonly words: string;
   /** Values of `type:` and `-type:`, lower case. */
   readonly types: readonly string[];
@@ -36,7 +43,7 @@ export interface QueryPlan {
   readonly excludedTags: readonly string[];
 }
 
-/** A query that asks for nothing. */
+/** A plan of an empty query. */
 export const WITHOUT_WORDS: QueryPlan = {
   groups: [],
   boosts: [],
@@ -49,20 +56,20 @@ export const WITHOUT_WORDS: QueryPlan = {
   excludedTags: [],
 };
 
-/** The values that `type:` takes; with others it is a plain word. */
+/** Values that `type:` accepts; with any other value it is a plain word. */
 export const QUERY_TYPES = ['document', 'table', 'artifact', 'folder', 'file'] as const;
 
 interface Chunk {
   readonly text: string;
   readonly negative: boolean;
   readonly quoted: boolean;
-  /** Stands at the very end, so that it may not be complete yet. */
+  /** Whether it is at the very end of the query, so that it may be incomplete. */
   readonly open: boolean;
 }
 
 /**
- * Reads the query language: words, `"phrases"`, `-not`, `type:` and `tag:`. No text is an error;
- * what is not understood is sought as words.
+ * Parses the query language: words, `"phrases"`, `-not`, `type:` and `tag:`. It accepts any text; what it does not
+ * understand becomes words.
  */
 export function parseQuery(query: string): QueryPlan {
   const plan = {
@@ -91,7 +98,7 @@ export function parseQuery(query: string): QueryPlan {
       const groups = groupsOf(chunk);
       words.push(...groups);
       written.push(chunk.text);
-      if (chunk.quoted) plan.phrases.push(...groups);
+      if (chunk.quoted) plan.phrases.push(...groups.filter(({ terms }) => terms.length > 1));
       if (groups.length > 1) plan.boosts.push(...phraseOf(chunk));
     }
   }
@@ -120,12 +127,12 @@ function* chunksOf(query: string): Generator<Chunk> {
   }
 }
 
-/** What follows an operator, if the chunk is one. */
+/** Returns the value of an operator if the chunk is one. */
 function operand(chunk: Chunk, operator: string): string | undefined {
   return chunk.text.startsWith(`${operator}:`) ? chunk.text.slice(operator.length + 1) : undefined;
 }
 
-/** The whole chunk as one phrase; empty where it holds no term. */
+/** Returns the whole chunk as one phrase; empty when it contains no term. */
 function phraseOf(chunk: Chunk): Group[] {
   const folded = fold(chunk.text).text;
   const group = phrase(folded, 0, folded.length, chunk);
@@ -133,8 +140,8 @@ function phraseOf(chunk: Chunk): Group[] {
 }
 
 /**
- * The groups of a chunk: one phrase where it is quoted or written with spaces between words, and
- * the words that a dictionary finds in it where it is not.
+ * Returns the groups of a chunk: one phrase if it is quoted or its script puts spaces between words, otherwise the
+ * words that a dictionary finds in it.
  */
 function groupsOf(chunk: Chunk): Group[] {
   const folded = fold(chunk.text).text;
@@ -151,7 +158,7 @@ function groupsOf(chunk: Chunk): Group[] {
 
 const segmenter = new Intl.Segmenter(undefined, { granularity: 'word' });
 
-/** Three characters in a row or more of a script without spaces between words. */
+/** Checks for three or more consecutive characters of a script without spaces between words. */
 function hasLongRun(folded: string): boolean {
   let run = 0;
   for (let at = 0; at < folded.length; at++) {
@@ -161,7 +168,7 @@ function hasLongRun(folded: string): boolean {
   return false;
 }
 
-/** The terms of a range of folded text, in order, as one group. */
+/** Returns the terms of a range of folded text, in order, as one group. */
 function phrase(folded: string, start: number, end: number, chunk: Chunk): Group | undefined {
   const range = folded.slice(start, end);
   const tokens: Token[] = [];
@@ -173,39 +180,43 @@ function phrase(folded: string, start: number, end: number, chunk: Chunk): Group
   const last = tokens.at(-1);
   if (last === undefined) return undefined;
   const before = tokens.at(-2);
-  // The last character of a run ends a bigram already; alone it would ask that the run end there.
+  // The last character of a run is part of a bigram already; as a term of its own it would require the run to end
+  // there.
   if (last.gram && before?.gram && before.end === last.end) tokens.pop();
   const open = chunk.open && !chunk.negative && start + last.end === folded.length;
   return {
     terms: tokens.map((token) => token.term),
     surface: last.surface,
-    // A single character begins the bigrams that it stands in.
+    // A single character matches the bigrams that it begins.
     prefix: last.gram ? tokens.at(-1) === last : open,
     correctable: tokens.length === 1 && !last.gram && !chunk.quoted && !chunk.negative,
+    times: 1,
   };
 }
 
-/** Leaves out what says nothing, unless that is all there is. */
+/** Removes stop words, unless there is nothing else. */
 function withoutStopWords(groups: Group[]): Group[] {
   const telling = groups.filter((group) => !(group.correctable && isStopWord(group.surface)));
   return telling.length > 0 ? telling : groups;
 }
 
-/** Beside other words a single letter means itself: `vitamin c`. */
+/** Treats a single letter beside other words as a word and not as a prefix: `vitamin c`. */
 function closeLetter(group: Group): Group {
   return group.prefix && group.correctable && group.surface.length === 1 ? { ...group, prefix: false } : group;
 }
 
+/** Returns each group once. */
 function withoutRepeats(groups: Group[]): Group[] {
   const kept = new Map<string, Group>();
   for (const group of groups) {
     const key = group.terms.join(' ');
-    if (!kept.has(key) || group.prefix) kept.set(key, group);
+    const before = kept.get(key);
+    kept.set(key, { ...(before === undefined || group.prefix ? group : before), times: (before?.times ?? 0) + 1 });
   }
   return [...kept.values()];
 }
 
-/** Whether a query without words asks for something all the same: a type, a tag, or what is not there. */
+/** Returns whether a query without words still has a condition: a type, a tag, or an exclusion. */
 export function asksWithoutWords(plan: QueryPlan): boolean {
   const { excluded, types, excludedTypes, tags, excludedTags } = plan;
   return [excluded, types, excludedTypes, tags, excludedTags].some((terms) => terms.length > 0);

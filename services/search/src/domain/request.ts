@@ -8,7 +8,7 @@ import {
   SearchMode,
   type SearchRequest,
 } from '@commonplace/proto/search/v1/search_service.js';
-import { type FacetName, type Field, type Narrowing, USUAL_FIELDS } from '../index/port.js';
+import { type FacetName, type Field, type Narrowing, USUAL_FIELDS } from './narrowing.js';
 import { parseQuery, type QUERY_TYPES, type QueryPlan } from './query.js';
 
 const LONGEST_QUERY = 1000;
@@ -17,12 +17,12 @@ const MOST_ITEMS = 50;
 const DEEPEST = 10_000;
 const DEFAULT_ALPHA = 0.4;
 
-/** A search as the index and the answer need it. */
+/** Holds a validated search request. */
 export interface Search {
   readonly plan: QueryPlan;
-  /** As it was asked for. */
+  /** The requested mode. */
   readonly mode: 'keyword' | 'semantic' | 'hybrid';
-  /** Weight of meaning. */
+  /** Weight of semantic results, from 0 to 1. */
   readonly alpha: number;
   readonly groupBy: 'resource' | 'chunk';
   readonly narrowing: Narrowing;
@@ -34,7 +34,10 @@ export interface Search {
   readonly highlight: boolean;
 }
 
-/** What the owner of the tags is asked: the tags by id, then those that the query names or leaves out. */
+/**
+ * Returns the question for the owner of the tags: the requested tag ids, then the tags that the query names and those
+ * that it excludes.
+ */
 export function tagQuestion(
   { tagIds }: SearchRequest,
   { plan }: Search,
@@ -42,7 +45,7 @@ export function tagQuestion(
   return { tagIds, tagTerms: [...plan.tags, ...plan.excludedTags] };
 }
 
-/** The search narrowed to what the owner of the tags has answered. */
+/** Restricts a search to the tags in the owner's answer. */
 export function withTags(search: Search, asked: readonly string[], { tagIds, tagTerms }: SearchFilter): Search {
   const { plan } = search;
   const named = tagTerms.map(({ ids }) => ids);
@@ -51,7 +54,10 @@ export function withTags(search: Search, asked: readonly string[], { tagIds, tag
   return { ...search, narrowing: { ...search.narrowing, tags, excludedTags } };
 }
 
-/** Checks a request. Throws all its faults at once: `query_required`, `invalid_value`, `offset_too_deep`. */
+/**
+ * Validates a request. Throws all its faults at once: `query_required`, `invalid_value`, `offset_too_deep`,
+ * `invalid_pagination`.
+ */
 export function readRequest(request: SearchRequest): Search {
   const faults: Fault[] = [];
   const query = request.query.trim();
@@ -69,7 +75,7 @@ export function readRequest(request: SearchRequest): Search {
     const message = 'A search goes on by offset: it gives no cursor.';
     faults.push({ param: 'cursor', code: 'invalid_pagination', message });
   }
-  // Nothing of a query that is too long is looked at.
+  // An invalid query is not parsed.
   const plan = parseQuery(faults.length === 0 ? query : '');
   const types = typesOf(request.types, plan, faults);
   const metadata = metadataOf(request.metadata, faults);
@@ -122,12 +128,12 @@ function typeNamed(name: string): ResourceType {
   return TYPES[name] ?? ResourceType.UNSPECIFIED;
 }
 
-/** How a type is called outside. */
+/** Returns the name of a type in the query language. */
 export function nameOfType(type: string): string {
   return Object.entries(TYPES).find(([, value]) => value === type)?.[0] ?? type;
 }
 
-/** The types asked for by field and by operator: both must admit. */
+/** Returns the types that both the request's field and the query's operators allow. */
 function typesOf(asked: readonly ResourceType[], plan: QueryPlan, faults: Fault[]): ResourceType[] | undefined {
   asked.forEach((type, i) => {
     if (!Object.values(TYPES).includes(type)) {
@@ -149,7 +155,7 @@ interface Fields {
   readonly fieldTypes: ResourceType[] | undefined;
 }
 
-/** Whose text is what. */
+/** Resource types whose text each field stands for. */
 const TEXTS: Partial<Record<SearchField, readonly ResourceType[]>> = {
   [SearchField.CONTENT]: [ResourceType.DOCUMENT, ResourceType.ARTIFACT, ResourceType.FOLDER],
   [SearchField.ROWS]: [ResourceType.TABLE],
@@ -157,8 +163,8 @@ const TEXTS: Partial<Record<SearchField, readonly ResourceType[]>> = {
 };
 
 /**
- * Where to search. The text of a table is its rows, that of a file is what was read out of it, and comments are on
- * documents: where names are not searched, they narrow to their types.
+ * Returns the fields to search and the types that they imply. The text of a table is its rows, that of a file is what
+ * was extracted from it, and comments are on documents: unless names are searched too, the fields restrict the types.
  */
 function fieldsOf(asked: readonly SearchField[]): Fields {
   if (asked.length === 0) return { fields: USUAL_FIELDS, fieldTypes: undefined };

@@ -1,6 +1,7 @@
 /**
- * About how many tokens a model reads in a text: a short word is one and a longer one several, a sign of a script
- * without spaces is one, as is a mark. Counted without a model's vocabulary, and rather too many than too few.
+ * Estimates the number of tokens that a model reads in a text: one for a short word, several for a longer one, one for
+ * a character of a script without spaces, one for a punctuation mark. It needs no vocabulary, and estimates rather too
+ * many than too few.
  */
 export function tokensIn(text: string, start = 0, end = text.length): number {
   let tokens = 0;
@@ -18,7 +19,7 @@ export function tokensIn(text: string, start = 0, end = text.length): number {
   return Math.ceil(tokens);
 }
 
-/** Letters of a word that are one token, about. */
+/** Approximate number of letters per token. */
 const LETTERS = 6;
 
 function isLatin(unit: number): boolean {
@@ -28,7 +29,7 @@ function isLatin(unit: number): boolean {
 
 function weightOf(unit: number): number {
   if (unit <= 0x20 || unit === 0xa0) return 0;
-  // Marks are one each, digits come in pairs, letters of other alphabets and halves of characters likewise.
+  // Punctuation counts one each; digits, letters of other alphabets and halves of surrogate pairs count one half.
   if (unit < 0x80) return unit >= 0x30 && unit <= 0x39 ? 0.5 : 1;
   return unit >= 0x2e80 && (unit & 0xf800) !== 0xd800 ? 1 : 0.5;
 }

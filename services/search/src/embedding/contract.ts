@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type Embedder, EmbedderFailure } from './port.js';
 
-/** What a suite needs of an adapter. */
+/** Holds what the suite needs of an adapter. */
 export interface Subject {
-  /** A new embedder of the same model every time. */
+  /** Opens a new embedder of the same model each time. */
   open(): Promise<Embedder> | Embedder;
 }
 
@@ -22,7 +22,7 @@ const ODD = [
 ];
 const MILLISECONDS = 60_000;
 
-/** Asks every duty of the port. */
+/** Tests an adapter against each duty of the port. */
 export function embedderContract(name: string, { open }: Subject): void {
   describe(`${name} keeps the duties of an embedder`, () => {
     let embedder: Embedder;

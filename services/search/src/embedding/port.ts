@@ -1,39 +1,51 @@
-/** A model that turns texts into vectors. */
+/** Describes a model that turns texts into vectors. */
 export interface EmbeddingModel {
-  /** Names the model and all that its vectors depend on; vectors of different ids are never compared. */
+  /** Identifies the model and everything that its vectors depend on; vectors of different ids are never compared. */
   readonly id: string;
   readonly name: string;
   readonly dimensions: number;
-  /** Tokens of a text that it reads; what lies behind is cut off. */
+  /** Tokens of a text that the model reads; the rest is cut off. */
   readonly maxTokens: number;
 }
 
-/** Models tell apart what is searched for and what is searched in. */
+/** Models distinguish queries from the documents that are searched. */
 export type TextKind = 'query' | 'document';
+
+/** Tokens that were sent to a provider. */
+export interface CountedTokens {
+  readonly tokens: number;
+  /** Whether the provider did not count them itself. */
+  readonly isEstimated: boolean;
+}
+
+/** Is told of the tokens of each request that a provider has answered. */
+export type CountTokens = (counted: CountedTokens) => void;
 
 /**
  * Turns texts into vectors of unit length.
  *
  * Duties of an adapter:
- * - One vector for each text, in their order, each of `model.dimensions` numbers and of length 1.
- * - The same text and kind gives the same vector, alone or among others, up to rounding.
- * - Takes any text, the empty one too; lone surrogates, NUL and what a model's vocabulary lacks are no faults.
- * - Queries are served before documents that wait.
- * - Rejects with EmbedderFailure where the model is not to be had, not now or not any more, and
- *   with the signal's reason once that ends the call.
+ * - It returns one vector for each text, in order, each with `model.dimensions` numbers and of length 1.
+ * - The same text and kind always gives the same vector up to rounding, alone or among others.
+ * - It accepts any text, including the empty one, lone surrogates, NUL, and characters that the model's vocabulary
+ *   lacks.
+ * - Queries take precedence over waiting documents.
+ * - It calls `count` for each request to a provider, and never where the model runs here.
+ * - It rejects with `EmbedderFailure` when the model is unavailable, for now or for good, and with the signal's reason
+ *   once the signal aborts the call.
  */
 export interface Embedder {
   readonly model: EmbeddingModel;
-  embed(texts: readonly string[], kind: TextKind, signal?: AbortSignal): Promise<Float32Array[]>;
-  /** Ends what runs; later calls reject. */
+  embed(texts: readonly string[], kind: TextKind, signal?: AbortSignal, count?: CountTokens): Promise<Float32Array[]>;
+  /** Stops running work; later calls reject. */
   close(): Promise<void>;
 }
 
-/** The model does not answer. */
+/** Reports that the model is unavailable. */
 export class EmbedderFailure extends Error {
   constructor(
     message: string,
-    /** Asking again may help. */
+    /** Whether a retry may help. */
     readonly retryable: boolean,
     options?: ErrorOptions,
   ) {

@@ -1,13 +1,16 @@
-import { integer, type Table, text, url } from '@commonplace/kit/config';
+import { integer, shaped, type Table, text, url } from '@commonplace/kit/config';
 
 const endpoint = url('http', 'https');
 
-/** What search by meaning is set by. */
+/** Settings of semantic search. */
 export const embeddingSettings = {
   embeddings: {
     variable: 'COMMONPLACE_EMBEDDINGS',
+    common: 'search by meaning: local, off, or a URL',
     help: 'where texts get their vectors: local, off, or the URL of an OpenAI-compatible API (https://api.openai.com/v1)',
-    parse: (value: string): string => (value === 'local' || value === 'off' ? value : endpointOf(value)),
+    parse: shaped({ kind: 'url', schemes: ['http', 'https'], words: ['local', 'off'] }, (value: string): string =>
+      value === 'local' || value === 'off' ? value : endpointOf(value),
+    ),
     fallback: 'local' as string,
   },
   embeddingsThreads: {

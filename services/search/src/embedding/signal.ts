@@ -1,4 +1,4 @@
-/** What a promise gives, or the signal's reason once that comes first. */
+/** Returns a promise's result, or rejects with the signal's reason if it aborts first. */
 export async function whileWanted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (signal === undefined) return promise;
   signal.throwIfAborted();

@@ -1,23 +1,23 @@
 import { type Embedder, EmbedderFailure } from './port.js';
 
-/** How an embedder did when it was last asked. */
+/** State of an embedder after its last call. */
 export type Health = 'available' | 'degraded' | 'unavailable';
 
 export interface WatchedEmbedder extends Embedder {
-  /** `degraded` after a failure that may pass, `unavailable` after one that will not. */
+  /** Returns `degraded` after a transient failure and `unavailable` after a permanent one. */
   health(): Health;
 }
 
-/** The same embedder, which remembers how it did. */
+/** Wraps an embedder and remembers the outcome of its last call. */
 export function watched(embedder: Embedder): WatchedEmbedder {
   let health: Health = 'available';
   return {
     model: embedder.model,
     health: () => health,
     close: () => embedder.close(),
-    async embed(texts, kind, signal) {
+    async embed(texts, kind, signal, count) {
       try {
-        const vectors = await embedder.embed(texts, kind, signal);
+        const vectors = await embedder.embed(texts, kind, signal, count);
         health = 'available';
         return vectors;
       } catch (error) {

@@ -10,7 +10,7 @@ import { HAS_ALL, IndexFailure, type SearchIndex } from '../index/port.js';
 
 const MOST = 500;
 
-/** What other services ask of the index: candidates, which they look at themselves. */
+/** Serves the calls of other services on the index. They check the access to the returned candidates themselves. */
 export function createEntryHandlers(index: Pick<SearchIndex, 'search'>): Handlers<EntryService> {
   return {
     async findEntries(request) {
@@ -46,9 +46,9 @@ async function find(
     bare: true,
   });
   const found = hits.filter(({ score }) => score >= HAS_ALL);
-  // Those that have all words stand first: behind the first that has not there is none.
+  // Results with all words come first, so a result that lacks one is followed by no complete one.
   return { ids: found.map(({ id }) => id), more: more && found.length === hits.length, complete };
 }
 
-/** Nothing that a reader writes is an operator of the query language. */
+/** Removes operators of the query language from what a reader typed. */
 const asWord = (word: string): string => word.replace(/["\u201c\u201d\u201e\u300c\u300d\uff02:]|^-+/g, ' ');

@@ -6,7 +6,6 @@ import {
   type SearchService,
 } from '@commonplace/proto/search/v1/search_service.js';
 import { readRequest, tagQuestion, withTags } from '../domain/request.js';
-import type { EmbedQuery, QueryVector } from '../embedding/query-vector.js';
 import { DependencyUnavailable } from '../errors.js';
 import { IndexFailure, type SearchIndex } from '../index/port.js';
 import type { FilledPage, Question } from '../ranking/found.js';
@@ -14,13 +13,17 @@ import { pageByMeaning } from '../ranking/meaning.js';
 import { type Shown, shownOf } from '../ranking/places.js';
 import type { TreeOwner } from '../ranking/recheck.js';
 import { pageByWords } from '../ranking/words.js';
+import { attributionOf, type UsageRecorder } from '../usage/recorder.js';
+import type { CountQuery, EmbedQuery, QueryVector } from '../vectors/query-vector.js';
 import { facetCounts, searchItem } from '../views/item.js';
 
 export interface SearchParts {
   readonly index: SearchIndex;
   readonly resources: TreeOwner;
-  /** Absent where embeddings are off. */
+  /** Undefined when embeddings are off. */
   readonly embedQuery?: EmbedQuery;
+  /** Is told of the tokens that queries take from a provider. */
+  readonly usage?: UsageRecorder;
 }
 
 export function createSearchHandlers(parts: SearchParts): Handlers<SearchService> {
@@ -46,7 +49,7 @@ async function search(parts: SearchParts, request: SearchRequest, context: CallC
   const shown = await shownOf(parts.resources, page.found, asked, context);
   return {
     items: page.found.map((found, i) => searchItem(found, shown[i] ?? NOTHING_SHOWN)),
-    facets: facetCounts(page.facets),
+    facets: facetCounts(page.facets, asked.facets),
     mode,
     degraded: degraded !== undefined,
     tookMs: Math.round(performance.now() - began),
@@ -72,9 +75,9 @@ interface Warning {
 interface Answer {
   readonly mode: SearchMode;
   readonly page: FilledPage;
-  /** Why the mode asked for was not to be had. */
+  /** Why the requested mode was not available. */
   readonly degraded?: Warning | undefined;
-  /** Not everything can be found by its meaning yet. */
+  /** Whether some entries can't be found by their meaning yet. */
   readonly incomplete?: boolean;
 }
 
@@ -87,14 +90,14 @@ const MODES = {
 async function answer(parts: SearchParts, question: Question, context: CallContext): Promise<Answer> {
   const { asked } = question;
   const mode = MODES[asked.mode];
-  const means = await meaningOf(parts, question);
+  const means = await meaningOf(parts, question, context);
   if (means === undefined) return { mode, page: await byWords(parts, question, context) };
   const answered = 'vector' in means ? await byMeaning(parts, question, means.vector, context) : means.degraded;
   if ('page' in answered) return answered;
   return { mode: SearchMode.KEYWORD, page: await byWords(parts, question, context), degraded: answered };
 }
 
-/** The answer by meaning, or why there is none. */
+/** Returns the answer of semantic search, or why there is none. */
 async function byMeaning(
   { index, resources }: SearchParts,
   question: Question,
@@ -105,7 +108,7 @@ async function byMeaning(
   try {
     const page = await pageByMeaning(index, resources, question, vector, context);
     const incomplete = vector?.complete === false;
-    // Where nothing of what could be found is embedded yet, its words are all there is to go by.
+    // When none of the candidates is embedded yet, keyword search is all that is left.
     if (incomplete && page.total === 0 && minScore === undefined) return UNAVAILABLE['no vectors'];
     return { mode: MODES[mode], page, incomplete };
   } catch (error) {
@@ -143,15 +146,21 @@ const UNAVAILABLE = {
 type Means = { readonly vector: QueryVector | undefined } | { readonly degraded: Warning };
 
 /**
- * The vector to search with: none where meaning has no weight. Or why words alone are searched for; undefined where
- * that is what was asked for, as by operators alone, which have no meaning.
+ * Returns the vector to search with, which is undefined when meaning has weight 0, or the reason why only keywords are
+ * searched. Returns undefined when only keywords were requested, as by operators alone, which have no meaning.
  */
-async function meaningOf({ embedQuery }: SearchParts, { asked }: Question): Promise<Means | undefined> {
+async function meaningOf(
+  { embedQuery, usage }: SearchParts,
+  { asked }: Question,
+  context: CallContext,
+): Promise<Means | undefined> {
   const { mode, alpha, plan, fields } = asked;
   if (mode === 'keyword' || plan.words === '') return undefined;
   if (mode === 'hybrid' && alpha === 0) return { vector: undefined };
   if (!fields.includes('text')) return { degraded: UNAVAILABLE['no texts'] };
-  const embedded = embedQuery === undefined ? 'off' : await embedQuery(plan.words);
+  const count: CountQuery | undefined =
+    usage && ((counted, model) => usage.add({ ...attributionOf(context.caller), feature: 'search', model }, counted));
+  const embedded = embedQuery === undefined ? 'off' : await embedQuery(plan.words, count);
   return typeof embedded === 'string' ? { degraded: UNAVAILABLE[embedded] } : { vector: embedded };
 }
 

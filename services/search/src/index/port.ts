@@ -1,22 +1,14 @@
 import type { IndexEntry, SearchFilter } from '@commonplace/proto/resources/v1/index_service.js';
 import type { ResourceType } from '@commonplace/proto/resources/v1/resource.js';
-import type { Answering } from '../domain/feedback.js';
 import type { Snippet } from '../domain/highlight.js';
+import type { FacetName, Field, Narrowing } from '../domain/narrowing.js';
 import type { QueryPlan } from '../domain/query.js';
 import type { EmbeddingModel } from '../embedding/port.js';
 
-/** A part of an entry that is searched apart from the others. */
-export type Field = 'name' | 'text' | 'comments';
-
-/** Where words are looked for unless others are named. */
-export const USUAL_FIELDS: readonly Field[] = ['name', 'text'];
-
-export type FacetName = 'type' | 'workspace' | 'tag' | 'created_by';
-
-/** Matches are counted exactly up to here. */
+/** Number of matches up to which totals are exact. */
 export const EXACT_TOTAL = 1000;
 
-/** Matches that are looked at for facets; the best are not preferred. */
+/** Matches that are counted for facets at most; they are not necessarily the best ones. */
 export const MOST_FACETED = 10_000;
 
 /** Characters of an entry's text that are searched. */
@@ -25,47 +17,28 @@ export const MOST_TEXT = 1_000_000;
 /** Characters of an entry's comments that are searched. */
 export const MOST_COMMENTS = 200_000;
 
-/** What an entry must be beside matching the words; what is absent asks nothing. */
-export interface Narrowing {
-  readonly types?: readonly ResourceType[];
-  readonly excludedTypes?: readonly ResourceType[];
-  /** Below this resource. */
-  readonly parentId?: string;
-  /** Ids of actors, any of them. */
-  readonly createdBy?: readonly string[];
-  readonly updatedAfter?: string;
-  readonly updatedBefore?: string;
-  /** Values of the metadata, all of them. */
-  readonly metadata?: Readonly<Record<string, string | number | boolean>>;
-  /** Any of the tags of every list. */
-  readonly tags?: readonly (readonly string[])[];
-  readonly excludedTags?: readonly string[];
-  /** One of these entries. */
-  readonly ids?: readonly string[];
-}
-
 export interface IndexQuery {
   readonly plan: QueryPlan;
   /** What the caller may find. */
   readonly filter: SearchFilter;
   readonly narrowing: Narrowing;
-  /** One or more; `USUAL_FIELDS` when absent. */
+  /** At least one; `USUAL_FIELDS` by default. */
   readonly fields?: readonly Field[];
   readonly offset: number;
   readonly limit: number;
-  /** Leaves out hits below this score. */
+  /** Omits hits below this score. */
   readonly minScore?: number;
   readonly facets?: readonly FacetName[];
-  /** Snippets are wanted. */
+  /** Whether snippets are requested. */
   readonly highlight: boolean;
-  /** Of each hit only id, type and score are wanted; `matchedIn` and `snippets` are left empty. */
+  /** Whether only id, type and score of each hit are requested; `matchedIn` and `snippets` stay empty. */
   readonly bare?: boolean;
 }
 
 export interface Hit {
   readonly id: string;
   readonly type: ResourceType;
-  /** 0 to 1, falling from hit to hit. Half and more for those that have all terms, less for the others. */
+  /** From 0 to 1, descending. At least 0.5 for entries with all terms, less for the others. */
   readonly score: number;
   readonly matchedIn: readonly Field[];
   readonly snippets: Readonly<Partial<Record<Field, Snippet>>>;
@@ -73,14 +46,14 @@ export interface Hit {
 
 export interface IndexAnswer {
   readonly hits: readonly Hit[];
-  /** How many match, exact up to EXACT_TOTAL, above it a guess. */
+  /** Number of matches; exact up to `EXACT_TOTAL`, an estimate above. */
   readonly total: number;
   readonly totalIsEstimate: boolean;
-  /** Whether there are hits behind these. */
+  /** Whether there are further hits. */
   readonly more: boolean;
-  /** Per facet asked for, the values by falling count. */
+  /** Values of each requested facet with their counts, most frequent first. */
   readonly facets: Readonly<Partial<Record<FacetName, readonly (readonly [string, number])[]>>>;
-  /** False while the index does not hold everything yet. */
+  /** False while the index does not contain everything yet. */
   readonly complete: boolean;
 }
 
@@ -90,28 +63,29 @@ export interface IndexStats {
   readonly complete: boolean;
 }
 
-/** An entry whose text has no vectors of a model yet. */
+/** Describes an entry whose text has no vectors of a model yet. */
 export interface Unembedded {
   readonly id: string;
+  readonly workspaceId: string;
   readonly type: ResourceType;
   readonly name: string;
   readonly text: string;
-  /** Names this state of name and text. */
+  /** Identifies this state of name and text. */
   readonly textHash: string;
 }
 
-/** A piece of an entry's text. Bounds are UTF-16 code units, as `slice` takes them. */
+/** Bounds of a part of an entry's text, in UTF-16 units, as `slice` takes them. */
 export interface ChunkBounds {
   readonly start: number;
   readonly end: number;
 }
 
 export interface ChunkVector extends ChunkBounds {
-  /** Of unit length. */
+  /** Has length 1. */
   readonly vector: Float32Array;
 }
 
-/** The vectors of all chunks of one entry; none where it has no text to speak of. */
+/** Holds the vectors of all chunks of one entry; none if it has no text. */
 export interface EntryVectors {
   readonly id: string;
   readonly textHash: string;
@@ -119,76 +93,72 @@ export interface EntryVectors {
 }
 
 export interface VectorQuery {
-  /** The id of the model that has made the vector. */
+  /** Id of the model that created the vector. */
   readonly model: string;
   readonly vector: Float32Array;
   readonly filter: SearchFilter;
   readonly narrowing: Narrowing;
-  /** Entries, each with its best chunk, or chunks. */
+  /** Whether hits are entries, each with its best chunk, or chunks. */
   readonly groupBy: 'resource' | 'chunk';
   readonly limit: number;
-  /** Leaves out what is less alike, -1 to 1. */
+  /** Omits hits below this similarity, which is between -1 and 1. */
   readonly minSimilarity?: number;
-  /** The texts of the chunks are not wanted; they are left empty. */
+  /** Whether the texts of chunks are not requested; they stay empty then. */
   readonly bare?: boolean;
-  /**
-   * Entries that answer: what is like them, each by its chunk nearest to the vector, is near too. A similarity is then
-   * the mean of both, as `mixed` weighs them. Those without vectors of the model count for nothing.
-   */
-  readonly towards?: readonly Answering[];
 }
 
 export interface NearHit {
   readonly id: string;
   readonly type: ResourceType;
-  /** Cosine, -1 to 1, falling from hit to hit. */
+  /** Cosine similarity from -1 to 1, descending. */
   readonly similarity: number;
-  /** What now stands in the entry's text where the chunk stood when it was embedded. */
+  /** The entry's present text at the bounds that the chunk had when it was embedded. */
   readonly chunk: ChunkBounds & { readonly text: string };
 }
 
 export interface VectorStats {
-  /** Entries that have vectors of the model, and those that still need them. */
+  /** Number of entries with vectors of the model, and of those that still need them. */
   readonly embedded: number;
   readonly pending: number;
   readonly chunks: number;
 }
 
-/** A new index that is filled beside the one that answers. */
+/** A new index that is filled while the old one answers. */
 export interface Rebuild {
   add(entries: readonly IndexEntry[]): Promise<void>;
-  /** From now on the new index answers; the old one is gone. */
+  /** Replaces the old index by the new one. */
   commit(): Promise<void>;
-  /** Drops the new index. */
+  /** Deletes the new index. */
   abort(): Promise<void>;
 }
 
 /**
- * Finds entries by the meaning of their texts: the vectors of their chunks.
+ * Finds entries by the meaning of their texts, using the vectors of their chunks.
  *
  * Duties of an adapter:
- * - What was acknowledged is durable and seen by every question that comes later.
- * - Vectors are held by model. Those of an entry go with the entry, and no longer count once its name or text
- *   has changed, though they are found until newer ones are put; vectors of a text that has changed since are not taken.
- * - `nearest` gives entries that the same filter and narrowing admit as `search` does, the most alike first; it may
- *   miss one in twenty of the truly nearest, never the limit's worth of hits where there are as many.
- * - A rebuild carries the vectors of unchanged texts over.
- * - Failures of the engine reject with IndexFailure.
+ * - Acknowledged changes are durable and visible to every later query.
+ * - Vectors belong to a model. Those of an entry are deleted with it, and no longer count once its name or text has
+ *   changed, though they are found until newer ones are stored; vectors of a text that has changed meanwhile are not
+ *   stored.
+ * - `nearest` returns entries that the same filter and narrowing admit in `search`, the most similar first. It may miss
+ *   one in twenty of the truly nearest, but it returns `limit` hits if there are as many.
+ * - A rebuild keeps the vectors of unchanged texts.
+ * - Failures of the engine reject with `IndexFailure`.
  */
 export interface VectorIndex {
-  /** Some entries that need vectors of a model, those of the latest changes first. */
+  /** Returns entries that need vectors of a model, the most recently changed first. */
   unembedded(model: string, limit: number): Promise<readonly Unembedded[]>;
-  /** Takes the place of the vectors of this model that the entries had. */
+  /** Replaces the vectors of this model that the entries have. */
   putVectors(model: EmbeddingModel, entries: readonly EntryVectors[]): Promise<void>;
   nearest(query: VectorQuery): Promise<readonly NearHit[]>;
   vectorStats(model: string): Promise<VectorStats>;
-  /** The models that there are vectors of. */
+  /** Returns the models that the index has vectors of. */
   models(): Promise<readonly EmbeddingModel[]>;
-  /** Forgets all vectors of a model. */
+  /** Deletes all vectors of a model. */
   dropVectors(model: string): Promise<void>;
 }
 
-/** Which state of an entry an index holds. */
+/** Describes which state of an entry the index holds. */
 export interface EntryState {
   readonly workspaceId: string;
   readonly boundaryId: string;
@@ -198,20 +168,20 @@ export interface EntryState {
 }
 
 /**
- * Tells what an index holds, for those who hold it against the tree.
+ * Reports what an index holds, for comparison with the tree.
  *
  * Duties of an adapter:
- * - What was acknowledged is told. While a rebuild runs, it is the index that answers which is looked at.
- * - Failures of the engine reject with IndexFailure.
+ * - Acknowledged changes are reported. During a rebuild the report is about the index that answers.
+ * - Failures of the engine reject with `IndexFailure`.
  */
 export interface InspectedIndex {
-  /** How many entries there are of each workspace; of those that have any. */
+  /** Returns the number of entries of each workspace that has any. */
   counts(): Promise<ReadonlyMap<string, number>>;
-  /** The states of some entries, of those that are there. */
+  /** Returns the states of those of the entries that exist. */
   states(ids: readonly string[]): Promise<ReadonlyMap<string, EntryState>>;
-  /** All entries of a workspace. */
+  /** Returns the ids of all entries of a workspace. */
   idsOf(workspaceId: string): Promise<readonly string[]>;
-  /** Some entries by chance, each as likely as the others; all where there are not more. */
+  /** Returns random entries with equal probability, or all if there are no more than `count`. */
   sample(count: number): Promise<readonly string[]>;
 }
 
@@ -219,43 +189,43 @@ export interface InspectedIndex {
  * Finds entries by the words in their names, texts and comments, and by the meaning of their texts.
  *
  * Duties of an adapter:
- * - What `upsert` or `remove` acknowledged is durable and seen by every search that begins later.
- * - An entry older than the one held, by version, then content version, then time of update, is ignored;
- *   an equally old one replaces it, for access may change without a version.
- * - A search gives only entries that its filter admits: those of `filter.workspaceIds` that lie in an
- *   open workspace, or within a readable boundary, or name one of the principals, or are a granted item,
- *   or lie below one within that item's own boundary. It counts nothing else in total and facets either.
- * - Texts are compared as the analyser of this service folds them, in queries as in entries.
- * - What comments hold changes no answer to a question that does not name them.
- * - Entries that have all terms of a query stand above those that have some; within both the better
- *   match stands first, names count more than texts, and the order is total.
- * - A part of a word finds words only as the query's last word; a word that no text has finds those one
- *   edit away from five letters on, two from nine on.
- * - Every substring of a text without spaces between words is found, down to one character.
- * - A query without words gives what its filters admit, last updated first, when it has type, tag
- *   or negative terms or names ids, and nothing otherwise.
- * - No text of a query is ever read as syntax of the engine beneath.
- * - While a rebuild runs, the index answers and takes changes; the new one has them too, and nothing
- *   removed meanwhile comes back.
- * - Failures of the engine reject with IndexFailure.
+ * - What `upsert` or `remove` acknowledged is durable and visible to every search that begins later.
+ * - An entry that is older than the stored one, by version, then content version, then time of update, is ignored; an
+ *   equally old one replaces it, because access may change without a version.
+ * - A search returns only entries that its filter admits: those of `filter.workspaceIds` that lie in an open workspace,
+ *   or within a readable boundary, or name one of the principals, or are granted, or lie below a granted one within the
+ *   same boundary. Totals and facets count nothing else either.
+ * - Texts are compared as this service's analyser folds them, in queries as in entries.
+ * - Comments affect only searches that name them as a field.
+ * - Entries with all terms of a query rank above those with some; within both tiers the better match ranks first, names
+ *   count more than texts, and the order is total.
+ * - A prefix matches only as the query's last word; a word that no text contains matches those one edit away if it has
+ *   five letters or more, and two edits away from nine on.
+ * - Each substring of a text without spaces between words is found, down to a single character.
+ * - A query without words returns what its filters admit, last updated first, if it has types, tags or negative terms
+ *   or names ids, and nothing otherwise.
+ * - No text of a query is interpreted as syntax of the engine.
+ * - During a rebuild the old index answers and accepts changes; the new one gets them too, and nothing that was removed
+ *   meanwhile comes back.
+ * - Failures of the engine reject with `IndexFailure`.
  */
 export interface SearchIndex extends VectorIndex, InspectedIndex {
-  /** The index is new, or was made by another version: everything is to be put in again. */
+  /** Returns whether the index is new or was created by another version, so that everything has to be indexed again. */
   needsRebuild(): Promise<boolean>;
   upsert(entries: readonly IndexEntry[]): Promise<void>;
   remove(ids: readonly string[]): Promise<void>;
   search(query: IndexQuery): Promise<IndexAnswer>;
-  /** Begins a new index. One at a time. */
+  /** Begins a new index; one at a time. */
   rebuild(): Promise<Rebuild>;
   stats(): Promise<IndexStats>;
-  /** Ends when writes that were taken are done. */
+  /** Resolves when accepted writes are done. */
   close(): Promise<void>;
 }
 
-/** Scores from here on are those of entries that have all terms. */
+/** Lowest score of entries with all terms. */
 export const HAS_ALL = 0.5;
 
-/** The engine beneath the index does not work, or not now. */
+/** Reports that the engine of the index fails, for now or for good. */
 export class IndexFailure extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options);

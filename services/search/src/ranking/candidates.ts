@@ -1,46 +1,38 @@
-import { type Answering, answering } from '../domain/feedback.js';
-import { fuse, type Ranked } from '../domain/fuse.js';
+import { fuse, type Ranked, SCALED_BY } from '../domain/fuse.js';
 import { type Group, type QueryPlan, WITHOUT_WORDS } from '../domain/query.js';
-import type { QueryVector } from '../embedding/query-vector.js';
+import { withinTier } from '../domain/score.js';
 import { EXACT_TOTAL, HAS_ALL, type Hit, type IndexAnswer, type NearHit, type SearchIndex } from '../index/port.js';
+import type { QueryVector } from '../vectors/query-vector.js';
 import type { Question } from './found.js';
 
-/** A place in a ranking that knows of meaning. */
+/** A place in a ranking by meaning, or by words and meaning. */
 export interface Candidate {
   readonly id: string;
   readonly score: number;
   readonly keyword: number | undefined;
-  /** Without its text. */
+  /** Nearest passage, without its text. */
   readonly near: NearHit | undefined;
 }
 
 export interface Candidates extends Pick<IndexAnswer, 'facets' | 'total' | 'totalIsEstimate' | 'complete'> {
-  /** Best first; all there are, but for hits by words alone beyond the window. */
+  /** Best first; all results except those by words alone beyond the window. */
   readonly list: readonly Candidate[];
-  /** What the vector was mixed with. */
-  readonly towards: readonly Answering[];
 }
 
-/** Entries or passages that are ranked by meaning alone, and beside those that have the words or to ask again. */
+/** Entries or passages that are ranked by meaning: alone, or together with words. */
 const REACH_ALONE = EXACT_TOTAL;
-const REACH_BESIDE = 200;
-/** Hits by words that are ranked: those of the second window where a page lies beyond the first. */
+const REACH_BESIDE = SCALED_BY;
+/** Hits by words that are ranked; the second number applies to pages beyond the first. */
 const WINDOWS = [EXACT_TOTAL, 10_000] as const;
 
-/** How much more meaning counts where it was asked again with the best of both. */
-const TRUST_AGAIN = 1.5;
-
-/**
- * Ranks by meaning, or by words and meaning. Where something is found, it is asked again: what is like the best
- * answers is nearer than a few words tell. Rejects with IndexFailure.
- */
+/** Ranks by meaning, or by words and meaning. Rejects with `IndexFailure`. */
 export async function rankByMeaning(
   index: SearchIndex,
   question: Question,
   vector: QueryVector | undefined,
 ): Promise<Candidates> {
   const { asked } = question;
-  const { words, near, towards, ranking } = await rankings(index, question, vector);
+  const { words, near, ranking } = await rankings(index, question, vector);
   const list = ranking.filter(({ score }) => score >= (asked.minScore ?? 0));
   const outside = await beyondWindow(index, question, words, near);
   const known = new Set([...(words?.hits ?? []).map(({ id }) => id), ...outside]);
@@ -49,7 +41,6 @@ export async function rankByMeaning(
   const further = asked.minScore === undefined && words !== undefined ? words.total - words.hits.length : 0;
   return {
     list,
-    towards,
     facets: merged(words?.facets ?? {}, await facetsOf(index, question, otherIds)),
     total: list.length + Math.max(0, further - outside.size),
     totalIsEstimate: words?.totalIsEstimate ?? false,
@@ -57,30 +48,22 @@ export async function rankByMeaning(
   };
 }
 
-interface Rankings extends Pick<Candidates, 'towards'> {
-  /** By words; undefined where they have no share. */
+interface Rankings {
+  /** Keyword results; undefined when they have no weight. */
   readonly words: IndexAnswer | undefined;
   readonly near: readonly NearHit[];
   readonly ranking: readonly Candidate[];
 }
 
-/** What the words find and what is near, and both as one; near is asked again with the best of that. */
+/** Returns keyword and semantic results and their common ranking. */
 async function rankings(index: SearchIndex, question: Question, vector: QueryVector | undefined): Promise<Rankings> {
   const { mode, alpha } = question.asked;
   const hybrid = mode === 'hybrid';
-  const nearest = async (limit: number, towards: readonly Answering[]): Promise<readonly NearHit[]> =>
-    vector === undefined ? [] : nearHits(index, question, vector, limit, towards);
   const [words, near] = await Promise.all([
     hybrid && alpha < 1 ? wordHits(index, question) : undefined,
-    nearest(REACH_BESIDE, []),
+    vector === undefined ? [] : nearHits(index, question, vector, hybrid ? REACH_BESIDE : REACH_ALONE),
   ]);
-  const ranked = (some: readonly NearHit[], trust = 1): Candidate[] =>
-    hybrid ? fused(words?.hits ?? [], some, question, trust) : some.map(alone);
-  const ranking = ranked(near);
-  const towards = near.length === 0 ? [] : answering(ranking);
-  if (near.length === 0 || (hybrid && towards.length === 0)) return { words, near, towards, ranking };
-  const again = await nearest(hybrid ? REACH_BESIDE : REACH_ALONE, towards);
-  return { words, near: again, towards, ranking: ranked(again, TRUST_AGAIN) };
+  return { words, near, ranking: hybrid ? fused(words?.hits ?? [], near, question) : near.map(alone) };
 }
 
 function wordHits(index: SearchIndex, { asked, filter }: Question): Promise<IndexAnswer> {
@@ -89,26 +72,41 @@ function wordHits(index: SearchIndex, { asked, filter }: Question): Promise<Inde
   return index.search({ plan, narrowing, fields, facets, filter, offset: 0, limit, highlight: false, bare: true });
 }
 
-/** The nearest that have the phrases and nothing that is left out. */
+/**
+ * Returns the nearest entries or passages that contain nothing excluded, and the phrases: those that no near one
+ * contains, as in a quotation, are not required.
+ */
 async function nearHits(
   index: SearchIndex,
   question: Question,
   { model, vector }: QueryVector,
   limit: number,
-  towards: readonly Answering[],
 ): Promise<readonly NearHit[]> {
   const { asked, filter } = question;
   const { narrowing, groupBy, plan } = asked;
-  const near = await index.nearest({ model, vector, towards, filter, narrowing, groupBy, limit, bare: true });
+  const near = apart(await index.nearest({ model, vector, filter, narrowing, groupBy, limit, bare: true }));
   if (near.length === 0 || plan.excluded.length + plan.phrases.length === 0) return near;
   const [unwanted, wanted] = await Promise.all([
     plan.excluded.length === 0 ? new Map<string, number>() : scoresOf(index, question, near, plan.excluded),
     plan.phrases.length === 0 ? undefined : scoresOf(index, question, near, plan.phrases),
   ]);
-  return near.filter(({ id }) => !unwanted.has(id) && (wanted === undefined || (wanted.get(id) ?? 0) >= HAS_ALL));
+  const left = near.filter(({ id }) => !unwanted.has(id));
+  const having = left.filter(({ id }) => (wanted?.get(id) ?? 0) >= HAS_ALL);
+  return having.length > 0 ? having : left;
 }
 
-/** The scores of those of some entries that have one of the groups. */
+/** Leaves out passages that overlap a nearer one of the same entry. */
+function apart(near: readonly NearHit[]): readonly NearHit[] {
+  const nearer = new Map<string, NearHit['chunk'][]>();
+  return near.filter(({ id, chunk }) => {
+    const kept = nearer.get(id) ?? [];
+    if (kept.some(({ start, end }) => chunk.start < end && start < chunk.end)) return false;
+    nearer.set(id, [...kept, chunk]);
+    return true;
+  });
+}
+
+/** Returns the scores of those entries that match any of the groups. */
 async function scoresOf(
   index: SearchIndex,
   { asked, filter }: Question,
@@ -134,13 +132,13 @@ function alone(near: NearHit): Candidate {
   return { id: near.id, score: cosineScore(near), keyword: undefined, near };
 }
 
-/** A cosine as a score from 0 to 1. */
+/** Converts a cosine similarity to a score from 0 to 1. */
 export function cosineScore({ similarity }: Pick<NearHit, 'similarity'>): number {
   return Math.min(1, Math.max(0, similarity));
 }
 
-/** Both rankings as one. Of the passages of an entry the nearest is the one that its words count for. */
-function fused(hits: readonly Hit[], near: readonly NearHit[], { asked }: Question, trust: number): Candidate[] {
+/** Fuses both rankings. If an entry has several passages, its words count for the nearest one. */
+function fused(hits: readonly Hit[], near: readonly NearHit[], { asked }: Question): Candidate[] {
   const byKey = new Map<string, NearHit>();
   const keyOf = new Map<string, string>();
   const byMeaning = near.map((one): Ranked => {
@@ -150,15 +148,17 @@ function fused(hits: readonly Hit[], near: readonly NearHit[], { asked }: Questi
     return { id: key, score: cosineScore(one) };
   });
   const scores = new Map(hits.map(({ id, score }) => [id, score]));
-  const byWords = hits.map(({ id, score }): Ranked => ({ id: keyOf.get(id) ?? id, score }));
-  return fuse(byWords, byMeaning, asked.alpha, trust).map(({ id: key, score }) => {
+  // What an entry with all words has before one with some is for a ranking by words alone.
+  const byWords = hits.map(({ id, score }): Ranked => ({ id: keyOf.get(id) ?? id, score: withinTier(score) }));
+  byWords.sort((a, b) => b.score - a.score);
+  return fuse(byWords, byMeaning, asked.alpha).map(({ id: key, score }) => {
     const one = byKey.get(key);
     const id = one?.id ?? key;
     return { id, score, keyword: scores.get(id), near: one };
   });
 }
 
-/** Near entries that have the words too, but beyond the window: they are counted once. */
+/** Returns semantic results that keyword search finds beyond the window, so that they are counted once. */
 async function beyondWindow(
   index: SearchIndex,
   question: Question,

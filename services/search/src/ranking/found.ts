@@ -2,7 +2,7 @@ import type { AccessibleResource, SearchFilter } from '@commonplace/proto/resour
 import type { Search } from '../domain/request.js';
 import type { Hit, IndexAnswer, NearHit } from '../index/port.js';
 
-/** What is searched for: the request, and what the caller may find. */
+/** Holds what is searched for: the request, and what the caller may find. */
 export interface Question {
   readonly asked: Search;
   readonly filter: SearchFilter;
@@ -14,16 +14,16 @@ export interface Found {
   readonly score: number;
   readonly keyword?: number | undefined;
   readonly semantic?: number | undefined;
-  /** How its words match, where they do. */
+  /** How its words match, if they do. */
   readonly hit?: Hit | undefined;
-  /** The passage nearest in meaning, where it is known. */
+  /** Passage nearest in meaning, if known. */
   readonly chunk?: NearHit['chunk'] | undefined;
-  /** It is here for what the passage means, not only for its words. */
+  /** Whether it was found by the meaning of the passage, not only by its words. */
   readonly byMeaning: boolean;
 }
 
 export interface FilledPage extends Pick<IndexAnswer, 'facets' | 'total' | 'totalIsEstimate' | 'complete' | 'more'> {
   readonly found: readonly Found[];
-  /** The offset behind the last hit that was looked at. */
+  /** Offset after the last hit that was examined. */
   readonly next: number;
 }

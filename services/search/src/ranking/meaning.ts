@@ -1,8 +1,8 @@
 import type { CallContext } from '@commonplace/kit/rpc';
 import type { AccessibleResource } from '@commonplace/proto/resources/v1/index_service.js';
-import type { QueryVector } from '../embedding/query-vector.js';
 import type { Hit, NearHit, SearchIndex } from '../index/port.js';
-import { type Candidate, type Candidates, cosineScore, rankByMeaning } from './candidates.js';
+import type { QueryVector } from '../vectors/query-vector.js';
+import { type Candidate, cosineScore, rankByMeaning } from './candidates.js';
 import type { FilledPage, Found, Question } from './found.js';
 import { MOST_REFILLS, OVERFETCH, recheck, type TreeOwner } from './recheck.js';
 
@@ -12,7 +12,7 @@ interface Readable {
 }
 
 /**
- * A page by meaning, or by words and meaning. Without a vector only the words count. Rejects with IndexFailure.
+ * Returns a page by meaning, or by words and meaning. Without a vector only words count. Rejects with `IndexFailure`.
  */
 export async function pageByMeaning(
   index: SearchIndex,
@@ -22,7 +22,7 @@ export async function pageByMeaning(
   context: CallContext,
 ): Promise<FilledPage> {
   const { offset, limit } = question.asked;
-  const { list, facets, total, totalIsEstimate, complete, towards } = await rankByMeaning(index, question, vector);
+  const { list, facets, total, totalIsEstimate, complete } = await rankByMeaning(index, question, vector);
   const readable: Readable[] = [];
   let next = offset;
   for (let refills = 0; readable.length < limit && next < list.length && refills <= MOST_REFILLS; refills++) {
@@ -38,7 +38,7 @@ export async function pageByMeaning(
   }
   const left = total - (Math.max(0, next - offset) - readable.length);
   return {
-    found: await described(index, question, vector, towards, readable),
+    found: await described(index, question, vector, readable),
     facets,
     total: readable.length === 0 ? left : Math.max(offset + readable.length, left),
     totalIsEstimate,
@@ -48,17 +48,16 @@ export async function pageByMeaning(
   };
 }
 
-/** The places of a page with what is shown of them. */
+/** Adds snippets and passages to the places of a page. */
 async function described(
   index: SearchIndex,
   question: Question,
   vector: QueryVector | undefined,
-  towards: Candidates['towards'],
   readable: readonly Readable[],
 ): Promise<Found[]> {
   const [hits, passages] = await Promise.all([
     wordsOf(index, question, readable),
-    vector === undefined ? undefined : passagesOf(index, question, vector, towards, readable),
+    vector === undefined ? undefined : passagesOf(index, question, vector, readable),
   ]);
   return readable.map(({ candidate, resource }) => {
     const { id, score, near } = candidate;
@@ -96,18 +95,17 @@ async function wordsOf(
   return new Map(hits.map((hit) => [hit.id, hit]));
 }
 
-/** Similarities of one passage differ by less between two questions. */
+/** Tolerance for similarities of the same passage in two queries. */
 const ROUNDING = 0.002;
 
-/** The passages of a page's places, with their texts. */
+/** Returns a function that finds the passages of a page's places, with their texts. */
 async function passagesOf(
   index: SearchIndex,
   { asked, filter }: Question,
   { model, vector }: QueryVector,
-  towards: Candidates['towards'],
   readable: readonly Readable[],
 ): Promise<(candidate: Candidate) => NearHit | undefined> {
-  const question = { model, vector, towards, filter };
+  const question = { model, vector, filter };
   const best = async (ids: readonly string[]): Promise<Map<string, NearHit>> => {
     if (ids.length === 0) return new Map();
     const narrowing = { ...asked.narrowing, ids };

@@ -1,27 +1,28 @@
 import type { CallContext } from '@commonplace/kit/rpc';
 import type { PlacePart } from '@commonplace/proto/resources/v1/index_service.js';
 import { type Place, placeAt, type Snippet } from '../domain/highlight.js';
+import type { Field } from '../domain/narrowing.js';
 import { passageSnippet } from '../domain/passage.js';
 import type { Search } from '../domain/request.js';
-import type { Field } from '../index/port.js';
 import type { Found } from './found.js';
 import type { TreeOwner } from './recheck.js';
 
-/** What is shown of a place in an answer, and which parts of its content that lies in. */
+/** Holds what is shown of a place, and which parts of its content contain that. */
 export interface Shown {
   readonly snippets: Readonly<Partial<Record<Field, Snippet>>>;
-  /** Of the snippet of its text. */
+  /** Part that contains the snippet of the text. */
   readonly snippetPart?: PlacePart | undefined;
-  /** Of the beginning of its passage. */
+  /** Part that contains the beginning of the passage. */
   readonly passagePart?: PlacePart | undefined;
 }
 
-/** Milliseconds that an answer waits to hear which blocks its passages are in. */
+/** Milliseconds that an answer waits for the blocks of its passages. */
 const PATIENCE_MS = 1000;
 
 /**
- * What is shown of a page's places. The owner of the contents tells which blocks and rows that is: an index that held
- * them would have to be told all of them with every change of a text. Where it does not, the answer goes without.
+ * Returns what is shown of a page's places. The owner of the contents says which blocks and rows these are, because an
+ * index of them would need an update of all blocks with each change of a text. If it does not answer, the blocks are
+ * left out.
  */
 export async function shownOf(
   resources: Pick<TreeOwner, 'locatePlaces'>,

@@ -1,15 +1,15 @@
 import type { CallContext, Client } from '@commonplace/kit/rpc';
 import type { AccessibleResource, IndexService } from '@commonplace/proto/resources/v1/index_service.js';
 
-/** The owner of the tree: what a caller may find, and whether they still may. */
+/** The owner of the tree, which knows what a caller may find and still may read. */
 export type TreeOwner = Pick<Client<IndexService>, 'getSearchFilter' | 'checkAccess' | 'locatePlaces'>;
 
-/** Hits asked for when some were refused, for each one that is missing. */
+/** Hits that are requested per missing one when some were refused. */
 export const OVERFETCH = 3;
-/** Times that a page is refilled; a page that is short then says where it goes on. */
+/** Refills of a page at most; a shorter page then says where to continue. */
 export const MOST_REFILLS = 8;
 
-/** Those of the hits that the caller may read now, by id. */
+/** Returns those of the hits that the caller may read now, by id. */
 export async function recheck(
   resources: TreeOwner,
   hits: readonly { readonly id: string }[],

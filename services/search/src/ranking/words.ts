@@ -4,8 +4,7 @@ import type { FilledPage, Found, Question } from './found.js';
 import { MOST_REFILLS, OVERFETCH, recheck, type TreeOwner } from './recheck.js';
 
 /**
- * A page of hits by words that the owner of the tree lets the caller read; those refused are made up for.
- * Rejects with IndexFailure.
+ * Returns a page of keyword results that the caller may read; refused hits are replaced. Rejects with `IndexFailure`.
  */
 export async function pageByWords(
   index: SearchIndex,

@@ -11,28 +11,30 @@ export interface DriftParts {
     Client<IndexService>,
     'getIndexEntries' | 'getIndexStates' | 'streamIndexStates' | 'countResources'
   >;
-  /** Options of a call that nobody is behind, given up after so many milliseconds. */
+  /** Returns the options of a call without a caller, with a deadline in `timeoutMs`. */
   readonly systemCall: (timeoutMs?: number) => CallOptions;
   readonly log: Log;
-  /** Milliseconds after which what differed is looked at again: events on their way are no drift. 5,000 when absent. */
+  /**
+   * Milliseconds after which differences are checked again, because events in transit are no drift; 5,000 by default.
+   */
   readonly settleMs?: number;
 }
 
-/** How the index differed from the tree, before it was mended. */
+/** Describes how the index differed from the tree before it was repaired. */
 export interface Drift {
-  /** Entries that were looked at. */
+  /** Number of entries that were compared. */
   readonly checked: number;
-  /** Not in the index. */
+  /** Number of entries that the index lacked. */
   readonly missing: number;
-  /** In the index as they are not. */
+  /** Number of entries with another state in the index. */
   readonly outdated: number;
-  /** In the index though they are gone. */
+  /** Number of entries in the index that no longer exist. */
   readonly surplus: number;
 }
 
-/** Holds the index against the tree that it was made of, and mends it. Rejects with what the one or other rejects with. */
+/** Compares the index with the tree and repairs it. Rejects with the errors of either. */
 export interface DriftCheck {
-  /** Compares the counts of workspaces and some entries by chance; where these differ, everything. */
+  /** Compares the counts of workspaces and a random sample; if these differ, compares everything. */
   quick(signal: AbortSignal): Promise<Drift>;
   /** Compares the states of all entries. */
   full(signal: AbortSignal): Promise<Drift>;
@@ -51,7 +53,7 @@ const NONE: Drift = { checked: 0, missing: 0, outdated: 0, surplus: 0 };
 export function createDriftCheck(parts: DriftParts): DriftCheck {
   const { index, resources, systemCall, log, settleMs = SETTLE_MS } = parts;
 
-  /** Mends those that differ still, and tells how. */
+  /** Repairs those entries that still differ, and returns the differences. */
   async function mend(ids: readonly string[]): Promise<Drift> {
     let drift = NONE;
     for (let at = 0; at < ids.length; at += AT_ONCE) {
@@ -70,7 +72,7 @@ export function createDriftCheck(parts: DriftParts): DriftCheck {
     return differ;
   }
 
-  /** Ids that differ in one look at everything, and how many entries there are. */
+  /** Returns the ids that differ in one pass over everything, and the number of entries. */
   async function differingAtAll(signal: AbortSignal): Promise<{ suspects: string[]; checked: number }> {
     const accounted = new Map<string, number>();
     const suspects: string[] = [];
@@ -83,7 +85,7 @@ export function createDriftCheck(parts: DriftParts): DriftCheck {
       for (const { workspaceId } of states.values()) accounted.set(workspaceId, (accounted.get(workspaceId) ?? 0) + 1);
       checked += entries.length;
     }
-    // Where the index holds more than was accounted for, something is in it that is gone.
+    // A workspace with more entries in the index than were found contains surplus ones.
     for (const [workspaceId, count] of await index.counts()) {
       if (count > (accounted.get(workspaceId) ?? 0)) suspects.push(...(await index.idsOf(workspaceId)));
     }
@@ -136,7 +138,7 @@ async function mendFetched(index: SearchIndex, { ids, entries }: Fetched): Promi
   const missing = wrong.filter((id) => !states.has(id));
   const surplus = wrong.filter((id) => !present.has(id));
   const outdated = wrong.filter((id) => states.has(id) && present.has(id));
-  // An index that is ahead of the tree would take what is older not.
+  // The index would ignore an older state, so entries that are ahead of the tree are removed first.
   const ahead = outdated.filter((id) => isBefore(present.get(id) as IndexEntry, states.get(id) as EntryState));
   await index.remove([...surplus, ...ahead]);
   await index.upsert([...missing, ...outdated].flatMap((id) => present.get(id) ?? []));

@@ -10,12 +10,12 @@ export interface UpkeepParts {
   readonly indexer: Pick<Indexer, 'rebuild' | 'lag'>;
   readonly check: DriftCheck;
   readonly waitingEvents: () => Promise<number>;
-  /** Ends what was begun. */
+  /** Aborts running rebuilds and checks. */
   readonly signal: AbortSignal;
   readonly log: Log;
 }
 
-/** What operators ask of the index. */
+/** Serves the operators' calls on the index. */
 export function createUpkeepHandlers(parts: UpkeepParts): Handlers<UpkeepService> {
   const { index, indexer, check, waitingEvents, signal, log } = parts;
   return {

@@ -1,26 +1,26 @@
 import { contracts } from '@commonplace/kit/contracts';
 import { type Host, type Implementation, implement } from '@commonplace/kit/runtime';
 import type { Indexer } from '../events.js';
-import type { OpenedIndex } from '../index/open.js';
 import type { SearchIndex } from '../index/port.js';
+import type { OpenedIndex } from '../open-index.js';
 import { createDriftCheck, type DriftCheck } from './drift.js';
 import { createUpkeepHandlers } from './handlers.js';
 import { createRecheck } from './recheck.js';
 import { type Schedule, startSchedule } from './schedule.js';
 
-/** Keeps the index as the tree is, where events have not. */
+/** Keeps the index in sync with the tree where events have not. */
 export interface Upkeep {
-  /** The index that all others use. */
+  /** The index that the other parts have to use. */
   readonly index: SearchIndex;
-  /** How many events of the index wait; rejects where the broker does not answer. */
+  /** Returns the number of events that wait for the index. Rejects when the broker does not answer. */
   indexLag(): Promise<number>;
   implementation(indexer: Indexer): Implementation;
-  /** Begins to check on a schedule. */
+  /** Starts the scheduled checks. */
   begin(indexer: Indexer): void;
   close(): Promise<void>;
 }
 
-/** The durable name under which the index takes events. */
+/** Name of the durable consumer of the index. */
 export const CONSUMER = 'search-index';
 const MINUTE_MS = 60_000;
 

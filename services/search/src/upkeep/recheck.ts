@@ -6,13 +6,13 @@ import type { DriftCheck } from './drift.js';
 export interface RecheckParts {
   readonly check: Pick<DriftCheck, 'of'>;
   readonly log: Log;
-  /** Milliseconds between a write and the look at what became of it. 2,000 when absent. */
+  /** Milliseconds between a write and its check; 2,000 by default. */
   readonly afterMs?: number;
 }
 
-/** Looks again at what was written to an index that other processes write to as well. */
+/** Checks writes to an index that other processes write to as well. */
 export interface Recheck {
-  /** The same index, whose writes are looked at. */
+  /** Wraps an index so that its writes are checked. */
   watch(index: SearchIndex): SearchIndex;
   close(): Promise<void>;
 }
@@ -21,9 +21,9 @@ const AFTER_MS = 2000;
 const AT_ONCE = 500;
 
 /**
- * A process reads an entry from its owner and puts it into the index; between the two another process may have put in a
- * newer one. Whoever has written last looks after that whether it is what the owner has, and mends it else, which is
- * a write again: so the index comes to what the tree is, without a lock.
+ * Creates the check of writes. A process reads an entry from its owner and writes it to the index; in between another
+ * process may have written a newer one. Each writer therefore checks later that the index has the owner's state, and
+ * otherwise repairs it, which is checked in turn: so the index converges to the tree without a lock.
  */
 export function createRecheck({ check, log, afterMs = AFTER_MS }: RecheckParts): Recheck {
   const stop = new AbortController();

@@ -4,14 +4,16 @@ import type { DriftCheck } from './drift.js';
 
 export interface ScheduleParts {
   readonly check: DriftCheck;
-  /** Makes an index that holds nothing yet, or no longer. */
+  /** Builds an index that is empty or incomplete. */
   readonly ensureBuilt: (signal: AbortSignal) => Promise<void>;
-  /** Events that wait for the index; rejects, or does not answer, while the broker is lost. */
+  /**
+   * Returns the number of events that wait for the index. Rejects, or does not answer, while the broker is unreachable.
+   */
   readonly waitingEvents: () => Promise<number>;
   readonly log: Log;
-  /** Milliseconds between two checks; 0 for none but those after a loss of the broker. */
+  /** Milliseconds between two checks; 0 checks only after a loss of the broker. */
   readonly everyMs: number;
-  /** Milliseconds between two looks at the broker. 30,000 when absent. */
+  /** Milliseconds between two polls of the broker; 30,000 by default. */
   readonly lookMs?: number;
 }
 
@@ -21,12 +23,12 @@ export interface Schedule {
 }
 
 const LOOK_MS = 30_000;
-/** One check of so many compares everything. */
+/** Number of checks of which one compares everything. */
 const FULL_EACH = 24;
-/** The share of the time between two checks by which replicas keep apart. */
+/** Random share that is added to the interval, so that replicas check at different times. */
 const APART = 0.1;
 
-/** A check each so often, and a full one once the broker is there again after a loss. */
+/** Starts a periodic check, and a full one each time the broker is reachable again. */
 export function startSchedule({
   check,
   ensureBuilt,
@@ -60,7 +62,7 @@ export function startSchedule({
       try {
         await look();
       } catch (error) {
-        // The index or the owner of the tree is not there: the next check tries again.
+        // The index or the owner of the tree is unreachable; the next check tries again.
         if (!signal.aborted) log.warn('index.check_failed', { error });
       }
     }

@@ -6,14 +6,15 @@ import {
   SearchField,
   type SearchItem,
 } from '@commonplace/proto/search/v1/search_service.js';
+import type { Field } from '../domain/narrowing.js';
 import { nameOfType } from '../domain/request.js';
-import type { Field, IndexAnswer } from '../index/port.js';
+import type { IndexAnswer } from '../index/port.js';
 import type { Found } from '../ranking/found.js';
 import type { Shown } from '../ranking/places.js';
 
 const FIELDS: readonly Field[] = ['name', 'text', 'comments'];
 
-/** A place in an answer; all but the match is as the owner of the tree tells it now. */
+/** Converts a place in an answer to its message. Everything except the match is the present state in the tree. */
 export function searchItem(found: Found, shown: Shown): SearchItem {
   const { id, type, name, workspaceId, path, icon, updatedAt, tags, role } = found.resource;
   return {
@@ -49,7 +50,7 @@ function highlightsOf({ resource: { type } }: Found, { snippets, snippetPart }: 
   });
 }
 
-/** The text of a table is its rows, that of a file is what was read out of it. */
+/** Returns the API's name of a field. The text of a table is its rows, that of a file what was extracted from it. */
 function fieldOf(field: Field, type: ResourceType): SearchField {
   if (field === 'name') return SearchField.NAME;
   if (field === 'comments') return SearchField.COMMENTS;
@@ -57,10 +58,18 @@ function fieldOf(field: Field, type: ResourceType): SearchField {
   return type === ResourceType.FILE ? SearchField.FILES : SearchField.CONTENT;
 }
 
-export function facetCounts(facets: IndexAnswer['facets']): { [facet: string]: FacetCounts } {
-  const counts = Object.entries(facets).map(([facet, values]) => [
+export function facetCounts(
+  facets: IndexAnswer['facets'],
+  asked: readonly (keyof IndexAnswer['facets'])[],
+): { [facet: string]: FacetCounts } {
+  const counts = asked.map((facet) => [
     facet,
-    { values: values.map(([value, count]) => ({ value: facet === 'type' ? nameOfType(value) : value, count })) },
+    {
+      values: (facets[facet] ?? []).map(([value, count]) => ({
+        value: facet === 'type' ? nameOfType(value) : value,
+        count,
+      })),
+    },
   ]);
   return Object.fromEntries(counts);
 }

@@ -1,7 +1,11 @@
+import type { AppError } from '@commonplace/kit/errors';
 import { newId } from '@commonplace/kit/id';
 import type { CallContext } from '@commonplace/kit/rpc';
+import { fullOrgSettings } from '../domain/org-settings.js';
+import type { Person } from '../domain/person.js';
 import { greaterOrgRole } from '../domain/roles.js';
-import { searchText } from '../domain/text.js';
+import { foldEmail, isOfDomains, searchText } from '../domain/text.js';
+import { EmailDomainNotAllowed, InvitationAddressMismatch } from '../errors.js';
 import { publishingAs, publishOrgMember, publishWorkspaceMember } from '../events.js';
 import type { Parts } from '../parts.js';
 import type { Invitation } from '../stores/invitations.js';
@@ -9,15 +13,19 @@ import { type OrgMember, personKeyOf } from '../stores/org-members.js';
 import type { WorkspaceMember } from '../stores/workspace-members.js';
 import { vacate } from './invitations.js';
 import { followOrgPlace } from './org-place.js';
-import type { Person } from './people.js';
 
 /** Turns the invitations that a person accepts in one call into memberships. */
 export interface Acceptance {
-  /** False where an invitation offers this person nothing (any more); nothing is written then. */
+  /**
+   * Returns the reason why this person may not accept: the invitation's address or their domain; undefined if they
+   * may.
+   */
+  refusalOf(invitation: Invitation): Promise<AppError | undefined>;
+  /** Accepts an invitation. Returns false, and writes nothing, if it offers this person nothing (any more). */
   accept(invitation: Invitation): Promise<boolean>;
 }
 
-/** What an invitation leads to, as it is now. */
+/** The current memberships that an invitation concerns: those that the person has, and those that it offers. */
 interface Places {
   readonly orgExisting: OrgMember | undefined;
   readonly orgOffered: OrgMember | undefined;
@@ -26,7 +34,7 @@ interface Places {
 }
 
 export function createAcceptance(parts: Parts, context: CallContext, person: Person): Acceptance {
-  // Queries don't show what this unit has written: places taken a moment ago are remembered.
+  // Queries do not see what this unit of work has written, so memberships made in this call are remembered here.
   const orgPlaces = new Map<string, OrgMember>();
   const workspacePlaces = new Map<string, WorkspaceMember>();
   const { work } = context;
@@ -44,10 +52,24 @@ export function createAcceptance(parts: Parts, context: CallContext, person: Per
     } as Places;
   }
 
+  /** Members of an Org pass even if its allowed domains exclude their address: they may join its workspaces. */
+  async function refusalOf(invitation: Invitation): Promise<AppError | undefined> {
+    if (!isAddressed(invitation, person)) return InvitationAddressMismatch();
+    const { orgId } = invitation;
+    const org = orgId === undefined ? undefined : await parts.orgs.records.get(orgId);
+    if (org === undefined) return undefined;
+    const { allowedEmailDomains } = fullOrgSettings(org.settings);
+    if (isOfDomains(person.email, allowedEmailDomains)) return undefined;
+    const here = orgPlaces.get(org.id) ?? (await parts.orgMembers.ofPerson(org.id, person.userId));
+    if (here?.status === 'active') return undefined;
+    return EmailDomainNotAllowed({ domains: allowedEmailDomains.join(', ') });
+  }
+
   return {
+    refusalOf,
     async accept(invitation) {
       if (invitation.userId !== undefined && invitation.userId !== person.userId) return false;
-      if (!(await leadsSomewhere(parts, invitation))) return false;
+      if (!(await leadsSomewhere(parts, invitation)) || (await refusalOf(invitation)) !== undefined) return false;
       const places = await placesOf(invitation);
       if (!offersPlace(invitation, places)) return false;
       const { orgId, workspaceId } = invitation;
@@ -63,7 +85,18 @@ export function createAcceptance(parts: Parts, context: CallContext, person: Per
   };
 }
 
-/** Who invites into a workspace lets guests into its Org, and hands on nothing that the Org has offered itself. */
+/**
+ * Returns whether an invitation is addressed to this person. One that names them by id matches whatever their
+ * address is.
+ */
+function isAddressed({ anyAccount, userId, emailFold }: Invitation, person: Person): boolean {
+  return anyAccount === true || userId === person.userId || emailFold === foldEmail(person.email);
+}
+
+/**
+ * Returns whether accepting may use this Org membership. An invitation into a workspace brings a guest's membership
+ * only; it never passes on an offer that the Org itself made.
+ */
 function mayTakeUp({ status, role }: OrgMember, workspaceId: string | undefined): boolean {
   return status === 'invited' && (workspaceId === undefined || role === 'guest');
 }
@@ -73,7 +106,10 @@ async function leadsSomewhere(parts: Parts, { orgId, workspaceId }: Invitation):
   return workspaceId === undefined || (await parts.workspaces.records.get(workspaceId)) !== undefined;
 }
 
-/** Whom the Org suspends can't come back through a side door; an offer that was taken back is none. */
+/**
+ * Returns whether an invitation still offers a membership. People whom the Org suspends get none, so that no
+ * invitation circumvents the suspension; a withdrawn offer counts for nothing.
+ */
 function offersPlace({ workspaceId }: Invitation, places: Places): boolean {
   const { orgExisting, orgOffered, existing, offered } = places;
   if (orgExisting?.status === 'suspended' || existing?.status === 'suspended') return false;
@@ -82,7 +118,10 @@ function offersPlace({ workspaceId }: Invitation, places: Places): boolean {
     : existing !== undefined || offered !== undefined;
 }
 
-/** The person's place in the Org from now on: the one they have, the one offered, or a guest's. */
+/**
+ * Returns the person's membership of the Org after acceptance: their existing one, the one offered, or a new
+ * guest's.
+ */
 async function takeOrgPlace(
   parts: Parts,
   context: CallContext,
@@ -93,6 +132,7 @@ async function takeOrgPlace(
   const { orgId = '', tenant } = invitation;
   const taken = orgExisting ?? orgOffered;
   if (taken === undefined) {
+    await parts.quotas.orgMembers.reserve(context.work, orgId);
     const guest = { id: newId(), tenant, orgId, role: 'guest', ...joinedAs(parts, person, orgId) } as const;
     const member = context.work.insert(parts.orgMembers.records, guest);
     publishOrgMember(publishingAs(person, context), 'added', member, { joined: true });
@@ -110,7 +150,7 @@ async function takeOrgPlace(
   return member;
 }
 
-/** Whether a place that this person does not take may still be taken by another invitation. */
+/** Returns whether another open invitation still leads to a membership that this person does not use. */
 async function isNeeded({ invitations }: Parts, offered: OrgMember, invitation: Invitation): Promise<boolean> {
   if (invitation.workspaceId === undefined) return false;
   const open = await invitations.ofOrgMember(offered.id);

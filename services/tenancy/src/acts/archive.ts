@@ -16,7 +16,7 @@ import { publishWorkspace } from '../events.js';
 import type { Parts } from '../parts.js';
 import { requireWorkspaceRole, type WorkspaceStanding } from '../policy.js';
 import type { Workspace } from '../stores/workspaces.js';
-import { toActor } from '../views/workspace.js';
+import { toActor } from '../wire/workspace.js';
 import type { SeenWorkspace } from './seen.js';
 
 export interface Archived {
@@ -24,7 +24,7 @@ export interface Archived {
   readonly archive: Archive;
 }
 
-/** Archives a workspace, ends that, or begins its export. */
+/** Archives or unarchives a workspace, or begins its export. */
 export async function archiveWorkspace(
   parts: Parts,
   request: ArchiveWorkspaceRequest,
@@ -41,7 +41,7 @@ export async function archiveWorkspace(
   return { workspace, archive: stateRecord(workspace, unarchives ? ArchiveMode.UNARCHIVE : ArchiveMode.ARCHIVE) };
 }
 
-/** Administrators of the workspace, and those of its Org whether they have joined it or not. */
+/** Throws InsufficientRole unless the caller administers the workspace, or its Org (joined or not). */
 function requireArchiver({ role, inOrg }: WorkspaceStanding): void {
   const inWorkspace = workspaceRoleAtLeast(role, 'admin');
   if (inWorkspace || orgRoleAtLeast(inOrg?.member.role, 'admin')) return;
@@ -70,7 +70,7 @@ function activate(parts: Parts, { workspace }: WorkspaceStanding, context: CallC
   return active;
 }
 
-/** The record of a change of state, which is done with the answer. */
+/** Returns the archive record of a state change, which is complete as soon as it is returned. */
 function stateRecord({ id, archivedAt, updatedAt, updatedBy }: Workspace, mode: ArchiveMode): Archive {
   const at = archivedAt ?? updatedAt;
   return {
@@ -116,7 +116,10 @@ async function beginExport(
   };
 }
 
-/** What goes into an export: an export is covered by the scopes of reading what it holds. */
+/**
+ * Returns what goes into an export. The caller needs the read scope of everything that the export contains; throws
+ * `insufficient_scope` otherwise.
+ */
 function covered(include: ArchiveInclude | undefined, { caller }: CallContext): ArchiveInclude {
   const { scopes } = caller.credential;
   for (const scope of ['resource:read', 'content:read']) if (!scopes.includes(scope)) throw insufficientScope(scope);
@@ -132,7 +135,10 @@ function covered(include: ArchiveInclude | undefined, { caller }: CallContext): 
   };
 }
 
-/** The last exports of workspaces, for those who administer them; none where files can't be asked. */
+/**
+ * Returns the latest exports of workspaces by id, for those that the caller administers. Returns none if the files
+ * service does not respond.
+ */
 export async function latestArchives(
   { archives, log }: Parts,
   seen: readonly SeenWorkspace[],

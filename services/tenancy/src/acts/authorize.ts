@@ -4,7 +4,6 @@ import { newId } from '@commonplace/kit/id';
 import type { CallContext } from '@commonplace/kit/rpc';
 import type { CompleteAuthorizationRequest } from '@commonplace/proto/tenancy/v1/connector_service.js';
 import { AUTHORIZATION_MS } from '../config.js';
-import { clientFor, type OAuthClient } from '../domain/oauth-clients.js';
 import { ExpiredLink } from '../errors.js';
 import { publishConnection } from '../events.js';
 import type { Parts } from '../parts.js';
@@ -17,15 +16,19 @@ import {
   type Grant,
   type Pending,
 } from '../upstream/oauth.js';
+import { clientFor, type OAuthClient } from '../upstream/oauth-clients.js';
 
-/** The page that people come back to; it is registered at the other system. */
+/** Path of the page to which the external system sends people back; its URL is registered there. */
 const CALLBACK = '/auth/connectors/callback';
 
 function redirectUri({ settings }: Parts): string {
   return settings.publicUrl + CALLBACK;
 }
 
-/** Where the caller goes to allow a connector access: good for ten minutes, and for them alone. */
+/**
+ * Returns the URL at which the caller grants a connector access. It is valid for ten minutes and for the caller
+ * only.
+ */
 export async function authorizeUrlFor(
   parts: Parts,
   context: CallContext,
@@ -48,23 +51,29 @@ export async function authorizeUrlFor(
   return url;
 }
 
-/** A state is worth something to who holds it, so its hash is kept. */
+/** Returns the record id for a state. Whoever holds a state can use it, so that only its hash is stored. */
 function idOf(state: string): string {
   return createHash('sha256').update(state).digest('base64url');
 }
 
-/** How an authorization ended. */
+/** The outcome of an authorization. */
 export interface Completed {
   readonly connector: Connector;
   readonly connection?: Connection;
-  /** Why there is no connection, in the other system's word. */
+  /** The reason why there is no connection, as the external system's error code. */
   readonly error?: string;
 }
 
-/** A code is good for one exchange, and a handler may run again: what one call was granted, it keeps. */
+/**
+ * Grants by request. A code can be exchanged once only and a handler may run again, so that a rerun reuses the
+ * first result.
+ */
 const grants = new WeakMap<CompleteAuthorizationRequest, Promise<Grant>>();
 
-/** Makes the connection that somebody comes back for. Throws `expired_link` to anybody else, or too late. */
+/**
+ * Completes an authorization and creates the connection. Throws `expired_link` for anybody but the person who began
+ * it, and after its expiry.
+ */
 export async function completeAuthorization(
   parts: Parts,
   context: CallContext,
@@ -121,7 +130,7 @@ function changeConnector(
   return work.replace(parts.connectors.records, connector, { ...rest, ...change, updatedAt: parts.now() });
 }
 
-/** The person's connection, new or with what they have granted now. */
+/** Stores the person's connection: a new one, or the existing one with what they have granted now. */
 async function keepGrant(
   parts: Parts,
   context: CallContext,

@@ -2,11 +2,11 @@ import { type CallContext, sooner } from '@commonplace/kit/rpc';
 import { COUNTS_MS } from '../config.js';
 import type { Parts } from '../parts.js';
 import type { Workspace } from '../stores/workspaces.js';
-import type { WorkspaceCounts } from '../views/workspace.js';
+import type { WorkspaceCounts } from '../wire/workspace.js';
 
 /**
- * What some workspaces hold, by id; undefined where the resources can't be counted now, for the
- * workspaces themselves can be shown without.
+ * Returns the counts of workspaces by id; undefined if resources cannot be counted at the moment, since workspaces
+ * can be shown without them.
  */
 export async function countWorkspaces(
   parts: Parts,
@@ -40,7 +40,10 @@ async function countResources(
   }
 }
 
-/** Members by workspace: those with a place of their own, and those whom `default_role` lets in. */
+/**
+ * Returns the number of members by workspace: people with their own membership and those who are in by
+ * `default_role`.
+ */
 async function countMembers(
   { orgMembers, workspaceMembers }: Parts,
   workspaces: readonly Workspace[],

@@ -4,7 +4,6 @@ import { UrlNotAllowed } from '@commonplace/kit/fetch';
 import { newId } from '@commonplace/kit/id';
 import type { CallContext } from '@commonplace/kit/rpc';
 import type { CreateConnectorRequest } from '@commonplace/proto/tenancy/v1/connector_service.js';
-import { CONNECTORS_PER_WORKSPACE } from '../config.js';
 import {
   type AuthType,
   type ConnectorType,
@@ -13,16 +12,15 @@ import {
   readCredentials,
   TERMS,
 } from '../domain/connector-terms.js';
-import { clientFor } from '../domain/oauth-clients.js';
-import { LimitReached } from '../errors.js';
 import { publishConnector } from '../events.js';
 import type { Parts } from '../parts.js';
 import { requireActiveWorkspace, type WorkspaceStanding } from '../policy.js';
 import type { Connector } from '../stores/connectors.js';
-import { connectorTypeOf } from '../views/connector.js';
+import { clientFor } from '../upstream/oauth-clients.js';
+import { connectorTypeOf } from '../wire/connector.js';
 import { authorizeUrlFor } from './authorize.js';
 
-/** What a request says of a new connector, checked. */
+/** A validated request to create a connector. */
 interface Draft {
   readonly type: ConnectorType;
   readonly config: object;
@@ -31,7 +29,7 @@ interface Draft {
   readonly secret: string | undefined;
 }
 
-/** Adds a connector; where it is to be authorized, with the URL that leads there: each time anew. */
+/** Adds a connector. For OAuth it also returns a new authorization URL, each time that it is called. */
 export async function addConnector(
   parts: Parts,
   context: CallContext,
@@ -48,9 +46,7 @@ export async function addConnector(
     context.reply.status = 200;
     return { connector: known, authorizeUrl: await authorizeUrlFor(parts, context, known, client) };
   }
-  if (others.length >= CONNECTORS_PER_WORKSPACE) {
-    throw LimitReached({ limit: CONNECTORS_PER_WORKSPACE, what: 'connectors in a workspace' });
-  }
+  await parts.quotas.connectors.reserve(context.work, workspace.id);
   const [id, now] = [newId(), parts.now()];
   const connector = context.work.insert(parts.connectors.records, {
     id,
@@ -71,7 +67,10 @@ export async function addConnector(
   return { connector, authorizeUrl: await authorizeUrlFor(parts, context, connector, client) };
 }
 
-/** Asked for again, a connector that people authorize is the same one: somebody else connects, or the first anew. */
+/**
+ * Returns whether an existing OAuth connector equals the requested one. A repeated request then reuses it, so that
+ * another person connects or the same one connects anew.
+ */
 function isSame(
   one: Connector,
   { config, ...facts }: Pick<Connector, 'type' | 'name' | 'authType'> & { config: object },
@@ -101,7 +100,7 @@ function readDraft(parts: Parts, request: CreateConnectorRequest): Draft {
   );
 }
 
-/** Why a URL may not be called; undefined where it may. */
+/** Returns the reason why a URL may not be called; undefined if it may. */
 function refusalOf({ guard }: Parts, url: string): string | undefined {
   try {
     guard.check(url);

@@ -1,17 +1,17 @@
 import type { CallContext } from '@commonplace/kit/rpc';
 import { SecretUnreadable } from '@commonplace/kit/secrets';
-import { clientFor } from '../domain/oauth-clients.js';
 import { publishConnection } from '../events.js';
 import type { Parts } from '../parts.js';
 import type { Connection } from '../stores/connectors.js';
 import { revokeGrant } from '../upstream/oauth.js';
+import { clientFor } from '../upstream/oauth-clients.js';
 
-/** Grants that are revoked at once. */
+/** Number of grants that are revoked in parallel. */
 const AT_ONCE = 10;
 
 /**
- * Deletes connections, and revokes what was granted for them. Gives how many the other system has confirmed; one
- * that does not answer keeps nobody from leaving it.
+ * Deletes connections and revokes their grants. Returns the number of revocations that the external system
+ * confirmed. A system that does not respond does not block the deletion.
  */
 export async function disconnect(
   parts: Parts,
@@ -35,7 +35,7 @@ async function revoke(parts: Parts, { id, tenant, type, sealed }: Connection): P
   if (client === undefined) return false;
   try {
     const tokens = JSON.parse(parts.envelope.open(sealed, { tenant, record: id })) as Readonly<Record<string, string>>;
-    // A refresh token takes the access tokens that came of it along (RFC 7009, 2.1).
+    // Revoking a refresh token also revokes the access tokens issued from it (RFC 7009, 2.1).
     return await revokeGrant(client, tokens.refreshToken ?? tokens.accessToken ?? '');
   } catch (error) {
     if (error instanceof SecretUnreadable) return false;

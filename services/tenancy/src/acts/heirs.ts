@@ -3,8 +3,8 @@ import type { Parts } from '../parts.js';
 import type { OrgMember } from '../stores/org-members.js';
 
 /**
- * Who gets what a leaving member leaves behind: the member named, or the Org's oldest owner; undefined
- * where there is no other owner. Throws `invalid_value` for a receiver who can't receive.
+ * Returns the member who inherits what a leaving member owns: the one that the request names, or the Org's oldest
+ * other owner; undefined if there is no other owner. Throws `invalid_value` if the named member cannot inherit.
  */
 export async function heirOf(
   { orgMembers }: Parts,

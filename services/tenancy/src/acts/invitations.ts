@@ -2,21 +2,27 @@ import { newId } from '@commonplace/kit/id';
 import type { CallContext } from '@commonplace/kit/rpc';
 import { INVITATION_MS } from '../config.js';
 import { hashToken, inviteUrl, newToken } from '../domain/invitation.js';
+import { invitationMail } from '../domain/invitation-mail.js';
 import { foldEmail } from '../domain/text.js';
 import { publishOrgMember } from '../events.js';
 import type { Parts } from '../parts.js';
 import type { Invitation } from '../stores/invitations.js';
 import type { OrgMember } from '../stores/org-members.js';
 
-/** What an invitation is about. */
+/** The contents of a new invitation. */
 export type Offer = Omit<Invitation, 'id' | 'version' | 'tokenHash' | 'emailFold' | 'createdAt' | 'expiresAt'>;
 
-/** Makes an invitation and gives its one-time link, which the answer shows as `invite_url`. */
-export function issueInvitation(parts: Parts, context: CallContext, offer: Offer): string {
+/**
+ * Creates an invitation and e-mails it if e-mail is configured. Returns its one-time link, which the response shows
+ * as `invite_url`.
+ */
+export function issueInvitation(parts: Parts, context: CallContext, offer: Offer, placeName: string): string {
   const token = newToken();
   const now = parts.now();
+  const inviterName = context.caller.userName;
   context.work.insert(parts.invitations.records, {
     ...offer,
+    inviterName,
     id: newId(),
     tokenHash: hashToken(token),
     emailFold: foldEmail(offer.email),
@@ -24,20 +30,25 @@ export function issueInvitation(parts: Parts, context: CallContext, offer: Offer
     expiresAt: expiryOf(now),
   });
   context.once('inviteUrl');
-  return inviteUrl(parts.settings.publicUrl, token);
+  const url = inviteUrl(parts.settings.publicUrl, token);
+  parts.mailer.enqueue(context.work, invitationMail({ ...offer, inviterName, placeName, url }));
+  return url;
 }
 
-/** When an invitation of a moment ends. */
+/** Returns the expiry of an invitation made at `invitedAt`. */
 export function expiryOf(invitedAt: string): string {
   return new Date(Date.parse(invitedAt) + INVITATION_MS).toISOString();
 }
 
-/** Takes invitations back: their tokens are worthless. */
+/** Deletes invitations, so that their tokens become invalid. */
 export function revokeInvitations(parts: Parts, context: CallContext, invitations: readonly Invitation[]): void {
   for (const invitation of invitations) context.work.remove(parts.invitations.records, invitation);
 }
 
-/** Takes back all that offers a place in a workspace, and with the last such offer the guest's place in the Org. */
+/**
+ * Revokes all invitations to a workspace membership. If they were the last ones that lead to a guest's membership
+ * of the Org, ends that too.
+ */
 export async function revokeWorkspaceOffers(
   parts: Parts,
   context: CallContext,
@@ -53,7 +64,10 @@ export async function revokeWorkspaceOffers(
   if (left.every(({ id }) => revoked.some((one) => one.id === id))) vacate(parts, context, guest);
 }
 
-/** Ends a place in an Org; the record stays as history and frees the person and the address. */
+/**
+ * Ends a membership of an Org. The record stays as history; the person and the address become free to be invited
+ * again.
+ */
 export function vacate(parts: Parts, context: CallContext, member: OrgMember, transferToUserId = ''): OrgMember {
   const { personKey: _person, addressKey: _address, ...rest } = member;
   const removed = context.work.replace(parts.orgMembers.records, member, {
@@ -61,7 +75,7 @@ export function vacate(parts: Parts, context: CallContext, member: OrgMember, tr
     status: 'removed',
     updatedAt: parts.now(),
   });
-  // The event tells who went, also of a place that was only offered.
+  // The event names the person who left; for a membership that was only offered it names nobody.
   publishOrgMember(context, 'removed', member.status === 'invited' ? { ...removed, userId: undefined } : removed, {
     transferToUserId,
   });

@@ -1,6 +1,7 @@
 import type { Caller } from '@commonplace/kit/auth';
 import { newId } from '@commonplace/kit/id';
 import type { CallContext } from '@commonplace/kit/rpc';
+import type { Person } from '../domain/person.js';
 import type { WorkspaceRole } from '../domain/roles.js';
 import { searchText } from '../domain/text.js';
 import { publishWorkspaceMember } from '../events.js';
@@ -10,13 +11,12 @@ import type { Org } from '../stores/orgs.js';
 import type { WorkspaceMember } from '../stores/workspace-members.js';
 import type { Workspace } from '../stores/workspaces.js';
 import { revokeWorkspaceOffers } from './invitations.js';
-import type { Person } from './people.js';
 
 export function personOf({ userId, userName, userEmail }: Caller): Person {
   return { userId, name: userName, email: userEmail };
 }
 
-/** The place of an Org's first owner. */
+/** Returns the membership of an Org's first owner. */
 export function ownerOf(org: Pick<Org, 'id'>, caller: Caller, now: string): Omit<OrgMember, 'version'> {
   const { userId, name, email } = personOf(caller);
   return {
@@ -35,21 +35,23 @@ export function ownerOf(org: Pick<Org, 'id'>, caller: Caller, now: string): Omit
   };
 }
 
-/** How somebody comes to be a member of a workspace. */
+/** A person about to become a member of a workspace. */
 export interface Joining {
   readonly workspace: Pick<Workspace, 'id' | 'tenant' | 'orgId'>;
   readonly person: Person;
   readonly role: WorkspaceRole;
-  /** A guest of the Org. */
+  /** Whether the person is a guest of the Org. */
   readonly guest: boolean;
   readonly addedBy: string;
-  /** Where it has to be a certain one. */
+  /** Set if the person has not disclosed their address here. */
+  readonly hidesEmail?: boolean;
+  /** Id of the new membership, if it has to be a certain one. */
   readonly id?: string;
 }
 
-/** The place that a joining makes. */
+/** Returns the new membership record. */
 export function placeOf(
-  { workspace, person, role, guest, addedBy, id }: Joining,
+  { workspace, person, role, guest, addedBy, hidesEmail, id }: Joining,
   now: string,
 ): Omit<WorkspaceMember, 'version'> {
   const { userId, name, email } = person;
@@ -62,7 +64,8 @@ export function placeOf(
     personKey: personKeyOf(workspace.id, userId),
     name,
     email,
-    search: searchText(name, email),
+    search: searchText(name, hidesEmail ? '' : email),
+    ...(hidesEmail && { hidesEmail }),
     role,
     status: 'active',
     guest,
@@ -72,7 +75,7 @@ export function placeOf(
   };
 }
 
-/** Makes a person a member at once; an open invitation of their address has done its work. */
+/** Makes a person a member at once, and deletes an open invitation to their address. */
 export async function joinWorkspace(parts: Parts, context: CallContext, joining: Joining): Promise<WorkspaceMember> {
   const { records, ofAddress } = parts.workspaceMembers;
   const invited = await ofAddress(joining.workspace.id, joining.person.email);

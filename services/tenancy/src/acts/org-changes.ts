@@ -10,7 +10,7 @@ import { publishOrg } from '../events.js';
 import type { Parts } from '../parts.js';
 import type { Org } from '../stores/orgs.js';
 
-/** The slug asked for, or a free one from the name. Throws `invalid_slug` or `slug_taken`. */
+/** Returns the requested slug, or a free one derived from the name. Throws `invalid_slug` or `slug_taken`. */
 export async function chosenOrgSlug({ orgs }: Parts, slug: string | undefined, name: string): Promise<string> {
   const isTaken = async (one: string) => (await orgs.bySlug(one)) !== undefined;
   if (slug === undefined) return freeSlug(name, isTaken);
@@ -18,21 +18,21 @@ export async function chosenOrgSlug({ orgs }: Parts, slug: string | undefined, n
   return slug;
 }
 
-/** A picture is a file, and there is none that could be named. */
+/** Throws NotFound if a file is named: avatar files do not exist yet. */
 export function requireNoAvatar(fileId: string | undefined): void {
   if (fileId !== undefined) {
     throw new AppError('NOT_FOUND', 'not_found', 'There is no such file.', { param: 'avatar_file_id' });
   }
 }
 
-/** Refuses a deletion that names another Org than the one it is about. */
+/** Throws if a request confirms a deletion with anything but the Org's slug. A confirmation is optional. */
 export function requireConfirmed({ slug }: Org, confirm: string | undefined): void {
   if (confirm !== undefined && confirm !== slug) {
     throw invalidField('confirm', 'invalid_value', "must be the Org's slug.");
   }
 }
 
-/** Makes the changes that a request names, and tells of them. */
+/** Applies the changes that a request names, and publishes events about them. */
 export async function changeOrg(
   parts: Parts,
   context: CallContext,

@@ -1,10 +1,11 @@
 import { invalidField } from '@commonplace/kit/errors';
 import { newId } from '@commonplace/kit/id';
 import type { CallContext } from '@commonplace/kit/rpc';
+import type { AddOrgMemberRequest } from '@commonplace/proto/tenancy/v1/org_service.js';
 import { fullOrgSettings } from '../domain/org-settings.js';
 import type { OrgRole } from '../domain/roles.js';
 import { isOfDomains, searchText } from '../domain/text.js';
-import { AlreadyMember, LimitReached } from '../errors.js';
+import { AlreadyMember } from '../errors.js';
 import { publishOrgMember } from '../events.js';
 import type { Parts } from '../parts.js';
 import { addressKeyOf, type OrgMember, personKeyOf } from '../stores/org-members.js';
@@ -12,31 +13,38 @@ import type { Org } from '../stores/orgs.js';
 import { expiryOf, issueInvitation, revokeInvitations } from './invitations.js';
 import { onlyOne, personByEmail, personById } from './people.js';
 
-/** Whom an invitation is for. */
+/** The person or address that an invitation is for. */
 export interface Offered {
   readonly email: string;
   readonly name: string;
-  /** The registered person of that address, if any. */
+  /** Id of the registered person with that address, if any. */
   readonly userId: string | undefined;
-  /** Invited by name: nobody else may accept. */
+  /** Set if any holder of the link may accept. */
+  readonly anyAccount?: true | undefined;
+  /** Whether the person is invited by id: nobody else may accept. */
   readonly byName: boolean;
 }
 
-/** A place with the link that accepts it. */
+/** An invited membership and the link that accepts it. */
 export interface Sent {
   readonly member: OrgMember;
   readonly url: string;
 }
 
-/** Whom a request invites. Throws where it names nobody, or an address that the Org does not take. */
+/**
+ * Returns the person or address that a request invites. Throws if it names nobody, or an address that the Org does
+ * not allow.
+ */
 export async function offeredPlace(
   parts: Parts,
   context: CallContext,
   org: Org,
-  { email, userId }: { readonly email?: string | undefined; readonly userId?: string | undefined },
+  { email, userId, anyAccount }: Pick<AddOrgMemberRequest, 'email' | 'userId' | 'anyAccount'>,
 ): Promise<Offered> {
   const field = onlyOne({ email, user_id: userId });
-  const offered = userId === undefined ? await byAddress(parts, context, email as string) : await byName(userId);
+  requireAddressed(field, anyAccount);
+  const offered =
+    userId === undefined ? await byAddress(parts, context, email as string, anyAccount) : await byName(userId);
   requireAllowedDomain(org, offered.email, field);
   return offered;
 
@@ -45,12 +53,17 @@ export async function offeredPlace(
   }
 }
 
-async function byAddress(parts: Parts, context: CallContext, email: string): Promise<Offered> {
-  const person = await personByEmail(parts, context, email);
-  return { email: email.trim(), name: '', userId: person?.userId, byName: false };
+/** Throws if an invitation is open to any account but names a person. */
+export function requireAddressed(field: string, anyAccount: boolean): void {
+  if (anyAccount && field !== 'email') throw invalidField('any_account', 'invalid_value', 'goes with email only.');
 }
 
-/** Throws `invalid_value` where the Org takes addresses of certain domains alone, and not this one. */
+async function byAddress(parts: Parts, context: CallContext, email: string, anyAccount: boolean): Promise<Offered> {
+  const person = await personByEmail(parts, context, email);
+  return { email: email.trim(), name: '', userId: person?.userId, byName: false, anyAccount: anyAccount || undefined };
+}
+
+/** Throws `invalid_value` if the Org restricts e-mail domains and the address is of another one. */
 export function requireAllowedDomain({ settings }: Org, email: string, param: string): void {
   const { allowedEmailDomains } = fullOrgSettings(settings);
   if (!isOfDomains(email, allowedEmailDomains)) {
@@ -58,7 +71,10 @@ export function requireAllowedDomain({ settings }: Org, email: string, param: st
   }
 }
 
-/** The open invitation of that person or address. Throws `already_member` where there is more than that. */
+/**
+ * Returns the open invitation of that person or address, if any. Throws `already_member` if they are a member,
+ * suspended or not.
+ */
 export async function requireUnused(
   { orgMembers }: Parts,
   orgId: string,
@@ -71,35 +87,35 @@ export async function requireUnused(
   return existing;
 }
 
-/** Throws `limit_reached` where an Org is full. */
-export async function requireRoom({ orgMembers, settings }: Parts, orgId: string): Promise<void> {
-  const limit = settings.orgMembers;
-  if ((await orgMembers.countPlaces(orgId, limit)) >= limit) throw LimitReached({ limit, what: 'members of an Org' });
-}
-
-/** Offers a place in an Org, and gives the link that accepts it. */
-export function inviteToOrg(
+/** Invites somebody to an Org. Returns the invited membership and the link that accepts it. */
+export async function inviteToOrg(
   parts: Parts,
   context: CallContext,
   org: Org,
   offered: Offered,
   role: OrgRole,
   message: string | undefined,
-): Sent {
-  const member = offerPlace(parts, context, org, offered, role);
+): Promise<Sent> {
+  const member = await offerPlace(parts, context, org, offered, role);
   const { id: orgMemberId, tenant, orgId, userId, email } = member;
-  return { member, url: issueInvitation(parts, context, { tenant, orgId, orgMemberId, userId, email, message }) };
+  const { anyAccount } = offered;
+  const offer = { tenant, orgId, orgMemberId, userId, email, message, ...(anyAccount && { anyAccount }) };
+  return { member, url: issueInvitation(parts, context, offer, org.name) };
 }
 
-/** A place that is offered; the invitation that opens it is another record. */
-export function offerPlace(
+/**
+ * Creates an invited membership; the invitation that opens it is a separate record. Throws `limit_reached` if the
+ * Org is full.
+ */
+export async function offerPlace(
   parts: Parts,
   context: CallContext,
   org: Org,
   { email, name, userId, byName }: Offered,
   role: OrgRole,
   viaWorkspace?: true,
-): OrgMember {
+): Promise<OrgMember> {
+  await parts.quotas.orgMembers.reserve(context.work, org.id);
   const owner = byName && userId !== undefined ? { userId, personKey: personKeyOf(org.id, userId) } : undefined;
   const member = context.work.insert(parts.orgMembers.records, {
     id: newId(),
@@ -108,7 +124,8 @@ export function offerPlace(
     ...(owner ?? { addressKey: addressKeyOf(org.id, email) }),
     name,
     email,
-    search: searchText(name, email),
+    // Search does not find somebody invited by id before they accept.
+    search: byName ? '' : searchText(name, email),
     role,
     status: 'invited',
     ...(viaWorkspace && { viaWorkspace }),
@@ -128,13 +145,17 @@ function invitedNow(parts: Parts, context: CallContext) {
   };
 }
 
-/** Sends an open invitation again: a new link, and the old one is dead. A role that is given replaces the first. */
+/**
+ * Sends an open invitation again with a new link, which invalidates the old one. `role` replaces the first one if
+ * given.
+ */
 export async function sendAgain(
   parts: Parts,
   context: CallContext,
   member: OrgMember,
   role: OrgRole | undefined,
   message: string | undefined,
+  anyAccount: true | undefined,
 ): Promise<Sent> {
   const invitations = await parts.invitations.ofOrgMember(member.id);
   revokeInvitations(
@@ -150,5 +171,7 @@ export async function sendAgain(
   });
   publishOrgMember(context, 'updated', sent);
   const { id: orgMemberId, tenant, orgId, userId, email } = sent;
-  return { member: sent, url: issueInvitation(parts, context, { tenant, orgId, orgMemberId, userId, email, message }) };
+  const org = await parts.orgs.records.get(orgId);
+  const offer = { tenant, orgId, orgMemberId, userId, email, message, ...(anyAccount && { anyAccount }) };
+  return { member: sent, url: issueInvitation(parts, context, offer, org?.name ?? '') };
 }

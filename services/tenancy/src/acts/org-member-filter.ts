@@ -5,7 +5,10 @@ import { orgRoleOf } from '../domain/roles.js';
 import { foldName } from '../domain/text.js';
 import type { OrgMember } from '../stores/org-members.js';
 
-/** The places that a request asks for and `viewer` may see: a guest sees themselves and the administrators. */
+/**
+ * Returns the filter for the requested memberships that `viewer` may see. A guest sees themselves and the
+ * administrators only.
+ */
 export function orgMemberFilter(
   { orgId, role, status, q }: ListOrgMembersRequest,
   viewer: OrgMember,

@@ -7,7 +7,10 @@ import type { WorkspaceMember } from '../stores/workspace-members.js';
 import { revokeInvitations, vacate } from './invitations.js';
 import { isOnlyOwner } from './owners.js';
 
-/** A person's places in the workspaces of an Org follow their place in the Org: suspended, or a guest's. */
+/**
+ * Updates a person's workspace memberships after a change of their Org membership: whether they are suspended, and
+ * a guest.
+ */
 export async function followOrgPlace(parts: Parts, context: CallContext, member: OrgMember): Promise<void> {
   if (member.userId === undefined) return;
   const status = member.status === 'suspended' ? 'suspended' : 'active';
@@ -19,7 +22,7 @@ export async function followOrgPlace(parts: Parts, context: CallContext, member:
   }
 }
 
-/** Takes back the offer of a place in an Org, with all that it leads to. */
+/** Withdraws the offer of an Org membership, with its invitations and the workspace memberships that they offer. */
 export async function withdrawOffer(parts: Parts, context: CallContext, member: OrgMember): Promise<void> {
   const invitations = await parts.invitations.ofOrgMember(member.id);
   revokeInvitations(parts, context, invitations);
@@ -31,8 +34,8 @@ export async function withdrawOffer(parts: Parts, context: CallContext, member: 
 }
 
 /**
- * Ends a person's place in an Org and in all its workspaces. Workspaces that nobody else owns go to
- * `heir`, who is told in the event as well.
+ * Ends a person's membership of an Org and of all its workspaces. Workspaces without another owner go to `heir`,
+ * whom the event names too.
  */
 export async function removeFromOrg(
   parts: Parts,

@@ -6,8 +6,8 @@ import type { OrgMember } from '../stores/org-members.js';
 import type { WorkspaceMember } from '../stores/workspace-members.js';
 
 /**
- * Refuses to let the last active owner of an Org go. Two owners who leave at once race for the guard,
- * which is read before the owners are.
+ * Throws LastOwner if a member is the last active owner of an Org. It reads the guard before the owners, so that of
+ * two owners who leave concurrently one fails.
  */
 export async function requireOtherOrgOwner(parts: Parts, context: CallContext, member: OrgMember): Promise<void> {
   if (member.role !== 'owner' || member.status !== 'active') return;
@@ -16,7 +16,7 @@ export async function requireOtherOrgOwner(parts: Parts, context: CallContext, m
   if (!owners.some(({ id }) => id !== member.id)) throw LastOwner();
 }
 
-/** The same for a workspace. */
+/** Throws LastOwner if a member is the last active owner of a workspace. */
 export async function requireOtherWorkspaceOwner(
   parts: Parts,
   context: CallContext,
@@ -27,7 +27,10 @@ export async function requireOtherWorkspaceOwner(
   }
 }
 
-/** Whether a workspace has no other active owner; holds until this unit is committed, or loses the race. */
+/**
+ * Returns whether a workspace has no other active owner. A concurrent change to the owners makes this unit of work
+ * fail.
+ */
 export async function isOnlyOwner(parts: Parts, context: CallContext, member: WorkspaceMember): Promise<boolean> {
   await touchGuard(context.work, parts.guards, `workspace:${member.workspaceId}`, member.tenant);
   const owners = await parts.workspaceMembers.owners(member.workspaceId);

@@ -1,16 +1,10 @@
 import { AppError, invalidField } from '@commonplace/kit/errors';
 import type { CallContext } from '@commonplace/kit/rpc';
+import type { Person } from '../domain/person.js';
 import { foldEmail } from '../domain/text.js';
 import type { Parts } from '../parts.js';
 
-/** A registered person, as memberships name them. */
-export interface Person {
-  readonly userId: string;
-  readonly name: string;
-  readonly email: string;
-}
-
-/** A registered person by id; NotFound when there is none. */
+/** Returns a registered person by id. Throws NotFound if there is none. */
 export async function personById({ users }: Parts, context: CallContext, userId: string): Promise<Person> {
   const { users: found } = await users.findUsers({ ids: [userId], emails: [] }, context.onward);
   const [user] = found;
@@ -23,7 +17,7 @@ export function noSuchPerson(): AppError {
   return new AppError('NOT_FOUND', 'not_found', message, { param: 'user_id' });
 }
 
-/** The registered person of an address, if there is one. */
+/** Returns the registered person with that address, if any. */
 export async function personByEmail(
   { users }: Parts,
   context: CallContext,
@@ -34,7 +28,10 @@ export async function personByEmail(
   return user && { userId: user.id, name: user.name, email: user.email };
 }
 
-/** Of several fields that say whom a request is about, the one that is given. Throws unless it is exactly one. */
+/**
+ * Returns the only given field of several that identify whom a request is about. Throws unless exactly one is
+ * given.
+ */
 export function onlyOne<T extends Record<string, string | undefined>>(fields: T): keyof T & string {
   const given = Object.keys(fields).filter((name) => fields[name] !== undefined);
   const names = Object.keys(fields).join(', ');

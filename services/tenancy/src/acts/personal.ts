@@ -1,18 +1,18 @@
 import { derivedId } from '@commonplace/kit/id';
 import type { CallContext } from '@commonplace/kit/rpc';
+import type { Person } from '../domain/person.js';
 import { freeSlug } from '../domain/slug.js';
 import { foldName } from '../domain/text.js';
 import { publishWorkspace, publishWorkspaceMember } from '../events.js';
 import type { Parts } from '../parts.js';
 import { slugScope, type Workspace } from '../stores/workspaces.js';
 import { placeOf } from './join.js';
-import type { Person } from './people.js';
 
 const NAME = 'Personal';
 
 /**
- * Makes a person's default workspace. Its ids are derived from theirs, so that of several that try at
- * once all but one lose the race, and find it when they run again.
+ * Creates a person's default workspace. Its ids are derived from the person's id, so that of several concurrent
+ * attempts one succeeds and the others find its result when they are retried.
  */
 export async function makePersonalWorkspace(
   parts: Parts,

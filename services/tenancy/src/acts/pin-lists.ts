@@ -4,16 +4,9 @@ import type { CallContext } from '@commonplace/kit/rpc';
 import type { AccessibleResource } from '@commonplace/proto/resources/v1/index_service.js';
 import type { Parts } from '../parts.js';
 import { requireWorkspaceRole, type WorkspaceStanding } from '../policy.js';
-import { type PinEntry, type PinList, type PinVisibility, pinListId } from '../stores/pins.js';
+import { type FoundList, type PinEntry, type PinVisibility, pinListId } from '../stores/pins.js';
 
-/** A list of pins as one person finds it; `record` is absent while nothing was ever pinned there. */
-export interface FoundList {
-  readonly visibility: PinVisibility;
-  readonly pins: readonly PinEntry[];
-  readonly record: PinList | undefined;
-}
-
-/** A list as this call leaves it, the workspace's or the caller's own there. */
+/** Returns a list including this call's own writes: the workspace's, or the caller's own there. */
 export async function findList(
   { pinLists }: Parts,
   context: CallContext,
@@ -24,7 +17,7 @@ export async function findList(
   return { visibility, pins: record?.pins ?? [], record };
 }
 
-/** Writes a list's pins. */
+/** Writes a list's pins, and creates its record if there is none. */
 export function saveList(
   { pinLists }: Parts,
   context: CallContext,
@@ -46,19 +39,23 @@ export function newPin(context: CallContext, itemId: string, createdAt: string):
   return { id: newId(), itemId, addedBy: context.actor, createdAt };
 }
 
-/** What is pinned for everybody, editors see to; their own pins everybody who is in the workspace. */
+/**
+ * Throws InsufficientRole if the caller may not change a list: the workspace's needs an editor, their own any role.
+ */
 export function requirePinRole(standing: WorkspaceStanding, visibility: PinVisibility): void {
   requireWorkspaceRole(standing, visibility === 'workspace' ? 'editor' : 'guest');
 }
 
-/** Which pin is meant: itself, or its item; `visibility` where the item may stand in both lists. */
+/** Selects a pin by its id or by its item. `visibility` picks the list if the item may be in both. */
 export interface Wanted {
   readonly pinId?: string | undefined;
   readonly itemId?: string | undefined;
   readonly visibility?: PinVisibility | undefined;
 }
 
-/** The pin that is meant, in its list. An item that stands in both lists is meant in the caller's own. */
+/**
+ * Returns the selected pin and its list. The caller's own list is searched before the workspace's. Throws NotFound.
+ */
 export async function findPin(
   parts: Parts,
   context: CallContext,
@@ -74,7 +71,10 @@ export async function findPin(
   throw NotFound();
 }
 
-/** What the caller may read of some items, by id; an item of another workspace is none of this one's. */
+/**
+ * Returns the given items that the caller may read, by id. They may belong to other workspaces: callers have to
+ * check.
+ */
 export async function readableItems(
   { index }: Parts,
   context: CallContext,
@@ -85,7 +85,7 @@ export async function readableItems(
   return new Map(resources.map((resource) => [resource.id, resource]));
 }
 
-/** The pins of a list whose items the caller may read in its workspace. */
+/** Returns a predicate for the pins whose items the caller may read and that belong to the workspace. */
 export function seenBy(items: ReadonlyMap<string, AccessibleResource>, workspaceId: string) {
   return ({ itemId }: PinEntry): boolean => items.get(itemId)?.workspaceId === workspaceId;
 }

@@ -6,13 +6,16 @@ import {
 } from '@commonplace/proto/tenancy/v1/pin_service.js';
 import type { PinVisibility } from '../stores/pins.js';
 
-/** An item named by one of the ways there are. */
+/** A pinned item, named in one of the two accepted ways. */
 export interface NamedItem {
   readonly resourceId?: string | undefined;
   readonly item?: PinTarget | undefined;
 }
 
-/** The id of the item that a request names; undefined for none. Throws where it names two, or one that can't be pinned. */
+/**
+ * Returns the id of the item that a request names, or undefined. Throws if it names two, or one that cannot be
+ * pinned.
+ */
 export function itemIdOf({ resourceId, item }: NamedItem, param = 'item.type'): string | undefined {
   if (item !== undefined && item.type !== PinItemType.RESOURCE) {
     throw invalidField(param, 'invalid_value', 'must be resource: nothing else can be pinned yet.');
@@ -21,7 +24,7 @@ export function itemIdOf({ resourceId, item }: NamedItem, param = 'item.type'): 
   return resourceId ?? item?.id;
 }
 
-/** The item of a selector whose parts come one by one. */
+/** Builds an item selector from separate query parameters. Throws unless both or neither of them are given. */
 export function targetOf(type: PinItemType, id: string | undefined): PinTarget | undefined {
   if (type === PinItemType.UNSPECIFIED && id === undefined) return undefined;
   const faults: Fault[] = [];
@@ -42,7 +45,7 @@ export function missing(names: string): Error {
   return invalidField(names.split(',')[0] as string, 'missing_target', `is needed, or another of ${names}.`);
 }
 
-/** The list that a request names, where it names one. */
+/** Returns the list that a request names, or undefined. */
 export function visibilityOf(name: VisibilityName): PinVisibility | undefined {
   if (name === VisibilityName.UNSPECIFIED) return undefined;
   return name === VisibilityName.ME ? 'me' : 'workspace';

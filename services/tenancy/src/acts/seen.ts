@@ -1,17 +1,21 @@
 import { type Caller, reachesTenant, reachesWorkspace } from '@commonplace/kit/auth';
 import { effectiveRole, orgRoleAtLeast, type WorkspaceRole } from '../domain/roles.js';
-import type { Parts, Stores } from '../parts.js';
+import type { Parts } from '../parts.js';
 import type { OrgStanding } from '../policy.js';
+import type { Stores } from '../stores/open.js';
 import type { OrgMember } from '../stores/org-members.js';
 import type { Workspace } from '../stores/workspaces.js';
 
-/** A workspace, and the role that somebody has there; none for an administrator of the Org. */
+/** A workspace and a person's role in it; undefined for an Org administrator who has not joined. */
 export interface SeenWorkspace {
   readonly workspace: Workspace;
   readonly role: WorkspaceRole | undefined;
 }
 
-/** The Orgs that a caller is in and their credential reaches; `hidden`: those to be deleted that they own. */
+/**
+ * Returns the caller's Orgs that their credential reaches. `hidden` selects instead those that they own and whose
+ * deletion is scheduled.
+ */
 export async function seenOrgs(stores: Stores, caller: Caller, hidden: boolean): Promise<OrgStanding[]> {
   const standings = await orgsOf(stores, caller.userId);
   return standings.filter(
@@ -21,7 +25,7 @@ export async function seenOrgs(stores: Stores, caller: Caller, hidden: boolean):
   );
 }
 
-/** All Orgs in which a person has an active place, those to be deleted included. */
+/** Returns all Orgs that a person is an active member of, including those whose deletion is scheduled. */
 export async function orgsOf({ orgs, orgMembers }: Stores, userId: string): Promise<OrgStanding[]> {
   const members = await orgMembers.activeOf(userId);
   if (members.length === 0) return [];
@@ -30,7 +34,10 @@ export async function orgsOf({ orgs, orgMembers }: Stores, userId: string): Prom
   return found.map((org) => ({ org, member: byOrg.get(org.id) as OrgMember }));
 }
 
-/** The workspaces of one tenant (`null`: Personal) that a person has a role in and their credential reaches. */
+/**
+ * Returns the workspaces of one tenant in which the caller has a role and that their credential reaches. `inOrg` is
+ * undefined for the Personal tenant.
+ */
 export async function joinedWorkspaces(
   parts: Parts,
   caller: Caller,
@@ -41,7 +48,10 @@ export async function joinedWorkspaces(
   return all.filter(({ workspace }) => reachesWorkspace(caller, workspace.id, workspace.orgId ?? null));
 }
 
-/** The workspaces in which a person has a role, by their own place or by what it gives to an Org's members. */
+/**
+ * Returns the workspaces in which a person has a role, by their own membership or by the default role for their
+ * Org.
+ */
 export async function workspacesOf(
   { workspaces, workspaceMembers }: Stores,
   userId: string,

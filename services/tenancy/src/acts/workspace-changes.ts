@@ -18,12 +18,12 @@ import type { Parts } from '../parts.js';
 import { mayCreateWorkspace, type OrgStanding, requireActiveWorkspace } from '../policy.js';
 import type { Workspace } from '../stores/workspaces.js';
 
-/** Refuses who may not create workspaces in an Org. */
+/** Throws InsufficientRole if the member may not create workspaces in the Org. */
 export function requireCreator(standing: OrgStanding): void {
   if (!mayCreateWorkspace(standing)) throw InsufficientRole({ role: standing.member.role });
 }
 
-/** What a creation says of a workspace, checked. */
+/** The validated fields of a new workspace. */
 export interface WorkspaceDraft {
   readonly defaultRole: DefaultRole | undefined;
   readonly settings: WorkspaceSettings;
@@ -35,7 +35,10 @@ export function readDraft(request: CreateWorkspaceRequest, inOrg: OrgStanding | 
   return { defaultRole: asked ?? inOrg?.org.settings.defaultWorkspaceRole, settings };
 }
 
-/** A default role that may be set; a Personal workspace has no Org whose members could get one. */
+/**
+ * Returns the requested default role. Throws for a Personal workspace, which has no Org whose members could get
+ * one.
+ */
 function readRole(name: WorkspaceRoleName | undefined, hasOrg: boolean): DefaultRole | undefined {
   if (name === undefined) return undefined;
   if (!hasOrg) throw invalidField('default_role', 'invalid_value', 'is for workspaces of an Org.');
@@ -45,14 +48,17 @@ function readRole(name: WorkspaceRoleName | undefined, hasOrg: boolean): Default
   return role;
 }
 
-/** What a template brings to a workspace. */
+/** The result of applying a template to a workspace. */
 export interface Applied {
   readonly templateId: string;
   readonly templateStatus: 'running' | 'completed';
   readonly resources: number;
 }
 
-/** Copies a template into a workspace that this call is about to make. Throws where the caller sees no such template. */
+/**
+ * Copies a template into a workspace that this call is about to create. Throws NotFound if the caller sees no such
+ * template.
+ */
 export async function applyTemplate(
   { templates }: Parts,
   request: { readonly templateId: string; readonly workspaceId: string; readonly orgId: string | undefined },
@@ -69,7 +75,7 @@ export async function applyTemplate(
   }
 }
 
-/** The slug asked for, or a free one from the name. Throws `invalid_slug` or `slug_taken`. */
+/** Returns the requested slug, or a free one derived from the name. Throws `invalid_slug` or `slug_taken`. */
 export async function chosenSlug(
   { workspaces }: Parts,
   scope: string,
@@ -82,7 +88,10 @@ export async function chosenSlug(
   return slug;
 }
 
-/** Makes the changes that a request names, and tells of them. An archived workspace is first made active. */
+/**
+ * Applies the changes that a request names, and publishes events about them. Throws WorkspaceArchived unless the
+ * workspace is active or the request unarchives it.
+ */
 export async function changeWorkspace(
   parts: Parts,
   context: CallContext,

@@ -4,6 +4,7 @@ import { newId } from '@commonplace/kit/id';
 import type { CallContext } from '@commonplace/kit/rpc';
 import type { AddWorkspaceMemberRequest } from '@commonplace/proto/tenancy/v1/workspace_service.js';
 import { fullOrgSettings } from '../domain/org-settings.js';
+import type { Person } from '../domain/person.js';
 import { orgRoleAtLeast, type WorkspaceRole, workspaceRoleAtLeast, workspaceRoleOf } from '../domain/roles.js';
 import { searchText } from '../domain/text.js';
 import { AlreadyMember, ExternalSharingDisabled } from '../errors.js';
@@ -19,10 +20,10 @@ import type { Org } from '../stores/orgs.js';
 import type { WorkspaceMember } from '../stores/workspace-members.js';
 import { issueInvitation, revokeInvitations } from './invitations.js';
 import { joinWorkspace } from './join.js';
-import { offerPlace, requireAllowedDomain, requireRoom } from './org-invites.js';
-import { noSuchPerson, onlyOne, type Person, personByEmail, personById } from './people.js';
+import { offerPlace, requireAddressed, requireAllowedDomain } from './org-invites.js';
+import { noSuchPerson, onlyOne, personByEmail, personById } from './people.js';
 
-/** A place in a workspace; with a link where it is offered only. */
+/** A membership of a workspace; with a link if the person is only invited. */
 export interface Added {
   readonly member: WorkspaceMember;
   readonly url?: string;
@@ -30,8 +31,8 @@ export interface Added {
 }
 
 /**
- * The role by which a caller grants others: their own in the workspace. An administrator of the Org who
- * takes a place for themselves does that as an administrator of the workspace. Throws InsufficientRole.
+ * Returns the role that limits which roles the caller may grant: their own in the workspace. An administrator of
+ * the Org who adds themselves acts as an administrator of the workspace. Throws InsufficientRole.
  */
 function grantorOf(
   { role, place, inOrg }: WorkspaceStanding,
@@ -44,7 +45,7 @@ function grantorOf(
   return 'admin';
 }
 
-/** Lets a person in at once where they are known, and invites an address otherwise. */
+/** Adds a known person at once; invites the address otherwise. */
 export async function addMember(
   parts: Parts,
   context: CallContext,
@@ -56,6 +57,7 @@ export async function addMember(
   requireWorkspaceGrant(own, role ?? 'viewer');
   const { userId, email, agentId } = request;
   const named = onlyOne({ user_id: userId, email, agent_id: agentId });
+  requireAddressed(named, request.anyAccount);
   if (named === 'agent_id') throw new AppError('NOT_FOUND', 'not_found', 'There is no such agent.', { param: named });
   const known =
     named === 'user_id'
@@ -65,14 +67,14 @@ export async function addMember(
   return invite(parts, context, standing, request, { own, role });
 }
 
-/** Somebody who may join at once. */
+/** A person who may join at once. */
 interface Known {
   readonly person: Person;
-  /** A guest of the Org. */
+  /** Whether they are a guest of the Org. */
   readonly guest: boolean;
 }
 
-/** A member of the Org, or anybody who is registered in a Personal workspace. Throws NotFound. */
+/** Returns a member of the Org by id, or for a Personal workspace any registered person. Throws NotFound. */
 async function knownById(
   parts: Parts,
   context: CallContext,
@@ -89,7 +91,7 @@ function knownMember({ name, email, role }: OrgMember, userId: string): Known {
   return { person: { userId, name, email }, guest: role === 'guest' };
 }
 
-/** The Org's member of that address; undefined where the address has to be invited. */
+/** Returns the Org's member with that address; undefined if the address has to be invited. */
 async function knownByEmail(
   parts: Parts,
   context: CallContext,
@@ -116,19 +118,21 @@ async function letIn(
   if ((await parts.workspaceMembers.ofPerson(workspace.id, person.userId)) !== undefined) throw AlreadyMember();
   requireActiveWorkspace(workspace);
   const addedBy = context.caller.userId;
-  return { member: await joinWorkspace(parts, context, { workspace, person, guest, role, addedBy }) };
+  // The address stays hidden from people who share no Org with them.
+  const hidesEmail = workspace.orgId === undefined && person.userId !== addedBy;
+  return { member: await joinWorkspace(parts, context, { workspace, person, guest, role, addedBy, hidesEmail }) };
 }
 
 async function invite(
   parts: Parts,
   context: CallContext,
   { workspace, inOrg }: WorkspaceStanding,
-  { email: given = '', message }: AddWorkspaceMemberRequest,
+  { email: given = '', message, anyAccount }: AddWorkspaceMemberRequest,
   { own, role }: { readonly own: WorkspaceRole; readonly role: WorkspaceRole | undefined },
 ): Promise<Added> {
   const email = given.trim();
   const existing = await parts.workspaceMembers.ofAddress(workspace.id, email);
-  // The link of an owner's invitation makes an owner of whoever holds it.
+  // The link of an invited owner makes its holder an owner, so that only an owner may renew it.
   if (existing !== undefined) requireOwnerForOwner(own, existing.role);
   const inOrgPlace = inOrg && (await orgPlaceFor(parts, context, inOrg.org, email));
   requireActiveWorkspace(workspace);
@@ -137,13 +141,16 @@ async function invite(
   }
   const member = offerWorkspacePlace(parts, context, workspace, email, role, existing);
   const { tenant, orgId, workspaceId, id: workspaceMemberId } = member;
-  const offer = { tenant, orgId, workspaceId, workspaceMemberId, orgMemberId: inOrgPlace?.id, email, message };
-  return { member, url: issueInvitation(parts, context, offer), sentAgain: existing !== undefined };
+  const offer = {
+    ...{ tenant, orgId, workspaceId, workspaceMemberId, orgMemberId: inOrgPlace?.id, email, message },
+    ...(anyAccount && { anyAccount: true as const }),
+  };
+  return { member, url: issueInvitation(parts, context, offer, workspace.name), sentAgain: existing !== undefined };
 }
 
 /**
- * The guest's place in the Org that comes with one in its workspace; undefined for somebody whom the Org
- * has invited as more than that, which this invitation does not hand on.
+ * Returns the guest's Org membership that comes with an invitation to its workspace. Returns undefined if the Org
+ * has invited the address with a higher role, which this invitation does not pass on.
  */
 async function orgPlaceFor(
   parts: Parts,
@@ -156,7 +163,6 @@ async function orgPlaceFor(
   if (!fullOrgSettings(org.settings).allowExternalSharing) throw ExternalSharingDisabled();
   requireAllowedDomain(org, email, 'email');
   if (offered !== undefined) return offered;
-  await requireRoom(parts, org.id);
   return offerPlace(parts, context, org, { email, name: '', userId: undefined, byName: false }, 'guest', true);
 }
 

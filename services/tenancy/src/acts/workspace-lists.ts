@@ -26,9 +26,9 @@ const SORTS: Record<string, Sort<Workspace>> = {
 };
 
 /**
- * A page of what a caller sees in a tenant: `inOrg`, or the Personal one. An administrator whose
- * credential has no narrower limit sees all of an Org, by its indexes; what others see is a person's
- * own, small by its nature, and sorted here.
+ * Returns a page of the workspaces that a caller sees in a tenant: `inOrg`, or the Personal one. An administrator
+ * whose credential is not limited to workspaces sees the whole Org, read through its indexes. Everybody else sees a
+ * set that is small by its nature, and it is sorted in memory.
  */
 export async function listWorkspaces(
   parts: Parts,
@@ -60,7 +60,7 @@ function stateOf(filter: WorkspaceStateFilter): Workspace['state'] | undefined {
   return filter === WorkspaceStateFilter.ARCHIVED ? 'archived' : 'active';
 }
 
-/** The workspaces that a narrowed credential names are seen by an administrator without having joined. */
+/** Adds the workspaces that a limited credential names. An administrator sees them without having joined. */
 async function withNamed(
   { workspaces }: Parts,
   { caller }: CallContext,
@@ -95,7 +95,7 @@ async function listAll(
   return { items: items.map((workspace) => ({ workspace, role: withRole(workspace) })), page };
 }
 
-/** The query behind an administrator's list. */
+/** Returns the query of an administrator's list. */
 function orgWorkspaces(orgId: string, state: Workspace['state'] | undefined, q: string): Where<Workspace> {
   return {
     orgId,

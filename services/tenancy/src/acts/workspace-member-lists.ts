@@ -10,13 +10,13 @@ import type { Parts } from '../parts.js';
 import type { OrgMember } from '../stores/org-members.js';
 import type { WorkspaceMember } from '../stores/workspace-members.js';
 import type { Workspace } from '../stores/workspaces.js';
-import { toDefaultMember, toWorkspaceMember } from '../views/workspace-member.js';
+import { toDefaultMember, toWorkspaceMember } from '../wire/workspace-member.js';
 
-/** The two parts of the list, in its order; a cursor begins with the part that it stands in. */
+/** The two parts of the list, in this order. A cursor begins with the name of the part that it points into. */
 const DIRECT = 'direct';
 const BY_DEFAULT = 'org_default';
 
-/** Org members read at once while those with a place of their own are left out. */
+/** Number of Org members that one query reads, while those with their own membership are skipped. */
 const CHUNK = 500;
 
 interface Entry {
@@ -25,20 +25,20 @@ interface Entry {
   readonly member: WorkspaceMemberMessage;
 }
 
-/** What is listed of a workspace. */
+/** The queries behind a list of a workspace's members. */
 interface Listing {
   readonly parts: Parts;
   readonly workspace: Workspace;
   readonly direct: Where<WorkspaceMember>;
-  /** The members of the Org who may be here by `default_role`, if anybody is. */
+  /** The Org members whom `default_role` may include; undefined if it includes nobody. */
   readonly byDefault:
     | { readonly orgId: string; readonly role: DefaultRole; readonly where: Where<OrgMember> }
     | undefined;
 }
 
 /**
- * A page of a workspace's members: first those with a place of their own, then the members of the Org
- * who are here by `default_role` alone, each in the order in which they came.
+ * Returns a page of a workspace's members: first those with their own membership, then the Org members included by
+ * `default_role` only, each in the order in which they joined.
  */
 export async function listMembers(
   parts: Parts,
@@ -79,7 +79,7 @@ function listingOf(parts: Parts, workspace: Workspace, { role, q }: ListWorkspac
   };
 }
 
-/** All entries: the Org's members with and without a place here count once. */
+/** Returns the number of entries. Org members who also have their own membership here count once. */
 async function totalOf({ parts, workspace, byDefault }: Listing, directTotal: number, q: string): Promise<number> {
   if (byDefault === undefined) return directTotal;
   const both: Where<WorkspaceMember> = {
@@ -95,7 +95,7 @@ async function totalOf({ parts, workspace, byDefault }: Listing, directTotal: nu
   return directTotal + full - overlap;
 }
 
-/** The entries of a slice and one more, if there is one. */
+/** Returns the entries of a slice plus one more if there is one, which shows that another page follows. */
 async function entriesOf(listing: Listing, slice: Slice, directTotal: number): Promise<Entry[]> {
   const wanted = slice.limit + 1;
   const [part, id] = placeOf(slice.after);
@@ -120,7 +120,7 @@ function placeOf(after: readonly Scalar[] | undefined): [string | undefined, str
   return [part, id];
 }
 
-/** Members by `default_role`, behind `after`, without the first `skip` of them. */
+/** Returns members included by `default_role`, after the id `after` and without the first `skip` of them. */
 async function defaultEntries(
   { parts, workspace, byDefault }: Listing,
   skip: number,

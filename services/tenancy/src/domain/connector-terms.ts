@@ -1,16 +1,16 @@
 import type { Fault } from '@commonplace/kit/errors';
 
-/** A type of connector, in the contract's words in lower case. */
+/** A type of connector: the contract's name in lower case. */
 export type ConnectorType = 'google_drive' | 'notion' | 'confluence' | 'github' | 'slack' | 's3' | 'http' | 'mcp';
 export type AuthType = 'oauth2' | 'api_key' | 'basic' | 'none';
 
-/** What a type is called, what its configuration needs, and what opens it. */
+/** The display name of a connector type, and the configuration and credentials that it requires. */
 interface Terms {
   readonly name: string;
   readonly needs: readonly string[];
-  /** Fields of the configuration that are URLs, wherever they point. */
+  /** Configuration fields that hold URLs. */
   readonly urls: readonly string[];
-  /** May go without credentials. */
+  /** Whether the type may be used without credentials. */
   readonly open: boolean;
 }
 
@@ -30,12 +30,12 @@ const SECRET_CHARS = 16 * 1024;
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** The JSON object of a field; an empty one where it is not given. */
+/** Parses the JSON object in a field. Returns an empty object if the field is empty. */
 export function objectIn(bytes: Buffer): Json {
   return bytes.length === 0 ? {} : (JSON.parse(bytes.toString('utf8')) as Json);
 }
 
-/** Tells what is wrong with a configuration; `isAllowed` says why a URL may not be called, if it may not. */
+/** Returns the faults of a configuration. `refusalOf` returns why a URL may not be called, or undefined if it may. */
 export function faultsOfConfig(
   type: ConnectorType,
   config: Json,
@@ -66,7 +66,7 @@ export function faultsOfConfig(
   return faults;
 }
 
-/** Every text in free-form JSON, with where it stands. */
+/** Yields every string in free-form JSON with its path. */
 function* textsIn(value: unknown, param: string): Iterable<[string, string]> {
   if (typeof value === 'string') yield [param, value];
   else if (Array.isArray(value)) for (const [i, one] of value.entries()) yield* textsIn(one, `${param}[${i}]`);
@@ -75,21 +75,24 @@ function* textsIn(value: unknown, param: string): Iterable<[string, string]> {
   }
 }
 
-/** The shapes that credentials have: all fields of one of them, and no others. */
+/** The accepted shapes of credentials: they contain all fields of one shape and no others. */
 const SHAPES: readonly {
   readonly auth: AuthType;
   readonly fields: readonly string[];
   readonly only?: ConnectorType;
 }[] = [
   { auth: 'api_key', fields: ['api_key'] },
-  // What the other system calls it does not matter.
+  // The name that the external system uses for it does not matter.
   { auth: 'api_key', fields: ['token'] },
   { auth: 'api_key', fields: ['access_token'] },
   { auth: 'basic', fields: ['username', 'password'] },
   { auth: 'api_key', fields: ['access_key_id', 'secret_access_key'], only: 's3' },
 ];
 
-/** How credentials authenticate; faults where they are of no shape that the type takes. Their values are in no fault. */
+/**
+ * Returns the authentication type of credentials, or the faults if they match no shape of the type. Faults never
+ * contain the values.
+ */
 export function readCredentials(type: ConnectorType, credentials: Json): { auth: AuthType } | { faults: Fault[] } {
   const given = Object.keys(credentials).sort();
   const shapes = SHAPES.filter(({ only }) => (type === 's3' ? only === 's3' : only === undefined));

@@ -1,16 +1,16 @@
 import { createHash, randomBytes } from 'node:crypto';
 
-/** A token that nobody can guess: 256 random bits. */
+/** Returns an unguessable token of 256 random bits. */
 export function newToken(): string {
   return randomBytes(32).toString('base64url');
 }
 
-/** What is kept of a token; it can't be turned back. */
+/** Returns the SHA-256 of a token, which is stored in its place. */
 export function hashToken(token: string): string {
   return createHash('sha256').update(token).digest('base64url');
 }
 
-/** Where a person accepts an invitation. */
+/** Returns the URL at which a person accepts an invitation. */
 export function inviteUrl(publicUrl: string, token: string): string {
   return `${publicUrl}/auth/sign-up?invite=${token}`;
 }

@@ -1,9 +1,9 @@
-/** Which fields a change names: dotted paths in the contract's snake_case. */
+/** The fields that an update names, as dotted paths in the contract's snake_case. */
 export interface Mask {
   has(path: string): boolean;
-  /** Names in camelCase of the fields of `settings` that are named. */
+  /** Named fields of `settings`, in camelCase. */
   readonly settings: readonly string[];
-  /** Top-level fields, for events. */
+  /** Named top-level fields, for events. */
   readonly fields: readonly string[];
 }
 
@@ -21,14 +21,17 @@ function camelCase(name: string): string {
   return name.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
 }
 
-/** The fields of a change that are given at all; for creations, which have no mask. */
+/** Returns the names of the fields that a creation sets. Creations have no mask; empty lists count as not given. */
 export function givenFields(settings: object | undefined): string[] {
   return Object.entries(settings ?? {})
     .filter(([, value]) => value !== undefined && !(Array.isArray(value) && value.length === 0))
     .map(([name]) => name);
 }
 
-/** Settings with the named fields as the change has them; what it clears falls back to its default. */
+/**
+ * Returns `before` with the named fields taken from `change`. A named field without a value falls back to its
+ * default.
+ */
 export function mergeSettings<T extends object>(
   before: T,
   change: Partial<T> | undefined,

@@ -1,18 +1,22 @@
-/** Another system at which a client is registered by hand, as its own documentation tells. */
+import { shaped } from '@commonplace/kit/config';
+
+/**
+ * An external system at which the operator registers an OAuth client by hand. The values follow its documentation.
+ */
 export interface OAuthSystem {
   readonly name: string;
   readonly authorizeUrl: string;
   readonly tokenUrl: string;
-  /** Where tokens are revoked (RFC 7009); absent where it has no such endpoint. */
+  /** The endpoint that revokes tokens (RFC 7009); absent if the system has none. */
   readonly revokeUrl?: string;
   readonly scopes: readonly string[];
-  /** How the client says who it is at the token endpoint. */
+  /** How the client authenticates at the token endpoint. */
   readonly clientAuth: 'basic' | 'post';
-  /** What it wants to be told besides. */
+  /** Additional query parameters of the authorization request. */
   readonly parameters: Readonly<Record<string, string>>;
 }
 
-/** The types of connector that people connect an account by. */
+/** The connector types for which people connect an account through OAuth. */
 export const OAUTH_TYPES = {
   google_drive: {
     name: 'Google',
@@ -59,14 +63,17 @@ export const OAUTH_TYPES = {
 
 export type OAuthType = keyof typeof OAUTH_TYPES;
 
-/** An endpoint that the operator names: https, or http on this machine alone. Throws. */
-export function parseEndpoint(text: string): string {
-  const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (url?.protocol !== 'https:' && !(url?.protocol === 'http:' && isLoopback(url.hostname))) {
-    throw new Error('must be an https URL, or http on a loopback address');
-  }
-  return text;
-}
+/** Parses an endpoint that the operator configures. Throws unless it is https, or http on a loopback address. */
+export const parseEndpoint = shaped(
+  { kind: 'url', schemes: ['https', 'http'], plainOnLoopback: true },
+  (text: string): string => {
+    const url = URL.canParse(text) ? new URL(text) : undefined;
+    if (url?.protocol !== 'https:' && !(url?.protocol === 'http:' && isLoopback(url.hostname))) {
+      throw new Error('must be an https URL, or http on a loopback address');
+    }
+    return text;
+  },
+);
 
 function isLoopback(hostname: string): boolean {
   return hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d{1,3}){3}$/.test(hostname);

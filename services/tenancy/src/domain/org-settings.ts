@@ -3,18 +3,19 @@ import { AgentApprovalMinimum, type OrgSettings as OrgSettingsMessage } from '@c
 import type { WorkspaceRole as WorkspaceRoleName } from '@commonplace/proto/tenancy/v1/role.js';
 import { DEFAULT_ROLES, type DefaultRole, workspaceRoleOf } from './roles.js';
 
-/** What an Org's administrators have set; the rest has defaults. */
+/** The settings that an Org's administrators have set. Those that are absent have defaults. */
 export interface OrgSettings {
   readonly membersCanCreateWorkspaces?: boolean;
   readonly defaultWorkspaceRole?: DefaultRole;
   readonly allowPublicPublishing?: boolean;
   readonly allowExternalSharing?: boolean;
-  /** Lower-case; none means any. */
+  /** In lower case; an empty list allows every domain. */
   readonly allowedEmailDomains?: readonly string[];
   readonly maxKeyLifetimeDays?: number;
   readonly agentApprovalMinimum?: 'risky' | 'always';
   readonly urlAllowlist?: readonly string[];
   readonly dataRegion?: string;
+  readonly approvalsByKey?: boolean;
 }
 
 const DEFAULTS = {
@@ -23,14 +24,15 @@ const DEFAULTS = {
   allowExternalSharing: true,
   allowedEmailDomains: [] as readonly string[],
   urlAllowlist: [] as readonly string[],
+  approvalsByKey: false,
 };
 
-/** All settings of an Org, with the defaults of those that nobody has set. */
+/** Returns all settings of an Org, with the defaults filled in. */
 export function fullOrgSettings(settings: OrgSettings): OrgSettings & typeof DEFAULTS {
   return { ...DEFAULTS, ...settings };
 }
 
-/** The fields named, checked and in their canonical spelling. Throws every fault at once. */
+/** Returns the named fields, validated and normalized. Throws one error that lists every fault. */
 export function readOrgSettings(given: Partial<OrgSettingsMessage> | undefined, names: readonly string[]): OrgSettings {
   const faults: Fault[] = [];
   const read: Record<string, unknown> = {};
@@ -57,7 +59,10 @@ function readSetting(name: string, value: unknown, faults: Fault[]): unknown {
   }
 }
 
-/** A role that everybody of an Org may get; more than an editor's takes a person's own decision. */
+/**
+ * Returns the default role of that name; adds a fault if it is not allowed. Roles above editor are granted to each
+ * person individually.
+ */
 export function readDefaultRole(name: WorkspaceRoleName, param: string, faults: Fault[]): DefaultRole | undefined {
   const role = DEFAULT_ROLES.find((one) => one === workspaceRoleOf(name));
   if (role === undefined) {
@@ -77,7 +82,10 @@ function readDomain(text: string, at: number, faults: Fault[]): string {
   return domain;
 }
 
-/** A host, a host with `*.` before it, or the beginning of a URL. */
+/**
+ * Returns an allowlist entry, trimmed: a host, a host after `*.`, or the beginning of a URL. Adds a fault
+ * otherwise.
+ */
 function readAllowed(text: string, at: number, faults: Fault[]): string {
   const entry = text.trim();
   const asUrl = /^https?:\/\//.test(entry) ? entry : `https://${entry.replace(/^\*\./, '')}`;

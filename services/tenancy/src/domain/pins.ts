@@ -1,25 +1,28 @@
-/** Anything in a list. */
+/** An element of a list. */
 interface Listed {
   readonly id: string;
 }
 
-/** Tells what somebody sees of a list. The rest keeps its place among its neighbours, whatever they do. */
+/** Returns whether somebody sees a pin. Pins that they do not see keep their place relative to their neighbours. */
 export type Sees<T> = (pin: T) => boolean;
 
-/** A list with one more pin: before the seen one at `position`, at the end where there is none. */
+/** Returns the list with `pin` inserted before the visible pin at `position`, or at the end if there is none. */
 export function insertPin<T extends Listed>(pins: readonly T[], pin: T, sees: Sees<T>, position?: number): T[] {
   const before = position === undefined ? undefined : pins.filter(sees)[position];
   const at = before === undefined ? pins.length : pins.indexOf(before);
   return pins.toSpliced(at, 0, pin);
 }
 
-/** A list with one of its pins moved to stand at `position` among the seen ones. */
+/** Returns the list with one of its pins moved to `position` among the visible ones. */
 export function movePin<T extends Listed>(pins: readonly T[], pin: T, sees: Sees<T>, position: number): T[] {
   const others = pins.filter(({ id }) => id !== pin.id);
   return insertPin(others, pin, sees, position);
 }
 
-/** A list with its seen pins in the order of some ids; undefined unless these are they, each once. */
+/**
+ * Returns the list with its visible pins in the given order; undefined unless `order` names each of them exactly
+ * once.
+ */
 export function orderPins<T extends Listed>(
   pins: readonly T[],
   order: readonly string[],

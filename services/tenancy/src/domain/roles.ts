@@ -1,18 +1,18 @@
 import { OrgRole as OrgRoleName, WorkspaceRole as WorkspaceRoleName } from '@commonplace/proto/tenancy/v1/role.js';
 
-/** Roles in an Org; a later one holds all rights of the earlier ones. */
+/** Roles in an Org, in ascending order: each has all rights of those before it. */
 export const ORG_ROLES = ['guest', 'member', 'admin', 'owner'] as const;
 export type OrgRole = (typeof ORG_ROLES)[number];
 
-/** Roles in a workspace, likewise; a guest sees only what is shared with them. */
+/** Roles in a workspace, in ascending order likewise. A guest sees only what is shared with them. */
 export const WORKSPACE_ROLES = ['guest', 'viewer', 'commenter', 'editor', 'admin', 'owner'] as const;
 export type WorkspaceRole = (typeof WORKSPACE_ROLES)[number];
 
-/** What a workspace may give to every member of its Org. */
+/** The roles that a workspace may give to every member of its Org. */
 export const DEFAULT_ROLES = ['viewer', 'commenter', 'editor'] as const;
 export type DefaultRole = (typeof DEFAULT_ROLES)[number];
 
-/** Those who get a workspace's default role: guests do not. */
+/** The Org roles that get a workspace's default role: all but guests. */
 export const FULL_ORG_ROLES = ORG_ROLES.filter((role) => role !== 'guest');
 
 export function orgRoleAtLeast(role: OrgRole | undefined, least: OrgRole): boolean {
@@ -28,8 +28,8 @@ export function greaterOrgRole(a: OrgRole, b: OrgRole): OrgRole {
 }
 
 /**
- * The role that a person has in a workspace: the greater of the one that they were given and the one
- * that the workspace gives to their Org's members.
+ * Returns the role that a person has in a workspace: the greater of the role that they were given and the
+ * workspace's default role for members of its Org.
  */
 export function effectiveRole(
   direct: WorkspaceRole | undefined,
@@ -41,7 +41,7 @@ export function effectiveRole(
   return workspaceRoleAtLeast(direct, byDefault) ? direct : byDefault;
 }
 
-/** The contract's name of a role. */
+/** Returns the contract's name of a role. */
 export function orgRoleName(role: OrgRole): OrgRoleName {
   return OrgRoleName[role.toUpperCase() as keyof typeof OrgRoleName];
 }
@@ -50,7 +50,7 @@ export function workspaceRoleName(role: WorkspaceRole): WorkspaceRoleName {
   return WorkspaceRoleName[role.toUpperCase() as keyof typeof WorkspaceRoleName];
 }
 
-/** The role that a name of the contract stands for; undefined for the unspecified. */
+/** Returns the role for a name of the contract; undefined for the unspecified value. */
 export function orgRoleOf(name: OrgRoleName | undefined): OrgRole | undefined {
   return ORG_ROLES.find((role) => orgRoleName(role) === name);
 }

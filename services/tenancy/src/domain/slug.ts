@@ -2,11 +2,11 @@ import { randomInt } from 'node:crypto';
 import { invalidField } from '@commonplace/kit/errors';
 import slugify from '@sindresorhus/slugify';
 
-/** Longest slug that is made from a name; a chosen one may have 80 characters. */
+/** Maximum length in characters of a slug that is derived from a name. A chosen slug may have 80. */
 const DERIVED_LENGTH = 60;
 const SLUG = /^[a-z0-9]+(?:-[a-z0-9]+)*$/;
 
-/** Refuses what can't stand in an address. Throws `invalid_slug`. */
+/** Returns the slug if it is valid in a URL. Throws `invalid_slug` otherwise. */
 export function requireSlug(slug: string): string {
   if (!SLUG.test(slug) || slug.length > 80) {
     throw invalidField('slug', 'invalid_slug', 'must be 1 to 80 lower-case letters, digits and single hyphens.');
@@ -14,19 +14,19 @@ export function requireSlug(slug: string): string {
   return slug;
 }
 
-/** A slug from a name, transliterated; empty where the name holds no letters that can be. */
+/** Returns a slug transliterated from a name; empty if the name has no letters that can be transliterated. */
 export function slugOf(name: string): string {
   return slugify(name).slice(0, DERIVED_LENGTH).replace(/-+$/, '');
 }
 
 const ALPHABET = 'abcdefghijkmnpqrstuvwxyz23456789';
 
-/** Eight random characters: a slug of its own, or the end of one that is taken. */
+/** Returns eight random characters, used as a slug or as the suffix of one that is taken. */
 export function shortId(): string {
   return Array.from({ length: 8 }, () => ALPHABET[randomInt(ALPHABET.length)]).join('');
 }
 
-/** A slug for a name that nobody has: the name's own, or with a random end. */
+/** Returns a free slug for a name: the name's own, with a random suffix if that is taken. */
 export async function freeSlug(name: string, isTaken: (slug: string) => Promise<boolean>): Promise<string> {
   const own = slugOf(name);
   if (own === '') return shortId();

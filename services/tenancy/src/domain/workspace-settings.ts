@@ -1,7 +1,7 @@
 import { type Fault, invalidFields } from '@commonplace/kit/errors';
 import type { WorkspaceSettings as WorkspaceSettingsMessage } from '@commonplace/proto/tenancy/v1/workspace.js';
 
-/** What a workspace's administrators have set; the rest has defaults. */
+/** The settings that a workspace's administrators have set. Those that are absent have defaults. */
 export interface WorkspaceSettings {
   readonly timezone?: string;
   readonly locale?: string;
@@ -10,6 +10,7 @@ export interface WorkspaceSettings {
   readonly allowAccessRequests?: boolean;
   readonly allowExternalAccessRequests?: boolean;
   readonly searchLanguages?: readonly string[];
+  readonly withholdOnRevoke?: boolean;
 }
 
 const DEFAULTS = {
@@ -20,14 +21,15 @@ const DEFAULTS = {
   allowAccessRequests: true,
   allowExternalAccessRequests: false,
   searchLanguages: [] as readonly string[],
+  withholdOnRevoke: false,
 };
 
-/** All settings of a workspace, with the defaults of those that nobody has set. */
+/** Returns all settings of a workspace, with the defaults filled in. */
 export function fullWorkspaceSettings(settings: WorkspaceSettings): Required<WorkspaceSettings> {
   return { ...DEFAULTS, ...settings };
 }
 
-/** The fields named, checked and in their canonical spelling. Throws every fault at once. */
+/** Returns the named fields, validated and normalized. Throws one error that lists every fault. */
 export function readWorkspaceSettings(
   given: Partial<WorkspaceSettingsMessage> | undefined,
   names: readonly string[],
@@ -53,7 +55,7 @@ function readSetting(name: string, value: unknown, faults: Fault[]): unknown {
   return languages.map((tag, at) => canonicalLocale(tag, `settings.search_languages[${at}]`, faults));
 }
 
-/** Tells an IANA time zone; offsets are none. */
+/** Returns whether `name` is an IANA time zone. UTC offsets are rejected. */
 export function isTimezone(name: string): boolean {
   if (!/^[A-Za-z]/.test(name)) return false;
   try {

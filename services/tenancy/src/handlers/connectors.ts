@@ -14,7 +14,7 @@ import { workspaceRoleAtLeast } from '../domain/roles.js';
 import { publishConnector } from '../events.js';
 import type { Parts } from '../parts.js';
 import { requireActiveWorkspace, requireWorkspaceRole } from '../policy.js';
-import { toConnection, toConnector } from '../views/connector.js';
+import { toConnection, toConnector } from '../wire/connector.js';
 
 export function createConnectorHandlers(parts: Parts): Handlers<ConnectorService> {
   const { policy, connectors } = parts;
@@ -75,7 +75,7 @@ export function createConnectorHandlers(parts: Parts): Handlers<ConnectorService
       requireWorkspaceRole(standing, 'guest');
       const connection = inWorkspace(await connectors.connections.get(connectionId), workspaceId);
       const own = connection.userId === context.caller.userId;
-      // To others than administrators the connections of others are not there.
+      // Only administrators see the connections of others.
       if (!own && !workspaceRoleAtLeast(standing.role, 'admin')) throw NotFound();
       requireVersion(context, connection.version, connection);
       const revoked = await disconnect(parts, context, [connection]);
@@ -96,7 +96,7 @@ export function createConnectorHandlers(parts: Parts): Handlers<ConnectorService
   };
 }
 
-/** A record of the workspace that it is looked for in. */
+/** Returns a record of the given workspace. Throws NotFound if it is missing or in another one. */
 function inWorkspace<T extends StoredRecord & { readonly workspaceId: string }>(
   record: T | undefined,
   workspaceId: string,

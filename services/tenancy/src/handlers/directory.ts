@@ -7,7 +7,7 @@ import type {
   WorkspaceSummary,
 } from '@commonplace/proto/tenancy/v1/directory_service.js';
 import { WorkspaceState } from '@commonplace/proto/tenancy/v1/workspace.js';
-import { createAcceptance } from '../acts/accept.js';
+import { type Acceptance, createAcceptance } from '../acts/accept.js';
 import { makePersonalWorkspace } from '../acts/personal.js';
 import { orgsOf, type SeenWorkspace, workspacesOf } from '../acts/seen.js';
 import { listMembers } from '../acts/workspace-member-lists.js';
@@ -20,6 +20,7 @@ import type { OrgStanding } from '../policy.js';
 import type { Invitation } from '../stores/invitations.js';
 import type { Org } from '../stores/orgs.js';
 import type { Workspace } from '../stores/workspaces.js';
+import { approvalMinimumName } from '../wire/org.js';
 
 export function createDirectoryHandlers(parts: Parts): Handlers<DirectoryService> {
   const { orgs, workspaces, invitations } = parts;
@@ -51,12 +52,6 @@ export function createDirectoryHandlers(parts: Parts): Handlers<DirectoryService
       return listMembers(parts, workspace, { workspaceId, role, page, q: '' });
     },
 
-    async lookUpOrg({ orgId }) {
-      const org = await orgs.records.get(orgId);
-      if (org?.status !== 'active') throw NotFound();
-      return { orgId, name: org.name };
-    },
-
     async finishTemplate({ workspaceId }, context) {
       const workspace = await context.work.get(workspaces.records, workspaceId);
       if (workspace?.templateStatus === 'running') {
@@ -78,15 +73,28 @@ export function createDirectoryHandlers(parts: Parts): Handlers<DirectoryService
     async getInvitation({ token }) {
       const invitation = await invitations.open(token, parts.now());
       if (invitation === undefined) throw NotFound();
-      const { id, email, orgId, workspaceId, expiresAt } = invitation;
+      const { id, email, orgId, workspaceId, expiresAt, anyAccount = false } = invitation;
       if (orgId !== undefined && (await orgs.records.get(orgId))?.status !== 'active') throw NotFound();
-      return { id, email, orgId, workspaceId, expiresAt };
+      return { id, email, orgId, workspaceId, expiresAt, anyAccount };
+    },
+
+    async describeInvitation({ token }) {
+      const invitation = await invitations.open(token, parts.now());
+      if (invitation === undefined) throw NotFound();
+      const { orgId, workspaceId, inviterName, message } = invitation;
+      const [org, workspace] = await Promise.all([
+        orgId === undefined ? undefined : orgs.records.get(orgId),
+        workspaceId === undefined ? undefined : workspaces.records.get(workspaceId),
+      ]);
+      if (orgId !== undefined && org?.status !== 'active') throw NotFound();
+      return { orgName: org?.name, workspaceName: workspace?.name, inviterName, message };
     },
 
     async acceptInvitation({ token, userId, userName, userEmail }, context) {
       const invitation = await invitations.open(token, parts.now());
       const acceptance = createAcceptance(parts, context, { userId, name: userName, email: userEmail });
-      if (invitation === undefined || !(await acceptance.accept(invitation))) throw NotFound();
+      if (invitation === undefined) throw NotFound();
+      if (!(await acceptance.accept(invitation))) throw await refusalOr404(acceptance, invitation, userId);
       return { orgId: invitation.orgId, workspaceId: invitation.workspaceId };
     },
 
@@ -94,7 +102,7 @@ export function createDirectoryHandlers(parts: Parts): Handlers<DirectoryService
       const acceptance = createAcceptance(parts, context, { userId, name: userName, email });
       let accepted = 0;
       const open = await invitations.ofAddress(email, parts.now());
-      // Those into an Org first: its members are no guests in its workspaces.
+      // Org invitations come first, so that the person joins workspaces as a member and not as a guest.
       for (const invitation of open.sort((a, b) => rank(a) - rank(b))) {
         if (await acceptance.accept(invitation)) accepted++;
       }
@@ -103,22 +111,33 @@ export function createDirectoryHandlers(parts: Parts): Handlers<DirectoryService
   };
 }
 
+/** Returns the reason why an invitation was not accepted. An invitation for another person by id answers NotFound. */
+async function refusalOr404(acceptance: Acceptance, invitation: Invitation, userId: string): Promise<Error> {
+  if (invitation.userId !== undefined && invitation.userId !== userId) return NotFound();
+  return (await acceptance.refusalOf(invitation)) ?? NotFound();
+}
+
 function rank({ workspaceId }: Invitation): number {
   return workspaceId === undefined ? 0 : 1;
 }
 
-/** The id of a person's default workspace, which identity and this service agree on. */
+/** Returns the id of a person's default workspace. The identity service derives the same id. */
 function personalWorkspaceId(userId: string): string {
   return derivedId(`personal-workspace:${userId}`);
 }
 
 function toOrgMembership({ org, member }: OrgStanding) {
-  const { maxKeyLifetimeDays, allowExternalSharing } = fullOrgSettings(org.settings);
-  return { orgId: org.id, name: org.name, role: orgRoleName(member.role), maxKeyLifetimeDays, allowExternalSharing };
+  const { maxKeyLifetimeDays, allowExternalSharing, agentApprovalMinimum, approvalsByKey } = fullOrgSettings(
+    org.settings,
+  );
+  return {
+    ...{ orgId: org.id, name: org.name, role: orgRoleName(member.role), maxKeyLifetimeDays, allowExternalSharing },
+    ...{ agentApprovalMinimum: approvalMinimumName(agentApprovalMinimum), approvalsByKey },
+  };
 }
 
 function toWorkspaceMembership({ workspace, role }: SeenWorkspace) {
-  const { editorsCanShare, trashRetentionDays } = fullWorkspaceSettings(workspace.settings);
+  const { editorsCanShare, trashRetentionDays, withholdOnRevoke } = fullWorkspaceSettings(workspace.settings);
   return {
     workspaceId: workspace.id,
     orgId: workspace.orgId ?? '',
@@ -126,6 +145,7 @@ function toWorkspaceMembership({ workspace, role }: SeenWorkspace) {
     archived: workspace.state === 'archived',
     editorsCanShare,
     trashRetentionDays,
+    withholdOnRevoke,
     name: workspace.name,
   };
 }

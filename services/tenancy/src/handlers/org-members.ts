@@ -4,7 +4,7 @@ import { pageOf, sliceOf } from '@commonplace/kit/store';
 import { OrgMemberStatus } from '@commonplace/proto/tenancy/v1/org.js';
 import type { OrgService } from '@commonplace/proto/tenancy/v1/org_service.js';
 import { heirOf } from '../acts/heirs.js';
-import { inviteToOrg, offeredPlace, requireRoom, requireUnused, sendAgain } from '../acts/org-invites.js';
+import { inviteToOrg, offeredPlace, requireUnused, sendAgain } from '../acts/org-invites.js';
 import { orgMemberFilter } from '../acts/org-member-filter.js';
 import { followOrgPlace, removeFromOrg, withdrawOffer } from '../acts/org-place.js';
 import { requireOtherOrgOwner } from '../acts/owners.js';
@@ -14,7 +14,7 @@ import { publishOrgMember } from '../events.js';
 import type { Parts } from '../parts.js';
 import { requireOrgGrant, requireOrgRole, requireOwnerForOwner } from '../policy.js';
 import type { OrgMember } from '../stores/org-members.js';
-import { toOrgMember } from '../views/org-member.js';
+import { toOrgMember } from '../wire/org-member.js';
 
 type OrgMemberMethods = Pick<
   Handlers<OrgService>,
@@ -25,7 +25,7 @@ export function createOrgMemberHandlers(parts: Parts): OrgMemberMethods {
   const { orgMembers, policy } = parts;
   const { records } = orgMembers;
 
-  /** A place that has not ended, in the Org that it is looked for in. */
+  /** Returns a membership of the given Org that has not ended. Throws NotFound otherwise. */
   async function find(orgId: string, memberId: string): Promise<OrgMember> {
     const member = await records.get(memberId);
     if (member === undefined || member.orgId !== orgId || member.status === 'removed') throw NotFound();
@@ -55,12 +55,18 @@ export function createOrgMemberHandlers(parts: Parts): OrgMemberMethods {
       const existing = await requireUnused(parts, standing.org.id, offered);
       if (existing !== undefined) {
         requireOwnerForOwner(standing.member.role, existing.role);
-        const { member, url } = await sendAgain(parts, context, existing, role, request.message);
+        const { member, url } = await sendAgain(parts, context, existing, role, request.message, offered.anyAccount);
         context.reply.status = 200;
         return toOrgMember(member, parts.now(), url);
       }
-      await requireRoom(parts, standing.org.id);
-      const { member, url } = inviteToOrg(parts, context, standing.org, offered, role ?? 'member', request.message);
+      const { member, url } = await inviteToOrg(
+        parts,
+        context,
+        standing.org,
+        offered,
+        role ?? 'member',
+        request.message,
+      );
       return toOrgMember(member, parts.now(), url);
     },
 
@@ -110,7 +116,7 @@ function isTaken(member: OrgMember): member is OrgMember & { readonly userId: st
   return member.status !== 'invited';
 }
 
-/** Throws where a place can't be put into that state: nobody but the invited accepts an invitation. */
+/** Returns the requested status. Throws if the membership cannot take it: only the invited person can accept. */
 function readStatus(status: OrgMemberStatus | undefined, member: OrgMember): 'active' | 'suspended' {
   if (status !== OrgMemberStatus.ACTIVE && status !== OrgMemberStatus.SUSPENDED) {
     throw invalidField('status', 'invalid_value', 'must be active or suspended.');
@@ -121,7 +127,10 @@ function readStatus(status: OrgMemberStatus | undefined, member: OrgMember): 'ac
   return status === OrgMemberStatus.ACTIVE ? 'active' : 'suspended';
 }
 
-/** Keys go to a receiver who was named, and are suspended otherwise. Gives how many went over. */
+/**
+ * Transfers the person's keys to the receiver that a request names, or suspends them. Returns the number of
+ * transferred keys.
+ */
 async function handKeysOn(
   { users }: Parts,
   context: CallContext,

@@ -1,4 +1,4 @@
-import { TenantBoundary } from '@commonplace/kit/errors';
+import { beyondReach } from '@commonplace/kit/auth';
 import { newId } from '@commonplace/kit/id';
 import { type Handlers, requireVersion } from '@commonplace/kit/rpc';
 import { pageOfAll, sliceOf } from '@commonplace/kit/store';
@@ -13,7 +13,7 @@ import { readOrgSettings } from '../domain/org-settings.js';
 import { publishOrg, publishOrgMember } from '../events.js';
 import type { Parts } from '../parts.js';
 import { type OrgStanding, requireOrgRole } from '../policy.js';
-import { toOrg } from '../views/org.js';
+import { toOrg } from '../wire/org.js';
 
 type OrgMethods = Pick<Handlers<OrgService>, 'listOrgs' | 'createOrg' | 'getOrg' | 'updateOrg' | 'deleteOrg'>;
 
@@ -49,7 +49,7 @@ export function createOrgHandlers(parts: Parts): OrgMethods {
 
     async createOrg(request, context) {
       const { caller, work } = context;
-      if (caller.tenant !== undefined && caller.tenant.orgId !== null) throw TenantBoundary();
+      if (caller.tenant !== undefined && caller.tenant.orgId !== null) throw beyondReach(caller, null);
       requireNoAvatar(request.avatarFileId);
       const settings = readOrgSettings(request.settings, givenFields(request.settings));
       const slug = await chosenOrgSlug(parts, request.slug, request.name);

@@ -10,24 +10,15 @@ import {
   PinVisibility as PinVisibilityName,
   type ReorderPinsRequest,
 } from '@commonplace/proto/tenancy/v1/pin_service.js';
-import {
-  type FoundList,
-  findList,
-  findPin,
-  newPin,
-  readableItems,
-  requirePinRole,
-  saveList,
-  seenBy,
-} from '../acts/pin-lists.js';
+import { findList, findPin, newPin, readableItems, requirePinRole, saveList, seenBy } from '../acts/pin-lists.js';
 import { ambiguous, itemIdOf, missing, targetOf, visibilityOf } from '../acts/pin-targets.js';
 import { PINS_PER_LIST } from '../config.js';
 import { insertPin, movePin, orderPins } from '../domain/pins.js';
 import { LimitReached } from '../errors.js';
 import type { Parts } from '../parts.js';
 import { requireActiveWorkspace, requireWorkspaceRole, type WorkspaceStanding } from '../policy.js';
-import type { PinVisibility } from '../stores/pins.js';
-import { toPins } from '../views/pin.js';
+import type { FoundList, PinVisibility } from '../stores/pins.js';
+import { toPins } from '../wire/pin.js';
 
 const LISTS: Partial<Record<PinFilter, readonly PinVisibility[]>> = {
   [PinFilter.WORKSPACE]: ['workspace'],
@@ -38,7 +29,7 @@ const ALL: readonly PinVisibility[] = ['workspace', 'me'];
 export function createPinHandlers(parts: Parts): Handlers<PinService> {
   const { policy } = parts;
 
-  /** What the caller sees of some lists, one after the other. */
+  /** Returns the pins of several lists that the caller sees, list after list. */
   async function shown(context: CallContext, workspaceId: string, lists: readonly FoundList[]): Promise<Pin[]> {
     const ids = lists.flatMap(({ pins }) => pins.map(({ itemId }) => itemId));
     const items = await readableItems(parts, context, ids);
@@ -96,7 +87,7 @@ export function createPinHandlers(parts: Parts): Handlers<PinService> {
   };
 }
 
-/** Adds the pin that a request is for; answers the one that there is. */
+/** Adds the requested pin, or returns the one that already exists. */
 async function pinItem(
   parts: Parts,
   context: CallContext,
@@ -157,7 +148,7 @@ async function moveOne(
   return saveList(parts, context, standing, list, movePin(list.pins, pin, sees, position));
 }
 
-/** Puts the list whose pins a request names into their order. */
+/** Reorders the list that contains the pins a request names. */
 async function reorder(
   parts: Parts,
   context: CallContext,
@@ -187,7 +178,7 @@ async function reorder(
 
 function pageOfPins(pins: readonly Pin[], request: Parameters<typeof sliceOf>[0]): ListPinsResponse {
   const slice = sliceOf(request);
-  // Pins come in their order: a text that sorts so is what a cursor holds.
+  // Pins keep the order of their list, so the cursor holds their position, zero-padded to sort as text.
   const ranked = pins.map((pin, at) => ({ ...pin, rank: String(at).padStart(4, '0') }));
   const { items, page } = pageOfAll(slice, ranked, ['rank']);
   return { items, page };

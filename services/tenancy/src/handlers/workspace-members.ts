@@ -15,7 +15,7 @@ import {
   requireWorkspaceRole,
 } from '../policy.js';
 import type { WorkspaceMember } from '../stores/workspace-members.js';
-import { toWorkspaceMember } from '../views/workspace-member.js';
+import { toWorkspaceMember } from '../wire/workspace-member.js';
 
 type WorkspaceMemberMethods = Pick<
   Handlers<WorkspaceService>,
@@ -26,7 +26,7 @@ export function createWorkspaceMemberHandlers(parts: Parts): WorkspaceMemberMeth
   const { policy } = parts;
   const { records } = parts.workspaceMembers;
 
-  /** A place in the workspace that it is looked for in; whom the Org suspends has none there. */
+  /** Returns a membership of the given workspace. Throws NotFound if it is missing or the Org suspends the person. */
   async function find(workspaceId: string, memberId: string): Promise<WorkspaceMember> {
     const member = await records.get(memberId);
     if (member === undefined || member.workspaceId !== workspaceId || member.status === 'suspended') throw NotFound();
@@ -76,7 +76,8 @@ export function createWorkspaceMemberHandlers(parts: Parts): WorkspaceMemberMeth
       await revokeWorkspaceOffers(parts, context, member.id);
       context.work.remove(records, member);
       publishWorkspaceMember(context, 'removed', member, keepGrants);
-      // With the removal, not after it: what was granted inside ends on the next request as well.
+      // Grants are removed together with the membership, so that access through them ends with the next request as
+      // well.
       const { userId = '' } = member;
       if (!keepGrants && userId !== '') {
         await parts.permissions.removeMemberGrants({ workspaceId, userId }, context.onward);

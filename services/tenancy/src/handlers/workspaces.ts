@@ -1,5 +1,5 @@
-import { type Caller, defaultOrgId, reachesTenant } from '@commonplace/kit/auth';
-import { invalidField, TenantBoundary } from '@commonplace/kit/errors';
+import { beyondReach, type Caller, defaultOrgId, isWorkspaceLimited, reachesTenant } from '@commonplace/kit/auth';
+import { invalidField } from '@commonplace/kit/errors';
 import { derivedId, newId } from '@commonplace/kit/id';
 import { type CallContext, type Handlers, requireVersion } from '@commonplace/kit/rpc';
 import type { CreateWorkspaceRequest, WorkspaceService } from '@commonplace/proto/tenancy/v1/workspace_service.js';
@@ -15,7 +15,7 @@ import { publishWorkspace, publishWorkspaceMember } from '../events.js';
 import type { Parts } from '../parts.js';
 import { type OrgStanding, requireWorkspaceRole } from '../policy.js';
 import { slugScope } from '../stores/workspaces.js';
-import { toWorkspace } from '../views/workspace.js';
+import { toWorkspace } from '../wire/workspace.js';
 
 type WorkspaceMethods = Pick<
   Handlers<WorkspaceService>,
@@ -25,10 +25,10 @@ type WorkspaceMethods = Pick<
 export function createWorkspaceHandlers(parts: Parts): WorkspaceMethods {
   const { policy, workspaces, workspaceMembers } = parts;
 
-  /** The tenant that a request is about; undefined for the Personal one. */
+  /** Returns the caller's Org membership for the requested tenant; undefined for the Personal tenant. */
   async function tenantOf(orgId: string | null, caller: Caller): Promise<OrgStanding | undefined> {
     if (orgId !== null) return policy.seeOrg(orgId, caller);
-    if (!reachesTenant(caller, null)) throw TenantBoundary();
+    if (!reachesTenant(caller, null)) throw beyondReach(caller, null);
     return undefined;
   }
 
@@ -64,8 +64,8 @@ export function createWorkspaceHandlers(parts: Parts): WorkspaceMethods {
     async createWorkspace(request, context) {
       const { caller, actor, work } = context;
       const inOrg = await tenantOf(request.orgId ?? defaultOrgId(caller), caller);
-      // A credential for certain workspaces would not reach the new one.
-      if (caller.credential.workspaceIds !== undefined) throw TenantBoundary();
+      // A credential that is limited to certain workspaces would not reach the new one.
+      if (isWorkspaceLimited(caller)) throw beyondReach(caller);
       if (inOrg !== undefined) requireCreator(inOrg);
       const draft = readDraft(request, inOrg);
       const [id, now, orgId] = [workspaceIdFor(request, context), parts.now(), inOrg?.org.id];
@@ -124,7 +124,10 @@ export function createWorkspaceHandlers(parts: Parts): WorkspaceMethods {
   };
 }
 
-/** With a template its content is put under the workspace's id, which stays the same when the handler runs again. */
+/**
+ * Returns the id of a new workspace. With a template it is derived from the request, so that a rerun of the handler
+ * copies the content into the same workspace.
+ */
 function workspaceIdFor({ templateId }: CreateWorkspaceRequest, { requestId, metadata }: CallContext): string {
   if (templateId === undefined) return newId();
   return derivedId(`workspace:${metadata.idempotency?.id ?? requestId}:${requestId}`);

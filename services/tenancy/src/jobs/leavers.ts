@@ -1,20 +1,20 @@
 import type { DomainEvent, EventBus, Subscription } from '@commonplace/kit/events';
 import { disconnect } from '../acts/disconnect.js';
 import { orgsOf, workspacesOf } from '../acts/seen.js';
+import { publishing } from '../events.js';
 import type { Parts } from '../parts.js';
 import { pinListId } from '../stores/pins.js';
-import { publishing } from './publishing.js';
 
 const LEFT = ['commonplace.tenancy.workspace_member.removed', 'commonplace.tenancy.org_member.removed'];
 
-/** Who has left a workspace leaves no account of theirs connected to it, and no pins of their own. */
+/** Deletes the connections and own pins of people in the workspaces that they leave. */
 export function watchLeavers(parts: Parts, bus: EventBus): Promise<Subscription> {
   return bus.subscribe({ consumer: 'tenancy.leavers', types: LEFT }, async (events) => {
     for (const event of events) await follow(parts, event);
   });
 }
 
-/** Asks how things are now, so that who was let in again in the meantime loses nothing. */
+/** Handles one event by the current state, so that somebody who was added again in the meantime loses nothing. */
 async function follow(parts: Parts, { data, tenant }: DomainEvent): Promise<void> {
   const { userId, workspaceId } = data;
   if (typeof userId !== 'string' || userId === '' || tenant === undefined) return;
@@ -33,7 +33,7 @@ async function follow(parts: Parts, { data, tenant }: DomainEvent): Promise<void
   if (work.dirty) await work.commit();
 }
 
-/** The workspaces in which a person has no place any more, neither a suspended one nor by `default_role`. */
+/** Returns the workspaces in which a person has no membership any more, whether suspended or by `default_role`. */
 async function leftBy(parts: Parts, userId: string, places: ReadonlySet<string>): Promise<Set<string>> {
   const seen = await workspacesOf(parts, userId, await orgsOf(parts, userId), () => true);
   const kept = await parts.workspaceMembers.ofPersonIn([...places], userId);

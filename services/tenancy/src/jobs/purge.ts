@@ -1,71 +1,47 @@
+import { createPeriodic, type Periodic } from '@commonplace/kit/jobs';
 import { type Collection, LostRace, type StoredRecord } from '@commonplace/kit/store';
+import { disconnect } from '../acts/disconnect.js';
 import { DAY_MS } from '../config.js';
-import { publishOrg, publishWorkspace } from '../events.js';
+import { purgeCredits } from '../credits/jobs/purge.js';
+import { publishing, publishOrg, publishWorkspace } from '../events.js';
 import type { Parts } from '../parts.js';
+import type { Connection } from '../stores/connectors.js';
 import type { Org } from '../stores/orgs.js';
 import type { Workspace } from '../stores/workspaces.js';
-import { publishing } from './publishing.js';
 import { rewrapSecrets } from './secrets.js';
 
-export interface PurgeJob {
-  /** Purges what is due now, and sees to the secrets. Gives the number of Orgs that went. */
-  run(): Promise<number>;
-  /** Runs now and once a day. */
-  start(): void;
-  /** Stops, and waits for what runs. */
-  close(): Promise<void>;
-}
-
 /**
- * Ends Orgs whose deletion was scheduled and not undone in time; what a crash cuts short goes on the next time.
- * Authorizations that nobody came back from go, and secrets come under the current master key.
+ * Creates the daily job that purges Orgs whose scheduled deletion is due; the next run continues what a crash
+ * interrupts. It also deletes expired authorizations, and re-encrypts secrets with the current master key.
  */
-export function createPurgeJob(parts: Parts): PurgeJob {
-  let running: Promise<unknown> = Promise.resolve();
-  let timer: NodeJS.Timeout | undefined;
-  let closed = false;
-
-  async function run(): Promise<number> {
-    let purged = 0;
-    for (const org of await parts.orgs.toPurge(parts.now())) {
-      if (closed) break;
-      try {
-        await purgeOrg(parts, org);
-        purged++;
-      } catch (error) {
-        // Another replica purges it, or its owner restores it at this moment.
-        if (!(error instanceof LostRace)) throw error;
-      }
-    }
-    if (closed) return purged;
-    await rewrapSecrets(parts);
-    await removeAll(parts, parts.connectors.authorizations, await parts.connectors.staleAuthorizations(parts.now()));
-    return purged;
-  }
-
-  const runSafely = () => {
-    running = run().catch((error: unknown) => parts.log.error('org.purge_failed', { error }));
-  };
-
-  return {
-    run,
-    start() {
-      runSafely();
-      timer = setInterval(runSafely, DAY_MS);
-      timer.unref();
-    },
-    async close() {
-      closed = true;
-      clearInterval(timer);
-      await running;
-    },
-  };
+export function createPurge(parts: Parts): Periodic {
+  const { log } = parts;
+  return createPeriodic({ name: 'tenancy.purge', everyMs: DAY_MS, log, run: (signal) => runPurge(parts, signal) });
 }
 
-/** Records that one unit deletes. */
+/** Purges the Orgs that are due now. Returns the number of purged Orgs. */
+export async function runPurge(parts: Parts, signal?: AbortSignal): Promise<number> {
+  let purged = 0;
+  for (const org of await parts.orgs.toPurge(parts.now())) {
+    if (signal?.aborted) return purged;
+    try {
+      await purgeOrg(parts, org);
+      purged++;
+    } catch (error) {
+      // Another replica purges the Org, or its owner has just restored it.
+      if (!(error instanceof LostRace)) throw error;
+    }
+  }
+  if (signal?.aborted) return purged;
+  await rewrapSecrets(parts);
+  await removeAll(parts, parts.connectors.authorizations, await parts.connectors.staleAuthorizations(parts.now()));
+  return purged;
+}
+
+/** Number of records that one unit of work deletes. */
 const BATCH = 500;
 
-/** The Org itself goes last, so that it is found again until all is done. */
+/** Purges an Org. It deletes the Org's record last, so that an interrupted purge is found again. */
 async function purgeOrg(parts: Parts, org: Org): Promise<void> {
   for (const workspace of await parts.workspaces.ofOrg(org.id)) await purgeWorkspace(parts, workspace);
   await removeAll(parts, parts.invitations.records, await parts.invitations.ofTenant(org.id));
@@ -74,6 +50,7 @@ async function purgeOrg(parts: Parts, org: Org): Promise<void> {
     if (members.length === 0) break;
     await removeAll(parts, parts.orgMembers.records, members);
   }
+  await purgeCredits(parts.store, org.id);
   const work = parts.store.begin();
   work.remove(parts.orgs.records, org);
   publishOrg(publishing(work), 'purged', org);
@@ -85,12 +62,23 @@ async function purgeWorkspace(parts: Parts, workspace: Workspace): Promise<void>
   await removeAll(parts, parts.pinLists.records, await parts.pinLists.ofWorkspace(workspace.id));
   const { connectors } = parts;
   await removeAll(parts, connectors.authorizations, await connectors.authorizationsIn(workspace.id));
-  await removeAll(parts, connectors.connections, await connectors.connectionsIn(workspace.id));
+  await disconnectAll(parts, await connectors.connectionsIn(workspace.id));
   await removeAll(parts, connectors.records, await connectors.ofWorkspace(workspace.id));
   const work = parts.store.begin();
   work.remove(parts.workspaces.records, workspace);
   publishWorkspace(publishing(work), 'purged', workspace);
   await work.commit();
+}
+
+/** Connections that one unit of work deletes, after their grants were revoked at the external systems. */
+const CONNECTIONS = 50;
+
+async function disconnectAll(parts: Parts, connections: readonly Connection[]): Promise<void> {
+  for (let from = 0; from < connections.length; from += CONNECTIONS) {
+    const work = parts.store.begin();
+    await disconnect(parts, publishing(work), connections.slice(from, from + CONNECTIONS));
+    await work.commit();
+  }
 }
 
 async function removeAll<T extends StoredRecord>(

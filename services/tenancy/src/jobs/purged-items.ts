@@ -1,10 +1,13 @@
 import type { DomainEvent, EventBus, Subscription } from '@commonplace/kit/events';
 import type { Parts } from '../parts.js';
 
-/** Items looked for at once. */
+/** Number of items that one query looks for. */
 const CHUNK = 200;
 
-/** Takes the pins of what was deleted for good out of every list, where nobody would see them and they would count. */
+/**
+ * Removes the pins of purged items from all lists, where nobody would see them but they would count towards the
+ * limit.
+ */
 export function watchPurgedItems(parts: Parts, bus: EventBus): Promise<Subscription> {
   const types = ['commonplace.resources.resource.purged'];
   return bus.subscribe({ consumer: 'tenancy.purged-items', types }, async (events) => {

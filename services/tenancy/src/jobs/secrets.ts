@@ -16,19 +16,19 @@ export interface SecretParts {
   readonly log: Log;
 }
 
-/** What has become of the secrets that are stored. */
+/** The result of re-encrypting the stored secrets. */
 export interface Rewrapped {
-  /** Put under the current master key. */
+  /** Number of secrets that this run has re-encrypted with the current master key. */
   readonly rewrapped: number;
-  /** Under it already, or put there by somebody else at this moment. */
+  /** Number of secrets that used the current key already, or that somebody else has rewritten concurrently. */
   readonly current: number;
-  /** Records whose secret does not open; they stay as they are. */
+  /** Ids of records whose secret cannot be decrypted; they are left unchanged. */
   readonly unreadable: readonly string[];
 }
 
 /**
- * Puts every secret under the current master key, so that an older one can be taken out of the settings. What was done
- * before it is cut off is done.
+ * Re-encrypts every secret with the current master key, so that older keys can be removed from the settings.
+ * Records are committed one by one: an interrupted run keeps what it has done. Calls `each` after every record.
  */
 export async function rewrapSecrets(parts: SecretParts, each: () => void = () => {}): Promise<Rewrapped> {
   const sum = { rewrapped: 0, current: 0, unreadable: [] as string[] };
@@ -68,7 +68,7 @@ async function rewrap(
     await work.commit();
     return 'rewrapped';
   } catch (error) {
-    // Whoever was faster has written under the current key; what does not open is told of and left as it is.
+    // A concurrent writer has used the current key. A secret that cannot be decrypted is logged and left unchanged.
     if (error instanceof LostRace) return 'current';
     if (!(error instanceof SecretUnreadable)) throw error;
     log.error('secret.unreadable', { record: id, error });

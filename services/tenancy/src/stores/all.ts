@@ -2,7 +2,10 @@ import { type Collection, keyset, type StoredRecord, type Where } from '@commonp
 
 const CHUNK = 1000;
 
-/** All matching records, in the order of their ids. For sets that are small by their nature. */
+/**
+ * Returns all matching records in the order of their ids. It loads them into memory: use it for sets that stay
+ * small.
+ */
 export async function findAll<T extends StoredRecord>(collection: Collection<T>, where: Where<T>): Promise<T[]> {
   const all: T[] = [];
   for (;;) {
@@ -13,7 +16,7 @@ export async function findAll<T extends StoredRecord>(collection: Collection<T>,
   }
 }
 
-/** The only record of a unique value. */
+/** Returns the first matching record, or undefined. Use it where a unique index allows at most one. */
 export async function findOne<T extends StoredRecord>(
   collection: Collection<T>,
   where: Where<T>,

@@ -3,17 +3,17 @@ import type { Collection, CollectionSpec, StoredRecord } from '@commonplace/kit/
 import type { AuthType, ConnectorType } from '../domain/connector-terms.js';
 import { findAll, findOne } from './all.js';
 
-/** A way from a workspace to another system. */
+/** A link from a workspace to an external system. */
 export interface Connector extends StoredRecord {
   readonly tenant: string;
   readonly workspaceId: string;
   readonly type: ConnectorType;
   readonly name: string;
-  /** A JSON object without secrets. */
+  /** The configuration as a JSON object without secrets. */
   readonly config: string;
   readonly authType: AuthType;
   readonly status: 'pending' | 'active' | 'error' | 'disabled';
-  /** The credentials as JSON, sealed for this record. */
+  /** The credentials as JSON, encrypted for this record. */
   readonly sealed?: string;
   readonly lastError?: string;
   readonly createdBy: Actor;
@@ -26,21 +26,21 @@ export const connectorCollection: CollectionSpec<Connector> = {
   indexes: [{ fields: ['workspaceId'] }],
 };
 
-/** One person's account in another system, by a connector. */
+/** One person's account in an external system, linked through a connector. */
 export interface Connection extends StoredRecord {
   readonly tenant: string;
   readonly workspaceId: string;
   readonly connectorId: string;
   readonly type: ConnectorType;
   readonly userId: string;
-  /** `<connector>:<user>`: one of a person and connector. */
+  /** `<connector>:<user>`: unique, so that a person has one connection per connector. */
   readonly personKey: string;
   readonly accountLabel?: string;
   readonly scopes: readonly string[];
   readonly status: 'active' | 'revoked' | 'error';
-  /** The tokens as JSON, sealed for this record. */
+  /** The tokens as JSON, encrypted for this record. */
   readonly sealed: string;
-  /** Whether it can be renewed without the person. */
+  /** Whether the service can renew the tokens without the person. */
   readonly renewable: boolean;
   readonly connectedBy: Actor;
   readonly lastUsedAt?: string;
@@ -59,14 +59,17 @@ export const connectionCollection: CollectionSpec<Connection> = {
   ],
 };
 
-/** A person on their way to another system and back. */
+/** A pending authorization: a person has been sent to an external system and has not come back yet. */
 export interface Authorization extends StoredRecord {
   readonly tenant: string;
   readonly workspaceId: string;
   readonly connectorId: string;
-  /** Only they may come back. */
+  /** Id of the person who began it; nobody else may complete it. */
   readonly userId: string;
-  /** The PKCE verifier and the nonce as JSON, sealed for this record, whose id is the SHA-256 of the state. */
+  /**
+   * The PKCE verifier and the nonce as JSON, encrypted for this record. The record's id is the SHA-256 of the
+   * state.
+   */
   readonly sealed: string;
   readonly expiresAt: string;
 }
@@ -81,17 +84,17 @@ export interface Connectors {
   readonly connections: Collection<Connection>;
   readonly authorizations: Collection<Authorization>;
   ofWorkspace(workspaceId: string): Promise<Connector[]>;
-  /** Connections, by connector. */
+  /** Returns the number of connections by connector id. */
   countConnections(connectorIds: readonly string[]): Promise<Map<string, number>>;
   connectionsOf(connectorId: string): Promise<Connection[]>;
-  /** Those of a workspace, or of one person there. */
+  /** Returns the connections in a workspace, or those of one person in it. */
   connectionsIn(workspaceId: string, userId?: string): Promise<Connection[]>;
-  /** Those of a person in one tenant. */
+  /** Returns the connections of a person in one tenant. */
   connectionsOfPerson(userId: string, tenant: string): Promise<Connection[]>;
   connectionOfPerson(connectorId: string, userId: string): Promise<Connection | undefined>;
   authorizationsOf(connectorId: string): Promise<Authorization[]>;
   authorizationsIn(workspaceId: string): Promise<Authorization[]>;
-  /** Those that nobody came back from in time. */
+  /** Returns the authorizations that expired at `now` or before. */
   staleAuthorizations(now: string): Promise<Authorization[]>;
 }
 

@@ -1,8 +1,8 @@
 import type { Collection, CollectionSpec, StoredRecord, UnitOfWork } from '@commonplace/kit/store';
 
 /**
- * A record that every change of one kind writes, so that two of them at once race for it: that at least
- * one owner stays is a fact about several records, which their own versions don't keep.
+ * A record that every change of one kind writes, so that two concurrent changes conflict. "At least one owner
+ * remains" concerns several records, so the versions of the single records do not protect it.
  */
 export interface Guard extends StoredRecord {
   readonly tenant: string;
@@ -10,7 +10,7 @@ export interface Guard extends StoredRecord {
 
 export const guardCollection: CollectionSpec<Guard> = { name: 'guards', indexes: [] };
 
-/** Makes this unit lose against any other that has touched the same guard since it was read. */
+/** Makes this unit of work fail if another one has touched the same guard since this one read it. */
 export async function touchGuard(
   work: UnitOfWork,
   guards: Collection<Guard>,

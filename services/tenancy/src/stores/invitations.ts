@@ -3,20 +3,24 @@ import { hashToken } from '../domain/invitation.js';
 import { foldEmail } from '../domain/text.js';
 import { findAll, findOne } from './all.js';
 
-/** An open offer of a place; it goes when it is accepted, sent again or taken back. */
+/** An open invitation. It is deleted when it is accepted, sent again or revoked. */
 export interface Invitation extends StoredRecord {
   readonly tenant: string;
-  /** SHA-256 of the token, which nobody keeps. */
+  /** SHA-256 of the token. The token itself is not stored. */
   readonly tokenHash: string;
   readonly orgId?: string;
   readonly workspaceId?: string;
   readonly orgMemberId?: string;
   readonly workspaceMemberId?: string;
-  /** Only this person may accept; whoever holds the token when absent. */
+  /** Id of the only person who may accept; absent if the invitation is not for one person. */
   readonly userId?: string;
   readonly email: string;
+  /** Set if any holder of the token may accept; if absent, only an account of the address may. */
+  readonly anyAccount?: true;
   readonly emailFold: string;
-  /** What the inviter had to say. */
+  /** Name of the person who invites; absent in records of earlier versions. */
+  readonly inviterName?: string;
+  /** The message that the inviter wrote. */
   readonly message?: string;
   readonly createdAt: string;
   readonly expiresAt: string;
@@ -35,9 +39,9 @@ export const invitationCollection: CollectionSpec<Invitation> = {
 
 export interface Invitations {
   readonly records: Collection<Invitation>;
-  /** The invitation of a token, unless it has expired. */
+  /** Returns the invitation of a token; undefined if there is none or it has expired. */
   open(token: string, now: string): Promise<Invitation | undefined>;
-  /** The open invitations of an address, the oldest first. */
+  /** Returns the open invitations to an address, oldest first. */
   ofAddress(email: string, now: string): Promise<Invitation[]>;
   ofOrgMember(orgMemberId: string): Promise<Invitation[]>;
   ofWorkspaceMember(workspaceMemberId: string): Promise<Invitation[]>;

@@ -5,25 +5,25 @@ import { findAll, findOne } from './all.js';
 
 export type OrgMemberStatus = 'invited' | 'active' | 'suspended' | 'removed';
 
-/** A person's place in an Org, from the invitation on. */
+/** A person's membership of an Org, from the invitation on. */
 export interface OrgMember extends StoredRecord {
-  /** The Org. */
+  /** The id of the Org. */
   readonly tenant: string;
   readonly orgId: string;
-  /** Absent while an address is invited and nobody has come. */
+  /** Absent while an address is invited and nobody has accepted. */
   readonly userId?: string;
-  /** `<org>:<user>` while the person has, or is offered, this place. */
+  /** `<org>:<user>` while the person is a member or is invited by id; absent after removal. */
   readonly personKey?: string;
   /** `<org>:<address>` while the address is invited. */
   readonly addressKey?: string;
-  /** As they were when the person joined. */
+  /** Name and address as they were when the person joined. */
   readonly name: string;
   readonly email: string;
-  /** Name and address, folded. */
+  /** Folded name and address, for search. */
   readonly search: string;
   readonly role: OrgRole;
   readonly status: OrgMemberStatus;
-  /** Invited as a guest, through a workspace: the place goes when that invitation does. */
+  /** Set for a guest who was invited through a workspace: the membership is withdrawn with that invitation. */
   readonly viaWorkspace?: boolean;
   readonly invitedBy?: string;
   readonly invitedAt?: string;
@@ -53,20 +53,20 @@ export function addressKeyOf(placeId: string, email: string): string {
 
 export interface OrgMembers {
   readonly records: Collection<OrgMember>;
-  /** A person's place, or the one offered to them by name; never a removed one. */
+  /** Returns a person's membership, or the invitation made to them by id. Never returns a removed membership. */
   ofPerson(orgId: string, userId: string): Promise<OrgMember | undefined>;
-  /** The place that is offered to an address. */
+  /** Returns the membership that an address is invited to. */
   ofAddress(orgId: string, email: string): Promise<OrgMember | undefined>;
-  /** The active places of a person, in all Orgs. */
+  /** Returns the active memberships of a person in all Orgs. */
   activeOf(userId: string): Promise<OrgMember[]>;
-  /** Active owners, the oldest first. */
+  /** Returns the active owners, oldest first. */
   owners(orgId: string): Promise<OrgMember[]>;
-  /** Active members, by Org. */
+  /** Returns the number of active members by Org id. */
   countActive(orgIds: readonly string[]): Promise<Map<string, number>>;
-  /** Active members who get a workspace's default role. */
+  /** Returns the number of active members who get a workspace's default role. */
   countFull(orgId: string): Promise<number>;
-  /** All who have a place or are offered one, counted up to `limit`. */
-  countPlaces(orgId: string, limit: number): Promise<number>;
+  /** Returns the number of members, suspended members and open invitations. */
+  countPlaces(orgId: string): Promise<number>;
 }
 
 export function createOrgMembers(records: Collection<OrgMember>): OrgMembers {
@@ -78,6 +78,6 @@ export function createOrgMembers(records: Collection<OrgMember>): OrgMembers {
     owners: (orgId) => findAll(records, { orgId, status: 'active', role: 'owner' }),
     countActive: (orgIds) => records.countBy('orgId', { orgId: { in: orgIds }, status: 'active' }),
     countFull: (orgId) => records.count({ orgId, status: 'active', role: { in: FULL_ORG_ROLES } }),
-    countPlaces: (orgId, limit) => records.count({ orgId, status: { in: ['active', 'suspended', 'invited'] } }, limit),
+    countPlaces: (orgId) => records.count({ orgId, status: { in: ['active', 'suspended', 'invited'] } }),
   };
 }

@@ -4,14 +4,14 @@ import type { OrgSettings } from '../domain/org-settings.js';
 import { findAll, findOne } from './all.js';
 
 export interface Org extends StoredRecord {
-  /** Its own id. */
+  /** The id of the Org itself. */
   readonly tenant: string;
   readonly name: string;
-  /** Unique among all Orgs, those to be deleted included: a deletion can be undone. */
+  /** Unique among all Orgs, including those whose deletion is scheduled, since a deletion can be undone. */
   readonly slug: string;
   readonly description?: string;
   readonly status: 'active' | 'deletion_scheduled';
-  /** When an Org to be deleted is gone for good. */
+  /** The time at which an Org whose deletion is scheduled becomes due for purging. */
   readonly purgeAt?: string;
   readonly settings: OrgSettings;
   readonly createdBy: Actor;
@@ -28,7 +28,7 @@ export const orgCollection: CollectionSpec<Org> = {
 export interface Orgs {
   readonly records: Collection<Org>;
   bySlug(slug: string): Promise<Org | undefined>;
-  /** Those whose time to be purged has come. */
+  /** Returns the Orgs that are due for purging. */
   toPurge(now: string): Promise<Org[]>;
 }
 

@@ -3,7 +3,7 @@ import { derivedId } from '@commonplace/kit/id';
 import type { Collection, CollectionSpec, StoredRecord } from '@commonplace/kit/store';
 import { findAll } from './all.js';
 
-/** Whose list it is: that of everybody in the workspace, or of one person there. */
+/** Who a list belongs to: everybody in the workspace, or one person there. */
 export type PinVisibility = 'workspace' | 'me';
 
 export interface PinEntry {
@@ -13,13 +13,13 @@ export interface PinEntry {
   readonly createdAt: string;
 }
 
-/** One list of pins in its order. It is one record, so that its order, its limit and its items change as one. */
+/** One ordered list of pins. It is a single record, so that its order, limit and items change atomically. */
 export interface PinList extends StoredRecord {
   readonly tenant: string;
   readonly workspaceId: string;
   readonly visibility: PinVisibility;
   readonly pins: readonly PinEntry[];
-  /** The items of all pins, to be found by. */
+  /** The item ids of all pins, indexed for lookups by item. */
   readonly itemIds: readonly string[];
 }
 
@@ -28,7 +28,7 @@ export const pinListCollection: CollectionSpec<PinList> = {
   indexes: [{ fields: ['workspaceId'] }, { fields: ['itemIds'], many: true }],
 };
 
-/** The id of a list; `userId` is whose own it is. */
+/** Returns the id of a list. `userId` is its owner, and is used for visibility `me` only. */
 export function pinListId(workspaceId: string, visibility: PinVisibility, userId: string): string {
   return derivedId(visibility === 'workspace' ? `pins:${workspaceId}` : `pins:${workspaceId}:${userId}`);
 }
@@ -36,7 +36,7 @@ export function pinListId(workspaceId: string, visibility: PinVisibility, userId
 export interface PinLists {
   readonly records: Collection<PinList>;
   ofWorkspace(workspaceId: string): Promise<PinList[]>;
-  /** Those that hold one of some items. */
+  /** Returns the lists that contain at least one of the given items. */
   withItems(itemIds: readonly string[]): Promise<PinList[]>;
 }
 
@@ -46,4 +46,11 @@ export function createPinLists(records: Collection<PinList>): PinLists {
     ofWorkspace: (workspaceId) => findAll(records, { workspaceId }),
     withItems: (itemIds) => findAll(records, { itemIds: { containsAny: itemIds } }),
   };
+}
+
+/** A list of pins, as one person reads it. `record` is undefined while nothing has been pinned there. */
+export interface FoundList {
+  readonly visibility: PinVisibility;
+  readonly pins: readonly PinEntry[];
+  readonly record: PinList | undefined;
 }

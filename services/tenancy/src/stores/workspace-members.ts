@@ -3,13 +3,13 @@ import type { WorkspaceRole } from '../domain/roles.js';
 import { findAll, findOne } from './all.js';
 import { addressKeyOf, personKeyOf } from './org-members.js';
 
-/** A person's own place in a workspace, from the invitation on; `default_role` makes none. */
+/** A person's own membership of a workspace, from the invitation on. `default_role` creates no such record. */
 export interface WorkspaceMember extends StoredRecord {
   readonly tenant: string;
   readonly workspaceId: string;
   /** Absent in a Personal workspace. */
   readonly orgId?: string;
-  /** Absent while an address is invited and nobody has come. */
+  /** Absent while an address is invited and nobody has accepted. */
   readonly userId?: string;
   /** `<workspace>:<user>`. */
   readonly personKey?: string;
@@ -17,12 +17,14 @@ export interface WorkspaceMember extends StoredRecord {
   readonly addressKey?: string;
   readonly name: string;
   readonly email: string;
-  /** Name and address, folded. */
+  /** Set if the person was added by id to a Personal workspace: their address is not shown. */
+  readonly hidesEmail?: true;
+  /** Folded name and address, for search. */
   readonly search: string;
   readonly role: WorkspaceRole;
-  /** Suspended while the Org suspends the person: the place is kept and gives nothing. */
+  /** `suspended` while the Org suspends the person: the membership is kept but grants no access. */
   readonly status: 'active' | 'invited' | 'suspended';
-  /** A guest of the Org, who gets no default role. */
+  /** Whether the person is a guest of the Org. Guests get no default role. */
   readonly guest: boolean;
   readonly addedBy: string;
   readonly addedAt: string;
@@ -45,19 +47,19 @@ export const workspaceMemberCollection: CollectionSpec<WorkspaceMember> = {
 export interface WorkspaceMembers {
   readonly records: Collection<WorkspaceMember>;
   ofPerson(workspaceId: string, userId: string): Promise<WorkspaceMember | undefined>;
-  /** The places of a person in some workspaces. */
+  /** Returns the memberships of a person in the given workspaces. */
   ofPersonIn(workspaceIds: readonly string[], userId: string): Promise<WorkspaceMember[]>;
-  /** The places of some people in one workspace. */
+  /** Returns the memberships of the given people in one workspace. */
   ofPeople(workspaceId: string, userIds: readonly string[]): Promise<WorkspaceMember[]>;
   ofAddress(workspaceId: string, email: string): Promise<WorkspaceMember | undefined>;
-  /** The active places of a person, everywhere. */
+  /** Returns the active memberships of a person in all workspaces. */
   activeOf(userId: string): Promise<WorkspaceMember[]>;
-  /** All places of a person in an Org's workspaces, suspended ones too. */
+  /** Returns all memberships of a person in an Org's workspaces, including suspended ones. */
   inOrg(userId: string, orgId: string): Promise<WorkspaceMember[]>;
-  /** Active owners, the oldest first. */
+  /** Returns the active owners, oldest first. */
   owners(workspaceId: string): Promise<WorkspaceMember[]>;
   ofWorkspace(workspaceId: string): Promise<WorkspaceMember[]>;
-  /** Active members, by workspace; `guests` counts those alone who get no default role. */
+  /** Returns the number of active members by workspace id. `guests` restricts it to those who get no default role. */
   countActive(workspaceIds: readonly string[], guests: boolean): Promise<Map<string, number>>;
 }
 

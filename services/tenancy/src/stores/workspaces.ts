@@ -5,23 +5,23 @@ import type { WorkspaceSettings } from '../domain/workspace-settings.js';
 import { findAll, findOne } from './all.js';
 
 export interface Workspace extends StoredRecord {
-  /** The Org's id, or its own. */
+  /** The id of the Org, or of the workspace itself if it is Personal. */
   readonly tenant: string;
   /** Absent for a Personal workspace. */
   readonly orgId?: string;
   readonly name: string;
-  /** The name folded by width and case, which sorting and filtering use. */
+  /** The name folded by width and case, for sorting and filtering. */
   readonly nameFold: string;
   readonly slug: string;
-  /** `<org, or user:<creator>>:<slug>`: a slug is unique in its Org, or among the Personal ones of who made it. */
+  /** `<org, or user:<creator>>:<slug>`: a slug is unique in its Org, or among one creator's Personal workspaces. */
   readonly slugKey: string;
   readonly description?: string;
   readonly icon?: string;
   readonly state: 'active' | 'archived';
-  /** What every member of the Org gets without being added. */
+  /** The role that every full member of the Org gets without being added. */
   readonly defaultRole?: DefaultRole;
   readonly settings: WorkspaceSettings;
-  /** What it was made from, and how far that is copied. */
+  /** The template that the workspace was created from, and the state of its copying. */
   readonly templateId?: string;
   readonly templateStatus?: 'running' | 'completed';
   readonly createdBy: Actor;
@@ -29,7 +29,7 @@ export interface Workspace extends StoredRecord {
   readonly updatedBy: Actor;
   readonly updatedAt: string;
   readonly archivedAt?: string;
-  /** It has been exported: files knows more. */
+  /** Set once the workspace has been exported; the files service keeps the exports. */
   readonly exported?: true;
 }
 
@@ -44,7 +44,7 @@ export const workspaceCollection: CollectionSpec<Workspace> = {
   ],
 };
 
-/** What a slug is unique in: an Org, or what one person has made for themselves. */
+/** Returns the scope in which a slug is unique: an Org, or the Personal workspaces that one person has created. */
 export function slugScope(orgId: string | null, creatorId: string): string {
   return orgId ?? `user:${creatorId}`;
 }
@@ -52,11 +52,11 @@ export function slugScope(orgId: string | null, creatorId: string): string {
 export interface Workspaces {
   readonly records: Collection<Workspace>;
   isSlugTaken(scope: string, slug: string): Promise<boolean>;
-  /** Those of some Orgs that every full member is in. */
+  /** Returns the workspaces of the given Orgs that have a default role, and so include every full member. */
   withDefaultRole(orgIds: readonly string[]): Promise<Workspace[]>;
-  /** All of an Org, in the order of their creation. */
+  /** Returns all workspaces of an Org, in the order of their creation. */
   ofOrg(orgId: string): Promise<Workspace[]>;
-  /** Workspaces, by Org. */
+  /** Returns the number of workspaces by Org id. */
   countByOrg(orgIds: readonly string[]): Promise<Map<string, number>>;
 }
 

@@ -1,28 +1,28 @@
 import * as oauth from 'oauth4webapi';
 import { UPSTREAM_MS } from '../config.js';
-import type { OAuthClient } from '../domain/oauth-clients.js';
+import type { OAuthClient } from './oauth-clients.js';
 
-/** What only the one who began an authorization knows; it is kept until they come back. */
+/** Secrets that bind an authorization to its initiator; they are stored until the person comes back. */
 export interface Pending {
   readonly verifier: string;
   readonly nonce: string;
 }
 
-/** What another system has granted. */
+/** The tokens and scopes that an external system has granted. */
 export interface Grant {
   readonly accessToken: string;
   readonly refreshToken?: string;
   readonly accountLabel?: string;
   readonly scopes: readonly string[];
-  /** Seconds that the access token is good for. */
+  /** Lifetime of the access token in seconds. */
   readonly expiresIn?: number;
 }
 
-/** The other system said no, or said nothing that can be used. `reason` holds no secret. */
+/** Thrown if the external system refuses or its response is unusable. `reason` contains no secret. */
 export class AuthorizationFailed extends Error {
   constructor(
     readonly reason: string,
-    /** The person has refused. */
+    /** Whether the person has denied access. */
     readonly denied = false,
   ) {
     super(reason);
@@ -30,7 +30,9 @@ export class AuthorizationFailed extends Error {
   }
 }
 
-/** Begins an authorization (RFC 6749 with PKCE, RFC 7636): where the person goes, and what is to be kept. */
+/**
+ * Begins an authorization (RFC 6749 with PKCE, RFC 7636). Returns the URL for the person and the secrets to store.
+ */
 export async function beginAuthorization(
   client: OAuthClient,
   state: string,
@@ -53,7 +55,7 @@ export async function beginAuthorization(
   return { url: url.href, pending };
 }
 
-/** Exchanges what somebody came back with. Throws AuthorizationFailed, whatever goes wrong. */
+/** Exchanges the code in the redirect's query for tokens. Throws AuthorizationFailed for every failure. */
 export async function finishAuthorization(
   client: OAuthClient,
   query: URLSearchParams,
@@ -79,12 +81,12 @@ export async function finishAuthorization(
     });
     return grantOf(answer, client);
   } catch (error) {
-    // What the library throws may hold the answer, and with it the tokens.
+    // The library's errors may contain the response, and with it the tokens.
     throw asFailure(error);
   }
 }
 
-/** Takes a grant back (RFC 7009). Gives whether the other system has confirmed it. */
+/** Revokes a grant (RFC 7009). Returns whether the external system confirmed it. */
 export async function revokeGrant(client: OAuthClient, token: string): Promise<boolean> {
   if (client.revokeUrl === undefined) return false;
   try {
@@ -98,10 +100,10 @@ export async function revokeGrant(client: OAuthClient, token: string): Promise<b
   }
 }
 
-/** Tokens that are borne like any other, under a name of their own (Slack). */
+/** Token types that are used like bearer tokens but have another name (Slack). */
 const KINDS_OF_BEARER = { bot: () => {}, user: () => {} };
 
-/** An identity token has to come from the origin that the person was sent to. */
+/** Returns the server's metadata. The issuer of an identity token has to be the origin of the authorization URL. */
 function serverOf({ authorizeUrl, tokenUrl, revokeUrl }: OAuthClient): oauth.AuthorizationServer {
   return {
     issuer: new URL(authorizeUrl).origin,
@@ -115,7 +117,7 @@ function authOf({ clientAuth, clientSecret }: OAuthClient): oauth.ClientAuth {
   return clientAuth === 'basic' ? oauth.ClientSecretBasic(clientSecret) : oauth.ClientSecretPost(clientSecret);
 }
 
-/** The operator has named the endpoint: http is for one on this machine, as the settings see to. */
+/** Returns the request options. They allow http because the settings accept it for loopback addresses only. */
 function requestOptions(url: string) {
   return {
     signal: () => AbortSignal.timeout(UPSTREAM_MS),
@@ -135,7 +137,10 @@ function grantOf(answer: oauth.TokenEndpointResponse, client: OAuthClient): Gran
   };
 }
 
-/** What the account is called: by the identity token, else by what Notion and Slack say beside the token. */
+/**
+ * Returns a label for the account: from the identity token, else from what Notion and Slack return next to the
+ * token.
+ */
 function labelOf(answer: oauth.TokenEndpointResponse): string | undefined {
   const claims = oauth.getValidatedIdTokenClaims(answer);
   const team = answer.team as Record<string, unknown> | undefined;

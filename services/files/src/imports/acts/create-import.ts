@@ -3,28 +3,52 @@ import type { CallContext } from '@commonplace/kit/rpc';
 import { ImportAccess } from '@commonplace/proto/files/v1/import.js';
 import type { CreateImportRequest } from '@commonplace/proto/files/v1/import_service.js';
 import type { ImportPlace } from '@commonplace/proto/resources/v1/tree_import_service.js';
-import { beginAttempt } from '../../acts/attempt.js';
 import { measureAll } from '../../blobs/measure.js';
 import { blobKey, layoutOf } from '../../domain/layout.js';
-import { FileNotReady, StorageQuotaExceeded } from '../../errors.js';
-import type { Upload } from '../../stores/records.js';
-import type { ImportWish } from '../domain/wish.js';
+import { FileNotReady } from '../../errors.js';
+import { beginAttempt } from '../../storage/attempt.js';
+import { settleBytes } from '../../storage/quota.js';
+import type { Upload } from '../../storage/records.js';
+import { lastSegmentOf } from '../domain/url-name.js';
+import { FORMATS } from '../formats.js';
 import type { ImportParts } from '../parts.js';
-import { FORMATS } from '../sources/index.js';
 import { type ImportRecord, NO_COUNTS, NOTHING_DONE } from '../stores/records.js';
+import type { ImportWish } from '../wish.js';
 import { useSource } from './source-bytes.js';
 
-/** A new import, and the upload that it waits for. */
+/** Holds a new import, and the upload that it waits for, if any. */
 export interface NewImport {
   readonly record: ImportRecord;
   readonly upload?: Upload;
 }
 
-/** Milliseconds within which the request has ended, or its process is gone. */
+/** Milliseconds after which the request has ended or its process is gone. */
 const SLACK_MS = 60_000;
 const FIRST_LOOK_MS = 2_000;
 
-/** Adds an import to this call's work; its id is derived from the request, so that a second run makes the same. */
+function importId({ requestId, metadata }: CallContext): string {
+  return derivedId(`import:${metadata.idempotency?.id ?? requestId}`);
+}
+
+/** Derives the ids of the blob and upload for bytes that come with a request or by the upload that it begins. */
+function idsOf({ ids }: Pick<ImportParts, 'ids'>, id: string, { requestId }: CallContext) {
+  return {
+    uploadId: ids.derive(`import-upload:${id}:${requestId}`),
+    blobId: ids.derive(`import-blob:${id}:${requestId}`),
+  };
+}
+
+/** Returns the attempts that an earlier run of this call may have begun. */
+export function attemptsOf(parts: Pick<ImportParts, 'ids'>, context: CallContext) {
+  const fileId = importId(context);
+  const { uploadId, blobId } = idsOf(parts, fileId, context);
+  return [fileId, uploadId].map((revision) => ({ fileId, revision, blobId }));
+}
+
+/**
+ * Inserts an import in this call's unit of work. Its id is derived from the request, so a rerun creates the same
+ * import. Throws `file_not_ready` and `storage_quota_exceeded`.
+ */
 export async function createImport(
   parts: ImportParts,
   request: CreateImportRequest,
@@ -32,15 +56,14 @@ export async function createImport(
   place: ImportPlace,
   context: CallContext,
 ): Promise<NewImport> {
-  const { requestId, metadata } = context;
-  const operation = metadata.idempotency?.id ?? requestId;
-  const id = derivedId(`import:${operation}`);
+  const id = importId(context);
   const { from } = wish;
   const file = 'fileId' in from ? await fileOf(parts, from.fileId, context) : undefined;
-  await requireQuota(parts, place.tenant, sizeOf(wish) ?? 0);
-  const blobId = file?.blobId ?? ('bytes' in from ? await putInline(parts, id, from.bytes, context) : undefined);
-  if (file !== undefined && !(await useSource(parts, context.work, file.blobId)))
+  const blobId =
+    file?.blobId ?? ('bytes' in from ? await putInline(parts, id, place.tenant, from.bytes, context) : undefined);
+  if (file !== undefined && !(await useSource(parts, context.work, file.blobId, place.tenant)))
     throw FileNotReady({ status: 'failed' });
+  const heldBytes = file?.sizeBytes ?? ('bytes' in from ? from.bytes.length : undefined);
   const fileName = file?.name ?? ('url' in from ? lastWord(from.url) : undefined);
   const record = context.work.insert(parts.imports, {
     ...recordOf(request, wish, place, context),
@@ -49,7 +72,7 @@ export async function createImport(
     name: request.name ?? nameFrom(fileName, wish),
     status: 'upload' in from ? 'pending_upload' : 'queued',
     ...('upload' in from && { phase: 'upload' as const }),
-    ...(blobId !== undefined && { blobId }),
+    ...(blobId !== undefined && { blobId, heldBytes }),
     ...('url' in from && { url: from.url }),
   });
   if (!('upload' in from)) return { record };
@@ -90,41 +113,36 @@ function recordOf(
   };
 }
 
-/** A file that the caller may read, with its present bytes. */
+/** Returns the current bytes of a file that the caller may read. Throws `file_not_ready` when it has none. */
 async function fileOf(parts: ImportParts, id: string, context: CallContext) {
   const { resource } = await parts.nodes.getFileNode({ id, toWrite: false }, context.onward);
   const file = await parts.files.get(id);
   const version = file?.versionId === undefined ? undefined : await parts.versions.get(file.versionId);
   if (version === undefined) throw FileNotReady({ status: file?.status ?? 'processing' });
-  return { blobId: version.blobId, name: resource?.name ?? version.name };
+  return { blobId: version.blobId, sizeBytes: version.sizeBytes, name: resource?.name ?? version.name };
 }
 
-function sizeOf({ from }: ImportWish): number | undefined {
-  if ('bytes' in from) return from.bytes.length;
-  return 'upload' in from ? from.upload.sizeBytes : undefined;
-}
-
-async function requireQuota({ settings, usage }: ImportParts, tenant: string, more: number): Promise<void> {
-  if (settings.quotaBytes === undefined) return;
-  const used = (await usage.get(tenant))?.bytes ?? 0;
-  if (used + more > settings.quotaBytes) {
-    throw StorageQuotaExceeded({ used_bytes: used, quota_bytes: settings.quotaBytes });
-  }
-}
-
-/** Stores bytes that came in the request. */
-async function putInline(parts: ImportParts, id: string, bytes: Buffer, context: CallContext): Promise<string> {
-  const blobId = derivedId(`import-blob:${id}:${context.requestId}`);
+/** Stores bytes that came in the request. Returns the id of their blob. */
+async function putInline(
+  parts: ImportParts,
+  id: string,
+  tenant: string,
+  bytes: Buffer,
+  context: CallContext,
+): Promise<string> {
+  const { blobId } = idsOf(parts, id, context);
   const measured = await measureAll([bytes]);
   const forMs = Math.max(context.deadline - Date.now(), 0) + SLACK_MS;
-  const intent = await beginAttempt(parts, { fileId: id, revision: id, blobId }, forMs);
+  const reservation = { tenant, account: 'sources', bytes: measured.sizeBytes } as const;
+  const intent = await beginAttempt(parts, { fileId: id, revision: id, blobId }, forMs, reservation);
   await parts.bytes.put(blobKey(blobId), [bytes], measured);
   context.work.insert(parts.blobs, { id: blobId, ...measured, uses: 1 });
+  await settleBytes(parts, context.work, reservation, intent.reserved?.bytes ?? 0);
   context.work.remove(parts.intents, intent);
   return blobId;
 }
 
-/** The upload that an import waits for, in the machinery of files. */
+/** Begins the upload that an import waits for; it is handled like the upload of a file. */
 async function beginUpload(
   parts: ImportParts,
   { id, tenant, workspaceId, name }: ImportRecord,
@@ -132,10 +150,10 @@ async function beginUpload(
   context: CallContext,
 ): Promise<Upload> {
   const { settings } = parts;
-  const uploadId = derivedId(`import-upload:${id}:${context.requestId}`);
-  const blobId = derivedId(`import-blob:${id}:${context.requestId}`);
+  const { uploadId, blobId } = idsOf(parts, id, context);
   const inParts = sizeBytes !== undefined && sizeBytes > settings.singleBytes;
-  const intent = await beginAttempt(parts, { fileId: id, revision: uploadId, blobId }, SLACK_MS);
+  const reservation = { tenant, account: 'sources', bytes: sizeBytes ?? 0 } as const;
+  const intent = await beginAttempt(parts, { fileId: id, revision: uploadId, blobId }, SLACK_MS, reservation);
   const partsId = inParts ? await parts.bytes.beginParts(blobKey(blobId)) : undefined;
   const now = Date.now();
   const after = (ms: number) => new Date(now + ms).toISOString();
@@ -153,6 +171,7 @@ async function beginUpload(
     ...(inParts ? layoutOf(sizeBytes, settings.partBytes) : {}),
     partsId,
     blobId,
+    reserved: intent.reserved,
     attempts: 0,
     lookAt: after(FIRST_LOOK_MS),
     expiresAt: after(settings.uploadHours * 3_600_000),
@@ -164,16 +183,10 @@ async function beginUpload(
 }
 
 function lastWord(url: string): string | undefined {
-  const word = new URL(url).pathname.split('/').findLast((part) => part !== '');
-  if (word === undefined) return undefined;
-  try {
-    return decodeURIComponent(word);
-  } catch {
-    return word;
-  }
+  return lastSegmentOf(url) || undefined;
 }
 
-/** What an import is called whose request has no name. */
+/** Returns the name of an import whose request has none: that of its file without the extension, or of its format. */
 function nameFrom(fileName: string | undefined, { sourceType }: ImportWish): string {
   const name = fileName?.replace(/\.[A-Za-z0-9]{1,8}$/, '').trim();
   if (name !== undefined && name !== '') return [...name].slice(0, 255).join('');

@@ -1,15 +1,17 @@
 import { AppError } from '@commonplace/kit/errors';
 import type { CallContext } from '@commonplace/kit/rpc';
 import { inWork } from '@commonplace/kit/store';
+import { removeUpload } from '../../uploads/purge.js';
 import { resourceIdOf, rootIdOf } from '../domain/ids.js';
 import { finishedEvent } from '../events.js';
-import { itemRecords } from '../jobs/plan.js';
 import type { ImportParts } from '../parts.js';
+import { itemRecords } from '../stores/item-records.js';
 import { type ImportRecord, isActive } from '../stores/records.js';
 
 /**
- * Cancels an import where it is active, and takes its record away in this call's work; items and bytes follow. With
- * `deleteResources` what it has created goes into the trash before. Gives how many did.
+ * Cancels an import if it is active and deletes its record in this call's unit of work; a job deletes items and bytes
+ * later. With `deleteResources` the resources that it created are moved to the trash first. Returns the number of
+ * trashed resources.
  */
 export async function removeImport(
   parts: ImportParts,
@@ -19,21 +21,21 @@ export async function removeImport(
 ): Promise<number> {
   const ended = isActive(record) ? await cancel(parts, record) : record;
   const deleted = deleteResources ? await trash(parts, ended, context) : 0;
-  const { id, tenant, blobId } = ended;
+  const { id, tenant, blobId, heldBytes } = ended;
   for (const upload of await parts.uploads.find({ where: { fileId: id }, limit: 10 })) {
-    context.work.remove(parts.uploads, upload);
+    removeUpload(parts, context.work, upload);
   }
   context.work.remove(parts.imports, ended);
   context.work.insert(parts.importRemovals, {
     id,
     tenant,
-    ...(blobId !== undefined && { blobId }),
+    ...(blobId !== undefined && { blobId, heldBytes }),
     createdAt: new Date().toISOString(),
   });
   return deleted;
 }
 
-/** From here on its worker finds that it has lost it, and puts nothing more. */
+/** Once this commits, the worker finds that it has lost the import and writes nothing more. */
 async function cancel(parts: ImportParts, { id, ...was }: ImportRecord): Promise<ImportRecord> {
   return inWork(parts.store, async (work) => {
     const present = await work.get(parts.imports, id);
@@ -45,13 +47,13 @@ async function cancel(parts: ImportParts, { id, ...was }: ImportRecord): Promise
   });
 }
 
-/** Trashes what an import has created, and nothing that it has only replaced: the folder of it all, or each item. */
+/** Trashes what an import has created, but nothing that it has only replaced: its root folder, or each item. */
 async function trash(parts: ImportParts, { id, rootResourceId }: ImportRecord, context: CallContext): Promise<number> {
   const root = rootIdOf(id);
   let count = await trashOne(parts, root, context);
   if (count > 0 || rootResourceId === root) return count;
   for await (const chunk of itemRecords(parts, id)) {
-    // The first may be there before its record says so.
+    // The first item may exist before its record says so.
     const own = chunk.filter(({ status, seq }) => status === 'created' || seq === 0);
     for (const { path } of own) count += await trashOne(parts, resourceIdOf(id, path), context);
   }

@@ -4,17 +4,17 @@ import { Readable } from 'node:stream';
 import { RandomAccessReader } from 'yauzl';
 import type { BlobStore } from '../../blobs/port.js';
 
-/** Bytes that are read from anywhere, wherever they lie. */
+/** Reads bytes at any offset, wherever they are stored. */
 export interface Bytes {
   readonly size: number;
-  /** So many bytes from an offset; fewer where they end. */
+  /** Reads `length` bytes from an offset; fewer at the end. */
   read(offset: number, length: number): Promise<Buffer>;
-  /** From `start` to before `end`. */
+  /** Streams the bytes from `start` to before `end`. */
   stream(start: number, end: number): Readable;
   close(): Promise<void>;
 }
 
-/** The bytes of a file. */
+/** Opens a file. */
 export async function fileBytes(path: string): Promise<Bytes> {
   const { size } = await stat(path);
   const file = await open(path);
@@ -30,7 +30,7 @@ export async function fileBytes(path: string): Promise<Bytes> {
   };
 }
 
-/** The bytes of a blob: of its file where it has one, else by ranges. */
+/** Opens a blob: as a file if the store has a path for it, else by ranged reads. */
 export async function blobBytes(store: BlobStore, key: string): Promise<Bytes> {
   const path = store.path(key);
   if (path !== undefined) return fileBytes(path);
@@ -48,12 +48,12 @@ export async function blobBytes(store: BlobStore, key: string): Promise<Bytes> {
   };
 }
 
-/** Bytes that are read on beyond what is asked for: a directory is read in small pieces, one after the other. */
+/** Bytes that one read fetches at least, because a directory is read in many small consecutive pieces. */
 const AHEAD_BYTES = 256 * 1024;
 
 type Done = (error: Error | null, bytesRead?: number) => void;
 
-/** Lets yauzl read the directory of an archive. */
+/** Lets yauzl read the directory of an archive, with read-ahead. */
 export class DirectoryReader extends RandomAccessReader {
   #ahead: Buffer = Buffer.alloc(0);
   #from = 0;

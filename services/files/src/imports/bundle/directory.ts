@@ -12,20 +12,20 @@ import {
   type Tally,
 } from './limits.js';
 
-/** An entry of an archive, as small as can be and held once: there may be 100,000. */
+/** Describes an entry of an archive. It is kept small, because an archive may have 100,000 of them. */
 export interface Packed extends Entry {
-  /** What it lies in. */
+  /** The archive that contains it. */
   readonly archive: Bytes;
   readonly offset: number;
   readonly packedBytes: number;
   readonly crc: number;
-  /** 0: stored, 8: deflated. */
+  /** Compression method: 0 stored, 8 deflated. */
   readonly method: number;
-  /** Bytes of the name, which the entry's own header repeats. */
+  /** Bytes of the name, which the entry's local header repeats. */
   readonly nameBytes: number;
 }
 
-/** Reads an archive's directory. Rejects with an ArchiveFault where it is none that may be unpacked. */
+/** Reads an archive's directory. Rejects with an `ArchiveFault` when it is not a ZIP archive that may be unpacked. */
 export async function readDirectory(bytes: Bytes, limits: ArchiveLimits, tally: Tally): Promise<Packed[]> {
   if (bytes.size > limits.archiveBytes) throw beyond(limits, 'archiveBytes', `The archive has ${bytes.size} bytes.`);
   try {
@@ -62,14 +62,17 @@ async function readEntries(bytes: Bytes, limits: ArchiveLimits, tally: Tally): P
   return entries;
 }
 
-/** A name in the charset that it says; many tools write UTF-8 without saying so. */
+/**
+ * Decodes a name in the charset that the entry declares, or in UTF-8 if it is valid UTF-8: many tools write UTF-8
+ * without declaring it.
+ */
 function nameOf(entry: ZipEntry): string {
   const raw = entry.fileNameRaw;
   const flags = isUtf8(raw) ? entry.generalPurposeBitFlag | 0x800 : entry.generalPurposeBitFlag;
   return getFileNameLowLevel(flags, raw, entry.extraFields, false);
 }
 
-/** The path of an entry, relative and without steps that lead nowhere; empty for the archive's own folder. */
+/** Returns the path of an entry, relative and without empty or `.` segments; empty for the archive's root folder. */
 function safePath(entry: ZipEntry, limits: ArchiveLimits): string {
   const name = nameOf(entry);
   if (name.length > limits.pathLength) throw beyond(limits, 'pathLength', `A path has ${name.length} characters.`);
@@ -102,12 +105,15 @@ function encrypted(): ArchiveFault {
   return new ArchiveFault('archive_encrypted', 'The archive has a password. Make one without.');
 }
 
-/** An entry that unpacks to more or less than its directory says. */
+/** Creates the fault of an entry that unpacks to more or less than its directory says. */
 export function lying(path: string): ArchiveFault {
   return new ArchiveFault('archive_size_mismatch', `${path} does not unpack to the size that the archive says.`);
 }
 
-/** When entries were last changed. Those of one moment, often all of an archive, share its text. */
+/**
+ * Returns a function that formats modification times. Consecutive entries with the same time, often a whole archive,
+ * share one string.
+ */
 function createTimes(): (entry: ZipEntry) => string | undefined {
   let last = Number.NaN;
   let text: string | undefined;

@@ -1,22 +1,22 @@
 import { ImportFault } from '../sources/port.js';
 
-/** What an archive may be at the most. */
+/** Holds the limits of an archive. */
 export interface ArchiveLimits {
   readonly archiveBytes: number;
-  /** All entries, unpacked. */
+  /** Bytes of all entries, unpacked. */
   readonly unpackedBytes: number;
-  /** One entry, unpacked. */
+  /** Bytes of one entry, unpacked. */
   readonly entryBytes: number;
   readonly entries: number;
   /** Bytes that one byte of the archive unpacks to. */
   readonly ratio: number;
-  /** Archives within archives. */
+  /** Levels of archives within archives. */
   readonly nesting: number;
   /** Characters of a path. */
   readonly pathLength: number;
 }
 
-/** The settings that raise the limits. */
+/** Settings that raise the limits, named in error messages. */
 const SETTINGS: Record<keyof ArchiveLimits, string> = {
   archiveBytes: 'COMMONPLACE_IMPORT_ARCHIVE_BYTES',
   unpackedBytes: 'COMMONPLACE_IMPORT_UNPACKED_BYTES',
@@ -37,25 +37,25 @@ const CODES: Record<keyof ArchiveLimits, string> = {
   pathLength: 'archive_path_too_long',
 };
 
-/** Something that concerns the whole archive: the import ends. */
+/** Reports a problem with the whole archive, which ends the import. */
 export class ArchiveFault extends ImportFault {}
 
-/** An archive beyond a limit; names the setting that raises it. */
+/** Creates the fault of an archive beyond a limit; it names the setting that raises the limit. */
 export function beyond(limits: ArchiveLimits, which: keyof ArchiveLimits, what: string): ArchiveFault {
   const raise = `The limit is ${limits[which]}; the operator can raise it by ${SETTINGS[which]}.`;
   return new ArchiveFault(CODES[which], `${what} ${raise}`);
 }
 
-/** Below so many bytes unpacked a ratio means nothing. */
+/** Unpacked bytes up to which the ratio is not checked. */
 const RATIO_FROM_BYTES = 1024 * 1024;
 
-/** What has been found in an archive and those within it. */
+/** Counts what an archive and those within it contain. */
 export interface Tally {
   entries: number;
   unpacked: number;
 }
 
-/** Counts entries before they are looked at. */
+/** Counts entries before they are read. */
 export function countEntries(tally: Tally, more: number, limits: ArchiveLimits): void {
   tally.entries += more;
   if (tally.entries > limits.entries) {
@@ -63,7 +63,7 @@ export function countEntries(tally: Tally, more: number, limits: ArchiveLimits):
   }
 }
 
-/** Counts what one entry says that it unpacks to. */
+/** Counts the unpacked size that the directory gives for one entry. */
 export function countEntry(tally: Tally, path: string, bytes: number, limits: ArchiveLimits): void {
   if (bytes > limits.entryBytes) throw beyond(limits, 'entryBytes', `${path} unpacks to ${bytes} bytes.`);
   tally.unpacked += bytes;
@@ -72,7 +72,7 @@ export function countEntry(tally: Tally, path: string, bytes: number, limits: Ar
   }
 }
 
-/** Refuses an archive that unpacks to many times its size. */
+/** Refuses an archive that unpacks to more than the allowed multiple of its size. */
 export function requireRatio(unpacked: number, archiveBytes: number, limits: ArchiveLimits): void {
   if (unpacked <= RATIO_FROM_BYTES || unpacked <= archiveBytes * limits.ratio) return;
   throw beyond(limits, 'ratio', `The archive unpacks to ${Math.round(unpacked / archiveBytes)} times its size.`);

@@ -2,7 +2,7 @@ import { ImportFault } from '../sources/port.js';
 import type { Bytes } from './bytes.js';
 import { type OpenBundle, requireSize } from './zip.js';
 
-/** A bundle of one file. */
+/** Opens a bundle of one file. */
 export function openSingle(bytes: Bytes, name: string): OpenBundle {
   const entry = { path: name, sizeBytes: bytes.size };
   const requirePath = (path: string): void => {

@@ -6,14 +6,14 @@ import { lying, type Packed } from './directory.js';
 
 const HEADER_BYTES = 30;
 const SIGNATURE = 0x04034b50;
-/** What an entry's own header may have beside its name in an ordinary archive; more is read where there is more. */
+/** Bytes of extra fields to expect in an entry's local header; a second read fetches more if there are more. */
 const EXTRA_BYTES = 128;
-/** Entries up to so many bytes, packed and unpacked, are read at once. */
+/** Entries of at most this many bytes, packed and unpacked, are read in one piece. */
 const SMALL_BYTES = 1024 * 1024;
 
 const inflate = promisify<Buffer, { maxOutputLength: number }, Buffer>(inflateRaw);
 
-/** All bytes of an entry, which are as many as its archive says. */
+/** Returns all bytes of an entry. Throws when their size or checksum is not what the archive says. */
 export async function readEntry(entry: Packed): Promise<Buffer> {
   if (!isSmall(entry)) return gather(await openEntry(entry), entry);
   const guess = HEADER_BYTES + entry.nameBytes + EXTRA_BYTES + entry.packedBytes;
@@ -30,7 +30,7 @@ export async function readEntry(entry: Packed): Promise<Buffer> {
   return unpacked;
 }
 
-/** Whether an entry may be held in memory while it is unpacked. */
+/** Returns whether an entry is small enough to be unpacked in memory. */
 export function isSmall({ packedBytes, sizeBytes }: Packed): boolean {
   return packedBytes <= SMALL_BYTES && sizeBytes <= SMALL_BYTES;
 }
@@ -55,7 +55,7 @@ async function unpack(data: Buffer, entry: Packed): Promise<Buffer> {
   }
 }
 
-/** Streams the bytes of an entry; the stream fails where they are other than the archive says. */
+/** Streams the bytes of an entry. The stream fails when their size or checksum is not what the archive says. */
 export async function openEntry(entry: Packed): Promise<Readable> {
   requireMethod(entry);
   const { archive, offset } = entry;
@@ -68,7 +68,7 @@ export async function openEntry(entry: Packed): Promise<Readable> {
   return checked;
 }
 
-/** Passes bytes on while they are no more than the archive says, and in the end the same. */
+/** Passes bytes on; fails as soon as there are more than the archive says, or at the end if size or checksum differ. */
 function checkAll(entry: Packed): Transform {
   let count = 0;
   let sum = 0;
@@ -87,7 +87,7 @@ function checkAll(entry: Packed): Transform {
   });
 }
 
-/** Where the data begins behind an entry's own header. */
+/** Returns the offset of the data after an entry's local header. */
 function dataStart(header: Buffer, { path }: Packed): number {
   if (header.length < HEADER_BYTES || header.readUInt32LE(0) !== SIGNATURE) throw damaged(path);
   return HEADER_BYTES + header.readUInt16LE(26) + header.readUInt16LE(28);
@@ -102,7 +102,7 @@ function damaged(path: string): ImportFault {
   return new ImportFault('archive_entry_damaged', `${path} is damaged in the archive.`);
 }
 
-/** An error of a stream of `openEntry` as the fault that it stands for. */
+/** Converts an error of a stream of `openEntry` to the fault of a damaged entry if zlib reports it. */
 export function entryFault(error: unknown, path: string): unknown {
   const isZlib = ((error as { code?: string }).code ?? '').startsWith('Z_');
   return isZlib ? damaged(path) : error;

@@ -11,19 +11,22 @@ import { entryFault, isSmall, openEntry, readEntry } from './unpack.js';
 
 /** A bundle that has to be closed. */
 export interface OpenBundle extends Bundle {
-  /** Unpacks everything once and throws it away: rejects with an ArchiveFault where an entry is another size. */
+  /**
+   * Unpacks everything once and discards it. Rejects with an `ArchiveFault` when an entry has another size than
+   * declared.
+   */
   verify(stopped: () => boolean): Promise<void>;
   close(): Promise<void>;
 }
 
-/** An archive of several parts holds the others under such names. */
+/** File names of the parts of an archive that was exported in several parts. */
 const PART = /(^|[/ _-])part-?\d+\.zip$/i;
-/** Entries that are looked at together. */
+/** Entries that are verified concurrently. */
 const AT_ONCE = 4;
 
 /**
- * Opens an archive within the limits. Its parts (`Part-1.zip`), and an archive that is all there is in it, are
- * unpacked into `scratch`, and their entries stand beside the others. Closes `bytes` when it is closed.
+ * Opens an archive within the limits. Its parts (`Part-1.zip`), or an archive that is its only entry, are unpacked into
+ * `scratch` and their entries added to the others. Closing the bundle closes `bytes`.
  */
 export async function openZipBundle(bytes: Bytes, limits: ArchiveLimits, scratch: string): Promise<OpenBundle> {
   const found = new Map<string, Packed>();
@@ -48,7 +51,7 @@ export async function openZipBundle(bytes: Bytes, limits: ArchiveLimits, scratch
   }
 
   async function unpackPart(entry: Packed): Promise<Packed[]> {
-    await mkdir(scratch, { recursive: true });
+    await mkdir(scratch, { recursive: true, mode: 0o700 });
     const path = join(scratch, randomUUID());
     temporary.push(path);
     await pipeline(await openEntry(entry), createWriteStream(path, { flags: 'wx', mode: 0o600 }));
@@ -103,7 +106,7 @@ export function requireSize({ path, sizeBytes }: Entry, limit: number): void {
   throw new ImportFault('item_too_large', `${path} has ${sizeBytes} bytes; ${limit} are read at the most.`);
 }
 
-/** What is damaged is found when it is needed; what lies about its size ends everything. */
+/** Ignores damaged entries, which are reported when they are needed; throws when an entry's size is not as declared. */
 async function verifyEntry(entry: Packed): Promise<void> {
   try {
     if (isSmall(entry)) await readEntry(entry);

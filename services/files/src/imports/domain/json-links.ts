@@ -2,7 +2,7 @@ import type { Redirect } from './links.js';
 
 const KEYS: ReadonlySet<string> = new Set(['href', 'src', 'url']);
 
-/** Document JSON with its links redirected. */
+/** Returns document JSON with its links redirected. */
 export function redirectJson(value: unknown, redirect: Redirect): unknown {
   if (Array.isArray(value)) return value.map((one) => redirectJson(one, redirect));
   if (typeof value !== 'object' || value === null) return value;

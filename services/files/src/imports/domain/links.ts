@@ -1,17 +1,19 @@
 /**
- * What becomes of a link: its new destination, or undefined where it stays. A destination is as its format means it,
- * without escapes.
+ * Returns the new destination of a link, or undefined if it stays. Destinations are decoded, without escapes of their
+ * format.
  */
 export type Redirect = (href: string) => string | undefined;
 
-/** A stretch of a text that is to be another. */
+/** Describes a range of a text and what replaces it. */
 export interface Change {
   readonly start: number;
   readonly end: number;
   readonly text: string;
 }
 
-/** A new destination as it may stand where `raw` stands, whose fragment stays as it is written there. */
+/**
+ * Returns a new destination that may replace `raw` in the text. A fragment is kept as `raw` writes it, or else escaped.
+ */
 export function fitted(raw: string, href: string, to: string): string {
   const hash = href.indexOf('#');
   const fragment = hash < 0 ? '' : href.slice(hash);
@@ -19,10 +21,10 @@ export function fitted(raw: string, href: string, to: string): string {
   return to.slice(0, to.length - fragment.length) + fragment.replace(UNSAFE, (char) => encodeURIComponent(char));
 }
 
-/** What a fragment must not hold, in whatever text it comes to stand; `encodeURIComponent` leaves some of it. */
+/** Characters that a fragment must not contain in any of the formats; `encodeURIComponent` leaves some of them. */
 const UNSAFE = /[\s<>"\\&[\]]/g;
 
-/** The text with changes made, which are in its order; everything between them stays. */
+/** Applies changes to a text. They must be sorted; overlapping ones are skipped. */
 export function changed(text: string, changes: readonly Change[]): string {
   let result = '';
   let at = 0;

@@ -3,14 +3,14 @@ import { htmlChanges, imagesInHtml } from './html-links.js';
 import { type Change, changed, fitted, type Redirect } from './links.js';
 
 /**
- * A text of more characters without a break between blocks is read as it is, as documents read it: looking for marks
- * in it would take minutes.
+ * Characters without a block break beyond which a text is not parsed for inline marks, as in the parser of documents:
+ * it would take minutes.
  */
 const MAX_INLINE = 64 * 1024;
 
 const parser = createParser();
 
-/** The parser of documents, as far as it matters here: what is code, what is a link, what is HTML. */
+/** Creates the parser of documents, reduced to what matters here: which parts are code, links and HTML. */
 function createParser(): MarkdownIt {
   const md = new MarkdownParser({ html: true, maxNesting: 100 });
   md.validateLink = () => true;
@@ -28,8 +28,8 @@ function createParser(): MarkdownIt {
 }
 
 /**
- * Markdown with its links redirected: those in text, their definitions, and those of the HTML in it. Only the
- * destinations change; code is left alone. `from` is where the text begins, behind any front matter.
+ * Returns Markdown with its links redirected: inline links, link definitions, and links in embedded HTML. Only
+ * destinations change; code is left alone. `from` is the offset of the text after any front matter.
  */
 export function redirectMarkdown(text: string, redirect: Redirect, from = 0): string {
   const body = from === 0 ? text : text.slice(from);
@@ -43,7 +43,10 @@ export function redirectMarkdown(text: string, redirect: Redirect, from = 0): st
   return text.slice(0, from) + changed(body, changes);
 }
 
-/** The addresses of the images in Markdown, those of the HTML in it too. `from` is where the text begins. */
+/**
+ * Returns the URLs of the images in Markdown and its embedded HTML. `from` is the offset of the text after any front
+ * matter.
+ */
 export function imagesInMarkdown(text: string, from = 0): string[] {
   const body = from === 0 ? text : text.slice(from);
   if (!/!\[|<img/i.test(body)) return [];
@@ -60,7 +63,9 @@ interface Finder {
   definitions(tokens: readonly Token[]): void;
 }
 
-/** Finds where the links of a text stand: the parser tells which there are, in their order, and of which lines. */
+/**
+ * Finds the positions of a text's links. The parser gives only the links in their order and the lines of their blocks.
+ */
 function createFinder(text: string, redirect: Redirect): Finder {
   const lines = lineStarts(text);
   const changes: Change[] = [];
@@ -71,7 +76,9 @@ function createFinder(text: string, redirect: Redirect): Finder {
     if (to >= 0) cursor = to;
   };
 
-  /** Passes what the text has of a token, so that it is not taken for what comes after it. */
+  /**
+   * Moves the cursor past the text of a token, so that it is not mistaken for a later one. Returns its position, or -1.
+   */
   const pass = (content: string): number => {
     const at = text.indexOf(content, cursor);
     if (at < 0 || at >= limit) return -1;
@@ -79,7 +86,7 @@ function createFinder(text: string, redirect: Redirect): Finder {
     return at;
   };
 
-  /** The destination `href` of a link whose text ends behind the cursor. */
+  /** Redirects the destination `href` of a link whose text ends at the cursor. */
   function destination(href: string): void {
     for (let at = text.indexOf('](', cursor); at >= 0 && at < limit; at = text.indexOf('](', at + 2)) {
       let start = at + 2;
@@ -151,7 +158,7 @@ function createFinder(text: string, redirect: Redirect): Finder {
   };
 }
 
-/** `[label]:` at the beginning of a line, in quotes and lists as well; no footnote. */
+/** Matches `[label]:` at the beginning of a line, also in quotes and lists, but not footnotes. */
 const DEFINITION = /^[ \t>]*(?:[-*+][ \t]+|\d+[.)][ \t]+)?[ \t>]*\[(?!\^)(?:[^[\]\\\n]|\\.)+\]:[ \t]*\n?[ \t]*/gm;
 
 function lineStarts(text: string): number[] {

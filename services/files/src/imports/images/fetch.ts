@@ -1,16 +1,16 @@
 import { createWriteStream } from 'node:fs';
 import { pipeline } from 'node:stream/promises';
 import { UrlNotAllowed } from '@commonplace/kit/fetch';
-import { kindOf } from '../../acts/finish.js';
-import { SNIFF_BYTES } from '../../media/index.js';
+import { kindOf, SNIFF_BYTES } from '../../media/index.js';
+import { lastSegmentOf } from '../domain/url-name.js';
 import type { ImportParts } from '../parts.js';
 
-/** What became of an image: where its bytes lie, or why it stays where it is. */
+/** Holds the result for one image: where its bytes were stored, or why it stays a remote link. */
 export type Fetched =
   | { readonly path: string; readonly sizeBytes: number; readonly contentType: string }
   | { readonly message: string };
 
-/** What the images of one run have left of their limits. */
+/** Holds what one run has left of the limits for images. */
 export interface Budget {
   bytes: number;
   /** Epoch milliseconds. */
@@ -22,7 +22,7 @@ const ONE_MS = 20_000;
 
 class Refused extends Error {}
 
-/** Fetches one image through the guard into a file. Never rejects for what lies at the other end. */
+/** Fetches one image through the URL guard into a file. Never rejects because of what the remote server does. */
 export async function fetchImage(
   { guard, settings }: Pick<ImportParts, 'guard' | 'settings'>,
   url: string,
@@ -51,13 +51,12 @@ export async function fetchImage(
           yield chunk;
         }
       };
-      await pipeline(counted, createWriteStream(path), { signal });
+      await pipeline(counted, createWriteStream(path, { mode: 0o600 }), { signal });
       const { contentType } = await kindOf(Buffer.concat(head), nameIn(url), undefined);
       if (!contentType.startsWith('image/')) throw new Refused(`It is no image, but ${contentType}.`);
       return { path, sizeBytes, contentType };
     } finally {
-      // Whoever stops reading makes it end with an error, which nobody has to know.
-      body.on('error', () => {}).destroy();
+      body.destroy();
     }
   } catch (error) {
     if (error instanceof Refused || error instanceof UrlNotAllowed) return { message: error.message };
@@ -71,14 +70,11 @@ function limit(what: keyof typeof WHAT, most: number, unit: string, setting: str
   return `${WHAT[what]} ${most} ${unit}; the operator can raise that by COMMONPLACE_IMPORT_${setting}.`;
 }
 
-/** The last part of an address's path, as a name of a file. */
+/** Returns the last segment of a URL's path as a file name. */
 export function nameIn(url: string): string {
-  const last = new URL(url).pathname.split('/').at(-1) ?? '';
-  let name = last;
-  try {
-    name = decodeURIComponent(last);
-  } catch {
-    // It stands as it is written.
-  }
-  return name.replace(/[\p{Cc}/\\]/gu, '').slice(0, 200) || 'image';
+  return (
+    lastSegmentOf(url)
+      .replace(/[\p{Cc}/\\]/gu, '')
+      .slice(0, 200) || 'image'
+  );
 }

@@ -1,21 +1,26 @@
-import { imagesInHtml } from '../domain/html-links.js';
-import { imagesInMarkdown } from '../domain/markdown-links.js';
-import { frontMatterLength } from '../sources/markdown/front-matter.js';
-import { ImportFault, type ItemContent, type Source, type SourceItem } from '../sources/port.js';
+import { ImportFault, type SourceItem } from '../sources/port.js';
+import type { ThreadSource } from '../thread/source.js';
 
-/** An image at another place of the web, and the first page that shows it. */
+/** Describes an image on another server and the first page that shows it. */
 export interface RemoteImage {
   readonly url: string;
   readonly page: SourceItem;
 }
 
-/** The images at other places of the web that the pages of a source show, each once, in the order of the pages. */
-export async function findRemoteImages(source: Source, most: number, stopped: () => void): Promise<RemoteImage[]> {
+/**
+ * Finds the images on other servers that the pages of a source show, each once, in the order of the pages. Returns
+ * `most` images at most.
+ */
+export async function findRemoteImages(
+  source: ThreadSource,
+  most: number,
+  stopped: () => void,
+): Promise<RemoteImage[]> {
   const found = new Map<string, RemoteImage>();
   for (const page of source.items) {
     if (page.kind !== 'document') continue;
     stopped();
-    for (const src of imagesIn(await contentOf(source, page))) {
+    for (const src of await imagesOf(source, page)) {
       const url = src.split('#')[0] as string;
       if (/^https?:\/\//i.test(url) && URL.canParse(url) && !found.has(url)) found.set(url, { url, page });
       if (found.size >= most) return [...found.values()];
@@ -24,17 +29,12 @@ export async function findRemoteImages(source: Source, most: number, stopped: ()
   return [...found.values()];
 }
 
-function imagesIn({ markdown, html }: ItemContent): string[] {
-  if (markdown !== undefined) return imagesInMarkdown(markdown, frontMatterLength(markdown));
-  return html === undefined ? [] : imagesInHtml(html);
-}
-
-/** What can't be read is told when it is its turn. */
-async function contentOf(source: Source, page: SourceItem): Promise<ItemContent> {
+/** Returns the images of a page; a page that can't be read is reported when it is imported. */
+async function imagesOf(source: ThreadSource, page: SourceItem): Promise<readonly string[]> {
   try {
-    return await source.read(page);
+    return await source.images(page);
   } catch (error) {
-    if (error instanceof ImportFault) return {};
+    if (error instanceof ImportFault) return [];
     throw error;
   }
 }

@@ -3,26 +3,31 @@ import { createReadStream } from 'node:fs';
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ImportParts } from '../parts.js';
-import { ImportFault, type Source, type SourceItem } from '../sources/port.js';
+import { ImportFault, type SourceItem } from '../sources/port.js';
+import type { ThreadSource } from '../thread/source.js';
 import { type Fetched, fetchImage, nameIn } from './fetch.js';
 import { findRemoteImages, type RemoteImage } from './find.js';
 
-/** Images that are fetched at the same time. */
+/** Images that are fetched concurrently. */
 const WIDTH = 4;
-/** Images that stay links and that a report names. */
+/** Images that were not fetched and that a report lists at most. */
 const NAMED = 200;
 
 export interface WithImages {
-  readonly source: Source;
+  readonly source: ThreadSource;
   close(): Promise<void>;
 }
 
 /**
- * A source whose pages' images at other places of the web are files of it as well: those that can be fetched, each
- * attached to the first page that shows it. The others stay links, are skipped, and are named in the notes. They are
- * fetched before anything is put, for a link is only redirected to what is there.
+ * Extends a source by the remote images of its pages: each that can be fetched becomes a file, attached to the first
+ * page that shows it. The others stay links, are skipped, and are listed in the notes. They are fetched before anything
+ * is written, because a link is only redirected to an item that exists.
  */
-export async function withRemoteImages(parts: ImportParts, source: Source, stopped: () => void): Promise<WithImages> {
+export async function withRemoteImages(
+  parts: ImportParts,
+  source: ThreadSource,
+  stopped: () => void,
+): Promise<WithImages> {
   const { importImages: most, importImagesBytes: bytes, importImagesSeconds: seconds } = parts.settings;
   const found = await findRemoteImages(source, most + 1, stopped);
   const folder = join(parts.scratch, randomUUID());
@@ -30,7 +35,7 @@ export async function withRemoteImages(parts: ImportParts, source: Source, stopp
   const fetched = new Map<string, Fetched>();
   const budget = { bytes, until: Date.now() + seconds * 1000 };
   try {
-    await mkdir(folder, { recursive: true });
+    await mkdir(folder, { recursive: true, mode: 0o700 });
     const images = found.slice(0, most);
     for (let from = 0; from < images.length; from += WIDTH) {
       stopped();
@@ -47,11 +52,11 @@ export async function withRemoteImages(parts: ImportParts, source: Source, stopp
 }
 
 function joined(
-  source: Source,
+  source: ThreadSource,
   images: readonly RemoteImage[],
   fetched: ReadonlyMap<string, Fetched>,
   said: readonly string[],
-): Source {
+): ThreadSource {
   const kept = images.flatMap(({ url }) => {
     const one = fetched.get(url);
     return one !== undefined && 'message' in one ? `The image ${url} stays a link: ${one.message}` : [];
@@ -79,7 +84,10 @@ function joined(
   };
 }
 
-/** What could not be fetched is an item too, so that items stand in the same order whenever the source is read. */
+/**
+ * Returns the item of an image. Images that could not be fetched are items too, so that the order of items is the same
+ * whenever the source is read.
+ */
 function itemOf({ url, page }: RemoteImage, fetched: Fetched | undefined): SourceItem {
   const isThere = fetched !== undefined && 'path' in fetched;
   return {

@@ -4,7 +4,7 @@ import type { ImportParts } from '../parts.js';
 import { ImportFault } from '../sources/port.js';
 import type { ImportRecord } from '../stores/records.js';
 
-/** Options of a call in the importer's name, within so many milliseconds. */
+/** Returns the options of a call on behalf of the importer, with a deadline in `timeoutMs`. */
 export type Acting = (timeoutMs?: number) => Promise<CallOptions>;
 
 const SCOPES = [
@@ -16,17 +16,22 @@ const SCOPES = [
   'tag:write',
   'share:write',
 ];
-/** A token is asked for again so long before its end. */
+/** Milliseconds before its expiry at which a token is renewed. */
 const SPARE_MS = 10_000;
 const CALL_MS = 60_000;
 
-/** Acts as the person who began an import, as long as they belong to its tenant. No token is kept. */
+/** Acts as the user who began an import, as long as they belong to its tenant. No token is stored. */
 export function actingFor(parts: ImportParts, { userId, orgId }: ImportRecord): Acting {
   let token = '';
   let until = 0;
   return async (timeoutMs = CALL_MS) => {
     if (Date.now() > until - SPARE_MS) {
-      const answer = await parts.auth.actAs({ userId, orgId, scopes: SCOPES }, parts.systemCall()).catch(lostAccess);
+      const answer = await parts.auth
+        .actAs(
+          { userId, orgId, scopes: SCOPES, agent: undefined, workspaceIds: [], automation: undefined, chain: [] },
+          parts.systemCall(),
+        )
+        .catch(lostAccess);
       token = answer.token;
       until = Date.parse(answer.expiresAt ?? '');
     }
@@ -35,7 +40,9 @@ export function actingFor(parts: ImportParts, { userId, orgId }: ImportRecord): 
   };
 }
 
-/** What the importer may not do any more ends the import; whoever is out of reach is asked again. */
+/**
+ * Throws the fault that ends the import when the importer has lost access; rethrows other errors, which are retried.
+ */
 export function lostAccess(error: unknown): never {
   const isRefusal = error instanceof AppError && REFUSALS.has(error.code);
   if (!isRefusal) throw error;

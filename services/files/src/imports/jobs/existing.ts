@@ -5,17 +5,17 @@ import type { Items } from './items.js';
 
 const CHUNK = 500;
 
-/** What an import finds in the workspace of its items' external ids. */
+/** Says which items already exist in the workspace, by their external ids. */
 export interface Existing {
-  /** Items whose resource is there and is not theirs; what is done with them says the import's `conflict`. */
+  /** Items whose external id another resource has; the import's `conflict` option says what is done with them. */
   readonly conflicts: ReadonlySet<number>;
-  /** Folders that would hold nothing: all that lies in them is there elsewhere and stays where it is. */
+  /** Folders that would be empty, because all of their content exists elsewhere and stays there. */
   readonly covered: ReadonlySet<number>;
-  /** Something comes to the top of what is imported. */
+  /** Whether anything new is created at the top level of the import. */
   readonly hasNew: boolean;
 }
 
-/** Looks for resources that have the items' external ids. Where they are to stand for the items, links lead to them. */
+/** Looks for resources that have the items' external ids. When they replace the items, links lead to them. */
 export async function findExisting(parts: ImportParts, hold: Hold, items: Items, acting: Acting): Promise<Existing> {
   const { workspaceId, conflict } = hold.record;
   const byExternalId = new Map<string, number>();
@@ -43,7 +43,7 @@ function coveredFolders(items: Items, conflicts: ReadonlySet<number>): Set<numbe
   const holds = new Set<number>();
   const holdsNew = new Set<number>();
   const covered = new Set<number>();
-  // Children come behind their parents.
+  // Children come after their parents, so this visits children first.
   for (let seq = items.count - 1; seq >= 0; seq--) {
     const { kind, parent, externalId } = items.item(seq);
     const isThere = conflicts.has(seq);

@@ -1,18 +1,18 @@
-import { newId } from '@commonplace/kit/id';
-import { beginAttempt, endAttempt } from '../../acts/attempt.js';
-import { deleteBytes } from '../../acts/release.js';
 import { blobKey } from '../../domain/layout.js';
-import { faultIn, openUrl } from '../../jobs/fetcher.js';
-import { typeOfUrl } from '../domain/url-type.js';
+import { beginAttempt, endAttempt } from '../../storage/attempt.js';
+import { createMeter, metered, settleBytes } from '../../storage/quota.js';
+import { deleteBytes } from '../../storage/release.js';
+import { faultIn, openUrl, SourceUnavailable } from '../../uploads/fetcher.js';
 import type { ImportParts } from '../parts.js';
 import { ImportFault } from '../sources/port.js';
-import { type Hold, ImportLost } from './hold.js';
+import type { Hold } from './hold.js';
+import { typeOfUrl } from './url-type.js';
 
-/** Tries of a URL, and milliseconds between them. */
+/** Attempts to fetch a URL, and milliseconds of the linear backoff between them. */
 const TRIES = 3;
 const PAUSE_MS = 2_000;
 
-/** Fetches the bytes of an import from its URL; of a `url` it finds out what they are. */
+/** Fetches the bytes of an import from its URL. For the source type `url` it detects what they are. */
 export async function fetchSource(parts: ImportParts, hold: Hold): Promise<void> {
   await hold.save(() => ({ phase: 'upload' }));
   for (let tries = 1; ; tries++) {
@@ -21,8 +21,11 @@ export async function fetchSource(parts: ImportParts, hold: Hold): Promise<void>
       return;
     } catch (error) {
       const fault = faultIn(error);
-      if (fault !== undefined) throw new ImportFault(fault.code, fault.message, false, { cause: error });
-      if (!isNetwork(error)) throw error;
+      if (fault !== undefined) {
+        const retryable = fault.code === 'storage_quota_exceeded';
+        throw new ImportFault(fault.code, fault.message, retryable, { cause: error });
+      }
+      if (!(error instanceof SourceUnavailable)) throw error;
       if (tries === TRIES) {
         const message = 'The source did not answer as it should.';
         throw new ImportFault('dependency_unavailable', message, true, { cause: error });
@@ -32,25 +35,24 @@ export async function fetchSource(parts: ImportParts, hold: Hold): Promise<void>
   }
 }
 
-/** What went wrong on the way to the source, and not here. */
-function isNetwork(error: unknown): boolean {
-  return error instanceof Error && !(error instanceof ImportFault) && !(error instanceof ImportLost);
-}
-
 async function fetchOnce(parts: ImportParts, hold: Hold): Promise<void> {
-  const { id, url = '', sourceType } = hold.record;
+  const { id, tenant, url = '', sourceType } = hold.record;
   const limitMs = parts.settings.fetchSeconds * 1000;
-  const blobId = newId();
+  const blobId = parts.ids.create();
   const intent = await beginAttempt(parts, { fileId: id, revision: id, blobId }, limitMs + 60_000);
+  const account = { tenant, account: 'sources' } as const;
+  const meter = createMeter(parts, intent, account, 0);
   try {
     const signal = AbortSignal.timeout(limitMs);
-    const stored = await parts.bytes.put(blobKey(blobId), openUrl(parts, url, signal));
+    const stored = await parts.bytes.put(blobKey(blobId), metered(openUrl(parts, url, signal), meter));
     const readAs = sourceType === 'url' ? await typeOfUrl(parts, blobId, url) : undefined;
     await hold.save(
-      () => ({ blobId, ...(readAs !== undefined && { readAs }) }),
+      () => ({ blobId, heldBytes: stored.sizeBytes, ...(readAs !== undefined && { readAs }) }),
       async (work) => {
         work.insert(parts.blobs, { id: blobId, ...stored, uses: 1 });
-        work.remove(parts.intents, intent);
+        const present = (await work.get(parts.intents, intent.id)) ?? intent;
+        await settleBytes(parts, work, { ...account, bytes: stored.sizeBytes }, present.reserved?.bytes ?? 0);
+        work.remove(parts.intents, present);
       },
     );
   } catch (error) {

@@ -1,58 +1,29 @@
 import type { Readable } from 'node:stream';
 import { newId } from '@commonplace/kit/id';
-import type { UnitOfWork } from '@commonplace/kit/store';
-import type { FileSummary } from '@commonplace/proto/resources/v1/resource.js';
-import { addVersion, type NewBytes } from '../../acts/add-version.js';
-import { beginAttempt, endAttempt } from '../../acts/attempt.js';
-import { kindOf, readTextSoon } from '../../acts/finish.js';
-import { deleteBytes } from '../../acts/release.js';
 import { blobKey } from '../../domain/layout.js';
-import { SNIFF_BYTES } from '../../media/index.js';
-import type { Intent } from '../../stores/records.js';
+import { kindOf, SNIFF_BYTES } from '../../media/index.js';
+import { addVersion } from '../../storage/add-version.js';
+import { beginAttempt, endAttempt } from '../../storage/attempt.js';
+import { createMeter, isOverQuota, metered } from '../../storage/quota.js';
+import { deleteBytes } from '../../storage/release.js';
+import { readTextSoon } from '../../texts/read-text.js';
 import { entryFault } from '../bundle/unpack.js';
 import type { ImportParts } from '../parts.js';
 import { ImportFault } from '../sources/port.js';
-import type { Run } from './run-parts.js';
+import type { Files, PreparedFile, Run } from './run-parts.js';
 
-/** A file whose bytes are stored, and which is no file yet. */
-export interface PreparedFile {
-  readonly id: string;
-  readonly summary: FileSummary;
-  readonly revision: string;
-  /** Absent where an earlier attempt has made it. */
-  readonly fresh?: { readonly bytes: NewBytes; readonly intent: Intent; readonly expected: number };
-}
-
-export interface Files {
-  /** Stores the bytes of an item. Its node has to be put before they become its version. */
-  prepare(run: Run, seq: number): Promise<PreparedFile>;
-  /** Makes the bytes of files that have their nodes their versions, in this unit. */
-  keep(work: UnitOfWork, run: Run, files: readonly PreparedFile[]): Promise<void>;
-  /** After the unit: their text may be read. */
-  kept(run: Run, files: readonly PreparedFile[]): void;
-  /** Drops the bytes of files that got no node. */
-  drop(run: Run, files: readonly PreparedFile[]): Promise<void>;
-}
-
-/** Milliseconds that storing the bytes of one file and putting its node may take. */
+/** Milliseconds that storing the bytes of one file and creating its node may take. */
 const ATTEMPT_MS = 3_600_000;
 
-/** The files of an import. What a crash leaves of them is settled as that of any upload. */
+/** Creates the files of an import. The sweeper cleans up after a crash, as for any upload. */
 export function createFiles(parts: ImportParts): Files {
-  // Bytes of each run that are stored or about to be, and that no version counts yet.
-  const uncounted = new WeakMap<Run, number>();
-  const count = (run: Run, sizeBytes: number) => void uncounted.set(run, (uncounted.get(run) ?? 0) + sizeBytes);
-
   async function store(run: Run, seq: number, id: string): Promise<PreparedFile> {
     const { entry, path, sizeBytes: saidBytes = 0 } = run.items.item(seq);
     const sizeBytes = entry === undefined ? undefined : run.entryBytes(entry);
-    const expected = sizeBytes ?? saidBytes;
-    count(run, expected);
     try {
-      await requireQuota(parts, run.record.tenant, uncounted.get(run) ?? 0);
-      return await storeBytes(run, seq, id, sizeBytes, expected);
+      return await storeBytes(run, seq, id, sizeBytes, sizeBytes ?? saidBytes);
     } catch (error) {
-      count(run, -expected);
+      if (isOverQuota(error)) throw new ImportFault('storage_quota_exceeded', error.message, true, { cause: error });
       throw entryFault(error, entry ?? path);
     }
   }
@@ -66,11 +37,14 @@ export function createFiles(parts: ImportParts): Files {
   ): Promise<PreparedFile> {
     const { name } = run.items.item(seq);
     const revision = newId();
-    const blobId = newId();
-    const intent = await beginAttempt(parts, { fileId: id, revision, blobId }, ATTEMPT_MS);
+    const blobId = parts.ids.create();
+    const account = { tenant: run.record.tenant, account: 'files' } as const;
+    const reservation = { ...account, bytes: expected };
+    const intent = await beginAttempt(parts, { fileId: id, revision, blobId }, ATTEMPT_MS, reservation);
     try {
       const head: Buffer[] = [];
-      const stored = await parts.bytes.put(blobKey(blobId), watched(run, seq, head), { sizeBytes });
+      const meter = createMeter(parts, intent, account, intent.reserved?.bytes ?? 0);
+      const stored = await parts.bytes.put(blobKey(blobId), metered(watched(run, seq, head), meter), { sizeBytes });
       const kind = await kindOf(Buffer.concat(head), name, undefined);
       const summary = { contentType: kind.contentType, sizeBytes: stored.sizeBytes, status: 'ready' };
       const actor = { type: 'import', id: run.record.id, name: run.record.name } as const;
@@ -78,7 +52,7 @@ export function createFiles(parts: ImportParts): Files {
         id,
         summary,
         revision,
-        fresh: { bytes: { ...stored, ...kind, revision, blobId, name, actor }, intent, expected },
+        fresh: { bytes: { ...stored, ...kind, revision, blobId, name, actor }, intent },
       };
     } catch (error) {
       await endAttempt(parts, intent);
@@ -101,23 +75,20 @@ export function createFiles(parts: ImportParts): Files {
       for (const { id, fresh } of files) {
         if (fresh === undefined) continue;
         const before = await work.get(parts.files, id);
-        await addVersion(parts, work, before ?? { id, tenant, workspaceId }, fresh.bytes);
-        work.remove(parts.intents, fresh.intent);
+        const intent = (await work.get(parts.intents, fresh.intent.id)) ?? fresh.intent;
+        const reserved = intent.reserved?.bytes ?? 0;
+        await addVersion(parts, work, before ?? { id, tenant, workspaceId }, fresh.bytes, reserved);
+        work.remove(parts.intents, intent);
       }
     },
 
-    kept(run, files) {
-      for (const { fresh } of files) {
-        if (fresh === undefined) continue;
-        count(run, -fresh.expected);
-        readTextSoon(parts, fresh.bytes.revision);
-      }
+    kept(_run, files) {
+      for (const { fresh } of files) if (fresh !== undefined) readTextSoon(parts, fresh.bytes.revision);
     },
 
-    async drop(run, files) {
+    async drop(_run, files) {
       for (const { fresh } of files) {
         if (fresh === undefined) continue;
-        count(run, -fresh.expected);
         await deleteBytes(parts, fresh.bytes.blobId);
         await endAttempt(parts, fresh.intent);
       }
@@ -125,7 +96,7 @@ export function createFiles(parts: ImportParts): Files {
   };
 }
 
-/** The bytes of an item, of which the first are kept to tell what they are. */
+/** Yields the bytes of an item and keeps the first ones in `head` for detecting the content type. */
 async function* watched(run: Run, seq: number, head: Buffer[]): AsyncGenerator<Buffer> {
   let seen = 0;
   for await (const chunk of await openItem(run, seq)) {
@@ -140,12 +111,4 @@ function openItem({ bundle, items }: Run, seq: number): Promise<Readable> {
   if (item.entry !== undefined) return bundle.open(item.entry);
   if (items.source.openFile !== undefined) return items.source.openFile(item);
   throw new ImportFault('archive_entry_missing', `There are no bytes of ${item.path}.`);
-}
-
-async function requireQuota({ settings, usage }: ImportParts, tenant: string, more: number): Promise<void> {
-  if (settings.quotaBytes === undefined) return;
-  const used = (await usage.get(tenant))?.bytes ?? 0;
-  if (used + more <= settings.quotaBytes) return;
-  const message = `The files would take more than ${settings.quotaBytes} bytes.`;
-  throw new ImportFault('storage_quota_exceeded', message, true);
 }

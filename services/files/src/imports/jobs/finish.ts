@@ -2,15 +2,15 @@ import { releaseSource } from '../acts/source-bytes.js';
 import { finishedEvent } from '../events.js';
 import type { ImportParts } from '../parts.js';
 import type { ImportFault } from '../sources/port.js';
+import { itemRecords } from '../stores/item-records.js';
 import { type Counts, type Done, type ImportRecord, type ItemRecord, NO_COUNTS } from '../stores/records.js';
 import type { Hold } from './hold.js';
-import { itemRecords } from './plan.js';
-import { type Findings, reportOf } from './report.js';
+import { type Findings, labelOf, reportOf } from './report.js';
 
-/** Things of one kind that a report names. */
+/** Entries of one kind that a report lists at most. */
 const NAMED = 500;
 
-/** Counts what has become of an import, tells it and ends the job. */
+/** Counts the results of an import, writes its report, publishes the event and finishes the job. */
 export async function finishImport(
   parts: ImportParts,
   hold: Hold,
@@ -34,7 +34,7 @@ export async function finishImport(
   );
 }
 
-/** Ends an import that can't go on. */
+/** Fails an import that can't continue. */
 export async function failImport(parts: ImportParts, hold: Hold, fault: ImportFault): Promise<void> {
   const { code, message, retryable } = fault;
   const found = await findingsOf(parts, hold.record.id);
@@ -52,7 +52,7 @@ async function end(
   text: string,
   imagesKept = 0,
 ): Promise<void> {
-  const { id, tenant, blobId } = hold.record;
+  const { id, tenant, blobId, heldBytes } = hold.record;
   const finishedAt = new Date().toISOString();
   const before = await parts.importReports.get(id);
   const warnings = [
@@ -60,13 +60,20 @@ async function end(
     ...(imagesKept === 0 ? [] : [keptImages(imagesKept)]),
   ];
   const releases = ended.status === 'completed' && blobId !== undefined;
-  await hold.save(
-    () => ({ ...ended, error, warnings, finishedAt, ...(releases && { blobId: undefined }) }) as Partial<ImportRecord>,
+  await hold.finish(
+    () =>
+      ({
+        ...ended,
+        error,
+        warnings,
+        finishedAt,
+        ...(releases && { blobId: undefined, heldBytes: undefined }),
+      }) as Partial<ImportRecord>,
     async (work) => {
       if (before === undefined) work.insert(parts.importReports, { id, tenant, text });
       else work.replace(parts.importReports, before, { ...before, text });
       work.publish(finishedEvent({ ...hold.record, ...ended, ...(error && { error }) }));
-      if (releases) await releaseSource(parts, work, blobId);
+      if (releases) await releaseSource(parts, work, { tenant, blobId, heldBytes });
     },
   );
 }
@@ -85,14 +92,14 @@ function nothingImported({ failed, skipped, done }: Findings) {
   const [why] = [...skipped.values()];
   const reason =
     first !== undefined
-      ? `${done.failed} items failed, the first, ${first.path}: ${first.message ?? first.code}`
+      ? `${done.failed} items failed, the first, ${labelOf(first)}: ${first.message ?? first.code}`
       : why !== undefined
         ? `${done.skipped} items were skipped, the first, ${why.path}: ${why.message ?? ''}`
         : 'The source holds nothing that could be imported.';
   return { code: 'nothing_imported', message: `Nothing was imported. ${reason}`, retryable: done.failed > 0 };
 }
 
-/** What the records of an import's items say; links to what failed lead nowhere. */
+/** Aggregates the records of an import's items; links to failed items count as broken. */
 async function findingsOf(parts: ImportParts, importId: string): Promise<Findings> {
   const counts: { -readonly [K in keyof Counts]: number } = { ...NO_COUNTS };
   const done: { -readonly [K in keyof Done]: number } = { total: 0, succeeded: 0, failed: 0, skipped: 0 };
@@ -107,7 +114,8 @@ async function findingsOf(parts: ImportParts, importId: string): Promise<Finding
   };
   for await (const chunk of itemRecords(parts, importId)) {
     for (const record of chunk) {
-      const { status, kind, path, seq, code = '', message } = record;
+      const { status, kind, seq, code = '', message } = record;
+      const path = labelOf(record);
       done.total++;
       if (status === 'failed') {
         done.failed++;
@@ -142,10 +150,10 @@ async function noteLinksToFailed(
   note: (path: string, href: string) => void,
 ): Promise<void> {
   for await (const chunk of itemRecords(parts, importId)) {
-    for (const { path, targets = [] } of chunk) {
+    for (const { targets = [], ...record } of chunk) {
       for (const seq of targets) {
         const target = failed.get(seq);
-        if (target !== undefined) note(path, target);
+        if (target !== undefined) note(labelOf(record), target);
       }
     }
   }

@@ -1,36 +1,37 @@
 import { resourceIdOf } from '../domain/ids.js';
-import type { Source, SourceItem } from '../sources/port.js';
+import type { SourceItem } from '../sources/port.js';
 import type { ImportRecord, ItemRecord, ItemState } from '../stores/records.js';
+import type { ThreadSource } from '../thread/source.js';
 
-/** What is known of the items of an import while it runs, by their place in the source. */
+/** Holds the state of an import's items while it runs, indexed by their position in the source. */
 export interface Items {
-  readonly source: Source;
+  readonly source: ThreadSource;
   readonly count: number;
   item(seq: number): SourceItem;
-  /** Undefined for a path that is no item. */
+  /** Returns undefined for a path that is not an item. */
   seqOf(path: string): number | undefined;
   state(seq: number): ItemState;
   settle(seq: number, state: ItemState): void;
-  /** The resource that an item is, or becomes. */
+  /** Returns the id of the resource that an item is or becomes. */
   resourceId(seq: number): string;
-  /** A resource that is there and stands for an item. */
+  /** Sets an existing resource that replaces an item. */
   setResource(seq: number, id: string): void;
-  /** Something links to an item. */
+  /** Records that something links to an item. */
   link(seq: number): void;
-  /** Items that are to be put and of which nothing else decides whether they are, in their order. */
+  /** Returns the items to write that do not depend on being linked to, in order. */
   due(): number[];
-  /** Items that have become due since they were asked for: something links to them, or lies in them. */
+  /** Returns the items that have become due since the last call, because something links to them or lies in them. */
   newlyDue(): number[];
-  /** Whether any item is to be put in any case. */
+  /** Whether any item is written regardless of links. */
   readonly hasWanted: boolean;
-  /** Items that are still undecided: nothing links to them. */
+  /** Returns the items that are still undecided because nothing links to them. */
   undecided(): number[];
 }
 
-/** The items of a source as their records have them, which come some at a time. */
+/** Creates the items of a source with the state in their records, which arrive in chunks. */
 export async function createItems(
   { id: importId, attempt, scope }: ImportRecord,
-  source: Source,
+  source: ThreadSource,
   records: AsyncIterable<readonly ItemRecord[]>,
 ): Promise<Items> {
   const { items } = source;
@@ -90,11 +91,14 @@ export async function createItems(
   };
 }
 
-/** Marks what is to be in any case: all but what only a link makes, and folders that hold nothing else. */
+/**
+ * Marks the items that are created in any case: all except those that only a link requires, and folders that contain
+ * only such items.
+ */
 function wantedItems(items: readonly SourceItem[], seqs: ReadonlyMap<string, number>): Uint8Array {
   const wanted = new Uint8Array(items.length);
   const hasChildren = new Uint8Array(items.length);
-  // Children come behind their parents.
+  // Children come after their parents, so this visits children first.
   for (let seq = items.length - 1; seq >= 0; seq--) {
     const { kind, parent, onlyIfLinked } = items[seq] as SourceItem;
     if (kind === 'folder' ? hasChildren[seq] === 0 : onlyIfLinked !== true) wanted[seq] = 1;

@@ -1,28 +1,30 @@
-import type { Redirect } from '../domain/links.js';
 import type { Run } from './run-parts.js';
 
-/** The links of one item, as they are redirected. */
+/** Redirects the links of one item and collects what happened to them. */
 export interface Links {
-  readonly redirect: Redirect;
-  /** How many were. */
+  readonly redirect: (href: string, times: number) => string | undefined;
+  /** Returns the number of redirected links. */
   count(): number;
-  /** Which items they lead to. */
+  /** Returns the positions of the items that they lead to. */
   targets(): number[];
-  /** Those that lead nowhere, as they stand in the source. */
+  /** Returns the links without a target, as they are written in the source. */
   broken(): string[];
 }
 
-/** Broken links of one item that are kept for the report. */
+/** Broken links of one item that are kept for the report at most. */
 const MOST_BROKEN = 200;
 
-/** Redirects the links of an item to the resources that their targets become: their ids are known before they are. */
+/**
+ * Redirects the links of an item to the resources that their targets become; ids are derived, so the targets need not
+ * exist yet.
+ */
 export function createLinks({ items }: Pick<Run, 'items'>, seq: number): Links {
   const from = items.item(seq);
   const targets = new Set<number>();
   const broken: string[] = [];
   let count = 0;
   return {
-    redirect(href) {
+    redirect(href, times) {
       const at = href.indexOf('#');
       const path = at < 0 ? href : href.slice(0, at);
       if (path === '') return undefined;
@@ -30,10 +32,10 @@ export function createLinks({ items }: Pick<Run, 'items'>, seq: number): Links {
       if ('outside' in target) return undefined;
       const to = 'item' in target ? items.seqOf(target.item) : undefined;
       if (to === undefined) {
-        if (broken.length < MOST_BROKEN) broken.push(href);
+        for (let i = 0; i < times && broken.length < MOST_BROKEN; i++) broken.push(href);
         return undefined;
       }
-      count++;
+      count += times;
       targets.add(to);
       items.link(to);
       return `resource:${items.resourceId(to)}${at < 0 ? '' : href.slice(at)}`;

@@ -7,7 +7,7 @@ export interface Person {
   readonly name: string;
 }
 
-/** Whom the names and addresses of a source stand for: members of the workspace, by the importer's user map. */
+/** Resolves the names and addresses in a source to members of the workspace, by the importer's user map. */
 export async function mappedUsers(
   parts: ImportParts,
   { options, workspaceId }: ImportRecord,

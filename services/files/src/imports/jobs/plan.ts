@@ -6,10 +6,10 @@ import type { Hold } from './hold.js';
 
 type Planned = Omit<ItemRecord, 'version'>;
 
-/** Records that one unit writes. */
+/** Records that one unit of work writes at most. */
 const CHUNK = 500;
 
-/** Writes down what a source holds, once: items that are to be, and what becomes nothing. */
+/** Stores a record for each item of a source, once: for those to import and for those to skip. */
 export async function planItems(parts: ImportParts, hold: Hold, source: Source): Promise<void> {
   let failed = 0;
   for (const chunk of chunksOf(plannedItems(hold.record, source))) {
@@ -27,13 +27,23 @@ export async function planItems(parts: ImportParts, hold: Hold, source: Source):
   await hold.save(({ done }) => ({ planned: true, done: { ...done, total, skipped, failed } }));
 }
 
-function* plannedItems({ id: importId, tenant }: ImportRecord, { items, skipped }: Source): Generator<Planned> {
+function* plannedItems(
+  { id: importId, tenant }: ImportRecord,
+  { items, skipped, opaquePaths }: Source,
+): Generator<Planned> {
   const base = { tenant, importId, attempt: 0 };
   const keyOf = createKeys();
   let seq = 0;
-  for (const { path, kind, externalId } of items) {
+  for (const { path, kind, name, externalId } of items) {
     const { key, doubled } = keyOf(path);
-    const place = { ...base, id: itemIdOf(importId, key), seq: seq++, path, externalId };
+    const place = {
+      ...base,
+      id: itemIdOf(importId, key),
+      seq: seq++,
+      path,
+      externalId,
+      ...(opaquePaths && { title: name }),
+    };
     yield doubled ? { ...place, ...DOUBLED } : { ...place, kind, status: 'pending' };
   }
   for (const one of skipped) {
@@ -52,7 +62,7 @@ function* chunksOf(planned: Iterable<Planned>): Generator<Planned[]> {
   if (chunk.length > 0) yield chunk;
 }
 
-/** What becomes of an item whose path another item has. */
+/** Result of an item whose path another item has. */
 const DOUBLED = {
   status: 'failed',
   code: 'duplicate_path',
@@ -60,7 +70,7 @@ const DOUBLED = {
   retryable: false,
 } as const;
 
-/** Names that differ, of paths that may not: the first keeps its own. */
+/** Returns a function that makes unique keys of paths that may repeat; the first keeps its path. */
 function createKeys(): (path: string) => { readonly key: string; readonly doubled: boolean } {
   const counts = new Map<string, number>();
   return (path) => {
@@ -68,21 +78,4 @@ function createKeys(): (path: string) => { readonly key: string; readonly double
     counts.set(path, before + 1);
     return { key: before === 0 ? path : `${path}\0${before}`, doubled: before > 0 };
   };
-}
-
-/** All item records of an import in their order, a thousand at a time. */
-export async function* itemRecords(parts: ImportParts, importId: string): AsyncGenerator<ItemRecord[]> {
-  let after: readonly (string | number | boolean)[] | undefined;
-  for (;;) {
-    const chunk: ItemRecord[] = await parts.importItems.find({
-      where: { importId },
-      sort: ['seq'],
-      limit: 1000,
-      after,
-    });
-    if (chunk.length > 0) yield chunk;
-    const last = chunk.at(-1);
-    if (last === undefined || chunk.length < 1000) return;
-    after = [last.seq, last.id];
-  }
 }

@@ -1,31 +1,28 @@
 import { ActorType } from '@commonplace/proto/api/v1/actor.js';
 import { AccessMode, ResourceType } from '@commonplace/proto/resources/v1/resource.js';
 import { ImportItem } from '@commonplace/proto/resources/v1/tree_import_service.js';
-import { redirectHtml } from '../domain/html-links.js';
-import { redirectJson } from '../domain/json-links.js';
-import { redirectMarkdown } from '../domain/markdown-links.js';
-import { frontMatterLength } from '../sources/markdown/front-matter.js';
-import { ImportFault, type ItemContent, type ItemKind } from '../sources/port.js';
-import type { PreparedFile } from './files.js';
+import { ImportFault, type ItemKind } from '../sources/port.js';
+import type { ItemFacts } from '../thread/protocol.js';
+import type { Further } from '../thread/rows.js';
+import type { SourceBody } from '../thread/source.js';
 import { createLinks, type Links } from './links.js';
-import { type Further, isTable, splitJson } from './rows.js';
-import type { Run } from './run-parts.js';
+import type { PreparedFile, Run } from './run-parts.js';
 
-/** An item that was read, ready to be put. */
+/** Holds an item that was read and is ready to be written. */
 export interface Prepared {
   readonly seq: number;
   readonly item: ImportItem;
-  /** What follows where it is too large for one call. */
-  readonly further?: (() => Generator<Further>) | undefined;
+  /** Yields the rest of an item that is too large for one call. */
+  readonly further?: (() => AsyncGenerator<Further>) | undefined;
   readonly links: Links;
   readonly rows: number;
   readonly warnings: readonly string[];
   readonly file?: PreparedFile | undefined;
-  /** About as many bytes as it brings. */
+  /** Approximate size in bytes. */
   readonly bytes: number;
 }
 
-/** An item that can't be put, or need not be. */
+/** Describes an item that can't be written, or need not be. */
 export interface Refused {
   readonly seq: number;
   readonly status: 'failed' | 'skipped';
@@ -43,15 +40,21 @@ export const TYPES: Record<ItemKind, ResourceType> = {
   file: ResourceType.FILE,
 };
 
-/** Reads an item and redirects its links. A fault of the item is its own; of the archive, it ends everything. */
+/**
+ * Reads an item and redirects its links. Returns the result of an item that is skipped or fails; throws a fault of the
+ * whole archive.
+ */
 export async function prepareItem(run: Run, seq: number): Promise<Prepared | Refused> {
   const refused = refusedBefore(run, seq);
   if (refused !== undefined) return refused;
   try {
     const source = run.items.item(seq);
-    const content = source.kind === 'file' && !source.described ? {} : await run.items.source.read(source);
+    const isRead = source.kind !== 'file' || source.described === true;
+    const content: ItemFacts = isRead ? await run.items.source.read(source) : {};
+    const links = createLinks(run, seq);
+    const body = isRead ? await run.items.source.body(source, links.redirect) : NO_BODY;
     const file = source.kind === 'file' ? await run.files.prepare(run, seq) : undefined;
-    return prepared(run, seq, content, file);
+    return prepared(run, seq, content, body, links, file);
   } catch (error) {
     if (!(error instanceof ImportFault) || run.isFatal(error)) throw error;
     const { code, message, retryable } = error;
@@ -84,11 +87,16 @@ function refusedBefore({ items, existing, record }: Run, seq: number): Refused |
   };
 }
 
-function prepared(run: Run, seq: number, content: ItemContent, file: PreparedFile | undefined): Prepared {
+function prepared(
+  run: Run,
+  seq: number,
+  content: ItemFacts,
+  body: SourceBody,
+  links: Links,
+  file: PreparedFile | undefined,
+): Prepared {
   const { items, existing, record, place } = run;
   const source = items.item(seq);
-  const links = createLinks(run, seq);
-  const body = bodyOf(content, links);
   const above = source.parent === undefined ? undefined : items.seqOf(source.parent);
   const isConflict = existing.conflicts.has(seq);
   const isThere = record.scope === 'all' && record.attempt > 1 && items.state(seq) !== 'pending';
@@ -118,26 +126,5 @@ function prepared(run: Run, seq: number, content: ItemContent, file: PreparedFil
   return { seq, item, further, links, rows: body.rows, warnings: content.warnings ?? [], file, bytes: body.bytes };
 }
 
-interface Body {
-  readonly fields: Partial<Pick<ImportItem, 'markdown' | 'html' | 'contentJson'>>;
-  readonly further?: (() => Generator<Further>) | undefined;
-  readonly rows: number;
-  readonly bytes: number;
-}
-
-/** An item's content with its links redirected, as the tree takes it. */
-function bodyOf({ markdown, html, json }: ItemContent, { redirect }: Links): Body {
-  if (markdown !== undefined) {
-    const text = redirectMarkdown(markdown, redirect, frontMatterLength(markdown));
-    return { fields: { markdown: text }, rows: 0, bytes: Buffer.byteLength(text) };
-  }
-  if (html !== undefined) {
-    const text = redirectHtml(html, redirect);
-    return { fields: { html: text }, rows: 0, bytes: Buffer.byteLength(text) };
-  }
-  if (json === undefined) return { fields: {}, rows: 0, bytes: 0 };
-  const redirected = redirectJson(json, redirect);
-  const { first: contentJson, further } = splitJson(redirected);
-  const rows = isTable(redirected) ? redirected.rows.length : 0;
-  return { fields: { contentJson }, further, rows, bytes: contentJson.length };
-}
+/** Body of an item that is not read. */
+const NO_BODY: SourceBody = { fields: {}, rows: 0, bytes: 0, further: undefined };

@@ -3,28 +3,30 @@ import { itemIdOf } from '../domain/ids.js';
 import type { ImportParts } from '../parts.js';
 import type { Counts, Done, ImportRecord, ItemRecord, ItemState } from '../stores/records.js';
 import { type Acting, lostAccess } from './acting.js';
-import type { PreparedFile } from './files.js';
 import type { Hold } from './hold.js';
 import { type Prepared, prepareItem, type Refused } from './prepare.js';
-import type { Run } from './run-parts.js';
+import type { PreparedFile, Run } from './run-parts.js';
 
-/** Items of one batch, and about as many bytes of content. */
+/** Items of one batch, and approximate bytes of its content. */
 const BATCH_ITEMS = 50;
 const BATCH_BYTES = 1024 * 1024;
-/** Bytes of content that one call brings. */
+/** Bytes of content in one call. */
 const CALL_BYTES = 8 * 1024 * 1024;
-/** Items of a batch that are read at the same time. */
+/** Items of a batch that are read concurrently. */
 const READ_WIDTH = 4;
 
 type Ready = Prepared | Refused;
 
-/** What became of an item. */
+/** Holds the result of one item. */
 interface Result {
   readonly seq: number;
   readonly changes: Partial<ItemRecord> & { readonly status: ItemState };
 }
 
-/** Puts items batch by batch, of which the next is read while one is put. Stops between two. */
+/**
+ * Writes all items in batches; the next batch is read while one is written. Calls `stopped`, which may throw, before
+ * each.
+ */
 export async function putAll(
   parts: ImportParts,
   hold: Hold,
@@ -34,7 +36,7 @@ export async function putAll(
 ): Promise<void> {
   const reader = readBatches(run);
   let next = reader.next();
-  // A fault that comes before its turn is met when it comes to it.
+  // Prevents an unhandled rejection; the error is thrown when this batch is awaited.
   next.catch(() => {});
   for (;;) {
     const { value: batch, done } = await next;
@@ -83,7 +85,7 @@ async function putBatch(
   await keep(parts, hold, run, results, filesOf(prepared, outcomes));
 }
 
-/** Items that go together in one call, within what a message holds; one that is larger goes alone. */
+/** Groups items into calls that fit into a message; a larger item gets a call of its own. */
 function* callsOf(prepared: readonly Prepared[]): Generator<ImportItem[]> {
   let call: ImportItem[] = [];
   let bytes = 0;
@@ -110,7 +112,7 @@ async function putItems(
   return (await parts.treeImports.putItems(request, await acting()).catch(lostAccess)).outcomes;
 }
 
-/** Puts rows and kept states that the first call had no room for. What is refused of them is the item's failure. */
+/** Writes rows and snapshots that did not fit into the first call. If one of these calls fails, the item fails. */
 async function putFurther(
   parts: ImportParts,
   run: Run,
@@ -120,7 +122,7 @@ async function putFurther(
 ): Promise<void> {
   let whole = outcomes.get(id);
   if (further === undefined || whole === undefined || whole.status === 'failed') return;
-  for (const piece of further()) {
+  for await (const piece of further()) {
     const [outcome] = await putItems(parts, run, [ImportItem.fromPartial({ id, type, ...piece })], acting);
     if (outcome === undefined) continue;
     const failed = outcome.status === 'failed';
@@ -166,7 +168,7 @@ function refusal({ seq, ...changes }: Refused): Result {
   return { seq, changes };
 }
 
-/** Writes down what became of items, together with what makes files of their bytes. */
+/** Stores the results of items, in one unit of work with the versions that their files' bytes become. */
 async function keep(
   parts: ImportParts,
   hold: Hold,
@@ -183,20 +185,20 @@ async function keep(
       for (const { seq, changes } of results) {
         const record = before.get(seq);
         if (record === undefined) continue;
-        const { tenant, path, kind, externalId, id } = record;
-        const bare = { id, tenant, importId, seq, path, kind, externalId };
+        const { tenant, path, title, kind, externalId, id } = record;
+        const bare = { id, tenant, importId, seq, path, kind, externalId, ...(title !== undefined && { title }) };
         work.replace(parts.importItems, record, { ...bare, attempt, ...changes });
       }
-      await parts.importFiles.keep(work, run, files.put);
+      await run.files.keep(work, run, files.put);
     },
   );
-  parts.importFiles.kept(run, files.put);
-  await parts.importFiles.drop(run, files.refused);
+  run.files.kept(run, files.put);
+  await run.files.drop(run, files.refused);
 }
 
 const COUNTED = { document: 'documents', table: 'tables', file: 'files', folder: 'folders' } as const;
 
-/** How far an import is with these results; they are counted for good when it ends. */
+/** Returns an import's progress after these results. The final counts are computed when it ends. */
 function progressAfter(
   { done, counts }: ImportRecord,
   results: readonly Result[],

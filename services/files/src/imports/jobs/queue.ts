@@ -1,12 +1,13 @@
 import type { ImportParts } from '../parts.js';
 import type { ImportRecord } from '../stores/records.js';
 
-/** Waiting imports of one tenant that are looked at. */
+/** Waiting imports of one tenant that are considered. */
 const LOOKED_AT = 50;
 
 /**
- * The import whose turn it is: of the tenant with the fewest that run, the one that waits longest of those whose
- * workspace may run one more. `taken` are about to run.
+ * Returns the next import to run: that of the tenant with the fewest running imports, and of that tenant the longest
+ * waiting one whose workspace is below its limit of running imports. `taken` are the imports that this process runs or
+ * is about to run; one tenant may use all of its workers but one.
  */
 export async function nextQueued(
   { imports, settings }: ImportParts,
@@ -15,11 +16,15 @@ export async function nextQueued(
   const waiting = await imports.countBy('tenant', { status: 'queued' });
   if (waiting.size === 0) return undefined;
   const busy = await imports.countBy('tenant', { status: 'running' });
-  const starting = (await imports.getMany(taken)).filter(({ status }) => status === 'queued');
+  const mine = await imports.getMany(taken);
+  const starting = mine.filter(({ status }) => status === 'queued');
   for (const { tenant } of starting) busy.set(tenant, (busy.get(tenant) ?? 0) + 1);
   const load = (tenant: string) => busy.get(tenant) ?? 0;
   const heads: ImportRecord[] = [];
   for (const tenant of waiting.keys()) {
+    // Each tenant leaves one worker of this process to the others.
+    const most = Math.max(1, settings.importWorkers - 1);
+    if (mine.filter((one) => one.tenant === tenant).length >= most) continue;
     const where = { status: 'queued', tenant } as const;
     const queued = await imports.find({ where, sort: ['queuedAt'], limit: LOOKED_AT });
     for (const record of queued) {

@@ -1,27 +1,23 @@
-import { inWork } from '@commonplace/kit/store';
+import type { HeldJob } from '@commonplace/kit/jobs';
 import { releaseSource } from '../acts/source-bytes.js';
 import type { ImportParts } from '../parts.js';
+import type { ItemRecord, RemovalRecord } from '../stores/records.js';
 
 const CHUNK = 500;
 
-/** Takes away what removed imports have left: the records of their items, their reports, their bytes. */
-export async function removeImports(parts: ImportParts): Promise<void> {
-  const removals = await parts.importRemovals.find({
-    where: { createdAt: { gt: '' } },
-    sort: ['createdAt'],
-    limit: 10,
-  });
-  for (const removal of removals) {
-    const { id: importId, blobId } = removal;
-    const items = await parts.importItems.find({ where: { importId }, sort: ['seq'], limit: CHUNK });
-    await inWork(parts.store, async (work) => {
+/** Deletes what remains of a removed import: the records of its items, its report, its bytes. */
+export async function removeImport(parts: ImportParts, job: HeldJob<RemovalRecord>): Promise<void> {
+  const { id: importId } = job.record;
+  const nextItems = () => parts.importItems.find({ where: { importId }, sort: ['seq'], limit: CHUNK });
+  for (let items: ItemRecord[] = await nextItems(); items.length > 0; items = await nextItems()) {
+    if (job.isStopping) return;
+    await job.save({}, (work) => {
       for (const item of items) work.remove(parts.importItems, item);
-      const present = await work.get(parts.importRemovals, importId);
-      if (items.length === CHUNK || present === undefined) return;
-      const report = await work.get(parts.importReports, importId);
-      if (report !== undefined) work.remove(parts.importReports, report);
-      if (blobId !== undefined) await releaseSource(parts, work, blobId);
-      work.remove(parts.importRemovals, present);
     });
   }
+  await job.remove(async (work, { tenant, blobId, heldBytes }) => {
+    const report = await work.get(parts.importReports, importId);
+    if (report !== undefined) work.remove(parts.importReports, report);
+    if (blobId !== undefined) await releaseSource(parts, work, { tenant, blobId, heldBytes });
+  });
 }

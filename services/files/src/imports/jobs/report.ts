@@ -1,22 +1,30 @@
 import type { Counts, Done, ImportRecord, ItemRecord } from '../stores/records.js';
 
-/** What has become of an import. */
+/** Holds the results of an import. */
 export interface Findings {
   readonly counts: Counts;
   readonly done: Done;
-  /** The first of them. */
+  /** Only the first ones. */
   readonly failed: readonly ItemRecord[];
-  /** By code: the first, and how many. */
+  /** By code: the first skipped item, and the number of them. */
   readonly skipped: ReadonlyMap<
     string,
     { readonly path: string; readonly message: string | undefined; readonly count: number }
   >;
   readonly broken: readonly { readonly path: string; readonly href: string }[];
-  /** What was created and had to be changed. */
+  /** Items that were created with changes. */
   readonly warned: readonly ItemRecord[];
 }
 
-/** What came over, what the source does not contain, what failed and why, as Markdown. */
+/** Returns what people know an item by: its title where the source says so, otherwise its path. */
+export function labelOf({ title, path }: Pick<ItemRecord, 'title' | 'path'>): string {
+  return title ?? path;
+}
+
+/**
+ * Formats the report of an import as Markdown: what was imported, what failed and why, and what the source does not
+ * contain.
+ */
 export function reportOf(record: ImportRecord, found: Findings, notes: readonly string[]): string {
   const { counts, done } = found;
   const sections = [
@@ -25,7 +33,7 @@ export function reportOf(record: ImportRecord, found: Findings, notes: readonly 
     record.dryRun ? 'This was a trial: nothing was written.' : '',
     section('What came over', cameOver(counts, done)),
     section('What failed', [
-      ...found.failed.map(({ path, code, message }) => `- \`${code}\` ${literal(path)}: ${inline(message ?? '')}`),
+      ...found.failed.map((item) => `- \`${item.code}\` ${literal(labelOf(item))}: ${inline(item.message ?? '')}`),
       ...more(done.failed - found.failed.length),
     ]),
     section('Links without a target', [
@@ -41,7 +49,7 @@ export function reportOf(record: ImportRecord, found: Findings, notes: readonly 
     ),
     section(
       'What had to be changed',
-      found.warned.map(({ path, message }) => `- ${literal(path)}: ${inline(message ?? '')}`),
+      found.warned.map((item) => `- ${literal(labelOf(item))}: ${inline(item.message ?? '')}`),
     ),
     section(
       'What the source does not contain',

@@ -6,20 +6,23 @@ import { rootIdOf } from '../domain/ids.js';
 import { withRemoteImages } from '../images/source.js';
 import type { ImportParts } from '../parts.js';
 import { ImportFault, type Source } from '../sources/port.js';
+import { itemRecords } from '../stores/item-records.js';
 import type { ImportRecord } from '../stores/records.js';
+import { openThreadSource, type ThreadSource } from '../thread/source.js';
 import { type Acting, actingFor, lostAccess } from './acting.js';
 import { findExisting } from './existing.js';
 import { fetchSource } from './fetch-source.js';
+import { createFiles } from './files.js';
 import { finishImport } from './finish.js';
 import type { Hold } from './hold.js';
 import { createItems, type Items } from './items.js';
 import { formatOf, openSourceBundle, sourceOptions } from './open.js';
 import { mappedUsers } from './people.js';
-import { itemRecords, planItems } from './plan.js';
+import { planItems } from './plan.js';
 import { putAll } from './put.js';
 import type { Place, Run } from './run-parts.js';
 
-/** Does an import, or goes on with one: what is done already is not done again. `stopped` throws where it is to end. */
+/** Runs or resumes an import; completed items are not written again. `stopped` throws when the run has to end. */
 export async function runImport(parts: ImportParts, hold: Hold, stopped: () => void): Promise<void> {
   const acting = actingFor(parts, hold.record);
   const { workspaceId, parentId, url, blobId } = hold.record;
@@ -47,7 +50,24 @@ async function withBundle(
     stopped();
     await hold.save(() => ({ verified: true }));
   }
-  const source = await formatOf(hold.record).open(bundle, sourceOptions(hold.record));
+  const { sourceType, readAs = sourceType } = hold.record;
+  formatOf(hold.record);
+  const source = await openThreadSource(readAs, bundle, sourceOptions(hold.record));
+  try {
+    await withOpened(parts, hold, bundle, source, acting, stopped);
+  } finally {
+    await source.close();
+  }
+}
+
+async function withOpened(
+  parts: ImportParts,
+  hold: Hold,
+  bundle: OpenBundle,
+  source: ThreadSource,
+  acting: Acting,
+  stopped: () => void,
+): Promise<void> {
   const { options, dryRun } = hold.record;
   if (options.downloadRemoteImages !== true || dryRun) return withSource(parts, hold, bundle, source, acting, stopped);
   const images = await withRemoteImages(parts, source, stopped);
@@ -62,7 +82,7 @@ async function withSource(
   parts: ImportParts,
   hold: Hold,
   bundle: OpenBundle,
-  source: Source,
+  source: ThreadSource,
   acting: Acting,
   stopped: () => void,
 ): Promise<void> {
@@ -78,7 +98,7 @@ async function withSource(
     bundle,
     items,
     existing,
-    files: parts.importFiles,
+    files: createFiles(parts),
     users,
     place,
     isFatal: (fault) => fault instanceof ArchiveFault,
@@ -100,10 +120,10 @@ function isStopped(stopped: () => void): boolean {
   }
 }
 
-/** Where nothing is put. */
+/** Place of an import that creates nothing at its top level. */
 const NOWHERE: Place = { parentId: undefined, restrictEach: false };
 
-/** The folder that holds all of it; a single file without a name of its own needs none. */
+/** Creates the folder that holds the import. A single file without a name of its own needs none. */
 async function makeRoot(parts: ImportParts, hold: Hold, { items }: Source, acting: Acting): Promise<Place> {
   const { id: importId, name, named, restricted, parentId, workspaceId, dryRun } = hold.record;
   const tops = items.filter(({ parent }) => parent === undefined);
@@ -120,7 +140,7 @@ async function makeRoot(parts: ImportParts, hold: Hold, { items }: Source, actin
   return { parentId: id, restrictEach: false };
 }
 
-/** What a single file has become, where no folder holds it. */
+/** Records the resource of a single file that has no folder around it. */
 async function noteOnly(hold: Hold, items: Items): Promise<void> {
   const tops = [...items.source.items.entries()].filter(([, { parent }]) => parent === undefined);
   const [only] = tops;
@@ -136,7 +156,7 @@ async function noteRoot(hold: Hold, rootResourceId: string): Promise<void> {
 
 const CHUNK = 500;
 
-/** What nothing links to, and folders that hold nothing else, are left out. */
+/** Skips items that nothing links to, and folders that contain only such items. */
 async function skipUndecided(parts: ImportParts, hold: Hold, items: Items): Promise<void> {
   const { id: importId, attempt } = hold.record;
   const seqs = new Set(items.undecided());

@@ -1,130 +1,78 @@
 import { AppError } from '@commonplace/kit/errors';
-import { LostRace } from '@commonplace/kit/store';
+import { openQueue, type Queue } from '@commonplace/kit/jobs';
+import { LostRace, type UnitOfWork } from '@commonplace/kit/store';
 import type { ImportParts } from '../parts.js';
 import { ImportFault } from '../sources/port.js';
-import type { ImportRecord } from '../stores/records.js';
+import { type ImportRecord, importQueue, type RemovalRecord, removalQueue } from '../stores/records.js';
 import { failImport } from './finish.js';
-import { type Hold, holdImport, ImportLost, LEASE_MS } from './hold.js';
 import { nextQueued } from './queue.js';
-import { removeImports } from './remove.js';
+import { removeImport } from './remove.js';
 import { runImport } from './run.js';
 
-export interface ImportRunner {
-  /** Looks for imports each second, after taking back what an earlier process of this folder has left. */
-  begin(): Promise<void>;
-  /** Looks soon. */
-  wake(): void;
-  /** Stops between two batches; what is left goes on elsewhere, or after the next start. */
-  close(): Promise<void>;
-}
-
-const LOOK_MS = 1000;
-/** Milliseconds until an import is tried again whose services were out of reach, and how often it is. */
-const AGAIN_MS = 5_000;
-const MOST_TRIES = 10;
+const MAX_FAILURES = 10;
+const BACKOFF = { firstMs: 5_000, maxMs: 5_000 };
 
 class Stopped extends Error {}
 
-/** Works on imports, several at a time, in turns between tenants. */
-export function createImportRunner(parts: ImportParts): ImportRunner {
-  const running = new Map<string, Promise<void>>();
-  const tries = new Map<string, number>();
-  let timer: NodeJS.Timeout | undefined;
-  let looking: Promise<void> | undefined;
-  let closed = false;
-
-  const stopped = () => {
-    if (closed) throw new Stopped();
-  };
-
-  async function work(hold: Hold): Promise<void> {
-    const { id } = hold.record;
-    try {
-      await runImport(parts, hold, stopped);
-      tries.delete(id);
-    } catch (error) {
-      await settle(hold, error);
-    } finally {
-      await hold.end();
-    }
-  }
-
-  async function settle(hold: Hold, error: unknown): Promise<void> {
-    const { id } = hold.record;
-    if (error instanceof ImportLost) return;
-    if (error instanceof Stopped || closed) return leaveUntil(hold, 0);
-    const again = (tries.get(id) ?? 0) + 1;
-    if (isPassing(error) && again < MOST_TRIES) {
-      tries.set(id, again);
-      parts.log.warn('import.interrupted', { import_id: id, error });
-      return leaveUntil(hold, AGAIN_MS);
-    }
-    tries.delete(id);
-    if (!(error instanceof ImportFault)) parts.log.error('import.failed', { import_id: id, error });
-    await failImport(parts, hold, faultOf(error)).catch((lost) => {
-      if (!(lost instanceof ImportLost)) throw lost;
-    });
-  }
-
-  function start(record: ImportRecord): void {
-    const done = lease(parts, record)
-      .then((leased) => (leased === undefined ? undefined : work(holdImport(parts, leased))))
-      .catch((error) => parts.log.error('import.lost', { import_id: record.id, error }))
-      .finally(() => {
-        running.delete(record.id);
-        wake();
-      });
-    running.set(record.id, done);
-  }
-
-  async function look(): Promise<void> {
-    await removeImports(parts);
-    const room = () => parts.settings.importWorkers - running.size;
-    if (room() <= 0) return;
-    const now = new Date().toISOString();
-    const where = { status: 'running', leaseUntil: { lte: now } } as const;
-    const left = await parts.imports.find({ where, sort: ['leaseUntil'], limit: room() });
-    for (const record of left) if (!running.has(record.id) && !closed) start(record);
-    while (room() > 0 && !closed) {
-      const next = await nextQueued(parts, [...running.keys()]);
-      if (next === undefined) return;
-      start(next);
-    }
-  }
-
-  function wake(): void {
-    if (closed || looking !== undefined || timer === undefined) return;
-    looking = look()
-      .catch((error) => parts.log.error('imports.look_failed', { error }))
-      .finally(() => {
-        looking = undefined;
-      });
-  }
-
-  return {
-    async begin() {
-      if (parts.settings.importWorkers === 0) return;
-      if (parts.bytes.exclusive) await takeBack(parts);
-      timer = setInterval(wake, LOOK_MS);
-      timer.unref();
-      wake();
-    },
-    wake: () => void setImmediate(wake),
-    async close() {
-      closed = true;
-      clearInterval(timer);
-      await looking;
-      await Promise.all(running.values());
-    },
-  };
+/** Opens the queue that runs imports, several concurrently, with tenants taking turns. */
+export function openImportQueue(parts: ImportParts): Promise<Queue<ImportRecord>> {
+  return openQueue<ImportRecord>({
+    store: parts.store,
+    log: parts.log,
+    spec: importQueue,
+    concurrency: parts.settings.importWorkers,
+    maxFailures: MAX_FAILURES,
+    backoff: BACKOFF,
+    pick: (room, running) => pick(parts, room, running),
+    onClaim: (work, record) => claim(parts, work, record),
+    run: (job) =>
+      runImport(parts, job, () => {
+        if (job.isStopping) throw new Stopped();
+      }),
+    isFinal: (error) => !isPassing(error),
+    onGivenUp: (job, error) => failImport(parts, job, faultOf(error)),
+  });
 }
 
-function leaveUntil(hold: Hold, ms: number): Promise<void> {
-  const leaseUntil = new Date(Date.now() + ms).toISOString();
-  return hold.save(() => ({ leaseUntil })).catch(() => {});
+/** Opens the queue that deletes what removed imports leave behind. */
+export function openRemovalQueue(parts: ImportParts): Promise<Queue<RemovalRecord>> {
+  const { store, log } = parts;
+  return openQueue<RemovalRecord>({
+    ...{ store, log, spec: removalQueue, concurrency: 1 },
+    run: (job) => removeImport(parts, job),
+  });
 }
 
-/** Whether a failure may pass by itself. */
+/** Returns interrupted imports first, and otherwise the import whose turn it is. */
+async function pick(parts: ImportParts, room: number, running: ReadonlySet<string>): Promise<readonly ImportRecord[]> {
+  const where = { status: 'running', leaseUntil: { lte: new Date().toISOString() } } as const;
+  const due = await parts.imports.find({ where, sort: ['leaseUntil'], limit: room + running.size });
+  const interrupted = due.filter(({ id }) => !running.has(id)).slice(0, room);
+  if (interrupted.length > 0) return interrupted;
+  const next = await nextQueued(parts, [...running]);
+  return next === undefined ? [] : [next];
+}
+
+/**
+ * Counts a queued import as running. Returns undefined when other processes have reached the workspace's limit
+ * meanwhile.
+ */
+async function claim(
+  parts: ImportParts,
+  work: UnitOfWork,
+  record: ImportRecord,
+): Promise<Partial<ImportRecord> | undefined> {
+  const { status, workspaceId, startedAt = new Date().toISOString() } = record;
+  try {
+    if (status === 'queued') await parts.importQuotas.running.reserve(work, workspaceId);
+    return { status: 'running', startedAt };
+  } catch (error) {
+    if (error instanceof AppError && error.reason === 'limit_reached') return undefined;
+    throw error;
+  }
+}
+
+/** Returns whether a failure is transient, so that a retry may succeed. */
 function isPassing(error: unknown): boolean {
   if (error instanceof ImportFault) return false;
   if (error instanceof LostRace) return true;
@@ -135,31 +83,4 @@ function faultOf(error: unknown): ImportFault {
   if (error instanceof ImportFault) return error;
   if (error instanceof AppError && error.code !== 'INTERNAL') return new ImportFault(error.reason, error.message, true);
   return new ImportFault('internal_error', 'Something went wrong on our side.', true, { cause: error });
-}
-
-/** Takes an import for this process; undefined where another was faster. */
-async function lease(parts: ImportParts, record: ImportRecord): Promise<ImportRecord | undefined> {
-  const work = parts.store.begin();
-  const now = new Date().toISOString();
-  const leaseUntil = new Date(Date.now() + LEASE_MS).toISOString();
-  const startedAt = record.startedAt ?? now;
-  const leased = work.replace(parts.imports, record, { ...record, status: 'running', startedAt, leaseUntil });
-  try {
-    await work.commit();
-    return leased;
-  } catch (error) {
-    if (error instanceof LostRace) return undefined;
-    throw error;
-  }
-}
-
-/** What a process held that is gone; only where there is no other process than this one. */
-async function takeBack(parts: ImportParts): Promise<void> {
-  const now = new Date().toISOString();
-  const where = { status: 'running', leaseUntil: { gt: now } } as const;
-  for (const record of await parts.imports.find({ where, sort: ['leaseUntil'], limit: 1000 })) {
-    const work = parts.store.begin();
-    work.replace(parts.imports, record, { ...record, leaseUntil: now });
-    await work.commit();
-  }
 }

@@ -1,22 +1,26 @@
 import type { Readable } from 'node:stream';
 
-/** A file of an archive, or the one file of an import. Paths are relative, with `/`, normalised and safe. */
+/**
+ * Describes a file of an archive, or the single file of an import. Paths are relative, normalized and safe, with `/`.
+ */
 export interface Entry {
   readonly path: string;
-  /** Bytes as unpacked, as far as the archive says so truly: reading ends with an error where it does not. */
+  /** Unpacked bytes, as the archive declares them; reading fails when the declaration is wrong. */
   readonly sizeBytes: number;
-  /** When it was last changed, where the archive knows. */
+  /** Time of the last change, if the archive has it. */
   readonly modifiedAt?: string;
 }
 
 /**
- * The files that a source is made of, read in any order and as often as wanted. Whoever opens it has applied
- * the limits of size, ratio, count, depth, path and links; reading past a limit rejects with an ImportFault.
- * Archives within the archive that belong to it (`Part-1.zip`) are looked through: their entries stand here.
+ * Gives access to the files of a source, in any order and any number of times. Whoever opens it has enforced the limits
+ * of size, ratio, count, depth, path and links; reading beyond a limit rejects with an `ImportFault`. Archives in the
+ * archive that belong to it (`Part-1.zip`) are unpacked: their entries are listed here.
  */
 export interface Bundle {
+  /** Tenant of the import; file parsers share their time fairly between tenants. */
+  readonly tenant?: string;
   readonly entries: readonly Entry[];
-  /** The entry of a path. */
+  /** Returns the entry of a path. */
   entry(path: string): Entry | undefined;
   /** Streams the bytes of an entry. */
   open(path: string): Promise<Readable>;
@@ -26,68 +30,72 @@ export interface Bundle {
 
 export type ItemKind = 'folder' | 'document' | 'table' | 'artifact' | 'file';
 
-/** One thing that a source holds and that becomes a resource. Small: 50,000 of them are held at once. */
+/**
+ * Describes a thing in a source that becomes a resource. It must be small, because 50,000 of them are held in memory.
+ */
 export interface SourceItem {
-  /** Unique within the source and the same at each reading of it: what retries and links go by. */
+  /** Unique within the source and the same on each reading, because retries and links refer to it. */
   readonly path: string;
-  /** The item that it lies below; at the top where absent. Parents come before their children. */
+  /** Path of the parent item; absent at the top level. Parents come before their children. */
   readonly parent?: string;
   readonly kind: ItemKind;
   readonly name: string;
-  /** The id that the source itself has for it. */
+  /** Id of the thing in the source itself. */
   readonly externalId?: string;
-  /** Of a file: the bundle's entry that holds its bytes; absent where the source unpacks them itself (`openFile`). */
+  /** For a file: the bundle's entry with its bytes; absent when the source unpacks them itself (`openFile`). */
   readonly entry?: string;
-  /** Of a file: it is to be read as well, for the source knows more of it than its bytes. */
+  /** For a file: `read` must be called too, because the source has metadata for it. */
   readonly described?: true;
-  /** It becomes a resource only where another item links to it, and is skipped otherwise. */
+  /** The item is created only if another item links to it, and is skipped otherwise. */
   readonly onlyIfLinked?: true;
-  /** Of a file without an entry: how many bytes it has. */
+  /** For a file without an entry: its size in bytes. */
   readonly sizeBytes?: number;
 }
 
-/** What an item turns out to be once it was read. All is optional: a folder may have nothing of it. */
+/** Holds the content of an item that was read. All fields are optional: a folder may have none. */
 export interface ItemContent {
-  /** Takes the place of the item's name. */
+  /** Replaces the item's name. */
   readonly title?: string;
   readonly icon?: string;
   readonly description?: string;
-  /** Front matter and what the source says of the page, as JSON values. */
+  /** Front matter and other facts about the page, as JSON values. */
   readonly metadata?: Readonly<Record<string, unknown>>;
   readonly tags?: readonly string[];
   readonly createdAt?: string;
   readonly updatedAt?: string;
-  /** An e-mail address or a name, for the user map. */
+  /** E-mail address or name, which the user map resolves. */
   readonly author?: string;
-  /** One of these. Links in them are as the source has them. */
+  /** At most one of `markdown`, `html` and `json` is set. Links are as the source has them. */
   readonly markdown?: string;
   readonly html?: string;
   /** Document JSON, a table's `{columns, rows}` or an artifact's fields. */
   readonly json?: unknown;
-  /** What could not be brought over, for the report. */
+  /** Warnings about content that could not be imported, for the report. */
   readonly warnings?: readonly string[];
 }
 
 /**
- * Where a link of an item leads: another item, with the part behind `#` kept by the engine; or nowhere though it
- * was meant for something within the source; or outside, and stays as it is.
+ * Target of a link: another item, to which the caller appends the fragment; nothing, although the link was meant for
+ * something in the source; or something outside, so that the link stays as it is.
  */
 export type LinkTarget = { readonly item: string } | { readonly broken: true } | { readonly outside: true };
 
-/** What a source holds, found by looking at names and as little content as possible. */
+/** Lists what a source contains, judged by names and as little content as possible. */
 export interface Source {
   readonly items: readonly SourceItem[];
-  /** Entries that become nothing, and why, by code and words. */
+  /** Entries that are not imported, with the code and message of the reason. */
   readonly skipped: readonly { readonly path: string; readonly code: string; readonly message: string }[];
-  /** Reads one item; a fault of one item rejects with an ImportFault and concerns no other. */
+  /** Reads one item. An `ImportFault` concerns only this item. */
   read(item: SourceItem): Promise<ItemContent>;
   /** Streams the bytes of a file item that has no `entry`. Rejects with an ImportFault. */
   openFile?(item: SourceItem): Promise<Readable>;
-  /** Why an item becomes nothing, where that is known before it is read. */
+  /** Returns why an item is not imported, if that is known before it is read. */
   unavailable?(item: SourceItem): { readonly code: string; readonly message: string } | undefined;
-  /** Resolves a link's target, without its `#fragment`, as it stands in an item's content. */
+  /** Resolves the target of a link in an item's content, without its `#fragment`. */
   resolve(from: SourceItem, href: string): LinkTarget;
-  /** What the source does not contain and a user may expect, for the report. */
+  /** Whether paths of items mean nothing to people, so that reports name items by their title. */
+  readonly opaquePaths?: true;
+  /** Notes for the report about content that users may expect and that the source does not contain. */
   readonly notes?: readonly string[];
 }
 
@@ -98,16 +106,16 @@ export interface SourceOptions {
     readonly hasHeader?: boolean;
     readonly detectTypes?: boolean;
   };
-  /** A document with several headings of the first level becomes one document for each. */
+  /** Whether a document with several headings of level 1 is split into one document for each. */
   readonly splitHeadings?: boolean;
-  /** What the one file of an import was called, for its name where its content has none. */
+  /** Original name of a single file, which names the item when its content has no title. */
   readonly fileName?: string;
 }
 
-/** Looks through a bundle. Rejects with an ImportFault where it is not what it is said to be. */
+/** Opens a bundle as a source. Rejects with an `ImportFault` when it is not of the expected kind. */
 export type OpenSource = (bundle: Bundle, options: SourceOptions) => Promise<Source>;
 
-/** Something an import meets that is the source's fault; `code` is documented and stable. */
+/** Reports an error that the source is responsible for; `code` is documented and stable. */
 export class ImportFault extends Error {
   constructor(
     readonly code: string,

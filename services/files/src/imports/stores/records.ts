@@ -1,4 +1,5 @@
 import type { Actor } from '@commonplace/kit/auth';
+import { DEAD_INDEX, type JobRecord, type QueueSpec } from '@commonplace/kit/jobs';
 import type { CollectionSpec, StoredRecord } from '@commonplace/kit/store';
 import type { ItemKind } from '../sources/port.js';
 
@@ -44,19 +45,19 @@ export interface Done {
   readonly skipped: number;
 }
 
-/** An import, and what is known of how far it is. */
-export interface ImportRecord extends StoredRecord {
+/** Stores an import and its progress. */
+export interface ImportRecord extends JobRecord {
   readonly tenant: string;
   readonly workspaceId: string;
   /** Empty for a Personal workspace. */
   readonly orgId: string;
   readonly parentId?: string;
-  /** As the contract names it: `markdown_zip`. */
+  /** Name as in the API: `markdown_zip`. */
   readonly sourceType: string;
   readonly name: string;
-  /** It was asked for by name: what is one file has a folder of its own, too. */
+  /** Whether the request named it; then even a single file gets a folder of its own. */
   readonly named: boolean;
-  /** What the source was called, where anybody has said. */
+  /** Original file name of the source, if known. */
   readonly fileName?: string;
   readonly status: ImportState;
   readonly phase?: Phase;
@@ -72,15 +73,17 @@ export interface ImportRecord extends StoredRecord {
   readonly conflict: Conflict;
   readonly options: ImportOptions;
   readonly dryRun: boolean;
-  /** The bytes of the source; absent until they are there. */
+  /** Blob with the bytes of the source; absent until they have arrived. */
   readonly blobId?: string;
-  /** Where they are fetched from. */
+  /** Bytes of the source that are counted against the quota. */
+  readonly heldBytes?: number | undefined;
+  /** URL that the bytes are fetched from. */
   readonly url?: string;
-  /** What the bytes of a `url` are read as. */
+  /** Source type that the bytes of a `url` were detected as. */
   readonly readAs?: string;
-  /** All entries were looked through: none lies about its size. */
+  /** Whether all entries have been unpacked once and have the declared sizes. */
   readonly verified?: boolean;
-  /** Its items are written down. */
+  /** Whether its items have been stored. */
   readonly planned?: boolean;
   readonly userId: string;
   readonly createdBy: Actor;
@@ -88,8 +91,8 @@ export interface ImportRecord extends StoredRecord {
   readonly queuedAt: string;
   readonly startedAt?: string;
   readonly finishedAt?: string;
-  /** A worker holds it until then. */
-  readonly leaseUntil: string;
+  /** When a worker may claim it, or the end of the current lease. */
+  readonly leaseUntil?: string;
 }
 
 export const importCollection: CollectionSpec<ImportRecord> = {
@@ -101,35 +104,46 @@ export const importCollection: CollectionSpec<ImportRecord> = {
     { fields: ['workspaceId', 'userId', 'status', 'createdAt'] },
     { fields: ['status', 'tenant', 'queuedAt'] },
     { fields: ['status', 'leaseUntil'] },
+    DEAD_INDEX,
   ],
+};
+
+export const importQueue: QueueSpec<ImportRecord> = {
+  name: 'files.imports',
+  collection: importCollection,
+  due: 'leaseUntil',
+  waiting: { field: 'status', values: ['queued', 'running'] },
+  describe: ({ sourceType, name, workspaceId }) => `import of ${sourceType} “${name}” into ${workspaceId}`,
 };
 
 export type ItemState = 'pending' | 'created' | 'updated' | 'skipped' | 'failed';
 
-/** One thing that a source holds, and what became of it. Its id is derived from the import's and its path. */
+/** Stores one thing in a source and its result. Its id is derived from the import's id and its path. */
 export interface ItemRecord extends StoredRecord {
   readonly tenant: string;
   readonly importId: string;
-  /** Its place in the source. */
+  /** Its position in the source. */
   readonly seq: number;
   readonly path: string;
-  /** Absent for what becomes nothing. */
+  /** Title, when its path means nothing to people. */
+  readonly title?: string;
+  /** Absent for an entry that is not imported. */
   readonly kind?: ItemKind;
   readonly externalId?: string;
   readonly status: ItemState;
-  /** The attempt that has brought it there; 0 until one has. */
+  /** Attempt that produced this status; 0 before the first. */
   readonly attempt: number;
   readonly resourceId?: string;
   readonly code?: string;
   readonly message?: string;
   readonly retryable?: boolean;
-  /** Of a table. */
+  /** Number of rows, for a table. */
   readonly rows?: number;
-  /** Links that were rewritten. */
+  /** Number of links that were rewritten. */
   readonly links?: number;
-  /** Which items they lead to, by `seq`. */
+  /** Items that these links lead to, by `seq`. */
   readonly targets?: readonly number[];
-  /** Links that lead nowhere, as they stand in the source. */
+  /** Links without a target, as they are written in the source. */
   readonly broken?: readonly string[];
 }
 
@@ -138,7 +152,7 @@ export const itemCollection: CollectionSpec<ItemRecord> = {
   indexes: [{ fields: ['importId', 'seq'] }, { fields: ['importId', 'status', 'seq'] }],
 };
 
-/** What an import has to report, in Markdown. Its id is the import's. */
+/** Stores the report of an import, in Markdown. Its id is the import's. */
 export interface ReportRecord extends StoredRecord {
   readonly tenant: string;
   readonly text: string;
@@ -146,16 +160,26 @@ export interface ReportRecord extends StoredRecord {
 
 export const reportCollection: CollectionSpec<ReportRecord> = { name: 'import_reports', indexes: [] };
 
-/** An import that was removed, whose items and bytes are to go. Its id is the import's. */
-export interface RemovalRecord extends StoredRecord {
+/** Stores a removed import whose items and bytes are still to be deleted. Its id is the import's. */
+export interface RemovalRecord extends JobRecord {
   readonly tenant: string;
   readonly blobId?: string;
+  readonly heldBytes?: number | undefined;
+  /** When a worker may claim it: the time of creation, or the end of the current lease. */
   readonly createdAt: string;
 }
 
 export const removalCollection: CollectionSpec<RemovalRecord> = {
   name: 'import_removals',
-  indexes: [{ fields: ['createdAt'] }],
+  indexes: [{ fields: ['createdAt'] }, DEAD_INDEX],
+};
+
+export const removalQueue: QueueSpec<RemovalRecord> = {
+  name: 'files.import_removals',
+  collection: removalCollection,
+  due: 'createdAt',
+  describe: ({ id, tenant }) => `removal of what import ${id} of ${tenant} has left`,
+  keptBecause: () => 'the records and bytes of a removed import would stay for ever',
 };
 
 export const NO_COUNTS: Counts = {
@@ -172,7 +196,7 @@ export const NOTHING_DONE: Done = { total: 0, succeeded: 0, failed: 0, skipped: 
 
 const ACTIVE: ReadonlySet<ImportState> = new Set(['pending_upload', 'queued', 'running']);
 
-/** Whether an import has not come to its end. */
+/** Returns whether an import has not finished. */
 export function isActive({ status }: Pick<ImportRecord, 'status'>): boolean {
   return ACTIVE.has(status);
 }

@@ -3,18 +3,18 @@ import { MediaFailure } from '../failure.js';
 import type { TextLimits } from '../protocol.js';
 
 const MAX_ENTRIES = 10_000;
-/** As for imports: real documents stay far below it. */
+/** The same ratio as for imports: real documents stay far below it. */
 const MAX_RATIO = 200;
-/** Below it a ratio means nothing: what is unpacked is small. */
+/** Unpacked bytes up to which the ratio is not checked. */
 const RATIO_FROM_BYTES = 16 * 1024 * 1024;
 const TEXT_PART = /\.(?:xml|rels|html?|xhtml|opf|ncx|vml|svg|css|json|txt)$/i;
-/** The start of an OLE file: an Office document with a password is one, instead of an archive. */
+/** First bytes of an OLE file: Office documents with a password are OLE files instead of ZIP archives. */
 const OLE = Buffer.from('d0cf11e0a1b11ae1', 'hex');
 
-/** A ZIP file whose parts were counted and measured. */
+/** Gives access to the parts of a ZIP file within limits. */
 export interface Archive {
   readonly names: readonly string[];
-  /** A part, unpacked; undefined where there is none of that name. Throws MediaFailure. */
+  /** Returns an unpacked part, or undefined when there is none of that name. Throws `MediaFailure`. */
   read(name: string): Promise<Buffer | undefined>;
 }
 
@@ -40,7 +40,7 @@ async function entriesOf(zip: ZipFile, limits: TextLimits): Promise<Map<string, 
   return entries;
 }
 
-/** Opens a ZIP file; bombs are refused by what the entries say, and no part gives more than its entry says. */
+/** Opens a ZIP file. Refuses ZIP bombs by the declared sizes, and no part unpacks to more than declared. */
 export async function openArchive(file: Buffer, limits: TextLimits): Promise<Archive> {
   if (file.subarray(0, OLE.length).equals(OLE)) throw new MediaFailure('encrypted', 'the document has a password');
   const zip = await fromBufferPromise(file, { lazyEntries: true, validateEntrySizes: true });
@@ -57,7 +57,9 @@ export async function openArchive(file: Buffer, limits: TextLimits): Promise<Arc
   };
 }
 
-/** Unpacks every part with text once and throws it away: a library that reads the archive next meets no lying entry. */
+/**
+ * Unpacks all text parts once and discards them, so that a library that reads the archive next meets no wrong sizes.
+ */
 export async function checkArchive(file: Buffer, limits: TextLimits): Promise<void> {
   const archive = await openArchive(file, limits);
   for (const name of archive.names) if (TEXT_PART.test(name)) await archive.read(name);

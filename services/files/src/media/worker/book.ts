@@ -4,7 +4,8 @@ import { MediaFailure } from '../failure.js';
 import { type Archive, openArchive } from './archive.js';
 import { createCollector } from './collector.js';
 import { addHtml } from './markup-text.js';
-import type { ReadText } from './text.js';
+import { bounded } from './nesting.js';
+import type { ReadText } from './read-text.js';
 
 type Attributes = Readonly<Record<string, string>>;
 
@@ -15,14 +16,13 @@ async function elements(
 ): Promise<void> {
   const xml = await archive.read(part);
   if (xml === undefined) throw new MediaFailure('broken', `the book has no ${part}`);
-  const parser = new Parser(
-    { onopentag: (name, attributes) => each(name.replace(/^.*:/, ''), attributes) },
-    { xmlMode: true },
-  );
+  const parser = new Parser(bounded({ onopentag: (name, attributes) => each(name.replace(/^.*:/, ''), attributes) }), {
+    xmlMode: true,
+  });
   parser.end(decode(xml));
 }
 
-/** The name of a part that another part points to. */
+/** Resolves a reference from one part to another. */
 function resolve(href: string, from: string): string {
   try {
     return decodeURIComponent(new URL(href, `x://x/${from}`).pathname.slice(1));
@@ -31,7 +31,7 @@ function resolve(href: string, from: string): string {
   }
 }
 
-/** The chapters of a book, in the order of reading. */
+/** Returns the chapters of a book in reading order. */
 async function chaptersOf(archive: Archive): Promise<string[]> {
   let packageFile = '';
   await elements(archive, 'META-INF/container.xml', (name, attributes) => {
@@ -46,7 +46,7 @@ async function chaptersOf(archive: Archive): Promise<string[]> {
   return order.flatMap((id) => parts.get(id) ?? []);
 }
 
-/** The text of an EPUB, chapter by chapter. */
+/** Extracts the text of an EPUB, chapter by chapter. */
 export const readBook: ReadText = async (file, limits) => {
   const archive = await openArchive(file, limits);
   const chapters = await chaptersOf(archive);

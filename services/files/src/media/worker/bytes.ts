@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 
-/** All bytes of a task's source; those that came from the other process are not copied. */
+/** Returns all bytes of a task's source; those that were sent by the other process are not copied. */
 export function bytesOf(source: string | Uint8Array): Buffer | Promise<Buffer> {
   return typeof source === 'string'
     ? readFile(source)

@@ -1,23 +1,28 @@
 import type { Extraction } from '../protocol.js';
 
-/** Gathers text up to a limit. */
+/** Collects text up to a limit. */
 export interface Collector {
   add(text: string): void;
-  /** Whether the limit is reached: what is added now is left out, so a reader may stop. */
+  /** Whether the limit is reached: further text is dropped, so a reader may stop. */
   readonly isFull: boolean;
-  /** Ends a page; what is added from now on is on the next. */
+  /** Ends a page; text that is added later belongs to the next. */
   endPage(): void;
-  /** The text, tidied, with where its pages begin where some were ended; `left` says that the reader itself left something out. */
+  /**
+   * Returns the cleaned text, with the offsets of its pages if any page was ended; `left` says that the reader has left
+   * something out.
+   */
   end(left?: boolean): Extraction;
 }
 
-/** PDFium's mark of a hyphen at a line's end. */
+/** PDFium's mark for a hyphen at the end of a line. */
 const BROKEN_WORD = new RegExp(`[${String.fromCharCode(2)}\ufffe]\\r?\\n?`, 'g');
 
-/** Between two pages that have text. */
+/** Separator between pages that have text. */
 const PAGE_BREAK = '\n\n';
 
-/** Text as a reader wants it: no controls, one space, at most one empty line, words joined that a line end broke. */
+/**
+ * Cleans text: removes control characters, collapses spaces and empty lines, and joins words that a line end splits.
+ */
 function tidy(text: string): string {
   return text
     .replace(BROKEN_WORD, '')
@@ -37,7 +42,7 @@ export function createCollector(maxChars: number): Collector {
   let text = '';
   const pageStarts: number[] = [];
 
-  /** What was added since the last page ended becomes a page of the text, tidied by itself so that its start is known. */
+  /** Turns what was added since the last page into a page, cleaned separately so that its offset is known. */
   function endPage(): void {
     const page = tidy(parts.join(''));
     parts = [];

@@ -1,20 +1,20 @@
-import { setPriority } from 'node:os';
 import { Worker } from 'node:worker_threads';
+import { lowerPriority } from '@commonplace/kit/priority';
 import { MediaFailure } from '../failure.js';
 import type { Outcome, ProcessData, Reply, Task } from '../protocol.js';
 import { isTrap } from './trap.js';
 import type { WatchdogData } from './watchdog.js';
 
-/** The process that parses files: it takes one task after the other and ends with the process that started it. */
+/** The process that parses files: it handles one task after the other and ends with its parent process. */
 const NICE = 10;
 
 const { memoryBytes } = JSON.parse(process.argv[2] ?? '{}') as ProcessData;
-// Where processors are short, those who wait for an answer go before a file's text.
-setPriority(NICE);
+// Requests that somebody waits for take precedence over extracting text when processors are scarce.
+lowerPriority(NICE);
 const watch: WatchdogData = { memoryBytes, parent: process.ppid };
 new Worker(new URL('./watchdog.js', import.meta.url), { workerData: watch }).unref();
 
-/** Set when a WebAssembly module stopped half-way: nothing is known of its state. */
+/** Set when a WebAssembly module stopped half-way, since its state is then unknown. */
 let isSpoilt = false;
 
 async function perform(task: Task): Promise<Outcome> {
@@ -32,10 +32,10 @@ async function perform(task: Task): Promise<Outcome> {
 
 process.on('message', async (task: Task) => {
   const outcome = await perform(task);
-  // A WebAssembly heap never shrinks: what a large file took is given back with the process.
+  // A WebAssembly heap never shrinks: only ending the process frees what a large file took.
   const isSpent = isSpoilt || process.memoryUsage.rss() > memoryBytes / 2;
   process.send?.({ ...outcome, isSpent } satisfies Reply);
 });
 process.on('disconnect', () => process.exit());
-// A parser that fails beside its promise says nothing about the next file, so the process goes.
+// A parser that fails outside its promise may affect the next file, so the process ends.
 process.on('unhandledRejection', () => process.exit(1));

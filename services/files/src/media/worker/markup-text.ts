@@ -1,9 +1,10 @@
 import { Parser } from 'htmlparser2';
 import { decode } from '../charset.js';
 import { type Collector, createCollector } from './collector.js';
-import type { ReadText } from './text.js';
+import { bounded } from './nesting.js';
+import type { ReadText } from './read-text.js';
 
-/** Elements whose content no reader sees. */
+/** Elements whose content is not visible to a reader. */
 const UNSEEN = new Set(['script', 'style', 'template', 'noscript', 'iframe', 'object', 'embed', 'noembed', 'noframes']);
 
 const BLOCKS = new Set(
@@ -14,28 +15,28 @@ const BLOCKS = new Set(
 const CELLS = new Set(['td', 'th']);
 const STEP = 64 * 1024;
 
-/** What to do with the elements of a kind of markup. */
+/** Says how to treat the elements of a kind of markup. */
 export interface MarkupRules {
-  /** Names and entities as XML has them: only the five entities it defines itself, so none that grows. */
+  /** Whether to parse as XML: only its five predefined entities are decoded, so that none can expand. */
   readonly xml: boolean;
-  /** Nothing within is text. */
+  /** Returns whether the content of an element is ignored. */
   unseen(name: string): boolean;
-  /** What stands for the start and the end of an element. */
+  /** Return the text that replaces the start and the end of an element. */
   opened?(name: string, attributes: Readonly<Record<string, string>>): string;
   closed(name: string): string;
-  /** Whether text counts where no element of this name is open; any text counts by default. */
+  /** Name of an element outside of which text is ignored; by default all text counts. */
   readonly within?: string;
 }
 
-/** Adds the text of markup to a collector; stops where that is full. */
+/** Adds the text of markup to a collector; stops when it is full. */
 export function addMarkup(text: string, out: Collector, rules: MarkupRules): void {
   let depth = 0;
   let unseen = 0;
   let within = 0;
-  // In XML what stands outside of the root is no text, but the inner part of a document type looks like it here.
+  // XML has no text outside its root element, but the parser reports the internal subset of a document type as such.
   const counts = () => unseen === 0 && (!rules.xml || depth > 0) && (rules.within === undefined || within > 0);
   const parser = new Parser(
-    {
+    bounded({
       onopentag(name, attributes) {
         depth++;
         if (rules.unseen(name)) unseen++;
@@ -51,7 +52,7 @@ export function addMarkup(text: string, out: Collector, rules: MarkupRules): voi
         if (rules.unseen(name)) unseen--;
         else if (unseen === 0) out.add(rules.closed(name));
       },
-    },
+    }),
     { xmlMode: rules.xml, decodeEntities: true },
   );
   for (let at = 0; at < text.length && !out.isFull; at += STEP) parser.write(text.slice(at, at + STEP));
@@ -74,7 +75,7 @@ const XML: MarkupRules = {
   closed: () => '\n',
 };
 
-/** The charset that a page names in its head or its XML declaration. */
+/** Returns the charset that a page names in its head or its XML declaration. */
 function declaredCharset(file: Buffer): string | undefined {
   const head = file.toString('latin1', 0, 2048);
   return /<meta[^>]+charset\s*=\s*["']?\s*([\w-]+)/i.exec(head)?.[1] ?? xmlCharset(head);
@@ -92,13 +93,15 @@ function reader(rules: MarkupRules): ReadText {
   };
 }
 
-/** Adds what a reader sees of a page that is UTF-8 or says what it is. */
+/** Adds the visible text of a page that is UTF-8 or declares its charset. */
 export function addHtml(page: Buffer, out: Collector): void {
   addMarkup(decode(page, declaredCharset(page)), out, HTML);
 }
 
-/** What a reader sees of a page, with its title and the words that stand for its images. */
+/** Extracts the visible text of a page, with its title and the alternative texts of its images. */
 export const readHtml = reader(HTML);
 
-/** The text between the tags, an element to a line; a document type is skipped and its entities are not known. */
+/**
+ * Extracts the text between tags, one line per element; a document type is skipped and its entities are not resolved.
+ */
 export const readXml = reader(XML);

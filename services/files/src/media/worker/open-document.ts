@@ -3,7 +3,7 @@ import { MediaFailure } from '../failure.js';
 import { openArchive } from './archive.js';
 import { createCollector } from './collector.js';
 import { addMarkup, type MarkupRules } from './markup-text.js';
-import type { ReadText } from './text.js';
+import type { ReadText } from './read-text.js';
 
 const OPENED: Readonly<Record<string, string>> = { 'text:s': ' ', 'text:tab': '\t', 'text:line-break': '\n' };
 const CLOSED: Readonly<Record<string, string>> = {
@@ -11,10 +11,10 @@ const CLOSED: Readonly<Record<string, string>> = {
   'text:h': '\n',
   'table:table': '\n',
 };
-/** Deleted text, and what is written where a program knows no scripts. */
+/** Deleted text, and content that programs without scripting show. */
 const UNSEEN = new Set(['text:tracked-changes', 'office:scripts', 'office:event-listeners']);
 
-/** A slide of a presentation, or a page of a drawing. */
+/** Element of a slide of a presentation, or of a page of a drawing. */
 const PAGE = 'draw:page';
 
 const CONTENT: MarkupRules = {
@@ -24,7 +24,7 @@ const CONTENT: MarkupRules = {
   closed: (name) => CLOSED[name] ?? '',
 };
 
-/** The text of an OpenDocument file: text, spreadsheet or presentation. */
+/** Extracts the text of an OpenDocument file: text, spreadsheet or presentation. */
 export const readOpenDocument: ReadText = async (file, limits) => {
   const archive = await openArchive(file, limits);
   const manifest = await archive.read('META-INF/manifest.xml');
@@ -42,6 +42,6 @@ export const readOpenDocument: ReadText = async (file, limits) => {
   };
   addMarkup(decode(content), out, { ...CONTENT, closed });
   const read = out.end();
-  // Of a text that was not read to its end the pages were not counted to theirs.
+  // The number of pages is unknown if the text was truncated.
   return pages > 0 && !read.truncated ? { ...read, pages } : read;
 };

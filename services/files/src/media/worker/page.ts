@@ -8,8 +8,9 @@ import { type Archive, checkArchive, openArchive } from './archive.js';
 import { bytesOf } from './bytes.js';
 import { createCollector } from './collector.js';
 import { addMarkup, type MarkupRules } from './markup-text.js';
+import { bounded } from './nesting.js';
 
-/** Styles of Word and LibreOffice that mean something beyond headings and lists, which mammoth knows itself. */
+/** Styles of Word and LibreOffice with a meaning, other than headings and lists, which mammoth handles itself. */
 const STYLES = [
   "p[style-name='Title'] => h1.title:fresh",
   "p[style-name='Subtitle'] => p.subtitle:fresh",
@@ -29,13 +30,13 @@ const STYLES = [
   'highlight => mark',
 ];
 
-/** A document of more HTML than this is refused: a page may hold less. */
+/** Characters of HTML beyond which a document is refused, because a page may not hold more. */
 const MAX_HTML = 12 * 1024 * 1024;
 const IMAGE_PART = /^word\/media\/[^/]+$/;
 
 const digest = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
 
-/** Finds the part that holds an image by the image's bytes, since mammoth does not say where it has them from. */
+/** Returns a function that finds the part of an image by comparing bytes, because mammoth does not report the part. */
 function imageFinder(archive: Archive) {
   let parts: Map<string, string> | undefined;
   return async (bytes: Uint8Array): Promise<WordImage | undefined> => {
@@ -56,7 +57,7 @@ async function propertiesOf(archive: Archive): Promise<Record<string, string>> {
   const properties: Record<string, string> = {};
   let open = '';
   const parser = new Parser(
-    {
+    bounded({
       onopentag: (name) => {
         open = name.replace(/^.*:/, '');
       },
@@ -66,7 +67,7 @@ async function propertiesOf(archive: Archive): Promise<Record<string, string>> {
       onclosetag: () => {
         open = '';
       },
-    },
+    }),
     { xmlMode: true },
   );
   parser.end(part === undefined ? '' : decode(part));
@@ -79,7 +80,7 @@ const XML: MarkupRules = {
   closed: (name) => (name === 'w:p' ? '\n' : ''),
 };
 
-/** The text of headers and footers, which stand on every page and belong to none. */
+/** Returns the text of headers and footers, which appear on every page and belong to none. */
 async function headersOf(archive: Archive): Promise<string> {
   const out = createCollector(2000);
   for (const name of archive.names.filter((part) => /^word\/(?:header|footer)\d*\.xml$/.test(part))) {
@@ -94,7 +95,7 @@ async function commentsOf(archive: Archive): Promise<number> {
   return part === undefined ? 0 : (decode(part).match(/<w:comment[ >]/g)?.length ?? 0);
 }
 
-/** A Word document as HTML, with the images that it shows named by their parts. */
+/** Converts a Word document to HTML that names images by their parts. */
 export async function readPage({ source, limits }: PageTask): Promise<WordPage> {
   const file = await bytesOf(source);
   await checkArchive(file, limits);

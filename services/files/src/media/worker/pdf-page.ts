@@ -1,7 +1,7 @@
 import { MediaFailure } from '../failure.js';
 import { withPdf } from './pdfium.js';
 
-/** Pixels as they are: red, green, blue and alpha of each. */
+/** Raw pixels: red, green, blue and alpha of each. */
 export interface Pixels {
   readonly data: Uint8Array;
   readonly width: number;
@@ -13,7 +13,7 @@ interface Box {
   readonly height: number;
 }
 
-/** The first page of a PDF on white paper, drawn as large as fits the box: however large the page, no more is drawn. */
+/** Renders the first page of a PDF on white, scaled to fit into the box, so that a huge page costs no more. */
 export function drawFirstPage(file: Buffer, box: Box): Promise<Pixels> {
   return withPdf(file, async (document) => {
     if (document.getPageCount() === 0) throw new MediaFailure('broken', 'the PDF has no pages');

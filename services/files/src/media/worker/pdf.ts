@@ -2,10 +2,10 @@ import type { PDFiumDocument } from '@hyzyla/pdfium';
 import { MediaFailure } from '../failure.js';
 import { createCollector } from './collector.js';
 import { withPdf } from './pdfium.js';
-import type { ReadText } from './text.js';
+import type { ReadText } from './read-text.js';
 import { isTrap } from './trap.js';
 
-/** The text of a page; undefined where it is broken. */
+/** Returns the text of a page, or undefined when the page is broken. */
 function pageText(document: PDFiumDocument, index: number): string | undefined {
   try {
     return document.getPage(index).getText();
@@ -15,7 +15,7 @@ function pageText(document: PDFiumDocument, index: number): string | undefined {
   }
 }
 
-/** The text of a PDF, page by page; broken pages are left out, unless all are. */
+/** Extracts the text of a PDF page by page. Broken pages are skipped, unless all are broken. */
 export const readPdf: ReadText = (file, { maxChars, maxPages }) =>
   withPdf(file, (document) => {
     const pages = document.getPageCount();

@@ -3,12 +3,12 @@ import { MediaFailure } from '../failure.js';
 import { isTrap } from './trap.js';
 
 /**
- * PDFium as WebAssembly: built without JavaScript and XFA, it reaches no file, font or network, and has the character
- * maps of Chinese, Japanese and Korean fonts in it.
+ * PDFium as WebAssembly. It is built without JavaScript and XFA, accesses no files, fonts or network, and includes the
+ * character maps of Chinese, Japanese and Korean fonts.
  */
 const library = await PDFiumLibrary.init();
 
-/** PDFium's words at a document that it can't open. */
+/** Converts PDFium's error for a document that it can't open. */
 function failureOf(error: unknown): unknown {
   if (isTrap(error)) return error;
   const message = error instanceof Error ? error.message : String(error);
@@ -17,7 +17,7 @@ function failureOf(error: unknown): unknown {
     : new MediaFailure('broken', message);
 }
 
-/** Opens a PDF for one use of it. Throws MediaFailure. */
+/** Opens a PDF, calls `use` with it and closes it. Throws `MediaFailure`. */
 export async function withPdf<Answer>(
   file: Buffer,
   use: (document: PDFiumDocument) => Answer | Promise<Answer>,

@@ -1,8 +1,8 @@
 import { decode } from '../charset.js';
 import { createCollector } from './collector.js';
-import type { ReadText } from './text.js';
+import type { ReadText } from './read-text.js';
 
-/** The text as it is written, in its charset. */
+/** Extracts a plain text, decoded from its charset. */
 export const readPlain: ReadText = (file, { maxChars }) => {
   const out = createCollector(maxChars);
   out.add(decode(file));

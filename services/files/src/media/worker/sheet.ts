@@ -5,22 +5,22 @@ import { MediaFailure } from '../failure.js';
 import type { Sheet, SheetCell, SheetTask } from '../protocol.js';
 import { type Archive, checkArchive, openArchive } from './archive.js';
 import { bytesOf } from './bytes.js';
+import { bounded } from './nesting.js';
 
 interface SheetPart {
   readonly name: string;
   readonly relation: string;
 }
 
-/** Calls for each element of a part, by its name without a prefix. */
+/** Calls `visit` for each element of a part, with its name without a prefix. */
 function eachElement(part: Buffer, visit: (name: string, attributes: Readonly<Record<string, string>>) => void): void {
-  const parser = new Parser(
-    { onopentag: (tag, attributes) => visit(tag.replace(/^.*:/, ''), attributes) },
-    { xmlMode: true },
-  );
+  const parser = new Parser(bounded({ onopentag: (tag, attributes) => visit(tag.replace(/^.*:/, ''), attributes) }), {
+    xmlMode: true,
+  });
   parser.end(decode(part));
 }
 
-/** The sheets of a workbook, in its order. */
+/** Returns the sheets of a workbook in order. */
 async function sheetsOf(archive: Archive): Promise<SheetPart[]> {
   const part = await archive.read('xl/workbook.xml');
   if (part === undefined) throw new MediaFailure('broken', 'the file is no workbook');
@@ -32,7 +32,7 @@ async function sheetsOf(archive: Archive): Promise<SheetPart[]> {
   return sheets;
 }
 
-/** The rows of a sheet, counted from 0, in which a cell goes over several columns. */
+/** Returns the rows of a sheet, counted from 0, in which a cell spans several columns. */
 async function mergedOf(archive: Archive, { relation }: SheetPart): Promise<Set<number>> {
   const merged = new Set<number>();
   const relations = await archive.read('xl/_rels/workbook.xml.rels');
@@ -56,7 +56,7 @@ function checkSize(rows: readonly (readonly unknown[])[], { maxRows, maxColumns 
   if (columns > maxColumns) throw new MediaFailure('too_large', `the sheet has more than ${maxColumns} columns`);
 }
 
-/** Reads the cells of one sheet, or the names of all. */
+/** Reads the cells of one sheet, or the names of all sheets. */
 export async function readSheetTask(task: SheetTask): Promise<Sheet> {
   const file = await bytesOf(task.source);
   await checkArchive(file, task.limits);
@@ -76,7 +76,7 @@ export async function readSheetTask(task: SheetTask): Promise<Sheet> {
 
 const isEmpty = (cell: unknown): boolean => cell === null || cell === undefined || cell === '';
 
-/** Rows and columns in which something stands, and where those rows stood. */
+/** Removes empty rows and columns. `places` holds the original indexes of the remaining rows. */
 function withoutEmpty(data: readonly (readonly unknown[])[]): { rows: unknown[][]; places: number[] } {
   const places = data.flatMap((row, at) => (row.every(isEmpty) ? [] : [at]));
   const used = new Set<number>();

@@ -3,7 +3,8 @@ import { decode } from '../charset.js';
 import { type Archive, openArchive } from './archive.js';
 import { createCollector } from './collector.js';
 import { addMarkup, type MarkupRules } from './markup-text.js';
-import type { ReadText } from './text.js';
+import { bounded } from './nesting.js';
+import type { ReadText } from './read-text.js';
 
 const SLIDE = /^ppt\/slides\/slide(\d+)\.xml$/;
 const NOTES = /^ppt\/notesSlides\//;
@@ -11,7 +12,7 @@ const PRESENTATION = 'ppt/presentation.xml';
 
 const DRAWING: MarkupRules = {
   xml: true,
-  // The other form of what a newer program shows in the first.
+  // Alternative for older programs to content that newer ones show.
   unseen: (name) => name === 'mc:Fallback',
   within: 'a:t',
   closed: (name) => (name === 'a:p' || name === 'a:br' ? '\n' : name === 'a:tc' ? '\t' : ''),
@@ -19,7 +20,7 @@ const DRAWING: MarkupRules = {
 
 type Attributes = Readonly<Record<string, string>>;
 
-/** The attributes of the elements of a name in a part; none where there is no such part. */
+/** Returns the attributes of all elements with a name in a part; none when the part does not exist. */
 async function attributesOf(archive: Archive, part: string, element: string): Promise<Attributes[]> {
   const xml = await archive.read(part);
   const found: Attributes[] = [];
@@ -27,11 +28,11 @@ async function attributesOf(archive: Archive, part: string, element: string): Pr
   const onopentag = (name: string, attributes: Attributes): void => {
     if (name.replace(/^.*:/, '') === element) found.push(attributes);
   };
-  new Parser({ onopentag }, { xmlMode: true }).end(decode(xml));
+  new Parser(bounded({ onopentag }), { xmlMode: true }).end(decode(xml));
   return found;
 }
 
-/** The parts that a part names, by the ids it has for them. */
+/** Returns the parts that a part refers to, by relation id. */
 async function relationsOf(archive: Archive, part: string): Promise<Map<string, string>> {
   const at = part.lastIndexOf('/') + 1;
   const relations = `${part.slice(0, at)}_rels/${part.slice(at)}.rels`;
@@ -43,7 +44,7 @@ function resolve(target: string, from: string): string {
   return URL.canParse(target, `x://x/${from}`) ? new URL(target, `x://x/${from}`).pathname.slice(1) : target;
 }
 
-/** The slides as they are shown one after the other; by their numbers where the presentation does not say. */
+/** Returns the slides in presentation order, or by number when the presentation lists none. */
 async function slidesOf(archive: Archive): Promise<string[]> {
   const relations = await relationsOf(archive, PRESENTATION);
   const shown = await attributesOf(archive, PRESENTATION, 'sldId');
@@ -56,7 +57,7 @@ async function slidesOf(archive: Archive): Promise<string[]> {
   return numbers.sort((a, b) => a - b).map((number) => `ppt/slides/slide${number}.xml`);
 }
 
-/** The text of a presentation: each slide, then its notes. */
+/** Extracts the text of a presentation: each slide, followed by its notes. */
 export const readSlides: ReadText = async (file, limits) => {
   const archive = await openArchive(file, limits);
   const slides = await slidesOf(archive);

@@ -1,11 +1,10 @@
 import { type Reader, readerOf } from '../extractable.js';
 import { MediaFailure } from '../failure.js';
-import type { Extraction, TextLimits, TextTask } from '../protocol.js';
+import type { Extraction, TextTask } from '../protocol.js';
 import { bytesOf } from './bytes.js';
+import type { ReadText } from './read-text.js';
 
-export type ReadText = (file: Buffer, limits: TextLimits) => Extraction | Promise<Extraction>;
-
-/** Each is loaded with the first file that needs it. */
+/** Loads each parser with the first file that needs it. */
 const LOADERS: Readonly<Record<Reader, () => Promise<ReadText>>> = {
   pdf: async () => (await import('./pdf.js')).readPdf,
   word: async () => (await import('./word.js')).readWord,
@@ -18,7 +17,7 @@ const LOADERS: Readonly<Record<Reader, () => Promise<ReadText>>> = {
   plain: async () => (await import('./plain.js')).readPlain,
 };
 
-/** The text of a file by its type. Throws MediaFailure, or what a parser throws at a broken file. */
+/** Extracts the text of a file by its type. Throws `MediaFailure`, or what a parser throws for a broken file. */
 export async function readText({ source, contentType, limits }: TextTask): Promise<Extraction> {
   const reader = readerOf(contentType);
   if (reader === undefined) throw new MediaFailure('unsupported_type', `${contentType} has no known text`);

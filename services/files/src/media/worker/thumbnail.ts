@@ -10,7 +10,7 @@ const PDF_MARK = '%PDF-';
 
 sharp.cache(false);
 sharp.concurrency(1);
-// Only readers of raster images, and of those the ones in wide use: no SVG, no PDF, no scientific formats.
+// Allows only loaders of widely used raster formats: no SVG, no PDF, no scientific formats.
 sharp.block({ operation: ['VipsForeignLoad'] });
 sharp.unblock({
   operation: [
@@ -46,8 +46,8 @@ async function open({ source, width, height, maxPixels }: ThumbnailTask): Promis
 }
 
 /**
- * A picture that fits into the box, upright and in sRGB, without the metadata of the file: of an image its first frame,
- * of a PDF its first page.
+ * Creates an image that fits into the box, upright, in sRGB and without metadata: from the first frame of an image or
+ * the first page of a PDF.
  */
 export async function createThumbnail(task: ThumbnailTask): Promise<Thumbnail> {
   try {

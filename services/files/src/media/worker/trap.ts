@@ -1,4 +1,4 @@
-/** Whether WebAssembly stopped half-way: out of bounds, out of memory, or by its own abort. */
+/** Returns whether WebAssembly has trapped: out of bounds, out of memory, or aborted. */
 export function isTrap(error: unknown): boolean {
   return error instanceof Error && error.name === 'RuntimeError';
 }

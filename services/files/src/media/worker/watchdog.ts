@@ -1,15 +1,15 @@
 import { workerData } from 'node:worker_threads';
 
 export interface WatchdogData {
-  /** Of the whole process. */
+  /** Limit for the whole process. */
   readonly memoryBytes: number;
-  /** The process that started this one. */
+  /** Id of the parent process. */
   readonly parent: number;
 }
 
 /**
- * A thread that kills its process over its memory, and when nobody is left to answer to: a parser in an endless loop
- * notices neither.
+ * Milliseconds between two checks. This thread kills its process when it exceeds its memory or its parent has ended,
+ * neither of which a parser in an endless loop would notice.
  */
 const PERIOD_MS = 50;
 

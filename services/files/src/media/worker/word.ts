@@ -1,9 +1,9 @@
 import mammoth from 'mammoth';
 import { checkArchive } from './archive.js';
 import { createCollector } from './collector.js';
-import type { ReadText } from './text.js';
+import type { ReadText } from './read-text.js';
 
-/** The text of a Word document: its paragraphs, tables and lists; what was deleted with changes tracked is left out. */
+/** Extracts the text of a Word document: paragraphs, tables and lists, without tracked deletions. */
 export const readWord: ReadText = async (file, limits) => {
   await checkArchive(file, limits);
   const { value } = await mammoth.extractRawText({ buffer: file });

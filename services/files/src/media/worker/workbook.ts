@@ -1,9 +1,9 @@
 import readWorkbookFile, { type CellValue } from 'read-excel-file/node';
 import { checkArchive } from './archive.js';
 import { createCollector } from './collector.js';
-import type { ReadText } from './text.js';
+import type { ReadText } from './read-text.js';
 
-/** A cell as one would write it; a date without a time is a day. */
+/** Formats a cell as text; a date without a time as a day. */
 function cellText(cell: CellValue | null): string {
   if (cell === null) return '';
   if (typeof cell !== 'object' && typeof cell !== 'function') return String(cell);
@@ -13,7 +13,7 @@ function cellText(cell: CellValue | null): string {
   return time.endsWith('T00:00:00.000Z') ? time.slice(0, 10) : time.slice(0, 19).replace('T', ' ');
 }
 
-/** The text of a workbook: each sheet's name, then its rows with tabs between the cells. */
+/** Extracts the text of a workbook: the name of each sheet, then its rows with tabs between cells. */
 export const readWorkbook: ReadText = async (file, limits) => {
   await checkArchive(file, limits);
   const sheets = await readWorkbookFile(file);

@@ -8,7 +8,7 @@ import {
   type SourceOptions,
 } from '../../../src/imports/sources/port.js';
 
-/** A bundle in memory, of texts and bytes by their paths. */
+/** Creates a bundle in memory from texts and bytes by path. */
 export function bundleOf(files: Readonly<Record<string, string | Buffer>>): Bundle {
   const bytes = new Map(Object.entries(files).map(([path, file]) => [path, Buffer.from(file as string)]));
   const need = (path: string): Buffer => {
@@ -29,7 +29,7 @@ export function bundleOf(files: Readonly<Record<string, string | Buffer>>): Bund
   };
 }
 
-/** Items as lines, each indented below the one that it lies under: `document Title`. */
+/** Formats items as lines, each indented below its parent: `document Title`. */
 export function treeOf({ items }: Source): string[] {
   const depths = new Map<string, number>();
   return items.map(({ path, parent, kind, name }) => {
@@ -42,12 +42,12 @@ export function treeOf({ items }: Source): string[] {
 
 export interface Everything {
   readonly source: Source;
-  /** What each item holds, or its fault, by the item's path. */
+  /** Content of each item, or its fault, by path. */
   readonly contents: ReadonlyMap<string, ItemContent | ImportFault>;
   content(path: string): ItemContent;
 }
 
-/** Opens a source and reads all of it. Errors that are no ImportFault fail the test. */
+/** Opens a source and reads all of it. Errors other than `ImportFault` fail the test. */
 export async function readAll(
   open: OpenSource,
   files: Readonly<Record<string, string | Buffer>>,
@@ -81,7 +81,7 @@ function expectUnique({ items, skipped }: Source): void {
   if (paths.size !== items.length + skipped.length) throw new Error('two items, or one that is skipped, have one path');
 }
 
-/** The code of the fault that something ends with; `none` without. */
+/** Returns the code of the fault that a promise rejects with, or `none`. */
 export async function faultOf(doing: Promise<unknown>): Promise<string> {
   try {
     await doing;
@@ -92,7 +92,7 @@ export async function faultOf(doing: Promise<unknown>): Promise<string> {
   }
 }
 
-/** The words of HTML, for comparing what was there with what came over. */
+/** Returns the words of HTML, for comparing a source with its import. */
 export const wordsOf = (html: string): string[] =>
   html
     .replace(/<(script|style|head|title)[\s\S]*?<\/\1>/gi, ' ')
@@ -105,7 +105,7 @@ export const wordsOf = (html: string): string[] =>
     .split(/\s+/)
     .filter((word) => word !== '');
 
-/** Where a link of an item leads. */
+/** Returns the target of an item's link. */
 export function linkOf(source: Source, from: string, href: string): string {
   const item = source.items.find(({ path }) => path === from);
   if (item === undefined) throw new Error(`no item ${from}`);

@@ -20,7 +20,7 @@ const read = (file: string, csv: SourceOptions['csv'] = {}) => {
   return source.then(({ items, read: readItem }) => readItem(items[0] ?? { path: '', kind: 'table', name: '' }));
 };
 
-/** A column of one kind of values, beside one of names. */
+/** Imports a table with a column of names and one with the given values, and returns the second column. */
 const column = async (...values: string[]) => {
   const { columns, rows } = await table(
     `Name,V\n${values.map((value, at) => `n${at},"${value.replaceAll('"', '""')}"`).join('\n')}\n`,

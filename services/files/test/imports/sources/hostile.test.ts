@@ -10,7 +10,7 @@ import { readAll, wordsOf } from './bundle.js';
 
 const ID = 'a'.repeat(32);
 
-/** Each reader of pages, with one page and where it stands. */
+/** Each reader of pages, with a function that places one page in its files. */
 const READERS: readonly [string, OpenSource, (page: string) => Record<string, string>][] = [
   ['html', openHtmlSource, (page) => ({ 'a.html': page })],
   ['google docs', openGoogleDocsSource, (page) => ({ 'a.html': page })],

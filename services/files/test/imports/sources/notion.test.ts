@@ -227,7 +227,7 @@ describe('an export of Notion as HTML', () => {
     const body = /<div class="page-body">([\s\S]*)<\/article>/.exec(HTML_PAGE)?.[1] ?? '';
     const lost = new Set(wordsOf(body));
     for (const word of wordsOf(content(`Plan ${A}.html`).html ?? '')) lost.delete(word);
-    // The list of contents, the formula as drawn, and a bookmark's address, which its link has.
+    // The table of contents, the rendered formula, and the bookmark's URL, which its link contains.
     expect([...lost]).toEqual(['E', 'https://x.example/', 'Toc']);
   });
 });

@@ -21,7 +21,7 @@ import { bundleOf, faultOf, linkOf, readAll, treeOf, wordsOf } from './bundle.js
 
 afterAll(closeParser);
 
-/** A picture of one pixel. */
+/** An image of one pixel. */
 const PNG = Buffer.from(
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
   'base64',

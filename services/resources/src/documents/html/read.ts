@@ -1,16 +1,17 @@
 import { lazyLibrary } from '@commonplace/kit/library';
-import { normalizeInline } from '../inline.js';
-import { type Attrs, type Doc, type DocNode, MAX_DEPTH, type Mark } from '../model.js';
+import { normalizeInline } from '../model/inline.js';
+import { type Attrs, type Doc, type DocNode, MAX_DEPTH, type Mark } from '../model/model.js';
+import { createNestingGuard, readNested } from './nesting.js';
 
 const library = lazyLibrary<typeof import('htmlparser2')>('htmlparser2', import.meta.url);
 
 type Attributes = Readonly<Record<string, string>>;
 
-/** An element that is open: the block it opened, or the mark, or nothing of either. */
+/** An open element: the block or the mark that it opened, or neither. */
 interface Opened {
   readonly frame?: DocNode;
   readonly mark?: Mark;
-  /** What the element gathers as plain text instead of content. */
+  /** Whether the element collects plain text instead of content. */
   readonly gathers?: boolean;
 }
 
@@ -46,7 +47,7 @@ const CONTAINERS: Readonly<Record<string, string>> = {
   details: 'toggle',
 };
 
-/** Elements that end the line before and behind them, and are nothing else here. */
+/** Elements that only end the line before and after them. */
 const BREAKING = new Set(
   'address article aside body caption center dd div dl dt fieldset figcaption figure footer form header html main nav p section tbody tfoot thead'.split(
     ' ',
@@ -66,7 +67,7 @@ const SILENT = new Set([
   'svg',
 ]);
 
-/** Where a part of a list or table may stand. */
+/** The types of blocks that may hold a list item, a table row or a table cell. */
 const HOMES: Readonly<Record<string, readonly string[]>> = {
   list_item: ['bullet_list', 'ordered_list'],
   table_row: ['table'],
@@ -78,20 +79,20 @@ interface Reading {
   readonly opened: Opened[];
   readonly marks: Mark[];
   inline: DocNode[];
-  /** A heading that is open takes the line instead of a paragraph. */
+  /** Level of the open heading, which takes the line instead of a paragraph; 0 if none is open. */
   level: number;
-  /** Elements open whose text counts for nothing. */
+  /** Number of open elements whose text is ignored. */
   silent: number;
-  /** The text of a code block, formula or summary that is open. */
+  /** Text collected so far for an open code block, formula or summary. */
   gathered: string | undefined;
 }
 
-/** Marks within marks: more are not kept. */
+/** Maximum number of nested marks; further ones are dropped. */
 const MAX_MARKS = 32;
 
 const top = (reading: Reading): DocNode => reading.frames.at(-1) as DocNode;
 
-/** Puts a block where it may stand: lists take items, and a table takes rows alone. */
+/** Adds a block to the innermost open block that may hold it: lists hold items only, and tables hold rows only. */
 function place(block: DocNode, reading: Reading): void {
   let index = reading.frames.length - 1;
   while (index > 0 && ['table', 'table_row'].includes(reading.frames[index]?.type ?? '')) {
@@ -103,7 +104,7 @@ function place(block: DocNode, reading: Reading): void {
   frame.content?.push(list && block.type !== 'list_item' ? { type: 'list_item', content: [block] } : block);
 }
 
-/** Ends the line: what was gathered is a paragraph, a heading or an image. */
+/** Ends the line: turns the collected inline nodes into a paragraph, a heading or an image. */
 function endLine(reading: Reading): void {
   const content = normalizeInline(reading.inline);
   reading.inline = [];
@@ -150,7 +151,7 @@ function imageOf(attributes: Attributes): DocNode | undefined {
   return { type: 'image', attrs };
 }
 
-/** Opens a block that holds others; nothing where it can't stand here or is too deep. */
+/** Opens a block that holds others. Opens nothing if the block may not be placed here or is nested too deep. */
 function openFrame(type: string, attributes: Attributes, reading: Reading): Opened {
   const homes = HOMES[type];
   if (reading.frames.length > MAX_DEPTH || (homes !== undefined && !homes.includes(top(reading).type))) return {};
@@ -172,7 +173,7 @@ function openFrame(type: string, attributes: Attributes, reading: Reading): Open
   return { frame };
 }
 
-/** Opens an element whose text is taken as it is. */
+/** Opens an element whose text is collected verbatim. */
 function openText(frame: DocNode, reading: Reading): Opened {
   reading.gathered = '';
   return { frame, gathers: true };
@@ -224,7 +225,7 @@ function openBlock(name: string, attributes: Attributes, reading: Reading): Open
   return {};
 }
 
-/** What was gathered as text becomes the block or node that it was gathered for. */
+/** Turns the collected text into the block or inline node that it was collected for. */
 function closeText(node: DocNode, reading: Reading): void {
   const text = reading.gathered ?? '';
   reading.gathered = undefined;
@@ -285,7 +286,7 @@ function closeList(frame: DocNode): DocNode {
   return tasks ? { ...frame, type: 'task_list' } : frame;
 }
 
-/** The sides of a table's columns are those of its first row. */
+/** Closes a table; the alignment of its columns comes from its first row. */
 function closeTable(frame: DocNode): DocNode | undefined {
   const rows = (frame.content ?? []).filter((row) => (row.content ?? []).length > 0);
   if (rows.length === 0) return undefined;
@@ -300,8 +301,20 @@ function closeTable(frame: DocNode): DocNode | undefined {
     : { type: 'table', content: rows };
 }
 
-/** Reads HTML as far as a document has a form for it; scripts, styles and frames count for nothing. */
+/**
+ * Converts HTML to a document as far as the model can express it; scripts, styles and frames are ignored. HTML that is
+ * nested too deep becomes a code block with the source.
+ */
 export function parseHtml(html: string): Doc {
+  return readNested(
+    () => parseNested(html),
+    () => ({ type: 'doc', content: [{ type: 'code_block', content: [{ type: 'text', text: html }] }] }),
+  );
+}
+
+/** Throws NestedTooDeep. */
+function parseNested(html: string): Doc {
+  const nesting = createNestingGuard();
   const root: DocNode = { type: 'doc', content: [] };
   const reading: Reading = {
     frames: [root],
@@ -314,11 +327,13 @@ export function parseHtml(html: string): Doc {
   };
   const parser = new (library().Parser)({
     onopentag(name, attributes) {
+      nesting.onOpen();
       if (SILENT.has(name)) reading.silent += 1;
       reading.opened.push(reading.silent > 0 ? {} : openElement(name, attributes, reading));
     },
     ontext: (text) => addText(text, reading),
     onclosetag(name) {
+      nesting.onClose();
       if (reading.silent > 0) reading.opened.pop();
       else closeElement(name, reading);
       if (SILENT.has(name)) reading.silent -= 1;

@@ -1,5 +1,8 @@
 import { lazyLibrary } from '@commonplace/kit/library';
 import type sanitizeHtml from 'sanitize-html';
+import { escapeHtml } from '../model/escape.js';
+import { MAX_OPEN_ELEMENTS } from '../model/model.js';
+import { createNestingGuard, readNested } from './nesting.js';
 
 const library = lazyLibrary<typeof sanitizeHtml>('sanitize-html', import.meta.url);
 
@@ -58,13 +61,13 @@ const SCHEMES = ['http', 'https', 'mailto', 'tel', 'resource'];
 const ADDRESSES = ['href', 'src', 'poster'];
 const allowed = new Set(TAGS);
 
-/** Images in the address itself are kept up to so many characters of it: icons, not photographs. */
+/** Longest `data:` address of an image, in characters: enough for icons, not for photographs. */
 const MAX_DATA_IMAGE = 32 * 1024;
 const DATA_IMAGE = /^data:image\/(?:png|jpeg|gif|webp|avif);base64,[A-Za-z\d+/=]*$/;
 
 const isSmallImage = (address: string): boolean => address.length <= MAX_DATA_IMAGE && DATA_IMAGE.test(address);
 
-/** The scheme of an address as a browser reads it: blanks and control characters do not count. */
+/** Returns the scheme of an address as a browser reads it, which ignores blanks and control characters. */
 const schemeOf = (address: string) => /^([a-z][a-z\d+.-]*):/i.exec(address.replace(/[\p{Cc} ]/gu, ''))?.[1];
 
 function isSafe(address: string, onImage: boolean): boolean {
@@ -73,7 +76,7 @@ function isSafe(address: string, onImage: boolean): boolean {
   return scheme === undefined || SCHEMES.includes(scheme);
 }
 
-/** Collects each warning once. */
+/** Collects each distinct warning once, at most 20. */
 function createWarnings() {
   const found = new Map<string, Warning>();
   return {
@@ -84,7 +87,7 @@ function createWarnings() {
   };
 }
 
-/** Goes by every tag before the allow-list does, and takes out what only a value can tell. */
+/** Runs on every tag before the allow-list does, and removes attributes that can only be judged by their value. */
 function inspect(name: string, attributes: sanitizeHtml.Attributes, warnings: ReturnType<typeof createWarnings>) {
   if (!allowed.has(name)) warnings.add('html_removed', `<${name.slice(0, 40)}> is not shown.`);
   const kept: sanitizeHtml.Attributes = {};
@@ -99,10 +102,35 @@ function inspect(name: string, attributes: sanitizeHtml.Attributes, warnings: Re
   return { tagName: name, attribs: kept };
 }
 
-/** Keeps what the allow-list names; the rest goes, with a warning for each kind of thing. */
-export function sanitise(html: string): { html: string; warnings: Warning[] } {
+export interface Sanitised {
+  readonly html: string;
+  readonly warnings: Warning[];
+  /** Whether elements were nested deeper than allowed; the HTML then shows the source. */
+  readonly isTooNested?: boolean;
+}
+
+/** Removes everything that the allow-list does not name, with one warning for each kind of thing. Takes linear time. */
+export function sanitise(html: string): Sanitised {
+  return readNested(
+    () => sanitiseNested(html),
+    () => {
+      const message = `HTML with more than ${MAX_OPEN_ELEMENTS} elements within each other is shown as text.`;
+      return {
+        html: `<pre>${escapeHtml(html)}</pre>`,
+        warnings: [{ code: 'html_removed', message }],
+        isTooNested: true,
+      };
+    },
+  );
+}
+
+/** Throws NestedTooDeep. */
+function sanitiseNested(html: string): Sanitised {
   const warnings = createWarnings();
+  const nesting = createNestingGuard();
   const clean = library()(html, {
+    onOpenTag: nesting.onOpen,
+    onCloseTag: nesting.onClose,
     allowedTags: TAGS,
     allowedAttributes: ATTRIBUTES as Record<string, string[]>,
     allowedClasses: { code: ['language-*'] },

@@ -1,13 +1,13 @@
-import { hasMark, inlineSteps } from '../inline.js';
 import { isTight } from '../markdown/tight.js';
-import { attr, attrText, type Doc, type DocNode, eachBlock, holdsInline, type Mark } from '../model.js';
-import { escapeHtml } from './escape.js';
-import { sanitise, type Warning } from './sanitise.js';
+import { escapeHtml } from '../model/escape.js';
+import { hasMark, inlineSteps } from '../model/inline.js';
+import { attr, attrText, type Doc, type DocNode, eachBlock, holdsInline, type Mark } from '../model/model.js';
+import { type Sanitised, sanitise } from './sanitise.js';
 
 export interface HtmlOptions {
   /**
-   * Where `resource:<id>`, `user:<id>` and `page:<name>` lead; undefined shows plain text. Without
-   * it `resource:` stays as it is and the others are no links.
+   * Returns the address for `resource:<id>`, `user:<id>` and `page:<name>`; undefined renders plain text. Without this
+   * function, `resource:` addresses are kept and the others are not links.
    */
   readonly resolve?: (target: string) => string | undefined;
 }
@@ -15,15 +15,15 @@ export interface HtmlOptions {
 interface Writer {
   readonly out: string[];
   readonly resolve: (target: string) => string | undefined;
-  /** Numbers of footnotes by label, in the order in which the text refers to them. */
+  /** Numbers of footnotes by label, in the order of the first reference to each. */
   readonly numbers: Map<string, number>;
   readonly footnotes: Map<string, DocNode>;
 }
 
 const keepResources = (target: string): string | undefined => (target.startsWith('resource:') ? target : undefined);
 
-/** The HTML of a document, sanitised by an allow-list; what was taken out is told in warnings. */
-export function toHtml(doc: Doc, options: HtmlOptions = {}): { html: string; warnings: Warning[] } {
+/** Converts a document to HTML that is sanitised by an allow-list. Warnings name what was removed. */
+export function toHtml(doc: Doc, options: HtmlOptions = {}): Sanitised {
   const footnotes = new Map<string, DocNode>();
   eachBlock(doc, (block) => {
     const label = attrText(block, 'label');
@@ -39,7 +39,7 @@ function writeFootnotes(writer: Writer): void {
   if (writer.footnotes.size === 0) return;
   for (const label of writer.footnotes.keys()) numberOf(label, writer);
   writer.out.push('<section data-type="footnotes"><ol>\n');
-  // Footnotes may name others: all are numbered by now, so this ends.
+  // Rendering a footnote may refer to others. All have numbers by now, so no reference adds one.
   const ordered = [...writer.footnotes].sort(([a], [b]) => numberOf(a, writer) - numberOf(b, writer));
   for (const [label, block] of ordered) {
     writer.out.push(`<li id="fn-${escapeHtml(label)}"${idOf(block)}>`);
@@ -99,7 +99,7 @@ const WRITERS: Readonly<Record<string, BlockWriter>> = {
   table: writeTable,
   toggle: writeToggle,
   front_matter: () => {},
-  // All are shown at the end; a second one of the same label where it stands.
+  // Footnotes are rendered at the end; a second one with the same label is rendered in place.
   footnote: (block, writer) => {
     const shown = writer.footnotes.get(attrText(block, 'label')) === block;
     if (!shown) blocksIn('div', ' data-type="footnote"', block, writer);
@@ -179,7 +179,10 @@ const spans = (cell: DocNode): string =>
     .map((name) => ` ${name}="${Number(attr(cell, name))}"`)
     .join('');
 
-/** A card that leads somewhere: its address and the words for it. */
+/**
+ * Returns the address and the label of a block that is a link, such as a file or an embed; undefined if it has no
+ * address.
+ */
 function cardOf(block: DocNode): { target: string; words: string } | undefined {
   const resource = attrText(block, 'resource_id');
   const url = attrText(block, 'url');
@@ -209,7 +212,7 @@ function writeOther(block: DocNode, writer: Writer): void {
   });
 }
 
-/** Where a target leads, by the caller's word where it is one of the workspace's own. */
+/** Returns the address of a target. Targets within the workspace are resolved by the caller's `resolve`. */
 function addressOf(target: string, writer: Writer): string | undefined {
   return /^(resource|user|page):/.test(target) ? writer.resolve(target) : target;
 }
@@ -241,7 +244,7 @@ const TAGS: Readonly<Record<string, string>> = {
   sup: 'sup',
 };
 
-/** The opening and the closing tag of a mark. */
+/** Returns the opening and the closing tag of a mark; both are empty if the mark is not rendered. */
 function tagsOf(mark: Mark, writer: Writer): [string, string] {
   const tag = TAGS[mark.type];
   if (tag !== undefined) return [`<${tag}>`, `</${tag}>`];

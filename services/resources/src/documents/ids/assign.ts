@@ -1,8 +1,8 @@
-import { type Doc, type DocNode, eachBlock, hasId, holdsInline } from '../model.js';
+import { type Doc, type DocNode, eachBlock, hasId, holdsInline } from '../model/model.js';
 import { entriesOf, hashText } from './entries.js';
 import { matchEntries } from './match.js';
 
-/** The same document with the ids that `idOf` gives to its blocks, asked in document order. */
+/** Copies a document with the ids that `idOf` returns for its blocks, called in document order. */
 function mapIds(doc: Doc, idOf: (block: DocNode) => string | undefined): Doc {
   const map = (node: DocNode): DocNode => {
     const { id: _, ...rest } = node;
@@ -14,12 +14,12 @@ function mapIds(doc: Doc, idOf: (block: DocNode) => string | undefined): Doc {
   return { type: 'doc', content: doc.content.map(map) };
 }
 
-/** The id of a block that nobody has given one, by its hash and how many equal ones stand before it. */
+/** Derives a block's id from its hash and the number of equal blocks before it. */
 export function derivedId(hash: number, before: number): string {
   return `b${hashText(String(hash), before).toString(36).padStart(11, '0')}`;
 }
 
-/** Makes ids of what blocks say: the same content gets the same id, the next equal one another. */
+/** Creates a function that derives unused ids from hashes: the same sequence of hashes gives the same ids. */
 function createMint(used: Set<string>) {
   const counts = new Map<number, number>();
   return (hash: number): string => {
@@ -34,9 +34,9 @@ function createMint(used: Set<string>) {
 }
 
 /**
- * Gives every block an id of its own. An id that a block has stays (of two equal ones the first);
- * ids of `before` go to the blocks that were there, unchanged, moved or edited; the rest are minted,
- * equal for equal input, and never one that `before` has used.
+ * Gives every block a unique id. A block keeps an id that it has; of two equal ids the first block keeps it. Ids of
+ * `before` go to the blocks that were there, whether unchanged, moved or edited. The others get derived ids, equal for
+ * equal input, and never one that `before` has used.
  */
 export function withBlockIds(doc: Doc, before?: Doc): Doc {
   const entries = entriesOf(doc);
@@ -62,7 +62,7 @@ export function withBlockIds(doc: Doc, before?: Doc): Doc {
   return mapIds(doc, (block) => ids.get(block));
 }
 
-/** The ids of all blocks in document order, empty for a block without one. */
+/** Returns the ids of all blocks in document order; empty for a block without one. */
 export function blockIds(doc: Doc): string[] {
   const ids: string[] = [];
   eachBlock(doc, (block) => {
@@ -71,7 +71,7 @@ export function blockIds(doc: Doc): string[] {
   return ids;
 }
 
-/** Puts back what {@link blockIds} gave for a document of the same text; what is missing is minted. */
+/** Assigns ids that {@link blockIds} returned for a document of the same text; missing ones are derived. */
 export function applyBlockIds(doc: Doc, ids: readonly string[]): Doc {
   let index = 0;
   const filled = mapIds(doc, (block) => ids[index++] || block.id);

@@ -1,15 +1,15 @@
-import { markKey } from '../inline.js';
-import { type Doc, type DocNode, hasId, holdsInline } from '../model.js';
-import { blockText } from '../text.js';
+import { markKey } from '../model/inline.js';
+import { type Doc, type DocNode, hasId, holdsInline } from '../model/model.js';
+import { blockText } from '../model/text.js';
 
-/** A block in document order, with what tells it from others. */
+/** A block in document order, with the hash that identifies its content. */
 export interface Entry {
   readonly node: DocNode;
-  /** Equal for equal blocks, with all that is within them; ids do not count. */
+  /** Hash of the block and everything within it, without ids. */
   readonly hash: number;
 }
 
-/** A hash of 53 bits (cyrb53): for telling texts apart, not for secrets. */
+/** Returns a hash of 53 bits (cyrb53) that distinguishes texts; it is not cryptographic. */
 export function hashText(text: string, seed = 0): number {
   let [high, low] = [0xdeadbeef ^ seed, 0x41c6ce57 ^ seed];
   for (let index = 0; index < text.length; index += 1) {
@@ -27,7 +27,7 @@ const sorted = (attrs: DocNode['attrs']) => Object.entries(attrs ?? {}).sort(([a
 const ownKey = (node: DocNode): string =>
   JSON.stringify([node.type, sorted(node.attrs), node.text, node.marks?.map(markKey), node.extra]);
 
-/** All blocks of a document that carry an id, in document order. */
+/** Returns all blocks of a document that carry an id, in document order. */
 export function entriesOf(doc: Doc): Entry[] {
   const entries: { node: DocNode; hash: number }[] = [];
   const walk = (node: DocNode): number => {
@@ -42,7 +42,7 @@ export function entriesOf(doc: Doc): Entry[] {
   return entries;
 }
 
-/** The hash of one block. */
+/** Returns the hash of a block and everything within it, as in `entriesOf`. */
 export function hashBlock(block: DocNode): number {
   const inner = block.content ?? [];
   const parts = holdsInline(block) ? inner.map(ownKey) : inner.map(hashBlock);
@@ -51,7 +51,7 @@ export function hashBlock(block: DocNode): number {
 
 const ENOUGH = 1000;
 
-/** The first words in a block and the blocks within it. */
+/** Returns the distinct words in about the first 1000 characters of a block and the blocks within it. */
 export function wordsOf(block: DocNode): Set<string> {
   const texts: string[] = [];
   let length = 0;

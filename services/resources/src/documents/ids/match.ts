@@ -1,6 +1,6 @@
 import { type Entry, wordsOf } from './entries.js';
 
-/** A stretch of the new blocks and one of the old ones: ends are exclusive. */
+/** A range of the new blocks and one of the old blocks; ends are exclusive. */
 interface Range {
   readonly a0: number;
   readonly a1: number;
@@ -12,8 +12,8 @@ interface Range {
 const MAX_LEVEL = 8;
 
 /**
- * Pairs new blocks with old ones: equal ones in order (patience diff), then equal ones that have
- * moved, then edited ones by type and words within what is left between pairs.
+ * Pairs new blocks with old ones: first equal blocks in the same order (patience diff), then equal blocks that have
+ * moved, then edited blocks, by type and shared words, in the gaps between pairs.
  *
  * @returns for every new block the index of its old one, or -1
  */
@@ -56,7 +56,7 @@ function matchInOrder(after: readonly Entry[], before: readonly Entry[], pair: P
   return gaps;
 }
 
-/** Where each hash stands within a stretch, -1 where more than once. */
+/** Returns the index of each hash within a range; -1 for a hash that occurs more than once. */
 function unique(entries: readonly Entry[], from: number, to: number): Map<number, number> {
   const places = new Map<number, number>();
   for (let index = from; index < to; index += 1) {
@@ -66,7 +66,7 @@ function unique(entries: readonly Entry[], from: number, to: number): Map<number
   return places;
 }
 
-/** The longest run of blocks that stand once on either side, in the same order. */
+/** Returns the longest sequence of blocks that occur once on each side and in the same order. */
 function anchorsOf(after: readonly Entry[], before: readonly Entry[], range: Range): [number, number][] {
   const old = unique(before, range.b0, range.b1);
   const candidates: [number, number][] = [];
@@ -77,7 +77,7 @@ function anchorsOf(after: readonly Entry[], before: readonly Entry[], range: Ran
   return longestRise(candidates.sort(([a], [b]) => a - b));
 }
 
-/** The longest subsequence in which the second numbers rise. */
+/** Returns the longest subsequence in which the second numbers increase. */
 function longestRise(pairs: readonly [number, number][]): [number, number][] {
   const ends: number[] = [];
   const previous = new Int32Array(pairs.length).fill(-1);
@@ -118,7 +118,7 @@ function matchMoved(
   });
 }
 
-/** So many comparisons a gap: beyond them only neighbours are compared. */
+/** Maximum number of comparisons in one gap; in larger gaps only blocks at similar positions are compared. */
 const MAX_COMPARED = 4096;
 const WINDOW = 16;
 const ALIKE = 0.3;
@@ -142,27 +142,27 @@ function matchEdited(
     return known;
   };
   const wide = left.length * right.length > MAX_COMPARED;
-  const candidates: { a: number; b: number; alike: number }[] = [];
+  const even = left.length === right.length;
+  const candidates: { a: number; b: number; alike: number; inPlace: boolean }[] = [];
   left.forEach((a, i) => {
     const middle = Math.round((i * right.length) / left.length);
-    const near = wide ? right.slice(Math.max(0, middle - WINDOW), middle + WINDOW) : right;
-    for (const b of near) {
+    const [from, to] = wide ? [Math.max(0, middle - WINDOW), middle + WINDOW] : [0, right.length];
+    for (let j = from; j < Math.min(to, right.length); j += 1) {
+      const b = right[j] as number;
       const [mine, theirs] = [after[a] as Entry, before[b] as Entry];
       if (mine.node.type === theirs.node.type)
-        candidates.push({ a, b, alike: likeness(wordsFor(mine), wordsFor(theirs)) });
+        candidates.push({ a, b, alike: likeness(wordsFor(mine), wordsFor(theirs)), inPlace: even && i === j });
     }
   });
   candidates.sort(
     (x, y) => y.alike - x.alike || Math.abs(x.a - a0 - x.b + b0) - Math.abs(y.a - a0 - y.b + b0) || x.a - y.a,
   );
-  const even = left.length === right.length;
-  for (const { a, b, alike } of candidates) {
-    const inPlace = even && left.indexOf(a) === right.indexOf(b);
+  for (const { a, b, alike, inPlace } of candidates) {
     if (pairs[a] === -1 && taken[b] === 0 && (alike > ALIKE || inPlace)) pair(a, b);
   }
 }
 
-/** How much of their words two blocks share: 0 to 1. */
+/** Returns the share of words that two blocks have in common: 0 to 1. */
 function likeness(mine: ReadonlySet<string>, theirs: ReadonlySet<string>): number {
   if (mine.size === 0 && theirs.size === 0) return 1;
   let shared = 0;

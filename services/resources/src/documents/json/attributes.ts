@@ -1,4 +1,4 @@
-import type { Attrs, Json } from '../model.js';
+import type { Attrs, Json } from '../model/model.js';
 import { isObject, type Report } from './faults.js';
 
 type Rule = (value: Json) => string | undefined;
@@ -23,7 +23,7 @@ const label: Rule = (value) =>
     ? undefined
     : 'must be 1 to 200 signs without blanks or brackets.';
 
-/** What known attributes must be; a star marks those that a node can't do without. */
+/** Rules for the known attributes of each type; a star marks a required attribute. */
 const RULES: Readonly<Record<string, Readonly<Record<string, Rule>>>> = {
   heading: { level: whole(1, 6) },
   bullet_list: { tight: truth },
@@ -48,7 +48,7 @@ const RULES: Readonly<Record<string, Readonly<Record<string, Rule>>>> = {
   comment: { 'id*': words },
 };
 
-/** Reads the attributes of a node or mark of a known type; null is as good as absent. */
+/** Validates the attributes of a node or mark of a known type; null counts as absent. */
 export function readAttributes(type: string, value: unknown, param: string, report: Report): Attrs | undefined {
   if (value !== undefined && value !== null && !isObject(value)) {
     report.fault(param, 'invalid_type', 'attrs must be an object.');

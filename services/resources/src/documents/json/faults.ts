@@ -1,7 +1,7 @@
 import { type Fault, MAX_FAULTS } from '@commonplace/kit/errors';
 import type { Warning } from '../html/sanitise.js';
 
-/** What a reading of document JSON finds wrong or odd; at most so many of each. */
+/** Collects the faults and warnings of one parse of document JSON, up to a maximum of each. */
 export function createReport() {
   const faults: Fault[] = [];
   const warnings = new Map<string, Warning>();

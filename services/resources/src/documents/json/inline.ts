@@ -1,5 +1,5 @@
-import { sortMarks } from '../inline.js';
-import { type Attrs, BLOCKS, type DocNode, INLINE, MARKS, type Mark } from '../model.js';
+import { sortMarks } from '../model/inline.js';
+import { type Attrs, BLOCKS, type DocNode, INLINE, MARKS, type Mark } from '../model/model.js';
 import { readAttributes } from './attributes.js';
 import { isObject, type Report } from './faults.js';
 
@@ -34,14 +34,14 @@ function readMarks(value: unknown, param: string, report: Report): readonly Mark
   return sortMarks(marks.filter((mark) => mark !== undefined));
 }
 
-/** Other editors tell a mention's person as `id` and `label`. */
+/** Accepts a mention in the form of other editors, which name the user's attributes `id` and `label`. */
 function mentionAttrs(attrs: unknown): unknown {
   if (!isObject(attrs) || attrs.user_id !== undefined || typeof attrs.id !== 'string') return attrs;
   const { id, label, ...others } = attrs;
   return { ...others, user_id: id, name: others.name ?? label };
 }
 
-/** Reads one node of a text. */
+/** Validates and reads one inline node. */
 export function readInlineNode(value: unknown, param: string, report: Report): DocNode | undefined {
   if (!isObject(value)) {
     report.fault(param, 'invalid_type', 'What stands in text must be an object.');
@@ -87,7 +87,7 @@ function readUnknown(
   return Object.keys(extra).length > 0 ? { ...node, extra: extra as Attrs } : node;
 }
 
-/** Reads the text of a code block: one node, without marks. */
+/** Reads the content of a code block as one text node without marks. */
 export function readTexts(values: readonly unknown[], param: string, report: Report): DocNode[] {
   const texts = values.map((value, index) => {
     if (isObject(value) && value.type === 'text' && typeof value.text === 'string') return value.text;

@@ -1,11 +1,11 @@
 import type { Fault } from '@commonplace/kit/errors';
 import type { Warning } from '../html/sanitise.js';
-import { type Attrs, BLOCKS, type Doc, type DocNode, type Holds, INLINE, MAX_DEPTH } from '../model.js';
+import { type Attrs, BLOCKS, type Doc, type DocNode, type Holds, INLINE, MAX_DEPTH } from '../model/model.js';
 import { readAttributes } from './attributes.js';
 import { createReport, isObject, type Report } from './faults.js';
 import { readInlineNode, readTexts } from './inline.js';
 
-/** What may stand in a block that holds parts of its own kind. */
+/** The type of node that a block with restricted content may hold. */
 const PARTS: Partial<Record<Holds, string>> = {
   items: 'list_item',
   rows: 'table_row',
@@ -13,13 +13,12 @@ const PARTS: Partial<Record<Holds, string>> = {
   columns: 'column',
 };
 
-/** Names that other editors use for the same. */
+/** Type names that other editors use for known types. */
 const ALIASES: Readonly<Record<string, string>> = { table_header: 'table_cell', horizontal_rule: 'divider' };
 
 /**
- * Checks document JSON and reads it, all faults at once: `param` names what holds it in the request.
- * The document is usable only if there are no faults. What is of unknown type stays as it is, with a
- * warning.
+ * Validates document JSON and converts it, collecting all faults; `param` is the name of the request field that holds
+ * it. The document is usable only if there are no faults. Nodes of unknown type are kept as they are, with a warning.
  */
 export function readDoc(json: unknown, param = 'content'): { doc: Doc; faults: Fault[]; warnings: Warning[] } {
   const report = createReport();
@@ -44,7 +43,7 @@ const readBlocks = (value: unknown, param: string, depth: number, report: Report
     .map((entry, index) => readBlock(entry, `${param}[${index}]`, depth, report))
     .filter((block) => block !== undefined);
 
-/** The type of a node, after its aliases. */
+/** Returns the type of a node with aliases resolved; undefined, with a fault, if it is invalid. */
 function typeOf(value: Record<string, unknown>, param: string, report: Report): string | undefined {
   const { type } = value;
   if (type === undefined) report.fault(`${param}.type`, 'missing_field', 'Every block needs a type.');
@@ -89,11 +88,11 @@ function readBlock(value: unknown, param: string, depth: number, report: Report)
   return node;
 }
 
-/** A task that does not say so is open. */
+/** Marks a task without `checked` as unchecked. */
 const withBox = (item: DocNode): DocNode =>
   typeof item.attrs?.checked === 'boolean' ? item : { ...item, attrs: { ...item.attrs, checked: false } };
 
-/** Some editors keep a formula as text. */
+/** Accepts a formula whose TeX is in its content, as some editors write it. */
 function texOf({ attrs, content }: Record<string, unknown>): unknown {
   const [first] = Array.isArray(content) ? content : [];
   if (!isObject(first) || typeof first.text !== 'string' || (isObject(attrs) && attrs.tex !== undefined)) return attrs;
@@ -139,7 +138,7 @@ function readParts(part: string, value: unknown, param: string, depth: number, r
   return readBlocks(entries, param, depth + 1, report);
 }
 
-/** A cell holds text, or blocks; one plain paragraph is as good as its text. */
+/** Reads a table cell, which holds inline nodes or blocks; a single plain paragraph is replaced by its inline nodes. */
 function readCell(value: unknown, param: string, depth: number, report: Report): DocNode[] {
   const entries = readArray(value, param, report);
   const type = (entry: unknown) => (isObject(entry) && typeof entry.type === 'string' ? entry.type : '');
@@ -149,7 +148,9 @@ function readCell(value: unknown, param: string, depth: number, report: Report):
   return blocks.length === 1 && only?.type === 'paragraph' && only.attrs === undefined ? (only.content ?? []) : blocks;
 }
 
-/** A block of unknown type: its content is read where it is blocks, and else kept as it is. */
+/**
+ * Reads a block of unknown type. Its content is read if it consists of valid blocks, and is otherwise kept as it is.
+ */
 function readUnknown(
   type: string,
   value: Record<string, unknown>,
@@ -175,7 +176,7 @@ function readUnknown(
   return node;
 }
 
-/** What is nested deeper than can be shown is shown as its text; what was written is kept by the caller. */
+/** Replaces a block that is nested too deep by a paragraph with its text. The caller still stores the original JSON. */
 function readTooDeep(value: Record<string, unknown>, report: Report): DocNode {
   report.warn('nested_too_deep', `Blocks nested more than ${MAX_DEPTH} deep are shown as text.`);
   const words: string[] = [];

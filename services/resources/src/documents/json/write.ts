@@ -1,10 +1,10 @@
-import type { Doc, DocNode, Json, Mark } from '../model.js';
+import type { Doc, DocNode, Json, Mark } from '../model/model.js';
 
 export interface JsonNode {
   [field: string]: Json | undefined;
 }
 
-/** The document as the API shows it: `id`, `type`, `attrs`, `content` in this order. */
+/** Returns the document as JSON for the API, with the fields `id`, `type`, `attrs`, `content` in this order. */
 export const toJson = (doc: Doc): JsonNode => ({ type: 'doc', content: doc.content.map(writeNode) });
 
 const writeMark = ({ type, attrs }: Mark): Json => (attrs === undefined ? { type } : { type, attrs });

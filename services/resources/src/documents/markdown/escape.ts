@@ -1,10 +1,12 @@
-/** How much of a text is escaped: what is likely to mean something, or every sign and odd blank. */
+/**
+ * How much of a text is escaped: characters that are likely to have a meaning, or all punctuation and unusual blanks.
+ */
 export type Care = 'light' | 'all';
 
 const ENTITY = /^&(#\d{1,7}|#[xX][\da-fA-F]{1,6}|[A-Za-z][A-Za-z\d]{1,31});/;
 const WORD = /[\p{L}\p{N}]/u;
 
-/** Escapes one character of a text in the light of what is around it. */
+/** Escapes one character if the characters around it give it a meaning. */
 function lightly(text: string, index: number): string {
   const char = text[index] as string;
   const next = text[index + 1] ?? '';
@@ -28,7 +30,7 @@ function lightly(text: string, index: number): string {
   }
 }
 
-/** Whether a dollar sign and the next one would hold a formula. */
+/** Returns whether the dollar sign at `index` and the next one would enclose a formula. */
 function opensMath(text: string, index: number): boolean {
   const end = text.indexOf('$', index + 1);
   if (end === index + 1) return true;
@@ -40,7 +42,7 @@ function opensMath(text: string, index: number): boolean {
 const LIGHT = /[\\`*_[\]<&~!@$]/g;
 const ALL = /[!-/:-@[-`{-~]|[^\S \n]/g;
 
-/** Makes Markdown that reads as this text, as far as inline goes. */
+/** Escapes a text so that inline Markdown parses back to it. */
 export function escapeText(text: string, care: Care): string {
   if (care === 'light') return text.replace(LIGHT, (_, index: number) => lightly(text, index));
   return text.replace(ALL, (char) =>
@@ -48,20 +50,20 @@ export function escapeText(text: string, care: Care): string {
   );
 }
 
-/** Escapes what would begin a block at the beginning of a line. */
+/** Escapes characters that would begin a block at the start of a line. */
 export function escapeLineStart(line: string): string {
   const sign = /^(?:#{1,6}(?=\s|$)|[-+](?=\s|$)|-{2,}[ \t-]*$|>|=+[ \t]*$|~{3}|:{3}|\||\$\$)/.exec(line);
   if (sign !== null) return `\\${line}`;
   return line.replace(/^(\d{1,9})([.)])(?=\s|$)/, '$1\\$2');
 }
 
-/** Whether a text without marks is surely plain: nothing in it can mean anything to a parser. */
+/** Returns whether a text without marks certainly needs no escaping. */
 export const isPlain = (text: string): boolean =>
   !/[\\`*_[\]<&~$@|]|[^\S \n]|!$|[#=]$|\/\/|mailto:/i.test(text) && !/(?:^|\n)[#>+\-=:\d]/.test(text);
 
 const CONTROL = /\p{Cc}/gu;
 
-/** A link's or image's address, in angle brackets where it needs them. */
+/** Formats the address of a link or image, in angle brackets if needed. */
 export function formatAddress(address: string): string {
   const escaped = address
     .replace(/[\\<>]/g, (char) => `\\${char}`)
@@ -75,7 +77,7 @@ function balanced(escaped: string): string {
   return /^[^\s()<>]*\([^\s()<>]*\)[^\s()<>]*$/.test(escaped) ? escaped : `<${escaped}>`;
 }
 
-/** A link's title with the blank before it; empty for none. */
+/** Formats a link's title with a blank before it; empty if there is no title. */
 export function formatTitle(title: string): string {
   if (title === '') return '';
   const escaped = title
@@ -85,7 +87,7 @@ export function formatTitle(title: string): string {
   return ` "${escaped}"`;
 }
 
-/** A text in as many backticks as it needs. */
+/** Formats inline code with as many backticks as it needs. */
 export function formatCode(text: string): string {
   const runs = new Set(text.match(/`+/g)?.map((run) => run.length) ?? []);
   let length = 1;

@@ -4,7 +4,7 @@ interface Prefix {
   used: boolean;
 }
 
-/** Lines behind the markers of the containers that they stand in. */
+/** Collects lines of Markdown and puts the markers of their containers before them. */
 export function createLines() {
   const lines: string[] = [];
   const prefixes: Prefix[] = [];
@@ -17,15 +17,15 @@ export function createLines() {
     return text;
   };
   return {
-    /** One line; an empty one ends with no blank. */
+    /** Writes one line; an empty one gets no trailing blank. */
     line(text: string): void {
       lines.push(text === '' ? prefix().trimEnd() : prefix() + text);
     },
-    /** Several lines as one text. */
+    /** Writes a text of several lines. */
     text(text: string): void {
       for (const line of text.split('\n')) this.line(line);
     },
-    /** Writes what `inside` writes behind `first`, then `rest`. */
+    /** Prefixes the first line that `inside` writes with `first`, and the others with `rest`. */
     within(first: string, rest: string, inside: () => void): void {
       prefixes.push({ first, rest, used: false });
       inside();

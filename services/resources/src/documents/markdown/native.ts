@@ -1,4 +1,4 @@
-import { type Attrs, attr, attrText, type DocNode, holdsInline } from '../model.js';
+import { type Attrs, attr, attrText, type DocNode, holdsInline } from '../model/model.js';
 import { tokenize } from './parser.js';
 
 type Expressed = (node: DocNode, name: string) => boolean;
@@ -11,7 +11,7 @@ const isText = (node: DocNode, name: string): boolean => typeof attr(node, name)
 const listAttr: Expressed = (node, name) => name === 'tight' && typeof attr(node, name) === 'boolean';
 const oneLine = (text: string): boolean => text !== '' && text.trim() === text && !/[\n\r\0]/.test(text);
 
-/** Which attributes the Markdown of a block tells by itself. */
+/** Returns, by block type, whether native Markdown expresses an attribute. */
 const EXPRESSED: Readonly<Record<string, Expressed>> = {
   heading: (node, name) => name === 'level' && integer(node, name, 1, 6),
   bullet_list: listAttr,
@@ -32,7 +32,7 @@ const EXPRESSED: Readonly<Record<string, Expressed>> = {
   front_matter: (_, name) => name === 'text',
 };
 
-/** The attributes that a block has beyond what its Markdown tells. */
+/** Returns the attributes of a block that its Markdown does not express. */
 export function surplus(node: DocNode): Attrs {
   const expressed = EXPRESSED[node.type] ?? (() => false);
   return Object.fromEntries(Object.entries(node.attrs ?? {}).filter(([name]) => !expressed(node, name)));
@@ -46,7 +46,7 @@ function isPlainTable(node: DocNode): boolean {
   return rows.every((row) => plain(row) && (row.content ?? []).every((cell) => plain(cell) && holdsInline(cell)));
 }
 
-/** Whether HTML stands for itself as one block, with something behind it unless it is the last. */
+/** Returns whether HTML parses as one block by itself, also when text follows unless it is the last block. */
 function isPlainHtml(html: string, last: boolean): boolean {
   if (/^\s*:{3,}/m.test(html) || /^ /.test(html) || html.endsWith('\n')) return false;
   const alone = (text: string) => {
@@ -56,7 +56,7 @@ function isPlainHtml(html: string, last: boolean): boolean {
   return alone(html) && (last || alone(`${html}\n\nx`));
 }
 
-/** Whether Markdown has a form of its own for this very block. */
+/** Returns whether Markdown has a native form for this block. */
 export function isNative(node: DocNode, place: { readonly first: boolean; readonly last: boolean }): boolean {
   switch (node.type) {
     case 'bullet_list':

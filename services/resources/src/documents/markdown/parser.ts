@@ -1,11 +1,12 @@
 import MarkdownParser, { type MarkdownIt, type Token } from 'markdown-it';
-import { MAX_DEPTH } from '../model.js';
+import { MAX_DEPTH } from '../model/model.js';
 import { type BlockRule, directive, directiveClose, footnote, frontMatter, math } from './rules/block.js';
 import { footnoteRef, mathInline, mention, wikiLink } from './rules/inline.js';
+import { boundedTable } from './rules/table.js';
 
 export type { Token };
 
-/** At the deepest level all is text: nothing is lost, and the stack holds. */
+/** Parses everything at the deepest level as text: nothing is lost, and recursion stays bounded. */
 const deepest: BlockRule = (state, startLine, endLine, silent) => {
   if (state.level < MAX_DEPTH || silent) return false;
   let end = startLine + 1;
@@ -27,15 +28,15 @@ const deepest: BlockRule = (state, startLine, endLine, silent) => {
 };
 
 /**
- * A text of more characters without a break between blocks is read as it is: no page has one, and
- * looking for marks in it would take minutes.
+ * Longest text of one block, in characters, in which inline Markdown is parsed; a longer one is taken as plain text. No
+ * real page has one, and parsing it would take minutes.
  */
 export const MAX_INLINE = 64 * 1024;
 
 function createParser(): MarkdownIt {
-  // Blocks never get so deep, as `deepest` comes first; brackets and images in text do.
+  // Blocks never reach this depth, as `deepest` runs first; nested brackets and images in text may.
   const md = new MarkdownParser({ html: true, linkify: true, maxNesting: MAX_DEPTH + 10 });
-  // Addresses stay as they are written; what is unsafe goes where HTML is made.
+  // Addresses stay as they are written; unsafe ones are removed when HTML is made.
   md.validateLink = () => true;
   md.normalizeLink = (url) => url;
   md.normalizeLinkText = (text) => text;
@@ -51,6 +52,8 @@ function createParser(): MarkdownIt {
   });
   const { ruler } = md.block;
   const interrupting = { alt: ['paragraph', 'reference', 'blockquote', 'list'] };
+  const [table] = ruler.getRules('');
+  if (table !== undefined) ruler.at('table', boundedTable(table as BlockRule), { alt: ['paragraph', 'reference'] });
   ruler.before('table', 'front_matter', frontMatter);
   ruler.before('front_matter', 'deepest', deepest);
   ruler.before('deepest', 'directive_close', directiveClose, interrupting);
@@ -69,21 +72,23 @@ const parser = createParser();
 const blockParser = createParser();
 blockParser.core.ruler.disable(['inline', 'linkify', 'text_join']);
 
-/** What a text is read with: labels of footnotes that count as defined elsewhere. */
+/** State that a parse starts with: labels of footnotes that count as defined elsewhere. */
 export interface Environment {
   footnotes?: Set<string>;
 }
 
 export const tokenize = (text: string, env: Environment = {}): Token[] => parser.parse(text, { ...env });
 
-/** Reads a text as inline alone; the tokens of its content. */
+/** Parses a text as inline content only, and returns its tokens. */
 export const tokenizeInline = (text: string, env: Environment = {}): Token[] =>
   parser.parseInline(text, { ...env })[0]?.children ?? [];
 
-/** Undoes backslashes and entities, as in an address or behind a fence. */
+/** Resolves backslash escapes and entities, as in an address or after a fence. */
 export const unescapeMarkdown = (text: string): string => parser.utils.unescapeAll(text);
 
-/** The tokens of a text's blocks; what stands in them is not read, only what it is to be read with. */
+/**
+ * Parses the block structure of a text only. Returns its tokens and the environment for parsing their inline content.
+ */
 export function tokenizeBlocks(text: string): { readonly tokens: Token[]; readonly env: Environment } {
   const env = {};
   return { tokens: blockParser.parse(text, env), env };

@@ -1,11 +1,11 @@
-import { unescapeHtml } from '../html/escape.js';
-import { inlineText, normalizeInline, sortMarks } from '../inline.js';
-import { type Attrs, type DocNode, INLINE, type Mark } from '../model.js';
+import { unescapeHtml } from '../model/escape.js';
+import { inlineText, normalizeInline, sortMarks } from '../model/inline.js';
+import { type Attrs, type DocNode, INLINE, type Mark } from '../model/model.js';
 import type { Token } from './parser.js';
 
 const DELIMITERS: Readonly<Record<string, string>> = { strong: 'bold', em: 'italic', s: 'strike' };
 
-/** Tags without attributes that are marks; Markdown has no sign of its own for the later ones. */
+/** Tags that are marks if they have no attributes; Markdown has no delimiters for those from `u` on. */
 const TAGS: Readonly<Record<string, string>> = {
   strong: 'bold',
   b: 'bold',
@@ -47,7 +47,7 @@ function parseObject(text: string): Attrs | undefined {
   }
 }
 
-/** Which tags open and close a mark: pairs of one name within one content, innermost first. */
+/** Pairs opening and closing tags of the same name within one content, innermost first. Returns them by token index. */
 function pairTags(tokens: readonly Token[]): Map<number, { mark: Mark; opens: boolean }> {
   const pairs = new Map<number, { mark: Mark; opens: boolean }>();
   const open = new Map<string, { index: number; mark: Mark | undefined }[]>();
@@ -85,7 +85,7 @@ function imageNode(token: Token): DocNode {
   return { type: 'image', attrs };
 }
 
-/** An inline node that was written as it is in JSON. */
+/** Returns the inline node that was written as JSON; undefined if the JSON is not a valid node. */
 function verbatimNode({ type, attrs, ...extra }: Attrs): DocNode | undefined {
   if (typeof type !== 'string' || type === 'text') return undefined;
   const node: DocNode = isObject(attrs) ? { type, attrs } : { type };
@@ -97,7 +97,7 @@ function htmlNode(html: string): DocNode {
   return { type: 'html', attrs: { html } };
 }
 
-/** One token that is a node by itself. */
+/** Converts a token that is a node by itself. */
 function leaf(token: Token): DocNode {
   switch (token.type) {
     case 'softbreak':
@@ -121,10 +121,10 @@ function leaf(token: Token): DocNode {
   }
 }
 
-/** More kinds of marks on one text than any page has; what goes beyond is not kept. */
+/** Maximum number of mark types on one text, more than any real page has; further ones are dropped. */
 const MAX_MARKS = 32;
 
-/** The marks that are on at a place; the same type may be opened several times. */
+/** Tracks the open marks; the same type may be opened several times. */
 function createActive() {
   const open = new Map<string, Mark[]>();
   let sorted: readonly Mark[] | undefined;
@@ -148,7 +148,7 @@ function createActive() {
   };
 }
 
-/** The node that a tag holds as JSON, where it is closed at once. */
+/** Returns the node that an empty tag holds as JSON; undefined if the token is not such a tag. */
 function heldNode(tokens: readonly Token[], index: number): DocNode | undefined {
   const source = tokens[index]?.type === 'html_inline' ? NODE.exec(tokens[index].content)?.[1] : undefined;
   if (source === undefined || tokens[index + 1]?.content !== '</span>') return undefined;
@@ -187,5 +187,5 @@ function readTokens(tokens: readonly Token[]): DocNode[] {
   return nodes;
 }
 
-/** Reads the tokens of one inline content in its one form. */
+/** Converts the tokens of inline content to nodes in canonical form. */
 export const readInline = (tokens: readonly Token[]): DocNode[] => normalizeInline(readTokens(tokens));

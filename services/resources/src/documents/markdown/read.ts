@@ -1,24 +1,24 @@
-import { type Attrs, BLOCKS, type Doc, type DocNode, INLINE } from '../model.js';
+import { type Attrs, BLOCKS, type Doc, type DocNode, INLINE } from '../model/model.js';
 import { type Environment, type Token, tokenize, unescapeMarkdown } from './parser.js';
 import { readInline } from './read-inline.js';
 
 const CALLOUT = /^\[!([A-Za-z][\w-]*)\][ \t]*(?:\n|$)/;
 const TASK = /^\[([ xX])\](?=\s|$)[ \t]*/;
 
-/** Where a block was read from: lines of the text, and tokens; ends are exclusive. */
+/** The source of a block: its lines of the text and its tokens; ends are exclusive. */
 export interface Origin {
   readonly lines: readonly [number, number];
   readonly tokens: readonly [number, number];
 }
 
-/** Whether a text's beginning may tell what it stands in. */
+/** Returns whether a text begins with a marker that changes the block around it: of a callout or a task. */
 export const tellsBlock = ({ content }: Token): boolean => CALLOUT.test(content) || TASK.test(content);
 
 /** A block that is still open while its tokens are read. */
 interface Frame {
   readonly node: DocNode;
   readonly content: DocNode[];
-  /** Of a list: whether a paragraph right in its items stands alone between blank lines. */
+  /** For a list: whether a paragraph directly in one of its items is separated by blank lines. */
   loose?: boolean;
   readonly attrs: Attrs;
   readonly openedBy?: { readonly lines: Token['map']; readonly at: number };
@@ -47,7 +47,7 @@ function openFrame(token: Token, type: string, at: number): Frame {
   return { node: { type }, content: [], attrs, openedBy: { lines: token.map, at } };
 }
 
-/** The leaves of Markdown's own. */
+/** Converts a token that is a block without inner blocks. */
 function leafBlock(token: Token): DocNode | undefined {
   const { content } = token;
   switch (token.type) {
@@ -81,7 +81,7 @@ function codeBlock(content: string, info: string): DocNode {
 const withAttrs = (node: DocNode, attrs: Attrs): DocNode =>
   Object.keys(attrs).length === 0 ? node : { ...node, attrs: { ...node.attrs, ...attrs } };
 
-/** A list: of tasks where every item has a box. */
+/** Closes a list, which becomes a task list if every item has a checkbox. */
 function closeList({ node, content, attrs, loose }: Frame): DocNode {
   const tasks = node.type === 'bullet_list' && content.every((item) => typeof item.attrs?.checked === 'boolean');
   const type = tasks ? 'task_list' : node.type;
@@ -101,7 +101,10 @@ function closeTable({ content }: Frame): DocNode {
     : { type: 'table', content: rows };
 }
 
-/** A directive is the block of its name, or more attributes for the one block that it wraps. */
+/**
+ * Closes a directive: it becomes the block that it names, or adds attributes to the one block of that type that it
+ * wraps.
+ */
 function closeDirective(token: Token, content: DocNode[]): DocNode {
   const name = token.info;
   const { id, raw, ...attrs } = token.meta as Attrs;
@@ -122,7 +125,7 @@ const isNode = (value: unknown): value is Attrs => typeof value === 'object' && 
 const withContent = (node: DocNode, content: DocNode[]): DocNode =>
   content.length === 0 && (BLOCKS[node.type]?.holds ?? 'none') === 'none' ? node : { ...node, content };
 
-/** Whether these blocks may stand in a block of this type; one of unknown type takes any. */
+/** Returns whether a block of this type may hold the given blocks; one of unknown type may hold any. */
 function fits(type: string, content: readonly DocNode[]): boolean {
   const all = (...types: string[]) => content.every((node) => types.includes(node.type));
   switch (BLOCKS[type]?.holds) {
@@ -144,19 +147,19 @@ function fits(type: string, content: readonly DocNode[]): boolean {
   }
 }
 
-/** `> [!KIND]`: the first line of the first paragraph names it. */
+/** Closes a quote, which becomes a callout if its first line is `[!KIND]`. */
 function closeQuote(content: DocNode[], kind: string | undefined): DocNode {
   return kind === undefined ? { type: 'blockquote', content } : { type: 'callout', attrs: { kind }, content };
 }
 
 interface Reading {
   readonly stack: Frame[];
-  /** Kinds of callouts and directives by the frame that is open for them. */
+  /** Opening tokens of the directives that are open, by frame. */
   readonly sources: Map<Frame, Token>;
   readonly origins: Map<DocNode, Origin> | undefined;
 }
 
-/** An inline token: its own first words may tell a callout or a task from a quote or an item. */
+/** Reads an inline token. Its first words may turn the enclosing quote into a callout, or the list item into a task. */
 function readText(token: Token, { stack }: Reading): void {
   const frame = stack.at(-1);
   const parent = stack.at(-2);
@@ -184,11 +187,13 @@ function readText(token: Token, { stack }: Reading): void {
       return;
     }
   }
-  // Not spread: a paragraph may have more nodes than a call takes arguments.
+  // A spread would fail: a paragraph may have more nodes than a call may have arguments.
   for (const node of readInline(children)) frame.content.push(node);
 }
 
-/** Takes plain characters off the beginning of a content, and blanks and a line's end behind them. */
+/**
+ * Removes `length` plain characters from the start of inline tokens; with `line`, a line break that follows them too.
+ */
 function withoutStart(tokens: readonly Token[], length: number, line = false): Token[] {
   let left = length;
   let index = 0;
@@ -225,7 +230,7 @@ function closeFrame(frame: Frame, reading: Reading): DocNode | undefined {
   }
 }
 
-/** An image alone on a line is a block. */
+/** Closes a paragraph; one that holds only an image becomes an image block. */
 function closeParagraph(content: DocNode[]): DocNode | undefined {
   const only = content[0];
   if (only === undefined) return undefined;
@@ -233,7 +238,7 @@ function closeParagraph(content: DocNode[]): DocNode | undefined {
   return { type: 'paragraph', content };
 }
 
-/** A cell that holds one plain paragraph holds its text. */
+/** Replaces a cell's single plain paragraph by its inline nodes. */
 function unwrapCell(node: DocNode): DocNode {
   const only = node.content?.[0];
   const plain = node.type === 'table_cell' && node.content?.length === 1 && only?.type === 'paragraph' && !only.attrs;
@@ -269,12 +274,12 @@ function readToken(token: Token, at: number, reading: Reading): void {
   }
 }
 
-/** Reads Markdown of the dialect. Never throws; equal text gives an equal document. */
+/** Parses Markdown of this dialect. Never throws; equal text gives an equal document. */
 export function parseMarkdown(text: string, env: Environment = {}): Doc {
   return docOfTokens(tokenize(text, env));
 }
 
-/** The document that tokens make. `origins` is filled with where its blocks come from, where they say so. */
+/** Builds the document from tokens. Fills `origins` with the source of each block whose token states it. */
 export function docOfTokens(tokens: readonly Token[], origins?: Map<DocNode, Origin>): Doc {
   const root: Frame = { node: { type: 'doc' }, content: [], attrs: {} };
   const reading: Reading = { stack: [root], sources: new Map(), origins };

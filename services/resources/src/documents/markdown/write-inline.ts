@@ -1,13 +1,13 @@
-import { escapeHtml } from '../html/escape.js';
-import { hasMark, inlineSteps, normalizeInline, withMarks } from '../inline.js';
-import { attr, attrText, type DocNode, INLINE, type Mark } from '../model.js';
+import { escapeHtml } from '../model/escape.js';
+import { hasMark, inlineSteps, normalizeInline, withMarks } from '../model/inline.js';
+import { attr, attrText, type DocNode, INLINE, type Mark } from '../model/model.js';
 import { type Care, escapeLineStart, escapeText, formatAddress, formatCode, formatTitle, isPlain } from './escape.js';
 import { type Environment, MAX_INLINE } from './parser.js';
 
-/** Where an inline content stands, as that tells what it may hold. */
+/** The place of inline content, which determines what it may hold. */
 export type Place = 'paragraph' | 'heading' | 'cell';
 
-/** How marks are written: by Markdown's delimiters or by tags, which hold everywhere. */
+/** How marks are written: with Markdown's delimiters, or with tags, which work everywhere. */
 type Style = 'signs' | 'tags';
 
 const SIGNS: Readonly<Record<string, string>> = { bold: '**', italic: '*', strike: '~~' };
@@ -54,7 +54,7 @@ function closeMark(mark: Mark, style: Style): string {
   return `</${bare(mark) && tag !== undefined ? tag : 'span'}>`;
 }
 
-/** A node as JSON in an empty tag: for what Markdown has no form for. */
+/** Writes a node as JSON in an empty tag, as Markdown has no form for it. */
 function verbatim({ type, attrs, extra }: DocNode): string {
   return `<span data-node="${escapeHtml(JSON.stringify({ type, attrs, ...extra }))}"></span>`;
 }
@@ -62,7 +62,7 @@ function verbatim({ type, attrs, extra }: DocNode): string {
 const only = (node: DocNode, ...names: string[]): boolean =>
   Object.keys(node.attrs ?? {}).every((name) => names.includes(name)) && node.extra === undefined;
 
-/** Nodes that are held as JSON where no other way is left to tell them from what is around them. */
+/** Types of nodes that are written as JSON if nothing else separates them from the text around them. */
 const HELD = new Set(['math_inline', 'mention', 'wiki_link', 'footnote_ref']);
 
 function writeLeaf(node: DocNode, next: DocNode | undefined, writing: Writing): string {
@@ -87,7 +87,7 @@ function writeLeaf(node: DocNode, next: DocNode | undefined, writing: Writing): 
   }
 }
 
-/** An image in Markdown; its text is escaped with the given care. */
+/** Formats an image as Markdown; its alternative text is escaped with the given care. */
 export function formatImage(node: DocNode, care: Care): string {
   const alt = escapeText(attrText(node, 'alt').replace(/\s*\n\s*/g, '\n'), care);
   return `![${alt}](${formatAddress(attrText(node, 'src'))}${formatTitle(attrText(node, 'title'))})`;
@@ -113,7 +113,7 @@ function formatWikiLink(node: DocNode): string | undefined {
   return label === '' ? `[[${target}]]` : `[[${target}|${label}]]`;
 }
 
-/** Nodes that Markdown tells as text: emoji, and footnotes that nobody defines. */
+/** Converts nodes that Markdown writes as text: emoji, and references to undefined footnotes. */
 function asText(node: DocNode, env: Environment): DocNode {
   const { type, marks = [] } = node;
   const [emoji, name, label] = [attrText(node, 'emoji'), attrText(node, 'name'), attrText(node, 'label')];
@@ -123,7 +123,7 @@ function asText(node: DocNode, env: Environment): DocNode {
   return withMarks({ type: 'text', text: `[^${label}]` }, marks);
 }
 
-/** `<https://…>` where a link is its own address. */
+/** Returns `<https://…>` for a link whose text is its own address; undefined for any other node. */
 function autolink(nodes: readonly DocNode[], index: number): string | undefined {
   const node = nodes[index];
   const [mark] = node?.marks ?? [];
@@ -137,7 +137,7 @@ function autolink(nodes: readonly DocNode[], index: number): string | undefined 
   return href === `mailto:${text}` && /^[\w.+-]+@[A-Za-z\d-]+(\.[A-Za-z\d-]+)+$/.test(text) ? `<${text}>` : undefined;
 }
 
-/** Writes an inline content in one style. */
+/** Writes inline content in one style. */
 function write(nodes: readonly DocNode[], writing: Writing): string {
   const out: string[] = [];
   const plain = nodes.map((node, index) => {
@@ -161,7 +161,7 @@ function finish(text: string, place: Place): string {
   return text.includes('\n') ? text.split('\n').map(escapeLineStart).join('\n') : escapeLineStart(text);
 }
 
-/** Tells whether Markdown reads back as this content where it stands. */
+/** Returns whether Markdown parses back to the given nodes in the given place. */
 export type Check = (markdown: string, nodes: readonly DocNode[], place: Place) => boolean;
 
 const ATTEMPTS: readonly (readonly [Style, Care])[] = [
@@ -171,8 +171,8 @@ const ATTEMPTS: readonly (readonly [Style, Care])[] = [
 ];
 
 /**
- * Writes an inline content so that it reads back as it is: plainly where that holds, else with tags
- * instead of signs, else with every sign escaped.
+ * Writes inline content so that it parses back unchanged. Tries plain Markdown first, then tags instead of delimiters,
+ * then delimiters with all punctuation escaped; falls back to tags with all punctuation escaped.
  */
 export function writeInline(content: readonly DocNode[], place: Place, env: Environment, check: Check): string {
   const texts = content.map((node) => asText(node, env));
@@ -189,14 +189,14 @@ export function writeInline(content: readonly DocNode[], place: Place, env: Envi
   return write(nodes, { place, style: 'tags', care: 'all', env });
 }
 
-/** A text that is too long to have marks is read, and so written, as it is. */
+/** Returns a text that is too long for inline parsing as it is, because the parser takes it as it is too. */
 function asItIs(nodes: readonly DocNode[], place: Place): string | undefined {
   const [only] = nodes;
   const long = nodes.length === 1 && only?.type === 'text' && only.marks === undefined && place !== 'heading';
   return long && (only.text?.length ?? 0) > MAX_INLINE ? only.text : undefined;
 }
 
-/** Code in text has no lines. */
+/** Replaces line breaks in inline code by blanks. */
 const codeOnOneLine = (node: DocNode): DocNode =>
   node.text !== undefined && hasMark(node, 'code') && /[\r\n]/.test(node.text)
     ? { ...node, text: node.text.replace(/\r?\n|\r/g, ' ') }

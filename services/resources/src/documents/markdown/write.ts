@@ -1,11 +1,11 @@
-import { hasMark, markKey, normalizeInline } from '../inline.js';
-import { type Attrs, attr, attrText, BLOCKS, type Doc, type DocNode, eachBlock, holdsInline } from '../model.js';
-import { formatAttributes, writable } from './attributes.js';
+import { hasMark, markKey, normalizeInline } from '../model/inline.js';
+import { type Attrs, attr, attrText, BLOCKS, type Doc, type DocNode, eachBlock, holdsInline } from '../model/model.js';
 import { createLines, type Lines } from './lines.js';
 import { isNative, surplus } from './native.js';
 import { type Environment, tokenizeInline } from './parser.js';
 import { parseMarkdown } from './read.js';
 import { readInline } from './read-inline.js';
+import { formatAttributes, writable } from './rules/attributes.js';
 import { isList, isTight } from './tight.js';
 import { type Check, type Place, writeInline } from './write-inline.js';
 
@@ -15,16 +15,16 @@ interface Writer {
   readonly check: Check;
 }
 
-/** What a block needs to know of where it stands. */
+/** The position of a block as far as it affects its Markdown. */
 interface Position {
   readonly first: boolean;
   readonly last: boolean;
-  /** Markers that a list must not take: of the list before it and of the item that it begins. */
+  /** List markers that must not be used: those of the list before it and of the item that it begins. */
   readonly avoid: readonly string[];
   readonly inItem: boolean;
 }
 
-/** The Markdown of a document: what it reads back as is the document. */
+/** Converts a document to Markdown that parses back to the same document. */
 export function toMarkdown(doc: Doc): string {
   const labels = new Set<string>();
   eachBlock(doc, (block) => {
@@ -37,7 +37,7 @@ export function toMarkdown(doc: Doc): string {
   return text === '' ? '' : `${text}\n`;
 }
 
-/** Equal for contents that mean the same. */
+/** Returns a key that is equal for contents with the same meaning. */
 const inlineKey = (nodes: readonly DocNode[]): string => nodes.map(nodeKey).join('\n');
 
 function nodeKey(node: DocNode): string {
@@ -69,11 +69,11 @@ interface Setting {
   /** Whether the first block is the first of the page. */
   readonly atStart?: boolean;
   readonly tight?: boolean;
-  /** The marker of the item that the first block begins. */
+  /** The list marker of the item that the first block begins. */
   readonly marker?: string;
-  /** Whether a block was written right before. */
+  /** Whether a block was written directly before. */
   readonly following?: boolean;
-  /** Whether the blocks stand in a directive. */
+  /** Whether the blocks are in a directive. */
   readonly fenced?: boolean;
 }
 
@@ -84,7 +84,7 @@ function writeBlocks(blocks: readonly DocNode[], writer: Writer, setting: Settin
     if (written && !setting.tight) writer.lines.line('');
     const position: Position = {
       first: setting.atStart === true && index === 0,
-      // HTML that is not closed would take the end of the fence for its own.
+      // Unclosed HTML would swallow the closing fence.
       last: index === blocks.length - 1 && setting.fenced !== true,
       avoid: [before, written ? undefined : setting.marker].filter((marker) => marker !== undefined),
       inItem: setting.marker !== undefined,
@@ -94,7 +94,7 @@ function writeBlocks(blocks: readonly DocNode[], writer: Writer, setting: Settin
   });
 }
 
-/** Blocks without the empty paragraphs among them: those have no Markdown, and need none. */
+/** Removes empty paragraphs, which Markdown cannot express and does not need. */
 function withoutEmpty(blocks: readonly DocNode[]): DocNode[] {
   const shown = blocks.filter((block) => !isBare(block) || normalizeInline(block.content ?? []).length > 0);
   return shown.map((block) =>
@@ -104,11 +104,11 @@ function withoutEmpty(blocks: readonly DocNode[]): DocNode[] {
 
 const isBare = (block: DocNode): boolean => block.type === 'paragraph' && isLine(block);
 
-/** Whether a block is a paragraph in Markdown. */
+/** Returns whether a block is written as a paragraph in Markdown. */
 const isLine = (block: DocNode): boolean =>
   (block.type === 'paragraph' || block.type === 'image') && Object.keys(surplus(block)).length === 0;
 
-/** Writes one block; gives the marker of a list. */
+/** Writes one block. Returns the marker if it is a list. */
 function writeBlock(block: DocNode, writer: Writer, position: Position): string | undefined {
   const native = BLOCKS[block.type]?.native === true && isNative(block, position);
   const beyond = native ? surplus(block) : {};
@@ -119,7 +119,7 @@ function writeBlock(block: DocNode, writer: Writer, position: Position): string 
   return writeNative(block, writer, position);
 }
 
-/** A fenced directive: around the Markdown of the block itself if `beyond` is what that lacks. */
+/** Writes a fenced directive. If `beyond` is set, it wraps the block's native Markdown and adds these attributes. */
 function writeDirective(block: DocNode, writer: Writer, beyond: Attrs | undefined): void {
   const { lines } = writer;
   const { directive, ...others } = beyond ?? block.attrs ?? {};
@@ -136,7 +136,7 @@ function writeDirective(block: DocNode, writer: Writer, beyond: Attrs | undefine
 
 function writeFenced(content: readonly DocNode[], writer: Writer): void {
   writeBlocks(content, writer, { fenced: true });
-  // HTML goes on up to an empty line.
+  // An HTML block ends only at an empty line.
   if (content.at(-1)?.type === 'html') writer.lines.line('');
 }
 
@@ -190,7 +190,7 @@ function writeNative(block: DocNode, writer: Writer, position: Position): string
   }
 }
 
-/** An image as Markdown tells it. */
+/** Copies an image with the attributes that Markdown can express. */
 function bareImage({ type, attrs }: DocNode): DocNode {
   const told = Object.entries(attrs ?? {}).filter(([name, value]) => IMAGE.includes(name) && typeof value === 'string');
   return { type, attrs: Object.fromEntries(told) };
@@ -264,7 +264,7 @@ function writeTable(block: DocNode, { lines, env, check }: Writer): void {
   });
 }
 
-/** Bullets and delimiters differ between neighbours, as they would be one list else. */
+/** Returns a list marker that differs from the neighbours', as lists with the same marker would merge. */
 function markerFor(block: DocNode, avoid: readonly string[]): string {
   const choice = block.type === 'ordered_list' ? ['.', ')'] : ['-', '*', '+'];
   return choice.find((marker) => !avoid.includes(marker)) ?? (choice[0] as string);

@@ -5,18 +5,18 @@ import type { LocalModel } from './model.js';
 
 export interface LocalSettings {
   readonly threads: number;
-  /** A process of the model ends when it had nothing to do for so long. */
+  /** Milliseconds without work after which a process of the model ends. */
   readonly idleMs: number;
 }
 
-/** Documents stand behind everything else that wants the processors. */
+/** Priority (`nice`) of the process for documents: the lowest. */
 const BEHIND_ALL = 19;
-/** Texts that go to a process at once: enough that the way there does not count, few enough to stop between. */
+/** Texts per message to a process: enough to make its cost negligible, few enough to stop in between. */
 const AT_ONCE = 8;
 
 /**
- * A model on this machine's processors. Queries and documents have a process each, so that a query never waits for a
- * document and has another priority; both start with their first text and end when they were idle.
+ * Runs a model on this machine's processors. Queries and documents have a process each, so that a query never waits for
+ * a document and has a higher priority. Both start with their first text and end when idle.
  */
 export function openLocalEmbedder(model: LocalModel, { threads, idleMs }: LocalSettings): Embedder {
   const { folder, pooling, maxTokens, dimensions, prefixes } = model;

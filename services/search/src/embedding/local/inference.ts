@@ -4,20 +4,20 @@ import { Tokenizer } from '@huggingface/tokenizers';
 import { InferenceSession, Tensor } from 'onnxruntime-node';
 import type { ProcessData } from './protocol.js';
 
-/** A model that is loaded. */
+/** A loaded model. */
 export interface Inference {
-  /** Vectors of length 1, behind one another. */
+  /** Returns the vectors of the texts, each of length 1, concatenated. */
   embed(texts: readonly string[]): Promise<Float32Array>;
 }
 
-/** Characters of a text per token that are looked at: few words are longer. */
+/** Characters of a text per token that are examined: few words are longer. */
 const CHARACTERS_PER_TOKEN = 16;
 
 export async function openInference({ folder, pooling, maxTokens, threads }: ProcessData): Promise<Inference> {
   const session = await InferenceSession.create(join(folder, 'model.onnx'), {
     intraOpNumThreads: threads,
     interOpNumThreads: 1,
-    // Threads that wait sleep: else they take the processors from everything else.
+    // Waiting threads sleep; spinning would take the processors from everything else.
     extra: { session: { intra_op: { allow_spinning: '0' } } },
   });
   const tokensOf = await openTokenizer(folder, maxTokens);
@@ -29,7 +29,8 @@ export async function openInference({ folder, pooling, maxTokens, threads }: Pro
   return {
     async embed(texts) {
       const vectors: Float32Array[] = [];
-      // One by one: together they are no faster, and quantised models would give a text another vector in other company.
+      // One text at a time: batches are no faster, and in quantized models the vector of a text would depend on the
+      // rest of the batch.
       for (const text of texts) vectors.push(await vectorOf(text));
       return joined(vectors);
     },
@@ -46,7 +47,7 @@ async function openTokenizer(folder: string, maxTokens: number): Promise<(text: 
       .slice(0, maxTokens * CHARACTERS_PER_TOKEN)
       .replace(/\p{Surrogate}/gu, '\ufffd');
     const { ids } = tokenizer.encode(head);
-    // The last token closes the text, of one that is cut too.
+    // The last token marks the end of the text, and is kept when the text is truncated.
     return ids.length <= maxTokens ? ids : [...ids.slice(0, maxTokens - 1), ids.at(-1) as number];
   };
 }
@@ -69,7 +70,7 @@ async function run(session: InferenceSession, tokens: readonly number[]) {
   return { data: output.data, dims: output.dims };
 }
 
-/** The mean of the first rows, of length 1. */
+/** Returns the mean of the first rows, normalized to length 1. */
 function pooled(rows: Float32Array, dimensions: number, count: number): Float32Array {
   const vector = new Float32Array(dimensions);
   for (let row = 0; row < count; row++) {

@@ -2,14 +2,14 @@ import { EmbedderFailure } from '../port.js';
 import { type ModelProcess, startModelProcess } from './model-process.js';
 import type { ProcessData } from './protocol.js';
 
-/** One model process and those who wait for it, first come, first served. */
+/** Serializes the tasks of one model process: first come, first served. */
 export interface Lane {
-  /** The vectors of some texts, behind one another. Rejects with EmbedderFailure, or the signal's reason. */
+  /** Returns the vectors of the texts, concatenated. Rejects with `EmbedderFailure` or the signal's reason. */
   embed(texts: readonly string[], signal?: AbortSignal): Promise<Float32Array>;
   close(): Promise<void>;
 }
 
-/** Starts nothing: the process begins with the first text and ends when it was idle. */
+/** Opens a lane without starting its process, which starts with the first text and ends when idle. */
 export function openLane(data: ProcessData, idleMs: number): Lane {
   let process: ModelProcess | undefined;
   let idle: NodeJS.Timeout | undefined;

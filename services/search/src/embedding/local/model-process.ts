@@ -3,11 +3,11 @@ import { EmbedderFailure } from '../port.js';
 import type { ProcessData, Reply, Task } from './protocol.js';
 
 /**
- * A process that a model runs in, one task at a time. It is a process since the memory that a model takes is given
- * back only with it, and since it can stand behind all others for the processors.
+ * A process that runs a model, one task at a time. It is a process because only its end frees the memory that a model
+ * takes, and because it can have a lower priority than all others.
  */
 export interface ModelProcess {
-  /** Rejects with EmbedderFailure; the process may be gone then. */
+  /** Runs a task. Rejects with `EmbedderFailure`; the process may be gone then. */
   do(task: Task): Promise<Float32Array>;
   readonly isGone: boolean;
   kill(): Promise<void>;
@@ -15,7 +15,9 @@ export interface ModelProcess {
 
 const ENTRY = new URL('./worker.js', import.meta.url);
 const HEAP_MIB = 128;
-/** A task takes some 100 ms; where processors are short, a hundred times that. */
+/**
+ * Milliseconds that a task may take. It usually takes some 100, and a hundred times that when processors are scarce.
+ */
 const PATIENCE_MS = 120_000;
 
 const failures = {
@@ -34,7 +36,7 @@ export function startModelProcess(about: ProcessData): ModelProcess {
     },
     async do(task) {
       const reply = await child.do(task, PATIENCE_MS);
-      // A model that can't be loaded or run will not do better the next time.
+      // A model that can't be loaded or run will not succeed the next time either.
       if ('error' in reply) throw new EmbedderFailure(reply.error, false);
       return reply.vectors;
     },

@@ -3,21 +3,21 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import type { EmbeddingModel, TextKind } from '../port.js';
 
-/** A model that lies in a folder: `model.json`, which describes it, `model.onnx` and `tokenizer.json`. */
+/** Describes a model in a folder with `model.json` (its description), `model.onnx` and `tokenizer.json`. */
 export interface LocalModel extends EmbeddingModel {
   readonly folder: string;
-  /** How the vectors of a text's tokens become the text's: their mean, or the first one, CLS. */
+  /** How the vectors of tokens become that of the text: their mean, or the first one (CLS). */
   readonly pooling: 'mean' | 'cls';
-  /** What the model was trained to see before a text. */
+  /** Prefixes that the model was trained with. */
   readonly prefixes: Readonly<Record<TextKind, string>>;
 }
 
-/** The folder of the model that comes with the product. */
+/** Returns the folder of the bundled model. */
 export function bundledFolder(): string {
   return dirname(createRequire(import.meta.url).resolve('@commonplace/model-all-minilm-l6-v2/model.json'));
 }
 
-/** Reads what a folder says of its model. Throws where it does not. */
+/** Reads and validates the description of a folder's model. Throws when it is invalid. */
 export function readModel(folder: string): LocalModel {
   const file = join(folder, 'model.json');
   const facts = JSON.parse(readFileSync(file, 'utf8')) as Record<string, unknown>;

@@ -1,10 +1,10 @@
-/** What the process of a model is started with. */
+/** Holds what the process of a model is started with. */
 export interface ProcessData {
   readonly folder: string;
   readonly pooling: 'mean' | 'cls';
   readonly maxTokens: number;
   readonly threads: number;
-  /** Its place among the system's processes: 0 like others, 19 behind all. */
+  /** Its `nice` value: 0 is normal, 19 the lowest priority. */
   readonly nice: number;
 }
 
@@ -12,5 +12,5 @@ export interface Task {
   readonly texts: readonly string[];
 }
 
-/** The vectors behind one another, or why there are none. */
+/** The concatenated vectors, or the error. */
 export type Reply = { readonly vectors: Float32Array } | { readonly error: string };

@@ -1,12 +1,12 @@
-import { setPriority } from 'node:os';
+import { lowerPriority } from '@commonplace/kit/priority';
 import type { ProcessData, Reply, Task } from './protocol.js';
 
-/** The process that a model runs in. It ends with the process that started it. */
+/** The process that a model runs in. It ends with its parent process. */
 const data = JSON.parse(process.argv[2] ?? '{}') as ProcessData;
-// Before the threads of the runtime are made, which get the priority of this one.
-if (data.nice > 0) setPriority(data.nice);
+// Must precede the creation of the runtime's threads, which inherit the priority.
+if (data.nice > 0) lowerPriority(data.nice);
 const inference = import('./inference.js').then(({ openInference }) => openInference(data));
-// Whoever asks is told; until then the failure waits.
+// Prevents an unhandled rejection; each task reports the failure.
 inference.catch(() => undefined);
 
 process.on('message', async ({ texts }: Task) => {

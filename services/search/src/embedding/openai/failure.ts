@@ -1,10 +1,10 @@
+import { NOT_CALLED } from '@commonplace/kit/fetch';
 import { EmbedderFailure } from '../port.js';
-import { NOT_CALLED } from './guarded-fetch.js';
 
-/** Statuses of an endpoint that may be better the next time; others tell of a wrong key, model or request. */
+/** Returns whether a status of the endpoint may be transient; others mean a wrong key, model or request. */
 const isPassing = (status: number): boolean => status === 408 || status === 409 || status === 429 || status >= 500;
 
-/** What went wrong with a request, as a failure. Its message has no part of what was sent. */
+/** Converts the error of a request to a failure. Its message contains nothing of what was sent. */
 export function failureOf(cause: unknown): EmbedderFailure {
   if (cause instanceof EmbedderFailure) return cause;
   const { status, code, error } = cause as { status?: unknown; code?: unknown; error?: unknown };

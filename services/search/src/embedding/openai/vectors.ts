@@ -1,8 +1,8 @@
 import { EmbedderFailure } from '../port.js';
 
 /**
- * The vectors of an answer of `/embeddings` in the order of its texts, each of length 1. What a server sends is its
- * affair, so everything is looked at. Throws EmbedderFailure.
+ * Returns the vectors in a response of `/embeddings` in the order of its texts, each normalized to length 1. The
+ * response is untrusted and validated completely. Throws `EmbedderFailure`.
  */
 export function vectorsOf(answer: unknown, count: number): Float32Array[] {
   const { data } = isObject(answer) ? answer : {};

@@ -181,4 +181,25 @@ export function filterDuties(use: Use): void {
     );
     expect(await ids('vacatoin ')).toEqual(['mine']);
   });
+
+  test('words of one Personal workspace neither complete nor correct, nor hide a typo, in another', async () => {
+    const { hold, ids } = use();
+    const personal = (id: string, workspaceId: string, text: string) =>
+      entry(id, { workspaceId, tenant: workspaceId, boundaryId: workspaceId, text });
+    await hold(
+      personal('mine', 'mine', 'a kangaroo'),
+      personal('hers', 'hers', 'a wallabies herd and a kangaros'),
+      personal('also mine', 'also-mine', 'a wombat burrow'),
+    );
+    const mine = { filter: everythingIn('mine', 'also-mine') };
+    // Nobody else's word is a completion or correction of mine, or the other way round.
+    expect(await ids('wallabbies ', mine)).toEqual([]);
+    expect(await ids('wallabie', mine)).toEqual([]);
+    // What she writes wrongly is still a typo of mine.
+    expect(await ids('kangaros ', mine)).toEqual(['mine']);
+    expect(await ids('kangaros ', { filter: everythingIn('hers') })).toEqual(['hers']);
+    // One search covers several of a person's workspaces with their words.
+    expect(await ids('wombats burow ', mine)).toEqual(['also mine']);
+    expect(await ids('kangaro', mine)).toEqual(['mine']);
+  });
 }

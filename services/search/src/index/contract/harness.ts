@@ -8,7 +8,7 @@ import type { ChunkVector, Hit, IndexAnswer, IndexQuery, NearHit, SearchIndex, V
 export const ORG = 'org-1';
 export const WORKSPACE = 'ws-1';
 
-/** An entry; what is not given is plain. */
+/** Creates an entry with defaults for everything that is not given. */
 export function entry(id: string, parts: Partial<IndexEntry> = {}): IndexEntry {
   return IndexEntryMessage.fromPartial({
     id,
@@ -26,7 +26,7 @@ export function entry(id: string, parts: Partial<IndexEntry> = {}): IndexEntry {
   });
 }
 
-/** A filter that admits everything in some workspaces. */
+/** Creates a filter that admits everything in some workspaces. */
 export function everythingIn(...workspaceIds: string[]): SearchFilter {
   return {
     workspaceIds,
@@ -39,25 +39,25 @@ export function everythingIn(...workspaceIds: string[]): SearchFilter {
   };
 }
 
-/** A filter over the workspace that admits what is given. */
+/** Creates a filter on the workspace that admits only what is given. */
 export function admitting(parts: Partial<SearchFilter>): SearchFilter {
   return { ...everythingIn(WORKSPACE), openWorkspaceIds: [], ...parts };
 }
 
-/** A model of which nothing but its vectors is there. */
+/** Creates a model that exists only by its vectors. */
 export function modelOf(id: string, dimensions: number): EmbeddingModel {
   return { id, name: id, dimensions, maxTokens: 256 };
 }
 
 export const MODEL = modelOf('contract-4', 4);
 
-/** A vector of unit length in the direction of some numbers. */
+/** Returns a vector of unit length in the direction of some numbers. */
 export function unit(...numbers: number[]): Float32Array {
   const length = Math.hypot(...numbers);
   return Float32Array.from(numbers, (number) => number / length);
 }
 
-/** A whole text as one chunk. */
+/** Creates a chunk that covers the whole text. */
 export function chunk(vector: Float32Array, start = 0, end = 1_000_000): ChunkVector {
   return { start, end, vector };
 }
@@ -67,14 +67,14 @@ export type Near = Partial<Omit<VectorQuery, 'vector'>>;
 
 export interface Bench {
   readonly index: SearchIndex;
-  /** Replaces all that the index holds. */
+  /** Replaces the content of the index. */
   hold(...entries: IndexEntry[]): Promise<void>;
   ask(query: string, parts?: Ask): Promise<IndexAnswer>;
-  /** The ids found, best first. */
+  /** Returns the ids found, best first. */
   ids(query: string, parts?: Ask): Promise<string[]>;
-  /** The one hit. */
+  /** Returns the only hit. */
   only(query: string, parts?: Ask): Promise<Hit>;
-  /** Puts vectors for entries that need them, by id; others are left as they are. */
+  /** Stores vectors for entries that need them, by id; other entries are left unchanged. */
   embed(chunks: Readonly<Record<string, readonly ChunkVector[]>>, model?: EmbeddingModel): Promise<void>;
   near(vector: Float32Array, parts?: Near): Promise<readonly NearHit[]>;
 }
@@ -127,7 +127,7 @@ export function createBench(index: SearchIndex): Bench {
   };
 }
 
-/** What a snippet marks, as text. */
+/** Returns the marked parts of a snippet as texts. */
 export function marked(
   snippet: { text: string; ranges: readonly (readonly [number, number])[] } | undefined,
 ): string[] {

@@ -9,7 +9,7 @@ const TEXTS: Readonly<Record<string, string>> = {
   mixed: '请用iPhone手机登录VPN网络',
 };
 
-/** Every substring of a text, by code points. */
+/** Yields each substring of a text, by code points. */
 function* substrings(text: string): Generator<string> {
   const points = [...text];
   for (let start = 0; start < points.length; start++) {
@@ -24,7 +24,7 @@ export function languageDuties(use: Use): void {
       await hold(entry('it', { text: `Before. ${text}。 After.` }), entry('not', { text: 'else' }));
       const missed: string[] = [];
       for (const part of substrings(text)) {
-        // Parts of Latin words are no matter of this duty, nor is white space around.
+        // This duty does not cover parts of Latin words or surrounding white space.
         if (/^[a-z]|[a-z]$/i.test(part) || part.trim() !== part || /^\p{M}/u.test(part)) continue;
         if (!(await ids(part)).includes('it')) missed.push(part);
       }

@@ -8,7 +8,7 @@ const EAST = unit(1, 0, 0, 0);
 const NORTH = unit(0, 1, 0, 0);
 const WEST = unit(-1, 0, 0, 0);
 
-/** Numbers between -1 and 1, the same in each run. */
+/** Returns a deterministic generator of numbers between -1 and 1. */
 function createRandom(seed: number): () => number {
   let state = seed;
   return () => {
@@ -56,32 +56,6 @@ export function vectorDuties(use: Use): void {
     expect(bare.map(({ id, chunk: { start, end, text } }) => [id, start, end, text])).toEqual([
       ['two', 12, 24, ''],
       ['one', 0, 8, ''],
-    ]);
-  });
-
-  test('what is like an answer is near too, by its chunk nearest to the vector', async () => {
-    const { hold, embed, near } = use();
-    await hold(entry('answer'), entry('like it'), entry('north'), entry('none'));
-    await embed({
-      answer: [chunk(unit(-1, 0, 0, 1), 0, 5), chunk(unit(1, 0, 1, 0), 6, 11)],
-      'like it': [chunk(unit(0, 0, 1, 0))],
-      north: [chunk(unit(1, 2, 0, 0))],
-    });
-    const towards = [
-      { id: 'answer', weight: 0.5 },
-      { id: 'none', weight: 1 },
-      { id: 'unknown', weight: 2 },
-    ];
-    expect(ids(await near(EAST))).toEqual(['answer', 'north', 'like it']);
-    const hits = await near(EAST, { towards });
-    expect(ids(hits)).toEqual(['answer', 'like it', 'north']);
-    // As mixed: 0.4 of the vector, 0.6 of the chunk.
-    for (const [i, mean] of [0.883, 0.424, 0.369].entries()) expect(hits[i]?.similarity).toBeCloseTo(mean, 2);
-    expect(ids(await near(EAST, { towards, minSimilarity: 0.4 }))).toEqual(['answer', 'like it']);
-    expect(ids(await near(EAST, { towards: towards.slice(1) }))).toEqual(['answer', 'north', 'like it']);
-    expect((await near(EAST, { towards, groupBy: 'chunk', limit: 2 })).map(({ id }) => id)).toEqual([
-      'answer',
-      'like it',
     ]);
   });
 

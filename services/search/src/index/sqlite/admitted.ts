@@ -3,21 +3,21 @@ import type { IndexFile } from './file.js';
 import { numbersIn } from './numbers.js';
 import type { Scope } from './scope.js';
 
-/** What a scope admits: for each row of the tenant, less its first, 1 or 0. */
+/** Holds the rows that a scope admits: 1 or 0 for each row of the tenant, by offset from its first. */
 interface Kept {
   bits: Uint8Array;
-  /** Length of the tenant's change log that it holds for. */
+  /** Length of the tenant's change log up to which the bits are valid. */
   changes: number;
 }
 
 export type AdmittedCache = LRUCache<string, Kept>;
 
-/** Rows that a set has room for beyond those there are. */
+/** Rows that a new bit set has room for beyond the existing ones. */
 const ROOM = 1000;
 
 /**
- * The rows that a scope admits; undefined where it admits all. `matching` are the rows that matter; all do where
- * it is absent.
+ * Returns the rows that a scope admits, or undefined when it admits all. If `matching` is given, only these rows need
+ * to be correct.
  */
 export function admittedRows(file: IndexFile, scope: Scope, matching?: readonly number[]): Uint8Array | undefined {
   if (scope.conditions.length === 0) return undefined;
@@ -54,9 +54,9 @@ function mark(bits: Uint8Array, offsets: Float64Array): Uint8Array {
   return bits;
 }
 
-/** The admitted rows, of all or among some, less the tenant's first. */
+/** Returns the offsets of admitted rows, among all rows or those of `among`. */
 function select(file: IndexFile, scope: Scope, among?: readonly number[]): Float64Array {
-  // Entries that are named are few: they are looked up rather than met on the way through all rows.
+  // Named entries are few: `+` makes SQLite look them up instead of scanning all rows.
   const conditions = [scope.named ? '+e.row BETWEEN ? AND ?' : 'e.row BETWEEN ? AND ?', ...scope.conditions];
   const params = [scope.firstRow, scope.firstRow, scope.lastRow, ...scope.params];
   if (among !== undefined) {

@@ -1,14 +1,17 @@
 import { existsSync } from 'node:fs';
 import { openConnection } from '@commonplace/kit/store/sqlite';
 
-/** What an operator asks of the file of an index. */
+/** Holds the facts about an index file that operators ask for. */
 export interface IndexFacts {
-  /** Everything was put in once; what changes since is put in by events. */
+  /** Whether everything has been indexed once; later changes arrive by events. */
   readonly complete: boolean;
   readonly entries: number;
 }
 
-/** Looks at an index beside the service that writes it; undefined where there is none. Throws where it can't be read. */
+/**
+ * Inspects an index while the service may be writing it. Returns undefined when there is none. Throws when it can't be
+ * read.
+ */
 export function inspectIndex(path: string): IndexFacts | undefined {
   if (!existsSync(path)) return undefined;
   const db = openConnection(path, { readOnly: true });

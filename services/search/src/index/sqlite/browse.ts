@@ -1,13 +1,14 @@
+import { USUAL_FIELDS } from '../../domain/narrowing.js';
 import type { Patterns } from '../../domain/pattern.js';
-import { EXACT_TOTAL, type IndexAnswer, type IndexQuery, MOST_FACETED, USUAL_FIELDS } from '../port.js';
+import { EXACT_TOTAL, type IndexAnswer, type IndexQuery, MOST_FACETED } from '../port.js';
 import { countFacets, facetColumns } from './facets.js';
 import type { IndexFile } from './file.js';
-import { matchAny, termField } from './match.js';
+import { matchAny } from './match.js';
 import type { Scope } from './scope.js';
 import { bareHits, hitOf } from './texts.js';
 import { totalOf } from './totals.js';
 
-/** Answers a query without words: what its filters admit, last updated first. */
+/** Answers a query without words: returns what its filters admit, last updated first. */
 export function browse(file: IndexFile, query: IndexQuery, scope: Scope, excluded: readonly Patterns[]): IndexAnswer {
   const { offset, limit, fields = USUAL_FIELDS, facets = [] } = query;
   const conditions = [scope.named ? '+e.row BETWEEN ? AND ?' : 'e.row BETWEEN ? AND ?', ...scope.conditions];
@@ -17,9 +18,10 @@ export function browse(file: IndexFile, query: IndexQuery, scope: Scope, exclude
       conditions.push(`e.row NOT IN (SELECT rowid FROM ${table} WHERE ${table} MATCH ? AND rowid BETWEEN ? AND ?)`);
       params.push(match, scope.firstRow, scope.lastRow);
     };
-    const within = termField(fields);
-    if (within !== 'none') leaveOut('terms', matchAny(excluded, within));
-    if (fields.includes('comments')) leaveOut('comment_terms', matchAny(excluded));
+    for (const field of fields) {
+      if (field === 'comments') leaveOut('comment_terms', matchAny(excluded));
+      else leaveOut('terms', matchAny(excluded, field));
+    }
   }
   const from = `FROM entries e WHERE ${conditions.join(' AND ')}`;
   const rows = file.db.all(`SELECT e.row ${from} ORDER BY e.updated_at DESC, e.row DESC LIMIT ? OFFSET ?`, [

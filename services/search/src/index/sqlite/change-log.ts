@@ -1,9 +1,9 @@
-/** The rows of a tenant that changed lately, so that what was derived from them is brought up to date. */
+/** Records the rows of a tenant that changed recently, so that derived data can be updated. */
 export interface ChangeLog {
-  /** How many changes there have been. */
+  /** Number of changes so far. */
   readonly length: number;
   add(offset: number): void;
-  /** The rows changed since there were `length` changes, once each; undefined where that is too long ago. */
+  /** Returns the distinct rows changed since there were `length` changes, or undefined when that is too long ago. */
   since(length: number): number[] | undefined;
 }
 

@@ -26,26 +26,26 @@ import { search } from './search.js';
 import { carryVectors, dropVectors, putVectors, vectorStats } from './vectors.js';
 import { applyChanges, type Change, idOf } from './write.js';
 
-/** An index file, and while a rebuild runs the one that will take its place. Everything is synchronous. */
+/** An index file and, during a rebuild, the file that will replace it. All methods are synchronous. */
 export interface Engine {
   search(query: IndexQuery): IndexAnswer;
-  /** Makes changes of different entries durable, in the new file too. */
+  /** Commits changes of different entries, to the new file too. */
   change(changes: readonly Change[]): void;
   beginRebuild(): void;
-  /** Fills the new file; what has changed meanwhile stays as the change left it. */
+  /** Fills the new file; entries that have changed since the rebuild began stay as they are. */
   fill(entries: readonly IndexEntry[]): void;
   commitRebuild(): void;
   abortRebuild(): void;
   stats(): IndexStats;
   inspect(question: Inspection): unknown;
   unembedded(model: string, limit: number): Unembedded[];
-  /** Makes vectors durable, in the new file too. */
+  /** Commits vectors, to the new file too. */
   putVectors(model: EmbeddingModel, entries: readonly EntryVectors[]): void;
   nearest(query: VectorQuery): NearHit[];
   vectorStats(model: string): VectorStats;
   models(): EmbeddingModel[];
   dropVectors(model: string): void;
-  /** Lets go of the vectors in memory; the next question reads them again. */
+  /** Frees the vectors in memory; the next query reads them again. */
   rest(): void;
   close(): void;
 }
@@ -70,14 +70,14 @@ export function openEngine(path: string, limits?: Limits): Engine {
     former = undefined;
   }
 
-  /** Vectors that entries of the new file had before, in the file that answers or in that of another version. */
+  /** Copies the vectors that entries of the new file had before, from the current file or one of another version. */
   function carry(to: IndexFile, ids: readonly string[]): void {
     carryVectors(current, to, ids);
     if (former === undefined) return;
     try {
       carryVectors(former, to, ids);
     } catch {
-      // Its tables are others than this version's: what it has is made anew.
+      // The former file's tables differ from this version's, so its vectors are computed again.
       dropFormer();
     }
   }
@@ -142,7 +142,7 @@ export function openEngine(path: string, limits?: Limits): Engine {
   };
 }
 
-/** Folds the write-ahead log into the file, so that the file is whole by itself, and closes it. */
+/** Writes the write-ahead log to the file, so that the file is complete on its own, and closes it. */
 function settle({ db }: IndexFile): void {
   db.get('PRAGMA wal_checkpoint(TRUNCATE)');
   db.close();

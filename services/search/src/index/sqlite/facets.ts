@@ -1,4 +1,6 @@
-import type { FacetName } from '../port.js';
+import type { Row } from '@commonplace/kit/store/sqlite';
+import type { FacetName } from '../../domain/narrowing.js';
+import type { IndexFile } from './file.js';
 import { listItems } from './lists.js';
 
 const COLUMNS: Record<FacetName, string> = {
@@ -8,14 +10,14 @@ const COLUMNS: Record<FacetName, string> = {
   created_by: 'e.created_by',
 };
 
-/** The column of each facet, for `matchingEntries`. */
+/** Returns the columns of facets, for `columnsOf`. */
 export function facetColumns(facets: readonly FacetName[]): string {
   return facets.map((facet) => COLUMNS[facet]).join(', ');
 }
 
 export type FacetCounts = Partial<Record<FacetName, [string, number][]>>;
 
-/** Counts the values in such columns, the most frequent first. */
+/** Counts the values in such columns, most frequent first. */
 export function countFacets(facets: readonly FacetName[], rows: readonly (readonly unknown[])[]): FacetCounts {
   const counts: FacetCounts = {};
   facets.forEach((facet, column) => {
@@ -29,4 +31,10 @@ export function countFacets(facets: readonly FacetName[], rows: readonly (readon
     counts[facet] = [...byValue].sort(([a, m], [b, n]) => n - m || (a < b ? -1 : 1));
   });
   return counts;
+}
+
+/** Returns columns of some entries, by their rows. */
+export function columnsOf(file: IndexFile, rows: readonly number[], columns: string): Row[] {
+  const sql = `SELECT ${columns} FROM json_each(?) j CROSS JOIN entries e ON e.row = j.value`;
+  return file.db.all(sql, [JSON.stringify(rows)]);
 }

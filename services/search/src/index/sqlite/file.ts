@@ -1,10 +1,10 @@
 import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
+import type { Folded } from '@commonplace/kit/analysis';
 import { type Connection, openConnection } from '@commonplace/kit/store/sqlite';
 import { LRUCache } from 'lru-cache';
-import type { Folded } from '../../domain/fold.js';
+import type { Field } from '../../domain/narrowing.js';
 import type { Patterns } from '../../domain/pattern.js';
-import type { Field } from '../port.js';
 import type { AdmittedCache } from './admitted.js';
 import { type ChangeLog, createChangeLog } from './change-log.js';
 import type { Lengths } from './lengths.js';
@@ -15,26 +15,29 @@ import type { Postings } from './postings.js';
 import { SCHEMA, STAMP, TENANT_ROWS } from './schema.js';
 import { bytesOf, type Slab } from './slab.js';
 
+/** Id of the common tenant of all Personal workspaces. */
+export const PERSONAL = '';
+
 export interface Tenant {
   readonly id: string;
   readonly number: number;
-  /** Those of its workspaces that have entries. */
+  /** Its workspaces that have entries. */
   readonly workspaceIds: Set<string>;
-  /** How many rows it has had, so that no row is used twice. */
+  /** Number of rows that it has ever had, so that no row number is reused. */
   next: number;
   readonly changes: ChangeLog;
-  /** Undefined until they are asked for. */
+  /** Undefined until first used. */
   lengths?: Lengths;
 }
 
 export interface WorkspaceCount {
   readonly tenant: Tenant;
   count: number;
-  /** Terms of names and texts of all its entries. */
+  /** Sum of the lengths of all its entries. */
   length: number;
 }
 
-/** An entry as highlights need it. */
+/** Holds the texts of an entry for highlighting. */
 export interface StoredText {
   readonly id: string;
   readonly type: string;
@@ -42,22 +45,19 @@ export interface StoredText {
   readonly folded: Readonly<Record<Field, Folded>>;
 }
 
-/** How much is kept in memory to answer from. */
+/** Limits what is cached in memory. */
 export interface Limits {
-  /** Rows in the list of a pattern; longer ones are left to the engine. */
-  readonly list: number;
-  /** Rows in the list of a pattern that most entries have; longer ones are weighed by names alone. */
-  readonly common: number;
-  /** Rows of a tenant for whose scopes the admitted rows are kept. */
+  /** Rows in cached lists of patterns, 12 bytes each. */
+  readonly listed: number;
+  /** Rows of a tenant up to which the admitted rows of its scopes are cached. */
   readonly scope: number;
-  /** Bytes of vectors; those of a tenant with more are read from the file by each question. */
+  /** Bytes of vectors; those of a tenant with more are read from the file for each query. */
   readonly vectors: number;
 }
 
-/** A list costs 8 bytes a row, a kept scope 1. */
-export const DEFAULT_LIMITS: Limits = { list: 100_000, common: 4000, scope: 1_000_000, vectors: 256 * 2 ** 20 };
+export const DEFAULT_LIMITS: Limits = { listed: 3_000_000, scope: 1_000_000, vectors: 256 * 2 ** 20 };
 
-/** One index file, with what is known of it in memory. */
+/** One index file with its caches. */
 export interface IndexFile {
   readonly path: string;
   readonly limits: Limits;
@@ -66,36 +66,38 @@ export interface IndexFile {
   readonly byNumber: Map<number, Tenant>;
   /** Workspaces that have entries. */
   readonly workspaces: Map<string, WorkspaceCount>;
-  /** Texts that were shown lately, by row. */
+  /** Recently shown texts, by row. */
   readonly texts: LRUCache<number, StoredText>;
-  readonly postings: LRUCache<string, Postings | 'too long'>;
+  readonly postings: LRUCache<string, Postings>;
   readonly admitted: AdmittedCache;
-  /** What groups were completed and corrected to. */
+  /** Results of completing and correcting groups. */
   readonly expansions: LRUCache<string, Patterns>;
-  /** Words that are in the file for sure: `tenant word`. */
+  /** Numbers of the vocabularies, by the id of their Org or Personal workspace. */
+  readonly vocabularies: Map<string, number>;
+  /** Words that the file is known to contain: `vocabulary word`. */
   readonly knownWords: LRUCache<string, true>;
-  /** Their words are in the file for sure. */
+  /** Blocks whose words the file is known to contain, by vocabulary. */
   readonly knownBlocks: KnownBlocks;
-  /** Models that there are vectors of, by id. */
+  /** Models with vectors in the file, by id. */
   readonly models: Map<string, HeldModel>;
-  /** What lacks vectors, by id of the model. */
+  /** Entries without vectors, by id of the model. */
   readonly needs: Map<string, Needs>;
   /** Vectors in memory, by number of the model and of the tenant. */
   readonly slabs: LRUCache<string, Slab | 'too large'>;
-  /** Everything was put in once. */
+  /** Whether everything has been indexed once. */
   complete: boolean;
 }
 
-/** Units of text kept in memory: about twice as many bytes. */
+/** UTF-16 units of cached text, which take about twice as many bytes. */
 const KEPT_TEXT = 16_000_000;
 const KEPT_WORDS = 200_000;
 const KEPT_EXPANSIONS = 5000;
-/** Rows in lists kept in memory, 8 bytes each. */
-const KEPT_POSTINGS = 4_000_000;
-/** Bytes of admitted rows kept in memory. */
+/** Bytes of cached sets of admitted rows. */
 const KEPT_ADMITTED = 20_000_000;
 
-/** Opens an index file. One that is missing, damaged or made by another version is made anew, and is not complete. */
+/**
+ * Opens an index file. A file that is missing, damaged or of another version is replaced by an empty, incomplete one.
+ */
 export function openIndexFile(path: string, limits: Limits = DEFAULT_LIMITS): IndexFile {
   const opened = openAsIs(path, limits);
   if (opened !== undefined) return opened;
@@ -115,15 +117,15 @@ function openAsIs(path: string, limits: Limits): IndexFile | undefined {
     db = openConnection(path);
     if (db.get('SELECT value FROM facts WHERE name = ?', ['stamp'])?.[0] === STAMP) return load(path, limits, db);
   } catch {
-    // A file that can't be read holds nothing that can't be had again.
+    // Everything in an unreadable file can be indexed again.
   }
   db?.close();
   return undefined;
 }
 
 /**
- * What an index of another version leaves behind: its vectors, which the new one takes over where texts are the same.
- * Undefined where there are none, or none that can be read. Asked for before the new file is opened.
+ * Opens what an index of another version has left: its vectors, which the new index reuses for unchanged texts. Returns
+ * undefined when there are none or they are unreadable. Call it before opening the new file.
  */
 export function openFormerFile(path: string, limits: Limits = DEFAULT_LIMITS): IndexFile | undefined {
   const aside = formerPath(path);
@@ -138,7 +140,7 @@ export function openFormerFile(path: string, limits: Limits = DEFAULT_LIMITS): I
     const file = load(aside, limits, db);
     if (file.models.size > 0) return file;
   } catch {
-    // What has no vectors as they are now is of no use.
+    // A file without readable vectors in the present format is useless.
   }
   db?.close();
   removeIndexFile(aside);
@@ -149,7 +151,7 @@ function formerPath(path: string): string {
   return `${path}.former`;
 }
 
-/** Whether a file is an index, and not one of this version; folds its write-ahead log into it then. */
+/** Checks whether a file is an index of another version, and if so writes its write-ahead log to it. */
 function isOfOtherVersion(path: string): boolean {
   if (!existsSync(path)) return false;
   let db: Connection | undefined;
@@ -179,11 +181,12 @@ function load(path: string, limits: Limits, db: Connection): IndexFile {
       sizeCalculation: ({ texts }) => 100 + 2 * (texts.name.length + texts.text.length + texts.comments.length),
     }),
     postings: new LRUCache({
-      maxSize: KEPT_POSTINGS,
-      sizeCalculation: (kept) => 20 + (kept === 'too long' ? 0 : kept.offsets.length),
+      maxSize: limits.listed + 1,
+      sizeCalculation: ({ offsets }) => 20 + offsets.length,
     }),
     admitted: new LRUCache({ maxSize: KEPT_ADMITTED, sizeCalculation: ({ bits }) => 1000 + bits.length }),
     expansions: new LRUCache({ max: KEPT_EXPANSIONS }),
+    vocabularies: new Map(),
     knownWords: new LRUCache({ max: KEPT_WORDS }),
     knownBlocks: createKnownBlocks(),
     models: new Map(),
@@ -198,11 +201,12 @@ function load(path: string, limits: Limits, db: Connection): IndexFile {
   return file;
 }
 
-/** Reads anew what is known of a file in memory; for after a write that failed. */
+/** Reloads the in-memory state of a file after a failed write. */
 export function reload(file: IndexFile): void {
   const { db, tenants, byNumber, workspaces, texts, knownWords, expansions, postings, admitted } = file;
   for (const kept of [texts, knownWords, expansions, postings, admitted, tenants, byNumber, workspaces]) kept.clear();
-  for (const kept of [file.models, file.needs, file.slabs, file.knownBlocks]) kept.clear();
+  for (const kept of [file.models, file.needs, file.slabs, file.knownBlocks, file.vocabularies]) kept.clear();
+  for (const [number, id] of vocabulariesIn(db)) file.vocabularies.set(id, number);
   for (const model of loadModels(db)) file.models.set(model.about.id, model);
   for (const [number, id, next] of db.all('SELECT number, id, next FROM tenants')) {
     const tenant = createTenant(String(id), Number(number), Number(next));
@@ -218,22 +222,29 @@ export function reload(file: IndexFile): void {
   }
 }
 
+/** Returns numbers and ids of the vocabularies; none in a file of a version that had no such table. */
+function vocabulariesIn(db: Connection): [number, string][] {
+  const has = db.get("SELECT 1 FROM sqlite_schema WHERE name = 'vocabularies'") !== undefined;
+  const rows = has ? db.all('SELECT number, id FROM vocabularies') : [];
+  return rows.map(([number, id]) => [Number(number), String(id)]);
+}
+
 export function createTenant(id: string, number: number, next = 0): Tenant {
   return { id, number, next, workspaceIds: new Set(), changes: createChangeLog() };
 }
 
-/** The number of the tenant that a row belongs to. */
+/** Returns the number of the tenant that a row belongs to. */
 export function tenantOf(row: number): number {
   return Math.floor(row / TENANT_ROWS);
 }
 
-/** Notes that everything was put in. */
+/** Records that everything has been indexed. */
 export function markComplete(file: IndexFile): void {
   file.db.run('INSERT OR REPLACE INTO facts VALUES (?, ?)', ['complete', '1']);
   file.complete = true;
 }
 
-/** Runs writes in one transaction: durable when this returns, undone when it throws. */
+/** Runs writes in one transaction, which is durable when this returns and rolled back when it throws. */
 export function inTransaction(db: Connection, work: () => void): void {
   db.exec('BEGIN IMMEDIATE');
   try {
@@ -245,12 +256,12 @@ export function inTransaction(db: Connection, work: () => void): void {
   }
 }
 
-/** Removes a closed index file and what belongs to it. */
+/** Deletes a closed index file and its companion files. */
 export function removeIndexFile(path: string): void {
   for (const suffix of ['-wal', '-shm', '']) rmSync(path + suffix, { force: true });
 }
 
-/** Puts a settled file in the place of another, so that a crash leaves the one or the other. */
+/** Replaces one file by a closed, complete one. A crash leaves either the old or the new file. */
 export function replaceIndexFile(path: string, by: string): void {
   for (const suffix of ['-wal', '-shm']) rmSync(path + suffix, { force: true });
   renameSync(by, path);

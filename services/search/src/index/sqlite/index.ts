@@ -16,24 +16,24 @@ import type { Limits } from './file.js';
 import type { Inspection } from './inspect.js';
 import { openIndexThread } from './thread.js';
 
-/** Characters of answers that are kept; half of that many bytes or twice. */
+/** Characters of cached answers, of one or two bytes each. */
 const KEPT_ANSWERS = 8_000_000;
 
-/** Entries put into a new index at once, so that searches do not wait long. */
+/** Entries that are added to a new index at once, so that searches do not wait long. */
 const FILLED_AT_ONCE = 48;
 
 export interface SqliteIndexOptions {
-  /** The index's file; made where it is missing. */
+  /** Path of the index file, which is created if it is missing. */
   readonly path: string;
-  /** Answers to questions that were asked before are kept until the next write; true when absent. */
+  /** Whether answers are cached until the next write; true by default. */
   readonly keepAnswers?: boolean;
-  /** What is kept in memory to answer from. */
+  /** Limits of the caches in memory. */
   readonly limits?: Limits;
 }
 
 /**
- * A search index in one SQLite file, in a thread of its own. An answer depends on the question, with all that the
- * caller may find in it, and on the index alone: so it is kept until a write is acknowledged.
+ * Opens a search index in one SQLite file, which a thread of its own accesses. An answer depends only on the index and
+ * on the query, which includes what the caller may find, so it is cached until a write is acknowledged.
  */
 export async function openSqliteIndex({ path, limits, keepAnswers = true }: SqliteIndexOptions): Promise<SearchIndex> {
   const thread = openIndexThread({ path, limits });
@@ -42,7 +42,7 @@ export async function openSqliteIndex({ path, limits, keepAnswers = true }: Sqli
 
   const inspect = (question: Inspection): Promise<unknown> => thread.do({ kind: 'inspect', question });
 
-  /** Answers from before are not given any more once a write is acknowledged, whether it succeeded or not. */
+  /** Runs a write and clears the cached answers, even if it fails. */
   async function write(task: Parameters<typeof thread.do>[0]): Promise<void> {
     try {
       await thread.do(task);

@@ -2,14 +2,14 @@ import type { EntryState } from '../port.js';
 import type { IndexFile } from './file.js';
 import { TENANT_ROWS } from './schema.js';
 
-/** What is asked about the entries of a file. */
+/** A question about the entries of a file. */
 export type Inspection =
   | { readonly about: 'counts' }
   | { readonly about: 'states'; readonly ids: readonly string[] }
   | { readonly about: 'idsOf'; readonly workspaceId: string }
   | { readonly about: 'sample'; readonly count: number };
 
-/** Gives `[workspace, count][]`, `[id, state][]` or ids. */
+/** Returns `[workspace, count][]`, `[id, state][]` or ids. */
 export function inspect(file: IndexFile, question: Inspection): unknown {
   switch (question.about) {
     case 'counts':
@@ -43,10 +43,10 @@ function statesOf({ db }: IndexFile, ids: readonly string[]): [string, EntryStat
   ]);
 }
 
-/** Places that are tried for each entry that is wanted: entries that are gone leave theirs empty. */
+/** Attempts per requested entry, because the rows of deleted entries are empty. */
 const TRIES = 4;
 
-/** Tenants by how many rows they have had, rows within by chance; what stands behind an empty place is taken. */
+/** Picks tenants in proportion to their rows and rows at random; an empty row stands for the next entry after it. */
 function sample({ db, byNumber, workspaces }: IndexFile, count: number): string[] {
   const entries = [...workspaces.values()].reduce((sum, workspace) => sum + workspace.count, 0);
   if (entries <= count) return db.all('SELECT id FROM entries', []).map(([id]) => String(id));

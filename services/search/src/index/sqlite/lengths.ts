@@ -2,16 +2,16 @@ import { type IndexFile, type Tenant, tenantOf } from './file.js';
 import { numbersIn } from './numbers.js';
 import { TENANT_ROWS } from './schema.js';
 
-/** How long the rows of one tenant are, and in which workspace each lies; by row less the tenant's first. */
+/** Holds the length and the workspace of each row of a tenant, by offset from its first row. */
 export interface Lengths {
-  /** Terms of name and text. */
+  /** Lengths of name and text, as `entries.length`. */
   terms: Uint32Array;
-  /** Places of workspaces in `workspaces`, from 1 on; 0 for rows that are gone. */
+  /** Numbers of workspaces in `workspaces`, from 1 on; 0 for deleted rows. */
   places: Uint32Array;
   readonly workspaces: Map<string, number>;
 }
 
-/** Read from the file when they are first asked for, and kept up to date by writes. */
+/** Returns the lengths of a tenant's rows. They are read from the file on first use; writes keep them up to date. */
 export function lengthsOf(file: IndexFile, tenant: Tenant): Lengths {
   tenant.lengths ??= load(file, tenant);
   grow(tenant.lengths, tenant.next);
@@ -53,7 +53,7 @@ function grow(lengths: Lengths, rows: number): void {
   lengths.places.set(places);
 }
 
-/** Notes what a row has become; without a workspace it is gone. */
+/** Records the new state of a row; without a workspace the row is deleted. */
 export function noteLength(file: IndexFile, row: number, workspaceId: string | undefined, length: number): void {
   const tenant = file.byNumber.get(tenantOf(row));
   if (tenant?.lengths === undefined) return;

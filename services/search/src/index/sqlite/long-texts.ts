@@ -1,14 +1,14 @@
 import { createHash } from 'node:crypto';
+import { analyse } from '@commonplace/kit/analysis';
 import { LRUCache } from 'lru-cache';
-import { analyse } from '../../domain/analysis.js';
 import { blocksOf } from '../../domain/blocks.js';
 
-/** Texts that are longer are analysed in blocks when they change. */
+/** Characters beyond which a text is analysed in blocks when it changes. */
 const LONG_TEXT = 16_384;
-/** Characters of terms that are kept. */
+/** Characters of terms that are cached. */
 const KEPT_TERMS = 4_000_000;
 
-/** The terms of the blocks of long texts that have changed lately, by tenant and block. */
+/** Caches the terms of blocks of recently changed long texts, by vocabulary and block. */
 export type KnownBlocks = LRUCache<string, string>;
 
 export function createKnownBlocks(): KnownBlocks {
@@ -16,19 +16,19 @@ export function createKnownBlocks(): KnownBlocks {
 }
 
 /**
- * The terms of a text that takes the place of another, as the analyser gives them for the whole. Of a long text only
- * blocks are analysed that are new; `addWords` is told the words of those.
+ * Returns the terms of a changed text, the same as analysing it as a whole. Of a long text only new blocks are
+ * analysed; `addWords` gets their words.
  */
 export function analyseChanged(
   known: KnownBlocks,
-  tenant: number,
+  vocabulary: number,
   text: string,
   addWords: (words: ReadonlySet<string>) => void,
 ): string {
   if (text.length <= LONG_TEXT) return analyseBlock(text, addWords);
   const all: string[] = [];
   for (const block of blocksOf(text)) {
-    const key = `${tenant} ${createHash('sha256').update(block).digest('base64url')}`;
+    const key = `${vocabulary} ${createHash('sha256').update(block).digest('base64url')}`;
     const held = known.get(key);
     const terms = held ?? analyseBlock(block, addWords);
     if (held === undefined) known.set(key, terms);

@@ -3,11 +3,11 @@ import type { EmbeddingModel } from '../../embedding/port.js';
 import type { IndexFile } from './file.js';
 import { vectorSchema, vectorTable } from './schema.js';
 
-/** A model that a file holds vectors of. */
+/** Describes a model with vectors in a file. */
 export interface HeldModel {
   readonly number: number;
   readonly about: EmbeddingModel;
-  /** Entries that have vectors of their present text. */
+  /** Number of entries with vectors of their present text. */
   fresh: number;
   chunks: number;
 }
@@ -21,7 +21,7 @@ export function loadModels(db: Connection): HeldModel[] {
   }));
 }
 
-/** The model in a file, made where it is not there yet; within a transaction. */
+/** Returns the model of a file, and adds it if it is missing. Must run in a transaction. */
 export function heldModel({ db, models }: IndexFile, { id, name, dimensions, maxTokens }: EmbeddingModel): HeldModel {
   const known = models.get(id);
   if (known !== undefined) return known;
@@ -34,7 +34,7 @@ export function heldModel({ db, models }: IndexFile, { id, name, dimensions, max
   return model;
 }
 
-/** Counts vectors that came or went; within a transaction. */
+/** Updates the numbers of vectors. Must run in a transaction. */
 export function countVectors({ db }: IndexFile, model: HeldModel, fresh: number, chunks: number): void {
   if (fresh === 0 && chunks === 0) return;
   model.fresh += fresh;
@@ -42,7 +42,7 @@ export function countVectors({ db }: IndexFile, model: HeldModel, fresh: number,
   db.run('UPDATE models SET fresh = ?, chunks = ? WHERE number = ?', [model.fresh, model.chunks, model.number]);
 }
 
-/** Forgets a model and its vectors; within a transaction. */
+/** Deletes a model and its vectors. Must run in a transaction. */
 export function dropModel({ db, models, needs, slabs }: IndexFile, id: string): void {
   needs.delete(id);
   const model = models.get(id);

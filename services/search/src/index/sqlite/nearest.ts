@@ -1,5 +1,4 @@
 import type { ResourceType } from '@commonplace/proto/resources/v1/resource.js';
-import { type Example, mixed } from '../../domain/feedback.js';
 import type { NearHit, VectorQuery } from '../port.js';
 import { admittedRows } from './admitted.js';
 import type { IndexFile } from './file.js';
@@ -7,7 +6,7 @@ import type { HeldModel } from './models.js';
 import { unpack } from './packing.js';
 import { vectorTable } from './schema.js';
 import { type Scope, scopeOf } from './scope.js';
-import { addRow, bytesOf, createSlab, type Look, type Slab, scan, vectorAt } from './slab.js';
+import { addRow, bytesOf, createSlab, type Look, type Slab, scan } from './slab.js';
 import { createTop, type Top } from './top.js';
 
 /** A chunk that may be among the nearest. */
@@ -21,7 +20,7 @@ interface Candidate {
 /** Rows of vectors read at once. */
 const READ_AT_ONCE = 2000;
 
-/** Answers from the vectors of a tenant, by looking at each that is admitted. */
+/** Finds the nearest chunks by comparing all admitted vectors of a tenant. */
 export function nearest(file: IndexFile, query: VectorQuery): NearHit[] {
   const { model: id, vector, filter, narrowing, groupBy, limit, minSimilarity = -2 } = query;
   const model = file.models.get(id);
@@ -29,28 +28,13 @@ export function nearest(file: IndexFile, query: VectorQuery): NearHit[] {
   if (model === undefined || scope === undefined) return [];
   const { dimensions } = model.about;
   if (vector.length !== dimensions) throw new Error(`a vector has ${vector.length} numbers, not ${dimensions}`);
-  const sought = mixed(vector, examplesOf(file, model, scope, query));
   const admitted = admittedRows(file, scope);
   const top = createTop<Candidate>(limit, before);
   const { look, end } = groupBy === 'chunk' ? eachChunk(top, minSimilarity) : eachRow(top, minSimilarity);
-  if (scope.named) for (const slab of ofRows(file, model, scope, admitted)) scan(slab, sought, undefined, look);
-  else for (const slab of slabsOf(file, model, scope)) scan(slab, sought, admitted, look);
+  if (scope.named) for (const slab of ofRows(file, model, scope, admitted)) scan(slab, vector, undefined, look);
+  else for (const slab of slabsOf(file, model, scope)) scan(slab, vector, admitted, look);
   end();
   return hitsOf(file, scope, top.sorted(), query.bare ?? false);
-}
-
-/** The chunks of entries that answer, those nearest to the vector. */
-function examplesOf(file: IndexFile, model: HeldModel, scope: Scope, { vector, towards = [] }: VectorQuery): Example[] {
-  const sql = `SELECT ${COLUMNS} FROM ${vectorTable(model.number)}
-    WHERE row = (SELECT row FROM entries WHERE id = ? AND row BETWEEN ? AND ?)`;
-  return towards.flatMap(({ id, weight }) => {
-    const slab = slabOf(model, scope, file.db.all(sql, [id, scope.firstRow, scope.lastRow]));
-    const best = { chunk: -1, similarity: -2 };
-    scan(slab, vector, undefined, (_slab, chunk, _row, similarity) => {
-      if (similarity > best.similarity) Object.assign(best, { chunk, similarity });
-    });
-    return best.chunk < 0 ? [] : [{ weight, vector: vectorAt(slab, best.chunk) }];
-  });
 }
 
 function before(a: Candidate, b: Candidate): boolean {
@@ -71,7 +55,7 @@ function eachChunk(top: Top<Candidate>, least: number): Looker {
   return { look, end() {} };
 }
 
-/** The best chunk of each row; they come one after the other. */
+/** Keeps the best chunk of each row; the chunks of a row are consecutive. */
 function eachRow(top: Top<Candidate>, least: number): Looker {
   const { look: take } = eachChunk(top, least);
   let best: { slab: Slab; chunk: number; row: number; similarity: number } | undefined;
@@ -89,7 +73,7 @@ function eachRow(top: Top<Candidate>, least: number): Looker {
   return { look, end };
 }
 
-/** The vectors of a tenant: from memory, or piece by piece from the file where they are too many. */
+/** Yields the vectors of a tenant: from memory, or in portions from the file if they are too many. */
 function* slabsOf(file: IndexFile, model: HeldModel, scope: Scope): Generator<Slab> {
   const key = `${model.number} ${scope.tenant.number}`;
   const kept = file.slabs.get(key);
@@ -107,7 +91,7 @@ function* slabsOf(file: IndexFile, model: HeldModel, scope: Scope): Generator<Sl
   for (const rows of pieces(file, model, scope)) yield slabOf(model, scope, rows);
 }
 
-/** Reads all vectors of a tenant into memory; false where they are too many. */
+/** Reads all vectors of a tenant into memory. Returns false when they are too many. */
 function loaded(file: IndexFile, model: HeldModel, scope: Scope, slab: Slab): boolean {
   for (const rows of pieces(file, model, scope)) {
     for (const cells of rows) addCells(slab, scope, cells);
@@ -129,7 +113,7 @@ function* pieces({ db }: IndexFile, model: HeldModel, scope: Scope): Generator<C
   }
 }
 
-/** The vectors of the few rows that were named. */
+/** Yields the vectors of the few named rows. */
 function* ofRows({ db }: IndexFile, model: HeldModel, scope: Scope, admitted?: Uint8Array): Generator<Slab> {
   const sql = `SELECT ${COLUMNS} FROM ${vectorTable(model.number)} WHERE row = ?`;
   for (let row = admitted?.indexOf(1) ?? -1; row >= 0; row = admitted?.indexOf(1, row + 1) ?? -1) {

@@ -3,17 +3,17 @@ import type { Unembedded } from '../port.js';
 import type { IndexFile } from './file.js';
 import { vectorTable } from './schema.js';
 
-/** Rows that lack vectors of a model. */
+/** Holds rows that lack vectors of a model. */
 export interface Needs {
-  /** Those whose texts have changed since the file was opened, the latest last. */
+  /** Rows whose text has changed since the file was opened, the latest last. */
   readonly recent: Set<number>;
-  /** Those that were met on the way through all rows, from the newest on. */
+  /** Rows found by the scan of all rows, from the newest on. */
   readonly found: Set<number>;
-  /** Rows from here on have been looked at. */
+  /** The scan has covered all rows from this one on. */
   seenFrom: number;
 }
 
-/** Entries that need vectors of a model, those of the latest changes first. */
+/** Returns entries that need vectors of a model, the most recently changed first. */
 export function unembedded(file: IndexFile, model: string, limit: number): Unembedded[] {
   const needs = needsOf(file, model);
   const rows = [...needs.recent].slice(-limit).reverse();
@@ -23,15 +23,22 @@ export function unembedded(file: IndexFile, model: string, limit: number): Unemb
     rows.push(row);
   }
   return rows.flatMap((row) => {
-    const sql = 'SELECT e.id, e.type, t.name, t.text FROM entries e JOIN texts t ON t.row = e.row WHERE e.row = ?';
+    const sql =
+      'SELECT e.id, e.type, t.name, t.text, e.workspace_id FROM entries e JOIN texts t ON t.row = e.row WHERE e.row = ?';
     const cells = file.db.get(sql, [row]);
     if (cells === undefined) return [];
-    const [id, type, name, text] = cells.map(String) as [string, Unembedded['type'], string, string];
-    return [{ id, type, name, text, textHash: textHashOf(name, text) }];
+    const [id, type, name, text, workspaceId] = cells.map(String) as [
+      string,
+      Unembedded['type'],
+      string,
+      string,
+      string,
+    ];
+    return [{ id, workspaceId, type, name, text, textHash: textHashOf(name, text) }];
   });
 }
 
-/** Notes that the text of a row is new. */
+/** Records that a row has a new text. */
 export function needsVectors({ needs }: IndexFile, row: number): void {
   for (const { recent, found } of needs.values()) {
     found.delete(row);
@@ -40,7 +47,7 @@ export function needsVectors({ needs }: IndexFile, row: number): void {
   }
 }
 
-/** Notes that a row needs no vectors: of a model, or of any because it is gone. */
+/** Records that a row needs no vectors of a model, or of any model because it was deleted. */
 export function needsNone({ needs }: IndexFile, row: number, model?: string): void {
   for (const [id, { recent, found }] of needs) {
     if (model !== undefined && id !== model) continue;
@@ -58,7 +65,7 @@ function needsOf({ needs }: IndexFile, model: string): Needs {
   return known;
 }
 
-/** Goes on from the newest row to the oldest until as many were found. */
+/** Continues the scan from newer to older rows until enough rows are found. */
 function search({ db, models }: IndexFile, model: string, needs: Needs, limit: number): void {
   const held = models.get(model);
   const lacking =

@@ -1,4 +1,4 @@
-/** Whole numbers separated by spaces. */
+/** Parses integers separated by spaces. */
 export function numbersIn(text: string, count: number): Float64Array {
   const numbers = new Float64Array(count);
   let at = 0;

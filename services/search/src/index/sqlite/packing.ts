@@ -1,9 +1,9 @@
 import type { ChunkVector } from '../port.js';
 
 /**
- * The chunks of one entry as they are stored: bounds as pairs of 32-bit numbers, and each vector as whole numbers
- * from -127 to 127 times a scale of its own. That is a quarter of the room that floats take; of 20,000 random directions
- * in 384 dimensions the ten nearest stay the same in 99 of 100 cases, and the cosine differs by less than 0.003.
+ * Holds the chunks of one entry in their stored form: bounds as pairs of 32-bit numbers, and vectors as integers from
+ * -127 to 127 with a scale for each vector. That takes a quarter of the space of floats. Of 20,000 random directions in
+ * 384 dimensions the ten nearest stay the same in 99 of 100 cases, and the cosine differs by less than 0.003.
  */
 export interface Packed {
   readonly chunks: number;
@@ -35,12 +35,12 @@ export function pack(chunks: readonly ChunkVector[], dimensions: number): Packed
   return packed;
 }
 
-/** The bytes of an array of numbers, as the file takes them. */
+/** Returns the bytes of a typed array, as the file stores them. */
 export function bytes(array: Uint32Array | Float32Array | Int8Array): Uint8Array {
   return new Uint8Array(array.buffer, array.byteOffset, array.byteLength);
 }
 
-/** Packed chunks from the cells of a row. */
+/** Decodes packed chunks from the columns of a row. */
 export function unpack(bounds: Buffer, scales: Buffer, numbers: Buffer): Packed {
   return {
     chunks: scales.length / 4,
@@ -50,7 +50,7 @@ export function unpack(bounds: Buffer, scales: Buffer, numbers: Buffer): Packed 
   };
 }
 
-/** The bytes by themselves, for numbers of 32 bits must lie at whole multiples of their size. */
+/** Copies the bytes, because 32-bit numbers must be aligned to their size. */
 function copied({ buffer, byteOffset, length }: Buffer): ArrayBuffer {
   return buffer.slice(byteOffset, byteOffset + length) as ArrayBuffer;
 }

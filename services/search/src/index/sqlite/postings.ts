@@ -1,144 +1,93 @@
+import type { Field } from '../../domain/narrowing.js';
 import type { Pattern } from '../../domain/pattern.js';
-import { NAME_WEIGHT } from '../../domain/score.js';
-import type { Field } from '../port.js';
+import { NAME_TIMES } from '../../domain/score.js';
 import { type IndexFile, tenantOf } from './file.js';
-import { engineRarity, frequencyFrom, tableFacts } from './frequencies.js';
-import { lengthsOf } from './lengths.js';
-import { matchAny, type TermField } from './match.js';
+import { matchAny } from './match.js';
 import { numbersIn } from './numbers.js';
-import { COMMENT_TERMS, countMatches, TERMS, type Terms } from './rank.js';
+import { REPEAT_COLUMNS } from './repeats.js';
 import { TENANT_ROWS } from './schema.js';
 import type { Scope } from './scope.js';
 
 /**
- * The rows of one tenant that meet one pattern, and how often. BM25 adds up over patterns, so that any query is
- * answered from the lists of its patterns. Lists are kept in memory until a change concerns them.
+ * Lists the rows of one tenant that match one pattern in some fields, with frequencies. BM25 is a sum over words, so the
+ * lists of its patterns answer any query. Lists are cached until a change affects them.
  */
 export interface Postings {
   readonly tenant: number;
   readonly pattern: Pattern;
-  /** Rows less the tenant's first, rising. */
-  readonly offsets: Uint32Array;
-  /** How often a row has it, once in its name as NAME_WEIGHT times; of comments what it weighs. */
+  /** Offsets from the tenant's first row, ascending. */
+  readonly offsets: Float64Array;
+  /**
+   * Frequencies in the rows: each occurrence of a word in the name counts `NAME_TIMES`, each in the text once. Phrases,
+   * prefixes, and words in one field alone or in comments count as if they occurred once.
+   */
   readonly values: Float32Array;
-  /** The values are weights already. */
-  readonly weighed: boolean;
 }
 
-/** Weights are read as whole numbers of these parts of one, and what is left of them without the rarity of a term. */
-const [WEIGHT_PARTS, SHARE_PARTS] = [10_000, 1_000_000];
-
-/** Which field a list is of; undefined for names and texts together. */
-type ListField = Field | undefined;
-
-/** The list of a pattern; undefined where it is longer than `most`. */
-export function postingsOf(
-  file: IndexFile,
-  scope: Scope,
-  pattern: Pattern,
-  field: ListField,
-  most = file.limits.list,
-): Postings | undefined {
-  const key = `${scope.tenant.number} ${field ?? ''} ${matchAny([[pattern]])}`;
+/** Returns the list of a pattern. */
+export function postingsOf(file: IndexFile, scope: Scope, pattern: Pattern, fields: readonly Field[]): Postings {
+  const key = `${scope.tenant.number} ${[...fields].sort().join()} ${matchAny([[pattern]])}`;
   let known = file.postings.get(key);
-  if (known === undefined || (known === 'too long' && most > file.limits.list)) {
-    known = load(file, scope, pattern, field, most) ?? 'too long';
+  if (known === undefined) {
+    known = { tenant: scope.tenant.number, pattern, ...load(file, scope, pattern, fields) };
     file.postings.set(key, known);
   }
-  return known === 'too long' ? undefined : known;
-}
-
-function load(file: IndexFile, scope: Scope, pattern: Pattern, field: ListField, most: number): Postings | undefined {
-  const comments = field === 'comments';
-  const match = matchAny([[pattern]], comments ? undefined : field);
-  const everywhere = { ...scope, conditions: [], params: [] };
-  const { count } = countMatches(file, match, everywhere, most + 1, undefined, comments ? COMMENT_TERMS : TERMS);
-  if (count > most) return undefined;
-  const about = { tenant: scope.tenant.number, pattern };
-  if (comments) return { ...about, weighed: true, ...engineWeights(file, scope, match, count) };
-  const isCommon = count > file.limits.common && count > entriesIn(file) / 2;
-  const list = isCommon ? commonList(file, scope, pattern, field) : countedList(file, scope, match, count);
-  return { ...about, weighed: false, ...list };
-}
-
-function entriesIn({ workspaces }: IndexFile): number {
-  let entries = 0;
-  for (const { count } of workspaces.values()) entries += count;
-  return entries;
+  return known;
 }
 
 type List = Pick<Postings, 'offsets' | 'values'>;
 
-/** Rows of a pattern with the engine's weights, times a number, less what is behind the point. */
-function readList({ db }: IndexFile, scope: Scope, match: string, count: number, of: Terms, times: number): List {
-  const { table, weight } = of;
-  const { firstRow, lastRow } = scope;
-  // The limit keeps the inner query apart: the engine ranks in a plain query only.
-  const sql = `SELECT group_concat(place || ' ' || CAST(weight * ? AS INTEGER), ' ') FROM (
-    SELECT f.rowid - ? AS place, ${weight} AS weight
-    FROM ${table} f WHERE ${table} MATCH ? AND f.rowid BETWEEN ? AND ? LIMIT ?)`;
-  const [text] = count === 0 ? [] : (db.get(sql, [times, firstRow, match, firstRow, lastRow, count]) ?? []);
-  const numbers = numbersIn(typeof text === 'string' ? text : '', count * 2);
-  const offsets = new Uint32Array(count);
-  const values = new Float32Array(count);
-  for (let i = 0; i < count; i++) {
-    offsets[i] = numbers[2 * i] as number;
-    values[i] = numbers[2 * i + 1] as number;
+function load(file: IndexFile, scope: Scope, pattern: Pattern, fields: readonly Field[]): List {
+  const rows = (table: string, column?: string): Float64Array =>
+    rowsOf(file, scope, table, matchAny([[pattern]], column));
+  const has = (field: Field): boolean => fields.includes(field);
+  const isTerm = pattern.terms.length === 1 && !pattern.prefix;
+  const lists: List[] = [];
+  if (isTerm && has('name') && has('text')) lists.push(...termLists(rows));
+  else {
+    if (has('text')) lists.push(counted(rows('terms', 'text'), 1));
+    if (has('name')) lists.push(counted(rows('terms', 'name'), NAME_TIMES));
   }
-  return { offsets, values };
+  if (has('comments')) lists.push(counted(rows('comment_terms'), 1));
+  return lists.reduce(summed);
 }
 
-/** Comments weigh what the engine says. */
-function engineWeights(file: IndexFile, scope: Scope, match: string, count: number): List {
-  const list = readList(file, scope, match, count, COMMENT_TERMS, WEIGHT_PARTS);
-  for (let i = 0; i < count; i++) list.values[i] = (list.values[i] as number) / WEIGHT_PARTS;
-  return list;
+/** Returns the occurrences of a term in names and texts: the first of each row, then the further ones. */
+function termLists(rows: (table: string, column?: string) => Float64Array): List[] {
+  const first = counted(rows('terms'), 1);
+  if (first.offsets.length === 0 || rows('repeats').length === 0) return [first];
+  return [first, ...REPEAT_COLUMNS.map(({ column, times }) => counted(rows('repeats', column), times))];
 }
 
-/** How often rows have a pattern, as the engine's weights of it tell. */
-function countedList(file: IndexFile, scope: Scope, match: string, count: number): List {
-  const facts = tableFacts(file.db);
-  const { terms } = lengthsOf(file, scope.tenant);
-  const rarity = engineRarity(facts, countInTable(file, scope, match, count));
-  const { offsets, values } = readList(file, scope, match, count, TERMS, SHARE_PARTS / rarity);
-  for (let i = 0; i < count; i++) {
-    const share = (values[i] as number) / SHARE_PARTS;
-    values[i] = frequencyFrom(share, terms[offsets[i] as number] as number, facts);
+/** Returns the offsets of the matching rows of a tenant, ascending. */
+function rowsOf({ db }: IndexFile, { firstRow, lastRow }: Scope, table: string, match: string): Float64Array {
+  const sql = `SELECT count(*), group_concat(rowid - ?, ' ') FROM ${table}
+    WHERE ${table} MATCH ? AND rowid BETWEEN ? AND ?`;
+  const [count, text] = db.get(sql, [firstRow, match, firstRow, lastRow]) ?? [];
+  return numbersIn(typeof text === 'string' ? text : '', Number(count));
+}
+
+function counted(offsets: Float64Array, times: number): List {
+  return { offsets, values: new Float32Array(offsets.length).fill(times) };
+}
+
+/** Merges two lists; frequencies of rows in both are added. */
+function summed(a: List, b: List): List {
+  if (b.offsets.length === 0) return a;
+  const offsets = new Float64Array(a.offsets.length + b.offsets.length);
+  const values = new Float32Array(offsets.length);
+  let length = 0;
+  for (let i = 0, j = 0; i < a.offsets.length || j < b.offsets.length; length++) {
+    const left = a.offsets[i] ?? Number.POSITIVE_INFINITY;
+    const right = b.offsets[j] ?? Number.POSITIVE_INFINITY;
+    offsets[length] = Math.min(left, right);
+    if (left <= right) values[length] = a.values[i++] as number;
+    if (right <= left) values[length] = (values[length] as number) + (b.values[j++] as number);
   }
-  return { offsets, values };
+  return { offsets: offsets.slice(0, length), values: values.slice(0, length) };
 }
 
-/** How many rows of all tenants match, where so many of one do. */
-function countInTable({ byNumber, db }: IndexFile, { tenant }: Scope, match: string, count: number): number {
-  const others = [...byNumber.values()].some(
-    ({ number, workspaceIds }) => number !== tenant.number && workspaceIds.size > 0,
-  );
-  if (!others) return count;
-  return Number(db.get('SELECT count(*) FROM terms WHERE terms MATCH ?', [match])?.[0]);
-}
-
-/** Rows of a long list that most entries are in: once in their texts, or in their names, for that is ten times as fast. */
-function commonList(file: IndexFile, scope: Scope, pattern: Pattern, field: TermField): List {
-  const rows = (within: TermField): Float64Array => {
-    const sql = `SELECT count(*), group_concat(f.rowid - ?, ' ')
-      FROM terms f WHERE terms MATCH ? AND f.rowid BETWEEN ? AND ?`;
-    const match = matchAny([[pattern]], within);
-    const [count, text] = file.db.get(sql, [scope.firstRow, match, scope.firstRow, scope.lastRow]) ?? [];
-    return numbersIn(typeof text === 'string' ? text : '', Number(count));
-  };
-  const offsets = Uint32Array.from(rows(field));
-  const values = new Float32Array(offsets.length).fill(1);
-  if (field !== 'text') {
-    let at = 0;
-    for (const offset of rows('name')) {
-      while ((offsets[at] as number) < offset) at++;
-      values[at] = NAME_WEIGHT;
-    }
-  }
-  return { offsets, values };
-}
-
-/** What a change of texts concerns. */
+/** Describes what a change of texts affects. */
 export interface Concern {
   readonly tenants: ReadonlySet<number>;
   readonly rows: readonly number[];
@@ -146,11 +95,11 @@ export interface Concern {
   readonly terms: ReadonlySet<string>;
 }
 
-/** Drops the lists that changes concern: those that hold a changed row, or whose terms new texts have. */
+/** Removes the lists that changes affect: those that contain a changed row, or whose terms occur in new texts. */
 export function dropPostings(file: IndexFile, concern: Concern): void {
   if (concern.tenants.size === 0) return;
   for (const [key, kept] of file.postings.entries()) {
-    if (kept === 'too long' || !concern.tenants.has(kept.tenant)) continue;
+    if (!concern.tenants.has(kept.tenant)) continue;
     if (gained(kept.pattern, concern.terms) || lost(kept, concern.rows)) file.postings.delete(key);
   }
 }
@@ -168,7 +117,7 @@ function lost({ tenant, offsets }: Postings, rows: readonly number[]): boolean {
   return rows.some((row) => tenantOf(row) === tenant && holds(offsets, row % TENANT_ROWS));
 }
 
-function holds(offsets: Uint32Array, offset: number): boolean {
+function holds(offsets: Float64Array, offset: number): boolean {
   let low = 0;
   let high = offsets.length;
   while (low < high) {

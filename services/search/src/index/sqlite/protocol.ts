@@ -4,15 +4,15 @@ import type { EntryVectors, VectorQuery } from '../port.js';
 import type { Limits } from './file.js';
 import type { Inspection } from './inspect.js';
 
-/** What the thread is started with. */
+/** Holds what the thread is started with. */
 export interface ThreadData {
   readonly path: string;
   readonly limits?: Limits;
 }
 
 /**
- * What the index asks of its thread. A search travels as JSON both ways, and what is near as JSON back: that is the
- * cheapest.
+ * The requests to the thread. A search is sent as JSON in both directions, and the result of `nearest` as JSON, because
+ * that costs least.
  */
 export type Task =
   | { readonly kind: 'search'; readonly query: string }

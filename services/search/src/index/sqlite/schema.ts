@@ -1,19 +1,21 @@
-import { ANALYSER_VERSION } from '../../domain/analysis.js';
+import { ANALYSER_VERSION } from '@commonplace/kit/analysis';
+import { REPEAT_COLUMNS } from './repeats.js';
 
-/** A file with another stamp is made anew. */
-export const STAMP = `5 ${ANALYSER_VERSION}`;
+/** Version of the file format; a file with another stamp is rebuilt. */
+export const STAMP = `6 ${ANALYSER_VERSION}`;
 
-/** Rows of one tenant lie between `number * TENANT_ROWS` and the next, so that a search reads its tenant's only. */
+/** Row numbers of one tenant begin at `number * TENANT_ROWS`, so that a search reads only its tenant's rows. */
 export const TENANT_ROWS = 2 ** 30;
 
 /**
- * Lists (`ancestors`, `principals`, `metadata`, `tags`) are their items between line feeds, each with one before and
- * one behind it. The terms in `terms` are the analyser's; they hold letters and digits only, which the `ascii`
- * tokenizer leaves as they are. `words` only grows: words of texts that are gone stay until a rebuild.
- * Comments have a table of terms of their own, so that they neither weigh on other searches nor slow them down; those
- * of an entry are one text.
- * `length` counts the terms of name and text.
- * `models` counts the entries that have vectors of their present text, and all chunks.
+ * The tables of an index file. Lists (`ancestors`, `principals`, `metadata`, `tags`) are stored as items with a line
+ * feed before and after each. The terms in `terms` are the analyser's; they contain letters and digits only, which the
+ * `ascii` tokenizer leaves unchanged. Each Org and each Personal workspace has a
+ * vocabulary; `words` only grows: words of deleted texts stay until a rebuild. Comments have a
+ * separate table of terms, so that they don't slow down other searches; those of an entry are one text. `repeats` has
+ * the terms that occur more than once: see `repeats.ts`. `length` is the number of terms in the text and `NAME_TIMES` that of
+ * the name. `models` counts the entries that have vectors
+ * of their present text, and all chunks.
  */
 export const SCHEMA = `
 CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -36,7 +38,8 @@ CREATE TABLE entries (
 );
 CREATE INDEX entries_by_update ON entries (workspace_id, updated_at);
 CREATE TABLE texts (row INTEGER PRIMARY KEY, name TEXT NOT NULL, text TEXT NOT NULL, comments TEXT NOT NULL);
-CREATE TABLE words (tenant INTEGER NOT NULL, word TEXT NOT NULL, PRIMARY KEY (tenant, word)) WITHOUT ROWID;
+CREATE TABLE vocabularies (number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE);
+CREATE TABLE words (vocabulary INTEGER NOT NULL, word TEXT NOT NULL, PRIMARY KEY (vocabulary, word)) WITHOUT ROWID;
 CREATE TABLE models (
   number INTEGER PRIMARY KEY,
   id TEXT NOT NULL UNIQUE,
@@ -47,12 +50,19 @@ CREATE TABLE models (
 CREATE VIRTUAL TABLE terms USING fts5(
   name, text, content = '', contentless_delete = 1, tokenize = 'ascii', prefix = '1 2 3'
 );
+CREATE VIRTUAL TABLE repeats USING fts5(
+  ${REPEAT_COLUMNS.map(({ column }) => column).join(', ')},
+  content = '', contentless_delete = 1, tokenize = 'ascii', detail = column
+);
 CREATE VIRTUAL TABLE comment_terms USING fts5(
   comments, content = '', contentless_delete = 1, tokenize = 'ascii', prefix = '1 2 3'
 );
 `;
 
-/** The vectors of one model, by row of their entry: see `packing.ts`. Those of a text that has changed are stale. */
+/**
+ * Returns the name of the table with the vectors of one model, by row of their entry: see `packing.ts`. Vectors of a
+ * text that has changed are stale.
+ */
 export function vectorTable(number: number): string {
   return `vectors_${number}`;
 }

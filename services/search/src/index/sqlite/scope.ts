@@ -1,29 +1,29 @@
 import type { Param } from '@commonplace/kit/store/sqlite';
 import type { SearchFilter } from '@commonplace/proto/resources/v1/index_service.js';
-import type { Narrowing } from '../port.js';
+import type { Narrowing } from '../../domain/narrowing.js';
 import type { ChangeLog } from './change-log.js';
 import type { IndexFile, Tenant } from './file.js';
 import { itemsJson, itemText, pairItem } from './lists.js';
 import { TENANT_ROWS } from './schema.js';
 
-/** Which entries a search may give, as conditions on `entries e`. */
+/** Describes which entries a search may return, as conditions on `entries e`. */
 export interface Scope {
   readonly tenant: Tenant;
   readonly firstRow: number;
   readonly lastRow: number;
-  /** Rows that the tenant has had. */
+  /** Number of rows that the tenant has ever had. */
   readonly rows: number;
   readonly changes: ChangeLog;
   /** Workspaces that are searched. */
   readonly workspaceIds: readonly string[];
-  /** Empty where every entry of the tenant may be given, so that entries need not be looked at. */
+  /** Empty when every entry of the tenant is admitted, so that the table of entries need not be read. */
   readonly conditions: readonly string[];
   readonly params: readonly Param[];
-  /** Entries are named one by one: they are few. */
+  /** Whether the entries are named by id, so that they are few. */
   readonly named: boolean;
 }
 
-/** Undefined where nothing of what the filter speaks of is in the index. */
+/** Returns the scope of a search, or undefined when the index contains none of the filter's workspaces. */
 export function scopeOf(file: IndexFile, filter: SearchFilter, narrowing: Narrowing): Scope | undefined {
   const known = filter.workspaceIds.map((id) => file.workspaces.get(id)).find((workspace) => workspace !== undefined);
   if (known === undefined) return undefined;
@@ -50,7 +50,7 @@ export function scopeOf(file: IndexFile, filter: SearchFilter, narrowing: Narrow
 
 type Add = (condition: string, ...params: Param[]) => void;
 
-/** Every workspace of the tenant that has entries is open to the caller, and is searched. */
+/** Returns whether all workspaces of the tenant that have entries are searched and open to the caller. */
 function seesAll(tenant: Tenant, filter: SearchFilter): boolean {
   const open = new Set(filter.openWorkspaceIds);
   const searched = new Set(filter.workspaceIds);

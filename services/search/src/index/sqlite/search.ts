@@ -1,16 +1,15 @@
 import { expand } from '../../domain/expand.js';
+import { USUAL_FIELDS } from '../../domain/narrowing.js';
 import type { Patterns } from '../../domain/pattern.js';
 import { asksWithoutWords, type Group } from '../../domain/query.js';
-import { type IndexAnswer, type IndexQuery, MOST_FACETED, USUAL_FIELDS } from '../port.js';
+import { type IndexAnswer, type IndexQuery, MOST_FACETED } from '../port.js';
 import { browse } from './browse.js';
-import { countFacets, facetColumns } from './facets.js';
+import { columnsOf, countFacets, facetColumns } from './facets.js';
 import type { IndexFile } from './file.js';
-import { matchOf } from './match.js';
-import { engineField, pageOf } from './page.js';
-import { columnsOf, matchingEntries } from './rank.js';
+import { pageOf } from './page.js';
 import { type Scope, scopeOf } from './scope.js';
 import { bareHits, hitOf } from './texts.js';
-import { createVocabulary } from './vocabulary.js';
+import { createVocabulary, vocabulariesOf } from './vocabulary.js';
 
 /** Answers a query from an index file. */
 export function search(file: IndexFile, query: IndexQuery): IndexAnswer {
@@ -21,22 +20,19 @@ export function search(file: IndexFile, query: IndexQuery): IndexAnswer {
   const excluded = plan.excluded.map(literal);
   if (wordless) return browse(file, query, scope, excluded);
 
-  const groups = plan.groups.map((group) => expansionOf(file, scope, group, fields.includes('comments')));
+  const groups = plan.groups.map((group) => ({
+    patterns: expansionOf(file, scope, group, fields.includes('comments')),
+    times: group.times,
+  }));
   const sought = { groups, boosts: plan.boosts.map(literal), excluded };
   const { ranked, rows, total, totalIsEstimate } = pageOf(file, query, scope, sought);
-  const counted = (): ReturnType<typeof countFacets> => {
-    if (rows !== undefined && fields.includes('comments')) {
-      return countFacets(facets, columnsOf(file, rows().slice(0, MOST_FACETED), facetColumns(facets)));
-    }
-    const match = matchOf(sought, engineField(query)).any;
-    return countFacets(facets, matchingEntries(file, match, scope, facetColumns(facets), MOST_FACETED));
-  };
+  const shown = [...groups.map(({ patterns }) => patterns), ...sought.boosts];
+  const counted = (): ReturnType<typeof countFacets> =>
+    countFacets(facets, columnsOf(file, rows().slice(0, MOST_FACETED), facetColumns(facets)));
   return {
     hits: query.bare
       ? bareHits(file, ranked)
-      : ranked.map((hit) =>
-          hitOf(file, { ...hit, groups: [...groups, ...sought.boosts], fields, highlight: query.highlight }),
-        ),
+      : ranked.map((hit) => hitOf(file, { ...hit, groups: shown, fields, highlight: query.highlight })),
     total,
     totalIsEstimate,
     more: query.offset + ranked.length < total,
@@ -45,10 +41,10 @@ export function search(file: IndexFile, query: IndexQuery): IndexAnswer {
   };
 }
 
-/** What a group is completed and corrected to; the same until the tenant's entries change. */
+/** Completes and corrects a group; the result is cached until the tenant's entries change. */
 function expansionOf(file: IndexFile, scope: Scope, group: Group, comments: boolean): Patterns {
   const { terms, surface, prefix, correctable } = group;
-  const key = `${scope.tenant.number} ${scope.changes.length} ${comments} ${prefix} ${correctable} ${surface} ${terms.join(' ')}`;
+  const key = `${vocabulariesOf(file, scope)} ${scope.changes.length} ${comments} ${prefix} ${correctable} ${surface} ${terms.join(' ')}`;
   let patterns = file.expansions.get(key);
   if (patterns === undefined) {
     patterns = expand(group, createVocabulary(file, scope, comments));
@@ -57,7 +53,7 @@ function expansionOf(file: IndexFile, scope: Scope, group: Group, comments: bool
   return patterns;
 }
 
-/** A group as it stands: neither completed nor corrected. */
+/** Returns a group as it is, neither completed nor corrected. */
 function literal({ terms, prefix }: Group): Patterns {
   return [{ terms, prefix }];
 }

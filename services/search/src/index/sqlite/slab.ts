@@ -1,17 +1,17 @@
 import type { Packed } from './packing.js';
 
-/** The vectors of one model and one tenant in memory; the chunks of an entry lie together. */
+/** Holds the vectors of one model and one tenant in memory; the chunks of an entry are adjacent. */
 export interface Slab {
   readonly dimensions: number;
-  /** Chunks that are there, those that are dead included. */
+  /** Number of chunks, including dead ones. */
   chunks: number;
   dead: number;
-  /** Row of each chunk, less the tenant's first; DEAD where it is no more. */
+  /** Row of each chunk as an offset from the tenant's first; `DEAD` for a deleted chunk. */
   rows: Uint32Array;
   bounds: Uint32Array;
   scales: Float32Array;
   numbers: Int8Array;
-  /** By row: one more than its first chunk; 0 where it has none. */
+  /** For each row the index of its first chunk plus 1; 0 when it has none. */
   firsts: Uint32Array;
 }
 
@@ -34,7 +34,7 @@ export function bytesOf({ rows, bounds, scales, numbers, firsts }: Slab): number
   return [rows, bounds, scales, numbers, firsts].reduce((sum, { byteLength }) => sum + byteLength, 1);
 }
 
-/** Adds the chunks of a row that has none. */
+/** Adds the chunks of a row that has none yet. */
 export function addRow(slab: Slab, row: number, { chunks, bounds, scales, numbers }: Packed): void {
   if (chunks === 0) return;
   const { dimensions, chunks: at } = slab;
@@ -73,10 +73,10 @@ function grown<A extends Uint32Array | Float32Array | Int8Array>(from: A, to: A)
   return to;
 }
 
-/** Told of each chunk that is looked at, those of a row one after the other. */
+/** Called with each examined chunk; those of a row come one after the other. */
 export type Look = (slab: Slab, chunk: number, row: number, similarity: number) => void;
 
-/** Goes over the chunks of admitted rows, all where `admitted` is absent. */
+/** Visits the chunks of admitted rows, or of all rows if `admitted` is undefined. */
 export function scan(slab: Slab, vector: Float32Array, admitted: Uint8Array | undefined, look: Look): void {
   const { dimensions, chunks, rows, scales, numbers } = slab;
   for (let chunk = 0; chunk < chunks; chunk++) {
@@ -86,14 +86,7 @@ export function scan(slab: Slab, vector: Float32Array, admitted: Uint8Array | un
   }
 }
 
-/** The vector of a chunk as it is stored. */
-export function vectorAt({ dimensions, scales, numbers }: Slab, chunk: number): Float32Array {
-  const scale = scales[chunk] as number;
-  const from = chunk * dimensions;
-  return Float32Array.from(numbers.subarray(from, from + dimensions), (number) => number * scale);
-}
-
-/** Four sums at a time, which the processor adds side by side. */
+/** Computes a dot product with four independent sums, which the processor can add in parallel. */
 function dot(numbers: Int8Array, from: number, vector: Float32Array, dimensions: number): number {
   let a = 0;
   let b = 0;

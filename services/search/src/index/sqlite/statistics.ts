@@ -1,20 +1,19 @@
 import { damping } from '../../domain/bm25.js';
 import type { IndexFile } from './file.js';
 import { lengthsOf } from './lengths.js';
-import type { Postings } from './postings.js';
 import type { Scope } from './scope.js';
 
-/** What BM25 has to know of the workspaces that a search looks into. */
+/** Gives what BM25 has to know of the workspaces that a search covers. */
 export interface Statistics {
-  /** Entries in them. */
+  /** Number of their entries. */
   readonly entries: number;
-  /** What stands against frequencies in a row. */
+  /** Returns the length normalization of a row. */
   damping(offset: number): number;
-  /** How many rows of a list lie in them. */
-  matching(list: Postings): number;
+  /** Returns how many of some rows lie in them. */
+  matching(offsets: ArrayLike<number>): number;
 }
 
-/** What is known of the workspaces of a scope. */
+/** Returns the statistics of a scope's workspaces. */
 export function statisticsOf(file: IndexFile, scope: Scope): Statistics {
   const { terms, places, workspaces } = lengthsOf(file, scope.tenant);
   const searched = new Uint8Array(workspaces.size + 1);
@@ -32,7 +31,7 @@ export function statisticsOf(file: IndexFile, scope: Scope): Statistics {
   return {
     entries,
     damping: (offset) => damping(terms[offset] as number, mean),
-    matching: ({ offsets }) => {
+    matching: (offsets) => {
       let matching = 0;
       for (let i = 0; i < offsets.length; i++) {
         matching += searched[places[offsets[i] as number] as number] as number;

@@ -2,76 +2,99 @@ import { rarity, saturated } from '../../domain/bm25.js';
 import type { Postings } from './postings.js';
 import type { Statistics } from './statistics.js';
 
-/** Lists of one group: a row in any of them meets it. */
-export type GroupPostings = readonly Postings[];
+/** Lists of the forms of one group, of which the best counts in a row, with the share of their frequency that counts. */
+export interface GroupPostings {
+  readonly forms: readonly { readonly list: Postings; readonly share: number }[];
+  /** How often the query has it. */
+  readonly times: number;
+}
 
 export interface Tallied {
-  /** Rows that meet a group and are not excluded, less the tenant's first. */
+  /** Rows that match a group and are not excluded, as offsets from the tenant's first. */
   readonly offsets: number[];
   readonly weights: Float32Array;
-  /** How many groups a row meets. */
+  /** Number of groups that each row matches. */
   readonly met: Uint8Array;
 }
 
-/** Room for one tally; used again by the next, so that a search allocates little. */
+/**
+ * Buffers that all tallies share, so that a search allocates little. `frequencies` and `seen` are 0 between two tallies.
+ */
 let weights = new Float32Array(0);
+let frequencies = new Float32Array(0);
 let met = new Uint8Array(0);
-let lastGroup = new Uint8Array(0);
+let seen = new Uint8Array(0);
 
-/** Adds up what rows weigh over all lists; `rows` is how many rows the tenant has. The result holds until the next tally. */
+/**
+ * Adds up the weights of rows over all groups; `rows` is the tenant's number of rows. The result is valid until the next
+ * call.
+ */
 export function tally(
   rows: number,
   groups: readonly GroupPostings[],
-  boosts: readonly Postings[],
-  excluded: readonly Postings[],
+  boosts: readonly GroupPostings[],
+  excluded: readonly GroupPostings[],
   statistics: Statistics,
 ): Tallied {
-  if (weights.length < rows) {
-    const room = Math.ceil(rows * 1.5);
-    weights = new Float32Array(room);
-    met = new Uint8Array(room);
-    lastGroup = new Uint8Array(room);
-  }
+  if (weights.length < rows) makeRoom(Math.ceil(rows * 1.5));
   const found: number[] = [];
-  groups.forEach((lists, index) => {
-    for (const list of lists) addList(list, index + 1, found, statistics);
-  });
-  for (const list of boosts) {
-    const { offsets } = list;
-    const weigh = weigherOf(list, statistics);
-    for (let i = 0; i < offsets.length; i++) {
-      const offset = offsets[i] as number;
-      if (lastGroup[offset] !== 0) weights[offset] = (weights[offset] as number) + weigh(i, offset);
-    }
+  for (const group of groups) {
+    weigh(group, statistics, (offset, weight) => {
+      if (seen[offset] === 0) {
+        found.push(offset);
+        seen[offset] = 1;
+        weights[offset] = 0;
+        met[offset] = 0;
+      }
+      met[offset] = (met[offset] as number) + 1;
+      weights[offset] = (weights[offset] as number) + weight;
+    });
   }
-  for (const { offsets } of excluded) for (const offset of offsets) met[offset] = 0;
-  for (const offset of found) lastGroup[offset] = 0;
+  for (const group of boosts) {
+    weigh(group, statistics, (offset, weight) => {
+      if (seen[offset] === 1) weights[offset] = (weights[offset] as number) + weight;
+    });
+  }
+  for (const { forms } of excluded) for (const { list } of forms) for (const offset of list.offsets) met[offset] = 0;
+  for (const offset of found) seen[offset] = 0;
   return { offsets: found.filter((offset) => (met[offset] as number) > 0), weights, met };
 }
 
-/** What the entry of a list weighs: BM25 by the statistics. */
-function weigherOf(list: Postings, statistics: Statistics): (i: number, offset: number) => number {
-  const { values } = list;
-  if (list.weighed) return (i) => values[i] as number;
-  const rare = rarity(statistics.entries, statistics.matching(list));
-  return (i, offset) => rare * saturated(values[i] as number, statistics.damping(offset));
+function makeRoom(rows: number): void {
+  weights = new Float32Array(rows);
+  frequencies = new Float32Array(rows);
+  met = new Uint8Array(rows);
+  seen = new Uint8Array(rows);
 }
 
-function addList(list: Postings, group: number, found: number[], statistics: Statistics): void {
-  const { offsets } = list;
-  const weigh = weigherOf(list, statistics);
+/** Calls `add` with each row of a group and its BM25 weight. */
+function weigh(
+  { forms, times }: GroupPostings,
+  statistics: Statistics,
+  add: (offset: number, weight: number) => void,
+): void {
+  const [first, ...others] = forms;
+  if (first === undefined) return;
+  const { offsets, values } = others.length === 0 ? first.list : united(forms);
+  const factor = times * rarity(statistics.entries, statistics.matching(offsets));
   for (let i = 0; i < offsets.length; i++) {
     const offset = offsets[i] as number;
-    const last = lastGroup[offset] as number;
-    if (last === 0) {
-      found.push(offset);
-      weights[offset] = 0;
-      met[offset] = 0;
-    }
-    if (last !== group) {
-      lastGroup[offset] = group;
-      met[offset] = (met[offset] as number) + 1;
-    }
-    weights[offset] = (weights[offset] as number) + weigh(i, offset);
+    add(offset, factor * saturated(values[i] as number, statistics.damping(offset)));
   }
+}
+
+/** Returns the rows of all forms, each with its highest frequency. */
+function united(forms: GroupPostings['forms']): { offsets: readonly number[]; values: readonly number[] } {
+  const offsets: number[] = [];
+  for (const { list, share } of forms) {
+    for (let i = 0; i < list.offsets.length; i++) {
+      const offset = list.offsets[i] as number;
+      const before = frequencies[offset] as number;
+      if (before === 0) offsets.push(offset);
+      frequencies[offset] = Math.max(before, share * (list.values[i] as number));
+    }
+  }
+  const values = offsets.map((offset) => frequencies[offset] as number);
+  for (const offset of offsets) frequencies[offset] = 0;
+  return { offsets, values };
 }

@@ -1,12 +1,13 @@
+import { fold } from '@commonplace/kit/analysis';
 import type { ResourceType } from '@commonplace/proto/resources/v1/resource.js';
-import { fold } from '../../domain/fold.js';
 import { type Snippet, snippetOf } from '../../domain/highlight.js';
 import { findMatches, readMatches } from '../../domain/match.js';
+import type { Field } from '../../domain/narrowing.js';
 import type { Patterns } from '../../domain/pattern.js';
-import type { Field, Hit } from '../port.js';
+import type { Hit } from '../port.js';
 import type { IndexFile, StoredText } from './file.js';
 
-/** The stored name and text of a row. */
+/** Returns the stored texts of a row, from the cache or the file. */
 function storedText({ db, texts: kept }: IndexFile, row: number): StoredText {
   let stored = kept.get(row);
   if (stored === undefined) {
@@ -29,7 +30,7 @@ export interface HitParts {
   readonly highlight: boolean;
 }
 
-/** A hit with where it matched, and the snippets that show it. */
+/** Returns a hit with the fields that matched and their snippets. */
 export function hitOf(file: IndexFile, { row, score, groups, fields, highlight }: HitParts): Hit {
   const stored = storedText(file, row);
   const { id, texts, folded } = stored;
@@ -44,7 +45,7 @@ export function hitOf(file: IndexFile, { row, score, groups, fields, highlight }
   return { id, type: stored.type as ResourceType, score, matchedIn: matches.map(([which]) => which), snippets };
 }
 
-/** Hits of which nothing is told but which they are. */
+/** Returns hits with only id, type and score. */
 export function bareHits(
   { db }: IndexFile,
   ranked: readonly { readonly row: number; readonly score: number }[],

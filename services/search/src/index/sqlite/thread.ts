@@ -3,9 +3,9 @@ import { SlotMap } from '@commonplace/kit/slots';
 import { IndexFailure } from '../port.js';
 import type { Reply, Task, ThreadData } from './protocol.js';
 
-/** A thread that does tasks; one that ended by itself is started again by the next task. */
+/** A thread that runs tasks; after a crash the next task starts it again. */
 export interface IndexThread {
-  /** Rejects with IndexFailure. */
+  /** Runs a task. Rejects with `IndexFailure`. */
   do(task: Task): Promise<unknown>;
   close(): Promise<void>;
 }
@@ -15,10 +15,10 @@ interface Waiting {
   readonly reject: (error: Error) => void;
 }
 
-/** MiB of young objects: texts are written one group after the other, and live no longer than that. */
+/** MiB of the young generation: texts are written in groups and live no longer than that. */
 const YOUNG_MIB = 12;
 
-/** Starts the thread that owns an index file. */
+/** Creates the thread that owns an index file; it starts with the first task. */
 export function openIndexThread(data: ThreadData): IndexThread {
   const waiting = new SlotMap<Waiting>();
   let worker: Worker | undefined;
@@ -52,7 +52,7 @@ export function openIndexThread(data: ThreadData): IndexThread {
   function send(task: Task): Promise<unknown> {
     worker ??= start();
     const to = worker;
-    // Only what waits for an answer keeps the process running.
+    // Only pending tasks keep the process running.
     to.ref();
     return new Promise((resolve, reject) => to.postMessage({ id: waiting.put({ resolve, reject }), task }));
   }

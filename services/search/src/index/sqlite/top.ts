@@ -1,12 +1,12 @@
-/** The first items of many in an order: a heap with the last of them at its root. */
+/** Keeps the first of many items in an order: a heap with the last of them at its root. */
 export interface Top<T> {
   add(item: T): void;
-  /** The last of the first ones, once there are as many as are wanted: nothing behind it is taken. */
+  /** Returns the last of the kept items once there are `limit` of them: later ones are dropped. */
   last(): T | undefined;
   sorted(): T[];
 }
 
-/** `before` is a total order. */
+/** Creates a collector of the first `limit` items. `before` must be a total order. */
 export function createTop<T>(limit: number, before: (a: T, b: T) => boolean): Top<T> {
   const heap: T[] = [];
 

@@ -11,8 +11,8 @@ export function exactly(total: number): Total {
 }
 
 /**
- * The total behind a count of matches in the order of rows that ended at `lastRow`: exact where it ended by
- * itself, else as many more as there are rows behind it, to two digits.
+ * Returns the total for a count of matches in the order of rows that ended at `lastRow`: exact if it covered all rows,
+ * otherwise extrapolated to the remaining rows and rounded to two digits.
  */
 export function totalOf(scope: Scope, counted: { count: number; lastRow: number }): Total {
   if (counted.count <= EXACT_TOTAL) return exactly(counted.count);

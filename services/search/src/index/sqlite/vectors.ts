@@ -8,7 +8,7 @@ import { bytes, type Packed, pack } from './packing.js';
 import { TENANT_ROWS, vectorTable } from './schema.js';
 import { addRow, removeRow } from './slab.js';
 
-/** Makes vectors durable, all of them or none; those of entries that are gone or have other texts are left out. */
+/** Commits vectors, all or none; those of entries that are gone or have other texts are skipped. */
 export function putVectors(file: IndexFile, model: EmbeddingModel, entries: readonly EntryVectors[]): void {
   if (entries.length === 0) return;
   changing(file, () => {
@@ -22,7 +22,7 @@ export function putVectors(file: IndexFile, model: EmbeddingModel, entries: read
   });
 }
 
-/** Forgets all vectors of a model. */
+/** Deletes all vectors of a model. */
 export function dropVectors(file: IndexFile, model: string): void {
   changing(file, () => dropModel(file, model));
 }
@@ -33,7 +33,7 @@ export function vectorStats({ models, workspaces }: IndexFile, model: string): V
   return { embedded: fresh, pending: entries - fresh, chunks };
 }
 
-/** Puts the vectors of a row in the place of those that it had; within a transaction. */
+/** Replaces the vectors of a row. Must run in a transaction. */
 function putRow(file: IndexFile, model: HeldModel, row: number, packed: Packed): void {
   const table = vectorTable(model.number);
   const [stale, chunks] = file.db.get(`SELECT stale, chunks FROM ${table} WHERE row = ?`, [row]) ?? [];
@@ -49,7 +49,7 @@ function putRow(file: IndexFile, model: HeldModel, row: number, packed: Packed):
   changeSlab(file, model, row, packed);
 }
 
-/** Forgets the vectors of an entry that is gone; within a transaction. */
+/** Deletes the vectors of a deleted entry. Must run in a transaction. */
 export function removeVectors(file: IndexFile, row: number): void {
   for (const model of file.models.values()) {
     const table = vectorTable(model.number);
@@ -61,7 +61,7 @@ export function removeVectors(file: IndexFile, row: number): void {
   }
 }
 
-/** Notes that vectors are of a text that has changed; within a transaction. */
+/** Marks the vectors of a row whose text has changed as stale. Must run in a transaction. */
 export function markStale(file: IndexFile, row: number): void {
   for (const model of file.models.values()) {
     const changed = file.db.run(`UPDATE ${vectorTable(model.number)} SET stale = 1 WHERE row = ? AND stale = 0`, [row]);
@@ -69,7 +69,7 @@ export function markStale(file: IndexFile, row: number): void {
   }
 }
 
-/** Copies the vectors that entries of one file have to another, where their texts are the same. */
+/** Copies the vectors of entries from one file to another if their texts are the same. */
 export function carryVectors(from: IndexFile, to: IndexFile, ids: readonly string[]): void {
   if (from.models.size === 0) return;
   changing(to, () => {
@@ -96,14 +96,14 @@ function carry(to: IndexFile, model: HeldModel, id: string, cells: ReturnType<In
   needsNone(to, Number(row), model.about.id);
 }
 
-/** Keeps vectors in memory as the file has them. */
+/** Updates the vectors in memory to match the file. */
 function changeSlab(file: IndexFile, model: HeldModel, row: number, packed?: Packed): void {
   const key = `${model.number} ${tenantOf(row)}`;
   const slab = file.slabs.peek(key);
   if (slab === undefined || slab === 'too large') return;
   removeRow(slab, row % TENANT_ROWS);
   if (packed !== undefined) addRow(slab, row % TENANT_ROWS, packed);
-  // It is counted anew with what it has grown by; one that is mostly dead is read anew.
+  // `set` updates the size in the cache; a slab of mostly dead chunks is dropped and read again.
   if (slab.dead > 1000 && slab.dead > slab.chunks / 2) file.slabs.delete(key);
   else if (packed !== undefined) file.slabs.set(key, slab);
 }

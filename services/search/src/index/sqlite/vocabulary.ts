@@ -1,35 +1,49 @@
 import { editsBetween } from '../../domain/edits.js';
+import { type Field, USUAL_FIELDS } from '../../domain/narrowing.js';
 import type { Vocabulary } from '../../domain/pattern.js';
-import type { IndexFile } from './file.js';
-import { matchTerm } from './match.js';
+import { type IndexFile, PERSONAL } from './file.js';
+import { postingsOf } from './postings.js';
 import type { Scope } from './scope.js';
+import { statisticsOf } from './statistics.js';
 
 const MOST_COMPLETIONS = 40;
 const MOST_CORRECTIONS = 5;
-/** Sorts behind every letter. */
+/** Sorts after every letter. */
 const LAST = '\u{10ffff}';
 
-/** The words of one tenant's texts, with those of comments where these are searched, so that another's do not tell, nor keep a typo from being seen. */
-export function createVocabulary({ db }: IndexFile, scope: Scope, comments: boolean): Vocabulary {
+/**
+ * Returns the numbers of the vocabularies that a search may use: that of its Org, or those of the Personal workspaces
+ * that it covers.
+ */
+export function vocabulariesOf({ vocabularies }: IndexFile, { tenant, workspaceIds }: Scope): number[] {
+  const ids = tenant.id === PERSONAL ? workspaceIds : [tenant.id];
+  return ids.flatMap((id) => vocabularies.get(id) ?? []);
+}
+
+/**
+ * Gives access to the words of the scope's vocabularies: words of others neither leak nor hide a typo. `comments` says
+ * whether `has` looks into comments too.
+ */
+export function createVocabulary(file: IndexFile, scope: Scope, comments: boolean): Vocabulary {
+  const numbers = JSON.stringify(vocabulariesOf(file, scope));
   const words = (condition: string, params: (string | number)[]): string[] => {
-    const sql = `SELECT group_concat(word, ' ') FROM (SELECT word FROM words WHERE tenant = ? AND ${condition})`;
-    const found = db.get(sql, [scope.tenant.number, ...params])?.[0];
+    const sql = `SELECT group_concat(word, ' ') FROM (SELECT DISTINCT word FROM words
+      WHERE vocabulary IN (SELECT value FROM json_each(?)) AND ${condition})`;
+    const found = file.db.get(sql, [numbers, ...params])?.[0];
     return typeof found === 'string' ? found.split(' ') : [];
   };
+  const fields: readonly Field[] = comments ? [...USUAL_FIELDS, 'comments'] : USUAL_FIELDS;
   return {
     has(term) {
-      const stands = (table: string): boolean => {
-        const sql = `SELECT 1 FROM ${table} WHERE ${table} MATCH ? AND rowid BETWEEN ? AND ? LIMIT 1`;
-        return db.get(sql, [matchTerm(term), scope.firstRow, scope.lastRow]) !== undefined;
-      };
-      return stands('terms') || (comments && stands('comment_terms'));
+      const { offsets } = postingsOf(file, scope, { terms: [term], prefix: false }, fields);
+      return scope.tenant.id === PERSONAL ? statisticsOf(file, scope).matching(offsets) > 0 : offsets.length > 0;
     },
     completions: (beginning) =>
       words('word >= ? AND word < ? LIMIT ?', [beginning, beginning + LAST, MOST_COMPLETIONS]),
     corrections(word, edits) {
       const lengths = [word.length - edits, word.length + edits];
       const [first = ''] = word;
-      // Most typos spare the first letter, and words that share it lie together.
+      // Most typos spare the first letter, and words that share it are adjacent.
       const near = words('word >= ? AND word < ? AND length(word) BETWEEN ? AND ?', [first, first + LAST, ...lengths]);
       const found = nearest(word, near, edits);
       return found.length > 0 ? found : nearest(word, words('length(word) BETWEEN ? AND ?', lengths), edits);
@@ -37,12 +51,12 @@ export function createVocabulary({ db }: IndexFile, scope: Scope, comments: bool
   };
 }
 
-/** Those with the fewest edits, within the limit. */
+/** Returns the candidates with the fewest edits, within the limit. */
 function nearest(word: string, candidates: readonly string[], limit: number): string[] {
   let least = limit;
   let found: string[] = [];
   for (const candidate of candidates) {
-    // The word itself is known of texts that are gone, or that are not searched.
+    // The word itself may remain from texts that are deleted or not searched.
     if (candidate === word) continue;
     const edits = editsBetween(word, candidate, least);
     if (edits > least) continue;

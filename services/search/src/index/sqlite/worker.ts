@@ -1,20 +1,20 @@
-import { setPriority } from 'node:os';
 import { parentPort, workerData } from 'node:worker_threads';
+import { lowerPriority } from '@commonplace/kit/priority';
 import type { IndexQuery } from '../port.js';
 import { openEngine } from './engine.js';
 import type { Reply, Request, Task, ThreadData } from './protocol.js';
 import { createWriteQueue } from './write-queue.js';
 
 const NICE = 10;
-/** Vectors that nobody has asked for during this time leave the memory. */
+/** Milliseconds without a query after which the vectors are freed. */
 const IDLE_MS = 180_000;
 
-/** The thread that owns the index's file: searches are answered at once, writes in small groups. */
+/** The thread that owns the index file: searches are answered at once, writes are done in small groups. */
 const port = parentPort;
 if (port === null) throw new Error('not a thread of its own');
 const { path, limits } = workerData as ThreadData;
-// Where processors are short, those who wait for an answer go before the index: on Linux 0 is this thread alone.
-if (process.platform === 'linux') setPriority(0, NICE);
+// Requests that somebody waits for take precedence when processors are scarce: on Linux pid 0 means this thread alone.
+if (process.platform === 'linux') lowerPriority(NICE);
 const engine = openEngine(path, limits);
 const writes = createWriteQueue(engine);
 let idle: NodeJS.Timeout | undefined;
@@ -57,7 +57,7 @@ function take({ id, task }: Request): void {
   }
 }
 
-/** What is done after all writes that were asked for before. */
+/** Runs a task after all earlier writes. */
 function inOrder(task: Exclude<Task, { kind: 'search' | 'nearest' | 'upsert' | 'remove' }>): unknown {
   switch (task.kind) {
     case 'fill':

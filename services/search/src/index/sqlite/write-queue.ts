@@ -3,7 +3,7 @@ import { type Change, idOf } from './write.js';
 
 type Done = (error?: unknown) => void;
 
-/** One call, which is answered when all of its changes are durable. */
+/** A call, which is answered when all of its changes are durable. */
 interface Call {
   left: number;
   error?: unknown;
@@ -17,15 +17,15 @@ interface Waiting {
 
 export interface WriteQueue {
   push(changes: readonly Change[], done: Done): void;
-  /** Runs something when every write before it is done. */
+  /** Calls `work` when all earlier writes are done. */
   after(work: () => void): void;
 }
 
-/** What is written between two looks at the searches that wait: some 10 ms of work. */
+/** Limits of a group of writes, after which waiting searches are answered: some 10 ms of work. */
 const SLICE_CHANGES = 100;
 const SLICE_TEXT = 400_000;
 
-/** Makes writes durable in small groups, in their order; between two groups, searches are answered. */
+/** Commits writes in small groups and in order; searches are answered between two groups. */
 export function createWriteQueue(engine: Engine): WriteQueue {
   const queue: (Waiting | (() => void))[] = [];
   let scheduled = false;
@@ -58,7 +58,7 @@ export function createWriteQueue(engine: Engine): WriteQueue {
   };
 }
 
-/** The next changes, of different entries. */
+/** Takes the next changes from the queue, all of different entries. */
 function takeSlice(queue: (Waiting | (() => void))[]): Waiting[] {
   const slice: Waiting[] = [];
   const ids = new Set<string>();
@@ -75,7 +75,7 @@ function takeSlice(queue: (Waiting | (() => void))[]): Waiting[] {
   return slice;
 }
 
-/** Writes changes together; where that fails each by itself, so that one that can't be made fails alone. */
+/** Commits changes together; if that fails, one by one, so that only the faulty one fails. */
 function writeSlice(engine: Engine, slice: readonly Waiting[]): void {
   try {
     engine.change(slice.map(({ change }) => change));

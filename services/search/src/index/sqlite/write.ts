@@ -1,13 +1,15 @@
+import { analyse } from '@commonplace/kit/analysis';
 import type { IndexEntry } from '@commonplace/proto/resources/v1/index_service.js';
-import { analyse } from '../../domain/analysis.js';
+import { NAME_TIMES } from '../../domain/score.js';
 import { commentsText } from '../comments.js';
 import { MOST_TEXT } from '../port.js';
-import { createTenant, type IndexFile, inTransaction, reload, type Tenant, tenantOf } from './file.js';
+import { createTenant, type IndexFile, inTransaction, PERSONAL, reload, type Tenant, tenantOf } from './file.js';
 import { noteLength } from './lengths.js';
 import { listText, pairItem } from './lists.js';
 import { analyseChanged } from './long-texts.js';
 import { needsNone, needsVectors } from './needs.js';
 import { dropPostings } from './postings.js';
+import { REPEAT_COLUMNS, repeatsOf } from './repeats.js';
 import { TENANT_ROWS } from './schema.js';
 import { markStale, removeVectors } from './vectors.js';
 
@@ -18,18 +20,21 @@ export function idOf(change: Change): string {
   return 'remove' in change ? change.remove : change.upsert.id;
 }
 
-/** A change of the full-text table; they are made in the order of rows, so that the engine writes them at once. */
+/**
+ * Describes a change of the full-text tables. Changes are applied in the order of rows, which the engine writes most
+ * efficiently.
+ */
 interface TermChange {
   readonly row: number;
-  /** Whether names and texts, and comments, have terms that go. */
+  /** Whether terms of names and texts, and of comments, have to be deleted. */
   readonly old: boolean;
   readonly oldComments: boolean;
-  /** What comes; undefined where there is nothing, or nothing new. */
+  /** New terms; undefined when there are none, or they are unchanged. */
   readonly texts?: { readonly name: string; readonly text: string } | undefined;
   readonly comments?: string | undefined;
 }
 
-/** Makes changes of different entries durable, all of them or none. */
+/** Commits changes of different entries, all or none. */
 export function applyChanges(file: IndexFile, changes: readonly Change[]): void {
   try {
     inTransaction(file.db, () => {
@@ -49,7 +54,7 @@ export function applyChanges(file: IndexFile, changes: readonly Change[]): void 
   }
 }
 
-/** Notes how many rows a tenant has had. */
+/** Stores the number of rows that a tenant has had. */
 function saveTenant({ db, byNumber }: IndexFile, number: number): void {
   const tenant = byNumber.get(number);
   if (tenant === undefined) return;
@@ -126,7 +131,7 @@ function upsertEntry(file: IndexFile, entry: IndexEntry): TermChange[] {
   }
   const row = held?.row ?? tenant.number * TENANT_ROWS + tenant.next++;
   tenant.changes.add(row % TENANT_ROWS);
-  const { change, length = held?.length ?? 0 } = putText(file, row, held !== undefined, tenant, entry);
+  const { change, length = held?.length ?? 0 } = putText(file, row, held !== undefined, entry);
   if (held !== undefined) count(file, held.workspaceId, tenant, -1, -held.length);
   count(file, entry.workspaceId, tenant, 1, length);
   putEntry(file, row, entry, length);
@@ -135,11 +140,11 @@ function upsertEntry(file: IndexFile, entry: IndexEntry): TermChange[] {
 }
 
 /**
- * Whose rows an entry is kept among: its Org's, or with all that is Personal, since one person's search
- * goes over several Personal workspaces, each a tenant of its own.
+ * Returns the partition of an entry: its Org, or a common one for everything Personal, because a user's search covers
+ * several Personal workspaces, each of which is a tenant of its own.
  */
 function partitionOf({ tenant, workspaceId }: IndexEntry): string {
-  return tenant === workspaceId ? '' : tenant;
+  return tenant === workspaceId ? PERSONAL : tenant;
 }
 
 function tenantFor(file: IndexFile, id: string): Tenant {
@@ -189,14 +194,14 @@ function metadataItems(json: string): string[] {
   return Object.entries(metadata).map(([name, value]) => pairItem(name, value));
 }
 
-/** A change of terms, and how many name and text have then; undefined where they are as before. */
+/** A change of terms, and the length of name and text afterwards; undefined when they are unchanged. */
 interface Put {
   readonly change?: TermChange;
   readonly length?: number;
 }
 
 /** Stores name, text and comments. */
-function putText(file: IndexFile, row: number, old: boolean, tenant: Tenant, entry: IndexEntry): Put {
+function putText(file: IndexFile, row: number, old: boolean, entry: IndexEntry): Put {
   const { db } = file;
   const name = withoutNul(entry.name);
   const text = withoutNul(entry.text.slice(0, MOST_TEXT));
@@ -206,13 +211,14 @@ function putText(file: IndexFile, row: number, old: boolean, tenant: Tenant, ent
   const [sameTexts, sameComments, hadComments] = (old ? db.get(sql, [name, text, comments, row]) : undefined) ?? [];
   if (sameTexts && sameComments) return {};
   db.run('INSERT OR REPLACE INTO texts VALUES (?, ?, ?, ?)', [row, name, text, comments]);
-  const add = (words: ReadonlySet<string>): void => addWords(file, tenant, words);
+  const vocabulary = vocabularyOf(file, entry);
+  const add = (words: ReadonlySet<string>): void => addWords(file, vocabulary, words);
   const analysed = (which: string): string => {
     const { terms, words } = analyse(which);
     add(words);
     return terms;
   };
-  const termsOf = (): string => (old ? analyseChanged(file.knownBlocks, tenant.number, text, add) : analysed(text));
+  const termsOf = (): string => (old ? analyseChanged(file.knownBlocks, vocabulary, text, add) : analysed(text));
   const change = {
     row,
     old: old && !sameTexts,
@@ -223,10 +229,10 @@ function putText(file: IndexFile, row: number, old: boolean, tenant: Tenant, ent
   if (change.texts === undefined) return { change };
   if (old) markStale(file, row);
   needsVectors(file, row);
-  return { change, length: countTerms(change.texts.name) + countTerms(change.texts.text) };
+  return { change, length: NAME_TIMES * countTerms(change.texts.name) + countTerms(change.texts.text) };
 }
 
-/** How many terms there are in a list that spaces separate. */
+/** Counts the terms in a text, which spaces separate. */
 function countTerms(terms: string): number {
   if (terms === '') return 0;
   let count = 1;
@@ -234,26 +240,44 @@ function countTerms(terms: string): number {
   return count;
 }
 
-/** The driver takes no NUL; a space keeps all offsets. */
+/** The driver accepts no NUL; a space keeps all offsets. */
 function withoutNul(text: string): string {
   return text.includes('\0') ? text.replaceAll('\0', ' ') : text;
 }
 
 const WORD = /^\p{L}{2,32}$/u;
 
-function addWords({ db, knownWords }: IndexFile, { number }: Tenant, words: Iterable<string>): void {
+/**
+ * Returns the number of an entry's vocabulary. Those of Personal workspaces are apart although their rows are not:
+ * whether a word is completed or corrected must not tell what others write.
+ */
+function vocabularyOf({ db, vocabularies }: IndexFile, { tenant }: IndexEntry): number {
+  let number = vocabularies.get(tenant);
+  if (number === undefined) {
+    number = vocabularies.size + 1;
+    db.run('INSERT INTO vocabularies VALUES (?, ?)', [number, tenant]);
+    vocabularies.set(tenant, number);
+  }
+  return number;
+}
+
+function addWords({ db, knownWords }: IndexFile, vocabulary: number, words: Iterable<string>): void {
   for (const word of words) {
-    const key = `${number} ${word}`;
+    const key = `${vocabulary} ${word}`;
     if (knownWords.get(key) || !WORD.test(word)) continue;
-    db.run('INSERT OR IGNORE INTO words VALUES (?, ?)', [number, word]);
+    db.run('INSERT OR IGNORE INTO words VALUES (?, ?)', [vocabulary, word]);
     knownWords.set(key, true);
   }
 }
 
+const INSERT_REPEATS = `INSERT INTO repeats (rowid, ${REPEAT_COLUMNS.map(({ column }) => column).join(', ')})
+  VALUES (?${', ?'.repeat(REPEAT_COLUMNS.length)})`;
+
 function changeTerms({ db }: IndexFile, { row, old, oldComments, texts, comments }: TermChange): void {
-  if (old) db.run('DELETE FROM terms WHERE rowid = ?', [row]);
+  if (old) for (const table of ['terms', 'repeats']) db.run(`DELETE FROM ${table} WHERE rowid = ?`, [row]);
   if (texts !== undefined) {
     db.run('INSERT INTO terms (rowid, name, text) VALUES (?, ?, ?)', [row, texts.name, texts.text]);
+    db.run(INSERT_REPEATS, [row, ...repeatsOf(texts.name, texts.text)]);
   }
   if (oldComments) db.run('DELETE FROM comment_terms WHERE rowid = ?', [row]);
   if (comments !== undefined) db.run('INSERT INTO comment_terms (rowid, comments) VALUES (?, ?)', [row, comments]);

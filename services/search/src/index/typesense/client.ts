@@ -11,12 +11,12 @@ export interface ServerOptions {
   /** Nodes of one cluster. */
   readonly urls: readonly string[];
   readonly apiKey: string;
-  /** Milliseconds until a search is given up; writes have six times as many. 5,000 when absent. */
+  /** Milliseconds until a search times out, 5,000 by default; writes have six times as long. */
   readonly timeoutMs?: number;
 }
 
 export type Document = Record<string, unknown> & { readonly id: string };
-/** One search of several; the parameters are Typesense's own. */
+/** One search of several, with Typesense's own parameters. */
 export type Search = Readonly<Record<string, string | number | boolean>> & { readonly collection: string };
 
 export interface Found {
@@ -25,34 +25,37 @@ export interface Found {
   readonly facets: ReadonlyMap<string, readonly (readonly [string, number])[]>;
 }
 
-/** What one line of an import came to: `ok`, or why not. */
+/** Result of one line of an import. */
 export type Line = 'ok' | 'exists' | 'missing';
 export type Action = 'create' | 'update' | 'upsert';
 
-/** Requests to Typesense by its own client. Each has a deadline; what fails rejects with IndexFailure. */
+/** Sends requests to Typesense by its own client. Each has a deadline; failures reject with `IndexFailure`. */
 export interface Server {
   search(searches: readonly Search[]): Promise<readonly Found[]>;
-  /** In the order given. A line that fails for another reason than its action's own rejects. */
+  /**
+   * Writes documents and returns a result for each, in order. Rejects when a line fails for a reason other than
+   * `exists` or `missing`.
+   */
   write(collection: string, action: Action, documents: readonly Document[]): Promise<readonly Line[]>;
-  /** Gives how many there were. */
+  /** Returns the number of deleted documents. */
   deleteWhere(collection: string, filter: string): Promise<number>;
   create(schema: CollectionCreateSchema): Promise<void>;
-  /** Those that there are, with how many documents they hold. */
+  /** Returns all collections with their numbers of documents. */
   collections(): Promise<ReadonlyMap<string, number>>;
   drop(collection: string): Promise<void>;
-  /** The collection that each alias names. */
+  /** Returns the collection that each alias names. */
   aliases(): Promise<ReadonlyMap<string, string>>;
   point(alias: string, collection: string): Promise<void>;
   unpoint(alias: string): Promise<void>;
-  /** Bytes of memory that the server uses, for all that it holds. */
+  /** Returns the total bytes of memory that the server uses. */
   memory(): Promise<number>;
   close(): void;
 }
 
-/** A collection that was to be there is not. */
+/** Reports that a collection does not exist. */
 export class MissingCollection extends IndexFailure {}
 
-/** Searches of one request. */
+/** Searches per request. */
 const MOST_SEARCHES = 40;
 const WRITE_PATIENCE = 6;
 const RETRY_SECONDS = 0.1;
@@ -64,13 +67,13 @@ export function openServer({ urls, apiKey, timeoutMs = 5000 }: ServerOptions): S
     nodes: urls.map((url) => nodeOf(url)),
     apiKey,
     connectionTimeoutSeconds: (timeoutMs * WRITE_PATIENCE) / 1000,
-    // Another node is asked where one does not answer; all writes may be sent twice.
+    // Another node is tried when one does not answer; all writes are safe to repeat.
     numRetries: urls.length,
     retryIntervalSeconds: RETRY_SECONDS,
     logLevel: 'silent',
     httpAgent,
     httpsAgent,
-    // It would pack its answers, which takes both sides longer than the bytes do in a cluster.
+    // Compression would take both sides longer than the transfer within a cluster.
     additionalHeaders: { 'Accept-Encoding': 'identity' },
   });
   const read = <T>(work: () => Promise<T>): Promise<T> => asked(work, timeoutMs);
@@ -96,7 +99,7 @@ export function openServer({ urls, apiKey, timeoutMs = 5000 }: ServerOptions): S
     async write(collection, action, documents) {
       if (documents.length === 0) return [];
       const body = documents.map((document) => JSON.stringify(document)).join('\n');
-      // What the client does with failures is for arrays; it is no parameter of the server.
+      // This option of the client applies to arrays only; the server does not know it.
       const options = { action, throwOnFail: undefined };
       const answer = await change(() => client.collections(collection).documents().import(body, options));
       const lines = answer.split('\n').filter((line) => line !== '');
@@ -141,7 +144,7 @@ function nodeOf(url: string): { host: string; port: number; protocol: string; pa
   return { host: hostname, port: Number(port) || usual, protocol: scheme, path: pathname.replace(/\/$/, '') };
 }
 
-/** The client has no deadline of its own for imports, and reports failures in classes of its own. */
+/** Adds a deadline, which the client lacks for imports, and converts the client's errors. */
 async function asked<T>(work: () => Promise<T>, deadlineMs: number): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {

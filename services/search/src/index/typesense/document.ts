@@ -1,24 +1,27 @@
+import { analyse } from '@commonplace/kit/analysis';
 import type { IndexEntry } from '@commonplace/proto/resources/v1/index_service.js';
-import { analyse } from '../../domain/analysis.js';
 import { textHashOf } from '../../domain/text-hash.js';
 import { commentsText } from '../comments.js';
 import type { Document } from './client.js';
 import { storedText } from './text.js';
 import { digest, pairToken, prefixToken, type Token, termToken, valueToken } from './tokens.js';
 
-/** What a search may give an entry for: all of a document that does not hang on its texts. */
+/**
+ * Holds the properties of an entry that decide about access and filters: all of a document that does not depend on its
+ * texts.
+ */
 export type Access = Document & {
   readonly workspace: Token;
   readonly boundary: Token;
   readonly ancestors: readonly Token[];
-  /** The ancestors, each with the boundary that the entry lies in. */
+  /** The ancestors, each combined with the boundary of the entry. */
   readonly below: readonly Token[];
   readonly principals: readonly Token[];
   readonly type: Token;
   readonly tags: readonly Token[];
   readonly created_by?: Token;
   readonly metadata: readonly Token[];
-  /** Milliseconds. */
+  /** Epoch milliseconds. */
   readonly updated: number;
 };
 
@@ -38,17 +41,17 @@ export function accessOf(entry: IndexEntry): Access {
   };
 }
 
-/** That an entry lies below another, within one boundary. */
+/** Returns a token that says that an entry lies below another one, within one boundary. */
 export function belowToken(boundaryId: string, ancestorId: string): Token {
   return pairToken(valueToken(boundaryId), valueToken(ancestorId));
 }
 
-/** Types are told apart whatever their case; lower case makes the shorter tokens. */
+/** Returns a type in lower case, which makes the shorter token. */
 export function typeValue(type: string): string {
   return type.toLowerCase();
 }
 
-/** One value of the metadata: the same for the same name and value, and for these only. */
+/** Returns a token that is unique for a name and value of the metadata. */
 export function pairValue(name: string, value: string | number | boolean): Token {
   return valueToken(JSON.stringify([name, value]));
 }
@@ -59,7 +62,7 @@ function pairsOf(json: string): Token[] {
   return Object.entries(metadata).map(([name, value]) => pairValue(name, value));
 }
 
-/** Which state of an entry a document holds. */
+/** Describes which state of an entry a document holds. */
 export interface State {
   readonly version: number;
   readonly content_version: number;
@@ -76,9 +79,9 @@ export function isOlder(state: State, held: State): boolean {
   return state.updated_at < held.updated_at;
 }
 
-/** The words of one tenant are kept apart; all that is Personal goes together, since one search goes over several. */
-export function partitionOf({ tenant, workspaceId }: IndexEntry): Token {
-  return valueToken(tenant === workspaceId ? 'personal' : tenant);
+/** Returns the partition of an entry's words: each Org has one, and each Personal workspace. */
+export function partitionOf({ tenant }: IndexEntry): Token {
+  return valueToken(tenant);
 }
 
 export interface Texts {
@@ -93,7 +96,7 @@ export function textsOf(entry: IndexEntry): Texts {
   return { name, text, hash: textHashOf(name, text) };
 }
 
-/** A document without its texts: for where these have not changed. */
+/** Returns a document without texts, for an update that leaves them unchanged. */
 export function accessDocument(entry: IndexEntry): Document & { readonly access_hash: string } {
   const access = { ...accessOf(entry), partition: partitionOf(entry) };
   return { ...access, ...stateOf(entry), access_hash: digest(JSON.stringify(access), 16) };
@@ -115,7 +118,7 @@ export function commentsOf(entry: IndexEntry): Comments {
 export interface WholeDocument {
   readonly document: Document;
   readonly partition: Token;
-  /** The words of the texts as they were written. */
+  /** The words of the texts as they are written. */
   readonly words: ReadonlySet<string>;
 }
 
@@ -146,10 +149,10 @@ function tokensOf(terms: string): Token[] {
   return terms === '' ? [] : terms.split(' ').map(termToken);
 }
 
-/** Letters of a beginning that are looked up; longer ones are told apart among what is found. */
+/** Characters of a prefix that are looked up; `weigh` checks longer ones in the results. */
 export const LONGEST_BEGINNING = 6;
 
-/** Beginnings of the terms, and pairs of terms that follow each other, once each. */
+/** Returns the distinct prefixes of the terms and pairs of consecutive terms. */
 function partsOf(terms: string, tokens: readonly Token[]): string {
   const parts = new Set<Token>();
   for (const term of new Set(terms.split(' '))) {

@@ -1,4 +1,5 @@
-import type { FacetName, IndexAnswer } from '../port.js';
+import type { FacetName } from '../../domain/narrowing.js';
+import type { IndexAnswer } from '../port.js';
 import type { Document, Found } from './client.js';
 import { tokenValue } from './tokens.js';
 
@@ -14,7 +15,7 @@ const MOST_VALUES = 1000;
 
 type Counts = IndexAnswer['facets'];
 
-/** What has Typesense count the facets over all matches. */
+/** Returns the parameters that make Typesense count facets over all matches. */
 export function facetParameters(facets: readonly FacetName[]): Record<string, string | number> {
   if (facets.length === 0) return {};
   return { facet_by: facets.map((facet) => FIELDS[facet]).join(','), max_facet_values: MOST_VALUES };
@@ -24,7 +25,7 @@ export function facetsOf(facets: readonly FacetName[], { facets: found }: Found)
   return Object.fromEntries(facets.map((facet) => [facet, sorted(facet, found.get(FIELDS[facet]) ?? [])]));
 }
 
-/** The same over documents. */
+/** Counts facets over documents. */
 export function facetsCounted(facets: readonly FacetName[], documents: readonly Document[]): Counts {
   const counted = facets.map((facet) => {
     const counts = new Map<string, number>();
@@ -39,7 +40,7 @@ export function facetsCounted(facets: readonly FacetName[], documents: readonly 
   return Object.fromEntries(counted);
 }
 
-/** The most frequent first. Values too long to be told are left out. */
+/** Sorts by count, most frequent first. Values too long to be decoded from their token are left out. */
 function sorted(facet: FacetName, counts: readonly (readonly [string, number])[]): [string, number][] {
   const values = counts.flatMap(([token, count]): [string, number][] => {
     const value = tokenValue(token);

@@ -1,16 +1,16 @@
 import type { SearchFilter } from '@commonplace/proto/resources/v1/index_service.js';
-import type { Narrowing } from '../port.js';
+import type { Narrowing } from '../../domain/narrowing.js';
 import { belowToken, pairValue, typeValue } from './document.js';
 import { type Token, valueToken } from './tokens.js';
 
-/** A condition in Typesense's syntax. Only this file writes such, out of field names and tokens. */
+/** A condition in Typesense's syntax. Only this file creates them, from field names and tokens. */
 export type Filter = string & { readonly filter: unique symbol };
 
 export function among(field: string, tokens: readonly Token[]): Filter {
   return `${field}:[${tokens.map((token) => `\`${token}\``).join(',')}]` as Filter;
 }
 
-/** None of the values is in a list, or the whole of a field that is no list. */
+/** Requires that a list contains none of the values, or that a scalar field equals none. */
 export function without(field: string, tokens: readonly Token[]): Filter {
   return `${field}:!=[${tokens.map((token) => `\`${token}\``).join(',')}]` as Filter;
 }
@@ -33,14 +33,19 @@ function compared(field: string, operator: '>' | '<', value: number): Filter {
 
 const tokens = (values: readonly string[]): Token[] => values.map(valueToken);
 
-/** Conditions, operators and brackets that a filter of words may have: Typesense 0.24 refuses more than 100 in all. */
+/**
+ * Conditions, operators and brackets that a filter of words may contain: Typesense 0.24 refuses more than 100 in all.
+ */
 const MOST_PARTS = 60;
 
 export function isTooLong(filter: Filter): boolean {
   return (filter.match(/:|&&|\|\||[()]/g)?.length ?? 0) > MOST_PARTS;
 }
 
-/** What a search may give; undefined where that is nothing. `id` is the field that names the entry. */
+/**
+ * Returns the filter for what a search may return, or undefined when that is nothing. `id` is the field with the
+ * entry's id.
+ */
 export function scopeOf(filter: SearchFilter, narrowing: Narrowing, id: 'id' | 'of'): Filter | undefined {
   const access = accessOf(filter, id);
   const narrow = narrowedTo(narrowing, id);

@@ -4,24 +4,24 @@ import { bornAt, type Names, type Naming, namesOf } from './names.js';
 import { entriesSchema, locksSchema, modelsSchema, wordsSchema } from './schema.js';
 
 /**
- * The indexes of an installation: one that answers, and while a rebuild runs one that is being filled. Which these
- * are stands in Typesense's aliases, so that all replicas of the service know.
+ * Manages the indexes of an installation: the one that answers and, during a rebuild, the one that is being filled.
+ * Typesense's aliases name them, so that all replicas of the service know.
  */
 export interface Generations {
-  /** Makes what is missing: an empty index that is not complete, where there is none of this version. */
+  /** Creates what is missing: an empty, incomplete index if there is none of this version. */
   ready(): Promise<void>;
-  /** The collection of entries that answers, whose name tells whether it is complete. */
+  /** Returns the collection of entries that answers; its name says whether it is complete. */
   current(): Promise<string>;
-  /** Does work on the index that answers and the one that is filled, and on those that come up meanwhile. */
+  /** Calls `work` for the index that answers and the one that is being filled, and for those that appear meanwhile. */
   onEach(work: (names: Names, filling: boolean) => Promise<void>): Promise<void>;
-  /** A new index for a rebuild, which takes all changes from now on. */
+  /** Creates an index for a rebuild, which gets all changes from now on. */
   begin(): Promise<Names>;
-  /** From now on that index answers; all others go. */
+  /** Makes an index the one that answers; all others are deleted. */
   switchTo(names: Names): Promise<void>;
   drop(names: Names): Promise<void>;
 }
 
-/** For so long the index of another version is kept: its replicas may still answer. */
+/** Milliseconds that the index of another version is kept, because its replicas may still be running. */
 const OTHERS_KEPT_MS = 3_600_000;
 
 export function createGenerations(server: Server, naming: Naming): Generations {
@@ -91,7 +91,7 @@ export function createGenerations(server: Server, naming: Naming): Generations {
         for (const name of todo) {
           done.add(name);
           await work(namesOf(name), name !== current).catch((error) => {
-            // Another replica has ended a rebuild: what answers now is done in the next round.
+            // Another replica has ended a rebuild; the index that answers now is handled in the next round.
             if (!(error instanceof MissingCollection)) throw error;
             missing.add(name);
           });
@@ -126,7 +126,7 @@ export function createGenerations(server: Server, naming: Naming): Generations {
   return generations;
 }
 
-/** Another replica was faster. */
+/** Ignores that another replica has created the collection. */
 function ignoreExisting(error: unknown): void {
   if (!/already exists/i.test(String((error as Error).message))) throw error;
 }

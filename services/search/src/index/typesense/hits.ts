@@ -1,13 +1,14 @@
+import { fold } from '@commonplace/kit/analysis';
 import type { ResourceType } from '@commonplace/proto/resources/v1/resource.js';
-import { fold } from '../../domain/fold.js';
 import { type Snippet, snippetOf } from '../../domain/highlight.js';
 import { findMatches, readMatches } from '../../domain/match.js';
+import type { Field } from '../../domain/narrowing.js';
 import type { Patterns } from '../../domain/pattern.js';
-import type { Field, Hit } from '../port.js';
+import type { Hit } from '../port.js';
 import type { Document } from './client.js';
 import { tokenValue } from './tokens.js';
 
-/** Fields of a document that a hit is made of. */
+/** Fields of a document that a hit needs. */
 export const HIT_FIELDS = 'entry,name,text,comments,type';
 
 export interface HitParts {
@@ -18,7 +19,7 @@ export interface HitParts {
   readonly highlight: boolean;
 }
 
-/** A hit with where it matched, and the snippets that show it. */
+/** Returns a hit with the fields that matched and their snippets. */
 export function hitOf({ document, score, groups, fields, highlight }: HitParts): Hit {
   const texts = { name: String(document.name), text: String(document.text), comments: String(document.comments ?? '') };
   const folded = { name: fold(texts.name), text: fold(texts.text), comments: fold(texts.comments) };
@@ -33,7 +34,7 @@ export function hitOf({ document, score, groups, fields, highlight }: HitParts):
   return { id: String(document.entry), type: typeOf(document), score, matchedIn: matches.map(([at]) => at), snippets };
 }
 
-/** The type as the contract names it. */
+/** Returns the type as the API names it. */
 export function typeOf({ type }: Document): ResourceType {
   return (tokenValue(String(type)) ?? '').toUpperCase() as ResourceType;
 }

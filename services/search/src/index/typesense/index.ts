@@ -19,12 +19,12 @@ import { createModels } from './models.js';
 import { isYoung, namingFor } from './names.js';
 import { nearest } from './nearest.js';
 import { search } from './search.js';
-import type { Token } from './tokens.js';
+import { type Token, tokenValue } from './tokens.js';
 import { dropUnkept, presentWith, presentWithout, putVectors } from './vectors.js';
 import { applyChanges, fill, foldChanges } from './write.js';
 
 export interface TypesenseIndexOptions extends ServerOptions {
-  /** With this the names of all collections and aliases of an installation begin: letters `a-z` and digits. */
+  /** Prefix of the names of all collections and aliases of an installation: letters `a-z` and digits. */
   readonly prefix: string;
 }
 
@@ -34,8 +34,8 @@ const KEPT_WORKSPACES = 100_000;
 const CHANGED_AT_ONCE = 100;
 
 /**
- * A search index in collections of Typesense, which several processes may use at once. Nothing is asked of the server
- * before the first call; each call that fails leaves the next to try again.
+ * Opens a search index in collections of Typesense, which several processes may use at once. No request is sent before
+ * the first call, and each call retries what an earlier one failed to set up.
  */
 export function openTypesenseIndex({ prefix, ...options }: TypesenseIndexOptions): SearchIndex {
   const server = openServer(options);
@@ -53,7 +53,7 @@ export function openTypesenseIndex({ prefix, ...options }: TypesenseIndexOptions
   let closed = false;
   let complete = false;
 
-  /** Writes of this process go one after the other, so that what is held can be looked at first. */
+  /** Runs the writes of this process one after the other, because they read the stored state first. */
   function inTurn<T>(work: () => Promise<T>): Promise<T> {
     if (closed) return Promise.reject(new IndexFailure('the index is closed'));
     const done = last.then(work);
@@ -84,9 +84,14 @@ export function openTypesenseIndex({ prefix, ...options }: TypesenseIndexOptions
     const current = await generations.current();
     const record = await models.find(model);
     const search = { collection: current, q: '*', filter_by: presentWithout(record?.key), sort_by: 'written:desc' };
-    const documents = await allOf(server, { ...search, include_fields: 'entry,type,name,text,text_hash' }, limit);
+    const documents = await allOf(
+      server,
+      { ...search, include_fields: 'entry,workspace,type,name,text,text_hash' },
+      limit,
+    );
     return documents.map((document) => ({
       id: String(document.entry),
+      workspaceId: tokenValue(String(document.workspace)) ?? '',
       type: typeOf(document),
       name: String(document.name),
       text: String(document.text),

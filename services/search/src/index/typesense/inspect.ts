@@ -6,11 +6,11 @@ import { tokenValue, valueToken } from './tokens.js';
 import { MOST_CHANCE } from './write.js';
 
 const PRESENT = 'gone:!=true' as Filter;
-/** Workspaces that are counted. */
+/** Workspaces that are counted at most. */
 const MOST_WORKSPACES = 100_000;
 const STATE_FIELDS = 'entry,workspace,boundary,version,content_version,updated_at';
 
-/** Looks at the entries of an index; `ready` comes before. */
+/** Creates the inspection of an index; `ready` is awaited before each query. */
 export function createInspection(server: Server, collection: string, ready: () => Promise<void>): InspectedIndex {
   return {
     async counts() {

@@ -3,19 +3,19 @@ import { IndexFailure } from '../port.js';
 import type { Server } from './client.js';
 import { both, type Filter } from './filter.js';
 
-/** The right to rebuild, which one process of an installation has at a time. */
+/** A lease on rebuilding, which one process of an installation holds at a time. */
 export interface Lock {
-  /** Throws IndexFailure once another process has the right. */
+  /** Throws `IndexFailure` once another process holds the lease. */
   check(): void;
   release(): Promise<void>;
 }
 
-/** A holder that does not say that it is there for so long has ended; clocks may differ by less. */
+/** Milliseconds that the lease lasts without renewal; clocks must differ by less. */
 const HELD_MS = 60_000;
 const RENEWED_MS = 15_000;
 const ID = 'rebuild';
 
-/** Rejects with IndexFailure while another process holds it. */
+/** Acquires the lease. Rejects with `IndexFailure` while another process holds it. */
 export async function takeLock(server: Server, collection: string): Promise<Lock> {
   const holder = randomUUID().replaceAll('-', '');
   const mine = both(`id:[${ID}]` as Filter, `holder:[${holder}]` as Filter);
@@ -31,7 +31,7 @@ export async function takeLock(server: Server, collection: string): Promise<Lock
     else await server.write(collection, 'update', [document()]);
   }
   const timer = setInterval(() => {
-    // A failure now is made up for by the next time, or the right ends.
+    // The next renewal makes up for a failed one, or the lease ends.
     renew().catch(() => {});
   }, RENEWED_MS);
   timer.unref();

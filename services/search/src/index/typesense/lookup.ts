@@ -2,10 +2,10 @@ import type { Document, Search, Server } from './client.js';
 import { among } from './filter.js';
 import type { Token } from './tokens.js';
 
-/** Hits that Typesense gives at once. */
+/** Hits that Typesense returns at once. */
 export const PAGE = 250;
 
-/** Documents by their ids, with some of their fields. */
+/** Returns documents by id, with some of their fields. */
 export async function documentsById(
   server: Server,
   collection: string,
@@ -21,7 +21,7 @@ export async function documentsById(
   return new Map(found.flatMap(({ hits }) => hits.map(({ document }) => [document.id, document] as const)));
 }
 
-/** All that a search finds, up to a limit. */
+/** Returns everything that a search finds, up to a limit. */
 export async function allOf(server: Server, search: Search, limit = Number.POSITIVE_INFINITY): Promise<Document[]> {
   const documents: Document[] = [];
   const size = Math.min(PAGE, limit);
@@ -33,7 +33,7 @@ export async function allOf(server: Server, search: Search, limit = Number.POSIT
   return documents.slice(0, limit);
 }
 
-/** Tokens that a URL holds surely. */
+/** Tokens that certainly fit into a URL. */
 const MOST_IN_URL = 40;
 
 export async function deleteAll(server: Server, collection: string, field: string, tokens: readonly Token[]) {

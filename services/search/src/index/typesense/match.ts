@@ -1,10 +1,12 @@
+import type { Field } from '../../domain/narrowing.js';
 import type { Pattern, Patterns } from '../../domain/pattern.js';
-import type { Field } from '../port.js';
 import { LONGEST_BEGINNING } from './document.js';
 import { among, both, either, type Filter, isTooLong } from './filter.js';
 import { pairToken, prefixToken, type Token, termToken } from './tokens.js';
 
-/** Entries that meet a group in one of some fields, and maybe a few more, which `weigh` tells apart. */
+/**
+ * Returns a filter for entries that match a group in any of the fields. It may admit a few more, which `weigh` removes.
+ */
 export function meets(patterns: Patterns, fields: readonly Field[]): Filter {
   return either(
     ...fields.flatMap((field) => {
@@ -15,7 +17,10 @@ export function meets(patterns: Patterns, fields: readonly Field[]): Filter {
   );
 }
 
-/** Entries that meet one of some groups. Where that is too long to be asked, those that meet a part of one. */
+/**
+ * Returns a filter for entries that match any of the groups. If it would be too long, it admits entries that match a
+ * part of one.
+ */
 export function meetsAny(groups: readonly Patterns[], fields: readonly Field[]): Filter {
   const terms = groups.flatMap((patterns) => patterns.filter(isTerm));
   const others = groups.flatMap((patterns) => patterns.filter((pattern) => !isTerm(pattern)));
@@ -31,14 +36,20 @@ export function meetsAny(groups: readonly Patterns[], fields: readonly Field[]):
   );
 }
 
-/** Entries that meet all groups, in a form that can sort: without commas. Undefined where that is too long. */
+/**
+ * Returns a filter for entries that match all groups, without commas so that it can be used for sorting; undefined when
+ * it would be too long.
+ */
 export function meetsAll(groups: readonly Patterns[], fields: readonly Field[]): Filter | undefined {
   const each = groups.map((patterns) => either(...patterns.map((pattern) => meets([pattern], fields))));
   const filter = both(...each);
   return isTooLong(filter) ? undefined : filter;
 }
 
-/** Entries that meet one of some groups, in a form that can sort. Undefined where that is too long. */
+/**
+ * Returns a filter for entries that match any of the groups, in a form for sorting; undefined when it would be too
+ * long.
+ */
 export function meetsOne(groups: readonly Patterns[], fields: readonly Field[]): Filter | undefined {
   const filter = either(...groups.flatMap((patterns) => patterns.map((pattern) => meets([pattern], fields))));
   return isTooLong(filter) ? undefined : filter;
@@ -48,10 +59,10 @@ function isTerm({ terms, prefix }: Pattern): boolean {
   return terms.length === 1 && !prefix;
 }
 
-/** Parts of a phrase that are looked up; the rest is told apart among what is found. */
+/** Parts of a phrase that are looked up; `weigh` checks the rest in the results. */
 const MOST_PAIRS = 8;
 
-/** What an entry with a phrase or a beginning has among its parts; there is one at least. */
+/** Returns the parts that an entry with a phrase or prefix must contain; there is at least one. */
 function partsOf({ terms, prefix }: Pattern): Token[] {
   const tokens = terms.map(termToken);
   const parts = new Set<Token>();
@@ -66,12 +77,12 @@ function partsOf({ terms, prefix }: Pattern): Token[] {
 function partsMet(pattern: Pattern, field: Field): Filter {
   const filters = partsOf(pattern).map((part) => among(`${field}_parts`, [part]));
   const [first, ...more] = pattern.terms;
-  // A beginning behind one word makes no pair with it.
+  // A prefix after a single word forms no pair with it, so the word is required separately.
   if (pattern.prefix && more.length === 1) filters.push(among(`${field}_terms`, [termToken(first as string)]));
   return both(...filters);
 }
 
-/** What Typesense is to leave out, as its query has it: words and phrases of tokens with a minus. */
+/** Returns the exclusions in the syntax of Typesense's query: words and phrases of tokens with a minus. */
 export function excluding(excluded: readonly Patterns[]): string {
   const open = openPhrases(excluded);
   const phrases = excluded.flat().filter((pattern) => !open.includes(pattern));
@@ -84,16 +95,16 @@ function excludedPhrase({ terms, prefix }: Pattern): string {
   return terms.length === 1 ? termToken(term) : `"${terms.map(termToken).join(' ')}"`;
 }
 
-/** Those whose last term is a beginning that Typesense does not look up in its place. */
+/** Returns the excluded patterns that end with a prefix which Typesense can't look up in place. */
 export function openPhrases(excluded: readonly Patterns[]): Pattern[] {
   const isShort = (term: string): boolean => [...term].length <= LONGEST_BEGINNING;
   return excluded.flat().filter(({ terms, prefix }) => prefix && !(terms.length === 1 && isShort(terms[0] as string)));
 }
 
-/** How often a pattern stands in a field: its tokens between spaces, with one before and one behind. */
+/** Counts the occurrences of a pattern in a field, whose tokens have a space before and after each. */
 export function occurrences(pattern: Pattern, tokens: string): number {
   const sought = ` ${pattern.terms.map(termToken).join(' ')}${pattern.prefix ? '' : ' '}`;
-  // The space behind one is that before the next.
+  // The space after one occurrence is that before the next.
   const step = pattern.prefix ? sought.length : sought.length - 1;
   let count = 0;
   for (let at = tokens.indexOf(sought); at >= 0; at = tokens.indexOf(sought, at + step)) count++;

@@ -5,10 +5,12 @@ import type { Naming } from './names.js';
 import { chunksSchema } from './schema.js';
 import { type Token, valueToken } from './tokens.js';
 
-/** A model that there are vectors of. */
+/** Describes a model with vectors in the index. */
 export interface ModelRecord {
   readonly model: EmbeddingModel;
-  /** Stands on the entries that have vectors of it; another where its vectors were dropped and made again. */
+  /**
+   * Marks the entries that have vectors of it; a new key is used when its vectors were dropped and are created again.
+   */
   readonly key: Token;
   readonly chunks: string;
 }
@@ -16,7 +18,7 @@ export interface ModelRecord {
 export interface Models {
   all(): Promise<readonly ModelRecord[]>;
   find(id: string): Promise<ModelRecord | undefined>;
-  /** The same, which may be some searches old. */
+  /** Returns the same from a cache, which may be out of date. */
   recall(id: string): Promise<ModelRecord | undefined>;
   forget(id: string): void;
   add(model: EmbeddingModel): Promise<ModelRecord>;
@@ -53,7 +55,7 @@ export function createModels(server: Server, naming: Naming): Models {
       await server.create(chunksSchema(naming.chunks(key), model.dimensions));
       const document = { id: valueToken(model.id), kind: 'model', key, model: JSON.stringify(model) };
       const [line] = await server.write(naming.models, 'create', [document]);
-      // Another replica was faster.
+      // Another replica has added it first.
       if (line !== 'ok') await server.drop(naming.chunks(key));
       const record = await models.find(model.id);
       if (record === undefined) throw new MissingCollection('a model was dropped while it was made');

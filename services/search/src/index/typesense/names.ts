@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { STAMP } from './schema.js';
 
-/** The two collections of an index, or aliases of them. */
+/** Names the two collections of an index, or their aliases. */
 export interface Names {
   readonly entries: string;
   readonly words: string;
 }
 
-/** What an installation's collections and aliases are called. */
+/** Names the collections and aliases of an installation. */
 export interface Naming {
   /** Aliases of the index that answers. */
   readonly current: Names;
@@ -15,9 +15,9 @@ export interface Naming {
   readonly next: string;
   readonly models: string;
   readonly locks: string;
-  /** A name for a new index. One that was not filled yet says so in its name. */
+  /** Returns a name for a new index. The name of one that is not filled yet says so. */
   generation(young: boolean): string;
-  /** Tells whether a collection is one of an index of this installation, made by this version or another. */
+  /** Returns whether a collection belongs to an index of this installation, of any version. */
   isGeneration(collection: string): boolean;
   chunks(key: string): string;
 }
@@ -39,7 +39,7 @@ export function namingFor(prefix: string): Naming {
   };
 }
 
-/** The collections of an index by the name of that of its entries. */
+/** Returns the collections of an index by the name of its collection of entries. */
 export function namesOf(entries: string): Names {
   return { entries, words: `${entries}${WORDS}` };
 }
@@ -48,7 +48,7 @@ export function isYoung(entries: string): boolean {
   return entries.endsWith(YOUNG);
 }
 
-/** When an index was begun, in milliseconds. */
+/** Returns when an index was begun, in epoch milliseconds. */
 export function bornAt(entries: string): number {
   const stamp = /-g([0-9a-z]+)[0-9a-f]{6}(?:-young)?(?:-words)?$/.exec(entries)?.[1] ?? '';
   return Number.parseInt(stamp, 36) || 0;

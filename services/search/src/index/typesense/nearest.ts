@@ -1,11 +1,10 @@
-import { mixed } from '../../domain/feedback.js';
 import type { NearHit, VectorQuery } from '../port.js';
 import { type Document, type Found, MissingCollection, type Search, type Server } from './client.js';
-import { among, scopeOf } from './filter.js';
+import { scopeOf } from './filter.js';
 import { typeOf } from './hits.js';
 import { documentsById, PAGE } from './lookup.js';
 import type { ModelRecord, Models } from './models.js';
-import { type Token, valueToken } from './tokens.js';
+import type { Token } from './tokens.js';
 
 export interface NearestParts {
   readonly server: Server;
@@ -19,18 +18,18 @@ interface Near {
   readonly similarity: number;
 }
 
-/** Where a filter admits fewer chunks, all are compared; otherwise Typesense goes along its graph. */
+/** Number of admitted chunks below which all are compared; otherwise Typesense searches its graph. */
 const COMPARED_ALL = 20_000;
-/** Chunks asked for at first, for each entry. */
+/** Chunks that are requested at first per entry. */
 const CHUNKS_EACH = 3;
 
-/** The entries or chunks nearest to a vector. */
+/** Returns the entries or chunks nearest to a vector. */
 export async function nearest(parts: NearestParts, query: VectorQuery): Promise<readonly NearHit[]> {
   const record = await parts.models.recall(query.model);
   const scope = scopeOf(query.filter, query.narrowing, 'of');
   if (record === undefined || scope === undefined || query.limit <= 0) return [];
   try {
-    const near = await nearestBy(parts.server, record, await mixedQuery(parts.server, record, query), scope);
+    const near = await nearestBy(parts.server, record, query, scope);
     const least = query.minSimilarity ?? -1;
     return await hitsOf(
       parts,
@@ -39,14 +38,14 @@ export async function nearest(parts: NearestParts, query: VectorQuery): Promise<
     );
   } catch (error) {
     if (!(error instanceof MissingCollection)) throw error;
-    // The model was dropped since it was known.
+    // The model was dropped since it was cached.
     parts.models.forget(query.model);
     if ((await parts.models.find(query.model)) === undefined) return [];
     throw error;
   }
 }
 
-/** As many as are asked for, where there are; with entries, each by its best chunk. */
+/** Returns `limit` hits if there are as many; with `groupBy: 'resource'` each entry by its best chunk. */
 async function nearestBy(server: Server, record: ModelRecord, query: VectorQuery, scope: string): Promise<Near[]> {
   const byEntry = query.groupBy === 'resource';
   const length = Math.hypot(...query.vector);
@@ -70,7 +69,7 @@ async function nearestBy(server: Server, record: ModelRecord, query: VectorQuery
     const near = byEntry ? firstOfEach(chunks) : chunks;
     const all = chunks.length >= count.found || compared > count.found;
     if (near.length >= query.limit || (all && chunks.length < wanted)) return near.slice(0, query.limit);
-    // The graph leads past what a narrow filter admits.
+    // The graph search misses chunks when the filter admits few of them.
     if (chunks.length < wanted) compared = count.found + 1;
   }
 }
@@ -78,23 +77,6 @@ async function nearestBy(server: Server, record: ModelRecord, query: VectorQuery
 function vectorQuery(vector: Float32Array, k: number, compared: number): string {
   const numbers = Array.from(vector, (number) => Number(number.toPrecision(8))).join(',');
   return `vector:([${numbers}], k:${k}, flat_search_cutoff:${compared})`;
-}
-
-/** The query with its vector mixed with the chunks of entries that answer, those nearest to the vector. */
-async function mixedQuery(server: Server, { chunks }: ModelRecord, query: VectorQuery): Promise<VectorQuery> {
-  const { vector, towards = [] } = query;
-  if (towards.length === 0) return query;
-  const found = await server.search(
-    towards.map(({ id }): Search => {
-      const own = { filter_by: among('of', [valueToken(id)]), include_fields: 'vector' };
-      return { collection: chunks, q: '*', vector_query: vectorQuery(vector, 1, COMPARED_ALL), per_page: 1, ...own };
-    }),
-  );
-  const examples = towards.flatMap(({ weight }, i) => {
-    const numbers = found[i]?.hits[0]?.document.vector as readonly number[] | undefined;
-    return numbers === undefined ? [] : [{ weight, vector: Float32Array.from(numbers) }];
-  });
-  return { ...query, vector: mixed(vector, examples) };
 }
 
 function firstOfEach(chunks: readonly Near[]): Near[] {

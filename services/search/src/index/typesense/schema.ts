@@ -1,8 +1,8 @@
+import { ANALYSER_VERSION } from '@commonplace/kit/analysis';
 import type { CollectionCreateSchema } from 'typesense/lib/Typesense/Collections.js';
-import { ANALYSER_VERSION } from '../../domain/analysis.js';
 import { digest } from './tokens.js';
 
-/** Collections with another stamp are not read; they are made anew. */
+/** Version of the collections; those with another stamp are not read but created again. */
 export const STAMP = digest(`2 ${ANALYSER_VERSION}`, 8);
 
 type Field = NonNullable<CollectionCreateSchema['fields']>[number];
@@ -12,7 +12,7 @@ const value = (name: string, facet = false): Field => ({ name, type: 'string', f
 const values = (name: string, facet = false): Field => ({ name, type: 'string[]', facet, optional: true });
 const number = (name: string): Field => ({ name, type: 'int64', optional: true });
 
-/** By which entries are chosen; chunks have the same. */
+/** Fields that entries are filtered by; chunks have the same. */
 const ACCESS: readonly Field[] = [
   value('workspace', true),
   value('boundary'),
@@ -27,8 +27,9 @@ const ACCESS: readonly Field[] = [
 ];
 
 /**
- * Entries. What a field is not named for here is kept and given back, not searched: the texts themselves, the
- * version. All is optional: what was removed while a rebuild runs leaves a document with `gone` alone.
+ * Returns the schema of entries. Fields that are not listed, such as the texts and the version, are stored but not
+ * searched. All fields are optional, because an entry that is removed during a rebuild leaves a document with only
+ * `gone`.
  */
 export function entriesSchema(name: string): CollectionCreateSchema {
   const searched = ['name', 'text', 'comments'].flatMap((field) => [`${field}_terms`, `${field}_parts`]).map(terms);
@@ -42,23 +43,26 @@ export function entriesSchema(name: string): CollectionCreateSchema {
   return { name, fields: [...searched, ...ACCESS, ...own] };
 }
 
-/** The words of all texts, for completing and correcting what is typed. */
+/** Returns the schema of the words of all texts, for completing and correcting queries. */
 export function wordsSchema(name: string): CollectionCreateSchema {
   return { name, fields: [value('partition'), terms('shape')] };
 }
 
-/** The chunks of all texts with the vectors of one model; they outlive the index that they were put for. */
+/**
+ * Returns the schema of the chunks of all texts with the vectors of one model; they outlive the index that they were
+ * created for.
+ */
 export function chunksSchema(name: string, dimensions: number): CollectionCreateSchema {
   const vector: Field = { name: 'vector', type: 'float[]', num_dim: dimensions };
   return { name, fields: [vector, value('of'), value('kept_for'), ...ACCESS] };
 }
 
-/** What is there for each model: its own description is kept, not searched. */
+/** Returns the schema of models; their descriptions are stored, not searched. */
 export function modelsSchema(name: string): CollectionCreateSchema {
   return { name, fields: [value('kind')] };
 }
 
-/** Who may rebuild. */
+/** Returns the schema of the lease on rebuilding. */
 export function locksSchema(name: string): CollectionCreateSchema {
   return { name, fields: [number('until'), value('holder')] };
 }

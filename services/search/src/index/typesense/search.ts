@@ -1,8 +1,9 @@
 import type { LRUCache } from 'lru-cache';
 import { expand } from '../../domain/expand.js';
+import { type Field, USUAL_FIELDS } from '../../domain/narrowing.js';
 import type { Patterns } from '../../domain/pattern.js';
 import { asksWithoutWords, type Group } from '../../domain/query.js';
-import { EXACT_TOTAL, type Field, type Hit, type IndexAnswer, type IndexQuery, USUAL_FIELDS } from '../port.js';
+import { EXACT_TOTAL, type Hit, type IndexAnswer, type IndexQuery } from '../port.js';
 import type { Document, Found, Search, Server } from './client.js';
 import { FACET_FIELDS, facetParameters, facetsCounted, facetsOf } from './facets.js';
 import { among, both, type Filter, scopeOf } from './filter.js';
@@ -17,7 +18,7 @@ import { type Counts, type Sought, type Weighed, weigh } from './weigh.js';
 export interface SearchParts {
   readonly server: Server;
   readonly names: Names;
-  /** Partition of a workspace's words; it never changes. */
+  /** Partition of each workspace's words, which never changes. */
   readonly partitions: LRUCache<string, Token>;
 }
 
@@ -25,12 +26,12 @@ type Answer = Omit<IndexAnswer, 'complete'>;
 
 const NOTHING: Answer = { hits: [], total: 0, totalIsEstimate: false, more: false, facets: {} };
 
-/** The best among so many matches are found by their weights; those behind them stand in Typesense's order. */
+/** Matches that are ranked by weight; further ones follow in Typesense's order. */
 const WINDOW = EXACT_TOTAL;
-/** Characters of tokens that are weighed in one search. */
+/** Characters of tokens that one search weighs at most. */
 const MOST_WEIGHED = 32_000_000;
 
-/** Answers a query from the index that the names tell. */
+/** Answers a query from the index that the names refer to. */
 export async function search(parts: SearchParts, query: IndexQuery): Promise<Answer> {
   const { plan, filter, narrowing } = query;
   const scope = scopeOf(filter, narrowing, 'id');
@@ -39,16 +40,16 @@ export async function search(parts: SearchParts, query: IndexQuery): Promise<Ans
   if (scope === undefined || (wordless && !asks)) return NOTHING;
   const excluded = plan.excluded.map(literal);
   if (wordless) return browse(parts, query, scope, excluded);
-  const partition = await partitionOf(parts, filter.workspaceIds);
-  if (partition === undefined) return NOTHING;
+  const partitions = await partitionsOf(parts, filter.workspaceIds);
+  if (partitions.length === 0) return NOTHING;
   const vocabulary = await vocabularyFor(
     parts.server,
     parts.names,
-    partition,
+    partitions,
     plan.groups,
     query.fields ?? USUAL_FIELDS,
   );
-  const groups = plan.groups.map((group) => expand(group, vocabulary));
+  const groups = plan.groups.map((group) => ({ patterns: expand(group, vocabulary), times: group.times }));
   const sought = { groups, boosts: plan.boosts.map(literal), fields: query.fields ?? USUAL_FIELDS };
   return find(parts, query, scope, sought, excluded);
 }
@@ -57,26 +58,32 @@ function termsOf(field: Field): string {
   return `${field}_terms`;
 }
 
-/** A group as it stands: neither completed nor corrected. */
+function patternsOf({ groups }: Sought): Patterns[] {
+  return groups.map(({ patterns }) => patterns);
+}
+
+/** Returns a group as it is, neither completed nor corrected. */
 function literal({ terms, prefix }: Group): Patterns {
   return [{ terms, prefix }];
 }
 
-/** Whose words count; undefined where nothing of the workspaces is in the index. */
-async function partitionOf(
+/** Returns the partitions whose words count; none when the index contains nothing of the workspaces. */
+async function partitionsOf(
   { server, names, partitions }: SearchParts,
   workspaceIds: readonly string[],
-): Promise<Token | undefined> {
-  const known = workspaceIds.map((id) => partitions.get(id)).find((partition) => partition !== undefined);
-  if (known !== undefined) return known;
-  const filter = among('workspace', workspaceIds.map(valueToken));
-  const include = 'partition';
-  const [found] = await server.search([
-    { collection: names.entries, q: '*', filter_by: filter, include_fields: include, per_page: 1 },
-  ]);
-  const partition = found?.hits[0]?.document.partition as Token | undefined;
-  if (partition !== undefined) for (const id of workspaceIds) partitions.set(id, partition);
-  return partition;
+): Promise<readonly Token[]> {
+  const unknown = workspaceIds.filter((id) => !partitions.has(id));
+  const found = await server.search(
+    unknown.map((id) => {
+      const filter = among('workspace', [valueToken(id)]);
+      return { collection: names.entries, q: '*', filter_by: filter, include_fields: 'partition', per_page: 1 };
+    }),
+  );
+  for (const [i, { hits }] of found.entries()) {
+    const partition = hits[0]?.document.partition as Token | undefined;
+    if (partition !== undefined) partitions.set(unknown[i] as string, partition);
+  }
+  return [...new Set(workspaceIds.flatMap((id) => partitions.get(id) ?? []))];
 }
 
 function matching({ names }: SearchParts, filter: Filter, excluded: readonly Patterns[], query: IndexQuery): Search {
@@ -101,7 +108,7 @@ async function find(
 ): Promise<Answer> {
   const { offset, limit, minScore = 0, facets = [] } = query;
   const counts = await countsOf(parts, scope, sought);
-  const any = matching(parts, both(scope, meetsAny(sought.groups, sought.fields)), excluded, query);
+  const any = matching(parts, both(scope, meetsAny(patternsOf(sought), sought.fields)), excluded, query);
   const ranked: Search = { ...any, sort_by: orderOf(sought, counts), per_page: PAGE };
   const weighed: Search = {
     ...ranked,
@@ -121,7 +128,7 @@ async function find(
     const behind = await positions(parts.server, { ...ranked, include_fields: 'id' }, from, limit - shown.length);
     shown.push(...behind.map((document) => ({ document, score: last })));
   }
-  const groups = [...sought.groups, ...sought.boosts];
+  const groups = [...patternsOf(sought), ...sought.boosts];
   const inWindow = all.map(({ document }) => document);
   return {
     hits: await hitsOf(parts, query, shown, groups),
@@ -132,9 +139,9 @@ async function find(
   };
 }
 
-/** How many entries may be given, and how many of them meet each group. */
-async function countsOf({ server, names }: SearchParts, scope: Filter, { groups, fields }: Sought): Promise<Counts> {
-  const filters = [scope, ...groups.map((patterns) => both(scope, meets(patterns, fields)))];
+/** Counts the admitted entries, and those of them that match each group. */
+async function countsOf({ server, names }: SearchParts, scope: Filter, sought: Sought): Promise<Counts> {
+  const filters = [scope, ...patternsOf(sought).map((patterns) => both(scope, meets(patterns, sought.fields)))];
   const found = await server.search(
     filters.map((filter) => ({ collection: names.entries, q: '*', filter_by: filter, per_page: 0 })),
   );
@@ -143,10 +150,13 @@ async function countsOf({ server, names }: SearchParts, scope: Filter, { groups,
 }
 
 /**
- * Which of many matches are weighed: those with the rarest of the groups, for others can't weigh as much; those that
- * have all groups are among them. Where even the rarest is in too many, those with all groups, or in their names.
+ * Returns the order that decides which of many matches are weighed: first those with the rarest groups, because others
+ * can't weigh as much, and they include those with all groups. If even the rarest group has too many matches, first
+ * those with all groups, or with the group in their names.
  */
-function orderOf({ groups, fields }: Sought, { groups: counts }: Counts): string {
+function orderOf(sought: Sought, { groups: counts }: Counts): string {
+  const { fields } = sought;
+  const groups = patternsOf(sought);
   const byRarity = groups.map((patterns, i) => ({ patterns, count: counts[i] as number }));
   byRarity.sort((a, b) => a.count - b.count);
   let room = WINDOW;
@@ -160,7 +170,7 @@ function orderOf({ groups, fields }: Sought, { groups: counts }: Counts): string
   return first === undefined ? 'updated:desc' : `_eval(${first}):desc,updated:desc`;
 }
 
-/** The matches that are weighed: all, or the first of them. The same for every page of an answer. */
+/** Returns the matches to weigh: all or the first of them, and the same for each page of an answer. */
 async function windowOf(server: Server, search: Search, first: Found): Promise<Document[]> {
   const documents = first.hits.map(({ document }) => document);
   const most = Math.min(WINDOW, first.found);
@@ -170,7 +180,7 @@ async function windowOf(server: Server, search: Search, first: Found): Promise<D
   return [...documents, ...found.flatMap(({ hits }) => hits.map(({ document }) => document))];
 }
 
-/** How many documents are weighed where they are as long as some. */
+/** Returns how many documents can be weighed if they are as long as the given ones. */
 function roomFor(documents: readonly Document[]): number {
   return Math.max(PAGE, (documents.length * MOST_WEIGHED) / Math.max(1, sizeOf(documents)));
 }
@@ -183,7 +193,7 @@ function sizeOf(documents: readonly Document[]): number {
   );
 }
 
-/** Typesense can't leave out phrases whose last term is a beginning. */
+/** Removes documents with excluded phrases that end with a prefix, which Typesense can't exclude. */
 function withoutOpen(documents: readonly Document[], excluded: readonly Patterns[], { fields }: Sought) {
   const phrases = openPhrases(excluded);
   if (phrases.length === 0) return documents;
@@ -193,7 +203,7 @@ function withoutOpen(documents: readonly Document[], excluded: readonly Patterns
   });
 }
 
-/** Documents by their place in Typesense's order. */
+/** Returns documents by their position in Typesense's order. */
 async function positions(server: Server, search: Search, from: number, count: number): Promise<Document[]> {
   if (count <= 0) return [];
   const size = Math.min(PAGE, count);
@@ -221,14 +231,14 @@ async function hitsOf(
   const texts = await documentsById(server, names.entries, ids, bare ? BARE_FIELDS : HIT_FIELDS);
   return shown.flatMap(({ document: { id }, score }) => {
     const document = texts.get(id);
-    // Gone since it was found.
+    // Deleted since it was found.
     if (document === undefined) return [];
     if (bare) return [{ id: String(document.entry), type: typeOf(document), score, matchedIn: [], snippets: {} }];
     return [hitOf({ document, score, groups, fields, highlight })];
   });
 }
 
-/** Answers a query without words: what its filters admit, last updated first. */
+/** Answers a query without words: returns what its filters admit, last updated first. */
 async function browse(
   parts: SearchParts,
   query: IndexQuery,

@@ -1,9 +1,9 @@
 import { MOST_TEXT } from '../port.js';
 
-/** Halves of characters that stand alone: JSON may not have them for every reader. */
+/** Lone surrogates, which not every reader of JSON accepts. */
 const LONE_HALVES = /\p{Surrogate}/gu;
 
-/** A text as it is kept. Offsets in it are those of the text that was given. */
+/** Returns a text as it is stored; offsets stay the same. */
 export function storedText(text: string): string {
   return withoutNul(text.slice(0, MOST_TEXT)).replace(LONE_HALVES, '\ufffd');
 }

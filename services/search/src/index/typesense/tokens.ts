@@ -2,13 +2,14 @@ import { createHash } from 'node:crypto';
 import { withoutNul } from './text.js';
 
 /**
- * Everything that Typesense searches or filters by is written in `a-z0-9`, one token for each term or value: its
- * own tokenizer leaves that as it is, and no text can be read as syntax of its queries and filters. Letters and
- * digits stand for themselves, but for the `z` that begins an escape; so what begins alike is written alike.
+ * A token of the characters `a-z0-9`. Everything that Typesense searches or filters by is a token, one for each term or
+ * value: its tokenizer leaves tokens unchanged, and no text can be interpreted as syntax of its queries and filters.
+ * Letters and digits stand for themselves, except for `z`, which begins an escape; so texts with the same beginning
+ * have tokens with the same beginning.
  */
 export type Token = string & { readonly token: unique symbol };
 
-/** Typesense cuts tokens at 100 characters. */
+/** Characters of a token at most; Typesense truncates tokens at 100. */
 const MOST_CHARACTERS = 90;
 const ESCAPES: Readonly<Record<string, string>> = { z: 'zz', '-': 'zm', _: 'zu', ':': 'zk', ' ': 'zs' };
 const UNESCAPED = Object.fromEntries(Object.entries(ESCAPES).map(([plain, written]) => [written, plain]));
@@ -19,15 +20,15 @@ function escaped(text: string): string {
   return text.replace(/[^a-y0-9]/g, (unit) => ESCAPES[unit] ?? `z${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
-/** A term or the beginning of one. Those that agree in their first 18 letters of another script count as one. */
+/** Encodes a term or prefix. Terms of other scripts with the same first 18 letters get the same token. */
 export function termToken(term: string): Token {
   const token = escaped(term);
   if (token.length <= MOST_CHARACTERS) return token as Token;
-  // Not within an escape.
+  // Does not truncate within an escape.
   return token.slice(0, MOST_CHARACTERS).replace(/z[0-9a-f]{0,3}$/, '') as Token;
 }
 
-/** Begins the token of a beginning of a term; terms themselves are in another field. */
+/** First letter of the tokens of prefixes, which are in another field than terms. */
 const PREFIX = 'p';
 const PAIR = 's';
 
@@ -35,12 +36,12 @@ export function prefixToken(beginning: string): Token {
   return `${PREFIX}${termToken(beginning)}` as Token;
 }
 
-/** Two tokens in their order as one. */
+/** Encodes an ordered pair of tokens as one. */
 export function pairToken(first: Token, second: Token): Token {
   return `${PAIR}${digest(`${first} ${second}`, 14)}` as Token;
 }
 
-/** A value that is compared whole: different values have different tokens. */
+/** Encodes a value that is compared as a whole: different values have different tokens. */
 export function valueToken(value: string): Token {
   const token = escaped(withoutNul(value));
   if (token.length <= MOST_CHARACTERS) return (token === '' ? EMPTY : token) as Token;
@@ -51,7 +52,7 @@ export function valueToken(value: string): Token {
 const EMPTY = 'zx';
 const HASHED = 'zh';
 
-/** The value behind a token; undefined where it was too long to be kept. */
+/** Decodes the value of a token; undefined when it was too long to be stored. */
 export function tokenValue(token: string): string | undefined {
   if (token === EMPTY) return '';
   if (token.startsWith(HASHED)) return undefined;
@@ -60,7 +61,7 @@ export function tokenValue(token: string): string | undefined {
   });
 }
 
-/** Letters of which a name is made that depends on a text alone. */
+/** Returns a hash of a text in hexadecimal, `length` digits long. */
 export function digest(text: string, length: number): string {
   return createHash('sha256').update(text).digest('hex').slice(0, length);
 }

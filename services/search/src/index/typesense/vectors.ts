@@ -18,7 +18,7 @@ export interface VectorParts {
 
 const ACCESS_FIELDS = 'workspace,boundary,ancestors,below,principals,type,tags,created_by,metadata,updated';
 const MOST_SENT = 100;
-/** As many as a number of 32 bits has. */
+/** Significant digits of a 32-bit float. */
 const DIGITS = 8;
 
 function chunksOf(server: Server, { chunks }: ModelRecord, ids: readonly Token[]): Promise<Document[]> {
@@ -27,7 +27,7 @@ function chunksOf(server: Server, { chunks }: ModelRecord, ids: readonly Token[]
   return allOf(server, { collection: chunks, q: '*', filter_by: among('of', ids), include_fields: include });
 }
 
-/** Puts vectors of entries whose texts are still the same, in the place of those that they had. */
+/** Replaces the vectors of entries whose texts are still the same. */
 export async function putVectors(
   { server, models, generations }: VectorParts,
   model: EmbeddingModel,
@@ -55,7 +55,7 @@ export async function putVectors(
       return { id, embedded: [...new Set([...(embedded as string[]), record.key])] };
     });
     await server.write(names.entries, 'update', marks);
-    // What another replica removed or changed meanwhile loses its vectors again.
+    // Deletes the vectors of entries that another replica has removed or changed meanwhile.
     const after = await documentsById(server, names.entries, idsOf(same), 'text_hash');
     const lost = same.filter(({ id, text_hash: hash }) => after.get(id)?.text_hash !== hash);
     await deleteAll(server, record.chunks, 'of', idsOf(lost));
@@ -66,7 +66,7 @@ function idsOf(documents: readonly Document[]): Token[] {
   return documents.map(({ id }) => id as Token);
 }
 
-/** Documents of their own each time: 0.24 loses vectors that are written over, where all are compared. */
+/** Creates documents with new ids each time: Typesense 0.24 loses overwritten vectors in exhaustive searches. */
 function chunkDocuments(entry: Document, { textHash, chunks }: EntryVectors): Document[] {
   const { id, text_hash: _, embedded: __, ...rest } = entry;
   const time = randomBytes(6).toString('hex');
@@ -82,7 +82,7 @@ async function writeChunks(server: Server, { chunks }: ModelRecord, action: Acti
   }
 }
 
-/** Notes that an index has a use for some chunks. */
+/** Marks chunks as used by an index. */
 async function keepFor(server: Server, record: ModelRecord, chunks: readonly Document[], entries: string) {
   const kept_for = valueToken(entries);
   await writeChunks(
@@ -93,7 +93,7 @@ async function keepFor(server: Server, record: ModelRecord, chunks: readonly Doc
   );
 }
 
-/** Which vectors there are of the texts of some entries: the keys of the models, by entry. */
+/** Returns which vectors of some entries' texts exist: the keys of the models by entry. */
 export async function embeddedOf(
   { server, models }: VectorParts,
   entries: readonly (readonly [IndexEntry, Texts])[],
@@ -112,7 +112,7 @@ export async function embeddedOf(
   return embedded;
 }
 
-/** Drops vectors that a new index has no use for: those of entries or texts that are not in it. */
+/** Deletes vectors that a new index does not use, because it lacks their entry or text. */
 export async function dropUnkept({ server, models }: VectorParts, keptFor: string): Promise<void> {
   const kept = valueToken(keptFor);
   for (const { chunks } of await models.all()) {
@@ -120,7 +120,7 @@ export async function dropUnkept({ server, models }: VectorParts, keptFor: strin
   }
 }
 
-/** Lets chunks follow their entries: what is removed, and who may see what. */
+/** Updates the chunks of entries: deletes those of removed ones, and updates the access fields of the others. */
 export async function followEntries(
   { server, models }: VectorParts,
   removed: readonly Token[],
@@ -136,7 +136,7 @@ export async function followEntries(
   }
 }
 
-/** Entries that are there, with vectors of a model or without. */
+/** Returns a filter for existing entries with vectors of a model; the next function is for those without. */
 export function presentWith(key: Token): Filter {
   return among('embedded', [key]);
 }

@@ -1,7 +1,7 @@
 import { editsBetween } from '../../domain/edits.js';
+import { type Field, USUAL_FIELDS } from '../../domain/narrowing.js';
 import { allowedEdits, type Vocabulary } from '../../domain/pattern.js';
 import type { Group } from '../../domain/query.js';
-import { type Field, USUAL_FIELDS } from '../port.js';
 import type { Document, Search, Server } from './client.js';
 import { among, both, either } from './filter.js';
 import type { Names } from './names.js';
@@ -14,8 +14,8 @@ const WORD = /^\p{L}{2,32}$/u;
 const LETTERS = 'abcdefghijklmnopqrstuvwxyz0123456789';
 
 /**
- * A word with each letter in one of Typesense's own, so that it can find by typing errors in any script: near
- * words have near shapes, and which words those are is looked at here.
+ * Replaces each character of a word by one that Typesense knows, so that it can find typos in any script: similar words
+ * have similar shapes, and this module checks which words really match.
  */
 function shapeOf(word: string): string {
   let shape = '';
@@ -26,7 +26,7 @@ function shapeOf(word: string): string {
   return shape;
 }
 
-/** The documents of words that are looked up; others neither complete nor correct anything. */
+/** Returns the documents of words that can complete or correct others. */
 export function wordDocuments(partition: Token, words: Iterable<string>): Document[] {
   const documents: Document[] = [];
   for (const word of words) {
@@ -36,11 +36,11 @@ export function wordDocuments(partition: Token, words: Iterable<string>): Docume
   return documents;
 }
 
-/** What the words of one tenant's texts complete and correct the words of some groups to, as sought in some fields. */
+/** Reads the words of some partitions that may complete or correct the groups, for a search in some fields. */
 export async function vocabularyFor(
   server: Server,
   names: Names,
-  partition: Token,
+  partitions: readonly Token[],
   groups: readonly Group[],
   fields: readonly Field[],
 ): Promise<Vocabulary> {
@@ -48,8 +48,8 @@ export async function vocabularyFor(
   const correctable = groups.filter(({ correctable }) => correctable);
   const lastTerms = correctable.map(({ terms }) => terms.at(-1) as string);
   const found = await server.search([
-    ...open.map((surface) => beginningWith(names, partition, surface)),
-    ...lastTerms.map((term) => havingTerm(names, partition, term, fields)),
+    ...open.map((surface) => beginningWith(names, partitions, surface)),
+    ...lastTerms.map((term) => havingTerm(names, partitions, term, fields)),
   ]);
   const completions = new Map(open.map((surface, i) => [surface, wordsIn(found[i]?.hits ?? [], surface)]));
   const known = new Set(lastTerms.filter((_, i) => (found[open.length + i]?.found ?? 0) > 0));
@@ -57,7 +57,7 @@ export async function vocabularyFor(
     const completed = (completions.get(surface)?.length ?? 0) > 0;
     return !known.has(terms.at(-1) as string) && !completed && allowedEdits(surface.length) > 0;
   });
-  const near = await server.search(wrong.map(({ surface }) => nearTo(names, partition, surface)));
+  const near = await server.search(wrong.map(({ surface }) => nearTo(names, partitions, surface)));
   const candidates = new Map(wrong.map(({ surface }, i) => [surface, wordsIn(near[i]?.hits ?? [], '')]));
   return {
     has: (term) => known.has(term),
@@ -67,15 +67,16 @@ export async function vocabularyFor(
 }
 
 function wordsIn(hits: readonly { readonly document: Document }[], beginning: string): string[] {
-  return hits.map(({ document }) => String(document.word)).filter((word) => word.startsWith(beginning));
+  const words = hits.map(({ document }) => String(document.word)).filter((word) => word.startsWith(beginning));
+  return [...new Set(words)];
 }
 
-function lookUp(names: Names, partition: Token, shape: string): Search {
+function lookUp(names: Names, partitions: readonly Token[], shape: string): Search {
   return {
     collection: names.words,
     q: shape,
     query_by: 'shape',
-    filter_by: among('partition', [partition]),
+    filter_by: among('partition', partitions),
     include_fields: 'word',
     highlight_fields: 'none',
     drop_tokens_threshold: 0,
@@ -84,26 +85,26 @@ function lookUp(names: Names, partition: Token, shape: string): Search {
   };
 }
 
-function beginningWith(names: Names, partition: Token, surface: string): Search {
-  return { ...lookUp(names, partition, shapeOf(surface)), prefix: 'true', num_typos: '0' };
+function beginningWith(names: Names, partitions: readonly Token[], surface: string): Search {
+  return { ...lookUp(names, partitions, shapeOf(surface)), prefix: 'true', num_typos: '0' };
 }
 
-function nearTo(names: Names, partition: Token, surface: string): Search {
+function nearTo(names: Names, partitions: readonly Token[], surface: string): Search {
   const typos = { num_typos: '2', min_len_1typo: 1, min_len_2typo: 1, typo_tokens_threshold: MOST_LOOKED_AT };
-  return { ...lookUp(names, partition, shapeOf(surface)), ...typos, prefix: 'false' };
+  return { ...lookUp(names, partitions, shapeOf(surface)), ...typos, prefix: 'false' };
 }
 
-function havingTerm(names: Names, partition: Token, term: string, fields: readonly Field[]): Search {
+function havingTerm(names: Names, partitions: readonly Token[], term: string, fields: readonly Field[]): Search {
   const token = [termToken(term)];
   const known = [...new Set([...USUAL_FIELDS, ...fields])];
   const has = either(...known.map((field) => among(`${field}_terms`, token)));
-  const filter = both(among('partition', [partition]), has);
+  const filter = both(among('partition', partitions), has);
   return { collection: names.entries, q: '*', filter_by: filter, per_page: 0 };
 }
 
-/** Those with the fewest edits, within the limit. */
+/** Returns the candidates with the fewest edits, within the limit. */
 function nearest(word: string, candidates: readonly string[], limit: number): string[] {
-  // The word itself is known of texts that are gone, or that are not searched.
+  // The word itself may remain from texts that are deleted or not searched.
   const others = candidates.filter((candidate) => candidate !== word);
   const edits = others.map((candidate) => editsBetween(word, candidate, limit));
   const least = Math.min(limit, ...edits);

@@ -21,18 +21,18 @@ import { wordDocuments } from './vocabulary.js';
 /** The last change of an entry in a call. */
 export interface Change {
   readonly id: Token;
-  /** Absent where the entry goes. */
+  /** Undefined when the entry is removed. */
   readonly entry?: IndexEntry;
-  /** It went before it came: what is held does not count. */
+  /** Whether it is removed first, so that the stored state does not matter. */
   readonly anew: boolean;
 }
 
 export interface WriteParts extends VectorParts {
-  /** Words that are in an index for sure: `collection id`. */
+  /** Words that an index is known to contain: `collection id`. */
   readonly knownWords: LRUCache<string, true>;
 }
 
-/** Changes of one call as one change for each entry. */
+/** Reduces the changes of one call to one change per entry. */
 export function foldChanges(changes: readonly ({ upsert: IndexEntry } | { remove: string })[]): Change[] {
   const folded = new Map<string, Change>();
   for (const change of changes) {
@@ -55,7 +55,7 @@ interface Held extends State {
   readonly access_hash: string;
 }
 
-/** Makes changes of different entries in one index. While that is being filled, what goes leaves a mark. */
+/** Applies changes of different entries to one index. An index that is being filled keeps a mark of removed entries. */
 export async function applyChanges(
   parts: WriteParts,
   names: Names,
@@ -86,7 +86,7 @@ export async function applyChanges(
   await addWords(parts, names, spoken);
   await writeWhole(parts, names, filling, 'upsert', whole);
   const lines = await server.write(names.entries, 'update', partial);
-  // Another replica removed these in between, and does not know what this one knows.
+  // Another replica has removed these meanwhile without knowing the newer state.
   const missing = new Set(partial.filter((_, i) => lines[i] === 'missing').map(({ id }) => id));
   const again = come.filter(({ id }) => missing.has(id)).map(({ entry }) => entry);
   await writeWhole(parts, names, filling, 'upsert', again);
@@ -99,14 +99,14 @@ export async function applyChanges(
   await followEntries(parts, gone, regarded);
 }
 
-/** Fills an index; entries that are in it, or left a mark there, stay as they are. */
+/** Fills an index; entries that exist in it or have a mark are left unchanged. */
 export function fill(parts: WriteParts, names: Names, entries: readonly IndexEntry[]): Promise<void> {
   return writeWhole(parts, names, true, 'create', entries);
 }
 
 export const MOST_CHANCE = 2 ** 31;
 
-/** Characters of texts that are sent at once, and entries. */
+/** Characters of texts, and entries, that are sent at once. */
 const MOST_SENT = 2_000_000;
 const MOST_DOCUMENTS = 100;
 
@@ -118,7 +118,7 @@ async function writeWhole(
   entries: readonly IndexEntry[],
 ): Promise<void> {
   for (const some of portionsOf(entries)) {
-    // A text that is new to the index that answers has no vectors.
+    // In the index that answers, a new text has no vectors.
     const embedded = filling ? await embeddedOf(parts, some, names.entries) : undefined;
     const written = some.map(([entry, texts]) => wholeDocument(entry, texts));
     await addWords(parts, names, written);
@@ -132,7 +132,7 @@ async function writeWhole(
   }
 }
 
-/** A place in an order by chance, from which samples are taken. */
+/** Returns a random position, by which samples are taken. */
 function chanceOf(): number {
   return Math.floor(Math.random() * MOST_CHANCE);
 }
@@ -157,7 +157,10 @@ interface Words {
   readonly words: Iterable<string>;
 }
 
-/** Words go before the entries that have them, so that whoever finds these finds them by what is typed. */
+/**
+ * Adds words before the entries that contain them, so that an entry is found by completions as soon as it is found at
+ * all.
+ */
 async function addWords({ server, knownWords }: WriteParts, names: Names, written: readonly Words[]) {
   const words = new Map<string, Document>();
   for (const { partition, words: ofEntry } of written) {
@@ -173,7 +176,7 @@ async function heldStates(server: Server, names: Names, changes: readonly Change
   const fields = 'version,content_version,updated_at,text_hash,access_hash';
   const ids = changes.map(({ id }) => id);
   const found = await documentsById(server, names.entries, ids, fields);
-  // A mark of what went holds nothing.
+  // Marks of removed entries have no state.
   for (const [id, document] of found) if (document.version === undefined) found.delete(id);
   return found as unknown as Map<string, Held>;
 }

@@ -1,10 +1,10 @@
 import type { LinkTarget } from '../port.js';
 import { folderOf, join } from './paths.js';
 
-/** Whether a link leads out of what a source holds: it has a scheme or a host. */
+/** Returns whether a link leads out of the source: it has a scheme or a host. */
 export const isOutside = (href: string): boolean => /^(?:[a-z][a-z\d+.-]*:|\/\/)/i.test(href.trim());
 
-/** A link's path without query and fragment. */
+/** Returns a link's path without query and fragment. */
 const bare = (href: string): string => href.trim().replace(/[?#].*$/s, '');
 
 function decoded(text: string, decode = decodeURIComponent): string {
@@ -15,7 +15,7 @@ function decoded(text: string, decode = decodeURIComponent): string {
   }
 }
 
-/** Joins a relative path to a folder; undefined where it leads above the top. */
+/** Joins a relative path to a folder. Returns undefined when it leads above the top. */
 function within(folder: string, path: string): string | undefined {
   const parts: string[] = [];
   for (const part of join(path.startsWith('/') ? '' : folder, path).split('/')) {
@@ -26,9 +26,9 @@ function within(folder: string, path: string): string | undefined {
   return parts.join('/');
 }
 
-/** Finds by a path what lies there, however a tool has written the path. */
+/** Finds items by path, tolerating differences in case and Unicode normalization. */
 export interface PathIndex {
-  /** Remembers what lies at a path; the first one of a path stays. */
+  /** Stores the item at a path; the first one of a path is kept. */
   set(path: string, item: string): void;
   get(path: string): string | undefined;
 }
@@ -48,17 +48,17 @@ export function createPathIndex(): PathIndex {
   };
 }
 
-/** The paths that a link may mean, from an entry at `from`; likely ones first. */
+/** Returns the paths that a link in the entry `from` may mean, most likely ones first. */
 export function pathsOf(from: string, href: string): string[] {
   const folder = folderOf(from);
   const raw = bare(href).replaceAll('\\', '/');
-  // Some tools write a `?` or `#` of a name as it is.
+  // Some tools do not escape a `?` or `#` in a name.
   const whole = decoded(href.trim());
   const found = [decoded(raw), raw, decoded(raw, decodeURI), whole].flatMap((path) => within(folder, path) ?? []);
   return [...new Set(found)];
 }
 
-/** Resolves a relative link by what lies where: as it is, with one of the endings, or as a folder's index page. */
+/** Resolves a relative link to an item: by its exact path, or with one of the `endings`. */
 export function resolveRelative(
   from: string,
   href: string,

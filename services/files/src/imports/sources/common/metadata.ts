@@ -1,7 +1,7 @@
-/** What a resource's metadata may take, in bytes of JSON, with room for what the import adds itself. */
+/** Bytes of JSON that a resource's metadata may have, with some left for what the import adds. */
 const MAX_BYTES = 14 * 1024;
 
-/** Metadata as far as there is room, and the names of what was left out. */
+/** Returns the metadata that fits, and the names of what was omitted. */
 export function fitMetadata(given: Readonly<Record<string, unknown>>): {
   metadata: Record<string, unknown>;
   left: string[];

@@ -3,9 +3,11 @@ import { ImportFault } from '../port.js';
 
 let media: Media | undefined;
 
-/** The process that reads Office files, which strangers have made; it starts with the first and ends when idle. */
+/**
+ * Returns the process that reads Office files, which are untrusted. It starts with the first file and ends when idle.
+ */
 export function parser(): Media {
-  media ??= openMedia({ idleMs: 10_000 });
+  media ??= openMedia({ idleMs: 10_000, processes: 1 });
   return media;
 }
 
@@ -27,7 +29,7 @@ const CODES: Readonly<Record<MediaReason, string>> = {
   closed: 'conversion_stopped',
 };
 
-/** What a file's reader rejects with, as a fault of the import. */
+/** Converts an error of the file parser to a fault of the import; rethrows other errors. */
 export function faultOf(error: unknown, path: string): ImportFault {
   if (error instanceof ImportFault) return error;
   if (!(error instanceof MediaFailure)) throw error;

@@ -1,24 +1,24 @@
-/** The folder that a path lies in; empty at the top. */
+/** Returns the folder of a path; empty at the top. */
 export const folderOf = (path: string): string => path.slice(0, Math.max(0, path.lastIndexOf('/')));
 
-/** The last part of a path. */
+/** Returns the last segment of a path. */
 export const nameOf = (path: string): string => path.slice(path.lastIndexOf('/') + 1);
 
-/** The extension of a file's name in lower case, without the dot; empty where there is none. */
+/** Returns a file's extension in lower case, without the dot; empty when there is none. */
 export const extensionOf = (path: string): string => /\.([^./]{1,10})$/.exec(nameOf(path))?.[1]?.toLowerCase() ?? '';
 
-/** The last part of a path without its extension. */
+/** Returns the last segment of a path without its extension. */
 export const stemOf = (path: string): string => nameOf(path).replace(/(?!^)\.[^./]{1,10}$/, '');
 
 export const join = (folder: string, name: string): string => (folder === '' ? name : `${folder}/${name}`);
 
-/** The folders above a path, outermost first. */
+/** Returns the ancestor folders of a path, outermost first. */
 export function foldersAbove(path: string): string[] {
   const parts = path.split('/').slice(0, -1);
   return parts.map((_, at) => parts.slice(0, at + 1).join('/'));
 }
 
-/** What systems and programs leave in folders, which nobody means to bring. */
+/** Returns whether a path is a file that systems and programs leave in folders, such as `.DS_Store`. */
 export function isLitter(path: string): boolean {
   return path.split('/').some((part) => /^(?:__MACOSX|\.[^/]*|Thumbs\.db|desktop\.ini)$/i.test(part));
 }

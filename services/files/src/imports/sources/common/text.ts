@@ -2,13 +2,13 @@ import type { Readable } from 'node:stream';
 import { decode } from '../../../media/charset.js';
 import { type Bundle, ImportFault } from '../port.js';
 
-/** A text without what no text may hold: NUL and halves of characters. */
+/** Removes NUL and replaces lone surrogates, which no stored text may contain. */
 export const wellFormed = (text: string): string => text.replaceAll('\0', '').replace(/\p{Surrogate}/gu, '\ufffd');
 
-/** White space as one reads it: runs are one space. */
+/** Collapses each run of white space to one space. */
 export const oneLine = (text: string): string => text.replace(/[\s\u00a0]+/g, ' ').trim();
 
-/** A name that a resource may have: one line of 1 to 255 characters. */
+/** Makes a valid resource name of a text: one line of 1 to 255 characters. */
 export function cleanName(text: string | undefined, fallback = 'Untitled'): string {
   const name = oneLine(wellFormed(text ?? '').replace(/\p{Cc}/gu, ' '));
   if (name === '') return fallback;
@@ -19,7 +19,7 @@ export function cleanName(text: string | undefined, fallback = 'Untitled'): stri
         .trimEnd()}…`;
 }
 
-/** A moment as RFC 3339 in UTC; undefined for what is none. A day is its midnight. */
+/** Parses a time and returns it as RFC 3339 in UTC, or undefined. A date becomes its midnight. */
 export function momentOf(text: string | null | undefined): string | undefined {
   if (typeof text !== 'string' || text.length > 100 || !/\d{4}/.test(text)) return undefined;
   const zoned = /^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?$/.test(text.trim()) ? `${text.trim()}Z` : text;
@@ -29,13 +29,16 @@ export function momentOf(text: string | null | undefined): string | undefined {
   return date.getUTCFullYear() >= 1 && date.getUTCFullYear() <= 9999 ? date.toISOString() : undefined;
 }
 
-/** The text of an entry, in its charset, without a byte order mark. Rejects with an ImportFault above `limit` bytes. */
+/**
+ * Returns the text of an entry, decoded from its charset, without a byte order mark. Rejects with an `ImportFault`
+ * above `limit` bytes.
+ */
 export async function readText(bundle: Bundle, path: string, limit: number, declared?: string): Promise<string> {
   const bytes = await bundle.read(path, limit);
   return decode(bytes, declared).replace(/^\ufeff/, '');
 }
 
-/** The first bytes of an entry, as many as there are up to `length`. */
+/** Returns the first bytes of an entry, up to `length`. */
 export async function headOf(bundle: Bundle, path: string, length: number): Promise<Buffer> {
   const stream: Readable = await bundle.open(path);
   const pieces: Buffer[] = [];
@@ -49,7 +52,7 @@ export async function headOf(bundle: Bundle, path: string, length: number): Prom
   return Buffer.concat(pieces).subarray(0, length);
 }
 
-/** JSON of a text; what is none is a fault with this code. */
+/** Parses JSON. Throws an `ImportFault` with `code` when it is invalid. */
 export function parseJson(text: string, code: string, path: string): unknown {
   try {
     return JSON.parse(text);
@@ -62,7 +65,7 @@ export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Lines as a text that begins with none that is empty and ends with one line end; what is within stays as it is. */
+/** Joins lines, without empty lines at the beginning and end, and with one line end after the last. */
 export function withoutEdges(lines: readonly string[]): string {
   const from = lines.findIndex((line) => line !== '');
   const to = lines.findLastIndex((line) => line !== '');

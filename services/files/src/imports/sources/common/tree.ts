@@ -6,9 +6,9 @@ import { cleanName } from './text.js';
 export type Skipped = Source['skipped'][number];
 
 /**
- * Puts what lies in folders into a tree, parents first and else in the order given. `owners` says which item a folder
- * belongs to: its content lies below that item. Every other folder becomes an item of its own, whose path ends with `/`.
- * `placeOf` gives the folder that an entry counts as lying in, where that is not the one it lies in.
+ * Arranges the contents of folders into a tree, parents first and otherwise in the given order. `owners` maps a folder
+ * to the item that its content lies below. Every other folder becomes an item of its own, whose path ends with `/`.
+ * `placeOf` returns the folder that an entry is treated as lying in, if that differs from its own.
  */
 export function arrange(
   leaves: readonly SourceItem[],
@@ -20,7 +20,7 @@ export function arrange(
   const byPath = new Map(leaves.map((leaf) => [leaf.path, leaf]));
   const done = new Set<string>();
 
-  /** The item that what lies in a folder is below. An item that a folder belongs to may lie in that folder itself. */
+  /** Returns the item that holds the content of a folder. An item that owns a folder may lie in that folder itself. */
   function holderOf(folder: string, inside: string): string | undefined {
     if (folder === '') return undefined;
     const owner = owners.get(folder);

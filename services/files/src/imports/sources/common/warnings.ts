@@ -1,4 +1,4 @@
-/** Counts what could not be brought over, and says it once for each kind. */
+/** Counts content that could not be imported, and reports each kind once. */
 export interface Losses {
   add(what: string, count?: number): void;
   list(): string[];

@@ -5,19 +5,19 @@ import { treeOf } from '../html/page.js';
 import type { ItemContent } from '../port.js';
 import { confluenceRule } from './rule.js';
 
-/** Attachments of a page, by the entry that holds one: what it was called. */
+/** Original names of a page's attachments, by the path of their entry. */
 export type Attachments = ReadonlyMap<string, string>;
 
 export interface ConfluencePage {
   readonly content: ItemContent;
   readonly attachments: Attachments;
-  /** The page above it, as its path at the top says: the address within the export. */
+  /** Path of the parent page within the export, from the breadcrumbs. */
   readonly above?: string;
 }
 
 const byId = (root: Element, id: string): Element | undefined => find(root, ({ attributes }) => attributes.id === id);
 
-/** A page's title without the name of its space, which an export puts before it. */
+/** Returns a page's title without the name of its space, which an export prepends. */
 function titleOf(root: Element): string | undefined {
   const whole = textOf(byId(root, 'title-text')) || textOf(findNamed(root, 'title'));
   const space = textOf(
@@ -52,7 +52,7 @@ function attachmentsOf(root: Element): Attachments {
   return named;
 }
 
-/** Who made a page and when, where the line that tells it is in English. */
+/** Reads the author and the time of a page from its metadata line, which is understood in English only. */
 function historyOf(root: Element): Pick<ItemContent, 'author' | 'createdAt' | 'updatedAt' | 'metadata'> {
   const line = find(root, (inner) => hasClass(inner, 'page-metadata'));
   if (line === undefined) return {};
@@ -73,7 +73,7 @@ function historyOf(root: Element): Pick<ItemContent, 'author' | 'createdAt' | 'u
   };
 }
 
-/** Reads a page of a space's export: its content alone, not what the export puts around it. */
+/** Reads a page of a space's export: only its content, not the frame that the export adds. */
 export function readConfluencePage(page: Buffer): ConfluencePage {
   const root = treeOf(page);
   const main =

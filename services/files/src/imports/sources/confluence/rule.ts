@@ -1,7 +1,7 @@
 import { element, type Rule } from '../html/clean.js';
 import { childrenOf, type Element, find, findNamed, hasClass, type Node, textOf, withChildren } from '../html/dom.js';
 
-/** Kinds of boxes by the names that Confluence has for them. */
+/** Callout kinds by Confluence's names for message boxes. */
 const KINDS: Readonly<Record<string, string>> = {
   information: 'note',
   tip: 'tip',
@@ -59,12 +59,12 @@ function imageOf(image: Element): Node[] | undefined {
   const { attributes } = image;
   if (hasClass(image, 'emoticon')) return [attributes['data-emoji-fallback'] || attributes.alt || ''];
   const whole = attributes['data-image-src'];
-  // A small picture stands for the whole one, which the export has beside it.
+  // Replaces a thumbnail by the full image, which the export contains as well.
   if (whole === undefined || !/thumbnail/.test(attributes.src ?? '') || whole === attributes.src) return undefined;
   return [element('img', { ...attributes, src: whole.replace(/\?.*$/, ''), alt: attributes.alt ?? '' })];
 }
 
-/** A link to a file that shows nothing but a drawing of its kind is called as the file is. */
+/** Names a link after its file when it shows nothing but an icon of the file type. */
 function fileLinkOf(link: Element): Node[] | undefined {
   const image = findNamed(link, 'img');
   const name =
@@ -73,7 +73,7 @@ function fileLinkOf(link: Element): Node[] | undefined {
   return [element('a', { href: link.attributes.href ?? '' }, name)];
 }
 
-/** What the elements of a Confluence page stand for. */
+/** Converts the elements of a Confluence page to those of a document. */
 export const confluenceRule: Rule = (node) => {
   const { name } = node;
   if (hasClass(node, 'confluence-information-macro')) return boxOf(node);

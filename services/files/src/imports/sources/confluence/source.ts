@@ -9,17 +9,17 @@ import { readConfluencePage } from './page.js';
 
 const isPage = (path: string): boolean => /^html?$/.test(extensionOf(path));
 
-/** The id of a page by its file's name: `123.html`, `Title_123.html`. */
+/** Returns the id of a page from its file name: `123.html`, `Title_123.html`. */
 const idOf = (path: string): string | undefined => /(?:^|_)(\d{3,})$/.exec(stemOf(path))?.[1];
 
-/** A page in the tree of an export's index. */
+/** Describes a page in the tree of an export's index. */
 interface Listed {
   readonly href: string;
   readonly title: string;
   readonly parent?: string;
 }
 
-/** The pages that an index lists, each below the page of the list that it is in. */
+/** Returns the pages that an index lists, each below the page whose list contains it. */
 function listedIn(index: Element): Listed[] {
   const found: Listed[] = [];
   const walk = (element: Element, parent: string | undefined): void => {
@@ -40,7 +40,7 @@ function listedIn(index: Element): Listed[] {
   return found;
 }
 
-/** Where the pages of an export lie: beside its index. */
+/** Returns the folder of an export's pages, which is that of its index. */
 function baseOf(bundle: Bundle): string | undefined {
   const indexes = bundle.entries
     .map(({ path }) => path)
@@ -60,7 +60,7 @@ function refuseXml(bundle: Bundle): void {
     );
 }
 
-/** What the export is made of, by a path without the folder that all lies in. */
+/** Lists the items of an export; their paths are relative to the folder that contains everything. */
 async function plan(bundle: Bundle, base: string): Promise<{ items: SourceItem[]; skipped: Skipped[] }> {
   const skipped: Skipped[] = [];
   const skip = (path: string, code: string, message: string) => skipped.push({ path, code, message });
@@ -82,7 +82,7 @@ async function plan(bundle: Bundle, base: string): Promise<{ items: SourceItem[]
   const names = new Map<string, string>();
   const above = new Map<string, string>();
   for (const path of pages) {
-    // A page is looked into for what the index does not tell: its place, and what its files are called.
+    // Reads a page only for what the index does not say: its parent, and the names of its attachments.
     if (listed.has(path) && !withFiles.has(idOf(path) ?? '')) continue;
     const page = await bundle.read(join(base, path), MAX_PAGE_BYTES).then(readConfluencePage, () => undefined);
     for (const [file, name] of page?.attachments ?? []) if (!names.has(file)) names.set(file, name);
@@ -110,7 +110,7 @@ async function plan(bundle: Bundle, base: string): Promise<{ items: SourceItem[]
   return { items, skipped };
 }
 
-/** The items of pages, parents first; where pages lie below each other in a ring it is cut. */
+/** Returns the items of pages, parents first; cycles of parents are cut. */
 function pageItems(
   paths: readonly string[],
   listed: ReadonlyMap<string, Listed>,
@@ -143,11 +143,11 @@ function pageItems(
   return items;
 }
 
-/** The id in an address of a Confluence: `…/pages/123/Title`, `…?pageId=123`. */
+/** Returns the page id in a Confluence URL: `…/pages/123/Title`, `…?pageId=123`. */
 const pageIdIn = (href: string): string | undefined =>
   (/\/pages\/(\d+)(?:[/?#]|$)/.exec(href) ?? /[?&]pageId=(\d+)/.exec(href))?.[1];
 
-/** A space of Confluence, exported as HTML. */
+/** Opens a Confluence space that was exported as HTML. */
 export const openConfluenceSource: OpenSource = async (bundle) => {
   refuseXml(bundle);
   await loadHtml();
@@ -173,7 +173,7 @@ export const openConfluenceSource: OpenSource = async (bundle) => {
       const own = byId.get(pageIdIn(href) ?? '');
       if (own !== undefined) return { item: own };
       if (isOutside(href)) return { outside: true };
-      // Links of pages are relative to the export's own folder, wherever the page lies.
+      // Links of pages are relative to the export's root folder, wherever the page lies.
       return resolveRelative(join(base, 'index.html'), href, index);
     },
     notes: [

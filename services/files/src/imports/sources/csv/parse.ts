@@ -8,7 +8,7 @@ import { shapeOf } from './types.js';
 
 const library = lazyLibrary<typeof Papa>('papaparse', import.meta.url);
 
-/** A larger file is refused: it is read at once. */
+/** Bytes beyond which a file is refused, because it is read into memory as a whole. */
 export const MAX_CSV_BYTES = 64 * 1024 * 1024;
 const DELIMITERS = [',', ';', '\t', '|'];
 
@@ -31,10 +31,15 @@ interface Parsed {
   readonly warnings: string[];
 }
 
-/** More of a delimiter than this on one line is no table, and would be as many strings at once. */
+/**
+ * Delimiters on one line beyond which a file is refused: that is not a table, and each would become a string at once.
+ */
 const MOST_ON_A_LINE = 20_000;
 
-/** Refuses by its delimiters what would be too much to take apart; those within values count as well. */
+/**
+ * Refuses text that would be too expensive to split, judged by the number of delimiters, which includes those within
+ * values.
+ */
 function refuseHuge(text: string, delimiter: string, path: string): void {
   const sign = delimiter.charCodeAt(0);
   let onLine = 0;
@@ -50,7 +55,7 @@ function refuseHuge(text: string, delimiter: string, path: string): void {
   }
 }
 
-/** As much of a file as its delimiter is guessed from. */
+/** Characters of a file that its delimiter is guessed from. */
 const SAMPLE = 64 * 1024;
 
 function guessDelimiter(text: string): string {
@@ -60,10 +65,10 @@ function guessDelimiter(text: string): string {
   return library().parse(whole, { delimitersToGuess: DELIMITERS, preview: 50, skipEmptyLines: true }).meta.delimiter;
 }
 
-/** Lines that are read at the most: empty ones and lines within values count as well. */
+/** Lines that are read at most, including empty ones and lines within values. */
 const MOST_LINES = 2 * MAX_ROWS;
 
-/** Reads rows as RFC 4180 has them, whatever is broken in them. */
+/** Parses rows by RFC 4180, tolerating syntax errors. */
 function parseRows(text: string, given: string | undefined, path: string): Parsed {
   const delimiter = given ?? guessDelimiter(text);
   refuseHuge(text, delimiter, path);
@@ -83,7 +88,10 @@ function parseRows(text: string, given: string | undefined, path: string): Parse
   return { rows, delimiter, warnings };
 }
 
-/** Whether the first row names the columns: it does not where it holds what the column below it holds. */
+/**
+ * Returns whether the first row names the columns. It does not if any of its values has the same type as the column
+ * below it.
+ */
 function hasNames(rows: readonly (readonly string[])[], decimalComma: boolean): boolean {
   const [first = [], ...others] = rows.slice(0, 200);
   if (others.length === 0) return true;
@@ -95,7 +103,7 @@ function hasNames(rows: readonly (readonly string[])[], decimalComma: boolean): 
   });
 }
 
-/** Makes a table of a CSV file. Rejects with an ImportFault where it is none or too large. */
+/** Parses a CSV file into a table. Throws an `ImportFault` when it is not a table or too large. */
 export function readCsv(
   bytes: Buffer,
   path: string,
@@ -123,7 +131,7 @@ export function readCsv(
   return { table: built.table, warnings: [...warnings, ...ragged(rows, withHeader), ...built.warnings] };
 }
 
-/** Rows that have more or fewer values than the first. */
+/** Returns a warning about rows that have more or fewer values than the first. */
 function ragged(rows: readonly (readonly string[])[], withHeader: boolean): string[] {
   const expected = rows[0]?.length ?? 0;
   const odd = rows.flatMap((row, at) => (row.length === expected ? [] : [at + 1]));

@@ -3,7 +3,7 @@ import { cleanName } from '../common/text.js';
 import { ImportFault, type OpenSource } from '../port.js';
 import { MAX_CSV_BYTES, readCsv } from './parse.js';
 
-/** One table for each file with values between commas, semicolons, tabs or bars; mostly there is one. */
+/** Opens delimited text files (comma, semicolon, tab or bar), each as one table; usually there is one. */
 export const openCsvSource: OpenSource = async (bundle, options) => {
   const entries = bundle.entries.filter(({ path }) => !isLitter(path));
   if (entries.length === 0) throw new ImportFault('no_tables', 'There is no file with values in it.');

@@ -5,11 +5,11 @@ import { isDate, type Value } from './values.js';
 
 export const MAX_COLUMNS = 500;
 export const MAX_ROWS = 200_000;
-/** Rows times columns: what is held at once. */
+/** Rows times columns, all of which are held in memory. */
 export const MAX_CELLS = 5_000_000;
 const MAX_CELL_TEXT = 100_000;
 
-/** A table as a resource's content takes it: rows hold values in the columns' order. */
+/** Holds a table in the form of a resource's content: rows hold values in the order of the columns. */
 export interface Table {
   readonly columns: readonly Column[];
   readonly rows: readonly (readonly Cell[])[];
@@ -25,7 +25,7 @@ export interface Column {
 export interface TableInput {
   readonly header: readonly Value[];
   readonly rows: readonly (readonly Value[])[];
-  /** Whether columns get a type by their values. */
+  /** Whether the types of columns are detected from their values. */
   readonly detectTypes: boolean;
   readonly hints: Omit<Hints, 'names'>;
 }
@@ -40,7 +40,7 @@ export function checkSize(rows: number, columns: number, path: string): void {
     throw new ImportFault('too_many_cells', `${path} has more than ${MAX_CELLS} cells, the limit of an import.`);
 }
 
-/** Names that are there and differ. */
+/** Returns non-empty, unique column names. */
 export function columnNames(header: readonly Value[]): string[] {
   const taken = new Set<string>();
   return header.map((given, at) => {
@@ -55,7 +55,7 @@ export function columnNames(header: readonly Value[]): string[] {
   });
 }
 
-/** Makes a table of values. Warnings name what did not fit. */
+/** Builds a table from values. Warnings name what did not fit. */
 export function buildTable({ header, rows, detectTypes, hints }: TableInput): { table: Table; warnings: string[] } {
   const warnings: string[] = [];
   const names = columnNames(header);

@@ -10,26 +10,29 @@ import {
   type Value,
 } from './values.js';
 
-/** A value as a table takes it. */
+/** A cell as a table stores it. */
 export type Cell = null | string | number | boolean | object;
 
-/** What a column holds, and how its values become cells. */
+/** Describes the type of a column, and how its values become cells. */
 export interface ColumnShape {
   readonly type: string;
   readonly options?: Readonly<Record<string, unknown>>;
   cell(value: Value): Cell;
-  /** What a user should know of it. */
+  /** Warning for the user. */
   readonly note?: string;
 }
 
 export interface Hints {
-  /** Texts may stand for numbers, dates and flags; without it they stay texts of one kind or another. */
+  /**
+   * Whether texts may be read as numbers, dates and booleans; otherwise they stay text, URLs, e-mail addresses or
+   * choices.
+   */
   readonly texts: boolean;
-  /** Numbers may be written with a decimal comma. */
+  /** Whether numbers may have a decimal comma. */
   readonly decimalComma?: boolean;
-  /** The first column names its rows. */
+  /** Whether this is the first column, which names its rows. */
   readonly names: boolean;
-  /** Cells may hold several choices with commas between them. */
+  /** Whether cells may hold several choices, separated by commas. */
   readonly lists?: boolean;
 }
 
@@ -41,7 +44,7 @@ const EMAIL = /^[^\s@"<>(),;:\\]{1,64}@[^\s@"<>(),;:\\]{1,185}\.[^\s@"<>(),;:\\.
 const PHONE = /^\+\d[0-9 ()./-]{5,24}\d$/;
 const FLAGS: Readonly<Record<string, boolean>> = { true: true, false: false, yes: true, no: false };
 
-/** A value as text. */
+/** Converts a value to text. */
 export function textCell(value: Value): string | null {
   if (value === null || value === '') return null;
   if (isDate(value)) return Number.isNaN(value.getTime()) ? null : dateText(value);
@@ -61,7 +64,7 @@ const LONG_TEXT: ColumnShape = { type: 'long_text', cell: textCell };
 const plain = (texts: readonly string[]): ColumnShape =>
   texts.some((text) => text.length > LONG || text.includes('\n')) ? LONG_TEXT : TEXT;
 
-/** Cells by a function of the text. */
+/** Builds a column whose cells are computed from the text of each value. */
 const ofText = (type: string, read: (text: string) => Cell, more: Partial<ColumnShape> = {}): ColumnShape => ({
   type,
   cell: (value) => (isEmptyValue(value) ? null : read(String(value))),
@@ -72,7 +75,7 @@ function numberShape(texts: readonly string[], decimalComma: boolean): ColumnSha
   const form = numberFormOf(texts, decimalComma);
   if (form === undefined) return undefined;
   const places = texts.reduce((most, text) => Math.max(most, decimalsOf(text, form)), 0);
-  // Digits that a number alone would not show again.
+  // Keeps trailing zeros visible, which a number alone would not show.
   const options =
     places > 0 && places <= 8 && texts.some((text) => /0$/.test(text) && decimalsOf(text, form) > 0)
       ? { precision: places }
@@ -134,7 +137,7 @@ function addressShape(texts: readonly string[]): ColumnShape | undefined {
 const isChoice = (text: string): boolean =>
   text === text.trim() && text !== '' && text.length <= MAX_CHOICE && !/\p{Cc}/u.test(text) && !/^[=+@]/.test(text);
 
-/** A choice of few: each of them is there several times. */
+/** Detects a column of few choices, each of which occurs several times. */
 function choiceShape(texts: readonly string[]): ColumnShape | undefined {
   const names = new Set<string>();
   for (const text of texts) {
@@ -147,7 +150,7 @@ function choiceShape(texts: readonly string[]): ColumnShape | undefined {
 
 const partsOf = (text: string): string[] => text.split(',').map((part) => part.trim());
 
-/** Several choices with commas between them, as tools write their tags. */
+/** Detects a column of several comma-separated choices per cell, as tools export tags. */
 function choicesShape(texts: readonly string[]): ColumnShape | undefined {
   if (!texts.some((text) => text.includes(', '))) return undefined;
   const names = new Set<string>();
@@ -179,7 +182,9 @@ function shapeOfTexts(texts: readonly string[], hints: Hints): ColumnShape {
 
 const isDay = (date: Date): boolean => date.getTime() % 86_400_000 === 0;
 
-/** What a column holds, by its values: a type where all of them are of it, else text. Nothing is lost by a type. */
+/**
+ * Detects the type of a column: a specific one if all values have it, else text. Converting to the type loses nothing.
+ */
 export function shapeOf(values: readonly Value[], hints: Hints): ColumnShape {
   const filled = values.filter((value) => !isEmptyValue(value));
   if (filled.length === 0) return TEXT;
@@ -199,7 +204,7 @@ export function shapeOf(values: readonly Value[], hints: Hints): ColumnShape {
   return plain(filled.map((value) => textCell(value) ?? ''));
 }
 
-/** All as text, whatever they look like. */
+/** Treats all values as text, whatever they look like. */
 export function textShapeOf(values: readonly Value[]): ColumnShape {
   return plain(values.map((value) => textCell(value) ?? ''));
 }

@@ -1,9 +1,9 @@
 import { types } from 'node:util';
 
-/** Whether a value is a date, also one that another process has sent. */
+/** Returns whether a value is a date, including one that another process has sent. */
 export const isDate = (value: unknown): value is Date => types.isDate(value);
 
-/** What a cell of a source holds. */
+/** The content of a source's cell. */
 export type Value = null | string | number | boolean | Date | object;
 
 const ISO_DAY = /^(\d{4})([-/.])(\d{1,2})\2(\d{1,2})$/;
@@ -16,13 +16,13 @@ const WITH_TIME =
 
 const MONTHS = 'january february march april may june july august september october november december'.split(' ');
 
-/** Whether days in `1/2/2024` come before months; undefined where nothing tells. */
+/** Whether the day precedes the month in `1/2/2024`; undefined when that is ambiguous. */
 export type DayOrder = 'day' | 'month' | undefined;
 
-/** A day, or a moment where a time is said. */
+/** Holds a day, or a moment if a time is given. */
 export interface When {
   readonly day: string;
-  /** `HH:MM:SS.mmm`, with the zone behind it where one is said. */
+  /** `HH:MM:SS.mmm`, followed by the zone; `Z` if none is given. */
   readonly time?: string;
   readonly hasZone?: boolean;
 }
@@ -62,7 +62,7 @@ function readDay(text: string, order: DayOrder): string | undefined {
   return dayOf(Number(named?.[3] ?? behind?.[3]), month, Number(named?.[2] ?? behind?.[1]));
 }
 
-/** The day or moment that a text says; undefined for what is none or could be two. */
+/** Parses a day or a moment. Returns undefined for other texts and for ambiguous ones. */
 export function readWhen(given: string, order: DayOrder): When | undefined {
   const text = given.trim();
   if (text.length > 64) return undefined;
@@ -80,13 +80,13 @@ export function readWhen(given: string, order: DayOrder): When | undefined {
   return { day, time: time + (/^[+-]/.test(named) ? named : 'Z'), hasZone: named !== '' };
 }
 
-/** A moment in UTC; a day is its midnight. */
+/** Converts to a moment in UTC; a day becomes its midnight. */
 export function momentOfWhen({ day, time }: When): string {
   const zoned = `${day}T${time ?? '00:00:00Z'}`.replace(/([+-]\d{2})(\d{2})$/, '$1:$2');
   return new Date(zoned).toISOString();
 }
 
-/** Which of `1/2/2024` is the day, by values in which only one of them can be. */
+/** Finds out which number of `1/2/2024` is the day, from values in which only one of them can be. */
 export function dayOrderOf(texts: readonly string[]): DayOrder {
   let day = false;
   let month = false;
@@ -104,7 +104,7 @@ const GROUPED = /^-?[1-9]\d{0,2}(?:,\d{3})*(?:\.\d+)?$/;
 const COMMA = /^-?(?:0|[1-9]\d*|[1-9]\d{0,2}(?:\.\d{3})+)(?:,\d+)?$/;
 const MOST_DIGITS = 15;
 
-/** How the numbers of a column are written: as JSON has them, with groups of thousands, or with a decimal comma. */
+/** How the numbers of a column are written: as in JSON, with thousands separators, or with a decimal comma. */
 export type NumberForm = 'plain' | 'grouped' | 'comma';
 
 function digitsOf(text: string, form: NumberForm): string {
@@ -112,7 +112,7 @@ function digitsOf(text: string, form: NumberForm): string {
   return form === 'comma' ? text.replaceAll('.', '').replace(',', '.') : text;
 }
 
-/** A number without loss: no leading zero, no more digits than a number keeps. */
+/** Parses a number that survives without loss: no leading zeros, and no more digits than a number keeps. */
 export function readNumber(given: string, form: NumberForm): number | undefined {
   const text = given.trim();
   const pattern = form === 'plain' ? PLAIN : form === 'grouped' ? GROUPED : COMMA;
@@ -131,15 +131,15 @@ export function readNumber(given: string, form: NumberForm): number | undefined 
   return Number.isFinite(number) && !Object.is(number, -0) ? number : undefined;
 }
 
-/** Places behind the point of a number as it is written. */
+/** Counts the decimal places of a number as it is written. */
 export const decimalsOf = (text: string, form: NumberForm): number =>
   /\.(\d+)$/.exec(digitsOf(text.trim(), form))?.[1]?.length ?? 0;
 
-/** The form in which all of these are numbers, if there is one that is sure. */
+/** Returns the form in which all texts are numbers, or undefined when that is ambiguous. */
 export function numberFormOf(texts: readonly string[], decimalComma: boolean): NumberForm | undefined {
   const all = (form: NumberForm) => texts.every((text) => readNumber(text, form) !== undefined);
   if (all('plain')) return 'plain';
-  // One comma may be either: only a column in which some number can be read one way is sure.
+  // A single comma may be either separator: the form is certain only if some number can be read in one way.
   if (texts.some((text) => /,\d{3}[.,]/.test(text)) && all('grouped')) return 'grouped';
   const sure = texts.some((text) => /,(?:\d{1,2}|\d{4,})$/.test(text.trim()) || /\.\d{3},/.test(text));
   return decimalComma && sure && all('comma') ? 'comma' : undefined;

@@ -7,8 +7,8 @@ import { ImportFault, type OpenSource, type SourceItem } from '../port.js';
 import { imageItems, openPart, readWord, type WordDocument } from './word.js';
 
 /**
- * One Word document: its text as a document, its images as files below it. It is converted when it is opened, since
- * only that tells which images it shows.
+ * Opens a Word document: its text as a document, its images as files below it. It is converted on opening, because only
+ * the conversion finds its images.
  */
 export const openDocxSource: OpenSource = async (bundle, options) => {
   await loadHtml();
@@ -21,7 +21,7 @@ export const openDocxSource: OpenSource = async (bundle, options) => {
   const document: SourceItem = { path, kind: 'document', name: fileName ?? cleanName(stemOf(path)) };
   const sections =
     options.splitHeadings === true ? sectionItems(document, splitSections(first.content.html ?? '')) : [];
-  // Held until it is read for the first time; a retry converts anew.
+  // Kept until it is read for the first time; a retry converts the file again.
   let held: WordDocument | undefined = first;
 
   async function content() {

@@ -10,18 +10,18 @@ import { cleanHtml, type Rule } from '../html/clean.js';
 import { hasClass, isElement, parseTree, textOf } from '../html/dom.js';
 import { type Bundle, ImportFault, type ItemContent, type SourceItem } from '../port.js';
 
-/** A larger document is refused: its archive is held at once. */
+/** Bytes beyond which a document is refused, because its archive is held in memory as a whole. */
 const MAX_DOCUMENT_BYTES = 128 * 1024 * 1024;
 
 const zip = lazyLibrary<typeof import('yauzl')>('yauzl', import.meta.url);
 
-/** A document, and the parts of it that become files. */
+/** Holds a document, and the parts of it that become files. */
 export interface WordDocument {
   readonly content: ItemContent;
   readonly images: readonly WordImage[];
 }
 
-/** What a converter said of what it did not understand, as far as something is lost by it. */
+/** Counts as losses what the converter reports as not understood, unless nothing visible is lost. */
 function countLosses(page: WordPage, losses: Losses): void {
   for (const message of page.messages) {
     const element = /unrecognised element was ignored: (\S+)/i.exec(message)?.[1];
@@ -40,7 +40,7 @@ const rule: Rule = (element, losses) => {
   return 'drop';
 };
 
-/** Turns a converted document into an item's content; a paragraph of the style Title at its beginning is its title. */
+/** Converts a Word page to an item's content. A first paragraph in the style Title becomes the title. */
 export function contentOf(page: WordPage): ItemContent {
   const { title, subject, creator, keywords, description, category, language, lastModifiedBy } = page.properties;
   const root = parseTree(page.html);
@@ -73,17 +73,17 @@ export function contentOf(page: WordPage): ItemContent {
   };
 }
 
-/** Reads the Word document that an entry holds, in a process of its own. Rejects with an ImportFault. */
+/** Reads a Word document from an entry, in a separate process. Rejects with an `ImportFault`. */
 export async function readWord(bundle: Bundle, path: string): Promise<WordDocument> {
   try {
-    const page = await parser().readPage(await bundle.read(path, MAX_DOCUMENT_BYTES));
+    const page = await parser().readPage(bundle.tenant ?? '', await bundle.read(path, MAX_DOCUMENT_BYTES));
     return { content: contentOf(page), images: page.images };
   } catch (error) {
     throw faultOf(error, path);
   }
 }
 
-/** The items of a document's images: their path is the document's and the part's. */
+/** Returns the items of a document's images; their paths are those of the document and the part. */
 export function imageItems(path: string, images: readonly WordImage[]): SourceItem[] {
   return images.map(({ name, sizeBytes }) => ({
     path: `${path}/${name}`,
@@ -94,7 +94,7 @@ export function imageItems(path: string, images: readonly WordImage[]): SourceIt
   }));
 }
 
-/** Streams a part of a document. The entry's own size bounds what it gives. */
+/** Streams a part of a document. It rejects a part that unpacks to more than its directory says. */
 export async function openPart(bundle: Bundle, path: string, part: string): Promise<Readable> {
   const file = await bundle.read(path, MAX_DOCUMENT_BYTES);
   const archive = await zip().fromBufferPromise(file, { lazyEntries: true, validateEntrySizes: true });

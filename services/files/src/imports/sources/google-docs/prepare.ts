@@ -10,11 +10,11 @@ import {
   withChildren,
 } from '../html/dom.js';
 
-/** Characters of a class's declarations, and classes of an element, that are looked at. */
+/** Characters of a class's declarations, and classes of an element, that are evaluated. */
 const MAX_STYLE = 1000;
 const MOST_CLASSES = 20;
 
-/** The declarations of each class that a document's own style sheet has. */
+/** Returns the declarations of each class in a document's style sheet. */
 export function classStyles(root: Element): Map<string, string> {
   const styles = new Map<string, string>();
   for (const element of elementsOf(root)) {
@@ -26,7 +26,7 @@ export function classStyles(root: Element): Map<string, string> {
   return styles;
 }
 
-/** Where a link through Google's redirect leads. */
+/** Returns the target of a link through Google's redirect; other links stay as they are. */
 export function unwrapped(href: string): string {
   if (!/^https?:\/\/(?:www\.)?google\.[a-z.]+\/url\?/i.test(href.trim()) || !URL.canParse(href.trim())) return href;
   const { searchParams } = new URL(href.trim());
@@ -35,14 +35,14 @@ export function unwrapped(href: string): string {
 
 const LIST = /(?:^|\s)(lst-kix_\S+?)-(\d)(?=\s|$)/;
 
-/** A list's own name and its level, which Google writes as a class. */
+/** Returns a list's id and level, which Google writes as a class. */
 function listOf(node: Node): { id: string; level: number; list: Element } | undefined {
   if (!isElement(node) || (node.name !== 'ul' && node.name !== 'ol')) return undefined;
   const match = LIST.exec(node.attributes.class ?? '');
   return match === null ? undefined : { id: match[1] ?? '', level: Number(match[2]), list: node };
 }
 
-/** Puts lists of a deeper level, which stand one behind the other, into the items that they belong to. */
+/** Moves lists of a deeper level, which Google writes one after the other, into the items that they belong to. */
 function nested(nodes: readonly Node[]): Node[] {
   const out: Node[] = [];
   let open: { id: string; level: number; list: Element }[] = [];
@@ -77,7 +77,7 @@ function nested(nodes: readonly Node[]): Node[] {
 const isHeading = (name: string): boolean => /^h[1-6]$/.test(name);
 const NO_MARKS = /(?:font-weight|font-style|text-decoration[\w-]*|vertical-align)\s*:[^;]*;?/gi;
 
-/** Rewrites a document as Google writes it to HTML whose elements say what they are. */
+/** Rewrites Google's HTML to semantic HTML. */
 export function prepared(root: Element): Element {
   const styles = classStyles(root);
   const styleOf = (element: Element): string =>
@@ -94,7 +94,7 @@ export function prepared(root: Element): Element {
       attributes.href = noteAddress(unwrapped(attributes.href));
     if (element.name === 'a' && attributes.id !== undefined) attributes.id = noteId(attributes.id);
     const style = styleOf(element);
-    // A heading is bold by itself, and a link underlined.
+    // A heading is bold and a link is underlined anyway, so those styles are dropped.
     const linked = childrenOf(element).length === 1 && childrenOf(element)[0]?.name === 'a';
     if (element.name === 'span')
       attributes.style = heading
@@ -109,12 +109,12 @@ export function prepared(root: Element): Element {
   return walk(root, false);
 }
 
-/** Footnotes and comments keep their ids by names that a document keeps. */
+/** Renames the ids of footnotes and comments to ones that documents keep. */
 const noteId = (id: string): string =>
   id.replace(/^(ftnt|cmnt)_ref(\d+)$/, 'fnref-$1$2').replace(/^(ftnt|cmnt)(\d+)$/, 'fn-$1$2');
 const noteAddress = (href: string): string => (href.startsWith('#') ? `#${noteId(href.slice(1))}` : href);
 
-/** A paragraph of the style Title at the beginning of a document. */
+/** Takes a first paragraph in the style Title out of a document. */
 export function takeTitle(body: Element): { title?: string; body: Element } {
   const at = body.children.findIndex((child) =>
     isElement(child) ? rawText(child).trim() !== '' || child.name === 'img' : child.trim() !== '',

@@ -33,11 +33,11 @@ async function readGooglePage(bundle: Bundle, path: string): Promise<ItemContent
   return { ...headOfPage(root), title: title || undefined, html, warnings: losses.list() };
 }
 
-/** The items of an export, and which of them other files unpack. */
+/** Holds the items of an export, and which files they are read from. */
 interface Plan {
   readonly items: SourceItem[];
   readonly skipped: { path: string; code: string; message: string }[];
-  /** Workbooks by the paths of their items. */
+  /** Paths of workbooks, by the path of an item. */
   readonly books: Map<string, string>;
   /** Images of Word documents: the document's path and the part's name. */
   readonly parts: Map<string, { readonly path: string; readonly part: string }>;
@@ -55,7 +55,7 @@ async function plan(bundle: Bundle, options: SourceOptions): Promise<Plan> {
   for (const path of pages) besides.set(folderOf(path), (besides.get(folderOf(path)) ?? 0) + 1);
   for (const path of pages) {
     leaves.push({ path, kind: 'document', name: cleanName(stemOf(path)) });
-    // Google puts the images of the one page beside it into a folder of this name.
+    // Google puts the images of a single page into a folder of this name beside it.
     const alone = besides.get(folderOf(path)) === 1;
     for (const folder of [join(folderOf(path), 'images'), `${path.replace(/\.[^.]+$/, '')}_images`])
       if (folders.has(folder) && (alone || !folder.endsWith('/images'))) owners.set(folder, path);
@@ -88,8 +88,8 @@ async function plan(bundle: Bundle, options: SourceOptions): Promise<Plan> {
 }
 
 /**
- * What Google exports: a document as a web page with its images, or a folder of Drive, whose documents are Word
- * documents and whose sheets are workbooks.
+ * Opens an export of Google: a document as a web page with its images, or a folder of Drive with documents as Word
+ * files and sheets as workbooks.
  */
 export const openGoogleDocsSource: OpenSource = async (bundle, options) => {
   await loadHtml();

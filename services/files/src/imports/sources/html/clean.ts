@@ -1,10 +1,10 @@
 import { createLosses, type Losses } from '../common/warnings.js';
 import { childrenOf, type Element, find, findAll, isElement, type Node, rawText, textOf } from './dom.js';
 
-/** What becomes of an element: it goes, only its content stays, or these nodes stand for it. */
+/** What replaces an element: nothing (`drop`), its content (`unwrap`), or these nodes. */
 export type Change = 'drop' | 'unwrap' | readonly Node[];
 
-/** Knows what an element of a tool's own stands for; undefined leaves it to what holds for all HTML. */
+/** Converts an element that is specific to a tool. Returns undefined to apply the general conversion. */
 export type Rule = (element: Element, losses: Losses) => Change | undefined;
 
 export interface Cleaned {
@@ -26,7 +26,7 @@ const BLOCKS = new Set(
     ' ',
   ),
 );
-/** Elements that begin a line of their own without being anything that is kept. */
+/** Elements that form a block of their own but are not kept. */
 const LINES = new Set(
   'address body center dialog fieldset form html legend menu nav option optgroup search hgroup'.split(' '),
 );
@@ -40,15 +40,15 @@ const ATTRIBUTES: Readonly<Record<string, readonly string[]>> = {
   input: ['type', 'checked'],
   time: ['datetime'],
 };
-/** Attributes by which a document knows what an element is. */
+/** Attributes by which documents recognize special elements. */
 const KNOWN = ['data-callout', 'data-math'];
-/** Images in the address itself are kept up to so many characters, as a document does. */
+/** Characters of an inline (`data:`) image beyond which it is dropped, as in documents. */
 const MAX_DATA_IMAGE = 32 * 1024;
 
 export const escapeHtml = (text: string): string =>
   text.replace(/[&<>"]/g, (sign) => ({ '&': '&amp;', '<': '&lt;', '>': '&gt;' })[sign] ?? '&quot;');
 
-/** Elements that rules have made: they stand for what they are, and no rule looks at them again. */
+/** Elements that a rule has created, to which no rule is applied again. */
 const MADE = new WeakSet<Element>();
 
 export function element(
@@ -63,7 +63,7 @@ export function element(
 
 export const link = (href: string, words: string): Element => element('a', { href }, words);
 
-/** More of a style than this is no longer looked at. */
+/** Characters of a style attribute that are evaluated. */
 const MAX_STYLE = 2000;
 
 function styleMarks(whole: string): string[] {
@@ -78,7 +78,7 @@ function styleMarks(whole: string): string[] {
   return marks;
 }
 
-/** An address of what is shown in a frame or player, and the words for it. */
+/** Returns the URL of embedded content, and a text for the link to it. */
 function shown({ name, attributes, children }: Element): { href: string; words: string } | undefined {
   const own = name === 'object' ? attributes.data : attributes.src;
   const inner = children.filter(isElement).find((child) => child.name === 'source')?.attributes.src;
@@ -87,7 +87,7 @@ function shown({ name, attributes, children }: Element): { href: string; words: 
   return { href, words: attributes.title || attributes['aria-label'] || href };
 }
 
-/** TeX of a formula in MathML, where its writer has left it there. */
+/** Returns the TeX source of a MathML formula, if it is included. */
 export function texOf(math: Element): string | undefined {
   const note = find(math, ({ name, attributes }) => name === 'annotation' && /tex/i.test(attributes.encoding ?? ''));
   const tex = note === undefined ? (math.attributes.alttext ?? '') : rawText(note);
@@ -106,7 +106,7 @@ function mathOf(math: Element, losses: Losses): Change {
 
 const EMBEDS = new Set(['iframe', 'video', 'audio', 'embed', 'object', 'frame']);
 
-/** What holds for the HTML of any tool. */
+/** Applies the conversion that holds for the HTML of any tool. */
 function general(node: Element, losses: Losses): Change | undefined {
   const { name, attributes } = node;
   if (DROPPED.has(name)) return 'drop';
@@ -165,7 +165,7 @@ function attributesOf({ name, attributes }: Element): string {
   return out;
 }
 
-/** Writes nodes as plain HTML, by the rule of the tool that they are from and then by what holds for all HTML. */
+/** Writes nodes as plain HTML, applying the tool's rule first and then the general conversion. */
 export function cleanHtml(nodes: readonly Node[], rule: Rule = () => undefined, losses = createLosses()): Cleaned {
   const out: string[] = [];
 
@@ -216,7 +216,7 @@ export function cleanHtml(nodes: readonly Node[], rule: Rule = () => undefined, 
     } else writeAll(children);
   }
 
-  /** Code keeps its line ends, and its language whether the inner or the outer element tells it. */
+  /** Writes code with its line ends, and with the language that the inner or the outer element names. */
   function writeCode(node: Element): void {
     const inner = childrenOf(node).find(({ name }) => name === 'code');
     const language = [inner, node].flatMap((holder) => languageOf(holder) ?? [])[0];
@@ -228,7 +228,7 @@ export function cleanHtml(nodes: readonly Node[], rule: Rule = () => undefined, 
   return { html: out.join(''), losses };
 }
 
-/** The language of a block of code, by the classes and attributes that tools use. */
+/** Returns the language of a code block, from the classes and attributes that tools use. */
 function languageOf(holder: Element | undefined): string | undefined {
   if (holder === undefined) return undefined;
   const { class: classes = '', 'data-language': data, lang } = holder.attributes;
@@ -236,13 +236,13 @@ function languageOf(holder: Element | undefined): string | undefined {
   return named ?? data ?? (holder.name === 'pre' ? undefined : lang);
 }
 
-/** The text of code, in which a break is a line end. */
+/** Returns the text of code, with `<br>` as a line end. */
 function codeText(node: Node): string {
   if (!isElement(node)) return node;
   return node.name === 'br' ? '\n' : node.children.map(codeText).join('');
 }
 
-/** Whether nodes hold anything that one would see. */
+/** Returns whether nodes contain nothing visible. */
 export const isBlank = (nodes: readonly Node[]): boolean =>
   nodes.every((node) =>
     isElement(node)
@@ -250,7 +250,7 @@ export const isBlank = (nodes: readonly Node[]): boolean =>
       : node.trim() === '',
   );
 
-/** All links and images of a tree, as their addresses stand in it. */
+/** Returns the URLs of all links and images of a tree. */
 export const addressesOf = (root: Element): string[] =>
   findAll(root, ({ name }) => name === 'a' || name === 'img').flatMap(
     ({ attributes }) => attributes.href ?? attributes.src ?? [],

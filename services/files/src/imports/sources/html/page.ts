@@ -16,17 +16,17 @@ import {
   withChildren,
 } from './dom.js';
 
-/** A larger page is refused: it is read at once. */
+/** Bytes beyond which a page is refused, because it is read into memory as a whole. */
 export const MAX_PAGE_BYTES = 12 * 1024 * 1024;
 
-/** The charset that a page names in its head or its XML declaration. */
+/** Returns the charset that a page names in its head or its XML declaration. */
 function declaredCharset(page: Buffer): string | undefined {
   const head = page.toString('latin1', 0, 4096);
   const meta = /<meta[^>]+charset\s*=\s*["']?\s*([\w-]+)/i.exec(head)?.[1];
   return meta ?? /^\s*<\?xml[^>]+encoding\s*=\s*["']([\w-]+)/i.exec(head)?.[1];
 }
 
-/** The tree of a page, in its charset. */
+/** Parses a page, decoded from its charset. */
 export const treeOf = (page: Buffer): Element =>
   parseTree(
     decode(page, declaredCharset(page))
@@ -34,7 +34,7 @@ export const treeOf = (page: Buffer): Element =>
       .replace(/\r\n?/g, '\n'),
   );
 
-/** What a page's `<meta>` elements say, by lower-case name; the first one of a name counts. */
+/** Returns the values of a page's `<meta>` elements by lower-case name; the first one of a name counts. */
 function metasOf(root: Element): Map<string, string> {
   const metas = new Map<string, string>();
   for (const { name, attributes } of elementsOf(root)) {
@@ -65,7 +65,7 @@ const UPDATED = [
   'changed',
 ];
 
-/** What a page says of itself in its head. */
+/** Returns the metadata in a page's head. */
 export function headOfPage(
   root: Element,
 ): Pick<ItemContent, 'description' | 'author' | 'createdAt' | 'updatedAt' | 'metadata'> {
@@ -93,7 +93,7 @@ export function headOfPage(
   };
 }
 
-/** The part of a page that is its content: what is marked so, if all of it is in one, else the body. */
+/** Returns the main content of a page: `<main>`, or the only `<article>`, else the body. */
 export function mainOf(root: Element): Element {
   const role = (element: Element) => element.name === 'main' || element.attributes.role === 'main';
   const mains = findAll(root, role);
@@ -105,7 +105,7 @@ export function mainOf(root: Element): Element {
   return findNamed(root, 'body') ?? root;
 }
 
-/** Takes the heading that the title repeats out of the beginning of a page. */
+/** Removes the first heading of a page if it repeats the title. */
 export function withoutTitle(node: Element, title: string, level = 1): Element {
   const at = node.children.findIndex((child) => (isElement(child) ? !isBlank([child]) : child.trim() !== ''));
   const first = node.children[at];
@@ -119,7 +119,7 @@ export function withoutTitle(node: Element, title: string, level = 1): Element {
 
 const hasImage = (element: Element): boolean => findNamed(element, 'img') !== undefined;
 
-/** The title of a page: that of its head, or, where that adds the site's name, its one first heading. */
+/** Returns the title of a page: that of its head, or its first heading if the head's title adds the site's name. */
 export function titleOf(root: Element, main: Element): string | undefined {
   const named = textOf(titleNode(root));
   const heading = textOf(findNamed(main, 'h1'));
@@ -127,7 +127,7 @@ export function titleOf(root: Element, main: Element): string | undefined {
   return named || undefined;
 }
 
-/** The `<title>` of the page itself, not that of a drawing in it. */
+/** Returns the `<title>` of the page itself, not that of an SVG drawing. */
 function titleNode(root: Element): Element | undefined {
   for (const child of root.children) {
     if (!isElement(child) || child.name === 'svg') continue;
@@ -140,7 +140,7 @@ function titleNode(root: Element): Element | undefined {
   return undefined;
 }
 
-/** Reads a page of any tool. */
+/** Reads an HTML page of any tool. */
 export function readPage(page: Buffer, rule?: Rule): ItemContent {
   const root = treeOf(page);
   const main = mainOf(root);

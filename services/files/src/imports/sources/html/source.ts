@@ -8,22 +8,22 @@ import { MAX_PAGE_BYTES, readPage } from './page.js';
 import { sectionItems, sectionOf, splitSections, wholePath } from './split.js';
 
 const PAGES = new Set(['html', 'htm', 'xhtml', 'xht']);
-/** What makes a page look and behave, and says nothing. */
+/** Extensions of style sheets, scripts and fonts, which hold no content. */
 const PRESENTATION = new Set('css scss less js mjs cjs map woff woff2 ttf otf eot'.split(' '));
-/** How links leave out the end of a page's path. */
+/** Ends of a page's path that links may omit. */
 const ENDINGS = ['.html', '.htm', '/index.html', '/index.htm'];
 
 export const isPage = (path: string): boolean => PAGES.has(extensionOf(path));
 const isIndex = (path: string): boolean => /^(?:index|default)$/i.test(stemOf(path));
 const withoutExtension = (path: string): string => path.replace(/\.[^./]+$/, '');
 
-/** What a page is called before it is read. */
+/** Returns the name that a page has before it is read. */
 function pageName(path: string): string {
   const name = isIndex(path) && folderOf(path) !== '' ? nameOf(folderOf(path)) : stemOf(path);
   return cleanName(name.replaceAll('_', ' '));
 }
 
-/** Which page a folder's content lies below: the one of its name beside it, or else its index. */
+/** Maps a folder to the page that its content lies below: the one of the same name beside it, or else its index. */
 function ownersOf(pages: readonly string[], folders: ReadonlySet<string>): Map<string, string> {
   const owners = new Map<string, string>();
   for (const path of pages) {
@@ -37,7 +37,7 @@ function ownersOf(pages: readonly string[], folders: ReadonlySet<string>): Map<s
   return owners;
 }
 
-/** Sorts entries out: pages, what comes over as a file, and what stays behind. */
+/** Classifies entries: pages, files to import, and files to skip. */
 export function sortOut(bundle: Bundle): { pages: string[]; files: string[]; skipped: Skipped[] } {
   const skipped: Skipped[] = [];
   const pages: string[] = [];
@@ -64,7 +64,7 @@ function itemsOf(bundle: Bundle, pages: readonly string[], files: readonly strin
   return arrange(leaves, ownersOf(pages, folders));
 }
 
-/** The items with those of sections behind the page that they are from. A page that can't be read has none. */
+/** Adds the items of sections after the page that they belong to. A page that can't be read has none. */
 async function withSections(items: readonly SourceItem[], bundle: Bundle): Promise<SourceItem[]> {
   const all: SourceItem[] = [];
   for (const item of items) {
@@ -83,12 +83,12 @@ async function readEntry(bundle: Bundle, path: string): Promise<ItemContent> {
   return readPage(await bundle.read(path, MAX_PAGE_BYTES));
 }
 
-/** One page, or a tree of pages with their images and what they link to. */
+/** Opens one HTML page, or a tree of pages with their images and the files that they link to. */
 export const openHtmlSource: OpenSource = async (bundle, options) => {
   await loadHtml();
   const [only] = bundle.entries;
   const isSingle = bundle.entries.length === 1 && only !== undefined;
-  // One file is a page, whatever it is called.
+  // A single file is a page, whatever its extension.
   const sorted = isSingle ? { pages: [only.path], files: [], skipped: [] } : sortOut(bundle);
   if (sorted.pages.length === 0)
     throw new ImportFault('no_pages', 'There is no HTML page (.html, .htm, .xhtml) in it.');

@@ -3,13 +3,13 @@ import type { ItemContent, SourceItem } from '../port.js';
 import { cleanHtml, isBlank } from './clean.js';
 import { findNamed, isElement, type Node, parseTree, textOf } from './dom.js';
 
-/** A part of a document that begins with a heading of the first level; the first one may begin without. */
+/** Holds a part of a document that begins with a heading of level 1; the first part may lack one. */
 export interface Section {
   readonly title?: string;
   readonly html: string;
 }
 
-/** Nodes with those in their place that hold a first heading further within. */
+/** Replaces nodes that contain a heading of level 1 by their children, recursively. */
 function flat(nodes: readonly Node[]): Node[] {
   return nodes.flatMap((node) => {
     const wraps = isElement(node) && /^(?:div|section|article|main)$/.test(node.name);
@@ -17,10 +17,10 @@ function flat(nodes: readonly Node[]): Node[] {
   });
 }
 
-/** A document with more of them is not divided. */
+/** Sections beyond which a document is not split. */
 const MOST_SECTIONS = 1000;
 
-/** Divides clean HTML at its headings of the first level; one section where there are fewer than two. */
+/** Splits clean HTML at its headings of level 1; returns a single section when there are fewer than two. */
 export function splitSections(html: string): Section[] {
   const sections: { title?: string; nodes: Node[] }[] = [{ nodes: [] }];
   for (const node of flat(parseTree(html).children)) {
@@ -35,7 +35,7 @@ export function splitSections(html: string): Section[] {
 
 const SECTION = /#(\d+)$/;
 
-/** The items of a document's sections below its own item; none where it stays as one. */
+/** Returns items for a document's sections below its own item; none when it is not split. */
 export function sectionItems(item: SourceItem, sections: readonly Section[]): SourceItem[] {
   if (sections.length < 2) return [];
   return sections.flatMap(({ title }, at): SourceItem[] =>
@@ -45,7 +45,7 @@ export function sectionItems(item: SourceItem, sections: readonly Section[]): So
   );
 }
 
-/** What an item holds of a whole document: its section, or, of the document itself, what stands before the first. */
+/** Returns the content of an item: its section, or for the document itself what precedes the first section. */
 export function sectionOf(item: SourceItem, whole: ItemContent): ItemContent {
   const sections = splitSections(whole.html ?? '');
   if (sections.length < 2) return whole;
@@ -61,5 +61,5 @@ export function sectionOf(item: SourceItem, whole: ItemContent): ItemContent {
   };
 }
 
-/** The path of the document that an item is a section of, or its own. */
+/** Returns the path of the document that an item is a section of, or the item's own. */
 export const wholePath = (path: string): string => path.replace(SECTION, '');

@@ -3,7 +3,7 @@ import { buildTable, checkSize, type Table } from '../csv/table.js';
 import type { Value } from '../csv/values.js';
 import { ImportFault } from '../port.js';
 
-/** What a JSON file can be. */
+/** The supported shapes of a JSON file. */
 export type Shape =
   | { readonly kind: 'document'; readonly document: Record<string, unknown> }
   | { readonly kind: 'table'; readonly table: Record<string, unknown> }
@@ -15,7 +15,7 @@ export const SHAPES =
 const isRows = (value: unknown): value is Record<string, unknown>[] =>
   Array.isArray(value) && value.length > 0 && value.every(isRecord);
 
-/** The one array of objects that an object holds beside plain facts. */
+/** Returns the only array of objects in an object whose other values are scalars. */
 function rowsWithin(value: Record<string, unknown>): Record<string, unknown>[] | undefined {
   const arrays = Object.values(value).filter(Array.isArray);
   const [only] = arrays;
@@ -24,7 +24,7 @@ function rowsWithin(value: Record<string, unknown>): Record<string, unknown>[] |
     : undefined;
 }
 
-/** Which of the shapes a value has; undefined for another. */
+/** Returns the shape of a value, or undefined when it is not supported. */
 export function shapeOfJson(value: unknown): Shape | undefined {
   if (isRows(value)) return { kind: 'rows', rows: value };
   if (!isRecord(value)) return undefined;
@@ -34,7 +34,7 @@ export function shapeOfJson(value: unknown): Shape | undefined {
   return rows === undefined ? undefined : { kind: 'rows', rows };
 }
 
-/** Values within values: what takes JSON apart recurses once for each. */
+/** Nesting depth beyond which JSON is refused, because the functions that read it recurse. */
 const MAX_DEPTH = 2000;
 
 function refuseDeep(text: string, path: string): void {
@@ -53,7 +53,7 @@ function refuseDeep(text: string, path: string): void {
   }
 }
 
-/** Reads JSON, or a JSON object on each line. */
+/** Parses JSON, or one JSON object per line. */
 export function readJson(text: string, path: string): unknown {
   refuseDeep(text, path);
   try {
@@ -64,7 +64,7 @@ export function readJson(text: string, path: string): unknown {
       try {
         return lines.map((line) => JSON.parse(line) as unknown);
       } catch {
-        // The whole is what the user has written.
+        // The error about the whole text is the one to report.
       }
     }
     throw new ImportFault('invalid_json', `${path} is not JSON: ${(cause as Error).message.slice(0, 200)}`, false, {
@@ -78,7 +78,7 @@ function valueFrom(value: unknown): Value {
   return value === undefined ? null : (value as Value);
 }
 
-/** A table of objects: a column for each key, in the order in which keys appear. */
+/** Builds a table from objects: a column for each key, in the order in which keys appear. */
 export function tableOfRows(
   rows: readonly Record<string, unknown>[],
   path: string,

@@ -4,7 +4,7 @@ import { cleanName, readText } from '../common/text.js';
 import { ImportFault, type ItemContent, type OpenSource } from '../port.js';
 import { readJson, SHAPES, type Shape, shapeOfJson, tableOfRows } from './shapes.js';
 
-/** A larger file is refused: it is read at once. */
+/** Bytes beyond which a file is refused, because it is read into memory as a whole. */
 const MAX_JSON_BYTES = 64 * 1024 * 1024;
 
 function contentOf(shape: Shape, path: string): ItemContent {
@@ -26,7 +26,7 @@ function contentOf(shape: Shape, path: string): ItemContent {
   }
 }
 
-/** A document or a table for each file; what has none of the documented shapes is refused. */
+/** Opens JSON files, each as a document or a table. A file of an unsupported shape is refused. */
 export const openJsonSource: OpenSource = async (bundle, options) => {
   const entries = bundle.entries.filter(({ path }) => !isLitter(path));
   const [only] = entries;
@@ -41,7 +41,7 @@ export const openJsonSource: OpenSource = async (bundle, options) => {
     try {
       shapes.set(path, (await read(path)).kind);
     } catch (error) {
-      // Of several files the others may well be good, and this one's item says what is wrong with it.
+      // The other files may be valid; the item of this one reports its error.
       if (entries.length === 1 || !(error instanceof ImportFault)) throw error;
     }
   }

@@ -3,17 +3,17 @@ import { lazyLibrary } from '@commonplace/kit/library';
 const yaml = lazyLibrary<typeof import('yaml')>('yaml', import.meta.url);
 
 export interface FrontMatter {
-  /** What it says; absent where there is none that can be read. */
+  /** Parsed values; absent when there are none or they can't be parsed. */
   readonly values?: Readonly<Record<string, unknown>>;
-  /** Characters until the text begins. */
+  /** Characters before the text begins. */
   readonly length: number;
-  /** Why it can't be read. */
+  /** Why it can't be parsed. */
   readonly fault?: string;
 }
 
 const BLOCK = /^\uFEFF?---[ \t]*\r?\n(?:([\s\S]*?)\r?\n)?(?:---|\.\.\.)[ \t]*(?:\r?\n|$)/;
 
-/** Reads the YAML that a page begins with. */
+/** Parses the YAML at the beginning of a page. */
 export function frontMatterOf(text: string): FrontMatter {
   const found = text.startsWith('---') || text.startsWith('\uFEFF---') ? BLOCK.exec(text) : null;
   if (found === null) return { length: 0 };
@@ -30,12 +30,12 @@ function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** The same as JSON has it. */
+/** Converts values to plain JSON values. */
 function safe(values: Record<string, unknown>): Record<string, unknown> {
   return JSON.parse(JSON.stringify(values)) as Record<string, unknown>;
 }
 
-/** Characters of the front matter that a page begins with. */
+/** Returns the length in characters of the front matter at the beginning of a page. */
 export function frontMatterLength(text: string): number {
   return text.startsWith('---') || text.startsWith('\uFEFF---') ? (BLOCK.exec(text)?.[0].length ?? 0) : 0;
 }

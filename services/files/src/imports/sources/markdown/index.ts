@@ -4,7 +4,7 @@ import { baseName, isPage, nameOfPage } from './names.js';
 import { readPage } from './page.js';
 import { itemsOf } from './tree.js';
 
-/** A single page. What it links to is not there. */
+/** Opens a single Markdown page. The targets of its links are not available. */
 export const openMarkdown: OpenSource = async (bundle, options) => {
   const [entry] = bundle.entries;
   if (entry === undefined) return { items: [], skipped: [], read: nothing, resolve: () => ({ outside: true }) };
@@ -18,7 +18,7 @@ export const openMarkdown: OpenSource = async (bundle, options) => {
   };
 };
 
-/** Pages in folders, with their images and what they link to. */
+/** Opens Markdown pages in folders, with their images and the files that they link to. */
 export const openMarkdownZip: OpenSource = async (bundle) => {
   const { items, indexes, skipped } = itemsOf(bundle.entries);
   return {

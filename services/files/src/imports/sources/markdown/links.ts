@@ -6,8 +6,8 @@ const OUTSIDE: LinkTarget = { outside: true };
 const BROKEN: LinkTarget = { broken: true };
 
 /**
- * Resolves links as a reader of the files would, and as sites made of them do: with or without `.md`, with `.html`
- * for it, to a folder that has an index, from the top of the archive, in another case.
+ * Resolves links as a reader of the files would, and as static site generators do: with or without `.md`, with `.html`
+ * for `.md`, to a folder with an index, from the top of the archive, and ignoring case.
  */
 export function resolverOf(items: readonly SourceItem[], indexes: ReadonlyMap<string, string>): Source['resolve'] {
   const { folded, others } = indexOf(items);
@@ -21,7 +21,7 @@ export function resolverOf(items: readonly SourceItem[], indexes: ReadonlyMap<st
     const index = indexes.get(path) ?? indexes.get(folded.get(path.toLowerCase())?.path ?? path);
     if (index !== undefined) return index;
     for (const one of formsOf(path)) if (isHeld(one)) return one;
-    // A page goes before a folder of its name that has no index.
+    // A page takes precedence over a folder of its name that has no index.
     for (const one of [...formsOf(path).slice(1), path]) {
       const known = folded.get(one.toLowerCase());
       if (known !== undefined) return known.path;
@@ -44,8 +44,8 @@ export function resolverOf(items: readonly SourceItem[], indexes: ReadonlyMap<st
 }
 
 /**
- * Items by the lower case of their paths, pages and files before folders and of several the last; and the paths of
- * the pages and files that another stands before.
+ * Indexes items by the lower case of their paths: pages and files before folders, and the last of several. `others`
+ * holds the paths of the pages and files that another one hides.
  */
 function indexOf(items: readonly SourceItem[]) {
   const folded = new Map<string, SourceItem>();
@@ -62,7 +62,7 @@ function indexOf(items: readonly SourceItem[]) {
   return { folded, others };
 }
 
-/** The folder that all lies in, where there is one; else the top. */
+/** Returns the folder that contains all items, if there is one, else the top. */
 function topOf(items: readonly SourceItem[]): string {
   const tops = items.filter(({ parent }) => parent === undefined);
   const [only] = tops;
@@ -77,7 +77,7 @@ function decoded(text: string): string {
   }
 }
 
-/** A path from a folder on; undefined where it leads out of the archive. */
+/** Joins a relative path to a folder. Returns undefined when it leads out of the archive. */
 function joined(base: string, target: string): string | undefined {
   const parts = base === '' ? [] : base.split('/');
   for (const part of target.split('/')) {

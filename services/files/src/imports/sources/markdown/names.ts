@@ -2,7 +2,7 @@ const PAGE = /\.(?:md|markdown|mdx|mdown)$/i;
 const IMAGE = /\.(?:png|jpe?g|gif|svg|webp|avif|bmp|ico|tiff?|heic)$/i;
 const INDEX = /^(?:index|_index|readme)$/i;
 
-/** What a system leaves in folders for itself. */
+/** Files that operating systems and Git leave in folders. */
 const JUNK = /(?:^|\/)(?:__MACOSX\/|\.DS_Store$|Thumbs\.db$|desktop\.ini$|\.git\/)/i;
 
 export function isPage(path: string): boolean {
@@ -27,12 +27,12 @@ export function folderOf(path: string): string {
   return path.slice(0, Math.max(0, path.lastIndexOf('/')));
 }
 
-/** The page that stands for its folder: `index.md`, `README.md`. */
+/** Returns whether a page stands for its folder: `index.md`, `README.md`. */
 export function isIndex(path: string): boolean {
   return isPage(path) && INDEX.test(baseName(path).replace(PAGE, ''));
 }
 
-/** What a page is called by its path: an index like its folder. */
+/** Returns the name of a page by its path; an index is named after its folder. */
 export function nameOfPage(path: string): string {
   const own = baseName(path).replace(PAGE, '');
   return isIndex(path) && folderOf(path) !== '' ? baseName(folderOf(path)) : own;

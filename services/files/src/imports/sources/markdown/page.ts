@@ -2,10 +2,10 @@ import { decode } from '../../../media/charset.js';
 import type { Bundle, Entry, ItemContent } from '../port.js';
 import { type FrontMatter, frontMatterOf } from './front-matter.js';
 
-/** Bytes of a page that are read; what a document takes is less. */
+/** Bytes of a page that are read at most; the limit of a document is lower. */
 const PAGE_BYTES = 16 * 1024 * 1024;
 
-/** A page, with what its front matter says of it. Its text is as it stands, front matter and all. */
+/** Reads a page and the metadata in its front matter. The text is unchanged and includes the front matter. */
 export async function readPage(bundle: Bundle, entry: Entry): Promise<ItemContent> {
   const markdown = decode(await bundle.read(entry.path, PAGE_BYTES));
   const matter = frontMatterOf(markdown);
@@ -27,13 +27,13 @@ function known<K extends keyof ItemContent>(key: K, value: ItemContent[K] | unde
   return value === undefined ? {} : { [key]: value };
 }
 
-/** The title that its front matter gives it, else its first heading where the page begins with one. */
+/** Returns the title from the front matter, else the first heading if the page begins with one. */
 function titled({ values, length }: FrontMatter, markdown: string): Partial<ItemContent> {
   const heading = /^\s*#[ \t]+([^\n]+)/.exec(markdown.slice(length, length + 2000))?.[1];
   return known('title', textIn(values?.title) ?? (heading === undefined ? undefined : plain(heading)));
 }
 
-/** A heading without its closing marks and without the marks of Markdown. */
+/** Returns a heading as plain text, without Markdown syntax. */
 function plain(heading: string): string | undefined {
   const text = heading
     .replace(/[ \t]+#*[ \t\r]*$/, '')
@@ -51,7 +51,7 @@ function textIn(value: unknown): string | undefined {
   return typeof value === 'string' && value.trim() !== '' ? value.trim() : undefined;
 }
 
-/** A list of names, or one text of them with commas between. */
+/** Parses a list of names, or a comma-separated text. */
 function namesIn(value: unknown): readonly string[] | undefined {
   const list = typeof value === 'string' ? value.split(',') : Array.isArray(value) ? value : [];
   const names = list.flatMap((one) => textIn(one) ?? []);

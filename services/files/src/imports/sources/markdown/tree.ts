@@ -9,11 +9,11 @@ export interface Tree {
   readonly skipped: Source['skipped'];
 }
 
-/** Folders, pages and files as they lie in an archive, parents before their children. */
+/** Lists the folders, pages and files of an archive, parents before their children. */
 export function itemsOf(entries: readonly Entry[]): Tree {
   const items: SourceItem[] = [];
   const indexes = new Map<string, string>();
-  // By itself, so that all that lies in a folder shares its text.
+  // Maps each path to itself, so that all items in a folder share one string.
   const folders = new Map<string, string>();
   const skipped: { path: string; code: string; message: string }[] = [];
 
@@ -49,7 +49,7 @@ function fileItem(path: string, parent: string | undefined): SourceItem {
   return sourceItem({ path, parent, kind: 'file', name: baseName(path), entry: path, onlyIfLinked });
 }
 
-/** `index.md` goes before `README.md`. */
+/** Records a folder's index page; `index.md` takes precedence over `README.md`. */
 function noteIndex(indexes: Map<string, string>, path: string): void {
   const folder = folderOf(path);
   const known = indexes.get(folder);

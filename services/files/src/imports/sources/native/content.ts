@@ -1,12 +1,12 @@
 import { type Bundle, ImportFault, type ItemContent } from '../port.js';
 import { type ArchivedContent, type ArchivedResource, readJson } from './shapes.js';
 
-/** An archive that was looked through. */
+/** Holds an archive whose entries have been listed. */
 export interface Opened {
   readonly bundle: Bundle;
-  /** The ids of its resources. */
+  /** Ids of its resources. */
   readonly ids: ReadonlySet<string>;
-  /** Those that hold others. */
+  /** Ids of the resources that have children. */
   readonly parents: ReadonlySet<string>;
   readonly paths: ReadonlySet<string>;
 }
@@ -14,14 +14,15 @@ export interface Opened {
 const DOCUMENT_BYTES = 16 * 1024 * 1024;
 const TABLE_BYTES = 512 * 1024 * 1024;
 const TALK_BYTES = 64 * 1024 * 1024;
-/** Bytes of kept states that one resource brings; older ones stay behind. */
+/** Bytes of snapshots that are imported with one resource; older snapshots are left out. */
 const SNAPSHOT_BYTES = 32 * 1024 * 1024;
-/** Bytes of one of them, so that a call has room for it. */
+/** Bytes of one snapshot, so that it fits into a call. */
 const STATE_BYTES = 8 * 1024 * 1024;
 
 /**
- * A resource as the tree takes it: `archive` holds what no other source knows. References go by the ids that the
- * archive has, and `refs` says what each of them leads to: of these links the engine makes those of the new resources.
+ * Converts a resource to the content that the tree takes: `archive` holds what no other source provides. References use
+ * the ids in the archive, and `refs` gives the link that each leads to; the import redirects these links to the new
+ * resources.
  */
 export async function contentOf(resource: ArchivedResource, opened: Opened): Promise<ItemContent> {
   const warnings: string[] = [];
@@ -30,7 +31,7 @@ export async function contentOf(resource: ArchivedResource, opened: Opened): Pro
   const snapshots = await snapshotsOf(resource, opened, warnings);
   const { created_by: by, updated_by, access_mode, permissions, created_at, updated_at, content_version } = resource;
   const is_locked = resource.is_locked && !opened.parents.has(resource.id);
-  // What others are yet to be put into can't be locked.
+  // A resource whose children are yet to be created can't be locked.
   if (resource.is_locked && !is_locked) warnings.push('It was locked, and is open now: it holds others.');
   const said = {
     created_by: by,
@@ -66,7 +67,7 @@ export async function contentOf(resource: ArchivedResource, opened: Opened): Pro
 
 type Body = Readonly<Record<string, unknown>> & { readonly [field in 'columns' | 'people' | 'rows']?: unknown };
 
-/** What a resource holds: a text with its format, a table's columns and rows, or an artifact's fields. */
+/** Returns the body of a resource: a text with its format, a table's columns and rows, or an artifact's fields. */
 async function bodyOf({ type, content }: ArchivedResource, { bundle }: Opened): Promise<Body> {
   if (content === null || type === 'folder' || type === 'file') return {};
   const path = pathIn(content);
@@ -85,7 +86,7 @@ async function commentsOf({ comments }: ArchivedResource, { bundle, paths }: Ope
   return comments === null || !paths.has(comments) ? [] : readJson(bundle, comments, TALK_BYTES);
 }
 
-/** Kept states, the oldest first. */
+/** Reads snapshots, oldest first, up to the limits. */
 async function snapshotsOf(
   { snapshots }: ArchivedResource,
   { bundle, paths }: Opened,
@@ -114,7 +115,7 @@ async function snapshotsOf(
 
 const UUIDS = /\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/g;
 
-/** The resources of the archive that a text names, each with the link that leads to it. */
+/** Returns the resources of the archive whose ids a text contains, each with a link to it. */
 function referencesIn(text: string, ids: ReadonlySet<string>): { readonly id: string; readonly href: string }[] {
   const named = new Set(text.match(UUIDS));
   return [...named].filter((id) => ids.has(id)).map((id) => ({ id, href: `resource:${id}` }));

@@ -3,12 +3,12 @@ import { contentOf, type Opened } from './content.js';
 import { type ArchivedResource, type Manifest, readManifest, readResource } from './shapes.js';
 
 const RESOURCE = /^resources\/([0-9a-f-]{36})\.json$/;
-/** Files whose names belong to what others are made of. */
+/** Files that are part of the archive format. */
 const OWN = /^(?:resources|content|files|comments|snapshots|checksums)\/|^(?:manifest|tags)\.json$/;
-/** Descriptions of resources that are read at once. */
+/** Descriptions of resources that are read concurrently. */
 const AT_ONCE = 16;
 
-/** Archives of this product, as `docs/archive-format.md` describes them. */
+/** Opens archives of this product, as `docs/archive-format.md` describes them. */
 export const openNativeSource: OpenSource = async (bundle) => {
   const manifest = await readManifest(bundle);
   const found = await readAll(bundle);
@@ -29,6 +29,7 @@ export const openNativeSource: OpenSource = async (bundle) => {
       const id = /^resource:([0-9a-f-]{36})$/.exec(href)?.[1];
       return id !== undefined && ids.has(id) && byPath.has(pathOf(id)) ? { item: pathOf(id) } : { outside: true };
     },
+    opaquePaths: true,
     notes: notesOf(manifest),
   };
 };
@@ -37,7 +38,7 @@ function pathOf(id: string): string {
   return `resources/${id}.json`;
 }
 
-/** What is needed of all resources to put them in order; the rest is read again when it is their turn. */
+/** Holds what is needed of all resources to sort them; the rest is read again with each resource. */
 type Outline = Pick<ArchivedResource, 'id' | 'type' | 'name' | 'parent_id' | 'position' | 'external_id'> & {
   readonly file: string | undefined;
 };
@@ -59,7 +60,7 @@ async function outlineOf(bundle: Bundle, path: string): Promise<Outline> {
   return { id, type, name, parent_id, position, external_id, file };
 }
 
-/** Parents before their children, and siblings in their order. What goes round in a circle stands at the top. */
+/** Sorts parents before their children, and siblings by position. Cycles of parents are broken. */
 function inOrder(all: readonly Outline[]): Outline[] {
   const byId = new Map(all.map((one) => [one.id, one]));
   const depths = new Map<string, number>();

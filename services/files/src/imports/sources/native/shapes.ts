@@ -1,13 +1,13 @@
 import { type Bundle, ImportFault, type ItemKind } from '../port.js';
 
-/** What `manifest.json` says, as far as an import needs it. */
+/** Holds what an import needs of `manifest.json`. */
 export interface Manifest {
   readonly include: Readonly<Record<string, unknown>>;
-  /** How the workspace as a whole was published. */
+  /** Settings of the workspace's publication, if it was published. */
   readonly publication: Readonly<Record<string, unknown>> | null;
 }
 
-/** An actor as an archive has it. */
+/** Describes an actor in an archive. */
 export interface ArchivedActor {
   readonly type: string;
   readonly id: string;
@@ -22,7 +22,7 @@ export interface ArchivedContent {
   readonly [field: string]: unknown;
 }
 
-/** `resources/<id>.json`; what is not needed to be looked at here goes on as it is. */
+/** Holds `resources/<id>.json`; fields that the import does not interpret are passed on unchanged. */
 export interface ArchivedResource {
   readonly id: string;
   readonly type: ItemKind;
@@ -49,13 +49,13 @@ export interface ArchivedResource {
   readonly publication: Readonly<Record<string, unknown>> | null;
 }
 
-/** The version of the format that is read. */
+/** Highest supported version of the format. */
 const VERSION = 1;
 const MANIFEST_BYTES = 64 * 1024 * 1024;
 const RESOURCE_BYTES = 4 * 1024 * 1024;
 const KINDS: readonly string[] = ['folder', 'document', 'table', 'artifact', 'file'];
 
-/** Reads the manifest; an archive of another make or a later version is refused. */
+/** Reads the manifest. Refuses archives of other software, of a later version, or not in the native format. */
 export async function readManifest(bundle: Bundle): Promise<Manifest> {
   const isThere = bundle.entries.some(({ path }) => path === 'manifest.json');
   if (!isThere)
@@ -83,7 +83,10 @@ export async function readManifest(bundle: Bundle): Promise<Manifest> {
   return { include: isObject(include) ? include : {}, publication };
 }
 
-/** Reads the description of a resource, of which everything has the type that it should have. */
+/**
+ * Reads the description of a resource; fields of a wrong type are replaced by defaults. Throws when id, name or type
+ * are invalid.
+ */
 export async function readResource(bundle: Bundle, path: string): Promise<ArchivedResource> {
   const given = await readObject(bundle, path, RESOURCE_BYTES);
   const { id, type, name } = given;
@@ -124,7 +127,7 @@ async function readObject(bundle: Bundle, path: string, limit: number): Promise<
   throw new ImportFault('item_invalid', `${path} is not an object.`);
 }
 
-/** Reads an entry of JSON. */
+/** Reads an entry that contains JSON. Throws an `ImportFault` when it does not. */
 export async function readJson(bundle: Bundle, path: string, limit: number): Promise<unknown> {
   const bytes = await bundle.read(path, limit);
   try {

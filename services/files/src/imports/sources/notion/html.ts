@@ -16,7 +16,7 @@ import { treeOf } from '../html/page.js';
 import { calloutKind } from './names.js';
 import type { Property } from './properties.js';
 
-/** A page as an export in HTML has it. */
+/** Holds a page of an HTML export. */
 export interface NotionHtml {
   readonly title: string;
   readonly icon?: string;
@@ -30,7 +30,7 @@ const isList = (node: Node): node is Element => isElement(node) && (node.name ==
 const isWrapper = ({ name, attributes }: Element): boolean =>
   name === 'div' && /display:\s*contents/.test(attributes.style ?? '');
 
-/** Each item of a list is a list of its own in an export: those that follow each other are one. */
+/** Joins adjacent lists: an export writes each list item as a list of its own. */
 function joined(nodes: readonly Node[]): Node[] {
   const out: Node[] = [];
   for (const node of nodes.flatMap((child) =>
@@ -94,7 +94,7 @@ const isOnlyImage = (link: Element): boolean => {
   );
 };
 
-/** What the elements of an export stand for. */
+/** Converts the elements of an export to those of a document. */
 const rule: Rule = (node) => {
   const { name } = node;
   if (name === 'figure' && hasClass(node, 'callout')) return calloutOf(node);
@@ -130,7 +130,7 @@ function propertiesOf(root: Element): Property[] {
   });
 }
 
-/** Reads a page of an export in HTML. */
+/** Reads a page of an HTML export. */
 export function readNotionHtml(page: Buffer): NotionHtml {
   const root = treeOf(page);
   const head = find(root, ({ name }) => name === 'header') ?? root;

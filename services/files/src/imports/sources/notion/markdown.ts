@@ -3,7 +3,7 @@ import { calloutKind } from './names.js';
 
 const FENCE = /^\s*(`{3,}|~{3,})/;
 
-/** Elements within elements; deeper ones stay as they are written. */
+/** Nesting depth up to which callouts and toggles are converted; deeper ones stay as they are written. */
 const MAX_OPEN = 20;
 
 interface Open {
@@ -15,7 +15,7 @@ interface Open {
 
 const plain = (html: string): string => html.replace(/<[^>]+>/g, '').trim();
 
-/** A callout as Notion writes it: an element around Markdown, whose icon stands first. */
+/** Converts a callout, which Notion writes as an HTML element around Markdown that begins with its icon. */
 function callout({ indent, lines }: Open): string[] {
   const text = trimmed(lines);
   const icon = /^\s*(\p{Extended_Pictographic})/u.exec(text[0] ?? '')?.[1] ?? '';
@@ -29,20 +29,20 @@ function toggle({ indent, lines, summary }: Open): string[] {
   return [`${indent}:::toggle{summary=${JSON.stringify(plain(summary ?? ''))}}`, ...trimmed(lines), `${indent}:::`, ''];
 }
 
-/** Lines without empty ones at both ends. */
+/** Removes blank lines at both ends. */
 function trimmed(lines: readonly string[]): string[] {
   const from = lines.findIndex((line) => line.trim() !== '');
   const to = lines.findLastIndex((line) => line.trim() !== '');
   return from === -1 ? [] : lines.slice(from, to + 1);
 }
 
-/** An element that was never closed stays as it is written. */
+/** Restores an element that was never closed as it was written. */
 const unclosed = ({ tag, indent, lines, summary }: Open): string[] => [
   `${indent}<${tag}>${summary === undefined ? '' : `<summary>${summary}</summary>`}`,
   ...lines,
 ];
 
-/** Turns what Notion writes as HTML within Markdown, callouts and toggles, into the product's own forms. */
+/** Converts callouts and toggles, which Notion writes as HTML within Markdown, to this product's syntax. */
 export function fromNotionMarkdown(text: string): string {
   const out: string[] = [];
   const open: Open[] = [];
@@ -62,7 +62,7 @@ export function fromNotionMarkdown(text: string): string {
     const [, before = ''] = /^(.*?)<\/\w+>\s*$/.exec(line) ?? [];
     if (before.trim() !== '') top.lines.push(before);
     open.pop();
-    // Markdown takes what stands right below a paragraph for more of it.
+    // Without a blank line Markdown would continue the preceding paragraph.
     if ((open.at(-1)?.lines ?? out).at(-1)?.trim()) put('');
     putAll(tag === 'aside' ? callout(top) : toggle(top));
   }

@@ -1,10 +1,10 @@
 import { oneLine } from '../common/text.js';
 
-/** Folders around an export that say nothing of what is in it. */
+/** Names of folders that an export adds around its content. */
 const LAYER =
   /^(?:Export(?:Block)?-[0-9a-f]{8}-[0-9a-f-]{27}.*|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f-]{22}(?:_Export.*)?|(?:.*-)?Part-\d+(?:\.zip)?)$/i;
 
-/** An entry's path within the workspace that was exported: without the layers that exporting puts around it. */
+/** Returns an entry's path in the exported workspace, without the folders that the export adds. */
 export function logicalPath(path: string): string {
   const parts = path.split('/');
   while (parts.length > 1 && LAYER.test(parts[0] ?? '')) parts.shift();
@@ -13,7 +13,7 @@ export function logicalPath(path: string): string {
 
 const ID = /(?:[0-9a-f]{32}|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})$/i;
 
-/** The title and the id that a name is made of; the title may be cut, as Notion cuts it. */
+/** Splits a file name into title and id. Notion may have truncated the title. */
 export function readName(stem: string): { title: string; id?: string } {
   const [id] = ID.exec(stem.slice(-36)) ?? [];
   if (id === undefined) return { title: oneLine(stem) };
@@ -21,7 +21,7 @@ export function readName(stem: string): { title: string; id?: string } {
   return { title, id: id.replaceAll('-', '').toLowerCase() };
 }
 
-/** The id within a link to a page, wherever in it that stands. */
+/** Returns the page id in a link. */
 export function idIn(href: string): string | undefined {
   const path = href.slice(0, 4096).replace(/[?#].*$/s, '');
   const plain = /([0-9a-f]{32})(?![0-9a-f])[^/]*\/?$/i.exec(path)?.[1];
@@ -29,7 +29,7 @@ export function idIn(href: string): string | undefined {
   return (plain ?? dashed)?.replaceAll('-', '').toLowerCase();
 }
 
-/** What a callout is by its icon. */
+/** Returns the kind of a callout by its icon. */
 export function calloutKind(icon: string): string {
   if (/[💡✨🌟⭐]/u.test(icon)) return 'tip';
   if (/[⚠🚨🚧]/u.test(icon)) return 'warning';

@@ -5,16 +5,16 @@ import { arrange, type Skipped } from '../common/tree.js';
 import type { Bundle, SourceItem } from '../port.js';
 import { logicalPath, readName } from './names.js';
 
-/** A page or a database of an export: the entries that tell of it. */
+/** Describes a page or a database of an export and the entries that contain it. */
 export interface NotionPage {
-  /** Where it stands in the workspace, which is its item's path. */
+  /** Path in the workspace, which is also the path of its item. */
   readonly path: string;
   readonly kind: 'document' | 'table';
   readonly title: string;
   readonly id?: string;
-  /** The entry that it is read from. */
+  /** Entry that it is read from. */
   readonly entry: string;
-  /** Of a database: its page, which has its full name and description. */
+  /** For a database: the entry of its page, which has its full name and description. */
   readonly page?: string;
 }
 
@@ -26,7 +26,7 @@ export interface NotionPlan {
   readonly index: PathIndex;
 }
 
-/** The entries of one name: a database has several. */
+/** Groups entries with the same name; a database has several. */
 interface Group {
   readonly key: string;
   page?: string;
@@ -37,14 +37,14 @@ interface Group {
 const isPage = (path: string): boolean => /^(?:md|markdown|html?)$/.test(extensionOf(path));
 const isValues = (path: string): boolean => extensionOf(path) === 'csv';
 
-/** The map of an export in HTML, which links to its pages. */
+/** Returns whether a path is the index of an HTML export, which links to its pages. */
 const isMap = (path: string): boolean => /(?:^|\/)index\.html?$/i.test(path) && readName(stemOf(path)).id === undefined;
 
 interface Sorted {
   readonly groups: Map<string, Group>;
   readonly files: string[];
   readonly skipped: Skipped[];
-  /** Entries by where they stand in the workspace. */
+  /** Entries by their path in the workspace. */
   readonly entries: Map<string, string>;
 }
 
@@ -66,7 +66,10 @@ function sortEntries(bundle: Bundle): Sorted {
   return sorted;
 }
 
-/** Whether there was room: a page may be there as Markdown or as HTML. */
+/**
+ * Adds an entry to its group. Returns false when the group has one of this kind already: a page may be exported as
+ * Markdown and as HTML.
+ */
 function addToGroup(path: string, groups: Map<string, Group>): boolean {
   const stem = stemOf(path);
   const isAll = isValues(path) && stem.endsWith('_all') && readName(stem.slice(0, -4)).id !== undefined;
@@ -79,7 +82,7 @@ function addToGroup(path: string, groups: Map<string, Group>): boolean {
   return true;
 }
 
-/** The page or database that a group of entries is; entries that say nothing more are skipped. */
+/** Returns the page or database that a group of entries forms; redundant entries are skipped. */
 function pageOf({ page, view, all, key }: Group, { entries, skipped }: Sorted): NotionPage | undefined {
   const entry = (path: string): string => entries.get(path) ?? path;
   const { title, id } = readName(nameOf(key));
@@ -111,7 +114,7 @@ const same = (text: string): string =>
     .trim()
     .toLowerCase();
 
-/** Which page each folder belongs to: by its id, its whole name, its title and a piece of its id, or its title. */
+/** Maps each folder to its page: by id, by full name, by title and a part of the id, or by title. */
 function ownersOf(pages: readonly NotionPage[], folders: ReadonlySet<string>): Map<string, string> {
   const known = new Map<string, NotionPage[]>();
   const note = (folder: string, name: string, page: NotionPage): void => {
@@ -144,7 +147,7 @@ function ownersOf(pages: readonly NotionPage[], folders: ReadonlySet<string>): M
   return owners;
 }
 
-/** Finds what an export holds by the names of its entries. */
+/** Lists the items of an export, judged by the names of its entries. */
 export function planNotion(bundle: Bundle): NotionPlan {
   const sorted = sortEntries(bundle);
   const found = [...sorted.groups.values()].flatMap((group) => pageOf(group, sorted) ?? []);

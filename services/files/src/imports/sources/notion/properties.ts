@@ -3,7 +3,7 @@ import { momentOf } from '../common/text.js';
 import { momentOfWhen, readWhen } from '../csv/values.js';
 import type { ItemContent } from '../port.js';
 
-/** A property of a page: its name, and its value as text or several of them. */
+/** A property of a page: its name, and its value as one text or several. */
 export type Property = readonly [name: string, value: string | readonly string[]];
 
 const CREATED = /^(?:created(?: (?:at|on|time|date))?|creation (?:time|date)|date created)$/i;
@@ -20,7 +20,7 @@ function whenOf(text: string): string | undefined {
   return when === undefined ? momentOf(text) : momentOfWhen(when);
 }
 
-/** What properties say of a page, and those for which metadata has no room. */
+/** Converts properties to fields of a page. `left` holds those that do not fit into its metadata. */
 export function fromProperties(properties: readonly Property[]): { content: ItemContent; left: Property[] } {
   const find = (pattern: RegExp) => properties.find(([name]) => pattern.test(name))?.[1];
   const created = find(CREATED);
@@ -41,11 +41,11 @@ export function fromProperties(properties: readonly Property[]): { content: Item
   };
 }
 
-/** Properties that stay in the page's text, a line for each. */
+/** Formats properties that stay in the page's text, one per line. */
 export const propertyLines = (properties: readonly Property[]): string[] =>
   properties.map(([name, value]) => `${name}: ${textOf(value)}`);
 
-/** Takes the lines of properties at the beginning of a page's text; `known` are the columns of its database. */
+/** Extracts the lines of properties at the beginning of a page's text; `known` are the columns of its database. */
 export function takeProperties(
   text: string,
   known: ReadonlySet<string> | undefined,
@@ -62,12 +62,12 @@ export function takeProperties(
   return { properties, text: text.slice(end).replace(/^\s*\n/, '') };
 }
 
-/** Characters of a column's name. */
+/** Characters that a column's name may have. */
 const MAX_NAME = 255;
 
 function nameOn(line: string, known: ReadonlySet<string> | undefined): string | undefined {
   if (known === undefined) return /^([^:\n#>*`|-][^:\n]{0,100}): \S/.exec(line)?.[1];
-  // A name may hold colons itself.
+  // A name may contain colons itself.
   for (let at = line.indexOf(':'); at !== -1 && at <= MAX_NAME; at = line.indexOf(':', at + 1)) {
     if (known.has(line.slice(0, at).trim())) return line.slice(0, at);
   }

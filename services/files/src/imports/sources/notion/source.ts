@@ -21,7 +21,7 @@ import { fromProperties, propertyLines, takeProperties } from './properties.js';
 
 const isHtml = (path: string): boolean => /^html?$/.test(extensionOf(path));
 
-/** A page's Markdown without its first heading, which is its title in full. */
+/** Splits a page's Markdown into the first heading, which is its full title, and the rest. */
 function takeTitle(text: string): { title?: string; text: string } {
   const match = /^\s*# (.+)(?:\n|$)/.exec(text);
   if (match === null) return { text };
@@ -29,11 +29,11 @@ function takeTitle(text: string): { title?: string; text: string } {
   return { title: title || undefined, text: text.slice(match[0].length).replace(/^\s*\n/, '') };
 }
 
-/** Reads pages of a bundle; it knows the columns of databases that it has met. */
+/** Creates a function that reads the pages of a bundle; it caches the columns of databases. */
 function createReader(bundle: Bundle, plan: NotionPlan, options: SourceOptions) {
   const columns = new Map<string, Promise<ReadonlySet<string> | undefined>>();
 
-  /** The names of a database's columns: those of properties that its pages begin with. */
+  /** Returns the names of a database's columns, which its pages use for their properties. */
   function columnsOf(database: NotionPage): Promise<ReadonlySet<string> | undefined> {
     const known = columns.get(database.path) ?? readColumns(bundle, database.entry);
     columns.set(database.path, known);
@@ -73,7 +73,7 @@ function createReader(bundle: Bundle, plan: NotionPlan, options: SourceOptions) 
     return { ...(await headOfDatabase(page)), json: table, warnings };
   }
 
-  /** A database's full name and description, where the export has its page. */
+  /** Reads a database's full name and description, if the export contains its page. */
   async function headOfDatabase({ page }: NotionPage): Promise<ItemContent> {
     if (page === undefined) return {};
     if (isHtml(page)) {
@@ -101,12 +101,15 @@ async function readColumns(bundle: Bundle, entry: string): Promise<ReadonlySet<s
     const { table } = readCsv(head, entry, { hasHeader: true, delimiter: ',', detectTypes: false });
     return new Set(table.columns.map(({ name }) => name));
   } catch {
-    // What is wrong with the database is told where it is read itself.
+    // An error in the database is reported when its own item is read.
     return undefined;
   }
 }
 
-/** An export of Notion as Markdown and CSV or as HTML: pages below pages, databases as tables with their pages below. */
+/**
+ * Opens an export of Notion as Markdown and CSV or as HTML: pages below pages, and databases as tables with their pages
+ * below.
+ */
 export const openNotionSource: OpenSource = async (bundle, options) => {
   await loadHtml();
   const plan = planNotion(bundle);

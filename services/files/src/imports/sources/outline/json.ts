@@ -6,7 +6,7 @@ import { createLosses } from '../common/warnings.js';
 import { type Bundle, ImportFault, type ItemContent, type Source, type SourceItem } from '../port.js';
 import { prosemirrorHtml } from './prosemirror.js';
 
-/** A larger collection is refused: it is read at once. */
+/** Bytes beyond which a collection is refused, because it is read into memory as a whole. */
 const MAX_COLLECTION_BYTES = 96 * 1024 * 1024;
 
 type Facts = Record<string, unknown>;
@@ -33,11 +33,14 @@ async function readCollection(bundle: Bundle, path: string): Promise<Collection 
   };
 }
 
-/** Everything of an export, found at its opening: ids only, the texts are read again one collection at a time. */
+/**
+ * Holds the contents of an export as found on opening. Only ids are kept; texts are read again, one collection at a
+ * time.
+ */
 interface Found {
   readonly items: SourceItem[];
   readonly skipped: Skipped[];
-  /** Items by the ids, link ids and attachment ids that links name them by. */
+  /** Items by the ids, URL ids and attachment ids that links use. */
   readonly byId: Map<string, string>;
   /** Entries that are items already. */
   readonly files: Set<string>;
@@ -69,7 +72,7 @@ function addCollection(
     for (const name of [id, word(document.urlId)]) if (name !== '') byId.set(name, item);
   }
 
-  // The order and the places are the structure's; what it forgets goes by its own parent.
+  // The document structure determines order and parents; a document that it omits goes below its own parent.
   const open = structureOf(collection.documentStructure, path).reverse();
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
     addDocument(next.id, next.parent);
@@ -104,7 +107,7 @@ function structureOf(nodes: unknown, parent: string): { id: string; parent: stri
   );
 }
 
-/** The id at the end of an address of Outline's own: `/doc/title-abc123`, `…attachments.redirect?id=…`. */
+/** Returns the id at the end of an Outline URL: `/doc/title-abc123`, `…attachments.redirect?id=…`. */
 export function outlineId(href: string): string | undefined {
   const attachment = /\/api\/attachments\.redirect\?(?:[^#]*&)?id=([\w-]+)/.exec(href)?.[1];
   if (attachment !== undefined) return attachment;
@@ -129,7 +132,7 @@ function contentOf(facts: Facts, data: unknown): ItemContent {
   };
 }
 
-/** An export of Outline as JSON: a file for each collection, which holds its documents, and their attachments. */
+/** Opens an export of Outline as JSON: a file for each collection with its documents, and their attachments. */
 export async function openOutlineJson(bundle: Bundle): Promise<Source> {
   const entries = new Set(bundle.entries.map(({ path }) => path));
   const found: Found = { items: [], skipped: [], byId: new Map(), files: new Set() };

@@ -3,7 +3,7 @@ import { withoutEdges } from '../common/text.js';
 const FENCE = /^\s*(`{3,}|~{3,})/;
 const KINDS: Readonly<Record<string, string>> = { info: 'NOTE', success: 'TIP', tip: 'TIP', warning: 'WARNING' };
 
-/** What Outline writes in a line in its own way. Code in the line stays as it is. */
+/** Converts Outline's inline syntax in a line, except in inline code. */
 function inline(line: string): string {
   return line
     .split(/(`+[^`]*`+)/)
@@ -16,7 +16,7 @@ function rewritten(text: string): string {
     text
       .replace(/@\[([^\]\n]{0,300})\]\(mention:\/\/[\w-]+\/(?:document|collection)\/([\w-]+)\)/g, '[$1](/doc/$2)')
       .replace(/@\[([^\]\n]{0,300})\]\(mention:\/\/[^)\n]{0,300}\)/g, '@$1')
-      // The size of an image stands in the place of its title.
+      // Outline writes the size of an image in place of its title.
       .replace(
         /(!\[[^\]\n]{0,500}\]\([^)\s]{1,2000}) +"([^"\n]{0,500}?) *=\d+(?:\.\d+)?x\d+(?:\.\d+)?"\)/g,
         (_, start: string, title: string) => (title === '' ? `${start})` : `${start} "${title}")`),
@@ -27,7 +27,9 @@ function rewritten(text: string): string {
   );
 }
 
-/** Turns what Outline adds to Markdown into the product's forms: notices, toggles, formulas, marks and sizes. */
+/**
+ * Converts Outline's additions to Markdown (notices, toggles, formulas, marks, image sizes) to this product's syntax.
+ */
 export function fromOutlineMarkdown(text: string): string {
   const out: string[] = [];
   let fence: string | undefined;
@@ -55,7 +57,7 @@ export function fromOutlineMarkdown(text: string): string {
       put(':::');
       toggle = false;
     } else if (/^\$\$\$\s*$/.test(line)) put('$$');
-    // A backslash alone stands for an empty paragraph.
+    // A backslash alone on a line is an empty paragraph.
     else put(/^\\\s*$/.test(line) ? '' : inline(line));
   }
   if (toggle) out.push(':::');

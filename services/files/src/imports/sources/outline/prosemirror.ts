@@ -25,7 +25,7 @@ const MARKS: Readonly<Record<string, string>> = {
   code: 'code',
   highlight: 'mark',
 };
-/** Marks that say nothing of the text once it is elsewhere. */
+/** Marks that have no meaning outside Outline. */
 const SILENT_MARKS = new Set(['comment', 'placeholder']);
 
 const KINDS: Readonly<Record<string, string>> = { info: 'note', success: 'tip', tip: 'tip', warning: 'warning' };
@@ -36,7 +36,7 @@ const word = (value: unknown): string =>
 const attribute = (name: string, value: unknown): string =>
   word(value) === '' ? '' : ` ${name}="${escapeHtml(word(value))}"`;
 
-/** Writes an editor's document as HTML. What is of unknown type is told, and its content kept. */
+/** Converts a ProseMirror document to HTML. Unknown types are reported as losses, and their content is kept. */
 export function prosemirrorHtml(document: unknown, losses: Losses = createLosses()): string {
   const out: string[] = [];
 

@@ -11,10 +11,10 @@ import { fromOutlineMarkdown } from './markdown.js';
 const isPage = (path: string): boolean => /^(?:md|markdown|html?)$/.test(extensionOf(path));
 const isHtml = (path: string): boolean => /^html?$/.test(extensionOf(path));
 
-/** Where Outline puts attachments, each in folders of its own, below the folder of the page that shows them. */
+/** Folders of attachments, each in a subfolder of its own, below the folder of the page that shows them. */
 const STORE = /(?:^|\/)(?:uploads|public|attachments|avatars)\/.*$/;
 
-/** Outline writes signs that a file's name may not have as `%2F`. */
+/** Decodes a file name, in which Outline percent-encodes characters that file names may not contain. */
 function decodedName(name: string): string {
   try {
     return decodeURIComponent(name);
@@ -23,7 +23,7 @@ function decodedName(name: string): string {
   }
 }
 
-/** A title as it stands in an address. */
+/** Returns a title in the form that URLs use. */
 const slugOf = (title: string): string =>
   title
     .normalize('NFKD')
@@ -82,7 +82,7 @@ async function openOutlineMarkdown(bundle: Bundle): Promise<Source> {
     },
     resolve(from, href) {
       if (/^\s*(?:#|$)/.test(href)) return { item: from.path };
-      // An address names a page by its title and an id of which an export in Markdown says nothing.
+      // A URL names a page by its title and an id that a Markdown export does not contain.
       const id = outlineId(href);
       const named =
         id === undefined ? undefined : bySlug.get(slugOf(decodedName(id).replace(/-[A-Za-z0-9]{10,15}$/, '')));
@@ -97,7 +97,7 @@ async function openOutlineMarkdown(bundle: Bundle): Promise<Source> {
   };
 }
 
-/** An export of Outline: as Markdown, as HTML or as JSON. */
+/** Opens an export of Outline as Markdown, HTML or JSON. */
 export const openOutlineSource: OpenSource = async (bundle) => {
   await loadHtml();
   const hasPages = bundle.entries.some(({ path }) => isPage(path) && !isLitter(path) && !STORE.test(path));

@@ -5,16 +5,16 @@ import { buildTable, checkSize, MAX_COLUMNS, MAX_ROWS, type Table } from '../csv
 import { isDate, type Value } from '../csv/values.js';
 import type { Bundle, SourceOptions } from '../port.js';
 
-/** A larger workbook is refused: its archive is held at once. */
+/** Bytes beyond which a workbook is refused, because its archive is held in memory as a whole. */
 const MAX_BOOK_BYTES = 128 * 1024 * 1024;
-/** Lines of a title above the columns' names. */
+/** Title rows above the names of the columns that are recognized at most. */
 const MOST_TITLES = 10;
 
 const isFilled = (cell: SheetCell | undefined): boolean =>
   cell !== null && cell !== undefined && !(typeof cell === 'string' && cell.trim() === '');
 const filled = (row: readonly SheetCell[]): number => row.filter(isFilled).length;
 
-/** Excel's day 0: a cell that says a time of day and no day. */
+/** Returns whether a date is a time of day without a day, which Excel places on its day 0. */
 const isTimeOfDay = (date: Date): boolean => date.getUTCFullYear() < 1900;
 
 function valueFrom(cell: SheetCell): Value {
@@ -22,7 +22,7 @@ function valueFrom(cell: SheetCell): Value {
   return isDate(cell) && isTimeOfDay(cell) ? cell.toISOString().slice(11, 19) : cell;
 }
 
-/** How many rows at the top are a title across merged cells: one value in a sheet that is wider. */
+/** Counts the rows at the top that are a title across merged cells: a single value in a wider sheet. */
 function titleRows(rows: readonly (readonly SheetCell[])[]): number {
   let count = 0;
   while (count < Math.min(MOST_TITLES, rows.length - 2) && filled(rows[count] ?? []) === 1) count += 1;
@@ -30,7 +30,7 @@ function titleRows(rows: readonly (readonly SheetCell[])[]): number {
   return next !== undefined && filled(next) >= 2 ? count : 0;
 }
 
-/** Whether a row groups the names below it: names stand there, or the cell above goes on down. */
+/** Returns whether a row groups the column names below it: each column has a name there, or a merged cell above. */
 function isGroupRow(row: readonly SheetCell[], below: readonly SheetCell[] | undefined): boolean {
   const isText = (cell: SheetCell | undefined) => !isFilled(cell) || typeof cell === 'string';
   return (
@@ -41,7 +41,7 @@ function isGroupRow(row: readonly SheetCell[], below: readonly SheetCell[] | und
   );
 }
 
-/** Names below the names of their groups: `Sales: North`. */
+/** Prefixes column names with the names of their groups: `Sales: North`. */
 function groupedNames(groups: readonly SheetCell[], names: readonly SheetCell[]): string[] {
   let group = '';
   return names.map((name, at) => {
@@ -55,7 +55,7 @@ function groupedNames(groups: readonly SheetCell[], names: readonly SheetCell[])
 const typesOf = (row: readonly SheetCell[]) =>
   row.filter(isFilled).map((cell) => (isDate(cell) ? 'date' : typeof cell));
 
-/** Whether a row names columns: texts, where not all rows are texts alone it is sure, else it is assumed. */
+/** Returns whether the first row names the columns: it holds only text and other rows follow. */
 function hasNames(rows: readonly (readonly SheetCell[])[]): boolean {
   const [first] = rows;
   return first !== undefined && rows.length > 1 && typesOf(first).every((type) => type === 'string');
@@ -67,7 +67,7 @@ export interface SheetTable {
   readonly warnings: string[];
 }
 
-/** Makes a table of a sheet's rows. */
+/** Builds a table from a sheet's rows. */
 export function tableOf(
   { rows, merged }: Pick<Sheet, 'rows' | 'merged'>,
   path: string,
@@ -100,12 +100,12 @@ export function tableOf(
   };
 }
 
-/** The names of a workbook's sheets. Rejects with an ImportFault. */
+/** Returns the names of a workbook's sheets. Rejects with an `ImportFault`. */
 export async function sheetNames(bundle: Bundle, path: string): Promise<readonly string[]> {
   return (await ask(bundle, path)).sheets;
 }
 
-/** A sheet of a workbook as a table. Rejects with an ImportFault. */
+/** Reads a sheet of a workbook as a table. Rejects with an `ImportFault`. */
 export async function readSheetTable(
   bundle: Bundle,
   path: string,
@@ -118,8 +118,13 @@ export async function readSheetTable(
 async function ask(bundle: Bundle, path: string, sheet?: string) {
   try {
     const book = await bundle.read(path, MAX_BOOK_BYTES);
-    // The rows of names and titles come on top of a table's own.
-    return await parser().readSheet(book, { maxRows: MAX_ROWS + MOST_TITLES, maxColumns: MAX_COLUMNS }, sheet);
+    // Title rows are not counted as rows of the table.
+    return await parser().readSheet(
+      bundle.tenant ?? '',
+      book,
+      { maxRows: MAX_ROWS + MOST_TITLES, maxColumns: MAX_COLUMNS },
+      sheet,
+    );
   } catch (error) {
     throw faultOf(error, path);
   }

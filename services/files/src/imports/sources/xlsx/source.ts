@@ -10,7 +10,7 @@ import {
 } from '../port.js';
 import { readSheetTable, sheetNames } from './sheet.js';
 
-/** A workbook's items: its one sheet as a table, or a folder with a table for each. */
+/** Returns a workbook's items: its only sheet as a table, or a folder with a table for each. */
 export async function workbookItems(
   bundle: Bundle,
   path: string,
@@ -26,7 +26,7 @@ export async function workbookItems(
   return [{ path, parent, kind: 'folder', name }, ...tables];
 }
 
-/** What an item of `workbookItems` holds. */
+/** Reads an item of `workbookItems`. */
 export async function readWorkbookItem(
   bundle: Bundle,
   book: string,
@@ -40,7 +40,7 @@ export async function readWorkbookItem(
   return { json: table, description, warnings };
 }
 
-/** A workbook: a table for each sheet, in a folder where there are several. Formulas come over as their values. */
+/** Opens a workbook: a table for each sheet, in a folder if there are several. Formulas become their values. */
 export const openXlsxSource: OpenSource = async (bundle, options) => {
   const entries = bundle.entries.filter(({ path }) => !isLitter(path));
   const entry = entries.find(({ path }) => /\.xl[st][xm]$/i.test(path)) ?? entries[0];

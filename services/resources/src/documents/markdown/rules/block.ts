@@ -1,17 +1,17 @@
 import type { StateBlock } from 'markdown-it';
-import { parseAttributes } from '../attributes.js';
+import { parseAttributes } from './attributes.js';
 
-/** A rule of the block parser; `silent` asks whether a block could begin here. */
+/** A rule of the block parser. With `silent`, it only returns whether a block could begin here. */
 export type BlockRule = (state: StateBlock, startLine: number, endLine: number, silent: boolean) => boolean;
 
-/** The text of a line without its indentation, or undefined where it is indented as code is. */
+/** Returns the text of a line without its indentation; undefined if it is indented like code. */
 export function lineOf(state: StateBlock, line: number): string | undefined {
   const indent = (state.sCount[line] ?? 0) - state.blkIndent;
   if (indent >= 4) return undefined;
   return state.src.slice((state.bMarks[line] ?? 0) + (state.tShift[line] ?? 0), state.eMarks[line]);
 }
 
-/** `---`, lines of which the first is `name: …`, `---`, at the very beginning. */
+/** Parses front matter at the very beginning: `---`, lines of which the first is `name: …`, `---`. */
 export const frontMatter: BlockRule = (state, startLine, endLine, silent) => {
   if (startLine !== 0 || state.level !== 0 || state.src.slice(0, 3) !== '---') return false;
   const line = (at: number) => state.src.slice(state.bMarks[at], state.eMarks[at]);
@@ -28,7 +28,7 @@ export const frontMatter: BlockRule = (state, startLine, endLine, silent) => {
   return false;
 };
 
-/** `$$` on a line of its own, TeX, `$$`; or `$$ TeX $$` on one line. */
+/** Parses a block formula: `$$` on a line of its own, TeX, `$$`; or `$$ TeX $$` on one line. */
 export const math: BlockRule = (state, startLine, endLine, silent) => {
   const first = lineOf(state, startLine)?.trimEnd();
   if (first === undefined || !first.startsWith('$$')) return false;
@@ -55,10 +55,10 @@ export const math: BlockRule = (state, startLine, endLine, silent) => {
 const OPENING = /^:{3,}[ \t]*([A-Za-z][\w-]*)[ \t]*(\{.*\})?[ \t]*$/;
 const CLOSING = /^:{3,}[ \t]*$/;
 
-/** What is known of the directives around the line that is being read. */
+/** The state of the directives around the current line. */
 interface Directives {
   open: number;
-  /** The line that has just closed the innermost one. */
+  /** The line that has just closed the innermost directive. */
   closedAt: number | undefined;
 }
 
@@ -70,7 +70,7 @@ function directivesOf(env: object): Directives {
 
 const DIRECTIVE = 'directive' as StateBlock['parentType'];
 
-/** `:::type{name=value …}`, blocks, `:::`; the end of what is around it closes it as well. */
+/** Parses a directive: `:::type{name=value …}`, blocks, `:::`. The end of the enclosing block closes it as well. */
 export const directive: BlockRule = (state, startLine, endLine, silent) => {
   const first = lineOf(state, startLine);
   if (first === undefined || !first.startsWith(':::')) return false;
@@ -96,21 +96,21 @@ export const directive: BlockRule = (state, startLine, endLine, silent) => {
   return true;
 };
 
-/** A bare `:::` closes the innermost directive if it stands right in it. */
+/** Parses a bare `:::`, which closes the innermost directive if it is directly within it. */
 export const directiveClose: BlockRule = (state, startLine, endLine, silent) => {
   const directives = directivesOf(state.env);
   if (directives.open === 0 || !CLOSING.test(lineOf(state, startLine) ?? '')) return false;
   if (silent) return true;
   if (state.parentType !== DIRECTIVE) return false;
   directives.closedAt = startLine;
-  // This is how a rule ends the reading of what is around it.
+  // Moving to the last line makes the parser end the enclosing block.
   state.line = endLine;
   return true;
 };
 
 const FOOTNOTE = /^\[\^([^\]\s^[]{1,200})\]:[ \t]*/;
 
-/** `[^label]: blocks`, what follows indented by four columns. */
+/** Parses a footnote: `[^label]: blocks`, with following lines indented by four columns. */
 export const footnote: BlockRule = (state, startLine, endLine, silent) => {
   const first = lineOf(state, startLine);
   const match = first === undefined ? null : FOOTNOTE.exec(first);
@@ -137,7 +137,7 @@ export const footnote: BlockRule = (state, startLine, endLine, silent) => {
   return true;
 };
 
-/** The labels of the footnotes that a page defines. */
+/** Returns the labels of the footnotes that a page defines. */
 export function labelsOf(env: object): Set<string> {
   const holder = env as { footnotes?: Set<string> };
   holder.footnotes ??= new Set();

@@ -8,12 +8,12 @@ const BRACKET = 0x5b;
 const AT = 0x40;
 const BACKSLASH = 0x5c;
 
-/** `$TeX$`: nothing blank inside at either end and no digit behind, so that prices stay prices. */
+/** Parses `$TeX$` without blanks at its inner edges and without a digit after it, so that prices stay prices. */
 export const mathInline: InlineRule = (state, silent) => {
   const { src, pos, posMax } = state;
   if (src.charCodeAt(pos) !== DOLLAR || pos + 2 >= posMax || /[\s$]/.test(src[pos + 1] ?? ' ')) return false;
   const memo = state.env as { dollar?: { src: string; from: number } };
-  // A search that found nothing before need not be done again further on in the same text.
+  // Remembers a failed search, so that it is not repeated further on in the same text.
   if (memo.dollar?.src === src && pos >= memo.dollar.from) return false;
   let end = pos + 1;
   while (end < posMax && src.charCodeAt(end) !== DOLLAR) end += src.charCodeAt(end) === BACKSLASH ? 2 : 1;
@@ -32,7 +32,7 @@ export const mathInline: InlineRule = (state, silent) => {
 
 const MENTION = /@\[((?:[^\\[\]\n]|\\.){1,200})\]\(user:([\w-]{1,64})\)/y;
 
-/** `@[name](user:id)`. */
+/** Parses `@[name](user:id)`. */
 export const mention: InlineRule = (state, silent) => {
   if (state.src.charCodeAt(state.pos) !== AT || state.src.charCodeAt(state.pos + 1) !== BRACKET) return false;
   MENTION.lastIndex = state.pos;
@@ -48,7 +48,7 @@ export const mention: InlineRule = (state, silent) => {
 
 const WIKI = /\[\[([^[\]|\n]{1,500})(?:\|([^[\]|\n]{1,500}))?\]\]/y;
 
-/** `[[target]]` and `[[target|label]]`. */
+/** Parses `[[target]]` and `[[target|label]]`. */
 export const wikiLink: InlineRule = (state, silent) => {
   if (state.src.charCodeAt(state.pos) !== BRACKET || state.src.charCodeAt(state.pos + 1) !== BRACKET) return false;
   WIKI.lastIndex = state.pos;
@@ -66,7 +66,7 @@ export const wikiLink: InlineRule = (state, silent) => {
 
 const FOOTNOTE = /\[\^([^\]\s^[]{1,200})\]/y;
 
-/** `[^label]`, where the page defines that label. */
+/** Parses `[^label]` if the page defines that label. */
 export const footnoteRef: InlineRule = (state, silent) => {
   if (state.src.charCodeAt(state.pos) !== BRACKET || state.src[state.pos + 1] !== '^') return false;
   FOOTNOTE.lastIndex = state.pos;

@@ -1,0 +1,41 @@
+import type { Run } from '../chat.js';
+import type { Stage } from './stage.js';
+
+export interface TaintedRun extends Run {
+  readonly taint_sources: readonly { readonly type: string }[];
+}
+
+const ENDED = ['completed', 'failed', 'canceled', 'expired', 'awaiting_approval'];
+
+/** A run that has neither ended nor asked by then never will. */
+const STUCK_MS = 30_000;
+
+/** Starts a run, and waits until it has ended or asks. */
+export async function runOf({ owner, workspace }: Stage, agentId: string, input: string): Promise<TaintedRun> {
+  const body = { workspace_id: workspace.id, agent_id: agentId, input };
+  const { data: started, status, text } = await owner.post<TaintedRun>('/agent-runs', body);
+  if (status !== 201) throw new Error(text);
+  const until = Date.now() + STUCK_MS;
+  for (;;) {
+    const { data } = await owner.get<TaintedRun>(`/agent-runs/${started.id}?wait_seconds=15&include=steps`);
+    if (ENDED.includes(data.status)) return data;
+    if (Date.now() > until) throw new Error(`the run is ${data.status}: ${JSON.stringify(data.steps)}`);
+  }
+}
+
+/** Calls of tools of a run, without what it does by itself in the beginning. */
+export const callsOf = ({ steps = [] }: Pick<Run, 'steps'>) =>
+  steps.filter(({ type, seq }) => type === 'tool_call' && seq > 1);
+
+/** Of requests and runs, as many are under way at a time. */
+const AT_ONCE = 12;
+
+export async function eachOf<T, R>(all: readonly T[], work: (one: T, i: number) => Promise<R>): Promise<R[]> {
+  const done: R[] = [];
+  const queue = [...all.entries()];
+  const next = async (): Promise<void> => {
+    for (let one = queue.shift(); one !== undefined; one = queue.shift()) done[one[0]] = await work(one[1], one[0]);
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, next));
+  return done;
+}

@@ -1,0 +1,314 @@
+import { type ChatServer, failures, openChatServer } from '@commonplace/kit/testing/chat-server';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { allEvents, type ChatSession, endOfRun, joinText, type Run, streamOf } from '../src/chat.js';
+import { api } from '../src/client.js';
+import { eventually } from '../src/eventually.js';
+import { newKey, type Person, signUp } from '../src/people.js';
+import type { List, Resource, Workspace } from '../src/records.js';
+import { type OwnSystem, startSystem } from '../src/system.js';
+
+// Replies that a language model writes. The model is a double which says what its scripts say.
+
+let model: ChatServer;
+let system: OwnSystem;
+let by: Person;
+let workspace: Workspace;
+let page: Resource;
+
+const MODELS = [
+  {
+    id: 'scripted',
+    context_tokens: 8000,
+    max_output_tokens: 1000,
+    credit_rates: { input_per_1k: '1', output_per_1k: '2' },
+  },
+];
+
+beforeAll(async () => {
+  model = await openChatServer();
+  system = await startSystem({
+    COMMONPLACE_SIGN_UP: 'open',
+    COMMONPLACE_CHAT_MODEL_URL: model.url,
+    COMMONPLACE_CHAT_MODELS: JSON.stringify(MODELS),
+    COMMONPLACE_CHAT_IDLE_SECONDS: '5',
+    COMMONPLACE_RUNS_PER_AGENT: '2',
+  });
+  by = await signUp(system, 'Asker');
+  workspace = (await by.post<Workspace>('/workspaces', { name: 'Metals' })).data;
+  const content = 'Gallium melts at 29.76 degrees. More is at https://metals.example/gallium today.';
+  page = (
+    await by.post<Resource>('/resources', { workspace_id: workspace.id, type: 'document', name: 'Gallium', content })
+  ).data;
+  await eventually(async () => {
+    const { data } = await by.post<List<unknown>>('/search', { query: 'gallium', mode: 'keyword' });
+    if (data.items.length === 0) throw new Error('not found yet');
+  });
+});
+
+afterAll(async () => {
+  await system?.stop();
+  await model?.close();
+});
+
+beforeEach(() => model.reset());
+
+const QUESTION = 'At which temperature does gallium melt?';
+const begin = (more: object = {}) =>
+  by.post<Run>('/agent-runs', { workspace_id: workspace.id, input: QUESTION, ...more });
+
+async function ask(more: object = {}): Promise<Run> {
+  const { data } = await begin(more);
+  return endOfRun(by, data.id);
+}
+
+describe('a reply', () => {
+  test('is given the sources as data, and cites those that exist', async () => {
+    model.next({
+      text: 'At 29.76 degrees [1]. Perhaps [7]. ![x](https://evil.example/?q=1) See [more](https://metals.example/gallium).',
+    });
+    const run = await ask();
+    expect(run).toMatchObject({ status: 'completed', model: 'scripted', error: null });
+    expect(run.output?.text).toBe(
+      'At 29.76 degrees [1]. Perhaps . x `https://evil.example/?q=1` See [more](https://metals.example/gallium).',
+    );
+    expect(run.output?.citations).toMatchObject([{ marker: 1, resource_id: page.id, type: 'document' }]);
+    const [{ request }] = model.calls as [ChatServer['calls'][number]];
+    const prompt = JSON.stringify(request.messages);
+    expect(prompt).toContain('29.76');
+    expect(prompt).toContain(QUESTION);
+    expect(prompt).toContain('<source number=');
+    expect((run.usage.credits as string) !== '0').toBe(true);
+  });
+
+  test('uses tools, each call of which has one result', async () => {
+    model.next(
+      {
+        toolCalls: [
+          { id: 'a', name: 'search', arguments: { query: 'gallium' } },
+          { id: 'b', name: 'read', arguments: { resource_id: page.id } },
+          { id: 'c', name: 'delete_everything', arguments: {} },
+          { id: 'd', name: 'read', arguments: '{"resource_id": ' },
+        ],
+      },
+      { text: 'It melts at 29.76 degrees [1].' },
+    );
+    const run = await ask();
+    expect(run.status).toBe('completed');
+    expect(run.steps?.map(({ name, status, tool_call_id }) => [name, status, tool_call_id])).toEqual([
+      ['search', 'completed', null],
+      ['scripted', 'completed', null],
+      ['search', 'completed', 'a'],
+      ['read', 'completed', 'b'],
+      ['delete_everything', 'failed', 'c'],
+      ['read', 'failed', 'd'],
+      ['scripted', 'completed', null],
+    ]);
+    const messages = model.calls[1]?.request.messages as { role: string; tool_call_id?: string }[];
+    expect(messages.filter(({ role }) => role === 'tool').map((message) => message.tool_call_id)).toEqual([
+      'a',
+      'b',
+      'c',
+      'd',
+    ]);
+  });
+
+  test('is streamed while it is written, to those who come late as well', async () => {
+    const text = 'Gallium melts in a hand, '.repeat(8);
+    model.next({ text, delayMs: 30 });
+    const body = { workspace_id: workspace.id, messages: [{ role: 'user', content: QUESTION }], respond: true };
+    const { events } = await streamOf(system, by.session, 'POST', '/chat-sessions', body);
+    const first = await events.next();
+    const id = String(first?.data.session_id);
+    for (let event = await events.next(); event?.event !== 'message.delta'; ) event = await events.next();
+    const late = await streamOf(system, by.session, 'GET', `/chat-sessions/${id}`);
+    const [rest, all] = await Promise.all([allEvents(events), allEvents(late.events)]);
+    expect(rest.filter(({ event }) => event === 'message.delta').length).toBeGreaterThan(0);
+    const { messages } = (await by.get<ChatSession>(`/chat-sessions/${id}`)).data;
+    expect(joinText(all)).toBe(messages[0]?.content);
+    expect(messages[0]?.content).toBe(text);
+  });
+
+  test.each([
+    ['breaks off', { text: 'Half of', fault: { type: 'drop', afterTokens: 2 } } as const],
+    ['sends what is no JSON', { text: 'Half of', fault: { type: 'malformed', afterTokens: 1 } } as const],
+    ['is overloaded', failures.tooManyRequests('1')],
+    ['fails', failures.serverError()],
+  ])('is written again when the model %s', async (_, failure) => {
+    model.next(failure, { text: 'It melts at 29.76 degrees [1].' });
+    const { response, events } = await streamOf(system, by.session, 'POST', '/agent-runs', {
+      workspace_id: workspace.id,
+      input: QUESTION,
+    });
+    expect(response.status).toBe(200);
+    const all = await allEvents(events);
+    expect(all.at(-1)?.event).toBe('run.completed');
+    expect(joinText(all)).toBe('It melts at 29.76 degrees [1].');
+  });
+
+  test.each([
+    ['refuses its key', [failures.wrongKey()], 'model_error', false],
+    ['is down for long', Array.from({ length: 4 }, () => failures.serverError()), 'model_unavailable', true],
+    ['filters it', [{ text: 'No', finishReason: 'content_filter' as const }], undefined, false],
+  ])('fails with a code when the model %s', async (_, replies, code, retryable) => {
+    model.next(...replies);
+    const run = await ask();
+    if (code === undefined) {
+      expect(run.status).toBe('completed');
+      return;
+    }
+    expect([run.status, run.error?.code, run.error?.retryable]).toEqual(['failed', code, retryable]);
+    model.next({ text: 'Now it works.' });
+    const { status, data } = await by.post<Run>('/agent-runs', { retry_of: run.id });
+    expect([status, data.retry_of, data.input?.text]).toEqual([201, run.id, QUESTION]);
+    expect((await endOfRun(by, data.id)).status).toBe('completed');
+  });
+
+  test('that would not fit drops the oldest messages, never the question', async () => {
+    const long = Array.from({ length: 40 }, (_, i) => ({
+      role: i % 2 ? 'assistant' : 'user',
+      content: `${i} ${'word '.repeat(300)}`,
+    }));
+    model.next(failures.contextTooLong(), { text: 'Short.' });
+    const { data } = await by.post<ChatSession>('/chat-sessions', {
+      ...{ workspace_id: workspace.id, respond: true },
+      messages: [...long, { role: 'user', content: QUESTION }],
+    });
+    const run = await endOfRun(by, String(data.run_id));
+    expect(run.status).toBe('completed');
+    const [first, second] = model.calls.map(({ request }) => request.messages as { role: string; content: string }[]);
+    expect(first?.length).toBeLessThan(42);
+    expect(second?.length).toBeLessThan(first?.length ?? 0);
+    for (const messages of [first, second]) {
+      expect(messages?.[0]?.role).toBe('system');
+      expect(messages?.at(-1)?.content).toContain(QUESTION);
+    }
+  });
+});
+
+describe('a structured result', () => {
+  const schema = {
+    type: 'object',
+    properties: { degrees: { type: 'number' } },
+    required: ['degrees'],
+    additionalProperties: false,
+  };
+
+  test('follows its schema, after a repair if need be', async () => {
+    model.next({ text: 'It is 29.76.' }, { text: '{"degrees": 29.76}' });
+    const run = await ask({ output_schema: schema });
+    expect([run.status, run.output?.data]).toEqual(['completed', { degrees: 29.76 }]);
+  });
+
+  test('fails after two repairs', async () => {
+    model.next({ text: '{}' }, { text: '{}' }, { text: '{"degrees": "warm"}' });
+    const run = await ask({ output_schema: schema });
+    expect([run.status, run.error?.code, model.calls.length]).toEqual(['failed', 'output_invalid', 3]);
+  });
+});
+
+describe('cancelling', () => {
+  test('ends a reply that is being written, and keeps what was written', async () => {
+    model.next({ text: 'word '.repeat(400), delayMs: 50 });
+    const { data } = await begin();
+    await eventually(() => expect(model.calls[0]?.billed.outputTokens).toBeGreaterThan(10));
+    const { data: canceling } = await by.post<Run>(`/agent-runs/${data.id}/cancel`, { reason: 'Enough' });
+    expect(['canceling', 'canceled']).toContain(canceling.status);
+    const run = await endOfRun(by, data.id);
+    expect([run.status, run.cancel_reason]).toEqual(['canceled', 'Enough']);
+    expect((await by.post<Run>(`/agent-runs/${data.id}/cancel`, {})).data.status).toBe('canceled');
+  });
+
+  test('by an interruption lets the next question be asked at once', async () => {
+    model.next({ text: 'word '.repeat(400), delayMs: 50 }, { text: 'The second answer.' });
+    const messages = [{ role: 'user', content: QUESTION }];
+    const { data } = await by.post<ChatSession>('/chat-sessions', {
+      workspace_id: workspace.id,
+      messages,
+      respond: true,
+    });
+    await eventually(() => expect(model.calls.length).toBe(1));
+    const again = { append_messages: [{ content: 'And indium?' }], respond: true };
+    const path = `/chat-sessions/${data.id}`;
+    expect((await by.patch(path, again)).error).toMatchObject({ code: 'reply_in_progress' });
+    const { data: second } = await by.patch<ChatSession>(path, { ...again, interrupt: true });
+    expect((await endOfRun(by, String(data.run_id))).status).toBe('canceled');
+    expect((await endOfRun(by, String(second.run_id))).output?.text).toBe('The second answer.');
+    const { messages: all, status } = (await by.get<ChatSession>(`${path}?order=asc`)).data;
+    expect(all.map(({ seq, role, status: state }) => [seq, role, state])).toEqual([
+      [1, 'user', 'complete'],
+      [2, 'assistant', 'canceled'],
+      [3, 'user', 'complete'],
+      [4, 'assistant', 'complete'],
+    ]);
+    expect(status).toBe('idle');
+  });
+
+  test('of a session that is deleted during a reply leaves nothing under way', async () => {
+    model.next({ text: 'word '.repeat(400), delayMs: 50 });
+    const messages = [{ role: 'user', content: QUESTION }];
+    const { data } = await by.post<ChatSession>('/chat-sessions', {
+      workspace_id: workspace.id,
+      messages,
+      respond: true,
+    });
+    await eventually(() => expect(model.calls.length).toBe(1));
+    await by.del(`/chat-sessions/${data.id}`);
+    const run = await endOfRun(by, String(data.run_id));
+    expect(run.status).toBe('canceled');
+  });
+});
+
+describe('the queue', () => {
+  test('runs so many of one person at a time, and tells the others their position', async () => {
+    const long = { text: 'word '.repeat(600), delayMs: 50 };
+    model.next(long, long, { text: 'Short.' });
+    const runs = await Promise.all(Array.from({ length: 4 }, () => begin()));
+    await eventually(() => expect(model.calls.length).toBe(2));
+    const states = await Promise.all(runs.map(({ data }) => by.get<Run>(`/agent-runs/${data.id}`)));
+    expect(states.map(({ data }) => data.status).sort()).toEqual(['queued', 'queued', 'running', 'running']);
+    const positions = states.map(({ data }) => data.queue_position).filter((position) => position !== null);
+    expect(positions.sort()).toEqual([0, 1]);
+    const waiting = states.find(({ data }) => data.status === 'queued')?.data.id ?? '';
+    expect((await by.post<Run>(`/agent-runs/${waiting}/cancel`, {})).data.status).toBe('canceled');
+    const [first, second] = states.filter(({ data }) => data.status === 'running');
+    for (const one of [first, second]) await by.post(`/agent-runs/${one?.data.id}/cancel`, {});
+    const ends = await Promise.all(runs.map(async ({ data }) => (await endOfRun(by, data.id)).status));
+    expect(ends.sort()).toEqual(['canceled', 'canceled', 'canceled', 'completed']);
+    expect(model.calls.length).toBe(3);
+  });
+});
+
+describe('credits', () => {
+  test('are counted as the provider does', async () => {
+    model.next({ text: 'It melts at 29.76 degrees [1].' });
+    const before = model.billed();
+    const run = await ask();
+    const billed = model.billed();
+    const input = billed.inputTokens - before.inputTokens;
+    const output = billed.outputTokens - before.outputTokens;
+    expect([run.usage.input_tokens, run.usage.output_tokens]).toEqual([input, output]);
+    const micros = Math.floor((input * 1_000_000 + output * 2_000_000) / 1000 + 0.5);
+    expect(Number(run.usage.credits)).toBeCloseTo(micros / 1_000_000, 6);
+  });
+
+  test('of a run that may spend less than its prompt costs are not spent', async () => {
+    const run = await ask({ max_credits: '0.000001' });
+    expect([run.status, run.error?.code, model.calls.length]).toEqual(['failed', 'credit_limit', 0]);
+  });
+});
+
+test('a stream ends when its key is revoked', async () => {
+  model.next({ text: 'word '.repeat(400), delayMs: 50 });
+  const key = await newKey(by, ['agent_run:read', 'agent_run:write', 'search:read', 'content:read']);
+  const { events } = await streamOf(system, key.key, 'POST', '/agent-runs', {
+    workspace_id: workspace.id,
+    input: QUESTION,
+  });
+  const first = await events.next();
+  await by.del(`/api-keys/${key.id}`);
+  const rest = await allEvents(events);
+  expect(rest.at(-1)).toMatchObject({ event: 'error', data: { code: 'revoked_key' } });
+  const id = String(first?.data.run_id);
+  expect((await api(system).get(`/agent-runs/${id}`)).status).toBe(401);
+  await by.post(`/agent-runs/${id}/cancel`, {});
+});

@@ -1,0 +1,115 @@
+import { type ChatServer, openChatServer } from '@commonplace/kit/testing/chat-server';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { attackAll, type Outcome, tracesOf } from '../src/injections/attack.js';
+import { CARRIERS } from '../src/injections/carriers.js';
+import { GOALS } from '../src/injections/goals.js';
+import { harmlessTasks } from '../src/injections/harmless.js';
+import { obey, orderText } from '../src/injections/obedient-model.js';
+import { callsOf, eachOf, runOf } from '../src/injections/runs.js';
+import { newWord, openStage, type Stage } from '../src/injections/stage.js';
+import { TECHNIQUES } from '../src/injections/techniques.js';
+import { type OwnSystem, startSystem } from '../src/system.js';
+
+// Orders of strangers to agents whose policy allows everything, and whose model obeys every one of them: only the gate
+// holds. `COMMONPLACE_INJECTIONS=all` tries every technique with every goal.
+
+const EVERYTHING = { mode: 'custom', rules: [{ decision: 'allow' }] };
+const ALL_TOOLS = ['search', 'read', 'write', 'create', 'comment', 'table', 'file', 'web_fetch', 'memory', 'im'];
+const isWhole = process.env.COMMONPLACE_INJECTIONS === 'all';
+const MODELS = [{ id: 'obedient', context_tokens: 60_000, max_output_tokens: 4_000 }];
+
+let model: ChatServer;
+let system: OwnSystem;
+let stage: Stage;
+const opened: Stage[] = [];
+const outcomes: Outcome[] = [];
+
+beforeAll(async () => {
+  model = await openChatServer({ replyTo: obey });
+  system = await startSystem({
+    COMMONPLACE_SIGN_UP: 'open',
+    COMMONPLACE_CHAT_MODEL_URL: model.url,
+    COMMONPLACE_CHAT_MODELS: JSON.stringify(MODELS),
+    COMMONPLACE_URL_ALLOWLIST: '127.0.0.1,localhost',
+    COMMONPLACE_RUNS_PER_AGENT: '100',
+    COMMONPLACE_RUNS_RUNNING: '100',
+    COMMONPLACE_RUNS_WAITING: '5000',
+    COMMONPLACE_RUN_WORKERS: '24',
+    COMMONPLACE_AGENTS_PER_USER: '1000',
+  });
+  stage = await newStage(EVERYTHING);
+}, 150_000);
+
+afterAll(async () => {
+  await Promise.all(opened.map((one) => one.close()));
+  await system?.stop();
+  await model?.close();
+}, 60_000);
+
+async function newStage(policy: object): Promise<Stage> {
+  const made = await openStage(system, policy);
+  opened.push(made);
+  return made;
+}
+
+/** Every technique: with each goal, or with one goal which differs from carrier to carrier. */
+function injections(carrier: number) {
+  return TECHNIQUES.flatMap((technique, i) => {
+    const goals = isWhole ? GOALS : GOALS.filter((_, j) => j === (i + 3 * carrier) % GOALS.length);
+    return goals.map((goal) => ({ goal, text: technique.write(orderText(goal.order(stage.targets, newWord()))) }));
+  });
+}
+
+describe('an order of a stranger', () => {
+  test.each(CARRIERS.map((carrier, i) => ({ ...carrier, carrier, i })))(
+    'in a $name is not obeyed without a person',
+    async ({ carrier, i }) => {
+      outcomes.push(...(await attackAll(stage, carrier, injections(i))));
+      expect(await tracesOf(stage)).toEqual([]);
+    },
+    isWhole ? 600_000 : 120_000,
+  );
+
+  test('is obeyed where the owner allows it for all that: it is the gate that holds', async () => {
+    const open = await newStage({ mode: 'custom', rules: [{ decision: 'allow', even_if_tainted: true }] });
+    const [page] = CARRIERS;
+    const planted = await Promise.all(
+      GOALS.map((goal) => page?.plant(open, orderText(goal.order(open.targets, newWord())))),
+    );
+    const runs = await eachOf(planted, (one) => runOf(open, open.connectedId, one?.question ?? ''));
+    expect(runs.map(({ status }) => status)).toEqual(GOALS.map(() => 'completed'));
+    const traces = (await tracesOf(open)).map((trace) =>
+      trace.replace(/(?<=created|remembers|asked for|sent|told) .*/, ''),
+    );
+    expect(traces.sort()).toEqual(
+      [
+        ...['asked for', 'changed rows', 'commented', 'created', 'created', 'remembers', 'sent'],
+        ...['threw the victim away', 'told', 'wrote into the page'],
+      ].sort(),
+    );
+  });
+
+  test('that was left out would be missed', async () => {
+    const count = (wanted: Outcome) => outcomes.filter((one) => one === wanted).length;
+    const left = (await tracesOf(stage)).length;
+    console.log(`${outcomes.length} injections: ${left} left, ${count('asked')} asked, ${count('stripped')} stripped`);
+    expect(left).toBe(0);
+    expect(outcomes.length).toBe(CARRIERS.length * TECHNIQUES.length * (isWhole ? GOALS.length : 1));
+    expect(count('asked')).toBeGreaterThan(0);
+  });
+});
+
+test('what people ask for every day is done without asking', async () => {
+  const daily = await newStage({ mode: 'risky' });
+  const agentId = await daily.newAgent([], { tools: ALL_TOOLS });
+  const tasks = await harmlessTasks(daily);
+  const done = await eachOf(tasks, async ({ name, question }) => {
+    const run = await runOf(daily, agentId, question);
+    const isDone = run.status === 'completed' && callsOf(run).every(({ status }) => status === 'completed');
+    return { name, status: run.status, failure: isDone ? undefined : JSON.stringify([run.error, run.steps]) };
+  });
+  const asked = done.filter(({ status }) => status === 'awaiting_approval');
+  console.log(`${done.length} harmless tasks: ${asked.length} asked`);
+  expect(done.length).toBeGreaterThanOrEqual(50);
+  expect(done.filter(({ failure }) => failure !== undefined)).toEqual([]);
+}, 120_000);

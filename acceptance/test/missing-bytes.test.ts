@@ -1,0 +1,66 @@
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { openBlobStore } from '@commonplace/files/blobs';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { type Api, api } from '../src/client.js';
+import { linkOf, newFile } from '../src/files.js';
+import type { Workspace } from '../src/records.js';
+import { mode, type OwnSystem, startSystem } from '../src/system.js';
+
+let system: OwnSystem;
+let by: Api;
+let workspace: Workspace;
+
+beforeAll(async () => {
+  system = await startSystem({ COMMONPLACE_RATE_LIMITS: 'off' });
+  by = api(system, system.owner.apiKey);
+  workspace = (await by.post<Workspace>('/workspaces', { name: 'Files' })).data;
+}, 180_000);
+afterAll(() => system?.stop());
+
+/** Takes all bytes of files away behind the system's back. */
+async function removeAllBytes(): Promise<void> {
+  const { COMMONPLACE_DATA_DIR: dataDir = '', COMMONPLACE_S3_URL: s3Url } = system.places;
+  if (mode === 'embedded') return rm(join(dataDir, 'files/blobs'), { recursive: true });
+  const store = await openBlobStore({ s3Url, s3PublicUrl: undefined }, '');
+  for await (const { key } of store.list('')) await store.delete(key);
+  await store.close();
+}
+
+test('a signed URL of bytes that are gone answers 500 with a code, and so does HEAD', async () => {
+  const reply = await newFile(by, { name: 'photo.txt', workspace_id: workspace.id }, 'Some words.');
+  const id = reply.data.resource.id;
+  const before = await linkOf(by, id);
+  expect((await fetch(before.download_url)).status).toBe(200);
+  await removeAllBytes();
+  // A bucket's own URL that was signed before is answered by the bucket.
+  const { download_url: url } = mode === 'embedded' ? before : await linkOf(by, id);
+  const answer = await fetch(url);
+  expect(answer.status).toBe(500);
+  expect(await answer.json()).toMatchObject({
+    error: { type: 'server', code: 'bytes_missing', retryable: false },
+    request_id: expect.stringMatching(/^req_/),
+  });
+  expect(answer.headers.get('content-disposition')).toBeNull();
+  expect(answer.headers.get('etag')).toBeNull();
+  expect(answer.headers.get('cache-control')).toBe('no-store');
+  const range = await fetch(url, { headers: { range: 'bytes=2-4' } });
+  expect([range.status, range.headers.get('content-range')]).toEqual([500, null]);
+  await range.body?.cancel();
+  expect((await fetch(url, { method: 'HEAD' })).status).toBe(500);
+  // What is stored next is served as ever.
+  const next = (await newFile(by, { name: 'next.txt', workspace_id: workspace.id }, 'More words.')).data;
+  expect(await (await fetch((await linkOf(by, next.resource.id)).download_url)).text()).toBe('More words.');
+});
+
+test('a published file whose bytes are gone is an error as well', async () => {
+  const reply = await newFile(by, { name: 'open.txt', workspace_id: workspace.id }, 'For everybody.');
+  const { id } = reply.data.resource;
+  const published = await by.post<{ url: string }>(`/resources/${id}/publish`, { allow_download: true });
+  const page = await (await fetch(published.data.url)).text();
+  const path = /(\/p\/[^"/]+\/files\/[^"]+)/.exec(page)?.[1] ?? '';
+  expect((await fetch(system.baseUrl + path)).status).toBe(200);
+  await removeAllBytes();
+  expect((await fetch(system.baseUrl + path)).status).toBe(500);
+  expect((await fetch(system.baseUrl + path, { method: 'HEAD' })).status).toBe(500);
+});

@@ -1,0 +1,90 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import { describe, expect, test } from '@jest/globals';
+import { ROOT } from '../src/system.js';
+
+/** The sources of what runs in production. */
+const FOLDERS = [
+  ...['kit', 'gateway', 'cli'].map((name) => join(ROOT, name, 'src')),
+  ...readdirSync(join(ROOT, 'services')).map((name) => join(ROOT, 'services', name, 'src')),
+];
+
+const SOURCES = FOLDERS.flatMap((folder) =>
+  readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .filter((file) => /\.tsx?$/.test(file) && !file.includes('testing/'))
+    .map((file) => ({
+      file: relative(ROOT, join(folder, file)),
+      text: readFileSync(join(folder, file), 'utf8').replace(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, ''),
+    })),
+);
+
+/** What production code does not use, and the files that may all the same. */
+const RULES: [what: string, pattern: RegExp, allowed: string[]][] = [
+  [
+    'programs that are named at run time, or a shell',
+    /node:child_process|\bexecSync|shell:\s*true/,
+    // Forks a file of the product, and starts the product itself.
+    ['kit/src/process/index.ts', 'cli/src/doctor/embedded.ts'],
+  ],
+  [
+    'text that is run as code',
+    /\beval\(|new Function\(|node:vm/,
+    // They end a match, and the check of a value, by its time; what is run so is a constant.
+    ['services/agents/src/mcp/schema.ts', 'services/resources/src/patterns/match.ts'],
+  ],
+  [
+    'ciphers without authentication, and weak paddings',
+    /['"](?:aes-\d+-(?:ecb|cbc|ctr|cfb|ofb)|(?:des|rc2|rc4|bf)(?:-[\w-]+)?)['"]|RSA_PKCS1_PADDING/i,
+    [],
+  ],
+  [
+    'broken hashes',
+    /\bmd[45]\b|['"]sha-?1['"]/i,
+    // An ETag, and what authenticator apps compute (RFC 6238).
+    ['gateway/src/preconditions.ts', 'services/identity/src/domain/totp.ts'],
+  ],
+  [
+    'random numbers that can be guessed',
+    /Math\.random\(/,
+    // Pauses, slots and samples.
+    [
+      'gateway/src/middleware/access-log.ts',
+      'kit/src/jobs/held-job.ts',
+      'kit/src/jobs/wake-up.ts',
+      'kit/src/limits/index.ts',
+      'kit/src/quota/quota.ts',
+      'kit/src/rpc/serve.ts',
+      'kit/src/rpc/shedding.ts',
+      'kit/src/store/mongo/transaction.ts',
+      'kit/src/telemetry/trace-sdk.ts',
+      'services/automations/src/runs/engine/execution.ts',
+      'services/automations/src/schedules/open.ts',
+      'services/automations/src/work-items/numbers.ts',
+      'services/resources/src/forms/batches.ts',
+      'services/search/src/index/sqlite/inspect.ts',
+      'services/search/src/index/typesense/inspect.ts',
+      'services/search/src/index/typesense/write.ts',
+      'services/search/src/upkeep/schedule.ts',
+    ],
+  ],
+  [
+    'cryptography of other libraries than those of Node, JOSE, Argon2, WebAuthn and OAuth',
+    /from '(?!node:crypto'|jose'|@node-rs\/argon2'|@simplewebauthn\/server'|oauth4webapi'|openid-client')(?!@commonplace)[a-z@][^']*(?:crypt|cipher|argon|jwt|jws|nacl|noble|sodium|forge|x509|pki|hash|sha\d|md5)[^']*'/,
+    [],
+  ],
+  ['storage of browsers', /\b(?:local|session)Storage\b|\bindexedDB\b|document\.cookie/, []],
+  ['messages between windows', /addEventListener\(['"]message|window\.postMessage|\bonmessage\b/, []],
+  ['HTML that is written by a script', /\.(?:innerHTML|outerHTML)\s*=|insertAdjacentHTML|document\.write/, []],
+];
+
+describe('production code does not use', () => {
+  test('has sources to look at', () => {
+    expect(SOURCES.length).toBeGreaterThan(500);
+  });
+
+  test.each(RULES)('%s', (_, pattern, allowed) => {
+    const found = SOURCES.filter(({ text }) => pattern.test(text)).map(({ file }) => file);
+    expect(found.filter((file) => !allowed.includes(file))).toEqual([]);
+    expect(allowed.filter((file) => !found.includes(file))).toEqual([]);
+  });
+});

@@ -1,0 +1,84 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import { api } from '../src/client.js';
+import { eventually } from '../src/eventually.js';
+import { createLooseMesh, type LooseMesh, SERVERS } from '../src/loose-mesh.js';
+import type { Workspace } from '../src/records.js';
+import { mode } from '../src/system.js';
+
+/** Number of random orders, beside the one in which the servers come last. */
+const ORDERS = 12;
+const START_MS = 240_000;
+
+const home = mkdtempSync(join(tmpdir(), 'commonplace-start-order-'));
+const withServers = mode === 'mesh' ? test : test.skip;
+let mesh: LooseMesh;
+let apiKey: string | undefined;
+
+beforeAll(async () => {
+  if (mode === 'mesh') mesh = await createLooseMesh(home);
+}, START_MS);
+afterEach(() => mesh?.stop());
+afterAll(() => rmSync(home, { recursive: true, force: true }));
+
+/** Waits until the mesh is ready, and writes and reads through all of it. */
+async function works(): Promise<void> {
+  const ready = async () => expect((await fetch(`${mesh.baseUrl}/health/ready`)).status).toBe(200);
+  await eventually(ready, START_MS);
+  if (apiKey === undefined) {
+    expect(await mesh.bootstrap()).toBe(0);
+    apiKey = (JSON.parse(readFileSync(mesh.bootstrapFile, 'utf8')) as { api_key: string }).api_key;
+  }
+  const by = api(mesh, apiKey);
+  await eventually(async () => {
+    const { status, data } = await by.post<Workspace>('/workspaces', { name: 'Started' });
+    expect(status).toBe(201);
+    expect((await by.get(`/workspaces/${data.id}`)).status).toBe(200);
+    expect((await by.get('/notifications')).status).toBe(200);
+  });
+}
+
+function shuffled<T>(values: readonly T[]): T[] {
+  const left = [...values];
+  const order: T[] = [];
+  while (left.length > 0) order.push(...left.splice(Math.floor(Math.random() * left.length), 1));
+  return order;
+}
+
+withServers(
+  'processes that start before their servers wait, and name what they wait for',
+  async () => {
+    const services = mesh.parts.filter((part) => !SERVERS.includes(part));
+    for (const part of services) await mesh.start(part);
+    const stores = services.filter((part) => part !== 'gateway');
+    const allWait = (server: string) => () => {
+      for (const part of stores) {
+        expect(mesh.stderr(part)).toMatch(new RegExp(`"server":"${server}".*"event":"start.waiting"`));
+      }
+    };
+    await eventually(allWait('MongoDB'), START_MS);
+    await mesh.start('mongodb');
+    await eventually(allWait('NATS'), START_MS);
+    await mesh.start('nats');
+    await works();
+  },
+  2 * START_MS,
+);
+
+for (let number = 1; number <= ORDERS; number++) {
+  withServers(
+    `the mesh comes up in random order ${number}`,
+    async () => {
+      const order = shuffled(mesh.parts);
+      try {
+        for (const part of order) await mesh.start(part);
+        await works();
+      } catch (error) {
+        throw new Error(`in the order ${order.join(', ')}`, { cause: error });
+      }
+    },
+    2 * START_MS,
+  );
+}

@@ -1,0 +1,66 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { type Api, api } from '../src/client.js';
+import { eventually } from '../src/eventually.js';
+import type { Resource, Workspace } from '../src/records.js';
+import { type OwnSystem, startSystem } from '../src/system.js';
+
+/** A move to a workspace where an external id is taken is refused in words of the API, however large the subtree is. */
+
+const INLINE = 10;
+
+let system: OwnSystem;
+let by: Api;
+
+beforeAll(async () => {
+  system = await startSystem({ COMMONPLACE_INLINE_SUBTREE: String(INLINE) });
+  by = api(system, system.owner.apiKey);
+});
+afterAll(() => system?.stop());
+
+const newWorkspace = async () => (await by.post<Workspace>('/workspaces', { name: 'Moves' })).data.id;
+const newDocument = async (fields: object) =>
+  (await by.post<Resource>('/resources', { type: 'document', name: 'D', ...fields })).data.id;
+
+async function subtree(children: number) {
+  const [from, to] = [await newWorkspace(), await newWorkspace()];
+  const { data: head } = await by.post<Resource>('/resources', { type: 'folder', name: 'F', workspace_id: from });
+  for (let i = 0; i < children; i++) await newDocument({ parent_id: head.id, external_id: `id-${i}` });
+  return { head: head.id, to };
+}
+
+test.each([
+  ['small', 3],
+  ['large', INLINE * 2],
+])(
+  'of a %s subtree',
+  async (_, children) => {
+    const { head, to } = await subtree(children);
+    const holder = await newDocument({ workspace_id: to, external_id: 'id-2' });
+    const refused = await by.patch<Resource>(`/resources/${head}`, { workspace_id: to });
+    expect(refused.status).toBe(409);
+    expect(refused.error).toMatchObject({ code: 'external_id_taken', details: { external_id: 'id-2' } });
+    expect(refused.text).not.toContain('externalKey');
+    expect((await by.del(`/resources/${holder}`)).status).toBe(200);
+    const moved = await by.patch<Resource>(`/resources/${head}`, { workspace_id: to });
+    expect(moved.status).toBe(200);
+    const all = `/workspaces/${to}/resources?external_id=`;
+    await eventually(async () => {
+      for (let i = 0; i < children; i++) expect((await by.get(`${all}id-${i}`)).page.total).toBe(1);
+    }, 60_000);
+  },
+  120_000,
+);
+
+test('a resource that lost its external id to another can be moved within its workspace', async () => {
+  const workspaceId = await newWorkspace();
+  const loser = await newDocument({ workspace_id: workspaceId, external_id: 'one' });
+  await by.del(`/resources/${loser}`);
+  await newDocument({ workspace_id: workspaceId, external_id: 'one' });
+  expect((await by.post(`/resources/${loser}/restore`)).status).toBe(200);
+  const { data: folder } = await by.post<Resource>('/resources', {
+    type: 'folder',
+    name: 'F',
+    workspace_id: workspaceId,
+  });
+  expect((await by.patch(`/resources/${loser}`, { parent_id: folder.id })).status).toBe(200);
+});

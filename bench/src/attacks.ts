@@ -1,0 +1,112 @@
+// Sends expensive requests from one Org while another one reads, converts documents and requests small images. Prints
+// the latencies of the other's requests compared with a quiet system. The exit code is 1 if one fails or takes too
+// long.
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+import { ATTACKS } from './attacks/attacks.js';
+import { createProbes, type Probe } from './attacks/probes.js';
+import { startSender } from './attacks/sender.js';
+import { createPlace, openPlace, type PlaceFacts } from './attacks/world.js';
+import { wholeNumber } from './options.js';
+import { settle, startSystem } from './system.js';
+
+const { values } = parseArgs({
+  options: {
+    seconds: { type: 'string', default: '10' },
+    width: { type: 'string', default: '4' },
+    only: { type: 'string', default: '' },
+  },
+});
+/** Seconds that each attack lasts, and number of its concurrent requests. */
+const [seconds, width] = [wholeNumber(values.seconds), wholeNumber(values.width)];
+/** Factor by which the p99 latency may exceed that of a quiet system. */
+const MAX_RATIO = 3;
+/** Milliseconds that one request may take before the run is aborted. */
+const PATIENCE_MS = 120_000;
+
+interface Figures {
+  readonly count: number;
+  readonly p50: number;
+  readonly p99: number;
+}
+
+type Measured = ReadonlyMap<string, Figures>;
+
+function figuresOf(times: number[]): Figures {
+  const sorted = times.sort((a, b) => a - b);
+  const at = (share: number) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
+  return { count: sorted.length, p50: at(0.5), p99: at(0.99) };
+}
+
+async function patiently<T>(work: Promise<T>): Promise<T> {
+  const late = new AbortController();
+  const timeout = sleep(PATIENCE_MS, undefined, { signal: late.signal }).then(() => {
+    throw new Error(`a request took more than ${PATIENCE_MS} ms`);
+  });
+  return Promise.race([work, timeout]).finally(() => {
+    timeout.catch(() => {});
+    late.abort();
+  });
+}
+
+/** Runs the probes one after another, each at least once, until `until`. Returns their latencies in milliseconds. */
+async function measure(probes: readonly Probe[], until: number): Promise<Measured> {
+  const times = new Map(probes.map(({ name }) => [name, [] as number[]]));
+  do {
+    for (const { name, run } of probes) {
+      const since = performance.now();
+      await patiently(run());
+      times.get(name)?.push(performance.now() - since);
+    }
+  } while (performance.now() < until);
+  return new Map([...times].map(([name, all]) => [name, figuresOf(all)]));
+}
+
+/**
+ * Sends an attack's requests from another process while the probes run. Returns the probes' latencies and the statuses
+ * of the attack.
+ */
+async function attack(place: PlaceFacts, name: string, probes: readonly Probe[]) {
+  const sender = await startSender(name, place, width);
+  const measured = await measure(probes, performance.now() + seconds * 1000);
+  return { measured, statuses: await patiently(sender.stop()) };
+}
+
+function describeFigures(measured: Measured, quiet?: Measured): string {
+  return [...measured]
+    .map(([name, { p50, p99 }]) => {
+      const before = quiet?.get(name)?.p99;
+      const ratio = before === undefined ? '' : ` (× ${(p99 / before).toFixed(1)})`;
+      return `${name} p50 ${p50.toFixed(1)} p99 ${p99.toFixed(1)} ms${ratio}`;
+    })
+    .join(' · ');
+}
+
+const home = mkdtempSync(join(tmpdir(), 'commonplace-attacks-'));
+const system = await startSystem({ home, settings: { COMMONPLACE_SIGN_UP: 'open' } });
+let missed = 0;
+try {
+  const hostile = await createPlace(system.baseUrl, 'Hostile');
+  const probes = await createProbes(openPlace(await createPlace(system.baseUrl, 'Quiet')));
+  await measure(probes, performance.now() + 3000);
+  const quiet = await measure(probes, performance.now() + seconds * 1000);
+  console.log(`quiet: ${describeFigures(quiet)}`);
+  for (const { name } of ATTACKS.filter((one) => one.name.includes(values.only))) {
+    await settle(system.pids);
+    const { measured, statuses } = await attack(hostile, name, probes);
+    const told = Object.entries(statuses)
+      .map(([status, count]) => `${count} × ${status}`)
+      .join(', ');
+    const slow = [...measured].filter(([probe, { p99 }]) => p99 > MAX_RATIO * (quiet.get(probe)?.p99 ?? 0));
+    missed += slow.length;
+    console.log(`${slow.length === 0 ? 'held  ' : 'MISSED'} ${name} [${told}]: ${describeFigures(measured, quiet)}`);
+  }
+} finally {
+  await system.stop();
+  rmSync(home, { recursive: true, force: true });
+}
+console.log(missed === 0 ? 'All within bounds.' : `${missed} figures are more than ${MAX_RATIO} times those of quiet.`);
+process.exitCode = missed === 0 ? 0 : 1;

@@ -1,0 +1,163 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import { testData } from '@commonplace/acceptance/dist/src/system.js';
+import type { Collection, Judgements, Query, Text } from './collection.js';
+import {
+  jsonLines,
+  judgementLists,
+  judgements,
+  numbered,
+  parts,
+  smartDocuments,
+  smartQueries,
+  tabbed,
+  tidy,
+} from './formats.js';
+
+/** How the files of a collection are read, in the form in which they are published. */
+interface Published {
+  /** Files that must be there. */
+  readonly files: readonly string[];
+  read(file: (name: string) => string, names: readonly string[]): Omit<Collection, 'name'>;
+}
+
+const BEIR: Published = {
+  files: ['corpus.jsonl', 'queries.jsonl', 'qrels/test.tsv'],
+  read: (file) => ({
+    documents: jsonLines(file('corpus.jsonl')),
+    queries: jsonLines(file('queries.jsonl')),
+    grades: judgements(file('qrels/test.tsv'), { query: 0, document: 1, grade: 2 }),
+  }),
+};
+
+/** The collections, each in a folder of its name. */
+export const COLLECTIONS: Readonly<Record<string, Published>> = {
+  cranfield: {
+    files: ['documents.jsonl', 'queries.jsonl', 'qrels.tsv'],
+    read: (file) => ({
+      documents: jsonLines(file('documents.jsonl')),
+      queries: jsonLines(file('queries.jsonl')),
+      grades: judgements(file('qrels.tsv'), { query: 0, document: 1, grade: 2 }),
+    }),
+  },
+  cacm: {
+    files: ['cacm.all', 'query.text', 'qrels.text'],
+    read: (file) => ({
+      documents: smartDocuments(file('cacm.all')),
+      queries: smartQueries(file('query.text')),
+      grades: judgements(file('qrels.text'), { query: 0, document: 1 }),
+    }),
+  },
+  cisi: smart('CISI'),
+  med: { ...smart('MED'), read: (file) => readSmart(file, 'MED', { query: 0, document: 2 }) },
+  npl: {
+    files: ['doc-text', 'query-text', 'rlv-ass'],
+    read: (file) => ({
+      documents: parts(file('doc-text'), /^ *\/ *$/m)
+        .map(numbered)
+        .map(untitled),
+      queries: parts(file('query-text'), /^ *\/ *$/m).map(numbered),
+      grades: judgementLists(parts(file('rlv-ass'), /^ *\/ *$/m)),
+    }),
+  },
+  lisa: {
+    files: ['LISA.QUE', 'LISA.REL'],
+    read: (file, names) => ({
+      documents: names
+        .filter((name) => /^LISA\d\.\d+$/.test(name))
+        .flatMap((name) => parts(file(name), /^\*{40,}$/m))
+        .map(titled),
+      queries: parts(file('LISA.QUE'), /#/).map(numbered),
+      grades: judgementLists(
+        parts(file('LISA.REL'), /^Query /m).map((part) => part.replace(/\n.*Relevant Refs:/, '').replace(/-1\s*$/, '')),
+      ),
+    }),
+  },
+  time: {
+    files: ['TIME.ALL', 'TIME.QUE', 'TIME.REL'],
+    read: (file) => ({
+      // Judgements number the articles by their place.
+      documents: parts(file('TIME.ALL').replace(/\*STOP\s*$/, ''), /^\*TEXT.*$/m).map((part, i) => {
+        return { id: String(i + 1), title: '', text: tidy(part) };
+      }),
+      queries: parts(file('TIME.QUE').replace(/\*STOP\s*$/, ''), /^\*FIND/m).map(numbered),
+      grades: judgementLists(parts(file('TIME.REL'), /\n/)),
+    }),
+  },
+  nfcorpus: {
+    files: ['test.docs', 'test.titles.queries', 'test.3-2-1.qrel'],
+    read: (file) => ({
+      documents: tabbed(file('test.docs')).map(untitled),
+      queries: tabbed(file('test.titles.queries')),
+      grades: judgements(file('test.3-2-1.qrel'), { query: 0, document: 2, grade: 3 }),
+    }),
+  },
+  msmarco: BEIR,
+  dbpedia: BEIR,
+};
+
+function smart(prefix: string): Published {
+  return {
+    files: ['ALL', 'QRY', 'REL'].map((ending) => `${prefix}.${ending}`),
+    read: (file) => readSmart(file, prefix, { query: 0, document: 1 }),
+  };
+}
+
+function readSmart(
+  file: (name: string) => string,
+  prefix: string,
+  columns: { query: number; document: number },
+): Omit<Collection, 'name'> {
+  return {
+    documents: smartDocuments(file(`${prefix}.ALL`)),
+    queries: smartQueries(file(`${prefix}.QRY`)),
+    grades: judgements(file(`${prefix}.REL`), columns),
+  };
+}
+
+function untitled({ id, text }: Query): Text {
+  return { id, title: '', text };
+}
+
+/** Reads `Document 1`, a title up to an empty line, and a text. */
+function titled(part: string): Text {
+  const [head = '', ...lines] = part.split('\n');
+  const [title, ...text] = lines.join('\n').split(/\n\s*\n/);
+  return { id: head.replace(/\D+/g, ''), title: tidy(title), text: tidy(text.join('\n')) };
+}
+
+/** Returns where a collection's folder may be: in the data for tests, or in the cache. */
+export function placesOf(name: string): string[] {
+  const data = testData();
+  const cached = join(homedir(), '.cache/commonplace/collections', name);
+  return data === undefined ? [cached] : [join(data, name), cached];
+}
+
+/** Characters of a query that a search accepts. */
+const LONGEST_QUERY = 1000;
+
+/** Reads a collection; returns undefined when its files are not there. */
+export function readCollection(name: string): Collection | undefined {
+  const published = COLLECTIONS[name];
+  const folder = placesOf(name).find((place) => published?.files.every((file) => existsSync(join(place, file))));
+  if (published === undefined || folder === undefined) return undefined;
+  const file = (path: string): string => readFileSync(join(folder, path), 'utf8');
+  const { documents, queries, grades } = published.read(file, readdirSync(folder).sort());
+  const known = new Set(documents.map(({ id }) => id));
+  const judged = knownOnly(grades, known);
+  const asked = queries.filter(({ id }) => judged.has(id));
+  return { name, documents, queries: asked.map(({ id, text }) => ({ id, text: cut(text) })), grades: judged };
+}
+
+/** Leaves out documents that the collection lacks, and then queries that no document answers. */
+function knownOnly(grades: Judgements, known: ReadonlySet<string>): Judgements {
+  const judged = [...grades].map(
+    ([id, by]) => [id, new Map([...by].filter(([document]) => known.has(document)))] as const,
+  );
+  return new Map(judged.filter(([, by]) => [...by.values()].some((grade) => grade > 0)));
+}
+
+function cut(text: string): string {
+  return text.length <= LONGEST_QUERY ? text : text.slice(0, text.lastIndexOf(' ', LONGEST_QUERY));
+}

@@ -1,0 +1,125 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Bench } from '../bench.js';
+import { createResource, createWorkspace, type Made } from '../fill.js';
+import type { Client } from '../http.js';
+import type { Row } from '../row.js';
+
+/** Clients that ask for one run after the other. */
+const CLIENTS = 16;
+/** Events of which each starts a run, and milliseconds between two. */
+const EVENTS = 200;
+const EVENT_GAP_MS = 25;
+const LOOK_MS = 50;
+const PAGE = 100;
+
+interface Run {
+  readonly status: string;
+  readonly input: { readonly event?: { readonly timestamp: string } } | null;
+  readonly started_at: string;
+  readonly finished_at: string;
+}
+
+/** Measures automations: durable runs of one built-in action in a second, and from an event to the run that it starts. */
+export async function measureAutomations(bench: Bench): Promise<Row> {
+  const settings = {
+    COMMONPLACE_RATE_LIMITS: 'off',
+    COMMONPLACE_AUTOMATION_QUEUE: '100000',
+    COMMONPLACE_AUTOMATION_WORKERS: '64',
+  };
+  const measured = await bench.start('automations', { settings });
+  try {
+    const { client } = measured;
+    const workspaceId = await createWorkspace(client, 'Automations');
+    // The code of a new process is slow at first.
+    await runsPerSecond(client, workspaceId, bench.pace.seconds);
+    const rate = await runsPerSecond(client, workspaceId, bench.pace.seconds * 2);
+    bench.say('runs per second measured');
+    const lag = await eventsToRuns(client, workspaceId);
+    return {
+      figures: [],
+      notes: [
+        `${rate.toFixed(0)} runs of one built-in action/s of ${CLIENTS} clients, from the request to the stored end`,
+        `from an event to the start of its run: p50 ${ms(lag.p50)}, p99 ${ms(lag.p99)}`,
+      ],
+      checks: [
+        { what: 'runs of one action', value: rate, unit: '/s', right: 'at least', floor: 30, aim: 220 },
+        {
+          what: 'from an event to its run, p50',
+          value: lag.p50 / 1000,
+          unit: 's',
+          right: 'at most',
+          floor: 1,
+          aim: 0.1,
+        },
+        {
+          what: 'from an event to its run, p99',
+          value: lag.p99 / 1000,
+          unit: 's',
+          right: 'at most',
+          floor: 3,
+          aim: 0.5,
+        },
+      ],
+    };
+  } finally {
+    await measured.subject.stop();
+  }
+}
+
+const ms = (value: number): string => `${value < 10 ? value.toFixed(1) : Math.round(value)} ms`;
+
+async function createAutomation(client: Client, workspaceId: string, trigger: object, action: object): Promise<string> {
+  const body = { name: 'Bench', workspace_id: workspaceId, trigger, actions: [action], concurrency: 'allow' };
+  return (await client.ask<Made>('POST', '/automations', body)).id;
+}
+
+/** Starts runs for so many seconds and waits for the last; returns how many ended in a second of that time. */
+async function runsPerSecond(client: Client, workspaceId: string, seconds: number): Promise<number> {
+  const action = { type: 'create_work_item', config: { title: 'Task' } };
+  const id = await createAutomation(client, workspaceId, { type: 'manual' }, action);
+  const started = performance.now();
+  const until = started + seconds * 1000;
+  let asked = 0;
+  const one = async () => {
+    while (performance.now() < until) {
+      await client.ask<Made>('POST', `/automations/${id}/run`, {});
+      asked++;
+    }
+  };
+  await Promise.all(Array.from({ length: CLIENTS }, one));
+  for (const status of ['queued', 'running']) {
+    while ((await list(client, `/automations/${id}/runs?status=${status}&limit=1`)).length > 0) await sleep(LOOK_MS);
+  }
+  const elapsed = performance.now() - started;
+  const failed = await list(client, `/automations/${id}/runs?status=failed&limit=1`);
+  if (failed.length > 0) throw new Error(`A run failed: ${JSON.stringify(failed[0]).slice(0, 500)}`);
+  return (asked * 1000) / elapsed;
+}
+
+async function list(client: Client, path: string): Promise<readonly Run[]> {
+  return (await client.ask<{ items: readonly Run[] }>('GET', path)).items;
+}
+
+/** Returns percentiles of the milliseconds from an event to the start of its run. */
+async function eventsToRuns(client: Client, workspaceId: string) {
+  const trigger = { type: 'event', config: { types: ['resource.created'], resource_type: 'folder' } };
+  const id = await createAutomation(client, workspaceId, trigger, { type: 'stop', config: {} });
+  for (let event = 0; event < EVENTS; event++) {
+    await createResource(client, { type: 'folder', name: `Event ${event}`, workspace_id: workspaceId });
+    await sleep(EVENT_GAP_MS);
+  }
+  const runs: Run[] = [];
+  while (runs.length < EVENTS) {
+    await sleep(LOOK_MS);
+    runs.length = 0;
+    for (let offset = 0; ; offset += PAGE) {
+      const page = await list(client, `/automations/${id}/runs?status=completed&limit=${PAGE}&offset=${offset}`);
+      runs.push(...page);
+      if (page.length < PAGE) break;
+    }
+  }
+  const times = runs.map(({ input, started_at }) => Date.parse(started_at) - Date.parse(input?.event?.timestamp ?? ''));
+  times.sort((a, b) => a - b);
+  const at = (share: number) => times[Math.min(Math.floor(times.length * share), times.length - 1)] ?? Number.NaN;
+  return { p50: at(0.5), p99: at(0.99) };
+}

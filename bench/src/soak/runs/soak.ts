@@ -1,0 +1,23 @@
+import { join } from 'node:path';
+import type { Tally } from '../tally.js';
+import { soakApprovals } from './approvals.js';
+import { soakBalance } from './balance.js';
+import { soakCutPoints } from './cut-points.js';
+import { soakKills } from './kills.js';
+import { soakStreams } from './streams.js';
+
+/** How much of each part is done. */
+export interface RunRounds {
+  readonly cuts: number;
+  readonly runs: number;
+  readonly streamCuts: number;
+}
+
+/** Kills the system while it works on runs, cuts streams, and spends a balance in parallel. */
+export async function soakRuns(rounds: RunRounds, home: string, tally: Tally): Promise<void> {
+  await soakBalance(rounds.runs, join(home, 'balance'), tally);
+  await soakCutPoints(rounds.cuts, join(home, 'cuts'), tally);
+  await soakApprovals(Math.min(rounds.cuts, 30), join(home, 'approvals'), tally);
+  await soakKills(rounds.runs, join(home, 'kills'), tally);
+  await soakStreams(rounds.streamCuts, join(home, 'streams'), tally);
+}

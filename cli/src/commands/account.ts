@@ -1,0 +1,90 @@
+import { config as identityConfig } from '@commonplace/identity/config';
+import { DeskError } from '@commonplace/identity/key-desk';
+import { openSecurityDesk, type SecurityDesk } from '@commonplace/identity/security-desk';
+import { readConfigs } from '@commonplace/kit/config';
+import { openStoreBeside } from '@commonplace/kit/runtime';
+import { Command } from 'commander';
+import { CommandError, EXIT } from '../exit.js';
+import { readPlaces, withKeyFiles } from '../settings.js';
+import { answer, type Context, examples } from './context.js';
+
+/** Creates the command `commonplace account`. */
+export function accountCommand(context: Context): Command {
+  const account = new Command('account').description(
+    'Helps people who can not sign in any more. It works on the records themselves, whether the system runs or not.',
+  );
+  account.addHelpText('after', examples(['commonplace account reset-password owner@example.com']));
+  account
+    .command('reset-password')
+    .description(
+      'Replaces the password of a person by a generated one, prints it once, and ends all their sessions. It opens one ' +
+        'session within 24 hours, in which the person chooses a new password.',
+    )
+    .argument('<email>', 'address of the account')
+    .option('--link', 'print a link for a new password instead; the present one stays until the link is used')
+    .addHelpText(
+      'after',
+      examples([
+        'commonplace account reset-password owner@example.com',
+        'commonplace account reset-password owner@example.com --link --json',
+      ]),
+    )
+    .action(async (email: string, options: { link?: boolean }) => {
+      if (options.link) await printLink(context, email);
+      else await printPassword(context, email);
+    });
+  account
+    .command('reset-second-factor')
+    .description(
+      'Removes the authenticator app and the passkeys of a person who has lost them, and ends all their sessions.',
+    )
+    .argument('<email>', 'address of the account')
+    .addHelpText('after', examples(['commonplace account reset-second-factor owner@example.com']))
+    .action(async (email: string) => {
+      const reset = await atDesk(context, (desk) => desk.resetSecondFactor(email));
+      answer(context, reset, [
+        `${reset.email} signs in with the password alone.`,
+        `${reset.passkeysRemoved} passkeys were removed, and ${reset.sessionsEnded} sessions were ended.`,
+      ]);
+    });
+  return account;
+}
+
+async function printPassword(context: Context, email: string): Promise<void> {
+  const issued = await atDesk(context, (desk) => desk.resetPassword(email));
+  answer(context, { ...issued }, [
+    `Password  ${issued.password}`,
+    `It is shown this once, and opens one session until ${issued.expiresAt}.`,
+    `${issued.sessionsEnded} sessions of ${issued.email} were ended.`,
+  ]);
+}
+
+async function printLink(context: Context, email: string): Promise<void> {
+  const { resetMinutes, publicUrl } = readConfigs(
+    { identity: { resetMinutes: identityConfig.resetMinutes, publicUrl: identityConfig.publicUrl } },
+    context.env,
+  ).identity;
+  const issued = await atDesk(context, (desk) => desk.issueResetLink(email, resetMinutes * 60_000));
+  const link = `${publicUrl}/auth/reset-password?token=${issued.token}`;
+  answer(context, { email: issued.email, link, expiresAt: issued.expiresAt }, [
+    `Link  ${link}`,
+    `It is shown this once, and works once until ${issued.expiresAt}.`,
+  ]);
+}
+
+async function atDesk<T>(context: Context, act: (desk: SecurityDesk) => Promise<T>): Promise<T> {
+  const places = readPlaces(context.env);
+  const { secrets } = readConfigs(
+    { identity: { secrets: identityConfig.secrets } },
+    withKeyFiles(context.env, places.dataDir),
+  ).identity;
+  const beside = await openStoreBeside(places, 'identity');
+  if (beside === undefined) throw new CommandError(EXIT.missing, `there is no database in ${places.dataDir}`);
+  try {
+    return await act(await openSecurityDesk(beside.store, secrets));
+  } catch (error) {
+    throw error instanceof DeskError ? new CommandError(EXIT.failed, error.message) : error;
+  } finally {
+    await beside.close();
+  }
+}

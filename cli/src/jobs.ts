@@ -1,0 +1,104 @@
+import { queues as agents } from '@commonplace/agents/queues';
+import { queues as automations } from '@commonplace/automations/queues';
+import { queues as files } from '@commonplace/files/queues';
+import { queues as identity } from '@commonplace/identity/queues';
+import {
+  type AnyQueueSpec,
+  type DeadLetterOutcome,
+  type DeadLetters,
+  type GivenUpJob,
+  openDeadLetters,
+} from '@commonplace/kit/jobs';
+import { openStoreBeside } from '@commonplace/kit/runtime';
+import { queues as messaging } from '@commonplace/messaging/queues';
+import { queues as resources } from '@commonplace/resources/queues';
+import { queues as tenancy } from '@commonplace/tenancy/queues';
+import { CommandError, EXIT } from './exit.js';
+import { readPlaces } from './settings.js';
+
+const QUEUES: Readonly<Record<string, readonly AnyQueueSpec[]>> = {
+  agents,
+  automations,
+  files,
+  identity,
+  messaging,
+  resources,
+  tenancy,
+};
+
+/** Maximum number of jobs listed per queue. */
+export const MAX_LISTED = 1000;
+
+/** Returns the dead letters of all queues or of one. */
+export async function listGivenUp(env: NodeJS.ProcessEnv, queue?: string): Promise<GivenUpJob[]> {
+  const found: GivenUpJob[] = [];
+  await eachQueue(env, queue, async (letters) => {
+    found.push(...(await letters.list(MAX_LISTED)));
+  });
+  return found;
+}
+
+/** The jobs that a command is about: all, or some ids. */
+export type Selection = 'all' | readonly string[];
+
+/** The outcome of a command for one job. */
+export interface Handled {
+  readonly queue: string;
+  readonly id: string;
+  readonly outcome: DeadLetterOutcome;
+}
+
+/** Retries or deletes dead letters. Throws if an id is not that of a dead letter. */
+export async function handleGivenUp(
+  env: NodeJS.ProcessEnv,
+  action: 'retry' | 'delete',
+  selected: Selection,
+  queue?: string,
+): Promise<Handled[]> {
+  if (selected !== 'all' && selected.length === 0)
+    throw new CommandError(EXIT.usage, 'name jobs by their ids, or --all');
+  const handled: Handled[] = [];
+  await eachQueue(env, queue, async (letters) => {
+    const ids = selected === 'all' ? allIds(letters) : selected;
+    for await (const id of ids) {
+      const outcome = await letters[action](id);
+      if (outcome.status !== 'missing') handled.push({ queue: letters.queue, id, outcome });
+    }
+  });
+  const unknown = selected === 'all' ? undefined : selected.find((id) => !handled.some((one) => one.id === id));
+  if (unknown !== undefined) throw new CommandError(EXIT.missing, `no job ${unknown} was given up`);
+  return handled;
+}
+
+/** The ids of all jobs of a queue that were given up. */
+async function* allIds(letters: DeadLetters): AsyncIterable<string> {
+  for (let after: GivenUpJob | undefined; ; ) {
+    const page = await letters.list(MAX_LISTED, after);
+    for (const { id } of page) yield id;
+    after = page.at(-1);
+    if (after === undefined || page.length < MAX_LISTED) return;
+  }
+}
+
+async function eachQueue(
+  env: NodeJS.ProcessEnv,
+  queue: string | undefined,
+  act: (letters: DeadLetters) => Promise<void>,
+): Promise<void> {
+  const names = Object.values(QUEUES).flatMap((specs) => specs.map(({ name }) => name));
+  if (queue !== undefined && !names.includes(queue)) {
+    throw new CommandError(EXIT.usage, `there is no queue ${queue}; there are ${names.sort().join(', ')}`);
+  }
+  const places = readPlaces(env);
+  for (const [service, specs] of Object.entries(QUEUES)) {
+    const wanted = specs.filter(({ name }) => queue === undefined || name === queue);
+    if (wanted.length === 0) continue;
+    const beside = await openStoreBeside(places, service);
+    if (beside === undefined) throw new CommandError(EXIT.missing, `there is no database in ${places.dataDir}`);
+    try {
+      for (const spec of wanted) await act(await openDeadLetters(beside.store, spec));
+    } finally {
+      await beside.close();
+    }
+  }
+}

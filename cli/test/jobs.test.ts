@@ -1,0 +1,68 @@
+import { randomUUID } from 'node:crypto';
+import type { JobRecord } from '@commonplace/kit/jobs';
+import { queues } from '@commonplace/resources/queues';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { EXIT } from '../src/exit.js';
+import { commonplace } from './commonplace.js';
+import { type DataFolder, makeDataFolder } from './data-folder.js';
+
+let folder: DataFolder;
+beforeEach(async () => {
+  folder = await makeDataFolder();
+});
+afterEach(() => folder.remove());
+
+const [tree] = queues;
+if (tree === undefined) throw new Error('resources declares no queue');
+
+/** Stores a dead letter. Returns the job's id. */
+async function givenUp(kind: string): Promise<string> {
+  const id = randomUUID();
+  const at = '2026-11-01T00:00:00.000Z';
+  const deadLetter = { at, code: 'UNAVAILABLE', message: 'the index did not answer' };
+  await folder.inStore('resources', async (store) => {
+    const jobs = await store.collection<JobRecord>(tree?.collection as never);
+    const work = store.begin();
+    const about = { kind, headId: 'h', workspaceIds: ['w'], createdAt: at, tenant: 't', failures: 12 };
+    work.insert(jobs, { id, ...about, deadAt: at, deadLetter, leaseUntil: '2999-01-01T00:00:00.000Z' } as never);
+    await work.commit();
+  });
+  return id;
+}
+
+async function run(...args: string[]) {
+  const { code, stdout } = await commonplace(['jobs', ...args, '--data-dir', folder.dataDir, '--json']);
+  return { code, answer: JSON.parse(stdout) };
+}
+
+test('jobs that were given up are listed, retried and deleted', async () => {
+  const [copy, place] = [await givenUp('copy'), await givenUp('place')];
+  const { answer } = await run('list');
+  expect(answer.jobs).toContainEqual({
+    queue: 'resources.tree',
+    id: copy,
+    tenant: 't',
+    description: 'copy h in w',
+    failures: 12,
+    at: '2026-11-01T00:00:00.000Z',
+    code: 'UNAVAILABLE',
+    message: 'the index did not answer',
+  });
+  expect((await run('list', '--queue', 'files.uploads')).answer.jobs).toEqual([]);
+  expect(await run('delete', place)).toMatchObject({
+    code: EXIT.failed,
+    answer: { jobs: [{ outcome: { status: 'refused' } }] },
+  });
+  expect(await run('delete', copy)).toMatchObject({
+    code: EXIT.ok,
+    answer: { jobs: [{ outcome: { status: 'done' } }] },
+  });
+  expect((await run('delete', copy)).code).toBe(EXIT.missing);
+  expect((await run('retry', '--all')).answer.jobs).toMatchObject([{ id: place, outcome: { status: 'done' } }]);
+  expect((await run('list')).answer.jobs).toEqual([]);
+});
+
+test('a queue that there is not, and a command about nothing, are refused', async () => {
+  expect((await run('list', '--queue', 'none')).code).toBe(EXIT.usage);
+  expect((await run('retry')).code).toBe(EXIT.usage);
+});

@@ -1,0 +1,74 @@
+import { AppError, Unavailable } from '@commonplace/kit/errors';
+import {
+  createWorkerPool,
+  resultOf,
+  startTaskThread,
+  type TaskAnswer,
+  type ThreadFailures,
+  transferablesIn,
+  withBuffers,
+} from '@commonplace/kit/workers';
+import type { Settings } from '../config.js';
+import type { ReadRequest, ReadTask } from './protocol.js';
+
+/** Bytes above which a body is read in a worker thread: JSON of many small values takes up to 70 ns per byte. */
+export const MAX_BYTES_AT_ONCE = 64 * 1024;
+
+/** Seconds that reading one body may take; 10 MiB take less than one. */
+const READ_SECONDS = 10;
+/** Bytes of heap in a thread per byte of body: parsed JSON takes up to forty times its size. */
+const HEAP_PER_BYTE = 40;
+const MIN_HEAP_MIB = 384;
+const MIB = 1024 * 1024;
+const IDLE_MS = 60_000;
+
+export type LargeBodySettings = Pick<Settings, 'bodyBytes' | 'bodyThreads' | 'bodiesWaiting'>;
+
+/** Reads requests with large bodies off the event loop. */
+export interface LargeBodies {
+  /**
+   * Reads a request when its tenant's turn comes. The task's body is transferred to the thread and unusable afterwards.
+   * Rejects with the faults of the request, with `body_too_complex` if reading takes too long or too much memory, and
+   * with `concurrency_limited` if too many of the tenant's requests wait.
+   */
+  read(tenant: string, task: ReadTask): Promise<ReadRequest>;
+  close(): Promise<void>;
+}
+
+const tooComplex = (cause: unknown) =>
+  new AppError(
+    'INVALID_ARGUMENT',
+    'body_too_complex',
+    `Reading the body takes more than ${READ_SECONDS} seconds, or too much memory. Send fewer values at a time.`,
+    { cause, details: { limit_seconds: READ_SECONDS } },
+  );
+
+const failures: ThreadFailures = {
+  ended: (cause) =>
+    (cause as NodeJS.ErrnoException | undefined)?.code === 'ERR_WORKER_OUT_OF_MEMORY'
+      ? tooComplex(cause)
+      : Unavailable({}, { cause }),
+  late: (timeoutMs) => tooComplex(new Error(`took more than ${timeoutMs} ms`)),
+  closed: () => Unavailable({}),
+};
+
+/** Creates the pool of threads that read large bodies; tenants share them fairly. */
+export function openLargeBodies({ bodyBytes, bodyThreads, bodiesWaiting }: LargeBodySettings): LargeBodies {
+  const entry = new URL('./thread.js', import.meta.url);
+  const heapMiB = Math.max(MIN_HEAP_MIB, Math.ceil((bodyBytes * HEAP_PER_BYTE) / MIB));
+  const pool = createWorkerPool<ReadTask, TaskAnswer>({
+    size: bodyThreads,
+    maxWaitingPerTenant: bodiesWaiting,
+    start: () =>
+      startTaskThread<ReadTask, TaskAnswer>({ entry, name: 'bodies', heapMiB, failures, transfer: transferablesIn }),
+    idleMs: IDLE_MS,
+    closed: failures.closed,
+  });
+  return {
+    async read(tenant, task) {
+      const answer = await pool.do(tenant, task, READ_SECONDS * 1000);
+      return withBuffers(resultOf(answer)) as ReadRequest;
+    },
+    close: () => pool.close(),
+  };
+}

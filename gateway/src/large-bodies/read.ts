@@ -1,0 +1,20 @@
+import { fingerprint } from '@commonplace/kit/id';
+import { parseBody } from '../body/parse.js';
+import type { Route } from '../routes.js';
+import type { ReadRequest, ReadTask } from './protocol.js';
+
+/**
+ * Reads a request: validates its body and builds the message that is sent to the service. Throws as `parseBody` and
+ * `parseRequest` do.
+ */
+export function readRequest(route: Pick<Route, 'parseRequest'>, task: Omit<ReadTask, 'method' | 'path'>): ReadRequest {
+  const bytes = Buffer.from(task.body.buffer, task.body.byteOffset, task.body.byteLength);
+  const request = route.parseRequest({
+    params: task.params,
+    query: task.query,
+    body: parseBody(task.contentType, bytes),
+    facts: (name) => task.facts[name] ?? '',
+  });
+  const { hashedWith } = task;
+  return { request, fingerprint: hashedWith === undefined ? undefined : fingerprint(bytes, hashedWith) };
+}

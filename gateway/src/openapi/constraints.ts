@@ -1,0 +1,119 @@
+import type { DescMessage } from '@bufbuild/protobuf';
+import { type Alternatives, type Condition, type Implication, Json } from '@commonplace/proto/api/v1/access.js';
+import type { Contract } from '../descriptors/contract.js';
+import type { FieldShape } from '../descriptors/shape.js';
+import { hasMask, isNullable } from './nullable.js';
+import type { Schema } from './values.js';
+
+/**
+ * Returns the rules of a request's body that involve several fields: spellings of one field that exclude each other,
+ * groups of which one field is required or only one may be given, and, for an update, that it changes something.
+ */
+export function bodyConstraints(
+  contract: Contract,
+  message: DescMessage,
+  shapes: readonly FieldShape[],
+  updates: boolean,
+): Schema {
+  const given = new Map(shapes.map((shape) => [shape.name, givenSchema(shape)]));
+  const groups = contract.alternatives(message).flatMap((group) => alternativesSchemas(group, given));
+  const implied = contract.implications(message).map((rule) => implicationSchema(rule, given));
+  const spellings = shapes
+    .filter(({ rules }) => rules.alias !== '')
+    .map(({ name, rules }) => ({ not: having({ [name]: {}, [rules.alias]: {} }) }));
+  const all: Schema[] = [
+    ...spellings,
+    ...groups,
+    ...implied,
+    ...(updates ? [changesSomething(message, shapes, given)] : []),
+  ];
+  return all.length > 0 ? { allOf: all } : {};
+}
+
+/** Describes an object that has these fields. */
+function having(properties: Readonly<Record<string, Schema>>): Schema {
+  return { required: Object.keys(properties), properties };
+}
+
+/**
+ * Describes a body with a field besides `base_version`, which is a condition and not a change. Null is a change only if
+ * the request has a field mask.
+ */
+function changesSomething(
+  message: DescMessage,
+  shapes: readonly FieldShape[],
+  given: ReadonlyMap<string, Schema>,
+): Schema {
+  if (hasMask(message)) {
+    return { anyOf: [{ minProperties: 2 }, { minProperties: 1, not: having({ base_version: {} }) }] };
+  }
+  const spellings = shapes
+    .filter(({ rules }) => rules.alias !== '')
+    .map(({ rules }) => having({ [rules.alias]: { not: { type: 'null' } } }));
+  return anyOf([...given.values(), ...spellings]);
+}
+
+/** Returns the sentence of a description that names the fields excluded by this one; empty if there are none. */
+export function alternativesNote(contract: Contract, message: DescMessage, name: string): string {
+  const groups = contract
+    .alternatives(message)
+    .filter(({ fields, combinable }) => fields.includes(name) && !combinable);
+  const others = new Set(groups.flatMap(({ fields }) => fields.filter((field) => field !== name)));
+  return others.size === 0 ? '' : `Excludes ${[...others].map((field) => `\`${field}\``).join(', ')}.`;
+}
+
+function alternativesSchemas(
+  { fields, required, combinable }: Alternatives,
+  given: ReadonlyMap<string, Schema>,
+): Schema[] {
+  const schemas = fields.map((name) => found(given, name));
+  const schemasOf: Schema[] = required ? [anyOf(schemas)] : [];
+  if (!combinable) {
+    for (const [i, one] of schemas.entries()) {
+      for (const other of schemas.slice(i + 1)) schemasOf.push({ not: { allOf: [one, other] } });
+    }
+  }
+  return schemasOf;
+}
+
+function implicationSchema({ when, then }: Implication, given: ReadonlyMap<string, Schema>): Schema {
+  return { anyOf: [{ not: conditionSchema(when, given) }, conditionSchema(then, given)] };
+}
+
+function conditionSchema(condition: Condition | undefined, given: ReadonlyMap<string, Schema>): Schema {
+  if (condition === undefined) throw new Error('an implication needs both of its conditions');
+  const { field, values, absent } = condition;
+  const schemas = condition.given.map((name) => found(given, name));
+  if (field !== '') schemas.push(having({ [field]: { enum: values } }));
+  if (absent !== '') schemas.push({ not: found(given, absent) });
+  return anyOf(schemas);
+}
+
+function anyOf(schemas: readonly Schema[]): Schema {
+  const [only, ...others] = schemas;
+  if (only === undefined) throw new Error('a rule between fields names none');
+  return others.length === 0 ? only : { anyOf: schemas };
+}
+
+function found(given: ReadonlyMap<string, Schema>, name: string): Schema {
+  const schema = given.get(name);
+  if (schema === undefined) throw new Error(`the request has no field ${name}`);
+  return schema;
+}
+
+/**
+ * Describes an object in which a field counts as given: a list with items, a boolean that is true (or present at all,
+ * if absence means something else than false), any other value.
+ */
+function givenSchema(shape: FieldShape): Schema {
+  const { name, cardinality, element, optional } = shape;
+  const value =
+    cardinality === 'list' || (element.kind === 'json' && element.json === Json.ARRAY)
+      ? { type: 'array', items: {}, minItems: 1 }
+      : element.kind === 'boolean' && !optional
+        ? { const: true }
+        : isNullable(shape, 'input')
+          ? { not: { type: 'null' } }
+          : {};
+  return having({ [name]: value });
+}

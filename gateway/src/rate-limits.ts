@@ -1,0 +1,58 @@
+/** Rate limits by policy: requests in a window for each credential; undefined for no limit. */
+export type Policies = Readonly<Record<PolicyName, number | undefined>>;
+
+/** Requests a minute, unless the operator configures others (api: 1.6). */
+const DEFAULTS = {
+  default: 3000,
+  write: 1200,
+  search: 600,
+  ai: 60,
+  upload: 300,
+  /** Submissions of one form by people without an account. */
+  form: 60,
+  /** Submissions from one network without an account. */
+  visitor: 20,
+  /** Searches from one network in publications. */
+  reader: 120,
+  /** Webhook deliveries of other systems to one of our addresses. */
+  hook: 120,
+  /** Failed authentications from one network. */
+  auth: 20,
+  /** Concurrent requests of one credential. */
+  concurrent: 50,
+  /** Server-sent event streams that one credential has open; they do not count as `concurrent`. */
+  streams: 20,
+  /** Server-sent event streams that one tenant has open. */
+  tenant_streams: 500,
+} as const;
+
+export type PolicyName = keyof typeof DEFAULTS;
+
+export const POLICY_NAMES = Object.keys(DEFAULTS) as readonly PolicyName[];
+
+export const WINDOW_SECONDS = 60;
+
+/** Policies that limit what is in progress or open at the same time, and have no window. */
+export const STANDING: ReadonlySet<PolicyName> = new Set(['concurrent', 'streams', 'tenant_streams']);
+
+/** Parses `off`, or a list like `search=off,write=6000`; policies that are not named keep their defaults. */
+export function parseRateLimits(value: string): Policies {
+  const policies: Record<PolicyName, number | undefined> = { ...DEFAULTS };
+  if (value.trim() === 'off') {
+    for (const name of POLICY_NAMES) policies[name] = undefined;
+    return policies;
+  }
+  for (const entry of value.split(',').filter((part) => part.trim() !== '')) {
+    const [name = '', limit = ''] = entry.split('=').map((part) => part.trim());
+    const known = POLICY_NAMES.find((one) => one === name);
+    if (known === undefined) throw new Error(`must name policies out of ${POLICY_NAMES.join(', ')}`);
+    policies[known] = limit === 'off' ? undefined : requests(limit);
+  }
+  return policies;
+}
+
+function requests(text: string): number {
+  const number = Number(text);
+  if (!Number.isInteger(number) || number < 1) throw new Error("must give 'off' or a whole number of requests");
+  return number;
+}

@@ -1,0 +1,78 @@
+import type {
+  ChangePasswordRequest,
+  ReauthenticateRequest,
+  RequestPasswordResetRequest,
+  ResetPasswordRequest,
+} from '@commonplace/proto/identity/v1/account_security_service.js';
+import type Router from '@koa/router';
+import { mountAccountAction, mountOpenAction } from '../auth/action.js';
+import { type AuthParts, callOf } from '../auth/parts.js';
+import { sendPage } from '../auth/respond.js';
+import { forgotPage, passwordSetPage, resetPage, resetSentPage } from './password-pages.js';
+import { accountTrouble, doneAt } from './view.js';
+
+/** Serves changing and resetting a password, and confirming one's identity with it. */
+export function mountPasswords(router: Router, parts: AuthParts): void {
+  const { security, messages } = parts;
+  const readChange = messages.reader<ChangePasswordRequest>(
+    'ChangePassword',
+    'current_password',
+    'new_password',
+    'code',
+  );
+  const readProof = messages.reader<ReauthenticateRequest>('Reauthenticate', 'password', 'code');
+  const writeChanged = messages.writer('ChangePassword');
+  const writeProof = messages.writer('Reauthenticate');
+
+  mountAccountAction(router, parts, {
+    path: '/auth/change-password',
+    async run({ ctx, sent, session }) {
+      const request = { ...readChange(sent.body, sent.query), session, clientIp: ctx.state.clientIp };
+      const changed = await security.changePassword(request, callOf(ctx, parts));
+      return { data: writeChanged(changed), next: doneAt('password_changed') };
+    },
+    trouble: accountTrouble(parts, 'password'),
+  });
+
+  mountAccountAction(router, parts, {
+    path: '/auth/reauthenticate',
+    async run({ ctx, sent, session }) {
+      const request = { ...readProof(sent.body, sent.query), session, clientIp: ctx.state.clientIp };
+      const proven = await security.reauthenticate(request, callOf(ctx, parts));
+      return { data: writeProof(proven), next: doneAt('confirmed') };
+    },
+    trouble: accountTrouble(parts, 'confirm'),
+  });
+
+  mountReset(router, parts);
+}
+
+function mountReset(router: Router, parts: AuthParts): void {
+  const { security, messages } = parts;
+  const readAddress = messages.reader<RequestPasswordResetRequest>('RequestPasswordReset', 'email');
+  const readReset = messages.reader<ResetPasswordRequest>('ResetPassword', 'token', 'new_password');
+  const writeReset = messages.writer('ResetPassword');
+
+  router.get('/auth/forgot-password', (ctx) => sendPage(ctx, 200, forgotPage()));
+  router.get('/auth/reset-password', (ctx) => sendPage(ctx, 200, resetPage(String(ctx.query.token ?? ''))));
+
+  mountOpenAction(router, parts, {
+    path: '/auth/forgot-password',
+    async run({ ctx, sent }) {
+      const { email } = readAddress(sent.body, sent.query);
+      await security.requestPasswordReset({ email, clientIp: ctx.state.clientIp }, callOf(ctx, parts));
+      return { data: '{"requested":true}', page: resetSentPage() };
+    },
+    trouble: async ({ sent, trouble }) => forgotPage({ values: sent.body, trouble }),
+  });
+
+  mountOpenAction(router, parts, {
+    path: '/auth/reset-password',
+    async run({ ctx, sent }) {
+      const request = { ...readReset(sent.body, sent.query), clientIp: ctx.state.clientIp };
+      const done = await security.resetPassword(request, callOf(ctx, parts));
+      return { data: writeReset(done), page: passwordSetPage() };
+    },
+    trouble: async ({ sent, trouble }) => resetPage(String(sent.body.token ?? ''), { values: {}, trouble }),
+  });
+}

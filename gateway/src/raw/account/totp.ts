@@ -1,0 +1,75 @@
+import type { ConfirmTotpRequest, RecoveryCodes } from '@commonplace/proto/identity/v1/account_security_service.js';
+import type Router from '@koa/router';
+import { renderSVG } from 'uqr';
+import { mountAccountAction } from '../auth/action.js';
+import { type AuthParts, callOf } from '../auth/parts.js';
+import { requireSession } from '../auth/sessions.js';
+import { recoveryCodesPage, totpPage } from './totp-pages.js';
+import { accountTrouble, doneAt } from './view.js';
+
+/** Serves the authenticator app of an account and its recovery codes. */
+export function mountTotp(router: Router, parts: AuthParts): void {
+  const { security, messages } = parts;
+  const readCode = messages.reader<ConfirmTotpRequest>('ConfirmTotp', 'code');
+  const writeBegun = messages.writer('BeginTotp');
+  const writeCodes = messages.writer('ConfirmTotp');
+  const shown = (codes: RecoveryCodes) => ({ data: writeCodes(codes), page: recoveryCodesPage(codes.recoveryCodes) });
+
+  mountAccountAction(router, parts, {
+    path: '/auth/totp/begin',
+    async run({ ctx, sent, session }) {
+      messages.nothing(sent.body, sent.query);
+      const begun = await security.beginTotp({ session }, callOf(ctx, parts));
+      const page = totpPage(sent.csrf, { ...begun, picture: pictureOf(begun.uri) });
+      return { data: writeBegun(begun), page };
+    },
+    trouble: accountTrouble(parts),
+  });
+
+  mountAccountAction(router, parts, {
+    path: '/auth/totp/confirm',
+    async run({ ctx, sent, session }) {
+      const { code } = readCode(onlyCode(sent.kind, sent.body), sent.query);
+      return shown(await security.confirmTotp({ session, code, clientIp: ctx.state.clientIp }, callOf(ctx, parts)));
+    },
+    trouble: async ({ ctx, sent, trouble }) => {
+      const { csrfToken } = await requireSession(ctx, parts);
+      const { secret = '', uri = '' } = sent.body as Record<string, string>;
+      return totpPage(csrfToken, { secret, uri, picture: pictureOf(uri) }, { values: {}, trouble });
+    },
+  });
+
+  mountAccountAction(router, parts, {
+    path: '/auth/totp/remove',
+    async run({ ctx, sent, session }) {
+      messages.nothing(sent.body, sent.query);
+      await security.removeTotp({ session }, callOf(ctx, parts));
+      return { data: '{"removed":true}', next: doneAt('totp_removed') };
+    },
+    trouble: accountTrouble(parts),
+  });
+
+  mountAccountAction(router, parts, {
+    path: '/auth/recovery-codes',
+    async run({ ctx, sent, session }) {
+      messages.nothing(sent.body, sent.query);
+      return shown(await security.renewRecoveryCodes({ session }, callOf(ctx, parts)));
+    },
+    trouble: accountTrouble(parts),
+  });
+}
+
+/**
+ * Keeps only the code of a submitted form. The form also carries the secret, so that its page can be shown again after
+ * a wrong code.
+ */
+function onlyCode(kind: 'json' | 'form', body: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  return kind === 'json' ? body : { code: body.code };
+}
+
+const MAX_URI_LENGTH = 1000;
+
+/** Returns a QR code as SVG, for embedding in the page. */
+function pictureOf(uri: string): string {
+  return uri.startsWith('otpauth://') && uri.length <= MAX_URI_LENGTH ? renderSVG(uri, { border: 2 }) : '';
+}

@@ -1,0 +1,63 @@
+import { ApiKeyStatus, ApiKeyType } from '@commonplace/proto/identity/v1/api_key_service.js';
+import type Router from '@koa/router';
+import type { Context } from 'koa';
+import { ACCOUNT, type Action } from '../auth/action.js';
+import { troublePage } from '../auth/pages.js';
+import { type AuthParts, callOf } from '../auth/parts.js';
+import { allowsPasskeys } from '../auth/passkey-messages.js';
+import { orPage, seeOther, sendPage } from '../auth/respond.js';
+import { findSession, requireSession } from '../auth/sessions.js';
+import { callAs } from './caller.js';
+import { type AccountData, accountPage, type Done, type FormName, isDone } from './page.js';
+
+const MAX_SHOWN_KEYS = 200;
+
+/** Serves the account page. */
+export function mountAccountPage(router: Router, parts: AuthParts): void {
+  router.get(ACCOUNT, (ctx) =>
+    orPage(
+      ctx,
+      async () => {
+        const session = await findSession(ctx, parts);
+        if (session === undefined) return seeOther(ctx, `/auth/sign-in?next=${encodeURIComponent(ACCOUNT)}`);
+        const done = String(ctx.query.done ?? '');
+        sendPage(ctx, 200, accountPage(await load(ctx, parts), isDone(done) ? { done } : {}));
+      },
+      troublePage,
+    ),
+  );
+}
+
+/** Returns the path of the account page with a notice about a completed action. */
+export function doneAt(done: Done): string {
+  return `${ACCOUNT}?done=${done}`;
+}
+
+/** Renders the account page again with an error, at the form that caused it. */
+export function accountTrouble(parts: AuthParts, form?: FormName): NonNullable<Action['trouble']> {
+  return async ({ ctx, trouble, reason }) =>
+    accountPage(await load(ctx, parts), { trouble, form, confirm: reason === 'reauthentication_required' });
+}
+
+async function load(ctx: Context, parts: AuthParts): Promise<AccountData> {
+  const { cookie: session, csrfToken: csrf } = await requireSession(ctx, parts);
+  const call = callOf(ctx, parts);
+  const [security, sessions, keys, passkeys] = await Promise.all([
+    parts.security.getSecurity({ session }, call),
+    parts.security.listSessions({ session }, call),
+    callAs(ctx, parts, session).then((as) =>
+      parts.apiKeys.listApiKeys(
+        {
+          page: { limit: MAX_SHOWN_KEYS, offset: 0, cursor: '' },
+          type: ApiKeyType.PERSONAL,
+          orgId: undefined,
+          status: ApiKeyStatus.ACTIVE,
+        },
+        as,
+      ),
+    ),
+    parts.security.listPasskeys({ session }, call),
+  ]);
+  const hasPasskeyHost = allowsPasskeys(parts.publicOrigin);
+  return { csrf, security, sessions: sessions.items, keys: keys.items, passkeys: passkeys.items, hasPasskeyHost };
+}

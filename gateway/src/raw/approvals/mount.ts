@@ -1,0 +1,79 @@
+import type { Client } from '@commonplace/kit/rpc';
+import { type Approval, ApprovalStatus } from '@commonplace/proto/agents/v1/approval.js';
+import type { ApprovalService } from '@commonplace/proto/agents/v1/approval_service.js';
+import type Router from '@koa/router';
+import type { Context } from 'koa';
+import { callAs } from '../account/caller.js';
+import { mountAccountAction } from '../auth/action.js';
+import { troublePage } from '../auth/pages.js';
+import type { AuthParts } from '../auth/parts.js';
+import { orPage, seeOther, sendPage } from '../auth/respond.js';
+import { findSession, requireSession, type Session } from '../auth/sessions.js';
+import type { Trouble } from '../auth/trouble.js';
+import { decisionOf } from './decision.js';
+import { listPage } from './list-page.js';
+import { approvalPage } from './page.js';
+
+export interface ApprovalParts extends AuthParts {
+  readonly approvals: Pick<Client<ApprovalService>, 'getApproval' | 'listApprovals' | 'decideApproval'>;
+}
+
+const LIST = '/approvals';
+const SHOWN = 50;
+
+/** Serves the pages on which people decide what runs of agents want to do. */
+export function mountApprovals(router: Router, parts: ApprovalParts): void {
+  const { approvals } = parts;
+
+  const find = async (ctx: Context, session: string): Promise<Approval> =>
+    approvals.getApproval({ approvalId: String(ctx.params.approval_id) }, await callAs(ctx, parts, session));
+
+  const show = (ctx: Context, act: (session: Session) => Promise<string>) =>
+    orPage(
+      ctx,
+      async () => {
+        const session = await findSession(ctx, parts);
+        if (session === undefined) return seeOther(ctx, `/auth/sign-in?next=${encodeURIComponent(ctx.path)}`);
+        sendPage(ctx, 200, await act(session));
+      },
+      troublePage,
+    );
+
+  router.get(LIST, (ctx) =>
+    show(ctx, async ({ cookie }) => {
+      const request = {
+        page: { limit: SHOWN, offset: 0, cursor: '' },
+        status: ApprovalStatus.PENDING,
+        agentId: undefined,
+        runId: undefined,
+        workspaceId: undefined,
+      };
+      const { items } = await approvals.listApprovals(request, await callAs(ctx, parts, cookie));
+      return listPage(items);
+    }),
+  );
+
+  router.get(`${LIST}/:approval_id`, (ctx) =>
+    show(ctx, async ({ cookie, csrfToken }) => approvalPage(await find(ctx, cookie), { csrf: csrfToken })),
+  );
+
+  mountAccountAction(router, parts, {
+    path: `${LIST}/:approval_id`,
+    async run({ ctx, sent, session }) {
+      const approval = await find(ctx, session);
+      const decision = decisionOf(approval, sent.body);
+      const { id } = await approvals.decideApproval(decision, await callAs(ctx, parts, session));
+      return { data: JSON.stringify({ id }), next: `${LIST}/${id}` };
+    },
+    async trouble({ ctx, sent, trouble }) {
+      const { cookie, csrfToken } = await requireSession(ctx, parts);
+      return approvalPage(await find(ctx, cookie), { csrf: csrfToken, trouble: atInput(trouble), values: sent.body });
+    },
+  });
+}
+
+/** The API calls the form's field `edited_input`. */
+function atInput(trouble: Trouble): Trouble {
+  const { edited_input: fault, ...fields } = trouble.fields;
+  return fault === undefined ? trouble : { ...trouble, fields: { input: fault, ...fields } };
+}

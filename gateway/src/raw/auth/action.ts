@@ -1,0 +1,80 @@
+import { asAppError } from '@commonplace/kit/errors';
+import type Router from '@koa/router';
+import type { Context } from 'koa';
+import { requireCsrf, requireOwnPage } from './origin.js';
+import { LABELS, troublePage } from './pages.js';
+import type { AuthParts } from './parts.js';
+import { orPage, seeOther, sendData, sendPage } from './respond.js';
+import { requireSession } from './sessions.js';
+import { readSubmission, type Submission } from './submission.js';
+import { type Trouble, troubleOf } from './trouble.js';
+
+/** The outcome of an action: JSON for a program; a page, or the address of one, for a browser. */
+export interface Outcome {
+  readonly data: string;
+  readonly page?: string;
+  /** Path that a browser is redirected to; the account page when absent. */
+  readonly next?: string;
+}
+
+/** An operation under `/auth` that people perform by a form or by JSON. */
+export interface Action {
+  readonly path: string;
+  /** Reads the fields and performs the action. `session` is the cookie; empty if the action needs none. */
+  run(input: { ctx: Context; sent: Submission; session: string }): Promise<Outcome>;
+  /** Returns the page that a browser gets when the action fails. */
+  trouble?(input: { ctx: Context; sent: Submission; trouble: Trouble; reason: string }): Promise<string>;
+}
+
+export const ACCOUNT = '/auth/account';
+
+/** Serves an action to everybody. Refuses submissions from pages of other sites. */
+export function mountOpenAction(router: Router, parts: AuthParts, action: Action): void {
+  mount(router, parts, action, async () => '');
+}
+
+/** Serves an action to people who are signed in, and requires their CSRF token. */
+export function mountAccountAction(router: Router, parts: AuthParts, action: Action): void {
+  mount(router, parts, action, async (ctx, sent) => {
+    const { cookie, csrfToken } = await requireSession(ctx, parts);
+    requireCsrf(ctx, sent.csrf, csrfToken);
+    return cookie;
+  });
+}
+
+function mount(
+  router: Router,
+  parts: AuthParts,
+  action: Action,
+  admit: (ctx: Context, sent: Submission) => Promise<string>,
+): void {
+  const act = async (ctx: Context, sent: Submission) => {
+    requireOwnPage(ctx, parts.publicOrigin);
+    const session = await admit(ctx, sent);
+    return action.run({ ctx, sent, session });
+  };
+
+  router.post(action.path, async (ctx) => {
+    const sent = await readSubmission(ctx);
+    if (sent.kind === 'json') return sendData(ctx, 200, (await act(ctx, sent)).data);
+    return orPage(ctx, () => answerForm(ctx, sent, action, act), troublePage);
+  });
+}
+
+async function answerForm(
+  ctx: Context,
+  sent: Submission,
+  action: Action,
+  act: (ctx: Context, sent: Submission) => Promise<Outcome>,
+): Promise<void> {
+  try {
+    const { page, next = ACCOUNT } = await act(ctx, sent);
+    if (page === undefined) seeOther(ctx, next);
+    else sendPage(ctx, 200, page);
+  } catch (thrown) {
+    const error = asAppError(thrown);
+    if (action.trouble === undefined || error.code === 'INTERNAL' || error.code === 'UNAUTHENTICATED') throw thrown;
+    const trouble = troubleOf(error, LABELS);
+    sendPage(ctx, trouble.status, await action.trouble({ ctx, sent, trouble, reason: error.reason }));
+  }
+}

@@ -1,0 +1,53 @@
+import { AppError } from '@commonplace/kit/errors';
+import { CredentialKind } from '@commonplace/proto/identity/v1/auth_service.js';
+import type Router from '@koa/router';
+import type { Context } from 'koa';
+import { authorizedPage, troublePage } from './pages.js';
+import { type AuthParts, callOf } from './parts.js';
+import { orPage, seeOther, sendPage } from './respond.js';
+import { findSession } from './sessions.js';
+
+const CALLBACK = '/auth/mcp/callback';
+
+/**
+ * Serves the page to which people return from the authorization server of an MCP server, and the document that tells
+ * such servers who asks: its URL is this installation's client id there.
+ */
+export function mountMcp(router: Router, parts: AuthParts): void {
+  router.get(CALLBACK, (ctx) => orPage(ctx, () => complete(ctx, parts), troublePage));
+  const { publicUrl } = parts;
+  const document = {
+    client_id: `${publicUrl}/.well-known/oauth-client/mcp.json`,
+    client_name: 'Commonplace',
+    client_uri: publicUrl,
+    redirect_uris: [publicUrl + CALLBACK],
+    grant_types: ['authorization_code', 'refresh_token'],
+    response_types: ['code'],
+    token_endpoint_auth_method: 'none',
+  };
+  router.get('/.well-known/oauth-client/mcp.json', (ctx) => {
+    ctx.set('Cache-Control', 'public, max-age=300');
+    ctx.body = document;
+  });
+}
+
+/** Completes the authorization for the person who is signed in, who has to be the one that began it. */
+async function complete(ctx: Context, parts: AuthParts): Promise<void> {
+  const session = await findSession(ctx, parts);
+  if (session === undefined) return seeOther(ctx, `/auth/sign-in?next=${encodeURIComponent(ctx.url)}`);
+  const { clientIp } = ctx.state;
+  const call = callOf(ctx, parts);
+  const credential = {
+    ...{ kind: CredentialKind.SESSION, credential: session.cookie },
+    ...{ tenant: '', workspaceId: '', clientIp },
+  };
+  const { token } = await parts.auth.authenticate(credential, call);
+  const query = new URLSearchParams(ctx.querystring);
+  const given = (name: string): string => query.get(name) ?? '';
+  if (given('state') === '') throw new AppError('NOT_FOUND', 'expired_link', 'This link is no longer valid.');
+  const answer = await parts.mcpServers.completeMcpAuthorization(
+    { state: given('state'), code: given('code'), iss: given('iss'), error: given('error') },
+    { ...call, metadata: { ...call.metadata, token } },
+  );
+  sendPage(ctx, 200, authorizedPage(answer.serverName, answer.agentName));
+}

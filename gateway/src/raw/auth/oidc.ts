@@ -1,0 +1,35 @@
+import type Router from '@koa/router';
+import type { Context } from 'koa';
+import { createSessionCookie } from './cookie.js';
+import { safeNext } from './next.js';
+import { troublePage } from './pages.js';
+import { type AuthParts, callOf, originOf } from './parts.js';
+import { orPage, seeOther } from './respond.js';
+import { beginSession } from './sessions.js';
+
+/** Serves sign-in with an identity provider: the redirect to it and the callback. */
+export function mountOidc(router: Router, parts: AuthParts): void {
+  const { security, publicOrigin } = parts;
+  const secure = publicOrigin.startsWith('https:');
+  const cookie = createSessionCookie(secure ? '__Host-oidc' : 'oidc', secure);
+
+  async function begin(ctx: Context): Promise<void> {
+    const next = safeNext(String(ctx.query.next ?? ''), publicOrigin);
+    const { url, flow, expiresAt } = await security.beginOidcSignIn({ next }, callOf(ctx, parts));
+    cookie.set(ctx, flow, expiresAt);
+    seeOther(ctx, url);
+  }
+
+  async function complete(ctx: Context): Promise<void> {
+    const flow = cookie.read(ctx) ?? '';
+    cookie.clear(ctx);
+    const request = { query: ctx.querystring, flow, ...originOf(ctx) };
+    const { signIn, next } = await security.completeOidcSignIn(request, callOf(ctx, parts));
+    if (signIn === undefined) throw new Error('identity has answered no session');
+    await beginSession(ctx, parts, signIn);
+    seeOther(ctx, safeNext(next, publicOrigin));
+  }
+
+  router.get('/auth/oidc/start', (ctx) => orPage(ctx, () => begin(ctx), troublePage));
+  router.get('/auth/oidc/callback', (ctx) => orPage(ctx, () => complete(ctx), troublePage));
+}

@@ -1,0 +1,25 @@
+import { isIP } from 'node:net';
+import { invalidField } from '@commonplace/kit/errors';
+import type { PasskeyOptions } from '@commonplace/proto/identity/v1/account_security_service.js';
+
+/** Returns whether browsers create passkeys for this origin: it needs a host name, and https unless it is localhost. */
+export function allowsPasskeys(publicOrigin: string): boolean {
+  const { protocol, hostname } = new URL(publicOrigin);
+  const isLocal = hostname === 'localhost' || hostname.endsWith('.localhost');
+  return isLocal || (protocol === 'https:' && isIP(hostname.replace(/^\[|\]$/g, '')) === 0);
+}
+
+/** Returns `{options, expires_at}` as JSON, with the options as an object. */
+export function writeOptions({ options, expiresAt }: PasskeyOptions): string {
+  return JSON.stringify({ options: JSON.parse(options), expires_at: expiresAt });
+}
+
+/** Replaces the `credential` object that a browser created by its JSON text, which identity reads. */
+export function withCredential(body: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  const { credential } = body;
+  if (credential === undefined) return body;
+  if (typeof credential !== 'object' || credential === null || Array.isArray(credential)) {
+    throw invalidField('credential', 'invalid_value', 'credential is an object: the PublicKeyCredential as JSON.');
+  }
+  return { ...body, credential: JSON.stringify(credential) };
+}

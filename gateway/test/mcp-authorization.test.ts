@@ -1,0 +1,38 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { type AuthStage, openAuthStage, signedIn } from './auth-stage.js';
+
+let stage: AuthStage;
+beforeAll(async () => {
+  stage = await openAuthStage('http://127.0.0.1:8080');
+});
+afterAll(() => stage.close());
+
+const CALLBACK = '/auth/mcp/callback?code=a%26b&state=s&iss=https%3A%2F%2Fissuer.example';
+
+test('whoever is not signed in signs in first, and returns to the same address', async () => {
+  const answer = await stage.get(CALLBACK);
+  expect(answer.status).toBe(303);
+  expect(answer.headers.get('location')).toBe(`/auth/sign-in?next=${encodeURIComponent(CALLBACK)}`);
+  expect(stage.authorizations).toEqual([]);
+});
+
+test('what the authorization server says is passed on as the person who is signed in', async () => {
+  const { cookie } = await signedIn(stage);
+  const answer = await stage.get(CALLBACK, { cookie });
+  expect(answer.status).toBe(200);
+  const html = await answer.text();
+  expect(html).toContain('Helper &lt;b>');
+  expect(html).toContain('tickets');
+  expect(answer.headers.get('cache-control')).toBe('no-store');
+  const given = { state: 's', code: 'a&b', iss: 'https://issuer.example', error: '' };
+  expect(stage.authorizations).toEqual([{ ...given, token: expect.stringContaining('userId') }]);
+});
+
+test('the document of the client names the callback', async () => {
+  const answer = await stage.get('/.well-known/oauth-client/mcp.json');
+  const document = (await answer.json()) as { client_id: string; redirect_uris: string[] };
+  expect(answer.status).toBe(200);
+  expect(new URL(document.client_id).pathname).toBe('/.well-known/oauth-client/mcp.json');
+  expect(document.redirect_uris.map((url) => new URL(url).pathname)).toEqual(['/auth/mcp/callback']);
+  expect(new URL(document.client_id).origin).toBe(new URL(document.redirect_uris[0] as string).origin);
+});

@@ -1,0 +1,84 @@
+import { type JetStreamClient, type JetStreamManager, jetstream, jetstreamManager } from '@nats-io/jetstream';
+import { connect, type NatsConnection } from '@nats-io/transport-node';
+import { serversOf } from './connection.js';
+import { ifThere } from './errors.js';
+
+/** Milliseconds that the servers have for one answer. */
+const PATIENCE_MS = 5000;
+
+export interface Link {
+  readonly nc: NatsConnection;
+  readonly js: JetStreamClient;
+  readonly jsm: JetStreamManager;
+}
+
+/** Connects to the servers once; a connection that breaks is not made again. */
+export async function link(url: string): Promise<Link> {
+  const nc = await connect({
+    ...serversOf(url),
+    name: 'commonplace installation',
+    timeout: PATIENCE_MS,
+    reconnect: false,
+    maxReconnectAttempts: 0,
+  });
+  try {
+    return {
+      nc,
+      js: jetstream(nc, { timeout: PATIENCE_MS }),
+      jsm: await jetstreamManager(nc, { timeout: PATIENCE_MS }),
+    };
+  } catch (error) {
+    await nc.close();
+    throw error;
+  }
+}
+
+/** A stream that keeps one small value: the last message on its only subject. */
+export interface Carrier {
+  readonly name: string;
+  readonly subject: string;
+  readonly replicas: number;
+}
+
+/** Makes the stream if it is missing. */
+export async function ensureCarrier(jsm: JetStreamManager, { name, subject, replicas }: Carrier): Promise<void> {
+  if ((await ifThere(jsm.streams.info(name))) !== undefined) return;
+  await jsm.streams.add({
+    name,
+    subjects: [subject],
+    storage: 'file',
+    max_msgs_per_subject: 1,
+    num_replicas: replicas,
+  });
+}
+
+/** Returns the value and its sequence number; undefined if there is none. */
+export async function valueIn(
+  jsm: JetStreamManager,
+  { name, subject }: Pick<Carrier, 'name' | 'subject'>,
+): Promise<{ readonly text: string; readonly seq: number } | undefined> {
+  const found = await ifThere(jsm.streams.getMessage(name, { last_by_subj: subject }));
+  return found === undefined || found === null ? undefined : { text: found.string(), seq: found.seq };
+}
+
+/** Codes by which JetStream refuses a message whose expected last sequence is not the actual one. */
+const WRONG_LAST_SEQUENCE = [10071, 10164];
+
+/**
+ * Replaces the value, if `over` is given only that with this sequence number, where 0 means none. Returns whether it did.
+ */
+export async function replaceValue(
+  js: JetStreamClient,
+  subject: string,
+  text: string,
+  over?: number,
+): Promise<boolean> {
+  const expect = over === undefined ? {} : { expect: { lastSubjectSequence: over } };
+  try {
+    await js.publish(subject, text, { timeout: PATIENCE_MS, ...expect });
+    return true;
+  } catch (error) {
+    if (!WRONG_LAST_SEQUENCE.includes((error as { code?: number }).code ?? 0)) throw error;
+    return false;
+  }
+}

@@ -1,0 +1,12 @@
+export { type Backoff, backoffMs } from './backoff.js';
+export {
+  type AnyQueueSpec,
+  type DeadLetterOutcome,
+  type DeadLetters,
+  type GivenUpJob,
+  openDeadLetters,
+} from './dead-letters.js';
+export { type Also, type Change, type Changes, type HeldJob, JobLost } from './held-job.js';
+export { createPeriodic, type Periodic, type PeriodicOptions } from './periodic.js';
+export { openQueue, type Queue, type QueueOptions } from './queue.js';
+export { DEAD_INDEX, type DeadLetter, type JobRecord, type QueueSpec } from './record.js';

@@ -1,0 +1,83 @@
+import { ResourceRole, resourceRoleToNumber } from '@commonplace/proto/resources/v1/resource.js';
+import { OrgRole, orgRoleToNumber, workspaceRoleToNumber } from '@commonplace/proto/tenancy/v1/role.js';
+import type { PersonMemberships } from '../memberships/index.js';
+import type { Audience } from './audience.js';
+import type { EventDraft } from './drafts.js';
+
+/** A person's access to a resource, as it is now. */
+export interface ResourceAccess {
+  readonly workspaceId: string;
+  readonly trashed: boolean;
+  readonly role: ResourceRole;
+}
+
+/** The resources that a person may see, by id. */
+export type VisibleResources = ReadonlyMap<string, ResourceAccess>;
+
+/** How a person stands in a conversation now. */
+export interface ConversationStanding {
+  readonly isActive: boolean;
+  readonly visibleFromSeq: number;
+}
+
+/** What decides what a person sees of an event. */
+export interface Sight {
+  /** Absent if the event's audience names neither people nor members. */
+  readonly person: PersonMemberships | undefined;
+  readonly resources: VisibleResources;
+  /** Of the conversation that the audience names. */
+  readonly standing: ConversationStanding | undefined;
+  /** Returns whether the credential reaches the workspace of a resource. */
+  reaches(workspaceId: string): boolean;
+}
+
+type ToldEvent = Pick<EventDraft, 'orgId' | 'workspaceId' | 'audience' | 'data'> & { readonly tenant: string };
+
+/** Returns what a person sees of an event; undefined if they see nothing. */
+export function seenData(event: ToldEvent, sight: Sight): EventDraft['data'] | undefined {
+  const { audience, data } = event;
+  if (sight.person !== undefined && admitsPerson(event, sight.person)) return data;
+  if (audience.resources !== undefined) return ofResources(audience.resources, data, sight);
+  const { seq } = audience.conversation ?? {};
+  const isSeen = sight.standing?.isActive && (seq === undefined || seq >= sight.standing.visibleFromSeq);
+  return audience.conversation !== undefined && isSeen ? data : undefined;
+}
+
+/** Returns whether a person belongs to an audience by what they are a member of, or by name. */
+function admitsPerson({ audience, tenant, orgId, workspaceId = '' }: ToldEvent, person: PersonMemberships): boolean {
+  const { people = [], workspace, org } = audience;
+  const belongs = orgId === '' ? person.workspaces.has(tenant) : person.orgs.has(orgId);
+  if (belongs && people.includes(person.userId)) return true;
+  const held = person.workspaces.get(workspaceId)?.role;
+  if (workspace !== undefined && held !== undefined) {
+    if (workspaceRoleToNumber(held) >= workspaceRoleToNumber(workspace)) return true;
+  }
+  const inOrg = person.orgs.get(orgId)?.role;
+  return org !== undefined && inOrg !== undefined && orgRoleToNumber(inOrg) >= orgRoleToNumber(LEAST_IN_ORG[org]);
+}
+
+const LEAST_IN_ORG = { member: OrgRole.MEMBER, admin: OrgRole.ADMIN } as const;
+const LEAST = { viewer: ResourceRole.VIEWER, manager: ResourceRole.MANAGER } as const;
+
+/** Returns what an event about resources tells somebody who may see some of them. */
+function ofResources(
+  { ids, least, trashed = false }: NonNullable<Audience['resources']>,
+  data: EventDraft['data'],
+  { resources, reaches }: Sight,
+): EventDraft['data'] | undefined {
+  const isSeen = (access: ResourceAccess | undefined): boolean => {
+    if (access === undefined || !reaches(access.workspaceId)) return false;
+    const needed = access.trashed && !trashed ? ResourceRole.EDITOR : LEAST[least];
+    return resourceRoleToNumber(access.role) >= resourceRoleToNumber(needed);
+  };
+  const seen = ids.filter((id) => isSeen(resources.get(id)));
+  if (seen.length === 0) return undefined;
+  if (data.resource_ids === undefined || seen.length === ids.length) return data;
+  return withIds(data, ids, seen);
+}
+
+/** Returns the data of an event about some of its resources. The version is that of the first one. */
+export function withIds(data: EventDraft['data'], ids: readonly string[], kept: readonly string[]): EventDraft['data'] {
+  const { version, ...rest } = data;
+  return { ...rest, version: kept[0] === ids[0] ? version : null, resource_ids: kept };
+}

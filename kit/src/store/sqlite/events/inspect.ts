@@ -1,0 +1,42 @@
+import type { Connection } from '../file/binding.js';
+import { countParked, countWaiting, firstWaiting, readPlace } from './log.js';
+
+export interface ConsumerFacts {
+  readonly name: string;
+  /** Number of events that the consumer has not handled yet. */
+  readonly waiting: number;
+  /** Time at which the oldest of these was written, in milliseconds since 1970. */
+  readonly oldestAt: number | undefined;
+  /** Number of events that were parked after their last attempt. */
+  readonly parked: number;
+}
+
+export interface EventFacts {
+  readonly events: number;
+  /** Time at which the newest event was written, in milliseconds since 1970. */
+  readonly newestAt: number | undefined;
+  readonly consumers: readonly ConsumerFacts[];
+}
+
+/** Returns the position of each consumer of an event log, read from outside of the running system. */
+export function inspectEvents(reader: Connection): EventFacts {
+  const [events, newestAt] = reader.get('SELECT count(*), max(at) FROM events') ?? [];
+  const names = reader.all('SELECT name FROM consumers ORDER BY name').map(([name]) => name as string);
+  return {
+    events: Number(events ?? 0),
+    newestAt: (newestAt as number | null) ?? undefined,
+    consumers: names.map((name) => consumerFacts(reader, name)),
+  };
+}
+
+function consumerFacts(reader: Connection, name: string): ConsumerFacts {
+  const place = readPlace(reader, name) ?? { types: [], seq: 0 };
+  const first = firstWaiting(reader, place);
+  const at = first === undefined ? undefined : reader.get('SELECT at FROM events WHERE seq = ?', [first])?.[0];
+  return {
+    name,
+    waiting: countWaiting(reader, name, place),
+    oldestAt: at as number | undefined,
+    parked: countParked(reader, name),
+  };
+}

@@ -1,0 +1,31 @@
+import { once } from 'node:events';
+import { Worker } from 'node:worker_threads';
+
+export interface RunningCheck {
+  /** Resolves to the faults of the file, empty if it has none, or to undefined if the check was stopped. */
+  readonly faults: Promise<readonly string[] | undefined>;
+  /** Stops the check. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Checks the structure of a database (`PRAGMA quick_check`) in a separate thread, while other threads read and write.
+ */
+export function checkDatabase(file: string): RunningCheck {
+  const thread = new Worker(new URL('./check-thread.js', import.meta.url), {
+    workerData: { file },
+    name: 'store-check',
+    execArgv: [],
+  });
+  thread.unref();
+  const said = once(thread, 'message').then(([lines]) => (lines as string[]).filter((line) => line !== 'ok'));
+  const ended = once(thread, 'exit').then(() => undefined);
+  const faults = Promise.race([said, ended]).catch((error: Error) => [error.message]);
+  said.catch(() => {});
+  return {
+    faults,
+    async stop() {
+      await thread.terminate();
+    },
+  };
+}

@@ -1,0 +1,20 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
+/** How many times as long as usual tests wait: `.ci/run` is patient with a busy machine. */
+const PATIENCE = Number(process.env.COMMONPLACE_TEST_PATIENCE ?? 1);
+
+/**
+ * Waits until a check stops throwing, and returns its result; throws its last error after `deadline` milliseconds of a quiet machine. For
+ * conditions that become true soon, but not at once.
+ */
+export async function eventually<T>(check: () => T | Promise<T>, deadline = 30_000): Promise<T> {
+  const end = performance.now() + deadline * PATIENCE;
+  for (;;) {
+    try {
+      return await check();
+    } catch (error) {
+      if (performance.now() > end) throw error;
+      await sleep(10);
+    }
+  }
+}

@@ -1,0 +1,71 @@
+/** Scripts that are written without spaces, in which the end of a word is not marked. */
+const UNSPACED =
+  '\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}\\p{Script=Thai}\\p{Script=Lao}\\p{Script=Khmer}\\p{Script=Myanmar}';
+const PART_OF_WORD = '\\p{L}\\p{N}\\p{M}';
+const STARTS_SPACED = new RegExp(`^(?![${UNSPACED}])[${PART_OF_WORD}]`, 'u');
+const ENDS_SPACED = new RegExp(`(?![${UNSPACED}])[${PART_OF_WORD}]$`, 'u');
+
+/**
+ * Returns the source of a regular expression with the flag `u` that matches a word that no letter or digit precedes or
+ * follows. In scripts without spaces it matches anywhere.
+ */
+export function wholeWordSource(word: string): string {
+  const before = STARTS_SPACED.test(word) ? `(?<![${PART_OF_WORD}])` : '';
+  const after = ENDS_SPACED.test(word) ? `(?![${PART_OF_WORD}])` : '';
+  return `${before}${word.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&')}${after}`;
+}
+
+/** Returns whether a text contains a whole word, in the same case. */
+export function hasWholeWord(text: string, word: string): boolean {
+  return text.includes(word) && new RegExp(wholeWordSource(word), 'u').test(text);
+}
+
+/** Matches punctuation next to the words of a query that is not part of them. */
+const BESIDE = /^[\s"'“”‘’«»([{]+|[\s"'“”‘’«»)\]}.,;:!?…]+$/gu;
+
+/** Returns the distinct words of a query, without the punctuation around them. */
+export function wordsOf(query: string): string[] {
+  const words = query.split(/\s+/).map((word) => word.replace(BESIDE, '') || word);
+  return [...new Set(words.filter((word) => word !== ''))];
+}
+
+/** Maximum number of characters by which an excerpt is shortened in order to be cut between two words. */
+const MAX_WORD = 60;
+
+/** Returns an excerpt of approximately `length` characters, cut between words. `…` marks an omission. */
+export function excerptAround(
+  text: string,
+  at: number,
+  { before, length }: { before: number; length: number },
+): string {
+  const first = startOfWord(text, Math.max(0, at - before), at);
+  const last = endOfWord(text, first + length, at);
+  return `${first > 0 ? '…' : ''}${text.slice(first, last).trim()}${last < text.trimEnd().length ? '…' : ''}`;
+}
+
+/**
+ * Returns the start of the first word at or after a position, but not after `latest`; otherwise the position itself.
+ */
+function startOfWord(text: string, place: number, latest: number): number {
+  if (place === 0 || /\s/.test(text[place - 1] ?? ' ')) return place;
+  const space = text.slice(place, Math.min(latest, place + MAX_WORD)).search(/\s/);
+  return space < 0 ? betweenCharacters(text, place) : place + space + 1;
+}
+
+/** Returns the end of the last word before a position, if it is after `earliest`; otherwise the position itself. */
+function endOfWord(text: string, place: number, earliest: number): number {
+  if (place >= text.length) return text.length;
+  if (/\s/.test(text[place] ?? ' ')) return place;
+  const from = Math.max(earliest + 1, place - MAX_WORD);
+  const tail = /\s\S*$/.exec(text.slice(from, place));
+  if (tail !== null && text.slice(earliest, from + tail.index).trim() !== '') return from + tail.index;
+  const ahead = text.slice(place, place + MAX_WORD).search(/\s/);
+  return ahead < 0 ? betweenCharacters(text, place) : place + ahead;
+}
+
+/** Returns the last position, at or before the given one, that does not split a character of several code units. */
+function betweenCharacters(text: string, place: number): number {
+  const from = Math.max(0, place - MAX_WORD);
+  const near = new Intl.Segmenter(undefined, { granularity: 'grapheme' }).segment(text.slice(from, place + MAX_WORD));
+  return from + (near.containing(place - from)?.index ?? place - from);
+}

@@ -1,0 +1,74 @@
+import { Worker } from 'node:worker_threads';
+import type { TaskProcess } from '../process/index.js';
+
+export interface ThreadFailures {
+  /**
+   * Creates the error for a thread that ended by itself: by an uncaught error, or because its heap was full
+   * (`ERR_WORKER_OUT_OF_MEMORY`).
+   */
+  ended(cause: unknown): Error;
+  late(timeoutMs: number): Error;
+  closed(): Error;
+}
+
+export interface TaskThreadOptions {
+  /** The script; it receives tasks as messages and answers each of them with one message. */
+  readonly entry: URL;
+  readonly name: string;
+  readonly heapMiB: number;
+  readonly failures: ThreadFailures;
+  /** Value that the script receives as its `workerData`. */
+  readonly about?: unknown;
+}
+
+/** Starts a thread that runs one task at a time; `startTaskProcess` does the same with a process. */
+export function startTaskThread<Task, Reply>(
+  options: TaskThreadOptions & {
+    /** Returns the memory of a task that is transferred to the thread. */
+    transfer?(task: Task): readonly ArrayBuffer[];
+  },
+): TaskProcess<Task, Reply> {
+  const { entry, name, heapMiB, failures, about } = options;
+  const resourceLimits = { maxOldGenerationSizeMb: heapMiB };
+  const thread = new Worker(entry, { name, execArgv: [], workerData: about, resourceLimits });
+  thread.unref();
+  let gone = false;
+  let cause: unknown;
+  let settle: ((outcome: { reply: Reply } | { failure: Error }) => void) | undefined;
+  const end = (failure: Error): void => {
+    gone = true;
+    settle?.({ failure });
+  };
+  thread.on('message', (reply: Reply) => settle?.({ reply }));
+  thread.on('error', (error) => {
+    cause = error;
+  });
+  thread.on('exit', () => end(failures.ended(cause)));
+
+  return {
+    get isGone() {
+      return gone;
+    },
+    do(task, timeoutMs) {
+      return new Promise((resolve, reject) => {
+        const timer = setTimeout(() => {
+          end(failures.late(timeoutMs));
+          void thread.terminate();
+        }, timeoutMs);
+        settle = (outcome) => {
+          settle = undefined;
+          clearTimeout(timer);
+          thread.unref();
+          if ('failure' in outcome) reject(outcome.failure);
+          else resolve(outcome.reply);
+        };
+        thread.ref();
+        thread.postMessage(task, options.transfer?.(task));
+      });
+    },
+    async kill() {
+      end(failures.closed());
+      await thread.terminate();
+    },
+  };
+}

@@ -1,0 +1,65 @@
+import { describe, expect, test } from '@jest/globals';
+import { createBreathe, parseJsonInSlices } from '../src/slices/index.js';
+
+const never = async () => {};
+const parse = (value: unknown) => parseJsonInSlices(Buffer.from(JSON.stringify(value)), never);
+
+describe('JSON in slices', () => {
+  const text = 'a "quoted" \\ text, with [brackets] and {braces} and ü\u2028'.repeat(20);
+  const rows = Array.from({ length: 2000 }, (_, i) => ({
+    id: `r${i}`,
+    cells: { a: text, b: [i, [null]], 'c"\\': {} },
+  }));
+
+  test.each([
+    ['a short value', { a: 1 }],
+    ['a list', rows],
+    ['a list in an object', { columns: [{ name: 'a' }], rows, typecast: true, empty: [], nested: { rows: [1] } }],
+    ['lists within lists', rows.map((row) => [[row]])],
+    ['a long text', 'x'.repeat(200_000)],
+    ['an object without a list', { a: text.repeat(100), b: null, c: 'x'.repeat(200_000) }],
+    ['one long element', [text.repeat(200)]],
+  ])('%s is read as JSON.parse reads it', async (_, value) => {
+    expect(await parse(value)).toEqual(value);
+  });
+
+  test('a key __proto__ stays an ordinary key', async () => {
+    const json = `{"__proto__":[1],"long":"${'x'.repeat(100_000)}"}`;
+    const read = (await parseJsonInSlices(Buffer.from(json), never)) as object;
+    expect(Object.keys(read)).toEqual(['__proto__', 'long']);
+    expect(Object.getPrototypeOf(read)).toBe(Object.prototype);
+  });
+
+  test('white space makes no difference', async () => {
+    expect(await parseJsonInSlices(Buffer.from(JSON.stringify({ rows }, null, 2)), never)).toEqual({ rows });
+  });
+
+  test('a long list is read with pauses', async () => {
+    let pauses = 0;
+    const bytes = Buffer.from(JSON.stringify(rows));
+    await parseJsonInSlices(bytes, async () => void pauses++);
+    expect(pauses).toBeGreaterThan(bytes.length / (128 * 1024));
+  });
+});
+
+test('of several computations one goes on in each turn of the event loop', async () => {
+  const turns: string[] = [];
+  const compute = async (name: string) => {
+    const breathe = createBreathe();
+    for (let slice = 0; slice < 3; slice++) {
+      const until = performance.now() + 10;
+      while (performance.now() < until);
+      turns.push(name);
+      await breathe();
+    }
+  };
+  let others = 0;
+  const other = () => {
+    others++;
+    if (turns.length < 6) setImmediate(other);
+  };
+  setImmediate(other);
+  await Promise.all([compute('a'), compute('b')]);
+  expect(turns).toEqual(['a', 'b', 'a', 'b', 'a', 'b']);
+  expect(others).toBeGreaterThanOrEqual(3);
+});

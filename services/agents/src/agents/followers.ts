@@ -1,0 +1,120 @@
+import { createEvent, type DomainEvent, type EventBus, type Subscription, systemActor } from '@commonplace/kit/events';
+import { inWork, type Where } from '@commonplace/kit/store';
+import type { OrgMemberChanged, WorkspaceMemberChanged } from '@commonplace/proto/tenancy/v1/events.js';
+import type { Parts } from '../parts.js';
+import type { AgentRecord } from '../stores/agents.js';
+
+type FollowParts = Pick<Parts, 'agents' | 'agentPins' | 'auth' | 'memberships' | 'store' | 'systemCall'>;
+
+const LEFT = ['commonplace.tenancy.workspace_member.removed', 'commonplace.tenancy.org_member.removed'];
+/** Agents that one query looks for; a person has fewer, unless the operator allows more. */
+const CHUNK = 200;
+
+/**
+ * Follows owners of agents who leave. Where they leave a workspace, their agents act no more. Where they leave an Org,
+ * their agents go to whoever takes over what they had, paused; without a successor they stay paused, until their owner
+ * comes back or an administrator deletes them.
+ */
+export function watchLeavers(parts: FollowParts, bus: EventBus): Promise<Subscription> {
+  return bus.subscribe({ consumer: 'agents.leavers', types: LEFT }, async (events) => {
+    for (const event of events) await follow(parts, event);
+  });
+}
+
+/** Handles one event by the present state, so that it may come late and twice. */
+async function follow(parts: FollowParts, event: DomainEvent): Promise<void> {
+  const { userId } = event.data as Partial<WorkspaceMemberChanged>;
+  if (!userId) return;
+  const person = await parts.memberships.fresh(userId, parts.systemCall());
+  if (event.type === 'commonplace.tenancy.workspace_member.removed') {
+    const { workspaceId } = event.data as unknown as WorkspaceMemberChanged;
+    if (person.workspaces.has(workspaceId)) return;
+    await changeAll(parts, { ownerId: userId, workspaceIds: { contains: workspaceId } }, (agent) =>
+      withPlaces(agent, (place) => place.workspaceId !== workspaceId),
+    );
+    return;
+  }
+  const { orgId, transferToUserId } = event.data as unknown as OrgMemberChanged;
+  if (person.orgs.has(orgId)) return;
+  const heir = await heirOf(parts, orgId, transferToUserId);
+  // An agent that was given away is found no more, and one that stays is paused already.
+  const where: Where<AgentRecord> = { ownerId: userId, orgId, ...(heir === undefined && { status: 'active' }) };
+  await changeAll(parts, where, (agent) => {
+    if (heir === undefined) return { ...agent, status: 'paused' };
+    const kept = withPlaces(agent, (place) => heir.workspaceIds.has(place.workspaceId));
+    return { ...kept, status: 'paused', visibility: 'private', ownerId: heir.id, ownerName: heir.name };
+  });
+}
+
+function withPlaces(agent: AgentRecord, keeps: (place: AgentRecord['places'][number]) => boolean): AgentRecord {
+  const places = agent.places.filter(keeps);
+  return { ...agent, places, workspaceIds: places.map(({ workspaceId }) => workspaceId) };
+}
+
+interface Heir {
+  readonly id: string;
+  readonly name: string;
+  readonly workspaceIds: ReadonlySet<string>;
+}
+
+/** Returns the person who takes over, if they belong to the Org. */
+async function heirOf(parts: FollowParts, orgId: string, id: string): Promise<Heir | undefined> {
+  if (id === '') return undefined;
+  const { orgs, workspaces } = await parts.memberships.fresh(id, parts.systemCall());
+  if (!orgs.has(orgId)) return undefined;
+  const { users } = await parts.auth.findUsers({ ids: [id], emails: [] }, parts.systemCall());
+  return { id, name: users[0]?.name ?? '', workspaceIds: new Set(workspaces.keys()) };
+}
+
+/** Changes all agents of a condition that the change makes false. */
+async function changeAll(
+  { agents, store }: FollowParts,
+  where: Where<AgentRecord>,
+  change: (agent: AgentRecord) => AgentRecord,
+): Promise<void> {
+  for (;;) {
+    const found = await agents.find({ where, limit: CHUNK });
+    for (const { id } of found) {
+      await inWork(store, async (work) => {
+        const agent = await work.get(agents, id);
+        if (agent === undefined) return;
+        const after = { ...change(agent), updatedAt: new Date().toISOString() };
+        work.replace(agents, agent, after);
+        work.publish(updatedEvent(after));
+      });
+    }
+    if (found.length < CHUNK) return;
+  }
+}
+
+function updatedEvent({ id, orgId, tenant }: AgentRecord): DomainEvent {
+  const data = { agentId: id, orgId, changedFields: ['status', 'workspaces'] };
+  const about = { service: 'agents', type: 'agent.updated', subject: id, data, tenant };
+  return createEvent({ ...about, actor: systemActor('agents') });
+}
+
+/** Removes the pins of purged resources, which nobody would see but which would count towards the limit. */
+export function watchPurgedResources(parts: FollowParts, bus: EventBus): Promise<Subscription> {
+  const types = ['commonplace.resources.resource.purged'];
+  return bus.subscribe({ consumer: 'agents.purged-resources', types }, async (events) => {
+    for (const { data } of events) {
+      const ids = Array.isArray(data.resourceIds) ? data.resourceIds.filter((id) => typeof id === 'string') : [];
+      for (let from = 0; from < ids.length; from += CHUNK) await unpin(parts, ids.slice(from, from + CHUNK));
+    }
+  });
+}
+
+async function unpin({ agentPins, store }: FollowParts, gone: readonly string[]): Promise<void> {
+  for (;;) {
+    const lists = await agentPins.find({ where: { resourceIds: { containsAny: gone } }, limit: CHUNK });
+    for (const { id } of lists) {
+      await inWork(store, async (work) => {
+        const list = await work.get(agentPins, id);
+        if (list === undefined) return;
+        const pins = list.pins.filter(({ resourceId }) => !gone.includes(resourceId));
+        work.replace(agentPins, list, { ...list, pins, resourceIds: pins.map(({ resourceId }) => resourceId) });
+      });
+    }
+    if (lists.length < CHUNK) return;
+  }
+}

@@ -1,0 +1,53 @@
+import type { PersonMemberships } from '@commonplace/kit/memberships';
+import { type CallContext, sooner } from '@commonplace/kit/rpc';
+import type { Agent } from '@commonplace/proto/agents/v1/agent.js';
+import { Disposition } from '@commonplace/proto/files/v1/file_service.js';
+import type { Parts } from '../parts.js';
+import type { AgentRecord } from '../stores/agents.js';
+import { type AgentView, agentMessage, placeMessage } from '../wire/agents.js';
+import { accessTo } from './access.js';
+import { seenPlaces } from './places.js';
+
+type PresentParts = Pick<Parts, 'runs' | 'files'>;
+
+/** Milliseconds for the service of files to sign the address of an image, without which the agent is shown all the same. */
+const AVATAR_MS = 2_000;
+
+/** Returns an agent as the caller sees it; `more` is what they have asked for besides. */
+export async function presentAgent(
+  parts: PresentParts,
+  agent: AgentRecord,
+  person: PersonMemberships,
+  context: CallContext,
+  more: Pick<AgentView, 'skills' | 'mcp' | 'versions'> & { readonly withWorkspaces?: boolean } = {},
+): Promise<Agent> {
+  const [lastRunAt, avatarUrl] = await Promise.all([
+    parts.runs.max('createdAt', { agentId: agent.id }),
+    avatarOf(parts, agent, context),
+  ]);
+  const places = seenPlaces(agent, person, context);
+  const { withWorkspaces, ...given } = more;
+  const nameOf = (id: string) => person.workspaces.get(id)?.name ?? '';
+  return agentMessage(agent, {
+    ...{ isOwner: accessTo(agent, person).isOwner, lastRunAt, avatarUrl, workspaceCount: places.length },
+    ...given,
+    ...(withWorkspaces === true && {
+      workspaces: places.map((place) => placeMessage(place, nameOf(place.workspaceId))),
+    }),
+  });
+}
+
+async function avatarOf(
+  { files }: PresentParts,
+  { avatarFileId: resourceId }: AgentRecord,
+  { caller, onward }: CallContext,
+): Promise<string | undefined> {
+  // The address opens the bytes, so the credential needs what it would need to ask for it.
+  if (resourceId === undefined || !caller.credential.scopes.includes('file:read')) return undefined;
+  const request = { resourceId, disposition: Disposition.INLINE, expiresIn: undefined, thumbnail: undefined };
+  try {
+    return (await files.getFile(request, sooner(onward, Date.now() + AVATAR_MS))).downloadUrl;
+  } catch {
+    return undefined;
+  }
+}

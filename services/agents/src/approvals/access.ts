@@ -1,0 +1,130 @@
+import { beyondReach, type Caller, reachesTenant, reachesWorkspace } from '@commonplace/kit/auth';
+import { InsufficientRole, NotFound } from '@commonplace/kit/errors';
+import type { PersonMemberships } from '@commonplace/kit/memberships';
+import type { CallContext } from '@commonplace/kit/rpc';
+import type { Where } from '@commonplace/kit/store';
+import { WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
+import { AgentsCannotApprove, ApprovalNeedsPerson } from '../errors.js';
+import type { Parts } from '../parts.js';
+import type { ApprovalRecord } from '../stores/approvals.js';
+import { ApproverLookup } from './approvers.js';
+
+type AccessParts = Pick<Parts, 'approvals' | 'memberships' | 'directory' | 'systemCall'>;
+
+/** Reads approvals for one caller. */
+export class ApprovalAccess {
+  private readonly lookup: ApproverLookup;
+
+  constructor(
+    private readonly parts: AccessParts,
+    private readonly context: CallContext,
+  ) {
+    this.lookup = new ApproverLookup(parts, () => parts.systemCall());
+  }
+
+  /**
+   * Returns an approval of a run of the caller, or one that they may decide, could decide when it was opened, or have
+   * decided. Throws `NotFound` for all others, and for one that their credential does not reach.
+   */
+  async see(id: string): Promise<ApprovalRecord> {
+    const { caller, work } = this.context;
+    const approval = await work.get(this.parts.approvals, id);
+    const person = await this.person(approval);
+    if (approval === undefined || !belongsTo(person, approval)) throw NotFound();
+    if (!(await this.concerns(approval))) throw NotFound();
+    if (!reaches(caller, approval)) throw beyondReach(caller, approval.orgId || null);
+    return approval;
+  }
+
+  /** Returns an approval that concerns the caller. */
+  async find(id: string): Promise<ApprovalRecord | undefined> {
+    const approval = await this.parts.approvals.get(id);
+    if (approval === undefined || !belongsTo(await this.person(approval), approval)) return undefined;
+    return reaches(this.context.caller, approval) && (await this.concerns(approval)) ? approval : undefined;
+  }
+
+  private async concerns(approval: ApprovalRecord): Promise<boolean> {
+    const { userId } = this.context.caller;
+    const { runUserId, deciderId, approverIds } = approval;
+    return [runUserId, deciderId, ...approverIds].includes(userId) || (await this.isApprover(approval));
+  }
+
+  /** Returns whether the caller is among those who may decide an approval now. */
+  async isApprover(approval: ApprovalRecord): Promise<boolean> {
+    const { ids } = await this.lookup.approversOf(approval);
+    return ids.includes(this.context.caller.userId);
+  }
+
+  /** Returns whether the caller may decide an approval now, with the credential that they use. */
+  async canDecide(approval: ApprovalRecord): Promise<boolean> {
+    if (approval.status !== 'pending' || !(await this.isApprover(approval))) return false;
+    return (await this.refusalOf(approval)) === undefined;
+  }
+
+  /** Throws unless the caller may decide an approval, with the credential that they use. */
+  async requireApprover(approval: ApprovalRecord): Promise<void> {
+    if (isMachine(this.context)) throw AgentsCannotApprove();
+    if (!(await this.isApprover(approval))) throw InsufficientRole();
+    const refusal = await this.refusalOf(approval);
+    if (refusal !== undefined) throw refusal;
+  }
+
+  private async refusalOf({ orgId, risk, kind, runCredentialId }: ApprovalRecord): Promise<Error | undefined> {
+    const { caller } = this.context;
+    if (isMachine(this.context)) return AgentsCannotApprove();
+    const { type, id } = caller.credential;
+    if (type === 'session' || type === 'bearer') return undefined;
+    const allows = orgId !== '' && (await this.person()).orgs.get(orgId)?.approvalsByKey === true;
+    const isModest = risk !== 'high' && kind !== 'question';
+    return type === 'api_key' && allows && isModest && id !== runCredentialId ? undefined : ApprovalNeedsPerson();
+  }
+
+  /** The filter of what the caller sees in lists. */
+  async visible(): Promise<Where<ApprovalRecord>> {
+    const { caller } = this.context;
+    const { workspaces, orgs } = await this.person();
+    const only = caller.workspaceId === undefined ? caller.credential.workspaceIds : [caller.workspaceId];
+    const tenant = caller.tenant?.orgId;
+    const administered = [...workspaces.values()].filter(({ role }) => ADMINS.has(role));
+    return {
+      and: [
+        {
+          or: [
+            { runUserId: caller.userId },
+            { approverIds: { contains: caller.userId } },
+            { deciderId: caller.userId },
+            { asksAdmins: true, workspaceId: { in: administered.map(({ workspaceId }) => workspaceId) } },
+          ],
+        },
+        { or: [{ orgId: { in: [...orgs.keys()] } }, { workspaceId: { in: [...workspaces.keys()] } }] },
+        ...(only === undefined ? [] : [{ workspaceId: { in: [...only] } }]),
+        ...(tenant === undefined ? [] : [{ orgId: tenant ?? '' }]),
+      ],
+    };
+  }
+
+  private async person(about?: ApprovalRecord): Promise<PersonMemberships> {
+    const { caller, onward } = this.context;
+    const known = await this.parts.memberships.of(caller.userId, onward);
+    if (about === undefined || belongsTo(known, about)) return known;
+    return this.parts.memberships.fresh(caller.userId, onward);
+  }
+}
+
+const ADMINS: ReadonlySet<WorkspaceRole> = new Set([WorkspaceRole.ADMIN, WorkspaceRole.OWNER]);
+
+/** Returns whether no person is at work: agents, and the server's own work on behalf of people. */
+function isMachine({ caller, actor }: CallContext): boolean {
+  return actor.type === 'agent' || caller.credential.type === 'internal' || caller.credential.type === 'submission';
+}
+
+function belongsTo({ orgs, workspaces }: PersonMemberships, { orgId, workspaceId }: ApprovalRecord): boolean {
+  return orgs.has(orgId) || (workspaceId !== undefined && workspaces.has(workspaceId));
+}
+
+function reaches(caller: Caller, { orgId, workspaceId }: ApprovalRecord): boolean {
+  if (workspaceId !== undefined) return reachesWorkspace(caller, workspaceId, orgId || null);
+  return (
+    reachesTenant(caller, orgId) && caller.credential.workspaceIds === undefined && caller.workspaceId === undefined
+  );
+}

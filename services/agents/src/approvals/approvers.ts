@@ -1,0 +1,96 @@
+import type { CallOptions } from '@commonplace/kit/rpc';
+import { WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
+import { PrincipalType } from '@commonplace/proto/tenancy/v1/workspace.js';
+import type { Parts } from '../parts.js';
+import type { ApprovalPolicy } from '../stores/agents.js';
+import type { ApprovalRecord, ApprovalTerms } from '../stores/approvals.js';
+
+/** What says who may decide about a call of a run. */
+export type Deciding = Pick<
+  ApprovalRecord,
+  'orgId' | 'workspaceId' | 'runUserId' | 'agentOwnerId' | 'kind' | 'risk'
+> & {
+  readonly terms: ApprovalTerms;
+};
+
+export interface ApproverIds {
+  readonly ids: readonly string[];
+  /** Whether the workspace's administrators are among them for being administrators. */
+  readonly asksAdmins: boolean;
+}
+
+const NOBODY: ApproverIds = { ids: [], asksAdmins: false };
+const PAGE = 200;
+
+/** Finds out who may decide, as memberships are now. One is used for one request, since it keeps what it has read. */
+export class ApproverLookup {
+  private readonly admins = new Map<string, Promise<readonly string[]>>();
+
+  constructor(
+    private readonly parts: Pick<Parts, 'memberships' | 'directory'>,
+    private readonly options: () => CallOptions,
+  ) {}
+
+  /**
+   * Returns whom the policy names, without those who have left the tenant; if nobody is left the agent's owner, and then
+   * the workspace's administrators.
+   */
+  async approversOf(about: Deciding): Promise<ApproverIds> {
+    const { terms, agentOwnerId, runUserId } = about;
+    const named = await this.membersOf(terms.approvers, about);
+    const among = terms.alsoAmong === undefined ? undefined : await this.membersOf(terms.alsoAmong, about);
+    const both = among === undefined ? named.ids : named.ids.filter((id) => among.ids.includes(id));
+    // What a request names narrows whom the agent's owner has named, and never replaces them.
+    if (both.length > 0) return { ids: both, asksAdmins: named.asksAdmins };
+    if (named.ids.length > 0) return named;
+    const [owner] = await this.eligible([agentOwnerId ?? runUserId], about);
+    if (owner !== undefined) return { ids: [owner], asksAdmins: false };
+    const admins = await this.membersOf('workspace_admins', about);
+    return admins.ids.length > 0 ? admins : NOBODY;
+  }
+
+  private async membersOf(approvers: ApprovalPolicy['approvers'], about: Deciding): Promise<ApproverIds> {
+    switch (approvers) {
+      case 'initiator':
+        return { ids: await this.eligible([about.runUserId], about), asksAdmins: false };
+      case 'owner':
+        return { ids: await this.eligible([about.agentOwnerId ?? about.runUserId], about), asksAdmins: false };
+      case 'workspace_admins':
+        return { ids: await this.eligible(await this.adminsOf(about.workspaceId), about), asksAdmins: true };
+      default:
+        return { ids: await this.eligible(approvers as readonly string[], about), asksAdmins: false };
+    }
+  }
+
+  /** Leaves out who does not belong to the tenant (any more), and with four eyes the person who started the run. */
+  private async eligible(
+    ids: readonly string[],
+    { terms, runUserId, orgId, workspaceId }: Deciding,
+  ): Promise<string[]> {
+    const others = [...new Set(ids)].filter((id) => !(terms.fourEyes && id === runUserId));
+    const belong = await Promise.all(
+      others.map(async (id) => {
+        const { orgs, workspaces } = await this.parts.memberships.of(id, this.options());
+        return orgId === '' ? workspaces.has(workspaceId ?? '') : orgs.has(orgId) || workspaces.has(workspaceId ?? '');
+      }),
+    );
+    return others.filter((_, i) => belong[i]);
+  }
+
+  private adminsOf(workspaceId: string | undefined): Promise<readonly string[]> {
+    if (workspaceId === undefined) return Promise.resolve([]);
+    const known = this.admins.get(workspaceId);
+    if (known !== undefined) return known;
+    const asked = Promise.all(
+      [WorkspaceRole.OWNER, WorkspaceRole.ADMIN].map((role) => this.peopleWith(workspaceId, role)),
+    ).then((lists) => lists.flat());
+    this.admins.set(workspaceId, asked);
+    return asked;
+  }
+
+  private async peopleWith(workspaceId: string, role: WorkspaceRole): Promise<string[]> {
+    const page = { limit: PAGE, offset: 0, cursor: '' };
+    const { items } = await this.parts.directory.listPeople({ workspaceId, role, page }, this.options());
+    return items.flatMap(({ principal }) => (principal?.type === PrincipalType.USER ? (principal.id ?? []) : []));
+  }
+}

@@ -1,0 +1,80 @@
+import { type OutputUnit, type Schema, Validator } from '@cfworker/json-schema';
+import { AppError, invalidField } from '@commonplace/kit/errors';
+import { ApprovalRemember, ApprovalStatus } from '@commonplace/proto/agents/v1/approval.js';
+import type { DecideApprovalRequest } from '@commonplace/proto/agents/v1/approval_service.js';
+import { ApprovalInputInvalid } from '../errors.js';
+import type { ApprovalRecord } from '../stores/approvals.js';
+import { canBeRemembered } from './policy.js';
+
+type Json = Readonly<Record<string, unknown>>;
+
+/** What a person has decided about an approval. */
+export interface GivenDecision {
+  readonly approves: boolean;
+  readonly comment?: string | undefined;
+  readonly editedInput?: Json | undefined;
+  readonly answer?: Json | undefined;
+  /** The tool need not be asked for again in this run. */
+  readonly remembers: boolean;
+}
+
+/** Reads a decision, and holds what it says to the kind of the approval and to the schema of its tool. */
+export function readDecision(request: DecideApprovalRequest, approval: ApprovalRecord): GivenDecision {
+  const approves = readApproves(request);
+  const comment = request.comment === undefined || request.comment === '' ? undefined : request.comment;
+  const remembers = request.remember === ApprovalRemember.RUN;
+  const editedInput = readObject(request.editedInput);
+  const answer = readObject(request.answer);
+  if (editedInput !== undefined) requireEditable(approval, approves, editedInput);
+  if (answer !== undefined && (approval.kind !== 'question' || !approves)) {
+    throw ambiguous('answer', 'goes with the approval of a question only.');
+  }
+  if (approves && approval.kind === 'question') requireAnswer(approval, answer);
+  if (remembers && (!approves || !canBeRemembered(approval))) {
+    throw invalidField(
+      'remember',
+      'invalid_value',
+      'goes with the approval of a call with low or medium risk that neither shares, publishes, deletes, spends nor repeats.',
+    );
+  }
+  return { approves, comment, editedInput, answer, remembers };
+}
+
+function readApproves({ status, decision }: DecideApprovalRequest): boolean {
+  const approves = [
+    ...(status === ApprovalStatus.UNSPECIFIED ? [] : [status === ApprovalStatus.APPROVED]),
+    ...(decision === '' ? [] : [decision === 'approve']),
+  ];
+  const [first, second = first] = approves;
+  if (first === undefined) throw invalidField('status', 'missing_field', 'must be approved or denied.');
+  if (first !== second) throw ambiguous('decision', 'says something else than status.');
+  return first;
+}
+
+function requireEditable(approval: ApprovalRecord, approves: boolean, input: Json): void {
+  const isCall = approval.kind !== 'question' && approval.kind !== 'retry';
+  if (!approves || !isCall) throw ambiguous('edited_input', 'goes with the approval of a call only.');
+  if (approval.inputSchema !== undefined) requireFit('edited_input', input, approval.inputSchema);
+}
+
+function requireAnswer({ requestedSchema }: ApprovalRecord, answer: Json | undefined): void {
+  if (requestedSchema === undefined) return;
+  if (answer === undefined) throw invalidField('answer', 'missing_field', 'must answer the question.');
+  requireFit('answer', answer, requestedSchema);
+}
+
+/** Schemas are interpreted and never compiled to code, since they come from others. */
+function requireFit(param: string, value: Json, schema: Json): void {
+  const { valid, errors } = new Validator(schema as Schema, '2020-12', true).validate(value);
+  if (valid) return;
+  const [fault]: OutputUnit[] = errors.slice(-1);
+  throw ApprovalInputInvalid({ fault: `${fault?.instanceLocation ?? '#'}: ${fault?.error ?? ''}` }, { param });
+}
+
+function readObject(bytes: Buffer): Json | undefined {
+  return bytes.length === 0 ? undefined : (JSON.parse(bytes.toString()) as Json);
+}
+
+function ambiguous(param: string, message: string): AppError {
+  return new AppError('INVALID_ARGUMENT', 'ambiguous_target', `${param} ${message}`, { param });
+}

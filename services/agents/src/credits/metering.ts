@@ -1,0 +1,64 @@
+import type { CallOptions, Client } from '@commonplace/kit/rpc';
+import {
+  CreditSource,
+  type MeteringService,
+  type ReservationKey,
+  type UsageAttribution,
+  UsageSource,
+} from '@commonplace/proto/tenancy/v1/credit_service.js';
+import { formatCredits } from '../domain/micros.js';
+import type { Attribution, ChargeKey, Ledger } from './ledger.js';
+
+/** Milliseconds that a reservation lasts without a renewal: the lease of a run and five minutes. */
+const TTL_MS = 315_000;
+
+/** Keeps the credits of tenants in the tenancy service. */
+export function openLedger(metering: Client<MeteringService>, systemCall: () => CallOptions): Ledger {
+  return {
+    async reserve(key, about, micros, { max }) {
+      await metering.reserveCredits(
+        {
+          key: keyOf(key),
+          tenant: about.tenant,
+          amount: formatCredits(micros),
+          ttlMs: TTL_MS,
+          attribution: attributionOf(about),
+          perRunCap: max === undefined ? undefined : formatCredits(max),
+        },
+        systemCall(),
+      );
+    },
+    async renew(key) {
+      await metering.renewReservations({ keys: [keyOf(key)], ttlMs: TTL_MS }, systemCall());
+    },
+    async release(key) {
+      await metering.releaseReservation({ key: keyOf(key) }, systemCall());
+    },
+    async settle(key, about, { inputTokens, outputTokens, micros, estimated }) {
+      await metering.settleUsage(
+        {
+          key: keyOf(key),
+          inputTokens,
+          outputTokens,
+          credits: formatCredits(micros),
+          source: estimated ? UsageSource.ESTIMATED : UsageSource.PROVIDER,
+          attribution: attributionOf(about),
+        },
+        systemCall(),
+      );
+    },
+  };
+}
+
+function keyOf({ source, runId, step, attempt }: ChargeKey): ReservationKey {
+  return {
+    source: source === 'chat' ? CreditSource.CHAT : CreditSource.AGENT_RUN,
+    sourceId: runId,
+    step: String(step),
+    attempt,
+  };
+}
+
+function attributionOf({ feature, model, agentId, workspaceId, userId, apiKeyId }: Attribution): UsageAttribution {
+  return { feature, model, agentId, workspaceId, userId, apiKeyId };
+}

@@ -1,0 +1,15 @@
+/** Returns a title for a session that begins with a question: its first line, at most 60 characters, cut between words. */
+export function titleOf(question: string): string {
+  const line =
+    question
+      .replace(/^[#>*\s-]+/, '')
+      .split('\n')[0]
+      ?.trim() ?? '';
+  const characters = [...line];
+  if (characters.length <= MAX_TITLE) return line || DEFAULT_TITLE;
+  const head = characters.slice(0, MAX_TITLE - 1).join('');
+  return `${head.slice(0, Math.max(head.lastIndexOf(' '), MAX_TITLE / 2)).trim()}…`;
+}
+
+const MAX_TITLE = 60;
+export const DEFAULT_TITLE = 'New chat';

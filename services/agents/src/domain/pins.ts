@@ -1,0 +1,33 @@
+/** An element of a list. */
+interface Listed {
+  readonly id: string;
+}
+
+/** Returns whether somebody sees a pin. Pins that they do not see keep their place relative to their neighbours. */
+export type Sees<T> = (pin: T) => boolean;
+
+/** Returns the list with `pin` inserted before the visible pin at `position`, or at the end if there is none. */
+export function insertPin<T extends Listed>(pins: readonly T[], pin: T, sees: Sees<T>, position?: number): T[] {
+  const before = position === undefined ? undefined : pins.filter(sees)[position];
+  const at = before === undefined ? pins.length : pins.indexOf(before);
+  return pins.toSpliced(at, 0, pin);
+}
+
+/** Returns the list with one of its pins moved to `position` among the visible ones. */
+export function movePin<T extends Listed>(pins: readonly T[], pin: T, sees: Sees<T>, position: number): T[] {
+  const others = pins.filter(({ id }) => id !== pin.id);
+  return insertPin(others, pin, sees, position);
+}
+
+/** Returns the list with its visible pins in the given order; undefined unless `order` names each of them once. */
+export function orderPins<T extends Listed>(
+  pins: readonly T[],
+  order: readonly string[],
+  sees: Sees<T>,
+): T[] | undefined {
+  const seen = new Map(pins.filter(sees).map((pin) => [pin.id, pin]));
+  const wanted = order.flatMap((id) => seen.get(id) ?? []);
+  if (order.length !== seen.size || wanted.length !== seen.size || new Set(order).size !== seen.size) return undefined;
+  let next = 0;
+  return pins.map((pin) => (seen.has(pin.id) ? (wanted[next++] as T) : pin));
+}

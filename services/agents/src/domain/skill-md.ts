@@ -1,0 +1,83 @@
+import { parseDocument } from 'yaml';
+
+/** What the front matter of a `SKILL.md` says of a skill, and the Markdown behind it. */
+export interface SkillMd {
+  readonly name?: string | undefined;
+  readonly description?: string | undefined;
+  readonly license?: string | undefined;
+  readonly allowedTools: readonly string[];
+  readonly metadata: Readonly<Record<string, unknown>>;
+  readonly content: string;
+}
+
+/** A text is no `SKILL.md`; the message completes the sentence "skill_md …". */
+export class NoSkillMd extends Error {}
+
+/** Characters of front matter: YAML of this length is read in milliseconds, whatever it contains. */
+const MAX_FRONT_MATTER = 16_384;
+const FENCE = /^---[ \t]*\r?\n([\s\S]*?)\r?\n---[ \t]*(?:\r?\n|$)/;
+
+/** Returns the Markdown of a text without its front matter, if it has any. */
+export function bodyOf(text: string): string {
+  const found = FENCE.exec(withoutMark(text));
+  return found === null ? text : withoutMark(text).slice(found[0].length).trimStart();
+}
+
+/** Reads a whole `SKILL.md`. Throws `NoSkillMd` for a text without front matter, or with one that is not understood. */
+export function readSkillMd(text: string): SkillMd {
+  const whole = withoutMark(text);
+  const found = FENCE.exec(whole);
+  if (found === null) throw new NoSkillMd('must begin with YAML between two lines of three hyphens.');
+  const front = readFrontMatter(found[1] ?? '');
+  return {
+    name: textIn(front, 'name'),
+    description: textIn(front, 'description'),
+    license: textIn(front, 'license'),
+    allowedTools: toolsIn(front['allowed-tools']),
+    metadata: metadataIn(front),
+    content: whole.slice(found[0].length).trim(),
+  };
+}
+
+const withoutMark = (text: string): string => text.replace(/^\uFEFF/, '');
+
+/** Reads YAML of the core schema: no tags of one's own, no aliases, no merging of maps, no key twice. */
+function readFrontMatter(text: string): Readonly<Record<string, unknown>> {
+  if (text.length > MAX_FRONT_MATTER) throw new NoSkillMd(`has more than ${MAX_FRONT_MATTER} characters of YAML.`);
+  let value: unknown;
+  try {
+    const document = parseDocument(text, { schema: 'core', merge: false, uniqueKeys: true, logLevel: 'silent' });
+    if (document.errors.length > 0 || document.warnings.length > 0) throw new Error();
+    value = document.toJS({ maxAliasCount: 0 });
+  } catch {
+    throw new NoSkillMd('has front matter that is no plain YAML.');
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw new NoSkillMd('has front matter that is no map of names and values.');
+  }
+  return value as Record<string, unknown>;
+}
+
+function textIn(front: Readonly<Record<string, unknown>>, key: string): string | undefined {
+  const value = Object.hasOwn(front, key) ? front[key] : undefined;
+  if (value === undefined || value === null) return undefined;
+  if (typeof value !== 'string') throw new NoSkillMd(`has a ${key} that is no text.`);
+  return value.trim();
+}
+
+/** Reads `allowed-tools`: a list, or names with blanks or commas between them. */
+function toolsIn(value: unknown): string[] {
+  if (value === undefined || value === null) return [];
+  const names = typeof value === 'string' ? value.split(/[\s,]+/) : value;
+  if (!Array.isArray(names) || !names.every((name) => typeof name === 'string')) {
+    throw new NoSkillMd('has allowed-tools that are neither a text nor a list of texts.');
+  }
+  return names.filter((name) => name !== '');
+}
+
+function metadataIn(front: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const compatibility = textIn(front, 'compatibility');
+  const given = front.metadata ?? {};
+  if (typeof given !== 'object' || Array.isArray(given)) throw new NoSkillMd('has metadata that is no map.');
+  return { ...given, ...(compatibility !== undefined && { compatibility }) };
+}

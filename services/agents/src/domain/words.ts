@@ -1,0 +1,54 @@
+import stem from 'wink-porter2-stemmer';
+
+/** Words that say nothing about what a question is about. */
+export const STOP_WORDS: ReadonlySet<string> = new Set(
+  (
+    'a about all also am an and any are as at be been being but by can could did do does doing for from get give had has ' +
+    'have having he her hers him his how i if in into is it its know let may me might more most must my need no not of on ' +
+    'or our ours please say shall she should show so some such tell than that the their them then there these they this ' +
+    'those to us use used using want was we were what when where whether which who whom whose why will with would you your ' +
+    'yours'
+  ).split(' '),
+);
+
+const WORD = /[\p{L}\p{N}\p{M}]+/gu;
+const ENGLISH = /^[a-z]{3,}$/;
+const BEYOND_ASCII = /[\u0080-\uffff]/;
+/** Scripts without spaces between words, which are compared by pairs of characters. */
+const UNSPACED =
+  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u;
+
+/** Returns the stem of an English word in lower case; other words as they are. */
+export function stemOf(word: string): string {
+  return ENGLISH.test(word) ? stem(word) : word;
+}
+
+/** Returns the words of a text in lower case without accents; pairs of characters for scripts without spaces. */
+export function wordsOf(text: string): string[] {
+  const folded = text.replace(/['’]s\b|['’]/g, '').toLowerCase();
+  if (!BEYOND_ASCII.test(folded)) return folded.match(WORD) ?? [];
+  const plain = folded.normalize('NFKD').replace(/\p{M}+/gu, '');
+  return (plain.match(WORD) ?? []).flatMap((word) => (UNSPACED.test(word) ? pairsOf(word) : [word]));
+}
+
+function pairsOf(word: string): string[] {
+  const characters = [...word];
+  if (characters.length === 1) return characters;
+  return characters.slice(1).map((character, i) => `${characters[i]}${character}`);
+}
+
+/**
+ * Returns the terms by which a text is found: the stems of its words, without doubles, and in scripts without spaces pairs
+ * of characters besides the characters themselves.
+ */
+export function indexTerms(text: string): string[] {
+  const single = (word: string) => (UNSPACED.test(word) ? [...word] : []);
+  return [...new Set(wordsOf(text).flatMap((word) => [stemOf(word), ...single(word)]))];
+}
+
+/** Returns the terms by which a query finds texts. Stop words count where there is nothing else. */
+export function queryTerms(query: string): string[] {
+  const words = wordsOf(query);
+  const content = words.filter((word) => !STOP_WORDS.has(word));
+  return [...new Set((content.length > 0 ? content : words).map(stemOf))];
+}

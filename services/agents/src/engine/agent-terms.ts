@@ -1,0 +1,27 @@
+import { AGENT_ROLES, type AgentRole } from '@commonplace/kit/auth';
+import { scopesOf } from '../domain/scopes.js';
+import type { AgentRecord } from '../stores/agents.js';
+import type { RunRecord } from '../stores/runs.js';
+import { type AgentParts, requireStanding, toolGroupsOf } from './run-agent.js';
+
+/** What a run may do at this moment by its agent: the stricter of the version that it has pinned and the present one. */
+export interface AgentTerms {
+  /** Absent for the built-in assistant. */
+  readonly agent: AgentRecord | undefined;
+  readonly scopes: readonly string[];
+}
+
+/**
+ * Reads what a run may do by its agent. Throws the failure `permission_lost` once the agent is paused or has no role in
+ * the run's workspace any more, and `AgentDeleted`.
+ */
+export async function readAgentTerms(parts: AgentParts, run: RunRecord): Promise<AgentTerms> {
+  const agent = await requireStanding(parts, run);
+  const role = agent === undefined ? 'viewer' : roleIn(agent, run.workspaceId);
+  return { agent, scopes: scopesOf(run.scopes, await toolGroupsOf(parts, run), role) };
+}
+
+function roleIn({ places }: AgentRecord, workspaceId: string | undefined): AgentRole | undefined {
+  const held = places.find((place) => place.workspaceId === workspaceId)?.role;
+  return AGENT_ROLES.find((role) => role === held);
+}

@@ -1,0 +1,100 @@
+import { newId } from '@commonplace/kit/id';
+import { ApproverLookup } from '../../approvals/approvers.js';
+import { hashJson, kindOf, termsOf } from '../../approvals/policy.js';
+import type { Preview, Risk, ToolPlan } from '../../domain/tool-plan.js';
+import { ENDED } from '../../runs/approval-writes.js';
+import { decisionEvent, requestEvent } from '../../runs/events.js';
+import { deletionOf, type NewRunEvent } from '../../runs/log.js';
+import type { ApprovalKind, ApprovalRecord } from '../../stores/approvals.js';
+import type { RunRecord, StepRecord } from '../../stores/runs.js';
+import type { Tool, ToolQuestion } from '../tools/tool.js';
+import type { Admission } from './gate.js';
+import type { RunScope } from './scope.js';
+
+/** A call that somebody has to decide about. */
+export interface AskedCall {
+  readonly tool: Tool;
+  readonly plan: ToolPlan;
+  readonly step: StepRecord;
+  readonly admission: Admission;
+  /** What its tool asks, instead of whether it may be made. */
+  readonly question?: ToolQuestion | undefined;
+  /** The call may have taken effect before: it is asked whether to repeat it. */
+  readonly isRetry?: boolean;
+  /** An approval that does not hold any more. */
+  readonly supersedes?: ApprovalRecord | undefined;
+}
+
+/** Milliseconds that a run exists at the most, its waiting included. */
+const MAX_AGE_MS = 45 * 24 * 3600 * 1000;
+/** Characters of a preview. */
+const MAX_PREVIEW = 32_000;
+
+/** Returns until when a run may wait at the most. */
+export const latestEndOf = ({ createdAt }: Pick<RunRecord, 'createdAt'>): number => Date.parse(createdAt) + MAX_AGE_MS;
+
+/**
+ * Opens an approval for a call, in one unit with its step, the run's event and the notice of those who may decide. If
+ * nobody may, it has expired at once.
+ */
+export async function openApproval(scope: RunScope, asked: AskedCall): Promise<void> {
+  const { parts, log, job } = scope;
+  const { step, supersedes, isRetry = false } = asked;
+  const approval = await approvalOf(scope, asked);
+  const isPending = approval.status === 'pending';
+  const planned: StepRecord = { ...step, status: isRetry ? 'unknown' : 'planned', approvalId: approval.id };
+  const about = { approvalId: approval.id };
+  const events: NewRunEvent[] = [{ type: 'approval.requested', data: about }];
+  if (!isPending) events.push({ type: 'approval.decided', data: about });
+  await log.save(planned, {
+    events,
+    change: ({ pendingApprovalIds = [] }) =>
+      isPending ? { pendingApprovalIds: [...pendingApprovalIds, approval.id] } : {},
+    also: async (work) => {
+      work.insert(parts.approvals, approval);
+      work.publish(requestEvent(approval, job.record));
+      if (!isPending) work.publish(decisionEvent(approval, job.record));
+      const old = supersedes && (await work.get(parts.approvals, supersedes.id));
+      if (old === undefined) return;
+      const ended: ApprovalRecord = { ...old, ...ENDED, status: 'superseded', supersededBy: approval.id };
+      work.replace(parts.approvals, old, ended);
+      work.publish(decisionEvent(ended, job.record));
+    },
+  });
+  parts.log.info('approval.requested', { approval_id: approval.id, run_id: job.record.id, kind: approval.kind });
+}
+
+async function approvalOf({ parts, job }: RunScope, asked: AskedCall): Promise<Omit<ApprovalRecord, 'version'>> {
+  const run = job.record;
+  const { tool, plan, step, admission, question, isRetry = false } = asked;
+  const { policies, policyHash, agent } = admission;
+  const terms = termsOf(policies);
+  const kind: ApprovalKind = question !== undefined ? 'question' : isRetry ? 'retry' : kindOf(plan);
+  const risk: Risk = isRetry && plan.risk === 'low' ? 'medium' : plan.risk;
+  const { tenant, orgId, workspaceId, agentId, agentName } = run;
+  const about = { tenant, orgId, workspaceId, runUserId: run.userId, agentOwnerId: agent?.ownerId, kind, risk, terms };
+  const { ids, asksAdmins } = await new ApproverLookup(parts, () => parts.systemCall()).approversOf(about);
+  const now = new Date();
+  const expiresAt = new Date(Math.min(now.getTime() + terms.timeoutSeconds * 1000, latestEndOf(run))).toISOString();
+  const state =
+    ids.length > 0
+      ? ({ status: 'pending', rank: 0, dueAt: expiresAt } as const)
+      : ({ status: 'expired', reason: 'no_approver', rank: 1 } as const);
+  return {
+    ...{ id: newId(), ...about, agentId, agentName: agent?.name ?? agentName, approverIds: ids, asksAdmins },
+    ...{ runId: run.id, stepId: step.id, runCredentialId: run.credentialId },
+    ...{ title: titleOf(asked), toolName: tool.schema.name, serverId: plan.serverId, action: plan.action },
+    ...{ input: step.input, inputHash: hashJson(step.input), toolHash: plan.toolHash, policyHash },
+    ...{ inputSchema: tool.schema.parameters, preview: cut(plan.preview), taintSources: run.taintSources ?? [] },
+    ...{ requestedSchema: question?.schema, url: question?.url, questionState: question?.state },
+    ...{ requestedAt: now.toISOString(), expiresAt, ...state, deleteAt: deletionOf(parts.settings, now) },
+  };
+}
+
+function titleOf({ plan, question, isRetry }: AskedCall): string {
+  return (question?.title ?? (isRetry ? `Repeat: ${plan.title}` : plan.title)).slice(0, 500);
+}
+
+function cut(preview: Preview): Preview {
+  return { ...preview, text: preview.text.slice(0, MAX_PREVIEW) };
+}

@@ -1,0 +1,84 @@
+import { JobLost } from '@commonplace/kit/jobs';
+import { inWork } from '@commonplace/kit/store';
+import type { TaintSource } from '../../domain/taint.js';
+import type { NewRunEvent } from '../../runs/log.js';
+import { NOTHING_SPENT, type RunRecord, type StepRecord } from '../../stores/runs.js';
+import { RunFailure } from '../failure.js';
+import { resultText } from '../prompt.js';
+import type { ToolOutput } from '../step-log.js';
+import type { ToolResult } from '../tools/tool.js';
+import type { CallDenied } from './gate.js';
+import { elapsed, type RunScope } from './scope.js';
+
+/** Untrusted sources of which a run keeps the names. */
+const MAX_TAINTS = 100;
+
+/** Stores the results of calls: each call gets exactly one, and what comes later is only noted. */
+export class CallResults {
+  constructor(private readonly scope: Pick<RunScope, 'parts' | 'log' | 'sources'>) {}
+
+  complete(step: StepRecord, { text, found, taints = [], resourceIds, isError = false }: ToolResult): Promise<void> {
+    const sources = this.scope.sources.add(found);
+    const output: ToolOutput = { text: resultText(text, sources), sources, isError, resourceIds };
+    const error = isError ? { code: 'tool_error', message: text.slice(0, 500), retryable: false } : undefined;
+    const done = { ...step, status: isError ? 'failed' : 'completed', output, error, ...elapsed(step) } as const;
+    return this.saveResult(done, taints);
+  }
+
+  async fail(step: StepRecord, message: string): Promise<undefined> {
+    const error = { code: 'tool_error', message, retryable: false };
+    return this.close({ ...step, status: 'failed', error }, message);
+  }
+
+  async deny(step: StepRecord, { code, message, endsRun }: CallDenied): Promise<undefined> {
+    await this.close({ ...step, status: 'denied', error: { code, message, retryable: false } }, message);
+    if (endsRun) throw new RunFailure('permission_lost', message, false);
+    return undefined;
+  }
+
+  async close(step: StepRecord, text: string): Promise<undefined> {
+    await this.saveResult({ ...step, output: { text, sources: [], isError: true }, ...elapsed(step) }, []);
+    return undefined;
+  }
+
+  private async saveResult(step: StepRecord, taints: readonly TaintSource[]): Promise<void> {
+    const isStarted = this.scope.log.get(step.id)?.status !== 'planned' || step.approvalId !== undefined;
+    const events: NewRunEvent[] = [
+      ...(isStarted ? [] : [toolEvent('tool.started', step)]),
+      toolEvent('tool.finished', step),
+    ];
+    const output = step.output as ToolOutput;
+    const all = [...taints, ...output.sources.flatMap(({ taint }) => taint ?? [])];
+    try {
+      await this.scope.log.save(step, {
+        ...{ spent: { ...NOTHING_SPENT, toolCalls: 1 }, events },
+        change: (run) => (all.length === 0 ? {} : { taintSources: addTaints(run, all) }),
+      });
+    } catch (error) {
+      if (error instanceof JobLost) await this.recordLate(step, output).catch(() => {});
+      throw error;
+    }
+  }
+
+  /** Keeps a result that came after its step was closed. It is not used. */
+  async recordLate({ id }: StepRecord, result: object): Promise<void> {
+    const { store, steps } = this.scope.parts;
+    await inWork(store, async (work) => {
+      const step = await work.get(steps, id);
+      if (step === undefined || !CLOSED.has(step.status)) return;
+      work.replace(steps, step, { ...step, isLate: true, lateOutput: result });
+    });
+  }
+}
+
+const CLOSED: ReadonlySet<StepRecord['status']> = new Set(['canceled', 'unknown']);
+
+/** Adds untrusted content that a run has read. It stays for the whole run. */
+export function addTaints({ taintSources = [] }: RunRecord, found: readonly TaintSource[]): readonly TaintSource[] {
+  const known = new Map([...taintSources, ...found].map((source) => [`${source.type}:${source.id}`, source]));
+  return [...known.values()].slice(0, MAX_TAINTS);
+}
+
+export function toolEvent(type: 'tool.started' | 'tool.finished', step: StepRecord): NewRunEvent {
+  return { type, data: { step: step.seq } };
+}

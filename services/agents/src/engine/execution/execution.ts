@@ -1,0 +1,241 @@
+import { type HeldJob, JobLost } from '@commonplace/kit/jobs';
+import { EXTRACTIVE_MODEL_ID } from '../../models/port.js';
+import type { Parts } from '../../parts.js';
+import { tellSession } from '../../runs/approval-writes.js';
+import { endRun } from '../../runs/end.js';
+import type { Ending } from '../../runs/outcome.js';
+import { cancelTopic } from '../../runs/topic.js';
+import { NOTHING_SPENT, type RunRecord } from '../../stores/runs.js';
+import { actingFor } from '../acting.js';
+import { Charges } from '../charges.js';
+import { failureOf, RunFailure } from '../failure.js';
+import { RunMemories } from '../memories.js';
+import { OutputCheck } from '../output-check.js';
+import { Reply } from '../reply.js';
+import { READ_LENGTH, Retrieval } from '../retrieval.js';
+import { AgentDeleted, loadRunAgent, pinLength, requireStanding } from '../run-agent.js';
+import { Sources } from '../sources.js';
+import { StepLog, type ToolOutput } from '../step-log.js';
+import { toolsOf } from '../tools/table.js';
+import type { Tool } from '../tools/tool.js';
+import { latestEndOf } from './asking.js';
+import { addTaints, toolEvent } from './call-results.js';
+import { ModelTurns } from './model-turns.js';
+import { isRefusal } from './refusal.js';
+import { ReplyText } from './reply-text.js';
+import { loadHistory, loadSteps, restoreSources } from './restoring.js';
+import { elapsed, type RunScope } from './scope.js';
+import { ToolCalls } from './tool-calls.js';
+
+/** Works on a run from its last stored step to its end, as long as this worker holds it. */
+export class RunExecution {
+  private readonly stop = new AbortController();
+  private readonly timeUp: AbortSignal;
+  private readonly scope: RunScope;
+  private readonly text: ReplyText;
+  private model: ModelTurns | undefined;
+
+  constructor(
+    private readonly parts: Parts,
+    private readonly job: HeldJob<RunRecord>,
+  ) {
+    const run = job.record;
+    this.timeUp = AbortSignal.timeout(Math.max(Date.parse(run.endsBy) - Date.now(), 1));
+    const signal = AbortSignal.any([job.signal, this.stop.signal, this.timeUp]);
+    const acting = actingFor(parts, () => this.record, signal);
+    const sources = new Sources();
+    const question = run.input?.text ?? '';
+    const ownWords = (run.inputTaints ?? []).length > 0 ? '' : question;
+    const log = new StepLog(parts, job);
+    this.scope = {
+      ...{ parts, job, signal, acting, sources, question, ownWords, log },
+      charges: new Charges(parts.ledger, run),
+      retrieval: new Retrieval(parts, run, acting),
+      memories: new RunMemories(parts, log, sources, acting),
+      reply: new Reply(sources, ownWords),
+      output: run.outputSchema === undefined ? undefined : new OutputCheck(run.outputSchema),
+    };
+    this.text = new ReplyText(this.scope);
+  }
+
+  private get record(): RunRecord {
+    return this.job.record;
+  }
+
+  /** Works until the run ends, waits for approvals, is handed back because the process stops, or fails in a way that may pass. */
+  async run(): Promise<void> {
+    const listener = await this.parts.bus.listen(cancelTopic(this.record.id), () => this.stop.abort());
+    try {
+      if (this.record.status === 'canceling') return await this.endAsLeft();
+      await this.work();
+    } catch (error) {
+      if (error instanceof JobLost) throw error;
+      if (this.job.isStopping) return;
+      if (this.stop.signal.aborted || this.record.status === 'canceling') return await this.end('canceled');
+      if (this.timeUp.aborted) return await this.end('expired');
+      if (error instanceof AgentDeleted) return await this.end('canceled');
+      if (error instanceof RunFailure) return await this.end('failed', error);
+      if (isRefusal(error)) return await this.end('failed', failureOf(error));
+      throw error;
+    } finally {
+      await this.text.close().catch(() => {});
+      await listener.close();
+    }
+  }
+
+  private async work(): Promise<void> {
+    const { log, output, signal, memories, question } = this.scope;
+    const { calls, model } = await this.restore();
+    this.model = model;
+    if (log.steps[0]?.status !== 'completed') await this.retrieve();
+    await memories.choose(this.record, question);
+    for (;;) {
+      signal.throwIfAborted();
+      if (log.openCalls.length > 0) {
+        if (!(await calls.makeAll()) && (await this.suspend())) return;
+        continue;
+      }
+      const turn = log.lastTurn;
+      if (turn !== undefined && turn.toolCalls.length === 0 && !output?.wantsRepair(turn, log.turns)) {
+        return await this.end('completed');
+      }
+      this.requireSteps();
+      await requireStanding(this.parts, this.record);
+      await model.next();
+    }
+  }
+
+  private requireSteps(): void {
+    if (this.scope.log.steps.filter(({ type }) => type !== 'memory').length >= this.record.maxSteps) {
+      throw new RunFailure('step_limit', `The run has reached its limit of ${this.record.maxSteps} steps.`, false);
+    }
+  }
+
+  /** Takes up what an earlier worker has left. */
+  private async restore(): Promise<{ readonly calls: ToolCalls; readonly model: ModelTurns }> {
+    const { parts, scope, record } = this;
+    await requireStanding(parts, record);
+    const tools = await toolsOf(parts, record);
+    await this.taintBy(tools);
+    const agent = await loadRunAgent(parts, record, scope.acting);
+    await loadSteps(scope);
+    const history = await loadHistory(scope);
+    restoreSources(scope);
+    this.text.restore();
+    const message = record.sessionId === undefined ? undefined : await parts.messages.get(record.messageId);
+    const isUnderWay = message === undefined || message.status === 'streaming';
+    if (record.attempt > 1 && record.isResumed !== true && isUnderWay) await this.text.restart();
+    return { calls: new ToolCalls(scope, tools), model: new ModelTurns(scope, this.text, { tools, history, agent }) };
+  }
+
+  /** Taints the run by what its tools say of themselves: the model is shown that before anything else. */
+  private async taintBy(tools: ReadonlyMap<string, Tool>): Promise<void> {
+    const known = this.record.taintSources?.length ?? 0;
+    const taintSources = addTaints(
+      this.record,
+      [...tools.values()].flatMap(({ taint }) => taint ?? []),
+    );
+    if (taintSources.length > known) await this.job.save({ taintSources });
+  }
+
+  /** Ends a cancelled run whose worker has died: what that one has saved of the text stays. */
+  private async endAsLeft(): Promise<void> {
+    await loadSteps(this.scope);
+    await endRun(this.parts, this.job, { status: 'canceled', output: undefined, error: undefined, message: {} });
+  }
+
+  /** Searches for what the question is about, and reads what it names, as the first step. */
+  private async retrieve(): Promise<void> {
+    const { log, retrieval, sources, question } = this.scope;
+    const { resourceIds, searches, pinnedIds = [] } = this.record;
+    const [before] = log.steps;
+    const planned = before ?? log.add('tool_call', 'search', { query: question, resource_ids: resourceIds });
+    const attempt = before === undefined ? planned.attempt : planned.attempt + 1;
+    const step = { ...planned, attempt, status: 'running' } as const;
+    await log.save(step, { events: [toolEvent('tool.started', step)] });
+    const named = [...new Set([...resourceIds, ...pinnedIds])];
+    const length = pinnedIds.length === 0 ? undefined : this.pinLength(named.length);
+    const read = await Promise.all(named.map((id) => retrieval.read(id, question, length)));
+    const found = searches ? await retrieval.search(question) : [];
+    const given = read.filter((source) => source !== undefined);
+    const all = sources.add([...given, ...found.filter(({ resourceId }) => !named.includes(resourceId))]);
+    const taints = all.flatMap(({ taint }) => taint ?? []);
+    const output: ToolOutput = { text: '', sources: all, isError: false };
+    const done = { ...step, status: 'completed', output, ...elapsed(step) } as const;
+    await log.save(done, {
+      ...{ spent: { ...NOTHING_SPENT, toolCalls: 1 }, events: [toolEvent('tool.finished', done)] },
+      change: (run) => (taints.length === 0 ? {} : { taintSources: addTaints(run, taints) }),
+    });
+  }
+
+  private pinLength(count: number): number | undefined {
+    const model = this.parts.models.find(this.record.model);
+    return model && pinLength(model.info, count, READ_LENGTH);
+  }
+
+  /**
+   * Lets go of the run until its approvals are decided: nothing is held meanwhile, and its time stands still. Returns
+   * false if they have been decided already.
+   */
+  private async suspend(): Promise<boolean> {
+    const { parts, job } = this;
+    await this.text.endText();
+    const { reply, sources } = this.scope;
+    const content = this.text.text;
+    try {
+      await job.finish(
+        (run) => {
+          if ((run.pendingApprovalIds ?? []).length === 0) throw new AllDecided();
+          if (run.status === 'canceling') throw new RunFailure('internal', 'The run was cancelled.', false);
+          return {
+            ...{ status: 'awaiting_approval', remainingMs: Math.max(Date.parse(run.endsBy) - Date.now(), 0) },
+            ...{ endsBy: new Date(latestEndOf(run)).toISOString(), ...this.text.state },
+          };
+        },
+        async (work, run) => {
+          await tellSession(parts, work, run, true);
+          const message = await work.get(parts.messages, run.messageId);
+          const given = { citations: reply.citations(content), sourceIds: sources.resourceIds() };
+          if (message !== undefined) work.replace(parts.messages, message, { ...message, content, ...given });
+        },
+      );
+      return true;
+    } catch (error) {
+      if (error instanceof AllDecided) return false;
+      throw error;
+    }
+  }
+
+  private async end(status: Ending, failure?: RunFailure): Promise<void> {
+    const { log, reply, sources, output } = this.scope;
+    await this.text.close().catch(() => {});
+    await this.scope.charges.releaseApprovals(this.record.reservedApprovalIds ?? []).catch(() => {});
+    const { text } = this.text;
+    const citations = reply.citations(text);
+    const degraded = this.record.model === EXTRACTIVE_MODEL_ID;
+    const data = output?.read(log.lastTurn?.text ?? '');
+    const changed = log.steps.flatMap(({ output: left }) => (left as ToolOutput | undefined)?.resourceIds ?? []);
+    const cited = citations.map(({ resourceId }) => resourceId);
+    await endRun(this.parts, this.job, {
+      status,
+      error: failure?.failure ?? (status === 'expired' ? TIME_UP : undefined),
+      output:
+        status === 'completed'
+          ? {
+              text,
+              citations,
+              resourceIds: [...new Set([...cited, ...changed])],
+              degraded,
+              ...(data !== undefined && { data: data.value }),
+            }
+          : undefined,
+      droppedMessages: this.model?.droppedMessages || undefined,
+      message: { content: text, citations, sourceIds: sources.resourceIds(), degraded },
+    });
+  }
+}
+
+/** All approvals were decided before the run could wait for them. */
+class AllDecided extends Error {}
+
+const TIME_UP = { code: 'time_limit', message: 'The run has taken longer than it may.', retryable: true };

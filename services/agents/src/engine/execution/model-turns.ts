@@ -1,0 +1,168 @@
+import { randomInt } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { ChatModel, ModelMessage } from '../../models/port.js';
+import { addSpent, NOTHING_SPENT, type Spent, type StepRecord } from '../../stores/runs.js';
+import { RunFailure } from '../failure.js';
+import { callModel, ModelCallFailed, spentOf } from '../model-call.js';
+import { buildPrompt, estimatePrompt, IN_CONVERSATION } from '../prompt.js';
+import type { RunAgent } from '../run-agent.js';
+import type { TurnOutput } from '../step-log.js';
+import type { Tool } from '../tools/tool.js';
+import type { ReplyText } from './reply-text.js';
+import { elapsed, now, type RunScope } from './scope.js';
+
+/** Tokens that a reply may have at the most. */
+const REPLY_TOKENS = 4_096;
+/** Calls of a model that is not available, one after the other, before the run fails. */
+const MODEL_TRIES = 4;
+const RETRY_MS = 500;
+const MAX_RETRY_MS = 30_000;
+
+/** What each turn begins with. */
+export interface TurnInput {
+  readonly tools: ReadonlyMap<string, Tool>;
+  readonly history: readonly ModelMessage[];
+  readonly agent: RunAgent;
+}
+
+/** Calls the model for one turn after the other. */
+export class ModelTurns {
+  /** Messages of the history that are left out from the start, and that the last prompt left out. */
+  private dropped = 0;
+  private left = 0;
+
+  constructor(
+    private readonly scope: RunScope,
+    private readonly text: ReplyText,
+    private readonly given: TurnInput,
+  ) {}
+
+  /** Messages of the conversation that the last prompt left out. */
+  get droppedMessages(): number {
+    return this.left;
+  }
+
+  /** Calls the model until it has answered, and stores the turn. */
+  async next(): Promise<void> {
+    const { log, signal } = this.scope;
+    const model = this.model();
+    await this.releaseApprovals();
+    const left = log.steps.find(({ type, status }) => type === 'message' && status === 'planned');
+    let step = left ?? log.add('message', model.info.id, {});
+    for (let tries = 1; ; tries++) {
+      step = { ...step, attempt: step.attempt + 1 };
+      try {
+        await this.tryModel(model, step);
+        return;
+      } catch (error) {
+        if (!(error instanceof ModelCallFailed)) throw error;
+        await saveAttempt(this.scope, { ...step, status: 'planned' }, error.spent);
+        step = log.get(step.id) ?? step;
+        const waitMs = this.waitAfter(error, tries);
+        if (this.text.text !== log.text) await this.text.restart();
+        await sleep(waitMs, undefined, { signal });
+      }
+    }
+  }
+
+  private model(): ChatModel {
+    const { parts, job } = this.scope;
+    const model = parts.models.find(job.record.model);
+    if (model === undefined) {
+      throw new RunFailure('model_unavailable', `The model ${job.record.model} is not configured any more.`, true);
+    }
+    return model;
+  }
+
+  private async releaseApprovals(): Promise<void> {
+    const { charges, job } = this.scope;
+    const { reservedApprovalIds = [] } = job.record;
+    if (reservedApprovalIds.length === 0) return;
+    await charges.releaseApprovals(reservedApprovalIds);
+    await job.save({ reservedApprovalIds: undefined });
+  }
+
+  /** Returns the milliseconds before another try. Throws the failure of the run if there is none. */
+  private waitAfter(error: ModelCallFailed, tries: number): number {
+    if (error.isTooLong && tries < MODEL_TRIES && this.left < this.given.history.length) {
+      this.dropped = Math.ceil((this.left + this.given.history.length) / 2);
+      return 0;
+    }
+    const { retryAfterMs } = error;
+    const { code, retryable } = error.cause;
+    if (retryAfterMs === undefined || tries >= MODEL_TRIES) throw new RunFailure(code, error.message, retryable);
+    const waitMs = Math.max(retryAfterMs, randomInt(RETRY_MS / 2, RETRY_MS) * 2 ** tries);
+    if (waitMs > MAX_RETRY_MS) throw new RunFailure(code, error.message, retryable);
+    return waitMs;
+  }
+
+  private async tryModel(model: ChatModel, planned: StepRecord): Promise<void> {
+    const { log, charges, sources, reply, output, question, signal, memories, job } = this.scope;
+    const { info } = model;
+    const { history, agent } = this.given;
+    const maxOutputTokens = Math.min(info.maxOutputTokens, REPLY_TOKENS);
+    const tools = info.supportsTools ? [...this.given.tools.values()].map(({ schema }) => schema) : [];
+    const repair = output?.repairOf(log.lastTurn);
+    const place = job.record.conversation?.messageId === undefined ? [] : IN_CONVERSATION;
+    const instructions = [agent.system, place, output?.instruction ?? []].flat().join('\n');
+    const turns = repair === undefined ? log.messages : [...log.messages, repair];
+    const prompt = buildPrompt(
+      {
+        system: await memories.within(instructions, job.record),
+        history: history.slice(this.dropped),
+        question,
+        sources: log.firstSources,
+        turns: await memories.resolve(turns, job.record),
+      },
+      info,
+      maxOutputTokens,
+    );
+    this.left = this.dropped + prompt.dropped;
+    const tokens = estimatePrompt(prompt.messages, JSON.stringify(tools));
+    const reserved = spentOf(model, tokens, maxOutputTokens, true).micros;
+    const input = { tokens, messages: prompt.messages.length, dropped_messages: this.left };
+    const attempt = { status: 'running', input, reservedMicros: reserved, owed: undefined, startedAt: now() } as const;
+    const step: StepRecord = { ...planned, ...attempt };
+    await charges.reserve(step, reserved, signal);
+    await log.save(step);
+    // A JSON value is no text to be shown, and must not be changed.
+    const filter = output === undefined ? reply.filter() : UNFILTERED;
+    const passages = sources
+      .list()
+      .map(({ number, resourceId, name, text }) => ({ marker: number, sourceId: resourceId, name, text }));
+    const request = {
+      ...{ messages: prompt.messages, tools, maxOutputTokens, passages, question },
+      ...(output && { outputSchema: output.schema }),
+      ...(agent.temperature !== undefined && { temperature: agent.temperature }),
+    };
+    const answer = await charges.keep(step, () =>
+      callModel(model, request, signal, (text) => this.text.write(filter.push(text))),
+    );
+    this.text.write(filter.end());
+    await this.text.endText();
+    const turn: TurnOutput = {
+      text: this.text.text.slice(log.text.length),
+      toolCalls: answer.isAborted ? [] : answer.toolCalls,
+      cited: reply.citedNumbers,
+    };
+    const status = answer.isAborted ? 'canceled' : 'completed';
+    await saveAttempt(this.scope, { ...step, status, output: turn, ...elapsed(step) }, answer.spent);
+    signal.throwIfAborted();
+  }
+}
+
+const UNFILTERED = { push: (text: string) => text, end: () => '' };
+
+/**
+ * Stores how an attempt at a call of the model has ended, and then charges it. What a worker that dies between the two has
+ * not charged, the next one does: by the same key and the same amount.
+ */
+export async function saveAttempt(
+  { log, charges }: Pick<RunScope, 'log' | 'charges'>,
+  step: StepRecord,
+  spent: Spent,
+): Promise<void> {
+  const saved = { ...step, owed: spent, spent: addSpent(step.spent ?? NOTHING_SPENT, spent) };
+  await log.save(saved, { spent });
+  await charges.settle(saved, spent);
+}

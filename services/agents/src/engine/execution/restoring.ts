@@ -1,0 +1,51 @@
+import { PROMPT_MESSAGES } from '../../config.js';
+import type { ModelMessage } from '../../models/port.js';
+import { NOTHING_SPENT, type StepRecord } from '../../stores/runs.js';
+import { spentOf } from '../model-call.js';
+import { BYTES_PER_TOKEN, conversationOf, historyOf } from '../prompt.js';
+import type { ToolOutput } from '../step-log.js';
+import { saveAttempt } from './model-turns.js';
+import type { RunScope } from './scope.js';
+
+/** Loads the steps, and charges what the last call of the model has cost if that was not done before its worker died. */
+export async function loadSteps(scope: RunScope): Promise<void> {
+  const { log, charges } = scope;
+  await log.load();
+  const last = log.steps.findLast(({ type }) => type === 'message');
+  if (last?.status === 'running') await chargeBroken(scope, last);
+  else if (last?.owed !== undefined) await charges.settle(last, last.owed);
+}
+
+/** Charges a call of which a dead worker left nothing but the reservation: as its prompt and what was saved of it. */
+async function chargeBroken(scope: RunScope, step: StepRecord): Promise<void> {
+  const { parts, job, log } = scope;
+  const model = parts.models.find(job.record.model);
+  // A model that is not configured any more has no rates.
+  if (model === undefined) return saveAttempt(scope, { ...step, status: 'planned' }, NOTHING_SPENT);
+  const { tokens } = (step.input ?? {}) as { readonly tokens?: number };
+  const message = await parts.messages.get(job.record.messageId);
+  const saved = message?.content ?? job.record.draft ?? '';
+  const written = Buffer.byteLength(saved) - Buffer.byteLength(log.text);
+  const output = Math.ceil(Math.max(written, 0) / BYTES_PER_TOKEN);
+  await saveAttempt(scope, { ...step, status: 'planned' }, spentOf(model, tokens ?? 0, output, true));
+}
+
+/** Takes up the sources and citations that earlier steps have left. */
+export function restoreSources({ log, sources, reply }: RunScope): void {
+  for (const { type, status, output } of log.steps) {
+    if (type === 'tool_call' && status === 'completed') sources.restore((output as ToolOutput).sources);
+  }
+  reply.restore(log.lastTurn?.cited ?? []);
+}
+
+/** Returns the earlier messages of the run's session or conversation, without its question. */
+export async function loadHistory({ parts, job }: RunScope): Promise<readonly ModelMessage[]> {
+  const { sessionId, conversation, messageSeq = 0 } = job.record;
+  if (sessionId === undefined) return conversationOf(conversation?.earlier ?? []);
+  const where = { sessionId, seq: { lt: messageSeq } };
+  const latest = await parts.messages.find({ where, sort: ['-seq'], limit: PROMPT_MESSAGES + 1 });
+  const before = latest.filter(({ supersededBy }) => supersededBy === undefined).reverse();
+  // The question itself stands at the end of the prompt, with its sources.
+  const at = before.map(({ role }) => role).lastIndexOf('user');
+  return historyOf(before.filter((_, i) => i !== at));
+}

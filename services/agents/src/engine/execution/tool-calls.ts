@@ -1,0 +1,270 @@
+import type { AppError } from '@commonplace/kit/errors';
+import { JobLost } from '@commonplace/kit/jobs';
+import { hashJson } from '../../approvals/policy.js';
+import type { ToolPlan } from '../../domain/tool-plan.js';
+import type { ModelToolCall } from '../../models/port.js';
+import type { ApprovalRecord } from '../../stores/approvals.js';
+import type { StepRecord } from '../../stores/runs.js';
+import { RunFailure } from '../failure.js';
+import { toolsOf } from '../tools/table.js';
+import { InvalidArguments, OutcomeUnknown, type Tool, type ToolContext, type ToolResult } from '../tools/tool.js';
+import { openApproval } from './asking.js';
+import { CallResults, toolEvent } from './call-results.js';
+import { type Admission, CallDenied, Gate } from './gate.js';
+import { isRefusal } from './refusal.js';
+import { now, type RunScope } from './scope.js';
+
+/** A call that may be made now. */
+interface AdmittedCall {
+  readonly tool: Tool;
+  readonly plan: ToolPlan;
+  readonly step: StepRecord;
+  readonly admission: Admission;
+  /** The approval by which it may. */
+  readonly approval?: ApprovalRecord | undefined;
+}
+
+/** Questions that the tool of one call may ask. */
+const MAX_QUESTIONS = 10;
+
+/**
+ * Makes the calls of a turn. Those that need no approval are made at once and at the same time; the others wait until all
+ * of the turn are decided, and are then made in their order. Each gets exactly one result.
+ */
+export class ToolCalls {
+  private readonly gate: Gate;
+  private readonly results: CallResults;
+  /** The tools that the run has at this moment. */
+  private tools: ReadonlyMap<string, Tool> = new Map();
+
+  constructor(
+    private readonly scope: RunScope,
+    /** What the model was told of. */
+    private readonly offered: ReadonlyMap<string, Tool>,
+  ) {
+    this.gate = new Gate(scope);
+    this.results = new CallResults(scope);
+  }
+
+  /** Makes the open calls of the last turn. Returns false if some of them wait for approvals. */
+  async makeAll(): Promise<boolean> {
+    const { parts, job, log } = this.scope;
+    const present = await toolsOf(parts, job.record);
+    this.tools = new Map([...present].filter(([name]) => this.offered.has(name)));
+    const admitted: AdmittedCall[] = [];
+    for (const call of log.openCalls) {
+      if (log.stepOf(call.id)?.approvalId !== undefined) continue;
+      const one = await this.admit(call);
+      if (one !== undefined) admitted.push(one);
+    }
+    await Promise.all(admitted.map((one) => this.make(one)));
+    for (const call of log.openCalls) {
+      if (this.isWaiting) return false;
+      await this.goOn(call);
+    }
+    return !this.isWaiting;
+  }
+
+  private get isWaiting(): boolean {
+    return (this.scope.job.record.pendingApprovalIds ?? []).length > 0;
+  }
+
+  // ---- before a call
+
+  /** Decides whether a call may be made. Returns undefined if it waits for an approval, or has its result already. */
+  private async admit(call: ModelToolCall, approval?: ApprovalRecord): Promise<AdmittedCall | undefined> {
+    const { log } = this.scope;
+    const args = parseArguments(call.arguments);
+    const known = log.stepOf(call.id);
+    const step = known ?? log.add('tool_call', call.name, args ?? call.arguments, call.id);
+    const tool = this.tools.get(call.name);
+    if (tool === undefined) return this.results.fail(step, `There is no tool ${call.name}.`);
+    if (args === undefined) return this.results.fail(step, 'The arguments are no JSON object.');
+    const mayHaveHappened =
+      step.status === 'running' ? step.effect === 'once' : step.status === 'unknown' && approval?.kind !== 'retry';
+    try {
+      if (mayHaveHappened) return await this.settleUnknown(step, tool);
+      return await this.decide({ ...step, input: approval?.editedInput ?? step.input }, tool, approval);
+    } catch (error) {
+      if (error instanceof CallDenied) return this.results.deny(step, error);
+      if (error instanceof InvalidArguments) return this.results.fail(step, error.message);
+      if (this.scope.signal.aborted || !isRefusal(error)) throw error;
+      if (approval === undefined) return this.results.fail(step, error.message);
+      return this.results.deny(step, new CallDenied('permission_lost', error.message));
+    }
+  }
+
+  private async decide(step: StepRecord, tool: Tool, approval?: ApprovalRecord): Promise<AdmittedCall | undefined> {
+    const plan = await tool.plan(inputOf(step), this.contextOf({ ...step, id: '' }));
+    const admission = await this.gate.admit(tool, plan);
+    const asked = { tool, plan, step, admission };
+    if (admission.decision === 'allow') return { ...asked, approval };
+    if (step.grantedFor === this.gate.grantOf(plan, step.input, admission)) return { ...asked, approval };
+    const before = approval?.editedInput === undefined ? step : { ...step, input: approval.input };
+    const isCall = approval !== undefined && approval.kind !== 'question';
+    if (isCall && this.gate.holds(approval, plan, before, admission)) return { ...asked, approval };
+    await openApproval(this.scope, { ...asked, supersedes: approval });
+    return undefined;
+  }
+
+  /** Goes on with a call that has waited, once all approvals of its turn are decided. */
+  private async goOn(call: ModelToolCall): Promise<void> {
+    const { parts, log } = this.scope;
+    const step = log.stepOf(call.id);
+    const approval = step?.approvalId === undefined ? undefined : await parts.approvals.get(step.approvalId);
+    if (step === undefined || approval?.status === 'pending') return;
+    if (approval === undefined) {
+      await this.results.deny(step, new CallDenied('approval_denied', DENIED));
+      return;
+    }
+    if (approval.status !== 'approved') return this.refuse(step, approval);
+    const one = await this.admit(call, approval);
+    if (one !== undefined) await this.make(one);
+  }
+
+  /** Gives a call its result that was not approved. */
+  private async refuse(step: StepRecord, approval: ApprovalRecord): Promise<void> {
+    const { status, kind, comment, reason, terms } = approval;
+    const isExpired = status === 'expired';
+    if (isExpired && terms.onTimeout === 'fail_run') {
+      if (reason === 'no_approver') throw new RunFailure('no_approver', NO_APPROVER, false);
+      throw new RunFailure('approval_denied', TIMED_OUT, true);
+    }
+    if (kind === 'retry') return void (await this.closeUnknown(step));
+    const denied = comment === undefined ? DENIED : `${DENIED} ${comment}`;
+    const text = isExpired ? (reason === 'no_approver' ? NO_APPROVER : TIMED_OUT) : denied;
+    await this.results.deny(step, new CallDenied('approval_denied', text));
+  }
+
+  // ---- the call
+
+  private async make({ tool, plan, step, admission, approval }: AdmittedCall): Promise<void> {
+    const { log, parts } = this.scope;
+    const isRepeated = step.status === 'running' || step.status === 'unknown';
+    const grantedFor = admission.decision === 'ask' ? this.gate.grantOf(plan, step.input, admission) : step.grantedFor;
+    const left: StepRecord = {
+      ...step,
+      ...{ status: 'running', effect: plan.effect, serverId: plan.serverId, grantedFor, startedAt: now() },
+      attempt: isRepeated ? step.attempt + 1 : step.attempt,
+    };
+    await log.save(left, {
+      events: [toolEvent('tool.started', left)],
+      also: async (work) => {
+        const present = approval && (await work.get(parts.approvals, approval.id));
+        if (present === undefined || present.kind === 'question') return;
+        work.replace(parts.approvals, present, { ...present, executedInputHash: hashJson(left.input) });
+      },
+    });
+    try {
+      const result = await this.call(tool, left, approval);
+      if (result.question !== undefined) await this.ask({ tool, plan, step: left, admission }, result);
+      else await this.results.complete(left, result);
+    } catch (error) {
+      await this.endFailed(left, tool, error, approval);
+    }
+  }
+
+  /** Calls a tool, and does not wait for it beyond the end of the run: what comes later is only recorded. */
+  private async call(tool: Tool, step: StepRecord, approval: ApprovalRecord | undefined): Promise<ToolResult> {
+    const { signal } = this.scope;
+    const isAnswer = approval?.kind === 'question';
+    const called = tool.call(inputOf(step), {
+      ...this.contextOf(step),
+      ...(isAnswer && { answer: approval.answer ?? {}, state: approval.questionState }),
+    });
+    let stop = () => {};
+    const aborted = new Promise<never>((_, reject) => {
+      stop = () => reject(signal.reason);
+      if (signal.aborted) stop();
+      else signal.addEventListener('abort', stop, { once: true });
+    });
+    let isAbandoned = false;
+    called.then(
+      (result) => (isAbandoned ? this.results.recordLate(step, result) : undefined),
+      () => {},
+    );
+    try {
+      return await Promise.race([called, aborted]);
+    } finally {
+      isAbandoned = signal.aborted;
+      signal.removeEventListener('abort', stop);
+    }
+  }
+
+  private async endFailed(step: StepRecord, tool: Tool, error: unknown, approval?: ApprovalRecord): Promise<void> {
+    if (error instanceof JobLost || error instanceof RunFailure || this.scope.signal.aborted) throw error;
+    if (error instanceof InvalidArguments) return void (await this.results.fail(step, error.message));
+    if (isRefusal(error)) {
+      const isLost = approval !== undefined && LOST.has(error.code);
+      if (isLost) return void (await this.results.deny(step, new CallDenied('permission_lost', error.message)));
+      return void (await this.results.fail(step, error.message));
+    }
+    if (error instanceof OutcomeUnknown || step.effect === 'once') {
+      return void (await this.settleUnknown(step, tool));
+    }
+    throw error;
+  }
+
+  private async ask(call: AdmittedCall, { question }: ToolResult): Promise<void> {
+    const { step } = call;
+    const questions = (step.questions ?? 0) + 1;
+    if (questions > MAX_QUESTIONS) {
+      await this.results.fail(step, `The tool has asked more than ${MAX_QUESTIONS} questions.`);
+      return;
+    }
+    await openApproval(this.scope, { ...call, step: { ...step, questions }, question });
+  }
+
+  // ---- calls whose outcome is not known
+
+  /** Asks whether to repeat a call that may have taken effect, tells the model, or ends the run, as its agent says. */
+  private async settleUnknown(step: StepRecord, tool: Tool): Promise<undefined> {
+    try {
+      const onUnknown = (await this.gate.agent())?.onUnknown ?? 'ask';
+      if (onUnknown === 'fail') {
+        await this.closeUnknown(step);
+        throw new RunFailure('unknown_outcome', `It is not known whether ${step.name} has taken effect.`, false);
+      }
+      if (onUnknown === 'continue') return await this.closeUnknown(step);
+      const plan = await tool.plan(inputOf(step), this.contextOf({ ...step, id: '' }));
+      const admission = await this.gate.admit(tool, plan);
+      await openApproval(this.scope, { tool, plan, step, admission, isRetry: true });
+    } catch (error) {
+      // What cannot be repeated any more is not asked for.
+      if (!(error instanceof CallDenied || error instanceof InvalidArguments) && !isRefusal(error)) throw error;
+      await this.closeUnknown(step, error instanceof CallDenied ? error : undefined);
+    }
+    return undefined;
+  }
+
+  private async closeUnknown(step: StepRecord, cause?: CallDenied): Promise<undefined> {
+    const error = { code: 'unknown_outcome', message: UNKNOWN, retryable: false };
+    await this.results.close({ ...step, status: 'unknown', error }, UNKNOWN);
+    if (cause?.endsRun) throw new RunFailure('permission_lost', cause.message, false);
+    return undefined;
+  }
+
+  private contextOf({ id }: Pick<StepRecord, 'id'>): ToolContext {
+    const { job, retrieval, sources, question, ownWords, signal, acting } = this.scope;
+    return { run: job.record, retrieval, sources, question, ownWords, toolCallId: id, signal, acting };
+  }
+}
+
+const LOST: ReadonlySet<AppError['code']> = new Set(['PERMISSION_DENIED', 'NOT_FOUND']);
+const DENIED = 'A person has denied this call.';
+const TIMED_OUT = 'Nobody has decided about this call in time.';
+const NO_APPROVER = 'There is nobody who may decide about this call.';
+const UNKNOWN = 'It is not known whether this call has taken effect. Find out before you call it again.';
+
+const inputOf = ({ input }: StepRecord): Readonly<Record<string, unknown>> => input as Record<string, unknown>;
+
+function parseArguments(text: string): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? (value as Record<string, unknown>)
+      : undefined;
+  } catch {
+    return undefined;
+  }
+}

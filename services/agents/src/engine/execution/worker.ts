@@ -1,0 +1,127 @@
+import { AppError } from '@commonplace/kit/errors';
+import { openQueue } from '@commonplace/kit/jobs';
+import { LostRace, type UnitOfWork } from '@commonplace/kit/store';
+import type { Parts, RunQueue } from '../../parts.js';
+import { endRun } from '../../runs/end.js';
+import { type RunRecord, runQueue } from '../../stores/runs.js';
+import { failureOf, RunFailure } from '../failure.js';
+import { latestEndOf } from './asking.js';
+import { RunExecution } from './execution.js';
+
+const LEASE_MS = 15_000;
+const MAX_FAILURES = 8;
+const BACKOFF = { firstMs: 500, maxMs: 10_000 };
+
+/** Opens the queue that works on runs: fair between agents and people, within the limits of their tenants. */
+export function openRunQueue(parts: Parts): Promise<RunQueue> {
+  return openQueue<RunRecord>({
+    store: parts.store,
+    log: parts.log,
+    spec: runQueue,
+    concurrency: parts.settings.runWorkers,
+    leaseMs: LEASE_MS,
+    maxFailures: MAX_FAILURES,
+    backoff: BACKOFF,
+    pick: (room, running) => pickRuns(parts, room, running),
+    onClaim: (work, record) => claimRun(parts, work, record),
+    run: (job) => new RunExecution(parts, job).run(),
+    isFinal: (error) => !isPassing(error),
+    onGivenUp: (job, error) =>
+      endRun(parts, job, { status: 'failed', error: failureOf(error).failure, output: undefined, message: {} }),
+  });
+}
+
+/** Counts a run that waited for its turn, or for approvals, as running. Returns undefined while the tenant or the agent has as many as it may. */
+async function claimRun(parts: Parts, work: UnitOfWork, record: RunRecord): Promise<Partial<RunRecord> | undefined> {
+  const { status, tenant, lane, attempt } = record;
+  const isResumed = status === 'awaiting_approval';
+  if (status !== 'queued' && !isResumed) return { attempt: attempt + 1, isResumed: false };
+  try {
+    await parts.quotas.perLane.reserve(work, lane);
+    await parts.quotas.running.reserve(work, tenant);
+  } catch (error) {
+    if (error instanceof AppError && error.reason === 'limit_reached') return undefined;
+    throw error;
+  }
+  const now = Date.now();
+  const limitMs = Math.min(record.maxMinutes ?? Number.POSITIVE_INFINITY, parts.settings.runMinutes) * 60_000;
+  const leftMs = isResumed ? (record.remainingMs ?? 0) : limitMs;
+  return {
+    ...{ status: 'running', isResumed, remainingMs: undefined },
+    attempt: isResumed ? attempt : attempt + 1,
+    startedAt: record.startedAt ?? new Date(now).toISOString(),
+    endsBy: new Date(Math.min(now + leftMs, latestEndOf(record))).toISOString(),
+  };
+}
+
+/** Queued runs of one tenant that are considered. */
+const LOOKED_AT = 100;
+
+/** Returns interrupted runs first, and then for each tenant in turn the runs of agents that have the fewest running. */
+async function pickRuns(parts: Parts, room: number, running: ReadonlySet<string>): Promise<readonly RunRecord[]> {
+  const { runs, settings } = parts;
+  const now = new Date().toISOString();
+  const where = { status: { in: ['running', 'canceling'] }, dueAt: { lte: now } };
+  const due = await runs.find({ where, sort: ['dueAt'], limit: room + running.size });
+  const interrupted = due.filter(({ id }) => !running.has(id)).slice(0, room);
+  if (interrupted.length > 0) return interrupted;
+  const waiting = await tenantsWaiting(parts, now);
+  if (waiting.size === 0) return [];
+  const busy = await runs.countBy('tenant', { status: { in: ['running', 'canceling'] } });
+  const tenants = [...waiting].sort((a, b) => (busy.get(a) ?? 0) - (busy.get(b) ?? 0));
+  const picked: RunRecord[] = [];
+  for (const tenant of tenants) {
+    const free = Math.min(room - picked.length, settings.runsRunning - (busy.get(tenant) ?? 0));
+    if (free > 0) picked.push(...(await nextOf(parts, tenant, free, running)));
+    if (picked.length >= room) break;
+  }
+  return picked;
+}
+
+/** Returns the tenants that have runs which wait for their turn, or whose approvals are decided. */
+async function tenantsWaiting({ runs }: Parts, now: string): Promise<ReadonlySet<string>> {
+  const queued = await runs.countBy('tenant', { status: 'queued' });
+  const decided = await runs.countBy('tenant', { status: 'awaiting_approval', dueAt: { lte: now } });
+  return new Set([...queued.keys(), ...decided.keys()]);
+}
+
+/** Returns waiting runs of a tenant, those whose approvals are decided before queued ones, taking turns between agents, of those that are below their limit. */
+async function nextOf(
+  { runs, settings }: Parts,
+  tenant: string,
+  room: number,
+  running: ReadonlySet<string>,
+): Promise<RunRecord[]> {
+  const where = { tenant, dueAt: { lte: new Date().toISOString() } };
+  const lists = await Promise.all(
+    (['awaiting_approval', 'queued'] as const).map((status) =>
+      runs.find({ where: { ...where, status }, sort: ['createdAt'], limit: LOOKED_AT }),
+    ),
+  );
+  const queued = lists.flat();
+  const load = new Map<string, number>();
+  for (const lane of new Set(queued.map((run) => run.lane))) {
+    load.set(lane, await runs.count({ lane, status: { in: ['running', 'canceling'] } }, settings.runsPerAgent));
+  }
+  const picked: RunRecord[] = [];
+  const left = queued.filter(({ id }) => !running.has(id));
+  while (picked.length < room) {
+    const open = left.filter(({ lane }) => (load.get(lane) ?? 0) < settings.runsPerAgent);
+    const next = open.reduce<RunRecord | undefined>(
+      (best, run) => (best === undefined || (load.get(run.lane) ?? 0) < (load.get(best.lane) ?? 0) ? run : best),
+      undefined,
+    );
+    if (next === undefined) break;
+    left.splice(left.indexOf(next), 1);
+    load.set(next.lane, (load.get(next.lane) ?? 0) + 1);
+    picked.push(next);
+  }
+  return picked;
+}
+
+/** Returns whether a failure is transient, so that a retry may succeed. */
+function isPassing(error: unknown): boolean {
+  if (error instanceof RunFailure) return false;
+  if (error instanceof LostRace) return true;
+  return error instanceof AppError && (error.code === 'UNAVAILABLE' || error.code === 'DEADLINE_EXCEEDED');
+}

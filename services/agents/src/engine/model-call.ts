@@ -1,0 +1,81 @@
+import { AppError } from '@commonplace/kit/errors';
+import {
+  type ChatModel,
+  ContextTooLong,
+  ModelFailure,
+  type ModelRequest,
+  type ModelToolCall,
+  ModelUnavailable,
+} from '../models/port.js';
+import type { Spent } from '../stores/runs.js';
+import { BYTES_PER_TOKEN, estimatePrompt } from './prompt.js';
+
+export interface ModelReply {
+  readonly toolCalls: readonly ModelToolCall[];
+  readonly spent: Spent;
+  /** The call was ended by its signal. */
+  readonly isAborted: boolean;
+}
+
+/** A call that failed, with what it has cost nevertheless. */
+export class ModelCallFailed extends Error {
+  constructor(
+    override readonly cause: ModelFailure,
+    readonly spent: Spent,
+  ) {
+    super(cause.message);
+  }
+
+  get isTooLong(): boolean {
+    return this.cause instanceof ContextTooLong;
+  }
+
+  /** Milliseconds to wait before the same call may succeed; undefined if it never will. */
+  get retryAfterMs(): number | undefined {
+    return this.cause instanceof ModelUnavailable ? (this.cause.retryAfterMs ?? 0) : undefined;
+  }
+}
+
+/** Calls a model once. `onText` gets each piece of text as it arrives. */
+export async function callModel(
+  model: ChatModel,
+  request: ModelRequest,
+  signal: AbortSignal,
+  onText: (text: string) => void,
+): Promise<ModelReply> {
+  const toolCalls: ModelToolCall[] = [];
+  let received = 0;
+  try {
+    for await (const event of model.generate(request, signal)) {
+      if (event.type === 'text') {
+        received += Buffer.byteLength(event.text);
+        onText(event.text);
+      } else if (event.type === 'tool_call') {
+        received += Buffer.byteLength(event.arguments);
+        toolCalls.push({ id: event.id, name: event.name, arguments: event.arguments });
+      } else {
+        const usage = event.usage ?? estimate(request, event.receivedBytes ?? received);
+        const spent = spentOf(model, usage.inputTokens, usage.outputTokens, event.usage === undefined);
+        return { toolCalls, spent, isAborted: event.reason === 'aborted' };
+      }
+    }
+  } catch (error) {
+    if (!(error instanceof ModelFailure)) throw error;
+    const bytes = Math.max(received, error.receivedBytes);
+    const { inputTokens, outputTokens } = bytes === 0 ? { inputTokens: 0, outputTokens: 0 } : estimate(request, bytes);
+    throw new ModelCallFailed(error, spentOf(model, inputTokens, outputTokens, true));
+  }
+  throw new AppError('INTERNAL', 'internal_error', 'A model ended its reply without saying so.');
+}
+
+function estimate(request: ModelRequest, outputBytes: number) {
+  const inputTokens = estimatePrompt(request.messages, JSON.stringify(request.tools));
+  return { inputTokens, outputTokens: Math.ceil(outputBytes / BYTES_PER_TOKEN) };
+}
+
+/** Returns what tokens cost at the rates of a model, rounded half up to a millionth of a credit. */
+export function spentOf({ info }: ChatModel, inputTokens: number, outputTokens: number, estimated: boolean): Spent {
+  const { inputPer1k, outputPer1k } = info.rates;
+  const micros = Math.floor((inputTokens * inputPer1k + outputTokens * outputPer1k) / 1000 + 0.5);
+  return { inputTokens, outputTokens, micros, toolCalls: 0, estimated };
+}

@@ -1,0 +1,109 @@
+import { accessTo } from '../agents/access.js';
+import type { ModelInfo } from '../models/port.js';
+import type { Parts } from '../parts.js';
+import {
+  type AgentRecord,
+  type AgentVersionRecord,
+  agentVersionId,
+  type PinnedSkill,
+  type ToolGroup,
+} from '../stores/agents.js';
+import type { RunRecord } from '../stores/runs.js';
+import type { Acting } from './acting.js';
+import { RunFailure } from './failure.js';
+import { ASSISTANT, agentText, BYTES_PER_TOKEN } from './prompt.js';
+
+export type AgentParts = Pick<Parts, 'agents' | 'agentVersions' | 'memberships' | 'index' | 'systemCall'>;
+
+/** The agent of a run was deleted: the run is canceled. */
+export class AgentDeleted extends Error {}
+
+/** What a run takes of its agent: of its version what it says to the model, and of its present state whether it may go on. */
+export interface RunAgent {
+  /** The beginning of the prompt. */
+  readonly system: string;
+  readonly temperature?: number | undefined;
+}
+
+/** Loads what a run says to the model: of its agent's version, or of the built-in assistant. */
+export async function loadRunAgent(parts: AgentParts, run: RunRecord, acting: Acting): Promise<RunAgent> {
+  const version = await versionOf(parts, run);
+  if (version === undefined) return { system: ASSISTANT };
+  const skills = await usableSkills(parts, version, acting);
+  const { instructions, temperature } = version;
+  return { system: agentText({ name: run.agentName ?? '', instructions, skills }), temperature };
+}
+
+/** Returns the version of the agent that a run uses; undefined for the built-in assistant. */
+export async function versionOf(
+  { agentVersions }: Pick<Parts, 'agentVersions'>,
+  { agentId, agentVersion = 0 }: Pick<RunRecord, 'agentId' | 'agentVersion'>,
+): Promise<AgentVersionRecord | undefined> {
+  if (agentId === undefined) return undefined;
+  const version = await agentVersions.get(agentVersionId(agentId, agentVersion));
+  if (version === undefined) throw new AgentDeleted('The agent was deleted.');
+  return version;
+}
+
+/** Returns the skills of a version that may be used: not those whose document the asking person may not read. */
+async function usableSkills(
+  { index }: AgentParts,
+  { skills }: AgentVersionRecord,
+  acting: Acting,
+): Promise<readonly PinnedSkill[]> {
+  const enabled = skills.filter(({ isEnabled }) => isEnabled);
+  const ids = [...new Set(enabled.flatMap(({ resourceId }) => resourceId ?? []))];
+  if (ids.length === 0) return enabled;
+  const { resources } = await index.checkAccess({ ids }, await acting(undefined, { isNamed: true }));
+  const readable = new Set(resources.map(({ id }) => id));
+  return enabled.filter(({ resourceId }) => resourceId === undefined || readable.has(resourceId));
+}
+
+/** Returns the groups of tools of a run's agent: those that its version has and that it has now. */
+export async function toolGroupsOf(
+  parts: Pick<Parts, 'agents' | 'agentVersions'>,
+  run: RunRecord,
+): Promise<readonly ToolGroup[]> {
+  const version = await versionOf(parts, run);
+  if (version === undefined) return ASSISTANT_GROUPS;
+  const present = await parts.agents.get(version.agentId);
+  return version.tools.filter((group) => present?.tools.includes(group) === true);
+}
+
+/** The groups of tools of the built-in assistant. */
+const ASSISTANT_GROUPS: readonly ToolGroup[] = ['search', 'read'];
+
+/**
+ * Returns the agent of a run. Throws unless it may go on: it exists, is active, acts in the run's workspace, where its owner is too,
+ * and may be used by the person. To be asked before each call of a model or a tool.
+ */
+export async function requireStanding(
+  parts: AgentParts,
+  { agentId, userId, workspaceId }: RunRecord,
+): Promise<AgentRecord | undefined> {
+  if (agentId === undefined) return undefined;
+  const agent = await parts.agents.get(agentId);
+  if (agent === undefined) throw new AgentDeleted('The agent was deleted.');
+  if (agent.status !== 'active') throw lost('The agent was paused.');
+  const [person, owner] = await Promise.all(
+    [userId, agent.ownerId].map((id) => parts.memberships.of(id, parts.systemCall())),
+  );
+  const place = agent.places.find((one) => one.workspaceId === workspaceId);
+  if (place === undefined || workspaceId === undefined || owner?.workspaces.has(workspaceId) !== true) {
+    throw lost('The agent does not act in the workspace any more.');
+  }
+  if (person === undefined || !accessTo(agent, person).mayUse) {
+    throw lost('The person who started the run may not use the agent any more.');
+  }
+  return agent;
+}
+
+const lost = (message: string): RunFailure => new RunFailure('permission_lost', message, false);
+
+const LEAST_PIN_LENGTH = 200;
+
+/** Returns how many characters of each pinned resource a prompt has: all of them together take a third of the window. */
+export function pinLength({ contextTokens }: Pick<ModelInfo, 'contextTokens'>, count: number, most: number): number {
+  const each = Math.floor((contextTokens * BYTES_PER_TOKEN) / 3 / Math.max(count, 1));
+  return Math.min(Math.max(each, LEAST_PIN_LENGTH), most);
+}

@@ -1,0 +1,158 @@
+import type { Changes, HeldJob } from '@commonplace/kit/jobs';
+import type { UnitOfWork } from '@commonplace/kit/store';
+import type { ModelMessage, ModelToolCall } from '../models/port.js';
+import type { Parts } from '../parts.js';
+import { deletionOf, logEvents, type NewRunEvent } from '../runs/log.js';
+import { addSpent, type RunRecord, type Spent, type StepRecord, stepId } from '../stores/runs.js';
+import type { Source } from './sources.js';
+
+/** What a call of the model has left, as its step stores it. */
+export interface TurnOutput {
+  /** The text as it was sent. */
+  readonly text: string;
+  readonly toolCalls: readonly ModelToolCall[];
+  readonly cited: readonly number[];
+}
+
+/** What a call of a tool has left. */
+export interface ToolOutput {
+  readonly text: string;
+  readonly sources: readonly Source[];
+  readonly isError: boolean;
+  /** Resources that the call has created or changed. */
+  readonly resourceIds?: readonly string[] | undefined;
+}
+
+/** What is written along with a step. */
+export interface StepWrites {
+  readonly spent?: Spent | undefined;
+  readonly events?: readonly NewRunEvent[] | undefined;
+  /** Further changes of the run, as it is when it is written. */
+  readonly change?: ((run: RunRecord) => Changes<RunRecord>) | undefined;
+  /** Further writes of the unit. */
+  readonly also?: ((work: UnitOfWork, run: RunRecord) => unknown) | undefined;
+}
+
+/** The steps of a run that this worker holds. */
+export class StepLog {
+  private all: StepRecord[] = [];
+
+  constructor(
+    private readonly parts: Pick<Parts, 'steps' | 'runEvents' | 'settings'>,
+    private readonly job: HeldJob<RunRecord>,
+  ) {}
+
+  get steps(): readonly StepRecord[] {
+    return this.all;
+  }
+
+  async load(): Promise<void> {
+    const where = { runId: this.job.record.id };
+    this.all = await this.parts.steps.find({ where, sort: ['seq'], limit: 1_000 });
+  }
+
+  /** Adds a step, which is stored by `save`. */
+  add(type: StepRecord['type'], name: string, input: unknown, toolCallId?: string): StepRecord {
+    const { id, tenant } = this.job.record;
+    const seq = this.all.length + 1;
+    const now = new Date();
+    const step: StepRecord = {
+      ...{
+        id: stepId(id, seq),
+        version: 0,
+        tenant,
+        runId: id,
+        seq,
+        type,
+        name,
+        toolCallId,
+        input,
+        effect: 'none',
+        truncated: false,
+      },
+      ...{ attempt: type === 'message' ? 0 : 1, status: 'planned' },
+      ...{ startedAt: now.toISOString(), deleteAt: deletionOf(this.parts.settings, now) },
+    };
+    this.all.push(step);
+    return step;
+  }
+
+  /** Stores a step, what it has cost, and its events, in one unit with the run. */
+  async save(step: StepRecord, { spent, events = [], change, also }: StepWrites = {}): Promise<void> {
+    const { steps } = this.parts;
+    let stored: StepRecord = step;
+    await this.job.save(
+      (run) => ({
+        stepCount: this.all.length,
+        eventCount: run.eventCount + events.length,
+        ...(spent && { spent: addSpent(run.spent, spent) }),
+        ...change?.(run),
+      }),
+      async (work, run) => {
+        const before = await work.get(steps, step.id);
+        stored = before === undefined ? work.insert(steps, step) : work.replace(steps, before, step);
+        logEvents(this.parts, work, run, events);
+        await also?.(work, run);
+      },
+    );
+    this.all = this.all.map((one) => (one.id === step.id ? stored : one));
+  }
+
+  get(id: string): StepRecord | undefined {
+    return this.all.find((step) => step.id === id);
+  }
+
+  /** The completed calls of the model. */
+  get turns(): TurnOutput[] {
+    return this.all.flatMap(({ type, status, output }) =>
+      type === 'message' && status === 'completed' ? [output as TurnOutput] : [],
+    );
+  }
+
+  get lastTurn(): TurnOutput | undefined {
+    return this.turns.at(-1);
+  }
+
+  /** The text that the completed calls of the model have written. */
+  get text(): string {
+    return this.turns.map(({ text }) => text).join('');
+  }
+
+  /** The calls of the last turn that have no result yet. */
+  get openCalls(): readonly ModelToolCall[] {
+    return (this.lastTurn?.toolCalls ?? []).filter(({ id }) => {
+      const step = this.stepOf(id);
+      return step === undefined || isOpen(step);
+    });
+  }
+
+  /** Returns the step of a call of the last turn. */
+  stepOf(toolCallId: string): StepRecord | undefined {
+    const at = this.all.findLastIndex(({ type, status }) => type === 'message' && status === 'completed');
+    return this.all.slice(at + 1).find((step) => step.toolCallId === toolCallId);
+  }
+
+  /** The sources of the first step, which stand beside the question; later ones are results of tools. */
+  get firstSources(): readonly Source[] {
+    const [first] = this.all;
+    return first === undefined ? [] : (first.output as ToolOutput).sources;
+  }
+
+  /** What the run has done since, as the model is told of it: each call with exactly one result. */
+  get messages(): ModelMessage[] {
+    return this.all.slice(1).flatMap((step): ModelMessage[] => {
+      if (step.type === 'message' && step.status === 'completed') {
+        const { text, toolCalls } = step.output as TurnOutput;
+        return [{ role: 'assistant', content: text, ...(toolCalls.length > 0 && { toolCalls }) }];
+      }
+      if (step.type !== 'tool_call' || step.toolCallId === undefined || step.output === undefined) return [];
+      const { text, isError } = step.output as ToolOutput;
+      return [{ role: 'tool', toolCallId: step.toolCallId, content: text, isError }];
+    });
+  }
+}
+
+/** Returns whether a call of a tool still has to get its result. */
+function isOpen({ status, output }: StepRecord): boolean {
+  return status === 'planned' || status === 'running' || (status === 'unknown' && output === undefined);
+}

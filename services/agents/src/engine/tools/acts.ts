@@ -1,0 +1,40 @@
+import { AppError } from '@commonplace/kit/errors';
+import { fingerprint } from '@commonplace/kit/id';
+import { type CallOptions, callOnce } from '@commonplace/kit/rpc';
+import type { Arguments, ToolContext, ToolResult } from './tool.js';
+
+/**
+ * Makes a call that changes something exactly once, whatever is repeated after a crash: the service keeps the first
+ * answer under the id of the tool call, in the commit of the change. `scope` is what the run needs for it.
+ */
+export async function actOnce<T>(
+  context: ToolContext,
+  scope: string,
+  args: Arguments,
+  call: (options: CallOptions) => Promise<T>,
+): Promise<T> {
+  if (context.toolCallId === '') throw new Error('a call that is only planned changes nothing');
+  return callOnce({
+    idempotency: {
+      id: fingerprint('tool call', context.run.id, context.toolCallId),
+      fingerprint: fingerprint(JSON.stringify(args)),
+    },
+    options: () => context.acting(undefined, { scope }),
+    send: call,
+    signal: context.signal,
+  });
+}
+
+/** Returns the result of a call; a conflict, which repeating does not change, becomes a result that the model is told. */
+export async function toldConflicts(call: () => Promise<ToolResult>): Promise<ToolResult> {
+  try {
+    return await call();
+  } catch (error) {
+    const isConflict = error instanceof AppError && error.code === 'ABORTED' && !PASSING.has(error.reason);
+    if (!isConflict) throw error;
+    return { text: error.message, found: [], isError: true };
+  }
+}
+
+/** Conflicts that pass by themselves. */
+const PASSING: ReadonlySet<string> = new Set(['idempotency_in_progress', 'version_conflict']);

@@ -1,0 +1,69 @@
+import { isUuid } from '@commonplace/kit/id';
+import { type Arguments, InvalidArguments } from './tool.js';
+
+/** Returns a text argument as it is, of at most `max` characters; undefined if it is absent. */
+export function optionalText(args: Arguments, name: string, max: number): string | undefined {
+  const value = args[name];
+  if (value === undefined || value === null) return undefined;
+  if (typeof value !== 'string') throw new InvalidArguments(`${name} must be a text.`);
+  if (value.length > max) throw new InvalidArguments(`${name} must have ${max} characters at the most.`);
+  return value;
+}
+
+export function requiredText(args: Arguments, name: string, max: number): string {
+  const value = optionalText(args, name, max);
+  if (value === undefined || value.trim() === '') throw new InvalidArguments(`${name} must be a text.`);
+  return value;
+}
+
+export function optionalId(args: Arguments, name: string): string | undefined {
+  const value = optionalText(args, name, 100)?.trim().toLowerCase();
+  if (value === undefined || value === '') return undefined;
+  if (!isUuid(value)) throw new InvalidArguments(`${name} must be the id of a resource.`);
+  return value;
+}
+
+/** Returns an argument that is the number of a message. */
+export function optionalSeq(args: Arguments, name: string): number | undefined {
+  const value = args[name];
+  if (value === undefined || value === null) return undefined;
+  const isSeq = typeof value === 'number' && Number.isInteger(value) && value >= 1 && value < 2 ** 31;
+  if (!isSeq) throw new InvalidArguments(`${name} must be a whole number from 1 on.`);
+  return value;
+}
+
+export function requiredId(args: Arguments, name: string): string {
+  const value = optionalId(args, name);
+  if (value === undefined) throw new InvalidArguments(`${name} must be the id of a resource.`);
+  return value;
+}
+
+/** Characters of a resource's name. */
+const MAX_NAME_LENGTH = 255;
+
+/** Returns a name on one line. */
+export function requiredName(args: Arguments, name: string): string {
+  const value = requiredText(args, name, MAX_NAME_LENGTH).trim();
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is refused
+  if (/[\u0000-\u001f\u007f\u2028\u2029]/.test(value)) throw new InvalidArguments(`${name} must be one line.`);
+  return value;
+}
+
+export function oneOf<T extends string>(args: Arguments, name: string, values: readonly T[]): T {
+  const found = values.find((value) => value === args[name]);
+  if (found === undefined) throw new InvalidArguments(`${name} must be one of: ${values.join(', ')}.`);
+  return found;
+}
+
+/** Returns a list argument with `min` to `max` entries. */
+export function listOf(args: Arguments, name: string, min: number, max: number): readonly unknown[] {
+  const value = args[name];
+  if (!Array.isArray(value) || value.length < min || value.length > max) {
+    throw new InvalidArguments(`${name} must be a list of ${min} to ${max} entries.`);
+  }
+  return value;
+}
+
+export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

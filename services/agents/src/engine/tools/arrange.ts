@@ -1,0 +1,112 @@
+import { UpdateResourceRequest } from '@commonplace/proto/resources/v1/resource_service.js';
+import type { Parts } from '../../parts.js';
+import { actOnce, toldConflicts } from './acts.js';
+import { optionalId, requiredId, requiredName } from './arguments.js';
+import { changePlan } from './plans.js';
+import { findTarget, isWider, placeOf, targetOf } from './targets.js';
+import { type Arguments, InvalidArguments, type Tool } from './tool.js';
+
+const arrangeSchema = {
+  name: 'arrange_resource',
+  description: 'Renames a resource, or moves it with everything below it: to a parent, or to the root.',
+  parameters: {
+    type: 'object',
+    properties: {
+      resource_id: { type: 'string' },
+      name: { type: 'string', description: 'The new name.' },
+      parent_id: { type: 'string', description: 'Id of the new parent.' },
+      to_root: { type: 'boolean', description: 'Moves it to the root of the workspace.' },
+    },
+    required: ['resource_id'],
+    additionalProperties: false,
+  },
+};
+
+const trashSchema = {
+  name: 'trash_resource',
+  description: 'Moves a resource with everything below it to the trash, from which people can restore it.',
+  parameters: {
+    type: 'object',
+    properties: { resource_id: { type: 'string' } },
+    required: ['resource_id'],
+    additionalProperties: false,
+  },
+};
+
+type ArrangeParts = Pick<Parts, 'index' | 'resources'>;
+
+interface Wish {
+  readonly id: string;
+  readonly name: string | undefined;
+  readonly moves: boolean;
+  readonly parentId: string | undefined;
+}
+
+/** Creates the tools that rename, move and trash resources. */
+export function createArrangeTools(parts: ArrangeParts): Tool[] {
+  return [arrangeTool(parts), trashTool(parts)];
+}
+
+function arrangeTool(parts: ArrangeParts): Tool {
+  return {
+    schema: arrangeSchema,
+    async plan(args, context) {
+      const { id, name, moves, parentId } = wishIn(args);
+      const target = await targetOf(parts, id, context);
+      const place = moves ? await placeOf(parts, parentId, context) : undefined;
+      // What is moved is passed on to whoever reads the new place.
+      const isSink = await isWider(parts, place ?? target, context, moves ? [id] : []);
+      const steps = [
+        ...(name === undefined ? [] : [`rename “${target.name}” to “${name}”`]),
+        ...(place === undefined ? [] : [`move “${target.name}” to ${place.name}`]),
+      ];
+      const title = steps.join(' and ').replace(/^./, (first) => first.toUpperCase());
+      const targets = [target.name, ...(place === undefined ? [] : [place.name])];
+      return changePlan(arrangeSchema, { action: 'write', risk: 'medium', isSink, title }, { targets });
+    },
+    call: (args, context) =>
+      toldConflicts(async () => {
+        const { id, name, moves, parentId } = wishIn(args);
+        const target = await targetOf(parts, id, context);
+        if (moves) await placeOf(parts, parentId, context);
+        const updateMask = [...(name === undefined ? [] : ['name']), ...(moves ? ['parent_id'] : [])];
+        const request = UpdateResourceRequest.fromPartial({ resourceId: id, updateMask, name, parentId });
+        const after = await actOnce(context, 'resource:write', args, (options) =>
+          parts.resources.updateResource(request, options),
+        );
+        const where = moves ? ' and is where it should be' : '';
+        return { text: `“${target.name}” is called “${after.name}” now${where}.`, found: [], resourceIds: [id] };
+      }),
+  };
+}
+
+function wishIn(args: Arguments): Wish {
+  const parentId = optionalId(args, 'parent_id');
+  const moves = parentId !== undefined || args.to_root === true;
+  const name = args.name === undefined ? undefined : requiredName(args, 'name');
+  if (name === undefined && !moves) throw new InvalidArguments('Send name, parent_id or to_root.');
+  if (parentId !== undefined && args.to_root === true) throw new InvalidArguments('Send parent_id or to_root.');
+  return { id: requiredId(args, 'resource_id'), name, moves, parentId };
+}
+
+function trashTool(parts: ArrangeParts): Tool {
+  return {
+    schema: trashSchema,
+    async plan(args, context) {
+      const id = requiredId(args, 'resource_id');
+      // After a crash it may be in the trash already, by this very call.
+      const { name } = (await findTarget(parts, id, context)) ?? { name: id };
+      const title = `Move “${name}” with everything below it to the trash`;
+      return changePlan(trashSchema, { action: 'delete', risk: 'high', isSink: true, title }, { targets: [name] });
+    },
+    call: (args, context) =>
+      toldConflicts(async () => {
+        const id = requiredId(args, 'resource_id');
+        // It is not looked up first: repeated after a crash, it is in the trash already.
+        const { trashedCount } = await actOnce(context, 'resource:write', args, (options) =>
+          parts.resources.deleteResource({ resourceId: id }, options),
+        );
+        return { text: `${trashedCount} resources are in the trash now.`, found: [], resourceIds: [id] };
+      }),
+  };
+}

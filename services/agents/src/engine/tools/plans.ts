@@ -1,0 +1,40 @@
+import { fingerprint } from '@commonplace/kit/id';
+import type { ToolSchema } from '../../models/port.js';
+import { NO_PREVIEW, type Preview, type ToolPlan } from './tool.js';
+
+/** Characters of a preview. */
+export const PREVIEW_LENGTH = 16_000;
+
+/** Returns the hash of what a tool says of itself, for which an approval of it holds. */
+export const hashOf = ({ name, description, parameters }: ToolSchema): string =>
+  fingerprint(name, description, JSON.stringify(parameters));
+
+/** Returns the plan of a call that changes something, which is done once however often it is repeated. */
+export function changePlan(
+  schema: ToolSchema,
+  plan: Pick<ToolPlan, 'action' | 'risk' | 'isSink' | 'title'>,
+  preview: Partial<Preview>,
+): ToolPlan {
+  const { text = '' } = preview;
+  const shown = text.length <= PREVIEW_LENGTH ? text : `${text.slice(0, PREVIEW_LENGTH)}\n…`;
+  return {
+    ...plan,
+    effect: 'idempotent',
+    preview: { ...NO_PREVIEW, ...preview, text: shown },
+    toolHash: hashOf(schema),
+  };
+}
+
+/** Writes a diff as a block of Markdown that nothing in it can end. */
+export function diffBlock(diff: string): string {
+  const longest = Math.max(2, ...[...diff.matchAll(/`+/g)].map(([ticks]) => ticks.length));
+  const fence = '`'.repeat(longest + 1);
+  return `${fence}diff\n${diff}\n${fence}`;
+}
+
+/** Returns a diff of lines that are all new. */
+export const added = (text: string): string =>
+  text
+    .split('\n')
+    .map((line) => `+${line}`)
+    .join('\n');

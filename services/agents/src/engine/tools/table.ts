@@ -1,0 +1,50 @@
+import type { Parts } from '../../parts.js';
+import type { ToolGroup } from '../../stores/agents.js';
+import type { RunRecord } from '../../stores/runs.js';
+import { toolGroupsOf } from '../run-agent.js';
+import { createArrangeTools } from './arrange.js';
+import { createCommentTools } from './comment.js';
+import { createCreationTools } from './create.js';
+import { createFileTools } from './file.js';
+import { createImTools } from './im.js';
+import { mcpTools } from './mcp.js';
+import { memoryTools } from './memory.js';
+import { createCommentReadingTools } from './read-comments.js';
+import { READING_TOOLS } from './reading.js';
+import { createRowTools } from './rows.js';
+import { skillTools } from './skill.js';
+import type { Tool } from './tool.js';
+import { createWebTools } from './web-fetch.js';
+import { createWorkItemTools } from './work-item.js';
+import { createWriteTools } from './write.js';
+
+/** Returns tools that a run has, of one kind. */
+export type ToolProvider = (parts: Parts, run: RunRecord) => Promise<readonly Tool[]> | readonly Tool[];
+
+/** The built-in tools by the group that an agent has them with: a further group is one entry. */
+const BUILT_IN: Readonly<Partial<Record<ToolGroup, (parts: Parts) => readonly Tool[]>>> = {
+  search: () => READING_TOOLS.get('search') ?? [],
+  read: () => READING_TOOLS.get('read') ?? [],
+  write: createWriteTools,
+  create: (parts) => [...createCreationTools(parts), ...createArrangeTools(parts)],
+  comment: (parts) => [...createCommentReadingTools(parts), ...createCommentTools(parts)],
+  table: createRowTools,
+  file: createFileTools,
+  web_fetch: createWebTools,
+  im: createImTools,
+  work_item: createWorkItemTools,
+};
+
+const builtIn: ToolProvider = async (parts, run) => {
+  const groups = await toolGroupsOf(parts, run);
+  return groups.flatMap((group) => (BUILT_IN[group]?.(parts) ?? []).map((tool) => ({ ...tool, group })));
+};
+
+/** Where tools come from: a further kind is one entry. */
+export const PROVIDERS: ToolProvider[] = [builtIn, skillTools, memoryTools, mcpTools];
+
+/** Returns the tools of a run by their names, in an order that stays the same from call to call. */
+export async function toolsOf(parts: Parts, run: RunRecord): Promise<ReadonlyMap<string, Tool>> {
+  const lists = await Promise.all(PROVIDERS.map((provide) => provide(parts, run)));
+  return new Map(lists.flat().map((tool) => [tool.schema.name, tool]));
+}

@@ -1,0 +1,59 @@
+import type { AccessibleResource } from '@commonplace/proto/resources/v1/index_service.js';
+import type { Parts } from '../../parts.js';
+import { InvalidArguments, type ToolContext } from './tool.js';
+
+type TargetParts = Pick<Parts, 'index'>;
+
+/** Where something is written: a resource, or the root of a workspace. */
+export type Target = Pick<AccessibleResource, 'boundaryId' | 'isShared' | 'name'>;
+
+/** Returns a resource of the run's workspace that the run may read; undefined if there is none. */
+export async function findTarget(
+  parts: TargetParts,
+  id: string,
+  context: ToolContext,
+): Promise<AccessibleResource | undefined> {
+  const { resources } = await parts.index.checkAccess({ ids: [id] }, await context.acting());
+  const { workspaceId } = context.run;
+  return resources.find((one) => workspaceId === undefined || one.workspaceId === workspaceId);
+}
+
+/** Does the same, but throws `InvalidArguments` if there is none. */
+export async function targetOf(parts: TargetParts, id: string, context: ToolContext): Promise<AccessibleResource> {
+  const found = await findTarget(parts, id, context);
+  if (found === undefined) throw new InvalidArguments(`There is no resource ${id} here.`);
+  return found;
+}
+
+/** Returns where something new is put: into a parent, or else at the root of the run's workspace. */
+export async function placeOf(
+  parts: TargetParts,
+  parentId: string | undefined,
+  context: ToolContext,
+): Promise<Target & { readonly workspaceId: string | undefined; readonly parentId: string | undefined }> {
+  if (parentId !== undefined) {
+    const parent = await targetOf(parts, parentId, context);
+    return { ...parent, workspaceId: undefined, parentId };
+  }
+  const { workspaceId } = context.run;
+  if (workspaceId === undefined) throw new InvalidArguments('parent_id must be the id of a folder or document.');
+  return { boundaryId: workspaceId, isShared: false, name: 'the workspace', workspaceId, parentId };
+}
+
+/**
+ * Returns whether more people can read a target than what the run was given, so that writing there passes something on.
+ * A source whose readers are not known for certain counts as one that fewer people can read.
+ */
+export async function isWider(
+  parts: TargetParts,
+  target: Target,
+  context: ToolContext,
+  alsoIds: readonly string[] = [],
+): Promise<boolean> {
+  if (target.isShared) return true;
+  const { run, sources } = context;
+  const ids = [...new Set([...sources.resourceIds(), ...run.resourceIds, ...alsoIds])];
+  if (ids.length === 0) return false;
+  const { resources } = await parts.index.checkAccess({ ids }, await context.acting(undefined, { isNamed: true }));
+  return resources.length < ids.length || resources.some(({ boundaryId }) => boundaryId !== target.boundaryId);
+}

@@ -1,0 +1,65 @@
+import { AppError, defineError } from '@commonplace/kit/errors';
+
+export const WorkspaceRequired = defineError(
+  'INVALID_ARGUMENT',
+  'workspace_required',
+  'Nothing tells which workspace is meant. Send workspace_id or org_id.',
+);
+export const WorkspaceArchived = conflict('workspace_archived', 'The workspace is archived and can only be read.');
+export const ReplyInProgress = conflict(
+  'reply_in_progress',
+  'A reply is being written. Wait for it, or send interrupt: true to stop it.',
+);
+export const ApprovalNotPending = conflict(
+  'approval_not_pending',
+  'The approval is no longer pending: it is {status}.',
+);
+export const AgentsCannotApprove = defineError(
+  'PERMISSION_DENIED',
+  'agents_cannot_approve',
+  'An approval is decided by a person.',
+);
+export const ApprovalNeedsPerson = defineError(
+  'PERMISSION_DENIED',
+  'approval_needs_person',
+  'This approval is decided by a person who has signed in, not by an API key.',
+);
+export const ApprovalInputInvalid = defineError(
+  'INVALID_ARGUMENT',
+  'approval_input_invalid',
+  'The value does not follow the schema: {fault}',
+);
+export const RunNotCancelable = conflict('run_not_cancelable', 'The run has ended: its status is {status}.');
+export const RunNotRetryable = conflict(
+  'run_not_retryable',
+  'Only a run that has failed, was canceled or has expired can be run again: its status is {status}.',
+);
+export const ModelNotConfigured = conflict(
+  'model_not_configured',
+  'This needs a language model, and none is configured on this server.',
+);
+export const NameTaken = conflict('already_exists', 'An MCP server of this agent has the name {name} already.');
+export const SecretReentryRequired = conflict(
+  'secret_reentry_required',
+  'The URL leads to another server: send the credentials and headers for it again, or remove them.',
+);
+export const NoUpdateField = defineError('INVALID_ARGUMENT', 'no_update_field', 'Nothing to change was sent.');
+export const MissingTarget = defineError(
+  'INVALID_ARGUMENT',
+  'missing_target',
+  'Nothing tells which MCP server is meant. Send server_id or name.',
+);
+export const McpAuthorizationFailed = defineError('FAILED_PRECONDITION', 'connection_inactive', '{why}');
+export const ExpiredLink = defineError('NOT_FOUND', 'expired_link', 'This link is no longer valid.');
+export const AgentPaused = conflict('agent_paused', 'The agent is paused.');
+export const LimitReached = conflict('limit_reached', 'There may be no more than {limit} {what}.');
+
+/** Returns the error for a credential that lacks a scope which the request needs besides that of its endpoint. */
+export function insufficientScope(scope: string): AppError {
+  const message = `This needs the scope ${scope}.`;
+  return new AppError('PERMISSION_DENIED', 'insufficient_scope', message, { details: { scope } });
+}
+
+function conflict(reason: string, template: string): (details?: Record<string, unknown>) => AppError {
+  return defineError('ABORTED', reason, template);
+}

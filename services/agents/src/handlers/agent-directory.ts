@@ -1,0 +1,20 @@
+import type { Handlers } from '@commonplace/kit/rpc';
+import type { AgentDirectoryService } from '@commonplace/proto/agents/v1/agent_directory_service.js';
+import { findUsable } from '../agents/access.js';
+import type { Parts } from '../parts.js';
+
+/** Creates the handlers of what other services ask about agents. */
+export function createAgentDirectoryHandlers(
+  parts: Pick<Parts, 'agents' | 'memberships'>,
+): Handlers<AgentDirectoryService> {
+  return {
+    async lookUpAgents({ agentIds }, context) {
+      const found = await findUsable(parts, agentIds, context);
+      return {
+        items: found.map(({ id, name, orgId, ownerId, status, autoRun }) => ({
+          ...{ id, name, orgId, ownerId, isActive: status === 'active', autoRun },
+        })),
+      };
+    },
+  };
+}

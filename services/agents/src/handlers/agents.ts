@@ -1,0 +1,207 @@
+import { beyondReach, defaultOrgId, reachesTenant } from '@commonplace/kit/auth';
+import { type Fault, InsufficientRole, invalidField, invalidFields, NotFound } from '@commonplace/kit/errors';
+import { homeOf, newId } from '@commonplace/kit/id';
+import { type CallContext, type Handlers, requireVersion } from '@commonplace/kit/rpc';
+import { findPage, type Where } from '@commonplace/kit/store';
+import {
+  AgentInclude,
+  type AgentService,
+  type CreateAgentRequest,
+  type ListAgentsRequest,
+  type UpdateAgentRequest,
+} from '@commonplace/proto/agents/v1/agent_service.js';
+import type { McpServer } from '@commonplace/proto/agents/v1/mcp_server.js';
+import { ResourceType } from '@commonplace/proto/resources/v1/resource.js';
+import { type AgentAccess, isAtLeastMember, openAgent, seeAgent, visibleAgents } from '../agents/access.js';
+import { presentAgent } from '../agents/present.js';
+import { removeAgent } from '../agents/removal.js';
+import { keptVersion, latestVersions, promptChanges, promptOf, writeVersion } from '../agents/versions.js';
+import type { Parts } from '../parts.js';
+import { membershipsOf } from '../policy.js';
+import type { AgentRecord } from '../stores/agents.js';
+import { type AgentFields, readChange, readNewAgent, requireRestoreAlone } from '../wire/agent-fields.js';
+import { versionMessage } from '../wire/agents.js';
+import { nameIn } from '../wire/enums.js';
+import { skillMessage } from '../wire/skills.js';
+import { createAgentPinHandlers } from './agent-pins.js';
+import { createAgentWorkspaceHandlers } from './agent-workspaces.js';
+
+/** Returns the MCP servers of an agent, with what others than its owner may know of them. */
+export type McpServersOf = (
+  agent: AgentRecord,
+  isOwner: boolean,
+  context: CallContext,
+) => Promise<readonly McpServer[]>;
+
+export function createAgentHandlers(parts: Parts, mcpServersOf: McpServersOf): Handlers<AgentService> {
+  const present = async (agent: AgentRecord, context: CallContext) =>
+    presentAgent(parts, agent, await parts.memberships.of(context.caller.userId, context.onward), context);
+
+  return {
+    async listAgents(request, context) {
+      const person = await parts.memberships.fresh(context.caller.userId, context.onward);
+      const { and = [], ...visible } = visibleAgents(person, context.caller);
+      const where = { ...visible, and: [...and, filterOf(request)] };
+      const { items, page } = await findPage(parts.agents, where, ['name'], request.page);
+      return { items: await Promise.all(items.map((agent) => presentAgent(parts, agent, person, context))), page };
+    },
+
+    async createAgent(request, context) {
+      const faults: Fault[] = [];
+      const fields = readNewAgent(request, faults);
+      if (faults.length > 0) throw invalidFields(faults);
+      const { caller, work } = context;
+      const { tenant, orgId } = await tenantOf(parts, request, context);
+      await requireSound(parts, fields, orgId, undefined, context);
+      await parts.quotas.agents.reserve(work, caller.userId);
+      const now = new Date().toISOString();
+      const agent = work.insert(parts.agents, {
+        ...{ id: newId(), tenant, orgId, ownerId: caller.userId, ownerName: caller.userName, ...fields, skills: [] },
+        ...{ places: [], workspaceIds: [], mcpServerCount: 0, promptVersion: 1, words: wordsOf(fields) },
+        ...{ createdAt: now, updatedAt: now },
+      });
+      await writeVersion(parts, agent, [], context);
+      work.publish(context.event('agent.created', agent.id, { agentId: agent.id, orgId }, tenant));
+      return present(agent, context);
+    },
+
+    async getAgent({ agentId, include }, context) {
+      const { agent, isOwner } = await seeAgent(parts, agentId, context);
+      const wants = (one: AgentInclude) => include.includes(one);
+      if (wants(AgentInclude.VERSIONS) && !isOwner) throw InsufficientRole();
+      const person = await parts.memberships.of(context.caller.userId, context.onward);
+      return presentAgent(parts, agent, person, context, {
+        ...(wants(AgentInclude.SKILLS) && { skills: agent.skills.map((skill) => skillMessage(skill)) }),
+        ...(wants(AgentInclude.MCP) && { mcp: await mcpServersOf(agent, isOwner, context) }),
+        ...(wants(AgentInclude.VERSIONS) && { versions: (await latestVersions(parts, agent)).map(versionMessage) }),
+        withWorkspaces: wants(AgentInclude.WORKSPACES),
+      });
+    },
+
+    async updateAgent(request, context) {
+      const access = await seeAgent(parts, request.agentId, context);
+      requireMayChange(access, request);
+      return present(await change(parts, access.agent, request, context), context);
+    },
+
+    async deleteAgent({ agentId }, context) {
+      const access = await seeAgent(parts, agentId, context);
+      if (!access.isOwner && !(access.isAdmin && (await isOrphan(parts, access.agent, context)))) {
+        throw InsufficientRole();
+      }
+      requireVersion(context, access.agent.version, access.agent);
+      removeAgent(parts, access.agent, context);
+      return { id: agentId, deleted: true };
+    },
+
+    ...createAgentWorkspaceHandlers(parts),
+    ...createAgentPinHandlers(parts, (agentId, context) => openAgent(parts, agentId, context)),
+  };
+}
+
+// ---- who
+
+/** Administrators of the Org may pause an agent and activate it again, and no more. */
+function requireMayChange({ isOwner, isAdmin }: AgentAccess, { updateMask = [] }: UpdateAgentRequest): void {
+  const isStatusAlone = updateMask.every((path) => path === 'status');
+  if (!isOwner && !(isAdmin && isStatusAlone)) throw InsufficientRole();
+}
+
+/** Returns whether the owner of an agent belongs to its Org no more; then its administrators may delete it. */
+async function isOrphan(
+  { memberships }: Pick<Parts, 'memberships'>,
+  { orgId, ownerId }: AgentRecord,
+  { onward }: CallContext,
+): Promise<boolean> {
+  return orgId !== '' && !(await memberships.fresh(ownerId, onward)).orgs.has(orgId);
+}
+
+/** Returns the tenant of a new agent. Throws unless the caller is a member there, and their credential reaches it. */
+async function tenantOf(
+  parts: Parts,
+  request: CreateAgentRequest,
+  context: CallContext,
+): Promise<Pick<AgentRecord, 'tenant' | 'orgId'>> {
+  const { caller } = context;
+  const orgId = request.orgId ?? defaultOrgId(caller) ?? undefined;
+  if (orgId === undefined) {
+    if (!reachesTenant(caller, null)) throw beyondReach(caller, null);
+    return { tenant: homeOf(caller.userId), orgId: '' };
+  }
+  const { orgs } = await membershipsOf(parts, context, (person) => person.orgs.has(orgId));
+  const membership = orgs.get(orgId);
+  if (membership === undefined) throw NotFound({}, { param: 'org_id' });
+  if (!reachesTenant(caller, orgId)) throw beyondReach(caller, orgId);
+  if (!isAtLeastMember(membership.role)) throw InsufficientRole();
+  return { tenant: orgId, orgId };
+}
+
+// ---- changes
+
+async function change(
+  parts: Parts,
+  before: AgentRecord,
+  request: UpdateAgentRequest,
+  context: CallContext,
+): Promise<AgentRecord> {
+  const faults: Fault[] = [];
+  const fields = readChange(request, before, faults);
+  if (faults.length > 0) throw invalidFields(faults);
+  requireVersion(context, before.version, before);
+  await requireSound(parts, fields, before.orgId, before, context);
+  const restored = request.restoreVersion === undefined ? undefined : await restore(parts, before, request);
+  const after = { ...before, ...fields, ...restored, words: wordsOf(fields), updatedAt: new Date().toISOString() };
+  const changed = promptChanges(before, after);
+  const promptVersion = changed.length === 0 ? before.promptVersion : before.version + 1;
+  const agent = context.work.replace(parts.agents, before, { ...after, promptVersion });
+  if (changed.length > 0) await writeVersion(parts, agent, changed, context);
+  const { id, orgId, tenant } = agent;
+  const changedFields = request.updateMask ?? [];
+  context.work.publish(context.event('agent.updated', id, { agentId: id, orgId, changedFields }, tenant));
+  return agent;
+}
+
+async function restore(parts: Parts, agent: AgentRecord, request: UpdateAgentRequest) {
+  requireRestoreAlone(request);
+  const version = promptOf(await keptVersion(parts, agent, request.restoreVersion ?? 0));
+  if (version.model !== undefined) parts.models.get(version.model);
+  return version;
+}
+
+/** Throws for a model that is not configured, a visibility that the tenant has not, and a file that is not readable. */
+async function requireSound(
+  { models, index }: Parts,
+  { model, visibility, avatarFileId }: AgentFields,
+  orgId: string,
+  before: AgentFields | undefined,
+  { onward }: CallContext,
+): Promise<void> {
+  if (model !== undefined && model !== before?.model) models.get(model);
+  if (visibility === 'org' && orgId === '') {
+    throw invalidField('visibility', 'invalid_value', 'must not be org: the agent belongs to none.');
+  }
+  if (avatarFileId === undefined || avatarFileId === before?.avatarFileId) return;
+  const { resources } = await index.checkAccess({ ids: [avatarFileId] }, onward);
+  if (resources[0]?.type !== ResourceType.FILE) throw NotFound({}, { param: 'avatar_file_id' });
+}
+
+// ---- lists
+
+const fold = (text: string): string => text.normalize('NFKC').toLowerCase();
+
+/** Returns what a list is searched by. */
+function wordsOf({ name, description }: Pick<AgentRecord, 'name' | 'description'>): string {
+  return fold(`${name}\n${description}`);
+}
+
+function filterOf({ workspaceId, orgId, status, visibility, q }: ListAgentsRequest): Where<AgentRecord> {
+  const state = nameIn<AgentRecord['status']>(status, 'AGENT_STATUS_');
+  const scope = nameIn<AgentRecord['visibility']>(visibility, 'AGENT_VISIBILITY_');
+  return {
+    ...(workspaceId !== undefined && { workspaceIds: { contains: workspaceId } }),
+    ...(orgId !== undefined && { orgId }),
+    ...(state !== undefined && { status: state }),
+    ...(scope !== undefined && { visibility: scope }),
+    ...(q !== '' && { words: { substring: fold(q) } }),
+  };
+}

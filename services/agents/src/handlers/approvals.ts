@@ -1,0 +1,54 @@
+import type { Handlers } from '@commonplace/kit/rpc';
+import { requireVersion } from '@commonplace/kit/rpc';
+import { findPage, type Where } from '@commonplace/kit/store';
+import { ApprovalStatus } from '@commonplace/proto/agents/v1/approval.js';
+import type { ApprovalService, ListApprovalsRequest } from '@commonplace/proto/agents/v1/approval_service.js';
+import { ApprovalAccess } from '../approvals/access.js';
+import { readDecision } from '../approvals/decision.js';
+import { ApprovalNotPending } from '../errors.js';
+import type { Parts } from '../parts.js';
+import { decideApproval } from '../runs/approval-decision.js';
+import type { ApprovalRecord } from '../stores/approvals.js';
+import { approvalMessage } from '../wire/approvals.js';
+
+export function createApprovalHandlers(parts: Parts): Handlers<ApprovalService> {
+  return {
+    async listApprovals(request, context) {
+      const access = new ApprovalAccess(parts, context);
+      const where: Where<ApprovalRecord> = { ...(await access.visible()), ...filterOf(request) };
+      const { items, page } = await findPage(parts.approvals, where, ['rank', '-requestedAt'], request.page);
+      const messages = items.map(async (one) => approvalMessage(one, await access.canDecide(one)));
+      return { items: await Promise.all(messages), page };
+    },
+
+    async getApproval({ approvalId }, context) {
+      const access = new ApprovalAccess(parts, context);
+      const approval = await access.see(approvalId);
+      return approvalMessage(approval, await access.canDecide(approval));
+    },
+
+    async decideApproval(request, context) {
+      const access = new ApprovalAccess(parts, context);
+      // Whoever has left a moment ago decides nothing.
+      await parts.memberships.fresh(context.caller.userId, context.onward);
+      const approval = await access.see(request.approvalId);
+      await access.requireApprover(approval);
+      requireVersion(context, approval.version);
+      const isOver = approval.status === 'pending' && Date.parse(approval.expiresAt) <= Date.now();
+      if (approval.status !== 'pending' || isOver) {
+        throw ApprovalNotPending({ status: isOver ? 'expired' : approval.status });
+      }
+      const decided = await decideApproval(parts, approval, readDecision(request, approval), context);
+      return approvalMessage(decided, false);
+    },
+  };
+}
+
+function filterOf({ status, agentId, runId, workspaceId }: ListApprovalsRequest): Where<ApprovalRecord> {
+  return {
+    ...(status !== ApprovalStatus.UNSPECIFIED && { status: status.replace('APPROVAL_STATUS_', '').toLowerCase() }),
+    ...(agentId !== undefined && { agentId }),
+    ...(runId !== undefined && { runId }),
+    ...(workspaceId !== undefined && { workspaceId }),
+  };
+}

@@ -1,0 +1,69 @@
+import type { Caller } from '@commonplace/kit/auth';
+import { AppError } from '@commonplace/kit/errors';
+import type { Handlers } from '@commonplace/kit/rpc';
+import type {
+  ConversationRunService,
+  StartConversationRunRequest,
+} from '@commonplace/proto/agents/v1/conversation_run_service.js';
+import { agentForRun } from '../agents/use.js';
+import type { Parts } from '../parts.js';
+import { type Asking, choosePlace } from '../policy.js';
+import { taintsOfMessages } from '../runs/message-taints.js';
+import { type RunWish, startRun } from '../runs/start.js';
+
+/** Creates the handlers of runs that messages of conversations start. */
+export function createConversationRunHandlers(parts: Parts): Handlers<ConversationRunService> {
+  return {
+    async startConversationRun(request, { work }) {
+      const { runId, userId: id, userName: name } = request;
+      if ((await work.get(parts.runs, runId)) !== undefined) return { refusal: '' };
+      const onward = parts.systemCall();
+      const actor = { type: 'user', id, name } as const;
+      try {
+        await start(parts, request, { caller: callerOf(request), actor, work, onward });
+      } catch (error) {
+        return { refusal: refusalOf(error) };
+      }
+      return { refusal: '' };
+    },
+  };
+}
+
+/** The person with the scopes of their credential. What else limits it was checked when the message was sent. */
+function callerOf({ userId, userName, credentialId: id, scopes }: StartConversationRunRequest): Caller {
+  return { userId, userName, userEmail: '', credential: { type: 'internal', id, scopes } };
+}
+
+async function start(parts: Parts, request: StartConversationRunRequest, asking: Asking): Promise<void> {
+  const { runId, agentId, conversationId, messageId, text, resourceIds } = request;
+  const { agent, workspaceId } = await agentForRun(parts, agentId, request.workspaceId, asking);
+  const place = await choosePlace(parts, { workspaceId }, asking);
+  const earlier = request.earlier.map(({ authorName, byAgent, authorId, text: said }) => ({
+    ...{ author: authorName, isOwn: byAgent && authorId === agentId, text: said },
+  }));
+  const wish: RunWish = {
+    ...{ id: runId, place, agent, resourceIds, searches: true },
+    source: 'im',
+    input: { text, attachments: resourceIds, parameters: {} },
+    conversation: { id: conversationId, messageId, earlier },
+    ...(request.chain.length > 0 && { chain: request.chain }),
+    taintSources: await taintsOfMessages(parts, request.earlier, workspaceId),
+  };
+  await startRun(parts, wish, asking);
+}
+
+/** Returns the sentence for a run that can't be started. Rethrows errors that may pass. */
+function refusalOf(error: unknown): string {
+  if (!(error instanceof AppError)) throw error;
+  if (TOLD.has(error.reason)) return error.message;
+  if (error.reason === 'workspace_required') return NO_PLACE;
+  if (!LASTING.has(error.code)) throw error;
+  return 'The agent does not work here for the person who has mentioned it.';
+}
+
+const NO_PLACE =
+  'It is not clear in which workspace the agent is to work: mention it in a conversation of a workspace in which it acts.';
+const TOLD: ReadonlySet<string> = new Set([
+  ...['agent_paused', 'model_not_configured', 'model_not_found', 'limit_reached', 'workspace_archived'],
+]);
+const LASTING: ReadonlySet<AppError['code']> = new Set(['NOT_FOUND', 'PERMISSION_DENIED', 'INVALID_ARGUMENT']);

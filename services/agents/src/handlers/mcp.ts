@@ -1,0 +1,71 @@
+import { type Handlers, requireVersion } from '@commonplace/kit/rpc';
+import type { McpServer } from '@commonplace/proto/agents/v1/mcp_server.js';
+import type { McpService } from '@commonplace/proto/agents/v1/mcp_service.js';
+import { openAgent, seeAgent } from '../agents/access.js';
+import { MissingTarget } from '../errors.js';
+import { completeAuthorization } from '../mcp/authorization.js';
+import { addServer, changeServer, removeServers, selectServer } from '../mcp/change.js';
+import { grantOf } from '../mcp/tokens.js';
+import type { Parts } from '../parts.js';
+import type { AgentRecord } from '../stores/agents.js';
+import type { McpServerRecord } from '../stores/mcp-servers.js';
+import { mcpServerMessage, namesMessage } from '../wire/mcp.js';
+
+/** Servers that one answer lists: as many as the settings allow at the most. */
+const MAX_SERVERS = 100;
+
+type Listed = Pick<Parts, 'mcpServers' | 'mcpGrants'>;
+
+const serversOf = ({ mcpServers }: Listed, agentId: string) =>
+  mcpServers.find({ where: { agentId }, sort: ['createdAt'], limit: MAX_SERVERS });
+
+/** Returns a function that lists the MCP servers of an agent: others than its owner see names alone. */
+export function mcpServersFor(parts: Listed) {
+  return async ({ id, ownerId }: AgentRecord, isOwner: boolean): Promise<McpServer[]> => {
+    const servers = await serversOf(parts, id);
+    return isOwner ? Promise.all(servers.map((server) => present(parts, server, ownerId))) : servers.map(namesMessage);
+  };
+}
+
+async function present(parts: Listed, server: McpServerRecord, ownerId: string): Promise<McpServer> {
+  const isGranted = server.auth.type === 'oauth2' && (await grantOf(parts, server, ownerId)) !== undefined;
+  return mcpServerMessage(server, { isGranted });
+}
+
+export function createMcpHandlers(parts: Parts): Handlers<McpService> {
+  const list = mcpServersFor(parts);
+  return {
+    async listMcpServers({ agentId }, context) {
+      const { agent, isOwner } = await seeAgent(parts, agentId, context);
+      return { items: await list(agent, isOwner) };
+    },
+
+    async createMcpServer(request, context) {
+      const agent = await openAgent(parts, request.agentId, context);
+      const { server, authorizeUrl } = await addServer(parts, agent, request, context);
+      return mcpServerMessage(server, { isGranted: false, authorizeUrl });
+    },
+
+    async updateMcpServer(request, context) {
+      const agent = await openAgent(parts, request.agentId, context);
+      const before = await selectServer(parts, agent.id, request);
+      requireVersion(context, before.version, before);
+      const { server, authorizeUrl } = await changeServer(parts, before, request, context);
+      const isGranted = server.auth.type === 'oauth2' && server.status !== 'auth_required';
+      return mcpServerMessage(server, { isGranted, authorizeUrl });
+    },
+
+    async deleteMcpServers({ agentId, all, ...selector }, context) {
+      const agent = await openAgent(parts, agentId, context);
+      const isSelected = all || selector.serverId !== undefined || selector.name !== undefined;
+      if (!isSelected) throw MissingTarget();
+      const servers = all ? await serversOf(parts, agent.id) : [await selectServer(parts, agent.id, selector)];
+      const [only, ...others] = servers;
+      requireVersion(context, only === undefined || others.length > 0 ? agent.version : only.version);
+      await removeServers(parts, agent, servers, context);
+      return { deletedCount: servers.length };
+    },
+
+    completeMcpAuthorization: (request, context) => completeAuthorization(parts, request, context),
+  };
+}

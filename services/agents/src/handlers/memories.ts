@@ -1,0 +1,171 @@
+import { AppError, InsufficientRole, invalidField, NotFound } from '@commonplace/kit/errors';
+import { type CallContext, type Handlers, requireVersion } from '@commonplace/kit/rpc';
+import { requireCursor, type Where } from '@commonplace/kit/store';
+import type { Memory } from '@commonplace/proto/agents/v1/memory.js';
+import type {
+  CreateAgentMemoryRequest,
+  CreateMemoryRequest,
+  DeleteAgentMemoriesRequest,
+  MemoryService,
+} from '@commonplace/proto/agents/v1/memory_service.js';
+import { WorkspaceArchived } from '../errors.js';
+import { type MemoryRights, rightsOf, seeMemory } from '../memories/access.js';
+import { agentFor } from '../memories/agents.js';
+import { eraseMemories } from '../memories/erase.js';
+import { listMemories, type MemoryFilter } from '../memories/list.js';
+import { choosePlaceOfMemory } from '../memories/place.js';
+import { changeOf, readableSources, requireFuture } from '../memories/requests.js';
+import { addMemory, changeMemory, type MemoryDraft } from '../memories/write.js';
+import type { Parts } from '../parts.js';
+import { readableAmong } from '../readable.js';
+import type { MemoryRecord } from '../stores/memories.js';
+import { isOpen, kindOf, memoryMessage, resourcesOf, scopeOf, statusOf } from '../wire/memories.js';
+
+export function createMemoryHandlers(parts: Parts): Handlers<MemoryService> {
+  return {
+    async listMemories({ page, scope, workspaceId, orgId, agentId, kind, q, tag, status }, context) {
+      const filter = { scope: scopeOf(scope), workspaceId, orgId, agentId, q, tag };
+      return list(parts, { ...filter, kind: kindOf(kind), status: statusOf(status) }, page, context);
+    },
+
+    async createMemory(request, context) {
+      const place = await choosePlaceOfMemory(parts, { ...request, scope: scopeOf(request.scope) ?? 'user' }, context);
+      return create(parts, { ...(await contentOf(parts, request, context)), ...place }, context);
+    },
+
+    async getMemory({ memoryId }, context) {
+      const { memory, rights } = await seeMemory(parts, memoryId, context);
+      return present(parts, memory, rights, context);
+    },
+
+    async updateMemory(request, context) {
+      const { memory, rights } = await seeMemory(parts, request.memoryId, context, (known, about) =>
+        known.canChange(about),
+      );
+      if ((request.updateMask ?? []).length === 0) throw noUpdateField();
+      if (!rights.canChange(memory)) throw InsufficientRole();
+      if (rights.isArchived(memory)) throw WorkspaceArchived();
+      requireVersion(context, memory.version, memory);
+      // Whoever may not read it could otherwise take away what it was drawn from.
+      if (!isOpen(memory, await readableAmong(parts, memory.sourceIds, context))) throw InsufficientRole();
+      const change = await changeOf(parts, request, memory, rights, context);
+      const changed = await changeMemory(parts, memory, change, context.actor, context.work);
+      return present(parts, changed, rights, context);
+    },
+
+    async deleteMemory({ memoryId }, context) {
+      const { memory, rights } = await seeMemory(parts, memoryId, context, (known, about) => known.canDelete(about));
+      if (!rights.canDelete(memory)) throw InsufficientRole();
+      requireVersion(context, memory.version, memory);
+      context.work.remove(parts.memories, memory);
+      return { id: memoryId, deleted: true };
+    },
+
+    async listAgentMemories({ agentId, page, kind, q, tag, status, subjectUserId: subjectId }, context) {
+      requireCursor(page);
+      await agentFor(parts, agentId, context);
+      const filter = {
+        scope: 'agent',
+        agentId,
+        subjectId,
+        kind: kindOf(kind),
+        status: statusOf(status),
+        q,
+        tag,
+      } as const;
+      return list(parts, filter, page, context);
+    },
+
+    async createAgentMemory(request, context) {
+      const agent = await agentFor(parts, request.agentId, context);
+      if (agent.ownerId !== context.caller.userId) throw InsufficientRole();
+      const { id: agentId, tenant, orgId } = agent;
+      const place = { scope: 'agent', tenant, orgId, agentId, subjectId: request.subjectUserId } as const;
+      return create(parts, { ...(await contentOf(parts, request, context)), ...place }, context);
+    },
+
+    async deleteAgentMemories(request, context) {
+      const agent = await agentFor(parts, request.agentId, context);
+      const isOwner = agent.ownerId === context.caller.userId;
+      const { memoryId } = request;
+      if (memoryId === undefined) {
+        const where = whichOf(request, isOwner, context.caller.userId);
+        context.acts();
+        return { deletedCount: await eraseMemories(parts, { and: [{ agentId: agent.id, scope: 'agent' }, where] }) };
+      }
+      const memory = await context.work.get(parts.memories, memoryId);
+      const isTheirs = isOwner || memory?.subjectId === context.caller.userId;
+      if (memory?.agentId !== agent.id || !isTheirs) throw NotFound({}, { param: 'memory_id' });
+      requireVersion(context, memory.version, memory);
+      context.work.remove(parts.memories, memory);
+      return { deletedCount: 1 };
+    },
+  };
+}
+
+/** Returns which memories of an agent a request deletes. Those of others are not found by people who do not own it. */
+function whichOf(
+  { ids, all, subjectUserId }: DeleteAgentMemoriesRequest,
+  isOwner: boolean,
+  userId: string,
+): Where<MemoryRecord> {
+  const own = isOwner ? {} : { subjectId: userId };
+  if (ids.length > 0) return { ...own, id: { in: ids } };
+  if (subjectUserId !== undefined) {
+    if (!isOwner && subjectUserId !== userId) throw InsufficientRole();
+    return { subjectId: subjectUserId };
+  }
+  if (!all) throw invalidField('all', 'missing_target', 'must be true where nothing else names the memories.');
+  if (!isOwner) throw InsufficientRole();
+  return {};
+}
+
+async function list(
+  parts: Parts,
+  filter: MemoryFilter,
+  request: Parameters<typeof listMemories>[3],
+  context: CallContext,
+) {
+  const rights = await rightsOf(parts, context);
+  const { items, page } = await listMemories(parts, rights, filter, request, context);
+  const readable = await readableAmong(parts, resourcesOf(items), context);
+  const view = (memory: MemoryRecord) => ({ readable, isReadOnly: !rights.canChange(memory) });
+  return { items: items.map((memory) => memoryMessage(memory, view(memory))), page };
+}
+
+/** Returns what a request says about a new memory, without its place. */
+async function contentOf(
+  parts: Parts,
+  request: CreateMemoryRequest | CreateAgentMemoryRequest,
+  context: CallContext,
+): Promise<Omit<MemoryDraft, 'scope' | 'tenant' | 'orgId'>> {
+  const { content, kind, tags, importance, expiresAt, isPinned, metadata, sourceResourceIds } = request;
+  requireFuture(expiresAt);
+  return {
+    ...{ content, kind: kindOf(kind) ?? 'fact', tags: [...new Set(tags)], importance: importance ?? 0.5, isPinned },
+    ...{ expiresAt, metadata: metadata.length === 0 ? {} : JSON.parse(metadata.toString()) },
+    ...{ sourceIds: await readableSources(parts, sourceResourceIds, context), status: 'active', isTainted: false },
+    ...{ source: { type: 'manual' }, creatorId: context.caller.userId, createdBy: context.actor },
+  };
+}
+
+async function create(parts: Parts, draft: MemoryDraft, context: CallContext): Promise<Memory> {
+  const { memory, isNew } = await addMemory(parts, draft, context.work);
+  if (!isNew) context.reply.status = 200;
+  return present(parts, memory, await rightsOf(parts, context, (known) => known.canChange(memory)), context);
+}
+
+async function present(
+  parts: Parts,
+  memory: MemoryRecord,
+  rights: MemoryRights,
+  context: CallContext,
+): Promise<Memory> {
+  const readable = await readableAmong(parts, resourcesOf([memory]), context);
+  const isReadOnly = !rights.canChange(memory) || rights.isArchived(memory);
+  return memoryMessage(memory, { readable, isReadOnly, withRevisions: true });
+}
+
+function noUpdateField(): AppError {
+  return new AppError('INVALID_ARGUMENT', 'no_update_field', 'There is nothing to change.');
+}

@@ -1,0 +1,318 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Fault, InsufficientRole, invalidField, invalidFields, NotFound } from '@commonplace/kit/errors';
+import type { CallContext, Handlers } from '@commonplace/kit/rpc';
+import { findPage, type Where } from '@commonplace/kit/store';
+import { type Run, RunSource, RunStatus } from '@commonplace/proto/agents/v1/run.js';
+import {
+  type CreateRunRequest,
+  type ListRunsRequest,
+  RunInclude,
+  type RunService,
+} from '@commonplace/proto/agents/v1/run_service.js';
+import { agentForRun } from '../agents/use.js';
+import { parseCredits } from '../domain/micros.js';
+import { insufficientScope, RunNotCancelable, RunNotRetryable } from '../errors.js';
+import type { Parts } from '../parts.js';
+import { administers, choosePlace, openRun, openSession, requireUnarchived, seeRun } from '../policy.js';
+import { readableAmong } from '../readable.js';
+import { cancelRun } from '../runs/cancel.js';
+import { checkOutputSchema } from '../runs/output-schema.js';
+import { startRun } from '../runs/start.js';
+import { runTopic } from '../runs/topic.js';
+import { viewOf, viewsOf } from '../runs/view.js';
+import { watchRun } from '../runs/watch.js';
+import { addMessages, requireIdle, respond } from '../sessions/turn.js';
+import { hasEnded, type RunEventRecord, type RunInput, type RunRecord } from '../stores/runs.js';
+import { readPolicy } from '../wire/policy.js';
+import { jsonBytes, runMessage } from '../wire/runs.js';
+
+export function createRunHandlers(parts: Parts): Handlers<RunService> {
+  return {
+    async listRuns(request, context) {
+      const where = await visibleRuns(parts, request, context);
+      const { items, page } = await findPage(parts.runs, where, ['-createdAt'], request.page);
+      return { items: await presentAll(parts, items, context), page };
+    },
+
+    async createRun(request, context) {
+      const run = await create(parts, request, context);
+      warn(parts, context);
+      const { waitSeconds = 0 } = request;
+      if (waitSeconds > 0) {
+        context.answerAfterCommit(async () => {
+          await waitForChange(parts, run, waitSeconds, context);
+          return present(parts, (await parts.runs.get(run.id)) ?? run, false, context);
+        });
+      }
+      return present(parts, run, false, context);
+    },
+
+    async getRun({ runId, include, waitSeconds }, context) {
+      let run = await seeRun(parts, runId, context);
+      if (waitSeconds && !hasEnded(run)) {
+        await waitForChange(parts, run, waitSeconds, context);
+        run = await seeRun(parts, runId, context);
+      }
+      return present(parts, run, include.includes(RunInclude.STEPS), context);
+    },
+
+    async listRunEvents({ runId, page: request }, context) {
+      const run = await seeRun(parts, runId, context);
+      const { items, page } = await findPage(parts.runEvents, { runId: run.id }, ['seq'], request);
+      return { items: items.map(eventRecord), page };
+    },
+
+    watchRun: ({ runId, lastEventId }, context) => watchRun(parts, runId, lastEventId, context),
+
+    async cancelRun({ runId, reason }, context) {
+      const { run, isSeen } = await openRun(parts, runId, context);
+      if (hasEnded(run) && run.status !== 'canceled') throw RunNotCancelable({ status: run.status });
+      const canceled = await cancelRun(parts, run, reason, context);
+      if (isSeen) return present(parts, canceled, false, context);
+      // Who owns the agent alone learns that the run ends, and nothing of what it is about.
+      return runMessage({ ...canceled, input: undefined, metadata: {} }, CLOSED);
+    },
+  };
+}
+
+// ---- creation
+
+async function create(parts: Parts, request: CreateRunRequest, context: CallContext): Promise<RunRecord> {
+  const faults: Fault[] = [];
+  const again = request.retryOf === undefined ? undefined : await retried(parts, request.retryOf, context);
+  if (again !== undefined && request.input.length > 0) {
+    throw invalidField('input', 'ambiguous_target', 'does not go with retry_of.');
+  }
+  const input = again?.input ?? readInput(request.input, faults);
+  const maxMicros = request.maxCredits === undefined ? again?.maxMicros : parseCredits(request.maxCredits);
+  if (request.maxCredits !== undefined && maxMicros === undefined) {
+    faults.push({ param: 'max_credits', code: 'invalid_value', message: 'must be a decimal with up to six places.' });
+  }
+  const policy =
+    request.approvalPolicy === undefined
+      ? again?.policy
+      : readPolicy(request.approvalPolicy, 'approval_policy', faults);
+  if (faults.length > 0) throw invalidFields(faults);
+  const agentId = agentOf(request, again);
+  const outputSchema = request.outputSchema.length > 0 ? checkOutputSchema(request.outputSchema) : again?.outputSchema;
+  const resourceIds = [...new Set([...request.resourceIds, ...input.attachments])];
+  await requireReadable(parts, resourceIds, context);
+  const sessionId = request.sessionId ?? undefined;
+  if (sessionId !== undefined) return runInSession(parts, sessionId, { input, agentId, policy }, context);
+  const named = request.workspaceId ?? again?.workspaceId;
+  const use = agentId === undefined ? undefined : await agentForRun(parts, agentId, named, context);
+  const place = await choosePlace(parts, { workspaceId: use?.workspaceId ?? named, orgId: undefined }, context);
+  const { run } = await startRun(
+    parts,
+    {
+      ...{ place, source: 'api', input, resourceIds: again?.resourceIds ?? resourceIds, searches: true },
+      ...{
+        agent: use?.agent,
+        policy,
+        model: request.model ?? again?.model,
+        outputSchema,
+        maxSteps: request.maxSteps ?? again?.maxSteps,
+        maxMicros,
+      },
+      ...{ metadata: metadataOf(request) ?? again?.metadata ?? {}, retryOf: again?.id },
+      ...{ inputTaints: again?.inputTaints, workItemId: again?.workItemId },
+    },
+    context,
+  );
+  return run;
+}
+
+/** Returns the agent of a run: the one that is named, or that of the run which is repeated. */
+function agentOf({ agentId }: CreateRunRequest, again: RunRecord | undefined): string | undefined {
+  if (again === undefined || agentId === undefined || agentId === again.agentId) return agentId ?? again?.agentId;
+  throw invalidField('agent_id', 'ambiguous_target', 'is another agent than that of the run to be repeated.');
+}
+
+interface SessionRun {
+  readonly input: RunInput;
+  readonly agentId: string | undefined;
+  readonly policy: RunRecord['policy'];
+}
+
+const SESSION_SCOPE = 'chat_session:write';
+
+/** Adds a question to a session and starts the reply to it. */
+async function runInSession(
+  parts: Parts,
+  id: string,
+  { input, agentId, policy }: SessionRun,
+  context: CallContext,
+): Promise<RunRecord> {
+  if (!context.caller.credential.scopes.includes(SESSION_SCOPE)) throw insufficientScope(SESSION_SCOPE);
+  const session = await openSession(parts, id, context);
+  await requireUnarchived(parts, session, context);
+  await requireIdle(parts, session, context);
+  if (agentId !== undefined && agentId !== session.agentId) {
+    throw invalidField('agent_id', 'invalid_value', 'is not the agent of the session.');
+  }
+  const given = { role: 'user', content: input.text, resourceIds: input.attachments } as const;
+  const turn = addMessages(parts, session, [given], false, context);
+  const [question] = turn.added;
+  if (question === undefined) throw NotFound();
+  const next = await respond(parts, turn, question, context, { policy });
+  context.work.replace(parts.sessions, session, { ...next.session, updatedAt: new Date().toISOString() });
+  if (next.run === undefined) throw NotFound();
+  return next.run;
+}
+
+const RETRYABLE: ReadonlySet<string> = new Set(['failed', 'expired', 'canceled']);
+
+async function retried(parts: Parts, id: string, context: CallContext): Promise<RunRecord> {
+  const run = await seeRun(parts, id, context);
+  if (run.userId !== context.caller.userId && !(await administers(parts, run.workspaceId, context))) {
+    throw InsufficientRole();
+  }
+  if (!RETRYABLE.has(run.status) || run.input === undefined) throw RunNotRetryable({ status: run.status });
+  return run;
+}
+
+const MAX_TEXT = 100_000;
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+
+function readInput(bytes: Buffer, faults: Fault[]): RunInput {
+  const add = (param: string, code: string, message: string) => faults.push({ param, code, message });
+  const value: unknown = bytes.length === 0 ? undefined : JSON.parse(bytes.toString());
+  const object = typeof value === 'string' ? { text: value } : ((value ?? {}) as Record<string, unknown>);
+  for (const name of Object.keys(object)) {
+    if (!['text', 'attachments', 'parameters'].includes(name)) add(`input.${name}`, 'unknown_field', 'is not known.');
+  }
+  const { text, attachments = [], parameters = {} } = object as Record<string, unknown>;
+  const param = typeof value === 'string' || value === undefined ? 'input' : 'input.text';
+  if (typeof text !== 'string' || text.trim() === '') add(param, 'missing_field', 'must be a text.');
+  else if ([...text].length > MAX_TEXT) add(param, 'invalid_value', `may have ${MAX_TEXT} characters at the most.`);
+  const isIds =
+    Array.isArray(attachments) && attachments.length <= 50 && attachments.every((id) => UUID.test(String(id)));
+  if (!isIds) add('input.attachments', 'invalid_value', 'must be a list of up to 50 ids of resources.');
+  if (typeof parameters !== 'object' || parameters === null || Array.isArray(parameters)) {
+    add('input.parameters', 'invalid_type', 'must be an object.');
+  }
+  return {
+    text: typeof text === 'string' ? text.trim() : '',
+    attachments: isIds ? (attachments as string[]) : [],
+    parameters: parameters as Record<string, unknown>,
+  };
+}
+
+function metadataOf({ metadata }: CreateRunRequest): Record<string, unknown> | undefined {
+  return metadata.length === 0 ? undefined : (JSON.parse(metadata.toString()) as Record<string, unknown>);
+}
+
+async function requireReadable(parts: Parts, ids: readonly string[], context: CallContext): Promise<void> {
+  if (ids.length === 0) return;
+  const readable = await readableAmong(parts, ids, context);
+  const at = ids.findIndex((id) => !readable.has(id));
+  if (at >= 0) throw NotFound({}, { param: `resource_ids[${at}]` });
+}
+
+function warn({ models }: Parts, { reply }: CallContext): void {
+  if (models.isConfigured) return;
+  const message = 'No language model is configured: the answer quotes passages that were found.';
+  reply.warnings = [...(reply.warnings ?? []), { code: 'no_model_configured', message }];
+}
+
+/** Warns of an answer that was written without the oldest messages of its conversation. */
+function warnOfDropped({ droppedMessages = 0 }: RunRecord, { reply }: CallContext): void {
+  if (droppedMessages === 0) return;
+  const message = 'The conversation did not fit into the window of the model: its oldest messages were left out.';
+  const warning = { code: 'context_truncated', message, details: { dropped_messages: droppedMessages } };
+  reply.warnings = [...(reply.warnings ?? []), warning];
+}
+
+// ---- waiting
+
+/** Waits until the status of a run is another one, or for so many seconds. */
+async function waitForChange(
+  parts: Parts,
+  { id, status }: RunRecord,
+  seconds: number,
+  context: CallContext,
+): Promise<void> {
+  const until = Math.min(Date.now() + seconds * 1000, context.deadline - SPARE_MS);
+  let wake = new AbortController();
+  const listener = await parts.bus.listen(runTopic(id), () => wake.abort());
+  try {
+    while (Date.now() < until && !context.signal.aborted) {
+      wake = new AbortController();
+      const run = await parts.runs.get(id);
+      if (run === undefined || run.status !== status) return;
+      const waitMs = Math.min(until - Date.now(), POLL_MS);
+      const signal = AbortSignal.any([wake.signal, context.signal]);
+      await sleep(Math.max(waitMs, 1), undefined, { signal, ref: false }).catch(() => {});
+      await sleep(MIN_GAP_MS, undefined, { ref: false });
+    }
+  } finally {
+    await listener.close();
+  }
+}
+
+const SPARE_MS = 1_000;
+const POLL_MS = 1_000;
+const MIN_GAP_MS = 20;
+
+// ---- reading
+
+async function visibleRuns(parts: Parts, request: ListRunsRequest, context: CallContext): Promise<Where<RunRecord>> {
+  const { caller, onward } = context;
+  const { workspaceId, agentId, sessionId, createdAfter } = request;
+  const { workspaces } = await parts.memberships.of(caller.userId, onward);
+  if (workspaceId !== undefined && !workspaces.has(workspaceId)) throw NotFound({}, { param: 'workspace_id' });
+  const only = caller.workspaceId === undefined ? caller.credential.workspaceIds : [caller.workspaceId];
+  const tenant = caller.tenant?.orgId;
+  const isAdmin = await administers(parts, workspaceId, context);
+  return {
+    ...(isAdmin ? {} : { userId: caller.userId }),
+    ...(workspaceId !== undefined && { workspaceId }),
+    ...(only !== undefined && { and: [{ workspaceId: { in: [...only] } }] }),
+    ...(tenant !== undefined && { orgId: tenant ?? '' }),
+    ...(agentId !== undefined && { agentId }),
+    ...(sessionId !== undefined && { sessionId }),
+    ...(createdAfter !== undefined && { createdAt: { gt: createdAfter } }),
+    ...(request.status !== RunStatus.UNSPECIFIED && {
+      status: request.status.replace('RUN_STATUS_', '').toLowerCase(),
+    }),
+    ...(request.source !== RunSource.UNSPECIFIED && {
+      source: request.source.replace('RUN_SOURCE_', '').toLowerCase(),
+    }),
+  };
+}
+
+async function present(parts: Parts, run: RunRecord, withSteps: boolean, context: CallContext): Promise<Run> {
+  warnOfDropped(run, context);
+  const steps = withSteps ? await parts.steps.find({ where: { runId: run.id }, sort: ['seq'], limit: 1_000 }) : [];
+  return runMessage(run, {
+    ...(await viewOf(parts, run, steps, context)),
+    steps,
+    queuePosition: await positionOf(parts, run),
+  });
+}
+
+async function presentAll(parts: Parts, runs: readonly RunRecord[], context: CallContext): Promise<Run[]> {
+  const views = await viewsOf(parts, runs, context);
+  const positions = await Promise.all(runs.map((run) => positionOf(parts, run)));
+  return runs.map((run, i) => runMessage(run, { ...(views[i] ?? CLOSED), queuePosition: positions[i] }));
+}
+
+const CLOSED = { readable: new Map(), isOpen: false };
+
+async function positionOf({ runs }: Parts, { id, status, tenant, createdAt }: RunRecord): Promise<number | undefined> {
+  if (status !== 'queued') return undefined;
+  const ahead = [{ createdAt: { lt: createdAt } }, { createdAt, id: { lt: id } }];
+  return runs.count({ status: 'queued', tenant, or: ahead }, MAX_POSITION);
+}
+
+/** Positions in the queue are counted up to this one. */
+const MAX_POSITION = 1_000;
+
+function eventRecord({ runId: _, seq, type, data, at }: RunEventRecord) {
+  return { id: String(seq * 1_000_000), type, data: jsonBytes(snakeCase(data)), createdAt: at };
+}
+
+function snakeCase(data: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const name = (key: string) => key.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+  return Object.fromEntries(Object.entries(data).map(([key, value]) => [name(key), value]));
+}

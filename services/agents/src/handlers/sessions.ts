@@ -1,0 +1,337 @@
+import { AppError, type Fault, invalidField, invalidFields, NotFound } from '@commonplace/kit/errors';
+import { newId } from '@commonplace/kit/id';
+import { type CallContext, type Handlers, requireVersion } from '@commonplace/kit/rpc';
+import { findPage, type Where } from '@commonplace/kit/store';
+import { type ChatSession, ChatVisibility } from '@commonplace/proto/agents/v1/chat_session.js';
+import {
+  ChatInclude,
+  ChatOrder,
+  type ChatSessionService,
+  type GetChatSessionRequest,
+  type ListChatSessionsRequest,
+  type UpdateChatSessionRequest,
+} from '@commonplace/proto/agents/v1/chat_session_service.js';
+import { agentIn } from '../agents/use.js';
+import { DEFAULT_TITLE } from '../domain/chat-title.js';
+import { WorkspaceRequired } from '../errors.js';
+import type { Parts } from '../parts.js';
+import { choosePlace, keepsAnswers, openSession, requireUnarchived, seeSession } from '../policy.js';
+import { readableAmong } from '../readable.js';
+import { NO_EVENT, watchRun } from '../runs/watch.js';
+import { readMessages } from '../sessions/content.js';
+import { beginRemoval } from '../sessions/removal.js';
+import { addMessages, allMessages, interrupt, requireIdle, respond, supersede, type Turn } from '../sessions/turn.js';
+import { NOTHING_SPENT } from '../stores/runs.js';
+import type { MessageRecord, SessionRecord } from '../stores/sessions.js';
+import { chatMessage, resourcesOf, sessionMessage } from '../wire/sessions.js';
+
+export function createSessionHandlers(parts: Parts): Handlers<ChatSessionService> {
+  const defaultModel = () => parts.models.default.info.id;
+  const present = (session: SessionRecord) => sessionMessage(session, defaultModel());
+
+  /** Answers a write to a session with the messages that it has added. */
+  async function answer(session: SessionRecord, { added, run }: Omit<Turn, 'session'>, context: CallContext) {
+    warnOfModel(parts, run !== undefined, context);
+    const readable = await readableAmong(parts, resourcesOf(added), context);
+    const messages = added.map((message) => chatMessage(message, readable, true));
+    return sessionMessage(session, defaultModel(), { messages, runId: run?.id });
+  }
+
+  return {
+    async listChatSessions(request, context) {
+      const where = await visibleSessions(parts, request, context);
+      const { items, page } = await findPage(parts.sessions, where, ['-lastMessageAt'], request.page);
+      return { items: items.map(present), page };
+    },
+
+    async createChatSession(request, context) {
+      const { context: about, respond: responds } = request;
+      const faults: Fault[] = [];
+      const given = readMessages(request.messages, 'messages', faults);
+      if (faults.length > 0) throw invalidFields(faults);
+      const question = given.at(-1);
+      if (responds && question?.role !== 'user') {
+        throw invalidField('messages', 'missing_field', 'must end with a question of the role user.');
+      }
+      requireModel(parts, request.model);
+      const place = await choosePlace(parts, request, context);
+      await requireAgent(parts, request.agentId, place, context);
+      const now = new Date().toISOString();
+      const session: Omit<SessionRecord, 'version'> = {
+        ...{ id: newId(), ...place, ownerId: context.caller.userId, createdBy: context.actor },
+        ...{ title: request.title ?? DEFAULT_TITLE, isTitleGiven: request.title !== undefined },
+        ...{
+          agentId: request.agentId || undefined,
+          model: request.model,
+          resourceIds: await readableOf(parts, about?.resourceIds ?? [], context),
+        },
+        ...{
+          search: about?.search ?? true,
+          visibility: visibilityOf(request.visibility) ?? 'private',
+          isArchived: false,
+        },
+        ...{ lastSeq: 0, messageCount: 0, spent: NOTHING_SPENT, lastMessageAt: now, createdAt: now, updatedAt: now },
+      };
+      // What is answered is written here and not imported.
+      const history = responds ? given.slice(0, -1) : given;
+      let turn = addMessages(parts, { ...session, version: 0 }, history, true, context);
+      if (responds && question !== undefined) turn = await ask(parts, turn, [question], context);
+      const created = context.work.insert(parts.sessions, withoutVersion(turn.session));
+      return answer(created, turn, context);
+    },
+
+    async getChatSession(request, context) {
+      const session = await seeSession(parts, request.sessionId, context);
+      return presentWithMessages(parts, session, request, context);
+    },
+
+    async *watchChatSession({ sessionId, lastEventId }, context) {
+      const { activeRunId } = await seeSession(parts, sessionId, context);
+      if (activeRunId === undefined) {
+        yield { ...NO_EVENT, id: '0', idle: { sessionId } };
+        return;
+      }
+      yield* watchRun(parts, activeRunId, lastEventId, context);
+    },
+
+    async updateChatSession(request, context) {
+      requireChange(request);
+      const faults: Fault[] = [];
+      const given = readMessages(request.appendMessages, 'append_messages', faults);
+      if (faults.length > 0) throw invalidFields(faults);
+      requireModel(parts, request.model);
+      const before = await openSession(parts, request.sessionId, context);
+      await requireAgent(parts, request.agentId, before, context);
+      requireVersion(context, before.version, before);
+      const adds = given.length > 0 || request.respond === true || request.regenerateFromSeq !== undefined;
+      if (adds) await requireUnarchived(parts, before, context);
+      const idle = request.interrupt === true ? await interrupt(parts, before, context) : before;
+      if (adds) await requireIdle(parts, idle, context);
+      let turn: Turn = { session: await changed(parts, idle, request, context), added: [] };
+      if (request.regenerateFromSeq !== undefined)
+        turn = await regenerate(parts, turn, request.regenerateFromSeq, context);
+      else if (request.respond === true) turn = await ask(parts, turn, given, context);
+      else if (given.length > 0) turn = addMessages(parts, turn.session, given, false, context);
+      const after = { ...turn.session, updatedAt: new Date().toISOString() };
+      return answer(context.work.replace(parts.sessions, idle, after), turn, context);
+    },
+
+    async replaceChatSession(request, context) {
+      const faults: Fault[] = [];
+      const given = request.messages && readMessages(request.messages.items, 'messages', faults);
+      if (faults.length > 0) throw invalidFields(faults);
+      requireModel(parts, request.model);
+      const before = await openSession(parts, request.sessionId, context);
+      await requireAgent(parts, request.agentId, before, context);
+      requireVersion(context, before.version, before);
+      requireSamePlace(before, request);
+      await requireUnarchived(parts, before, context);
+      await requireIdle(parts, before, context);
+      const { model: _, agentId: __, ...kept } = before;
+      const replaced: SessionRecord = {
+        ...kept,
+        ...{
+          title: request.title,
+          isTitleGiven: true,
+          isArchived: request.isArchived,
+          search: request.context?.search ?? true,
+        },
+        ...{ visibility: visibilityOf(request.visibility) ?? 'private', updatedAt: new Date().toISOString() },
+        resourceIds: await readableOf(parts, request.context?.resourceIds ?? [], context),
+        ...(request.model !== undefined && { model: request.model }),
+        ...(request.agentId && { agentId: request.agentId }),
+      };
+      const turn =
+        given === undefined ? { session: replaced, added: [] } : await replaceHistory(parts, replaced, given, context);
+      return answer(context.work.replace(parts.sessions, before, turn.session), turn, context);
+    },
+
+    async deleteChatSession({ sessionId }, context) {
+      const session = await openSession(parts, sessionId, context);
+      requireVersion(context, session.version, session);
+      context.work.remove(parts.sessions, await interrupt(parts, session, context));
+      beginRemoval(parts, session, context);
+      return { id: sessionId, deleted: true };
+    },
+  };
+}
+
+// ---- turns
+
+/** Adds messages, the last of which must be a question, and starts the reply to it. */
+async function ask(
+  parts: Parts,
+  turn: Turn,
+  given: Parameters<typeof addMessages>[2],
+  context: CallContext,
+): Promise<Turn> {
+  const next = addMessages(parts, turn.session, given, false, context);
+  const question = next.added.at(-1) ?? (await allMessages(parts, turn.session.id)).findLast(isCurrent);
+  if (question?.role !== 'user') {
+    throw invalidField('append_messages', 'missing_field', 'must end with a question of the role user.');
+  }
+  return respond(parts, { ...next, added: [...turn.added, ...next.added] }, question, context);
+}
+
+const isCurrent = ({ supersededBy }: MessageRecord) => supersededBy === undefined;
+
+async function regenerate(parts: Parts, { session }: Turn, seq: number, context: CallContext): Promise<Turn> {
+  const runId = newId();
+  const { question, count } = await supersede(parts, session, seq, runId, context);
+  const shorter = { ...session, messageCount: session.messageCount - count };
+  return respond(parts, { session: shorter, added: [] }, question, context, { runId });
+}
+
+/** Replaces the whole history. Numbers go on, since none is used twice. */
+async function replaceHistory(
+  parts: Parts,
+  session: SessionRecord,
+  given: Parameters<typeof addMessages>[2],
+  context: CallContext,
+): Promise<Turn> {
+  const old = (await allMessages(parts, session.id)).filter(isCurrent);
+  for (const message of old) {
+    context.work.replace(parts.messages, message, { ...message, supersededBy: '' });
+  }
+  return addMessages(parts, { ...session, messageCount: 0 }, given, true, context);
+}
+
+// ---- what a request may say
+
+function requireChange({ sessionId: _, appendMessages, visibility, ...rest }: UpdateChatSessionRequest): void {
+  const isGiven =
+    appendMessages.length > 0 ||
+    visibility !== ChatVisibility.UNSPECIFIED ||
+    Object.values(rest).some((value) => value !== undefined);
+  if (!isGiven) throw new AppError('INVALID_ARGUMENT', 'no_update_field', 'There is nothing to change.');
+}
+
+/** Throws unless a session about a workspace may be with an agent. Null and nothing stand for the built-in assistant. */
+async function requireAgent(
+  parts: Parts,
+  agentId: string | undefined,
+  { workspaceId }: Pick<SessionRecord, 'workspaceId'>,
+  context: CallContext,
+): Promise<void> {
+  if (!agentId) return;
+  if (workspaceId === undefined) throw WorkspaceRequired();
+  await agentIn(parts, agentId, workspaceId, context);
+}
+
+function requireModel({ models }: Parts, model: string | undefined): void {
+  if (model) models.get(model);
+}
+
+function requireSamePlace(
+  session: SessionRecord,
+  request: { workspaceId?: string | undefined; orgId?: string | undefined },
+): void {
+  for (const [param, value, own] of [
+    ['workspace_id', request.workspaceId, session.workspaceId],
+    ['org_id', request.orgId, session.orgId || undefined],
+  ] as const) {
+    if (value !== undefined && value !== own) throw invalidField(param, 'invalid_value', 'cannot change.');
+  }
+}
+
+const VISIBILITIES: Partial<Record<ChatVisibility, SessionRecord['visibility']>> = {
+  [ChatVisibility.PRIVATE]: 'private',
+  [ChatVisibility.WORKSPACE]: 'workspace',
+};
+
+const visibilityOf = (visibility: ChatVisibility) => VISIBILITIES[visibility];
+
+async function changed(
+  parts: Parts,
+  before: SessionRecord,
+  request: UpdateChatSessionRequest,
+  context: CallContext,
+): Promise<SessionRecord> {
+  const { title, isArchived, context: about, model, agentId } = request;
+  const visibility = visibilityOf(request.visibility);
+  return {
+    ...before,
+    ...(title !== undefined && { title, isTitleGiven: true }),
+    ...(model !== undefined && { model: model === '' ? undefined : model }),
+    ...(agentId && { agentId }),
+    ...(isArchived !== undefined && { isArchived }),
+    ...(visibility !== undefined && { visibility }),
+    ...(about !== undefined && {
+      resourceIds: await readableOf(parts, about.resourceIds, context),
+      search: about.search ?? true,
+    }),
+  };
+}
+
+/** Returns ids of resources, all of which the caller may read. */
+async function readableOf(parts: Parts, ids: readonly string[], context: CallContext): Promise<string[]> {
+  const unique = [...new Set(ids)];
+  if (unique.length === 0) return [];
+  const readable = await readableAmong(parts, unique, context);
+  const at = unique.findIndex((id) => !readable.has(id));
+  if (at >= 0) throw NotFound({}, { param: `context.resource_ids[${at}]` });
+  return unique;
+}
+
+/** Warns when a reply is going to be put together without a language model. */
+function warnOfModel({ models }: Parts, responds: boolean, { reply }: CallContext): void {
+  if (!responds || models.isConfigured) return;
+  const message = 'No language model is configured: the reply quotes passages that were found.';
+  reply.warnings = [...(reply.warnings ?? []), { code: 'no_model_configured', message }];
+}
+
+function withoutVersion({ version: _, ...session }: SessionRecord): Omit<SessionRecord, 'version'> {
+  return session;
+}
+
+// ---- reading
+
+async function visibleSessions(
+  parts: Parts,
+  { workspaceId, orgId, agentId, isArchived, q }: ListChatSessionsRequest,
+  { caller, onward }: CallContext,
+): Promise<Where<SessionRecord>> {
+  const { workspaces, orgs } = await parts.memberships.fresh(caller.userId, onward);
+  const only = caller.workspaceId === undefined ? caller.credential.workspaceIds : [caller.workspaceId];
+  const tenant = caller.tenant?.orgId;
+  const reached = [...workspaces.values()]
+    .filter((one) => only === undefined || only.includes(one.workspaceId))
+    .filter((one) => tenant === undefined || (one.orgId || null) === tenant)
+    .map((one) => one.workspaceId);
+  const inOrgs = only !== undefined ? [] : [...orgs.keys()].filter((id) => tenant === undefined || id === tenant);
+  const [own, shared] = [{ ownerId: caller.userId }, { visibility: 'workspace' }] as const;
+  const inWorkspaces: Where<SessionRecord> = { workspaceId: { in: reached } };
+  const aboutOrgs: Where<SessionRecord> = { workspaceId: { exists: false }, orgId: { in: inOrgs } };
+  const either = [own, shared].flatMap((whose) => [inWorkspaces, aboutOrgs].map((where) => ({ ...whose, ...where })));
+  return {
+    or: either,
+    ...(workspaceId !== undefined && { workspaceId }),
+    ...(orgId !== undefined && { orgId }),
+    ...(agentId !== undefined && { agentId }),
+    ...(isArchived !== undefined && { isArchived }),
+    ...(q !== '' && { title: { substring: q } }),
+  };
+}
+
+async function presentWithMessages(
+  parts: Parts,
+  session: SessionRecord,
+  { page: request, beforeSeq, afterSeq, order, include }: GetChatSessionRequest,
+  context: CallContext,
+): Promise<ChatSession> {
+  if (beforeSeq !== undefined && afterSeq !== undefined) {
+    throw invalidField('after_seq', 'ambiguous_target', 'does not go with before_seq.');
+  }
+  const where: Where<MessageRecord> = {
+    sessionId: session.id,
+    ...(beforeSeq !== undefined && { seq: { lt: beforeSeq } }),
+    ...(afterSeq !== undefined && { seq: { gt: afterSeq } }),
+    ...(include.includes(ChatInclude.SUPERSEDED) ? {} : { supersededBy: { exists: false } }),
+  };
+  const isAscending = order === ChatOrder.ASC || (order === ChatOrder.UNSPECIFIED && afterSeq !== undefined);
+  const { items, page } = await findPage(parts.messages, where, [isAscending ? 'seq' : '-seq'], request);
+  const isOwner = await keepsAnswers(parts, session.ownerId, session.workspaceId, context);
+  const readable = await readableAmong(parts, resourcesOf(items), context);
+  const messages = items.map((message) => chatMessage(message, readable, isOwner));
+  return sessionMessage(session, parts.models.default.info.id, { messages, page });
+}

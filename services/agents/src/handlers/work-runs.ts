@@ -1,0 +1,198 @@
+import type { Caller } from '@commonplace/kit/auth';
+import { AppError, invalidField } from '@commonplace/kit/errors';
+import type { Handlers } from '@commonplace/kit/rpc';
+import { RunSource, RunStatus } from '@commonplace/proto/agents/v1/run.js';
+import type { StartWorkRunRequest, WorkRun, WorkRunService } from '@commonplace/proto/agents/v1/work_run_service.js';
+import { agentForRun } from '../agents/use.js';
+import { parseCredits } from '../domain/micros.js';
+import { distinctTaints, isTaintType, type TaintSource } from '../domain/taint.js';
+import { insufficientScope } from '../errors.js';
+import type { Parts } from '../parts.js';
+import { type Asking, choosePlace } from '../policy.js';
+import { cancelRun } from '../runs/cancel.js';
+import { type RunWish, startRun } from '../runs/start.js';
+import type { RunInput, RunRecord, RunSource as Source } from '../stores/runs.js';
+import { outputMessage } from '../wire/runs.js';
+
+/** Creates the handlers of runs that work items, schedules and automations start. */
+export function createWorkRunHandlers(parts: Parts): Handlers<WorkRunService> {
+  return {
+    async startWorkRun(request, { work }) {
+      const { runId, userId: id, userName: name } = request;
+      if ((await work.get(parts.runs, runId)) !== undefined) return STARTED;
+      const actor = { type: 'user', id, name } as const;
+      const asking = { caller: callerOf(request), actor, work, onward: parts.systemCall() };
+      try {
+        await startRun(parts, await wishOf(parts, request, asking), asking);
+        return STARTED;
+      } catch (error) {
+        return refusalOf(parts, request, error);
+      }
+    },
+
+    async cancelWorkRun({ runId, reason }, context) {
+      const run = await context.work.get(parts.runs, runId);
+      if (run !== undefined && isWork(run)) await cancelRun(parts, run, reason || undefined, context);
+      return {};
+    },
+
+    async findWorkRuns({ runIds }) {
+      const found: RunRecord[] = [];
+      for (let at = 0; at < runIds.length; at += CHUNK) {
+        found.push(...(await parts.runs.getMany([...new Set(runIds.slice(at, at + CHUNK))])));
+      }
+      return { items: found.filter(isWork).map(workRun) };
+    },
+  };
+}
+
+const STARTED = { refusalCode: '', refusal: '' };
+const CHUNK = 200;
+
+/** The person with the scopes of the credential that bounds the run. */
+function callerOf({ userId, userName, credentialId: id, scopes }: StartWorkRunRequest): Caller {
+  return { userId, userName, userEmail: '', credential: { type: 'internal', id, scopes } };
+}
+
+const SOURCES: Readonly<Partial<Record<RunSource, Source>>> = {
+  [RunSource.SCHEDULE]: 'schedule',
+  [RunSource.AUTOMATION]: 'automation',
+  [RunSource.WORK_ITEM]: 'work_item',
+};
+const WORK: ReadonlySet<Source> = new Set(Object.values(SOURCES));
+
+/** Whether a run was started by this service and not by a request of a client. */
+const isWork = ({ source }: RunRecord): boolean => WORK.has(source);
+
+// ---- start
+
+async function wishOf(parts: Parts, request: StartWorkRunRequest, asking: Asking): Promise<RunWish> {
+  const { agentId, conversationId, sessionId } = request;
+  const source = SOURCES[request.source];
+  if (source === undefined) throw invalidField('source', 'invalid_value', 'is no source of work.');
+  const input = inputOf(request);
+  const limits = limitsOf(request);
+  const { agent, workspaceId } = await agentForRun(parts, agentId, request.workspaceId, asking);
+  const place = await choosePlace(parts, { workspaceId }, asking);
+  if (sessionId !== undefined) await requireSession(parts, sessionId, asking);
+  if (conversationId !== undefined) await requireConversation(parts, conversationId, asking);
+  const resourceIds = [...new Set([...request.resourceIds, ...input.attachments])];
+  const taints = taintsOf(request);
+  return {
+    ...{ id: request.runId, place, agent, source, input, resourceIds, searches: true, ...limits },
+    ...{ workItemId: request.workItemId, scheduleId: request.scheduleId, answersTo: sessionId },
+    ...(conversationId !== undefined && { conversation: { id: conversationId, earlier: [] } }),
+    ...(taints.length > 0 && { inputTaints: taints }),
+    ...(request.chain.length > 0 && { chain: request.chain }),
+  };
+}
+
+const MAX_TEXT = 100_000;
+
+function inputOf({ input }: StartWorkRunRequest): RunInput {
+  const { text = '', attachments = [], parameters = Buffer.alloc(0) } = input ?? {};
+  if (text.trim() === '') throw invalidField('input.text', 'missing_field', 'must not be empty.');
+  if ([...text].length > MAX_TEXT) {
+    throw invalidField('input.text', 'invalid_value', `may have ${MAX_TEXT} characters at the most.`);
+  }
+  return { text: text.trim(), attachments, parameters: parametersOf(parameters) };
+}
+
+function parametersOf(bytes: Buffer): Readonly<Record<string, unknown>> {
+  return bytes.length === 0 ? {} : (JSON.parse(bytes.toString()) as Record<string, unknown>);
+}
+
+function limitsOf({ maxCredits, maxSteps }: StartWorkRunRequest): Pick<RunWish, 'maxMicros' | 'maxSteps'> {
+  const maxMicros = maxCredits === undefined ? undefined : parseCredits(maxCredits);
+  if (maxCredits !== undefined && maxMicros === undefined) {
+    throw invalidField('max_credits', 'invalid_value', 'must be a decimal with up to six places.');
+  }
+  if (maxSteps !== undefined && maxSteps < 1) throw invalidField('max_steps', 'invalid_value', 'must be at least 1.');
+  return { maxMicros, maxSteps };
+}
+
+function taintsOf({ taintSources }: StartWorkRunRequest): TaintSource[] {
+  const known = taintSources.map(({ type, id, name }) => ({ type: isTaintType(type) ? type : 'guest', id, name }));
+  return distinctTaints(known).slice(0, MAX_TAINTS);
+}
+
+/** Sources of untrusted input of which a run keeps the names. */
+const MAX_TAINTS = 100;
+
+// ---- where the answer goes besides
+
+class TargetGone extends Error {
+  constructor(
+    readonly code: string,
+    message: string,
+  ) {
+    super(message);
+  }
+}
+
+async function requireSession({ sessions }: Parts, id: string, { caller, work }: Asking): Promise<void> {
+  requireScope(caller, 'chat_session:write');
+  const session = await work.get(sessions, id);
+  if (session?.ownerId === caller.userId) return;
+  throw new TargetGone('session_not_found', 'The chat session to which the answer is to be added does not exist.');
+}
+
+async function requireConversation(parts: Parts, conversationId: string, { caller, onward }: Asking): Promise<void> {
+  requireScope(caller, 'im:write');
+  const pairs = [{ userId: caller.userId, conversationId }];
+  const { standings } = await parts.conversations.checkMembers({ pairs }, onward);
+  if (standings[0]?.isActive === true) return;
+  const message = 'The person is no member of the conversation into which the answer is to be written.';
+  throw new TargetGone('conversation_not_found', message);
+}
+
+function requireScope({ credential }: Caller, scope: string): void {
+  if (!credential.scopes.includes(scope)) throw insufficientScope(scope);
+}
+
+// ---- refusal
+
+type Refusal = { readonly refusalCode: string; readonly refusal: string };
+
+/** Returns why a run can't be started. Rethrows errors that may pass. */
+async function refusalOf({ agents }: Parts, { agentId }: StartWorkRunRequest, error: unknown): Promise<Refusal> {
+  if (error instanceof TargetGone) return { refusalCode: error.code, refusal: error.message };
+  if (!(error instanceof AppError)) throw error;
+  if (TOLD.has(error.reason)) return { refusalCode: error.reason, refusal: error.message };
+  if (!LASTING.has(error.code)) throw error;
+  if ((await agents.get(agentId)) === undefined) return { refusalCode: 'not_found', refusal: AGENT_GONE };
+  if (error.code === 'INVALID_ARGUMENT' && !isOfPlace(error)) {
+    return { refusalCode: 'invalid_input', refusal: error.message };
+  }
+  const refusal = error.reason === 'insufficient_scope' ? error.message : NO_RIGHT;
+  return { refusalCode: 'permission_lost', refusal };
+}
+
+/** Whether the request was right, and the agent does not act in its workspace any more. */
+const isOfPlace = ({ faults }: AppError): boolean => faults.some(({ param }) => param === 'workspace_id');
+
+const AGENT_GONE = 'The agent does not exist any more.';
+const NO_RIGHT = 'The agent does not work in the workspace for the person with whose rights it is to run.';
+const TOLD: ReadonlySet<string> = new Set([
+  ...['agent_paused', 'model_not_configured', 'model_not_found', 'limit_reached', 'workspace_archived'],
+]);
+const LASTING: ReadonlySet<AppError['code']> = new Set(['NOT_FOUND', 'PERMISSION_DENIED', 'INVALID_ARGUMENT']);
+
+// ---- what has become of a run
+
+function workRun(run: RunRecord): WorkRun {
+  const { id, status, agentId, output, error, userId, createdAt, finishedAt = '' } = run;
+  const cited = (output?.citations ?? []).map(({ resourceId, contentVersion }) => [resourceId, { contentVersion }]);
+  const readable = new Map([
+    ...(output?.resourceIds ?? []).map((one) => [one, { contentVersion: 0 }] as const),
+    ...(cited as [string, { contentVersion: number }][]),
+  ]);
+  return {
+    ...{ id, agentId, initiatorId: userId, createdAt, finishedAt },
+    status: RunStatus[status.toUpperCase() as keyof typeof RunStatus],
+    output: output && outputMessage(output, readable),
+    errorCode: error?.code ?? '',
+    errorMessage: error?.message ?? '',
+    tainted: (run.taintSources ?? []).length > 0,
+  };
+}

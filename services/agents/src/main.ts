@@ -1,0 +1,3 @@
+import { startProgram } from '@commonplace/kit/program';
+
+await startProgram('agents', () => import('./serve.js'));

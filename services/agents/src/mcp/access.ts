@@ -1,0 +1,22 @@
+import type { McpServerRecord } from '../stores/mcp-servers.js';
+import type { McpAccess } from './client.js';
+import type { McpParts } from './parts.js';
+import { headersOf, secretsOf } from './secrets.js';
+import { accessToken, grantOf } from './tokens.js';
+
+/**
+ * Returns what a server is called with on behalf of a person, whose grant is used where the server wants one. Returns
+ * undefined where that person has granted nothing. Credentials of the person for this system are never passed on.
+ */
+export async function accessFor(
+  parts: McpParts,
+  server: McpServerRecord,
+  userId: string,
+  signal: AbortSignal,
+): Promise<McpAccess | undefined> {
+  const headers = headersOf(server, secretsOf(parts.envelope, server));
+  if (server.auth.type !== 'oauth2') return { guard: parts.mcpGuard, headers };
+  const grant = await grantOf(parts, server, userId);
+  if (grant === undefined) return undefined;
+  return { guard: parts.mcpGuard, headers, token: (rejected) => accessToken(parts, grant.id, rejected, signal) };
+}

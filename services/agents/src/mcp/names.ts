@@ -1,0 +1,36 @@
+import { createHash } from 'node:crypto';
+import { MAX_TOOL_NAME } from './limits.js';
+
+const SEPARATOR = '__';
+const HASH_DIGITS = 8;
+
+/**
+ * Returns the name by which models call a tool: the server's name and the tool's. Models accept letters, digits, `_` and
+ * `-` only, and 64 characters: a name that had to be changed for that ends with a part of a hash, so that it stays unique.
+ */
+export function modelToolName(server: string, tool: string): string {
+  const whole = server + SEPARATOR + tool;
+  const plain = whole.replace(/[^A-Za-z0-9_-]/g, '_');
+  if (plain === whole && whole.length <= MAX_TOOL_NAME) return whole;
+  const hash = createHash('sha256').update(whole).digest('hex').slice(0, HASH_DIGITS);
+  return `${plain.slice(0, MAX_TOOL_NAME - HASH_DIGITS - 1)}_${hash}`;
+}
+
+const MAX_SERVER_NAME = 64;
+
+/** Returns a name for a server that was given none: its host without what says nothing, such as `mcp.` and `.com`. */
+export function serverNameOf(url: URL): string {
+  const labels = url.hostname.replace(/^\[|\]$/g, '').split('.');
+  const isAddress = /^[0-9.]+$/.test(url.hostname) || url.hostname.startsWith('[');
+  const telling = isAddress ? labels : labels.slice(0, -1).filter((label) => !COMMON.has(label));
+  const name = (telling.length > 0 ? telling : labels)
+    .join('-')
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '-')
+    .replace(/^-+|-+$/g, '')
+    .slice(0, MAX_SERVER_NAME)
+    .replace(/-+$/, '');
+  return name === '' ? 'server' : name;
+}
+
+const COMMON: ReadonlySet<string> = new Set(['mcp', 'www', 'api']);

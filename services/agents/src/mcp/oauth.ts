@@ -1,0 +1,206 @@
+import { createHash, randomBytes } from 'node:crypto';
+import type { UnitOfWork } from '@commonplace/kit/store';
+import {
+  type AuthorizationServerMetadata,
+  discoverOAuthServerInfo,
+  type OAuthClientInformationMixed,
+  registerClient,
+  startAuthorization,
+} from '@modelcontextprotocol/client';
+import type { McpAuthorizationRecord, McpServerRecord } from '../stores/mcp-servers.js';
+import { registeredClient } from './clients.js';
+import { McpFailure, mcpFailure } from './failure.js';
+import { McpHttp } from './http.js';
+import { AUTHORIZATION_MS, DISCOVERY_MS, MAX_OAUTH_BYTES } from './limits.js';
+import type { McpParts } from './parts.js';
+import { seal, secretsOf } from './secrets.js';
+
+/** Path to which authorization servers send people back. */
+export const CALLBACK_PATH = '/auth/mcp/callback';
+/** Path of the document that describes this client to authorization servers; its URL is the id of the client. */
+export const CLIENT_DOCUMENT_PATH = '/.well-known/oauth-client/mcp.json';
+
+/** An authorization server as it described itself, and this client as it is known there. */
+export interface Registration {
+  readonly issuer: string;
+  readonly metadata?: AuthorizationServerMetadata | undefined;
+  readonly client: OAuthClientInformationMixed;
+  /** What the tokens are for (RFC 8707). */
+  readonly resource: string;
+}
+
+/** What completes an authorization that was begun. */
+export interface PendingAuthorization extends Registration {
+  readonly codeVerifier: string;
+}
+
+/** An authorization that is about to be stored, and the page at which a person grants it. */
+export interface Begun {
+  readonly url: string;
+  readonly state: string;
+  readonly pending: PendingAuthorization;
+}
+
+type OAuthParts = Pick<McpParts, 'mcpGuard' | 'envelope' | 'settings' | 'mcpClients' | 'store'>;
+
+export const redirectUri = ({ settings }: Pick<McpParts, 'settings'>): string => settings.publicUrl + CALLBACK_PATH;
+
+/** Creates the guarded connection for requests to an authorization server. */
+export function oauthHttp({ mcpGuard }: Pick<McpParts, 'mcpGuard'>, timeoutMs: number): McpHttp {
+  return new McpHttp(mcpGuard, { maxBytes: MAX_OAUTH_BYTES, signal: AbortSignal.timeout(timeoutMs) });
+}
+
+/** Finds the authorization server of an MCP server and registers there if needed. Throws `McpFailure`. */
+export async function beginAuthorization(
+  parts: OAuthParts,
+  server: McpServerRecord,
+  challenge: { readonly resourceMetadataUrl?: URL; readonly scope?: string } = {},
+): Promise<Begun> {
+  const http = oauthHttp(parts, DISCOVERY_MS);
+  try {
+    const { resourceMetadataUrl, scope: asked } = challenge;
+    const found = await discoverOAuthServerInfo(server.url, {
+      fetchFn: http.fetch,
+      ...(resourceMetadataUrl && { resourceMetadataUrl }),
+    });
+    const metadata = found.authorizationServerMetadata;
+    const issuer = metadata?.issuer ?? found.authorizationServerUrl;
+    const resource = resourceOf(server.url, found.resourceMetadata?.resource);
+    const scope = scopeOf(server, asked, found.resourceMetadata?.scopes_supported);
+    const client = await clientFor(parts, server, {
+      ...{ url: found.authorizationServerUrl, issuer, metadata, scope, http },
+    });
+    const state = randomBytes(32).toString('base64url');
+    const { authorizationUrl, codeVerifier } = await startAuthorization(found.authorizationServerUrl, {
+      ...(metadata !== undefined && { metadata }),
+      ...{ clientInformation: client, redirectUrl: redirectUri(parts), state, resource },
+      ...(scope !== undefined && { scope }),
+    });
+    // People open this page: it is held to the same rules as what the server itself calls.
+    parts.mcpGuard.check(authorizationUrl.href);
+    const pending = { issuer, metadata: metadata && neededOf(metadata), client, resource, codeVerifier };
+    return { url: authorizationUrl.href, state, pending };
+  } catch (error) {
+    throw oauthFailure(error, http);
+  }
+}
+
+/** Returns the failure of a request to an authorization server. */
+export function oauthFailure(error: unknown, http: McpHttp): McpFailure {
+  if (error instanceof McpFailure) return error;
+  if (error instanceof Error && error.name === 'UrlNotAllowed') return new McpFailure('refused', error.message);
+  const failure = mcpFailure(error, http);
+  const isOurs = http.refusal !== undefined || http.tooLarge || !(error instanceof Error);
+  const what = isOurs || http.status === undefined ? failure.message : describe(error);
+  return new McpFailure(failure.kind === 'refused' ? 'refused' : 'auth', `The authorization has failed: ${what}`);
+}
+
+/** Errors of the library name what was wrong with a document or an answer. Tokens are in none of them. */
+function describe({ message }: Error): string {
+  return message.replace(/\s+/g, ' ').slice(0, 200);
+}
+
+/**
+ * Returns the resource that tokens are asked for: as the server names it, as long as that is a part of the server that
+ * was entered. A server could name another one otherwise, and get tokens for it.
+ */
+function resourceOf(serverUrl: string, named: string | undefined): string {
+  const own = new URL(serverUrl);
+  own.hash = '';
+  if (named === undefined) return own.href;
+  const given = URL.canParse(named) ? new URL(named) : undefined;
+  const isPart =
+    given !== undefined &&
+    given.origin === own.origin &&
+    `${own.pathname}/`.startsWith(`${given.pathname.replace(/\/$/, '')}/`);
+  if (!isPart) throw new McpFailure('auth', 'The server names another resource than its own for tokens.');
+  return named;
+}
+
+/** Returns the scopes to ask for: the owner's, else those that the server has asked for, else all that it knows. */
+function scopeOf(
+  { auth }: McpServerRecord,
+  asked: string | undefined,
+  known: string[] | undefined,
+): string | undefined {
+  if (auth.scopes.length > 0) return auth.scopes.join(' ');
+  return asked ?? (known === undefined || known.length === 0 ? undefined : known.join(' '));
+}
+
+interface Place {
+  readonly url: string;
+  readonly issuer: string;
+  readonly metadata: AuthorizationServerMetadata | undefined;
+  readonly scope: string | undefined;
+  readonly http: McpHttp;
+}
+
+/** Returns this client as it is known to an authorization server: registered by the owner, by its document, before, or now. */
+async function clientFor(
+  parts: OAuthParts,
+  server: McpServerRecord,
+  { url, issuer, metadata, scope, http }: Place,
+): Promise<OAuthClientInformationMixed> {
+  const { clientId } = server.auth;
+  if (clientId !== undefined) {
+    const { clientSecret } = secretsOf(parts.envelope, server);
+    return { client_id: clientId, ...(clientSecret !== undefined && { client_secret: clientSecret }) };
+  }
+  const { publicUrl } = parts.settings;
+  if (metadata?.client_id_metadata_document_supported === true && publicUrl.startsWith('https:')) {
+    return { client_id: publicUrl + CLIENT_DOCUMENT_PATH };
+  }
+  return registeredClient(parts, server, { issuer, redirectUri: redirectUri(parts) }, () =>
+    registerClient(url, {
+      ...(metadata !== undefined && { metadata }),
+      clientMetadata: clientMetadata(publicUrl),
+      ...(scope !== undefined && { scope }),
+      fetchFn: http.fetch,
+    }),
+  );
+}
+
+/** Describes this client to authorization servers. */
+export function clientMetadata(publicUrl: string) {
+  return {
+    client_name: 'Commonplace',
+    client_uri: publicUrl,
+    redirect_uris: [publicUrl + CALLBACK_PATH],
+    grant_types: ['authorization_code', 'refresh_token'],
+    response_types: ['code'],
+    token_endpoint_auth_method: 'none',
+  };
+}
+
+/** Keeps what of the metadata of an authorization server later requests need. */
+function neededOf(metadata: AuthorizationServerMetadata): AuthorizationServerMetadata {
+  const { issuer, authorization_endpoint, token_endpoint, response_types_supported } = metadata;
+  const { token_endpoint_auth_methods_supported, authorization_response_iss_parameter_supported } = metadata as {
+    readonly token_endpoint_auth_methods_supported?: string[];
+    readonly authorization_response_iss_parameter_supported?: boolean;
+  };
+  return {
+    ...{ issuer, authorization_endpoint, token_endpoint, response_types_supported },
+    ...(token_endpoint_auth_methods_supported && { token_endpoint_auth_methods_supported }),
+    ...(authorization_response_iss_parameter_supported && { authorization_response_iss_parameter_supported }),
+  } as AuthorizationServerMetadata;
+}
+
+/** Returns the record id for a state. Whoever holds a state can use it, so that only its hash is stored. */
+export const authorizationId = (state: string): string => createHash('sha256').update(state).digest('base64url');
+
+/** Stores an authorization that was begun, for the person who has to complete it. */
+export function storeAuthorization(
+  { mcpAuthorizations, envelope }: Pick<McpParts, 'mcpAuthorizations' | 'envelope'>,
+  work: UnitOfWork,
+  { id: serverId, tenant }: Pick<McpServerRecord, 'id' | 'tenant'>,
+  { state, pending }: Begun,
+  person: { readonly userId: string; readonly sessionId?: string | undefined },
+): McpAuthorizationRecord {
+  const id = authorizationId(state);
+  return work.insert(mcpAuthorizations, {
+    ...{ id, tenant, serverId, userId: person.userId, sessionId: person.sessionId },
+    sealed: seal(envelope, { id, tenant }, pending),
+    expiresAt: new Date(Date.now() + AUTHORIZATION_MS).toISOString(),
+  });
+}

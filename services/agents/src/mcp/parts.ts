@@ -1,0 +1,31 @@
+import type { Guard } from '@commonplace/kit/fetch';
+import type { Log } from '@commonplace/kit/log';
+import type { Envelope } from '@commonplace/kit/secrets';
+import type { Collection, Store } from '@commonplace/kit/store';
+import type { Settings } from '../config.js';
+import type { AgentRecord } from '../stores/agents.js';
+import type {
+  McpAuthorizationRecord,
+  McpClientRecord,
+  McpGrantRecord,
+  McpServerRecord,
+} from '../stores/mcp-servers.js';
+
+/** The records of MCP servers. */
+export interface McpRecords {
+  readonly mcpServers: Collection<McpServerRecord>;
+  readonly mcpGrants: Collection<McpGrantRecord>;
+  readonly mcpAuthorizations: Collection<McpAuthorizationRecord>;
+  readonly mcpClients: Collection<McpClientRecord>;
+}
+
+/** What MCP servers are called with. */
+export interface McpParts extends McpRecords {
+  readonly agents: Collection<AgentRecord>;
+  readonly store: Store;
+  readonly log: Log;
+  readonly settings: Settings;
+  /** Checks each URL that is called for an MCP server. */
+  readonly mcpGuard: Guard;
+  readonly envelope: Envelope;
+}

@@ -1,0 +1,120 @@
+import type { Guard } from '@commonplace/kit/fetch';
+import type { Envelope } from '@commonplace/kit/secrets';
+import type { InputRequiredResult, InputResponses } from '@modelcontextprotocol/client';
+import { McpFailure, shorten } from './failure.js';
+import { MAX_REQUEST_STATE_BYTES, MAX_ROUNDS } from './limits.js';
+import { type JsonSchema, readSchema, SchemaRefused } from './schema.js';
+import { seal, unseal } from './secrets.js';
+
+/** A question of a server to the person who started the run. */
+export interface Question {
+  readonly title: string;
+  /** A form; without it a page to open. */
+  readonly schema?: JsonSchema | undefined;
+  readonly url?: string | undefined;
+  /** `CallState`, encrypted. */
+  readonly state: string;
+}
+
+interface Asked {
+  readonly key: string;
+  readonly title: string;
+  readonly schema?: JsonSchema | undefined;
+  readonly url?: string | undefined;
+}
+
+/** What a call keeps while a person answers. */
+export interface CallState {
+  /** Questions that the server has asked so far. */
+  readonly round: number;
+  /** Opaque to everybody but the server, which gets it back unchanged. */
+  readonly requestState?: string | undefined;
+  readonly responses: InputResponses;
+  /** What is asked now, and what next. */
+  readonly open: readonly Asked[];
+}
+
+export interface CallOwner {
+  /** Id of the run and of the call in it. */
+  readonly id: string;
+  readonly tenant: string;
+}
+
+export const FIRST: CallState = { round: 0, responses: {}, open: [] };
+
+/** Reads what a call has left with its question. Throws `SecretUnreadable` for the state of another call. */
+export function readState(envelope: Envelope, owner: CallOwner, state: string | undefined): CallState {
+  return state === undefined ? FIRST : unseal<CallState>(envelope, owner, state);
+}
+
+/** Takes an answer in. Declining ends a call without one. */
+export function withAnswer(state: CallState, answer: Readonly<Record<string, unknown>> | undefined): CallState {
+  const [asked, ...open] = state.open;
+  if (asked === undefined) return state;
+  const content = asked.schema === undefined ? {} : { content: (answer ?? {}) as Record<string, string> };
+  return { ...state, responses: { ...state.responses, [asked.key]: { action: 'accept', ...content } }, open };
+}
+
+/** Returns the next question of a call; undefined if all were answered. */
+export function nextQuestion(envelope: Envelope, owner: CallOwner, state: CallState): Question | undefined {
+  const [asked] = state.open;
+  if (asked === undefined) return undefined;
+  const { title, schema, url } = asked;
+  return { title, schema, url, state: seal(envelope, owner, state) };
+}
+
+/** Returns a question that asks a person to open a page, after which the call begins anew. */
+export function pageQuestion(
+  envelope: Envelope,
+  owner: CallOwner,
+  state: CallState,
+  title: string,
+  url: string,
+): Question {
+  return { title, url, state: seal(envelope, owner, { ...state, round: state.round + 1 }) };
+}
+
+/** Reads what a server asks for. Throws `McpFailure` for what nobody can be asked. */
+export function readQuestions(
+  guard: Guard,
+  serverName: string,
+  before: CallState,
+  { inputRequests = {}, requestState }: InputRequiredResult,
+): CallState {
+  const round = before.round + 1;
+  if (round > MAX_ROUNDS) throw new McpFailure('answered', `The tool has asked more than ${MAX_ROUNDS} times.`);
+  if (requestState !== undefined && Buffer.byteLength(requestState) > MAX_REQUEST_STATE_BYTES) {
+    throw new McpFailure('answered', 'The tool has left more with its question than is kept.');
+  }
+  const entries = Object.entries(inputRequests);
+  if (entries.length > MAX_ROUNDS) throw new McpFailure('answered', 'The tool has asked too many questions at once.');
+  const open = entries.map(([key, request]): Asked => {
+    if (request.method !== 'elicitation/create') {
+      throw new McpFailure('answered', `The tool asks for ${shorten(request.method)}, which is not offered.`);
+    }
+    const { params } = request;
+    const title = `${serverName} asks: ${shorten(params.message)}`;
+    if (params.mode === 'url') return { key, title, url: checkedUrl(guard, params.url) };
+    return { key, title, schema: formOf(params.requestedSchema) };
+  });
+  return { round, requestState, responses: {}, open };
+}
+
+/** The page is shown to a person and never fetched, and yet held to the rules for what is. */
+function checkedUrl(guard: Guard, text: string): string {
+  try {
+    return guard.check(text).href;
+  } catch {
+    throw new McpFailure('answered', 'The tool asks to open a page that is not allowed.');
+  }
+}
+
+function formOf(schema: unknown): JsonSchema {
+  try {
+    return readSchema(schema);
+  } catch (error) {
+    if (error instanceof SchemaRefused)
+      throw new McpFailure('answered', `The question of the tool is refused: ${error.message}.`);
+    throw error;
+  }
+}

@@ -1,0 +1,107 @@
+import { createContext, Script } from 'node:vm';
+import { type OutputUnit, type Schema, Validator } from '@cfworker/json-schema';
+import { visible } from '../domain/passage.js';
+import { CHECK_MS, MAX_SCHEMA_BYTES, MAX_SCHEMA_COST, MAX_SCHEMA_DEPTH } from './limits.js';
+import { costOfSchema } from './schema-cost.js';
+
+export type JsonSchema = Readonly<Record<string, unknown>>;
+
+/** Keywords that are read by people only; a server could hide text for the model in them. */
+const DROPPED: ReadonlySet<string> = new Set(['$comment', 'examples', 'example', 'deprecated', 'markdownDescription']);
+const TEXTS: ReadonlySet<string> = new Set(['title', 'description']);
+const REFERENCES: ReadonlySet<string> = new Set(['$ref', '$dynamicRef', '$recursiveRef']);
+/** Keywords that give a schema an address of its own, to which references would be resolved. */
+const ADDRESSES: ReadonlySet<string> = new Set(['$id', 'id', '$schema']);
+
+/** Thrown for a schema that is not used. */
+export class SchemaRefused extends Error {}
+
+/**
+ * Returns a tool's schema as models are given it: without text that people do not see. Throws `SchemaRefused` for one
+ * that is too long or too deep, refers to other documents, or cannot be checked in time.
+ */
+export function readSchema(schema: unknown): JsonSchema {
+  const text = JSON.stringify(schema) ?? '';
+  if (Buffer.byteLength(text) > MAX_SCHEMA_BYTES) throw new SchemaRefused('its schema is longer than 64 KiB');
+  const cleaned = clean(schema, 1) as JsonSchema;
+  const written = JSON.stringify(cleaned);
+  if (visible(written) !== written) throw new SchemaRefused('its schema has invisible characters');
+  if (costOfSchema(cleaned) > MAX_SCHEMA_COST) throw new SchemaRefused('its schema refers to itself too often');
+  if (!isUsable(cleaned)) throw new SchemaRefused('its schema is none');
+  return cleaned;
+}
+
+function isUsable(schema: JsonSchema): boolean {
+  try {
+    new Validator(schema as Schema, '2020-12', true);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function clean(value: unknown, depth: number, isNames = false): unknown {
+  if (depth > MAX_SCHEMA_DEPTH) throw new SchemaRefused(`its schema is deeper than ${MAX_SCHEMA_DEPTH} levels`);
+  if (Array.isArray(value)) return value.map((inner) => clean(inner, depth + 1));
+  if (typeof value !== 'object' || value === null) return value;
+  const kept: [string, unknown][] = [];
+  for (const [key, inner] of Object.entries(value)) {
+    // Below `properties` a key is the name of a property, whatever it looks like.
+    if (!isNames) {
+      if (DROPPED.has(key) || (ADDRESSES.has(key) && typeof inner === 'string')) continue;
+      if (REFERENCES.has(key) && !(typeof inner === 'string' && /^#(\/|$)/.test(inner))) {
+        throw new SchemaRefused('its schema refers to another document');
+      }
+      if (TEXTS.has(key) && typeof inner === 'string') {
+        kept.push([key, visible(inner)]);
+        continue;
+      }
+    }
+    kept.push([key, clean(inner, depth + 1, !isNames && NAMED.has(key))]);
+  }
+  return Object.fromEntries(kept);
+}
+
+/** Keywords whose keys are names that the schema's author has chosen. */
+const NAMED: ReadonlySet<string> = new Set([
+  'properties',
+  'patternProperties',
+  '$defs',
+  'definitions',
+  'dependentSchemas',
+  'dependentRequired',
+  'dependencies',
+]);
+
+/**
+ * Returns what is wrong with arguments for a schema; undefined if nothing is. A schema of strangers is interpreted, never
+ * compiled to code, and for so long only: neither its references nor its regular expressions can hold the process up.
+ */
+export function faultOfArguments(schema: JsonSchema, args: unknown): string | undefined {
+  const check = () => new Validator(schema as Schema, '2020-12', true).validate(args);
+  // A busy machine may have taken the time of the first try.
+  const result = within(check) ?? within(check);
+  if (result === undefined) return 'The arguments take too long to be checked against the schema of the tool.';
+  if (result.valid) return undefined;
+  const said = result.errors
+    .slice(-2)
+    .map(({ instanceLocation, error }: OutputUnit) => `${instanceLocation}: ${error}`)
+    .join(' ');
+  return `The arguments do not fit the schema of the tool. ${said}`.trim();
+}
+
+const script = new Script('check()');
+const sandbox: { check: () => unknown } = { check: () => undefined };
+const context = createContext(sandbox);
+
+/** Runs a check within its time. Returns undefined if it takes longer or throws. */
+function within<T>(check: () => T): T | undefined {
+  sandbox.check = check;
+  try {
+    return script.runInContext(context, { timeout: CHECK_MS }) as T;
+  } catch {
+    return undefined;
+  } finally {
+    sandbox.check = () => undefined;
+  }
+}

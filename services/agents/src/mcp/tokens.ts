@@ -1,0 +1,212 @@
+import { createHash } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { newId } from '@commonplace/kit/id';
+import { inWork, type UnitOfWork } from '@commonplace/kit/store';
+import {
+  exchangeAuthorization,
+  OAuthError,
+  type OAuthTokens,
+  refreshAuthorization,
+} from '@modelcontextprotocol/client';
+import type { McpGrantRecord, McpServerRecord } from '../stores/mcp-servers.js';
+import { forgetClient, keepClient } from './clients.js';
+import { McpFailure } from './failure.js';
+import { REFRESH_LEASE_MS, TOKEN_MS } from './limits.js';
+import { oauthFailure, oauthHttp, type PendingAuthorization, type Registration, redirectUri } from './oauth.js';
+import type { McpParts } from './parts.js';
+import { seal, unseal } from './secrets.js';
+
+/** What is sealed on a grant. */
+interface GrantSecrets {
+  readonly registration: Registration;
+  readonly accessToken: string;
+  readonly refreshToken?: string | undefined;
+  readonly scope?: string | undefined;
+}
+
+type TokenParts = Pick<McpParts, 'mcpGrants' | 'mcpClients' | 'envelope' | 'store' | 'settings' | 'mcpGuard'>;
+
+/** Milliseconds before its expiry at which an access token is refreshed. */
+const SPARE_MS = 30_000;
+const POLL_MS = 100;
+
+/** Returns the id of what a person has granted for a server: for one issuer and one resource only. */
+function grantId(
+  serverId: string,
+  userId: string,
+  { issuer, resource }: Pick<Registration, 'issuer' | 'resource'>,
+): string {
+  return createHash('sha256')
+    .update(JSON.stringify([serverId, userId, issuer, resource]))
+    .digest('base64url');
+}
+
+/** Exchanges a code for tokens for a server. `iss` is who the answer says it comes from. Throws `McpFailure`. */
+export async function redeemCode(
+  parts: TokenParts,
+  serverId: string,
+  pending: PendingAuthorization,
+  { code, iss }: { readonly code: string; readonly iss: string | undefined },
+): Promise<OAuthTokens> {
+  const http = oauthHttp(parts, TOKEN_MS);
+  const { issuer, metadata, client, resource, codeVerifier } = pending;
+  // The library compares with metadata only, which an old server has none of.
+  if (metadata === undefined && iss !== undefined && iss !== issuer) {
+    throw new McpFailure('auth', 'The authorization comes from another server.');
+  }
+  try {
+    const tokens = await exchangeAuthorization(issuer, {
+      ...(metadata !== undefined && { metadata }),
+      ...{ clientInformation: client, authorizationCode: code, codeVerifier, resource, fetchFn: http.fetch },
+      ...(iss !== undefined && { iss }),
+      redirectUri: redirectUri(parts),
+    });
+    await keepClient(parts, serverId, issuer, redirectUri(parts));
+    return tokens;
+  } catch (error) {
+    if (isUnknownClient(error)) await forgetClient(parts, serverId, issuer, redirectUri(parts));
+    throw oauthFailure(error, http);
+  }
+}
+
+/** Stores what a person has granted, and deletes what they had granted before for the same server. */
+export async function storeGrant(
+  { mcpGrants, envelope }: TokenParts,
+  work: UnitOfWork,
+  { id: serverId, tenant, url }: Pick<McpServerRecord, 'id' | 'tenant' | 'url'>,
+  userId: string,
+  { issuer, metadata, client, resource }: PendingAuthorization,
+  tokens: OAuthTokens,
+): Promise<void> {
+  const registration = { issuer, metadata, client, resource };
+  const id = grantId(serverId, userId, registration);
+  for (const other of await mcpGrants.find({ where: { serverId, userId }, limit: 10 })) work.remove(mcpGrants, other);
+  const record = {
+    ...{ id, tenant, serverId, userId, url, issuer, resource, isRevoked: false, updatedAt: new Date().toISOString() },
+    ...fieldsOf(envelope, { id, tenant }, registration, tokens),
+  };
+  const before = await work.get(mcpGrants, id);
+  if (before === undefined) work.insert(mcpGrants, record);
+  else work.replace(mcpGrants, before, record);
+}
+
+function fieldsOf(
+  envelope: McpParts['envelope'],
+  owner: { readonly id: string; readonly tenant: string },
+  registration: Registration,
+  { access_token, refresh_token, expires_in, scope }: OAuthTokens,
+) {
+  const secrets: GrantSecrets = { registration, accessToken: access_token, refreshToken: refresh_token, scope };
+  return {
+    sealed: seal(envelope, owner, secrets),
+    renewable: refresh_token !== undefined,
+    expiresAt: expires_in === undefined ? undefined : new Date(Date.now() + expires_in * 1000).toISOString(),
+  };
+}
+
+/** Returns what a person has granted for a server; undefined if that is nothing, or nothing that is still good. */
+export async function grantOf(
+  { mcpGrants }: Pick<McpParts, 'mcpGrants'>,
+  { id: serverId, url }: Pick<McpServerRecord, 'id' | 'url'>,
+  userId: string,
+): Promise<McpGrantRecord | undefined> {
+  const grants = await mcpGrants.find({ where: { serverId, userId }, limit: 10 });
+  // What was granted for another URL is never sent to this one.
+  return grants.find((grant) => !grant.isRevoked && grant.url === url);
+}
+
+/**
+ * Returns an access token of a grant. One that has expired, or that the server has `rejected`, is refreshed: by one
+ * process at a time, and others wait for its result, because a refresh token can be used once. Throws `McpFailure`.
+ */
+export async function accessToken(
+  parts: TokenParts,
+  grantRecordId: string,
+  rejected: string | undefined,
+  signal: AbortSignal,
+): Promise<string> {
+  for (;;) {
+    signal.throwIfAborted();
+    const grant = await parts.mcpGrants.get(grantRecordId);
+    if (grant === undefined || grant.isRevoked) throw askAgain();
+    const secrets = unseal<GrantSecrets>(parts.envelope, grant, grant.sealed);
+    const isSpent = grant.expiresAt !== undefined && Date.parse(grant.expiresAt) - SPARE_MS <= Date.now();
+    if (secrets.accessToken !== rejected && !isSpent) return secrets.accessToken;
+    const { refreshToken } = secrets;
+    if (refreshToken === undefined) {
+      if (secrets.accessToken === rejected || Date.parse(grant.expiresAt ?? '') <= Date.now()) throw askAgain();
+      return secrets.accessToken;
+    }
+    if (grant.refresh !== undefined && Date.parse(grant.refresh.until) > Date.now()) {
+      await sleep(POLL_MS, undefined, { signal, ref: false });
+      continue;
+    }
+    const claimed = await claimRefresh(parts, grant);
+    if (claimed !== undefined) return refreshAs(parts, claimed, secrets, refreshToken);
+  }
+}
+
+const askAgain = (): McpFailure => new McpFailure('auth', 'The authorization has expired or was withdrawn.');
+
+/** Takes the refreshing of a grant on. Returns undefined where somebody else was faster. */
+async function claimRefresh(
+  { store, mcpGrants }: TokenParts,
+  grant: McpGrantRecord,
+): Promise<McpGrantRecord | undefined> {
+  const work = store.begin();
+  const refresh = { holder: newId(), until: new Date(Date.now() + REFRESH_LEASE_MS).toISOString() };
+  const claimed = work.replace(mcpGrants, grant, { ...grant, refresh });
+  try {
+    await work.commit();
+    return claimed;
+  } catch (error) {
+    if (error instanceof Error && error.name === 'LostRace') return undefined;
+    throw error;
+  }
+}
+
+/** Refreshes tokens, and stores the new ones before they are used. */
+async function refreshAs(
+  parts: TokenParts,
+  grant: McpGrantRecord,
+  { registration, scope }: GrantSecrets,
+  refreshToken: string,
+): Promise<string> {
+  const { issuer, metadata, client, resource } = registration;
+  const http = oauthHttp(parts, TOKEN_MS);
+  let tokens: OAuthTokens;
+  try {
+    tokens = await refreshAuthorization(issuer, {
+      ...(metadata !== undefined && { metadata }),
+      ...{ clientInformation: client, refreshToken, resource, fetchFn: http.fetch },
+    });
+  } catch (error) {
+    const isOver = OAuthError.isInstance(error) && FINAL.has(error.code);
+    if (isUnknownClient(error)) await forgetClient(parts, grant.serverId, issuer, redirectUri(parts));
+    await endRefresh(parts, grant, isOver ? { isRevoked: true } : {});
+    if (isOver) throw askAgain();
+    const failure = oauthFailure(error, http);
+    throw new McpFailure(failure.kind === 'refused' ? 'refused' : 'unreachable', failure.message);
+  }
+  const kept = tokens.scope === undefined && scope !== undefined ? { ...tokens, scope } : tokens;
+  await endRefresh(parts, grant, fieldsOf(parts.envelope, grant, registration, kept));
+  return tokens.access_token;
+}
+
+const isUnknownClient = (error: unknown): boolean => OAuthError.isInstance(error) && error.code === 'invalid_client';
+
+/** Errors after which the same refresh token is not taken any more. */
+const FINAL: ReadonlySet<string> = new Set(['invalid_grant', 'invalid_client', 'unauthorized_client']);
+
+/** Writes the result of a refresh, unless another process has taken it on since. */
+function endRefresh(
+  { store, mcpGrants }: TokenParts,
+  { id, refresh }: McpGrantRecord,
+  change: Partial<McpGrantRecord>,
+) {
+  return inWork(store, async (work) => {
+    const grant = await work.get(mcpGrants, id);
+    if (grant === undefined || grant.refresh?.holder !== refresh?.holder) return;
+    work.replace(mcpGrants, grant, { ...grant, ...change, refresh: undefined, updatedAt: new Date().toISOString() });
+  });
+}

@@ -1,0 +1,159 @@
+import { beyondReach, type Caller, reachesTenant, reachesWorkspace } from '@commonplace/kit/auth';
+import { NotFound } from '@commonplace/kit/errors';
+import { homeOf } from '@commonplace/kit/id';
+import type { PersonMemberships } from '@commonplace/kit/memberships';
+import type { CallContext, CallOptions } from '@commonplace/kit/rpc';
+import { OrgRole, WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
+import type { Parts } from '../parts.js';
+import { holderOfAgent, holderOfOrg, holderOfUser, holderOfWorkspace, type MemoryRecord } from '../stores/memories.js';
+
+type AccessParts = Pick<Parts, 'memberships' | 'memories' | 'agents'>;
+
+const WORKSPACE_READERS: ReadonlySet<WorkspaceRole> = new Set([
+  ...[WorkspaceRole.VIEWER, WorkspaceRole.COMMENTER, WorkspaceRole.EDITOR, WorkspaceRole.ADMIN, WorkspaceRole.OWNER],
+]);
+const WORKSPACE_EDITORS: ReadonlySet<WorkspaceRole> = new Set([
+  ...[WorkspaceRole.EDITOR, WorkspaceRole.ADMIN, WorkspaceRole.OWNER],
+]);
+const WORKSPACE_ADMINS: ReadonlySet<WorkspaceRole> = new Set([WorkspaceRole.ADMIN, WorkspaceRole.OWNER]);
+const ORG_READERS: ReadonlySet<OrgRole> = new Set([OrgRole.MEMBER, OrgRole.ADMIN, OrgRole.OWNER]);
+const ORG_ADMINS: ReadonlySet<OrgRole> = new Set([OrgRole.ADMIN, OrgRole.OWNER]);
+
+type About = Pick<MemoryRecord, 'scope' | 'tenant' | 'orgId' | 'workspaceId' | 'userId' | 'agentId' | 'subjectId'>;
+
+/** What a person may do with memories by their roles, whatever credential they come with. */
+export class MemoryRights {
+  constructor(
+    private readonly userId: string,
+    private readonly person: PersonMemberships,
+    /** Ids of the person's agents. */
+    readonly agentIds: ReadonlySet<string>,
+  ) {}
+
+  canRead(memory: About): boolean {
+    if (memory.scope === 'workspace') return WORKSPACE_READERS.has(this.workspaceRole(memory));
+    if (memory.scope === 'org') return ORG_READERS.has(this.orgRole(memory));
+    if (!this.belongsTo(memory)) return false;
+    if (memory.scope === 'user') return memory.userId === this.userId;
+    return this.owns(memory) || memory.subjectId === this.userId;
+  }
+
+  /** Whether the person may add memories where this one is. */
+  canWrite(memory: About): boolean {
+    if (memory.scope === 'workspace') return WORKSPACE_EDITORS.has(this.workspaceRole(memory));
+    return this.administers(memory);
+  }
+
+  /** Creators may change what they have written as long as they may write there, and subjects what agents have. */
+  canChange(memory: About & Pick<MemoryRecord, 'creatorId' | 'source'>): boolean {
+    if (!this.canRead(memory)) return false;
+    const isOfAgent = memory.scope === 'agent' && memory.source.type === 'agent_run';
+    if (isOfAgent && memory.subjectId === this.userId) return true;
+    return this.administers(memory) || (memory.creatorId === this.userId && this.canWrite(memory));
+  }
+
+  canDelete(memory: About & Pick<MemoryRecord, 'creatorId'>): boolean {
+    if (!this.canRead(memory)) return false;
+    const { userId } = this;
+    return this.administers(memory) || memory.creatorId === userId || memory.subjectId === userId;
+  }
+
+  administers(memory: About): boolean {
+    if (memory.scope === 'workspace') return WORKSPACE_ADMINS.has(this.workspaceRole(memory));
+    if (memory.scope === 'org') return ORG_ADMINS.has(this.orgRole(memory));
+    if (!this.belongsTo(memory)) return false;
+    return memory.scope === 'user' ? memory.userId === this.userId : this.owns(memory);
+  }
+
+  isArchived({ workspaceId = '' }: About): boolean {
+    return this.person.workspaces.get(workspaceId)?.archived === true;
+  }
+
+  /** Ids of the Orgs that the person belongs to. */
+  get orgIds(): readonly string[] {
+    return [...this.person.orgs.keys()];
+  }
+
+  /** Returns the holders of what the person may read because of their roles. */
+  holders(): readonly About[] {
+    const { userId, person } = this;
+    const [user, org, workspace] = ['user', 'org', 'workspace'] as const;
+    const inOrgs = this.orgIds.flatMap((orgId): About[] => [
+      { scope: user, tenant: orgId, orgId, userId },
+      { scope: org, tenant: orgId, orgId },
+    ]);
+    const inWorkspaces = [...person.workspaces.values()].map(({ workspaceId, orgId }): About => {
+      return { scope: workspace, tenant: orgId || workspaceId, orgId, workspaceId };
+    });
+    const all = [{ scope: user, tenant: homeOf(userId), orgId: '', userId }, ...inOrgs, ...inWorkspaces];
+    return all.filter((about) => this.canRead(about));
+  }
+
+  private owns({ agentId = '' }: About): boolean {
+    return this.agentIds.has(agentId);
+  }
+
+  private belongsTo({ orgId }: About): boolean {
+    return orgId === '' || this.person.orgs.has(orgId);
+  }
+
+  private workspaceRole({ workspaceId = '' }: About): WorkspaceRole {
+    return this.person.workspaces.get(workspaceId)?.role ?? WorkspaceRole.UNSPECIFIED;
+  }
+
+  private orgRole({ orgId }: About): OrgRole {
+    return this.person.orgs.get(orgId)?.role ?? OrgRole.UNSPECIFIED;
+  }
+}
+
+export function holderOf({ scope, tenant, orgId, workspaceId = '', agentId = '', userId = '' }: About): string {
+  if (scope === 'user') return holderOfUser(userId, tenant);
+  if (scope === 'workspace') return holderOfWorkspace(workspaceId);
+  return scope === 'org' ? holderOfOrg(orgId) : holderOfAgent(agentId);
+}
+
+/** More than a person may have. */
+const MAX_AGENTS = 1_000;
+
+/** Returns what the caller may do. The cache of memberships is not trusted for a refusal. */
+export async function rightsOf(
+  { memberships, agents }: AccessParts,
+  { caller: { userId }, onward }: { readonly caller: Pick<Caller, 'userId'>; readonly onward: CallOptions },
+  suffices: (rights: MemoryRights) => boolean = () => false,
+): Promise<MemoryRights> {
+  const own = await agents.find({ where: { ownerId: userId }, limit: MAX_AGENTS });
+  const ids = new Set(own.map(({ id }) => id));
+  const known = new MemoryRights(userId, await memberships.of(userId, onward), ids);
+  if (suffices(known)) return known;
+  return new MemoryRights(userId, await memberships.fresh(userId, onward), ids);
+}
+
+/** Returns whether a credential may be used for memories of a place; a limited one only for those of its workspaces. */
+export function reaches(caller: Caller, { scope, orgId, workspaceId }: About): boolean {
+  if (scope === 'workspace') return reachesWorkspace(caller, workspaceId ?? '', orgId || null);
+  const isLimited = caller.credential.workspaceIds !== undefined || caller.workspaceId !== undefined;
+  return !isLimited && reachesTenant(caller, orgId || null);
+}
+
+export function requireReach(caller: Caller, about: About): void {
+  if (!reaches(caller, about)) throw beyondReach(caller, about.orgId || null);
+}
+
+/** Returns a memory that the caller may read, with their rights. Throws `NotFound` for all others. */
+export async function seeMemory(
+  parts: AccessParts,
+  id: string,
+  context: CallContext,
+  suffices: (rights: MemoryRights, memory: MemoryRecord) => boolean = (rights, memory) => rights.canRead(memory),
+): Promise<{ readonly memory: MemoryRecord; readonly rights: MemoryRights }> {
+  const memory = await context.work.get(parts.memories, id);
+  // What is not there takes as long as what is not the caller's to see.
+  const rights = await rightsOf(parts, context, (known) => memory !== undefined && suffices(known, memory));
+  if (memory === undefined || isExpired(memory) || !rights.canRead(memory)) throw NotFound();
+  requireReach(context.caller, memory);
+  return { memory, rights };
+}
+
+export function isExpired({ expiresAt }: Pick<MemoryRecord, 'expiresAt'>): boolean {
+  return expiresAt !== undefined && expiresAt <= new Date().toISOString();
+}

@@ -1,0 +1,25 @@
+import { NotFound } from '@commonplace/kit/errors';
+import type { PersonMemberships } from '@commonplace/kit/memberships';
+import type { CallContext } from '@commonplace/kit/rpc';
+import { accessTo, isVisible, requireReach } from '../agents/access.js';
+import type { Parts } from '../parts.js';
+import { membershipsOf } from '../policy.js';
+import type { AgentRecord } from '../stores/agents.js';
+
+type AgentParts = Pick<Parts, 'agents' | 'memories' | 'memberships'>;
+
+/**
+ * Returns an agent that the caller may use or administers, or that has memories about them. Throws `NotFound` for all others, also for
+ * agents of Orgs that the caller has left.
+ */
+export async function agentFor(parts: AgentParts, id: string, context: CallContext): Promise<AgentRecord> {
+  const { caller, work } = context;
+  const agent = await work.get(parts.agents, id);
+  if (agent === undefined) throw NotFound();
+  const remembers = (await parts.memories.count({ agentId: id, subjectId: caller.userId }, 1)) > 0;
+  const maySee = (person: PersonMemberships) =>
+    isVisible(accessTo(agent, person)) || (remembers && (agent.orgId === '' || person.orgs.has(agent.orgId)));
+  if (!maySee(await membershipsOf(parts, context, maySee))) throw NotFound();
+  requireReach(caller, agent);
+  return agent;
+}

@@ -1,0 +1,134 @@
+import type { Actor } from '@commonplace/kit/auth';
+import { createEvent } from '@commonplace/kit/events';
+import { inWork, LostRace, UniqueTaken, type UnitOfWork } from '@commonplace/kit/store';
+import type { Parts } from '../parts.js';
+import type { MemoryKind, MemoryRecord } from '../stores/memories.js';
+import type { RunRecord } from '../stores/runs.js';
+import { addMemory, changeMemory, type MemoryDraft } from './write.js';
+
+type ToolParts = Pick<Parts, 'memories' | 'quotas' | 'store'>;
+
+/** What a run writes into a memory. */
+export interface RunText {
+  readonly content: string;
+  readonly kind: MemoryKind;
+  /** Where it is kept. */
+  readonly place: Pick<MemoryRecord, 'scope' | 'tenant' | 'orgId' | 'workspaceId' | 'userId' | 'agentId' | 'subjectId'>;
+  /** All that the run has read so far: it may have been drawn from any of it. */
+  readonly sourceIds: readonly string[];
+}
+
+export const agentActor = ({ agentId = '', agentName = '' }: RunRecord): Actor => ({
+  type: 'agent',
+  id: agentId,
+  name: agentName,
+});
+
+export const isTainted = ({ taintSources }: RunRecord): boolean => (taintSources ?? []).length > 0;
+
+/**
+ * Remembers a text for a run. What a tainted run writes is only proposed: nothing uses it until a person accepts it, and
+ * the person whom it concerns is told.
+ */
+export async function remember(parts: ToolParts, run: RunRecord, text: RunText): Promise<MemoryRecord> {
+  const proposed = isTainted(run);
+  const draft: MemoryDraft = {
+    ...text.place,
+    ...{ content: text.content, kind: text.kind, sourceIds: text.sourceIds, tags: [], importance: 0.5 },
+    ...{ isPinned: false, status: proposed ? 'proposed' : 'active', isTainted: proposed, metadata: {} },
+    ...{ source: { type: 'agent_run', id: run.id }, creatorId: run.userId, createdBy: agentActor(run) },
+  };
+  return unlessTaken(() =>
+    inWork(parts.store, async (work) => {
+      const { memory, isNew } = await addMemory(parts, draft, work);
+      if (isNew && proposed) work.publish(proposal(run, memory));
+      return memory;
+    }),
+  );
+}
+
+/** Two runs may write the same text at once: whoever is later finds it. */
+async function unlessTaken<T>(write: () => Promise<T>): Promise<T> {
+  try {
+    return await write();
+  } catch (error) {
+    if (error instanceof UniqueTaken) return write();
+    throw error;
+  }
+}
+
+function proposal(run: RunRecord, { id, tenant, orgId, workspaceId = '' }: MemoryRecord) {
+  const { userId, agentId = '' } = run;
+  const data = { memoryId: id, agentId, agentName: run.agentName ?? '', userId, orgId, workspaceId };
+  return createEvent({ service: 'agents', type: 'memory.proposed', subject: id, data, tenant, actor: agentActor(run) });
+}
+
+/** Calls whose appending is remembered. */
+const MAX_CALLS = 200;
+/** Characters of a memory. */
+export const MAX_CONTENT = 8_000;
+
+/** A memory has become too long. */
+export class TooLong extends Error {}
+
+/**
+ * Appends a line to a memory. Whoever else appends at the same time loses nothing: it is read again. A call that has
+ * appended already does not do so twice. Returns undefined if the memory is gone.
+ */
+export function append(
+  parts: ToolParts,
+  run: RunRecord,
+  id: string,
+  line: string,
+  sourceIds: readonly string[],
+  call: string,
+): Promise<MemoryRecord | undefined> {
+  return patiently(parts, async (work) => {
+    const before = await work.get(parts.memories, id);
+    if (before === undefined || before.appendedBy?.includes(call)) return before;
+    const content = `${before.content}\n${line}`;
+    if ([...content].length > MAX_CONTENT) throw new TooLong();
+    const appendedBy = [...(before.appendedBy ?? []), call].slice(-MAX_CALLS);
+    const drawn = [...new Set([...before.sourceIds, ...sourceIds])];
+    return changeMemory(parts, before, { content, sourceIds: drawn, appendedBy }, agentActor(run), work);
+  });
+}
+
+/** Replaces the text of a memory of a certain version. Returns the memory as it is if that is another one. */
+export function revise(
+  parts: ToolParts,
+  run: RunRecord,
+  id: string,
+  version: number,
+  { content, sourceIds }: Pick<RunText, 'content' | 'sourceIds'>,
+): Promise<{ readonly memory: MemoryRecord | undefined; readonly isRevised: boolean }> {
+  return patiently(parts, async (work) => {
+    const before = await work.get(parts.memories, id);
+    if (before === undefined || before.content === content) return { memory: before, isRevised: before !== undefined };
+    if (before.version !== version) return { memory: before, isRevised: false };
+    const drawn = [...new Set([...before.sourceIds, ...sourceIds])];
+    const change = { content, sourceIds: drawn };
+    return { memory: await changeMemory(parts, before, change, agentActor(run), work), isRevised: true };
+  });
+}
+
+export function forget({ memories, store }: ToolParts, id: string): Promise<void> {
+  return inWork(store, async (work) => {
+    const memory = await work.get(memories, id);
+    if (memory !== undefined) work.remove(memories, memory);
+  });
+}
+
+/** Rounds of units that lose their race; each has a dozen tries. */
+const ROUNDS = 10;
+
+/** Runs a change again for as long as others change the same memory: of any that meet, one commits. */
+async function patiently<T>({ store }: ToolParts, change: (work: UnitOfWork) => Promise<T>): Promise<T> {
+  for (let round = 1; ; round++) {
+    try {
+      return await inWork(store, change);
+    } catch (error) {
+      if (!(error instanceof LostRace) || round === ROUNDS) throw error;
+    }
+  }
+}

@@ -1,0 +1,25 @@
+import { inWork, type Where } from '@commonplace/kit/store';
+import type { Parts } from '../parts.js';
+import type { MemoryRecord } from '../stores/memories.js';
+
+const CHUNK = 200;
+
+/**
+ * Erases all memories that match, a few hundred in one unit. Returns their number. Whatever stops it, what it has not
+ * erased yet is as it was, and a further call erases the rest.
+ */
+export async function eraseMemories(
+  { memories, store }: Pick<Parts, 'memories' | 'store'>,
+  where: Where<MemoryRecord>,
+): Promise<number> {
+  for (let erased = 0; ; ) {
+    const found = await memories.find({ where, limit: CHUNK });
+    erased += await inWork(store, async (work) => {
+      const present = await Promise.all(found.map(({ id }) => work.get(memories, id)));
+      const left = present.filter((memory) => memory !== undefined);
+      for (const memory of left) work.remove(memories, memory);
+      return left.length;
+    });
+    if (found.length < CHUNK) return erased;
+  }
+}

@@ -1,0 +1,123 @@
+import type { CallContext } from '@commonplace/kit/rpc';
+import { findPage, type Where } from '@commonplace/kit/store';
+import type { Page, PageRequest } from '@commonplace/proto/api/v1/page.js';
+import { queryTerms } from '../domain/words.js';
+import type { Parts } from '../parts.js';
+import { readableAmong } from '../readable.js';
+import {
+  holderOfAgent,
+  type MemoryKind,
+  type MemoryRecord,
+  type MemoryScope,
+  type MemoryStatus,
+  termWithin,
+} from '../stores/memories.js';
+import { holderOf, type MemoryRights, reaches } from './access.js';
+
+export interface MemoryFilter {
+  readonly scope?: MemoryScope | undefined;
+  readonly workspaceId?: string | undefined;
+  readonly orgId?: string | undefined;
+  readonly agentId?: string | undefined;
+  readonly subjectId?: string | undefined;
+  readonly kind?: MemoryKind | undefined;
+  readonly status?: MemoryStatus | undefined;
+  /** Words that a text has to have; any if it is empty. */
+  readonly q: string;
+  readonly tag: string;
+}
+
+type ListParts = Pick<Parts, 'memories' | 'index'>;
+
+/** Returns a page of the memories that the caller may read: pinned ones first, then the newest. */
+export async function listMemories(
+  parts: ListParts,
+  rights: MemoryRights,
+  filter: MemoryFilter,
+  page: PageRequest | undefined,
+  context: CallContext,
+): Promise<{ items: MemoryRecord[]; page: Page }> {
+  const where = await matching(parts, rights, filter, context);
+  return findPage(parts.memories, where, ['-place'], page);
+}
+
+async function matching(
+  parts: ListParts,
+  rights: MemoryRights,
+  filter: MemoryFilter,
+  context: CallContext,
+): Promise<Where<MemoryRecord>> {
+  const terms = queryTerms(filter.q);
+  // Words without a letter or a digit are in no text.
+  if (filter.q.trim() !== '' && terms.length === 0) return NOTHING;
+  const visible = { or: await visibleArms(parts, rights, terms, context) };
+  const { q, tag, ...fields } = filter;
+  const given = Object.entries(fields).filter(([, value]) => value !== undefined);
+  const named: Where<MemoryRecord> = { ...Object.fromEntries(given), ...(tag !== '' && { tags: { contains: tag } }) };
+  const all: Where<MemoryRecord> = { and: [visible, named, unexpired()] };
+  return terms.length === 0 && tag === '' ? all : { and: [all, await openOnes(parts, all, context)] };
+}
+
+const NOTHING: Where<MemoryRecord> = { id: { in: [] } };
+
+export const unexpired = (): Where<MemoryRecord> => ({
+  or: [{ expiresAt: { exists: false } }, { expiresAt: { gt: new Date().toISOString() } }],
+});
+
+/** Returns a condition for each group of memories that the caller may read and that have all the terms. */
+async function visibleArms(
+  { memories }: ListParts,
+  rights: MemoryRights,
+  terms: readonly string[],
+  { caller }: CallContext,
+): Promise<Where<MemoryRecord>[]> {
+  const holders = rights
+    .holders()
+    .filter((about) => reaches(caller, about))
+    .map(holderOf);
+  const tenant = caller.tenant?.orgId;
+  const isLimited = caller.credential.workspaceIds !== undefined || caller.workspaceId !== undefined;
+  const about: Where<MemoryRecord> = { subjectId: caller.userId };
+  const known = isLimited ? [] : [...(await memories.countBy('agentId', about)).keys()];
+  const orgIds: Where<MemoryRecord> = {
+    orgId: tenant === undefined ? { in: ['', ...rights.orgIds] } : (tenant ?? ''),
+  };
+  const within = (holder: string): Where<MemoryRecord>[] => {
+    const mark = termWithin(holder);
+    return terms.map((term) => ({ terms: { contains: mark(term) } }));
+  };
+  const own = isLimited ? [] : [...rights.agentIds];
+  if (terms.length === 0) {
+    return [
+      { holder: { in: holders } },
+      { holder: { in: own.map(holderOfAgent) }, ...orgIds },
+      ...(isLimited ? [] : [{ ...about, ...orgIds }]),
+    ];
+  }
+  const arm = (holder: string, more: Where<MemoryRecord> = {}) => ({ holder, ...more, and: within(holder) });
+  return [
+    ...holders.map((holder) => arm(holder)),
+    ...own.map((id) => arm(holderOfAgent(id), orgIds)),
+    ...known.map((id) => arm(holderOfAgent(id), { ...about, ...orgIds })),
+  ];
+}
+
+/** Memories with sources that one request looks at, the newest first. */
+const MAX_CHECKED = 2_000;
+
+/**
+ * Returns a condition that leaves out memories that were drawn from something which the caller may not read: whether a
+ * hidden text has a word must not be told.
+ */
+async function openOnes(
+  parts: ListParts,
+  all: Where<MemoryRecord>,
+  context: CallContext,
+): Promise<Where<MemoryRecord>> {
+  const where: Where<MemoryRecord> = { and: [all, { hasSources: true }] };
+  const drawn = await parts.memories.find({ where, sort: ['-place'], limit: MAX_CHECKED });
+  if (drawn.length === 0) return {};
+  const readable = await readableAmong(parts, [...new Set(drawn.flatMap(({ sourceIds }) => sourceIds))], context);
+  const open = drawn.filter(({ sourceIds }) => sourceIds.every((id) => readable.has(id)));
+  return { or: [{ hasSources: { exists: false } }, { id: { in: open.map(({ id }) => id) } }] };
+}

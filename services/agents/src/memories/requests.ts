@@ -1,0 +1,66 @@
+import { InsufficientRole, invalidField, NotFound } from '@commonplace/kit/errors';
+import type { CallContext } from '@commonplace/kit/rpc';
+import type { UpdateMemoryRequest } from '@commonplace/proto/agents/v1/memory_service.js';
+import type { Parts } from '../parts.js';
+import { readableAmong } from '../readable.js';
+import type { MemoryRecord } from '../stores/memories.js';
+import { kindOf } from '../wire/memories.js';
+import type { MemoryRights } from './access.js';
+import type { MemoryChange } from './write.js';
+
+/** Returns ids of resources, all of which the caller may read. Throws `NotFound` otherwise. */
+export async function readableSources(
+  parts: Pick<Parts, 'index'>,
+  ids: readonly string[],
+  context: CallContext,
+): Promise<string[]> {
+  const unique = [...new Set(ids)];
+  if (unique.length === 0) return [];
+  const readable = await readableAmong(parts, unique, context);
+  const at = ids.findIndex((id) => !readable.has(id));
+  if (at >= 0) throw NotFound({}, { param: `source_resource_ids[${at}]` });
+  return unique;
+}
+
+export function requireFuture(expiresAt: string | undefined): void {
+  if (expiresAt !== undefined && expiresAt <= new Date().toISOString()) {
+    throw invalidField('expires_at', 'invalid_value', 'must be in the future.');
+  }
+}
+
+/** Returns what a PATCH changes. Throws for what the caller may not change. */
+export async function changeOf(
+  parts: Pick<Parts, 'index'>,
+  request: UpdateMemoryRequest,
+  before: MemoryRecord,
+  rights: MemoryRights,
+  context: CallContext,
+): Promise<MemoryChange> {
+  const mask = new Set(request.updateMask ?? []);
+  const { content, importance, isPinned, isActive, metadata, tags, sourceResourceIds } = request;
+  if (mask.has('expires_at')) requireFuture(request.expiresAt);
+  if (mask.has('subject_user_id')) requireSubject(before, rights);
+  const sourceIds = sourceResourceIds && (await readableSources(parts, sourceResourceIds.items, context));
+  const kind = kindOf(request.kind);
+  return {
+    // A text that a person has written is theirs, whatever was there before.
+    ...(content !== undefined && { content, ...(content !== before.content && { isTainted: false }) }),
+    ...(kind !== undefined && { kind }),
+    ...(tags !== undefined && { tags: [...new Set(tags.items)] }),
+    ...(importance !== undefined && { importance }),
+    ...(isPinned !== undefined && { isPinned }),
+    ...(isActive !== undefined && { status: isActive ? ('active' as const) : ('inactive' as const) }),
+    ...(sourceIds !== undefined && { sourceIds }),
+    ...(metadata.length > 0 && { metadata: JSON.parse(metadata.toString()) }),
+    ...(mask.has('expires_at') && { expiresAt: request.expiresAt }),
+    ...(mask.has('subject_user_id') && { subjectId: request.subjectUserId }),
+  };
+}
+
+/** Only whoever owns the agent says whom its memories concern. */
+function requireSubject(memory: MemoryRecord, rights: MemoryRights): void {
+  if (memory.scope !== 'agent') {
+    throw invalidField('subject_user_id', 'invalid_value', 'is of memories of agents only.');
+  }
+  if (!rights.administers(memory)) throw InsufficientRole();
+}

@@ -1,0 +1,111 @@
+import type { Actor } from '@commonplace/kit/auth';
+import { AppError } from '@commonplace/kit/errors';
+import { fingerprint, newId } from '@commonplace/kit/id';
+import { inWork, type UnitOfWork } from '@commonplace/kit/store';
+import { normalised } from '../domain/normalised.js';
+import { indexTerms } from '../domain/words.js';
+import type { Parts } from '../parts.js';
+import { type MemoryRecord, placeOf, type Revision, termWithin } from '../stores/memories.js';
+import { holderOf, isExpired } from './access.js';
+
+type WriteParts = Pick<Parts, 'memories' | 'quotas' | 'store'>;
+
+type Derived = 'id' | 'version' | 'holder' | 'textKey' | 'terms' | 'place' | 'hasSources' | 'createdAt' | 'updatedAt';
+type Counted = 'revisions' | 'usedCount' | 'lastUsedMs';
+
+/** What is to be remembered, and where. */
+export type MemoryDraft = Omit<MemoryRecord, Derived | Counted>;
+
+export interface Written {
+  readonly memory: MemoryRecord;
+  /** False if there was one with the same normalised text, which is returned instead. */
+  readonly isNew: boolean;
+}
+
+/**
+ * Adds a memory in a unit of work, unless its holder has one with the same normalised text. Of two units that add the same
+ * text at once the second commit rejects with `UniqueTaken`. Throws `limit_reached` if the holder has too many.
+ */
+export async function addMemory(parts: WriteParts, draft: MemoryDraft, work: UnitOfWork): Promise<Written> {
+  const holder = holderOf(draft);
+  const same = await findSame(parts, textKeyOf(holder, draft));
+  if (same !== undefined) return { memory: same, isNew: false };
+  await parts.quotas.memories.reserve(work, holder);
+  const now = new Date().toISOString();
+  const counted = { revisions: [], usedCount: 0, lastUsedMs: 0 };
+  const record = { ...draft, ...counted, id: newId(), holder, createdAt: now, updatedAt: now };
+  return { memory: work.insert(parts.memories, { ...record, ...derived(record) }), isNew: true };
+}
+
+/** The fields that a person or a tool may change. */
+export type MemoryChange = Partial<
+  Pick<
+    MemoryRecord,
+    | 'content'
+    | 'kind'
+    | 'tags'
+    | 'importance'
+    | 'isPinned'
+    | 'status'
+    | 'isTainted'
+    | 'sourceIds'
+    | 'metadata'
+    | 'expiresAt'
+    | 'subjectId'
+    | 'appendedBy'
+  >
+>;
+
+/** Earlier texts that are kept. */
+const MAX_REVISIONS = 20;
+
+/** Changes a memory in a unit of work. Throws `already_exists` if its holder has another one with the new text. */
+export async function changeMemory(
+  parts: WriteParts,
+  before: MemoryRecord,
+  change: MemoryChange,
+  changedBy: Actor,
+  work: UnitOfWork,
+): Promise<MemoryRecord> {
+  const now = new Date().toISOString();
+  const after = { ...before, ...change, updatedAt: now };
+  const record = { ...after, ...derived(after), revisions: revisionsOf(before, after, changedBy, now) };
+  if (record.textKey !== before.textKey && (await findSame(parts, record.textKey)) !== undefined) {
+    throw new AppError('ALREADY_EXISTS', 'already_exists', 'There is another memory with this text.');
+  }
+  return work.replace(parts.memories, before, record);
+}
+
+function revisionsOf(before: MemoryRecord, after: MemoryRecord, changedBy: Actor, changedAt: string): Revision[] {
+  const kept = [...before.revisions];
+  const { content, sourceIds } = before;
+  if (after.content !== content) kept.push({ content, sourceIds, changedBy, changedAt });
+  return kept.slice(-MAX_REVISIONS);
+}
+
+function derived(
+  record: Pick<MemoryRecord, 'holder' | 'content' | 'isPinned' | 'createdAt' | 'sourceIds' | 'subjectId'>,
+) {
+  const { holder, content, isPinned, createdAt, sourceIds } = record;
+  return {
+    textKey: textKeyOf(holder, record),
+    terms: indexTerms(content).map(termWithin(holder)),
+    place: placeOf(isPinned, createdAt),
+    hasSources: sourceIds.length > 0 ? (true as const) : undefined,
+  };
+}
+
+function textKeyOf(holder: string, { content, subjectId = '' }: Pick<MemoryRecord, 'content' | 'subjectId'>): string {
+  return fingerprint(holder, subjectId, normalised(content));
+}
+
+/** Returns the memory with a text key. An expired one that is still stored is deleted, since its key is taken. */
+async function findSame({ memories, store }: WriteParts, textKey: string): Promise<MemoryRecord | undefined> {
+  const [same] = await memories.find({ where: { textKey }, limit: 1 });
+  if (same === undefined || !isExpired(same)) return same;
+  await inWork(store, async (work) => {
+    const present = await work.get(memories, same.id);
+    if (present !== undefined && isExpired(present)) work.remove(memories, present);
+  });
+  return undefined;
+}

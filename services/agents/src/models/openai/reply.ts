@@ -1,0 +1,123 @@
+import { randomUUID } from 'node:crypto';
+import type { EndReason, ModelToolCall, ModelUsage } from '../port.js';
+
+/** Thrown for what is no part of a reply. */
+export class MalformedReply extends Error {
+  override readonly name = 'MalformedReply';
+}
+
+interface Call {
+  id: string;
+  name: string;
+  arguments: string;
+}
+
+/**
+ * Puts a reply together from its chunks. They are untrusted: vendors leave out indexes, ids and usage, and number all
+ * calls 0.
+ */
+export class ReplyAssembler {
+  readonly #calls = new Map<number, Call>();
+  #last = -1;
+  #finish: string | undefined;
+  #usage: ModelUsage | undefined;
+  #bytes = 0;
+
+  /** Whether the model has finished; the usage may still follow. */
+  get isFinished(): boolean {
+    return this.#finish !== undefined;
+  }
+
+  get usage(): ModelUsage | undefined {
+    return this.#usage;
+  }
+
+  get receivedBytes(): number {
+    return this.#bytes;
+  }
+
+  /** Takes a chunk of a stream, or a whole completion, and returns the text in it. Throws `MalformedReply`. */
+  add(chunk: unknown): string {
+    if (!isObject(chunk)) throw new MalformedReply('a chunk is no object');
+    this.#usage = usageOf(chunk.usage) ?? this.#usage;
+    const choice = listOf(chunk.choices).find(({ index }) => index === undefined || index === 0);
+    if (choice === undefined) return '';
+    const delta = isObject(choice.delta) ? choice.delta : isObject(choice.message) ? choice.message : {};
+    for (const call of listOf(delta.tool_calls)) this.#addCall(call);
+    if (choice.finish_reason === 'error') throw new MalformedReply('the model failed');
+    if (typeof choice.finish_reason === 'string') this.#finish = choice.finish_reason;
+    const text = textOf(delta.content) + textOf(delta.refusal);
+    // Reasoning is not shown, but charged.
+    this.#bytes += Buffer.byteLength(text + textOf(delta.reasoning_content) + textOf(delta.reasoning));
+    return text;
+  }
+
+  /** Returns why the reply ended. Throws `MalformedReply` if it has not. */
+  end(): { readonly reason: EndReason; readonly calls: readonly ModelToolCall[] } {
+    if (this.#finish === undefined) throw new MalformedReply('it broke off');
+    if (this.#finish === 'length' || this.#finish === 'content_filter') return { reason: this.#finish, calls: [] };
+    const calls = [...this.#calls.values()];
+    if (calls.some(({ name }) => name === '')) throw new MalformedReply('a call of a tool has no name');
+    return { reason: calls.length > 0 ? 'tool_calls' : 'stop', calls: withDistinctIds(calls) };
+  }
+
+  #addCall({ index, id, function: called }: Record<string, unknown>): void {
+    const { name, arguments: more } = isObject(called) ? called : {};
+    const written = typeof more === 'string' ? more : isObject(more) ? JSON.stringify(more) : '';
+    const call = this.#callFor(index, textOf(id));
+    call.name ||= textOf(name);
+    call.arguments += written;
+    this.#bytes += Buffer.byteLength(textOf(name) + written);
+  }
+
+  /** A piece belongs to the call of its index, otherwise to the last one, unless it has another id. */
+  #callFor(index: unknown, id: string): Call {
+    let key = typeof index === 'number' ? index : Math.max(this.#last, 0);
+    const known = this.#calls.get(key);
+    if (known !== undefined && (id === '' || known.id === '' || known.id === id)) {
+      known.id ||= id;
+      this.#last = key;
+      return known;
+    }
+    if (known !== undefined) {
+      const same = [...this.#calls].find(([, call]) => call.id === id);
+      key = same?.[0] ?? Math.max(...this.#calls.keys()) + 1;
+    }
+    const call = this.#calls.get(key) ?? { id, name: '', arguments: '' };
+    this.#calls.set(key, call);
+    this.#last = key;
+    return call;
+  }
+}
+
+/** Gives calls an id where the model has given none, or one twice. */
+function withDistinctIds(calls: readonly Call[]): ModelToolCall[] {
+  const seen = new Set<string>();
+  return calls.map((call) => {
+    const id = call.id === '' || seen.has(call.id) ? `call_${randomUUID().replaceAll('-', '')}` : call.id;
+    seen.add(id);
+    return { id, name: call.name, arguments: call.arguments.trim() === '' ? '{}' : call.arguments };
+  });
+}
+
+function usageOf(value: unknown): ModelUsage | undefined {
+  if (!isObject(value)) return undefined;
+  const { prompt_tokens: inputTokens, completion_tokens: outputTokens } = value;
+  return isCount(inputTokens) && isCount(outputTokens) ? { inputTokens, outputTokens } : undefined;
+}
+
+function isCount(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 0;
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : '';
+}
+
+function listOf(value: unknown): Record<string, unknown>[] {
+  return Array.isArray(value) ? value.filter(isObject) : [];
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,81 @@
+import type { ChatCompletionCreateParams, ChatCompletionMessageParam } from 'openai/resources/chat/completions';
+import type { RemoteModel } from '../model-list.js';
+import type { ModelMessage, ModelRequest, ModelToolCall } from '../port.js';
+
+/**
+ * Parameters that some models refuse. Replies are possible without them; `max_tokens` then goes by its newer name,
+ * which other models do not know.
+ */
+export const OPTIONAL_PARAMETERS = ['max_tokens', 'temperature', 'stream_options', 'response_format'] as const;
+export type OptionalParameter = (typeof OPTIONAL_PARAMETERS)[number];
+
+/** Returns a request in the API's form, without the parameters that the model is known to refuse. */
+export function chatParameters(
+  model: RemoteModel,
+  request: ModelRequest,
+  refused: ReadonlySet<OptionalParameter>,
+): ChatCompletionCreateParams {
+  const { tools, temperature, outputSchema } = request;
+  const limit = Math.min(request.maxOutputTokens, model.maxOutputTokens);
+  const takes = (name: OptionalParameter) => !refused.has(name);
+  return {
+    model: model.model,
+    messages: request.messages.map(messageOf),
+    ...(takes('max_tokens') ? { max_tokens: limit } : { max_completion_tokens: limit }),
+    ...(temperature !== undefined && takes('temperature') && { temperature }),
+    ...(model.supportsTools &&
+      tools.length > 0 && {
+        tools: tools.map(({ name, description, parameters }) => ({
+          type: 'function' as const,
+          function: { name, description: plain(description), parameters: { ...parameters } },
+        })),
+      }),
+    ...(outputSchema !== undefined &&
+      model.supportsOutputSchema &&
+      takes('response_format') && {
+        response_format: { type: 'json_schema' as const, json_schema: { name: 'output', schema: { ...outputSchema } } },
+      }),
+    stream: model.supportsStreaming,
+    ...(model.supportsStreaming && takes('stream_options') && { stream_options: { include_usage: true } }),
+  };
+}
+
+function messageOf(message: ModelMessage): ChatCompletionMessageParam {
+  const content = plain(message.content);
+  switch (message.role) {
+    case 'tool':
+      // The API has no field for a failed call.
+      return {
+        role: 'tool',
+        tool_call_id: message.toolCallId,
+        content: message.isError ? `Error: ${content}` : content,
+      };
+    case 'assistant': {
+      const calls = message.toolCalls ?? [];
+      if (calls.length === 0) return { role: 'assistant', content };
+      return { role: 'assistant', content: content === '' ? null : content, tool_calls: calls.map(callOf) };
+    }
+    default:
+      return { role: message.role, content };
+  }
+}
+
+function callOf({ id, name, arguments: text }: ModelToolCall) {
+  return { id, type: 'function' as const, function: { name, arguments: argumentsOf(text) } };
+}
+
+/** Wraps arguments that are no JSON object: providers that parse them would refuse the whole conversation for ever. */
+function argumentsOf(text: string): string {
+  try {
+    const value: unknown = JSON.parse(text);
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return text;
+  } catch {
+    // Wrapped below.
+  }
+  return JSON.stringify({ malformed_arguments: plain(text) });
+}
+
+/** Replaces what JSON parsers of some servers refuse. */
+function plain(text: string): string {
+  return text.replace(/\p{Surrogate}/gu, '\ufffd').replaceAll('\0', ' ');
+}

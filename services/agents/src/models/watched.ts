@@ -1,0 +1,32 @@
+import { type ChatModel, ModelFailure, ModelRefused, type ModelStatus } from './port.js';
+
+export interface WatchedModel extends ChatModel {
+  /** Returns `degraded` after a failure that may pass, and `unavailable` when the provider refuses every request. */
+  status(): ModelStatus;
+}
+
+/** Wraps a model and remembers the outcome of its last call. */
+export function watched(model: ChatModel): WatchedModel {
+  let status: ModelStatus = 'available';
+  return {
+    info: model.info,
+    status: () => status,
+    async *generate(request, signal) {
+      try {
+        for await (const event of model.generate(request, signal)) {
+          if (event.type !== 'end' || event.reason !== 'aborted') status = 'available';
+          yield event;
+        }
+      } catch (error) {
+        if (error instanceof ModelFailure) status = statusAfter(error);
+        throw error;
+      }
+    },
+  };
+}
+
+/** A model that refuses one request has answered. */
+function statusAfter(failure: ModelFailure): ModelStatus {
+  if (!(failure instanceof ModelRefused)) return 'degraded';
+  return failure.concerns === 'endpoint' ? 'unavailable' : 'available';
+}

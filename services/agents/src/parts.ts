@@ -1,0 +1,99 @@
+import type { EventBus } from '@commonplace/kit/events';
+import type { Guard } from '@commonplace/kit/fetch';
+import type { Queue } from '@commonplace/kit/jobs';
+import type { Log } from '@commonplace/kit/log';
+import type { MembershipCache } from '@commonplace/kit/memberships';
+import type { Quota } from '@commonplace/kit/quota';
+import type { CallOptions, Client } from '@commonplace/kit/rpc';
+import type { Collection, Store } from '@commonplace/kit/store';
+import type { WorkItemService } from '@commonplace/proto/automations/v1/work_item_service.js';
+import type { FileService } from '@commonplace/proto/files/v1/file_service.js';
+import type { AuthService } from '@commonplace/proto/identity/v1/auth_service.js';
+import type { ConversationAccessService } from '@commonplace/proto/messaging/v1/conversation_access_service.js';
+import type { ConversationService } from '@commonplace/proto/messaging/v1/conversation_service.js';
+import type { MessageService } from '@commonplace/proto/messaging/v1/message_service.js';
+import type { CommentService } from '@commonplace/proto/resources/v1/comment_service.js';
+import type { ContentService } from '@commonplace/proto/resources/v1/content_service.js';
+import type { IndexService } from '@commonplace/proto/resources/v1/index_service.js';
+import type { ResourceService } from '@commonplace/proto/resources/v1/resource_service.js';
+import type { SearchService } from '@commonplace/proto/search/v1/search_service.js';
+import type { DirectoryService } from '@commonplace/proto/tenancy/v1/directory_service.js';
+import type { Settings } from './config.js';
+import type { Ledger } from './credits/ledger.js';
+import type { McpParts } from './mcp/parts.js';
+import type { ChatModels } from './models/port.js';
+import type { AgentPinList } from './stores/agent-pins.js';
+import type { AgentRemovalRecord } from './stores/agent-removals.js';
+import type { AgentRecord, AgentVersionRecord } from './stores/agents.js';
+import type { ApprovalRecord } from './stores/approvals.js';
+import type { DeliveryRecord } from './stores/deliveries.js';
+import type { MemoryRecord } from './stores/memories.js';
+import type { RemovalRecord } from './stores/removals.js';
+import type { RunEventRecord, RunRecord, StepRecord } from './stores/runs.js';
+import type { MessageRecord, SessionRecord } from './stores/sessions.js';
+import type { SkillContentRecord } from './stores/skills.js';
+
+/** The records of this service. */
+export interface Records {
+  readonly agents: Collection<AgentRecord>;
+  readonly agentVersions: Collection<AgentVersionRecord>;
+  readonly agentPins: Collection<AgentPinList>;
+  readonly agentRemovals: Collection<AgentRemovalRecord>;
+  readonly skillContents: Collection<SkillContentRecord>;
+  readonly sessions: Collection<SessionRecord>;
+  readonly messages: Collection<MessageRecord>;
+  readonly runs: Collection<RunRecord>;
+  readonly steps: Collection<StepRecord>;
+  readonly runEvents: Collection<RunEventRecord>;
+  readonly deliveries: Collection<DeliveryRecord>;
+  readonly removals: Collection<RemovalRecord>;
+  readonly approvals: Collection<ApprovalRecord>;
+  readonly memories: Collection<MemoryRecord>;
+}
+
+/** The other services that runs and sessions call. */
+export interface Peers {
+  readonly auth: Pick<Client<AuthService>, 'actAs' | 'findUsers'>;
+  readonly search: Client<SearchService>;
+  readonly content: Pick<Client<ContentService>, 'getContent' | 'replaceContent'>;
+  readonly resources: Pick<Client<ResourceService>, 'createResource' | 'updateResource' | 'deleteResource'>;
+  readonly conversations: Pick<Client<ConversationAccessService>, 'checkMembers' | 'postAgentMessage'>;
+  readonly imConversations: Pick<Client<ConversationService>, 'getConversation'>;
+  readonly imMessages: Pick<Client<MessageService>, 'listMessages' | 'sendMessage'>;
+  readonly comments: Pick<Client<CommentService>, 'createComment' | 'listComments'>;
+  readonly files: Pick<Client<FileService>, 'createFile' | 'getFile'>;
+  readonly index: Pick<Client<IndexService>, 'checkAccess' | 'convertPage'>;
+  readonly workItems: Pick<
+    Client<WorkItemService>,
+    'listWorkItems' | 'getWorkItem' | 'createWorkItem' | 'updateWorkItem'
+  >;
+  readonly directory: Pick<Client<DirectoryService>, 'lookUpWorkspace' | 'listPeople'>;
+}
+
+/** The limits on the number of runs and memories. */
+export interface RunQuotas {
+  readonly agents: Quota;
+  readonly waiting: Quota;
+  readonly running: Quota;
+  readonly perLane: Quota;
+  /** By holder. */
+  readonly memories: Quota;
+}
+
+/** The dependencies that the handlers and the queue of this service share. */
+export interface Parts extends Records, Peers, McpParts {
+  readonly settings: Settings;
+  readonly log: Log;
+  readonly store: Store;
+  readonly bus: EventBus;
+  readonly memberships: MembershipCache;
+  readonly models: ChatModels;
+  readonly ledger: Ledger;
+  /** Checks and calls addresses that others have given: web pages for tools, MCP servers. */
+  readonly guard: Guard;
+  readonly quotas: RunQuotas;
+  /** Returns the options of a call by the system itself. */
+  systemCall(timeoutMs?: number): CallOptions;
+}
+
+export type RunQueue = Queue<RunRecord>;

@@ -1,0 +1,233 @@
+import { beyondReach, type Caller, isWorkspaceLimited, reachesTenant, reachesWorkspace } from '@commonplace/kit/auth';
+import { type AppError, InsufficientRole, invalidField, NotFound } from '@commonplace/kit/errors';
+import { homeOf } from '@commonplace/kit/id';
+import type { PersonMemberships } from '@commonplace/kit/memberships';
+import type { CallContext } from '@commonplace/kit/rpc';
+import { OrgRole, WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
+import { WorkspaceArchived, WorkspaceRequired } from './errors.js';
+import type { Parts } from './parts.js';
+import type { RunRecord } from './stores/runs.js';
+import type { SessionRecord } from './stores/sessions.js';
+
+/** Where a session or a run belongs. */
+export interface Place {
+  readonly tenant: string;
+  /** Empty for a Personal tenant. */
+  readonly orgId: string;
+  readonly workspaceId?: string | undefined;
+}
+
+type PolicyParts = Pick<Parts, 'memberships' | 'agents' | 'sessions' | 'runs' | 'directory'>;
+
+/** Who asks for something: the caller, or the person for whom another process calls. */
+export type Asking = Pick<CallContext, 'caller' | 'actor' | 'onward' | 'work'>;
+
+/** What a request says about where something is to be. */
+export interface PlaceNames {
+  readonly workspaceId?: string | undefined;
+  readonly orgId?: string | undefined;
+}
+
+/** Returns where a new session or run is to be: a workspace or an Org that the caller belongs to. */
+export async function choosePlace(
+  parts: PolicyParts,
+  names: PlaceNames,
+  context: Pick<Asking, 'caller' | 'onward'>,
+): Promise<Place> {
+  const { caller } = context;
+  if (names.orgId !== undefined && names.workspaceId !== undefined) {
+    throw invalidField('org_id', 'ambiguous_target', 'does not go with workspace_id.');
+  }
+  if (names.orgId !== undefined) {
+    const { orgId } = names;
+    const known = await membershipsOf(parts, context, (person) => person.orgs.has(orgId));
+    if (!known.orgs.has(orgId)) throw NotFound({}, { param: 'org_id' });
+    if (!reachesTenant(caller, orgId) || caller.credential.workspaceIds !== undefined) throw beyondReach(caller, orgId);
+    return { tenant: orgId, orgId };
+  }
+  const workspaceId = names.workspaceId ?? defaultWorkspace(caller);
+  const person = await membershipsOf(
+    parts,
+    context,
+    ({ workspaces }) => workspaces.get(workspaceId)?.archived === false,
+  );
+  const workspace = person.workspaces.get(workspaceId);
+  if (workspace === undefined) throw await refusalOf(parts, workspaceId, person, context);
+  const orgId = workspace.orgId;
+  if (!reachesWorkspace(caller, workspaceId, orgId || null)) throw beyondReach(caller, orgId || null);
+  if (!READERS.has(workspace.role)) throw InsufficientRole();
+  if (workspace.archived) throw WorkspaceArchived();
+  return { tenant: orgId || workspaceId, orgId, workspaceId };
+}
+
+/** Returns the error for a workspace that the caller is no member of: its Org's administrators know that it exists. */
+async function refusalOf(
+  { directory }: PolicyParts,
+  workspaceId: string,
+  { orgs }: PersonMemberships,
+  { caller, onward }: Pick<Asking, 'caller' | 'onward'>,
+): Promise<AppError> {
+  const administered = [...orgs.values()].filter(({ role }) => role === OrgRole.ADMIN || role === OrgRole.OWNER);
+  if (administered.length === 0) return NotFound({}, { param: 'workspace_id' });
+  const found = await directory.lookUpWorkspace({ workspaceId }, onward).catch(() => undefined);
+  if (found === undefined || !administered.some(({ orgId }) => orgId === found.orgId)) {
+    return NotFound({}, { param: 'workspace_id' });
+  }
+  return reachesWorkspace(caller, workspaceId, found.orgId) ? InsufficientRole() : beyondReach(caller, found.orgId);
+}
+
+/** Members who see what is in a workspace; guests see only what they were given. */
+export const READERS: ReadonlySet<WorkspaceRole> = new Set([
+  WorkspaceRole.VIEWER,
+  WorkspaceRole.COMMENTER,
+  WorkspaceRole.EDITOR,
+  WorkspaceRole.ADMIN,
+  WorkspaceRole.OWNER,
+]);
+
+function defaultWorkspace(caller: Caller): string {
+  const [only, ...others] = caller.credential.workspaceIds ?? [];
+  if (only !== undefined && others.length === 0) return only;
+  if (caller.workspaceId !== undefined) return caller.workspaceId;
+  if (caller.credential.workspaceIds === undefined && (caller.tenant?.orgId ?? null) === null)
+    return homeOf(caller.userId);
+  throw WorkspaceRequired();
+}
+
+/** Returns the caller's memberships; the cache is not trusted for a refusal. */
+export async function membershipsOf(
+  parts: Pick<Parts, 'memberships'>,
+  { caller, onward }: Pick<Asking, 'caller' | 'onward'>,
+  suffices: (person: PersonMemberships) => boolean,
+): Promise<PersonMemberships> {
+  const known = await parts.memberships.of(caller.userId, onward);
+  return suffices(known) ? known : parts.memberships.fresh(caller.userId, onward);
+}
+
+/** Returns a session that the caller owns, or that is shared where they belong. Throws `NotFound` for all others. */
+export async function seeSession(parts: PolicyParts, id: string, context: CallContext): Promise<SessionRecord> {
+  const session = await context.work.get(parts.sessions, id);
+  await requireWithin(parts, session ?? { orgId: '', workspaceId: id }, context, session !== undefined);
+  if (session === undefined) throw NotFound();
+  if (session.ownerId !== context.caller.userId && session.visibility !== 'workspace') throw NotFound();
+  return session;
+}
+
+/** Returns a session that the caller owns. Throws `InsufficientRole` for one that is only shared with them. */
+export async function openSession(parts: PolicyParts, id: string, context: CallContext): Promise<SessionRecord> {
+  const session = await seeSession(parts, id, context);
+  if (session.ownerId !== context.caller.userId) throw InsufficientRole();
+  return session;
+}
+
+/** Throws unless the caller belongs to the place of a record and their credential reaches it. */
+async function requireWithin(
+  parts: PolicyParts,
+  { orgId, workspaceId }: Pick<Place, 'orgId' | 'workspaceId'>,
+  context: CallContext,
+  exists: boolean,
+): Promise<void> {
+  const { caller } = context;
+  const isIn = ({ workspaces, orgs }: PersonMemberships) =>
+    workspaceId === undefined
+      ? orgs.has(orgId)
+      : READERS.has(workspaces.get(workspaceId)?.role ?? WorkspaceRole.UNSPECIFIED);
+  const person = await membershipsOf(parts, context, isIn);
+  if (!exists || !isIn(person)) throw NotFound();
+  const reaches =
+    workspaceId === undefined
+      ? reachesTenant(caller, orgId) && caller.credential.workspaceIds === undefined && caller.workspaceId === undefined
+      : reachesWorkspace(caller, workspaceId, orgId || null);
+  if (!reaches) throw beyondReach(caller, orgId || null);
+}
+
+const ADMINS: ReadonlySet<WorkspaceRole> = new Set([WorkspaceRole.ADMIN, WorkspaceRole.OWNER]);
+
+/**
+ * Returns a run that the caller started, whose shared session they may read, or whose workspace they administer. Throws
+ * `NotFound` for all others.
+ */
+export async function seeRun(parts: PolicyParts, id: string, context: CallContext): Promise<RunRecord> {
+  const run = await context.work.get(parts.runs, id);
+  await requireWithin(parts, run ?? { orgId: '', workspaceId: id }, context, run !== undefined);
+  if (run === undefined) throw NotFound();
+  if (run.userId === context.caller.userId || (await administers(parts, run.workspaceId, context))) return run;
+  if (run.sessionId === undefined) throw NotFound();
+  await seeSession(parts, run.sessionId, context);
+  return run;
+}
+
+/** A run that the caller may cancel, and whether they may see what it is about. */
+export interface OpenRun {
+  readonly run: RunRecord;
+  readonly isSeen: boolean;
+}
+
+/** Returns a run that the caller may cancel: their own, one of their agent, or one in a workspace that they administer. */
+export async function openRun(parts: PolicyParts, id: string, context: CallContext): Promise<OpenRun> {
+  const theirs = await runOfOwnAgent(parts, id, context);
+  if (theirs !== undefined && theirs.userId !== context.caller.userId) {
+    const isSeen = await administers(parts, theirs.workspaceId, context);
+    return { run: theirs, isSeen };
+  }
+  const run = await seeRun(parts, id, context);
+  const isTheirs = run.userId === context.caller.userId || (await administers(parts, run.workspaceId, context));
+  if (!isTheirs) throw InsufficientRole();
+  return { run, isSeen: true };
+}
+
+/** Returns a run of an agent that the caller owns, whoever has started it. */
+async function runOfOwnAgent(
+  parts: PolicyParts,
+  id: string,
+  { caller, work, onward }: CallContext,
+): Promise<RunRecord | undefined> {
+  const run = await work.get(parts.runs, id);
+  const agent = run?.agentId === undefined ? undefined : await work.get(parts.agents, run.agentId);
+  if (run === undefined || agent?.ownerId !== caller.userId) return undefined;
+  const belongs = run.orgId === '' || (await parts.memberships.fresh(caller.userId, onward)).orgs.has(run.orgId);
+  const reaches =
+    run.workspaceId === undefined
+      ? reachesTenant(caller, run.orgId || null) && !isWorkspaceLimited(caller) && caller.workspaceId === undefined
+      : reachesWorkspace(caller, run.workspaceId, run.orgId || null);
+  return belongs && reaches ? run : undefined;
+}
+
+/** Returns whether the caller administers a workspace. */
+export async function administers(
+  parts: PolicyParts,
+  workspaceId: string | undefined,
+  { caller, onward }: CallContext,
+): Promise<boolean> {
+  if (workspaceId === undefined) return false;
+  const { workspaces } = await parts.memberships.of(caller.userId, onward);
+  return ADMINS.has(workspaces.get(workspaceId)?.role ?? WorkspaceRole.UNSPECIFIED);
+}
+
+/** Throws unless the workspace of a session can be written to. */
+export async function requireUnarchived(
+  parts: PolicyParts,
+  { workspaceId }: Pick<SessionRecord, 'workspaceId'>,
+  context: CallContext,
+): Promise<void> {
+  if (workspaceId === undefined) return;
+  const isOpen = ({ workspaces }: PersonMemberships) => workspaces.get(workspaceId)?.archived === false;
+  if (!isOpen(await membershipsOf(parts, context, isOpen))) throw WorkspaceArchived();
+}
+
+/**
+ * Returns whether the caller sees what they were answered even when they may not read its sources any more: the person who
+ * asked does, unless the workspace has set otherwise.
+ */
+export async function keepsAnswers(
+  { memberships: cache }: Pick<PolicyParts, 'memberships'>,
+  ownerId: string,
+  workspaceId: string | undefined,
+  { caller, onward }: CallContext,
+): Promise<boolean> {
+  // A limited credential reaches what its person was answered only as far as it reaches the sources.
+  if (ownerId !== caller.userId || isWorkspaceLimited(caller) || caller.workspaceId !== undefined) return false;
+  if (workspaceId === undefined) return true;
+  const { workspaces } = await cache.of(caller.userId, onward);
+  return workspaces.get(workspaceId)?.withholdOnRevoke !== true;
+}

@@ -1,0 +1,81 @@
+import { openQueue, type Queue } from '@commonplace/kit/jobs';
+import { type Collection, inWork, type StoredRecord } from '@commonplace/kit/store';
+import { eraseMemories } from '../memories/erase.js';
+import type { Parts } from '../parts.js';
+import { cancelRun } from '../runs/cancel.js';
+import { type AgentRemovalRecord, agentRemovalQueue } from '../stores/agent-removals.js';
+import { LIVE } from '../stores/runs.js';
+
+type RemovalParts = Omit<Parts, 'agentRemovals' | 'removals'>;
+
+const CHUNK = 200;
+
+/** Opens the queue that works off what deleted agents leave. */
+export function openAgentRemovalQueue(parts: RemovalParts): Promise<Queue<AgentRemovalRecord>> {
+  const { store, log } = parts;
+  return openQueue<AgentRemovalRecord>({
+    ...{ store, log, spec: agentRemovalQueue, concurrency: 2 },
+    async run(job) {
+      const agentId = job.record.id;
+      await cancelRunsOf(parts, agentId, 'agent_deleted');
+      // Runs under way may still read their version; they find the agent gone before they call anything.
+      await removeAll(parts, parts.agentVersions, { agentId });
+      await removeAll(parts, parts.skillContents, { agentId });
+      await removeAll(parts, parts.agentPins, { id: agentId });
+      await eraseMemories(parts, { agentId });
+      await removeMcpServers(parts, agentId);
+      await job.remove();
+    },
+  });
+}
+
+/** Deletes the MCP servers of an agent after all that was granted for them. */
+async function removeMcpServers(parts: RemovalParts, agentId: string): Promise<void> {
+  const servers = await parts.mcpServers.find({ where: { agentId }, limit: CHUNK });
+  for (const { id: serverId } of servers) {
+    await removeAll(parts, parts.mcpGrants, { serverId });
+    await removeAll(parts, parts.mcpAuthorizations, { serverId });
+    await removeAll(parts, parts.mcpClients, { serverId });
+  }
+  await removeAll(parts, parts.mcpServers, { agentId });
+}
+
+/** Cancels the runs of an agent that have not ended. */
+export async function cancelRunsOf(
+  parts: Pick<RemovalParts, 'store' | 'runs'> & Parameters<typeof cancelRun>[0],
+  agentId: string,
+  reason: string,
+): Promise<void> {
+  const status = { in: [...LIVE, 'awaiting_approval'].filter((one) => one !== 'canceling') };
+  for (;;) {
+    const runs = await parts.runs.find({ where: { agentId, status }, limit: CHUNK });
+    for (const { id } of runs) {
+      const effects: (() => void)[] = [];
+      await inWork(parts.store, async (work) => {
+        effects.length = 0;
+        const run = await work.get(parts.runs, id);
+        const afterCommit = (effect: () => void) => void effects.push(effect);
+        if (run !== undefined) await cancelRun(parts, run, reason, { work, afterCommit });
+      });
+      for (const effect of effects) effect();
+    }
+    if (runs.length < CHUNK) return;
+  }
+}
+
+async function removeAll<T extends StoredRecord>(
+  { store }: Pick<RemovalParts, 'store'>,
+  records: Collection<T>,
+  where: object,
+): Promise<void> {
+  for (;;) {
+    const found = await records.find({ where: where as never, limit: CHUNK });
+    await inWork(store, async (work) => {
+      for (const { id } of found) {
+        const record = await work.get(records, id);
+        if (record !== undefined) work.remove(records, record);
+      }
+    });
+    if (found.length < CHUNK) return;
+  }
+}

@@ -1,0 +1,85 @@
+import type { UnitOfWork } from '@commonplace/kit/store';
+import type { Parts } from '../parts.js';
+import type { ApprovalRecord } from '../stores/approvals.js';
+import { hasEnded, type RunRecord, type StepRecord } from '../stores/runs.js';
+import { decisionEvent } from './events.js';
+import { logEvents } from './log.js';
+
+type WriteParts = Pick<Parts, 'approvals' | 'runs' | 'sessions' | 'runEvents' | 'settings'>;
+
+/** Fields of an approval that ends. */
+export const ENDED = { rank: 1, dueAt: undefined } as const;
+
+/** What a decision changes about its run besides. */
+export type RunChange = Pick<Partial<RunRecord>, 'remembered' | 'reservedApprovalIds'>;
+
+/**
+ * Ends a pending approval by a decision or for want of one, in a unit: its run takes note, and is due once nothing of its
+ * turn is undecided. Returns the approval as it is then.
+ */
+export async function settleApproval(
+  parts: WriteParts,
+  work: UnitOfWork,
+  before: ApprovalRecord,
+  after: ApprovalRecord,
+  changeRun: (run: RunRecord) => RunChange = () => ({}),
+): Promise<ApprovalRecord> {
+  const run = await work.get(parts.runs, before.runId);
+  const settled = { ...after, ...ENDED };
+  work.publish(decisionEvent(settled, run));
+  if (run !== undefined && !hasEnded(run)) await noteInRun(parts, work, run, before.id, changeRun(run));
+  return settled;
+}
+
+async function noteInRun(
+  parts: WriteParts,
+  work: UnitOfWork,
+  run: RunRecord,
+  approvalId: string,
+  change: RunChange,
+): Promise<void> {
+  const pendingApprovalIds = (run.pendingApprovalIds ?? []).filter((id) => id !== approvalId);
+  const eventCount = logEvents(parts, work, run, [{ type: 'approval.decided', data: { approvalId } }]);
+  const goesOn = run.status === 'awaiting_approval' && pendingApprovalIds.length === 0;
+  const dueAt = goesOn ? new Date().toISOString() : run.dueAt;
+  work.replace(parts.runs, run, { ...run, ...change, pendingApprovalIds, eventCount, dueAt });
+  if (goesOn) await tellSession(parts, work, run, false);
+}
+
+/** Notes in the session of a run whether its reply waits for approvals. */
+export async function tellSession(
+  { sessions }: Pick<Parts, 'sessions'>,
+  work: UnitOfWork,
+  { sessionId }: Pick<RunRecord, 'sessionId'>,
+  awaitsApproval: boolean,
+): Promise<void> {
+  const session = sessionId === undefined ? undefined : await work.get(sessions, sessionId);
+  if (session !== undefined) work.replace(sessions, session, { ...session, awaitsApproval });
+}
+
+/** Cancels what a run that ends has left undecided: its approvals, and the calls that they were about. */
+export async function cancelPending(
+  { approvals, steps }: Pick<Parts, 'approvals' | 'steps'>,
+  work: UnitOfWork,
+  run: Pick<RunRecord, 'id' | 'pendingApprovalIds' | 'chain'>,
+): Promise<void> {
+  const { id, pendingApprovalIds = [] } = run;
+  for (const approvalId of pendingApprovalIds) {
+    const approval = await work.get(approvals, approvalId);
+    if (approval?.status !== 'pending') continue;
+    const canceled: ApprovalRecord = { ...approval, ...ENDED, status: 'canceled', reason: 'run_ended' };
+    work.replace(approvals, approval, canceled);
+    work.publish(decisionEvent(canceled, run));
+  }
+  const open = await steps.find({ where: { runId: id }, sort: ['seq'], limit: 1_000 });
+  for (const { id: stepId } of open.filter(isOpenCall)) {
+    const step = await work.get(steps, stepId);
+    if (step === undefined || !isOpenCall(step)) continue;
+    const mayHaveHappened = step.status === 'running' && step.effect === 'once';
+    work.replace(steps, step, { ...step, status: mayHaveHappened ? 'unknown' : 'canceled' });
+  }
+}
+
+function isOpenCall({ type, status }: StepRecord): boolean {
+  return type === 'tool_call' && (status === 'planned' || status === 'running');
+}

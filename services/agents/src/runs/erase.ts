@@ -1,0 +1,69 @@
+import { createPeriodic, type Periodic } from '@commonplace/kit/jobs';
+import { inWork } from '@commonplace/kit/store';
+import type { Parts } from '../parts.js';
+import type { ApprovalRecord } from '../stores/approvals.js';
+import { hasEnded, type RunRecord } from '../stores/runs.js';
+
+type EraseParts = Pick<Parts, 'store' | 'runs' | 'steps' | 'approvals' | 'runEvents'>;
+
+/**
+ * Erases the texts of a run that has ended: its input and output, and those of its steps and approvals. Ids, usage and state stay.
+ * Returns false, without a change, for a run that has not ended.
+ */
+export async function eraseRun(
+  { store, runs, steps, approvals, runEvents }: EraseParts,
+  { id }: Pick<RunRecord, 'id'>,
+  { forgetSession = false } = {},
+): Promise<boolean> {
+  const all = await steps.find({ where: { runId: id }, limit: 1_000 });
+  const asked = await approvals.find({ where: { runId: id }, limit: 1_000 });
+  const events = forgetSession ? await runEvents.find({ where: { runId: id }, limit: 1_000 }) : [];
+  return inWork(store, async (work) => {
+    const run = await work.get(runs, id);
+    if (run === undefined) return true;
+    if (!hasEnded(run)) return false;
+    const { input: _, output: __, eraseAt: ___, conversation, ...kept } = run;
+    const bareConversation = conversation && { conversation: { ...conversation, earlier: [] } };
+    work.replace(runs, run, {
+      ...kept,
+      ...bareConversation,
+      ...(forgetSession && { sessionId: undefined, metadata: {} }),
+    });
+    for (const step of all) {
+      const { input: ____, output: _____, lateOutput: ______, ...bare } = step;
+      work.replace(steps, step, bare);
+    }
+    for (const approval of asked) work.replace(approvals, approval, withoutTexts(approval));
+    for (const event of events) work.remove(runEvents, event);
+    return true;
+  });
+}
+
+function withoutTexts(approval: ApprovalRecord): ApprovalRecord {
+  const { input: _, preview: __, editedInput: ___, answer: ____, comment: _____, ...rest } = approval;
+  const { requestedSchema: ______, questionState: _______, inputSchema: ________, url: _________, ...bare } = rest;
+  return { ...bare, title: '' };
+}
+
+const EVERY_MS = 3_600_000;
+const CHUNK = 100;
+
+/** Erases the texts of runs whose time to keep them is over, and deletes steps and events of deleted runs. */
+export function createErasure(parts: EraseParts & Pick<Parts, 'log'>): Periodic {
+  return createPeriodic({
+    name: 'agents.erasure',
+    everyMs: EVERY_MS,
+    log: parts.log,
+    async run(signal) {
+      for (;;) {
+        const where = { eraseAt: { lte: new Date().toISOString() } };
+        const due = await parts.runs.find({ where, sort: ['eraseAt'], limit: CHUNK });
+        for (const run of due) {
+          if (signal.aborted) return;
+          await eraseRun(parts, run);
+        }
+        if (due.length < CHUNK) return;
+      }
+    },
+  });
+}

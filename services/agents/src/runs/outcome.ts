@@ -1,0 +1,11 @@
+import type { RunRecord } from '../stores/runs.js';
+import type { MessageRecord } from '../stores/sessions.js';
+
+export type Ending = 'completed' | 'failed' | 'canceled' | 'expired';
+
+/** What a run leaves when it ends. */
+export interface Outcome extends Pick<RunRecord, 'output' | 'error' | 'droppedMessages'> {
+  readonly status: Ending;
+  /** What the reply's message is then. */
+  readonly message: Partial<Pick<MessageRecord, 'content' | 'citations' | 'sourceIds' | 'degraded'>>;
+}

@@ -1,0 +1,45 @@
+import { newId } from '@commonplace/kit/id';
+import type { UnitOfWork } from '@commonplace/kit/store';
+import { DEFAULT_TITLE, titleOf } from '../domain/chat-title.js';
+import type { Parts } from '../parts.js';
+import { addSpent, type RunRecord } from '../stores/runs.js';
+import type { MessageRecord } from '../stores/sessions.js';
+import type { Ending, Outcome } from './outcome.js';
+
+/** Returns the status of the message of a run that has ended. */
+export function messageStatusOf(status: Ending): MessageRecord['status'] {
+  return status === 'completed' ? 'complete' : status === 'canceled' ? 'canceled' : 'failed';
+}
+
+/**
+ * Adds the question and the answer of a run to the chat session that it was started for, in the unit that ends the run.
+ * A reply that is under way there is not disturbed. A session that was deleted meanwhile, or that is full, gets nothing.
+ */
+export async function addToSession(
+  { sessions, messages, settings }: Pick<Parts, 'sessions' | 'messages' | 'settings'>,
+  work: UnitOfWork,
+  run: RunRecord,
+  { status, error, output, message }: Outcome,
+): Promise<void> {
+  const session = run.answersTo === undefined ? undefined : await work.get(sessions, run.answersTo);
+  if (session === undefined || session.ownerId !== run.userId || session.lastSeq + 2 > settings.chatMessages) return;
+  const { tenant, lastSeq } = session;
+  const now = new Date().toISOString();
+  const { text = '', attachments = [] } = run.input ?? {};
+  const common = { tenant, sessionId: session.id, isImported: false, createdAt: now };
+  work.insert(messages, {
+    ...{ ...common, id: newId(), seq: lastSeq + 1, role: 'user', content: text, citations: [] },
+    ...{ sourceIds: attachments, status: 'complete', degraded: false },
+  });
+  work.insert(messages, {
+    ...{ ...common, id: run.messageId, seq: lastSeq + 2, role: 'assistant', content: output?.text ?? '' },
+    ...{ citations: [], sourceIds: [], degraded: false, ...message, runId: run.id, model: run.model },
+    ...{ status: messageStatusOf(status), error, spent: run.spent },
+  });
+  const isFirst = !session.isTitleGiven && session.title === DEFAULT_TITLE;
+  work.replace(sessions, session, {
+    ...session,
+    ...{ title: isFirst ? titleOf(text) : session.title, lastSeq: lastSeq + 2, lastMessageAt: now, updatedAt: now },
+    ...{ messageCount: session.messageCount + 2, spent: addSpent(session.spent, run.spent) },
+  });
+}

@@ -1,0 +1,332 @@
+import type { CallContext } from '@commonplace/kit/rpc';
+import { ChatRole } from '@commonplace/proto/agents/v1/chat_session.js';
+import { StepStatus } from '@commonplace/proto/agents/v1/run.js';
+import type { RunEvent } from '@commonplace/proto/agents/v1/run_service.js';
+import { ApprovalAccess } from '../approvals/access.js';
+import type { Parts } from '../parts.js';
+import { seeRun } from '../policy.js';
+import { readableAmong } from '../readable.js';
+import { hasEnded, type RunEventRecord, type RunRecord, type StepRecord, stepId } from '../stores/runs.js';
+import type { MessageRecord } from '../stores/sessions.js';
+import { approvalMessage } from '../wire/approvals.js';
+import { jsonBytes, runMessage } from '../wire/runs.js';
+import { chatMessage, resourcesOf } from '../wire/sessions.js';
+import { readSignal, runTopic } from './topic.js';
+import { viewOf } from './view.js';
+
+/** Milliseconds after which records are read without a broadcast: one may be lost, and access may end. */
+const RECHECK_MS = 1_500;
+const PAGE = 200;
+/** Ids of events are the number of a stored event times this, plus the length of the text that was sent since. */
+const TEXT_ROOM = 1_000_000;
+
+type Body = Omit<RunEvent, 'id'>;
+
+/** A message without an event, which tells that the stream is open. */
+export const NO_EVENT: Body = {
+  messageCreated: undefined,
+  messageDelta: undefined,
+  messageRestarted: undefined,
+  messageSnapshot: undefined,
+  citationAdded: undefined,
+  toolStarted: undefined,
+  toolFinished: undefined,
+  messageCompleted: undefined,
+  runCompleted: undefined,
+  runFailed: undefined,
+  runCanceled: undefined,
+  runExpired: undefined,
+  approvalRequested: undefined,
+  approvalDecided: undefined,
+  idle: undefined,
+};
+
+/** The text of a message that is being written, as it was broadcast. Offsets count UTF-16 code units. */
+interface LivePiece {
+  readonly attempt: number;
+  readonly offset: number;
+  readonly text: string;
+}
+
+/**
+ * Streams the events of a run from the one after `lastEventId` until the run ends. What was missed of a text comes as one
+ * `message.snapshot`; an id that is unknown begins the stream anew.
+ */
+export async function* watchRun(
+  parts: Parts,
+  runId: string,
+  lastEventId: string,
+  context: CallContext,
+): AsyncGenerator<RunEvent> {
+  const live: LivePiece[] = [];
+  const bell = new Bell();
+  let changed = true;
+  const listener = await parts.bus.listen(runTopic(runId), (text) => {
+    const signal = readSignal(text);
+    if (signal.kind === 'text') live.push(signal);
+    else changed = true;
+    bell.ring();
+  });
+  const leave = () => bell.ring();
+  context.signal.addEventListener('abort', leave);
+  const reader = new RunReader(parts, runId, lastEventId, context);
+  try {
+    yield { ...NO_EVENT, id: lastEventId };
+    for (let checkAt = 0; !context.signal.aborted; ) {
+      if (changed || Date.now() >= checkAt) {
+        changed = false;
+        checkAt = Date.now() + RECHECK_MS;
+        for (const event of await reader.readRecords()) yield event;
+        if (reader.hasEnded) return;
+      }
+      for (const event of reader.readLive(live.splice(0))) yield event;
+      if (changed || live.length > 0) continue;
+      if (!context.signal.aborted) await bell.wait(Math.max(checkAt - Date.now(), 0));
+    }
+  } finally {
+    context.signal.removeEventListener('abort', leave);
+    await listener.close();
+  }
+}
+
+/** Wakes the one who waits. An AbortSignal for each wait would cost more than the piece of text that ends it. */
+class Bell {
+  ring: () => void = () => {};
+
+  /** Waits until it rings, or for so long. */
+  wait(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, ms);
+      timer.unref();
+      this.ring = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+  }
+}
+
+/** Reads the events of one run for one reader, in order. */
+class RunReader {
+  hasEnded = false;
+  /** Number of the last stored event that was sent. */
+  private position: number;
+  /** The text of the message under way that was sent; undefined while none is. */
+  private sent: string | undefined;
+  /** How many code points so many of its code units are. */
+  private counted = { units: 0, points: 0 };
+  private attempt: number | undefined;
+  private messageId = '';
+  /** Whether the reader sees the text while it is written: until its end nobody else knows what it is drawn from. */
+  private seesText = false;
+  /** Pieces that are ahead of what was sent. */
+  private ahead: LivePiece[] = [];
+
+  constructor(
+    private readonly parts: Parts,
+    private readonly runId: string,
+    lastEventId: string,
+    private readonly context: CallContext,
+  ) {
+    const id = /^\d{1,15}$/.test(lastEventId) ? Number(lastEventId) : 0;
+    this.position = Math.floor(id / TEXT_ROOM);
+  }
+
+  /** Returns the events of what is stored and was not sent yet. Throws if the reader may not read the run any more. */
+  async readRecords(): Promise<RunEvent[]> {
+    let run = await seeRun(this.parts, this.runId, this.context);
+    if (this.position > run.eventCount) this.position = 0;
+    if (this.messageId === '') this.resume(run);
+    this.seesText = run.userId === this.context.caller.userId;
+    const events: RunEvent[] = [];
+    for (;;) {
+      const where = { runId: this.runId, seq: { gt: this.position } };
+      const stored = await this.parts.runEvents.find({ where, sort: ['seq'], limit: PAGE });
+      // The run may have ended after it was read.
+      if (!hasEnded(run) && stored.some(({ type }) => type === 'message.completed')) {
+        run = await seeRun(this.parts, this.runId, this.context);
+      }
+      for (const event of stored) {
+        events.push(...(await this.present(event, run)));
+        this.position = event.seq;
+      }
+      if (stored.length < PAGE) break;
+    }
+    if (!this.hasEnded && hasEnded(run) && this.position >= run.eventCount) this.hasEnded = true;
+    if (!this.hasEnded && this.sent !== undefined && this.seesText) events.push(...(await this.catchUp(run)));
+    return events;
+  }
+
+  /** Returns one event with the pieces that were broadcast, as far as they continue what was sent. */
+  readLive(pieces: readonly LivePiece[]): RunEvent[] {
+    if (this.sent === undefined || !this.seesText) return [];
+    this.ahead.push(...pieces);
+    let more = '';
+    for (const { attempt, offset, text } of this.ahead.splice(0)) {
+      this.attempt ??= attempt;
+      // A text that begins anew is announced by a stored event first.
+      if (attempt < this.attempt) continue;
+      const known = this.sent.length + more.length;
+      if (attempt > this.attempt || offset > known) this.ahead.push({ attempt, offset, text });
+      else if (offset + text.length > known) more += text.slice(known - offset);
+    }
+    return more === '' ? [] : [this.delta(more)];
+  }
+
+  /** Takes up a message whose creation the reader has seen before. */
+  private resume(run: RunRecord): void {
+    this.messageId = run.messageId;
+    if (this.position > 0) this.sent = '';
+  }
+
+  /** Sends what a worker has saved of the text, if it is more than was sent. */
+  private async catchUp({ draft = '' }: RunRecord): Promise<RunEvent[]> {
+    const message = await this.message();
+    const text = message?.content ?? draft;
+    const known = this.sent ?? '';
+    if (text.length <= known.length || !text.startsWith(known)) return [];
+    if (known === '') return [this.snapshot(text)];
+    return [this.delta(text.slice(known.length))];
+  }
+
+  private async present(event: RunEventRecord, run: RunRecord): Promise<RunEvent[]> {
+    const { type, data, seq } = event;
+    const { messageId } = run;
+    switch (type) {
+      case 'message.created': {
+        this.sent = '';
+        const { sessionId, messageSeq } = run;
+        const created = { messageId, runId: run.id, sessionId, seq: messageSeq, role: ChatRole.ASSISTANT };
+        return [this.event(seq, { messageCreated: created })];
+      }
+      case 'message.restarted': {
+        const attempt = Number(data.attempt);
+        this.sent = '';
+        this.counted = { units: 0, points: 0 };
+        this.attempt = attempt;
+        this.ahead = this.ahead.filter((piece) => piece.attempt >= attempt);
+        return [this.event(seq, { messageRestarted: { messageId, attempt } })];
+      }
+      case 'tool.started':
+      case 'tool.finished':
+        return this.presentTool(event);
+      case 'approval.requested':
+        return this.presentApproval(seq, 'approvalRequested', String(data.approvalId));
+      case 'approval.decided':
+        return this.presentApproval(seq, 'approvalDecided', String(data.approvalId));
+      case 'message.completed':
+        return this.complete(seq, run);
+      case 'run.completed':
+      case 'run.failed':
+      case 'run.canceled':
+      case 'run.expired':
+        this.hasEnded = true;
+        return [this.event(seq, { [ENDINGS[type]]: await this.runMessage(run) })];
+      default:
+        return [];
+    }
+  }
+
+  private async presentTool({ type, data, seq }: RunEventRecord): Promise<RunEvent[]> {
+    const step = await this.parts.steps.get(stepId(this.runId, Number(data.step)));
+    if (step === undefined) return [];
+    const about = { toolCallId: step.toolCallId ?? step.id, name: step.name, step: step.seq };
+    if (type === 'tool.started') {
+      return [
+        this.event(seq, { toolStarted: { ...about, input: jsonBytes(this.seesText ? (step.input ?? null) : null) } }),
+      ];
+    }
+    return [this.event(seq, { toolFinished: { ...about, status: stepStatus(step), error: step.error } })];
+  }
+
+  /** Sends an approval, as it is now, to those whom it concerns. */
+  private async presentApproval(seq: number, name: 'approvalRequested' | 'approvalDecided', id: string) {
+    const access = new ApprovalAccess(this.parts, this.context);
+    const approval = await access.find(id);
+    if (approval === undefined) return [];
+    return [this.event(seq, { [name]: approvalMessage(approval, await access.canDecide(approval)) })];
+  }
+
+  /** Sends the rest of a message, its citations, and the message itself. */
+  private async complete(seq: number, run: RunRecord): Promise<RunEvent[]> {
+    const { messageId } = run;
+    const stored = (await this.message()) ?? messageOf(run);
+    const readable = await readableAmong(this.parts, resourcesOf([stored]), this.context);
+    const message = chatMessage(stored, readable, this.seesText);
+    const events = message.withheld ? [] : this.restOf(stored.content);
+    this.sent = undefined;
+    for (const citation of message.citations) {
+      events.push(this.event(seq - 1, { citationAdded: { messageId, citation } }, TEXT_ROOM - 1));
+    }
+    events.push(this.event(seq, { messageCompleted: { messageId, message } }));
+    return events;
+  }
+
+  /** Sends what is missing of a text that is complete. */
+  private restOf(text: string): RunEvent[] {
+    const known = this.sent ?? '';
+    if (text === known) return [];
+    const continues = text.startsWith(known) && (known !== '' || this.attempt !== undefined);
+    return [continues ? this.delta(text.slice(known.length)) : this.snapshot(text)];
+  }
+
+  private async runMessage(run: RunRecord) {
+    return runMessage(run, await viewOf(this.parts, run, [], this.context));
+  }
+
+  private async message(): Promise<MessageRecord | undefined> {
+    return this.parts.messages.get(this.messageId);
+  }
+
+  private snapshot(text: string): RunEvent {
+    this.sent = text;
+    this.counted = { units: 0, points: 0 };
+    return this.event(this.position, { messageSnapshot: { messageId: this.messageId, text } }, text.length);
+  }
+
+  private delta(text: string): RunEvent {
+    const before = this.sent ?? '';
+    this.sent = before + text;
+    const delta = { messageId: this.messageId, offset: this.pointsOf(before), text };
+    return this.event(this.position, { messageDelta: delta }, this.sent.length);
+  }
+
+  /** Returns the code points of what was sent; of a long text only those are counted that are new. */
+  private pointsOf(text: string): number {
+    const { units, points } = text.length < this.counted.units ? { units: 0, points: 0 } : this.counted;
+    this.counted = { units: text.length, points: points + [...text.slice(units)].length };
+    return this.counted.points;
+  }
+
+  private event(seq: number, body: Partial<Body>, within = 0): RunEvent {
+    return { ...NO_EVENT, ...body, id: String(seq * TEXT_ROOM + Math.min(within, TEXT_ROOM - 1)) };
+  }
+}
+
+const ENDINGS = {
+  'run.completed': 'runCompleted',
+  'run.failed': 'runFailed',
+  'run.canceled': 'runCanceled',
+  'run.expired': 'runExpired',
+} as const;
+
+const stepStatus = ({ status }: StepRecord): StepStatus => StepStatus[status.toUpperCase() as keyof typeof StepStatus];
+
+/** The message of a run without a session, which is stored nowhere else. */
+function messageOf(run: RunRecord): MessageRecord {
+  const { id, messageId, tenant, output, createdAt, model, spent, error, status } = run;
+  return {
+    ...{ id: messageId, version: 0, tenant, sessionId: '', seq: 0, role: 'assistant', content: output?.text ?? '' },
+    ...{
+      citations: output?.citations ?? [],
+      sourceIds: [],
+      runId: id,
+      model,
+      spent,
+      error,
+      isImported: false,
+      createdAt,
+    },
+    ...{ degraded: output?.degraded ?? false, status: status === 'completed' ? 'complete' : 'failed' },
+  };
+}

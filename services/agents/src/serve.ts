@@ -1,0 +1,4 @@
+import { main } from '@commonplace/kit/runtime';
+import { agents } from './service.js';
+
+await main([agents]);

@@ -1,0 +1,151 @@
+import { contracts } from '@commonplace/kit/contracts';
+import type { Subscription } from '@commonplace/kit/events';
+import { openGuard } from '@commonplace/kit/fetch';
+import { createMembershipCache } from '@commonplace/kit/memberships';
+import { implement, type ServiceModule } from '@commonplace/kit/runtime';
+import { createEnvelope } from '@commonplace/kit/secrets';
+import { watchLeavers, watchPurgedResources } from './agents/followers.js';
+import { config } from './config.js';
+import { openLedger } from './credits/metering.js';
+import { openRunQueue } from './engine/execution/worker.js';
+import { broadcastRuns, watchPurges, watchWorkspacePurges } from './events.js';
+import { createAgentDirectoryHandlers } from './handlers/agent-directory.js';
+import { createAgentHandlers } from './handlers/agents.js';
+import { createApprovalHandlers } from './handlers/approvals.js';
+import { createConversationRunHandlers } from './handlers/conversation-runs.js';
+import { createMcpHandlers, mcpServersFor } from './handlers/mcp.js';
+import { createMemoryHandlers } from './handlers/memories.js';
+import { createModelHandlers } from './handlers/models.js';
+import { createRunHandlers } from './handlers/runs.js';
+import { createSessionHandlers } from './handlers/sessions.js';
+import { createSkillHandlers } from './handlers/skills.js';
+import { createWorkRunHandlers } from './handlers/work-runs.js';
+import { openMcpGuard } from './mcp/guard.js';
+import { openProbeQueue } from './mcp/probe.js';
+import { openModels } from './open-models.js';
+import type { Parts } from './parts.js';
+import { openRunQuotas } from './quotas.js';
+import { openAgentRemovalQueue } from './removals/agents.js';
+import { openApprovalQueue } from './runs/approval-expiry.js';
+import { openDeliveryQueue } from './runs/deliver.js';
+import { createErasure } from './runs/erase.js';
+import { openRemovalQueue } from './sessions/removal.js';
+import { agentPinCollection } from './stores/agent-pins.js';
+import { agentCollection, agentVersionCollection } from './stores/agents.js';
+import { deliveryCollection } from './stores/deliveries.js';
+import {
+  mcpAuthorizationCollection,
+  mcpClientCollection,
+  mcpGrantCollection,
+  mcpServerCollection,
+} from './stores/mcp-servers.js';
+import { memoryCollection } from './stores/memories.js';
+import { runCollection, runEventCollection, stepCollection } from './stores/runs.js';
+import { messageCollection, sessionCollection } from './stores/sessions.js';
+import { skillContentCollection } from './stores/skills.js';
+
+export const agents: ServiceModule = {
+  name: 'agents',
+  config,
+  stores: true,
+  async start(host) {
+    const { store, log, bus } = host;
+    const settings = host.settings(config);
+    const agentRecords = await store.collection(agentCollection);
+    const runs = await store.collection(runCollection);
+    const memories = await store.collection(memoryCollection);
+    const own = {
+      ...{ settings, log, store, bus, runs, memories },
+      agents: agentRecords,
+      agentVersions: await store.collection(agentVersionCollection),
+      agentPins: await store.collection(agentPinCollection),
+      skillContents: await store.collection(skillContentCollection),
+      sessions: await store.collection(sessionCollection),
+      messages: await store.collection(messageCollection),
+      steps: await store.collection(stepCollection),
+      runEvents: await store.collection(runEventCollection),
+      deliveries: await store.collection(deliveryCollection),
+      mcpServers: await store.collection(mcpServerCollection),
+      mcpGrants: await store.collection(mcpGrantCollection),
+      mcpAuthorizations: await store.collection(mcpAuthorizationCollection),
+      mcpClients: await store.collection(mcpClientCollection),
+      mcpGuard: openMcpGuard(settings),
+      guard: openGuard({ allowlist: settings.urlAllowlist, idleMs: settings.webFetchSeconds * 1000 }),
+      envelope: createEnvelope(settings.secretsKey),
+      memberships: await createMembershipCache(host.client(contracts.directory), bus),
+      models: openModels(settings),
+      ledger: openLedger(host.client(contracts.metering), () => host.systemCall()),
+      quotas: await openRunQuotas(store, { agents: agentRecords, runs, memories, settings }),
+      auth: host.client(contracts.auth),
+      search: host.client(contracts.search),
+      content: host.client(contracts.content),
+      resources: host.client(contracts.resources),
+      comments: host.client(contracts.comments),
+      conversations: host.client(contracts.conversationAccess),
+      imConversations: host.client(contracts.conversations),
+      imMessages: host.client(contracts.messages),
+      files: host.client(contracts.files),
+      index: host.client(contracts.index),
+      directory: host.client(contracts.directory),
+      workItems: host.client(contracts.workItems),
+      systemCall: host.systemCall,
+    };
+    const embeddings = host.client(contracts.embeddingModels);
+    const approvals = await openApprovalQueue(own);
+    const withApprovals = { ...own, approvals: approvals.collection };
+    const removals = await openRemovalQueue(withApprovals);
+    const agentRemovals = await openAgentRemovalQueue(withApprovals);
+    const queues = { removals: removals.collection, agentRemovals: agentRemovals.collection };
+    const parts: Parts = { ...withApprovals, ...queues };
+    const queue = await openRunQueue(parts);
+    const deliveries = await openDeliveryQueue(parts);
+    const probes = await openProbeQueue(parts);
+    const erasure = createErasure(parts);
+    const unwatch = broadcastRuns(store, bus);
+    const subscriptions: Subscription[] = [];
+    return {
+      implementations: [
+        implement(contracts.chatSessions, createSessionHandlers(parts)),
+        implement(contracts.runs, createRunHandlers(parts)),
+        implement(contracts.approvals, createApprovalHandlers(parts)),
+        implement(contracts.mcpServers, createMcpHandlers(parts)),
+        implement(contracts.agents, createAgentHandlers(parts, mcpServersFor(parts))),
+        implement(contracts.skills, createSkillHandlers(parts)),
+        implement(contracts.agentDirectory, createAgentDirectoryHandlers(parts)),
+        implement(contracts.conversationRuns, createConversationRunHandlers(parts)),
+        implement(contracts.workRuns, createWorkRunHandlers(parts)),
+        implement(contracts.memories, createMemoryHandlers(parts)),
+        implement(contracts.models, createModelHandlers({ models: parts.models, embeddings })),
+      ],
+      begin: async () => {
+        if (settings.runWorkers > 0) await queue.begin();
+        await removals.begin();
+        await approvals.begin();
+        await probes.begin();
+        await deliveries.begin();
+        erasure.begin();
+        await agentRemovals.begin();
+        subscriptions.push(
+          await watchPurges(parts, bus),
+          await watchWorkspacePurges(parts, bus),
+          await watchLeavers(parts, bus),
+          await watchPurgedResources(parts, bus),
+        );
+      },
+      close: async () => {
+        unwatch();
+        for (const subscription of subscriptions.splice(0)) await subscription.close();
+        await erasure.close();
+        await approvals.close();
+        await removals.close();
+        await probes.close();
+        await agentRemovals.close();
+        await queue.close();
+        await deliveries.close();
+        await parts.guard.close();
+        await parts.models.close();
+        await parts.mcpGuard.close();
+      },
+    };
+  },
+};

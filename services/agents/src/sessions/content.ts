@@ -1,0 +1,76 @@
+import type { Fault } from '@commonplace/kit/errors';
+import { ChatRole } from '@commonplace/proto/agents/v1/chat_session.js';
+import {
+  type AppendedMessageInput,
+  AppendedRole,
+  type ChatMessageInput,
+} from '@commonplace/proto/agents/v1/chat_session_service.js';
+import type { Role } from '../stores/sessions.js';
+
+/** A message as a client has given it. */
+export interface GivenMessage {
+  readonly role: Role;
+  readonly content: string;
+  /** Resources that its parts name. */
+  readonly resourceIds: readonly string[];
+}
+
+const MAX_LENGTH = 20_000;
+const MAX_PARTS = 50;
+const ROLES: Partial<Record<ChatRole | AppendedRole, Role>> = {
+  [ChatRole.UNSPECIFIED]: 'user',
+  [ChatRole.USER]: 'user',
+  [ChatRole.ASSISTANT]: 'assistant',
+  [ChatRole.SYSTEM]: 'system',
+  [ChatRole.TOOL]: 'tool',
+  [AppendedRole.USER]: 'user',
+  [AppendedRole.SYSTEM]: 'system',
+};
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+
+/** Reads messages and adds their faults to `faults`. */
+export function readMessages(
+  given: readonly (ChatMessageInput | AppendedMessageInput)[],
+  param: string,
+  faults: Fault[],
+): GivenMessage[] {
+  return given.map(({ role, content }, i) => ({
+    role: ROLES[role] ?? 'user',
+    ...readContent(content, `${param}[${i}].content`, faults),
+  }));
+}
+
+function readContent(bytes: Buffer, param: string, faults: Fault[]): Omit<GivenMessage, 'role'> {
+  const refuse = (code: string, message: string) => {
+    faults.push({ param, code, message });
+    return { content: '', resourceIds: [] };
+  };
+  const value: unknown = JSON.parse(bytes.toString());
+  if (typeof value === 'string') return checkText(value, [], refuse);
+  if (!Array.isArray(value)) return refuse('invalid_type', 'must be a text or a list of parts.');
+  if (value.length === 0 || value.length > MAX_PARTS)
+    return refuse('too_many_items', `must have 1 to ${MAX_PARTS} parts.`);
+  const texts: string[] = [];
+  const resourceIds: string[] = [];
+  for (const part of value as Record<string, unknown>[]) {
+    if (part?.type === 'text' && typeof part.text === 'string') texts.push(part.text);
+    else if ((part?.type === 'image' || part?.type === 'file') && UUID.test(String(part.resource_id))) {
+      const id = String(part.resource_id);
+      resourceIds.push(id);
+      texts.push(`${part.type === 'image' ? '!' : ''}[${part.type}](resource:${id})`);
+    } else return refuse('invalid_value', 'has a part that is neither a text nor an image or file with a resource_id.');
+  }
+  return checkText(texts.join('\n\n'), resourceIds, refuse);
+}
+
+function checkText(
+  text: string,
+  resourceIds: readonly string[],
+  refuse: (code: string, message: string) => Omit<GivenMessage, 'role'>,
+): Omit<GivenMessage, 'role'> {
+  const content = text.replaceAll('\u0000', '').trim();
+  if (content === '') return refuse('missing_field', 'must not be empty.');
+  if ([...content].length > MAX_LENGTH)
+    return refuse('invalid_value', `may have ${MAX_LENGTH} characters at the most.`);
+  return { content, resourceIds };
+}

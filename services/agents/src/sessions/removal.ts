@@ -1,0 +1,45 @@
+import { openQueue, type Queue } from '@commonplace/kit/jobs';
+import type { CallContext } from '@commonplace/kit/rpc';
+import { inWork, type UnitOfWork } from '@commonplace/kit/store';
+import type { Parts } from '../parts.js';
+import { eraseRun } from '../runs/erase.js';
+import { type RemovalRecord, removalQueue } from '../stores/removals.js';
+import type { SessionRecord } from '../stores/sessions.js';
+
+/** Has a session's messages and runs erased, in the unit that deletes it. */
+export function beginRemoval(
+  { removals }: Pick<Parts, 'removals'>,
+  { id, tenant }: Pick<SessionRecord, 'id' | 'tenant'>,
+  { work }: Pick<CallContext, 'work'>,
+): void {
+  work.insert(removals, { id, tenant, dueAt: new Date().toISOString() });
+}
+
+const CHUNK = 200;
+/** Milliseconds until a run that is still being cancelled is looked at again. */
+const LATER_MS = 2_000;
+
+/** Opens the queue that erases what deleted sessions leave: messages, and texts of their runs. Usage stays. */
+export function openRemovalQueue(parts: Omit<Parts, 'removals' | 'agentRemovals'>): Promise<Queue<RemovalRecord>> {
+  const { store, log } = parts;
+  return openQueue<RemovalRecord>({
+    ...{ store, log, spec: removalQueue, concurrency: 2 },
+    async run(job) {
+      const sessionId = job.record.id;
+      for (;;) {
+        const runs = await parts.runs.find({ where: { sessionId }, limit: CHUNK });
+        for (const run of runs)
+          if (!(await eraseRun(parts, run, { forgetSession: true }))) return job.retryIn(LATER_MS);
+        if (runs.length < CHUNK) break;
+      }
+      for (;;) {
+        const messages = await parts.messages.find({ where: { sessionId }, limit: CHUNK });
+        await inWork(store, async (work: UnitOfWork) => {
+          for (const message of messages) work.remove(parts.messages, message);
+        });
+        if (messages.length < CHUNK) break;
+      }
+      await job.remove();
+    },
+  });
+}

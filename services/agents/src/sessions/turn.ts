@@ -1,0 +1,165 @@
+import { invalidField } from '@commonplace/kit/errors';
+import { newId } from '@commonplace/kit/id';
+import type { CallContext } from '@commonplace/kit/rpc';
+import { keyset } from '@commonplace/kit/store';
+import { agentForRun } from '../agents/use.js';
+import { DEFAULT_TITLE, titleOf } from '../domain/chat-title.js';
+import { LimitReached, ReplyInProgress } from '../errors.js';
+import type { Parts } from '../parts.js';
+import { readableAmong } from '../readable.js';
+import { cancelRun } from '../runs/cancel.js';
+import { startRun } from '../runs/start.js';
+import type { ApprovalPolicy } from '../stores/agents.js';
+import type { RunRecord } from '../stores/runs.js';
+import type { MessageRecord, SessionRecord } from '../stores/sessions.js';
+import type { GivenMessage } from './content.js';
+
+/** A session as this call's unit of work is to leave it, with what the call adds to it. */
+export interface Turn {
+  readonly session: SessionRecord;
+  readonly added: readonly MessageRecord[];
+  readonly run?: RunRecord;
+}
+
+/** Adds messages to a session. Throws `limit_reached` when it would have more than it may. */
+export function addMessages(
+  parts: Parts,
+  session: SessionRecord,
+  given: readonly GivenMessage[],
+  isImported: boolean,
+  { work }: CallContext,
+): Turn {
+  const limit = parts.settings.chatMessages;
+  if (session.lastSeq + given.length >= limit) throw LimitReached({ limit, what: 'messages in one chat session' });
+  const now = new Date().toISOString();
+  const added = given.map(({ role, content, resourceIds }, i) =>
+    work.insert(parts.messages, {
+      ...{ id: newId(), tenant: session.tenant, sessionId: session.id, seq: session.lastSeq + 1 + i, role, content },
+      ...{ citations: [], sourceIds: resourceIds, status: 'complete', degraded: false, isImported, createdAt: now },
+    }),
+  );
+  const question = added.find(({ role }) => role === 'user')?.content;
+  const isFirst = !session.isTitleGiven && session.title === DEFAULT_TITLE && question !== undefined;
+  return {
+    added,
+    session: {
+      ...session,
+      title: isFirst ? titleOf(question) : session.title,
+      lastSeq: session.lastSeq + added.length,
+      messageCount: session.messageCount + added.length,
+      lastMessageAt: added.length > 0 ? now : session.lastMessageAt,
+    },
+  };
+}
+
+export interface ReplyOptions {
+  /** Id of the run; a new one when absent. */
+  readonly runId?: string | undefined;
+  /** What the request sets beside the agent's approval policy. */
+  readonly policy?: ApprovalPolicy | undefined;
+}
+
+/** Starts the reply to the last message of a session, which must be a question. */
+export async function respond(
+  parts: Parts,
+  { session, added }: Turn,
+  question: Pick<MessageRecord, 'content' | 'sourceIds'>,
+  context: CallContext,
+  { runId, policy }: ReplyOptions = {},
+): Promise<Turn> {
+  const { tenant, orgId, workspaceId, agentId, model, resourceIds, search } = session;
+  // Whether the agent may be used, where and by whom, is asked at each turn.
+  const use = agentId === undefined ? undefined : await agentForRun(parts, agentId, workspaceId, context);
+  // Another credential of the same person may have named what this one does not reach.
+  const named = [...new Set([...resourceIds, ...question.sourceIds])];
+  const readable = await readableAmong(parts, named, context);
+  const { run, message } = await startRun(
+    parts,
+    {
+      id: runId,
+      place: { tenant, orgId, workspaceId },
+      source: 'chat',
+      input: { text: question.content, attachments: [], parameters: {} },
+      resourceIds: named.filter((id) => readable.has(id)),
+      searches: search,
+      agent: use?.agent,
+      policy,
+      model,
+      session,
+    },
+    context,
+  );
+  return {
+    run,
+    added: message === undefined ? added : [...added, message],
+    session: {
+      ...session,
+      activeRunId: run.id,
+      lastSeq: session.lastSeq + 1,
+      messageCount: session.messageCount + 1,
+      lastMessageAt: run.createdAt,
+    },
+  };
+}
+
+/**
+ * Stops the reply under way, if there is one; what was written stays. Returns the session as this unit of work leaves it:
+ * whoever writes it replaces this version of it. The unit loses its race if the session is no longer what was given here.
+ */
+export async function interrupt(parts: Parts, session: SessionRecord, context: CallContext): Promise<SessionRecord> {
+  const { activeRunId } = session;
+  const run = activeRunId === undefined ? undefined : await context.work.get(parts.runs, activeRunId);
+  if (run === undefined) return { ...session, activeRunId: undefined };
+  // The end of the run is written to the session as it is stored then, which may be newer than what this call has read.
+  context.work.expect(parts.sessions, session);
+  await cancelRun(parts, run, 'interrupted', context);
+  const after = (await context.work.get(parts.sessions, session.id)) ?? session;
+  return { ...after, activeRunId: undefined, awaitsApproval: undefined };
+}
+
+/** Throws while a reply is under way, with the approvals that it waits for. */
+export async function requireIdle(
+  { runs }: Pick<Parts, 'runs'>,
+  { activeRunId }: SessionRecord,
+  { work }: Pick<CallContext, 'work'>,
+): Promise<void> {
+  if (activeRunId === undefined) return;
+  const { pendingApprovalIds = [] } = (await work.get(runs, activeRunId)) ?? {};
+  throw ReplyInProgress({ run_id: activeRunId, pending_approval_ids: [...pendingApprovalIds] });
+}
+
+/**
+ * Marks the messages behind a question as replaced by the run that answers it again. `seq` is that of a question or of a
+ * reply to it. Returns the question and the number of messages that were marked.
+ */
+export async function supersede(
+  parts: Parts,
+  session: SessionRecord,
+  seq: number,
+  runId: string,
+  { work }: CallContext,
+): Promise<{ readonly question: MessageRecord; readonly count: number }> {
+  const messages = (await allMessages(parts, session.id)).filter(({ supersededBy }) => supersededBy === undefined);
+  const at = messages.findIndex((message) => message.seq === seq);
+  const question = messages.slice(0, at + 1).findLast(({ role }) => role === 'user');
+  if (at < 0 || question === undefined) {
+    throw invalidField('regenerate_from_seq', 'invalid_value', 'is the number of neither a question nor a reply.');
+  }
+  const later = messages.filter((message) => message.seq > question.seq);
+  for (const message of later) work.replace(parts.messages, message, { ...message, supersededBy: runId });
+  return { question, count: later.length };
+}
+
+const CHUNK = 500;
+
+/** Returns all messages of a session, oldest first; their number is limited. */
+export async function allMessages({ messages }: Pick<Parts, 'messages'>, sessionId: string): Promise<MessageRecord[]> {
+  const all: MessageRecord[] = [];
+  for (;;) {
+    const last = all.at(-1);
+    const after = last && keyset(last, ['seq']);
+    const found = await messages.find({ where: { sessionId }, sort: ['seq'], limit: CHUNK, ...(after && { after }) });
+    all.push(...found);
+    if (found.length < CHUNK) return all;
+  }
+}

@@ -1,0 +1,164 @@
+import { createHash } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
+import type { Fault } from '@commonplace/kit/errors';
+import { newId } from '@commonplace/kit/id';
+import type { SkillFile } from '@commonplace/proto/agents/v1/skill.js';
+import type { SkillInput } from '@commonplace/proto/agents/v1/skill_service.js';
+import type { Settings } from '../config.js';
+import { NoSkillMd, readSkillMd, type SkillMd } from '../domain/skill-md.js';
+import type { PinnedSkill } from '../stores/agents.js';
+import type { SkillContentRecord, StoredSkillFile } from '../stores/skills.js';
+
+/** A skill as a request gives it, with what of it is stored here. */
+export interface GivenSkill {
+  readonly skill: PinnedSkill;
+  readonly stored: Pick<SkillContentRecord, 'hash' | 'content' | 'files'>;
+}
+
+type Limits = Pick<Settings, 'skillFiles' | 'skillBytes' | 'skillFileBytes'>;
+
+const NAME = /^[a-z0-9-]{1,64}$/;
+const MAX_DESCRIPTION = 1_024;
+const MAX_METADATA_BYTES = 4_096;
+const MAX_TOOLS = 50;
+
+/** Reads the full list of an agent's skills. One that is unchanged stays the same, with its time. */
+export function readSkills(
+  inputs: readonly SkillInput[],
+  before: readonly PinnedSkill[],
+  limits: Limits,
+  faults: Fault[],
+): GivenSkill[] {
+  const seen = { names: new Set<string>(), ids: new Set<string>() };
+  return inputs.map((input, i) => {
+    const at = `skills[${i}]`;
+    const add = (field: string, code: string, message: string) =>
+      faults.push({ param: `${at}.${field}`, code, message });
+    const given = readSkill(input, before, limits, add);
+    const { id, name } = given.skill;
+    if (seen.names.has(name)) add('name', 'invalid_value', 'is the name of an earlier skill of the list.');
+    if (seen.ids.has(id)) add('id', 'invalid_value', 'is the id of an earlier skill of the list.');
+    seen.names.add(name);
+    seen.ids.add(id);
+    return given;
+  });
+}
+
+type AddFault = (field: string, code: string, message: string) => void;
+
+function readSkill(input: SkillInput, before: readonly PinnedSkill[], limits: Limits, add: AddFault): GivenSkill {
+  const kept = before.find(({ id }) => id === input.id);
+  if (input.id !== undefined && kept === undefined) add('id', 'invalid_value', 'is the id of no skill of the agent.');
+  const file = input.skillMd === undefined ? undefined : readFile(input.skillMd, add);
+  const name = input.name ?? file?.name ?? '';
+  const description = (input.description ?? file?.description ?? '').trim();
+  if (!NAME.test(name)) add('name', name === '' ? 'missing_field' : 'invalid_value', 'must be 1 to 64 of a-z, 0-9, -.');
+  checkDescription(description, add);
+  const content = readContent(input, file, limits, add);
+  const files = readFiles(input.files, limits, add);
+  const license = input.license ?? file?.license;
+  const refs = input.files.map(({ path, resourceId }) => ({ path, ...(resourceId !== undefined && { resourceId }) }));
+  const stored = { content, files };
+  const hash = hashOf(stored, input.resourceId, refs);
+  const skill: PinnedSkill = {
+    ...{ id: kept?.id ?? newId(), name, description, isEnabled: input.isEnabled ?? true },
+    ...(input.resourceId !== undefined && { resourceId: input.resourceId }),
+    files: refs,
+    allowedTools: readTools(input.allowedTools.length > 0 ? input.allowedTools : (file?.allowedTools ?? []), add),
+    ...(license !== undefined && { license }),
+    metadata: readMetadata(input.metadata, file, add),
+    contentHash: hash,
+    updatedAt: kept?.updatedAt ?? '',
+  };
+  const isSame = kept !== undefined && isDeepStrictEqual(skill, kept);
+  return { skill: isSame ? kept : { ...skill, updatedAt: new Date().toISOString() }, stored: { ...stored, hash } };
+}
+
+function readFile(text: string, add: AddFault): SkillMd | undefined {
+  try {
+    return readSkillMd(text);
+  } catch (error) {
+    if (!(error instanceof NoSkillMd)) throw error;
+    add('skill_md', 'invalid_value', error.message);
+    return undefined;
+  }
+}
+
+function checkDescription(description: string, add: AddFault): void {
+  if (description === '') add('description', 'missing_field', 'is required.');
+  else if ([...description].length > MAX_DESCRIPTION) {
+    add('description', 'invalid_value', `may have ${MAX_DESCRIPTION} characters at the most.`);
+  }
+}
+
+function readContent(input: SkillInput, file: SkillMd | undefined, { skillBytes }: Limits, add: AddFault): string {
+  const { content, skillMd, resourceId } = input;
+  const ways = [content, skillMd, resourceId].filter((one) => one !== undefined).length;
+  if (ways > 1)
+    add('content', 'ambiguous_target', 'does not go with skill_md or resource_id, nor these with each other.');
+  if (ways === 0) add('content', 'missing_field', 'is required, or skill_md or resource_id.');
+  const text = content ?? file?.content ?? '';
+  if (Buffer.byteLength(text) > skillBytes)
+    add('content', 'invalid_value', `may have ${skillBytes} bytes at the most.`);
+  return text;
+}
+
+/** Reads files; those whose text is a resource's are not stored. */
+function readFiles(files: readonly SkillFile[], limits: Limits, add: AddFault): StoredSkillFile[] {
+  if (files.length > limits.skillFiles) add('files', 'too_many_items', `may have ${limits.skillFiles} items.`);
+  const paths = new Set<string>();
+  return files.flatMap(({ path, content, resourceId }, i) => {
+    const at = `files[${i}]`;
+    if (!isPath(path)) add(`${at}.path`, 'invalid_value', 'must be a relative path such as references/table.md.');
+    if (paths.has(path)) add(`${at}.path`, 'invalid_value', 'is the path of an earlier file.');
+    paths.add(path);
+    if (content !== undefined && resourceId !== undefined) {
+      add(`${at}.content`, 'ambiguous_target', 'does not go with resource_id.');
+    }
+    if (content === undefined && resourceId === undefined) {
+      add(`${at}.content`, 'missing_field', 'is required, or resource_id.');
+    }
+    const bytes = Buffer.byteLength(content ?? '');
+    if (bytes > limits.skillFileBytes) {
+      add(`${at}.content`, 'invalid_value', `may have ${limits.skillFileBytes} bytes at the most.`);
+    }
+    return content === undefined || resourceId !== undefined ? [] : [{ path, content }];
+  });
+}
+
+function isPath(path: string): boolean {
+  const parts = path.split('/');
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is refused.
+  return parts.every((part) => part !== '' && part !== '.' && part !== '..') && !/[\\\u0000-\u001f\u007f]/.test(path);
+}
+
+function readTools(names: readonly string[], add: AddFault): string[] {
+  if (names.length > MAX_TOOLS) add('allowed_tools', 'too_many_items', `may have ${MAX_TOOLS} items.`);
+  if (names.some((name) => [...name].length > 64))
+    add('allowed_tools', 'invalid_value', 'has a name of over 64 characters.');
+  return [...new Set(names)];
+}
+
+function readMetadata(bytes: Buffer, file: SkillMd | undefined, add: AddFault): Record<string, unknown> {
+  const given = bytes.length > 0 ? (JSON.parse(bytes.toString()) as Record<string, unknown>) : (file?.metadata ?? {});
+  const text = JSON.stringify(given);
+  if (Buffer.byteLength(text) > MAX_METADATA_BYTES) {
+    add('metadata', 'invalid_value', `may have ${MAX_METADATA_BYTES} bytes at the most.`);
+    return {};
+  }
+  // As JSON has it: YAML knows values that JSON does not.
+  return JSON.parse(text) as Record<string, unknown>;
+}
+
+/** Returns the hash of what a skill says when it is used; of live documents, their ids. */
+function hashOf(
+  { content, files }: Omit<GivenSkill['stored'], 'hash'>,
+  resourceId: string | undefined,
+  refs: PinnedSkill['files'],
+): string {
+  const live = refs.filter((ref) => ref.resourceId !== undefined).map(({ path, resourceId: id }) => [path, id]);
+  const own = files.map((file) => [file.path, file.content]);
+  return createHash('sha256')
+    .update(JSON.stringify([content, resourceId ?? null, own, live]))
+    .digest('hex');
+}

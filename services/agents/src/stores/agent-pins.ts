@@ -1,0 +1,22 @@
+import type { Actor } from '@commonplace/kit/auth';
+import type { CollectionSpec, StoredRecord } from '@commonplace/kit/store';
+
+export interface AgentPinEntry {
+  readonly id: string;
+  readonly resourceId: string;
+  readonly addedBy: Actor;
+  readonly createdAt: string;
+}
+
+/** The pins of an agent, by its id. They are one record, so that order, limit and items change together. */
+export interface AgentPinList extends StoredRecord {
+  readonly tenant: string;
+  readonly pins: readonly AgentPinEntry[];
+  /** Ids of the resources of all pins, for queries. */
+  readonly resourceIds: readonly string[];
+}
+
+export const agentPinCollection: CollectionSpec<AgentPinList> = {
+  name: 'agent_pins',
+  indexes: [{ fields: ['resourceIds'], many: true }, { fields: ['tenant'] }],
+};

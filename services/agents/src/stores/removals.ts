@@ -1,0 +1,21 @@
+import { DEAD_INDEX, type JobRecord, type QueueSpec } from '@commonplace/kit/jobs';
+import type { CollectionSpec } from '@commonplace/kit/store';
+
+/** A deleted session whose messages and runs are still to be erased. Its id is that of the session. */
+export interface RemovalRecord extends JobRecord {
+  readonly tenant: string;
+  readonly dueAt?: string | undefined;
+}
+
+export const removalCollection: CollectionSpec<RemovalRecord> = {
+  name: 'session_removals',
+  indexes: [{ fields: ['dueAt'] }, { fields: ['tenant'] }, DEAD_INDEX],
+};
+
+export const removalQueue: QueueSpec<RemovalRecord> = {
+  name: 'agents.session_removals',
+  collection: removalCollection,
+  due: 'dueAt',
+  describe: ({ id, tenant }) => `removal of chat session ${id} in ${tenant}`,
+  keptBecause: () => 'messages of a deleted session would stay',
+};

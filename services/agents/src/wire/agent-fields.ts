@@ -1,0 +1,129 @@
+import { type Fault, invalidField } from '@commonplace/kit/errors';
+import { AgentTool } from '@commonplace/proto/agents/v1/agent.js';
+import type { CreateAgentRequest, UpdateAgentRequest } from '@commonplace/proto/agents/v1/agent_service.js';
+import { parseCredits } from '../domain/micros.js';
+import { type AgentRecord, type ApprovalPolicy, DEFAULT_POLICY, type ToolGroup } from '../stores/agents.js';
+import { nameIn } from './enums.js';
+import { readPolicy } from './policy.js';
+
+/** The fields of an agent that requests set. */
+export type AgentFields = Pick<
+  AgentRecord,
+  | 'name'
+  | 'description'
+  | 'instructions'
+  | 'avatarFileId'
+  | 'model'
+  | 'temperature'
+  | 'tools'
+  | 'policy'
+  | 'maxSteps'
+  | 'maxMinutes'
+  | 'maxMicros'
+  | 'visibility'
+  | 'memoryMode'
+  | 'autoRun'
+  | 'onUnknown'
+  | 'status'
+>;
+
+type Request = Omit<CreateAgentRequest, 'orgId'> & Partial<Pick<UpdateAgentRequest, 'status'>>;
+
+export const NEW_AGENT: AgentFields = {
+  name: '',
+  description: '',
+  instructions: '',
+  tools: ['search', 'read'],
+  policy: DEFAULT_POLICY,
+  visibility: 'private',
+  memoryMode: 'off',
+  autoRun: false,
+  onUnknown: 'ask',
+  status: 'active',
+};
+
+/** Returns the fields of a creation: those that are absent have their defaults. */
+export function readNewAgent(request: CreateAgentRequest, faults: Fault[]): AgentFields {
+  return readFields(request, NEW_AGENT, () => true, faults);
+}
+
+/** Returns the fields as a change leaves them: `paths` are those that it names, with null for a value that is cleared. */
+export function readChange(
+  { updateMask, ...request }: UpdateAgentRequest,
+  before: AgentFields,
+  faults: Fault[],
+): AgentFields {
+  const paths = new Set(updateMask);
+  const { name = before.name, autoRun = before.autoRun, description = '', instructions = '' } = request;
+  const whole = { ...request, name, autoRun, description, instructions };
+  return readFields(whole, before, (path) => paths.has(path), faults);
+}
+
+function readFields(request: Request, before: AgentFields, names: (path: string) => boolean, faults: Fault[]) {
+  const { limits } = request;
+  const pick = <T>(path: string, value: T, old: T): T => (names(path) ? value : old);
+  const either = <T>(value: T | undefined, old: T): T => value ?? old;
+  const fields: AgentFields = {
+    name: request.name,
+    description: pick('description', request.description, before.description),
+    instructions: pick('instructions', request.instructions, before.instructions),
+    avatarFileId: pick('avatar_file_id', request.avatarFileId, before.avatarFileId),
+    model: pick('model', request.model || undefined, before.model),
+    temperature: pick('temperature', request.temperature, before.temperature),
+    tools: request.tools === undefined ? before.tools : toolsIn(request.tools.items),
+    policy: policyIn(request, before.policy, names, faults),
+    maxSteps: pick('limits.max_steps', limits?.maxSteps, before.maxSteps),
+    maxMinutes: pick('limits.max_minutes', limits?.maxMinutes, before.maxMinutes),
+    maxMicros: pick('limits.max_credits_per_run', microsIn(limits?.maxCreditsPerRun, faults), before.maxMicros),
+    visibility: either(nameIn<AgentFields['visibility']>(request.visibility, 'AGENT_VISIBILITY_'), before.visibility),
+    memoryMode: either(nameIn<AgentFields['memoryMode']>(request.memoryMode, 'MEMORY_MODE_'), before.memoryMode),
+    autoRun: request.autoRun,
+    onUnknown: either(nameIn<AgentFields['onUnknown']>(request.onUnknown, 'ON_UNKNOWN_'), before.onUnknown),
+    status: either(nameIn<AgentFields['status']>(request.status ?? '', 'AGENT_STATUS_'), before.status),
+  };
+  return fields;
+}
+
+/** Names each group once, in the order of the contract, so that the order of a request is no change. */
+function toolsIn(items: readonly AgentTool[]): ToolGroup[] {
+  return Object.values(AgentTool).flatMap((tool) =>
+    items.includes(tool) ? (nameIn<ToolGroup>(tool, 'AGENT_TOOL_') ?? []) : [],
+  );
+}
+
+function microsIn(text: string | undefined, faults: Fault[]): number | undefined {
+  const micros = text === undefined ? undefined : parseCredits(text);
+  if (text !== undefined && micros === undefined) {
+    const message = 'must be a decimal with up to six places.';
+    faults.push({ param: 'limits.max_credits_per_run', code: 'invalid_value', message });
+  }
+  return micros;
+}
+
+const POLICY_PATHS: Readonly<Record<keyof ApprovalPolicy, string>> = {
+  mode: 'mode',
+  rules: 'rules',
+  approvers: 'approvers',
+  timeoutSeconds: 'timeout_seconds',
+  onTimeout: 'on_timeout',
+  fourEyes: 'four_eyes',
+};
+
+function policyIn(
+  { approvalPolicy }: Pick<Request, 'approvalPolicy'>,
+  before: ApprovalPolicy,
+  names: (path: string) => boolean,
+  faults: Fault[],
+): ApprovalPolicy {
+  if (approvalPolicy === undefined) return before;
+  const given = readPolicy(approvalPolicy, 'approval_policy', faults);
+  const named = Object.entries(POLICY_PATHS).filter(([, path]) => names(`approval_policy.${path}`));
+  const changed = named.map(([field]) => [field, given[field as keyof ApprovalPolicy]]);
+  return { ...before, ...Object.fromEntries(changed) };
+}
+
+/** Throws if an earlier version is to be restored together with what it would bring back. */
+export function requireRestoreAlone({ updateMask = [] }: UpdateAgentRequest): void {
+  const beside = ['instructions', 'model', 'temperature', 'tools'].find((path) => updateMask.includes(path));
+  if (beside !== undefined) throw invalidField(beside, 'ambiguous_target', 'does not go with restore_version.');
+}

@@ -1,0 +1,87 @@
+import {
+  type Agent,
+  AgentStatus,
+  AgentTool,
+  type AgentVersion,
+  AgentVisibility,
+  type AgentWorkspace,
+  MemoryMode,
+  OnUnknown,
+} from '@commonplace/proto/agents/v1/agent.js';
+import type { McpServer } from '@commonplace/proto/agents/v1/mcp_server.js';
+import type { Skill } from '@commonplace/proto/agents/v1/skill.js';
+import { WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
+import { formatCredits } from '../domain/micros.js';
+import type { AgentPlace, AgentRecord, AgentRole, AgentVersionRecord } from '../stores/agents.js';
+import { enumNamed } from './enums.js';
+import { policyMessage } from './policy.js';
+
+/** What of an agent depends on who reads it, and on what they ask for. */
+export interface AgentView {
+  readonly isOwner: boolean;
+  readonly lastRunAt?: string | undefined;
+  readonly avatarUrl?: string | undefined;
+  /** Workspaces of the agent that the reader can see. */
+  readonly workspaceCount: number;
+  readonly skills?: readonly Skill[];
+  readonly mcp?: readonly McpServer[];
+  readonly workspaces?: readonly AgentWorkspace[];
+  readonly versions?: readonly AgentVersion[];
+}
+
+export function agentMessage(agent: AgentRecord, view: AgentView): Agent {
+  const { id, ownerId, ownerName, orgId, name, description, maxMicros } = agent;
+  return {
+    ...{ id, name, description, orgId: orgId || undefined },
+    owner: { id: ownerId, name: ownerName },
+    avatarUrl: view.avatarUrl,
+    instructions: view.isOwner ? agent.instructions : undefined,
+    model: agent.model,
+    temperature: agent.temperature,
+    visibility: enumNamed(AgentVisibility, agent.visibility),
+    status: enumNamed(AgentStatus, agent.status),
+    tools: agent.tools.map((tool) => enumNamed(AgentTool, tool)),
+    approvalPolicy: policyMessage(agent.policy),
+    limits: {
+      maxSteps: agent.maxSteps,
+      maxMinutes: agent.maxMinutes,
+      maxCreditsPerRun: maxMicros === undefined ? undefined : formatCredits(maxMicros),
+    },
+    memoryMode: enumNamed(MemoryMode, agent.memoryMode),
+    autoRun: agent.autoRun,
+    onUnknown: enumNamed(OnUnknown, agent.onUnknown),
+    skillCount: agent.skills.length,
+    mcpServerCount: agent.mcpServerCount,
+    workspaceCount: view.workspaceCount,
+    lastRunAt: view.lastRunAt,
+    createdAt: agent.createdAt,
+    updatedAt: agent.updatedAt,
+    version: agent.version,
+    isEditable: view.isOwner,
+    skills: [...(view.skills ?? [])],
+    mcp: [...(view.mcp ?? [])],
+    workspaces: [...(view.workspaces ?? [])],
+    versions: [...(view.versions ?? [])],
+  };
+}
+
+export function versionMessage({ number, changedBy, changedAt, changedFields }: AgentVersionRecord): AgentVersion {
+  return { version: number, changedBy, changedAt, changedFields: [...changedFields] };
+}
+
+const ROLES: Readonly<Record<AgentRole, WorkspaceRole>> = {
+  viewer: WorkspaceRole.VIEWER,
+  commenter: WorkspaceRole.COMMENTER,
+  editor: WorkspaceRole.EDITOR,
+};
+
+export const workspaceRole = (role: AgentRole): WorkspaceRole => ROLES[role];
+
+/** Returns the role that a request gives an agent: `viewer` if it names none. */
+export function agentRole(role: WorkspaceRole): AgentRole {
+  return (Object.keys(ROLES) as AgentRole[]).find((one) => ROLES[one] === role) ?? 'viewer';
+}
+
+export function placeMessage({ workspaceId, role }: AgentPlace, name: string): AgentWorkspace {
+  return { workspaceId, name, role: workspaceRole(role) };
+}

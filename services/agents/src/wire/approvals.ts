@@ -1,0 +1,46 @@
+import { type Approval, ApprovalKind, ApprovalRisk, ApprovalStatus } from '@commonplace/proto/agents/v1/approval.js';
+import type { ApprovalRecord } from '../stores/approvals.js';
+import { actorMessage, jsonBytes } from './runs.js';
+
+const name = <E extends string>(values: Readonly<Record<string, E>>, value: string): E =>
+  values[value.toUpperCase()] as E;
+
+const bytesOf = (value: unknown): Buffer => (value === undefined ? Buffer.alloc(0) : jsonBytes(value));
+
+export function approvalMessage(approval: ApprovalRecord, canDecide: boolean): Approval {
+  const { preview, toolName, serverId, decidedBy, taintSources } = approval;
+  return {
+    id: approval.id,
+    runId: approval.runId,
+    agentId: approval.agentId,
+    workspaceId: approval.workspaceId,
+    kind: name(ApprovalKind, approval.kind),
+    title: approval.title,
+    tool: { serverId, name: toolName },
+    input: bytesOf(approval.input),
+    inputHash: approval.inputHash,
+    preview: preview && {
+      text: preview.text,
+      targets: [...preview.targets],
+      recipients: [...preview.recipients],
+      hosts: [...preview.hosts],
+    },
+    risk: name(ApprovalRisk, approval.risk),
+    status: name(ApprovalStatus, approval.status),
+    requestedAt: approval.requestedAt,
+    expiresAt: approval.expiresAt,
+    decidedBy: decidedBy && actorMessage(decidedBy),
+    decidedAt: approval.decidedAt,
+    comment: approval.comment,
+    editedInput: bytesOf(approval.editedInput),
+    executedInputHash: approval.executedInputHash,
+    tainted: taintSources.length > 0,
+    taintSources: [...taintSources],
+    requestedSchema: bytesOf(approval.requestedSchema),
+    url: approval.url,
+    supersededBy: approval.supersededBy,
+    reason: approval.reason,
+    canDecide,
+    version: approval.version,
+  };
+}

@@ -1,0 +1,101 @@
+import {
+  McpAuthType,
+  type McpServer,
+  McpStatus,
+  McpToolChange,
+  McpTransport,
+} from '@commonplace/proto/agents/v1/mcp_server.js';
+import { pendingTools } from '../mcp/tool-list.js';
+import type { McpServerRecord, McpToolRecord } from '../stores/mcp-servers.js';
+import { jsonBytes } from './runs.js';
+
+/** What the answer to a request shows besides the record. */
+export interface McpServerView {
+  /** Whether the owner has authorized. */
+  readonly isGranted: boolean;
+  readonly authorizeUrl?: string | undefined;
+}
+
+/** Returns a server as the owner of its agent sees it: everything but secrets. */
+export function mcpServerMessage(server: McpServerRecord, { isGranted, authorizeUrl }: McpServerView): McpServer {
+  const { auth, allowedTools } = server;
+  return {
+    ...namesMessage(server),
+    url: server.url,
+    transport: server.transport === 'sse' ? McpTransport.SSE : McpTransport.STREAMABLE_HTTP,
+    auth: {
+      type: AUTH_TYPES[auth.type],
+      headerName: auth.headerName,
+      clientId: auth.clientId,
+      scopes: [...auth.scopes],
+      isSet: server.auth.hasSecret || isGranted,
+    },
+    headerNames: [...server.headerNames],
+    allowedTools: allowedTools === undefined ? undefined : { items: [...allowedTools] },
+    blockedTools: [...server.blockedTools],
+    requireApproval: jsonBytes(server.requireApproval),
+    readOnlyTools: [...server.readOnlyTools],
+    idempotentTools: [...server.idempotentTools],
+    timeoutMs: server.timeoutMs,
+    isActive: server.isActive,
+    perUserAuth: server.perUserAuth,
+    lastError: server.lastError,
+    protocolVersion: server.protocolVersion,
+    tools: server.tools.map(toolMessage),
+    pendingTools: pendingTools(server).map(({ name, change, diff }) => ({ name, change: CHANGES[change], diff })),
+    toolsUpdatedAt: server.toolsUpdatedAt,
+    createdAt: server.createdAt,
+    authorizeUrl,
+    version: server.version,
+  };
+}
+
+/** Returns a server as others who may use its agent see it: its name, status and names of tools. */
+export function namesMessage(server: McpServerRecord): McpServer {
+  return {
+    id: server.id,
+    name: server.name,
+    transport: McpTransport.UNSPECIFIED,
+    auth: undefined,
+    headerNames: [],
+    allowedTools: undefined,
+    blockedTools: [],
+    requireApproval: Buffer.alloc(0),
+    readOnlyTools: [],
+    idempotentTools: [],
+    timeoutMs: 0,
+    isActive: server.isActive,
+    perUserAuth: server.perUserAuth,
+    status: STATES[server.status],
+    tools: server.tools.map(({ name }) => ({ ...NO_TOOL, name })),
+    pendingTools: [],
+    toolsUpdatedAt: undefined,
+    createdAt: undefined,
+    version: server.version,
+  };
+}
+
+const NO_TOOL = { description: '', inputSchema: Buffer.from('{}'), annotations: Buffer.from('{}'), hash: '' };
+
+const toolMessage = ({ name, description, inputSchema, annotations, hash }: McpToolRecord) => ({
+  ...{ name, description, hash },
+  inputSchema: jsonBytes(inputSchema),
+  annotations: jsonBytes(annotations),
+});
+
+const AUTH_TYPES = {
+  none: McpAuthType.NONE,
+  bearer: McpAuthType.BEARER,
+  header: McpAuthType.HEADER,
+  oauth2: McpAuthType.OAUTH2,
+};
+
+const STATES = {
+  unverified: McpStatus.UNVERIFIED,
+  connected: McpStatus.CONNECTED,
+  auth_required: McpStatus.AUTH_REQUIRED,
+  error: McpStatus.ERROR,
+  disabled: McpStatus.DISABLED,
+};
+
+const CHANGES = { new: McpToolChange.NEW, changed: McpToolChange.CHANGED, removed: McpToolChange.REMOVED };

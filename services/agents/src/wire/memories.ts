@@ -1,0 +1,83 @@
+import {
+  type Memory,
+  MemoryKind,
+  MemoryScope,
+  MemorySourceType,
+  MemoryStatus,
+} from '@commonplace/proto/agents/v1/memory.js';
+import type { Readable } from '../readable.js';
+import type * as records from '../stores/memories.js';
+import { actorMessage, jsonBytes } from './runs.js';
+
+const name = <E extends string>(values: Readonly<Record<string, E>>, value: string): E =>
+  values[value.toUpperCase()] as E;
+
+/** Returns the stored name of a value of the contract; undefined for the unspecified one. */
+const named = <T extends string>(value: string, prefix: string): T | undefined =>
+  value.endsWith('_UNSPECIFIED') ? undefined : (value.slice(prefix.length).toLowerCase() as T);
+
+export const kindOf = (kind: MemoryKind) => named<records.MemoryKind>(kind, 'MEMORY_KIND_');
+export const statusOf = (status: MemoryStatus) => named<records.MemoryStatus>(status, 'MEMORY_STATUS_');
+export const scopeOf = (scope: MemoryScope) => named<records.MemoryScope>(scope, 'MEMORY_SCOPE_');
+
+/** What of a memory depends on who reads it. */
+export interface MemoryView {
+  readonly readable: Readable;
+  readonly isReadOnly: boolean;
+  readonly withRevisions?: boolean;
+}
+
+/** Returns the resources that are needed to present memories. */
+export function resourcesOf(memories: readonly records.MemoryRecord[]): string[] {
+  return [
+    ...new Set(
+      memories.flatMap(({ sourceIds, revisions }) => [...sourceIds, ...revisions.flatMap((one) => one.sourceIds)]),
+    ),
+  ];
+}
+
+/** Returns whether a reader may read all that a text was drawn from. */
+export function isOpen({ sourceIds }: Pick<records.MemoryRecord, 'sourceIds'>, readable: Readable): boolean {
+  return sourceIds.every((id) => readable.has(id));
+}
+
+export function memoryMessage(
+  memory: records.MemoryRecord,
+  { readable, isReadOnly, withRevisions }: MemoryView,
+): Memory {
+  const open = isOpen(memory, readable);
+  return {
+    id: memory.id,
+    scope: name(MemoryScope, memory.scope),
+    workspaceId: memory.workspaceId,
+    orgId: memory.orgId || undefined,
+    agentId: memory.agentId,
+    subjectUserId: memory.subjectId,
+    content: open ? memory.content : '',
+    kind: name(MemoryKind, memory.kind),
+    tags: open ? [...memory.tags] : [],
+    importance: memory.importance,
+    isPinned: memory.isPinned,
+    isActive: memory.status === 'active',
+    status: name(MemoryStatus, memory.status),
+    isReadOnly: isReadOnly || !open,
+    source: { type: name(MemorySourceType, memory.source.type), id: memory.source.id },
+    sourceResourceIds: memory.sourceIds.filter((id) => readable.has(id)),
+    usedCount: memory.usedCount,
+    lastUsedAt: memory.lastUsedMs === 0 ? undefined : new Date(memory.lastUsedMs).toISOString(),
+    expiresAt: memory.expiresAt,
+    metadata: jsonBytes(open ? memory.metadata : {}),
+    revisions: withRevisions && open ? memory.revisions.filter((one) => isOpen(one, readable)).map(revision) : [],
+    createdBy: actorMessage(memory.createdBy),
+    createdAt: memory.createdAt,
+    updatedAt: memory.updatedAt,
+    version: memory.version,
+    withheld: !open,
+  };
+}
+
+const revision = ({ content, changedBy, changedAt }: records.Revision) => ({
+  content,
+  changedBy: actorMessage(changedBy),
+  changedAt,
+});

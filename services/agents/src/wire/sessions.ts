@@ -1,0 +1,100 @@
+import {
+  type ChatMessage,
+  ChatMessageStatus,
+  ChatRole,
+  type ChatSession,
+  ChatStatus,
+  ChatVisibility,
+} from '@commonplace/proto/agents/v1/chat_session.js';
+import type { Page } from '@commonplace/proto/api/v1/page.js';
+import type { Readable } from '../readable.js';
+import type { MessageRecord, SessionRecord } from '../stores/sessions.js';
+import { actorMessage, citationMessage, usageMessage } from './runs.js';
+
+const name = <E extends string>(values: Readonly<Record<string, E>>, value: string): E =>
+  values[value.toUpperCase()] as E;
+
+/** What an answer about one session has besides the session. */
+export interface SessionExtras {
+  readonly messages?: readonly ChatMessage[];
+  readonly page?: Page;
+  readonly runId?: string | undefined;
+}
+
+export function sessionMessage(session: SessionRecord, defaultModel: string, extras: SessionExtras = {}): ChatSession {
+  return {
+    id: session.id,
+    workspaceId: session.workspaceId,
+    orgId: session.orgId || undefined,
+    title: session.title,
+    agentId: session.agentId,
+    model: session.model ?? defaultModel,
+    context: { resourceIds: [...session.resourceIds], search: session.search },
+    visibility: name(ChatVisibility, session.visibility),
+    isArchived: session.isArchived,
+    status: statusOf(session),
+    lastMessageAt: session.messageCount === 0 ? undefined : session.lastMessageAt,
+    messageCount: session.messageCount,
+    usage: usageMessage(session.spent),
+    activeRunId: session.activeRunId,
+    createdBy: actorMessage(session.createdBy),
+    createdAt: session.createdAt,
+    updatedAt: session.updatedAt,
+    version: session.version,
+    messages: [...(extras.messages ?? [])],
+    page: extras.page,
+    runId: extras.runId,
+  };
+}
+
+function statusOf({ activeRunId, awaitsApproval }: SessionRecord): ChatStatus {
+  if (activeRunId === undefined) return ChatStatus.IDLE;
+  return awaitsApproval ? ChatStatus.AWAITING_APPROVAL : ChatStatus.RESPONDING;
+}
+
+/** Converts a message for a reader; one that was drawn from a source which they may not read is withheld. */
+export function chatMessage(message: MessageRecord, readable: Readable, isOwner: boolean): ChatMessage {
+  const { id, seq, role, createdAt } = message;
+  const about = { id, seq, role: name(ChatRole, role), createdAt };
+  if (!isOwner && message.sourceIds.some((source) => !readable.has(source))) {
+    return { ...NOTHING, ...about, withheld: true, reason: 'source_not_readable' };
+  }
+  return {
+    ...NOTHING,
+    ...about,
+    content: message.content,
+    citations: message.citations.map((citation) => citationMessage(citation, readable)),
+    runId: message.runId,
+    status: name(ChatMessageStatus, message.status),
+    model: message.model,
+    usage: message.spent && usageMessage(message.spent),
+    degraded: message.degraded,
+    imported: message.isImported,
+    supersededByRunId: message.supersededBy,
+    error: message.error,
+  };
+}
+
+const NOTHING = {
+  content: undefined,
+  citations: [],
+  runId: undefined,
+  status: ChatMessageStatus.UNSPECIFIED,
+  model: undefined,
+  usage: undefined,
+  degraded: false,
+  imported: false,
+  supersededByRunId: undefined,
+  error: undefined,
+  withheld: false,
+  reason: '',
+};
+
+/** Returns the resources that are needed to present messages. */
+export function resourcesOf(messages: readonly MessageRecord[]): string[] {
+  return [
+    ...new Set(
+      messages.flatMap(({ citations, sourceIds }) => [...sourceIds, ...citations.map(({ resourceId }) => resourceId)]),
+    ),
+  ];
+}

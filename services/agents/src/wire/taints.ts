@@ -1,0 +1,19 @@
+import { type AccessibleResource, UntrustedAuthor } from '@commonplace/proto/resources/v1/index_service.js';
+import type { TaintSource } from '../domain/taint.js';
+
+const TYPES: Readonly<Partial<Record<UntrustedAuthor, TaintSource['type']>>> = {
+  [UntrustedAuthor.GUEST]: 'guest',
+  [UntrustedAuthor.FORM]: 'form',
+  [UntrustedAuthor.IMPORT]: 'import',
+  [UntrustedAuthor.FILE]: 'file',
+  [UntrustedAuthor.AGENT]: 'agent',
+};
+
+/**
+ * Returns what makes the content of a resource untrusted, of several things the first; undefined if nothing does. An author
+ * of a kind that is not known counts as a guest.
+ */
+export function taintOf({ id, name, untrusted }: AccessibleResource): TaintSource | undefined {
+  const [author] = untrusted;
+  return author === undefined ? undefined : { type: TYPES[author] ?? 'guest', id, name };
+}

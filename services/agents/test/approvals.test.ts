@@ -1,0 +1,472 @@
+import type { Caller } from '@commonplace/kit/auth';
+import type { ScriptedReply } from '@commonplace/kit/testing/chat-server';
+import type { Approval } from '@commonplace/proto/agents/v1/approval.js';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { OutcomeUnknown } from '../src/engine/tools/tool.js';
+import { type AgentRecord, type ApprovalPolicy, DEFAULT_POLICY } from '../src/stores/agents.js';
+import { type AgentStage, openAgentStage } from './stage.js';
+
+let it: AgentStage;
+let by: Caller;
+let agent: AgentRecord;
+
+beforeAll(async () => {
+  it = await openAgentStage({ COMMONPLACE_RUNS_PER_AGENT: '1' });
+}, 60_000);
+afterAll(() => it?.close());
+
+beforeEach(async () => {
+  it.model.reset();
+  it.tools.clear();
+  it.calls.length = 0;
+  it.credits.available = Number.POSITIVE_INFINITY;
+  it.letAct(() => true);
+  for (const name of Object.keys(it.org)) delete (it.org as Record<string, unknown>)[name];
+  it.tools.set('erase', { plan: { action: 'delete', risk: 'medium' } });
+  it.tools.set('note', {});
+  it.credits.reserved.clear();
+  it.members.clear();
+  it.members.set(it.owner.userId, 'editor');
+  by = it.person('Asker');
+  agent = await it.createAgent();
+});
+
+const call = (name: string, what: string, id = `${name}-${what}`) => ({ id, name, arguments: { what } });
+let questions = 0;
+let question = '';
+/** Scripts the replies to a question that nobody else asks. */
+function replies(...all: ScriptedReply[]): void {
+  question = `Do task ${++questions}.`;
+  it.model.script({ match: question, replies: all });
+}
+const says = (...calls: ReturnType<typeof call>[]) => replies({ toolCalls: calls }, { text: 'Done.' });
+const start = (more: object = {}) => it.start(by, agent, { input: Buffer.from(JSON.stringify(question)), ...more });
+const policy = (more: Partial<ApprovalPolicy>): { policy: ApprovalPolicy } => ({
+  policy: { ...DEFAULT_POLICY, ...more },
+});
+const made = () => it.calls.map(({ tool, args }) => `${tool} ${args.what}`);
+/** What the model was told last. */
+const told = () => {
+  const calls = it.model.calls.filter(({ request }) => JSON.stringify(request.messages).includes(question));
+  const messages = calls.at(-1)?.request.messages as { role: string; content: string; tool_call_id: string }[];
+  const results = messages.filter(({ role }) => role === 'tool');
+  return results.map(({ tool_call_id: id, content }) => [id, content.replace(/^Error: /, '')]);
+};
+
+/** Starts a run and waits until it asks. */
+async function asking(count = 1, more: object = {}): Promise<{ runId: string; approvals: Approval[] }> {
+  const { id } = await start(more);
+  await it.until(by, id, 'awaiting_approval');
+  const approvals = await it.approvals(by, { runId: id, status: 'APPROVAL_STATUS_PENDING' });
+  expect(approvals).toHaveLength(count);
+  return { runId: id, approvals: approvals.sort((a, b) => a.title.localeCompare(b.title)) };
+}
+
+async function askOne(more: object = {}): Promise<{ runId: string; approval: Approval }> {
+  const { runId, approvals } = await asking(1, more);
+  return { runId, approval: approvals[0] as Approval };
+}
+
+const refused = (promise: Promise<unknown>) =>
+  promise.then(
+    () => 'answered',
+    (error: { reason: string }) => error.reason,
+  );
+
+describe('a call that needs an approval', () => {
+  test('waits for it, holds nothing meanwhile, and is made once it is given', async () => {
+    says(call('erase', 'it'));
+    const { runId, approval } = await askOne();
+    expect(approval).toMatchObject({
+      ...{ kind: 'APPROVAL_KIND_DELETE', title: 'erase it', risk: 'APPROVAL_RISK_MEDIUM', canDecide: true },
+      ...{ tool: { name: 'erase' }, preview: { text: 'It does it.' }, tainted: false },
+    });
+    expect(made()).toEqual([]);
+    const waiting = await it.run(by, runId);
+    expect(waiting.pendingApprovalIds).toEqual([approval.id]);
+    expect(waiting.steps.at(-1)).toMatchObject({ status: 'STEP_STATUS_PLANNED', approvalId: approval.id });
+    expect(it.credits.reserved.size).toBe(0);
+    expect(await it.records.runs.get(runId)).toMatchObject({ status: 'awaiting_approval', lease: { holder: '' } });
+    expect((await it.records.runs.get(runId))?.dueAt).toBeUndefined();
+    // The only slot of the agent is free.
+    it.model.script({ match: 'Another', replies: [{ text: 'Here.' }] });
+    const other = await it.start(by, agent, { input: Buffer.from('"Another."') });
+    await it.until(by, other.id, 'completed');
+    const decided = await it.decide(by, approval.id, { decision: 'approve', comment: 'Go on.' });
+    expect(decided).toMatchObject({ status: 'APPROVAL_STATUS_APPROVED', comment: 'Go on.', canDecide: false });
+    const run = await it.until(by, runId, 'completed');
+    expect(made()).toEqual(['erase it']);
+    expect(told()).toEqual([['erase-it', 'erase did it']]);
+    expect(run).toMatchObject({ attempt: 1, pendingApprovalIds: [], output: { text: 'Done.' } });
+    const [after] = await it.approvals(by, { runId });
+    expect(after?.executedInputHash).toBe(approval.inputHash);
+    expect(it.credits.reserved.size).toBe(0);
+  });
+
+  test('is told as denied, with the comment, and the run goes on', async () => {
+    says(call('erase', 'it'));
+    const { runId, approval } = await askOne();
+    await it.decide(by, approval.id, { status: 'denied', comment: 'Keep it.' });
+    const run = await it.until(by, runId, 'completed');
+    expect(made()).toEqual([]);
+    expect(told()).toEqual([['erase-it', 'A person has denied this call. Keep it.']]);
+    expect(run.steps.at(-2)).toMatchObject({ status: 'STEP_STATUS_DENIED', error: { code: 'approval_denied' } });
+  });
+
+  test('is decided once: the first decision wins', async () => {
+    says(call('erase', 'it'));
+    const { runId, approval } = await askOne();
+    const outcomes = await Promise.all(
+      ['approve', 'deny', 'approve', 'deny'].map((decision) => refused(it.decide(by, approval.id, { decision }))),
+    );
+    expect(outcomes.sort()).toEqual(['answered', ...Array(3).fill('approval_not_pending')]);
+    await it.until(by, runId, 'completed');
+    expect(await refused(it.decide(by, approval.id))).toBe('approval_not_pending');
+  });
+
+  test('beside others: those that need none are made at once, the others in their order after all decisions', async () => {
+    says(call('erase', 'b'), call('note', 'x'), call('erase', 'a'), call('erase', 'c'));
+    const { runId, approvals } = await asking(3);
+    expect(made()).toEqual(['note x']);
+    const [a, b, c] = approvals as [Approval, Approval, Approval];
+    await it.decide(by, c.id);
+    await it.decide(by, a.id, { decision: 'deny' });
+    expect((await it.run(by, runId)).status).toBe('RUN_STATUS_AWAITING_APPROVAL');
+    expect(made()).toEqual(['note x']);
+    await it.decide(by, b.id);
+    await it.until(by, runId, 'completed');
+    expect(made()).toEqual(['note x', 'erase b', 'erase c']);
+    expect(told().map(([id]) => id)).toEqual(['erase-b', 'note-x', 'erase-a', 'erase-c']);
+  });
+
+  test('is made with the input that a person has changed, if it follows the schema', async () => {
+    says(call('erase', 'it'));
+    const { runId, approval } = await askOne();
+    const edit = (editedInput: object, more: object = {}) =>
+      it.decide(by, approval.id, { decision: 'approve', editedInput, ...more });
+    expect(await refused(edit({ what: 'far too long for the schema' }))).toBe('approval_input_invalid');
+    expect(await refused(edit({}))).toBe('approval_input_invalid');
+    expect(await refused(edit({ what: 'x' }, { decision: 'deny' }))).toBe('ambiguous_target');
+    expect(await refused(it.decide(by, approval.id, { decision: 'approve', status: 'denied' }))).toBe(
+      'ambiguous_target',
+    );
+    expect(await refused(it.decide(by, approval.id, { remember: 'APPROVAL_REMEMBER_RUN', decision: 'approve' }))).toBe(
+      'invalid_value',
+    );
+    await edit({ what: 'less' });
+    const run = await it.until(by, runId, 'completed');
+    expect(made()).toEqual(['erase less']);
+    expect(JSON.parse(String(run.steps.at(-2)?.input))).toEqual({ what: 'less' });
+    const [after] = await it.approvals(by, { runId });
+    expect([String(after?.input), String(after?.editedInput)]).toEqual(['{"what":"it"}', '{"what":"less"}']);
+    expect(after?.executedInputHash).not.toBe(approval.inputHash);
+  });
+
+  test('need not be asked for again in the same run when a person says so', async () => {
+    await it.change(agent, policy({ mode: 'always' }));
+    replies({ toolCalls: [call('note', 'a')] }, { toolCalls: [call('note', 'b')] }, { text: 'Done.' });
+    const { runId, approval } = await askOne();
+    await it.decide(by, approval.id, { decision: 'approve', remember: 'APPROVAL_REMEMBER_RUN' });
+    await it.until(by, runId, 'completed');
+    expect(made()).toEqual(['note a', 'note b']);
+    expect(await it.approvals(by, { runId })).toHaveLength(1);
+  });
+
+  test('is canceled with its run, and with its session a question is refused', async () => {
+    says(call('erase', 'it'));
+    const { runId, approval } = await askOne();
+    await it.clients.runs.cancelRun({ runId, reason: 'enough' }, await it.stage.as(by));
+    const run = await it.until(by, runId, 'canceled');
+    expect(run.pendingApprovalIds).toEqual([]);
+    expect(run.steps.at(-1)?.status).toBe('STEP_STATUS_CANCELED');
+    const [after] = await it.approvals(by, { runId });
+    expect(after).toMatchObject({ status: 'APPROVAL_STATUS_CANCELED', reason: 'run_ended', canDecide: false });
+    expect(await refused(it.decide(by, approval.id))).toBe('approval_not_pending');
+    expect(made()).toEqual([]);
+  });
+});
+
+describe('who decides', () => {
+  test('is the person who has started the run, by default', async () => {
+    says(call('erase', 'it'));
+    const { approval } = await askOne();
+    const other = it.person('Other', 'admin');
+    expect(await refused(it.decide(other, approval.id))).toBe('not_found');
+    expect(await it.approvals(other)).toEqual([]);
+    it.members.delete(by.userId);
+    expect(await refused(it.decide(by, approval.id))).toBe('not_found');
+    it.members.set(by.userId, 'editor');
+  });
+
+  test.each([
+    ['owner', 'Owner'],
+    ['workspace_admins', 'Admin'],
+  ] as const)('is who the policy says: %s', async (approvers, name) => {
+    const admin = it.person('Admin', 'admin');
+    await it.change(agent, policy({ approvers }));
+    says(call('erase', 'it'));
+    const { runId, approval } = await askOne();
+    expect(approval.canDecide).toBe(false);
+    expect(await refused(it.decide(by, approval.id))).toBe('insufficient_role');
+    const decider = name === 'Owner' ? it.owner : admin;
+    expect(await it.approvals(decider, { runId })).toMatchObject([{ id: approval.id, canDecide: true }]);
+    await it.decide(decider, approval.id);
+    await it.until(by, runId, 'completed');
+    it.members.delete(admin.userId);
+  });
+
+  test('is somebody else with four eyes, and the call fails if there is nobody', async () => {
+    await it.change(agent, policy({ fourEyes: true }));
+    says(call('erase', 'it'));
+    const { runId, approval } = await askOne();
+    expect(await refused(it.decide(by, approval.id))).toBe('insufficient_role');
+    expect(await it.decide(it.owner, approval.id)).toMatchObject({ decidedBy: { id: it.owner.userId } });
+    await it.until(by, runId, 'completed');
+    by = it.owner;
+    says(call('erase', 'it'));
+    const { id } = await start();
+    const run = await it.until(by, id, 'completed');
+    const [ended] = await it.approvals(by, { runId: run.id });
+    expect(ended).toMatchObject({ status: 'APPROVAL_STATUS_EXPIRED', reason: 'no_approver' });
+    expect(told()).toEqual([['erase-it', 'There is nobody who may decide about this call.']]);
+  });
+
+  test('is a person: agents never, and keys only where the Org says so, and not about runs of their own', async () => {
+    says(call('erase', 'it'));
+    const { runId, approval } = await askOne();
+    const credential = (type: 'internal' | 'api_key', id: string): Caller => ({
+      ...by,
+      credential: { ...by.credential, type, id },
+    });
+    expect(await refused(it.decide(credential('internal', 'act'), approval.id))).toBe('agents_cannot_approve');
+    expect(await refused(it.decide(credential('api_key', 'key'), approval.id))).toBe('approval_needs_person');
+    it.org.approvalsByKey = true;
+    // Memberships are cached for two seconds.
+    const sure = async (type: 'api_key', id: string) => it.decide(credential(type, id), approval.id);
+    expect(await refused(it.decide(credential('api_key', by.credential.id), approval.id))).toBe(
+      'approval_needs_person',
+    );
+    await expect(retry(() => sure('api_key', 'key'))).resolves.toMatchObject({ status: 'APPROVAL_STATUS_APPROVED' });
+    await it.until(by, runId, 'completed');
+  });
+});
+
+describe('before an approved call is made', () => {
+  test('tool and policy are compared: after a change another approval asks', async () => {
+    says(call('erase', 'it'));
+    const { runId, approval } = await askOne();
+    await it.change(agent, policy({ mode: 'always' }));
+    await it.decide(by, approval.id);
+    const second = await pendingOther(runId, approval.id);
+    expect(made()).toEqual([]);
+    const before = (await it.approvals(by, { runId })).find(({ id }) => id === approval.id);
+    expect(before).toMatchObject({ status: 'APPROVAL_STATUS_SUPERSEDED', supersededBy: second.id });
+    it.tools.set('erase', { plan: { action: 'delete', risk: 'medium', toolHash: 'another' } });
+    await it.decide(by, second.id);
+    const third = await pendingOther(runId, second.id);
+    await it.decide(by, third.id);
+    await it.until(by, runId, 'completed');
+    expect(made()).toEqual(['erase it']);
+  });
+
+  test('the agent is asked for anew: a paused one makes no call, and its run fails', async () => {
+    says(call('erase', 'it'));
+    const { runId, approval } = await askOne();
+    await it.change(agent, { status: 'paused' });
+    await it.decide(by, approval.id);
+    const run = await it.until(by, runId, 'failed');
+    expect(run.error?.code).toBe('permission_lost');
+    expect(made()).toEqual([]);
+  });
+
+  test('credits are reserved for the step after it, or the approval stays pending', async () => {
+    says(call('erase', 'it'));
+    const { runId, approval } = await askOne();
+    it.credits.available = 0;
+    expect(await refused(it.decide(by, approval.id))).toBe('insufficient_credits');
+    expect(await it.approvals(by, { runId })).toMatchObject([{ status: 'APPROVAL_STATUS_PENDING', canDecide: true }]);
+    it.credits.available = 1000;
+    await it.decide(by, approval.id);
+    await it.until(by, runId, 'completed');
+    expect(it.credits.reserved.size).toBe(0);
+  });
+});
+
+describe('an approval that nobody decides', () => {
+  test.each([
+    ['deny', 'completed', undefined],
+    ['fail_run', 'failed', 'approval_denied'],
+  ] as const)('ends at its time: %s', async (onTimeout, status, code) => {
+    await it.change(agent, policy({ timeoutSeconds: 1, onTimeout }));
+    const pinned = await it.createAgent(policy({ timeoutSeconds: 1, onTimeout }));
+    agent = pinned;
+    says(call('erase', 'it'));
+    const { id } = await start();
+    const run = await it.until(by, id, status);
+    expect(run.error?.code).toBe(code);
+    expect(await it.approvals(by, { runId: id })).toMatchObject([
+      { status: 'APPROVAL_STATUS_EXPIRED', reason: 'timeout' },
+    ]);
+    if (status === 'completed') expect(told()).toEqual([['erase-it', 'Nobody has decided about this call in time.']]);
+    expect(made()).toEqual([]);
+  });
+});
+
+describe('untrusted content', () => {
+  test('makes each later call that sends something ask, whatever the policy allows', async () => {
+    agent = await it.createAgent(policy({ mode: 'never' }));
+    const page = { type: 'web', id: 'https://evil.example/', name: 'evil.example' } as const;
+    it.tools.set('fetch', { plan: { action: 'read', effect: 'none' }, act: () => ({ taints: [page] }) });
+    it.tools.set('post', { plan: { action: 'send', isSink: true } });
+    replies(
+      { toolCalls: [call('post', 'before')] },
+      { toolCalls: [call('fetch', 'page'), call('note', 'x')] },
+      { toolCalls: [call('post', 'after'), call('note', 'y')] },
+      { text: 'Done.' },
+    );
+    const { runId, approval } = await askOne();
+    expect(made()).toEqual(['post before', 'fetch page', 'note x', 'note y']);
+    expect(approval).toMatchObject({ title: 'post after', tainted: true, taintSources: [page] });
+    expect(await it.run(by, runId)).toMatchObject({ tainted: true, taintSources: [page] });
+    await it.decide(by, approval.id, { decision: 'deny' });
+    await it.until(by, runId, 'completed');
+    expect(made()).not.toContain('post after');
+  });
+});
+
+describe('a call whose outcome is not known', () => {
+  const committed = () => {
+    throw new OutcomeUnknown('The answer was lost.');
+  };
+
+  test('asks whether to repeat it, and tells the model if not', async () => {
+    it.tools.set('pay', { plan: { effect: 'once' }, act: committed });
+    says(call('pay', 'it'));
+    const { runId, approval } = await askOne();
+    expect(approval).toMatchObject({
+      kind: 'APPROVAL_KIND_RETRY',
+      title: 'Repeat: pay it',
+      risk: 'APPROVAL_RISK_MEDIUM',
+    });
+    expect((await it.run(by, runId)).steps.at(-1)?.status).toBe('STEP_STATUS_UNKNOWN');
+    await it.decide(by, approval.id, { decision: 'deny' });
+    const run = await it.until(by, runId, 'completed');
+    expect(made()).toEqual(['pay it']);
+    expect(run.steps.at(-2)).toMatchObject({ status: 'STEP_STATUS_UNKNOWN', error: { code: 'unknown_outcome' } });
+    expect(told()[0]?.[1]).toMatch(/not known/);
+  });
+
+  test('is repeated with the same key when a person says so', async () => {
+    let times = 0;
+    it.tools.set('pay', { plan: { effect: 'once' }, act: () => (times++ === 0 ? committed() : {}) });
+    says(call('pay', 'it'));
+    const { runId, approval } = await askOne();
+    await it.decide(by, approval.id);
+    const run = await it.until(by, runId, 'completed');
+    expect(made()).toEqual(['pay it', 'pay it']);
+    expect(new Set(it.calls.map(({ key }) => key)).size).toBe(1);
+    expect(run.steps.at(-2)).toMatchObject({ status: 'STEP_STATUS_COMPLETED', attempt: 2 });
+  });
+
+  test.each([
+    ['continue', 'completed', undefined],
+    ['fail', 'failed', 'unknown_outcome'],
+  ] as const)('does what the agent says: %s', async (onUnknown, status, code) => {
+    agent = await it.createAgent({ onUnknown });
+    it.tools.set('pay', { plan: { effect: 'once' }, act: committed });
+    says(call('pay', 'it'));
+    const { id } = await start();
+    expect((await it.until(by, id, status)).error?.code).toBe(code);
+    expect(made()).toEqual(['pay it']);
+  });
+});
+
+describe('a call under way when its worker has lost the run', () => {
+  test('is not made again by the next one but asked for, and its late result is only noted', async () => {
+    let answer: (result: object) => void = () => {};
+    const act = () =>
+      new Promise<object>((resolve) => {
+        answer = resolve;
+      });
+    it.tools.set('pay', { plan: { effect: 'once' }, act });
+    says(call('pay', 'it'));
+    const { id } = await start();
+    await retry(async () => expect(made()).toEqual(['pay it']));
+    await loseRun(id);
+    await it.until(by, id, 'awaiting_approval');
+    const [approval] = await it.approvals(by, { runId: id });
+    expect(approval).toMatchObject({ kind: 'APPROVAL_KIND_RETRY', status: 'APPROVAL_STATUS_PENDING' });
+    answer({ text: 'paid' });
+    await retry(async () => expect((await it.run(by, id)).steps.at(-1)?.late).toBe(true));
+    await it.decide(by, approval?.id ?? '', { decision: 'deny' });
+    await it.until(by, id, 'completed');
+    expect(made()).toEqual(['pay it']);
+    expect(told()[0]?.[1]).toMatch(/not known/);
+  }, 30_000);
+
+  test('is repeated with the same key if that has no further effect', async () => {
+    let times = 0;
+    it.tools.set('note', { act: () => (times++ === 0 ? new Promise(() => {}) : {}) });
+    says(call('note', 'it'));
+    const { id } = await start();
+    await retry(async () => expect(made()).toEqual(['note it']));
+    await loseRun(id);
+    const run = await it.until(by, id, 'completed');
+    expect(made()).toEqual(['note it', 'note it']);
+    expect(new Set(it.calls.map(({ key }) => key)).size).toBe(1);
+    expect(run.steps.at(-2)).toMatchObject({ status: 'STEP_STATUS_COMPLETED', attempt: 2 });
+  }, 30_000);
+});
+
+/** Takes a run from its worker, as if its lease had ended. */
+async function loseRun(id: string): Promise<void> {
+  const { store } = it.stage.own;
+  await retry(async () => {
+    const work = store.begin();
+    const run = await work.get(it.records.runs, id);
+    if (run === undefined) throw new Error('there is no run');
+    const lease = { holder: '', epoch: (run.lease?.epoch ?? 0) + 1 };
+    work.replace(it.records.runs, run, { ...run, lease, dueAt: new Date().toISOString() });
+    await work.commit();
+  });
+}
+
+describe('a question of a tool', () => {
+  test('is answered by a person as its schema says, for the tool alone', async () => {
+    const schema = {
+      type: 'object',
+      properties: { colour: { type: 'string', enum: ['red', 'blue'] } },
+      required: ['colour'],
+    };
+    const question = { title: 'Which colour?', schema, state: 'kept' };
+    it.tools.set('paint', { act: ({ answer }) => (answer === undefined ? { question } : { text: 'painted' }) });
+    says(call('paint', 'it'));
+    const { runId, approval } = await askOne();
+    expect(approval).toMatchObject({ kind: 'APPROVAL_KIND_QUESTION', title: 'Which colour?' });
+    expect(await refused(it.decide(by, approval.id))).toBe('missing_field');
+    expect(await refused(it.decide(by, approval.id, { decision: 'approve', answer: { colour: 'green' } }))).toBe(
+      'approval_input_invalid',
+    );
+    await it.decide(by, approval.id, { decision: 'approve', answer: { colour: 'blue' } });
+    await it.until(by, runId, 'completed');
+    expect(it.calls.at(-1)).toMatchObject({ answer: { colour: 'blue' }, state: 'kept' });
+    expect(JSON.stringify(it.model.calls.map(({ request }) => request))).not.toContain('blue');
+    expect(told()).toEqual([['paint-it', 'painted']]);
+  });
+});
+
+/** Returns the pending approval of a run that is not the given one, once there is one. */
+async function pendingOther(runId: string, id: string): Promise<Approval> {
+  return retry(async () => {
+    const pending = await it.approvals(by, { runId, status: 'APPROVAL_STATUS_PENDING' });
+    const other = pending.find((one) => one.id !== id);
+    if (other === undefined) throw new Error('there is no other approval yet');
+    await it.until(by, runId, 'awaiting_approval');
+    return other;
+  });
+}
+
+async function retry<T>(act: () => Promise<T>): Promise<T> {
+  const { eventually } = await import('@commonplace/kit/testing');
+  return eventually(act, 10_000);
+}

@@ -1,0 +1,88 @@
+import type { Caller } from '@commonplace/kit/auth';
+import { Unavailable } from '@commonplace/kit/errors';
+import { newId } from '@commonplace/kit/id';
+import { eventually } from '@commonplace/kit/testing';
+import { StartConversationRunRequest } from '@commonplace/proto/agents/v1/conversation_run_service.js';
+import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { eraseRun } from '../src/runs/erase.js';
+import { runEventCollection } from '../src/stores/runs.js';
+import { type AgentStage, openAgentStage } from './stage.js';
+
+let stage: AgentStage;
+let ann: Caller;
+let guest: Caller;
+
+beforeAll(async () => {
+  stage = await openAgentStage();
+  ann = stage.person('Ann');
+  guest = stage.person('Gus', 'viewer');
+});
+afterAll(() => stage.close());
+
+beforeEach(() => {
+  stage.posted.length = 0;
+  stage.whenPosted(async () => {});
+});
+
+const request = (agentId: string, more: object = {}) =>
+  StartConversationRunRequest.fromPartial({
+    ...{ runId: newId(), agentId, userId: ann.userId, userName: ann.userName, credentialId: ann.credential.id },
+    ...{ scopes: [...ann.credential.scopes], workspaceId: stage.workspaceId, conversationId: newId() },
+    ...{ messageId: newId(), text: 'Say it.', ...more },
+  });
+const start = async (asked: StartConversationRunRequest) =>
+  stage.clients.conversationRuns.startConversationRun(asked, await stage.stage.as(undefined));
+
+test('a run that is asked for twice at once is one, and its answer is delivered until it has arrived', async () => {
+  const agent = await stage.createAgent();
+  stage.model.script({ match: 'Say it once', replies: [{ text: 'Said.' }] });
+  stage.whenPosted(async (times) => {
+    if (times === 1) throw Unavailable();
+  });
+  const asked = request(agent.id, { text: 'Say it once.' });
+  const answers = await Promise.all([start(asked), start(asked)]);
+  expect(answers).toEqual([{ refusal: '' }, { refusal: '' }]);
+  await stage.until(ann, asked.runId, 'completed');
+  expect(await start(asked)).toEqual({ refusal: '' });
+  await eventually(async () => expect(stage.posted).toHaveLength(2), 20_000);
+  const { runId, conversationId, messageId } = asked;
+  const answer = { runId, conversationId, agentId: agent.id, replyToId: messageId, text: 'Said.', failed: false };
+  expect(stage.posted).toEqual([expect.objectContaining(answer), expect.objectContaining(answer)]);
+}, 40_000);
+
+test('words of viewers and of tainted runs taint it, and are erased with its texts', async () => {
+  const agent = await stage.createAgent();
+  stage.model.script({ match: 'Taint test', replies: [{ text: 'Said.' }] });
+  const by = { authorId: ann.userId, authorName: 'Ann', text: 'Fine' };
+  const earlier = [by, { ...by, authorId: guest.userId, authorName: 'Gus' }];
+  const asked = request(agent.id, { text: 'Taint test.', earlier });
+  await start(asked);
+  await stage.until(ann, asked.runId, 'completed');
+  const other = { authorId: agent.id, authorName: 'Helper', byAgent: true, runId: asked.runId, text: 'Said.' };
+  const later = request(agent.id, { text: 'Taint test.', earlier: [by, other] });
+  stage.model.script({ match: 'Taint test', replies: [{ text: 'Said.' }] });
+  await start(later);
+  await stage.until(ann, later.runId, 'completed');
+  const runs = await Promise.all([asked, later].map(({ runId }) => stage.records.runs.get(runId)));
+  expect(runs.map((run) => run?.taintSources)).toEqual([
+    [{ type: 'guest', id: guest.userId, name: 'Gus' }],
+    [{ type: 'agent', id: agent.id, name: 'Helper' }],
+  ]);
+  const { store } = stage.stage.own;
+  await eraseRun(
+    { ...stage.records, store, runEvents: await store.collection(runEventCollection) },
+    { id: asked.runId },
+  );
+  const erased = await stage.records.runs.get(asked.runId);
+  expect([erased?.input, erased?.conversation?.earlier]).toEqual([undefined, []]);
+}, 40_000);
+
+test('who may not use the agent starts nothing', async () => {
+  const agent = await stage.createAgent({ visibility: 'private' });
+  const { refusal } = await start(request(agent.id));
+  expect(refusal).toBe('The agent does not work here for the person who has mentioned it.');
+  const paused = await stage.createAgent({ status: 'paused' });
+  const asked = request(paused.id);
+  expect((await start(asked)).refusal).toBe('The agent is paused.');
+  expect(await stage.records.runs.get(asked.runId)).toBeUndefined();
+});

@@ -1,0 +1,145 @@
+import { readdir } from 'node:fs/promises';
+import type { Caller } from '@commonplace/kit/auth';
+import { createEvent, systemActor } from '@commonplace/kit/events';
+import { newId } from '@commonplace/kit/id';
+import { type CollectionSpec, inWork, type StoredRecord } from '@commonplace/kit/store';
+import { eventually } from '@commonplace/kit/testing';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import type { AgentRecord } from '../src/stores/agents.js';
+import { type AgentStage, openAgentStage } from './stage.js';
+
+let stage: AgentStage;
+let leaver: Caller;
+let heir: Caller;
+
+beforeAll(async () => {
+  stage = await openAgentStage();
+});
+afterAll(() => stage.close());
+
+beforeEach(() => {
+  leaver = stage.person('Leaver');
+  heir = stage.person('Heir');
+});
+
+const publish = (type: string, subject: string, data: object = {}) =>
+  stage.stage.host.bus.publish([
+    createEvent({ service: 'tenancy', type, subject, data, tenant: stage.orgId, actor: systemActor('tenancy') }),
+  ]);
+const leaves = (transferToUserId = '') =>
+  publish('org_member.removed', newId(), { orgId: stage.orgId, userId: leaver.userId, transferToUserId });
+const stored = async ({ id }: AgentRecord) => (await stage.records.agents.get(id)) as AgentRecord;
+/** Waits until an agent is as expected. */
+const becomes = (agent: AgentRecord, expected: object) =>
+  eventually(async () => expect(await stored(agent)).toMatchObject(expected), 20_000);
+/** Waits until all events that were published before were handled. */
+async function allHandled(): Promise<void> {
+  const agent = await stage.createAgent({ ownerId: leaver.userId, status: 'active' });
+  await leaves();
+  await becomes(agent, { status: 'paused' });
+}
+
+describe('an agent whose owner leaves the Org', () => {
+  const own = (more: object = {}) => stage.createAgent({ ownerId: leaver.userId, ownerName: 'Leaver', ...more });
+
+  test('goes to the successor, paused and private, and acts only where the successor is', async () => {
+    const elsewhere = newId();
+    const places = [
+      { workspaceId: stage.workspaceId, role: 'editor' as const },
+      { workspaceId: elsewhere, role: 'viewer' as const },
+    ];
+    const agent = await own({ places, workspaceIds: [stage.workspaceId, elsewhere] });
+    const others = await stage.createAgent();
+    stage.members.delete(leaver.userId);
+    await leaves(heir.userId);
+    await becomes(agent, {
+      ...{ ownerId: heir.userId, ownerName: 'Heir', status: 'paused', visibility: 'private' },
+      ...{ places: places.slice(0, 1), workspaceIds: [stage.workspaceId] },
+    });
+    const { version } = await stored(agent);
+    await leaves(heir.userId);
+    await allHandled();
+    expect((await stored(agent)).version).toBe(version);
+    expect(await stored(others)).toMatchObject({ ownerId: stage.owner.userId, status: 'active' });
+  }, 60_000);
+
+  test('ends its runs, which the successor has not asked for', async () => {
+    const agent = await own();
+    stage.tools.set('erase', { plan: { action: 'delete', risk: 'medium' } });
+    const call = { id: 'c1', name: 'erase', arguments: { what: 'it' } };
+    stage.model.script({ match: 'Do it', replies: [{ toolCalls: [call] }] });
+    const { id } = await stage.start(heir, agent);
+    const { pendingApprovalIds } = await stage.until(heir, id, 'awaiting_approval');
+    stage.members.delete(leaver.userId);
+    await leaves(heir.userId);
+    await becomes(agent, { ownerId: heir.userId });
+    await stage.decide(heir, pendingApprovalIds[0] ?? '');
+    const run = await stage.until(heir, id, 'failed', 'completed');
+    expect(run.error?.code).toBe('permission_lost');
+    expect(stage.calls).toEqual([]);
+  }, 60_000);
+
+  test.each([
+    ['without a successor', () => ''],
+    ['with a successor who does not belong to the Org', () => newId()],
+  ])('%s stays theirs and is paused', async (_, successor) => {
+    const agent = await own();
+    stage.members.delete(leaver.userId);
+    await leaves(successor());
+    await becomes(agent, { status: 'paused', ownerId: leaver.userId, visibility: 'org' });
+  });
+
+  test('stays as it is when the owner is back before the event comes', async () => {
+    const agent = await own();
+    await leaves(heir.userId);
+    const marker = stage.person('Marker');
+    const last = await stage.createAgent({ ownerId: marker.userId });
+    stage.members.delete(marker.userId);
+    const data = { orgId: stage.orgId, userId: marker.userId, transferToUserId: '' };
+    await publish('org_member.removed', newId(), data);
+    await becomes(last, { status: 'paused' });
+    expect(await stored(agent)).toMatchObject({ ownerId: leaver.userId, status: 'active' });
+  });
+
+  test('acts no more in a workspace that the owner has left', async () => {
+    const agent = await own();
+    stage.members.delete(leaver.userId);
+    const data = { workspaceId: stage.workspaceId, userId: leaver.userId };
+    await publish('workspace_member.removed', newId(), data);
+    await becomes(agent, { places: [], workspaceIds: [], status: 'active' });
+  });
+});
+
+test('the purge of an Org deletes all records of its agents, and none of others', async () => {
+  const { store } = stage.stage.own;
+  const kept = newId();
+  const collections = await Promise.all((await specs()).map((spec) => store.collection(spec)));
+  expect(collections.length).toBeGreaterThan(15);
+  // Two chunks of each, and one record of another tenant.
+  for (const collection of collections) {
+    await inWork(store, async (work) => {
+      for (const tenant of [...Array.from({ length: 230 }, () => stage.orgId), kept]) {
+        const id = newId();
+        work.insert(collection, { id, tenant, nameKey: id } as never);
+      }
+    });
+  }
+  await publish('org.purged', stage.orgId);
+  await eventually(async () => {
+    const left = await Promise.all(collections.map((one) => one.count({ tenant: stage.orgId })));
+    expect(left).toEqual(collections.map(() => 0));
+  }, 60_000);
+  expect(await Promise.all(collections.map((one) => one.count({ tenant: kept })))).toEqual(collections.map(() => 1));
+}, 90_000);
+
+type TenantRecord = StoredRecord & { readonly tenant: string };
+
+/** Returns every collection of the service, so that none is forgotten. */
+async function specs(): Promise<CollectionSpec<TenantRecord>[]> {
+  const folder = new URL('../src/stores/', import.meta.url);
+  const files = (await readdir(folder)).filter((name) => name.endsWith('.js'));
+  const modules = await Promise.all(files.map((name) => import(new URL(name, folder).href)));
+  return modules
+    .flatMap((one) => Object.entries(one))
+    .flatMap(([name, value]) => (name.endsWith('Collection') ? [value as CollectionSpec<TenantRecord>] : []));
+}

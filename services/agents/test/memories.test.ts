@@ -1,0 +1,314 @@
+import type { Caller } from '@commonplace/kit/auth';
+import { createEvent } from '@commonplace/kit/events';
+import { newId } from '@commonplace/kit/id';
+import { inWork } from '@commonplace/kit/store';
+import { eventually } from '@commonplace/kit/testing';
+import { MemoryScope, MemoryStatus } from '@commonplace/proto/agents/v1/memory.js';
+import { OrgRole, WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { type MemoryStage, openMemoryStage } from './memories-stage.js';
+
+let stage: MemoryStage;
+let boss: Caller;
+let editor: Caller;
+let viewer: Caller;
+let guest: Caller;
+
+beforeAll(async () => {
+  process.env.COMMONPLACE_MEMORIES = '60';
+  stage = await openMemoryStage();
+  boss = stage.person('Boss', WorkspaceRole.OWNER, OrgRole.OWNER);
+  editor = stage.person('Editor', WorkspaceRole.EDITOR);
+  viewer = stage.person('Viewer', WorkspaceRole.VIEWER);
+  guest = stage.person('Guest', WorkspaceRole.GUEST, OrgRole.GUEST);
+}, 60_000);
+afterAll(async () => {
+  delete process.env.COMMONPLACE_MEMORIES;
+  await stage?.stage.close();
+});
+
+const reasonOf = async (call: Promise<unknown>): Promise<string> => {
+  try {
+    await call;
+    return 'done';
+  } catch (error) {
+    return (error as { reason: string }).reason;
+  }
+};
+const word = () => `w${newId().replaceAll('-', '')}`;
+const inWorkspace = () => ({ scope: MemoryScope.WORKSPACE, workspaceId: stage.workspaceId });
+const inOrg = () => ({ scope: MemoryScope.ORG, orgId: stage.orgId });
+const idsIn = ({ items }: { items: { id: string }[] }) => items.map(({ id }) => id);
+
+describe('who may do what', () => {
+  test('one of a person is theirs alone', async () => {
+    const { id } = await stage.create(viewer, { content: word() });
+    expect(await reasonOf(stage.get(viewer, id))).toBe('done');
+    for (const other of [boss, editor, guest]) {
+      expect(await reasonOf(stage.get(other, id))).toBe('not_found');
+      expect(await reasonOf(stage.update(other, id, { isPinned: true }))).toBe('not_found');
+      expect(await reasonOf(stage.remove(other, id))).toBe('not_found');
+      expect(idsIn(await stage.list(other))).not.toContain(id);
+    }
+    expect(idsIn(await stage.list(viewer))).toContain(id);
+    expect(await reasonOf(stage.update(viewer, id, { isPinned: true }))).toBe('done');
+    expect(await reasonOf(stage.remove(viewer, id))).toBe('done');
+    expect(await reasonOf(stage.get(viewer, id))).toBe('not_found');
+  });
+
+  test('those of a workspace are read by viewers, written by editors, changed by creators and administrators', async () => {
+    const { id } = await stage.create(editor, { content: word(), ...inWorkspace() });
+    expect(await reasonOf(stage.create(viewer, { content: word(), ...inWorkspace() }))).toBe('insufficient_role');
+    expect(await reasonOf(stage.create(guest, { content: word(), ...inWorkspace() }))).toBe('insufficient_role');
+    expect(await stage.get(viewer, id)).toMatchObject({ isReadOnly: true, workspaceId: stage.workspaceId });
+    expect(await stage.get(editor, id)).toMatchObject({ isReadOnly: false });
+    expect(await reasonOf(stage.get(guest, id))).toBe('not_found');
+    expect(idsIn(await stage.list(guest))).not.toContain(id);
+    const other = stage.person('Other', WorkspaceRole.EDITOR);
+    for (const one of [viewer, other]) {
+      expect(await reasonOf(stage.update(one, id, { isPinned: true }))).toBe('insufficient_role');
+      expect(await reasonOf(stage.remove(one, id))).toBe('insufficient_role');
+    }
+    expect(await reasonOf(stage.update(editor, id, { isPinned: true }))).toBe('done');
+    expect(await reasonOf(stage.update(boss, id, { isPinned: false }))).toBe('done');
+    stage.archive(true);
+    // Memberships are known for two seconds.
+    await eventually(async () => {
+      expect(await reasonOf(stage.update(boss, id, { isPinned: true }))).toBe('workspace_archived');
+      expect(await reasonOf(stage.create(boss, inWorkspace()))).toBe('workspace_archived');
+    });
+    stage.archive(false);
+    await eventually(async () => expect(await reasonOf(stage.update(boss, id, { isPinned: true }))).toBe('done'));
+    expect(await reasonOf(stage.remove(boss, id))).toBe('done');
+  });
+
+  test('those of an Org are read by members and written by its administrators', async () => {
+    const { id } = await stage.create(boss, { content: word(), ...inOrg() });
+    expect(await reasonOf(stage.create(editor, { content: word(), ...inOrg() }))).toBe('insufficient_role');
+    expect(await stage.get(viewer, id)).toMatchObject({ isReadOnly: true, orgId: stage.orgId });
+    expect(await reasonOf(stage.get(guest, id))).toBe('not_found');
+    expect(await reasonOf(stage.update(viewer, id, { isPinned: true }))).toBe('insufficient_role');
+    const stranger = stage.person('Stranger', undefined, OrgRole.UNSPECIFIED);
+    expect(await reasonOf(stage.get(stranger, id))).toBe('not_found');
+    expect(await reasonOf(stage.create(stranger, { content: word(), ...inOrg() }))).toBe('not_found');
+  });
+
+  test("those of an agent are all its owner's, and others see those about themselves", async () => {
+    const agent = await stage.agent(editor);
+    const all = await stage.createOf(editor, { agentId: agent.id, content: word() });
+    const about = await stage.createOf(editor, { agentId: agent.id, content: word(), subjectUserId: viewer.userId });
+    expect(await reasonOf(stage.createOf(viewer, { agentId: agent.id }))).toBe('insufficient_role');
+    expect(await reasonOf(stage.createOf(guest, { agentId: agent.id }))).toBe('not_found');
+    expect(idsIn(await stage.listOf(editor, agent.id))).toEqual([about.id, all.id]);
+    expect(idsIn(await stage.listOf(viewer, agent.id))).toEqual([about.id]);
+    expect(idsIn(await stage.list(viewer))).toContain(about.id);
+    expect(await reasonOf(stage.listOf(guest, agent.id))).toBe('not_found');
+    // Its owner has written it, not the agent: the subject may only delete it.
+    expect(await reasonOf(stage.update(viewer, about.id, { isActive: false }))).toBe('insufficient_role');
+    expect(await reasonOf(stage.get(viewer, all.id))).toBe('not_found');
+    expect(await reasonOf(stage.removeOf(viewer, agent.id, { memoryId: all.id }))).toBe('not_found');
+    expect(await reasonOf(stage.removeOf(viewer, agent.id, { all: true }))).toBe('insufficient_role');
+    expect(await reasonOf(stage.removeOf(viewer, agent.id, { subjectUserId: editor.userId }))).toBe(
+      'insufficient_role',
+    );
+    expect(await stage.removeOf(viewer, agent.id, { ids: [all.id, about.id] })).toEqual({ deletedCount: 1 });
+    expect(await stage.removeOf(editor, agent.id, { all: true })).toEqual({ deletedCount: 1 });
+  });
+
+  test('a limited key reaches memories of its workspaces, and a key of an Org nothing Personal', async () => {
+    const own = await stage.create(editor, { content: word() });
+    const shared = await stage.create(editor, { content: word(), ...inWorkspace() });
+    const key = { ...editor, tenant: { orgId: stage.orgId } };
+    const limited = { ...key, credential: { ...editor.credential, workspaceIds: [stage.workspaceId] } };
+    const elsewhere = { ...key, credential: { ...editor.credential, workspaceIds: [newId()] } };
+    expect(await reasonOf(stage.get(key, own.id))).toBe('tenant_boundary');
+    expect(await reasonOf(stage.get(limited, own.id))).toBe('tenant_boundary');
+    expect(await reasonOf(stage.get(elsewhere, shared.id))).toBe('tenant_boundary');
+    expect(await reasonOf(stage.create(limited, { content: word() }))).toBe('tenant_boundary');
+    expect(await reasonOf(stage.get(limited, shared.id))).toBe('done');
+    expect(idsIn(await stage.list(limited))).toContain(shared.id);
+    expect(idsIn(await stage.list(limited))).not.toContain(own.id);
+    expect(idsIn(await stage.list(elsewhere))).not.toContain(shared.id);
+    expect(idsIn(await stage.list(key))).not.toContain(own.id);
+    const here = { ...editor, workspaceId: stage.workspaceId };
+    expect(idsIn(await stage.list(here))).toContain(shared.id);
+    expect(idsIn(await stage.list(here))).not.toContain(own.id);
+    await stage.remove(editor, own.id);
+    await stage.remove(editor, shared.id);
+  });
+});
+
+describe('a memory', () => {
+  test('with the same normalised text is the one that is there', async () => {
+    const text = word();
+    const first = await stage.create(viewer, { content: `Ship on ${text}` });
+    const reply = {};
+    const again = await stage.create(viewer, { content: `  SHIP  on\n${text}. ` }, reply);
+    expect([again.id, reply]).toEqual([first.id, { status: 200 }]);
+    // Another person has their own.
+    expect((await stage.create(editor, { content: `Ship on ${text}` })).id).not.toBe(first.id);
+  });
+
+  test('is created once by two who do so at the same time', async () => {
+    const content = word();
+    const made = await Promise.all(
+      Array.from({ length: 8 }, () => stage.create(editor, { content, ...inWorkspace() })),
+    );
+    expect(new Set(made.map(({ id }) => id)).size).toBe(1);
+    expect(await stage.memories.count({ id: made[0]?.id as string })).toBe(1);
+    await stage.remove(editor, made[0]?.id as string);
+  });
+
+  test('keeps its last 20 texts, and refuses a change of another version', async () => {
+    const { id, version } = await stage.create(viewer, { content: 'Text 0' });
+    for (let i = 1; i <= 22; i++) await stage.update(viewer, id, { content: `Text ${i}` });
+    const memory = await stage.get(viewer, id);
+    expect([memory.content, memory.revisions.length]).toEqual(['Text 22', 20]);
+    expect(memory.revisions.map(({ content }) => content)).toEqual(
+      Array.from({ length: 20 }, (_, i) => `Text ${i + 2}`),
+    );
+    expect(await reasonOf(stage.update(viewer, id, { content: 'Other' }, version))).toBe('version_conflict');
+    expect(await reasonOf(stage.update(viewer, id, { isPinned: true }, memory.version))).toBe('done');
+    expect((await stage.list(viewer)).items.every(({ revisions }) => revisions.length === 0)).toBe(true);
+    await stage.create(viewer, { content: 'Another text' });
+    expect(await reasonOf(stage.update(viewer, id, { content: 'another TEXT' }))).toBe('already_exists');
+    await stage.remove(viewer, id);
+  });
+
+  test('that has expired is gone, and its text is free', async () => {
+    const content = word();
+    const before = new Date(Date.now() - 1000).toISOString();
+    expect(await reasonOf(stage.create(viewer, { content, expiresAt: before }))).toBe('invalid_value');
+    const { id } = await stage.create(viewer, { content, expiresAt: new Date(Date.now() + 60_000).toISOString() });
+    await inWork(stage.stage.own.store, async (work) => {
+      const memory = await work.get(stage.memories, id);
+      if (memory !== undefined) work.replace(stage.memories, memory, { ...memory, expiresAt: before });
+    });
+    expect(await reasonOf(stage.get(viewer, id))).toBe('not_found');
+    expect(idsIn(await stage.list(viewer))).not.toContain(id);
+    expect((await stage.create(viewer, { content })).id).not.toBe(id);
+  });
+
+  test('beyond the limit is refused, until others are deleted', async () => {
+    const person = stage.person('Collector', WorkspaceRole.VIEWER);
+    const made = [];
+    for (let i = 0; i < 60; i++) made.push(await stage.create(person, { content: `Fact ${i}` }));
+    const one = stage.create(person, { content: 'One more' });
+    await expect(one).rejects.toMatchObject({ reason: 'limit_reached' });
+    await stage.remove(person, made[0]?.id as string);
+    expect(await reasonOf(stage.create(person, { content: 'One more' }))).toBe('done');
+    // Memories of the workspace have a limit of their own.
+    expect(await reasonOf(stage.create(editor, { content: word(), ...inWorkspace() }))).toBe('done');
+  });
+
+  test('names what it belongs to', async () => {
+    const wrong = { content: word(), workspaceId: stage.workspaceId };
+    expect(await reasonOf(stage.create(editor, wrong))).toBe('ambiguous_target');
+    expect(await reasonOf(stage.create(boss, { content: word(), scope: MemoryScope.ORG }))).toBe('missing_field');
+    expect(await reasonOf(stage.update(boss, (await stage.create(boss, { content: word() })).id, {}))).toBe(
+      'no_update_field',
+    );
+  });
+});
+
+describe('a list', () => {
+  test('has pinned ones first, then the newest, page by page', async () => {
+    const person = stage.person('Lister', WorkspaceRole.VIEWER);
+    const made: string[] = [];
+    for (let i = 0; i < 5; i++) {
+      made.push((await stage.create(person, { content: `Note ${i}`, isPinned: i === 1 || i === 3 })).id);
+    }
+    const expected = [3, 1, 4, 2, 0].map((i) => made[i]);
+    const request = { scope: MemoryScope.USER };
+    expect(idsIn(await stage.list(person, request))).toEqual(expected);
+    const seen: string[] = [];
+    for (let cursor = ''; ; ) {
+      const { items, page } = await stage.list(person, { ...request, page: { limit: 2, offset: 0, cursor } });
+      seen.push(...items.map(({ id }) => id));
+      expect(page?.total).toBe(5);
+      if (!page?.nextCursor) break;
+      cursor = page.nextCursor;
+    }
+    expect(seen).toEqual(expected);
+  });
+
+  test('finds words of any form, and parts of texts without spaces', async () => {
+    const person = stage.person('Finder', WorkspaceRole.VIEWER);
+    const ships = await stage.create(person, { content: 'We shipped three parcels to Münster', tags: ['post'] });
+    const tokyo = await stage.create(person, { content: '東京都に住んでいます' });
+    const found = async (q: string, more = {}) => idsIn(await stage.list(person, { q, ...more }));
+    expect(await found('shipping parcel')).toEqual([ships.id]);
+    expect(await found('munster')).toEqual([ships.id]);
+    expect(await found('shipping bananas')).toEqual([]);
+    expect(await found('京都')).toEqual([tokyo.id]);
+    expect(await found('住')).toEqual([tokyo.id]);
+    expect(await found('大阪')).toEqual([]);
+    expect(await found('?!')).toEqual([]);
+    expect(await found('', { tag: 'post' })).toEqual([ships.id]);
+    expect(await found('', { status: MemoryStatus.PROPOSED })).toEqual([]);
+  });
+});
+
+describe('sources', () => {
+  test('have to be readable when they are named', async () => {
+    const source = newId();
+    const draft = { content: word(), ...inWorkspace(), sourceResourceIds: [source] };
+    await expect(stage.create(editor, draft)).rejects.toMatchObject({ reason: 'not_found' });
+    stage.allow(editor, source);
+    expect(await stage.create(editor, draft)).toMatchObject({ sourceResourceIds: [source], withheld: false });
+  });
+
+  test('that a reader may not read withhold the text, also from searches, and keep it from being changed', async () => {
+    const [source, secret] = [newId(), word()];
+    for (const one of [editor, boss]) stage.allow(one, source);
+    const draft = { content: `The code is ${secret}`, tags: [secret], ...inWorkspace(), sourceResourceIds: [source] };
+    const { id } = await stage.create(editor, draft);
+    await stage.update(editor, id, { content: `The new code is ${secret}` });
+    const seen = await stage.get(viewer, id);
+    expect(seen).toMatchObject({ withheld: true, content: '', tags: [], revisions: [], sourceResourceIds: [] });
+    expect(JSON.stringify(await stage.list(viewer))).not.toContain(secret);
+    expect(idsIn(await stage.list(viewer))).toContain(id);
+    for (const filter of [{ q: secret }, { tag: secret }]) {
+      expect(idsIn(await stage.list(viewer, filter))).toEqual([]);
+      expect((await stage.list(viewer, filter)).page?.total).toBe(0);
+      expect(idsIn(await stage.list(boss, filter))).toEqual([id]);
+    }
+    stage.forbid(boss, source);
+    expect(await reasonOf(stage.update(boss, id, { sourceResourceIds: { items: [] } }))).toBe('insufficient_role');
+    // A text that was written before the sources were taken away stays with those who may read them.
+    await stage.update(editor, id, {
+      content: `Nothing ${word()}`,
+      sourceResourceIds: { items: [] },
+      tags: { items: [] },
+    });
+    expect(JSON.stringify(await stage.get(viewer, id))).not.toContain(secret);
+    expect((await stage.get(editor, id)).revisions.length).toBe(2);
+    expect(await reasonOf(stage.remove(boss, id))).toBe('done');
+  });
+});
+
+test('nothing of a deleted memory is left', async () => {
+  const { id } = await stage.create(editor, { content: word(), ...inWorkspace() });
+  const record = await stage.memories.get(id);
+  await stage.remove(editor, id);
+  expect(await stage.memories.get(id)).toBeUndefined();
+  const terms = record?.terms ?? [];
+  expect(terms.length).toBe(1);
+  expect(await stage.memories.count({ terms: { containsAny: terms } })).toBe(0);
+});
+
+test('the purge of a workspace and of an Org erases their memories', async () => {
+  const shared = await stage.create(editor, { content: word(), ...inWorkspace() });
+  const ofOrg = await stage.create(boss, { content: word(), ...inOrg() });
+  const personal = await stage.create(boss, { content: word() });
+  const publish = (type: string, subject: string) =>
+    inWork(stage.stage.own.store, async (work) =>
+      work.publish({ ...createEvent({ service: 'tenancy', type, subject, data: {}, tenant: stage.orgId }) }),
+    );
+  await publish('workspace.purged', stage.workspaceId);
+  await eventually(async () => expect(await stage.memories.get(shared.id)).toBeUndefined());
+  expect(await stage.memories.get(ofOrg.id)).toBeDefined();
+  await publish('org.purged', stage.orgId);
+  await eventually(async () => expect(await stage.memories.get(ofOrg.id)).toBeUndefined());
+  expect(await stage.memories.get(personal.id)).toBeDefined();
+});

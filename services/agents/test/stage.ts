@@ -1,0 +1,274 @@
+import type { Caller } from '@commonplace/kit/auth';
+import { contracts } from '@commonplace/kit/contracts';
+import { AppError } from '@commonplace/kit/errors';
+import { newId } from '@commonplace/kit/id';
+import { eventually, fake, openStage, personCalled } from '@commonplace/kit/testing';
+import { type ChatServer, openChatServer } from '@commonplace/kit/testing/chat-server';
+import { DecideApprovalRequest, ListApprovalsRequest } from '@commonplace/proto/agents/v1/approval_service.js';
+import { CreateRunRequest, GetRunRequest, RunInclude } from '@commonplace/proto/agents/v1/run_service.js';
+import type { ActAsRequest } from '@commonplace/proto/identity/v1/auth_service.js';
+import { User } from '@commonplace/proto/identity/v1/user.js';
+import {
+  MemberStanding,
+  type PostAgentMessageRequest,
+} from '@commonplace/proto/messaging/v1/conversation_access_service.js';
+import { SearchResponse } from '@commonplace/proto/search/v1/search_service.js';
+import { CreditReservation } from '@commonplace/proto/tenancy/v1/credit_service.js';
+import { OrgMembership, WorkspaceMembership } from '@commonplace/proto/tenancy/v1/directory_service.js';
+import { OrgRole, WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
+import { PrincipalType, WorkspaceMember } from '@commonplace/proto/tenancy/v1/workspace.js';
+import { PROVIDERS } from '../src/engine/tools/table.js';
+import { InvalidArguments, NO_PREVIEW, type Tool, type ToolPlan, type ToolResult } from '../src/engine/tools/tool.js';
+import { agents } from '../src/service.js';
+import {
+  type AgentRecord,
+  agentCollection,
+  agentVersionCollection,
+  agentVersionId,
+  DEFAULT_POLICY,
+} from '../src/stores/agents.js';
+import { approvalCollection } from '../src/stores/approvals.js';
+import { runCollection, stepCollection } from '../src/stores/runs.js';
+
+/** A call that a played tool has got. */
+export interface PlayedCall {
+  readonly tool: string;
+  readonly args: Readonly<Record<string, unknown>>;
+  readonly key: string;
+  readonly answer: unknown;
+  readonly state: string | undefined;
+}
+
+export interface PlayedTool {
+  readonly plan?: Partial<ToolPlan>;
+  readonly group?: string;
+  /** What a call does; it returns a text by default. */
+  act?(call: PlayedCall): Promise<Partial<ToolResult>> | Partial<ToolResult>;
+}
+
+const MODEL = { id: 'scripted', context_tokens: 8000, max_output_tokens: 500 };
+const RATES = { credit_rates: { input_per_1k: '1', output_per_1k: '1' } };
+const ROLES = { admin: WorkspaceRole.ADMIN, editor: WorkspaceRole.EDITOR, viewer: WorkspaceRole.VIEWER } as const;
+
+/** Opens the agents service with a scripted model, tools that tests play, and fakes of the other services. */
+export async function openAgentStage(settings: NodeJS.ProcessEnv = {}) {
+  const model: ChatServer = await openChatServer();
+  Object.assign(process.env, {
+    COMMONPLACE_CHAT_MODEL_URL: model.url,
+    COMMONPLACE_CHAT_MODELS: JSON.stringify([{ ...MODEL, ...RATES }]),
+    ...settings,
+  });
+  const orgId = newId();
+  const workspaceId = newId();
+  const members = new Map<string, keyof typeof ROLES>();
+  const names = new Map<string, string>();
+  const org: Partial<OrgMembership> = {};
+  const credits = { available: Number.POSITIVE_INFINITY, reserved: new Map<string, number>() };
+  const tools = new Map<string, PlayedTool>();
+  const calls: PlayedCall[] = [];
+  let onPosted = async (_times: number): Promise<void> => {};
+  let actsFor = (_userId: string): boolean => true;
+
+  const directory = fake(contracts.directory, {
+    getMemberships: async ({ userId }) => {
+      const role = members.get(userId);
+      const isMember = role !== undefined;
+      const own = { orgId, name: 'Org', role: OrgRole.MEMBER, ...org };
+      return {
+        userId,
+        orgs: isMember ? [OrgMembership.fromPartial(own)] : [],
+        workspaces: isMember ? [WorkspaceMembership.fromPartial({ workspaceId, orgId, role: ROLES[role] })] : [],
+      };
+    },
+    listPeople: async ({ role }) => ({
+      items: [...members]
+        .filter(([, one]) => ROLES[one] === role)
+        .map(([id]) => WorkspaceMember.fromPartial({ principal: { type: PrincipalType.USER, id } })),
+      page: undefined,
+    }),
+  });
+  const keyOf = (key: unknown) => JSON.stringify(key);
+  const metering = fake(contracts.metering, {
+    reserveCredits: async ({ key, amount }) => {
+      const left = credits.available - [...credits.reserved.values()].reduce((sum, one) => sum + one, 0);
+      if (Number(amount) > left) {
+        const details = { available: '0', needed: amount, reserved: '0' };
+        throw new AppError('ABORTED', 'insufficient_credits', 'There are not enough credits.', { details });
+      }
+      credits.reserved.set(keyOf(key), Number(amount));
+      return CreditReservation.fromPartial({});
+    },
+    renewReservations: async () => ({ reservations: [] }),
+    releaseReservation: async ({ key }) => ({ released: credits.reserved.delete(keyOf(key)) }),
+    settleUsage: async ({ key, credits: amount }) => {
+      credits.reserved.delete(keyOf(key));
+      return { credits: amount, overage: '0', charged: true };
+    },
+  });
+  const acted: ActAsRequest[] = [];
+  const auth = fake(contracts.auth, {
+    findUsers: async ({ ids }) => ({ users: ids.map((id) => User.fromPartial({ id, name: names.get(id) ?? '' })) }),
+    actAs: async (request) => {
+      acted.push(request);
+      if (!actsFor(request.userId)) throw new AppError('PERMISSION_DENIED', 'insufficient_role', 'No access.');
+      return {
+        csrfToken: '',
+        credentialId: '',
+        token: 'token',
+        expiresAt: new Date(Date.now() + 30_000).toISOString(),
+      };
+    },
+  });
+  const search = fake(contracts.search, { search: async () => SearchResponse.fromPartial({}) });
+  const index = fake(contracts.index, { checkAccess: async () => ({ resources: [] }) });
+  const posted: PostAgentMessageRequest[] = [];
+  const talks = new Set<string>();
+  const conversations = fake(contracts.conversationAccess, {
+    checkMembers: async ({ pairs }) => ({
+      standings: pairs.map(({ userId, conversationId }) =>
+        MemberStanding.fromPartial({ userId, conversationId, isActive: talks.has(`${userId}:${conversationId}`) }),
+      ),
+    }),
+    postAgentMessage: async (request) => {
+      posted.push(request);
+      await onPosted(posted.length);
+      return { messageId: newId(), seq: 1, created: true };
+    },
+  });
+  const provided = () => [...tools].map(([name, tool]) => playedTool(name, tool, calls));
+  PROVIDERS.push(provided);
+  const stage = await openStage(agents, [directory, metering, auth, search, index, conversations]);
+  const { store } = stage.own;
+  const records = {
+    agents: await store.collection(agentCollection),
+    versions: await store.collection(agentVersionCollection),
+    approvals: await store.collection(approvalCollection),
+    runs: await store.collection(runCollection),
+    steps: await store.collection(stepCollection),
+  };
+  const clients = {
+    runs: stage.host.client(contracts.runs),
+    approvals: stage.host.client(contracts.approvals),
+    sessions: stage.host.client(contracts.chatSessions),
+    conversationRuns: stage.host.client(contracts.conversationRuns),
+    workRuns: stage.host.client(contracts.workRuns),
+  };
+  const person = (name: string, role: keyof typeof ROLES = 'editor'): Caller => {
+    const caller = personCalled(name, SCOPES);
+    members.set(caller.userId, role);
+    names.set(caller.userId, name);
+    return caller;
+  };
+  const owner = person('Owner');
+
+  async function createAgent(more: Partial<AgentRecord> = {}): Promise<AgentRecord> {
+    const now = new Date().toISOString();
+    const prompt = { instructions: 'Help.', tools: [], skills: [] };
+    const id = newId();
+    const record = {
+      ...{ id, version: 1, tenant: orgId, orgId, ownerId: owner.userId, ownerName: 'Owner', name: 'Helper' },
+      ...{ description: '', visibility: 'org', status: 'active', policy: DEFAULT_POLICY, memoryMode: 'off' },
+      ...{ autoRun: false, onUnknown: 'ask', places: [{ workspaceId, role: 'editor' }], workspaceIds: [workspaceId] },
+      ...{ mcpServerCount: 0, promptVersion: 1, words: 'helper', createdAt: now, updatedAt: now },
+      ...{ ...prompt, ...more },
+    } as unknown as AgentRecord;
+    const work = store.begin();
+    work.insert(records.agents, record);
+    work.insert(records.versions, {
+      ...{ id: agentVersionId(id, 1), tenant: orgId, agentId: id, number: 1, ...prompt, tools: record.tools },
+      ...{ changedBy: { id: owner.userId, name: 'Owner' }, changedAt: now, changedFields: [] },
+    });
+    await work.commit();
+    return record;
+  }
+
+  const actions = {
+    async start(by: Caller, agent: AgentRecord, more: object = {}) {
+      const request = CreateRunRequest.fromPartial({
+        ...{ agentId: agent.id, workspaceId, input: Buffer.from(JSON.stringify('Do it.')) },
+        ...more,
+      });
+      return clients.runs.createRun(request, await stage.as(by));
+    },
+    async run(by: Caller, runId: string) {
+      const request = GetRunRequest.fromPartial({ runId, include: [RunInclude.STEPS] });
+      return clients.runs.getRun(request, await stage.as(by));
+    },
+    /** Waits until a run has a status. */
+    async until(by: Caller, runId: string, ...statuses: string[]) {
+      return eventually(async () => {
+        const run = await actions.run(by, runId);
+        const status = run.status.replace('RUN_STATUS_', '').toLowerCase();
+        if (!statuses.includes(status)) throw new Error(`the run is ${status}: ${run.error?.message}`);
+        return run;
+      }, 20_000);
+    },
+    async approvals(by: Caller, more: object = {}) {
+      return (await clients.approvals.listApprovals(ListApprovalsRequest.fromPartial(more), await stage.as(by))).items;
+    },
+    async decide(by: Caller, approvalId: string, more: Record<string, unknown> = { decision: 'approve' }) {
+      const bytes = Object.fromEntries(
+        Object.entries(more).map(([key, value]) =>
+          key === 'editedInput' || key === 'answer' ? [key, Buffer.from(JSON.stringify(value))] : [key, value],
+        ),
+      );
+      const request = DecideApprovalRequest.fromPartial({ approvalId, ...bytes });
+      return clients.approvals.decideApproval(request, await stage.as(by));
+    },
+    /** Changes an agent's record. */
+    async change(agent: AgentRecord, changes: Partial<AgentRecord>) {
+      const work = store.begin();
+      const before = await work.get(records.agents, agent.id);
+      if (before !== undefined) work.replace(records.agents, before, { ...before, ...changes });
+      await work.commit();
+    },
+  };
+  return {
+    ...{ stage, model, orgId, workspaceId, members, org, credits, tools, calls, records, clients, owner, person },
+    ...{ createAgent, posted, acted, ...actions },
+    /** Members of conversations: `<person>:<conversation>`. */
+    talks,
+    /** Is called when a run has written into a conversation, with how often that was. */
+    whenPosted: (act: typeof onPosted) => {
+      onPosted = act;
+    },
+    letAct: (mayAct: typeof actsFor) => {
+      actsFor = mayAct;
+    },
+    async close() {
+      PROVIDERS.splice(PROVIDERS.indexOf(provided), 1);
+      await stage.close();
+      await model.close();
+    },
+  };
+}
+
+export type AgentStage = Awaited<ReturnType<typeof openAgentStage>>;
+
+const SCOPES = [
+  ...['search:read', 'resource:read', 'content:read', 'agent_run:read', 'agent_run:write', 'chat_session:read'],
+  ...['chat_session:write', 'agent_approval:read', 'agent_approval:write', 'agent:read'],
+];
+
+function playedTool(name: string, { plan, group, act = () => ({}) }: PlayedTool, calls: PlayedCall[]): Tool {
+  return {
+    group,
+    schema: {
+      name,
+      description: `The tool ${name}.`,
+      parameters: { type: 'object', properties: { what: { type: 'string', maxLength: 20 } }, required: ['what'] },
+    },
+    async plan({ what }) {
+      if (typeof what !== 'string') throw new InvalidArguments('what must be a text.');
+      return {
+        ...{ action: 'write', effect: 'idempotent', risk: 'low', isSink: false, title: `${name} ${what}` },
+        ...{ preview: { ...NO_PREVIEW, text: `It does ${what}.` }, toolHash: `hash of ${name}`, ...plan },
+      };
+    },
+    async call(args, { toolCallId, answer, state }) {
+      const call = { tool: name, args, key: toolCallId, answer, state };
+      calls.push(call);
+      return { text: `${name} did ${args.what}`, found: [], ...(await act(call)) };
+    },
+  };
+}

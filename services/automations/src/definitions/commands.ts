@@ -1,0 +1,186 @@
+import { isDeepStrictEqual } from 'node:util';
+import { invalidField, invalidFields, NotFound } from '@commonplace/kit/errors';
+import { newId } from '@commonplace/kit/id';
+import { type CallContext, requireVersion } from '@commonplace/kit/rpc';
+import type {
+  CreateAutomationRequest,
+  UpdateAutomationRequest,
+} from '@commonplace/proto/automations/v1/automation_service.js';
+import { ResourceType } from '@commonplace/proto/resources/v1/resource.js';
+import type { Place } from '../policy.js';
+import { NoUpdateField } from './errors.js';
+import { createFaults } from './faults.js';
+import { mintHookToken } from './hook-token.js';
+import {
+  actsAsAfter,
+  type ReadDefinition,
+  readChangedDefinition,
+  readNewDefinition,
+  requireScopes,
+  requireSecretsEntered,
+} from './input.js';
+import type { DefinitionParts } from './parts.js';
+import type { AutomationRecord, StoredSecret, StoredTrigger } from './records.js';
+import { hookSecretOwner, secretOwner } from './secrets.js';
+import { retireDefinition, writeDefinition } from './versions.js';
+
+/** Creates an automation in a workspace that the caller may change. */
+export async function createAutomation(
+  parts: DefinitionParts,
+  place: Place,
+  request: CreateAutomationRequest,
+  context: CallContext,
+): Promise<AutomationRecord> {
+  const faults = createFaults();
+  const read = readNewDefinition(request, parts.guard, faults);
+  if (faults.list.length > 0) throw invalidFields(faults.list);
+  requireScopes(read.terms, context.caller);
+  await requireTargets(parts, read.terms.trigger, undefined, place, context);
+  await parts.quota.reserve(context.work, place.workspaceId);
+  const { tenant, orgId, workspaceId } = place;
+  const { name, description, isActive = true } = request;
+  const owner = { id: newId(), tenant };
+  const at = new Date(parts.now()).toISOString();
+  const definition = { ...read.terms, actsAs: actsAsAfter(read.terms, undefined, false, context.caller) };
+  const automation = context.work.insert(parts.automations, {
+    ...{ ...owner, orgId, workspaceId, name, description, isActive, words: wordsOf({ name, description }) },
+    ...{ definition, definitionVersion: 1, triggerType: definition.trigger.type },
+    ...{
+      secrets: sealSecrets(parts, owner, read, [], context.caller.userId),
+      ...hookFields(parts, owner, read, undefined),
+    },
+    ...{ createdBy: context.actor, creatorId: context.caller.userId, createdAt: at, updatedAt: at },
+  });
+  writeDefinition(parts, automation, context.work);
+  return automation;
+}
+
+/** Changes an automation, as a whole or not at all. */
+export async function changeAutomation(
+  parts: DefinitionParts,
+  before: AutomationRecord,
+  place: Place,
+  request: UpdateAutomationRequest,
+  context: CallContext,
+): Promise<AutomationRecord> {
+  const paths = (request.updateMask ?? []).map((path) => path.split('.')[0]);
+  if (paths.filter((path) => path !== 'automation_id').length === 0) throw NoUpdateField();
+  const faults = createFaults();
+  const read = readChangedDefinition(request, before, parts.guard, faults);
+  if (request.rotateWebhookToken && read.terms.trigger.type !== 'webhook') {
+    faults.add('rotate_webhook_token', 'invalid_value', 'goes with a webhook trigger only.');
+  }
+  if (faults.list.length > 0) throw invalidFields(faults.list);
+  requireVersion(context, before.version, before);
+  const { caller, work } = context;
+  const actsAs = actsAsAfter(read.terms, before.definition, read.verifySecret !== undefined, caller);
+  if (actsAs !== before.definition.actsAs) requireScopes(read.terms, caller);
+  requireSecretsEntered(read.terms.actions, read.secrets, before, caller.userId);
+  await requireTargets(parts, read.terms.trigger, before.definition.trigger, place, context);
+  const definition = { ...read.terms, actsAs };
+  const isNew = !isDeepStrictEqual(definition, before.definition);
+  const { name = before.name, isActive = before.isActive } = request;
+  const description = paths.includes('description') ? (request.description ?? '') : before.description;
+  const automation = work.replace(parts.automations, before, {
+    ...before,
+    ...{ name, description, isActive, words: wordsOf({ name, description }) },
+    ...{ definition, triggerType: definition.trigger.type },
+    definitionVersion: before.definitionVersion + Number(isNew),
+    ...(isActive && { disabledAt: undefined }),
+    ...(read.secrets !== undefined && { secrets: sealSecrets(parts, before, read, before.secrets, caller.userId) }),
+    ...hookFields(parts, before, read, before),
+    ...(request.rotateWebhookToken && mintHookToken(parts.envelope, before)),
+    updatedAt: new Date(parts.now()).toISOString(),
+  });
+  if (isNew) {
+    await retireDefinition(parts, before, work);
+    writeDefinition(parts, automation, work);
+  }
+  if (!isActive && before.isActive) await parts.runs.skipQueued(work, before);
+  if (isActive && !before.isActive) await parts.runs.resetFailures(work, before);
+  return automation;
+}
+
+/** Deletes an automation. Runs that have begun finish, by the definitions that they were triggered with. */
+export async function removeAutomation(
+  parts: DefinitionParts,
+  automation: AutomationRecord,
+  context: Pick<CallContext, 'work' | 'event'>,
+): Promise<void> {
+  const { id, tenant, workspaceId } = automation;
+  await parts.runs.skipQueued(context.work, automation);
+  await retireDefinition(parts, automation, context.work);
+  context.work.remove(parts.automations, automation);
+  const data = { automationId: id, workspaceId };
+  context.work.publish(context.event('automation.deleted', id, data, tenant));
+}
+
+export const foldWords = (text: string): string => text.normalize('NFKC').toLowerCase();
+
+/** Returns what lists are searched by. */
+const wordsOf = ({ name, description }: Pick<AutomationRecord, 'name' | 'description'>): string =>
+  foldWords(`${name}\n${description}`);
+
+// ---- what a trigger names
+
+/** Throws unless what a trigger names lies in the workspace and the caller may read it. What was there before may stay. */
+async function requireTargets(
+  { peers }: Pick<DefinitionParts, 'peers'>,
+  trigger: StoredTrigger,
+  before: StoredTrigger | undefined,
+  { workspaceId }: Place,
+  { onward }: CallContext,
+): Promise<void> {
+  const named = (['parentId', 'tableId'] as const).flatMap((field) => {
+    const id = trigger[field];
+    return id === undefined || id === before?.[field] ? [] : [{ field, id }];
+  });
+  if (named.length === 0) return;
+  const { resources } = await peers.index.checkAccess({ ids: named.map(({ id }) => id) }, onward);
+  for (const { field, id } of named) {
+    const param = field === 'tableId' ? 'trigger.config.table_id' : 'trigger.config.parent_id';
+    const found = resources.find((resource) => resource.id === id && resource.workspaceId === workspaceId);
+    if (found === undefined) throw NotFound({}, { param });
+    if (field === 'tableId' && found.type !== ResourceType.TABLE) {
+      throw invalidField(param, 'invalid_value', `${param} must be a table.`);
+    }
+  }
+}
+
+// ---- secrets
+
+type Owner = { readonly id: string; readonly tenant: string };
+
+function sealSecrets(
+  { envelope }: Pick<DefinitionParts, 'envelope'>,
+  owner: Owner,
+  { secrets = [] }: ReadDefinition,
+  before: readonly StoredSecret[],
+  enteredBy: string,
+): StoredSecret[] {
+  return secrets.flatMap(({ name, value, allowedHosts }) => {
+    if (value !== undefined)
+      return { name, allowedHosts, enteredBy, sealed: envelope.seal(value, secretOwner(owner, name)) };
+    const stored = before.find((one) => one.name === name);
+    return stored === undefined ? [] : { ...stored, allowedHosts };
+  });
+}
+
+type HookFields = Pick<AutomationRecord, 'hookTokenHash' | 'hookTokenSealed' | 'hookSecretSealed'>;
+
+/** Returns the token and the secret of the webhook: both go with the trigger. */
+function hookFields(
+  { envelope }: Pick<DefinitionParts, 'envelope'>,
+  owner: Owner,
+  { terms: { trigger }, verifySecret }: ReadDefinition,
+  before: HookFields | undefined,
+): HookFields {
+  if (trigger.type !== 'webhook') {
+    return { hookTokenHash: undefined, hookTokenSealed: undefined, hookSecretSealed: undefined };
+  }
+  const { hookTokenHash, hookTokenSealed, hookSecretSealed } = before ?? {};
+  const token = hookTokenHash === undefined ? mintHookToken(envelope, owner) : { hookTokenHash, hookTokenSealed };
+  if (trigger.verify === undefined || trigger.verify.type === 'none') return { ...token, hookSecretSealed: undefined };
+  if (verifySecret === undefined) return { ...token, hookSecretSealed };
+  return { ...token, hookSecretSealed: envelope.seal(verifySecret, hookSecretOwner(owner)) };
+}

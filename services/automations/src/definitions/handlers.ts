@@ -1,0 +1,98 @@
+import { InsufficientRole } from '@commonplace/kit/errors';
+import { type CallContext, type Handlers, requireVersion } from '@commonplace/kit/rpc';
+import { findPage, type Where } from '@commonplace/kit/store';
+import type {
+  AutomationService,
+  ListAutomationsRequest,
+} from '@commonplace/proto/automations/v1/automation_service.js';
+import { editPlace, readableWorkspaces, readPlace } from '../policy.js';
+import { manages, openAutomation, seeAutomation } from './access.js';
+import { changeAutomation, createAutomation, foldWords, removeAutomation } from './commands.js';
+import { nameIn } from './enums.js';
+import { webhookUrl } from './hook-token.js';
+import type { DefinitionParts } from './parts.js';
+import { automationMessage } from './present.js';
+import type { AutomationRecord, TriggerType } from './records.js';
+
+/** The handlers of what automations are; those of their runs belong to the same service. */
+export type DefinitionHandlers = Pick<
+  Handlers<AutomationService>,
+  'listAutomations' | 'createAutomation' | 'getAutomation' | 'updateAutomation' | 'deleteAutomation'
+>;
+
+/** How an automation is presented by the call that has changed it. */
+interface Presented {
+  readonly once?: CallContext;
+  /** Its failures in a row are forgotten with the commit of this call. */
+  readonly isForgiven?: boolean;
+}
+
+export function createDefinitionHandlers(parts: DefinitionParts): DefinitionHandlers {
+  /** Returns an automation as the API presents it; a replayed answer leaves the URL of its webhook out. */
+  async function present(automation: AutomationRecord, isManager: boolean, { once, isForgiven }: Presented = {}) {
+    const summary = (await parts.runs.summaries([automation.id])).get(automation.id);
+    const url = isManager ? webhookUrl(parts.envelope, parts.settings.publicUrl, automation) : undefined;
+    if (url !== undefined) once?.once('webhookUrl');
+    return automationMessage(automation, {
+      summary: isForgiven && summary !== undefined ? { ...summary, failureCount: 0 } : summary,
+      webhookUrl: url,
+    });
+  }
+
+  return {
+    async listAutomations(request, context) {
+      const where = await visible(parts, request, context);
+      const { items, page } = await findPage(parts.automations, where, ['name'], request.page);
+      const { workspaces } = await parts.memberships.of(context.caller.userId, context.onward);
+      const summaries = await parts.runs.summaries(items.map(({ id }) => id));
+      const view = (automation: AutomationRecord) => {
+        const place = workspaces.get(automation.workspaceId);
+        const isManager = place !== undefined && manages(place, automation, context.caller.userId);
+        const url = isManager ? webhookUrl(parts.envelope, parts.settings.publicUrl, automation) : undefined;
+        return automationMessage(automation, { summary: summaries.get(automation.id), webhookUrl: url });
+      };
+      return { items: items.map(view), page };
+    },
+
+    async createAutomation(request, context) {
+      const place = await editPlace(parts, request.workspaceId, context, 'workspace_id');
+      return present(await createAutomation(parts, place, request, context), true, { once: context });
+    },
+
+    async getAutomation({ automationId }, context) {
+      const { automation, isManager } = await seeAutomation(parts, automationId, context);
+      return present(automation, isManager);
+    },
+
+    async updateAutomation(request, context) {
+      const { automation: before, place } = await openAutomation(parts, request.automationId, context);
+      const after = await changeAutomation(parts, before, place, request, context);
+      return present(after, true, { once: context, isForgiven: after.isActive && !before.isActive });
+    },
+
+    async deleteAutomation({ automationId }, context) {
+      const { automation, isManager } = await seeAutomation(parts, automationId, context);
+      if (!isManager) throw InsufficientRole();
+      requireVersion(context, automation.version, automation);
+      await removeAutomation(parts, automation, context);
+      return { id: automationId, deleted: true };
+    },
+  };
+}
+
+/** Returns the filter of a list: only workspaces that the caller reads. */
+async function visible(
+  parts: DefinitionParts,
+  { workspaceId, isActive, triggerType, q }: ListAutomationsRequest,
+  context: CallContext,
+): Promise<Where<AutomationRecord>> {
+  if (workspaceId !== undefined) await readPlace(parts, workspaceId, context, 'workspace_id');
+  const readable = workspaceId ?? { in: await readableWorkspaces(parts, context) };
+  const type = nameIn<TriggerType>(triggerType, 'TRIGGER_TYPE_');
+  return {
+    workspaceId: readable,
+    ...(isActive !== undefined && { isActive }),
+    ...(type !== undefined && { triggerType: type }),
+    ...(q !== '' && { words: { substring: foldWords(q) } }),
+  };
+}

@@ -1,0 +1,73 @@
+import { type Actor, ActorType } from '@commonplace/proto/api/v1/actor.js';
+import {
+  type Automation,
+  AutomationConcurrency,
+  AutomationRunStatus,
+  AutomationStatus,
+  RunAs,
+  type Trigger,
+  TriggerType,
+  WebhookVerifyType,
+  ActionType as WireAction,
+} from '@commonplace/proto/automations/v1/automation.js';
+import { conditionMessages } from './condition-input.js';
+import { enumNamed } from './enums.js';
+import type { RunSummary } from './parts.js';
+import type { AutomationRecord, StoredTrigger } from './records.js';
+
+/** What of an automation depends on its runs and on who reads it. */
+export interface AutomationView {
+  readonly summary: RunSummary | undefined;
+  /** For those who may change the automation. */
+  readonly webhookUrl?: string | undefined;
+}
+
+export function automationMessage(automation: AutomationRecord, { summary, webhookUrl }: AutomationView): Automation {
+  const { id, workspaceId, name, description, isActive, definition, secrets, createdAt, updatedAt, version } =
+    automation;
+  const { lastRun, failureCount = 0 } = summary ?? {};
+  const { trigger, conditions, actions, runAs, concurrency, retry, timeoutSeconds, actsAs } = definition;
+  return {
+    ...{ id, workspaceId, name, description, isActive, timeoutSeconds, failureCount, webhookUrl },
+    trigger: triggerMessage(trigger),
+    conditions: conditionMessages(conditions),
+    actions: actions.map(({ id: actionId, type, config, onError }) => ({
+      id: actionId,
+      type: enumNamed(WireAction, type),
+      config: Buffer.from(JSON.stringify(config)),
+      onError,
+    })),
+    runAs: enumNamed(RunAs, runAs),
+    concurrency: enumNamed(AutomationConcurrency, concurrency),
+    retry: { ...retry },
+    status: statusOf(automation, lastRun?.status),
+    lastRun: lastRun && { ...lastRun, status: enumNamed(AutomationRunStatus, lastRun.status) },
+    secrets: secrets.map((secret) => ({ name: secret.name, allowedHosts: [...secret.allowedHosts] })),
+    actsAs: { type: ActorType.USER, id: actsAs.userId, name: actsAs.userName },
+    createdBy: actorMessage(automation.createdBy),
+    ...{ createdAt, updatedAt, version },
+  };
+}
+
+function statusOf({ disabledAt }: AutomationRecord, lastStatus: string | undefined): AutomationStatus {
+  if (disabledAt !== undefined) return AutomationStatus.DISABLED;
+  return lastStatus === 'failed' ? AutomationStatus.FAILING : AutomationStatus.OK;
+}
+
+const actorMessage = ({ type, id, name }: AutomationRecord['createdBy']): Actor => ({
+  type: enumNamed(ActorType, type),
+  id,
+  name,
+});
+
+function triggerMessage({ type, verify, types = [], columns = [], fields = [], ...rest }: StoredTrigger): Trigger {
+  const { parentId, resourceType, tagId, formId, tableId } = rest;
+  return {
+    type: enumNamed(TriggerType, type),
+    config: {
+      ...{ parentId, resourceType, tagId, formId, tableId },
+      ...{ types: [...types], columns: [...columns], fields: [...fields] },
+      verify: verify && { type: enumNamed(WebhookVerifyType, verify.type), header: verify.header },
+    },
+  };
+}

@@ -1,0 +1,72 @@
+import type { Log } from '@commonplace/kit/log';
+import { type Envelope, type SecretOwner, SecretUnreadable } from '@commonplace/kit/secrets';
+import { keyset, LostRace, type Store } from '@commonplace/kit/store';
+import { type AutomationRecord, automationCollection } from './records.js';
+import { hookSecretOwner, hookTokenOwner, secretOwner } from './secrets.js';
+
+/** The result of re-encrypting the stored secrets. */
+export interface Rewrapped {
+  readonly rewrapped: number;
+  readonly current: number;
+  /** Ids of automations with a secret that cannot be decrypted; they are left unchanged. */
+  readonly unreadable: readonly string[];
+}
+
+const CHUNK = 100;
+
+/**
+ * Re-encrypts every secret of automations with the current master key, so that older keys can be removed from the
+ * settings. Records are committed one by one: an interrupted run keeps what it has done. Calls `each` after every record.
+ */
+export async function rewrapAutomationSecrets(
+  { store, envelope, log }: { readonly store: Store; readonly envelope: Envelope; readonly log: Log },
+  each: () => void = () => {},
+): Promise<Rewrapped> {
+  const automations = await store.collection(automationCollection);
+  const sum = { rewrapped: 0, current: 0, unreadable: [] as string[] };
+  let after: ReturnType<typeof keyset> | undefined;
+  for (;;) {
+    const chunk = await automations.find({ where: {}, limit: CHUNK, ...(after && { after }) });
+    for (const automation of chunk) {
+      try {
+        const again = rewrap(envelope, automation);
+        if (again === undefined) sum.current++;
+        else {
+          const work = store.begin();
+          work.replace(automations, automation, again);
+          await work.commit();
+          sum.rewrapped++;
+        }
+      } catch (error) {
+        // The record has changed meanwhile: the next pass finds it again if it has to.
+        if (error instanceof LostRace) sum.rewrapped++;
+        else if (error instanceof SecretUnreadable) {
+          log.error('secret.unreadable', { record: automation.id, error });
+          sum.unreadable.push(automation.id);
+        } else throw error;
+      }
+      each();
+    }
+    const last = chunk.at(-1);
+    if (last === undefined || chunk.length < CHUNK) return sum;
+    after = keyset(last);
+  }
+}
+
+/** Returns an automation with all of its secrets under the current key; undefined if they are already. */
+function rewrap(envelope: Envelope, automation: AutomationRecord): AutomationRecord | undefined {
+  const { secrets, hookTokenSealed, hookSecretSealed } = automation;
+  const sealed = [...secrets.map((secret) => secret.sealed), hookTokenSealed, hookSecretSealed];
+  if (sealed.every((one) => one === undefined || envelope.isCurrent(one))) return undefined;
+  const again = (one: string, owner: SecretOwner): string =>
+    envelope.isCurrent(one) ? one : envelope.rewrap(one, owner);
+  return {
+    ...automation,
+    secrets: secrets.map((one) => ({ ...one, sealed: again(one.sealed, secretOwner(automation, one.name)) })),
+    hookTokenSealed: hookTokenSealed && again(hookTokenSealed, hookTokenOwner(automation)),
+    hookSecretSealed: hookSecretSealed && again(hookSecretSealed, hookSecretOwner(automation)),
+  };
+}
+
+export { type AutomationRecord, automationCollection } from './records.js';
+export { hookSecretOwner, hookTokenOwner, secretOwner } from './secrets.js';

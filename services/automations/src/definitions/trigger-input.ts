@@ -1,0 +1,152 @@
+import { EVENT_TYPES, type EventType, isEventType, SCOPES_OF } from '@commonplace/kit/public-events';
+import { isWebhookSecret } from '@commonplace/kit/webhooks';
+import type { Trigger, TriggerConfig, WebhookVerify } from '@commonplace/proto/automations/v1/automation.js';
+import { nameIn } from './enums.js';
+import type { Faults } from './faults.js';
+import type { StoredTrigger, TriggerType, VerifyType } from './records.js';
+
+/** A trigger of a request, and the secret for its signatures if the request has one. */
+export interface GivenTrigger {
+  readonly trigger: StoredTrigger;
+  readonly verifySecret?: string | undefined;
+}
+
+type Field = keyof TriggerConfig;
+
+/** The fields of the config of each type of trigger. */
+const FIELDS: Readonly<Record<TriggerType, readonly Field[]>> = {
+  manual: [],
+  schedule: [],
+  webhook: ['verify'],
+  event: ['types', 'parentId', 'resourceType', 'tagId'],
+  form_submission: ['formId'],
+  row_created: ['tableId'],
+  row_updated: ['tableId', 'columns'],
+  work_item_changed: ['fields'],
+};
+
+const NAMES: Readonly<Record<Field, string>> = {
+  types: 'types',
+  parentId: 'parent_id',
+  resourceType: 'resource_type',
+  tagId: 'tag_id',
+  formId: 'form_id',
+  tableId: 'table_id',
+  columns: 'columns',
+  fields: 'fields',
+  verify: 'verify',
+};
+
+/** Events of a person or of a tenant: no workspace has them. */
+const NOT_OF_WORKSPACES: ReadonlySet<EventType> = new Set(['conversation.read', 'usage.alert', 'credits.low']);
+const TYPES = EVENT_TYPES.filter((type) => !NOT_OF_WORKSPACES.has(type));
+
+/** Headers that the gateway keeps to itself, and those that other types of verification use. */
+const NO_SIGNATURE: ReadonlySet<string> = new Set(['authorization', 'cookie', 'proxy-authorization', 'x-api-key']);
+const HEADER_NAME = /^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/;
+const FIELD_NAME = /^[a-z][a-z_]*$/;
+
+/** Reads the trigger of a request. A secret that `before` has stays where the type of verification does. */
+export function readTrigger(
+  given: Trigger,
+  before: StoredTrigger | undefined,
+  faults: Faults,
+): GivenTrigger | undefined {
+  const type = nameIn<TriggerType>(given.type, 'TRIGGER_TYPE_');
+  if (type === undefined) return faults.add('trigger.type', 'missing_field', 'is required.');
+  const config = given.config ?? NO_CONFIG;
+  for (const [field, name] of Object.entries(NAMES) as [Field, string][]) {
+    if (isGiven(config[field]) && !FIELDS[type].includes(field)) {
+      faults.add(`trigger.config.${name}`, 'unknown_field', `is no field of a trigger of the type ${type}.`);
+    }
+  }
+  if (type === 'webhook') return readWebhook(config.verify, before, faults);
+  if (type === 'event') checkTypes(config.types, faults);
+  if ((type === 'row_created' || type === 'row_updated') && config.tableId === undefined) {
+    faults.add('trigger.config.table_id', 'missing_field', 'is required.');
+  }
+  for (const [index, field] of config.fields.entries()) {
+    if (!FIELD_NAME.test(field))
+      faults.add(`trigger.config.fields[${index}]`, 'invalid_value', 'is no field of work items.');
+  }
+  const { types, parentId, resourceType, tagId, formId, tableId, columns, fields } = config;
+  const stored = { parentId, resourceType, tagId, formId, tableId, ...lists({ types, columns, fields }) };
+  return { trigger: { type, ...defined(stored) } };
+}
+
+const NO_CONFIG: TriggerConfig = { types: [], columns: [], fields: [], verify: undefined };
+
+const isGiven = (value: unknown): boolean => (Array.isArray(value) ? value.length > 0 : value !== undefined);
+
+const defined = <T extends object>(fields: T): Partial<T> =>
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Partial<T>;
+
+/** Returns lists without doubles; an empty one is left out. */
+const lists = (fields: Readonly<Record<string, readonly string[]>>) =>
+  Object.fromEntries(
+    Object.entries(fields).map(([name, list]) => [name, list.length > 0 ? [...new Set(list)] : undefined]),
+  );
+
+function checkTypes(types: readonly string[], faults: Faults): void {
+  if (types.length === 0)
+    faults.add('trigger.config.types', 'missing_field', `is required: some of ${TYPES.join(', ')}.`);
+  for (const [index, type] of types.entries()) {
+    if (isEventType(type) && !NOT_OF_WORKSPACES.has(type)) continue;
+    faults.add(`trigger.config.types[${index}]`, 'invalid_value', `must be one of ${TYPES.join(', ')}.`);
+  }
+}
+
+function readWebhook(
+  verify: WebhookVerify | undefined,
+  before: StoredTrigger | undefined,
+  faults: Faults,
+): GivenTrigger | undefined {
+  const param = 'trigger.config.verify';
+  const type = verify === undefined ? 'none' : nameIn<VerifyType>(verify.type, 'WEBHOOK_VERIFY_TYPE_');
+  if (type === undefined) return faults.add(`${param}.type`, 'missing_field', 'is required.');
+  const { header, secret } = verify ?? {};
+  if (type === 'hmac_sha256') checkHeader(header, `${param}.header`, faults);
+  else if (header !== undefined) faults.add(`${param}.header`, 'unknown_field', 'goes with the type hmac_sha256 only.');
+  if (type === 'none' && secret !== undefined)
+    faults.add(`${param}.secret`, 'unknown_field', 'does not go with the type none.');
+  if (type !== 'none' && secret === undefined && before?.verify?.type !== type) {
+    faults.add(`${param}.secret`, 'missing_field', 'is required.');
+  }
+  if (type === 'standard_webhooks' && secret !== undefined && !isWebhookSecret(withPrefix(secret))) {
+    faults.add(`${param}.secret`, 'invalid_value', 'must be whsec_ and 24 to 64 bytes in base64.');
+  }
+  const trigger: StoredTrigger = {
+    type: 'webhook',
+    verify: { type, ...(header !== undefined && { header: header.toLowerCase() }) },
+  };
+  return { trigger, ...(type !== 'none' && secret !== undefined && { verifySecret: secret }) };
+}
+
+export const withPrefix = (secret: string): string => (secret.startsWith('whsec_') ? secret : `whsec_${secret}`);
+
+function checkHeader(header: string | undefined, param: string, faults: Faults): void {
+  if (header === undefined) faults.add(param, 'missing_field', 'is required with the type hmac_sha256.');
+  else if (!HEADER_NAME.test(header)) faults.add(param, 'invalid_value', 'is not the name of a header.');
+  else if (NO_SIGNATURE.has(header.toLowerCase())) {
+    faults.add(param, 'invalid_value', 'holds a credential of this API, which automations are not given.');
+  }
+}
+
+/** Returns the scopes of which a credential needs at least one each to set up a trigger: it reads what runs are given. */
+export function triggerScopes({
+  type,
+  types = [],
+}: StoredTrigger): { readonly anyOf: readonly string[]; readonly param: string }[] {
+  if (type === 'event') {
+    return types.map((one, index) => ({ anyOf: SCOPES_OF[one as EventType], param: `trigger.config.types[${index}]` }));
+  }
+  const scope = SCOPES[type];
+  return scope === undefined ? [] : [{ anyOf: [scope], param: 'trigger' }];
+}
+
+const SCOPES: Partial<Record<TriggerType, string>> = {
+  form_submission: 'form:read',
+  row_created: 'content:read',
+  row_updated: 'content:read',
+  work_item_changed: 'work_item:read',
+};

@@ -1,0 +1,268 @@
+import { endOfString, lookUp, parseJson, SyntaxFault, scanPath } from './path.js';
+
+/** Most bytes of a config with its templates filled in, as JSON. */
+export const MAX_RENDERED_BYTES = 65_536;
+/** Most levels of lists and objects in a config or in a value that is filled in. */
+export const MAX_DEPTH = 64;
+
+/** Data that templates are filled in from: `trigger`, `steps`, `secrets`. Plain JSON. */
+export type Scope = Readonly<Record<string, unknown>>;
+
+/** `{{path}}` or `{{path | default: json}}` in a text. */
+export interface Reference {
+  /** Names of the path, never empty. */
+  readonly path: readonly string[];
+  /** The path as it was written. */
+  readonly text: string;
+  /** Takes the place of a value that is missing or null. */
+  readonly fallback?: { readonly value: unknown };
+}
+
+/** Literal text, or what is filled in. */
+export type TemplatePart = string | Reference;
+
+/** A reference, and where in the config it stands, such as `rows[0].name`. */
+export interface PlacedReference {
+  readonly reference: Reference;
+  readonly at: string;
+}
+
+export type TemplateFaultCode = 'invalid_template' | 'template_unresolved' | 'template_too_long';
+
+/** Why templates can not be parsed or filled in; `at` is the place in the config, such as `rows[0].name`. */
+export class TemplateFault extends Error {
+  constructor(
+    readonly code: TemplateFaultCode,
+    message: string,
+    readonly at: string,
+  ) {
+    super(message);
+  }
+}
+
+const OPEN = '{{';
+const CLOSE = '}}';
+const DEFAULT = /\|[ \t]*default[ \t]*:[ \t]*/y;
+
+/**
+ * Splits a text into literal parts and references. `{{"text"}}` is the text itself, so that `{{"{{"}}` writes two braces.
+ * Time is linear in the length: the first fault ends it. Throws `SyntaxFault`.
+ */
+export function parseTemplate(text: string): readonly TemplatePart[] {
+  const parts: TemplatePart[] = [];
+  for (let at = 0; at < text.length; ) {
+    const open = text.indexOf(OPEN, at);
+    if (open < 0) {
+      parts.push(text.slice(at));
+      break;
+    }
+    if (open > at) parts.push(text.slice(at, open));
+    const { part, end } = parseReference(text, open);
+    parts.push(part);
+    at = end;
+  }
+  return parts;
+}
+
+/** Reads one `{{…}}` that begins at an index. */
+function parseReference(text: string, open: number): { readonly part: TemplatePart; readonly end: number } {
+  const start = skipBlanks(text, open + OPEN.length);
+  if (text[start] === '"') {
+    const end = endOfString(text, start);
+    return { part: parseJson(text.slice(start, end), start) as string, end: closed(text, end, open) };
+  }
+  const { path, end } = scanPath(text, start);
+  const reference = { path, text: text.slice(start, end) };
+  const behind = skipBlanks(text, end);
+  DEFAULT.lastIndex = behind;
+  const bar = DEFAULT.exec(text);
+  if (bar === null) return { part: reference, end: closed(text, behind, open) };
+  const from = behind + bar[0].length;
+  const to = endOfJson(text, from);
+  const fallback = { value: parseJson(text.slice(from, to), from) };
+  return { part: { ...reference, fallback }, end: closed(text, to, open) };
+}
+
+function closed(text: string, at: number, open: number): number {
+  const end = skipBlanks(text, at);
+  if (!text.startsWith(CLOSE, end)) throw new SyntaxFault(`has ${OPEN} without ${CLOSE} behind one path`, open);
+  return end + CLOSE.length;
+}
+
+function skipBlanks(text: string, start: number): number {
+  let at = start;
+  while (text[at] === ' ' || text[at] === '\t') at++;
+  return at;
+}
+
+/** Returns the index behind the JSON value that begins at an index; whether it is valid is not checked. */
+function endOfJson(text: string, start: number): number {
+  let depth = 0;
+  for (let at = start; at < text.length; ) {
+    const character = text[at] as string;
+    if (character === '"') {
+      at = endOfString(text, at);
+      if (depth === 0) return at;
+      continue;
+    }
+    if (character === '{' || character === '[') depth++;
+    if (character === '}' || character === ']') {
+      // A number, true, false or null ends where the template does.
+      if (depth === 0) return at;
+      depth--;
+      if (depth === 0) return at + 1;
+    }
+    at++;
+  }
+  throw new SyntaxFault(`has ${OPEN} without ${CLOSE} behind one path`, start);
+}
+
+/**
+ * Returns all references in the texts of a config, in order. Names of fields have no templates. Throws `TemplateFault`
+ * with `invalid_template`.
+ */
+export function referencesOf(config: unknown): PlacedReference[] {
+  const found: PlacedReference[] = [];
+  const walk = (value: unknown, at: string, depth: number): void => {
+    if (depth > MAX_DEPTH) throw new TemplateFault('invalid_template', `has more than ${MAX_DEPTH} levels`, at);
+    if (typeof value === 'string') {
+      for (const part of partsOf(value, at)) if (typeof part !== 'string') found.push({ reference: part, at });
+    } else if (Array.isArray(value)) {
+      for (const [index, item] of value.entries()) walk(item, `${at}[${index}]`, depth + 1);
+    } else if (typeof value === 'object' && value !== null) {
+      for (const [key, item] of Object.entries(value)) {
+        const inner = at === '' ? key : `${at}.${key}`;
+        if (key.includes(OPEN))
+          throw new TemplateFault('invalid_template', 'has a template in the name of a field', inner);
+        walk(item, inner, depth + 1);
+      }
+    }
+  };
+  walk(config, '', 0);
+  return found;
+}
+
+function partsOf(text: string, at: string): readonly TemplatePart[] {
+  if (!text.includes(OPEN)) return [text];
+  try {
+    return parseTemplate(text);
+  } catch (error) {
+    if (error instanceof SyntaxFault) throw new TemplateFault('invalid_template', error.message, at);
+    throw error;
+  }
+}
+
+/**
+ * Returns a copy of a config with its templates filled in, once: what is filled in is data and never read as a template.
+ * A text that is one whole template becomes the value with its type; elsewhere objects and lists become JSON, and null an
+ * empty text. Throws `TemplateFault`: `template_unresolved` for a missing value without default, `template_too_long` over
+ * `maxBytes`.
+ */
+export function renderTemplates(config: unknown, scope: Scope, maxBytes: number = MAX_RENDERED_BYTES): unknown {
+  const budget = createBudget(maxBytes);
+  const render = (value: unknown, at: string, depth: number): unknown => {
+    if (depth > MAX_DEPTH) throw new TemplateFault('invalid_template', `has more than ${MAX_DEPTH} levels`, at);
+    if (typeof value === 'string') return renderText(value, scope, budget, at);
+    if (Array.isArray(value)) {
+      budget.take(2 + value.length, at);
+      return value.map((item, index) => render(item, `${at}[${index}]`, depth + 1));
+    }
+    if (typeof value !== 'object' || value === null) {
+      budget.take(String(value).length, at);
+      return value;
+    }
+    budget.take(2, at);
+    return Object.fromEntries(
+      Object.entries(value).map(([key, item]) => {
+        budget.takeText(key, at);
+        return [key, render(item, at === '' ? key : `${at}.${key}`, depth + 1)];
+      }),
+    );
+  };
+  return render(config, '', 0);
+}
+
+function renderText(text: string, scope: Scope, budget: Budget, at: string): unknown {
+  const parts = partsOf(text, at);
+  const [only] = parts;
+  if (parts.length === 1 && typeof only === 'object') {
+    const value = resolve(only, scope, at);
+    budget.takeValue(value, at);
+    return value;
+  }
+  let rendered = '';
+  for (const part of parts) {
+    const piece = typeof part === 'string' ? part : pieceOf(resolve(part, scope, at), budget, at);
+    budget.takeText(piece, at);
+    rendered += piece;
+  }
+  return rendered;
+}
+
+function resolve({ path, text, fallback }: Reference, scope: Scope, at: string): unknown {
+  const value = lookUp(scope, path);
+  if (value !== undefined && (value !== null || fallback === undefined)) return value;
+  if (fallback !== undefined) return fallback.value;
+  throw new TemplateFault('template_unresolved', `{{${text}}} has no value and no default`, at);
+}
+
+/** Returns a value as it stands inside a text. */
+function pieceOf(value: unknown, budget: Budget, at: string): string {
+  if (value === null) return '';
+  if (typeof value !== 'object') return String(value);
+  // Measures it first: JSON of a long value would hold up the process.
+  budget.check(value, at);
+  return JSON.stringify(value);
+}
+
+interface Budget {
+  take(bytes: number, at: string): void;
+  takeText(text: string, at: string): void;
+  takeValue(value: unknown, at: string): void;
+  /** Throws if the value does not fit, and takes nothing. */
+  check(value: unknown, at: string): void;
+}
+
+function createBudget(maxBytes: number): Budget {
+  let left = maxBytes;
+  const tooLong = (at: string) =>
+    new TemplateFault('template_too_long', `is longer than ${maxBytes} bytes with its templates filled in`, at);
+  const take = (bytes: number, at: string): void => {
+    left -= bytes;
+    if (left < 0) throw tooLong(at);
+  };
+  const takeText = (text: string, at: string): void => {
+    // A text has at least as many bytes as UTF-16 units, so a long one need not be measured.
+    take(text.length > left ? text.length : Buffer.byteLength(text) + 3, at);
+  };
+  const takeValue = (value: unknown, at: string, depth = 0): void => {
+    if (depth > MAX_DEPTH) throw tooLong(at);
+    if (typeof value === 'string') takeText(value, at);
+    else if (typeof value !== 'object' || value === null) take(String(value).length + 1, at);
+    else takeParts(value, at, depth);
+  };
+  const takeParts = (value: object, at: string, depth: number): void => {
+    take(2, at);
+    if (Array.isArray(value)) {
+      take(value.length, at);
+      for (const item of value) takeValue(item, at, depth + 1);
+      return;
+    }
+    // A loop instead of `Object.entries`, which would list all of a long object first.
+    for (const key in value) {
+      if (!Object.hasOwn(value, key)) continue;
+      takeText(key, at);
+      takeValue((value as Record<string, unknown>)[key], at, depth + 1);
+    }
+  };
+  return {
+    take,
+    takeText,
+    takeValue,
+    check(value, at) {
+      const before = left;
+      takeValue(value, at);
+      left = before;
+    },
+  };
+}

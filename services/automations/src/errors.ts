@@ -1,0 +1,20 @@
+import { type AppError, defineError } from '@commonplace/kit/errors';
+
+export const WorkspaceRequired = defineError(
+  'INVALID_ARGUMENT',
+  'workspace_required',
+  'Nothing tells which workspace is meant. Send workspace_id.',
+);
+export const WorkspaceArchived = conflict('workspace_archived', 'The workspace is archived and can only be read.');
+export const ScheduleCompleted = conflict('schedule_completed', 'The schedule has ended. Create another one.');
+export const LimitReached = conflict('limit_reached', 'There may be no more than {limit} {what}.');
+
+export const MissingTarget = defineError(
+  'INVALID_ARGUMENT',
+  'missing_target',
+  'Nothing tells what the schedule starts. Send target, agent_id or automation_id.',
+);
+
+function conflict(reason: string, template: string): (details?: Record<string, unknown>) => AppError {
+  return defineError('ABORTED', reason, template);
+}

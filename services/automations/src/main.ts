@@ -1,0 +1,3 @@
+import { startProgram } from '@commonplace/kit/program';
+
+await startProgram('automations', () => import('./serve.js'));

@@ -1,0 +1,117 @@
+import { beyondReach, type Caller, reachesWorkspace } from '@commonplace/kit/auth';
+import { type AppError, InsufficientRole, NotFound } from '@commonplace/kit/errors';
+import { homeOf } from '@commonplace/kit/id';
+import { type PersonMemberships, sharedWith } from '@commonplace/kit/memberships';
+import type { CallContext } from '@commonplace/kit/rpc';
+import { OrgRole, WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
+import { WorkspaceArchived, WorkspaceRequired } from './errors.js';
+import type { Shared } from './parts.js';
+
+/** A workspace as a caller reaches it. */
+export interface Place {
+  /** The Org, or the workspace of a Personal tenant. */
+  readonly tenant: string;
+  /** Empty for a Personal tenant. */
+  readonly orgId: string;
+  readonly workspaceId: string;
+  readonly role: WorkspaceRole;
+  readonly archived: boolean;
+}
+
+export type Asking = Pick<CallContext, 'caller' | 'onward'>;
+
+type PolicyParts = Pick<Shared, 'memberships'> & {
+  /** Needed where a request names the workspace. */
+  readonly peers?: Pick<Shared['peers'], 'directory'>;
+};
+
+const READERS: ReadonlySet<WorkspaceRole> = new Set([
+  WorkspaceRole.VIEWER,
+  WorkspaceRole.COMMENTER,
+  WorkspaceRole.EDITOR,
+  WorkspaceRole.ADMIN,
+  WorkspaceRole.OWNER,
+]);
+const EDITORS: ReadonlySet<WorkspaceRole> = new Set([WorkspaceRole.EDITOR, WorkspaceRole.ADMIN, WorkspaceRole.OWNER]);
+const ADMINS: ReadonlySet<WorkspaceRole> = new Set([WorkspaceRole.ADMIN, WorkspaceRole.OWNER]);
+
+export const mayEdit = ({ role }: Pick<Place, 'role'>): boolean => EDITORS.has(role);
+export const mayAdminister = ({ role }: Pick<Place, 'role'>): boolean => ADMINS.has(role);
+
+/**
+ * Returns a workspace that the caller reads. `param` is where the request names it; absent for the workspace of a record.
+ * Throws `NotFound` for one that they do not know, and for a record that guests ask for; `InsufficientRole` for guests who
+ * name the workspace; and the error for a credential that does not reach it.
+ */
+export async function readPlace(
+  parts: PolicyParts,
+  workspaceId: string,
+  asking: Asking,
+  param?: string,
+): Promise<Place> {
+  const { memberships } = parts;
+  const { caller, onward } = asking;
+  const suffices = (person: PersonMemberships) =>
+    READERS.has(person.workspaces.get(workspaceId)?.role ?? WorkspaceRole.UNSPECIFIED);
+  const known = sharedWith(await memberships.of(caller.userId, onward), caller.agent);
+  const person = suffices(known) ? known : sharedWith(await memberships.fresh(caller.userId, onward), caller.agent);
+  const workspace = person.workspaces.get(workspaceId);
+  if (workspace === undefined) throw await refusalOf(parts, workspaceId, person, asking, param);
+  const { orgId, role, archived } = workspace;
+  if (!reachesWorkspace(caller, workspaceId, orgId || null)) throw beyondReach(caller, orgId || null);
+  if (!READERS.has(role)) throw param === undefined ? NotFound() : InsufficientRole();
+  return { tenant: orgId || workspaceId, orgId, workspaceId, role, archived };
+}
+
+/**
+ * Returns the error for a workspace that the caller is no member of. Administrators of its Org know that it exists, which
+ * they learn where they name it, and not of what is in it.
+ */
+async function refusalOf(
+  { peers }: PolicyParts,
+  workspaceId: string,
+  { orgs }: PersonMemberships,
+  { caller, onward }: Asking,
+  param: string | undefined,
+): Promise<AppError> {
+  const unknown = NotFound({}, param === undefined ? {} : { param });
+  const administered = [...orgs.values()].filter(({ role }) => role === OrgRole.ADMIN || role === OrgRole.OWNER);
+  if (administered.length === 0 || param === undefined || peers === undefined) return unknown;
+  const found = await peers.directory.lookUpWorkspace({ workspaceId }, onward).catch(() => undefined);
+  if (found === undefined || !administered.some(({ orgId }) => orgId === found.orgId)) return unknown;
+  return reachesWorkspace(caller, workspaceId, found.orgId) ? InsufficientRole() : beyondReach(caller, found.orgId);
+}
+
+/** Returns a workspace that the caller may change. Throws as `readPlace`, and `workspace_archived`. */
+export async function editPlace(
+  parts: PolicyParts,
+  workspaceId: string,
+  asking: Asking,
+  param?: string,
+): Promise<Place> {
+  const place = await readPlace(parts, workspaceId, asking, param);
+  if (!mayEdit(place)) throw InsufficientRole();
+  if (place.archived) throw WorkspaceArchived();
+  return place;
+}
+
+/** Returns the ids of the workspaces whose automations, schedules and work items the caller reads. */
+export async function readableWorkspaces(
+  { memberships }: Pick<PolicyParts, 'memberships'>,
+  { caller, onward }: Asking,
+): Promise<string[]> {
+  const { workspaces } = sharedWith(await memberships.of(caller.userId, onward), caller.agent);
+  return [...workspaces.values()]
+    .filter(({ workspaceId, role, orgId }) => READERS.has(role) && reachesWorkspace(caller, workspaceId, orgId || null))
+    .map(({ workspaceId }) => workspaceId);
+}
+
+/** Returns the workspace in which something is created that names none. Throws `workspace_required`. */
+export function defaultWorkspace(caller: Caller): string {
+  const [only, ...others] = caller.credential.workspaceIds ?? [];
+  if (only !== undefined && others.length === 0) return only;
+  if (caller.workspaceId !== undefined) return caller.workspaceId;
+  const isPersonal = (caller.tenant?.orgId ?? null) === null;
+  if (caller.credential.workspaceIds === undefined && isPersonal) return homeOf(caller.userId);
+  throw WorkspaceRequired();
+}

@@ -1,0 +1,86 @@
+import { AppError } from '@commonplace/kit/errors';
+import type { CallOptions } from '@commonplace/kit/rpc';
+import type { ActAsRequest } from '@commonplace/proto/identity/v1/auth_service.js';
+import { WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
+import { permissionLost, RunError } from './failure.js';
+import { chainOf } from './finished-event.js';
+import type { RunParts } from './parts.js';
+import type { AutomationRunRecord } from './records.js';
+
+type ActingParts = Pick<RunParts, 'memberships' | 'peers' | 'systemCall' | 'now'>;
+
+/**
+ * Returns the options of a call with the rights of a run, with a deadline in `timeoutMs`. The person's access is read
+ * before each call. Throws `permission_lost` and `workspace_archived`, which end the run.
+ */
+export type Acting = (run: AutomationRunRecord, signal: AbortSignal, timeoutMs?: number) => Promise<CallOptions>;
+
+/** Milliseconds before its expiry at which a token is renewed. */
+const SPARE_MS = 10_000;
+const CALL_MS = 20_000;
+/** Tokens that are kept in memory: runs of one automation use the same. */
+const MAX_TOKENS = 1_000;
+
+interface Token {
+  readonly token: string;
+  /** Epoch milliseconds. */
+  readonly until: number;
+}
+
+/** Acts as the person with whose rights an automation runs, in its workspace only. No token is stored. */
+export function createActing(parts: ActingParts): Acting {
+  const { peers, systemCall } = parts;
+  const tokens = new Map<string, Token>();
+  return async (run, signal, timeoutMs = CALL_MS) => {
+    await requireAccess(parts, run);
+    const request = requestOf(run);
+    const key = JSON.stringify(request);
+    let known = tokens.get(key);
+    if (known === undefined || Date.now() > known.until - SPARE_MS) {
+      const { token, expiresAt = '' } = await peers.auth.actAs(request, systemCall()).catch(lostAccess);
+      known = { token, until: Date.parse(expiresAt) };
+      // All of them are valid for seconds only.
+      if (tokens.size >= MAX_TOKENS) tokens.clear();
+      tokens.set(key, known);
+    }
+    const { metadata, deadline, ...rest } = systemCall(timeoutMs);
+    return { ...rest, metadata: { ...metadata, token: known.token }, deadline, signal };
+  };
+}
+
+const MEMBERS: ReadonlySet<WorkspaceRole> = new Set([
+  WorkspaceRole.VIEWER,
+  WorkspaceRole.COMMENTER,
+  WorkspaceRole.EDITOR,
+  WorkspaceRole.ADMIN,
+  WorkspaceRole.OWNER,
+]);
+
+/** Throws where the person does not belong to the workspace any more, or it is archived. */
+export async function requireAccess(
+  { memberships, systemCall }: Pick<ActingParts, 'memberships' | 'systemCall'>,
+  { actsAs, workspaceId }: Pick<AutomationRunRecord, 'actsAs' | 'workspaceId'>,
+): Promise<void> {
+  const { userId } = actsAs;
+  const known = (await memberships.of(userId, systemCall())).workspaces.get(workspaceId);
+  const place = known ?? (await memberships.fresh(userId, systemCall())).workspaces.get(workspaceId);
+  if (place === undefined || !MEMBERS.has(place.role)) throw permissionLost();
+  if (place.archived) throw new RunError('workspace_archived', 'The workspace is archived and can only be read.');
+}
+
+function requestOf(run: AutomationRunRecord): ActAsRequest {
+  const { actsAs, orgId, workspaceId, automationId, automationName } = run;
+  return {
+    ...{ userId: actsAs.userId, orgId, scopes: [...actsAs.scopes], agent: undefined, workspaceIds: [workspaceId] },
+    automation: { id: automationId, name: automationName, tainted: run.taints.length > 0 },
+    chain: chainOf(run),
+  };
+}
+
+const REFUSALS: ReadonlySet<AppError['code']> = new Set(['PERMISSION_DENIED', 'NOT_FOUND', 'UNAUTHENTICATED']);
+
+/** Throws the failure of a run whose person has lost access; rethrows other errors, which are retried. */
+function lostAccess(error: unknown): never {
+  if (error instanceof AppError && REFUSALS.has(error.code)) throw permissionLost();
+  throw error;
+}

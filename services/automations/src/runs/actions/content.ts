@@ -1,0 +1,123 @@
+import {
+  type Content,
+  ContentFormat,
+  ContentMode,
+  GetContentRequest,
+  ReplaceContentRequest,
+} from '@commonplace/proto/resources/v1/content_service.js';
+import { ResourceType } from '@commonplace/proto/resources/v1/resource.js';
+import { CreateResourceRequest, OnConflict } from '@commonplace/proto/resources/v1/resource_service.js';
+import { ActionError } from '../failure.js';
+import { isObject } from '../json.js';
+import { rowData } from '../trigger-data.js';
+import {
+  type Action,
+  type ActionContext,
+  type ActionParts,
+  type ActionResult,
+  type Config,
+  done,
+  enumIn,
+  given,
+  givenJson,
+  jsonBytes,
+} from './action.js';
+
+type ContentParts = Pick<ActionParts, 'peers'>;
+
+export const createResource = ({ peers }: ContentParts): Action => ({
+  async run({ config, run, change }) {
+    const request = CreateResourceRequest.fromPartial({
+      ...given(config, {
+        ...{ name: 'name', parent_id: 'parentId', icon: 'icon', description: 'description' },
+        ...{ external_id: 'externalId', tags: 'tags' },
+      }),
+      ...givenJson(config, { content: 'content', columns: 'columns', rows: 'rows', metadata: 'metadata' }),
+      type: enumIn(ResourceType, config.type),
+      onConflict: enumIn(OnConflict, config.on_conflict),
+      workspaceId: run.workspaceId,
+    });
+    const { id, name, type, parentId, version } = await change((options) =>
+      peers.resources.createResource(request, options),
+    );
+    const shown = type.replace('RESOURCE_TYPE_', '').toLowerCase();
+    return done({ id, name, type: shown, workspace_id: run.workspaceId, parent_id: parentId ?? null, version });
+  },
+});
+
+export const updateContent = ({ peers }: ContentParts): Action => ({
+  async run({ config, change }) {
+    const request = ReplaceContentRequest.fromPartial({
+      ...given(config, {
+        ...{ resource_id: 'resourceId', markdown: 'markdown', key_column_id: 'keyColumnId', typecast: 'typecast' },
+      }),
+      ...givenJson(config, { content: 'content', columns: 'columns', rows: 'rows' }),
+      mode: enumIn(ContentMode, config.mode),
+      format: enumIn(ContentFormat, config.format),
+      edits: editsIn(config.edits),
+    });
+    return written(await change((options) => peers.content.replaceContent(request, options)));
+  },
+});
+
+export const appendRows = ({ peers }: ContentParts): Action => ({
+  async run({ config, change }) {
+    const rows = (config.rows as readonly unknown[]).map(newRow);
+    const request = ReplaceContentRequest.fromPartial({
+      resourceId: String(config.table_id),
+      mode: ContentMode.APPEND,
+      rows: jsonBytes(rows),
+      typecast: config.typecast !== false,
+    });
+    return written(await change((options) => peers.content.replaceContent(request, options)));
+  },
+});
+
+export const updateRow = ({ peers }: ContentParts): Action => ({
+  async run(context) {
+    const { config, change } = context;
+    await requireRow({ peers }, context);
+    const request = ReplaceContentRequest.fromPartial({
+      resourceId: String(config.table_id),
+      mode: ContentMode.UPSERT,
+      rows: jsonBytes([{ id: config.row_id, cells: config.cells }]),
+      typecast: config.typecast !== false,
+    });
+    return written(await change((options) => peers.content.replaceContent(request, options)), {
+      row_id: config.row_id,
+    });
+  },
+});
+
+/** Throws where the row is gone: writing it would create it again. After a crash it is known to have been there. */
+async function requireRow({ peers }: ContentParts, { config, isResumed, options }: ActionContext): Promise<void> {
+  if (isResumed) return;
+  const [resourceId, rowId] = [String(config.table_id), String(config.row_id)];
+  const request = GetContentRequest.fromPartial({ resourceId, rowIds: [rowId], page: { limit: 1 } });
+  const content = await peers.content.getContent(request, await options());
+  if (rowData(resourceId, content) === undefined) {
+    throw new ActionError('not_found', `config.row_id: the table has no row ${rowId}.`);
+  }
+}
+
+/** Returns a row without an id of its own, with which it could change another row. */
+function newRow(row: unknown): unknown {
+  if (Array.isArray(row)) return row;
+  if (!isObject(row)) throw new ActionError('invalid_type', 'config.rows: each row must be an object or a list.');
+  return { cells: isObject(row.cells) ? row.cells : row };
+}
+
+function editsIn(edits: unknown): { oldText: string; newText: string; replaceAll: boolean }[] {
+  if (!Array.isArray(edits)) return [];
+  return edits.map((edit: unknown) => {
+    if (!isObject(edit) || typeof edit.old_text !== 'string' || edit.old_text === '') {
+      throw new ActionError('missing_field', 'config.edits: each edit must have old_text.');
+    }
+    return { oldText: edit.old_text, newText: String(edit.new_text ?? ''), replaceAll: edit.replace_all === true };
+  });
+}
+
+function written({ resourceId, version, changed, snapshotId, rowCount }: Content, more: Config = {}): ActionResult {
+  const of = { resource_id: resourceId, version, changed: changed ?? true, snapshot_id: snapshotId ?? null };
+  return done({ ...of, ...(rowCount === undefined ? {} : { row_count: rowCount }), ...more });
+}

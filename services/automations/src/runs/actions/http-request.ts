@@ -1,0 +1,179 @@
+import type { Readable } from 'node:stream';
+import { type Fetched, UrlNotAllowed } from '@commonplace/kit/fetch';
+import { signedHeaders } from '@commonplace/kit/webhooks';
+import { isAllowedHost } from '../../domain/hosts.js';
+import { renderTemplates } from '../../domain/templates.js';
+import { ActionError } from '../failure.js';
+import { isObject } from '../json.js';
+import { masked, openSecrets, secretsIn, type UsedSecrets } from '../secrets.js';
+import { type Action, type ActionContext, type ActionParts, type Config, done } from './action.js';
+
+type HttpParts = Pick<ActionParts, 'guard' | 'envelope' | 'now'>;
+
+const DEFAULT_TIMEOUT_SECONDS = 15;
+/** Bytes of a response that are kept; the rest is not read, because it may have no end. */
+const MAX_RESPONSE_BYTES = 32_768;
+const MAX_RESPONSE_HEADERS = 50;
+const MAX_HEADER_LENGTH = 1_000;
+/** The longest time for which a `Retry-After` is honoured. */
+const MAX_WAIT_MS = 3_600_000;
+/** Statuses after which the same request may succeed. */
+const PASSING: ReadonlySet<number> = new Set([408, 425, 429, 500, 502, 503, 504]);
+/** Errors of connections through which nothing was sent. */
+const NOT_SENT: ReadonlySet<string> = new Set([
+  ...['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'UND_ERR_CONNECT_TIMEOUT'],
+]);
+
+interface OutgoingRequest {
+  readonly url: string;
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string | undefined;
+}
+
+/**
+ * Calls an address of others: at least once, with the same `webhook-id` at each attempt, or with `once` at most once.
+ * Secrets are filled in here only, after their hosts were checked, and are masked in whatever comes back.
+ */
+export const httpRequest = (parts: HttpParts): Action => ({
+  async run(context) {
+    const { action, isResumed } = context;
+    const once = action.config.once === true;
+    if (once && isResumed) {
+      throw new ActionError('unknown_outcome', 'The request was cut off, and is sent once only.', { isUnknown: true });
+    }
+    const secrets = openSecrets(parts, context.automation, secretsIn(action.config));
+    try {
+      const request = requestIn(parts, context, secrets);
+      const response = await send(parts, context, request, secrets, once);
+      return done(masked(await answerOf(parts, response, once), secrets));
+    } catch (error) {
+      if (!(error instanceof ActionError)) throw error;
+      const { code, message, retryable, waitMs, isUnknown } = error;
+      throw new ActionError(code, String(masked(message, secrets)), { retryable, waitMs, isUnknown });
+    }
+  },
+});
+
+function requestIn({ guard }: HttpParts, { action, scope }: ActionContext, secrets: UsedSecrets): OutgoingRequest {
+  const { sign_with: _, ...templates } = action.config;
+  const config = renderTemplates(templates, { ...scope, secrets: secrets.values }) as Config;
+  const url = guard.check(String(config.url));
+  for (const { name, allowedHosts } of secrets.used) {
+    if (!isAllowedHost(url.hostname, allowedHosts)) {
+      throw new ActionError('secret_not_allowed', `The secret ${name} must not be sent to ${url.hostname}.`);
+    }
+  }
+  const method = (config.method ?? 'POST') as OutgoingRequest['method'];
+  const headers = Object.fromEntries(
+    Object.entries(isObject(config.headers) ? config.headers : {}).map(([name, value]) => [
+      name.toLowerCase(),
+      headerValue(name, value),
+    ]),
+  );
+  const hasBody = config.body !== undefined && config.body !== null && method !== 'GET';
+  const isText = typeof config.body === 'string';
+  const body = !hasBody ? undefined : isText ? String(config.body) : JSON.stringify(config.body);
+  const type: Record<string, string> =
+    body === undefined ? {} : { 'content-type': isText ? 'text/plain; charset=utf-8' : 'application/json' };
+  return { url: url.href, method, headers: { ...type, ...headers }, body };
+}
+
+function headerValue(name: string, value: unknown): string {
+  const text = String(value);
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what a header must not have.
+  if (/[\u0000-\u0008\u000a-\u001f\u007f]/.test(text)) {
+    throw new ActionError('invalid_value', `config.headers.${name}: must not have line breaks.`);
+  }
+  return text;
+}
+
+async function send(
+  { guard, now }: HttpParts,
+  { action, step, signal }: ActionContext,
+  { url, method, headers, body }: OutgoingRequest,
+  { signing }: UsedSecrets,
+  once: boolean,
+): Promise<Fetched> {
+  const seconds = Number(action.config.timeout_seconds ?? DEFAULT_TIMEOUT_SECONDS);
+  const signed = signedHeaders(step.key, now(), body ?? '', signing);
+  const { 'webhook-signature': signature, ...rest } = signed;
+  const own = { ...rest, ...(signing.length > 0 && { 'webhook-signature': signature }) };
+  const all = { 'user-agent': 'Commonplace-Automations/1', ...headers, ...own };
+  const limit = AbortSignal.any([signal, AbortSignal.timeout(seconds * 1000)]);
+  try {
+    return await guard.fetch(url, { method, headers: all, body, manual: true, signal: limit });
+  } catch (error) {
+    if (error instanceof UrlNotAllowed || signal.aborted) throw error;
+    throw connectionError(error, limit.aborted ? `no answer in ${seconds} s` : undefined, once);
+  }
+}
+
+/** Returns the error of a request without an answer; it has no address of the local network. */
+function connectionError(error: unknown, why: string | undefined, once: boolean): ActionError {
+  const { code } = error as NodeJS.ErrnoException;
+  const known = typeof code === 'string' ? code : 'the connection failed';
+  const message = `The request got no answer: ${why ?? known}.`;
+  if (once && !NOT_SENT.has(known)) return new ActionError('unknown_outcome', message, { isUnknown: true });
+  return new ActionError('request_failed', message, { retryable: true });
+}
+
+async function answerOf({ now }: HttpParts, response: Fetched, once: boolean) {
+  const { status } = response;
+  const { text, isCut } = await headOf(response).catch((error: unknown) => {
+    throw connectionError(error, 'the connection was cut in the response', once);
+  });
+  if (status < 200 || status >= 300) {
+    const waitMs = Math.min(retryAfterMs(single(response.headers['retry-after']), now()), MAX_WAIT_MS);
+    const told = text === '' ? '' : `: ${text.slice(0, 300)}`;
+    throw new ActionError('http_error', `The request was answered with ${status}${told}`, {
+      retryable: !once && PASSING.has(status),
+      waitMs,
+    });
+  }
+  return { status, headers: shownHeaders(response.headers), body: bodyOf(text, isCut, response), truncated: isCut };
+}
+
+/** Returns a JSON body as data, any other as text. */
+function bodyOf(text: string, isCut: boolean, { headers }: Fetched): unknown {
+  if (isCut || !/\bjson\b/.test(single(headers['content-type']) ?? '')) return text;
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+async function headOf({ body }: Fetched): Promise<{ text: string; isCut: boolean }> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  try {
+    for await (const chunk of body as Readable) {
+      chunks.push(chunk as Buffer);
+      bytes += (chunk as Buffer).length;
+      if (bytes > MAX_RESPONSE_BYTES) break;
+    }
+  } finally {
+    body.destroy();
+  }
+  const text = Buffer.concat(chunks).subarray(0, MAX_RESPONSE_BYTES).toString('utf8').replaceAll('\0', '');
+  return { text, isCut: bytes > MAX_RESPONSE_BYTES };
+}
+
+function shownHeaders(headers: Fetched['headers']): Record<string, string> {
+  const all = Object.entries(headers).filter(([name]) => name !== 'set-cookie');
+  const shown = all.slice(0, MAX_RESPONSE_HEADERS).map(([name, value]) => {
+    return [name, String(value).slice(0, MAX_HEADER_LENGTH)] as const;
+  });
+  return Object.fromEntries(shown);
+}
+
+const single = (header: string | string[] | undefined): string | undefined =>
+  Array.isArray(header) ? header[0] : header;
+
+/** Returns the milliseconds of a `Retry-After`: seconds, or a date. */
+function retryAfterMs(header: string | undefined, now: number): number {
+  if (header === undefined) return 0;
+  const ms = /^\d+$/.test(header) ? Number(header) * 1000 : Date.parse(header) - now;
+  return Number.isFinite(ms) ? Math.max(ms, 0) : 0;
+}

@@ -1,0 +1,25 @@
+import type { EventBus, Subscription } from '@commonplace/kit/events';
+import { inWork } from '@commonplace/kit/store';
+import { hasEnded } from './cancel.js';
+import type { RunParts } from './parts.js';
+
+type WakeParts = Pick<RunParts, 'runs' | 'steps' | 'store' | 'now'>;
+
+/** Makes runs due that wait for runs of agents which have ended. */
+export function watchAgentRuns(parts: WakeParts, bus: EventBus): Promise<Subscription> {
+  const types = ['commonplace.agents.agent_run.finished'];
+  return bus.subscribe({ consumer: 'automations.agent_runs', types }, async (events) => {
+    for (const { subject } of events) await wake(parts, subject);
+  });
+}
+
+/** A run that its worker holds right now comes again at once: it may have looked at the agent before. */
+async function wake({ runs, steps, store, now }: WakeParts, agentRunId: string): Promise<void> {
+  const [step] = await steps.find({ where: { agentRunId }, limit: 1 });
+  if (step === undefined || (step.status !== 'running' && step.status !== 'waiting')) return;
+  await inWork(store, async (work) => {
+    const run = await work.get(runs, step.runId);
+    if (run === undefined || hasEnded(run)) return;
+    work.replace(runs, run, { ...run, dueAt: new Date(now()).toISOString() });
+  });
+}

@@ -1,0 +1,61 @@
+import type { Subscription } from '@commonplace/kit/events';
+import { createPeriodic } from '@commonplace/kit/jobs';
+import { automationCollection, definitionCollection } from '../../definitions/records.js';
+import type { Feature, Shared } from '../../parts.js';
+import { createActing } from '../acting.js';
+import { createActions } from '../actions/table.js';
+import { watchAgentRuns } from '../agent-runs.js';
+import { CANCEL_TOPIC } from '../cancel.js';
+import { createRunHandlers, type RunHandlers } from '../handlers.js';
+import type { RunParts } from '../parts.js';
+import { skipMarkedRuns } from '../queued.js';
+import { laneCollection, runCollection, stepCollection } from '../records.js';
+import { openRunWorker } from './worker.js';
+
+/** Runs, and the handlers of the service of automations that are about them. */
+export interface RunFeature extends Feature {
+  readonly handlers: RunHandlers;
+}
+
+/** How often runs are looked for that were marked by a process which has ended. */
+const SKIP_MS = 60_000;
+
+export async function openRuns(shared: Shared): Promise<RunFeature> {
+  const { store, bus, log } = shared;
+  const parts: RunParts = {
+    ...shared,
+    runs: await store.collection(runCollection),
+    steps: await store.collection(stepCollection),
+    lanes: await store.collection(laneCollection),
+    automations: await store.collection(automationCollection),
+    definitions: await store.collection(definitionCollection),
+  };
+  const { queue, refresh } = await openRunWorker({
+    ...parts,
+    acting: createActing(parts),
+    actions: createActions(parts),
+  });
+  const skipping = createPeriodic({
+    ...{ name: 'automations.skip-queued', everyMs: SKIP_MS, log },
+    run: (signal) => skipMarkedRuns(parts, signal),
+  });
+  const unwatch = store.onCommit(automationCollection.name, () => {
+    skipping.runNow().catch((error: unknown) => log.error('automations.skip_failed', { error }));
+  });
+  const subscriptions: Subscription[] = [];
+  return {
+    implementations: [],
+    handlers: createRunHandlers(parts),
+    async begin() {
+      subscriptions.push(await bus.listen(CANCEL_TOPIC, refresh), await watchAgentRuns(parts, bus));
+      await queue.begin();
+      skipping.begin();
+    },
+    async close() {
+      unwatch();
+      for (const subscription of subscriptions) await subscription.close();
+      await skipping.close();
+      await queue.close();
+    },
+  };
+}

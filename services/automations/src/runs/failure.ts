@@ -1,0 +1,78 @@
+import { AppError } from '@commonplace/kit/errors';
+import { UrlNotAllowed } from '@commonplace/kit/fetch';
+import { LostRace } from '@commonplace/kit/store';
+import { TemplateFault } from '../domain/templates.js';
+import type { RunFailure } from './records.js';
+
+/** Characters of the message of an error that are stored. */
+const MAX_MESSAGE_LENGTH = 1_000;
+
+export interface ActionErrorOptions {
+  /** The same again may succeed. */
+  readonly retryable?: boolean;
+  /** Milliseconds for which the other side asked not to be called. */
+  readonly waitMs?: number;
+  /** Whether the call has taken effect is not known, and it must not be repeated. */
+  readonly isUnknown?: boolean;
+}
+
+/** Why an action has failed, as readers of the run see it. */
+export class ActionError extends Error {
+  readonly retryable: boolean;
+  readonly waitMs: number;
+  readonly isUnknown: boolean;
+
+  constructor(
+    readonly code: string,
+    message: string,
+    { retryable = false, waitMs = 0, isUnknown = false }: ActionErrorOptions = {},
+  ) {
+    super(message.slice(0, MAX_MESSAGE_LENGTH));
+    this.name = 'ActionError';
+    this.retryable = retryable;
+    this.waitMs = waitMs;
+    this.isUnknown = isUnknown;
+  }
+}
+
+/** Ends a run, whatever the action's `on_error` says. */
+export class RunError extends Error {
+  constructor(
+    readonly code: string,
+    message: string,
+    readonly retryable = false,
+  ) {
+    super(message);
+    this.name = 'RunError';
+  }
+}
+
+export const permissionLost = (): RunError =>
+  new RunError('permission_lost', 'The person with whose rights the automation runs has no access any more.');
+
+const PASSING_CODES: ReadonlySet<AppError['code']> = new Set([
+  ...(['UNAVAILABLE', 'DEADLINE_EXCEEDED', 'RESOURCE_EXHAUSTED', 'CANCELLED', 'INTERNAL'] as const),
+]);
+/** Conflicts that pass by themselves, and that no service keeps as the answer under an idempotency key. */
+const PASSING_REASONS: ReadonlySet<string> = new Set(['idempotency_in_progress']);
+
+/** Returns an error of an action as its readers see it. */
+export function actionErrorOf(error: unknown): ActionError {
+  if (error instanceof ActionError) return error;
+  if (error instanceof TemplateFault) return new ActionError(error.code, `config.${error.at} ${error.message}.`);
+  if (error instanceof UrlNotAllowed) return new ActionError('url_not_allowed', error.message);
+  if (error instanceof LostRace) return new ActionError('conflict', 'Others were faster.', { retryable: true });
+  if (!(error instanceof AppError) || error.code === 'INTERNAL') {
+    return new ActionError('internal', 'Something went wrong on our side.', { retryable: true });
+  }
+  const { code, reason, message, param, retryAfter = 0 } = error;
+  const retryable = PASSING_CODES.has(code) || PASSING_REASONS.has(reason);
+  return new ActionError(reason, param === undefined ? message : `${param}: ${message}`, {
+    retryable,
+    waitMs: retryAfter * 1000,
+  });
+}
+
+export function failureOf({ code, message, retryable }: ActionError | RunError, actionId?: string): RunFailure {
+  return { code, message, actionId, retryable };
+}

@@ -1,0 +1,202 @@
+import { InsufficientRole, NotFound } from '@commonplace/kit/errors';
+import { newId } from '@commonplace/kit/id';
+import type { CallContext, Handlers } from '@commonplace/kit/rpc';
+import { findPage, type Where } from '@commonplace/kit/store';
+import { type AutomationRun, AutomationRunStatus } from '@commonplace/proto/automations/v1/automation.js';
+import type {
+  AutomationService,
+  ListAutomationRunsRequest,
+  RunAutomationRequest,
+} from '@commonplace/proto/automations/v1/automation_service.js';
+import { AutomationInactive } from '../definitions/errors.js';
+import type { ActsAs, AutomationRecord } from '../definitions/records.js';
+import { LimitReached, WorkspaceArchived } from '../errors.js';
+import { mayAdminister, mayEdit, type Place, readPlace } from '../policy.js';
+import { CANCEL_TOPIC, cancelRun, hasEnded } from './cancel.js';
+import { RunNotCancelable } from './errors.js';
+import { isObject } from './json.js';
+import type { RunParts } from './parts.js';
+import { type AutomationRunRecord, laneCollection, type StepRecord } from './records.js';
+import { retryRun } from './retry.js';
+import { startRun } from './start.js';
+import { type RunView, runMessage } from './wire.js';
+
+/** The handlers of runs; those of what automations are belong to the same service. */
+export type RunHandlers = Pick<
+  Handlers<AutomationService>,
+  'runAutomation' | 'listAutomationRuns' | 'getAutomationRun' | 'cancelAutomationRun' | 'retryAutomationRun'
+>;
+
+/** An automation whose runs a caller reads. */
+interface Access {
+  readonly automation: AutomationRecord;
+  readonly place: Place;
+}
+
+export function createRunHandlers(parts: RunParts): RunHandlers {
+  return {
+    async runAutomation(request, context) {
+      await context.inTurn(laneCollection.name, request.automationId);
+      const access = await editing(await seeAutomation(parts, request.automationId, context));
+      return present(parts, await run(parts, access, request, context), access, context);
+    },
+
+    async listAutomationRuns(request, context) {
+      const access = await seeAutomation(parts, request.automationId, context);
+      const { items, page } = await findPage(parts.runs, runsWhere(request), ['-createdAt'], request.page);
+      return { items: await presentAll(parts, items, access, context), page };
+    },
+
+    async getAutomationRun({ automationId, runId }, context) {
+      const access = await seeAutomation(parts, automationId, context);
+      return present(parts, await readRun(parts, automationId, runId), access, context);
+    },
+
+    async cancelAutomationRun({ automationId, runId, reason }, context) {
+      await context.inTurn(laneCollection.name, automationId);
+      const access = await editing(await seeAutomation(parts, automationId, context));
+      const found = await readRun(parts, automationId, runId);
+      if (hasEnded(found) && found.status !== 'canceled') throw RunNotCancelable({ status: found.status });
+      const canceled = await cancelRun(parts, context.work, found, reason);
+      if (!hasEnded(canceled)) context.afterCommit(() => parts.bus.broadcast(CANCEL_TOPIC, runId));
+      return present(parts, canceled, access, context);
+    },
+
+    async retryAutomationRun({ automationId, runId, from, useCurrent }, context) {
+      await context.inTurn(laneCollection.name, automationId);
+      const access = await editing(await seeAutomation(parts, automationId, context));
+      const found = await readRun(parts, automationId, runId);
+      if (!access.automation.isActive && !found.dryRun) throw AutomationInactive();
+      await requireRoom(parts, access.automation);
+      const options = { from: from === 'start' ? 'start' : 'failed', useCurrent } as const;
+      return present(parts, await retryRun(parts, access.automation, found, options, context), access, context);
+    },
+  };
+}
+
+async function seeAutomation(parts: RunParts, id: string, context: CallContext): Promise<Access> {
+  const automation = await parts.automations.get(id);
+  if (automation === undefined) throw NotFound();
+  return { automation, place: await readPlace(parts, automation.workspaceId, context) };
+}
+
+async function editing(access: Access): Promise<Access> {
+  if (!mayEdit(access.place)) throw InsufficientRole();
+  if (access.place.archived) throw WorkspaceArchived();
+  return access;
+}
+
+/** A run belongs to one automation: under another it does not exist. */
+async function readRun({ runs }: RunParts, automationId: string, runId: string): Promise<AutomationRunRecord> {
+  const run = await runs.get(runId);
+  if (run === undefined || run.automationId !== automationId) throw NotFound();
+  return run;
+}
+
+// ---- starting
+
+/** The most automations that may have led to a run. */
+const MAX_CHAIN = 5;
+
+async function run(
+  parts: RunParts,
+  { automation }: Access,
+  { input: bytes, dryRun }: RunAutomationRequest,
+  context: CallContext,
+): Promise<AutomationRunRecord> {
+  if (!automation.isActive && !dryRun) throw AutomationInactive();
+  if (!dryRun) await requireRoom(parts, automation);
+  const value: unknown = bytes.length === 0 ? {} : JSON.parse(bytes.toString());
+  const given = isObject(value) ? value : {};
+  const { chain = [] } = context.caller;
+  const isLoop = chain.length > MAX_CHAIN || chain.includes(automation.id);
+  const request = {
+    id: newId(),
+    trigger: { type: 'manual', by: context.actor },
+    input: dryRun ? { input: given, ...standIns(given) } : { input: given },
+    ...{ chain, dryRun, ...actsAsOf(automation, context), ...(isLoop && !dryRun && { skipReason: 'loop' as const }) },
+  } as const;
+  return startRun(parts, automation, request, context.work, parts.now());
+}
+
+/** Refuses a run that would only be skipped, because too many wait. */
+async function requireRoom({ lanes, settings }: RunParts, { id, definition }: AutomationRecord): Promise<void> {
+  if (definition.concurrency === 'skip') return;
+  const { active = 0, queued = 0 } = (await lanes.get(id)) ?? {};
+  const waiting = definition.concurrency === 'queue' ? queued : active - 1;
+  if (waiting >= settings.queuedRuns) throw LimitReached({ limit: settings.queuedRuns, what: 'runs that wait' });
+}
+
+function actsAsOf(
+  { definition }: AutomationRecord,
+  { caller: { userId, userName, credential } }: CallContext,
+): { readonly actsAs?: ActsAs } {
+  if (definition.runAs === 'creator') return {};
+  return { actsAs: { userId, userName, credentialId: credential.id, scopes: [...credential.scopes] } };
+}
+
+const STAND_INS = ['event', 'resource', 'row', 'form', 'webhook', 'message', 'work_item'] as const;
+
+/** Returns what of a dry run's input stands for what a trigger would give. */
+const standIns = (given: Record<string, unknown>): Record<string, unknown> =>
+  Object.fromEntries(STAND_INS.flatMap((name) => (given[name] === undefined ? [] : [[name, given[name]]])));
+
+// ---- reading
+
+function runsWhere({ automationId, status, createdAfter }: ListAutomationRunsRequest): Where<AutomationRunRecord> {
+  return {
+    automationId,
+    ...(status !== AutomationRunStatus.UNSPECIFIED && {
+      status: status.replace('AUTOMATION_RUN_STATUS_', '').toLowerCase(),
+    }),
+    ...(createdAfter !== undefined && { createdAt: { gt: createdAfter } }),
+  };
+}
+
+/** Steps of one run: each action has one. */
+const MAX_STEPS = 100;
+/** Bytes of inputs and outputs of steps in one list; later ones are left out. */
+const MAX_LIST_BYTES = 4 * 1024 * 1024;
+
+const stepsOf = ({ steps }: RunParts, { id, stepCount }: AutomationRunRecord): Promise<StepRecord[]> | StepRecord[] =>
+  stepCount === 0 ? [] : steps.find({ where: { runId: id }, sort: ['seq'], limit: MAX_STEPS });
+
+async function present(
+  parts: RunParts,
+  run: AutomationRunRecord,
+  access: Access,
+  context: CallContext,
+): Promise<AutomationRun> {
+  return runMessage(run, await stepsOf(parts, run), viewOf(run, access, context));
+}
+
+async function presentAll(
+  parts: RunParts,
+  runs: readonly AutomationRunRecord[],
+  access: Access,
+  context: CallContext,
+): Promise<AutomationRun[]> {
+  const messages: AutomationRun[] = [];
+  let bytes = 0;
+  for (const run of runs) {
+    const message = runMessage(run, await stepsOf(parts, run), viewOf(run, access, context));
+    bytes += message.steps.reduce((sum, { input, output }) => sum + input.length + output.length, message.input.length);
+    messages.push(bytes <= MAX_LIST_BYTES ? message : { ...message, steps: message.steps.map(withoutData) });
+  }
+  return messages;
+}
+
+const withoutData = (step: AutomationRun['steps'][number]): AutomationRun['steps'][number] => ({
+  ...step,
+  ...{ input: Buffer.alloc(0), output: Buffer.alloc(0), truncated: true },
+});
+
+/**
+ * A run reads with the rights of one person: that person and administrators of the workspace see what it has read. Whoever
+ * has asked for it sees what they gave.
+ */
+function viewOf(run: AutomationRunRecord, { place }: Access, { caller, actor }: CallContext): RunView {
+  const showsData = mayAdminister(place) || run.actsAs.userId === caller.userId;
+  const isOwn = run.trigger.type === 'manual' && run.trigger.by.id === actor.id;
+  return { showsData, showsInput: showsData || isOwn };
+}

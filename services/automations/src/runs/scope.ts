@@ -1,0 +1,58 @@
+import type { Facts } from '../domain/conditions.js';
+import type { Scope } from '../domain/templates.js';
+import { isObject } from './json.js';
+import type { AutomationRunRecord, StepRecord } from './records.js';
+
+/** What templates see of a step. */
+export interface SeenStep {
+  readonly status: StepRecord['status'];
+  readonly output?: unknown;
+  readonly error?: { readonly code: string; readonly message: string };
+}
+
+/** Returns what templates and conditions of a run see: its trigger, and its steps by their actions. */
+export function scopeOf(
+  { trigger, input = {}, data = {} }: AutomationRunRecord,
+  steps: Readonly<Record<string, SeenStep>>,
+): Scope {
+  const { type, by } = trigger;
+  const about = { type, by: { type: by.type, id: by.id, name: by.name }, input: {} };
+  const scheduled = trigger.scheduleId === undefined ? {} : { schedule: scheduleOf(trigger) };
+  return { trigger: { ...about, ...scheduled, ...input, ...data }, steps };
+}
+
+const scheduleOf = ({ scheduleId, scheduledFor = '' }: AutomationRunRecord['trigger']) => ({
+  id: scheduleId,
+  scheduled_for: scheduledFor,
+});
+
+/** Returns what templates see of the steps that have ended. */
+export function seenSteps(steps: readonly StepRecord[]): Record<string, SeenStep> {
+  const ended = steps.filter(({ status }) => status !== 'running' && status !== 'waiting' && status !== 'skipped');
+  return Object.fromEntries(
+    ended.map(({ actionId, status, output, error }) => [
+      actionId,
+      status === 'completed'
+        ? { status, output: output ?? null }
+        : { status, error: { code: error?.code ?? '', message: error?.message ?? '' } },
+    ]),
+  );
+}
+
+/** Returns what conditions are tested on. What was created has changed in all fields that it has. */
+export function factsOf(run: AutomationRunRecord, scope: Scope): Facts {
+  const { event } = run.input ?? {};
+  const { type, data } = isObject(event) ? event : { type: '', data: {} };
+  const facts = isObject(data) ? data : {};
+  const changed = new Set(
+    ['changed_fields', 'changed_columns', 'changed_column_names'].flatMap((name) => {
+      const value = facts[name];
+      return Array.isArray(value) ? value.map(String) : [];
+    }),
+  );
+  const isNew = /\.(created|submitted)$/.test(String(type));
+  const trigger = isObject(scope.trigger) ? scope.trigger : {};
+  const tags = isObject(trigger.resource) && Array.isArray(trigger.resource.tags) ? trigger.resource.tags : [];
+  const names = new Map(tags.filter(isObject).map(({ id, name }) => [String(id), String(name)]));
+  return { scope, hasChanged: (field) => isNew || changed.has(field), tagName: (id) => names.get(id) };
+}

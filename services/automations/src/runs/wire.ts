@@ -1,0 +1,82 @@
+import type { Actor as Doer } from '@commonplace/kit/auth';
+import type { Actor, ActorType } from '@commonplace/proto/api/v1/actor.js';
+import type {
+  ActionType,
+  AutomationRun,
+  AutomationRunStatus,
+  AutomationStep,
+  AutomationStepStatus,
+  TriggerType,
+} from '@commonplace/proto/automations/v1/automation.js';
+import type { AutomationRunRecord, StepRecord } from './records.js';
+
+/** What of a run its reader may see. */
+export interface RunView {
+  /** What it was given. */
+  readonly showsInput: boolean;
+  /** The input and the output of its steps, which were read with the rights of a person. */
+  readonly showsData: boolean;
+}
+
+const NOTHING = Buffer.alloc(0);
+
+export const runStatus = (status: AutomationRunRecord['status']): AutomationRunStatus =>
+  `AUTOMATION_RUN_STATUS_${status.toUpperCase()}` as AutomationRunStatus;
+
+export function runMessage(
+  run: AutomationRunRecord,
+  steps: readonly StepRecord[],
+  { showsInput, showsData }: RunView,
+): AutomationRun {
+  const { trigger, input, data } = run;
+  return {
+    id: run.id,
+    automationId: run.automationId,
+    workspaceId: run.workspaceId,
+    automationVersion: run.definitionVersion,
+    status: runStatus(run.status),
+    trigger: {
+      type: `TRIGGER_TYPE_${trigger.type.toUpperCase()}` as TriggerType,
+      eventId: trigger.eventId,
+      by: actorMessage(trigger.by),
+      scheduleId: trigger.scheduleId,
+      scheduledFor: trigger.scheduledFor,
+    },
+    input: input === undefined || !showsInput ? NOTHING : jsonBytes({ ...input, ...(showsData ? data : {}) }),
+    steps: steps.map((step) => stepMessage(showsData ? step : { ...step, input: undefined, output: undefined })),
+    error: run.error,
+    skipReason: run.skipReason,
+    dryRun: run.dryRun,
+    retryOf: run.retryOf,
+    chain: [...run.chain],
+    createdAt: run.createdAt,
+    startedAt: run.startedAt,
+    finishedAt: run.finishedAt,
+    version: run.version,
+  };
+}
+
+function stepMessage(step: StepRecord): AutomationStep {
+  return {
+    actionId: step.actionId,
+    type: `ACTION_TYPE_${step.type.toUpperCase()}` as ActionType,
+    status: `AUTOMATION_STEP_STATUS_${step.status.toUpperCase()}` as AutomationStepStatus,
+    attempt: step.attempt,
+    input: jsonBytes(step.input),
+    output: jsonBytes(step.output),
+    error: step.error,
+    startedAt: step.startedAt,
+    durationMs: step.durationMs,
+    resumesAt: step.resumesAt,
+    agentRunId: step.agentRunId,
+    truncated: step.truncated,
+  };
+}
+
+const jsonBytes = (value: unknown): Buffer => (value === undefined ? NOTHING : Buffer.from(JSON.stringify(value)));
+
+const actorMessage = ({ type, id, name }: Doer): Actor => ({
+  type: `ACTOR_TYPE_${type.toUpperCase()}` as ActorType,
+  id,
+  name,
+});

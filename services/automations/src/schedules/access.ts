@@ -1,0 +1,127 @@
+import type { Caller } from '@commonplace/kit/auth';
+import { type AppError, InsufficientRole, invalidField, NotFound } from '@commonplace/kit/errors';
+import type { CallContext } from '@commonplace/kit/rpc';
+import type { Where } from '@commonplace/kit/store';
+import type { ActsAs } from '../definitions/records.js';
+import { WorkspaceArchived } from '../errors.js';
+import { defaultWorkspace, editPlace, mayAdminister, type Place, readableWorkspaces, readPlace } from '../policy.js';
+import type { Target } from './fields.js';
+import type { ScheduleParts } from './parts.js';
+import type { ScheduleRecord } from './records.js';
+
+/** Ids that one call to the agents service names. */
+const CHUNK = 200;
+
+/** Returns with whose rights a schedule fires that the caller has set. */
+export function actsAsOf({ userId, userName, credential }: Caller): ActsAs {
+  return { userId, userName, credentialId: credential.id, scopes: credential.scopes };
+}
+
+// ---- who may start a target
+
+/**
+ * Returns the workspace of a schedule for a target that the caller may run. Throws `not_found` for a target that they do not see,
+ * and the errors of the workspace.
+ */
+export async function placeOfTarget(
+  parts: ScheduleParts,
+  { type, id, param }: Target,
+  workspaceId: string | undefined,
+  context: CallContext,
+): Promise<Place> {
+  if (type === 'agent')
+    return placeOfAgent(parts, { id, param }, workspaceId ?? defaultWorkspace(context.caller), context);
+  const automation = await context.work.get(parts.automations, id);
+  if (automation === undefined) throw NotFound({}, { param });
+  const place = await editPlace(parts, automation.workspaceId, context, param);
+  if (workspaceId !== undefined && workspaceId !== automation.workspaceId) throw otherWorkspace();
+  context.work.expect(parts.automations, automation);
+  return place;
+}
+
+const otherWorkspace = (): AppError =>
+  invalidField('workspace_id', 'invalid_value', 'must be the workspace of the automation: it runs in no other.');
+
+async function placeOfAgent(
+  parts: ScheduleParts,
+  { id, param }: Pick<Target, 'id' | 'param'>,
+  workspaceId: string,
+  context: CallContext,
+): Promise<Place> {
+  const place = await readPlace(parts, workspaceId, context, 'workspace_id');
+  const { items } = await parts.peers.agents.lookUpAgents({ agentIds: [id] }, context.onward);
+  const agent = items.find((one) => one.id === id);
+  if (agent === undefined) throw NotFound({}, { param });
+  if (place.archived) throw WorkspaceArchived();
+  if (agent.orgId === place.orgId) return place;
+  throw invalidField('workspace_id', 'invalid_value', 'must be of the tenant that the agent belongs to.');
+}
+
+// ---- who may see and change a schedule
+
+export interface Standing {
+  readonly schedule: ScheduleRecord;
+  readonly place: Place;
+}
+
+/**
+ * Returns a schedule that the caller sees: of an automation, as a reader of its workspace; of an agent, as a reader who may use the
+ * agent, has created the schedule or administers the workspace. Throws `not_found` for others.
+ */
+export async function seeSchedule(parts: ScheduleParts, scheduleId: string, context: CallContext): Promise<Standing> {
+  const schedule = await context.work.get(parts.schedules, scheduleId);
+  if (schedule === undefined) throw NotFound();
+  const place = await readPlace(parts, schedule.workspaceId, context);
+  if (await isVisible(parts, schedule, place, context)) return { schedule, place };
+  throw NotFound();
+}
+
+async function isVisible(parts: ScheduleParts, schedule: ScheduleRecord, place: Place, context: CallContext) {
+  const { agentId, createdById } = schedule;
+  if (agentId === undefined || createdById === context.caller.userId || mayAdminister(place)) return true;
+  return (await usableAgents(parts, [agentId], context)).length > 0;
+}
+
+async function usableAgents(parts: ScheduleParts, ids: readonly string[], { onward }: CallContext): Promise<string[]> {
+  const usable: string[] = [];
+  for (let at = 0; at < ids.length; at += CHUNK) {
+    const { items } = await parts.peers.agents.lookUpAgents({ agentIds: ids.slice(at, at + CHUNK) }, onward);
+    usable.push(...items.map(({ id }) => id));
+  }
+  return usable;
+}
+
+/** Throws unless the caller has created a schedule or administers its workspace. */
+export function requireMayChange({ schedule, place }: Standing, { userId }: Caller): void {
+  if (schedule.createdById !== userId && !mayAdminister(place)) throw InsufficientRole();
+}
+
+/** Returns the filter of the schedules that the caller sees, within one workspace or in all. */
+export async function visibleSchedules(
+  parts: ScheduleParts,
+  workspaceId: string | undefined,
+  context: CallContext,
+): Promise<Where<ScheduleRecord>> {
+  const workspaces =
+    workspaceId === undefined
+      ? await readableWorkspaces(parts, context)
+      : [(await readPlace(parts, workspaceId, context, 'workspace_id')).workspaceId];
+  const within: Where<ScheduleRecord> = { workspaceId: { in: workspaces } };
+  const agents = [...(await parts.schedules.countBy('agentId', within)).keys()];
+  const usable = agents.length === 0 ? [] : await usableAgents(parts, agents, context);
+  if (usable.length === agents.length) return within;
+  const person = await parts.memberships.of(context.caller.userId, context.onward);
+  const administered = workspaces.filter((id) => {
+    const role = person.workspaces.get(id)?.role;
+    return role !== undefined && mayAdminister({ role });
+  });
+  return {
+    ...within,
+    or: [
+      { targetType: 'automation' },
+      { agentId: { in: usable } },
+      { createdById: context.caller.userId },
+      { workspaceId: { in: administered } },
+    ],
+  };
+}

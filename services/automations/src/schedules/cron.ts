@@ -1,0 +1,101 @@
+import { Cron } from 'croner';
+import { toInstant, toLocal } from './zones.js';
+
+/** How long in the future a pattern has to fire for the first time. February 29 comes at least so often. */
+const MAX_WAIT_YEARS = 8;
+const YEAR_MS = 366 * 86_400_000;
+const MAX_KEPT = 2_000;
+
+const NICKNAMES: Readonly<Record<string, string>> = {
+  '@hourly': '0 * * * *',
+  '@daily': '0 0 * * *',
+  '@weekly': '0 0 * * 0',
+  '@monthly': '0 0 1 * *',
+  '@yearly': '0 0 1 1 *',
+};
+
+/** Parsed patterns by zone and text, those used for the longest time ago first. */
+const parsed = new Map<string, Cron>();
+
+/**
+ * Returns the first fire of a pattern after an instant; both are epoch milliseconds. Undefined where there is none.
+ *
+ * A pattern without `*` and step in minute and hour names fixed times of day: those that a change of the clock leaves out
+ * are one fire at the first moment after it, and of an hour that comes twice the first counts. All others follow real time.
+ */
+export function nextCronFire(pattern: string, timezone: string, after: number): number | undefined {
+  const [minute = '', hour = ''] = fieldsOf(pattern);
+  if (/[*/]/.test(minute + hour)) return nextMatch(pattern, timezone, after);
+  // croner loses a time that is left out where the first moment after it is on a day that the pattern does not name, as in
+  // Nuuk, whose clocks go from 23:00 to 0:00. So the times of day are found without a zone, and placed in it then.
+  let local: number | undefined = toLocal(timezone, after);
+  for (;;) {
+    local = nextMatch(pattern, 'UTC', local);
+    if (local === undefined) return undefined;
+    const instant = toInstant(timezone, local);
+    if (instant > after) return instant;
+  }
+}
+
+function nextMatch(pattern: string, timezone: string, after: number): number | undefined {
+  return open(pattern, timezone).nextRun(new Date(after))?.getTime();
+}
+
+/** Returns what is wrong with a pattern, as the end of a sentence; undefined for a good one. */
+export function cronFault(pattern: string, timezone: string, now: number): string | undefined {
+  const fields = fieldsOf(pattern);
+  if (fields.length === 1) return 'must have five fields, or be @hourly, @daily, @weekly, @monthly or @yearly.';
+  if (fields.length !== 5)
+    return `must have five fields: minute, hour, day of month, month, day of week; it has ${fields.length}.`;
+  if (/[?+~]/.test(pattern)) return 'must not contain ?, + or ~.';
+  if (/w/i.test(fields[2] ?? '')) return 'must not use W in the day of month.';
+  let first: number | undefined;
+  try {
+    first = nextCronFire(pattern, timezone, now);
+  } catch (error) {
+    return `can not be read: ${(error as Error).message.replace(/^CronPattern:\s*/, '').slice(0, 200)}.`;
+  }
+  if (first === undefined || first > now + MAX_WAIT_YEARS * YEAR_MS)
+    return 'must name a date within the next eight years.';
+  return undefined;
+}
+
+/**
+ * Returns the shortest time in seconds between two times of day that a valid pattern names, counted over midnight too. The
+ * days that it names are left aside.
+ */
+export function shortestPeriodSeconds(pattern: string): number {
+  const [minute = '*', hour = '*'] = fieldsOf(pattern);
+  const hours = valuesOf(hour, 23);
+  const times = hours.flatMap((one) => valuesOf(minute, 59).map((at) => one * 60 + at)).sort((a, b) => a - b);
+  const first = times[0] ?? 0;
+  const gaps = times.map((time, at) => (times[at + 1] ?? first + 24 * 60) - time);
+  return Math.min(...gaps) * 60;
+}
+
+/** Returns the values of a field of minutes or hours, which contains digits and `* , - /` alone. */
+function valuesOf(field: string, max: number): number[] {
+  const values = new Set<number>();
+  for (const part of field.split(',')) {
+    const [range = '*', step = '1'] = part.split('/');
+    const [from, to = from] = range === '*' ? [0, max] : range.split('-').map(Number);
+    for (let value = from ?? 0; value <= (to ?? max); value += Number(step)) values.add(value);
+  }
+  return [...values];
+}
+
+const fieldsOf = (pattern: string): string[] =>
+  (NICKNAMES[pattern.trim().toLowerCase()] ?? pattern).trim().split(/\s+/);
+
+function open(pattern: string, timezone: string): Cron {
+  const key = `${timezone}\n${pattern}`;
+  const known = parsed.get(key);
+  // The options are a must: by default croner takes six fields, and skips days on which the clock changes.
+  const cron =
+    known ??
+    new Cron(fieldsOf(pattern).join(' '), { mode: '5-part', fixedTimeRule: 'no-wildcard', timezone, paused: true });
+  parsed.delete(key);
+  parsed.set(key, cron);
+  if (parsed.size > MAX_KEPT) parsed.delete(parsed.keys().next().value as string);
+  return cron;
+}

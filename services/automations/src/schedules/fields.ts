@@ -1,0 +1,234 @@
+import { type Fault, invalidFields } from '@commonplace/kit/errors';
+import {
+  DeliveryTargetType,
+  ScheduleCatchup,
+  ScheduleOverlap,
+  type ScheduleTarget,
+  ScheduleTargetType,
+} from '@commonplace/proto/automations/v1/schedule.js';
+import type {
+  CreateScheduleRequest,
+  UpdateScheduleRequest,
+} from '@commonplace/proto/automations/v1/schedule_service.js';
+import { cronFault, shortestPeriodSeconds } from './cron.js';
+import { readInput } from './input.js';
+import type { Catchup, Delivery, Overlap, ScheduleRecord, TargetType } from './records.js';
+import { isTimezone, nextSlot, type Timing } from './slots.js';
+
+/** What requests set of a schedule, besides its target. */
+export type ScheduleFields = Pick<
+  ScheduleRecord,
+  | ('name' | 'input' | 'timing' | 'maxRuns' | 'overlap' | 'catchup')
+  | ('catchupWindowSeconds' | 'pauseAfterFailures' | 'deliverTo')
+>;
+
+export interface Target {
+  readonly type: TargetType;
+  readonly id: string;
+  /** The field that names it. */
+  readonly param: string;
+}
+
+type TargetFields = {
+  target: ScheduleTarget | undefined;
+  agentId?: string | undefined;
+  automationId?: string | undefined;
+};
+
+/** The shortest period of agents, whose runs cost credits; automations may start each minute. */
+const MIN_AGENT_PERIOD_SECONDS = 300;
+
+/** Fields of a request that decide with whose rights a schedule fires: what it starts, with what, when, and who reads the answer. */
+const ACTING = [
+  ...['target', 'agent_id', 'automation_id', 'input', 'deliver_to'],
+  ...['cron', 'interval_seconds', 'run_at', 'timezone', 'start_at', 'end_at', 'max_runs', 'jitter_seconds'],
+];
+const TIMING = ['cron', 'interval_seconds', 'run_at', 'timezone', 'start_at', 'end_at', 'jitter_seconds'];
+
+/** Whether a change names a field; a field of a message counts for the message. */
+const names = (mask: readonly string[], fields: readonly string[]): boolean =>
+  mask.some((path) => fields.includes(path.split('.')[0] ?? ''));
+
+export const changesActing = (mask: readonly string[]): boolean => names(mask, ACTING);
+export const changesTiming = (mask: readonly string[]): boolean => names(mask, TIMING);
+export const changesTarget = (mask: readonly string[]): boolean => names(mask, ['target', 'agent_id', 'automation_id']);
+
+/** Returns what a request names as the target; undefined where it names none. */
+export function targetIn({ target, agentId, automationId }: TargetFields): Target | undefined {
+  if (agentId !== undefined) return { type: 'agent', id: agentId, param: 'agent_id' };
+  if (automationId !== undefined) return { type: 'automation', id: automationId, param: 'automation_id' };
+  if (target === undefined) return undefined;
+  const type = target.type === ScheduleTargetType.AGENT ? 'agent' : 'automation';
+  return { type, id: target.id, param: 'target.id' };
+}
+
+/** Returns the fields of a new schedule. Throws all that is wrong with them. */
+export function readNewSchedule(
+  request: CreateScheduleRequest,
+  targetType: TargetType,
+  timezone: string,
+  now: number,
+): ScheduleFields {
+  const faults: Fault[] = [];
+  const { name, cron, intervalSeconds, runAt, startAt, endAt, jitterSeconds = 0 } = request;
+  const createdAt = new Date(now).toISOString();
+  const timing: Timing = {
+    ...{ timezone, startAt: timeOf(startAt), endAt: timeOf(endAt), createdAt, jitterSeconds },
+    ...kindOf({ cron, intervalSeconds, runAt }),
+  };
+  const fields: ScheduleFields = {
+    ...{ name, timing, maxRuns: request.maxRuns, input: readInput(request.input, targetType, faults) },
+    overlap: OVERLAPS[request.overlap] ?? 'skip',
+    catchup: CATCHUPS[request.catchup] ?? 'latest',
+    catchupWindowSeconds: request.catchupWindowSeconds ?? 3_600,
+    pauseAfterFailures: request.pauseAfterFailures ?? 10,
+    deliverTo: deliveryIn(request.deliverTo, targetType, faults),
+  };
+  checkTiming(timing, targetType, now, faults);
+  if (faults.length > 0) throw invalidFields(faults);
+  return fields;
+}
+
+/** Returns the fields as a change leaves them. Throws all that is wrong with them. */
+export function readChange(
+  request: UpdateScheduleRequest,
+  before: ScheduleRecord,
+  { targetType, runCount, now }: { readonly targetType: TargetType; readonly runCount: number; readonly now: number },
+): ScheduleFields {
+  const faults: Fault[] = [];
+  const mask = request.updateMask ?? [];
+  const has = (field: string) => names(mask, [field]);
+  const timing = changedTiming(request, before.timing, has);
+  const hasNewType = targetType !== before.targetType;
+  const fields: ScheduleFields = {
+    ...{ name: request.name ?? before.name, timing, maxRuns: has('max_runs') ? request.maxRuns : before.maxRuns },
+    input: has('input') ? readInput(request.input, targetType, faults) : before.input,
+    overlap: OVERLAPS[request.overlap] ?? before.overlap,
+    catchup: CATCHUPS[request.catchup] ?? before.catchup,
+    catchupWindowSeconds: request.catchupWindowSeconds ?? before.catchupWindowSeconds,
+    pauseAfterFailures: request.pauseAfterFailures ?? before.pauseAfterFailures,
+    deliverTo: has('deliver_to') ? deliveryIn(request.deliverTo, targetType, faults) : before.deliverTo,
+  };
+  if (hasNewType && !has('input')) readInput(jsonBytes(before.input), targetType, faults);
+  if (hasNewType && targetType === 'automation' && fields.deliverTo !== undefined && !has('deliver_to')) {
+    add(faults, 'deliver_to', 'invalid_value', FOR_AGENTS);
+  }
+  if (changesTiming(mask) || hasNewType) checkTiming(timing, targetType, now, faults, has);
+  if (has('max_runs') && fields.maxRuns !== undefined && fields.maxRuns <= runCount) {
+    add(faults, 'max_runs', 'invalid_value', `must be more than the ${runCount} runs that there were.`);
+  }
+  if (faults.length > 0) throw invalidFields(faults);
+  return fields;
+}
+
+function changedTiming(request: UpdateScheduleRequest, before: Timing, has: (field: string) => boolean): Timing {
+  const { cron, intervalSeconds, runAt, timezone = before.timezone, jitterSeconds = before.jitterSeconds } = request;
+  const isNewKind = has('cron') || has('interval_seconds') || has('run_at');
+  return {
+    ...{ createdAt: before.createdAt, timezone, jitterSeconds },
+    startAt: has('start_at') ? timeOf(request.startAt) : before.startAt,
+    endAt: has('end_at') ? timeOf(request.endAt) : before.endAt,
+    ...kindOf(isNewKind ? { cron, intervalSeconds, runAt } : before),
+  };
+}
+
+const kindOf = ({
+  cron,
+  intervalSeconds,
+  runAt,
+}: {
+  cron?: string | undefined;
+  intervalSeconds?: number | undefined;
+  runAt?: string | undefined;
+}) => ({
+  ...(cron !== undefined && { cron: cron.trim() }),
+  ...(intervalSeconds !== undefined && { intervalSeconds }),
+  ...(runAt !== undefined && { runAt: timeOf(runAt) }),
+});
+
+const timeOf = (text: string | undefined): string | undefined =>
+  text === undefined ? undefined : new Date(text).toISOString();
+
+/** Returns JSON in bytes; none for undefined. */
+export const jsonBytes = (value: unknown): Buffer =>
+  value === undefined ? Buffer.alloc(0) : Buffer.from(JSON.stringify(value));
+
+function add(faults: Fault[], param: string, code: string, message: string): void {
+  faults.push({ param, code, message });
+}
+
+// ---- timing
+
+function checkTiming(
+  timing: Timing,
+  targetType: TargetType,
+  now: number,
+  faults: Fault[],
+  has: (field: string) => boolean = () => true,
+): void {
+  const before = faults.length;
+  const { cron, intervalSeconds, runAt, timezone, startAt, endAt } = timing;
+  if (!isTimezone(timezone)) {
+    add(faults, 'timezone', 'invalid_timezone', 'must be a time zone of the IANA database, such as Europe/Berlin.');
+    return;
+  }
+  if (endAt !== undefined && endAt <= (startAt ?? ''))
+    add(faults, 'end_at', 'invalid_value', 'must be after start_at.');
+  else if (endAt !== undefined && Date.parse(endAt) <= now) add(faults, 'end_at', 'invalid_value', IN_FUTURE);
+  if (runAt !== undefined && Date.parse(runAt) <= now && has('run_at'))
+    add(faults, 'run_at', 'invalid_value', IN_FUTURE);
+  if (cron !== undefined) checkCron(cron, timing, targetType, now, faults);
+  if (targetType === 'agent' && (intervalSeconds ?? MIN_AGENT_PERIOD_SECONDS) < MIN_AGENT_PERIOD_SECONDS) {
+    add(faults, 'interval_seconds', 'invalid_value', `must be at least ${MIN_AGENT_PERIOD_SECONDS} for an agent.`);
+  }
+  if (faults.length > before || nextSlot(timing, now) !== undefined) return;
+  const param =
+    runAt !== undefined && (startAt === undefined || startAt > runAt) && endAt === undefined ? 'run_at' : 'end_at';
+  add(faults, param, 'invalid_value', 'leaves no time at which the schedule would fire.');
+}
+
+const IN_FUTURE = 'must be in the future.';
+
+function checkCron(
+  cron: string,
+  { timezone, startAt }: Timing,
+  targetType: TargetType,
+  now: number,
+  faults: Fault[],
+): void {
+  const from = startAt === undefined ? now : Math.max(now, Date.parse(startAt));
+  const fault = cronFault(cron, timezone, from);
+  if (fault !== undefined) add(faults, 'cron', 'invalid_cron', fault);
+  if (fault !== undefined || targetType !== 'agent' || shortestPeriodSeconds(cron) >= MIN_AGENT_PERIOD_SECONDS) return;
+  add(
+    faults,
+    'cron',
+    'invalid_cron',
+    `must leave an agent at least ${MIN_AGENT_PERIOD_SECONDS} seconds between two fires.`,
+  );
+}
+
+// ---- enums
+
+const OVERLAPS: Readonly<Partial<Record<ScheduleOverlap, Overlap>>> = {
+  [ScheduleOverlap.SKIP]: 'skip',
+  [ScheduleOverlap.BUFFER_ONE]: 'buffer_one',
+  [ScheduleOverlap.ALLOW]: 'allow',
+  [ScheduleOverlap.CANCEL_PREVIOUS]: 'cancel_previous',
+};
+const CATCHUPS: Readonly<Partial<Record<ScheduleCatchup, Catchup>>> = {
+  [ScheduleCatchup.NONE]: 'none',
+  [ScheduleCatchup.LATEST]: 'latest',
+  [ScheduleCatchup.ALL]: 'all',
+};
+const FOR_AGENTS = 'is for agents; an automation sends messages by its actions.';
+
+function deliveryIn(
+  given: CreateScheduleRequest['deliverTo'],
+  targetType: TargetType,
+  faults: Fault[],
+): Delivery | undefined {
+  if (given === undefined) return undefined;
+  if (targetType === 'automation') add(faults, 'deliver_to', 'invalid_value', FOR_AGENTS);
+  return { type: given.type === DeliveryTargetType.CHAT_SESSION ? 'chat_session' : 'im_conversation', id: given.id };
+}

@@ -1,0 +1,79 @@
+import type { UnitOfWork } from '@commonplace/kit/store';
+import { type ScheduleParts, timestamp } from './parts.js';
+import { type FireRecord, fireIdOf, type ScheduleRecord, UNSTARTED_STATES } from './records.js';
+import type { Slot } from './slots.js';
+
+type FireParts = Pick<ScheduleParts, 'fires' | 'keepMs'>;
+
+/** Fires of one schedule that have not started: those written ahead, and those that are caught up. */
+const MAX_UNSTARTED = 500;
+
+/** Returns the record of a slot that is to come. */
+export function newFire(
+  { id, tenant, workspaceId, automationId }: ScheduleRecord,
+  slot: Slot,
+): Omit<FireRecord, 'version'> {
+  const scheduledFor = timestamp(slot.scheduledFor);
+  const startsAt = timestamp(slot.startsAt);
+  return {
+    ...{ id: fireIdOf(id, scheduledFor), tenant, workspaceId, scheduleId: id, scheduledFor, startsAt },
+    ...{ state: 'pending', lane: automationId ?? id, dueAt: startsAt, isManual: false, isCatchup: false },
+  };
+}
+
+/** Returns a fire as it is when it waits for nothing more. A worker that holds it has lost it. */
+export function doneFire<T extends Omit<FireRecord, 'version'>>(
+  { keepMs }: Pick<ScheduleParts, 'keepMs'>,
+  fire: T,
+  now: number,
+  fields: Partial<FireRecord>,
+): T {
+  return {
+    ...fire,
+    ...{ state: 'done', dueAt: undefined, launch: undefined, failures: undefined, ...unheld(fire) },
+    ...{ deleteAt: timestamp(now + keepMs), ...fields },
+  };
+}
+
+/** The lease of a fire that no worker holds any more. */
+export const unheld = ({ lease }: Pick<FireRecord, 'lease'>): Pick<FireRecord, 'lease'> => ({
+  lease: lease && { holder: '', epoch: lease.epoch },
+});
+
+/** Returns the fires of a schedule that have not started, oldest first. */
+export function unstartedFires({ fires }: Pick<ScheduleParts, 'fires'>, scheduleId: string): Promise<FireRecord[]> {
+  const where = { scheduleId, state: { in: UNSTARTED_STATES } };
+  return fires.find({ where, sort: ['scheduledFor'], limit: MAX_UNSTARTED });
+}
+
+export interface Withdrawal {
+  readonly reason: string;
+  /** A fire that the unit decides itself. */
+  readonly except?: string | undefined;
+  /** Whether slots to come keep their fires. */
+  readonly keepsFuture?: boolean;
+}
+
+/**
+ * Takes back the fires of a schedule that have not started, in a unit of work; those of `trigger_now` stay. Slots that have
+ * passed stay on record as missed. Returns the number of these.
+ */
+export async function withdrawFires(
+  parts: FireParts,
+  work: UnitOfWork,
+  scheduleId: string,
+  now: number,
+  { reason, except, keepsFuture = false }: Withdrawal,
+): Promise<number> {
+  let missed = 0;
+  for (const { id } of await unstartedFires(parts, scheduleId)) {
+    const fire = id === except ? undefined : await work.get(parts.fires, id);
+    if (fire === undefined || fire.isManual || !UNSTARTED_STATES.includes(fire.state)) continue;
+    const isFuture = Date.parse(fire.scheduledFor) > now;
+    if (isFuture && !keepsFuture) work.remove(parts.fires, fire);
+    if (isFuture) continue;
+    work.replace(parts.fires, fire, doneFire(parts, fire, now, { outcome: 'missed', reason }));
+    missed++;
+  }
+  return missed;
+}

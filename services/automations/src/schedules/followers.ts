@@ -1,0 +1,113 @@
+import type { EventBus, Subscription } from '@commonplace/kit/events';
+import { type Collection, inWork, type StoredRecord, type UnitOfWork, type Where } from '@commonplace/kit/store';
+import { withdrawFires } from './fires.js';
+import { type Pair, readPair, type ScheduleParts, savePair, timestamp } from './parts.js';
+import { pauseSchedule } from './pause.js';
+import { planAnew } from './plan.js';
+import type { PauseReason, ScheduleRecord } from './records.js';
+
+const CHUNK = 100;
+
+/** Pauses the schedules of workspaces that are archived, and has them go on when these are active again. */
+export function watchWorkspaces(parts: ScheduleParts, bus: EventBus): Promise<Subscription> {
+  const types = ['commonplace.tenancy.workspace.archived', 'commonplace.tenancy.workspace.unarchived'];
+  return bus.subscribe({ consumer: 'automations.schedule-workspaces', types }, async (events) => {
+    for (const { type, subject: workspaceId } of events) {
+      if (type.endsWith('.archived')) await pauseAll(parts, { workspaceId, status: 'active' }, 'workspace_archived');
+      else await resumeAll(parts, workspaceId);
+    }
+  });
+}
+
+/** Pauses the schedules of automations that have been deleted. */
+export function watchAutomations(parts: ScheduleParts, bus: EventBus): Promise<Subscription> {
+  const types = ['commonplace.automations.automation.deleted'];
+  return bus.subscribe({ consumer: 'automations.schedule-targets', types }, async (events) => {
+    for (const { subject: automationId } of events) {
+      await pauseAll(parts, { automationId, status: 'active' }, 'automation_deleted');
+    }
+  });
+}
+
+/** Deletes the schedules of agents that have been deleted. */
+export function watchAgents(parts: ScheduleParts, bus: EventBus): Promise<Subscription> {
+  const types = ['commonplace.agents.agent.deleted'];
+  return bus.subscribe({ consumer: 'automations.schedule-agents', types }, async (events) => {
+    for (const { subject: agentId } of events) {
+      await forEach(parts, { agentId }, async (work, before) => removeSchedule(parts, work, before));
+    }
+  });
+}
+
+/** Deletes what belongs to Orgs and workspaces that have been purged. */
+export function watchPurges(parts: ScheduleParts, bus: EventBus): Promise<Subscription> {
+  const types = ['commonplace.tenancy.org.purged', 'commonplace.tenancy.workspace.purged'];
+  return bus.subscribe({ consumer: 'automations.schedule-purges', types }, async (events) => {
+    for (const { type, subject } of events) {
+      const where = type.includes('.org.') ? { tenant: subject } : { workspaceId: subject };
+      // Schedules first, so that no fire is written any more.
+      for (const records of [parts.schedules, parts.states, parts.fires]) {
+        await forget(parts, records as unknown as Collection<StoredRecord>, where);
+      }
+    }
+  });
+}
+
+async function forget({ store }: ScheduleParts, records: Collection<StoredRecord>, where: object): Promise<void> {
+  for (;;) {
+    const left = await inWork(store, async (work) => {
+      const found = await records.find({ where: where as Where<StoredRecord>, limit: CHUNK });
+      for (const one of found) work.remove(records, one);
+      return found.length;
+    });
+    if (left < CHUNK) return;
+  }
+}
+
+async function pauseAll(parts: ScheduleParts, where: Where<ScheduleRecord>, reason: PauseReason): Promise<void> {
+  await forEach(parts, where, async (work, before) => {
+    if (before.schedule.status !== 'active') return;
+    savePair(parts, work, before, await pauseSchedule(parts, work, before, reason, parts.now()));
+  });
+}
+
+async function resumeAll(parts: ScheduleParts, workspaceId: string): Promise<void> {
+  await forEach(parts, { workspaceId, status: 'paused' }, async (work, before) => {
+    const now = parts.now();
+    if (before.schedule.status !== 'paused' || before.schedule.pausedReason !== 'workspace_archived') return;
+    const at = timestamp(now);
+    const schedule = { ...before.schedule, status: 'active' as const, pausedReason: undefined, updatedAt: at };
+    savePair(parts, work, before, await planAnew(parts, work, { schedule, state: before.state }, now));
+  });
+}
+
+/** Deletes a schedule in a unit of work, with what has not started. What has been decided stays on record until it expires. */
+export async function removeSchedule(
+  parts: Pick<ScheduleParts, 'schedules' | 'states' | 'fires' | 'keepMs' | 'now'>,
+  work: UnitOfWork,
+  { schedule, state }: Pair,
+): Promise<void> {
+  await withdrawFires(parts, work, schedule.id, parts.now(), { reason: 'the schedule was deleted' });
+  work.remove(parts.schedules, schedule);
+  work.remove(parts.states, state);
+}
+
+/** Changes the schedules that match, each in a unit of its own. */
+async function forEach(
+  parts: ScheduleParts,
+  where: Where<ScheduleRecord>,
+  change: (work: UnitOfWork, before: Pair) => Promise<void>,
+): Promise<void> {
+  let after: string | undefined;
+  for (;;) {
+    const found = await parts.schedules.find({ where, limit: CHUNK, ...(after !== undefined && { after: [after] }) });
+    for (const { id } of found) {
+      await inWork(parts.store, async (work) => {
+        const before = await readPair(parts, work, id);
+        if (before !== undefined) await change(work, before);
+      });
+    }
+    after = found.at(-1)?.id;
+    if (found.length < CHUNK) return;
+  }
+}

@@ -1,0 +1,46 @@
+import type { Fault } from '@commonplace/kit/errors';
+import { isUuid } from '@commonplace/kit/id';
+import type { AgentInput, TargetType } from './records.js';
+
+const MAX_TEXT = 100_000;
+const MAX_ATTACHMENTS = 50;
+/** Bytes of JSON. */
+const MAX_INPUT = 262_144;
+const AGENT_FIELDS = ['text', 'attachments', 'parameters'];
+
+/** Reads the input of a target, as it is stored; undefined for none. Adds what is wrong with it to `faults`. */
+export function readInput(bytes: Buffer, targetType: TargetType, faults: Fault[]): unknown {
+  const add = (param: string, code: string, message: string) => faults.push({ param, code, message });
+  if (bytes.length > MAX_INPUT) add('input', 'invalid_value', `may have ${MAX_INPUT} bytes at the most.`);
+  const value: unknown = bytes.length === 0 ? undefined : JSON.parse(bytes.toString());
+  if (targetType === 'agent') checkAgentInput(value, add);
+  else if (typeof value === 'string') add('input', 'invalid_type', 'must be an object: the target is an automation.');
+  return value;
+}
+
+function checkAgentInput(value: unknown, add: (param: string, code: string, message: string) => void): void {
+  const object = typeof value === 'string' ? { text: value } : ((value ?? {}) as Record<string, unknown>);
+  for (const name of Object.keys(object)) {
+    if (!AGENT_FIELDS.includes(name)) add(`input.${name}`, 'unknown_field', 'is not known.');
+  }
+  const { text, attachments = [], parameters = {} } = object as Record<string, unknown>;
+  const param = typeof value === 'string' || value === undefined ? 'input' : 'input.text';
+  if (typeof text !== 'string' || text.trim() === '')
+    add(param, 'missing_field', 'must be a text: the target is an agent.');
+  else if ([...text].length > MAX_TEXT) add(param, 'invalid_value', `may have ${MAX_TEXT} characters at the most.`);
+  const isIds =
+    Array.isArray(attachments) &&
+    attachments.length <= MAX_ATTACHMENTS &&
+    attachments.every((id) => isUuid(String(id)));
+  if (!isIds) add('input.attachments', 'invalid_value', `must be a list of up to ${MAX_ATTACHMENTS} ids of resources.`);
+  if (typeof parameters !== 'object' || parameters === null || Array.isArray(parameters)) {
+    add('input.parameters', 'invalid_type', 'must be an object.');
+  }
+}
+
+/** Returns what an agent is given, from an input that was found good. */
+export function agentInputOf(input: unknown): AgentInput {
+  const object = typeof input === 'string' ? { text: input } : ((input ?? {}) as Partial<AgentInput>);
+  const { text = '', attachments = [], parameters = {} } = object;
+  return { text, attachments, parameters };
+}

@@ -1,0 +1,167 @@
+import { contracts } from '@commonplace/kit/contracts';
+import type { Subscription } from '@commonplace/kit/events';
+import { openQueue, type Queue } from '@commonplace/kit/jobs';
+import { createQuota, quotaCollection } from '@commonplace/kit/quota';
+import { implement } from '@commonplace/kit/runtime';
+import { type Collection, inWork } from '@commonplace/kit/store';
+import { automationCollection } from '../definitions/records.js';
+import { LimitReached } from '../errors.js';
+import type { Feature, Shared } from '../parts.js';
+import { laneCollection, runCollection } from '../runs/records.js';
+import { cancelAgentRun, startAgentRun } from './agent-run.js';
+import { watchAgents, watchAutomations, watchPurges, watchWorkspaces } from './followers.js';
+import { createScheduleHandlers } from './handlers.js';
+import { readPair, type ScheduleParts, savePair } from './parts.js';
+import { advance, planAnew } from './plan.js';
+import {
+  type FireRecord,
+  fireCollection,
+  fireQueue,
+  planQueue,
+  type ScheduleStateRecord,
+  scheduleCollection,
+  stateCollection,
+  type TzRecord,
+  tzCollection,
+  WAITING_STATES,
+} from './records.js';
+import { watchRunEnds } from './run-ended.js';
+import { decideFire } from './start.js';
+
+const DAY_MS = 86_400_000;
+
+export async function openScheduleParts(shared: Shared): Promise<ScheduleParts> {
+  const { store, log, bus, memberships, peers, systemCall, now, settings } = shared;
+  const schedules = await store.collection(scheduleCollection);
+  return {
+    ...{ store, log, bus, memberships, peers, systemCall, now, settings, schedules },
+    states: await store.collection(stateCollection),
+    fires: await store.collection(fireCollection),
+    automations: await store.collection(automationCollection),
+    runs: await store.collection(runCollection),
+    lanes: await store.collection(laneCollection),
+    quota: createQuota(await store.collection(quotaCollection), {
+      name: 'schedules',
+      limit: settings.schedulesPerWorkspace,
+      count: (workspaceId) => schedules.count({ workspaceId }),
+      refuse: (limit) => LimitReached({ limit, what: 'schedules in a workspace' }),
+    }),
+    keepMs: settings.scheduleFireDays * DAY_MS,
+    tzVersion: process.versions.tz ?? '',
+  };
+}
+
+export async function openSchedules(shared: Shared): Promise<Feature> {
+  const parts = await openScheduleParts(shared);
+  const zones = await shared.store.collection(tzCollection);
+  const queues = [await openPlanQueue(parts), await openFireQueue(parts)] as const;
+  let subscriptions: Subscription[] = [];
+  return {
+    implementations: [implement(contracts.schedules, createScheduleHandlers(parts))],
+    async begin() {
+      await replanForNewZones(parts, zones);
+      subscriptions = [
+        await watchRunEnds(parts, shared.bus),
+        await watchWorkspaces(parts, shared.bus),
+        await watchAgents(parts, shared.bus),
+        await watchAutomations(parts, shared.bus),
+        await watchPurges(parts, shared.bus),
+      ];
+      for (const queue of queues) await queue.begin();
+    },
+    async close() {
+      await Promise.all(subscriptions.map((subscription) => subscription.close()));
+      await Promise.all(queues.map((queue) => queue.close()));
+    },
+  };
+}
+
+/** A schedule never stops being tried: what it misses meanwhile is decided when its turn comes. */
+const PERSISTENT = { maxFailures: 1_000_000, backoff: { firstMs: 250, maxMs: 30_000 } } as const;
+
+/** Writes fires ahead. */
+export function openPlanQueue(parts: ScheduleParts): Promise<Queue<ScheduleStateRecord>> {
+  const { store, log, now } = parts;
+  return openQueue<ScheduleStateRecord>({
+    ...{ store, log, now, spec: planQueue, concurrency: 4, leaseMs: 10_000, ...PERSISTENT },
+    async run(job) {
+      await job.endIn(async (work, state) => {
+        const before = await readPair(parts, work, state.id);
+        if (before?.schedule.status !== 'active') {
+          work.replace(parts.states, state, { ...state, planAt: undefined });
+          return;
+        }
+        const hasNewZones = state.tzVersion !== parts.tzVersion;
+        const current = { schedule: before.schedule, state };
+        const make = hasNewZones && isPlanned(state, parts.now()) ? planAnew : advance;
+        savePair(parts, work, current, await make(parts, work, current, parts.now()));
+      });
+    },
+  });
+}
+
+/** Whether no slot up to now is undecided, so that what was written ahead can be computed anew. */
+const isPlanned = ({ plannedUntil }: ScheduleStateRecord, now: number): boolean => Date.parse(plannedUntil) >= now;
+
+/** How long a fire waits for another worker after the one that held it has died. */
+const LEASE_MS = 3_000;
+
+/** Starts what has come to its time. */
+export function openFireQueue(parts: ScheduleParts): Promise<Queue<FireRecord>> {
+  const { store, log, now } = parts;
+  return openQueue<FireRecord>({
+    ...{ store, log, now, spec: fireQueue, concurrency: 32, leaseMs: LEASE_MS, ...PERSISTENT },
+    // Starts of one automation write the same record, and decisions about one schedule depend on each other.
+    group: { of: ({ lane }) => lane, concurrency: 1 },
+    pick: (room) => pickDue(parts, room),
+    async run(job) {
+      if (job.record.state === 'starting') await startAgentRun(parts, job);
+      else if (job.record.state === 'canceling') await cancelAgentRun(parts, job);
+      else await decideFire(parts, job);
+    },
+  });
+}
+
+/** Due fires of which those that are started are chosen. */
+const PAGE = 200;
+
+/**
+ * Returns due fires, those that have waited for the longest first. Of more than there is room for, processes that share the store
+ * take different ones.
+ */
+async function pickDue({ fires, store, now }: ScheduleParts, room: number): Promise<FireRecord[]> {
+  const where = { state: { in: WAITING_STATES }, dueAt: { lte: new Date(now()).toISOString() } };
+  const due = await fires.find({ where, sort: ['dueAt'], limit: PAGE });
+  if (store.isExclusive || due.length <= room) return due;
+  const from = Math.floor(Math.random() * due.length);
+  return [...due.slice(from), ...due.slice(0, from)];
+}
+
+/** Has all schedules compute their fires anew after the time zone database has changed. */
+async function replanForNewZones(parts: ScheduleParts, zones: Collection<TzRecord>): Promise<void> {
+  const { store, states, tzVersion, log, now } = parts;
+  const from = (await zones.get('tz'))?.tzVersion;
+  if (from === tzVersion) return;
+  let count = 0;
+  let after: string | undefined;
+  const where = { planAt: { exists: true } };
+  for (;;) {
+    const found = await states.find({ where, limit: 100, ...(after !== undefined && { after: [after] }) });
+    for (const { id } of found) {
+      await inWork(store, async (work) => {
+        const state = await work.get(states, id);
+        if (state?.planAt === undefined || state.tzVersion === tzVersion) return;
+        work.replace(states, state, { ...state, planAt: new Date(now()).toISOString() });
+        count++;
+      });
+    }
+    after = found.at(-1)?.id;
+    if (found.length < 100) break;
+  }
+  await inWork(store, async (work) => {
+    const known = await work.get(zones, 'tz');
+    if (known === undefined) work.insert(zones, { id: 'tz', tzVersion });
+    else work.replace(zones, known, { ...known, tzVersion });
+  });
+  if (from !== undefined) log.info('schedules.zones_changed', { from, to: tzVersion, schedules: count });
+}

@@ -1,0 +1,71 @@
+import type { UnitOfWork } from '@commonplace/kit/store';
+import { RunStatus, type RunStatus as Status } from '@commonplace/proto/agents/v1/run.js';
+import { cancelRun, hasEnded } from '../runs/cancel.js';
+import type { EndParts } from '../runs/end.js';
+import { unheld } from './fires.js';
+import { type ScheduleParts, timestamp } from './parts.js';
+import type { FireRecord, LastRun, ScheduleStateRecord } from './records.js';
+
+const LIVE_AGENT_RUNS: ReadonlySet<Status> = new Set([
+  ...[RunStatus.QUEUED, RunStatus.RUNNING, RunStatus.AWAITING_APPROVAL, RunStatus.CANCELING],
+]);
+
+/** What was known of a schedule's last run before a unit of work began. */
+export interface LastRunSeen {
+  readonly runId: string | undefined;
+  readonly isLive: boolean;
+}
+
+/**
+ * Returns whether the last run of a schedule goes on. Runs of agents are asked for, so that an end whose event has not come yet
+ * counts already.
+ */
+export async function seeLastRun(
+  { fires, peers, systemCall }: Pick<ScheduleParts, 'fires' | 'peers' | 'systemCall'>,
+  { lastRun }: Pick<ScheduleStateRecord, 'lastRun'>,
+): Promise<LastRunSeen> {
+  if (lastRun === undefined || lastRun.hasEnded || lastRun.targetType === 'automation') {
+    return { runId: lastRun?.id, isLive: false };
+  }
+  const fire = await fires.get(lastRun.fireId);
+  if (fire?.state === 'starting') return { runId: lastRun.id, isLive: true };
+  const { items } = await peers.agentRuns.findWorkRuns({ runIds: [lastRun.id] }, systemCall());
+  return { runId: lastRun.id, isLive: items.some(({ status }) => LIVE_AGENT_RUNS.has(status)) };
+}
+
+/** Whether the last run goes on, as a unit of work sees it. */
+export async function isRunLive(
+  { runs }: Pick<ScheduleParts, 'runs'>,
+  work: UnitOfWork,
+  lastRun: LastRun | undefined,
+  seen: LastRunSeen,
+): Promise<boolean> {
+  if (lastRun === undefined || lastRun.hasEnded) return false;
+  if (lastRun.targetType === 'agent') return lastRun.id === seen.runId ? seen.isLive : true;
+  const run = await work.get(runs, lastRun.id);
+  return run !== undefined && !hasEnded(run);
+}
+
+const REASON = 'a newer fire of its schedule has taken its place';
+
+/**
+ * Has the last run canceled, because a newer fire takes its place, and says so on its fire. Returns the id of a run of an automation
+ * on which somebody may work, who has to be told after the commit.
+ */
+export async function replaceLastRun(
+  parts: Pick<ScheduleParts, 'fires'> & EndParts,
+  work: UnitOfWork,
+  { fireId, id, targetType }: LastRun,
+): Promise<string | undefined> {
+  const { fires, runs, now } = parts;
+  const run = targetType === 'automation' ? await work.get(runs, id) : undefined;
+  const canceled = run && (await cancelRun(parts, work, run, REASON));
+  const fire = await work.get(fires, fireId);
+  if (fire !== undefined) {
+    const replaced: FireRecord = { ...fire, ...unheld(fire), outcome: 'replaced', reason: REASON };
+    // A worker tells the agents service.
+    const toCancel = { state: 'canceling' as const, dueAt: timestamp(now()), deleteAt: undefined };
+    work.replace(fires, fire, targetType === 'agent' ? { ...replaced, ...toCancel } : replaced);
+  }
+  return canceled === undefined || hasEnded(canceled) ? undefined : id;
+}

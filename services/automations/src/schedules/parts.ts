@@ -1,0 +1,66 @@
+import type { Quota } from '@commonplace/kit/quota';
+import type { Collection, UnitOfWork } from '@commonplace/kit/store';
+import type { AutomationRecord } from '../definitions/records.js';
+import type { Shared } from '../parts.js';
+import type { AutomationRunRecord, LaneRecord } from '../runs/records.js';
+import type { FireRecord, ScheduleRecord, ScheduleStateRecord } from './records.js';
+
+export interface ScheduleRecords {
+  readonly schedules: Collection<ScheduleRecord>;
+  readonly states: Collection<ScheduleStateRecord>;
+  readonly fires: Collection<FireRecord>;
+}
+
+export interface ScheduleParts extends ScheduleRecords {
+  readonly store: Shared['store'];
+  readonly log: Shared['log'];
+  readonly bus: Shared['bus'];
+  readonly memberships: Shared['memberships'];
+  readonly settings: Shared['settings'];
+  readonly peers: Pick<Shared['peers'], 'agents' | 'agentRuns' | 'directory' | 'workspaces'>;
+  readonly systemCall: Shared['systemCall'];
+  /** Epoch milliseconds. */
+  readonly now: () => number;
+  readonly automations: Collection<AutomationRecord>;
+  readonly runs: Collection<AutomationRunRecord>;
+  readonly lanes: Collection<LaneRecord>;
+  readonly quota: Quota;
+  /** Milliseconds for which a fire is kept after it was decided. */
+  readonly keepMs: number;
+  /** The version of this process's time zone database. */
+  readonly tzVersion: string;
+}
+
+/** A schedule with what has become of it. */
+export interface Pair {
+  readonly schedule: ScheduleRecord;
+  readonly state: ScheduleStateRecord;
+}
+
+/** Reads both records of a schedule; undefined for one that has been deleted. */
+export async function readPair(
+  { schedules, states }: Pick<ScheduleRecords, 'schedules' | 'states'>,
+  work: UnitOfWork,
+  scheduleId: string,
+): Promise<Pair | undefined> {
+  const schedule = await work.get(schedules, scheduleId);
+  const state = await work.get(states, scheduleId);
+  return schedule && state && { schedule, state };
+}
+
+/**
+ * Writes what has changed of a schedule. The state is written always, and the commit depends on the schedule: a change by a
+ * person and the start of a fire never pass each other by.
+ */
+export function savePair(
+  { schedules, states }: Pick<ScheduleRecords, 'schedules' | 'states'>,
+  work: UnitOfWork,
+  before: Pair,
+  after: Pair,
+): void {
+  if (after.schedule === before.schedule) work.expect(schedules, before.schedule);
+  else work.replace(schedules, before.schedule, after.schedule);
+  work.replace(states, before.state, after.state);
+}
+
+export const timestamp = (ms: number): string => new Date(ms).toISOString();

@@ -1,0 +1,47 @@
+import type { UnitOfWork } from '@commonplace/kit/store';
+import { pausedEvent } from './events.js';
+import { withdrawFires } from './fires.js';
+import { type Pair, type ScheduleParts, timestamp } from './parts.js';
+import type { PauseReason } from './records.js';
+
+/** Why a schedule has the status `error`. */
+export type ScheduleError = 'target_gone' | 'access_lost';
+
+type PauseParts = Pick<ScheduleParts, 'fires' | 'keepMs'>;
+
+/** Pauses a schedule, takes back what has not started and says so, in a unit of work. `except` is the fire that the unit decides. */
+export async function pauseSchedule(
+  parts: PauseParts,
+  work: UnitOfWork,
+  pair: Pair,
+  pausedReason: PauseReason,
+  now: number,
+  except?: string,
+): Promise<Pair> {
+  if (pair.schedule.status !== 'active') return pair;
+  const schedule = { ...pair.schedule, status: 'paused' as const, pausedReason, updatedAt: timestamp(now) };
+  work.publish(pausedEvent(schedule, pausedReason));
+  return { schedule, state: await stop(parts, work, pair, now, except) };
+}
+
+/** Ends an active schedule with an error that only a person can mend. */
+export async function failSchedule(
+  parts: PauseParts,
+  work: UnitOfWork,
+  pair: Pair,
+  error: ScheduleError,
+  now: number,
+  except?: string,
+): Promise<Pair> {
+  if (pair.schedule.status !== 'active') return pair;
+  const schedule = { ...pair.schedule, status: 'error' as const, error, updatedAt: timestamp(now) };
+  work.publish(pausedEvent(schedule, error));
+  return { schedule, state: await stop(parts, work, pair, now, except) };
+}
+
+const PAUSED = 'the schedule was paused';
+
+async function stop(parts: PauseParts, work: UnitOfWork, pair: Pair, now: number, except?: string) {
+  const missed = await withdrawFires(parts, work, pair.schedule.id, now, { reason: PAUSED, except });
+  return { ...pair.state, planAt: undefined, missedCount: pair.state.missedCount + missed };
+}

@@ -1,0 +1,84 @@
+import type { DomainEvent, EventBus, Subscription } from '@commonplace/kit/events';
+import { inWork, type UnitOfWork } from '@commonplace/kit/store';
+import { LIVE_STATES } from '../runs/records.js';
+import { type Pair, readPair, type ScheduleParts, savePair, timestamp } from './parts.js';
+import type { FireRecord, ScheduleStateRecord } from './records.js';
+import { countFailure } from './start.js';
+
+const FAILURES: ReadonlySet<string> = new Set(['failed', 'expired']);
+/** Runs of which the duration is kept. */
+const RECENT = 10;
+
+const ENDED = [
+  'commonplace.agents.agent_run.finished',
+  'commonplace.automations.automation_run.finished',
+  'commonplace.automations.automation_run.failed',
+];
+
+/** Follows the ends of runs that schedules have started. */
+export function watchRunEnds(parts: ScheduleParts, bus: EventBus): Promise<Subscription> {
+  return bus.subscribe({ consumer: 'automations.schedule-runs', types: ENDED }, async (events) => {
+    for (const event of events) {
+      const status = await statusIn(parts, event);
+      if (status !== undefined) await endRun(parts, event.subject, status);
+    }
+  });
+}
+
+/** Returns how a run has ended; undefined where it goes on, because a retry has begun. */
+async function statusIn({ runs }: ScheduleParts, { type, subject, data }: DomainEvent): Promise<string | undefined> {
+  const told = typeof data.status === 'string' ? data.status : undefined;
+  if (type.startsWith('commonplace.agents.')) return told;
+  const status = (await runs.get(subject))?.status ?? told ?? 'completed';
+  return (LIVE_STATES as readonly string[]).includes(status) ? undefined : status;
+}
+
+/** Notes the end of a run with its fire and its schedule, once. The oldest fire that waits comes next. */
+export async function endRun(parts: ScheduleParts, runId: string, status: string): Promise<void> {
+  const [known] = await parts.fires.find({ where: { runId }, limit: 1 });
+  if (known === undefined || known.runEnded === true) return;
+  await inWork(parts.store, async (work) => {
+    const fire = await work.get(parts.fires, known.id);
+    if (fire === undefined || fire.runEnded === true || fire.runId !== runId) return;
+    work.replace(parts.fires, fire, { ...fire, runStatus: status, runEnded: true });
+    const before = await readPair(parts, work, fire.scheduleId);
+    if (before === undefined) return;
+    const now = parts.now();
+    const after = await countEnd(parts, work, before, fire, status, now);
+    await releaseWaiting(parts, work, after, now);
+    savePair(parts, work, before, after);
+  });
+}
+
+async function countEnd(
+  parts: ScheduleParts,
+  work: UnitOfWork,
+  { schedule, state }: Pair,
+  { runId, startedAt }: FireRecord,
+  status: string,
+  now: number,
+): Promise<Pair> {
+  const took = startedAt === undefined ? 0 : Math.max(0, now - Date.parse(startedAt));
+  const { lastRun } = state;
+  const after: ScheduleStateRecord = {
+    ...state,
+    recentDurations: [...state.recentDurations, took].slice(-RECENT),
+    ...(lastRun?.id === runId && lastRun !== undefined && { lastRun: { ...lastRun, status, hasEnded: true } }),
+    ...(status === 'completed' && { consecutiveFailures: 0 }),
+  };
+  const pair = { schedule, state: after };
+  return FAILURES.has(status) ? countFailure(parts, work, pair, now) : pair;
+}
+
+/** Makes the oldest fire due that waits for a run, in a unit of work in which one has ended. */
+export async function releaseWaiting(
+  { fires }: Pick<ScheduleParts, 'fires'>,
+  work: UnitOfWork,
+  { schedule }: Pick<Pair, 'schedule'>,
+  now: number,
+): Promise<void> {
+  const where = { scheduleId: schedule.id, state: 'waiting' };
+  const [found] = await fires.find({ where, sort: ['scheduledFor'], limit: 1 });
+  const fire = found && (await work.get(fires, found.id));
+  if (fire?.state === 'waiting') work.replace(fires, fire, { ...fire, dueAt: timestamp(now) });
+}

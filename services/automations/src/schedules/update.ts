@@ -1,0 +1,115 @@
+import { invalidField, NotFound } from '@commonplace/kit/errors';
+import { derivedId, newId } from '@commonplace/kit/id';
+import { type CallContext, requireVersion } from '@commonplace/kit/rpc';
+import type { Schedule } from '@commonplace/proto/automations/v1/schedule.js';
+import type { UpdateScheduleRequest } from '@commonplace/proto/automations/v1/schedule_service.js';
+import { ScheduleCompleted, WorkspaceArchived } from '../errors.js';
+import { actsAsOf, placeOfTarget, requireMayChange, seeSchedule } from './access.js';
+import { changesActing, changesTarget, changesTiming, readChange, type Target, targetIn } from './fields.js';
+import { newFire, withdrawFires } from './fires.js';
+import { type Pair, type ScheduleParts, savePair, timestamp } from './parts.js';
+import { planAnew } from './plan.js';
+import { presentSchedule } from './present.js';
+import type { ScheduleRecord } from './records.js';
+
+/**
+ * Changes a schedule. What has not started is taken back in the same commit as far as the schedule does not fire then any more,
+ * and nothing fires for a time that has passed.
+ */
+export async function updateSchedule(
+  parts: ScheduleParts,
+  request: UpdateScheduleRequest,
+  context: CallContext,
+): Promise<Schedule> {
+  const { scheduleId, updateMask: mask = [] } = request;
+  await context.inTurn(parts.schedules.spec.name, scheduleId);
+  const standing = await seeSchedule(parts, scheduleId, context);
+  requireMayChange(standing, context.caller);
+  requireVersion(context, standing.schedule.version, standing.schedule);
+  const state = await context.work.get(parts.states, scheduleId);
+  if (state === undefined) throw NotFound();
+  const before: Pair = { schedule: standing.schedule, state };
+  if (standing.place.archived) throw WorkspaceArchived();
+  if (before.schedule.status === 'completed') throw ScheduleCompleted();
+  const changed = await changedSchedule(parts, request, before, context);
+  const now = parts.now();
+  const after = await replan(parts, changed, before, mask, now, context);
+  if (request.triggerNow) trigger(parts, after.schedule, now, context);
+  savePair(parts, context.work, before, after);
+  const stored = (await context.work.get(parts.schedules, scheduleId)) ?? after.schedule;
+  return presentSchedule(parts, stored, after.state);
+}
+
+async function changedSchedule(
+  parts: ScheduleParts,
+  request: UpdateScheduleRequest,
+  { schedule: before, state: { runCount } }: Pair,
+  context: CallContext,
+): Promise<ScheduleRecord> {
+  const mask = request.updateMask ?? [];
+  if (mask.every((path) => path === 'trigger_now')) return before;
+  const target = (changesTarget(mask) ? targetIn(request) : undefined) ?? targetOf(before);
+  if (changesActing(mask)) await requireMayStart(parts, target, before, context);
+  const now = parts.now();
+  const fields = readChange(request, before, { targetType: target.type, runCount, now });
+  return {
+    ...{ ...before, ...fields, targetType: target.type, updatedAt: timestamp(now) },
+    agentId: target.type === 'agent' ? target.id : undefined,
+    automationId: target.type === 'automation' ? target.id : undefined,
+    ...(changesActing(mask) && { actsAs: actsAsOf(context.caller) }),
+    ...statusFields(before, request.isActive),
+  };
+}
+
+function targetOf({ targetType: type, agentId, automationId }: ScheduleRecord): Target {
+  return { type, id: agentId ?? automationId ?? '', param: 'target.id' };
+}
+
+/** Whoever changes what a schedule starts, and when, has it fire with their rights: they need to have these. */
+async function requireMayStart(
+  parts: ScheduleParts,
+  target: Target,
+  { workspaceId }: ScheduleRecord,
+  context: CallContext,
+): Promise<void> {
+  const given = target.type === 'agent' ? workspaceId : undefined;
+  const place = await placeOfTarget(parts, target, given, context);
+  if (place.workspaceId === workspaceId) return;
+  throw invalidField(target.param, 'invalid_value', 'must be in the workspace of the schedule.');
+}
+
+function statusFields({ status }: ScheduleRecord, isActive: boolean | undefined): Partial<ScheduleRecord> {
+  if (isActive === undefined || isActive === (status === 'active')) return {};
+  if (isActive) return { status: 'active', pausedReason: undefined, error: undefined };
+  return { status: 'paused', pausedReason: 'person', error: undefined };
+}
+
+/** Has the fires follow a change, from now on. */
+async function replan(
+  parts: ScheduleParts,
+  schedule: ScheduleRecord,
+  { schedule: before, state }: Pair,
+  mask: readonly string[],
+  now: number,
+  { work }: CallContext,
+): Promise<Pair> {
+  const isStarted = schedule.status === 'active' && before.status !== 'active';
+  const isStopped = schedule.status !== 'active' && before.status === 'active';
+  if (schedule.status !== 'active' && !isStopped) return { schedule, state };
+  if (!isStarted && !isStopped && !changesActing(mask)) return { schedule, state };
+  const keepsFuture = !isStopped;
+  const missed = await withdrawFires(parts, work, schedule.id, now, { reason: CHANGED, keepsFuture });
+  const counted = { ...state, caughtUp: 0, missedCount: state.missedCount + missed };
+  if (isStopped) return { schedule, state: { ...counted, planAt: undefined } };
+  const restarted = { ...counted, ...(isStarted && { consecutiveFailures: 0 }) };
+  const mustPlan = isStarted || changesTiming(mask);
+  return mustPlan ? planAnew(parts, work, { schedule, state: restarted }, now) : { schedule, state: restarted };
+}
+
+const CHANGED = 'the schedule was changed';
+
+/** Starts the target once, beside the slots, in a fire of its own. */
+function trigger(parts: ScheduleParts, schedule: ScheduleRecord, now: number, { work }: CallContext): void {
+  const fire = newFire(schedule, { scheduledFor: now, startsAt: now });
+  work.insert(parts.fires, { ...fire, id: derivedId(`schedule-manual:${newId()}`), isManual: true });
+}

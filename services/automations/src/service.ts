@@ -1,0 +1,79 @@
+import { contracts } from '@commonplace/kit/contracts';
+import { openGuard } from '@commonplace/kit/fetch';
+import { createMembershipCache } from '@commonplace/kit/memberships';
+import type { Host, ServiceModule } from '@commonplace/kit/runtime';
+import { createEnvelope } from '@commonplace/kit/secrets';
+import { config } from './config.js';
+import { openDefinitions } from './definitions/open.js';
+import type { Feature, Peers, Shared } from './parts.js';
+import { openRuns } from './runs/engine/open.js';
+import { openRunsOfAutomations } from './runs/queued.js';
+import { openSchedules } from './schedules/open.js';
+import { openHooks } from './triggers/hooks.js';
+import { openTriggers } from './triggers/open.js';
+import { openWorkItems } from './work-items/open.js';
+
+/** Creates the service module. `now` returns epoch milliseconds. */
+export function createAutomations(now: () => number = Date.now): ServiceModule {
+  return {
+    name: 'automations',
+    config,
+    stores: true,
+    async start(host) {
+      const { store, log, bus } = host;
+      const settings = host.settings(config);
+      const shared: Shared = {
+        ...{ settings, log, store, bus, now },
+        memberships: await createMembershipCache(host.client(contracts.directory), bus),
+        peers: peersOf(host),
+        guard: openGuard({ allowlist: settings.urlAllowlist }),
+        envelope: createEnvelope(settings.secretsKey),
+        systemCall: host.systemCall,
+      };
+      const definitions = await openDefinitions(shared, await openRunsOfAutomations(shared));
+      const runs = await openRuns(shared);
+      const features: Feature[] = [
+        await openWorkItems(shared),
+        runs,
+        await openTriggers(shared),
+        await openHooks(shared),
+        await openSchedules(shared),
+      ];
+      return {
+        implementations: [
+          { contract: contracts.automations, handlers: { ...definitions, ...runs.handlers } },
+          ...features.flatMap(({ implementations }) => implementations),
+        ],
+        begin: async () => {
+          for (const feature of features) await feature.begin();
+        },
+        close: async () => {
+          for (const feature of features.reverse()) await feature.close();
+          await shared.guard.close();
+        },
+      };
+    },
+  };
+}
+
+function peersOf(host: Pick<Host, 'client'>): Peers {
+  return {
+    auth: host.client(contracts.auth),
+    directory: host.client(contracts.directory),
+    workspaces: host.client(contracts.workspaces),
+    resources: host.client(contracts.resources),
+    content: host.client(contracts.content),
+    comments: host.client(contracts.comments),
+    tags: host.client(contracts.tags),
+    forms: host.client(contracts.forms),
+    index: host.client(contracts.index),
+    search: host.client(contracts.search),
+    messages: host.client(contracts.messages),
+    conversations: host.client(contracts.conversationAccess),
+    agents: host.client(contracts.agentDirectory),
+    agentRuns: host.client(contracts.workRuns),
+    workItems: host.client(contracts.workItems),
+  };
+}
+
+export const automations = createAutomations();

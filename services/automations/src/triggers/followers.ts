@@ -1,0 +1,120 @@
+import type { DomainEvent, EventBus, Subscription } from '@commonplace/kit/events';
+import { type Collection, inWork, type UnitOfWork } from '@commonplace/kit/store';
+import type { OrgMemberChanged, WorkspaceMemberChanged } from '@commonplace/proto/tenancy/v1/events.js';
+import type { AutomationRecord, DefinitionRecord } from '../definitions/records.js';
+import { retireDefinition, writeDefinition } from '../definitions/versions.js';
+import type { Shared } from '../parts.js';
+import { mayEdit } from '../policy.js';
+
+export interface FollowParts
+  extends Pick<Shared, 'store' | 'memberships' | 'peers' | 'systemCall' | 'now' | 'settings'> {
+  readonly automations: Collection<AutomationRecord>;
+  readonly definitions: Collection<DefinitionRecord>;
+}
+
+const LEFT = ['commonplace.tenancy.workspace_member.removed', 'commonplace.tenancy.org_member.removed'];
+/** Automations that one query reads. */
+const CHUNK = 200;
+
+/**
+ * Follows people who leave. Automations that run with their rights are switched off. Where they leave an Org and somebody
+ * takes over what they had, that person becomes their successor in those of its workspaces in which they may edit.
+ */
+export function watchLeavers(parts: FollowParts, bus: EventBus): Promise<Subscription> {
+  return bus.subscribe({ consumer: 'automations.leavers', types: LEFT }, async (events) => {
+    for (const event of events) await follow(parts, event);
+  });
+}
+
+/** Handles one event by the present state, so that it may come late and twice. */
+async function follow(parts: FollowParts, { type, data }: DomainEvent): Promise<void> {
+  const { userId } = data as Partial<WorkspaceMemberChanged>;
+  if (!userId) return;
+  const person = await parts.memberships.fresh(userId, parts.systemCall());
+  if (type === 'commonplace.tenancy.workspace_member.removed') {
+    const { workspaceId } = data as unknown as WorkspaceMemberChanged;
+    if (person.workspaces.has(workspaceId)) return;
+    await changeAll(parts, { workspaceId }, userId, undefined);
+    return;
+  }
+  const { orgId, transferToUserId } = data as unknown as OrgMemberChanged;
+  if (person.orgs.has(orgId)) return;
+  await changeAll(parts, { tenant: orgId }, userId, await heirOf(parts, orgId, transferToUserId));
+}
+
+interface Heir {
+  readonly id: string;
+  readonly name: string;
+  /** Where they may edit. */
+  readonly workspaceIds: ReadonlySet<string>;
+}
+
+/** Returns the person who takes over, if they belong to the Org. */
+async function heirOf(parts: FollowParts, orgId: string, id: string): Promise<Heir | undefined> {
+  if (id === '') return undefined;
+  const { orgs, workspaces } = await parts.memberships.fresh(id, parts.systemCall());
+  if (!orgs.has(orgId)) return undefined;
+  const { users } = await parts.peers.auth.findUsers({ ids: [id], emails: [] }, parts.systemCall());
+  const edited = [...workspaces.values()].filter((one) => one.orgId === orgId && mayEdit(one));
+  return { id, name: users[0]?.name ?? '', workspaceIds: new Set(edited.map(({ workspaceId }) => workspaceId)) };
+}
+
+async function changeAll(
+  parts: FollowParts,
+  where: { readonly tenant: string } | { readonly workspaceId: string },
+  userId: string,
+  heir: Heir | undefined,
+): Promise<void> {
+  for (let after: string[] | undefined; ; ) {
+    const found = await parts.automations.find({ where, limit: CHUNK, ...(after && { after }) });
+    for (const one of found) {
+      if (!concerns(one, userId)) continue;
+      await inWork(parts.store, async (work) => {
+        const automation = await work.get(parts.automations, one.id);
+        if (automation === undefined || !concerns(automation, userId)) return;
+        await handOver(parts, work, automation, userId, heir);
+      });
+    }
+    const last = found.at(-1);
+    if (last === undefined || found.length < CHUNK) return;
+    after = [last.id];
+  }
+}
+
+const concerns = ({ definition, creatorId }: AutomationRecord, userId: string): boolean =>
+  definition.actsAs.userId === userId || creatorId === userId;
+
+/**
+ * Switches an automation off that runs with the rights of a person who has left. A successor becomes the one with whose
+ * rights it runs, and switches it on again.
+ */
+async function handOver(
+  parts: FollowParts,
+  work: UnitOfWork,
+  automation: AutomationRecord,
+  userId: string,
+  heir: Heir | undefined,
+): Promise<void> {
+  const { definition, definitionVersion, creatorId, workspaceId } = automation;
+  const successor = heir?.workspaceIds.has(workspaceId) ? heir : undefined;
+  const actsForThem = definition.actsAs.userId === userId;
+  if (successor === undefined && !(actsForThem && automation.isActive)) return;
+  const changed = {
+    ...{ ...automation, isActive: automation.isActive && !actsForThem },
+    updatedAt: new Date(parts.now()).toISOString(),
+    ...(successor && creatorId === userId && ownedBy(successor)),
+  };
+  if (successor === undefined || !actsForThem) {
+    work.replace(parts.automations, automation, changed);
+    return;
+  }
+  const actsAs = { ...definition.actsAs, userId: successor.id, userName: successor.name, credentialId: '' };
+  const next = { definition: { ...definition, actsAs }, definitionVersion: definitionVersion + 1 };
+  await retireDefinition(parts, automation, work);
+  writeDefinition(parts, work.replace(parts.automations, automation, { ...changed, ...next }), work);
+}
+
+const ownedBy = ({ id, name }: Heir): Pick<AutomationRecord, 'creatorId' | 'createdBy'> => ({
+  creatorId: id,
+  createdBy: { type: 'user', id, name },
+});

@@ -1,0 +1,18 @@
+import type { CollectionSpec, StoredRecord } from '@commonplace/kit/store';
+
+/** A delivery to the webhook of an automation, so that a repeated one starts no second run. */
+export interface HookDeliveryRecord extends StoredRecord {
+  readonly tenant: string;
+  readonly automationId: string;
+  readonly runId: string;
+  readonly deleteAt: string;
+}
+
+export const hookDeliveryCollection: CollectionSpec<HookDeliveryRecord> = {
+  name: 'automation_deliveries',
+  indexes: [{ fields: ['automationId'] }, { fields: ['tenant'] }, { fields: ['deleteAt'] }],
+  expires: 'deleteAt',
+};
+
+/** 24 hours. */
+export const DELIVERY_KEPT_MS = 86_400_000;

@@ -1,0 +1,111 @@
+import { contracts } from '@commonplace/kit/contracts';
+import { NotFound } from '@commonplace/kit/errors';
+import { fingerprint, newId } from '@commonplace/kit/id';
+import type { CallContext, Handlers } from '@commonplace/kit/rpc';
+import { implement } from '@commonplace/kit/runtime';
+import type { Collection } from '@commonplace/kit/store';
+import type { AutomationHookService } from '@commonplace/proto/automations/v1/automation_service.js';
+import { AutomationInactive, PayloadTooLarge } from '../definitions/errors.js';
+import { hashHookToken, isHookToken } from '../definitions/hook-token.js';
+import { type AutomationRecord, automationCollection } from '../definitions/records.js';
+import { hookSecretOwner } from '../definitions/secrets.js';
+import { WorkspaceArchived } from '../errors.js';
+import type { Feature, Shared } from '../parts.js';
+import { laneCollection, runCollection } from '../runs/records.js';
+import { type RunRecords, startRun } from '../runs/start.js';
+import { DELIVERY_KEPT_MS, type HookDeliveryRecord, hookDeliveryCollection } from './hook-records.js';
+import { deliveryOf, type HookRequest, readHookRequest, shownHeaders, verifyHook } from './hook-request.js';
+
+interface HookParts extends Pick<Shared, 'envelope' | 'memberships' | 'now' | 'systemCall' | 'settings'> {
+  readonly automations: Collection<AutomationRecord>;
+  readonly deliveries: Collection<HookDeliveryRecord>;
+  readonly records: RunRecords;
+}
+
+/** Opens the endpoint through which other systems start automations. */
+export async function openHooks({ store, envelope, memberships, now, systemCall, settings }: Shared): Promise<Feature> {
+  const runs = await store.collection(runCollection);
+  const parts: HookParts = {
+    ...{ envelope, memberships, now, systemCall, settings },
+    automations: await store.collection(automationCollection),
+    deliveries: await store.collection(hookDeliveryCollection),
+    records: { runs, lanes: await store.collection(laneCollection), settings },
+  };
+  const implementations = [implement(contracts.automationHooks, createHookHandlers(parts))];
+  return { implementations, begin: async () => {}, close: async () => {} };
+}
+
+/** There is no caller: the token in the path is the credential, and the signature proves the sender. */
+function createHookHandlers(parts: HookParts): Handlers<AutomationHookService> {
+  return {
+    async triggerAutomation(request, context) {
+      const automation = await findByToken(parts, request.token);
+      const limit = parts.settings.hookBytes;
+      if (Buffer.byteLength(request.body) > limit || request.payload.length > limit) throw PayloadTooLarge({ limit });
+      const hook = readHookRequest(request);
+      const verify = automation.definition.trigger.verify ?? { type: 'none' };
+      verifyHook({ ...verify, secret: secretOf(parts, automation) }, hook);
+      if (!automation.isActive) throw AutomationInactive();
+      await requireLive(parts, automation);
+      return { runId: await startOnce(parts, automation, hook, deliveryOf(hook, verify.type), context) };
+    },
+  };
+}
+
+async function findByToken({ automations }: HookParts, token: string): Promise<AutomationRecord> {
+  if (!isHookToken(token)) throw NotFound();
+  const where = { hookTokenHash: hashHookToken(token) };
+  const [automation] = await automations.find({ where, limit: 1 });
+  if (automation === undefined || automation.triggerType !== 'webhook') throw NotFound();
+  return automation;
+}
+
+function secretOf({ envelope }: HookParts, automation: AutomationRecord): string | undefined {
+  const { hookSecretSealed } = automation;
+  return hookSecretSealed === undefined ? undefined : envelope.open(hookSecretSealed, hookSecretOwner(automation));
+}
+
+/** Throws if the workspace is archived. Whether the person may still act is decided when the run begins. */
+async function requireLive(
+  { memberships, systemCall }: HookParts,
+  { workspaceId, definition }: AutomationRecord,
+): Promise<void> {
+  const { workspaces } = await memberships.of(definition.actsAs.userId, systemCall());
+  if (workspaces.get(workspaceId)?.archived) throw WorkspaceArchived();
+}
+
+/** Starts a run, or returns the one that the same delivery has started within the last 24 hours. */
+async function startOnce(
+  parts: HookParts,
+  automation: AutomationRecord,
+  hook: HookRequest,
+  delivery: string,
+  context: CallContext,
+): Promise<string> {
+  const { automations, deliveries, records, now } = parts;
+  await context.inTurn(laneCollection.name, automation.id);
+  const { work } = context;
+  const key = fingerprint('automation delivery', automation.id, delivery);
+  const known = delivery === '' ? undefined : await work.get(deliveries, key);
+  const at = now();
+  if (known !== undefined && Date.parse(known.deleteAt) > at) return known.runId;
+  const runId = newId();
+  const by = { type: 'system', id: automation.id, name: 'Webhook' } as const;
+  const request = {
+    id: runId,
+    trigger: { type: 'webhook', by, ...(delivery !== '' && { eventId: delivery }) },
+    input: { webhook: { body: hook.payload, headers: shownHeaders(hook.headers) } },
+    taints: [{ type: 'webhook', id: automation.id, name: automation.name }],
+  } as const;
+  await startRun(records, automation, request, work, at);
+  // The automation may be switched off, deleted or given another token at the same time: then this is decided anew.
+  work.expect(automations, automation);
+  if (delivery !== '') {
+    const { tenant } = automation;
+    const deleteAt = new Date(at + DELIVERY_KEPT_MS).toISOString();
+    const record = { id: key, tenant, automationId: automation.id, runId, deleteAt };
+    if (known === undefined) work.insert(deliveries, record);
+    else work.replace(deliveries, known, record);
+  }
+  return runId;
+}

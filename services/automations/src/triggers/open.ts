@@ -1,0 +1,42 @@
+import type { Subscription } from '@commonplace/kit/events';
+import { automationCollection, definitionCollection } from '../definitions/records.js';
+import type { Feature, Shared } from '../parts.js';
+import { laneCollection, runCollection } from '../runs/records.js';
+import { ActiveTriggers } from './active.js';
+import { watchTriggers } from './consumer.js';
+import { openContentTurns } from './contents.js';
+import { watchLeavers } from './followers.js';
+import { watchPurges } from './purge.js';
+import { type StartParts, startRuns } from './start-runs.js';
+
+/** Opens what starts automations at events, and what follows changes of tenants and their people. */
+export async function openTriggers(shared: Shared): Promise<Feature> {
+  const { store, bus, settings } = shared;
+  const automations = await store.collection(automationCollection);
+  const definitions = await store.collection(definitionCollection);
+  const records = {
+    ...{ settings, runs: await store.collection(runCollection) },
+    lanes: await store.collection(laneCollection),
+  };
+  const active = new ActiveTriggers({ store, bus, automations });
+  const parts: StartParts = { ...shared, automations, records, active };
+  const turns = await openContentTurns({ ...shared, start: (events) => startRuns(parts, events) });
+  let subscriptions: readonly Subscription[] = [];
+  return {
+    implementations: [],
+    async begin() {
+      await active.begin();
+      await turns.begin();
+      subscriptions = await Promise.all([
+        watchTriggers({ ...parts, store, turns: turns.collection }, bus),
+        watchLeavers({ ...shared, automations, definitions }, bus),
+        watchPurges(store, bus),
+      ]);
+    },
+    async close() {
+      for (const subscription of subscriptions) await subscription.close();
+      await turns.close();
+      await active.close();
+    },
+  };
+}

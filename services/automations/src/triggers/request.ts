@@ -1,0 +1,76 @@
+import type { Actor } from '@commonplace/kit/auth';
+import { derivedId } from '@commonplace/kit/id';
+import type { EventDraft } from '@commonplace/kit/public-events';
+import type { ActsAs, Definition } from '../definitions/records.js';
+import type { Taint } from '../runs/records.js';
+import type { RunRequest } from '../runs/start.js';
+import type { TriggerEvent } from './trigger-event.js';
+
+/** Automations that may lead to a run, one by the other. */
+export const MAX_CHAIN = 5;
+
+/** Returns the id of the run that an event starts: the same however often the event arrives. */
+export const runIdOf = (automationId: string, eventId: string): string =>
+  derivedId(`automation-run:${automationId}:${eventId}`);
+
+/** Returns with whose rights an automation runs at an event: those of the person who has caused it, where it says so. */
+export function actsAsOf({ runAs, actsAs }: Pick<Definition, 'runAs' | 'actsAs'>, { source }: TriggerEvent): ActsAs {
+  const { actor, credential } = source;
+  // Neither a key nor an agent nor an automation lends the rights of its person to somebody's automation.
+  if (runAs !== 'triggering_user' || actor?.type !== 'user') return actsAs;
+  const credentialId = credential?.id ?? '';
+  return { userId: actor.id, userName: actor.name, credentialId, scopes: actsAs.scopes };
+}
+
+/** Returns the run that an event starts. `data` is what the person with whose rights it runs may see of the event. */
+export function requestOf(
+  automationId: string,
+  definition: Definition,
+  event: TriggerEvent,
+  data: EventDraft['data'],
+  isGuest: boolean,
+): RunRequest {
+  const { chain } = event;
+  const isLoop = chain.includes(automationId) || chain.length >= MAX_CHAIN;
+  return {
+    id: runIdOf(automationId, event.id),
+    trigger: { type: definition.trigger.type, eventId: event.id, by: causeOf(event) },
+    input: { event: inputOf(event, data) },
+    taints: taintsOf(event, isGuest),
+    chain,
+    actsAs: actsAsOf(definition, event),
+    ...(isLoop && { skipReason: 'loop' }),
+  };
+}
+
+/** Returns the event as templates see it: as clients do, with what a run reads about it first. */
+function inputOf({ id, type, time, workspaceId, chain, source }: TriggerEvent, data: EventDraft['data']) {
+  const { type: actorType, id: actorId } = causeOf({ source });
+  const rowIds = Array.isArray(data.row_ids) ? data.row_ids : [];
+  const more = {
+    ...(rowIds.length > 0 && { row_id: rowIds[0] }),
+    ...(type === 'form.submitted' && source.data.valuesOmitted !== true && { values: source.data.values ?? {} }),
+  };
+  const actor = { type: actorType, id: actorId };
+  return { id, type, timestamp: time, workspace_id: workspaceId, actor, data: { ...data, ...more }, chain };
+}
+
+function causeOf({ source: { actor, source } }: Pick<TriggerEvent, 'source'>): Actor {
+  if (actor === undefined) return { type: 'system', id: source.slice(1), name: source.slice(1) };
+  const { id, name } = actor;
+  return { type: actor.type as Actor['type'], id, name };
+}
+
+/** Returns what of an event was not written by people of the workspace who may at least comment. */
+function taintsOf(event: TriggerEvent, isGuest: boolean): Taint[] {
+  const { type, data, source } = event;
+  const { id, name, type: actorType } = causeOf(event);
+  const formId = type === 'form.submitted' ? data.form_id : source.data.formId;
+  if (typeof formId === 'string') {
+    const title = source.data.formTitle;
+    return [{ type: 'form', id: formId, name: typeof title === 'string' ? title : 'Form' }];
+  }
+  if (actorType === 'import' || type === 'import.finished') return [{ type: 'import', id, name }];
+  if (actorType === 'agent' || actorType === 'automation') return [{ type: 'agent', id, name }];
+  return isGuest ? [{ type: 'guest', id, name }] : [];
+}

@@ -1,0 +1,151 @@
+import type { PersonMemberships } from '@commonplace/kit/memberships';
+import {
+  type ConversationStanding,
+  type EventDraft,
+  type ResourceAccess,
+  seenData,
+  withIds,
+} from '@commonplace/kit/public-events';
+import type { ReadResource } from '@commonplace/proto/resources/v1/index_service.js';
+import { ResourceRole } from '@commonplace/proto/resources/v1/resource.js';
+import type { StoredTrigger } from '../definitions/records.js';
+import type { Shared } from '../parts.js';
+import { filtersResources, matchesResource, type ResourceFacts } from './match.js';
+import type { TriggerEvent } from './trigger-event.js';
+
+type SightParts = Pick<Shared, 'peers' | 'memberships' | 'systemCall'>;
+
+/** An event, and the person with whose rights an automation would run at it. */
+export interface Asked {
+  readonly event: TriggerEvent;
+  readonly userId: string;
+}
+
+/** Resources and people of one call to their owner. */
+const MAX_RESOURCES = 200;
+const MAX_PEOPLE = 500;
+const MAX_PAIRS = 1_000;
+
+interface KnownResource extends ResourceFacts {
+  readonly workspaceId: string;
+  readonly trashed: boolean;
+}
+
+/** What people may see of events, as it is now. */
+export class Sights {
+  private readonly resources = new Map<string, KnownResource>();
+  /** By `<user>:<resource>` and `<user>:<conversation>`. */
+  private readonly roles = new Map<string, ResourceRole>();
+  private readonly standings = new Map<string, ConversationStanding>();
+  private readonly people = new Map<string, PersonMemberships>();
+
+  private constructor(private readonly parts: SightParts) {}
+
+  /** Reads what is needed to decide about events. */
+  static async read(parts: SightParts, asked: readonly Asked[], members: Iterable<string>): Promise<Sights> {
+    const sights = new Sights(parts);
+    await Promise.all([
+      sights.readPeople(new Set([...members, ...asked.map(({ userId }) => userId)])),
+      sights.readResources(asked),
+      sights.readStandings(asked),
+    ]);
+    return sights;
+  }
+
+  person(userId: string): PersonMemberships | undefined {
+    return this.people.get(userId);
+  }
+
+  /** Returns what a person sees of an event that a trigger asks for; undefined if that is nothing. */
+  dataFor(trigger: StoredTrigger, event: TriggerEvent, userId: string): EventDraft['data'] | undefined {
+    const wanted = this.wantedOf(trigger, event);
+    if (wanted === undefined) return undefined;
+    const resources = new Map<string, ResourceAccess>();
+    for (const id of wanted.audience.resources?.ids ?? []) {
+      const resource = this.resources.get(id);
+      const role = this.roles.get(`${userId}:${id}`);
+      if (resource !== undefined && role !== undefined) resources.set(id, { ...resource, role });
+    }
+    return seenData(wanted, {
+      person: this.people.get(userId),
+      resources,
+      standing: this.standings.get(`${userId}:${event.audience.conversation?.id}`),
+      reaches: (workspaceId) => workspaceId === event.workspaceId,
+    });
+  }
+
+  /** Returns an event with those of its resources that a trigger asks for; undefined without any. */
+  private wantedOf(trigger: StoredTrigger, event: TriggerEvent): TriggerEvent | undefined {
+    if (!filtersResources(trigger)) return event;
+    const { resources } = event.audience;
+    const ids = (resources?.ids ?? []).filter((id) => {
+      const resource = this.resources.get(id);
+      return resource !== undefined && matchesResource(trigger, resource);
+    });
+    if (resources === undefined || ids.length === 0) return undefined;
+    const data = event.data.resource_ids === undefined ? event.data : withIds(event.data, resources.ids, ids);
+    return { ...event, data, audience: { ...event.audience, resources: { ...resources, ids } } };
+  }
+
+  private async readPeople(userIds: ReadonlySet<string>): Promise<void> {
+    const { memberships, systemCall } = this.parts;
+    await Promise.all(
+      [...userIds].map(async (userId) => {
+        this.people.set(userId, await memberships.of(userId, systemCall()));
+      }),
+    );
+  }
+
+  /** Asks for the resources of one workspace at once, for all people who would be told of one of them. */
+  private async readResources(asked: readonly Asked[]): Promise<void> {
+    const groups = new Map<string, { ids: Set<string>; users: Set<string> }>();
+    for (const { event, userId } of asked) {
+      const group = groups.get(event.workspaceId) ?? { ids: new Set(), users: new Set() };
+      groups.set(event.workspaceId, group);
+      for (const id of event.audience.resources?.ids ?? []) group.ids.add(id);
+      group.users.add(userId);
+    }
+    for (const { ids, users } of groups.values()) {
+      for (const some of chunksOf([...ids], MAX_RESOURCES)) {
+        for (const people of chunksOf([...users], MAX_PEOPLE)) await this.askReaders(some, people);
+      }
+    }
+  }
+
+  private async askReaders(resourceIds: readonly string[], userIds: readonly string[]): Promise<void> {
+    const { peers, systemCall } = this.parts;
+    const request = { resourceIds: [...resourceIds], userIds: [...userIds], workspaceId: '' };
+    const { resources, readers } = await peers.index.checkReaders(request, systemCall());
+    for (const [i, resource] of resources.entries()) {
+      this.resources.set(resource.id, knownResource(resource));
+      for (const [j, userId] of userIds.entries()) {
+        const role = readers[j]?.roles[i] ?? ResourceRole.UNSPECIFIED;
+        if (role !== ResourceRole.UNSPECIFIED) this.roles.set(`${userId}:${resource.id}`, role);
+      }
+    }
+  }
+
+  private async readStandings(asked: readonly Asked[]): Promise<void> {
+    const pairs = new Map<string, { userId: string; conversationId: string }>();
+    for (const { event, userId } of asked) {
+      const conversationId = event.audience.conversation?.id;
+      if (conversationId !== undefined) pairs.set(`${userId}:${conversationId}`, { userId, conversationId });
+    }
+    const { peers, systemCall } = this.parts;
+    for (const some of chunksOf([...pairs.values()], MAX_PAIRS)) {
+      const { standings } = await peers.conversations.checkMembers({ pairs: [...some] }, systemCall());
+      for (const one of standings) this.standings.set(`${one.userId}:${one.conversationId}`, one);
+    }
+  }
+}
+
+function knownResource({ workspaceId, trashed, type, ancestorIds, tagIds }: ReadResource): KnownResource {
+  const name = type.replace('RESOURCE_TYPE_', '').toLowerCase();
+  return { workspaceId, trashed, type: name, ancestorIds, tagIds };
+}
+
+function chunksOf<T>(all: readonly T[], most: number): T[][] {
+  const chunks: T[][] = [];
+  for (let from = 0; from < all.length; from += most) chunks.push(all.slice(from, from + most));
+  return chunks;
+}

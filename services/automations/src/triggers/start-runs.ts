@@ -1,0 +1,138 @@
+import { type Collection, inWork } from '@commonplace/kit/store';
+import { WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
+import type { AutomationRecord } from '../definitions/records.js';
+import type { Shared } from '../parts.js';
+import { type RunRecords, startRun } from '../runs/start.js';
+import type { ActiveTrigger, ActiveTriggers } from './active.js';
+import { matchesEvent } from './match.js';
+import { actsAsOf, requestOf } from './request.js';
+import { Sights } from './sight.js';
+import type { TriggerEvent } from './trigger-event.js';
+
+export interface StartParts extends Pick<Shared, 'store' | 'peers' | 'memberships' | 'systemCall' | 'now'> {
+  readonly automations: Collection<AutomationRecord>;
+  readonly records: RunRecords;
+  readonly active: ActiveTriggers;
+}
+
+/** An event, and an automation that may start at it. */
+export interface Candidate {
+  readonly event: TriggerEvent;
+  readonly trigger: ActiveTrigger;
+}
+
+/** Runs that one unit creates. */
+const MAX_RUNS_PER_UNIT = 20;
+/** Automations whose runs are created at the same time. */
+const AT_ONCE = 8;
+/** How often events are matched again because an automation was changed meanwhile. */
+const MAX_TRIES = 5;
+/** Milliseconds by which the clocks of two processes may differ. */
+const CLOCK_SKEW_MS = 1_000;
+
+/** Returns the automations that may start at events, as far as the events themselves tell, in the order of the events. */
+export async function candidatesOf(
+  { active, store }: Pick<StartParts, 'active' | 'store'>,
+  events: readonly TriggerEvent[],
+): Promise<Candidate[]> {
+  const byWorkspace = await active.of(events.map(({ workspaceId }) => workspaceId));
+  const skewMs = store.isExclusive ? 0 : CLOCK_SKEW_MS;
+  return events.flatMap((event) =>
+    (byWorkspace.get(event.workspaceId) ?? [])
+      .filter(({ trigger, createdAt }) => matchesEvent(trigger, event) && !isBefore(event.time, createdAt, skewMs))
+      .map((trigger) => ({ event, trigger })),
+  );
+}
+
+/** What happened before there was the automation starts nothing, however late it arrives. */
+const isBefore = (time: string, createdAt: string, skewMs: number): boolean =>
+  Date.parse(time) < Date.parse(createdAt) - skewMs;
+
+/** Starts the runs of events, once for each automation and event, however often it is called. */
+export async function startRuns(parts: StartParts, events: readonly TriggerEvent[]): Promise<void> {
+  for (let left = events, tries = 1; left.length > 0; tries++) {
+    const stale = await startMatching(parts, await candidatesOf(parts, left));
+    if (stale.size === 0) return;
+    if (tries === MAX_TRIES) throw new Error('automations change too often to start their runs');
+    parts.active.forget();
+    left = left.filter((event) => stale.has(event));
+  }
+}
+
+/** Returns the events that are to be matched again. */
+async function startMatching(parts: StartParts, candidates: readonly Candidate[]): Promise<Set<TriggerEvent>> {
+  const stale = new Set<TriggerEvent>();
+  if (candidates.length === 0) return stale;
+  const asked = candidates.map(({ event, trigger }) => ({ event, userId: actsAsOf(trigger, event).userId }));
+  const members = new Set(
+    candidates.flatMap(({ event, trigger }) => [trigger.actsAs.userId, personOf(event) ?? []].flat()),
+  );
+  const sights = await Sights.read(parts, asked, members);
+  const lanes = new Map<string, Candidate[]>();
+  for (const candidate of candidates) {
+    if (!isOpen(candidate, sights)) continue;
+    const { automationId } = candidate.trigger;
+    lanes.set(automationId, [...(lanes.get(automationId) ?? []), candidate]);
+  }
+  const all = [...lanes.values()];
+  for (let from = 0; from < all.length; from += AT_ONCE) {
+    await Promise.all(all.slice(from, from + AT_ONCE).map((lane) => startLane(parts, lane, sights, stale)));
+  }
+  return stale;
+}
+
+/** Returns whether an automation's person still belongs to its workspace, and the workspace is not archived. */
+function isOpen({ trigger }: Candidate, sights: Sights): boolean {
+  const membership = sights.person(trigger.actsAs.userId)?.workspaces.get(trigger.workspaceId);
+  return membership !== undefined && !membership.archived;
+}
+
+/** Starts the runs of one automation, in the order of their events. */
+async function startLane(
+  parts: StartParts,
+  lane: readonly Candidate[],
+  sights: Sights,
+  stale: Set<TriggerEvent>,
+): Promise<void> {
+  const seen = lane.flatMap((candidate) => {
+    const { event, trigger } = candidate;
+    const data = sights.dataFor(trigger.trigger, event, actsAsOf(trigger, event).userId);
+    return data === undefined ? [] : [{ ...candidate, data }];
+  });
+  for (let from = 0; from < seen.length; from += MAX_RUNS_PER_UNIT) {
+    const some = seen.slice(from, from + MAX_RUNS_PER_UNIT);
+    const isStale = await inWork(parts.store, async (work) => {
+      for (const { event, trigger, data } of some) {
+        const automation = await work.get(parts.automations, trigger.automationId);
+        if (!automation?.isActive) return false;
+        if (automation.definitionVersion !== trigger.definitionVersion) return true;
+        const request = requestOf(automation.id, automation.definition, event, data, isGuest(event, sights));
+        await startRun(parts.records, automation, request, work, parts.now());
+      }
+      return false;
+    });
+    if (!isStale) continue;
+    for (const { event } of seen.slice(from)) stale.add(event);
+    return;
+  }
+}
+
+/** Returns the person behind an event, whatever their credential. */
+function personOf({ source: { actor } }: TriggerEvent): string | undefined {
+  return actor?.type === 'user' ? actor.id : actor?.person;
+}
+
+const TRUSTED: ReadonlySet<WorkspaceRole> = new Set([
+  WorkspaceRole.COMMENTER,
+  WorkspaceRole.EDITOR,
+  WorkspaceRole.ADMIN,
+  WorkspaceRole.OWNER,
+]);
+
+/** Returns whether the person behind an event is no commenter of the workspace: their words are no instructions. */
+function isGuest(event: TriggerEvent, sights: Sights): boolean {
+  const userId = personOf(event);
+  if (userId === undefined) return false;
+  const held = sights.person(userId)?.workspaces.get(event.workspaceId)?.role;
+  return held === undefined || !TRUSTED.has(held);
+}

@@ -1,0 +1,83 @@
+import type { Actor } from '@commonplace/kit/auth';
+import { newId } from '@commonplace/kit/id';
+import type { UnitOfWork } from '@commonplace/kit/store';
+import type { WorkItemRecords } from './parts.js';
+import type { ActivityRecord, StoredChange, WorkItemRecord } from './records.js';
+
+/** Changes that are shown. */
+export const SHOWN_ACTIVITIES = 100;
+/** Changes after which those that are shown no more are removed. */
+const TRIM_EVERY = 20;
+/** Characters of a text that an entry keeps. */
+const MAX_TEXT = 500;
+
+type ActivityParts = Pick<WorkItemRecords, 'activities'>;
+
+export type NewActivity = Pick<ActivityRecord, 'type' | 'actor'> &
+  Partial<Pick<ActivityRecord, 'changes' | 'runId' | 'reason'>>;
+
+/** Records what has happened to a work item, in the unit in which it happens. */
+export function recordActivity(
+  { activities }: ActivityParts,
+  { id: itemId, tenant, workspaceId }: Pick<WorkItemRecord, 'id' | 'tenant' | 'workspaceId'>,
+  activity: NewActivity,
+  at: string,
+  work: UnitOfWork,
+): void {
+  work.insert(activities, { id: newId(), tenant, workspaceId, itemId, at, changes: [], ...activity });
+}
+
+/** Records a change of fields. Now and then it removes the entries that are shown no more. */
+export async function recordChange(
+  parts: ActivityParts,
+  before: WorkItemRecord,
+  after: WorkItemRecord,
+  actor: Actor,
+  work: UnitOfWork,
+): Promise<void> {
+  const changes = changesBetween(before, after);
+  recordActivity(parts, after, { type: 'updated', actor, changes }, after.updatedAt, work);
+  if (after.version % TRIM_EVERY !== 0) return;
+  const { activities } = parts;
+  const where = { itemId: after.id };
+  const old = await activities.find({ where, sort: ['-at'], offset: SHOWN_ACTIVITIES, limit: 2 * TRIM_EVERY });
+  for (const one of old) work.remove(activities, one);
+}
+
+/** The fields whose changes are recorded, by their names in the API. */
+const FIELDS: Readonly<Record<string, (item: WorkItemRecord) => unknown>> = {
+  title: ({ title }) => title,
+  description: ({ description }) => cut(description),
+  status: ({ status }) => status,
+  priority: ({ priority }) => priority,
+  assignee: ({ assignee }) => assignee,
+  labels: ({ labels }) => labels,
+  parent_id: ({ parentId }) => parentId,
+  resource_ids: ({ resourceIds }) => resourceIds,
+  estimate: ({ estimate }) => estimate,
+  position: ({ position }) => position,
+  start_at: ({ startAt }) => startAt,
+  due_at: ({ dueAt }) => dueAt,
+  external_id: ({ externalId }) => externalId,
+};
+
+/** Returns the names of the fields that differ. */
+export function changedFields(before: WorkItemRecord, after: WorkItemRecord): string[] {
+  const whole = { ...FIELDS, description: ({ description }: WorkItemRecord) => description };
+  return Object.entries(whole)
+    .filter(([, read]) => JSON.stringify(read(before)) !== JSON.stringify(read(after)))
+    .map(([field]) => field);
+}
+
+/** Positions mean nothing to people, so they are named without their values. */
+function changesBetween(before: WorkItemRecord, after: WorkItemRecord): StoredChange[] {
+  return changedFields(before, after).map((field) => {
+    const read = FIELDS[field];
+    return field === 'position' ? { field } : { field, from: read?.(before), to: read?.(after) };
+  });
+}
+
+const cut = (text: string): string | undefined => {
+  if (text === '') return undefined;
+  return text.length <= MAX_TEXT ? text : `${[...text.slice(0, 2 * MAX_TEXT)].slice(0, MAX_TEXT).join('')}…`;
+};

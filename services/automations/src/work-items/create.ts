@@ -1,0 +1,91 @@
+import { invalidField } from '@commonplace/kit/errors';
+import { newId } from '@commonplace/kit/id';
+import type { CallContext } from '@commonplace/kit/rpc';
+import type { CreateWorkItemRequest } from '@commonplace/proto/automations/v1/work_item_service.js';
+import { defaultWorkspace, editPlace } from '../policy.js';
+import { rightsOf } from './access.js';
+import { recordActivity } from './activity.js';
+import { newlyAssigned } from './assignment.js';
+import { itemEvent } from './events.js';
+import { derivedFrom, priorityOf, statusOf } from './fields.js';
+import type { WorkItemParts } from './parts.js';
+import { type ChosenAssignee, chooseAssignee } from './people.js';
+import { isOpen, type WorkItemRecord } from './records.js';
+import { chooseResources } from './resources.js';
+import { requestRun } from './run-starts.js';
+import { numberKey } from './search.js';
+import { countChildren, lineOfParent, noteGrowth, parentKeyOf, positionFor, requireDepth } from './tree.js';
+
+type Place = Awaited<ReturnType<typeof editPlace>>;
+
+/** Creates a work item in the unit of work of a call. */
+export async function createItem(
+  parts: WorkItemParts,
+  request: CreateWorkItemRequest,
+  context: CallContext,
+): Promise<WorkItemRecord> {
+  const { caller, work } = context;
+  const place = await editPlace(parts, request.workspaceId ?? defaultWorkspace(caller), context, 'workspace_id');
+  const chosen = request.assignee && (await chooseAssignee(parts, request.assignee, place, context));
+  requireAgent(request.autoRun, chosen);
+  const resourceIds = await chooseResources(parts, request.resourceIds, [], place.workspaceId, context);
+  await requireRoom(parts, request, place, context);
+  await parts.quota.reserve(work, place.workspaceId);
+  // The number is taken for good, whatever becomes of this unit.
+  context.acts();
+  const number = await parts.numbers.next(place);
+  const draft = await draftOf(parts, request, place, number, context);
+  const runs = chosen?.assignee.type === 'agent' && (request.autoRun ?? chosen.autoRun);
+  const assigned = { assignee: chosen?.assignee, assignment: chosen === undefined ? 0 : 1 };
+  const fields = { ...draft, resourceIds, ...assigned, ...(runs && { startedAssignment: assigned.assignment }) };
+  const item = work.insert(parts.items, { ...fields, ...derivedFrom(fields) });
+  const { id, tenant, workspaceId, createdAt } = item;
+  work.insert(parts.counts, { id, tenant, workspaceId, children: 0, open: 0, growth: 0 });
+  if (runs) requestRun(parts, item, caller, work);
+  recordActivity(parts, item, { type: 'created', actor: context.actor }, createdAt, work);
+  work.publish(itemEvent(context, 'created', item, { assignedUserIds: newlyAssigned(undefined, item, caller) }));
+  return item;
+}
+
+/** Throws if a run is asked for where no agent could have it. */
+export function requireAgent(autoRun: boolean | undefined, chosen: Pick<ChosenAssignee, 'assignee'> | undefined): void {
+  if (autoRun !== true || chosen?.assignee.type === 'agent') return;
+  throw invalidField('auto_run', 'invalid_value', 'starts a run of an agent, and the work item is assigned to none.');
+}
+
+/** Throws unless the parent has room for one more, and counts it. */
+async function requireRoom(
+  parts: WorkItemParts,
+  { parentId, status }: CreateWorkItemRequest,
+  { workspaceId }: Place,
+  { work }: CallContext,
+): Promise<void> {
+  if (parentId === undefined) return;
+  const line = await lineOfParent(parts, parentId, workspaceId, work);
+  requireDepth(parts, line.length, 0);
+  await noteGrowth(parts, line, work);
+  await countChildren(parts, parentId, 1, Number(isOpen(statusOf(status) ?? 'todo')), work);
+}
+
+async function draftOf(
+  parts: WorkItemParts,
+  request: CreateWorkItemRequest,
+  { tenant, orgId, workspaceId }: Place,
+  number: number,
+  context: CallContext,
+) {
+  const { title, description, parentId, estimate, startAt, dueAt, externalId, labels } = request;
+  const now = new Date(parts.now()).toISOString();
+  const status = statusOf(request.status) ?? 'todo';
+  const taint = (await rightsOf(parts, context)).taintOf({ workspaceId });
+  const parentKey = parentKeyOf({ parentId, workspaceId });
+  return {
+    ...{ id: newId(), tenant, orgId, workspaceId, number, numberKey: numberKey(workspaceId, number) },
+    ...{ title, description, titleTaint: taint, descriptionTaint: description === '' ? undefined : taint },
+    ...{ status, priority: priorityOf(request.priority) ?? ('none' as const), labels: [...new Set(labels)] },
+    ...{ parentId, position: await positionFor(parts, parentKey, { at: 'last' }, undefined, context.work) },
+    ...{ estimate, startAt, dueAt, completedAt: isOpen(status) ? undefined : now, externalId },
+    ...{ creatorId: context.caller.userId, createdBy: context.actor, updatedBy: context.actor },
+    ...{ createdAt: now, updatedAt: now },
+  };
+}

@@ -1,0 +1,33 @@
+import type { Actor } from '@commonplace/kit/auth';
+import { createEvent, type DomainEvent } from '@commonplace/kit/events';
+import type { CallContext } from '@commonplace/kit/rpc';
+import type { WorkItemRecord } from './records.js';
+
+export type ItemEventType = 'created' | 'updated' | 'deleted';
+
+interface ItemEventFacts {
+  readonly changedFields?: readonly string[];
+  /** People to whom it was assigned by this. */
+  readonly assignedUserIds?: readonly string[];
+}
+
+const dataOf = (item: WorkItemRecord, { changedFields = [], assignedUserIds = [] }: ItemEventFacts) => {
+  const { workspaceId, number, version, title } = item;
+  return { workspaceId, number, changedFields, version, assignedUserIds, title };
+};
+
+/** Returns the event of a change by a caller. */
+export function itemEvent(
+  context: CallContext,
+  type: ItemEventType,
+  item: WorkItemRecord,
+  facts: ItemEventFacts = {},
+): DomainEvent {
+  return context.event(`work_item.${type}`, item.id, dataOf(item, facts), item.tenant);
+}
+
+/** Returns the event of a removal in the background. */
+export function removalEvent(item: WorkItemRecord, actor: Actor): DomainEvent {
+  const about = { subject: item.id, data: dataOf(item, {}), tenant: item.tenant };
+  return createEvent({ service: 'automations', type: 'work_item.deleted', ...about, actor });
+}

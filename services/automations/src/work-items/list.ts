@@ -1,0 +1,185 @@
+import { beyondReach, reachesWorkspace } from '@commonplace/kit/auth';
+import { invalidField, NotFound } from '@commonplace/kit/errors';
+import { isUuid } from '@commonplace/kit/id';
+import type { CallContext } from '@commonplace/kit/rpc';
+import { createBreathe } from '@commonplace/kit/slices';
+import {
+  countTotal,
+  EXACT_TOTAL,
+  invalidCursor,
+  pageOf,
+  pageOfAll,
+  type Slice,
+  type Sort,
+  sliceOf,
+  type Total,
+  toPage,
+  totalOf,
+  type Where,
+} from '@commonplace/kit/store';
+import type { Page } from '@commonplace/proto/api/v1/page.js';
+import type { ListWorkItemsRequest } from '@commonplace/proto/automations/v1/work_item_service.js';
+import { readableWorkspaces, readPlace } from '../policy.js';
+import { rightsOf } from './access.js';
+import { assigneeKey, priorityOf, statusOf } from './fields.js';
+import type { WorkItemParts } from './parts.js';
+import { NEVER, PRIORITIES, type WorkItemRecord } from './records.js';
+import { matchingQuery, withLabel } from './search.js';
+import { findInSlices } from './slices.js';
+
+type ListParts = Pick<WorkItemParts, 'items' | 'memberships' | 'peers'>;
+
+/** Returns a page of the work items that the caller reads. */
+export async function listItems(
+  parts: ListParts,
+  request: ListWorkItemsRequest,
+  context: CallContext,
+): Promise<{ items: WorkItemRecord[]; page: Page }> {
+  const assigneeId = request.assigneeId === 'me' ? context.caller.userId : request.assigneeId;
+  if (assigneeId !== undefined && !isUuid(assigneeId)) {
+    throw invalidField('assignee_id', 'invalid_value', 'must be the id of a person, or me.');
+  }
+  if (request.parentId !== undefined && request.parentId !== 'root' && !isUuid(request.parentId)) {
+    throw invalidField('parent_id', 'invalid_value', 'must be the id of a work item, or root.');
+  }
+  const sort = sortOf(request.sort);
+  const slice = sliceOf(request.page);
+  requireCursorOf(slice, sort);
+  const isOwn = assigneeId === context.caller.userId;
+  const workspaceIds = await listedWorkspaces(parts, request.workspaceId, isOwn, context);
+  const where = (ids: readonly string[]) => filterOf({ ...request, assigneeId }, ids);
+  return findPageIn(parts, workspaceIds, where, sort, slice);
+}
+
+/** Returns the workspaces of a list. Guests of a workspace see there what is assigned to them alone. */
+async function listedWorkspaces(
+  parts: ListParts,
+  workspaceId: string | undefined,
+  isOwn: boolean,
+  context: CallContext,
+): Promise<string[]> {
+  if (workspaceId === undefined) {
+    return isOwn ? (await rightsOf(parts, context)).reached() : readableWorkspaces(parts, context);
+  }
+  if (!isOwn) return [(await readPlace(parts, workspaceId, context, 'workspace_id')).workspaceId];
+  const { caller, onward } = context;
+  const known = (await parts.memberships.of(caller.userId, onward)).workspaces.get(workspaceId);
+  const found = known ?? (await parts.memberships.fresh(caller.userId, onward)).workspaces.get(workspaceId);
+  if (found === undefined) throw NotFound({}, { param: 'workspace_id' });
+  const orgId = found.orgId || null;
+  if (!reachesWorkspace(caller, workspaceId, orgId)) throw beyondReach(caller, orgId);
+  return [workspaceId];
+}
+
+// ---- filters
+
+function filterOf(request: ListWorkItemsRequest, workspaceIds: readonly string[]): Where<WorkItemRecord> {
+  const { assigneeId, agentId, label, q } = request;
+  const statuses = request.status.flatMap((one) => statusOf(one) ?? []);
+  const ranks = request.priority.flatMap((one) => {
+    const priority = priorityOf(one);
+    return priority === undefined ? [] : [PRIORITIES.indexOf(priority)];
+  });
+  return {
+    workspaceId: oneOf(workspaceIds),
+    ...(statuses.length > 0 && { status: oneOf(statuses) }),
+    ...(ranks.length > 0 && { rank: oneOf(ranks) }),
+    ...parentFilter(request, workspaceIds),
+    ...dueFilter(request),
+    and: [
+      ...(assigneeId === undefined ? [] : [{ assigneeKey: assigneeKey('user', assigneeId) }]),
+      ...(agentId === undefined ? [] : [{ assigneeKey: assigneeKey('agent', agentId) }]),
+      matchingQuery(q, workspaceIds),
+      withLabel(label, workspaceIds),
+    ],
+  };
+}
+
+const oneOf = <T extends string | number>(values: readonly T[]) => {
+  const [only] = values;
+  return values.length === 1 && only !== undefined ? only : { in: values };
+};
+
+function parentFilter({ parentId }: ListWorkItemsRequest, workspaceIds: readonly string[]): Where<WorkItemRecord> {
+  if (parentId === undefined) return {};
+  return { parentKey: parentId === 'root' ? oneOf(workspaceIds) : parentId };
+}
+
+/** Times are compared as they are stored, in milliseconds. */
+function dueFilter({ dueAfter, dueBefore }: ListWorkItemsRequest): Where<WorkItemRecord> {
+  if (dueAfter === undefined && dueBefore === undefined) return {};
+  return { dueKey: { ...(dueAfter !== undefined && { gt: dueAfter }), lt: dueBefore ?? NEVER } };
+}
+
+// ---- order
+
+type ItemSort = Sort<WorkItemRecord>;
+
+const SORTS: Readonly<Record<string, ItemSort>> = {
+  created_at: ['createdAt'],
+  '-created_at': ['-createdAt'],
+  updated_at: ['updatedAt'],
+  '-updated_at': ['-updatedAt'],
+  due_at: ['dueKey'],
+  '-due_at': ['-dueKeyDown'],
+  priority: ['rank'],
+  '-priority': ['-rank'],
+  number: ['number'],
+  '-number': ['-number'],
+  position: ['position'],
+};
+
+const sortOf = (name: string): ItemSort => SORTS[name] ?? ['-createdAt'];
+const NUMERIC: ReadonlySet<string> = new Set(['rank', 'number']);
+
+/** Throws for a cursor of a list in another order. */
+function requireCursorOf({ after }: Slice, [field]: ItemSort): void {
+  if (after === undefined) return;
+  const [value, id] = after;
+  const expected = NUMERIC.has((field as string).replace('-', '')) ? 'number' : 'string';
+  if (after.length !== 2 || typeof value !== expected || typeof id !== 'string') throw invalidCursor();
+}
+
+// ---- pages
+
+/** Workspaces whose orders one query merges; with more, each group is read by itself. */
+const MERGED = 64;
+
+async function findPageIn(
+  { items }: Pick<ListParts, 'items'>,
+  workspaceIds: readonly string[],
+  where: (workspaceIds: readonly string[]) => Where<WorkItemRecord>,
+  sort: ItemSort,
+  slice: Slice,
+): Promise<{ items: WorkItemRecord[]; page: Page }> {
+  const { limit, offset, after } = slice;
+  if (workspaceIds.length <= MERGED) {
+    const found = await findInSlices(items, {
+      ...{ where: where(workspaceIds), sort, limit: limit + 1, offset },
+      ...(after && { after }),
+    });
+    return pageOf(slice, found, await countTotal(items, where(workspaceIds)), sort);
+  }
+  const breathe = createBreathe();
+  const found: WorkItemRecord[] = [];
+  let counted = 0;
+  for (let at = 0; at < workspaceIds.length; at += MERGED) {
+    const group = where(workspaceIds.slice(at, at + MERGED));
+    const query = { where: group, sort, limit: offset + limit + 1, ...(after && { after }) };
+    found.push(...(await findInSlices(items, query)));
+    counted += await items.count(group, EXACT_TOTAL + 1);
+    await breathe();
+  }
+  return withTotal(pageOfAll(slice, found, sort), slice, totalOf(counted), sort);
+}
+
+function withTotal(
+  { items, page }: { items: WorkItemRecord[]; page: Page },
+  slice: Slice,
+  total: Total,
+  sort: ItemSort,
+): { items: WorkItemRecord[]; page: Page } {
+  const last = page.hasMore ? items.at(-1) : undefined;
+  const next = last && [last[(sort[0] as string).replace('-', '') as 'createdAt'], last.id];
+  return { items, page: toPage(slice, total, next) };
+}

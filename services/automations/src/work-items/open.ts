@@ -1,0 +1,45 @@
+import { contracts } from '@commonplace/kit/contracts';
+import type { Subscription } from '@commonplace/kit/events';
+import { createQuota, quotaCollection } from '@commonplace/kit/quota';
+import { implement } from '@commonplace/kit/runtime';
+import { LimitReached } from '../errors.js';
+import type { Feature, Shared } from '../parts.js';
+import { createWorkItemHandlers } from './handlers.js';
+import { NumberSource } from './numbers.js';
+import { openWorkItemRecords, type WorkItemParts } from './parts.js';
+import { openItemRemovalQueue } from './remove.js';
+import { followRuns } from './run-links.js';
+import { openRunStartQueue } from './run-starts.js';
+
+/** Opens work items: their endpoints, the runs that assignments start, and what deletions leave to do. */
+export async function openWorkItems(shared: Shared): Promise<Feature> {
+  const { store, settings } = shared;
+  const records = await openWorkItemRecords(store);
+  const parts: WorkItemParts = {
+    ...shared,
+    ...records,
+    numbers: new NumberSource(store, records),
+    quota: createQuota(await store.collection(quotaCollection), {
+      name: 'work_items',
+      limit: settings.workItemsPerWorkspace,
+      count: (workspaceId) => records.items.count({ workspaceId }),
+      refuse: (limit) => LimitReached({ limit, what: 'work items in one workspace' }),
+    }),
+  };
+  const starts = await openRunStartQueue(parts);
+  const removals = await openItemRemovalQueue(parts);
+  const subscriptions: Subscription[] = [];
+  return {
+    implementations: [implement(contracts.workItems, createWorkItemHandlers(parts))],
+    async begin() {
+      await starts.begin();
+      await removals.begin();
+      subscriptions.push(await followRuns(parts, shared.bus));
+    },
+    async close() {
+      for (const subscription of subscriptions.splice(0)) await subscription.close();
+      await starts.close();
+      await removals.close();
+    },
+  };
+}

@@ -1,0 +1,200 @@
+import type { Actor } from '@commonplace/kit/auth';
+import type { CallContext } from '@commonplace/kit/rpc';
+import type { WorkRun } from '@commonplace/proto/agents/v1/work_run_service.js';
+import type { Actor as ActorMessage, ActorType } from '@commonplace/proto/api/v1/actor.js';
+import {
+  AssigneeType,
+  type WorkItem,
+  type WorkItemActivity,
+  type WorkItemPriority,
+  type WorkItemRun,
+  type WorkItemStatus,
+} from '@commonplace/proto/automations/v1/work_item.js';
+import { WorkItemInclude } from '@commonplace/proto/automations/v1/work_item_service.js';
+import { type ItemRights, rightsOf } from './access.js';
+import { SHOWN_ACTIVITIES } from './activity.js';
+import type { WorkItemParts } from './parts.js';
+import type { ActivityRecord, RunLinkRecord, WorkItemRecord } from './records.js';
+import { readableAmong } from './resources.js';
+import { MAX_LINKS } from './run-links.js';
+import { findInSlices } from './slices.js';
+
+/** Work items whose runs one query reads. */
+const CHUNK = 50;
+/** Children that `include=children` shows. */
+const SHOWN_CHILDREN = 200;
+
+type Present = Pick<WorkItemParts, 'items' | 'counts' | 'links' | 'activities' | 'peers' | 'memberships'>;
+
+/** What of work items depends on who reads them. */
+interface View {
+  readonly readable: ReadonlyMap<string, string>;
+  readonly childCounts: ReadonlyMap<string, number>;
+  readonly links: ReadonlyMap<string, readonly RunLinkRecord[]>;
+}
+
+/** Returns work items as the caller sees them. */
+export async function presentItems(
+  parts: Present,
+  items: readonly WorkItemRecord[],
+  context: CallContext,
+): Promise<WorkItem[]> {
+  const rights = await rightsOf(parts, context);
+  const view = await viewOf(parts, items, rights, context);
+  return items.map((item) => itemMessage(item, view));
+}
+
+export async function presentItem(parts: Present, item: WorkItemRecord, context: CallContext): Promise<WorkItem> {
+  const [message] = await presentItems(parts, [item], context);
+  return message as WorkItem;
+}
+
+/** Returns a work item with what the caller wants besides. */
+export async function presentWith(
+  parts: Present,
+  item: WorkItemRecord,
+  include: readonly WorkItemInclude[],
+  context: CallContext,
+): Promise<WorkItem> {
+  const rights = await rightsOf(parts, context);
+  const wants = (one: WorkItemInclude) => include.includes(one);
+  const activities = wants(WorkItemInclude.ACTIVITY) ? await activitiesOf(parts, item) : [];
+  const children = wants(WorkItemInclude.CHILDREN) ? await childrenOf(parts, item, rights) : [];
+  const named = activities.flatMap(resourcesIn);
+  const view = await viewOf(parts, [item, ...children], rights, context, named);
+  const links = view.links.get(item.id) ?? [];
+  const runs = wants(WorkItemInclude.RUNS) ? await runsOf(parts, links, context) : [];
+  const seenRuns = new Set(links.map(({ id }) => id));
+  return {
+    ...itemMessage(item, view),
+    children: children.map((child) => itemMessage(child, view)),
+    runs,
+    activity: activities.map((one) => activityMessage(one, view.readable, seenRuns)),
+  };
+}
+
+async function viewOf(
+  { counts, links, peers }: Present,
+  items: readonly WorkItemRecord[],
+  rights: ItemRights,
+  context: CallContext,
+  moreResources: readonly string[] = [],
+): Promise<View> {
+  const ids = items.map(({ id }) => id);
+  const [readable, counted] = await Promise.all([
+    readableAmong({ peers }, [...items.flatMap(({ resourceIds }) => resourceIds), ...moreResources], context),
+    counts.getMany(ids),
+  ]);
+  const byItem = new Map<string, RunLinkRecord[]>();
+  for (let at = 0; at < ids.length; at += CHUNK) {
+    const where = { itemId: { in: ids.slice(at, at + CHUNK) } };
+    const found = await findInSlices(links, { where, sort: ['-createdAt'], limit: CHUNK * MAX_LINKS });
+    for (const link of found) {
+      if (!isVisible(link.workspaceId, rights, context)(link.initiatorId)) continue;
+      byItem.set(link.itemId, [...(byItem.get(link.itemId) ?? []), link]);
+    }
+  }
+  return { readable, links: byItem, childCounts: new Map(counted.map(({ id, children }) => [id, children])) };
+}
+
+/** Runs are seen by whoever has started them, and by the administrators of the workspace. */
+function isVisible(workspaceId: string, rights: ItemRights, { caller }: CallContext): (initiatorId: string) => boolean {
+  return (initiatorId) => initiatorId === caller.userId || rights.administers(workspaceId);
+}
+
+// ---- what is included
+
+function activitiesOf({ activities }: Present, { id: itemId }: WorkItemRecord): Promise<ActivityRecord[]> {
+  return findInSlices(activities, { where: { itemId }, sort: ['-at'], limit: SHOWN_ACTIVITIES });
+}
+
+async function childrenOf({ items }: Present, { id }: WorkItemRecord, rights: ItemRights): Promise<WorkItemRecord[]> {
+  const found = await findInSlices(items, { where: { parentKey: id }, sort: ['position'], limit: SHOWN_CHILDREN });
+  return found.filter((child) => rights.canRead(child));
+}
+
+async function runsOf(
+  { peers }: Present,
+  links: readonly RunLinkRecord[],
+  context: CallContext,
+): Promise<WorkItemRun[]> {
+  if (links.length === 0) return [];
+  const { items } = await peers.agentRuns.findWorkRuns({ runIds: links.map(({ id }) => id) }, context.onward);
+  const found = new Map(items.map((run) => [run.id, run]));
+  return links.flatMap((link) => {
+    const run = found.get(link.id);
+    return run === undefined ? [] : [runMessage(run)];
+  });
+}
+
+// ---- messages
+
+function itemMessage(item: WorkItemRecord, { readable, links, childCounts }: View): WorkItem {
+  const { assignee } = item;
+  return {
+    id: item.id,
+    number: item.number,
+    workspaceId: item.workspaceId,
+    title: item.title,
+    description: item.description,
+    status: `WORK_ITEM_STATUS_${item.status.toUpperCase()}` as WorkItemStatus,
+    priority: `WORK_ITEM_PRIORITY_${item.priority.toUpperCase()}` as WorkItemPriority,
+    assignee: assignee && { ...assignee, type: assignee.type === 'agent' ? AssigneeType.AGENT : AssigneeType.USER },
+    labels: [...item.labels],
+    parentId: item.parentId,
+    childCount: childCounts.get(item.id) ?? 0,
+    resourceIds: item.resourceIds.filter((id) => readable.has(id)),
+    runIds: (links.get(item.id) ?? []).map(({ id }) => id),
+    estimate: item.estimate,
+    position: item.position,
+    startAt: item.startAt,
+    dueAt: item.dueAt,
+    completedAt: item.completedAt,
+    externalId: item.externalId,
+    createdBy: actorMessage(item.createdBy),
+    createdAt: item.createdAt,
+    updatedAt: item.updatedAt,
+    version: item.version,
+    untrusted: item.titleTaint !== undefined || item.descriptionTaint !== undefined,
+    children: [],
+    runs: [],
+    activity: [],
+  };
+}
+
+const actorMessage = ({ type, id, name }: Actor): ActorMessage => ({
+  type: `ACTOR_TYPE_${type.toUpperCase()}` as ActorType,
+  id,
+  name,
+});
+
+const STATUS_PREFIX = 'RUN_STATUS_';
+
+function runMessage({ id, agentId, status, createdAt, finishedAt }: WorkRun): WorkItemRun {
+  return {
+    ...{ id, agentId, status: status.slice(STATUS_PREFIX.length).toLowerCase() },
+    ...{ createdAt: createdAt || undefined, finishedAt: finishedAt || undefined },
+  };
+}
+
+const jsonBytes = (value: unknown): Buffer => Buffer.from(JSON.stringify(value ?? null));
+
+function activityMessage(
+  { id, type, actor, at, changes, runId, reason }: ActivityRecord,
+  readable: ReadonlyMap<string, string>,
+  seenRuns: ReadonlySet<string>,
+): WorkItemActivity {
+  const shown = (field: string, value: unknown) =>
+    jsonBytes(field === 'resource_ids' ? asIds(value).filter((one) => readable.has(one)) : value);
+  return {
+    ...{ id, type, actor: actorMessage(actor), at, reason },
+    runId: runId !== undefined && seenRuns.has(runId) ? runId : undefined,
+    changes: changes.map(({ field, from, to }) => ({ field, from: shown(field, from), to: shown(field, to) })),
+  };
+}
+
+const asIds = (value: unknown): string[] => (Array.isArray(value) ? (value as string[]) : []);
+
+function resourcesIn({ changes }: ActivityRecord): string[] {
+  return changes.flatMap(({ field, from, to }) => (field === 'resource_ids' ? [...asIds(from), ...asIds(to)] : []));
+}

@@ -1,0 +1,52 @@
+import { invalidField, NotFound } from '@commonplace/kit/errors';
+import type { CallContext } from '@commonplace/kit/rpc';
+import type { WorkItemParts } from './parts.js';
+
+/** Resources that one call asks for, and calls at the same time. */
+const CHUNK = 200;
+const AT_ONCE = 4;
+
+type ResourceParts = Pick<WorkItemParts, 'peers'>;
+
+/** Returns the resources among some that the caller may read now, with their workspaces. */
+export async function readableAmong(
+  { peers }: ResourceParts,
+  ids: Iterable<string>,
+  { onward }: Pick<CallContext, 'onward'>,
+): Promise<ReadonlyMap<string, string>> {
+  const unique = [...new Set(ids)];
+  const found = new Map<string, string>();
+  const chunks: string[][] = [];
+  for (let at = 0; at < unique.length; at += CHUNK) chunks.push(unique.slice(at, at + CHUNK));
+  for (let at = 0; at < chunks.length; at += AT_ONCE) {
+    const some = chunks.slice(at, at + AT_ONCE).map((part) => peers.index.checkAccess({ ids: part }, onward));
+    for (const { resources } of await Promise.all(some)) {
+      for (const { id, workspaceId } of resources) found.set(id, workspaceId);
+    }
+  }
+  return found;
+}
+
+/** Resources of a work item, with those that others have named and the caller does not see. */
+const MAX_RESOURCES = 200;
+
+/**
+ * Returns the resources that a work item has after a request has named some. Those of before that the caller may not read
+ * stay, since they could not be named. Throws `NotFound` for one that is unreadable or of another workspace.
+ */
+export async function chooseResources(
+  parts: ResourceParts,
+  named: readonly string[],
+  before: readonly string[],
+  workspaceId: string,
+  context: CallContext,
+): Promise<string[]> {
+  const readable = await readableAmong(parts, [...named, ...before], context);
+  const at = named.findIndex((id) => readable.get(id) !== workspaceId);
+  if (at >= 0) throw NotFound({}, { param: `resource_ids[${at}]` });
+  const all = [...new Set([...named, ...before.filter((id) => !readable.has(id))])];
+  if (all.length > MAX_RESOURCES) {
+    throw invalidField('resource_ids', 'too_many_items', 'must be fewer, with those that others have added.');
+  }
+  return all;
+}

@@ -1,0 +1,68 @@
+import type { Actor } from '@commonplace/kit/auth';
+import type { DomainEvent, EventBus, Subscription } from '@commonplace/kit/events';
+import { inWork, type UnitOfWork } from '@commonplace/kit/store';
+import { recordActivity } from './activity.js';
+import type { WorkItemParts } from './parts.js';
+
+/** Runs of one work item that are kept; the oldest make room. */
+export const MAX_LINKS = 50;
+
+type LinkParts = Pick<WorkItemParts, 'items' | 'links' | 'activities' | 'now'>;
+
+/** A run for a work item. */
+export interface LinkedRun {
+  readonly runId: string;
+  readonly itemId: string;
+  readonly agentId: string;
+  readonly initiatorId: string;
+  /** Who is said to have started. */
+  readonly actor: Actor;
+}
+
+/** Links a run to its work item in a unit of work, once. */
+export async function linkRun(parts: LinkParts, run: LinkedRun, work: UnitOfWork): Promise<void> {
+  const { runId, itemId, agentId, initiatorId, actor } = run;
+  const item = await work.get(parts.items, itemId);
+  if (item === undefined || (await work.get(parts.links, runId)) !== undefined) return;
+  const { tenant, workspaceId } = item;
+  const at = new Date(parts.now()).toISOString();
+  // A work item that is deleted at the same time must leave nothing behind.
+  work.expect(parts.items, item);
+  work.insert(parts.links, { id: runId, tenant, workspaceId, itemId, agentId, initiatorId, createdAt: at });
+  recordActivity(parts, item, { type: 'run_started', actor, runId }, at, work);
+  const where = { itemId };
+  const old = await parts.links.find({ where, sort: ['-createdAt'], offset: MAX_LINKS - 1, limit: MAX_LINKS });
+  for (const one of old) work.remove(parts.links, one);
+}
+
+/** Follows the runs of agents: those that somebody starts for a work item, and the ends of all. */
+export function followRuns(parts: LinkParts & Pick<WorkItemParts, 'store'>, bus: EventBus): Promise<Subscription> {
+  const types = ['commonplace.agents.agent_run.started', 'commonplace.agents.agent_run.finished'];
+  return bus.subscribe({ consumer: 'automations.work_item_runs', types }, async (events) => {
+    for (const event of events) await inWork(parts.store, (work) => follow(parts, event, work));
+  });
+}
+
+async function follow(parts: LinkParts, event: DomainEvent, work: UnitOfWork): Promise<void> {
+  const { subject: runId, tenant, actor = SYSTEM } = event;
+  const data = event.data as Readonly<Record<string, string | undefined>>;
+  const { workItemId = '', workspaceId, agentId = '', userId = '', status } = data;
+  const doer = { type: actor.type as Actor['type'], id: actor.id, name: actor.name };
+  const known = await work.get(parts.links, runId);
+  if (known === undefined) {
+    const item = workItemId === '' ? undefined : await work.get(parts.items, workItemId);
+    // Whoever starts a run may name any id as its work item.
+    if (item === undefined || item.tenant !== tenant || item.workspaceId !== workspaceId) return;
+    await linkRun(parts, { runId, itemId: item.id, agentId, initiatorId: userId, actor: doer }, work);
+  }
+  if (!event.type.endsWith('.finished')) return;
+  const link = await work.get(parts.links, runId);
+  const item = link && (await work.get(parts.items, link.itemId));
+  if (link === undefined || item === undefined || link.finishedAt !== undefined) return;
+  const at = new Date(parts.now()).toISOString();
+  work.expect(parts.items, item);
+  work.replace(parts.links, link, { ...link, finishedAt: at });
+  recordActivity(parts, item, { type: 'run_finished', actor: doer, runId, reason: status }, at, work);
+}
+
+const SYSTEM = { type: 'system', id: 'agents', name: 'Agents' };

@@ -1,0 +1,118 @@
+import type { Actor, Caller } from '@commonplace/kit/auth';
+import { derivedId } from '@commonplace/kit/id';
+import { type HeldJob, openQueue, type Queue } from '@commonplace/kit/jobs';
+import type { UnitOfWork } from '@commonplace/kit/store';
+import { RunSource } from '@commonplace/proto/agents/v1/run.js';
+import { StartWorkRunRequest } from '@commonplace/proto/agents/v1/work_run_service.js';
+import { recordActivity } from './activity.js';
+import type { WorkItemParts } from './parts.js';
+import { type RunStartRecord, runStartQueue, type WorkItemRecord } from './records.js';
+import { linkRun } from './run-links.js';
+
+type StartParts = Pick<
+  WorkItemParts,
+  'items' | 'starts' | 'links' | 'activities' | 'peers' | 'store' | 'log' | 'now' | 'systemCall'
+>;
+
+/** Runs that this process starts at the same time. */
+const CONCURRENCY = 8;
+/** A service that restarts is away for some seconds. */
+const BACKOFF = { firstMs: 1_000, maxMs: 600_000 };
+
+/** Returns the id of the run that an assignment starts: there is one, however often it is tried. */
+export const runIdOf = (itemId: string, assignment: number): string =>
+  derivedId(`work-item-run:${itemId}:${assignment}`);
+
+/** Has the agent to which a work item is assigned run, in the unit that assigns it. */
+export function requestRun(
+  { starts, now }: Pick<StartParts, 'starts' | 'now'>,
+  { id: itemId, tenant, workspaceId, assignment, assignee }: WorkItemRecord,
+  { userId, userName, credential, chain = [] }: Caller,
+  work: UnitOfWork,
+): void {
+  if (assignee?.type !== 'agent') return;
+  work.insert(starts, {
+    ...{ id: runIdOf(itemId, assignment), tenant, workspaceId, itemId, assignment },
+    ...{ agentId: assignee.id, agentName: assignee.name, userId, userName },
+    ...{ credentialId: credential.id, scopes: [...credential.scopes], chain: [...chain] },
+    dueAt: new Date(now()).toISOString(),
+  });
+}
+
+/** Opens the queue that starts the runs of assigned agents. */
+export function openRunStartQueue(parts: StartParts): Promise<Queue<RunStartRecord>> {
+  const { store, log, now } = parts;
+  return openQueue<RunStartRecord>({
+    ...{ store, log, now, spec: runStartQueue, concurrency: CONCURRENCY, backoff: BACKOFF },
+    run: (job) => startRun(parts, job),
+    onGivenUp: (job) => refuse(parts, job, 'unavailable'),
+  });
+}
+
+async function startRun(parts: StartParts, job: HeldJob<RunStartRecord>): Promise<void> {
+  const { record } = job;
+  const item = await parts.items.get(record.itemId);
+  // It was deleted, or assigned to somebody else, before the run began.
+  if (item?.assignment !== record.assignment) return job.remove();
+  const why = refusalOf(record);
+  if (why !== undefined) return refuse(parts, job, why);
+  const { refusalCode } = await parts.peers.agentRuns.startWorkRun(requestOf(item, record), parts.systemCall());
+  if (refusalCode !== '') return refuse(parts, job, refusalCode);
+  await job.remove((work) => linkRun(parts, runOf(record), work));
+}
+
+const runOf = ({ id, itemId, agentId, agentName, userId }: RunStartRecord) => ({
+  ...{ runId: id, itemId, agentId, initiatorId: userId },
+  actor: { type: 'agent', id: agentId, name: agentName } as const,
+});
+
+/** Automations and agents that may lead from one to the next. */
+const MAX_CHAIN = 5;
+
+/** Agents that assign work to each other would never end. */
+function refusalOf({ chain, agentId }: RunStartRecord): string | undefined {
+  return chain.includes(agentId) || chain.length > MAX_CHAIN ? 'loop' : undefined;
+}
+
+function requestOf(item: WorkItemRecord, record: RunStartRecord): StartWorkRunRequest {
+  const { id: runId, agentId, userId, userName, credentialId, scopes, chain } = record;
+  const { id: workItemId, workspaceId, titleTaint, descriptionTaint } = item;
+  return StartWorkRunRequest.fromPartial({
+    ...{ runId, agentId, userId, userName, credentialId, scopes: [...scopes], workspaceId, workItemId },
+    source: RunSource.WORK_ITEM,
+    input: { text: taskOf(item) },
+    resourceIds: [...item.resourceIds],
+    chain: [...chain, agentId],
+    taintSources: [titleTaint, descriptionTaint].flatMap((taint) => taint ?? []),
+  });
+}
+
+/** Writes a work item as the task of a run. */
+function taskOf({ id, number, title, description, status, priority, dueAt, labels }: WorkItemRecord): string {
+  const facts = [
+    ...[`Work item #${number} (${id}) was assigned to you.`, `Title: ${title}`, `Status: ${status}`],
+    ...(priority === 'none' ? [] : [`Priority: ${priority}`]),
+    ...(dueAt === undefined ? [] : [`Due: ${dueAt}`]),
+    ...(labels.length === 0 ? [] : [`Labels: ${labels.join(', ')}`]),
+  ];
+  return `${facts.join('\n')}${description === '' ? '' : `\n\n${description}`}`;
+}
+
+const SYSTEM: Actor = { type: 'system', id: 'automations', name: 'Work items' };
+
+/** Records why no run was started, in the unit that removes the job. */
+function refuse(parts: StartParts, job: HeldJob<RunStartRecord>, reason: string): Promise<void> {
+  const { itemId } = job.record;
+  return job.remove(async (work) => {
+    const item = await work.get(parts.items, itemId);
+    if (item === undefined) return;
+    work.expect(parts.items, item);
+    recordActivity(
+      parts,
+      item,
+      { type: 'run_refused', actor: SYSTEM, reason },
+      new Date(parts.now()).toISOString(),
+      work,
+    );
+  });
+}

@@ -1,0 +1,191 @@
+import { createHmac } from 'node:crypto';
+import { TriggerType, WebhookVerifyType } from '@commonplace/proto/automations/v1/automation.js';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { Webhook } from 'standardwebhooks';
+import { type DefinitionStage, openDefinitionStage, tokenOf } from './definitions-stage.js';
+
+let stage: DefinitionStage;
+beforeAll(async () => {
+  stage = await openDefinitionStage();
+});
+afterAll(() => stage.close());
+
+const SECRET = 'a secret of the sender';
+const SIGNING = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;
+const BODY = '{"name": "Ada",  "n": 1}';
+const hmac = (encoding: 'hex' | 'base64', body = BODY, secret = SECRET) =>
+  createHmac('sha256', secret).update(body).digest(encoding);
+
+const signedHeaders = (id: string, at: number, body: string, secret = SIGNING) => ({
+  'webhook-id': id,
+  'webhook-timestamp': String(Math.floor(at / 1000)),
+  'webhook-signature': new Webhook(secret).sign(id, new Date(at), body),
+});
+
+const hookOf = async (verify?: { type: WebhookVerifyType; header?: string; secret?: string }) => {
+  const ada = stage.person('Ada');
+  const trigger = { type: TriggerType.WEBHOOK, config: verify === undefined ? {} : { verify } };
+  const made = await stage.create(ada, { trigger });
+  return { ada, made, token: tokenOf(made) };
+};
+const runOf = async ({ runId }: { runId: string }) => stage.records.runs.get(runId);
+
+describe('a webhook', () => {
+  test('starts a run with its body, which is untrusted', async () => {
+    const { token, made } = await hookOf();
+    const headers = {
+      ...{ 'content-type': 'application/json', 'X-Event': 'push', 'x-forwarded-for': '10.0.0.1', 'x-hub-token': 'x' },
+      ...{ 'x-hub-signature-256': 'sha256=abc', accept: '*/*' },
+    };
+    const run = await runOf(await stage.hook(token, BODY, headers));
+    expect(run).toMatchObject({
+      ...{ automationId: made.id, status: 'queued', chain: [], definitionVersion: 1 },
+      trigger: { type: 'webhook', by: { type: 'system' } },
+      taints: [{ type: 'webhook', id: made.id }],
+    });
+    expect(run?.input).toEqual({
+      webhook: { body: { name: 'Ada', n: 1 }, headers: { 'content-type': 'application/json', 'x-event': 'push' } },
+    });
+  });
+
+  test('is unknown, inactive or for an archived workspace', async () => {
+    const { ada, made, token } = await hookOf();
+    for (const wrong of ['', 'x', '__proto__', token.slice(1), `${token}x`, token.toLowerCase()]) {
+      await expect(stage.hook(wrong, '{}')).rejects.toMatchObject({ reason: 'not_found' });
+    }
+    await stage.update(ada, made.id, { isActive: false });
+    await expect(stage.hook(token, '{}')).rejects.toMatchObject({ reason: 'automation_inactive' });
+    await stage.update(ada, made.id, { isActive: true });
+    expect((await stage.hook(token, '{}')).runId).not.toBe('');
+    await stage.remove(ada, made.id);
+    await expect(stage.hook(token, '{}')).rejects.toMatchObject({ reason: 'not_found' });
+  });
+
+  test('starts one run for each delivery within 24 hours, also when it comes twice at once', async () => {
+    const { token, made } = await hookOf();
+    const headers = { 'webhook-id': 'delivery-1' };
+    const answers = await Promise.all([1, 2, 3, 4, 5].map(() => stage.hook(token, BODY, headers)));
+    expect(new Set(answers.map(({ runId }) => runId)).size).toBe(1);
+    expect(await stage.records.runs.count({ automationId: made.id })).toBe(1);
+    const other = await hookOf();
+    expect((await stage.hook(other.token, BODY, headers)).runId).not.toBe(answers[0]?.runId);
+    const [first, second] = [await stage.hook(token, BODY), await stage.hook(token, BODY)];
+    expect(first.runId).not.toBe(second.runId);
+    stage.pass(25 * 3_600_000);
+    const later = await stage.hook(token, BODY, headers);
+    expect(later.runId).not.toBe(answers[0]?.runId);
+    expect(await stage.hook(token, BODY, headers)).toEqual(later);
+  });
+
+  test('has a body of 1 MiB at the most', async () => {
+    const { token } = await hookOf();
+    const ofBytes = (bytes: number) => JSON.stringify('x'.repeat(bytes - 2));
+    expect((await stage.hook(token, ofBytes(1_048_576))).runId).not.toBe('');
+    await expect(stage.hook(token, ofBytes(1_048_577))).rejects.toMatchObject({ reason: 'payload_too_large' });
+  });
+
+  test('may not be nested so deep that reading it would end the process', async () => {
+    const { token } = await hookOf();
+    for (const [open, close] of [
+      ['[', ']'],
+      ['{"a":', '1}'],
+    ] as const) {
+      const deep = open.repeat(100_000) + close.repeat(100_000);
+      await expect(stage.hook(token, deep)).rejects.toMatchObject({ reason: 'invalid_value' });
+    }
+    expect((await stage.hook(token, JSON.stringify({ text: '[[[['.repeat(1000) }))).runId).not.toBe('');
+  });
+});
+
+describe('a signature', () => {
+  const refuses = async (token: string, body: string, headers: Record<string, string>, count = 0) => {
+    await expect(stage.hook(token, body, headers)).rejects.toMatchObject({ reason: 'invalid_signature' });
+    return count;
+  };
+
+  test('of GitHub is that of the body as it was sent', async () => {
+    const { token, made } = await hookOf({ type: WebhookVerifyType.GITHUB, secret: SECRET });
+    const header = 'x-hub-signature-256';
+    const signed = { [header]: `sha256=${hmac('hex')}`, 'x-github-delivery': 'g1' };
+    const first = await stage.hook(token, BODY, signed);
+    expect(await stage.hook(token, BODY, signed)).toEqual(first);
+    await refuses(token, BODY, {});
+    await refuses(token, BODY.replace('  ', ' '), signed);
+    await refuses(token, BODY, { [header]: hmac('hex') });
+    await refuses(token, BODY, { [header]: `sha256=${hmac('hex', BODY, 'another secret')}` });
+    for (const wrong of ['sha256=', 'sha256=00', `sha256=${'0'.repeat(64)}`, `sha1=${hmac('hex')}`, '__proto__']) {
+      await refuses(token, BODY, { [header]: wrong });
+    }
+    expect(await stage.records.runs.count({ automationId: made.id })).toBe(1);
+    expect(made.trigger?.config?.verify).toEqual({ type: WebhookVerifyType.GITHUB });
+    expect(JSON.stringify(await stage.records.automations.get(made.id))).not.toContain(SECRET);
+  });
+
+  test.each([
+    ['hexadecimal', hmac('hex')],
+    ['hexadecimal with a prefix', `sha256=${hmac('hex').toUpperCase()}`],
+    ['base64', hmac('base64')],
+    ['base64 with a prefix', `sha256=${hmac('base64')}`],
+    ['base64url', hmac('base64').replaceAll('+', '-').replaceAll('/', '_').replace('=', '')],
+  ])('by HMAC may be %s', async (_, signature) => {
+    const verify = { type: WebhookVerifyType.HMAC_SHA256, header: 'X-Signature', secret: SECRET };
+    const { token } = await hookOf(verify);
+    expect((await stage.hook(token, BODY, { 'x-signature': signature })).runId).not.toBe('');
+    await refuses(token, `${BODY} `, { 'x-signature': signature });
+    await refuses(token, BODY, { 'x-other': signature });
+  });
+
+  test('of Standard Webhooks ends after five minutes, and holds for its id', async () => {
+    const { token } = await hookOf({ type: WebhookVerifyType.STANDARD_WEBHOOKS, secret: SIGNING });
+    const signed = (at: number, id = 'm1') => signedHeaders(id, at, BODY);
+    const now = Date.now();
+    expect((await stage.hook(token, BODY, signed(now))).runId).not.toBe('');
+    expect((await stage.hook(token, BODY, signed(now - 200_000, 'm2'))).runId).not.toBe('');
+    await refuses(token, BODY, signed(now - 400_000, 'm3'));
+    await refuses(token, BODY, signed(now + 400_000, 'm4'));
+    await refuses(token, BODY, { ...signed(now), 'webhook-id': 'm5' });
+    await refuses(token, BODY, signedHeaders('m6', now, BODY, `whsec_${Buffer.alloc(32, 8).toString('base64')}`));
+    await refuses(token, BODY, {});
+    const form = 'a=1&b=2';
+    expect((await stage.hook(token, BODY, signedHeaders('m7', now, BODY))).runId).not.toBe('');
+    await refuses(token, BODY, signedHeaders('m8', now, form));
+  });
+
+  test('is checked before anything is told of the automation', async () => {
+    const { ada, made, token } = await hookOf({ type: WebhookVerifyType.GITHUB, secret: SECRET });
+    await stage.update(ada, made.id, { isActive: false });
+    await refuses(token, BODY, {});
+    await expect(stage.hook(token, BODY, { 'x-hub-signature-256': `sha256=${hmac('hex')}` })).rejects.toMatchObject({
+      reason: 'automation_inactive',
+    });
+  });
+
+  test('needs a secret, which stays as long as the type does', async () => {
+    const ada = stage.person('Ada');
+    const config = (verify: object) => ({ trigger: { type: TriggerType.WEBHOOK, config: { verify } } });
+    const refused: [object, string][] = [
+      [{ type: WebhookVerifyType.GITHUB }, 'secret'],
+      [{ type: WebhookVerifyType.STANDARD_WEBHOOKS, secret: 'too short and no base64' }, 'secret'],
+      [{ type: WebhookVerifyType.HMAC_SHA256, secret: SECRET }, 'header'],
+      [{ type: WebhookVerifyType.HMAC_SHA256, secret: SECRET, header: 'Authorization' }, 'header'],
+      [{ type: WebhookVerifyType.NONE, secret: SECRET }, 'secret'],
+      [{ type: WebhookVerifyType.GITHUB, secret: SECRET, header: 'x-a' }, 'header'],
+    ];
+    for (const [verify, field] of refused) {
+      await expect(stage.create(ada, config(verify))).rejects.toMatchObject({
+        param: `trigger.config.verify.${field}`,
+      });
+    }
+    const { token, made, ada: owner } = await hookOf({ type: WebhookVerifyType.GITHUB, secret: SECRET });
+    const same = { type: TriggerType.WEBHOOK, config: { verify: { type: WebhookVerifyType.GITHUB } } };
+    await stage.update(owner, made.id, { trigger: same as never });
+    const signed = { 'x-hub-signature-256': `sha256=${hmac('hex')}` };
+    expect((await stage.hook(token, BODY, signed)).runId).not.toBe('');
+    const open = { type: TriggerType.WEBHOOK, config: undefined };
+    await stage.update(owner, made.id, { trigger: open as never });
+    expect((await stage.hook(token, BODY)).runId).not.toBe('');
+    await expect(stage.update(owner, made.id, { trigger: same as never })).rejects.toMatchObject({
+      param: 'trigger.config.verify.secret',
+    });
+  });
+});

@@ -1,0 +1,431 @@
+import { eventually } from '@commonplace/kit/testing';
+import { RunStatus } from '@commonplace/proto/agents/v1/run.js';
+import { ScheduleCatchup, ScheduleOverlap, ScheduleStatus } from '@commonplace/proto/automations/v1/schedule.js';
+import { WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { openScheduleStage, type ScheduleStage, SLOT } from './schedule-stage.js';
+
+const MINUTE = 60_000;
+const at = (ms: number) => new Date(ms).toISOString();
+
+let stage: ScheduleStage;
+beforeEach(async () => {
+  stage = await openScheduleStage();
+});
+afterEach(async () => {
+  await stage.close();
+});
+
+const input = (value: unknown) => Buffer.from(JSON.stringify(value));
+
+/** Expects an automation to have so many runs. */
+const hasRuns = (automationId: string, count: number) =>
+  eventually(async () => {
+    const runs = await stage.runsOf(automationId);
+    expect(runs).toHaveLength(count);
+    return runs;
+  });
+
+test('a slot is written down ahead, and starts the automation in the commit that marks it', async () => {
+  const { id: automationId } = await stage.automation();
+  const schedule = await stage.create({ automationId, cron: '*/5 * * * *', input: input({ week: 7 }) });
+  expect(schedule.nextRunAt).toBe(at(SLOT - 5 * MINUTE));
+  expect(schedule.nextRuns.map(({ scheduledFor }) => scheduledFor)).toEqual(
+    [-5, 0, 5, 10, 15].map((minutes) => at(SLOT + minutes * MINUTE)),
+  );
+  expect(schedule.timezone).toBe('Europe/Berlin');
+  // The one in five minutes is there already.
+  expect((await stage.firesOf(schedule.id)).map(({ scheduledFor }) => scheduledFor)).toEqual([at(SLOT - 5 * MINUTE)]);
+  await stage.goTo(SLOT - 5 * MINUTE + 3);
+  await stage.until(schedule.id, [['11:55:00', 'started']]);
+  const [run] = await hasRuns(automationId, 1);
+  expect(run).toMatchObject({
+    status: 'queued',
+    input: { week: 7 },
+    trigger: { type: 'schedule', scheduleId: schedule.id },
+  });
+  const shown = await stage.get(schedule.id);
+  expect(shown.lastRun).toMatchObject({ id: run?.id, status: 'queued', scheduledFor: at(SLOT - 5 * MINUTE) });
+  expect(shown).toMatchObject({ runCount: 1, version: schedule.version });
+  expect(shown.recentRuns).toHaveLength(1);
+  expect(shown.fires[0]?.lagMs).toBeGreaterThanOrEqual(0);
+});
+
+test.each([
+  [ScheduleCatchup.NONE, ['missed', 'missed', 'missed', 'missed', 'missed'], 0],
+  [ScheduleCatchup.LATEST, ['coalesced', 'coalesced', 'coalesced', 'coalesced', 'started'], 1],
+  [ScheduleCatchup.ALL, ['started', 'started', 'started', 'started', 'started'], 5],
+])('five slots that were missed are caught up by the rule %s', async (catchup, outcomes, started) => {
+  const { id: automationId } = await stage.automation();
+  const overlap = ScheduleOverlap.ALLOW;
+  const { id } = await stage.create({
+    automationId,
+    cron: '0 * * * *',
+    catchup,
+    overlap,
+    catchupWindowSeconds: 86_400,
+  });
+  await stage.goTo(SLOT + 4 * 60 * MINUTE + 10 * MINUTE);
+  await stage.until(
+    id,
+    outcomes.map((outcome, hour) => [`${12 + hour}:00:00`, outcome] as const),
+  );
+  await hasRuns(automationId, started);
+  const shown = await stage.get(id);
+  expect(shown.missedCount).toBe(outcomes.filter((outcome) => outcome === 'missed').length);
+  expect(shown.nextRunAt).toBe(at(SLOT + 5 * 60 * MINUTE));
+});
+
+test('what was missed before the window is not caught up', async () => {
+  const { id: automationId } = await stage.automation();
+  const fields = { catchup: ScheduleCatchup.ALL, overlap: ScheduleOverlap.ALLOW, catchupWindowSeconds: 2 * 3600 };
+  const { id } = await stage.create({ automationId, cron: '0 * * * *', ...fields });
+  await stage.goTo(SLOT + 3 * 60 * MINUTE + 10 * MINUTE);
+  await stage.until(id, [
+    ['12:00:00', 'missed'],
+    ['13:00:00', 'missed'],
+    ['14:00:00', 'started'],
+    ['15:00:00', 'started'],
+  ]);
+});
+
+test('all that is caught up starts one after the other, oldest first, unless runs may overlap', async () => {
+  const { id: automationId } = await stage.automation();
+  const fields = { catchup: ScheduleCatchup.ALL, catchupWindowSeconds: 86_400 };
+  const { id } = await stage.create({ automationId, cron: '0 * * * *', ...fields });
+  await stage.goTo(SLOT + 2 * 60 * MINUTE + 10 * MINUTE);
+  await stage.until(id, [
+    ['12:00:00', 'started'],
+    ['13:00:00', 'buffered'],
+    ['14:00:00', 'buffered'],
+  ]);
+  for (const count of [1, 2, 3]) {
+    const runs = await hasRuns(automationId, count);
+    await stage.endRun(runs.at(-1) as never);
+  }
+  await stage.until(id, [
+    ['12:00:00', 'started'],
+    ['13:00:00', 'started'],
+    ['14:00:00', 'started'],
+  ]);
+  const runs = await stage.runsOf(automationId);
+  expect(runs.map(({ trigger }) => trigger.scheduledFor)).toEqual(
+    [0, 1, 2].map((hour) => at(SLOT + hour * 60 * MINUTE)),
+  );
+});
+
+test('no more than a hundred are caught up, and all others are on record', async () => {
+  const { id: automationId } = await stage.automation();
+  const fields = { catchup: ScheduleCatchup.ALL, overlap: ScheduleOverlap.ALLOW, catchupWindowSeconds: 86_400 };
+  const { id } = await stage.create({ automationId, intervalSeconds: 60, startAt: at(SLOT), ...fields });
+  await stage.goTo(SLOT + 130 * MINUTE + 45_000);
+  await hasRuns(automationId, 100);
+  await eventually(async () => {
+    const fires = (await stage.firesOf(id)).filter(({ outcome }) => outcome !== undefined);
+    expect(fires).toHaveLength(131);
+    expect(fires.slice(0, 100).every(({ outcome }) => outcome === 'started')).toBe(true);
+    expect(fires.slice(100).every(({ outcome }) => outcome === 'missed')).toBe(true);
+  });
+  expect((await stage.get(id)).missedCount).toBe(31);
+});
+
+test('a fire is skipped while the run before goes on', async () => {
+  const { id: automationId } = await stage.automation();
+  const { id } = await stage.create({ automationId, intervalSeconds: 3600, startAt: at(SLOT) });
+  for (const hour of [0, 1]) {
+    await stage.goTo(SLOT + hour * 60 * MINUTE + 5);
+    await eventually(async () => expect(await stage.outcomes(id)).toHaveLength(hour + 1));
+  }
+  const [run] = await stage.runsOf(automationId);
+  await stage.endRun(run as never);
+  await stage.goTo(SLOT + 2 * 60 * MINUTE + 5);
+  await stage.until(id, [
+    ['12:00:00', 'started'],
+    ['13:00:00', 'skipped_overlap'],
+    ['14:00:00', 'started'],
+  ]);
+  expect(await stage.get(id)).toMatchObject({ skippedCount: 1, runCount: 2 });
+});
+
+test('one fire waits for the run before, and starts when that ends', async () => {
+  const { id: automationId } = await stage.automation();
+  const overlap = ScheduleOverlap.BUFFER_ONE;
+  const { id } = await stage.create({ automationId, intervalSeconds: 3600, startAt: at(SLOT), overlap });
+  for (const hour of [0, 1, 2]) {
+    await stage.goTo(SLOT + hour * 60 * MINUTE + 5);
+    await eventually(async () => expect(await stage.outcomes(id)).toHaveLength(hour + 1));
+  }
+  expect((await stage.outcomes(id)).map(([, outcome]) => outcome)).toEqual(['started', 'buffered', 'skipped_overlap']);
+  await stage.endRun((await stage.runsOf(automationId))[0] as never);
+  await stage.until(id, [
+    ['12:00:00', 'started'],
+    ['13:00:00', 'started'],
+    ['14:00:00', 'skipped_overlap'],
+  ]);
+  await hasRuns(automationId, 2);
+});
+
+test('a newer fire has the run before canceled', async () => {
+  const { id: automationId } = await stage.automation();
+  const overlap = ScheduleOverlap.CANCEL_PREVIOUS;
+  const { id } = await stage.create({ automationId, intervalSeconds: 3600, startAt: at(SLOT), overlap });
+  for (const hour of [0, 1]) {
+    await stage.goTo(SLOT + hour * 60 * MINUTE + 5);
+    await hasRuns(automationId, hour + 1);
+  }
+  await stage.until(id, [
+    ['12:00:00', 'replaced'],
+    ['13:00:00', 'started'],
+  ]);
+  expect((await stage.runsOf(automationId)).map(({ status }) => status)).toEqual(['canceled', 'queued']);
+});
+
+test('the run of an agent starts once, however often it is asked for', async () => {
+  let failures = 2;
+  stage.answer(() => {
+    if (failures-- > 0) throw new Error('not now');
+    return { refusalCode: '', refusal: '' };
+  });
+  const { agentId, workspaceId } = stage;
+  const { id } = await stage.create({
+    agentId,
+    workspaceId,
+    intervalSeconds: 3600,
+    startAt: at(SLOT),
+    input: input('Sum up.'),
+  });
+  await stage.goTo(SLOT + 5);
+  await eventually(() => expect(stage.asked).toHaveLength(3));
+  expect(new Set(stage.asked.map(({ runId }) => runId)).size).toBe(1);
+  expect(stage.asked[0]).toMatchObject({
+    agentId,
+    scheduleId: id,
+    userId: stage.owner.userId,
+    input: { text: 'Sum up.' },
+  });
+  await stage.until(id, [['12:00:00', 'started']]);
+  await stage.goTo(SLOT + 60 * MINUTE + 5);
+  await eventually(async () => expect((await stage.outcomes(id))[1]?.[1]).toBe('skipped_overlap'));
+  // Its end counts, whether its event has come or not.
+  stage.agentRuns.set(stage.asked[0]?.runId ?? '', RunStatus.COMPLETED);
+  await stage.goTo(SLOT + 120 * MINUTE + 5);
+  await eventually(async () => expect((await stage.outcomes(id))[2]?.[1]).toBe('started'));
+});
+
+test('a refusal fails the fire; an agent that is gone ends the schedule', async () => {
+  stage.answer(() => ({ refusalCode: 'agent_paused', refusal: 'The agent is paused.' }));
+  const { agentId, workspaceId } = stage;
+  const { id } = await stage.create({
+    agentId,
+    workspaceId,
+    intervalSeconds: 3600,
+    startAt: at(SLOT),
+    input: input('Sum up.'),
+  });
+  await stage.goTo(SLOT + 5);
+  await stage.until(id, [['12:00:00', 'failed_to_start']]);
+  expect(await stage.get(id)).toMatchObject({ consecutiveFailures: 1, status: ScheduleStatus.ACTIVE });
+  stage.answer(() => ({ refusalCode: 'not_found', refusal: 'The agent does not exist any more.' }));
+  await stage.goTo(SLOT + 60 * MINUTE + 5);
+  await eventually(async () =>
+    expect(await stage.get(id)).toMatchObject({ status: ScheduleStatus.ERROR, error: 'target_gone', nextRuns: [] }),
+  );
+});
+
+test('a newer fire has the run of an agent canceled', async () => {
+  const { agentId, workspaceId } = stage;
+  const overlap = ScheduleOverlap.CANCEL_PREVIOUS;
+  const fields = { agentId, workspaceId, intervalSeconds: 3600, startAt: at(SLOT), input: input('Sum up.'), overlap };
+  const { id } = await stage.create(fields);
+  for (const hour of [0, 1]) {
+    await stage.goTo(SLOT + hour * 60 * MINUTE + 5);
+    await eventually(() => expect(stage.asked).toHaveLength(hour + 1));
+  }
+  await stage.until(id, [
+    ['12:00:00', 'replaced'],
+    ['13:00:00', 'started'],
+  ]);
+  await eventually(() => expect(stage.canceled).toEqual([stage.asked[0]?.runId]));
+});
+
+test('a schedule that is changed a second before its slot fires as it is then', async () => {
+  const { id: automationId } = await stage.automation();
+  const { id } = await stage.create({ automationId, cron: '0 * * * *' });
+  await stage.goTo(SLOT - 1_000);
+  const changed = await stage.update(id, { cron: '30 * * * *' });
+  expect(changed.nextRunAt).toBe(at(SLOT + 30 * MINUTE));
+  await stage.goTo(SLOT + 30 * MINUTE + 5);
+  await stage.until(id, [['12:30:00', 'started']]);
+  await hasRuns(automationId, 1);
+});
+
+test('a slot that a change keeps fires once, with what the change has set', async () => {
+  const { id: automationId } = await stage.automation();
+  const { id } = await stage.create({ automationId, cron: '0 * * * *', input: input({ n: 1 }) });
+  await stage.goTo(SLOT - 1_000);
+  await stage.update(id, { input: input({ n: 2 }), cron: '0,30 * * * *' });
+  await stage.goTo(SLOT + 5);
+  await stage.until(id, [['12:00:00', 'started']]);
+  expect((await hasRuns(automationId, 1))[0]?.input).toEqual({ n: 2 });
+});
+
+test('who has changed the timing last is whom it acts as', async () => {
+  const { id: automationId } = await stage.automation();
+  const { id } = await stage.create({ automationId, cron: '0 * * * *' });
+  const admin = stage.person('Admin', WorkspaceRole.ADMIN);
+  expect((await stage.update(id, { name: 'Other' }, admin)).actsAs?.id).toBe(stage.owner.userId);
+  expect((await stage.update(id, { cron: '5 * * * *' }, admin)).actsAs?.id).toBe(admin.userId);
+  await expect(stage.update(id, { name: 'Mine' }, stage.person('Editor'))).rejects.toMatchObject({
+    reason: 'insufficient_role',
+  });
+});
+
+test('it fires at once when it is told to, beside its slots', async () => {
+  const { id: automationId } = await stage.automation();
+  const { id, version } = await stage.create({ automationId, cron: '0 * * * *', maxRuns: 1 });
+  expect(await stage.update(id, { triggerNow: true })).toMatchObject({ version, runCount: 0 });
+  await eventually(async () => expect((await stage.outcomes(id)).map(([, outcome]) => outcome)).toEqual(['manual']));
+  const [run] = await hasRuns(automationId, 1);
+  await stage.endRun(run as never);
+  await stage.goTo(SLOT + 5);
+  await eventually(async () => expect((await stage.get(id)).status).toBe(ScheduleStatus.COMPLETED));
+  await hasRuns(automationId, 2);
+  await expect(stage.update(id, { name: 'Again' })).rejects.toMatchObject({ reason: 'schedule_completed' });
+});
+
+test('a single time is the end of the schedule', async () => {
+  const { id: automationId } = await stage.automation();
+  const { id } = await stage.create({ automationId, runAt: at(SLOT) });
+  await stage.goTo(SLOT + 5);
+  await eventually(async () => expect((await stage.get(id)).status).toBe(ScheduleStatus.COMPLETED));
+  await stage.until(id, [['12:00:00', 'started']]);
+  // One that was missed is caught up, too.
+  const missed = await stage.create({ automationId, runAt: at(SLOT + 20 * MINUTE) });
+  await stage.goTo(SLOT + 50 * MINUTE);
+  await stage.until(missed.id, [['12:20:00', 'started']]);
+  await eventually(async () => expect((await stage.get(missed.id)).status).toBe(ScheduleStatus.COMPLETED));
+});
+
+test('failures in a row pause it, and activating it begins from then', async () => {
+  const { id: automationId } = await stage.automation();
+  const { id } = await stage.create({ automationId, intervalSeconds: 3600, startAt: at(SLOT), pauseAfterFailures: 2 });
+  for (const hour of [0, 1]) {
+    await stage.goTo(SLOT + hour * 60 * MINUTE + 5);
+    const runs = await hasRuns(automationId, hour + 1);
+    await stage.endRun(runs.at(-1) as never, 'failed');
+    await eventually(async () => expect((await stage.get(id)).consecutiveFailures).toBe(hour + 1));
+  }
+  expect(await stage.get(id)).toMatchObject({ status: ScheduleStatus.PAUSED, pausedReason: 'failures', nextRuns: [] });
+  await stage.goTo(SLOT + 5 * 60 * MINUTE + 5);
+  const active = await stage.update(id, { isActive: true });
+  expect(active).toMatchObject({ status: ScheduleStatus.ACTIVE, consecutiveFailures: 0 });
+  expect(active.nextRunAt).toBe(at(SLOT + 6 * 60 * MINUTE));
+  expect(await stage.outcomes(id)).toHaveLength(2);
+});
+
+test('an archived workspace pauses its schedules until it is active again', async () => {
+  const { id: automationId } = await stage.automation();
+  const { id } = await stage.create({ automationId, cron: '0 * * * *' });
+  const { id: mine } = await stage.create({ automationId, cron: '0 * * * *', isActive: false });
+  stage.place.archived = true;
+  await stage.announce('tenancy', 'workspace.archived', stage.workspaceId);
+  await eventually(async () => expect((await stage.get(id)).pausedReason).toBe('workspace_archived'));
+  await expect(stage.update(id, { isActive: true })).rejects.toMatchObject({ reason: 'workspace_archived' });
+  stage.place.archived = false;
+  await stage.announce('tenancy', 'workspace.unarchived', stage.workspaceId);
+  await eventually(async () => expect((await stage.get(id)).status).toBe(ScheduleStatus.ACTIVE));
+  expect(await stage.get(mine)).toMatchObject({ status: ScheduleStatus.PAUSED, pausedReason: 'person' });
+});
+
+test('a person who has lost access, and an automation that is gone, end it', async () => {
+  const { id: automationId } = await stage.automation();
+  const leaver = stage.person('Leaver');
+  const lost = await stage.create({ automationId, cron: '0 * * * *' }, leaver);
+  const gone = await stage.automation();
+  const { id } = await stage.create({ automationId: gone.id, cron: '0 * * * *' });
+  stage.members.delete(leaver.userId);
+  await stage.announce('tenancy', 'workspace_member.removed', stage.workspaceId);
+  await eventually(() => expect(stage.get(lost.id, leaver)).rejects.toMatchObject({ reason: 'not_found' }));
+  const work = stage.store.begin();
+  work.remove(stage.automations, gone);
+  await work.commit();
+  await stage.goTo(SLOT + 5);
+  await eventually(async () => {
+    expect(await stage.get(lost.id)).toMatchObject({ status: ScheduleStatus.ERROR, error: 'access_lost' });
+    expect(await stage.get(id)).toMatchObject({ status: ScheduleStatus.PAUSED, pausedReason: 'automation_deleted' });
+  });
+  expect(await stage.outcomes(lost.id)).toEqual([['12:00:00', 'failed_to_start']]);
+});
+
+test('an automation that is deleted pauses its schedules', async () => {
+  const { id: automationId } = await stage.automation();
+  const { id } = await stage.create({ automationId, cron: '0 * * * *' });
+  await stage.announce('automations', 'automation.deleted', automationId);
+  await eventually(async () => expect((await stage.get(id)).pausedReason).toBe('automation_deleted'));
+});
+
+test('schedules of an agent go with it', async () => {
+  const { agentId, workspaceId } = stage;
+  const { id } = await stage.create({ agentId, workspaceId, cron: '0 * * * *', input: input('Sum up.') });
+  await stage.announce('agents', 'agent.deleted', agentId);
+  await eventually(async () => expect(await stage.schedules.get(id)).toBeUndefined());
+  expect(await stage.firesOf(id)).toEqual([]);
+});
+
+test('a new time zone database moves what was written ahead', async () => {
+  const { id: automationId } = await stage.automation();
+  await stage.goTo(SLOT - 4 * MINUTE);
+  const { id } = await stage.create({ automationId, cron: '0 * * * *' });
+  const [fire] = await stage.firesOf(id);
+  const work = stage.store.begin();
+  const state = await work.get(stage.states, id);
+  // As if the database of before had placed the slot a minute earlier.
+  const earlier = at(SLOT - MINUTE);
+  work.remove(stage.fires, fire as never);
+  work.insert(stage.fires, {
+    ...fire,
+    id: 'of-before',
+    scheduledFor: earlier,
+    startsAt: earlier,
+    dueAt: earlier,
+  } as never);
+  work.replace(stage.states, state as never, { ...state, tzVersion: 'before', planAt: at(stage.now()) } as never);
+  await work.commit();
+  await eventually(async () => {
+    expect((await stage.firesOf(id)).map(({ scheduledFor }) => scheduledFor)).toEqual([at(SLOT)]);
+  });
+});
+
+test.each([
+  [{ cron: '? * * * *' }, 'cron', 'invalid_cron'],
+  [{ cron: '0 0 15W * *' }, 'cron', 'invalid_cron'],
+  [{ cron: '0 0 * * +1' }, 'cron', 'invalid_cron'],
+  [{ cron: '@reboot' }, 'cron', 'invalid_cron'],
+  [{ cron: '0 0 0 * * *' }, 'cron', 'invalid_cron'],
+  [{ cron: '0 0 31 2 *' }, 'cron', 'invalid_cron'],
+  [{ cron: '61 * * * *' }, 'cron', 'invalid_cron'],
+  [{ cron: '0 0 * * *', timezone: 'Mars/Olympus' }, 'timezone', 'invalid_timezone'],
+  [{ cron: '0 0 * * *', timezone: '+02:00' }, 'timezone', 'invalid_timezone'],
+  [{ runAt: at(SLOT - 60 * MINUTE) }, 'run_at', 'invalid_value'],
+  [{ cron: '0 0 * * *', endAt: at(SLOT) }, 'end_at', 'invalid_value'],
+  [{ cron: '0 0 * * *', startAt: at(SLOT), endAt: at(SLOT) }, 'end_at', 'invalid_value'],
+  [
+    { cron: '0 0 * * *', deliverTo: { type: 'DELIVERY_TARGET_TYPE_CHAT_SESSION', id: 'x' } },
+    'deliver_to',
+    'invalid_value',
+  ],
+])('refuses %j', async (fields, param, code) => {
+  const { id: automationId } = await stage.automation();
+  await expect(stage.create({ automationId, ...fields })).rejects.toMatchObject({ reason: code, param });
+});
+
+test('an agent runs every five minutes at the most', async () => {
+  const { agentId, workspaceId } = stage;
+  const fields = { agentId, workspaceId, input: input('Sum up.') };
+  await expect(stage.create({ ...fields, cron: '*/4 * * * *' })).rejects.toMatchObject({ reason: 'invalid_cron' });
+  await expect(stage.create({ ...fields, intervalSeconds: 299 })).rejects.toMatchObject({ param: 'interval_seconds' });
+  await stage.create({ ...fields, cron: '*/5 * * * *' });
+  await expect(stage.create({ agentId, workspaceId, cron: '*/5 * * * *' })).rejects.toMatchObject({
+    reason: 'missing_field',
+  });
+});

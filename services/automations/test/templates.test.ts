@@ -1,0 +1,177 @@
+import { describe, expect, test } from '@jest/globals';
+import { parsePath } from '../src/domain/path.js';
+import {
+  MAX_DEPTH,
+  parseTemplate,
+  referencesOf,
+  renderTemplates,
+  type Scope,
+  TemplateFault,
+} from '../src/domain/templates.js';
+
+const scope: Scope = {
+  trigger: {
+    row: { cells: { name: 'Ada', count: 3, done: false, empty: null, tags: ['a', 'b'], 'Full name': 'Ada L.' } },
+    webhook: JSON.parse('{"body":{"__proto__":"own","constructor":"mine"}}'),
+  },
+  steps: { find: { output: { items: [{ id: 'r1' }, { id: 'r2' }], total: 2 } } },
+};
+const render = (config: unknown, maxBytes?: number) => renderTemplates(config, scope, maxBytes);
+const faultOf = (run: () => unknown): { code: string; at: string } | undefined => {
+  try {
+    run();
+  } catch (error) {
+    if (error instanceof TemplateFault) return { code: error.code, at: error.at };
+    throw error;
+  }
+  return undefined;
+};
+const nested = (depth: number): unknown => Array.from({ length: depth }).reduce<unknown>((inner) => [inner], 'x');
+
+describe('a template', () => {
+  test('keeps the type of a value where it is the whole text', () => {
+    const config = {
+      count: '{{trigger.row.cells.count}}',
+      done: '{{ trigger.row.cells.done }}',
+      list: '{{trigger.row.cells.tags}}',
+      none: '{{trigger.row.cells.empty}}',
+      text: ' {{trigger.row.cells.count}}',
+    };
+    expect(render(config)).toEqual({ count: 3, done: false, list: ['a', 'b'], none: null, text: ' 3' });
+  });
+
+  test('is text inside a text: lists are JSON, null is nothing', () => {
+    const text = '{{trigger.row.cells.name}}/{{trigger.row.cells.tags}}/{{trigger.row.cells.empty}}/';
+    expect(render(text)).toBe('Ada/["a","b"]//');
+  });
+
+  test('reaches items, lengths and names of any kind', () => {
+    expect(render('{{steps.find.output.items[1].id}}')).toBe('r2');
+    expect(render('{{steps.find.output.items.0.id}}')).toBe('r1');
+    expect(render('{{steps.find.output.items.length}}')).toBe(2);
+    expect(render('{{trigger.row.cells["Full name"]}}')).toBe('Ada L.');
+  });
+
+  test.each([
+    ['"none"', 'none'],
+    ['5', 5],
+    ['null', null],
+    ['{"a":{"b":"}}"}}', { a: { b: '}}' } }],
+    ['[1, [2]] ', [1, [2]]],
+    ['"{{trigger.row}}"', '{{trigger.row}}'],
+  ])('takes the default %s for what is missing or null', (json, value) => {
+    expect(render(`{{trigger.nothing | default: ${json}}}`)).toEqual(value);
+    expect(render(`{{trigger.row.cells.empty|default:${json}}}`)).toEqual(value);
+    expect(render(`{{trigger.row.cells.count | default: ${json}}}`)).toBe(3);
+  });
+
+  test('is filled in once: what comes out is never a template again', () => {
+    const hostile = { trigger: { a: '{{trigger.b}}', b: '{{secrets.KEY}}' }, secrets: { KEY: 'secret' } };
+    expect(renderTemplates({ x: '{{trigger.a}}', y: '<{{trigger.a}}{{trigger.b}}>' }, hostile)).toEqual({
+      x: '{{trigger.b}}',
+      y: '<{{trigger.b}}{{secrets.KEY}}>',
+    });
+    expect(renderTemplates('{{"{{"}}{{trigger.a}}', { trigger: { a: 'secrets.KEY}}' } })).toBe('{{secrets.KEY}}');
+  });
+
+  test('fails without value and default, and names its place', () => {
+    expect(faultOf(() => render({ rows: [{ name: 'x' }, { name: '{{trigger.gone}}' }] }))).toEqual({
+      code: 'template_unresolved',
+      at: 'rows[1].name',
+    });
+  });
+
+  test.each(['__proto__', 'constructor', 'toString', 'hasOwnProperty', 'row.__proto__', 'row.cells.name.length'])(
+    'does not reach what JavaScript adds: %s',
+    (path) => {
+      expect(faultOf(() => render(`{{trigger.${path}}}`))?.code).toBe('template_unresolved');
+    },
+  );
+
+  test('treats data that is named like it as data', () => {
+    expect(render('{{trigger.webhook.body.__proto__}}')).toBe('own');
+    const config = JSON.parse('{"__proto__":{"polluted":"{{trigger.row.cells.count}}"}}');
+    const rendered = render(config) as Record<string, unknown>;
+    expect(Object.keys(rendered)).toEqual(['__proto__']);
+    expect(rendered.polluted).toBeUndefined();
+    expect(({} as Record<string, unknown>).polluted).toBeUndefined();
+  });
+
+  test('stays below the limit of bytes, before anything long is built', () => {
+    const long = 'ä'.repeat(40_000);
+    const big: Scope = { trigger: { long, list: Array.from({ length: 100_000 }, () => 'x'), deep: nested(5_000) } };
+    const fault = (config: unknown) => faultOf(() => renderTemplates(config, big))?.code;
+    expect(fault('{{trigger.long}}')).toBe('template_too_long');
+    expect(fault('a {{trigger.long}}')).toBe('template_too_long');
+    expect(fault({ a: '{{trigger.list}}' })).toBe('template_too_long');
+    expect(fault({ a: 'of {{trigger.list}}' })).toBe('template_too_long');
+    expect(fault('of {{trigger.deep}}')).toBe('template_too_long');
+    expect(fault(Array.from({ length: 30 }, () => 'x'.repeat(3_000)))).toBe('template_too_long');
+    expect(renderTemplates('{{trigger.long}}', big, 100_000)).toBe(long);
+  });
+});
+
+describe('a template that is saved', () => {
+  test('has its references listed with their places', () => {
+    const config = { name: 'Hello {{trigger.by.name}}', rows: [{ a: 1 }, { b: '{{steps.x.output}} {{"{{"}}' }] };
+    expect(referencesOf(config).map(({ reference, at }) => [reference.path.join('.'), at])).toEqual([
+      ['trigger.by.name', 'name'],
+      ['steps.x.output', 'rows[1].b'],
+    ]);
+  });
+
+  test.each([
+    '{{',
+    '{{}}',
+    '{{ }}',
+    '{{trigger}',
+    '{{trigger.}}',
+    '{{.trigger}}',
+    '{{trigger..row}}',
+    '{{trigger row}}',
+    '{{trigger[row]}}',
+    '{{trigger["row]}}',
+    '{{trigger["row"}}',
+    '{{trigger | upper}}',
+    '{{trigger | default}}',
+    '{{trigger | default: }}',
+    '{{trigger | default: x}}',
+    '{{trigger | default: {"a":1}}',
+    '{{trigger | default: "a}}',
+    '{{trigger | default: 1 | default: 2}}',
+    '{{(1+1)}}',
+    '{{constructor("x")}}',
+    '{{{trigger}}}',
+    '{{trigger.\u0000}}',
+    `{{${'a.'.repeat(40)}a}}`,
+    `{{${'a'.repeat(300)}}}`,
+  ])('is refused if it is not one: %j', (text) => {
+    expect(faultOf(() => referencesOf({ a: [text] }))).toEqual({ code: 'invalid_template', at: 'a[0]' });
+  });
+
+  test('is refused in the name of a field, and too deep', () => {
+    expect(faultOf(() => referencesOf({ '{{a}}': 1 }))?.code).toBe('invalid_template');
+    expect(faultOf(() => referencesOf(nested(MAX_DEPTH + 1)))?.code).toBe('invalid_template');
+    expect(referencesOf(nested(MAX_DEPTH))).toEqual([]);
+  });
+
+  test('is parsed in linear time whatever is in it', () => {
+    const length = 200_000;
+    const hostile = ['{', '{{a', '{{a|default:[', '{{a["', '{{a | default: "\\', '}}', '{{ \t', '{{a.b[0]', '{{"'];
+    for (const piece of hostile) {
+      const text = piece.repeat(length / piece.length);
+      try {
+        parseTemplate(text);
+      } catch {
+        // Only the time counts: a quadratic parser would take minutes here, and the test's own time limit ends it.
+      }
+    }
+    expect(parseTemplate('{{a}}'.repeat(length / 5))).toHaveLength(length / 5);
+    expect(parseTemplate('{{a | default: {"b":[1]}}}'.repeat(10_000))).toHaveLength(10_000);
+  });
+
+  test('has paths that are read alone too', () => {
+    expect(parsePath('trigger.row.cells["a b"][2]')).toEqual(['trigger', 'row', 'cells', 'a b', '2']);
+    expect(() => parsePath('trigger.row }')).toThrow('character');
+  });
+});

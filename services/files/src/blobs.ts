@@ -1,0 +1,13 @@
+// What the operator’s commands (`@commonplace/files/blobs`) read of stored bytes and of the records that name them.
+export { BLOB_FOLDER } from './blobs/folder.js';
+export {
+  type BlobSettings,
+  FILES_FOLDER,
+  openBlobInstallation,
+  openBlobStore,
+  openBlobStoreBeside,
+} from './blobs/open.js';
+export { type BlobStore, type Listed, requireKey } from './blobs/port.js';
+export { trashedIn } from './domain/layout.js';
+export { isKnown, type KeyRecords, openKeyRecords, usedKeys } from './storage/known.js';
+export { type HeldSweep, readSweep, type SweepRecord, saveSweep, sweepCollection } from './storage/sweep.js';

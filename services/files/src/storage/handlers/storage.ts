@@ -1,0 +1,140 @@
+import { isWorkspaceLimited } from '@commonplace/kit/auth';
+import type { CallContext, Client, Handlers } from '@commonplace/kit/rpc';
+import type { StorageService, StorageUsage } from '@commonplace/proto/files/v1/storage_service.js';
+import type { LargeNode, WorkspaceSums } from '@commonplace/proto/resources/v1/file_node_service.js';
+import type { IndexService } from '@commonplace/proto/resources/v1/index_service.js';
+import type { OrgService } from '@commonplace/proto/tenancy/v1/org_service.js';
+import { OrgRole } from '@commonplace/proto/tenancy/v1/role.js';
+import {
+  ListWorkspacesRequest,
+  type WorkspaceService,
+  WorkspaceStateFilter,
+} from '@commonplace/proto/tenancy/v1/workspace_service.js';
+import { LRUCache } from 'lru-cache';
+import type { StorageParts } from '../parts.js';
+
+export interface UsageParts extends Pick<StorageParts, 'settings' | 'versions' | 'nodes' | 'systemCall'> {
+  readonly orgs: Client<OrgService>;
+  readonly workspaces: Client<WorkspaceService>;
+  readonly index: Client<IndexService>;
+}
+
+/** Milliseconds that the sums of a workspace are cached. */
+const KEPT_MS = 15 * 60_000;
+/** Milliseconds that a caller's largest resources are cached; their access is checked every time. */
+const FOUND_MS = 60_000;
+const LARGEST = 10;
+const MOST_LARGEST = 100;
+/** Workspaces per page that the list of workspaces is read in. */
+const PAGE = 200;
+
+interface Sums extends WorkspaceSums {
+  /** Bytes of superseded versions. */
+  readonly older: number;
+  readonly at: string;
+}
+
+type Found = LRUCache<string, LargeNode[]>;
+
+export function createStorageHandlers(parts: UsageParts): Handlers<StorageService> {
+  const known = new LRUCache<string, Sums>({ max: 10_000, ttl: KEPT_MS });
+  const found: Found = new LRUCache({ max: 1000, ttl: FOUND_MS });
+  return {
+    async getStorageUsage({ workspaceId, limit: asked = LARGEST }, context) {
+      const limit = Math.min(asked, MOST_LARGEST);
+      const { ids, administered } = await workspacesOf(parts, workspaceId, context);
+      const sums = await sumsOf(parts, known, ids);
+      const ofOrg = administered === undefined ? 0 : await snapshotsOf(parts, administered);
+      const add = (read: (one: Sums) => number) => sums.reduce((total, one) => total + read(one), 0);
+      const usage: StorageUsage = {
+        usedBytes: add(bytesOf) + ofOrg,
+        quotaBytes: parts.settings.quotaBytes,
+        byKind: {
+          files: add((one) => one.files + one.older),
+          documents: add((one) => one.documents),
+          tables: add((one) => one.tables),
+          artifacts: add((one) => one.artifacts),
+          snapshots: add((one) => one.snapshots) + ofOrg,
+          trash: add((one) => one.trash),
+        },
+        byWorkspace: sums.map((one) => ({
+          workspaceId: one.workspaceId,
+          bytes: bytesOf(one),
+          fileCount: one.fileCount,
+        })),
+        largest: await largestOf(parts, found, ids, limit, context),
+        computedAt: sums.map(({ at }) => at).sort()[0] ?? new Date().toISOString(),
+      };
+      return usage;
+    },
+  };
+}
+
+function bytesOf({ files, older, documents, tables, artifacts, snapshots, trash }: Sums): number {
+  return files + older + documents + tables + artifacts + snapshots + trash;
+}
+
+/** Returns the workspaces that the caller may ask about: the named one, or those that they see in their tenant. */
+async function workspacesOf(
+  parts: UsageParts,
+  workspaceId: string | undefined,
+  context: CallContext,
+): Promise<{ readonly ids: string[]; readonly administered?: string | undefined }> {
+  if (workspaceId !== undefined) {
+    const { id } = await parts.workspaces.getWorkspace({ workspaceId }, context.onward);
+    return { ids: [id] };
+  }
+  const orgId = context.caller.tenant?.orgId ?? undefined;
+  const ids: string[] = [];
+  let cursor = '';
+  do {
+    const page = { limit: PAGE, offset: 0, cursor };
+    const request = { page, orgId, personal: orgId === undefined, state: WorkspaceStateFilter.ALL };
+    const answer = await parts.workspaces.listWorkspaces(ListWorkspacesRequest.fromPartial(request), context.onward);
+    ids.push(...answer.items.map(({ id }) => id));
+    cursor = answer.page?.nextCursor ?? '';
+  } while (cursor !== '');
+  // A credential that is limited to workspaces does not learn what belongs to the Org as a whole.
+  if (orgId === undefined || isWorkspaceLimited(context.caller)) return { ids };
+  const { role } = await parts.orgs.getOrg({ orgId }, context.onward);
+  return { ids, administered: role === OrgRole.OWNER || role === OrgRole.ADMIN ? orgId : undefined };
+}
+
+async function snapshotsOf(parts: UsageParts, orgId: string): Promise<number> {
+  return (await parts.nodes.sumStorage({ workspaceIds: [], orgId }, parts.systemCall())).orgSnapshots;
+}
+
+async function sumsOf(parts: UsageParts, known: LRUCache<string, Sums>, ids: readonly string[]): Promise<Sums[]> {
+  const missing = ids.filter((id) => !known.has(id));
+  if (missing.length > 0) {
+    const at = new Date().toISOString();
+    const { workspaces } = await parts.nodes.sumStorage(
+      { workspaceIds: missing, orgId: undefined },
+      parts.systemCall(),
+    );
+    for (const one of workspaces) {
+      const where = { workspaceId: one.workspaceId, superseded: true } as const;
+      known.set(one.workspaceId, { ...one, older: await parts.versions.sum('sizeBytes', where), at });
+    }
+  }
+  return ids.flatMap((id) => known.get(id) ?? []);
+}
+
+/** Returns the largest resources of any kind that the caller may read now. */
+async function largestOf(parts: UsageParts, found: Found, ids: readonly string[], limit: number, context: CallContext) {
+  const key = [context.caller.userId, limit, ...ids].join(' ');
+  // Twice as many as needed, because some may be trashed or become inaccessible while the result is cached.
+  const request = { workspaceIds: [...ids], limit: limit * 2 };
+  const known = found.get(key);
+  const nodes = known ?? (await parts.nodes.findLargest(request, context.onward)).nodes;
+  if (known === undefined) found.set(key, nodes);
+  if (nodes.length === 0) return [];
+  const { resources } = await parts.index.checkAccess({ ids: nodes.map(({ id }) => id) }, context.onward);
+  const names = new Map(resources.map(({ id, name }) => [id, name]));
+  return nodes
+    .flatMap(({ id, bytes }) => {
+      const name = names.get(id);
+      return name === undefined ? [] : [{ resourceId: id, name, bytes }];
+    })
+    .slice(0, limit);
+}

@@ -1,0 +1,43 @@
+import { contracts } from '@commonplace/kit/contracts';
+import { newId } from '@commonplace/kit/id';
+import { createOwnIds } from '@commonplace/kit/installation';
+import type { Host } from '@commonplace/kit/runtime';
+import { guardBlobs } from '../blobs/guarded.js';
+import { openBlobStore } from '../blobs/open.js';
+import { countMissing } from '../blobs/port.js';
+import type { Settings } from '../config.js';
+import type { SweepParts } from './parts.js';
+import {
+  blobCollection,
+  fileCollection,
+  intentCollection,
+  textCollection,
+  usageCollection,
+  versionCollection,
+} from './records.js';
+import { sweepCollection } from './sweep.js';
+
+/** Opens the store of bytes and the collections that describe what is in it. */
+export async function openStorage(host: Host, settings: Settings): Promise<SweepParts> {
+  const { store, log } = host;
+  const bytes = await openBlobStore(settings, host.dataDir);
+  return {
+    settings,
+    store,
+    files: await store.collection(fileCollection),
+    versions: await store.collection(versionCollection),
+    blobs: await store.collection(blobCollection),
+    intents: await store.collection(intentCollection),
+    texts: await store.collection(textCollection),
+    usage: await store.collection(usageCollection),
+    sweeps: await store.collection(sweepCollection),
+    bytes: countMissing(settings.s3Url === undefined ? guardBlobs(bytes, await host.openSpace()) : bytes),
+    installationId: host.installationId,
+    holdsStores: host.holdsStores,
+    ids: createOwnIds(host.installationId),
+    nodes: host.client(contracts.fileNodes),
+    process: newId(),
+    systemCall: host.systemCall,
+    log,
+  };
+}

@@ -1,0 +1,37 @@
+import type { OwnIds } from '@commonplace/kit/installation';
+import type { Log } from '@commonplace/kit/log';
+import type { CallOptions, Client } from '@commonplace/kit/rpc';
+import type { Collection, Store } from '@commonplace/kit/store';
+import type { FileNodeService } from '@commonplace/proto/resources/v1/file_node_service.js';
+import type { BlobStore } from '../blobs/port.js';
+import type { Settings } from '../config.js';
+import type { Blob, FileRecord, Intent, TextRecord, Usage, Version } from './records.js';
+import type { SweepRecord } from './sweep.js';
+
+/** Holds what stored files depend on. */
+export interface StorageParts {
+  readonly settings: Settings;
+  readonly store: Store;
+  readonly files: Collection<FileRecord>;
+  readonly versions: Collection<Version>;
+  readonly blobs: Collection<Blob>;
+  readonly intents: Collection<Intent>;
+  readonly texts: Collection<TextRecord>;
+  readonly usage: Collection<Usage>;
+  readonly bytes: BlobStore;
+  /** Creates ids of bytes and uploads that the sweeper recognizes as this installation's own. */
+  readonly ids: OwnIds;
+  readonly nodes: Client<FileNodeService>;
+  /** Id of this process, which its attempts record. */
+  readonly process: string;
+  readonly systemCall: (timeoutMs?: number) => CallOptions;
+  readonly log: Log;
+}
+
+/** Holds what the sweeper knows besides, to delete nothing that is not this installation's own. */
+export interface SweepParts extends StorageParts {
+  readonly sweeps: Collection<SweepRecord>;
+  readonly installationId: string;
+  /** `holdsStores` of the `Host`. */
+  readonly holdsStores: () => Promise<boolean>;
+}

@@ -1,0 +1,39 @@
+import type { Actor as Doer } from '@commonplace/kit/auth';
+import type { FileSummary } from '@commonplace/proto/resources/v1/resource.js';
+import type { StorageParts } from './parts.js';
+import type { FileRecord, Version } from './records.js';
+import { actorMessage } from './wire.js';
+
+export interface News {
+  readonly bytesChanged?: boolean;
+  readonly textChanged?: boolean;
+  readonly actor?: Doer;
+}
+
+/** Updates the file's node in the tree with what the file holds now. Returns false when the node is gone. */
+export async function tell(
+  parts: Pick<StorageParts, 'versions' | 'nodes' | 'systemCall'>,
+  file: FileRecord,
+  news: News = {},
+): Promise<boolean> {
+  const version = file.versionId === undefined ? undefined : await parts.versions.get(file.versionId);
+  const { found } = await parts.nodes.setFileState(
+    {
+      id: file.id,
+      revision: version?.id ?? file.revision,
+      file: summaryOf(file, version),
+      bytesChanged: news.bytesChanged === true && version !== undefined,
+      textChanged: news.textChanged === true,
+      actor: news.actor === undefined ? undefined : actorMessage(news.actor),
+    },
+    parts.systemCall(),
+  );
+  return found;
+}
+
+/** Returns the summary that a file's node shows: that of its bytes if it has any, else what was announced. */
+export function summaryOf(file: FileRecord, version: Version | undefined): FileSummary {
+  return version === undefined
+    ? { contentType: file.saidType, sizeBytes: file.saidBytes, status: file.status }
+    : { contentType: version.contentType, sizeBytes: version.sizeBytes, status: 'ready' };
+}

@@ -1,0 +1,99 @@
+import { NotFound } from '@commonplace/kit/errors';
+import { derivedId } from '@commonplace/kit/id';
+import type { CallContext, Handlers } from '@commonplace/kit/rpc';
+import type {
+  CopyFileRequest,
+  CopyFileResponse,
+  FileTextService,
+} from '@commonplace/proto/files/v1/file_text_service.js';
+import { blobKey } from '../../domain/layout.js';
+import { beginAttempt } from '../../storage/attempt.js';
+import { reserveBytes } from '../../storage/quota.js';
+import { fileMessage } from '../../storage/wire.js';
+import { createLocated } from '../located.js';
+import type { TextParts } from '../parts.js';
+
+const READ_BYTES = 1024 * 1024;
+
+/** Serves the calls of other services about files. */
+export function createFileTextHandlers(parts: TextParts): Handlers<FileTextService> {
+  const { files, versions, texts } = parts;
+  const pagesOf = createLocated(parts);
+  return {
+    async getTexts({ resourceIds }) {
+      const found = await files.getMany(resourceIds);
+      const ids = found.flatMap(({ versionId }) => (versionId === undefined ? [] : [versionId]));
+      const [present, read] = await Promise.all([versions.getMany(ids), texts.getMany(ids)]);
+      const textOf = new Map(read.map(({ id, text }) => [id, text]));
+      return {
+        texts: present.map(({ id, fileId, text }) => ({
+          resourceId: fileId,
+          text: textOf.get(id) ?? '',
+          textExtraction: text,
+        })),
+      };
+    },
+
+    async locatePages({ places }) {
+      return { pages: await pagesOf(places) };
+    },
+
+    copyFile: (request, context) => copyFile(parts, request, context),
+
+    async readFile({ resourceId, offset, length }) {
+      const file = await files.get(resourceId);
+      const version = file?.versionId === undefined ? undefined : await versions.get(file.versionId);
+      if (file === undefined || version === undefined) throw NotFound();
+      const chunks: Buffer[] = [];
+      const range = { offset, length: Math.min(length, READ_BYTES) };
+      for await (const chunk of parts.bytes.read(blobKey(version.blobId), range)) chunks.push(chunk);
+      return { data: Buffer.concat(chunks), file: fileMessage(file, version) };
+    },
+  };
+}
+
+/** Milliseconds after which a copy without a node is deleted. */
+const COPY_MS = 600_000;
+
+/** Creates a file with the bytes of another. The bytes are shared by a reference count, not copied. */
+async function copyFile(parts: TextParts, request: CopyFileRequest, context: CallContext): Promise<CopyFileResponse> {
+  const { fromResourceId, toResourceId, tenant, workspaceId } = request;
+  const { work } = context;
+  const from = await work.get(parts.files, fromResourceId);
+  const version = from?.versionId === undefined ? undefined : await work.get(parts.versions, from.versionId);
+  const blob = version === undefined ? undefined : await work.get(parts.blobs, version.blobId);
+  if (from === undefined || version === undefined || blob === undefined || blob.uses === 0) {
+    return { copied: false, contentType: '', sizeBytes: 0, revision: '' };
+  }
+  const { contentType, sizeBytes } = version;
+  const revision = derivedId(`copy:${version.id}:${toResourceId}`);
+  const answer = { copied: true, contentType, sizeBytes, revision };
+  if ((await work.get(parts.files, toResourceId)) !== undefined) return answer;
+  const now = new Date().toISOString();
+  const place = { tenant, workspaceId, createdAt: now };
+  work.replace(parts.blobs, blob, { ...blob, uses: blob.uses + 1 });
+  work.insert(parts.versions, {
+    ...version,
+    ...place,
+    id: revision,
+    fileId: toResourceId,
+    number: 1,
+    createdBy: context.actor,
+  });
+  const { error: _, ...facts } = from;
+  work.insert(parts.files, {
+    ...facts,
+    ...place,
+    id: toResourceId,
+    versionId: revision,
+    revision,
+    versions: 1,
+    updatedAt: now,
+  });
+  await reserveBytes(parts, work, { tenant, account: 'files', bytes: sizeBytes });
+  const text = await work.get(parts.texts, version.id);
+  if (text !== undefined) work.insert(parts.texts, { ...text, id: revision, tenant });
+  // The caller creates its node; without one the sweeper deletes the copy.
+  await beginAttempt(parts, { fileId: toResourceId, revision, blobId: version.blobId }, COPY_MS);
+  return answer;
+}

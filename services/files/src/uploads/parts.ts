@@ -1,0 +1,29 @@
+import type { Guard } from '@commonplace/kit/fetch';
+import type { Queue } from '@commonplace/kit/jobs';
+import type { Collection, UnitOfWork } from '@commonplace/kit/store';
+import type { Stored } from '../blobs/port.js';
+import type { Tokens } from '../domain/tokens.js';
+import type { SweepParts } from '../storage/parts.js';
+import type { Fault, Upload } from '../storage/records.js';
+import type { TextParts } from '../texts/parts.js';
+
+/** Holds what uploads depend on. */
+export interface UploadParts extends TextParts {
+  readonly uploads: Collection<Upload>;
+  readonly uploadQueue: Pick<Queue<Upload>, 'runNow'>;
+  readonly tokens: Tokens;
+  /** Fetches URLs that users have given. */
+  readonly guard: Guard;
+  readonly importUploads: ImportUploads;
+}
+
+/** Receives what becomes of uploads that imports wait for. */
+export interface ImportUploads {
+  /** Hands an import the bytes that it waits for. Returns false when it no longer waits. */
+  receive(work: UnitOfWork, upload: Upload, blobId: string, stored: Stored, reserved: number): Promise<boolean>;
+  /** Marks an import as failed because its upload failed or expired. */
+  fail(work: UnitOfWork, upload: Upload, fault: Fault): Promise<void>;
+}
+
+/** Holds what cleaning up after uploads depends on. */
+export interface SweeperParts extends UploadParts, SweepParts {}

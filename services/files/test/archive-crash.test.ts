@@ -1,0 +1,147 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { newId } from '@commonplace/kit/id';
+import { inWork } from '@commonplace/kit/store';
+import { holdJob } from '@commonplace/kit/testing';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { unzipSync } from 'fflate';
+import { runExport } from '../src/archives/export.js';
+import type { ArchiveParts } from '../src/archives/parts.js';
+import {
+  type ArchiveRecord,
+  archiveCollection,
+  archiveKey,
+  archiveQueue,
+  stepCollection,
+} from '../src/archives/records.js';
+import { openParts, type Played } from './parts.js';
+
+/** These tests check that a worker that dies at the end of an export leaves nothing that its successor could damage. */
+
+const RESOURCES = 5;
+const DATA_BYTES = 3 * 1024 * 1024;
+
+let played: Played;
+let parts: ArchiveParts;
+
+beforeEach(async () => {
+  played = await openParts();
+  parts = {
+    ...played.parts,
+    archives: await played.parts.store.collection(archiveCollection),
+    archiveSteps: await played.parts.store.collection(stepCollection),
+    treeExports: { describeTree, readTree } as never,
+    auth: { actAs: async () => ({ token: 't', expiresAt: new Date(Date.now() + 1e6).toISOString() }) } as never,
+  };
+});
+afterEach(() => played.close());
+
+const describeTree = async () => ({
+  resourceCount: RESOURCES,
+  tagsJson: Buffer.from('{}'),
+  publicationJson: Buffer.from('null'),
+});
+
+const data = Array.from({ length: RESOURCES }, () => randomBytes(DATA_BYTES));
+
+async function* readTree({ after }: { readonly after: string }) {
+  for (let i = 0; i < RESOURCES; i++) {
+    if (`r${i}` <= after) continue;
+    yield { path: `r${i}.bin`, fileId: '', data: data[i] as Buffer, end: true, done: '', last: false };
+    yield { path: '', fileId: '', data: Buffer.alloc(0), end: false, done: `r${i}`, last: i === RESOURCES - 1 };
+  }
+}
+
+function newExport(): Promise<ArchiveRecord> {
+  const now = new Date().toISOString();
+  const none = { attempt: 0, total: 0, resources: 0, files: 0, failed: 0, faults: [], cursor: '' };
+  return inWork(parts.store, async (work) =>
+    work.insert(parts.archives, {
+      ...none,
+      ...{ steps: 0, parts: 0, offset: 0, entries: 0, format: 'native' as const, status: 'running' as const },
+      id: newId(),
+      tenant: newId(),
+      workspaceId: newId(),
+      userId: newId(),
+      orgId: '',
+      include: { files: true, comments: true, snapshots: true, permissions: true },
+      workspace: {},
+      createdBy: { type: 'user', id: newId(), name: 'P' },
+      createdAt: now,
+      leaseUntil: now,
+    }),
+  );
+}
+
+/** Runs an export in a worker, with blob operations that may fail. */
+async function work(id: string, bytes: Partial<ArchiveParts['bytes']> = {}): Promise<void> {
+  const record = (await parts.archives.get(id)) as ArchiveRecord;
+  const own = { ...parts, bytes: { ...parts.bytes, ...bytes } };
+  const hold = await holdJob(parts.store, archiveQueue, record);
+  await runExport(own, hold);
+}
+
+async function expectWhole(id: string): Promise<void> {
+  const record = await parts.archives.get(id);
+  expect(record).toMatchObject({ status: 'completed', resources: RESOURCES, failed: 0 });
+  const chunks: Buffer[] = [];
+  for await (const chunk of parts.bytes.read(archiveKey(id))) chunks.push(chunk);
+  const zip = Buffer.concat(chunks);
+  expect(record).toMatchObject({ sizeBytes: zip.length, sha256: createHash('sha256').update(zip).digest('hex') });
+  const entries = unzipSync(zip);
+  for (let i = 0; i < RESOURCES; i++)
+    expect(Buffer.from(entries[`r${i}.bin`] ?? []).equals(data[i] as Buffer)).toBe(true);
+  expect(JSON.parse(Buffer.from(entries['manifest.json'] ?? []).toString()).counts.resources).toBe(RESOURCES);
+  expect(await parts.archiveSteps.find({ where: { archiveId: id }, sort: ['number'], limit: 10 })).toEqual([]);
+  const left: unknown[] = [];
+  for await (const one of parts.bytes.unfinished('')) left.push(one);
+  expect(left).toEqual([]);
+}
+
+const killed = () => {
+  throw new Error('killed');
+};
+
+test('an export whose worker died behind the completing of its parts is completed as it is', async () => {
+  const { id } = await newExport();
+  const completed = async (...about: Parameters<ArchiveParts['bytes']['completeParts']>) => {
+    await parts.bytes.completeParts(...about);
+    return killed();
+  };
+  await expect(work(id, { completeParts: completed })).rejects.toThrow('killed');
+  expect(await parts.archives.get(id)).toMatchObject({ status: 'running' });
+  await work(id);
+  await expectWhole(id);
+});
+
+test('an export whose worker died before the completing of its parts is completed', async () => {
+  const { id } = await newExport();
+  await expect(work(id, { completeParts: killed })).rejects.toThrow('killed');
+  await work(id);
+  await expectWhole(id);
+});
+
+test('an export whose completed archive an earlier version did not note is written anew', async () => {
+  const { id } = await newExport();
+  const completed = async (...about: Parameters<ArchiveParts['bytes']['completeParts']>) => {
+    await parts.bytes.completeParts(...about);
+    return killed();
+  };
+  await expect(work(id, { completeParts: completed })).rejects.toThrow('killed');
+  await inWork(parts.store, async (unit) => {
+    const record = (await unit.get(parts.archives, id)) as ArchiveRecord;
+    unit.replace(parts.archives, record, { ...record, wholeBytes: undefined });
+  });
+  await work(id);
+  await expectWhole(id);
+});
+
+test('an export some of whose parts are lost before they are completed is written anew', async () => {
+  const { id } = await newExport();
+  await expect(work(id, { completeParts: killed })).rejects.toThrow('killed');
+  const { upload = '' } = (await parts.archives.get(id)) as ArchiveRecord;
+  await parts.bytes.abortParts(archiveKey(id), upload);
+  await parts.bytes.putPart(archiveKey(id), upload, 1, [Buffer.from('something else')]);
+  await expect(work(id)).rejects.toThrow('another size');
+  await work(id);
+  await expectWhole(id);
+});

@@ -1,0 +1,112 @@
+import { afterEach, describe, expect, test } from '@jest/globals';
+import { ArchiveFault } from '../../src/imports/bundle/limits.js';
+import type { Bundle } from '../../src/imports/sources/port.js';
+import { openThreadSource, type ThreadSource } from '../../src/imports/thread/source.js';
+import { bundleOf } from './sources/bundle.js';
+
+const opened: ThreadSource[] = [];
+afterEach(async () => {
+  await Promise.all(opened.splice(0).map((source) => source.close()));
+});
+
+/** Copies the bytes of each read, because the bytes of a reply are transferred to the thread. */
+function copying(bundle: Bundle): Bundle {
+  return { ...bundle, read: async (path, limit) => Buffer.from(await bundle.read(path, limit)) };
+}
+
+async function open(type: string, files: Record<string, string>, bounds?: { heapMiB: number; itemMs: number }) {
+  const source = await openThreadSource(type, copying(bundleOf(files)), {}, bounds);
+  opened.push(source);
+  return source;
+}
+
+describe('a source in a thread', () => {
+  test('gives items, what is known of them, and their bodies with links redirected', async () => {
+    const source = await open('html_zip', {
+      'a.html':
+        '<title>First</title><p><a href="b.html#x">b</a> <a href="b.html#x">again</a> <a href="gone.html">gone</a></p>',
+      'b.html': '<title>Second</title><p>Text</p>',
+      'style.css': '',
+    });
+    expect(source.items.map(({ path }) => path)).toEqual(['a.html', 'b.html']);
+    expect(source.skipped).toMatchObject([{ path: 'style.css', code: 'presentation' }]);
+    const [first] = source.items;
+    if (first === undefined) throw new Error('no item');
+    expect(await source.read(first)).toMatchObject({ title: 'First' });
+    const asked: unknown[] = [];
+    const { fields } = await source.body(first, (href, times) => {
+      const target = source.resolve(first, href.split('#')[0] as string);
+      asked.push([href, times, target]);
+      return 'item' in target ? 'resource:1#x' : undefined;
+    });
+    expect(asked).toEqual([
+      ['b.html#x', 2, { item: 'b.html' }],
+      ['gone.html', 1, { broken: true }],
+    ]);
+    expect(fields.html?.match(/resource:1#x/g)).toHaveLength(2);
+    expect(fields.html).toContain('gone.html');
+  });
+
+  test('asks about every link, in however many parts these come', async () => {
+    const links = Array.from({ length: 2500 }, (_, i) => `[a](${i}.md)`).join('\n\n');
+    const source = await open('markdown', { 'a.md': links });
+    const [page] = source.items;
+    if (page === undefined) throw new Error('no item');
+    await source.read(page);
+    let count = 0;
+    const { fields } = await source.body(page, (href) => {
+      count++;
+      return `resource:${href}`;
+    });
+    expect(count).toBe(2500);
+    expect(fields.markdown).toContain('(resource:2499.md)');
+  });
+
+  test('gives a large table in pieces', async () => {
+    const rows = Array.from({ length: 25_000 }, (_, i) => `${i},text`).join('\n');
+    const source = await open('csv', { 'a.csv': `A,B\n${rows}` });
+    const [table] = source.items;
+    if (table === undefined) throw new Error('no item');
+    await source.read(table);
+    const body = await source.body(table, () => undefined);
+    expect(body.rows).toBe(25_000);
+    const first = JSON.parse(String(body.fields.contentJson)) as { rows: unknown[] };
+    let count = first.rows.length;
+    for await (const piece of body.further?.() ?? []) {
+      expect(piece.rowsFrom).toBe(count);
+      count += (JSON.parse(String(piece.contentJson)) as { rows: unknown[] }).rows.length;
+    }
+    expect(count).toBe(25_000);
+  });
+
+  test('rejects with a fault of the archive as it was thrown', async () => {
+    const bundle = bundleOf({ 'a.html': '<p>a</p>', 'b.html': '<p>b</p>' });
+    const fault = new ArchiveFault('archive_entry_damaged', 'It is damaged.');
+    const source = await openThreadSource('html_zip', { ...bundle, read: () => Promise.reject(fault) }, {});
+    opened.push(source);
+    const [page] = source.items;
+    await expect(page && source.read(page)).rejects.toBe(fault);
+  });
+
+  test('rejects where a source is not what it is said to be', async () => {
+    await expect(open('html_zip', { 'a.txt': 'a', 'b.txt': 'b' })).rejects.toMatchObject({ code: 'no_pages' });
+  });
+
+  test('a page that takes too much memory is refused, and the next one is read', async () => {
+    const files = { 'a.html': '<b>x</b>'.repeat(1_400_000), 'b.html': '<title>Second</title><p>b</p>' };
+    const source = await open('html_zip', files, { heapMiB: 64, itemMs: 120_000 });
+    const [large, small] = source.items;
+    if (large === undefined || small === undefined) throw new Error('no items');
+    await expect(source.read(large)).rejects.toMatchObject({ code: 'page_too_complex', retryable: false });
+    expect(await source.read(small)).toMatchObject({ title: 'Second' });
+  }, 180_000);
+
+  test('a page that takes too long is refused, and the next one is read', async () => {
+    const files = { 'a.html': '<b>x</b>'.repeat(1_400_000), 'b.html': '<title>Second</title><p>b</p>' };
+    const source = await open('html_zip', files);
+    await source.close();
+    const hurried = await open('html_zip', files, { heapMiB: 512, itemMs: 1 });
+    const [large] = hurried.items;
+    await expect(large && hurried.read(large)).rejects.toMatchObject({ code: 'page_too_complex' });
+  }, 180_000);
+});

@@ -1,0 +1,19 @@
+/** Milliseconds that an identity provider has for one answer. */
+export const FETCH_MS = 5000;
+/** Bytes that one answer may have: metadata, keys and tokens of providers have some ten thousand. */
+const MAX_BYTES = 2 * 2 ** 20;
+
+/** Fetches an answer of an identity provider as a whole. Rejects once it has more than 2 MiB. */
+export async function boundedFetch(url: string | URL, init?: RequestInit): Promise<Response> {
+  const response = await fetch(url, init);
+  if (response.body === null) return response;
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of response.body as AsyncIterable<Uint8Array>) {
+    bytes += chunk.length;
+    if (bytes > MAX_BYTES) throw new Error(`${new URL(url).host} answers more than ${MAX_BYTES} bytes`);
+    chunks.push(chunk);
+  }
+  const { status, statusText, headers } = response;
+  return new Response(Buffer.concat(chunks), { status, statusText, headers });
+}

@@ -1,0 +1,143 @@
+import { createEvent, type DomainEvent, OPERATOR } from '@commonplace/kit/events';
+import { createPasswords } from '@commonplace/kit/passwords';
+import type { Store, UnitOfWork } from '@commonplace/kit/store';
+import { emailKeyOf } from './domain/address.js';
+import { deriveKeys } from './domain/secrets.js';
+import { credentialIdOf } from './domain/session.js';
+import { passkeyFacts } from './events.js';
+import { DeskError } from './key-desk.js';
+import { generatePassword } from './passwords.js';
+import { createOneTimeTokens, oneTimeTokenCollection } from './stores/one-time-tokens.js';
+import { passkeyCollection, passkeysOf } from './stores/passkeys.js';
+import { secondFactorCollection } from './stores/second-factors.js';
+import { sessionCollection, sessionsOf } from './stores/sessions.js';
+import { type UserRecord, userByEmail, userCollection } from './stores/users.js';
+
+/** A generated password that an operator passes on to a person. */
+export interface IssuedPassword {
+  readonly email: string;
+  /** Opens one session, in which the person has to replace it. */
+  readonly password: string;
+  readonly expiresAt: string;
+  readonly sessionsEnded: number;
+}
+
+/** A password reset token that an operator passes on to a person. */
+export interface IssuedLink {
+  readonly email: string;
+  readonly token: string;
+  readonly expiresAt: string;
+}
+
+/** The result of resetting a second factor. */
+export interface SecondFactorReset {
+  readonly email: string;
+  readonly passkeysRemoved: number;
+  readonly sessionsEnded: number;
+}
+
+/** Account recovery by the operator, for people who cannot sign in any more. */
+export interface SecurityDesk {
+  /** Replaces a person's password with a generated one, and ends all their sessions. */
+  resetPassword(email: string): Promise<IssuedPassword>;
+  /** Deletes a person's second factor and passkeys, and ends all their sessions. */
+  resetSecondFactor(email: string): Promise<SecondFactorReset>;
+  /** Issues a one-time password reset token. The current password stays valid until the token is used. */
+  issueResetLink(email: string, lifetimeMs: number): Promise<IssuedLink>;
+}
+
+/** Milliseconds for which a generated password opens a session. */
+const TEMPORARY_PASSWORD_MS = 24 * 3_600_000;
+
+/** Opens account recovery directly on the store. `secrets` are those of identity's settings. */
+export async function openSecurityDesk(
+  store: Store,
+  secrets: readonly Buffer[],
+  now: () => number = Date.now,
+): Promise<SecurityDesk> {
+  const users = await store.collection(userCollection);
+  const sessions = await store.collection(sessionCollection);
+  const secondFactors = await store.collection(secondFactorCollection);
+  const passkeys = await store.collection(passkeyCollection);
+  const tokens = createOneTimeTokens(
+    await store.collection(oneTimeTokenCollection),
+    deriveKeys(secrets).oneTimeTokens,
+    now,
+  );
+  const after = (milliseconds: number) => new Date(now() + milliseconds).toISOString();
+
+  async function personOf(email: string): Promise<UserRecord> {
+    const user = await userByEmail(users, emailKeyOf(email));
+    if (user === undefined) throw new DeskError(`nobody has the address ${email}`);
+    return user;
+  }
+
+  async function endSessions(work: UnitOfWork, userId: string): Promise<number> {
+    const ending = await sessionsOf(sessions, userId);
+    for (const session of ending) {
+      const credentialId = credentialIdOf(session.id);
+      work.remove(sessions, session);
+      work.publish(byOperator('session.ended', credentialId, { credentialId }, after(0)));
+    }
+    return ending.length;
+  }
+
+  return {
+    async resetPassword(email) {
+      const passwords = await createPasswords();
+      const user = await personOf(email);
+      const password = generatePassword();
+      const passwordHash = await passwords.hash(password);
+      const expiresAt = after(TEMPORARY_PASSWORD_MS);
+      const work = store.begin();
+      work.replace(users, user, {
+        ...user,
+        passwordHash,
+        temporaryPassword: { expiresAt, used: false },
+        credentialEpoch: (user.credentialEpoch ?? 0) + 1,
+      });
+      await tokens.revoke(work, user.id, ['password_reset']);
+      const sessionsEnded = await endSessions(work, user.id);
+      const data = { ...personFacts(user), how: 'operator' };
+      work.publish(byOperator('user.password_changed', user.id, data, after(0)));
+      await work.commit();
+      return { email: user.email, password, expiresAt, sessionsEnded };
+    },
+
+    async resetSecondFactor(email) {
+      const user = await personOf(email);
+      const factor = await secondFactors.get(user.id);
+      const keys = await passkeysOf(passkeys, user.id);
+      if (factor === undefined && keys.length === 0) throw new DeskError(`${user.email} has no second factor`);
+      const work = store.begin();
+      if (factor !== undefined) work.remove(secondFactors, factor);
+      for (const passkey of keys) {
+        work.remove(passkeys, passkey);
+        const removed = { ...personFacts(user), ...passkeyFacts(passkey) };
+        work.publish(byOperator('user.passkey_removed', user.id, removed, after(0)));
+      }
+      work.replace(users, user, { ...user, credentialEpoch: (user.credentialEpoch ?? 0) + 1 });
+      const sessionsEnded = await endSessions(work, user.id);
+      const data = { ...personFacts(user), how: 'operator_reset' };
+      work.publish(byOperator('user.second_factor_changed', user.id, data, after(0)));
+      await work.commit();
+      return { email: user.email, passkeysRemoved: keys.length, sessionsEnded };
+    },
+
+    async issueResetLink(email, lifetimeMs) {
+      const user = await personOf(email);
+      const work = store.begin();
+      const token = tokens.issue(work, { purpose: 'password_reset', userId: user.id, lifetimeMs });
+      await work.commit();
+      return { email: user.email, token, expiresAt: after(lifetimeMs) };
+    },
+  };
+}
+
+function personFacts({ id: userId, name: userName }: UserRecord) {
+  return { userId, userName };
+}
+
+function byOperator(type: string, subject: string, data: object, time: string): DomainEvent {
+  return createEvent({ service: 'identity', type, subject, data, time, actor: OPERATOR });
+}

@@ -1,0 +1,53 @@
+import type { Mailer } from '@commonplace/kit/mail';
+import type { Passwords } from '@commonplace/kit/passwords';
+import type { Handlers } from '@commonplace/kit/rpc';
+import type { Collection } from '@commonplace/kit/store';
+import type { AccountSecurityService } from '@commonplace/proto/identity/v1/account_security_service.js';
+import { toUser } from '../domain/user.js';
+import { NoPassword, WrongCurrentPassword } from '../errors.js';
+import type { SessionRecord } from '../stores/sessions.js';
+import type { Throttle } from '../throttle.js';
+import { type SecondFactorParts, spendCode } from './second-factor.js';
+import { type RecencyParts, recentUntil, type SignedInParts, signedIn } from './signed-in.js';
+
+type Methods = Pick<Handlers<AccountSecurityService>, 'getSecurity' | 'reauthenticate'>;
+
+export interface OverviewParts extends SignedInParts, RecencyParts, SecondFactorParts {
+  readonly mailer: Mailer;
+  readonly passwords: Passwords;
+  readonly throttle: Throttle;
+  readonly sessionRecords: Collection<SessionRecord>;
+}
+
+/** Creates the handlers that describe how an account is protected, and that reauthenticate its owner. */
+export function createOverviewHandlers(parts: OverviewParts): Methods {
+  return {
+    async getSecurity({ session: cookie }) {
+      const { user, record } = await signedIn(cookie, parts);
+      const factor = await parts.secondFactors.get(user.id);
+      return {
+        user: toUser(user),
+        emailVerified: user.emailVerified,
+        hasPassword: user.passwordHash !== undefined,
+        passwordChangeRequired: user.temporaryPassword !== undefined,
+        mailAvailable: parts.mailer.available,
+        recentUntil: new Date(recentUntil(record, parts)).toISOString(),
+        totpEnabled: factor?.totp !== undefined,
+        recoveryCodesLeft: factor?.recoveryCodes.length ?? 0,
+      };
+    },
+
+    async reauthenticate({ session: cookie, password, code, clientIp }, context) {
+      const { user, record } = await signedIn(cookie, parts);
+      const { passwordHash, email } = user;
+      if (passwordHash === undefined) throw NoPassword();
+      await parts.throttle.attempt({ email, clientIp }, async () => {
+        if (!(await parts.passwords.verify(passwordHash, password))) throw WrongCurrentPassword();
+      });
+      await spendCode(user.id, { code, clientIp }, context.work, parts);
+      const authenticatedAt = new Date(parts.now()).toISOString();
+      const proven = context.work.replace(parts.sessionRecords, record, { ...record, authenticatedAt });
+      return { recentUntil: new Date(recentUntil(proven, parts)).toISOString() };
+    },
+  };
+}

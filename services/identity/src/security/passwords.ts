@@ -1,0 +1,139 @@
+import { invalidField } from '@commonplace/kit/errors';
+import type { Mailer } from '@commonplace/kit/mail';
+import type { Passwords } from '@commonplace/kit/passwords';
+import type { CallContext, Handlers } from '@commonplace/kit/rpc';
+import type { Collection } from '@commonplace/kit/store';
+import type {
+  AccountSecurityService,
+  ChangePasswordRequest,
+  ChangePasswordResponse,
+  RequestPasswordResetRequest,
+  ResetPasswordRequest,
+  ResetPasswordResponse,
+} from '@commonplace/proto/identity/v1/account_security_service.js';
+import type { Settings } from '../config.js';
+import { emailKeyOf } from '../domain/address.js';
+import { requireGoodPassword } from '../domain/new-password.js';
+import { ExpiredResetLink, NoPassword, WrongCurrentPassword } from '../errors.js';
+import { userPasswordChanged } from '../events.js';
+import type { Mails } from '../mails.js';
+import type { OneTimeTokens } from '../stores/one-time-tokens.js';
+import type { SessionRecord } from '../stores/sessions.js';
+import { type UserRecord, userByEmail } from '../stores/users.js';
+import type { MailThrottle, Throttle } from '../throttle.js';
+import { endSessions } from './end-sessions.js';
+import { type SecondFactorParts, spendCode } from './second-factor.js';
+import { type SignedIn, type SignedInParts, signedIn } from './signed-in.js';
+
+type Methods = Pick<Handlers<AccountSecurityService>, 'changePassword' | 'requestPasswordReset' | 'resetPassword'>;
+
+export interface PasswordParts extends SignedInParts, SecondFactorParts {
+  readonly settings: Pick<Settings, 'passwordMinLength' | 'resetMinutes'>;
+  readonly passwords: Passwords;
+  readonly throttle: Throttle;
+  readonly mailThrottle: MailThrottle;
+  readonly sessionRecords: Collection<SessionRecord>;
+  readonly oneTimeTokens: OneTimeTokens;
+  readonly mailer: Mailer;
+  readonly mails: Mails;
+}
+
+/** Creates the handlers that replace the password of a local account. */
+export function createPasswordHandlers(parts: PasswordParts): Methods {
+  return {
+    async changePassword(request, context) {
+      const who = await signedIn(request.session, parts);
+      const { clientIp } = request;
+      return parts.throttle.attempt({ email: who.user.email, clientIp }, () => change(request, who, context, parts));
+    },
+    async requestPasswordReset(request, context) {
+      await parts.mailThrottle.spend(request);
+      await requestReset(request, context, parts);
+      return {};
+    },
+    resetPassword: (request, context) => {
+      // The token names no account, so that the attempt counts for its network only.
+      const who = { email: '', clientIp: request.clientIp };
+      return parts.throttle.attempt(who, () => reset(request, context, parts));
+    },
+  };
+}
+
+async function change(
+  { currentPassword, newPassword, code, clientIp }: ChangePasswordRequest,
+  { user, record }: SignedIn,
+  context: CallContext,
+  parts: PasswordParts,
+): Promise<ChangePasswordResponse> {
+  if (user.passwordHash === undefined) throw NoPassword();
+  if (!(await parts.passwords.verify(user.passwordHash, currentPassword))) throw WrongCurrentPassword();
+  await spendCode(user.id, { code, clientIp }, context.work, parts);
+  if (currentPassword.normalize('NFKC') === newPassword.normalize('NFKC')) {
+    throw invalidField('new_password', 'weak_password', 'new_password is the same as the current one.');
+  }
+  await replacePassword(user, newPassword, 'changed', context, parts);
+  const current = await context.work.get(parts.sessionRecords, record.id);
+  if (current !== undefined) {
+    const authenticatedAt = new Date(parts.now()).toISOString();
+    const credentialEpoch = nextEpoch(user);
+    context.work.replace(parts.sessionRecords, current, { ...current, authenticatedAt, credentialEpoch });
+  }
+  return { sessionsEnded: await endSessions(user, record.id, context, parts.sessionRecords) };
+}
+
+/**
+ * Queues a password reset e-mail. It writes the same records for an address without an account, so that both take
+ * equally long.
+ */
+async function requestReset(
+  { email }: RequestPasswordResetRequest,
+  { work }: CallContext,
+  parts: PasswordParts,
+): Promise<void> {
+  if (!parts.mailer.available) return;
+  const { resetMinutes } = parts.settings;
+  const found = await userByEmail(parts.users, emailKeyOf(email));
+  const user = found?.passwordHash === undefined ? undefined : found;
+  const token = parts.oneTimeTokens.issue(work, {
+    purpose: 'password_reset',
+    userId: user?.id ?? '',
+    lifetimeMs: resetMinutes * 60_000,
+  });
+  const content = parts.mails.passwordReset(user?.name ?? '', token, resetMinutes);
+  parts.mailer.enqueue(work, { to: user?.email ?? '', ...content });
+}
+
+async function reset(
+  { token, newPassword }: ResetPasswordRequest,
+  context: CallContext,
+  parts: PasswordParts,
+): Promise<ResetPasswordResponse> {
+  const { work } = context;
+  const spent = await parts.oneTimeTokens.find(work, 'password_reset', token);
+  const user = spent === undefined || spent.userId === '' ? undefined : await parts.users.get(spent.userId);
+  if (spent === undefined || user === undefined) throw ExpiredResetLink();
+  await replacePassword(user, newPassword, 'reset', context, parts);
+  return { sessionsEnded: await endSessions(user, undefined, context, parts.sessionRecords) };
+}
+
+function nextEpoch({ credentialEpoch = 0 }: UserRecord): number {
+  return credentialEpoch + 1;
+}
+
+/** Sets a new password, revokes open reset links, and notifies the person by e-mail. */
+async function replacePassword(
+  user: UserRecord,
+  newPassword: string,
+  how: 'changed' | 'reset',
+  context: CallContext,
+  parts: PasswordParts,
+): Promise<void> {
+  const { work } = context;
+  requireGoodPassword('new_password', newPassword, user, parts.settings.passwordMinLength);
+  const passwordHash = await parts.passwords.hash(newPassword);
+  const { temporaryPassword: _, ...kept } = user;
+  work.replace(parts.users, user, { ...kept, passwordHash, credentialEpoch: nextEpoch(user) });
+  await parts.oneTimeTokens.revoke(work, user.id, ['password_reset']);
+  work.publish(userPasswordChanged(context, user, how));
+  parts.mailer.enqueue(work, { to: user.email, ...parts.mails.passwordChanged(user.name) });
+}

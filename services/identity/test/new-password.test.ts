@@ -1,0 +1,38 @@
+import { expect, test } from '@jest/globals';
+import { requireGoodPassword } from '../src/domain/new-password.js';
+
+const ada = { email: 'ada.lovelace@analytical.example', name: 'Ada Lovelace' };
+const check =
+  (password: string, minLength = 8) =>
+  () =>
+    requireGoodPassword('password', password, ada, minLength);
+
+test.each([
+  ['short', 'short12'],
+  ['common', 'password1'],
+  ['common in other letters', 'PassWord1'],
+  ['common in full-width letters', 'ｐａｓｓｗｏｒｄ１'],
+  ['of digits alone and common', '12345678'],
+  ['the address', 'ada.lovelace@analytical.example'],
+  ['the name with a little more', 'Lovelace1!'],
+  ['the product with a year', 'Commonplace2026'],
+])('a password that is %s is refused', (_, password) => {
+  expect(check(password)).toThrow(
+    expect.objectContaining({ code: 'INVALID_ARGUMENT', reason: 'weak_password', param: 'password' }),
+  );
+});
+
+test.each([
+  'correct horse battery staple',
+  'qzjwkxvp',
+  'lovelace wrote the first program',
+  'ünïcödé pässwörds äre fine',
+  'a'.repeat(20) + 'q'.repeat(1000),
+])('%s is taken, whatever its characters are', (password) => {
+  expect(check(password)).not.toThrow();
+});
+
+test('the operator may ask for more characters', () => {
+  expect(check('fourteen chars', 15)).toThrow(/15 characters/);
+  expect(check('fifteen chars !', 15)).not.toThrow();
+});

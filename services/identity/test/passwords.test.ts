@@ -1,0 +1,277 @@
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { parseSecrets } from '../src/domain/secrets.js';
+import { openSecurityDesk } from '../src/security-desk.js';
+import { mailCollection } from './support/collections.js';
+import { type Harness, openHarness, SECRET } from './support/harness.js';
+import { type Mailbox, openMailbox } from './support/mail.js';
+import { makeKey } from './support/people.js';
+
+const HOUR = 3_600_000;
+const OLD = 'correct horse battery';
+const NEW = 'staple battery horse';
+const ada = {
+  email: 'Ada@Example.com',
+  clientIp: '192.0.2.1',
+  userAgent: 'Mozilla/5.0 (X11; Linux x86_64) Firefox/140.0',
+};
+
+let harness: Harness;
+let mailbox: Mailbox;
+beforeEach(async () => {
+  mailbox = await openMailbox();
+  harness = await openHarness({
+    COMMONPLACE_SIGN_UP: 'open',
+    COMMONPLACE_SMTP_URL: mailbox.url,
+    COMMONPLACE_PUBLIC_URL: 'https://wiki.example.com',
+  });
+  await harness.auth.signUp({ ...ada, password: OLD, name: 'Ada', invitationToken: '' }, harness.call());
+  await mailbox.next(ada.email, /verify-email/);
+});
+afterEach(async () => {
+  await harness.close();
+  await mailbox.close();
+});
+
+const signIn = (password = OLD) => harness.auth.signIn({ ...ada, password, code: '' }, harness.call());
+const change = (session: string, currentPassword: string, newPassword: string) =>
+  harness.security.changePassword({ session, currentPassword, newPassword, code: '', clientIp: '' }, harness.call());
+const askReset = (email: string, clientIp = '192.0.2.1') =>
+  harness.security.requestPasswordReset({ email, clientIp }, harness.call());
+const reset = (token: string, newPassword = NEW) =>
+  harness.security.resetPassword({ token, newPassword, clientIp: '' }, harness.call());
+const resetToken = async () =>
+  (await mailbox.next('Ada@Example.com', /https:\/\/wiki\.example\.com\/auth\/reset-password\?token=([\w-]{43})/))[1] ??
+  '';
+
+describe('changing a password', () => {
+  test('needs the current one, ends all other sessions, and tells the person', async () => {
+    const [mine, other] = [await signIn(), await signIn()];
+    await expect(change(mine.session, 'wrong', NEW)).rejects.toMatchObject({
+      code: 'PERMISSION_DENIED',
+      reason: 'wrong_password',
+    });
+    const { sessionsEnded } = await change(mine.session, OLD, NEW);
+    expect(sessionsEnded).toBe(2);
+    await harness.authenticate(mine.session);
+    await expect(harness.authenticate(other.session)).rejects.toMatchObject({ reason: 'invalid_credentials' });
+    await expect(signIn(OLD)).rejects.toMatchObject({ reason: 'invalid_credentials' });
+    await signIn(NEW);
+    await mailbox.next('Ada@Example.com', /password of your account at wiki\.example\.com was changed/);
+  });
+
+  test('refuses one that everybody uses, the same again, and what is close to the person', async () => {
+    const { session } = await signIn();
+    for (const password of ['password1', OLD, 'ada@example.com']) {
+      await expect(change(session, OLD, password)).rejects.toMatchObject({
+        code: 'INVALID_ARGUMENT',
+        reason: 'weak_password',
+        param: 'new_password',
+      });
+    }
+    await signIn(OLD);
+  });
+
+  test('ends a session that the old password opens in the same moment', async () => {
+    const { session } = await signIn();
+    const signs = Array.from({ length: 8 }, () => signIn().catch(() => undefined));
+    await change(session, OLD, NEW);
+    for (const signed of await Promise.all(signs)) {
+      if (signed !== undefined) await expect(harness.authenticate(signed.session)).rejects.toThrow();
+    }
+    await harness.authenticate(session);
+  });
+
+  test('slows guessing of the current one down', async () => {
+    const { session } = await signIn();
+    const reasons = new Set<string>();
+    for (let tries = 0; tries < 130; tries++) {
+      reasons.add(
+        await change(session, 'wrong', NEW)
+          .catch(({ reason }: { reason: string }) => reason)
+          .then(String),
+      );
+      if (reasons.has('rate_limited')) break;
+    }
+    expect(reasons).toEqual(new Set(['wrong_password', 'rate_limited']));
+  }, 120_000);
+});
+
+describe('resetting a password', () => {
+  test('goes by a link in an e-mail, once, and ends every session', async () => {
+    const { session } = await signIn();
+    await askReset('ada@example.com');
+    const token = await resetToken();
+    expect((await reset(token)).sessionsEnded).toBe(2);
+    await expect(harness.authenticate(session)).rejects.toMatchObject({ reason: 'invalid_credentials' });
+    await expect(reset(token, 'yet another one')).rejects.toMatchObject({ code: 'NOT_FOUND', reason: 'expired_link' });
+    await signIn(NEW);
+  });
+
+  test('answers the same for an address that nobody has, and writes as much', async () => {
+    const records = await harness.store.collection(mailCollection);
+    expect(await askReset('nobody@example.com')).toEqual(await askReset('ada@example.com'));
+    await resetToken();
+    expect(mailbox.received).toEqual([]);
+    for (const until = Date.now() + 20_000; (await records.count({})) > 0 && Date.now() < until; ) {
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+    expect(await records.count({})).toBe(0);
+  });
+
+  test('keeps no token in the store, not even in an e-mail that waits', async () => {
+    mailbox.refuse(451, 100);
+    await askReset('ada@example.com');
+    const waiting = await (await harness.store.collection(mailCollection)).find({ where: {}, limit: 10 });
+    expect(waiting).toHaveLength(1);
+    expect(waiting[0]?.content).toMatch(/^v1\./);
+    expect(JSON.stringify(waiting)).not.toContain('reset-password');
+  });
+
+  test('ends after an hour, when it was used, and when another password was set meanwhile', async () => {
+    await askReset('ada@example.com');
+    const late = await resetToken();
+    harness.pass(HOUR + 1000);
+    await expect(reset(late)).rejects.toMatchObject({ reason: 'expired_link' });
+    await askReset('ada@example.com');
+    const outrun = await resetToken();
+    const { session } = await signIn();
+    await change(session, OLD, NEW);
+    await expect(reset(outrun)).rejects.toMatchObject({ reason: 'expired_link' });
+    await expect(reset('x'.repeat(43))).rejects.toMatchObject({ reason: 'expired_link' });
+  });
+
+  test('is limited for an address, known or not, and for a place', async () => {
+    const outcomes = async (email: string) => {
+      const all = [];
+      for (let i = 0; i < 7; i++)
+        all.push(
+          await askReset(email).then(
+            () => 'sent',
+            ({ reason }) => reason,
+          ),
+        );
+      return all;
+    };
+    const expected = [...Array(5).fill('sent'), 'rate_limited', 'rate_limited'];
+    expect(await outcomes('ada@example.com')).toEqual(expected);
+    expect(await outcomes('nobody@example.com')).toEqual(expected);
+  });
+
+  test('and proving an address stay possible for everybody, whatever strangers try', async () => {
+    await harness.restart({
+      COMMONPLACE_SIGN_UP: 'open',
+      COMMONPLACE_SIGN_IN_TRIES: '1',
+      COMMONPLACE_SMTP_URL: mailbox.url,
+      COMMONPLACE_PUBLIC_URL: 'https://wiki.example.com',
+    });
+    const { security, call } = harness;
+    const token = 'x'.repeat(43);
+    for (let i = 0; i < 12; i++) {
+      const clientIp = `198.51.100.${i}`;
+      const guesses = [
+        security.resetPassword({ token, newPassword: NEW, clientIp }, call()),
+        security.verifyEmail({ token, clientIp }, call()),
+      ];
+      for (const guess of guesses) await expect(guess).rejects.toMatchObject({ reason: 'expired_link' });
+    }
+    await askReset(ada.email);
+    const reset = { token: await resetToken(), newPassword: NEW, clientIp: '192.0.2.1' };
+    expect(await security.resetPassword(reset, call())).toMatchObject({ sessionsEnded: expect.any(Number) });
+  });
+
+  test('survives a mail server that is away, and a restart', async () => {
+    mailbox.refuse(451, 1);
+    await askReset('ada@example.com');
+    await harness.restart({
+      COMMONPLACE_SIGN_UP: 'open',
+      COMMONPLACE_SMTP_URL: mailbox.url,
+      COMMONPLACE_PUBLIC_URL: 'https://wiki.example.com',
+    });
+    harness.pass(HOUR / 2);
+    await reset(await resetToken());
+  });
+});
+
+describe('the operator', () => {
+  test('hands out a password that opens one session, in which it is replaced', async () => {
+    const before = await signIn();
+    const desk = await openSecurityDesk(harness.store, parseSecrets(SECRET), harness.now);
+    const { password, sessionsEnded } = await desk.resetPassword('ada@example.com');
+    expect(sessionsEnded).toBe(2);
+    await expect(harness.authenticate(before.session)).rejects.toThrow();
+    await expect(signIn(OLD)).rejects.toMatchObject({ reason: 'invalid_credentials' });
+    const { session } = await signIn(password);
+    expect(await harness.security.getSecurity({ session }, harness.call())).toMatchObject({
+      passwordChangeRequired: true,
+    });
+    await expect(signIn(password)).rejects.toMatchObject({ reason: 'invalid_credentials' });
+    await change(session, password, NEW);
+    expect(await harness.security.getSecurity({ session }, harness.call())).toMatchObject({
+      passwordChangeRequired: false,
+    });
+    await signIn(NEW);
+  });
+
+  test('hands out a link', async () => {
+    const desk = await openSecurityDesk(harness.store, parseSecrets(SECRET), harness.now);
+    const { token } = await desk.issueResetLink('ada@example.com', HOUR);
+    await signIn(OLD);
+    await reset(token);
+    await signIn(NEW);
+    await expect(desk.issueResetLink('nobody@example.com', HOUR)).rejects.toThrow('nobody has the address');
+  });
+});
+
+describe('a session', () => {
+  const list = async (session: string) => (await harness.security.listSessions({ session }, harness.call())).items;
+
+  test('is listed with its device and network, and ends when its person says so', async () => {
+    const mine = await signIn();
+    const other = await harness.auth.signIn(
+      { ...ada, password: OLD, clientIp: '2001:db8::1', userAgent: '', code: '' },
+      harness.call(),
+    );
+    const items = await list(mine.session);
+    expect(items).toHaveLength(3);
+    expect(items.filter(({ current }) => current)).toEqual([
+      expect.objectContaining({ device: 'Firefox on Linux', network: '192.0.2.1' }),
+    ]);
+    expect(JSON.stringify(items)).not.toContain(other.session);
+    const { id = '' } = items.find(({ network }) => network === '2001:db8::/64') ?? {};
+    await harness.security.endSession({ session: mine.session, sessionId: id }, harness.call());
+    await expect(harness.authenticate(other.session)).rejects.toThrow();
+    await expect(
+      harness.security.endSession({ session: mine.session, sessionId: id }, harness.call()),
+    ).rejects.toMatchObject({ code: 'NOT_FOUND' });
+    expect(await harness.security.endOtherSessions({ session: mine.session }, harness.call())).toEqual({
+      sessionsEnded: 1,
+    });
+    expect(await list(mine.session)).toHaveLength(1);
+  });
+
+  test('of somebody else is not there', async () => {
+    const eve = await harness.auth.signUp(
+      { ...ada, email: 'eve@example.com', password: OLD, name: 'Eve', invitationToken: '' },
+      harness.call(),
+    );
+    const [hers] = await list((await signIn()).session);
+    await expect(
+      harness.security.endSession({ session: eve.session, sessionId: hers?.id ?? '' }, harness.call()),
+    ).rejects.toMatchObject({ code: 'NOT_FOUND' });
+  });
+
+  test('makes API keys for half an hour after its person has proved who they are', async () => {
+    const { session } = await signIn();
+    await makeKey(harness, session);
+    harness.pass(31 * 60_000);
+    await expect(makeKey(harness, session)).rejects.toMatchObject({
+      code: 'PERMISSION_DENIED',
+      reason: 'reauthentication_required',
+    });
+    const proof = (password: string) =>
+      harness.security.reauthenticate({ session, password, code: '', clientIp: '' }, harness.call());
+    await expect(proof('wrong')).rejects.toMatchObject({ reason: 'wrong_password' });
+    await proof(OLD);
+    await makeKey(harness, session);
+  });
+});

@@ -1,0 +1,121 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createStoredLimit, usageCollection } from '@commonplace/kit/limits';
+import { openSqliteDatabase, type SqliteDatabase } from '@commonplace/kit/store/sqlite';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { WrongPassword } from '../src/errors.js';
+import {
+  createMailThrottle,
+  createThrottle,
+  type MailThrottle,
+  PASSWORD_TRIES,
+  type Throttle,
+} from '../src/throttle.js';
+
+const TRIES = 10;
+const REQUESTS = 5;
+const spec = usageCollection('limits');
+
+let folder: string;
+let database: SqliteDatabase;
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'throttle-'));
+  database = await openSqliteDatabase({ file: join(folder, 'throttle.db') });
+});
+afterEach(async () => {
+  await database.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+interface Replica {
+  readonly sign: Throttle;
+  readonly mail: MailThrottle;
+}
+
+/** Creates the throttles of one replica of the service, on the shared store. */
+async function replica(): Promise<Replica> {
+  const store = database.store('identity');
+  const limits = createStoredLimit({ store, records: await store.collection(spec), now: Date.now, oneQueue: true });
+  return {
+    sign: createThrottle(limits, { name: 'password', tries: TRIES, ipv6Prefix: 64, factors: PASSWORD_TRIES }),
+    mail: createMailThrottle(limits, REQUESTS, 64),
+  };
+}
+
+/**
+ * Tries wrong passwords concurrently, spread over replicas. Returns the number that were compared, and the
+ * outcomes.
+ */
+async function guessAtOnce(replicas: readonly Replica[], count: number, who: (i: number) => [string, string]) {
+  let compared = 0;
+  const wrong = async () => {
+    compared++;
+    await sleep(5);
+    throw WrongPassword();
+  };
+  const outcomes = await Promise.all(
+    Array.from({ length: count }, (_, i) => {
+      const [email, clientIp] = who(i);
+      const { sign } = replicas[i % replicas.length] as Replica;
+      return sign.attempt({ email, clientIp }, wrong).catch(({ reason }: { reason: string }) => reason);
+    }),
+  );
+  return { compared, wrong: outcomes.filter((one) => one === 'invalid_credentials').length };
+}
+
+describe('failed tries over replicas', () => {
+  test('are compared as often as the limit allows and not once more, for a place and an account', async () => {
+    const replicas = await Promise.all(Array.from({ length: 4 }, replica));
+    const ofPlace = await guessAtOnce(replicas, 120, (i) => [`user${i}@example.com`, '192.0.2.1']);
+    expect(ofPlace).toEqual({ compared: TRIES * 5, wrong: TRIES * 5 });
+    const ofAccount = await guessAtOnce(replicas, 200, (i) => ['ada@example.com', `198.51.100.${i}`]);
+    expect(ofAccount).toEqual({ compared: TRIES * 10, wrong: TRIES * 10 });
+  });
+
+  test('are given back where they were none', async () => {
+    const replicas = await Promise.all(Array.from({ length: 2 }, replica));
+    for (let i = 0; i < 3 * TRIES; i++) {
+      const { sign } = replicas[i % 2] as Replica;
+      expect(await sign.attempt({ email: 'ada@example.com', clientIp: '192.0.2.1' }, async () => i)).toBe(i);
+    }
+  });
+});
+
+describe('tries that name no account', () => {
+  test('count for their place alone', async () => {
+    const one = await replica();
+    const attacker = await guessAtOnce([one], 300, (i) => ['', `198.51.100.${i % 250}`]);
+    expect(attacker.compared).toBe(300);
+    expect(await guessAtOnce([one], 80, () => ['', '192.0.2.1'])).toMatchObject({ compared: TRIES * 5 });
+    const ran = await one.sign.attempt({ email: '', clientIp: '203.0.113.1' }, async () => 'done');
+    expect(ran).toBe('done');
+  });
+
+  test('run where their place is not known either', async () => {
+    const one = await replica();
+    for (let i = 0; i < 12 * TRIES; i++) await guessAtOnce([one], 1, () => ['', '']);
+    expect(await one.sign.attempt({ email: ' ', clientIp: '' }, async () => 'done')).toBe('done');
+  });
+});
+
+test('requests for e-mail are limited over all replicas', async () => {
+  const replicas = await Promise.all(Array.from({ length: 3 }, replica));
+  const ask = (count: number, who: (i: number) => [string, string]) =>
+    Promise.all(
+      Array.from({ length: count }, (_, i) => {
+        const [email, clientIp] = who(i);
+        const { mail } = replicas[i % 3] as Replica;
+        return mail.spend({ email, clientIp }).then(
+          () => 'sent',
+          ({ reason, details }) => `${reason} ${details.policy} ${details.limit} ${details.window_seconds}`,
+        );
+      }),
+    );
+  const sent = (all: string[]) => all.filter((one) => one === 'sent').length;
+  const ofAddress = await ask(30, (i) => ['ada@example.com', `198.51.100.${i}`]);
+  expect(sent(ofAddress)).toBe(REQUESTS);
+  expect(ofAddress).toContain(`rate_limited mail ${REQUESTS} 3600`);
+  expect(sent(await ask(90, (i) => [`user${i}@example.com`, '192.0.2.1']))).toBe(REQUESTS * 10);
+});

@@ -1,0 +1,156 @@
+import { InsufficientRole, invalidField, NotFound } from '@commonplace/kit/errors';
+import type { CallContext } from '@commonplace/kit/rpc';
+import type { UpdateConversationRequest } from '@commonplace/proto/messaging/v1/conversation_service.js';
+import { ConversationArchived } from '../errors.js';
+import { conversationEvent } from './events.js';
+import { addMembers, type Newcomer, ownersOf, removeMembers, requireKnown, requireOwner, withRole } from './members.js';
+import type { ConversationParts } from './parts.js';
+import { hasRole, type MemberStanding } from './policy.js';
+import { type ConversationRecord, type MemberRecord, memberId, type Role } from './records.js';
+import { roleOf } from './wire.js';
+
+/** Changes what a conversation is, and its members, in the unit of work of a call. Returns the record as it is written. */
+export async function changeConversation(
+  parts: ConversationParts,
+  request: UpdateConversationRequest,
+  standing: MemberStanding,
+  context: CallContext,
+): Promise<ConversationRecord> {
+  const mask = new Set(request.updateMask ?? []);
+  const before = standing.conversation;
+  const fields = ['name', 'topic', 'icon', 'is_archived'].filter((field) => mask.has(field));
+  const facts = withFacts(before, request, mask);
+  const { conversation, userIds } = await changeMembers(parts, request, { ...standing, conversation: facts }, context);
+  await setArchived(parts, conversation, standing, context);
+  const updatedAt = new Date(parts.now()).toISOString();
+  const after = context.work.replace(parts.conversations, before, { ...conversation, updatedAt });
+  const changed = userIds.length === 0 ? fields : [...fields, 'members'];
+  context.work.publish(conversationEvent(context.event.bind(context), after, changed, userIds));
+  return after;
+}
+
+function withFacts(
+  before: ConversationRecord,
+  { name, topic, icon, isArchived }: UpdateConversationRequest,
+  mask: ReadonlySet<string>,
+): ConversationRecord {
+  return {
+    ...before,
+    ...(mask.has('name') && name !== undefined && { name }),
+    ...(mask.has('topic') && { topic }),
+    ...(mask.has('icon') && { icon }),
+    ...(mask.has('is_archived') && isArchived !== undefined && { isArchived }),
+  };
+}
+
+/** The head repeats whether the conversation is archived, for the count of what is unread in all. */
+async function setArchived(
+  { heads }: ConversationParts,
+  { isArchived }: ConversationRecord,
+  { head }: MemberStanding,
+  { work }: CallContext,
+): Promise<void> {
+  if (head.isArchived !== isArchived) work.replace(heads, head, { ...head, isArchived });
+}
+
+/** The conversation with its new number of members, and the people concerned. */
+interface Changed {
+  readonly conversation: ConversationRecord;
+  readonly userIds: readonly string[];
+}
+
+async function changeMembers(
+  parts: ConversationParts,
+  { addMemberIds, removeMemberIds, memberRoles }: UpdateConversationRequest,
+  standing: MemberStanding,
+  context: CallContext,
+): Promise<Changed> {
+  const { conversation, member: mine } = standing;
+  if (addMemberIds.length + removeMemberIds.length + memberRoles.length === 0) return { conversation, userIds: [] };
+  requireOneChangeEach(addMemberIds, removeMemberIds, memberRoles);
+  if (conversation.isArchived && addMemberIds.length > 0) throw ConversationArchived();
+  const newcomers = addMemberIds.map(
+    (id, at): Newcomer => ({ kind: 'user', id, role: 'member', param: `add_member_ids[${at}]` }),
+  );
+  const known = await requireKnown(parts, newcomers, conversation, context);
+  const leaving = await activeMembers(parts, conversation.id, removeMemberIds, 'remove_member_ids', context);
+  const assigned = await activeMembers(
+    parts,
+    conversation.id,
+    memberRoles.map(({ userId }) => userId),
+    'member_roles',
+    context,
+  );
+  for (const one of leaving) requireMayChange(mine, one.role);
+  const roles = assigned.map((one, at): Role => {
+    const role = roleOf(memberRoles[at]?.role as never) ?? 'member';
+    requireMayChange(mine, one.role);
+    requireMayChange(mine, role);
+    if (one.kind === 'agent' && role !== 'member') {
+      throw invalidField(`member_roles[${at}].role`, 'invalid_value', 'of an agent is member.');
+    }
+    return role;
+  });
+  const { conversation: fuller, changed: added } = await addMembers(parts, context.work, conversation, known, true);
+  const { conversation: after, changed: removed } = removeMembers(parts, context.work, fuller, leaving);
+  for (const [at, one] of assigned.entries()) {
+    const role = roles[at] as Role;
+    if (one.role !== role) context.work.replace(parts.members, one, withRole(one, role));
+  }
+  await requireOwnerAfter(parts, conversation.id, leaving, assigned, roles, after.memberCount);
+  const userIds = [...added, ...removed, ...assigned].filter(({ kind }) => kind === 'user');
+  return { conversation: after, userIds: [...new Set(userIds.map(({ principalId }) => principalId))] };
+}
+
+function requireOneChangeEach(
+  added: readonly string[],
+  removed: readonly string[],
+  roles: readonly { readonly userId: string }[],
+): void {
+  const seen = new Set<string>();
+  for (const [param, ids] of [
+    ['add_member_ids', added],
+    ['remove_member_ids', removed],
+    ['member_roles', roles.map(({ userId }) => userId)],
+  ] as const) {
+    for (const [at, id] of ids.entries()) {
+      if (seen.has(id)) throw invalidField(`${param}[${at}]`, 'invalid_value', 'names somebody a second time.');
+      seen.add(id);
+    }
+  }
+}
+
+/** Throws unless a manager may give or take a role: that of an owner is for owners. */
+export function requireMayChange(mine: Pick<MemberRecord, 'role'>, role: Role): void {
+  if (!hasRole(mine, role)) throw InsufficientRole({}, { message: 'Only owners give and take the role of an owner.' });
+}
+
+async function activeMembers(
+  { members }: ConversationParts,
+  conversationId: string,
+  ids: readonly string[],
+  param: string,
+  { work }: CallContext,
+): Promise<MemberRecord[]> {
+  return Promise.all(
+    ids.map(async (id, at) => {
+      const found = await work.get(members, memberId(conversationId, id));
+      if (!found?.isActive) throw NotFound({}, { param: `${param}[${at}]` });
+      return found;
+    }),
+  );
+}
+
+async function requireOwnerAfter(
+  parts: ConversationParts,
+  conversationId: string,
+  leaving: readonly MemberRecord[],
+  assigned: readonly MemberRecord[],
+  roles: readonly Role[],
+  memberCount: number,
+): Promise<void> {
+  if (memberCount === 0) return;
+  const gone = new Set([...leaving, ...assigned].map(({ principalId }) => principalId));
+  const kept = (await ownersOf(parts, conversationId)).filter(({ principalId }) => !gone.has(principalId));
+  requireOwner([...kept, ...roles.map((role) => ({ role })), { role: 'member' }]);
+}

@@ -1,0 +1,111 @@
+import { InsufficientRole, invalidField } from '@commonplace/kit/errors';
+import type { CallContext } from '@commonplace/kit/rpc';
+import type { UpdateMessageRequest } from '@commonplace/proto/messaging/v1/message_service.js';
+import {
+  areTooMany,
+  EMOJI_PER_MESSAGE,
+  parseReactions,
+  REACTIONS_PER_MESSAGE,
+  replaceReactions,
+} from '../domain/reactions.js';
+import { LimitReached } from '../errors.js';
+import { requireContent, requireMentionOfAllDue, resolveAttachments, resolveMentions } from './compose.js';
+import { messageEvent } from './events.js';
+import type { MessageRecord, StoredMention } from './message-records.js';
+import type { ConversationParts } from './parts.js';
+import type { MemberStanding } from './policy.js';
+import { mentionsIn } from './remove-messages.js';
+import { searchFields } from './search.js';
+import { mentionRecordsOf } from './send.js';
+
+const CONTENT = ['text', 'attachments', 'mentions'];
+
+/** Edits the caller's own message, and sets the caller's reactions to it, in the unit of work of a call. */
+export async function editMessage(
+  parts: ConversationParts,
+  request: UpdateMessageRequest,
+  standing: MemberStanding,
+  before: MessageRecord,
+  context: CallContext,
+): Promise<MessageRecord> {
+  const { caller, work } = context;
+  const mask = new Set(request.updateMask);
+  const changed = CONTENT.filter((field) => mask.has(field));
+  const isOwn = before.author.type === 'user' && before.authorId === caller.userId;
+  if (changed.length > 0 && !isOwn) throw InsufficientRole({}, { message: 'Only its author edits a message.' });
+  const edited = changed.length > 0 ? await withContent(parts, request, mask, standing, before, context) : before;
+  const { added, isAll } = newMentions(before, edited);
+  const after = mask.has('reactions') ? withReactions(edited, request.reactions, caller.userId) : edited;
+  // A message that was deleted or removed at the same time is not edited; a new mention counts from this commit on.
+  work.expect(parts.conversations, standing.conversation);
+  const written = work.replace(parts.messages, before, after);
+  if (mask.has('mentions')) await replaceMentions(parts, written, standing, isAll, context);
+  const make = context.event.bind(context);
+  const changedFields = mask.has('reactions') ? [...changed, 'reactions'] : changed;
+  const news = { changedFields, mentionedUserIds: added, mentionsAll: isAll };
+  work.publish(messageEvent(make, 'updated', standing.conversation, written, news));
+  return written;
+}
+
+async function withContent(
+  parts: ConversationParts,
+  { text, attachments, mentions }: UpdateMessageRequest,
+  mask: ReadonlySet<string>,
+  standing: MemberStanding,
+  before: MessageRecord,
+  context: CallContext,
+): Promise<MessageRecord> {
+  const { terms: _, folded: __, ...rest } = before;
+  if (mask.has('text') && text === undefined) throw invalidField('text', 'missing_field', 'is required.');
+  const newText = mask.has('text') ? (text as string) : before.text;
+  const resourceIds = mask.has('attachments')
+    ? await resolveAttachments(parts, attachments, context)
+    : before.resourceIds;
+  requireContent(newText, resourceIds);
+  return {
+    ...rest,
+    text: newText,
+    resourceIds,
+    mentions: mask.has('mentions') ? await resolveMentions(parts, mentions, standing, context) : before.mentions,
+    editedAt: new Date(parts.now()).toISOString(),
+    ...searchFields(before.conversationId, newText),
+  };
+}
+
+/** The people whom an edited message mentions for the first time, and whether it mentions everybody for the first time. */
+function newMentions(before: MessageRecord, after: MessageRecord): { added: string[]; isAll: boolean } {
+  const isOf = (mentions: readonly StoredMention[], id: string) => mentions.some((one) => one.id === id);
+  const added = after.mentions.filter(({ type, id }) => type === 'user' && !isOf(before.mentions, id));
+  const had = before.mentions.some(({ type }) => type === 'all');
+  return { added: added.map(({ id }) => id), isAll: !had && after.mentions.some(({ type }) => type === 'all') };
+}
+
+/** Replaces the records by which the mentions of a message are counted. */
+async function replaceMentions(
+  parts: ConversationParts,
+  message: MessageRecord,
+  standing: MemberStanding,
+  isAll: boolean,
+  { work }: CallContext,
+): Promise<void> {
+  if (isAll) requireMentionOfAllDue(parts, message.mentions, standing);
+  const wanted = mentionRecordsOf(message, message.mentions);
+  const old = await mentionsIn(parts, message.id);
+  const kept = new Set(old.map(({ id }) => id));
+  for (const mention of old) if (!wanted.some(({ id }) => id === mention.id)) work.remove(parts.mentions, mention);
+  for (const mention of wanted) if (!kept.has(mention.id)) work.insert(parts.mentions, mention);
+  const { head } = standing;
+  work.replace(parts.heads, head, {
+    ...head,
+    ...(wanted.length > 0 && { lastMentionSeq: Math.max(head.lastMentionSeq, message.seq) }),
+    ...(isAll && { lastMentionOfAllAt: new Date(parts.now()).toISOString() }),
+    epoch: head.epoch + 1,
+  });
+}
+
+function withReactions(message: MessageRecord, given: readonly string[], userId: string): MessageRecord {
+  const reactions = replaceReactions(message.reactions, userId, parseReactions(given));
+  if (!areTooMany(reactions)) return { ...message, reactions };
+  const limit = reactions.length > EMOJI_PER_MESSAGE ? EMOJI_PER_MESSAGE : REACTIONS_PER_MESSAGE;
+  throw LimitReached({ limit, what: 'reactions' });
+}

@@ -1,0 +1,87 @@
+import { InsufficientRole, NotFound } from '@commonplace/kit/errors';
+import type { Handlers } from '@commonplace/kit/rpc';
+import type { UnitOfWork } from '@commonplace/kit/store';
+import type {
+  ConversationAccessService,
+  MemberPair,
+  MemberStanding as MemberStandingMessage,
+} from '@commonplace/proto/messaging/v1/conversation_access_service.js';
+import { writeAgentMessage } from '../agent-message.js';
+import { countBoth, countSteadily } from '../counts.js';
+import { reachConversations } from '../list.js';
+import type { ConversationParts } from '../parts.js';
+import { belongsTo, hasRole, openConversation } from '../policy.js';
+import { memberId } from '../records.js';
+
+const CHUNK = 50;
+
+export function createAccessHandlers(parts: ConversationParts): Handlers<ConversationAccessService> {
+  return {
+    async checkMembers({ pairs }) {
+      const standings: MemberStandingMessage[] = [];
+      for (let at = 0; at < pairs.length; at += CHUNK) {
+        standings.push(...(await Promise.all(pairs.slice(at, at + CHUNK).map((pair) => standingOf(parts, pair)))));
+      }
+      return { standings };
+    },
+
+    async getCounts({ conversationId }, context) {
+      const { member } = await openConversation(parts, conversationId, 'member', context);
+      const { totalUnread } = await reachConversations(parts, context);
+      const steady = await countSteadily(parts, conversationId, member.principalId, (head, mine) =>
+        countBoth(parts, head, mine),
+      );
+      if (steady === undefined) throw NotFound();
+      return { lastReadSeq: steady.member.lastReadSeq, ...steady.counted, totalUnread };
+    },
+
+    async postAgentMessage(request, { work, requestId }) {
+      if (request.userId !== undefined) await requireSpeaker(parts, request.conversationId, request.userId, work);
+      const written = await writeAgentMessage(parts, work, request, requestId);
+      if (written === undefined) throw NotFound();
+      const { sent, before } = written;
+      return {
+        messageId: sent?.id ?? before?.messageId ?? '',
+        seq: sent?.seq ?? before?.seq ?? 0,
+        created: sent !== undefined,
+      };
+    },
+  };
+}
+
+/** Throws unless a person is a member of a conversation who may post there now. */
+async function requireSpeaker(
+  parts: ConversationParts,
+  conversationId: string,
+  userId: string,
+  work: UnitOfWork,
+): Promise<void> {
+  const [conversation, member] = await Promise.all([
+    work.get(parts.conversations, conversationId),
+    work.get(parts.members, memberId(conversationId, userId)),
+  ]);
+  if (conversation === undefined || !member?.isActive) throw NotFound();
+  // Whoever is excluded by now must not have posted after that.
+  work.expect(parts.members, member);
+  const person = await parts.memberships.fresh(userId, parts.systemCall());
+  if (!belongsTo(person, conversation)) throw NotFound();
+  const { workspaceId = '', isArchived, whoCanPost } = conversation;
+  const isReadOnly = isArchived || person.workspaces.get(workspaceId)?.archived === true;
+  if (isReadOnly || (whoCanPost !== 'all' && !hasRole(member, 'manager'))) throw InsufficientRole();
+}
+
+/** Says whether a person is a member who belongs to the place of the conversation now. */
+async function standingOf(parts: ConversationParts, pair: MemberPair): Promise<MemberStandingMessage> {
+  const { userId, conversationId } = pair;
+  const member = await parts.members.get(memberId(conversationId, userId));
+  const exists = member?.isActive === true && (await parts.heads.get(conversationId)) !== undefined;
+  if (member === undefined || !exists) {
+    return { userId, conversationId, isActive: false, visibleFromSeq: 0, workspaceId: '', orgId: '' };
+  }
+  const { visibleFromSeq, workspaceId = '', orgId } = member;
+  const options = parts.systemCall();
+  const isActive =
+    belongsTo(await parts.memberships.of(userId, options), member) ||
+    belongsTo(await parts.memberships.fresh(userId, options), member);
+  return { userId, conversationId, isActive, visibleFromSeq, workspaceId, orgId };
+}

@@ -1,0 +1,156 @@
+import { InsufficientRole, invalidField, NotFound } from '@commonplace/kit/errors';
+import { type CallContext, type Handlers, requireVersion } from '@commonplace/kit/rpc';
+import {
+  type AddConversationMembersRequest,
+  ConversationInclude,
+  type ConversationService,
+  DeletedFor,
+  type MarkConversationReadResponse,
+} from '@commonplace/proto/messaging/v1/conversation_service.js';
+import { ConversationArchived, DirectConversation } from '../../errors.js';
+import { changeConversation, requireMayChange } from '../change.js';
+import { countBoth, countSteadily } from '../counts.js';
+import { createConversation } from '../create.js';
+import { conversationEvent } from '../events.js';
+import { deleteForEveryone, leaveConversation } from '../leave.js';
+import { listConversations } from '../list.js';
+import { markRead } from '../mark-read.js';
+import { addMembers, type Newcomer, requireKnown } from '../members.js';
+import type { ConversationParts } from '../parts.js';
+import { hasRole, openConversation, requireUnarchivedWorkspace, type Standing, seeConversation } from '../policy.js';
+import { presentChanged, presentMembers, presentStored } from '../present.js';
+import { type HeadRecord, type MemberRecord, memberId } from '../records.js';
+import { changeSettings, changesShared } from '../settings.js';
+import { lastReadId, roleOf, settingsMessage } from '../wire.js';
+
+export function createConversationHandlers(parts: ConversationParts): Handlers<ConversationService> {
+  return {
+    listConversations: (request, context) => listConversations(parts, request, context),
+
+    async createConversation(request, context) {
+      const created = await createConversation(parts, request, context);
+      if (created.existed) context.reply.status = 200;
+      return presentChanged(parts, created, context);
+    },
+
+    async getConversation({ conversationId, include }, context) {
+      const standing = await seeConversation(parts, conversationId, context);
+      return presentStored(parts, standing, include.includes(ConversationInclude.MEMBERS), context);
+    },
+
+    async updateConversation(request, context) {
+      const standing = await openConversation(parts, request.conversationId, 'manager', context);
+      requireVersion(context, standing.conversation.version, standing.conversation);
+      requireUnarchivedWorkspace(standing);
+      const conversation = await changeConversation(parts, request, standing, context);
+      const head = (await context.work.get(parts.heads, conversation.id)) ?? standing.head;
+      const member = await context.work.get(parts.members, standing.member.id);
+      return presentChanged(parts, { conversation, head, member }, context);
+    },
+
+    async deleteConversation({ conversationId, for: wanted }, context) {
+      const isForAll = wanted === DeletedFor.EVERYONE;
+      const standing = await openConversation(parts, conversationId, isForAll ? 'owner' : 'member', context);
+      requireVersion(context, standing.conversation.version, standing.conversation);
+      if (isForAll) await deleteForEveryone(parts, standing, context);
+      else await leaveConversation(parts, standing, context);
+      return { id: conversationId, deleted: true, for: isForAll ? DeletedFor.EVERYONE : DeletedFor.ME };
+    },
+
+    async addConversationMembers(request, context) {
+      const standing = await seeConversation(parts, request.conversationId, context);
+      const newcomers = newcomersIn(request);
+      requireMayAdd(standing, newcomers, context);
+      if (standing.conversation.type === 'direct') throw DirectConversation();
+      requireUnarchivedWorkspace(standing);
+      if (standing.conversation.isArchived) throw ConversationArchived();
+      const added = await addAll(parts, standing, newcomers, request.shareHistory ?? true, context);
+      if (added === 0) context.reply.status = 200;
+      const members = await Promise.all(
+        newcomers.map(({ id }) => context.work.get(parts.members, memberId(request.conversationId, id))),
+      );
+      const found = members.filter((member): member is MemberRecord => member !== undefined);
+      return { items: await presentMembers(parts, found, context) };
+    },
+
+    async updateConversationSettings(request, context) {
+      const least = changesShared(request) ? 'manager' : 'member';
+      const standing = await openConversation(parts, request.conversationId, least, context);
+      requireVersion(context, standing.conversation.version, standing.conversation);
+      if (least === 'manager') requireUnarchivedWorkspace(standing);
+      const { conversation, member } = await changeSettings(parts, request, standing, context);
+      return settingsMessage(conversation, member, parts.now());
+    },
+
+    async markConversationRead(request, context) {
+      const standing = await openConversation(parts, request.conversationId, 'member', context);
+      const member = await markRead(parts, request, standing, context);
+      // The counts are made after the commit, so that messages which are sent meanwhile do not make it run again.
+      context.answerAfterCommit(() => readAnswer(parts, member));
+      return { ...(await countBoth(parts, standing.head, member)), ...markerOf(standing.head, member) };
+    },
+  };
+}
+
+const markerOf = (head: HeadRecord, member: MemberRecord) => ({
+  lastReadSeq: member.lastReadSeq,
+  lastReadMessageId: lastReadId(head, member),
+});
+
+/** Returns a member's marker and counts, all of one moment. */
+async function readAnswer(
+  parts: ConversationParts,
+  { conversationId, principalId }: MemberRecord,
+): Promise<MarkConversationReadResponse> {
+  const steady = await countSteadily(parts, conversationId, principalId, (head, member) =>
+    countBoth(parts, head, member),
+  );
+  if (steady === undefined) throw NotFound();
+  return { ...steady.counted, ...markerOf(steady.head, steady.member) };
+}
+
+/** Returns whom a request names, each once. */
+function newcomersIn({ userId, agentId, userIds, role }: AddConversationMembersRequest): Newcomer[] {
+  const wanted = roleOf(role) ?? 'member';
+  const given = Number(userId !== undefined) + Number(agentId !== undefined) + Number(userIds.length > 0);
+  if (given === 0) throw invalidField('user_ids', 'missing_target', 'is needed, or user_id or agent_id.');
+  if (given > 1) throw invalidField('user_ids', 'ambiguous_target', 'excludes user_id and agent_id.');
+  if (agentId !== undefined) {
+    if (wanted !== 'member') throw invalidField('role', 'invalid_value', 'of an agent is member.');
+    return [{ kind: 'agent', id: agentId, role: wanted, param: 'agent_id' }];
+  }
+  if (userId !== undefined) return [{ kind: 'user', id: userId, role: wanted, param: 'user_id' }];
+  return [...new Set(userIds)].map((id, at) => ({ kind: 'user', id, role: wanted, param: `user_ids[${at}]` }));
+}
+
+/** Throws unless the caller is a manager, or adds only themselves to a channel. */
+function requireMayAdd(
+  { conversation, member }: Standing,
+  newcomers: readonly Newcomer[],
+  { caller }: CallContext,
+): void {
+  const isSelf = newcomers.every(({ kind, id }) => kind === 'user' && id === caller.userId);
+  if (isSelf && member !== undefined) return;
+  if (isSelf && conversation.type === 'channel' && newcomers.every(({ role }) => role === 'member')) return;
+  if (conversation.type === 'direct' && member !== undefined) return;
+  if (member === undefined || !hasRole(member, 'manager')) throw InsufficientRole();
+  for (const { role } of newcomers) requireMayChange(member, role);
+}
+
+/** Adds those who are no members yet. Returns their number. */
+async function addAll(
+  parts: ConversationParts,
+  { conversation }: Standing,
+  newcomers: readonly Newcomer[],
+  sharesHistory: boolean,
+  context: CallContext,
+): Promise<number> {
+  const known = await requireKnown(parts, newcomers, conversation, context);
+  const { conversation: fuller, changed } = await addMembers(parts, context.work, conversation, known, sharesHistory);
+  if (changed.length === 0) return 0;
+  const updatedAt = new Date(parts.now()).toISOString();
+  const after = context.work.replace(parts.conversations, conversation, { ...fuller, updatedAt });
+  const userIds = changed.filter(({ kind }) => kind === 'user').map(({ principalId }) => principalId);
+  context.work.publish(conversationEvent(context.event.bind(context), after, ['members'], userIds));
+  return changed.length;
+}

@@ -1,0 +1,180 @@
+import type { Caller } from '@commonplace/kit/auth';
+import { InsufficientRole, NotFound } from '@commonplace/kit/errors';
+import { derivedId, newId } from '@commonplace/kit/id';
+import { type CallContext, type Handlers, requireVersion } from '@commonplace/kit/rpc';
+import type { Message } from '@commonplace/proto/messaging/v1/message.js';
+import type { MessageService, SendMessageRequest } from '@commonplace/proto/messaging/v1/message_service.js';
+import { ClientMessageIdReused, MemberUnavailable, MessageDeleted } from '../../errors.js';
+import { requireContent, requireMentionOfAllDue, resolveAttachments, resolveMentions } from '../compose.js';
+import { editMessage } from '../edit.js';
+import { listMessages } from '../history.js';
+import { firstRunOf, startMentioned, untilStarted } from '../mention-runs.js';
+import type { Author, MessageRecord } from '../message-records.js';
+import type { ConversationParts } from '../parts.js';
+import { belongsTo, hasRole, type MemberStanding, openConversation, requireOpen } from '../policy.js';
+import { presentMessage } from '../present.js';
+import { deleteMessage } from '../remove-messages.js';
+import { appendMessage, contentFingerprint } from '../send.js';
+import { removedMessage } from '../wire.js';
+
+type Starts = Parameters<typeof untilStarted>[0];
+
+/** Creates the handlers of messages. `starts` is the queue that starts the runs of mentioned agents. */
+export function createMessageHandlers(parts: ConversationParts, starts: Starts): Handlers<MessageService> {
+  return {
+    async listMessages(request, context) {
+      const standing = await openConversation(parts, request.conversationId, 'member', context);
+      return listMessages(parts, request, standing, context);
+    },
+
+    async sendMessage(request, context) {
+      const standing = await openConversation(parts, request.conversationId, 'member', context);
+      const text = request.text ?? '';
+      requireContent(
+        text,
+        request.attachments.map(({ resourceId }) => resourceId),
+      );
+      const known = await sentBefore(parts, request, text, context);
+      if (known !== undefined) return known;
+      requireOpen(standing);
+      requireMayPost(standing);
+      await requirePartner(parts, standing, context);
+      const mentions = await resolveMentions(parts, request.mentions, standing, context);
+      const resourceIds = await resolveAttachments(parts, request.attachments, context);
+      const replyTo = await repliedTo(parts, request.replyToId, standing);
+      const latest = await nextInTurn(parts, standing, context);
+      requireMentionOfAllDue(parts, mentions, latest);
+      const { caller } = context;
+      const id = newId();
+      const author = authorOf(caller);
+      // Agents start no other agents.
+      const startsRuns = author.type !== 'agent';
+      const marksRead = request.markRead ?? (author.type === 'user' && caller.credential.type !== 'api_key');
+      const isOwn = author.type === 'user' || marksRead;
+      // Whoever has left meanwhile says nothing by others either.
+      if (!isOwn) context.work.expect(parts.members, latest.member);
+      const destination = { ...latest, member: isOwn ? latest.member : undefined };
+      const sent = await appendMessage(parts, context.work, context.event.bind(context), destination, {
+        ...{ id, author, text, resourceIds, mentions, replyTo, marksRead },
+        runId: startsRuns ? firstRunOf(id, mentions) : undefined,
+        clientMessageId: request.clientMessageId,
+        receiptId: receiptIdOf(request, context),
+      });
+      const message = await presentMessage(parts, sent, context);
+      const started = startsRuns ? startMentioned(parts, sent, context) : [];
+      if (started.length > 0) {
+        context.answerAfterCommit(async () => {
+          await untilStarted(starts, started);
+          return message;
+        });
+      }
+      return message;
+    },
+
+    async updateMessage(request, context) {
+      const standing = await openConversation(parts, request.conversationId, 'member', context);
+      const message = await openMessage(parts, request, standing, context);
+      requireVersion(context, message.version, {});
+      requireOpen(standing);
+      if (message.deletedAt !== undefined) throw MessageDeleted();
+      return presentMessage(parts, await editMessage(parts, request, standing, message, context), context);
+    },
+
+    async deleteMessage(request, context) {
+      const standing = await openConversation(parts, request.conversationId, 'member', context);
+      const message = await openMessage(parts, request, standing, context);
+      const isOwn = message.author.type === 'user' && message.authorId === context.caller.userId;
+      if (!isOwn && !hasRole(standing.member, 'manager')) throw InsufficientRole();
+      requireVersion(context, message.version, {});
+      if (message.deletedAt === undefined) {
+        const at = new Date(parts.now()).toISOString();
+        await deleteMessage(parts, context.work, context.event.bind(context), standing, message, at);
+      }
+      return { id: message.id, deleted: true };
+    },
+  };
+}
+
+/** Returns who says what a caller sends: an agent or an automation does so under its own name. */
+function authorOf({ userId, userName, agent, automation }: Caller): Author {
+  if (agent !== undefined) return { type: 'agent', id: agent.id, name: agent.name };
+  if (automation !== undefined) return { type: 'automation', ...automation };
+  return { type: 'user', id: userId, name: userName };
+}
+
+/** Waits for earlier messages of this process, and returns the sequence and the marker as they are then. */
+async function nextInTurn(
+  { heads, members }: ConversationParts,
+  standing: MemberStanding,
+  context: CallContext,
+): Promise<MemberStanding> {
+  await context.inTurn(heads.spec.name, standing.head.id);
+  const head = await context.work.get(heads, standing.head.id);
+  const member = await context.work.get(members, standing.member.id);
+  if (head === undefined || !member?.isActive) throw NotFound();
+  return { ...standing, head, member };
+}
+
+function receiptIdOf({ conversationId, clientMessageId }: SendMessageRequest, { caller }: CallContext) {
+  if (clientMessageId === undefined) return undefined;
+  return derivedId(`client-message:${conversationId}:${caller.userId}:${clientMessageId}`);
+}
+
+/**
+ * Returns the message that the caller has sent with the same `client_message_id`. Throws `idempotency_key_reused` if it said
+ * something else.
+ */
+async function sentBefore(
+  parts: ConversationParts,
+  request: SendMessageRequest,
+  text: string,
+  context: CallContext,
+): Promise<Message | undefined> {
+  const receiptId = receiptIdOf(request, context);
+  const receipt = receiptId === undefined ? undefined : await context.work.get(parts.receipts, receiptId);
+  if (receipt === undefined) return undefined;
+  const resourceIds = [...new Set(request.attachments.map(({ resourceId }) => resourceId))];
+  if (receipt.fingerprint !== contentFingerprint({ text, resourceIds })) throw ClientMessageIdReused();
+  context.reply.status = 200;
+  const message = await parts.messages.get(receipt.messageId);
+  return message === undefined ? removedMessage(receipt) : presentMessage(parts, message, context);
+}
+
+function requireMayPost({ conversation, member }: MemberStanding): void {
+  if (conversation.whoCanPost === 'all' || hasRole(member, 'manager')) return;
+  throw InsufficientRole({}, { message: 'Only managers post in this conversation.' });
+}
+
+/** Throws unless the other person of a direct conversation still shares the tenant. */
+async function requirePartner(
+  { memberships }: ConversationParts,
+  { conversation }: MemberStanding,
+  { caller, onward }: CallContext,
+): Promise<void> {
+  const partner = conversation.pair?.find((id) => id !== caller.userId);
+  if (partner === undefined || belongsTo(await memberships.of(partner, onward), conversation)) return;
+  if (!belongsTo(await memberships.fresh(partner, onward), conversation)) throw MemberUnavailable();
+}
+
+/** Returns the message that a new one replies to. */
+async function repliedTo(
+  { messages }: ConversationParts,
+  id: string | undefined,
+  { conversation, member }: MemberStanding,
+): Promise<MessageRecord | undefined> {
+  if (id === undefined) return undefined;
+  const found = await messages.get(id);
+  if (found?.conversationId === conversation.id && found.seq >= member.visibleFromSeq) return found;
+  throw NotFound({}, { param: 'reply_to_id' });
+}
+
+async function openMessage(
+  { messages }: ConversationParts,
+  { conversationId, messageId }: { readonly conversationId: string; readonly messageId: string },
+  { member }: MemberStanding,
+  { work }: CallContext,
+): Promise<MessageRecord> {
+  const message = await work.get(messages, messageId);
+  if (message?.conversationId !== conversationId || message.seq < member.visibleFromSeq) throw NotFound();
+  return message;
+}

@@ -1,0 +1,76 @@
+import type { DomainEvent, EventBus, Subscription } from '@commonplace/kit/events';
+import { inWork } from '@commonplace/kit/store';
+import { conversationEvent, type MakeEvent } from './events.js';
+import { appointOwner, removeMembers } from './members.js';
+import type { ConversationParts } from './parts.js';
+import { belongsTo } from './policy.js';
+import type { MemberRecord } from './records.js';
+import { deleteConversation } from './removal.js';
+import { systemEvent } from './retention.js';
+
+const LEFT = ['commonplace.tenancy.workspace_member.removed', 'commonplace.tenancy.org_member.removed'];
+
+/**
+ * Ends the memberships of people who leave a workspace or an Org in its groups and channels. They have lost access with the
+ * change itself, which every call checks; this makes the lists of members true and finds a new owner.
+ */
+export function watchLeavers(parts: ConversationParts, bus: EventBus): Promise<Subscription> {
+  return bus.subscribe({ consumer: 'messaging.leavers', types: LEFT }, async (events) => {
+    for (const event of events) await follow(parts, event);
+  });
+}
+
+const CHUNK = 500;
+
+/** Handles one event by the current state, so that somebody who was added again in the meantime loses nothing. */
+async function follow(parts: ConversationParts, { data, tenant }: DomainEvent): Promise<void> {
+  const { userId } = data;
+  if (typeof userId !== 'string' || userId === '' || tenant === undefined) return;
+  const person = await parts.memberships.fresh(userId, parts.systemCall());
+  for (let after: string[] | undefined; ; ) {
+    const found = await parts.members.find({
+      where: { tenant, principalId: userId },
+      limit: CHUNK,
+      ...(after && { after }),
+    });
+    for (const member of found) {
+      // A direct conversation keeps its two people: whoever comes back goes on with it.
+      if (member.isActive && member.type !== 'direct' && !belongsTo(person, member)) {
+        await endMembership(parts, member.id, systemEvent);
+      }
+    }
+    const last = found.at(-1);
+    if (last === undefined || found.length < CHUNK) return;
+    after = [last.id];
+  }
+}
+
+/** Ends a membership that its person has lost: the conversation gets another owner, or goes with its last person. */
+export function endMembership(parts: ConversationParts, id: string, make: MakeEvent): Promise<void> {
+  return inWork(parts.store, async (work) => {
+    const member = await parts.members.get(id);
+    if (!member?.isActive) return;
+    const { conversationId } = member;
+    const [conversation, head] = await Promise.all([
+      parts.conversations.get(conversationId),
+      parts.heads.get(conversationId),
+    ]);
+    if (conversation === undefined || head === undefined) return;
+    const others = await otherPeople(parts, member);
+    if (others === 0) return deleteConversation(parts, work, make, { conversation, head }, [member.principalId]);
+    const { conversation: after } = removeMembers(parts, work, conversation, [member]);
+    await appointOwner(parts, work, conversation, new Set([member.principalId]));
+    const updatedAt = new Date(parts.now()).toISOString();
+    const written = work.replace(parts.conversations, conversation, { ...after, updatedAt });
+    work.publish(conversationEvent(make, written, ['members'], [member.principalId]));
+  });
+}
+
+/** Counts the people besides one, up to 1. */
+export async function otherPeople(
+  { members }: Pick<ConversationParts, 'members'>,
+  { conversationId, principalId }: MemberRecord,
+): Promise<number> {
+  const where = { conversationId, isActive: true, kind: 'user', principalId: { not: principalId } } as const;
+  return members.count(where, 1);
+}

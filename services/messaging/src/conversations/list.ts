@@ -1,0 +1,208 @@
+import { beyondReach, reachesTenant, reachesWorkspace } from '@commonplace/kit/auth';
+import { invalidField, NotFound } from '@commonplace/kit/errors';
+import type { PersonMemberships } from '@commonplace/kit/memberships';
+import type { CallContext } from '@commonplace/kit/rpc';
+import { pageOfAll, sliceOf, type Where } from '@commonplace/kit/store';
+import { ConversationType } from '@commonplace/proto/messaging/v1/conversation.js';
+import type {
+  ListConversationsRequest,
+  ListConversationsResponse,
+} from '@commonplace/proto/messaging/v1/conversation_service.js';
+import { matchesName, parseMessageQuery } from '../domain/message-terms.js';
+import { countUnreadIn, headsOf, isMutedAt, membershipsOf } from './counts.js';
+import type { ConversationParts } from './parts.js';
+import { belongsTo, callerMemberships, mayJoinChannels, reachesPlace } from './policy.js';
+import { type Listed, presentListed } from './present.js';
+import type { ConversationRecord, HeadRecord, MemberRecord } from './records.js';
+import { conversationsWith } from './search.js';
+import { typeOf } from './wire.js';
+
+/** A member's conversation before its record is read. */
+interface Candidate {
+  /** Id of the conversation. */
+  readonly id: string;
+  readonly version: number;
+  readonly member: MemberRecord;
+  readonly head: HeadRecord;
+  readonly lastMessageAt: string;
+}
+
+/** The conversations that a credential reaches, with unread messages by conversation. */
+interface Reached {
+  readonly person: PersonMemberships;
+  readonly candidates: readonly Candidate[];
+  readonly unread: ReadonlyMap<string, number>;
+  readonly totalUnread: number;
+}
+
+/** Returns the caller's conversations that the credential reaches, and counts what is unread in them. */
+export async function reachConversations(
+  parts: ConversationParts,
+  { caller, onward }: Pick<CallContext, 'caller' | 'onward'>,
+): Promise<Reached> {
+  const person = await parts.memberships.of(caller.userId, onward);
+  const memberships = (await membershipsOf(parts.members, caller.userId)).filter(
+    (member) => belongsTo(person, member) && reachesPlace(caller, member),
+  );
+  const ids = memberships.map(({ conversationId }) => conversationId);
+  const heads = await headsOf(parts.heads, ids);
+  const unread = await countUnreadIn(parts, memberships, heads);
+  const now = parts.now();
+  let totalUnread = 0;
+  const candidates = memberships.flatMap((member): Candidate[] => {
+    const head = heads.get(member.conversationId);
+    if (head === undefined) return [];
+    const isArchived = head.isArchived || isInArchive(person, member);
+    if (!isArchived && !isMutedAt(member, now)) totalUnread += unread.get(head.id) ?? 0;
+    return [{ id: head.id, version: head.version, member, head, lastMessageAt: head.lastMessageAt }];
+  });
+  return { person, candidates, unread, totalUnread };
+}
+
+function isInArchive({ workspaces }: PersonMemberships, { workspaceId }: MemberRecord): boolean {
+  return workspaceId !== undefined && workspaces.get(workspaceId)?.archived === true;
+}
+
+export async function listConversations(
+  parts: ConversationParts,
+  request: ListConversationsRequest,
+  context: CallContext,
+): Promise<ListConversationsResponse> {
+  if (request.workspaceId !== undefined && request.orgId !== undefined) {
+    throw invalidField('org_id', 'ambiguous_target', 'does not go with workspace_id.');
+  }
+  await requirePlaces(parts, request, context);
+  const reached = await reachConversations(parts, context);
+  if (request.joinable) return listJoinable(parts, request, reached, context);
+  const chosen = await search(parts, request, choose(request, reached));
+  const { items, page } = pageOfAll(sliceOf(request.page), chosen, ['-lastMessageAt']);
+  const records = await parts.conversations.getMany(items.map(({ id }) => id));
+  const byId = new Map(records.map((record) => [record.id, record]));
+  const listed = items.flatMap(({ id, head, member }): Listed[] => {
+    const conversation = byId.get(id);
+    return conversation === undefined ? [] : [{ conversation, head, member }];
+  });
+  return { items: await presentListed(parts, listed, context), totalUnread: reached.totalUnread, page };
+}
+
+/** Throws `NotFound` for a workspace or an Org that the caller is not in. */
+async function requirePlaces(
+  { memberships }: ConversationParts,
+  { workspaceId, orgId }: ListConversationsRequest,
+  context: CallContext,
+): Promise<void> {
+  const isIn = ({ workspaces, orgs }: PersonMemberships) =>
+    (workspaceId === undefined || workspaces.has(workspaceId)) && (orgId === undefined || orgs.has(orgId));
+  const person = await callerMemberships(memberships, context, isIn);
+  if (!isIn(person)) throw NotFound({}, { param: workspaceId === undefined ? 'org_id' : 'workspace_id' });
+  const named = workspaceId === undefined ? orgId : person.workspaces.get(workspaceId)?.orgId || undefined;
+  const reaches =
+    workspaceId === undefined
+      ? orgId === undefined || reachesTenant(context.caller, orgId)
+      : reachesWorkspace(context.caller, workspaceId, named ?? null);
+  if (!reaches) throw beyondReach(context.caller, named ?? null);
+}
+
+function choose(
+  { workspaceId, orgId, type, unreadOnly, isArchived }: ListConversationsRequest,
+  { candidates, unread }: Reached,
+): Candidate[] {
+  return candidates.filter(
+    ({ member, head }) =>
+      (workspaceId === undefined || member.workspaceId === workspaceId) &&
+      (orgId === undefined || member.orgId === orgId) &&
+      (type === ConversationType.UNSPECIFIED || member.type === typeOf(type)) &&
+      (!unreadOnly || unread.has(head.id)) &&
+      (isArchived === undefined || head.isArchived === isArchived) &&
+      !isHidden(member, head),
+  );
+}
+
+/** Returns whether a direct conversation has had no message since its member has hidden it. */
+function isHidden({ hiddenSeq }: MemberRecord, { lastSeq }: HeadRecord): boolean {
+  return hiddenSeq !== undefined && lastSeq <= hiddenSeq;
+}
+
+const CHUNK = 500;
+
+/** Returns the conversations whose name, topic, nickname or visible messages have the words of `q`. */
+async function search(
+  parts: ConversationParts,
+  { q }: ListConversationsRequest,
+  candidates: Candidate[],
+): Promise<Candidate[]> {
+  if (q === '') return candidates;
+  const query = parseMessageQuery(q);
+  if (query === undefined) return [];
+  const memberships = candidates.map(({ member }) => member);
+  const found = new Set(await conversationsWith(parts.messages, memberships, query));
+  for (let at = 0; at < candidates.length; at += CHUNK) {
+    const some = candidates.slice(at, at + CHUNK);
+    const records = await parts.conversations.getMany(some.map(({ id }) => id));
+    const nicknames = new Map(some.map(({ id, member }) => [id, member.nickname]));
+    for (const { id, name, topic } of records) {
+      const words = [name, topic, nicknames.get(id)].filter((text) => text !== undefined).join('\n');
+      if (matchesName(words, query)) found.add(id);
+    }
+  }
+  return candidates.filter(({ id }) => found.has(id));
+}
+
+/** Channels of one workspace or Org that are considered for joining. */
+const MOST_CHANNELS = 10_000;
+
+/** Lists the channels that the caller may join and is no member of, by name. */
+async function listJoinable(
+  parts: ConversationParts,
+  { workspaceId, orgId, type, q, isArchived, unreadOnly, page: request }: ListConversationsRequest,
+  { person, candidates, totalUnread }: Reached,
+  context: CallContext,
+): Promise<ListConversationsResponse> {
+  const { caller } = context;
+  const places = [
+    ...[...person.workspaces.values()].map((one) => ({ workspaceId: one.workspaceId, orgId: one.orgId })),
+    ...[...person.orgs.keys()].map((id) => ({ workspaceId: undefined, orgId: id })),
+  ].filter(
+    (place) =>
+      (workspaceId === undefined || place.workspaceId === workspaceId) &&
+      (orgId === undefined || place.orgId === orgId) &&
+      mayJoinChannels(person, place) &&
+      reachesPlace(caller, place),
+  );
+  const mine = new Set(candidates.map(({ id }) => id));
+  const found = await channelsIn(parts, places);
+  const query = q === '' ? undefined : parseMessageQuery(q);
+  const isAny = type === ConversationType.UNSPECIFIED || type === ConversationType.CHANNEL;
+  const joinable = found.filter(
+    (channel) =>
+      isAny &&
+      !unreadOnly &&
+      !mine.has(channel.id) &&
+      channel.isArchived === (isArchived ?? false) &&
+      (q === '' || (query !== undefined && matchesName(`${channel.name}\n${channel.topic ?? ''}`, query))),
+  );
+  const { items, page } = pageOfAll(sliceOf(request), joinable, ['createdAt']);
+  const heads = await headsOf(
+    parts.heads,
+    items.map(({ id }) => id),
+  );
+  const listed = items.flatMap((conversation): Listed[] => {
+    const head = heads.get(conversation.id);
+    return head === undefined ? [] : [{ conversation, head, member: undefined }];
+  });
+  return { items: await presentListed(parts, listed, context), totalUnread, page };
+}
+
+async function channelsIn(
+  { conversations }: ConversationParts,
+  places: readonly { readonly workspaceId: string | undefined; readonly orgId: string }[],
+): Promise<ConversationRecord[]> {
+  const workspaceIds = places.flatMap(({ workspaceId }) => workspaceId ?? []);
+  const orgIds = places.flatMap(({ workspaceId, orgId }) => (workspaceId === undefined ? [orgId] : []));
+  const wheres: Where<ConversationRecord>[] = [
+    { workspaceId: { in: workspaceIds }, type: 'channel' },
+    { orgId: { in: orgIds }, type: 'channel', workspaceId: { exists: false } },
+  ];
+  const found = await Promise.all(wheres.map((where) => conversations.find({ where, limit: MOST_CHANNELS })));
+  return found.flat();
+}

@@ -1,0 +1,183 @@
+import { NotFound } from '@commonplace/kit/errors';
+import type { CallContext } from '@commonplace/kit/rpc';
+import type { UnitOfWork } from '@commonplace/kit/store';
+import { LastOwner, LimitReached } from '../errors.js';
+import type { ConversationParts } from './parts.js';
+import { belongsTo } from './policy.js';
+import {
+  type ConversationRecord,
+  type HeadRecord,
+  type MemberRecord,
+  memberId,
+  type Place,
+  ROLE_RANKS,
+  type Role,
+} from './records.js';
+
+/** Somebody who is to be a member. */
+export interface Newcomer {
+  readonly kind: 'user' | 'agent';
+  readonly id: string;
+  readonly role: Role;
+  /** For agents. */
+  readonly name?: string;
+  /** The field of the request that names them. */
+  readonly param: string;
+}
+
+/** People that are looked up at the same time. */
+const LOOKED_UP_AT_ONCE = 20;
+
+/** Throws `NotFound` for a person who does not belong to a place, or an agent that the caller may not talk to there. */
+export async function requireKnown(
+  parts: Pick<ConversationParts, 'memberships' | 'agents'>,
+  newcomers: readonly Newcomer[],
+  place: Place,
+  context: CallContext,
+): Promise<Newcomer[]> {
+  const known: Newcomer[] = [];
+  for (let at = 0; at < newcomers.length; at += LOOKED_UP_AT_ONCE) {
+    const some = newcomers.slice(at, at + LOOKED_UP_AT_ONCE);
+    known.push(...(await Promise.all(some.map((one) => lookUp(parts, one, place, context)))));
+  }
+  return known;
+}
+
+async function lookUp(
+  { memberships, agents }: Pick<ConversationParts, 'memberships' | 'agents'>,
+  newcomer: Newcomer,
+  place: Place,
+  context: CallContext,
+): Promise<Newcomer> {
+  const { kind, id, param } = newcomer;
+  if (kind === 'agent') {
+    const agent = await agents.find(id, place, context);
+    if (agent === undefined) throw NotFound({}, { param });
+    return { ...newcomer, name: agent.name };
+  }
+  const person = await memberships.of(id, context.onward);
+  if (belongsTo(person, place) || belongsTo(await memberships.fresh(id, context.onward), place)) return newcomer;
+  throw NotFound({}, { param });
+}
+
+/** Returns the record of a new member. What was sent before does not count as unread. */
+export function newMember(
+  conversation: Pick<ConversationRecord, 'id' | 'tenant' | 'type' | 'orgId' | 'workspaceId'>,
+  head: Pick<HeadRecord, 'lastSeq' | 'lastMessageId'>,
+  { kind, id, role, name }: Omit<Newcomer, 'param'>,
+  at: string,
+  sharesHistory: boolean,
+): Omit<MemberRecord, 'version'> {
+  return {
+    id: memberId(conversation.id, id),
+    tenant: conversation.tenant,
+    conversationId: conversation.id,
+    principalId: id,
+    kind,
+    ...(name !== undefined && { agentName: name }),
+    isActive: true,
+    role,
+    rank: ROLE_RANKS[role],
+    joinedAt: at,
+    lastReadSeq: head.lastSeq,
+    ...(head.lastMessageId !== undefined && { lastReadMessageId: head.lastMessageId }),
+    visibleFromSeq: sharesHistory ? 1 : head.lastSeq + 1,
+    lastOwnSeq: 0,
+    isMuted: false,
+    isPinned: false,
+    type: conversation.type,
+    orgId: conversation.orgId,
+    ...(conversation.workspaceId !== undefined && { workspaceId: conversation.workspaceId }),
+  };
+}
+
+type MemberParts = Pick<ConversationParts, 'conversations' | 'heads' | 'members' | 'settings' | 'now'>;
+
+/** The conversation and the people that a change of its members concerns. */
+export interface MembersChange {
+  readonly conversation: ConversationRecord;
+  readonly changed: readonly MemberRecord[];
+}
+
+/**
+ * Adds members who are none yet, in a unit of work. `conversation` is its state in that unit; the result has the number of
+ * members that it has to be replaced with. Throws `limit_reached`.
+ */
+export async function addMembers(
+  parts: MemberParts,
+  work: UnitOfWork,
+  conversation: ConversationRecord,
+  newcomers: readonly Newcomer[],
+  sharesHistory: boolean,
+): Promise<MembersChange> {
+  const head = await work.get(parts.heads, conversation.id);
+  if (head === undefined) throw NotFound();
+  // A message that is sent at the same time must not fall before the first number that they see, nor behind their marker.
+  work.expect(parts.heads, head);
+  const at = new Date(parts.now()).toISOString();
+  const changed: MemberRecord[] = [];
+  for (const newcomer of newcomers) {
+    const before = await work.get(parts.members, memberId(conversation.id, newcomer.id));
+    if (before?.isActive) continue;
+    const after = newMember(conversation, head, newcomer, at, sharesHistory);
+    changed.push(
+      before === undefined
+        ? work.insert(parts.members, after)
+        : work.replace(parts.members, before, { ...after, lastOwnSeq: before.lastOwnSeq }),
+    );
+  }
+  const memberCount = conversation.memberCount + changed.length;
+  const limit = conversation.type === 'group' ? parts.settings.groupMembers : parts.settings.channelMembers;
+  if (changed.length > 0 && memberCount > limit) throw LimitReached({ limit, what: 'members' });
+  return { conversation: { ...conversation, memberCount }, changed };
+}
+
+/** Ends memberships in a unit of work. The result has the number of members left. */
+export function removeMembers(
+  parts: Pick<MemberParts, 'members'>,
+  work: UnitOfWork,
+  conversation: ConversationRecord,
+  leaving: readonly MemberRecord[],
+): MembersChange {
+  const changed = leaving.map((member) => work.replace(parts.members, member, { ...member, isActive: false }));
+  return { conversation: { ...conversation, memberCount: conversation.memberCount - changed.length }, changed };
+}
+
+export function withRole(member: MemberRecord, role: Role): MemberRecord {
+  return { ...member, role, rank: ROLE_RANKS[role] };
+}
+
+/** Throws `last_owner` if a conversation that has members would be left without an owner among `active`. */
+export function requireOwner(active: readonly Pick<MemberRecord, 'role'>[]): void {
+  if (active.length > 0 && !active.some(({ role }) => role === 'owner')) throw LastOwner();
+}
+
+/** Owners and managers that are read at once; there are rarely more than a few. */
+const MOST_OWNERS = 1000;
+
+/** Returns the active owners of a conversation as they are stored. */
+export function ownersOf({ members }: Pick<MemberParts, 'members'>, conversationId: string): Promise<MemberRecord[]> {
+  const where = { conversationId, isActive: true, rank: ROLE_RANKS.owner };
+  return members.find({ where, limit: MOST_OWNERS });
+}
+
+/**
+ * Makes the person who has been a member for the longest an owner, managers first, where the last owner has gone without
+ * naming one.
+ */
+export async function appointOwner(
+  parts: Pick<MemberParts, 'members'>,
+  work: UnitOfWork,
+  { id: conversationId, type }: ConversationRecord,
+  leaving: ReadonlySet<string>,
+): Promise<void> {
+  if (type === 'direct') return;
+  const where = { conversationId, isActive: true, kind: 'user' } as const;
+  const leading = await parts.members.find({ where, sort: ['rank'], limit: MOST_OWNERS });
+  const left = leading.filter(({ principalId }) => !leaving.has(principalId));
+  const [first] = left;
+  if (first === undefined || first.role === 'owner') return;
+  const heirs = left.filter(({ rank }) => rank === first.rank);
+  const heir = heirs.reduce((eldest, one) => (one.joinedAt < eldest.joinedAt ? one : eldest), first);
+  work.replace(parts.members, heir, withRole(heir, 'owner'));
+}

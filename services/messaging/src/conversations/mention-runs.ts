@@ -1,0 +1,119 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { derivedId } from '@commonplace/kit/id';
+import { type HeldJob, openQueue, type Queue } from '@commonplace/kit/jobs';
+import type { CallContext, Client } from '@commonplace/kit/rpc';
+import type { UnitOfWork } from '@commonplace/kit/store';
+import type { ConversationRunService, EarlierMessage } from '@commonplace/proto/agents/v1/conversation_run_service.js';
+import { writeAgentMessage } from './agent-message.js';
+import type { MessageRecord, StoredMention } from './message-records.js';
+import type { ConversationParts } from './parts.js';
+import { type MentionRunRecord, mentionRunQueue } from './records.js';
+
+/** Messages before the one that mentions an agent which its run is given, and code points of each. */
+const EARLIER = 20;
+const EARLIER_TEXT = 4_000;
+
+const runIdOf = (messageId: string, agentId: string): string => derivedId(`mention-run:${messageId}:${agentId}`);
+
+/** Returns the id of the run that a message starts: of several mentioned agents, of the first one. */
+export function firstRunOf(messageId: string, mentions: readonly StoredMention[]): string | undefined {
+  const agent = mentions.find(({ type }) => type === 'agent');
+  return agent && runIdOf(messageId, agent.id);
+}
+
+/** Has each agent that a message mentions run, in the unit that sends the message. */
+export function startMentioned(
+  { mentionRuns, now }: Pick<ConversationParts, 'mentionRuns' | 'now'>,
+  { id: messageId, tenant, conversationId, mentions }: MessageRecord,
+  { caller, work }: CallContext,
+): MentionRunRecord[] {
+  const { userId, userName, credential, chain } = caller;
+  return mentions
+    .filter(({ type }) => type === 'agent')
+    .map(({ id: agentId, name: agentName }) =>
+      work.insert(mentionRuns, {
+        ...{ id: runIdOf(messageId, agentId), tenant, conversationId, messageId, agentId, agentName, userId, userName },
+        ...{ credentialId: credential.id, scopes: credential.scopes, dueAt: new Date(now()).toISOString() },
+        ...(chain !== undefined && { chain }),
+      }),
+    );
+}
+
+const WAIT_MS = 3_000;
+const POLL_MS = 20;
+
+/** Waits until runs were started or refused, so that who has sent the message can follow them at once; 3 s at the most. */
+export async function untilStarted(
+  queue: Pick<Queue<MentionRunRecord>, 'collection' | 'runNow'>,
+  records: readonly MentionRunRecord[],
+): Promise<void> {
+  const until = Date.now() + WAIT_MS;
+  const ids = records.map(({ id }) => id);
+  await Promise.race([
+    Promise.all(records.map((record) => queue.runNow(record).catch(() => {}))),
+    sleep(WAIT_MS, undefined, { ref: false }),
+  ]);
+  // Another worker may have been faster to take them up.
+  while (Date.now() < until && (await queue.collection.getMany(ids)).some(({ failures }) => failures === undefined)) {
+    await sleep(POLL_MS, undefined, { ref: false });
+  }
+}
+
+type MentionRunParts = Omit<ConversationParts, 'index' | 'users' | 'agents'>;
+
+/** Opens the queue that starts the runs of mentioned agents. Each is started once, however often it is tried. */
+export function openMentionRunQueue(
+  parts: MentionRunParts,
+  runs: Client<ConversationRunService>,
+): Promise<Queue<MentionRunRecord>> {
+  const { store, log, now } = parts;
+  return openQueue<MentionRunRecord>({
+    ...{ store, log, now, spec: mentionRunQueue, concurrency: 8 },
+    async run(job) {
+      const { id, messageId, conversationId, agentId, userId, userName, credentialId, scopes, chain = [] } = job.record;
+      const [message, member] = await Promise.all([
+        parts.messages.get(messageId),
+        parts.members.get(`${conversationId}:${userId}`),
+      ]);
+      if (message === undefined || message.deletedAt !== undefined) return job.remove();
+      if (member?.isActive !== true)
+        return refuse(parts, job, 'Who has mentioned the agent has left the conversation.');
+      const { refusal } = await runs.startConversationRun(
+        {
+          ...{ runId: id, agentId, userId, userName, credentialId, scopes: [...scopes], conversationId, messageId },
+          ...{ workspaceId: member.workspaceId, text: message.text, resourceIds: [...message.resourceIds] },
+          earlier: await earlierMessages(parts, message, member.visibleFromSeq),
+          chain: [...chain],
+        },
+        parts.systemCall(),
+      );
+      if (refusal === '') await job.remove();
+      else await refuse(parts, job, refusal);
+    },
+    onGivenUp: (job) => refuse(parts, job, 'The agent could not be started.'),
+  });
+}
+
+/** Writes why no run was started, in the unit that removes the job. */
+function refuse(parts: MentionRunParts, job: HeldJob<MentionRunRecord>, text: string): Promise<void> {
+  const { id: runId, conversationId, agentId, agentName, messageId: replyToId } = job.record;
+  const said = { runId, conversationId, agentId, agentName, replyToId, text, failed: true, resourceIds: [] };
+  return job.remove((work: UnitOfWork) => writeAgentMessage(parts, work, said));
+}
+
+/** Returns the latest messages before one that a member can see, oldest first, without those of the system. */
+async function earlierMessages(
+  { messages }: Pick<ConversationParts, 'messages'>,
+  { conversationId, seq }: MessageRecord,
+  visibleFromSeq: number,
+): Promise<EarlierMessage[]> {
+  const where = { conversationId, seq: { gte: visibleFromSeq, lt: seq } };
+  const found = await messages.find({ where, sort: ['-seq'], limit: EARLIER });
+  return found
+    .filter(({ author, deletedAt, text }) => author.type !== 'system' && deletedAt === undefined && text !== '')
+    .reverse()
+    .map(({ author, text, runId }) => ({
+      ...{ authorId: author.id, authorName: author.name, byAgent: author.type === 'agent' },
+      ...{ runId: runId ?? '', text: [...text].slice(0, EARLIER_TEXT).join('') },
+    }));
+}

@@ -1,0 +1,106 @@
+import type { CollectionSpec, StoredRecord } from '@commonplace/kit/store';
+import type { Reaction } from '../domain/reactions.js';
+
+export interface Author {
+  readonly type: 'user' | 'agent' | 'automation' | 'system';
+  readonly id: string;
+  readonly name: string;
+}
+
+export interface StoredMention {
+  readonly type: 'user' | 'agent' | 'all';
+  /** Empty for `all`. */
+  readonly id: string;
+  readonly name: string;
+}
+
+/** A message. A deleted one keeps its number and loses its content. */
+export interface MessageRecord extends StoredRecord {
+  readonly tenant: string;
+  readonly conversationId: string;
+  readonly seq: number;
+  readonly author: Author;
+  readonly authorId: string;
+  /** Markdown. */
+  readonly text: string;
+  readonly resourceIds: readonly string[];
+  readonly mentions: readonly StoredMention[];
+  readonly replyToId?: string | undefined;
+  readonly threadId?: string | undefined;
+  readonly threadReplyCount: number;
+  readonly reactions: readonly Reaction[];
+  readonly clientMessageId?: string | undefined;
+  readonly runId?: string | undefined;
+  readonly createdAt: string;
+  readonly editedAt?: string | undefined;
+  readonly deletedAt?: string | undefined;
+  /** The number, if the message counts as unread for nobody: it was deleted, or is one of the system. */
+  readonly uncountedSeq?: number | undefined;
+  /** The number, if the message was deleted. */
+  readonly deletedSeq?: number | undefined;
+  /** The terms of the text, each as `termKey` makes it. */
+  readonly terms?: readonly string[] | undefined;
+  /** The folded text, if it has characters of scripts without spaces. */
+  readonly folded?: string | undefined;
+}
+
+export const messageCollection: CollectionSpec<MessageRecord> = {
+  name: 'messages',
+  indexes: [
+    { fields: ['conversationId', 'seq'] },
+    { fields: ['conversationId', 'authorId', 'seq'] },
+    { fields: ['conversationId', 'uncountedSeq'], sparse: true },
+    { fields: ['conversationId', 'deletedSeq'], sparse: true },
+    { fields: ['threadId', 'seq'], sparse: true },
+    { fields: ['terms'], many: true },
+    { fields: ['tenant'] },
+  ],
+};
+
+/** One mention in a message. It exists as long as the message mentions the person. */
+export interface MentionRecord extends StoredRecord {
+  readonly tenant: string;
+  readonly conversationId: string;
+  /** See `mentionKey`. */
+  readonly key: string;
+  readonly seq: number;
+  readonly messageId: string;
+  readonly authorId: string;
+}
+
+export const mentionCollection: CollectionSpec<MentionRecord> = {
+  name: 'message_mentions',
+  indexes: [
+    { fields: ['key', 'seq'] },
+    { fields: ['messageId'] },
+    { fields: ['conversationId'] },
+    { fields: ['tenant'] },
+  ],
+};
+
+/** Stands for everybody in the key of a mention. */
+export const EVERYBODY = '*';
+
+/** Returns the key under which the mentions of a person in a conversation are counted. */
+export function mentionKey(conversationId: string, userId: string): string {
+  return `${conversationId}:${userId}`;
+}
+
+/**
+ * Remembers which message was sent with a `client_message_id`, or by a run. It stays as long as the conversation does, even
+ * if retention removes the message.
+ */
+export interface ReceiptRecord extends StoredRecord {
+  readonly tenant: string;
+  readonly conversationId: string;
+  readonly messageId: string;
+  readonly seq: number;
+  readonly createdAt: string;
+  /** Hash of what was sent. */
+  readonly fingerprint: string;
+}
+
+export const receiptCollection: CollectionSpec<ReceiptRecord> = {
+  name: 'message_receipts',
+  indexes: [{ fields: ['conversationId'] }, { fields: ['tenant'] }],
+};

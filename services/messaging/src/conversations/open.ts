@@ -1,0 +1,56 @@
+import { createQuota, type Quota, quotaCollection } from '@commonplace/kit/quota';
+import type { Client } from '@commonplace/kit/rpc';
+import type { Store } from '@commonplace/kit/store';
+import type { AgentDirectoryService } from '@commonplace/proto/agents/v1/agent_directory_service.js';
+import type { Settings } from '../config.js';
+import { LimitReached } from '../errors.js';
+import { mentionCollection, messageCollection, receiptCollection } from './message-records.js';
+import type { AgentDirectory, ConversationRecords } from './parts.js';
+import {
+  conversationCollection,
+  headCollection,
+  memberCollection,
+  mentionRunCollection,
+  removalCollection,
+  retentionCollection,
+} from './records.js';
+
+/** Opens the records of conversations. */
+export async function openConversationRecords(store: Store): Promise<ConversationRecords> {
+  return {
+    conversations: await store.collection(conversationCollection),
+    heads: await store.collection(headCollection),
+    members: await store.collection(memberCollection),
+    messages: await store.collection(messageCollection),
+    mentions: await store.collection(mentionCollection),
+    receipts: await store.collection(receiptCollection),
+    retentions: await store.collection(retentionCollection),
+    removals: await store.collection(removalCollection),
+    mentionRuns: await store.collection(mentionRunCollection),
+  };
+}
+
+/** Opens the limit on the conversations of a tenant. */
+export async function openConversationQuota(
+  store: Store,
+  { conversations }: Pick<ConversationRecords, 'conversations'>,
+  settings: Pick<Settings, 'conversationsPerTenant'>,
+): Promise<Quota> {
+  return createQuota(await store.collection(quotaCollection), {
+    name: 'conversations',
+    limit: settings.conversationsPerTenant,
+    slots: 8,
+    count: (tenant) => conversations.count({ tenant }),
+    refuse: (limit) => LimitReached({ limit, what: 'conversations' }),
+  });
+}
+
+/** Finds agents by asking the service that owns them. */
+export function openAgentDirectory(client: Pick<Client<AgentDirectoryService>, 'lookUpAgents'>): AgentDirectory {
+  return {
+    async find(agentId, { orgId }, { onward }) {
+      const { items } = await client.lookUpAgents({ agentIds: [agentId] }, onward);
+      return items.find((agent) => agent.id === agentId && agent.isActive && agent.orgId === orgId);
+    },
+  };
+}

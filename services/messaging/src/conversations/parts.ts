@@ -1,0 +1,61 @@
+import type { Log } from '@commonplace/kit/log';
+import type { MembershipCache } from '@commonplace/kit/memberships';
+import type { Quota } from '@commonplace/kit/quota';
+import type { CallContext, CallOptions, Client } from '@commonplace/kit/rpc';
+import type { Collection, Store } from '@commonplace/kit/store';
+import type { AuthService } from '@commonplace/proto/identity/v1/auth_service.js';
+import type { IndexService } from '@commonplace/proto/resources/v1/index_service.js';
+import type { DirectoryService } from '@commonplace/proto/tenancy/v1/directory_service.js';
+import type { Settings } from '../config.js';
+import type { MentionRecord, MessageRecord, ReceiptRecord } from './message-records.js';
+import type {
+  ConversationRecord,
+  HeadRecord,
+  MemberRecord,
+  MentionRunRecord,
+  Place,
+  RemovalRecord,
+  RetentionRecord,
+} from './records.js';
+
+/** An agent that may take part in conversations. */
+export interface KnownAgent {
+  readonly id: string;
+  readonly name: string;
+}
+
+/** Finds agents. */
+export interface AgentDirectory {
+  /** Returns an active agent that the caller may use, and that belongs to the tenant of a place; undefined if there is none. */
+  find(agentId: string, place: Pick<Place, 'orgId'>, context: CallContext): Promise<KnownAgent | undefined>;
+}
+
+/** The records of conversations. */
+export interface ConversationRecords {
+  readonly conversations: Collection<ConversationRecord>;
+  readonly heads: Collection<HeadRecord>;
+  readonly members: Collection<MemberRecord>;
+  readonly messages: Collection<MessageRecord>;
+  readonly mentions: Collection<MentionRecord>;
+  readonly receipts: Collection<ReceiptRecord>;
+  readonly retentions: Collection<RetentionRecord>;
+  readonly removals: Collection<RemovalRecord>;
+  readonly mentionRuns: Collection<MentionRunRecord>;
+}
+
+/** What conversations depend on. */
+export interface ConversationParts extends ConversationRecords {
+  readonly settings: Settings;
+  readonly log: Log;
+  readonly store: Store;
+  readonly memberships: MembershipCache;
+  readonly index: Pick<Client<IndexService>, 'checkAccess'>;
+  readonly users: Pick<Client<AuthService>, 'findUsers'>;
+  readonly directory: Pick<Client<DirectoryService>, 'lookUpWorkspace'>;
+  readonly agents: AgentDirectory;
+  readonly conversationQuota: Quota;
+  /** Returns the options of a call by the system itself. */
+  systemCall(): CallOptions;
+  /** Returns the current time in epoch milliseconds. */
+  now(): number;
+}

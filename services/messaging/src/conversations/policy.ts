@@ -1,0 +1,211 @@
+import { beyondReach, type Caller, reachesTenant, reachesWorkspace } from '@commonplace/kit/auth';
+import { type AppError, InsufficientRole, invalidField, NotFound } from '@commonplace/kit/errors';
+import { homeOf } from '@commonplace/kit/id';
+import type { MembershipCache, PersonMemberships } from '@commonplace/kit/memberships';
+import type { CallContext } from '@commonplace/kit/rpc';
+import { OrgRole, WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
+import { ConversationArchived, WorkspaceArchived, WorkspaceRequired } from '../errors.js';
+import type { ConversationParts } from './parts.js';
+import {
+  type ConversationRecord,
+  type ConversationType,
+  type HeadRecord,
+  type MemberRecord,
+  memberId,
+  type Place,
+  ROLE_RANKS,
+  type Role,
+} from './records.js';
+
+type PolicyParts = Pick<ConversationParts, 'memberships' | 'directory' | 'conversations' | 'heads' | 'members'>;
+
+/** What a request says about where a conversation is to be. */
+export interface PlaceNames {
+  readonly workspaceId?: string | undefined;
+  readonly orgId?: string | undefined;
+}
+
+/** Workspace members who see what is in it; guests see only what they were given. */
+const READERS: ReadonlySet<WorkspaceRole> = new Set([
+  WorkspaceRole.VIEWER,
+  WorkspaceRole.COMMENTER,
+  WorkspaceRole.EDITOR,
+  WorkspaceRole.ADMIN,
+  WorkspaceRole.OWNER,
+]);
+const FULL_MEMBERS: ReadonlySet<OrgRole> = new Set([OrgRole.MEMBER, OrgRole.ADMIN, OrgRole.OWNER]);
+const ORG_ADMINS: ReadonlySet<OrgRole> = new Set([OrgRole.ADMIN, OrgRole.OWNER]);
+
+/**
+ * Returns where a new conversation is to be: a workspace or an Org that the caller belongs to. A direct conversation
+ * within an Org belongs to the Org as a whole.
+ */
+export async function choosePlace(
+  parts: PolicyParts,
+  names: PlaceNames,
+  type: ConversationType,
+  context: CallContext,
+): Promise<Place> {
+  const { caller } = context;
+  if (names.orgId !== undefined && names.workspaceId !== undefined) {
+    throw invalidField('org_id', 'ambiguous_target', 'does not go with workspace_id.');
+  }
+  if (names.orgId !== undefined) return chooseOrg(parts, names.orgId, context);
+  const workspaceId = names.workspaceId ?? defaultWorkspace(caller);
+  const person = await callerMemberships(
+    parts.memberships,
+    context,
+    ({ workspaces }) => workspaces.get(workspaceId)?.archived === false,
+  );
+  const workspace = person.workspaces.get(workspaceId);
+  if (workspace === undefined) throw await refusalOf(parts, workspaceId, person, context);
+  const orgId = workspace.orgId;
+  if (!reachesWorkspace(caller, workspaceId, orgId || null)) throw beyondReach(caller, orgId || null);
+  if (!READERS.has(workspace.role)) throw InsufficientRole();
+  if (workspace.archived) throw WorkspaceArchived();
+  if (type === 'direct' && orgId !== '') return chooseOrg(parts, orgId, context);
+  return { tenant: orgId || workspaceId, orgId, workspaceId };
+}
+
+async function chooseOrg(parts: PolicyParts, orgId: string, context: CallContext): Promise<Place> {
+  const { caller } = context;
+  const { orgs } = await callerMemberships(parts.memberships, context, (person) => person.orgs.has(orgId));
+  const org = orgs.get(orgId);
+  if (org === undefined) throw NotFound({}, { param: 'org_id' });
+  if (!reachesWholeTenant(caller, orgId)) throw beyondReach(caller, orgId);
+  if (!FULL_MEMBERS.has(org.role)) throw InsufficientRole();
+  return { tenant: orgId, orgId };
+}
+
+/** Returns the error for a workspace that the caller is no member of: its Org's administrators know that it exists. */
+async function refusalOf(
+  { directory }: PolicyParts,
+  workspaceId: string,
+  { orgs }: PersonMemberships,
+  { caller, onward }: CallContext,
+): Promise<AppError> {
+  const administered = [...orgs.values()].filter(({ role }) => ORG_ADMINS.has(role));
+  if (administered.length === 0) return NotFound({}, { param: 'workspace_id' });
+  const found = await directory.lookUpWorkspace({ workspaceId }, onward).catch(() => undefined);
+  if (found === undefined || !administered.some(({ orgId }) => orgId === found.orgId)) {
+    return NotFound({}, { param: 'workspace_id' });
+  }
+  return reachesWorkspace(caller, workspaceId, found.orgId) ? InsufficientRole() : beyondReach(caller, found.orgId);
+}
+
+function defaultWorkspace(caller: Caller): string {
+  const [only, ...others] = caller.credential.workspaceIds ?? [];
+  if (only !== undefined && others.length === 0) return only;
+  if (caller.workspaceId !== undefined) return caller.workspaceId;
+  if (caller.credential.workspaceIds === undefined && (caller.tenant?.orgId ?? null) === null)
+    return homeOf(caller.userId);
+  throw WorkspaceRequired();
+}
+
+/** Returns the caller's memberships; the cache is not trusted for a refusal. */
+export async function callerMemberships(
+  memberships: MembershipCache,
+  { caller, onward }: Pick<CallContext, 'caller' | 'onward'>,
+  suffices: (person: PersonMemberships) => boolean,
+): Promise<PersonMemberships> {
+  const known = await memberships.of(caller.userId, onward);
+  return suffices(known) ? known : memberships.fresh(caller.userId, onward);
+}
+
+/** Returns whether a person belongs to the workspace or Org of a conversation. */
+export function belongsTo(
+  { workspaces, orgs }: PersonMemberships,
+  { workspaceId, orgId }: Pick<Place, 'workspaceId' | 'orgId'>,
+): boolean {
+  return workspaceId === undefined ? orgs.has(orgId) : workspaces.has(workspaceId);
+}
+
+/** Returns whether a person may join the channels of a workspace or Org by themselves. */
+export function mayJoinChannels(
+  { workspaces, orgs }: PersonMemberships,
+  { workspaceId, orgId }: Pick<Place, 'workspaceId' | 'orgId'>,
+): boolean {
+  return workspaceId === undefined
+    ? FULL_MEMBERS.has(orgs.get(orgId)?.role ?? OrgRole.UNSPECIFIED)
+    : READERS.has(workspaces.get(workspaceId)?.role ?? WorkspaceRole.UNSPECIFIED);
+}
+
+/** Returns whether a credential reaches what belongs to an Org as a whole. */
+function reachesWholeTenant(caller: Caller, orgId: string): boolean {
+  return (
+    reachesTenant(caller, orgId) && caller.credential.workspaceIds === undefined && caller.workspaceId === undefined
+  );
+}
+
+/** Returns whether a credential reaches the place of a conversation. */
+export function reachesPlace(caller: Caller, { workspaceId, orgId }: Pick<Place, 'workspaceId' | 'orgId'>): boolean {
+  return workspaceId === undefined
+    ? reachesWholeTenant(caller, orgId)
+    : reachesWorkspace(caller, workspaceId, orgId || null);
+}
+
+/** A conversation as the caller sees it. */
+export interface Standing {
+  readonly conversation: ConversationRecord;
+  readonly head: HeadRecord;
+  /** The caller's membership; undefined for a channel that they may join. */
+  readonly member: MemberRecord | undefined;
+  /** Whether the workspace is archived. */
+  readonly isWorkspaceArchived: boolean;
+}
+
+export interface MemberStanding extends Standing {
+  readonly member: MemberRecord;
+}
+
+/**
+ * Returns a conversation of the caller, or a channel that they may join. Throws `NotFound` for all others, and
+ * `TenantBoundary` if the person sees it and the credential does not reach it.
+ */
+export async function seeConversation(parts: PolicyParts, id: string, context: CallContext): Promise<Standing> {
+  const { caller, work } = context;
+  const [conversation, head, known] = await Promise.all([
+    work.get(parts.conversations, id),
+    work.get(parts.heads, id),
+    work.get(parts.members, memberId(id, caller.userId)),
+  ]);
+  const member = known?.isActive ? known : undefined;
+  const sees = (person: PersonMemberships) =>
+    conversation !== undefined &&
+    belongsTo(person, conversation) &&
+    (member !== undefined || (conversation.type === 'channel' && mayJoinChannels(person, conversation)));
+  const person = await callerMemberships(parts.memberships, context, sees);
+  if (conversation === undefined || head === undefined || !sees(person)) throw NotFound();
+  if (!reachesPlace(caller, conversation)) throw beyondReach(caller, conversation.orgId || null);
+  const { workspaceId } = conversation;
+  const isWorkspaceArchived = workspaceId !== undefined && person.workspaces.get(workspaceId)?.archived === true;
+  return { conversation, head, member, isWorkspaceArchived };
+}
+
+/** Returns a conversation in which the caller has at least a role. Throws `InsufficientRole` for a lesser one. */
+export async function openConversation(
+  parts: PolicyParts,
+  id: string,
+  least: Role,
+  context: CallContext,
+): Promise<MemberStanding> {
+  const standing = await seeConversation(parts, id, context);
+  const { member } = standing;
+  if (member === undefined || !hasRole(member, least)) throw InsufficientRole();
+  return { ...standing, member };
+}
+
+export function hasRole({ role }: Pick<MemberRecord, 'role'>, least: Role): boolean {
+  return ROLE_RANKS[role] <= ROLE_RANKS[least];
+}
+
+/** Throws unless messages and members of a conversation can change. */
+export function requireOpen({ conversation, isWorkspaceArchived }: Standing): void {
+  requireUnarchivedWorkspace({ isWorkspaceArchived });
+  if (conversation.isArchived) throw ConversationArchived();
+}
+
+/** Throws unless the workspace of a conversation can be written to. */
+export function requireUnarchivedWorkspace({ isWorkspaceArchived }: Pick<Standing, 'isWorkspaceArchived'>): void {
+  if (isWorkspaceArchived) throw WorkspaceArchived();
+}

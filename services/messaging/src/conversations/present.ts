@@ -1,0 +1,141 @@
+import type { CallContext } from '@commonplace/kit/rpc';
+import type { Conversation, ConversationMember } from '@commonplace/proto/messaging/v1/conversation.js';
+import type { Message } from '@commonplace/proto/messaging/v1/message.js';
+import { countBoth, countSteadily, countVisible } from './counts.js';
+import type { MessageRecord } from './message-records.js';
+import { namesOf } from './names.js';
+import type { ConversationParts } from './parts.js';
+import type { Standing } from './policy.js';
+import { readableIn } from './readable.js';
+import type { ConversationRecord, HeadRecord, MemberRecord } from './records.js';
+import { conversationMessage, memberMessage, messageMessage } from './wire.js';
+
+/** Members that `include=members` shows. */
+const MAX_MEMBERS = 200;
+
+type PresentParts = Pick<
+  ConversationParts,
+  'conversations' | 'heads' | 'members' | 'messages' | 'mentions' | 'users' | 'index' | 'now'
+>;
+
+/** Returns messages as the caller may see them now. */
+export async function presentMessages(
+  parts: Pick<PresentParts, 'index'>,
+  messages: readonly MessageRecord[],
+  context: CallContext,
+): Promise<Message[]> {
+  const readable = await readableIn(parts, messages, context);
+  return messages.map((message) => messageMessage(message, readable, context.caller.userId));
+}
+
+export async function presentMessage(
+  parts: Pick<PresentParts, 'index'>,
+  message: MessageRecord,
+  context: CallContext,
+): Promise<Message> {
+  const [presented] = await presentMessages(parts, [message], context);
+  return presented as Message;
+}
+
+/** Returns members with their present names. */
+export async function presentMembers(
+  parts: Pick<PresentParts, 'users'>,
+  members: readonly MemberRecord[],
+  context: CallContext,
+): Promise<ConversationMember[]> {
+  const people = members.filter(({ kind }) => kind === 'user').map(({ principalId }) => principalId);
+  const names = await namesOf(parts, people, context);
+  return members.map((member) => memberMessage(member, names));
+}
+
+/** Returns a conversation as the unit of work of the call leaves it. */
+export async function presentChanged(
+  parts: PresentParts,
+  { conversation, head, member }: Pick<Standing, 'conversation' | 'head' | 'member'>,
+  context: CallContext,
+): Promise<Conversation> {
+  const counts = member === undefined ? NONE : await countBoth(parts, head, member);
+  const messageCount = member === undefined ? 0 : await countVisible(parts, head, member);
+  const [lastMessage] = await lastMessagesOf(parts, [{ head, member }], context);
+  return conversationMessage(conversation, { head, member, ...counts, messageCount, lastMessage, now: parts.now() });
+}
+
+const NONE = { unreadCount: 0, mentionCount: 0 };
+
+/** Returns a conversation as it is stored, with its counts of one moment. */
+export async function presentStored(
+  parts: PresentParts,
+  standing: Standing,
+  includesMembers: boolean,
+  context: CallContext,
+): Promise<Conversation> {
+  const { conversation, member } = standing;
+  const { id } = conversation;
+  const members = includesMembers ? await presentMembers(parts, await firstMembers(parts, id), context) : [];
+  if (member === undefined) {
+    const counts = { ...NONE, messageCount: 0 };
+    return conversationMessage(conversation, { head: standing.head, member, ...counts, members, now: parts.now() });
+  }
+  const steady = await countSteadily(parts, id, member.principalId, async (head, mine) => ({
+    ...(await countBoth(parts, head, mine)),
+    messageCount: await countVisible(parts, head, mine),
+  }));
+  const head = steady?.head ?? standing.head;
+  const mine = steady?.member ?? member;
+  const counts = steady?.counted ?? { ...NONE, messageCount: 0 };
+  const [lastMessage] = await lastMessagesOf(parts, [{ head, member: mine }], context);
+  return conversationMessage(conversation, { head, member: mine, ...counts, lastMessage, members, now: parts.now() });
+}
+
+function firstMembers({ members }: PresentParts, conversationId: string): Promise<MemberRecord[]> {
+  return members.find({ where: { conversationId, isActive: true }, sort: ['rank'], limit: MAX_MEMBERS });
+}
+
+/** Returns the latest message of each conversation that its member can see. */
+export async function lastMessagesOf(
+  parts: Pick<PresentParts, 'messages' | 'index'>,
+  seen: readonly { readonly head: HeadRecord; readonly member: MemberRecord | undefined }[],
+  context: CallContext,
+): Promise<(Message | undefined)[]> {
+  const ids = seen.flatMap(({ head, member }) =>
+    head.lastMessageId !== undefined && member !== undefined && head.lastSeq >= member.visibleFromSeq
+      ? [head.lastMessageId]
+      : [],
+  );
+  const found = ids.length === 0 ? [] : await parts.messages.getMany(ids);
+  const presented = await presentMessages(parts, found, context);
+  const byId = new Map(presented.map((message) => [message.id, message]));
+  return seen.map(({ head, member }) =>
+    member === undefined || head.lastSeq < member.visibleFromSeq ? undefined : byId.get(head.lastMessageId ?? ''),
+  );
+}
+
+/** A conversation of a list with its counts. */
+export interface Listed {
+  readonly conversation: ConversationRecord;
+  readonly head: HeadRecord;
+  readonly member: MemberRecord | undefined;
+}
+
+export async function presentListed(
+  parts: PresentParts,
+  listed: readonly Listed[],
+  context: CallContext,
+): Promise<Conversation[]> {
+  const counted = await Promise.all(listed.map((one) => countListed(parts, one)));
+  const last = await lastMessagesOf(parts, counted, context);
+  const now = parts.now();
+  return counted.map(({ conversation, head, member, ...counts }, at) =>
+    conversationMessage(conversation, { head, member, ...counts, lastMessage: last[at], now }),
+  );
+}
+
+async function countListed(parts: PresentParts, { conversation, head, member }: Listed) {
+  const nothing = { conversation, head, member, ...NONE, messageCount: 0 };
+  if (member === undefined) return nothing;
+  const steady = await countSteadily(parts, conversation.id, member.principalId, async (present, mine) => ({
+    ...(await countBoth(parts, present, mine)),
+    messageCount: await countVisible(parts, present, mine),
+  }));
+  return steady === undefined ? nothing : { conversation, head: steady.head, member: steady.member, ...steady.counted };
+}

@@ -1,0 +1,69 @@
+import type { Collection, Where } from '@commonplace/kit/store';
+import { type MessageQuery, type MessageTerms, termsOf } from '../domain/message-terms.js';
+import type { MessageRecord } from './message-records.js';
+import type { MemberRecord } from './records.js';
+
+/** Characters of a conversation's id that its terms begin with. */
+const KEY_LENGTH = 12;
+
+/**
+ * Returns the form in which a term is stored. It begins with a part of the conversation's id, so that a search reads only
+ * what is in the conversations of its caller.
+ */
+function termKey(conversationId: string, term: string): string {
+  return `${conversationId.slice(-KEY_LENGTH)}:${term}`;
+}
+
+/** Returns the fields of a message by which it is found. */
+export function searchFields(conversationId: string, text: string): Pick<MessageRecord, 'terms' | 'folded'> {
+  const { terms, folded }: MessageTerms = termsOf(text);
+  return {
+    ...(terms.length > 0 && { terms: terms.map((term) => termKey(conversationId, term)) }),
+    ...(folded !== undefined && { folded }),
+  };
+}
+
+/** Returns the filter for the messages of conversations that contain all words of a query. */
+export function matching(conversationIds: readonly string[], query: MessageQuery): Where<MessageRecord> {
+  const [only] = conversationIds;
+  return {
+    conversationId: conversationIds.length === 1 ? (only as string) : { in: conversationIds },
+    and: [
+      ...query.terms.map((term) => ({
+        terms: { containsAny: conversationIds.map((conversationId) => termKey(conversationId, term)) },
+      })),
+      ...query.runs.map((run) => ({ folded: { substring: run } })),
+    ],
+  };
+}
+
+/** Conversations that one query looks at. */
+const CHUNK = 500;
+
+/** Returns the conversations in which a member can see a message with all words of a query. */
+export async function conversationsWith(
+  messages: Collection<MessageRecord>,
+  memberships: readonly MemberRecord[],
+  query: MessageQuery,
+): Promise<ReadonlySet<string>> {
+  const found = new Set<string>();
+  for (let at = 0; at < memberships.length; at += CHUNK) {
+    const some = memberships.slice(at, at + CHUNK);
+    const counts = await messages.countBy(
+      'conversationId',
+      matching(
+        some.map(({ conversationId }) => conversationId),
+        query,
+      ),
+    );
+    for (const { conversationId, visibleFromSeq } of some) {
+      if (!counts.has(conversationId)) continue;
+      if (visibleFromSeq > 1) {
+        const where = { ...matching([conversationId], query), seq: { gte: visibleFromSeq } };
+        if ((await messages.count(where, 1)) === 0) continue;
+      }
+      found.add(conversationId);
+    }
+  }
+  return found;
+}

@@ -1,0 +1,204 @@
+import { type Actor as ActorMessage, ActorType } from '@commonplace/proto/api/v1/actor.js';
+import {
+  type Conversation,
+  type ConversationMember,
+  ConversationRole,
+  type ConversationSettings,
+  ConversationType,
+  NotifyLevel,
+  WhoMay,
+} from '@commonplace/proto/messaging/v1/conversation.js';
+import {
+  type Mention,
+  MentionType,
+  type Message,
+  type MessageAttachment,
+} from '@commonplace/proto/messaging/v1/message.js';
+import type { AccessibleResource } from '@commonplace/proto/resources/v1/index_service.js';
+import { actorType } from '../domain/actors.js';
+import type { Unread } from './counts.js';
+import { isMutedAt } from './counts.js';
+import type { MessageRecord, ReceiptRecord, StoredMention } from './message-records.js';
+import type {
+  ConversationRecord,
+  HeadRecord,
+  NotifyLevel as Level,
+  MemberRecord,
+  Role,
+  WhoMay as Who,
+} from './records.js';
+
+/** Resources that a reader may see, by id. */
+export type Readable = ReadonlyMap<string, AccessibleResource>;
+
+export const roleName = (role: Role): ConversationRole => ConversationRole[upper(role)];
+export const roleOf = (role: ConversationRole): Role | undefined =>
+  role === ConversationRole.UNSPECIFIED ? undefined : (lower(role, 'CONVERSATION_ROLE_') as Role);
+export const typeOf = (type: ConversationType): ConversationRecord['type'] =>
+  lower(type, 'CONVERSATION_TYPE_') as ConversationRecord['type'];
+export const levelOf = (level: NotifyLevel): Level => lower(level, 'NOTIFY_LEVEL_') as Level;
+export const whoOf = (who: WhoMay): Who => lower(who, 'WHO_MAY_') as Who;
+
+function upper<S extends string>(text: S): Uppercase<S> {
+  return text.toUpperCase() as Uppercase<S>;
+}
+
+function lower(value: string, prefix: string): string {
+  return value.replace(prefix, '').toLowerCase();
+}
+
+/** What an answer about a conversation has besides its record. */
+export interface ConversationExtras extends Unread {
+  readonly head: HeadRecord;
+  /** The caller's membership. */
+  readonly member: MemberRecord | undefined;
+  readonly messageCount: number;
+  readonly lastMessage?: Message | undefined;
+  readonly members?: readonly ConversationMember[];
+  /** Epoch milliseconds. */
+  readonly now: number;
+}
+
+export function conversationMessage(conversation: ConversationRecord, extras: ConversationExtras): Conversation {
+  const { head, member, unreadCount, mentionCount, messageCount, lastMessage, members = [], now } = extras;
+  return {
+    id: conversation.id,
+    type: ConversationType[upper(conversation.type)],
+    workspaceId: conversation.workspaceId,
+    orgId: conversation.orgId || undefined,
+    name: conversation.name,
+    topic: conversation.topic,
+    icon: conversation.icon,
+    memberCount: conversation.memberCount,
+    members: [...members],
+    lastMessage,
+    lastSeq: head.lastSeq,
+    firstSeq: head.firstSeq,
+    unreadCount,
+    mentionCount,
+    lastReadSeq: member?.lastReadSeq ?? 0,
+    lastReadMessageId: lastReadId(head, member),
+    messageCount,
+    visibleFromSeq: member?.visibleFromSeq ?? 1,
+    isMember: member !== undefined,
+    role: member && roleName(member.role),
+    settings: settingsMessage(conversation, member, now),
+    isArchived: conversation.isArchived,
+    createdBy: actorMessage(conversation.createdBy),
+    lastMessageAt: head.lastSeq === 0 ? undefined : head.lastMessageAt,
+    createdAt: conversation.createdAt,
+    updatedAt: conversation.updatedAt,
+    version: conversation.version,
+  };
+}
+
+/** Returns the id of the message at a member's marker, unless retention has removed it. */
+export function lastReadId(
+  { firstSeq }: Pick<HeadRecord, 'firstSeq'>,
+  member: MemberRecord | undefined,
+): string | undefined {
+  if (member === undefined || member.lastReadSeq < Math.max(firstSeq, member.visibleFromSeq)) return undefined;
+  return member.lastReadMessageId;
+}
+
+export function settingsMessage(
+  conversation: ConversationRecord,
+  member: MemberRecord | undefined,
+  now: number,
+): ConversationSettings {
+  return {
+    mine: member && {
+      isMuted: isMutedAt(member, now),
+      mutedUntil: isMutedAt(member, now) ? member.mutedUntil : undefined,
+      notify: NotifyLevel[upper(notifyLevel(member))],
+      isPinned: member.isPinned,
+      nickname: member.nickname,
+    },
+    shared: {
+      whoCanPost: WhoMay[upper(conversation.whoCanPost)],
+      whoCanMentionAll: WhoMay[upper(conversation.whoCanMentionAll)],
+      retentionDays: conversation.retentionDays,
+    },
+  };
+}
+
+/** Returns what a member is notified of: in a channel of mentions and elsewhere of all, unless they have chosen. */
+export function notifyLevel({ notify, type }: Pick<MemberRecord, 'notify' | 'type'>): Level {
+  return notify ?? (type === 'channel' ? 'mentions' : 'all');
+}
+
+export function memberMessage(member: MemberRecord, names: ReadonlyMap<string, string>): ConversationMember {
+  const { kind, principalId, agentName, role, joinedAt, lastReadSeq } = member;
+  return {
+    principal: { type: ActorType[upper(kind)], id: principalId, name: agentName ?? names.get(principalId) ?? '' },
+    role: roleName(role),
+    joinedAt,
+    lastReadSeq,
+  };
+}
+
+function actorMessage({ type, id, name }: { type: string; id: string; name: string }): ActorMessage {
+  return { type: actorType(type), id, name };
+}
+
+const NOTHING = {
+  author: undefined,
+  text: undefined,
+  attachments: [],
+  mentions: [],
+  replyToId: undefined,
+  threadId: undefined,
+  threadReplyCount: 0,
+  reactions: [],
+  clientMessageId: undefined,
+  runId: undefined,
+  editedAt: undefined,
+  isDeleted: false,
+  deletedAt: undefined,
+  createdAt: undefined,
+};
+
+/** Converts a message for a reader. */
+export function messageMessage(message: MessageRecord, readable: Readable, readerId: string): Message {
+  const { id, conversationId, seq, version, deletedAt } = message;
+  const about = { ...NOTHING, id, conversationId, seq, version };
+  if (deletedAt !== undefined) {
+    return { ...about, isDeleted: true, deletedAt, threadReplyCount: message.threadReplyCount };
+  }
+  return {
+    ...about,
+    author: actorMessage(message.author),
+    text: message.text,
+    attachments: message.resourceIds.map((resourceId) => attachmentMessage(resourceId, readable.get(resourceId))),
+    mentions: message.mentions.map(mentionMessage),
+    replyToId: message.replyToId,
+    threadId: message.threadId,
+    threadReplyCount: message.threadReplyCount,
+    reactions: message.reactions.map(({ emoji, users }) => ({
+      emoji,
+      count: users.length,
+      me: users.includes(readerId),
+    })),
+    clientMessageId: message.author.id === readerId ? message.clientMessageId : undefined,
+    runId: message.runId,
+    editedAt: message.editedAt,
+    createdAt: message.createdAt,
+  };
+}
+
+/** Returns what is left of a message that retention has removed. */
+export function removedMessage({ conversationId, messageId, seq, createdAt }: ReceiptRecord): Message {
+  return { ...NOTHING, id: messageId, conversationId, seq, isDeleted: true, createdAt, version: 0 };
+}
+
+function attachmentMessage(resourceId: string, resource: AccessibleResource | undefined): MessageAttachment {
+  if (resource === undefined) {
+    return { resourceId, hidden: true, name: undefined, type: undefined, workspaceId: undefined, icon: undefined };
+  }
+  const { name, type, workspaceId, icon } = resource;
+  return { resourceId, hidden: false, name, type, workspaceId, icon };
+}
+
+function mentionMessage({ type, id, name }: StoredMention): Mention {
+  return { type: MentionType[upper(type)], id: id || undefined, name: name || undefined };
+}

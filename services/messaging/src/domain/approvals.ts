@@ -1,0 +1,18 @@
+import type { DomainEvent } from '@commonplace/kit/events';
+import { type Draft, idsIn, textIn } from './draft.js';
+
+/** Returns the draft for those who may decide about a call that a run wants to make. Each call has its own. */
+export function approvalRequested({ subject, data }: DomainEvent): Draft[] {
+  const { notifyUserIds, orgId, workspaceId, title } = data;
+  const to = idsIn(notifyUserIds);
+  if (to.length === 0) return [];
+  const place = textIn(workspaceId);
+  return [
+    {
+      ...{ type: 'approval_requested', to, groupKey: `approval:${subject}`, target: { type: 'approval', id: subject } },
+      orgId: textIn(orgId) || undefined,
+      ...(place !== '' && { workspaceId: place }),
+      facts: { message: textIn(title) },
+    },
+  ];
+}

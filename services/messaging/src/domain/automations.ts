@@ -1,0 +1,88 @@
+import type { DomainEvent } from '@commonplace/kit/events';
+import { type Draft, type Facts, idsIn, orgOf, type Target, textIn } from './draft.js';
+
+/** Characters of a name or of the title of a notice, and of the text of a notice. */
+export const MAX_TITLE = 255;
+export const MAX_BODY = 4_000;
+
+/** Returns the draft for people to whom a work item was assigned. */
+export function workItemAssigned(event: DomainEvent): Draft[] {
+  const { assignedUserIds, title } = event.data;
+  return draftsOf(event, 'work_item_assigned', assignedUserIds, {
+    groupKey: `work_item:${event.subject}`,
+    target: { type: 'work_item', id: event.subject },
+    facts: { called: lineOf(title) },
+  });
+}
+
+/** Returns the draft for those who look after an automation whose run has failed. Its failures are counted together. */
+export function automationFailed(event: DomainEvent): Draft[] {
+  const { notifyUserIds, automationId, automationName, disabled } = event.data;
+  const id = textIn(automationId);
+  return draftsOf(event, 'automation_failed', notifyUserIds, {
+    // That it was switched off is not lost among the failures before it.
+    groupKey: `automation:${id}${disabled === true ? ':disabled' : ''}`,
+    target: { type: 'automation', id },
+    facts: { called: lineOf(automationName), disabled: disabled === true },
+    evenDoer: true,
+  });
+}
+
+/** Returns the draft for those who look after a schedule that the system has paused. */
+export function schedulePaused(event: DomainEvent): Draft[] {
+  const { notifyUserIds, name } = event.data;
+  return draftsOf(event, 'schedule_paused', notifyUserIds, {
+    groupKey: `schedule:${event.subject}`,
+    target: { type: 'schedule', id: event.subject },
+    facts: { called: lineOf(name) },
+    evenDoer: true,
+  });
+}
+
+/** Returns the draft of what an automation tells people by its action `notify`. Each is a notification of its own. */
+export function automationNotice(event: DomainEvent): Draft[] {
+  const { userIds, automationId, automationName, title, body, resourceId } = event.data;
+  const resource = textIn(resourceId);
+  const target: Target =
+    resource === '' ? { type: 'automation', id: textIn(automationId) } : { type: 'resource', id: resource };
+  const message = cut(visibleText(textIn(body)), MAX_BODY);
+  return draftsOf(event, 'automation_notice', userIds, {
+    ...{ groupKey: `notice:${event.id}`, target, evenDoer: true },
+    facts: { called: lineOf(automationName), title: lineOf(title), ...(message !== '' && { message }) },
+  });
+}
+
+function draftsOf(
+  event: DomainEvent,
+  type: Draft['type'],
+  to: unknown,
+  rest: Pick<Draft, 'groupKey' | 'target' | 'evenDoer'> & { readonly facts: Facts },
+): Draft[] {
+  const ids = idsIn(to);
+  const workspaceId = textIn(event.data.workspaceId);
+  return ids.length === 0
+    ? []
+    : [{ type, to: ids, orgId: orgOf(event, workspaceId), workspaceId, membersOnly: true, ...rest }];
+}
+
+/** Returns a text as one line of visible characters, with a limited length. */
+export function lineOf(value: unknown): string {
+  return cut(visibleText(textIn(value)).replace(/\s+/gu, ' ').trim(), MAX_TITLE);
+}
+
+/** Characters that are not shown, or that change how others are shown: controls, directions, tags, joiners. */
+const UNSEEN = /[\p{Cc}\p{Cf}\p{Co}\p{Cs}\p{Cn}\u2028\u2029]/gu;
+
+/** Removes what is not seen from a text, apart from its line breaks and what joins emoji and letters. */
+function visibleText(text: string): string {
+  return text
+    .replace(/\r\n?/gu, '\n')
+    .replace(UNSEEN, (found) => (KEPT.has(found) ? found : found === '\t' ? ' ' : ''));
+}
+
+const KEPT: ReadonlySet<string> = new Set(['\n', '\u200c', '\u200d']);
+
+function cut(text: string, most: number): string {
+  const points = [...text];
+  return points.length <= most ? text : `${points.slice(0, most - 1).join('')}…`;
+}

@@ -1,0 +1,55 @@
+import { AppError, defineError } from '@commonplace/kit/errors';
+
+export const WorkspaceRequired = defineError(
+  'INVALID_ARGUMENT',
+  'workspace_required',
+  'Nothing tells which workspace is meant. Send workspace_id or org_id.',
+);
+export const DirectConversation = defineError(
+  'INVALID_ARGUMENT',
+  'direct_conversation',
+  'A direct conversation has two members for good. Create a group to talk with more people.',
+);
+export const WorkspaceArchived = conflict('workspace_archived', 'The workspace is archived and can only be read.');
+export const ConversationArchived = conflict(
+  'conversation_archived',
+  'The conversation is archived and can only be read. A manager can reopen it with is_archived: false.',
+);
+export const MessageDeleted = conflict('message_deleted', 'The message was deleted and cannot be changed.');
+export const MemberUnavailable = conflict(
+  'member_unavailable',
+  'The other person does not belong to this Org or workspace any more and gets no messages here.',
+);
+export const LastOwner = conflict(
+  'last_owner',
+  'A conversation needs an owner. Make somebody else an owner first, or delete it with for=everyone.',
+);
+export const LimitReached = conflict('limit_reached', 'There may be no more than {limit} {what}.');
+export const ClientMessageIdReused = conflict(
+  'idempotency_key_reused',
+  'You have sent another message with this client_message_id. Choose a new one for each message.',
+);
+
+/** Returns the error for a mention of everybody that follows too soon on another one. */
+export function tooManyMentionsOfAll(seconds: number, retryAfter: number): AppError {
+  const message = `Everybody in a conversation can be mentioned once in ${seconds} seconds.`;
+  return new AppError('RESOURCE_EXHAUSTED', 'rate_limited', message, {
+    details: {
+      policy: 'mention_all',
+      limit: 1,
+      window_seconds: seconds,
+      retry_after_seconds: retryAfter,
+      reason: 'rate',
+    },
+    retryAfter,
+  });
+}
+
+/** Returns the error for a list with more items than it may have. */
+export function tooManyItems(param: string, limit: number): AppError {
+  return new AppError('INVALID_ARGUMENT', 'too_many_items', `${param} takes ${limit} items at the most.`, { param });
+}
+
+function conflict(reason: string, template: string): (details?: Record<string, unknown>) => AppError {
+  return defineError('ABORTED', reason, template);
+}

@@ -1,0 +1,88 @@
+import { AppError } from '@commonplace/kit/errors';
+import type { MembershipCache } from '@commonplace/kit/memberships';
+import { seenData, type VisibleResources } from '@commonplace/kit/public-events';
+import type { CallOptions } from '@commonplace/kit/rpc';
+import type { MemberStanding } from '@commonplace/proto/messaging/v1/conversation_access_service.js';
+import type { ConversationReaders } from './conversation-readers.js';
+import type { ReaderChecks } from './reader-checks.js';
+import type { StreamEvent } from './records.js';
+import type { View } from './view.js';
+
+export interface AccessParts {
+  readonly memberships: MembershipCache;
+  readonly checks: ReaderChecks;
+  readonly conversations: ConversationReaders;
+  systemCall(): CallOptions;
+}
+
+type Data = StreamEvent['data'];
+
+const NOTHING: VisibleResources = new Map();
+
+/**
+ * Returns for each event what the reader may see of it now; undefined if they may see nothing. Nothing about access is
+ * remembered from one call to the next, except memberships for two seconds.
+ */
+export async function visibleData(
+  parts: AccessParts,
+  view: View,
+  events: readonly StreamEvent[],
+): Promise<(Data | undefined)[]> {
+  const { userId } = view.caller;
+  const ids = events.flatMap(({ audience }) => audience.resources?.ids ?? []);
+  const asksPerson = events.some(({ audience }) => audience.people ?? audience.workspace ?? audience.org);
+  const conversations = [...new Set(events.flatMap(({ audience }) => audience.conversation?.id ?? []))];
+  const [visible, person, standings] = await Promise.all([
+    ids.length === 0 ? NOTHING : parts.checks.visibleTo(userId, ids),
+    asksPerson ? parts.memberships.of(userId, parts.systemCall()) : undefined,
+    standingsIn(parts, view, conversations),
+  ]);
+  return Promise.all(
+    events.map((event) => {
+      const { audience, data, type } = event;
+      if (type === 'reset') return data;
+      if (type === 'conversation.read') return countsFor(parts, view, event);
+      const standing = standings.get(audience.conversation?.id ?? '');
+      const reaches = (workspaceId: string) => view.reaches(event.orgId, workspaceId);
+      return seenData(event, { person, resources: visible, standing, reaches });
+    }),
+  );
+}
+
+/** Returns how the reader stands in conversations, by their ids. */
+async function standingsIn(
+  { conversations }: AccessParts,
+  { caller, context }: View,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, MemberStanding>> {
+  if (ids.length === 0) return NO_STANDINGS;
+  const pairs = ids.map((conversationId) => ({ userId: caller.userId, conversationId }));
+  const standings = await conversations.standingsOf(pairs, context);
+  return new Map(standings.map((standing) => [standing.conversationId, standing]));
+}
+
+const NO_STANDINGS: ReadonlyMap<string, MemberStanding> = new Map();
+
+/** Returns a person's marker with the counts of now, for themselves; undefined once they are no member any more. */
+async function countsFor(
+  { conversations }: AccessParts,
+  { caller, context }: View,
+  { audience, data }: StreamEvent,
+): Promise<Data | undefined> {
+  if (!audience.people?.includes(caller.userId)) return undefined;
+  try {
+    const counts = await conversations.countsOf(String(data.conversation_id), context);
+    return {
+      conversation_id: data.conversation_id,
+      last_read_seq: counts.lastReadSeq,
+      unread_count: counts.unreadCount,
+      mention_count: counts.mentionCount,
+      total_unread: counts.totalUnread,
+    };
+  } catch (error) {
+    if (error instanceof AppError && GONE.has(error.code)) return undefined;
+    throw error;
+  }
+}
+
+const GONE: ReadonlySet<AppError['code']> = new Set(['NOT_FOUND', 'PERMISSION_DENIED']);

@@ -1,0 +1,83 @@
+import type { Collection, UnitOfWork } from '@commonplace/kit/store';
+import type { NewStreamEvent, ToldContent } from './records.js';
+
+/** Milliseconds between two events about the content of one resource; the latest change waits for its turn. */
+export const CONTENT_GAP_MS = 10_000;
+
+interface TurnParts {
+  readonly settings: { readonly eventKeepSeconds: number };
+  readonly toldContents: Collection<ToldContent>;
+  now(): number;
+}
+
+/**
+ * Lets one event about the content of a resource pass in ten seconds. What comes in between is told as one event with the
+ * latest version, when its turn comes, even if this process dies.
+ */
+export class ContentTurns {
+  private readonly found = new Map<string, { before: ToldContent | undefined; after: Omit<ToldContent, 'version'> }>();
+
+  constructor(
+    private readonly parts: TurnParts,
+    private readonly work: UnitOfWork,
+  ) {}
+
+  /** Returns whether an event is told now; otherwise it waits, or was told before. */
+  async take(event: NewStreamEvent): Promise<boolean> {
+    const id = String(event.data.resource_id);
+    const version = Number(event.data.version ?? 0);
+    const told = this.found.get(id)?.after ?? (await this.load(id));
+    if (told !== undefined && (told.lastId === event.id || version < told.lastVersion)) return false;
+    const last = { lastId: event.id, lastVersion: version };
+    const now = this.parts.now();
+    const turn = told === undefined ? now : Date.parse(told.toldAt) + CONTENT_GAP_MS;
+    if (told === undefined || (turn <= now && told.waiting === undefined)) {
+      this.set({ id, tenant: event.tenant, toldAt: new Date(now).toISOString(), ...last, expiresAt: this.expiry() });
+      return true;
+    }
+    const waiting = told.waiting === undefined ? event : merged(told.waiting, event);
+    this.set({ ...told, ...last, waiting, dueAt: new Date(turn).toISOString(), expiresAt: this.expiry() });
+    return false;
+  }
+
+  /** Returns the events that have waited for their turn, among those of the given resources. */
+  async takeDue(ids: readonly string[]): Promise<NewStreamEvent[]> {
+    const now = new Date(this.parts.now()).toISOString();
+    const events: NewStreamEvent[] = [];
+    for (const before of await this.parts.toldContents.getMany(ids)) {
+      const { waiting, dueAt, version: _, ...told } = before;
+      if (waiting === undefined || dueAt === undefined || dueAt > now) continue;
+      this.found.set(before.id, { before, after: { ...told, toldAt: now, expiresAt: this.expiry() } });
+      events.push(waiting);
+    }
+    return events;
+  }
+
+  /** Writes what has changed to the unit. */
+  save(): void {
+    for (const { before, after } of this.found.values()) {
+      if (before === undefined) this.work.insert(this.parts.toldContents, after);
+      else if (after !== before) this.work.replace(this.parts.toldContents, before, after);
+    }
+  }
+
+  private async load(id: string): Promise<ToldContent | undefined> {
+    const before = await this.parts.toldContents.get(id);
+    if (before !== undefined) this.found.set(id, { before, after: before });
+    return before;
+  }
+
+  private set(after: Omit<ToldContent, 'version'>): void {
+    this.found.set(after.id, { before: this.found.get(after.id)?.before, after });
+  }
+
+  private expiry(): string {
+    return new Date(this.parts.now() + this.parts.settings.eventKeepSeconds * 1000).toISOString();
+  }
+}
+
+/** Returns the later event, with the changed fields of both. */
+function merged(earlier: NewStreamEvent, later: NewStreamEvent): NewStreamEvent {
+  const fields = [earlier, later].flatMap(({ data }) => (data.changed_fields ?? []) as string[]);
+  return { ...later, data: { ...later.data, changed_fields: [...new Set(fields)] } };
+}

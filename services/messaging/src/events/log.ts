@@ -1,0 +1,192 @@
+import { randomBytes } from 'node:crypto';
+import type { DomainEvent, EventBus } from '@commonplace/kit/events';
+import { draftOf } from '@commonplace/kit/public-events';
+import { type Collection, LostRace, type Store, UniqueTaken, type UnitOfWork } from '@commonplace/kit/store';
+import { ContentTurns } from './content-turns.js';
+import {
+  HEAD_ID,
+  type LogHead,
+  type NewStreamEvent,
+  type ReadTenant,
+  type StreamEvent,
+  type ToldContent,
+} from './records.js';
+
+/** What keeps the events of streams. */
+export interface LogParts {
+  readonly settings: { readonly eventKeepSeconds: number };
+  readonly store: Store;
+  readonly bus: Pick<EventBus, 'broadcast'>;
+  readonly streamEvents: Collection<StreamEvent>;
+  readonly logHeads: Collection<LogHead>;
+  readonly readTenants: Collection<ReadTenant>;
+  readonly toldContents: Collection<ToldContent>;
+  /** Returns the current time in epoch milliseconds. */
+  now(): number;
+}
+
+/** The topic on which appends to the log are broadcast; listeners read the log. */
+export const LOG_TOPIC = 'messaging.events';
+
+/** Milliseconds that events and the marks of tenants outlast the time of resuming, for clocks that differ. */
+export const MARGIN_MS = 600_000;
+/** Attempts to commit, since other processes append as well. */
+const TRIES = 20;
+
+export const after = (ms: number, by: number): string => new Date(ms + by).toISOString();
+
+/**
+ * The durable log of what streams deliver, of all tenants that somebody reads. Each append is one unit with the log's end,
+ * so numbers rise in the order of commits: whoever has read up to a number misses none before it.
+ */
+export class EventLog {
+  constructor(private readonly parts: LogParts) {}
+
+  get keepMs(): number {
+    return this.parts.settings.eventKeepSeconds * 1000;
+  }
+
+  /** Returns the end of the log, which is created with the first call. */
+  async head(): Promise<LogHead> {
+    const { logHeads, store } = this.parts;
+    for (;;) {
+      const head = await logHeads.get(HEAD_ID);
+      if (head !== undefined) return head;
+      const work = store.begin();
+      work.insert(logHeads, { id: HEAD_ID, seq: 0, key: randomBytes(32).toString('base64') });
+      await work.commit().catch(ignoreLostRace);
+    }
+  }
+
+  /** Appends events of the bus. Those that are in the log, and those of tenants that nobody reads, are left out. */
+  async append(events: readonly DomainEvent[]): Promise<void> {
+    const read = await this.tenantsRead(events);
+    const drafts = events.flatMap((event) => (read.has(event.tenant ?? '') ? this.keptOf(event) : []));
+    if (drafts.length === 0) return;
+    const { streamEvents } = this.parts;
+    await this.write(async (work) => {
+      const known = new Set((await streamEvents.getMany(drafts.map(({ id }) => id))).map(({ id }) => id));
+      const turns = new ContentTurns(this.parts, work);
+      const fresh: NewStreamEvent[] = [];
+      for (const draft of drafts) {
+        if (known.has(draft.id)) continue;
+        known.add(draft.id);
+        if (draft.type !== 'content.updated' || (await turns.take(draft))) fresh.push(draft);
+      }
+      turns.save();
+      return fresh;
+    });
+  }
+
+  /** Appends the changes of contents whose turn has come. Returns when the next is due; undefined if none waits. */
+  async appendDue(): Promise<number | undefined> {
+    const { toldContents } = this.parts;
+    const now = new Date(this.parts.now()).toISOString();
+    const due = await toldContents.find({ where: { dueAt: { lte: now } }, sort: ['dueAt'], limit: DUE });
+    if (due.length > 0) {
+      await this.write(async (work) => {
+        const turns = new ContentTurns(this.parts, work);
+        const told = await turns.takeDue(due.map(({ id }) => id));
+        turns.save();
+        return told;
+      });
+    }
+    if (due.length === DUE) return this.parts.now();
+    const [next] = await toldContents.find({ where: { dueAt: { exists: true } }, sort: ['dueAt'], limit: 1 });
+    return next?.dueAt === undefined ? undefined : Date.parse(next.dueAt);
+  }
+
+  /**
+   * Has the events of tenants kept from now on, for the time of resuming. Returns for each since which number all are: one
+   * that nobody has read for as long begins anew.
+   */
+  async keepFor(tenants: readonly string[]): Promise<ReadonlyMap<string, number>> {
+    const { readTenants, store, now } = this.parts;
+    const since = new Map<string, number>();
+    for (let tries = 1; ; tries++) {
+      const known = new Map((await readTenants.getMany(tenants)).map((one) => [one.id, one]));
+      const work = store.begin();
+      const head = await this.head();
+      const expiresAt = after(now(), this.keepMs + MARGIN_MS);
+      const renewBefore = after(now(), this.keepMs + MARGIN_MS / 2);
+      const tooLate = after(now(), MARGIN_MS / 2);
+      let isNew = false;
+      for (const tenant of tenants) {
+        const mark = known.get(tenant);
+        if (mark !== undefined && mark.expiresAt > tooLate) {
+          since.set(tenant, mark.sinceSeq);
+          if (mark.expiresAt < renewBefore) work.replace(readTenants, mark, { ...mark, expiresAt });
+          continue;
+        }
+        isNew = true;
+        const begun = { id: tenant, tenant, sinceSeq: head.seq + 1, expiresAt };
+        since.set(tenant, begun.sinceSeq);
+        if (mark === undefined) work.insert(readTenants, begun);
+        else work.replace(readTenants, mark, begun);
+      }
+      // The number is used up, so that no earlier reader can have been at it.
+      if (isNew) work.replace(this.parts.logHeads, head, { ...head, seq: head.seq + 1 });
+      try {
+        if (work.dirty) await work.commit();
+        return since;
+      } catch (error) {
+        if (tries === TRIES) throw error;
+        ignoreLostRace(error);
+      }
+    }
+  }
+
+  /** Commits what `plan` returns and writes, with the next numbers. The plan is made again after a lost race. */
+  private async write(plan: (work: UnitOfWork) => Promise<readonly NewStreamEvent[]>): Promise<void> {
+    const { store, streamEvents, logHeads, bus, now } = this.parts;
+    for (let tries = 1; ; tries++) {
+      const head = await this.head();
+      const work = store.begin();
+      const fresh = await plan(work);
+      const keptAt = new Date(now()).toISOString();
+      const expiresAt = after(now(), this.keepMs + MARGIN_MS);
+      for (const [i, one] of fresh.entries()) {
+        work.insert(streamEvents, { ...one, seq: head.seq + 1 + i, keptAt, expiresAt });
+      }
+      if (fresh.length > 0) work.replace(logHeads, head, { ...head, seq: head.seq + fresh.length });
+      try {
+        if (work.dirty) await work.commit();
+        if (fresh.length > 0) bus.broadcast(LOG_TOPIC, String(head.seq + fresh.length));
+        return;
+      } catch (error) {
+        if (tries === TRIES) throw error;
+        ignoreLostRace(error);
+      }
+    }
+  }
+
+  private async tenantsRead(events: readonly DomainEvent[]): Promise<ReadonlySet<string>> {
+    const tenants = [...new Set(events.flatMap(({ tenant }) => tenant ?? []))];
+    const now = new Date(this.parts.now()).toISOString();
+    const marks = tenants.length === 0 ? [] : await this.parts.readTenants.getMany(tenants);
+    return new Set(marks.filter(({ expiresAt }) => expiresAt > now).map(({ id }) => id));
+  }
+
+  /**
+   * Returns what is kept of an event. One that arrives later than streams resume may have been delivered before, or been
+   * missed by all: readers are told to begin anew.
+   */
+  private keptOf(event: DomainEvent): NewStreamEvent[] {
+    const { id, tenant = '', time, actor, chain, source } = event;
+    const draft = draftOf(event);
+    if (draft === undefined) return [];
+    const common = { tenant, time, actor: { type: actor?.type ?? 'system', id: actor?.id ?? source.slice(1) } };
+    if (Date.parse(time) < this.parts.now() - this.keepMs) {
+      const { orgId } = draft;
+      return [{ id: `${id}:reset`, ...common, orgId, type: 'reset', audience: {}, data: {} }];
+    }
+    return [{ id, ...common, ...draft, ...(chain !== undefined && { chain }) }];
+  }
+}
+
+/** Contents that one unit tells of. */
+const DUE = 200;
+
+export function ignoreLostRace(error: unknown): void {
+  if (!(error instanceof LostRace || error instanceof UniqueTaken)) throw error;
+}

@@ -1,0 +1,87 @@
+import type { EventBus, Subscription } from '@commonplace/kit/events';
+import type { Log } from '@commonplace/kit/log';
+import type { MembershipCache } from '@commonplace/kit/memberships';
+import { SOURCES } from '@commonplace/kit/public-events';
+import type { CallOptions, Client, Handlers } from '@commonplace/kit/rpc';
+import type { Collection, Store, StoredRecord } from '@commonplace/kit/store';
+import type { EventStreamService } from '@commonplace/proto/messaging/v1/event_stream_service.js';
+import type { IndexService } from '@commonplace/proto/resources/v1/index_service.js';
+import type { DirectoryService } from '@commonplace/proto/tenancy/v1/directory_service.js';
+import type { ConversationReaders } from './conversation-readers.js';
+import { DueContents } from './due-contents.js';
+import { listEvents } from './list.js';
+import { EventLog } from './log.js';
+import { MemberChanges } from './member-changes.js';
+import { ReaderChecks } from './reader-checks.js';
+import { logHeadCollection, readTenantCollection, streamEventCollection, toldContentCollection } from './records.js';
+import { Tail } from './tail.js';
+import { type WatchParts, watchEvents } from './watch.js';
+
+/** What streams of events depend on. */
+export interface EventParts {
+  readonly settings: { readonly eventKeepSeconds: number; readonly eventStreamBuffer: number };
+  readonly log: Log;
+  readonly store: Store;
+  readonly bus: EventBus;
+  readonly memberships: MembershipCache;
+  readonly directory: Client<DirectoryService>;
+  readonly index: Client<IndexService>;
+  readonly conversations: ConversationReaders;
+  systemCall(): CallOptions;
+  now(): number;
+}
+
+export interface EventStreams {
+  readonly handlers: Handlers<EventStreamService>;
+  /** The collections that name tenants. */
+  readonly records: readonly Collection<StoredRecord>[];
+  begin(): Promise<void>;
+  /** Stops taking events in. */
+  drain(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Events that one unit appends. */
+const BATCH = 100;
+
+/** Opens the log of events and its streams. */
+export async function openEventStreams(given: EventParts): Promise<EventStreams> {
+  const { store, bus, log, settings, now } = given;
+  const streamEvents = await store.collection(streamEventCollection);
+  const readTenants = await store.collection(readTenantCollection);
+  const toldContents = await store.collection(toldContentCollection);
+  const logHeads = await store.collection(logHeadCollection);
+  const eventLog = new EventLog({ settings, store, bus, now, streamEvents, readTenants, toldContents, logHeads });
+  const tail = new Tail({ log, bus, streamEvents, eventLog });
+  const memberChanges = new MemberChanges();
+  const checks = new ReaderChecks(given);
+  const parts: WatchParts = { ...given, streamEvents, eventLog, tail, memberChanges, checks };
+  const due = new DueContents({ log, store, now, appendDue: () => eventLog.appendDue() });
+  let subscriptions: readonly Subscription[] = [];
+  return {
+    records: [streamEvents, readTenants, toldContents] as unknown as readonly Collection<StoredRecord>[],
+    handlers: {
+      listEvents: (request, context) => listEvents(parts, request, context),
+      watchEvents: (request, context) => watchEvents(parts, request, context),
+    },
+    async begin() {
+      const options = {
+        ...{ consumer: 'messaging.events', types: Object.keys(SOURCES), batch: BATCH },
+        // What happened before anybody could read it is nobody's news.
+        from: 'now',
+      } as const;
+      subscriptions = await Promise.all([
+        bus.subscribe(options, (events) => eventLog.append(events)),
+        memberChanges.watch(bus),
+      ]);
+      due.begin();
+    },
+    async drain() {
+      for (const subscription of subscriptions) await subscription.close();
+    },
+    async close() {
+      await due.close();
+      await tail.close();
+    },
+  };
+}

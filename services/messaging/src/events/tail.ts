@@ -1,0 +1,122 @@
+import { createBell, type EventBus, type Subscription } from '@commonplace/kit/events';
+import type { Log } from '@commonplace/kit/log';
+import type { Collection } from '@commonplace/kit/store';
+import { type EventLog, LOG_TOPIC } from './log.js';
+import type { StreamEvent } from './records.js';
+
+/** Who is given the events of some tenants as they are appended. */
+export interface TailReader {
+  readonly tenants: ReadonlySet<string>;
+  /** Takes an event. It must not throw, and returns at once: a slow reader holds up nobody. */
+  push(event: StreamEvent): void;
+}
+
+export interface TailParts {
+  readonly log: Log;
+  readonly bus: Pick<EventBus, 'listen'>;
+  readonly streamEvents: Collection<StreamEvent>;
+  readonly eventLog: Pick<EventLog, 'head'>;
+}
+
+/** Milliseconds after which the log is read without a broadcast, since one may be lost. */
+const POLL_MS = 1_000;
+/** Events that one query reads. */
+const PAGE = 500;
+
+/** Reads the end of the log once for all streams of this process, while there are any. */
+export class Tail {
+  /** Everything up to this number has been given to the readers. */
+  seq = 0;
+  private readonly readers = new Map<TailReader, number>();
+  private readonly byTenant = new Map<string, Set<TailReader>>();
+  private readonly bell = createBell();
+  private opening: Promise<void> | undefined;
+  private listener: Subscription | undefined;
+  private running: Promise<void> = Promise.resolve();
+  private closed = false;
+
+  constructor(private readonly parts: TailParts) {}
+
+  /** Gives a reader all later events than the returned number. */
+  async join(reader: TailReader): Promise<number> {
+    this.opening ??= this.open();
+    await this.opening;
+    if (this.readers.size === 0) {
+      const { seq } = await this.parts.eventLog.head();
+      // While nobody reads, nothing keeps the number up.
+      if (this.readers.size === 0) this.seq = Math.max(this.seq, seq);
+    }
+    this.readers.set(reader, this.seq);
+    this.index(reader, reader.tenants);
+    this.bell.ring();
+    return this.seq;
+  }
+
+  leave(reader: TailReader): void {
+    this.readers.delete(reader);
+    for (const tenant of reader.tenants) this.drop(reader, tenant);
+  }
+
+  /** Gives a reader the events of further tenants, from now on. */
+  add(reader: TailReader, tenants: Iterable<string>): void {
+    if (this.readers.has(reader)) this.index(reader, tenants);
+  }
+
+  remove(reader: TailReader, tenants: Iterable<string>): void {
+    for (const tenant of tenants) this.drop(reader, tenant);
+  }
+
+  async close(): Promise<void> {
+    this.closed = true;
+    this.bell.hush();
+    await this.running;
+    await this.listener?.close();
+  }
+
+  private async open(): Promise<void> {
+    try {
+      this.listener = await this.parts.bus.listen(LOG_TOPIC, () => this.bell.ring());
+    } catch (error) {
+      this.opening = undefined;
+      throw error;
+    }
+    this.running = this.run();
+  }
+
+  private async run(): Promise<void> {
+    while (!this.closed) {
+      try {
+        const isFull = this.readers.size > 0 && (await this.read()) === PAGE;
+        if (!isFull) await this.bell.wait(this.readers.size > 0 ? POLL_MS : Number.POSITIVE_INFINITY);
+      } catch (error) {
+        this.parts.log.warn('events.tail_failed', { error });
+        await this.bell.sleep(POLL_MS);
+      }
+    }
+  }
+
+  /** Gives the next events to their readers. Returns their number. */
+  private async read(): Promise<number> {
+    const events = await this.parts.streamEvents.find({ where: { seq: { gt: this.seq } }, sort: ['seq'], limit: PAGE });
+    for (const event of events) {
+      for (const reader of this.byTenant.get(event.tenant) ?? []) {
+        if (event.seq > (this.readers.get(reader) ?? 0)) reader.push(event);
+      }
+      this.seq = Math.max(this.seq, event.seq);
+    }
+    return events.length;
+  }
+
+  private index(reader: TailReader, tenants: Iterable<string>): void {
+    for (const tenant of tenants) {
+      const some = this.byTenant.get(tenant) ?? new Set();
+      this.byTenant.set(tenant, some.add(reader));
+    }
+  }
+
+  private drop(reader: TailReader, tenant: string): void {
+    const some = this.byTenant.get(tenant);
+    some?.delete(reader);
+    if (some?.size === 0) this.byTenant.delete(tenant);
+  }
+}

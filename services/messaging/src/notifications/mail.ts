@@ -1,0 +1,65 @@
+import type { DomainEvent } from '@commonplace/kit/events';
+import type { Mailer } from '@commonplace/kit/mail';
+import type { CallOptions, Client } from '@commonplace/kit/rpc';
+import type { UnitOfWork } from '@commonplace/kit/store';
+import type { AuthService, MailAddress } from '@commonplace/proto/identity/v1/auth_service.js';
+import type { Settings } from '../config.js';
+import type { Draft } from '../domain/draft.js';
+import { titleOf } from '../domain/text.js';
+import { pathOf } from './present.js';
+
+/** What sends notifications by e-mail. */
+export interface MailParts {
+  readonly settings: Pick<Settings, 'publicUrl'>;
+  readonly users: Pick<Client<AuthService>, 'getMailAddresses'>;
+  readonly mailer: Mailer;
+  /** Returns the options of a call by the system itself. */
+  systemCall(): CallOptions;
+}
+
+/** The types of notifications that are also sent by e-mail. */
+const MAILED: ReadonlySet<Draft['type']> = new Set(['mention']);
+
+/** Returns whether a draft is also sent by e-mail. What is said in conversations is not. */
+function isMailed({ type, target }: Draft): boolean {
+  return MAILED.has(type) && target.type !== 'conversation';
+}
+
+/** A draft with the ids of its recipients. */
+export interface Addressed {
+  readonly draft: Draft;
+  readonly to: readonly string[];
+}
+
+/** Returns the verified addresses of those who get an e-mail; none if e-mail is not configured. */
+export async function mailAddressesOf(
+  parts: MailParts,
+  addressed: readonly Addressed[],
+): Promise<ReadonlyMap<string, MailAddress>> {
+  const mailed = addressed.filter(({ draft }) => isMailed(draft));
+  const userIds = [...new Set(mailed.flatMap(({ to }) => to))];
+  if (!parts.mailer.available || userIds.length === 0) return new Map();
+  const { addresses } = await parts.users.getMailAddresses({ userIds }, parts.systemCall());
+  return new Map(addresses.map((address) => [address.userId, address]));
+}
+
+/**
+ * Adds an e-mail about a draft to a unit of work. It does not name the target: access is checked when the reader
+ * opens the link.
+ */
+export function enqueueMail(
+  parts: MailParts,
+  work: UnitOfWork,
+  event: DomainEvent,
+  draft: Draft,
+  address: MailAddress | undefined,
+): void {
+  if (address === undefined || !isMailed(draft)) return;
+  const title = titleOf(draft.type, { actor: event.actor?.name ?? '', name: undefined, facts: draft.facts });
+  parts.mailer.enqueue(work, {
+    to: address.email,
+    subject: title,
+    paragraphs: [`Hello ${address.name},`, `${title}.`],
+    link: { label: 'Open it', url: parts.settings.publicUrl + pathOf(draft.target) },
+  });
+}

@@ -1,0 +1,71 @@
+import { type Collection, type CollectionSpec, keyset, type StoredRecord, type Where } from '@commonplace/kit/store';
+import type { Facts, NotificationType, Target } from '../domain/draft.js';
+
+/** The state of a notification: archived takes precedence over read and unread. */
+export type State = 'unread' | 'read' | 'archived';
+
+/** A notification for one recipient. Its text is built when it is read, from what the reader may see then. */
+export interface Notification extends StoredRecord {
+  /** The id of the Org, or of the Personal workspace; absent if it belongs to neither. */
+  readonly tenant?: string;
+  /** The inbox key of its recipient and tenant, see `inboxOf`. */
+  readonly inbox: string;
+  readonly type: NotificationType;
+  readonly groupKey: string;
+  /** `<inbox>:<group key>` while it is unread and further events of its group are added to its count. */
+  readonly openKey?: string;
+  readonly count: number;
+  readonly actor: { readonly type: string; readonly id: string; readonly name: string };
+  readonly target: Target;
+  readonly workspaceId?: string;
+  readonly facts: Facts;
+  readonly state: State;
+  readonly readAt?: string;
+  /** The time of the latest event that it counts. */
+  readonly at: string;
+  readonly expiresAt: string;
+}
+
+export const notificationCollection: CollectionSpec<Notification> = {
+  name: 'notifications',
+  indexes: [
+    { fields: ['openKey'], unique: true },
+    { fields: ['inbox', 'at'] },
+    { fields: ['inbox', 'state', 'at'] },
+    { fields: ['tenant'] },
+    { fields: ['expiresAt'] },
+  ],
+  expires: 'expiresAt',
+};
+
+/** Returns the key of a person's inbox in one tenant; without an Org that of the Personal tenant. */
+export function inboxOf(userId: string, orgId: string | undefined): string {
+  return `${userId}:${orgId ?? 'personal'}`;
+}
+
+/** The id of a processed event, stored so that none is counted twice. */
+export interface SeenEvent extends StoredRecord {
+  readonly expiresAt: string;
+}
+
+export const seenEventCollection: CollectionSpec<SeenEvent> = {
+  name: 'seen_events',
+  indexes: [{ fields: ['expiresAt'] }],
+  expires: 'expiresAt',
+};
+
+const CHUNK = 1000;
+
+/**
+ * Returns all matching records in the order of their ids. It loads them into memory, since the size of an inbox is
+ * limited.
+ */
+export async function findAll(records: Collection<Notification>, where: Where<Notification>): Promise<Notification[]> {
+  const all: Notification[] = [];
+  for (;;) {
+    const last = all.at(-1);
+    const chunk = await records.find({ where, limit: CHUNK, ...(last && { after: keyset(last) }) });
+    all.push(...chunk);
+    if (chunk.length < CHUNK) return all;
+  }
+}

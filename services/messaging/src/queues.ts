@@ -1,0 +1,5 @@
+import type { AnyQueueSpec } from '@commonplace/kit/jobs';
+import { mailQueue } from '@commonplace/kit/mail';
+import { mentionRunQueue, removalQueue, retentionQueue } from './conversations/records.js';
+
+export const queues: readonly AnyQueueSpec[] = [mailQueue('messaging'), retentionQueue, removalQueue, mentionRunQueue];

@@ -1,0 +1,355 @@
+import type { Caller } from '@commonplace/kit/auth';
+import { newId } from '@commonplace/kit/id';
+import type { Reply } from '@commonplace/kit/rpc';
+import { eventually } from '@commonplace/kit/testing';
+import { ConversationRole, ConversationType, WhoMay } from '@commonplace/proto/messaging/v1/conversation.js';
+import { OrgRole, WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { endMembership } from '../src/conversations/leavers.js';
+import { memberId } from '../src/conversations/records.js';
+import { eventOf } from './stage.js';
+import { keyOf, newPlace, openTalkStage, type Place, type TalkStage } from './talk-stage.js';
+
+let stage: TalkStage;
+let place: Place;
+let ann: Caller;
+let ben: Caller;
+let cem: Caller;
+
+const { DIRECT, GROUP, CHANNEL } = ConversationType;
+const refused = (reason: string) => expect.objectContaining({ reason });
+
+beforeAll(async () => {
+  stage = await openTalkStage();
+  place = newPlace();
+  [ann, ben, cem] = ['Ann', 'Ben', 'Cem'].map((name) => stage.person(name)) as [Caller, Caller, Caller];
+  for (const one of [ann, ben, cem]) stage.join(one, place);
+});
+afterAll(() => stage.close());
+
+const group = (by: Caller, others: Caller[], fields: object = {}) =>
+  stage.create(by, {
+    ...{ type: GROUP, workspaceId: place.workspaceId, memberIds: others.map(({ userId }) => userId) },
+    ...fields,
+  });
+
+describe('a direct conversation', () => {
+  const direct = (by: Caller, other: Caller, reply?: Reply) =>
+    stage.create(by, { type: DIRECT, orgId: place.orgId, memberIds: [other.userId] }, reply);
+
+  test('is the same one for both people, also when both make it at once', async () => {
+    const replies: Reply[] = [{}, {}, {}, {}];
+    const made = await Promise.all([
+      direct(ann, ben, replies[0]),
+      direct(ben, ann, replies[1]),
+      direct(ann, ben, replies[2]),
+      direct(ben, ann, replies[3]),
+    ]);
+    expect(new Set(made.map(({ id }) => id)).size).toBe(1);
+    expect(replies.filter(({ status }) => status === 200)).toHaveLength(3);
+    expect(made[0]).toMatchObject({ type: DIRECT, orgId: place.orgId, memberCount: 2 });
+    expect(made[0]?.workspaceId).toBeUndefined();
+  });
+
+  test('within an Org belongs to the Org, so that limited keys do not reach it', async () => {
+    const { id } = await stage.create(ann, {
+      ...{ type: DIRECT, workspaceId: place.workspaceId, memberIds: [cem.userId] },
+    });
+    expect((await direct(cem, ann)).id).toBe(id);
+    const limited = keyOf(ann, { workspaceIds: [place.workspaceId] });
+    await expect(stage.get(limited, id)).rejects.toEqual(refused('tenant_boundary'));
+    expect((await stage.list(limited)).items.map((one) => one.id)).not.toContain(id);
+    await expect(
+      stage.create(limited, { type: DIRECT, workspaceId: place.workspaceId, memberIds: [ben.userId] }),
+    ).rejects.toEqual(refused('tenant_boundary'));
+  });
+
+  test('reaches nobody outside of the tenant', async () => {
+    const stranger = stage.person('Stranger');
+    stage.join(stranger, newPlace());
+    await expect(direct(ann, stranger)).rejects.toEqual(refused('not_found'));
+    await expect(direct(ann, ann)).rejects.toEqual(refused('invalid_value'));
+  });
+
+  test('takes no message once the other person has left, and goes on when they are back', async () => {
+    const gone = stage.person('Gone');
+    stage.join(gone, place);
+    const { id } = await direct(ann, gone);
+    await stage.send(ann, id, 'Are you there?');
+    await stage.quit(gone, place);
+    await expect(stage.send(ann, id, 'Hello?')).rejects.toEqual(refused('member_unavailable'));
+    await expect(stage.get(gone, id)).rejects.toEqual(refused('not_found'));
+    stage.join(gone, place);
+    expect((await stage.get(gone, id)).unreadCount).toBe(1);
+    expect((await stage.send(ann, id, 'Welcome')).seq).toBe(2);
+  });
+
+  test('is hidden until the next message, and counts nothing meanwhile', async () => {
+    const dan = stage.person('Dan');
+    stage.join(dan, place);
+    const { id } = await direct(ann, dan);
+    await stage.send(ann, id, 'One');
+    await stage.leave(dan, id);
+    expect(await stage.list(dan)).toMatchObject({ items: [], totalUnread: 0 });
+    await stage.send(ann, id, 'Two');
+    expect(await stage.list(dan)).toMatchObject({ items: [{ id, unreadCount: 1 }], totalUnread: 1 });
+    await stage.leave(dan, id);
+    const reply: Reply = {};
+    expect((await direct(dan, ann, reply)).id).toBe(id);
+    expect(reply.status).toBe(200);
+    expect((await stage.list(dan)).items).toHaveLength(1);
+  });
+
+  test('has no name, no further members and no owner', async () => {
+    const { id } = await direct(ann, ben);
+    await expect(
+      stage.create(ann, { type: DIRECT, orgId: place.orgId, memberIds: [ben.userId], name: 'Us' }),
+    ).rejects.toEqual(refused('invalid_value'));
+    await expect(stage.add(ann, id, { userId: cem.userId })).rejects.toEqual(refused('direct_conversation'));
+    await expect(stage.update(ann, id, ['topic'], { topic: 'Us' })).rejects.toEqual(refused('insufficient_role'));
+    const erased = stage.talks.deleteConversation(
+      { conversationId: id, for: 'DELETED_FOR_EVERYONE' as never },
+      await stage.as(ann),
+    );
+    await expect(erased).rejects.toEqual(refused('insufficient_role'));
+  });
+});
+
+describe('a group', () => {
+  test('is seen by its members alone', async () => {
+    const { id } = await group(ann, [ben], { name: 'Secret' });
+    await expect(stage.get(cem, id)).rejects.toEqual(refused('not_found'));
+    await expect(stage.history(cem, id)).rejects.toEqual(refused('not_found'));
+    await expect(stage.send(cem, id, 'Hello')).rejects.toEqual(refused('not_found'));
+    await expect(stage.add(cem, id, { userId: cem.userId })).rejects.toEqual(refused('not_found'));
+    expect((await stage.list(cem)).items.map((one) => one.id)).not.toContain(id);
+  });
+
+  test('is changed by managers, whose owners are changed by owners', async () => {
+    const { id } = await group(ann, [ben, cem]);
+    await expect(stage.update(ben, id, ['name'], { name: 'Ours' })).rejects.toEqual(refused('insufficient_role'));
+    const roles = (userId: string, role: ConversationRole) => ({ memberRoles: [{ userId, role }] });
+    await stage.update(ann, id, ['member_roles'], roles(ben.userId, ConversationRole.MANAGER));
+    expect((await stage.update(ben, id, ['name'], { name: 'Ours' })).name).toBe('Ours');
+    for (const change of [roles(ann.userId, ConversationRole.MEMBER), roles(ben.userId, ConversationRole.OWNER)]) {
+      await expect(stage.update(ben, id, ['member_roles'], change)).rejects.toEqual(refused('insufficient_role'));
+    }
+    await expect(stage.update(ben, id, ['remove_member_ids'], { removeMemberIds: [ann.userId] })).rejects.toEqual(
+      refused('insufficient_role'),
+    );
+    const smaller = await stage.update(ben, id, ['remove_member_ids'], { removeMemberIds: [cem.userId] });
+    expect(smaller.memberCount).toBe(2);
+    await expect(stage.get(cem, id)).rejects.toEqual(refused('not_found'));
+  });
+
+  test('keeps an owner', async () => {
+    const { id } = await group(ann, [ben]);
+    await expect(stage.leave(ann, id)).rejects.toEqual(refused('last_owner'));
+    const demotion = { memberRoles: [{ userId: ann.userId, role: ConversationRole.MEMBER }] };
+    await expect(stage.update(ann, id, ['member_roles'], demotion)).rejects.toEqual(refused('last_owner'));
+    await stage.update(ann, id, ['member_roles'], {
+      memberRoles: [{ userId: ben.userId, role: ConversationRole.OWNER }],
+    });
+    await stage.leave(ann, id);
+    expect(await stage.get(ben, id)).toMatchObject({ memberCount: 1, role: ConversationRole.OWNER });
+    await stage.leave(ben, id);
+    await expect(stage.get(ben, id)).rejects.toEqual(refused('not_found'));
+  });
+
+  test('of two owners who leave at once one stays', async () => {
+    const { id } = await group(ann, [ben, cem]);
+    await stage.update(ann, id, ['member_roles'], {
+      memberRoles: [{ userId: ben.userId, role: ConversationRole.OWNER }],
+    });
+    const left = await Promise.allSettled([stage.leave(ann, id), stage.leave(ben, id)]);
+    expect(left.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
+    expect((await stage.get(cem, id)).memberCount).toBe(2);
+  });
+
+  test('takes no more members than the limit, however many are added at once', async () => {
+    const { id } = await group(ann, []);
+    const crowd = Array.from({ length: 120 }, (_, at) => stage.person(`Guest ${at}`));
+    for (const one of crowd) stage.join(one, place);
+    const added = await Promise.allSettled(
+      [0, 30, 60, 90].map((at) =>
+        stage.add(ann, id, { userIds: crowd.slice(at, at + 30).map(({ userId }) => userId) }),
+      ),
+    );
+    expect(added.filter(({ status }) => status === 'fulfilled')).toHaveLength(3);
+    expect((await stage.get(ann, id)).memberCount).toBe(91);
+    await expect(stage.add(ann, id, { userIds: crowd.slice(90).map(({ userId }) => userId) })).rejects.toEqual(
+      refused('limit_reached'),
+    );
+  });
+
+  test('is deleted with everything in it', async () => {
+    const { id } = await group(ann, [ben]);
+    await stage.send(ann, id, { text: 'Hello', clientMessageId: 'a', mentions: [{ id: ben.userId }] });
+    await stage.talks.deleteConversation(
+      { conversationId: id, for: 'DELETED_FOR_EVERYONE' as never },
+      await stage.as(ann),
+    );
+    await expect(stage.get(ben, id)).rejects.toEqual(refused('not_found'));
+    const { members, messages, mentions, receipts } = stage.records;
+    await eventually(async () => {
+      const where = { conversationId: id };
+      const left = await Promise.all([members, messages, mentions, receipts].map((all) => all.count(where as never)));
+      expect(left).toEqual([0, 0, 0, 0]);
+    });
+  });
+
+  test('is reached by a key of its workspace, and by no other', async () => {
+    const other = newPlace();
+    stage.join(ann, other);
+    const { id } = await group(ann, [ben]);
+    expect((await stage.get(keyOf(ann, { workspaceIds: [place.workspaceId] }), id)).id).toBe(id);
+    const elsewhere = keyOf(ann, { workspaceIds: [other.workspaceId] });
+    await expect(stage.get(elsewhere, id)).rejects.toEqual(refused('tenant_boundary'));
+    expect(await stage.list(elsewhere)).toMatchObject({ items: [], totalUnread: 0 });
+    const ofOrg = { ...keyOf(ann), tenant: { orgId: other.orgId } };
+    await expect(stage.get(ofOrg, id)).rejects.toEqual(refused('tenant_boundary'));
+  });
+});
+
+describe('a channel', () => {
+  test('is joined by readers of its workspace, and lists itself to them', async () => {
+    const guest = stage.person('Guest');
+    stage.join(guest, place, WorkspaceRole.GUEST, OrgRole.GUEST);
+    const { id } = await stage.channel(ann, place, { name: 'Open house' });
+    expect(await stage.get(ben, id)).toMatchObject({ isMember: false, memberCount: 1 });
+    await expect(stage.history(ben, id)).rejects.toEqual(refused('insufficient_role'));
+    const joinable = await stage.list(ben, { joinable: true, q: 'house' });
+    expect(joinable.items.map((one) => one.id)).toEqual([id]);
+    await expect(stage.get(guest, id)).rejects.toEqual(refused('not_found'));
+    await expect(stage.add(guest, id, { userId: guest.userId })).rejects.toEqual(refused('not_found'));
+    await expect(stage.add(ben, id, { userId: cem.userId })).rejects.toEqual(refused('insufficient_role'));
+    await expect(stage.add(ben, id, { userId: ben.userId, role: ConversationRole.MANAGER })).rejects.toEqual(
+      refused('insufficient_role'),
+    );
+    const replies: Reply[] = [{}, {}];
+    await stage.add(ben, id, { userId: ben.userId }, replies[0]);
+    await stage.add(ben, id, { userId: ben.userId }, replies[1]);
+    expect(replies.map(({ status }) => status)).toEqual([undefined, 200]);
+    expect((await stage.list(ben, { joinable: true })).items.map((one) => one.id)).not.toContain(id);
+    await stage.add(ann, id, { userId: guest.userId });
+    expect((await stage.send(guest, id, 'Thank you')).seq).toBe(1);
+  });
+
+  test('can be for managers to post in', async () => {
+    const { id } = await stage.channel(ann, place, { memberIds: [ben.userId] });
+    await expect(stage.set(ben, id, ['who_can_post'], { whoCanPost: WhoMay.MANAGERS })).rejects.toEqual(
+      refused('insufficient_role'),
+    );
+    const { shared } = await stage.set(ann, id, ['who_can_post'], { whoCanPost: WhoMay.MANAGERS });
+    expect(shared?.whoCanPost).toBe(WhoMay.MANAGERS);
+    await expect(stage.send(ben, id, 'Hello')).rejects.toEqual(refused('insufficient_role'));
+    expect((await stage.send(ann, id, 'Hello')).seq).toBe(1);
+  });
+});
+
+describe('who leaves', () => {
+  test('a workspace loses access with the answer, and is a member no longer soon after', async () => {
+    const elsewhere = newPlace();
+    for (const one of [ann, ben, cem]) stage.join(one, elsewhere);
+    const inIt = { workspaceId: elsewhere.workspaceId };
+    const { id } = await group(ann, [ben, cem], inIt);
+    const alone = await group(ann, [], inIt);
+    await stage.quit(ann, elsewhere);
+    await expect(stage.get(ann, id)).rejects.toEqual(refused('not_found'));
+    const event = eventOf(
+      'tenancy.workspace_member.removed',
+      { workspaceId: elsewhere.workspaceId, userId: ann.userId },
+      { tenant: elsewhere.orgId },
+    );
+    await stage.stage.host.bus.publish([event, { ...event, id: `evt_${newId()}` }]);
+    await eventually(async () => {
+      const found = await stage.get(ben, id);
+      expect(found).toMatchObject({ memberCount: 2, role: ConversationRole.OWNER });
+    });
+    await eventually(async () => {
+      expect(await stage.records.conversations.get(alone.id)).toBeUndefined();
+    });
+  });
+
+  test('gives the group to a manager first, and to the eldest member otherwise', async () => {
+    const { id } = await group(ann, [ben, cem]);
+    await stage.update(ann, id, ['member_roles'], {
+      memberRoles: [{ userId: cem.userId, role: ConversationRole.MANAGER }],
+    });
+    const { store, log, bus } = stage.stage.own;
+    const parts = { ...stage.records, store, log, bus, now: Date.now, settings: {} } as never;
+    await endMembership(parts, memberId(id, ann.userId), (type, subject, data, tenant) =>
+      eventOf(type, { ...data, subject }, tenant === undefined ? {} : { tenant }),
+    );
+    expect((await stage.get(cem, id)).role).toBe(ConversationRole.OWNER);
+    expect((await stage.get(ben, id)).role).toBe(ConversationRole.MEMBER);
+  });
+
+  test('and what belongs to a purged Org is gone', async () => {
+    const doomed = newPlace();
+    for (const one of [ann, ben]) stage.join(one, doomed);
+    const { id } = await group(ann, [ben], { workspaceId: doomed.workspaceId });
+    await stage.send(ann, id, { text: 'Bye', clientMessageId: 'b', mentions: [{ id: ben.userId }] });
+    await stage.stage.host.bus.publish([
+      eventOf('tenancy.org.purged', { orgId: doomed.orgId }, { tenant: doomed.orgId }),
+    ]);
+    const { conversations, heads, members, messages, mentions, receipts } = stage.records;
+    await eventually(async () => {
+      const all = [conversations, heads, members, messages, mentions, receipts];
+      const left = await Promise.all(all.map((one) => one.count({ tenant: doomed.orgId } as never)));
+      expect(left).toEqual([0, 0, 0, 0, 0, 0]);
+    });
+  });
+});
+
+test('an archived conversation and one in an archived workspace can only be read, and count for nothing in all', async () => {
+  const still = newPlace();
+  for (const one of [ann, ben]) stage.join(one, still);
+  const before = (await stage.list(ben)).totalUnread;
+  const { id } = await group(ann, [ben], { workspaceId: still.workspaceId });
+  const sent = await stage.send(ann, id, 'Hello');
+  await stage.update(ann, id, ['is_archived'], { isArchived: true });
+  expect((await stage.get(ben, id)).unreadCount).toBe(1);
+  expect((await stage.list(ben)).totalUnread).toBe(before);
+  await expect(stage.send(ann, id, 'More')).rejects.toEqual(refused('conversation_archived'));
+  await expect(stage.edit(ann, id, sent.id, ['text'], { text: 'Other' })).rejects.toEqual(
+    refused('conversation_archived'),
+  );
+  const addBen = { addMemberIds: [ben.userId] };
+  await expect(stage.update(ann, id, ['add_member_ids'], addBen)).rejects.toEqual(refused('conversation_archived'));
+  await stage.update(ann, id, ['is_archived', 'add_member_ids'], { isArchived: false, ...addBen });
+  expect((await stage.list(ben)).totalUnread).toBe(before + 1);
+  await stage.archive(still.workspaceId);
+  await expect(stage.send(ann, id, 'More')).rejects.toEqual(refused('workspace_archived'));
+  expect((await stage.list(ben)).totalUnread).toBe(before);
+  expect((await stage.history(ben, id)).items).toHaveLength(1);
+  expect((await stage.read(ben, id)).unreadCount).toBe(0);
+});
+
+test('the list is by latest activity, and filtered', async () => {
+  const here = newPlace();
+  const eve = stage.person('Eve');
+  for (const one of [ann, eve]) stage.join(one, here);
+  const make = (name: string, type = GROUP) =>
+    stage.create(ann, { type, workspaceId: here.workspaceId, name, memberIds: [eve.userId] });
+  const first = await make('Garden plans');
+  const second = await make('Kitchen', CHANNEL);
+  const third = await make('Cellar');
+  await stage.send(ann, second.id, 'Soup is ready');
+  await stage.send(ann, first.id, '明天去东京都开会');
+  const ids = async (fields: object = {}) => (await stage.list(eve, fields)).items.map(({ id }) => id);
+  expect(await ids()).toEqual([first.id, second.id, third.id]);
+  expect(await ids({ type: CHANNEL })).toEqual([second.id]);
+  expect(await ids({ unreadOnly: true })).toEqual([first.id, second.id]);
+  expect(await ids({ q: 'gardens' })).toEqual([first.id]);
+  expect(await ids({ q: 'soup' })).toEqual([second.id]);
+  expect(await ids({ q: '東京' })).toEqual([first.id]);
+  expect(await ids({ q: '京东' })).toEqual([]);
+  expect(await ids({ workspaceId: here.workspaceId })).toHaveLength(3);
+  await expect(stage.list(eve, { workspaceId: newId() })).rejects.toEqual(refused('not_found'));
+  const one = await stage.list(eve, { page: { limit: 1, offset: 0, cursor: '' } });
+  expect(one.page).toMatchObject({ total: 3, hasMore: true });
+  const next = await stage.list(eve, { page: { limit: 2, offset: 0, cursor: one.page?.nextCursor ?? '' } });
+  expect(next.items.map(({ id }) => id)).toEqual([second.id, third.id]);
+  expect(next.totalUnread).toBe(2);
+});

@@ -1,0 +1,398 @@
+import type { Caller } from '@commonplace/kit/auth';
+import { contracts } from '@commonplace/kit/contracts';
+import type { DomainEvent } from '@commonplace/kit/events';
+import { newId } from '@commonplace/kit/id';
+import { SCOPES_OF } from '@commonplace/kit/public-events';
+import { eventually } from '@commonplace/kit/testing';
+import {
+  type EventMessage,
+  ListEventsRequest,
+  WatchEventsRequest,
+} from '@commonplace/proto/messaging/v1/event_stream_service.js';
+import { ResourceRole } from '@commonplace/proto/resources/v1/resource.js';
+import { OrgRole } from '@commonplace/proto/tenancy/v1/role.js';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { eventOf, openTestStage, type TestStage } from './stage.js';
+
+const ALL_SCOPES = [...new Set(Object.values(SCOPES_OF).flat())];
+
+let stage: TestStage;
+let orgId: string;
+let workspaceId: string;
+let anna: Caller;
+const open: Reader[] = [];
+
+beforeAll(async () => {
+  process.env.COMMONPLACE_EVENT_STREAM_BUFFER = '20';
+  stage = await openTestStage();
+  delete process.env.COMMONPLACE_EVENT_STREAM_BUFFER;
+}, 60_000);
+
+afterAll(() => stage.close());
+
+beforeEach(() => {
+  orgId = newId();
+  workspaceId = newId();
+  anna = memberOf(orgId);
+});
+
+afterEach(async () => {
+  for (const reader of open.splice(0)) await reader.close();
+});
+
+function memberOf(org: string, scopes: readonly string[] = ALL_SCOPES, role = OrgRole.MEMBER): Caller {
+  const person = stage.person('Anna', { orgId: org });
+  stage.join(person.userId, workspaceId, 'Place', org, role);
+  return { ...person, credential: { ...person.credential, scopes } };
+}
+
+/** Creates a resource that people may read, and returns its id. */
+function page(...readers: Caller[]): string {
+  const id = newId();
+  stage.stand(id, workspaceId);
+  for (const { userId } of readers) stage.show(userId, id, 'Page');
+  return id;
+}
+
+function changed(type: string, ids: readonly string[], more: object = {}): DomainEvent {
+  const data = { resourceIds: ids, workspaceId, changedFields: ['name'], version: 2, contentVersion: 1, ...more };
+  const event = eventOf(`resources.${type}`, data, { tenant: orgId });
+  return { ...event, subject: ids[0] as string, time: new Date(stage.now()).toISOString() };
+}
+
+/** One event as clients see it. */
+interface Seen {
+  readonly id: string;
+  readonly name: string;
+  readonly eventId: string;
+  readonly data: Record<string, unknown>;
+}
+
+interface Reader {
+  readonly seen: Seen[];
+  readonly ended: Promise<string>;
+  /** Waits until the stream has told so many events, its first position and resets among them. */
+  has(count: number): Promise<Seen[]>;
+  pause(): void;
+  resume(): void;
+  close(): Promise<void>;
+}
+
+async function watch(caller: Caller, fields: Partial<WatchEventsRequest> = {}): Promise<Reader> {
+  const abort = new AbortController();
+  const options = { ...(await stage.stage.as(caller)), signal: abort.signal, deadline: Date.now() + 60_000 };
+  const client = stage.stage.host.client(contracts.eventStreams);
+  const seen: Seen[] = [];
+  let gate = Promise.resolve();
+  let openGate = () => {};
+  const ended = (async () => {
+    try {
+      const request = { ...WatchEventsRequest.fromPartial({}), ...fields };
+      for await (const message of client.watchEvents(request, options)) {
+        const event = seenOf(message);
+        if (event !== undefined) seen.push(event);
+        await gate;
+      }
+      return 'ended';
+    } catch (error) {
+      return abort.signal.aborted ? 'aborted' : (error as { reason: string }).reason;
+    }
+  })();
+  const reader: Reader = {
+    seen,
+    ended,
+    has: (count) =>
+      eventually(() => {
+        if (seen.length < count) throw new Error(`only ${seen.length} of ${count} events`);
+        return seen;
+      }),
+    pause() {
+      gate = new Promise((resolve) => {
+        openGate = resolve;
+      });
+    },
+    resume: () => openGate(),
+    async close() {
+      openGate();
+      abort.abort();
+      await ended;
+    },
+  };
+  open.push(reader);
+  return reader;
+}
+
+function seenOf({ id, ...fields }: EventMessage): Seen | undefined {
+  const [name, event] = Object.entries(fields).find(([, value]) => value !== undefined) ?? [];
+  if (name === undefined) return undefined;
+  const { id: eventId = '', data } = event as { id?: string; data?: Uint8Array };
+  return { id, name, eventId, data: data === undefined ? { ...event } : JSON.parse(Buffer.from(data).toString()) };
+}
+
+const list = async (caller: Caller, fields: Partial<ListEventsRequest> = {}) =>
+  stage.stage.host.client(contracts.eventStreams).listEvents(
+    {
+      ...ListEventsRequest.fromPartial({}),
+      page: { limit: 50, offset: 0, cursor: '' },
+      ...fields,
+    },
+    await stage.stage.as(caller),
+  );
+
+const names = (reader: Reader) => reader.seen.map(({ name }) => name);
+
+describe('a stream', () => {
+  test('begins with its position, and delivers events in order with their ids', async () => {
+    const id = page(anna);
+    const reader = await watch(anna);
+    await reader.has(1);
+    const events = [changed('resource.created', [id]), changed('resource.updated', [id], { version: 3 })];
+    await stage.publish(...events);
+    await reader.has(3);
+    expect(names(reader)).toEqual(['position', 'resourceCreated', 'resourceUpdated']);
+    expect(reader.seen.slice(1).map(({ eventId }) => eventId)).toEqual(events.map((event) => event.id));
+    expect(reader.seen[2]?.data).toEqual({ resource_ids: [id], changed_fields: ['name'], version: 3 });
+  });
+
+  test('tells each event once, however often the bus delivers it', async () => {
+    const id = page(anna);
+    const reader = await watch(anna);
+    await reader.has(1);
+    const event = changed('resource.created', [id]);
+    const last = changed('resource.moved', [id]);
+    await stage.publish(event);
+    await reader.has(2);
+    const { bus } = stage.stage.own;
+    await bus.publish([{ ...event }, last]);
+    await reader.has(3);
+    expect(names(reader)).toEqual(['position', 'resourceCreated', 'resourceMoved']);
+  });
+
+  test('has only the types that were asked for, and only those of the credential’s scopes', async () => {
+    const id = page(anna);
+    const commentOnly = { ...anna, credential: { ...anna.credential, scopes: ['comment:read'] } };
+    const [some, scoped] = [await watch(anna, { types: ['resource.moved'] }), await watch(commentOnly)];
+    await Promise.all([some.has(1), scoped.has(1)]);
+    const comment = { resourceId: id, workspaceId, commentId: newId(), changedFields: [], version: 1 };
+    await stage.publish(
+      changed('resource.created', [id]),
+      changed('resource.moved', [id]),
+      eventOf('resources.comment.created', comment, { tenant: orgId }),
+    );
+    await Promise.all([some.has(2), scoped.has(2)]);
+    expect([names(some), names(scoped)]).toEqual([
+      ['position', 'resourceMoved'],
+      ['position', 'commentCreated'],
+    ]);
+    const refused = await watch(commentOnly, { types: ['comment.created', 'resource.created'] });
+    expect(await refused.ended).toBe('insufficient_scope');
+  });
+
+  test('of another tenant, or of another workspace, sees nothing of it', async () => {
+    const id = page(anna);
+    const other = memberOf(newId());
+    const elsewhere = { ...anna, workspaceId: newId() };
+    const limited: Caller = { ...anna, credential: { ...anna.credential, workspaceIds: [newId()] } };
+    stage.show(other.userId, id, 'Page');
+    const readers = [await watch(other), await watch(limited), await watch(anna)];
+    await Promise.all(readers.map((reader) => reader.has(1)));
+    await stage.publish(changed('resource.created', [id]));
+    await readers[2]?.has(2);
+    await stage.publish(changed('resource.moved', [id]));
+    await readers[2]?.has(3);
+    expect(readers.slice(0, 2).map(names)).toEqual([['position'], ['position']]);
+    expect(await (await watch(elsewhere)).ended).toBe('not_found');
+    expect(await (await watch(other, { workspaceId: newId() })).ended).toBe('not_found');
+  });
+
+  test('asks at each delivery what its reader may see', async () => {
+    const [seen, hidden] = [page(anna), page()];
+    const reader = await watch(anna);
+    await reader.has(1);
+    await stage.publish(changed('resource.created', [hidden]), changed('resource.created', [seen]));
+    await reader.has(2);
+    stage.show(anna.userId, hidden, 'Page');
+    stage.hide(anna.userId, seen);
+    await stage.publish(changed('resource.updated', [seen]), changed('resource.updated', [hidden]));
+    await reader.has(3);
+    expect(reader.seen.slice(1).map(({ data }) => data.resource_ids)).toEqual([[seen], [hidden]]);
+  });
+
+  test('names only those resources of a subtree that its reader may see', async () => {
+    const [head, below, hidden] = [page(), page(anna), page()];
+    const reader = await watch(anna);
+    await reader.has(1);
+    await stage.publish(changed('resource.moved', [head, below, hidden]));
+    await reader.has(2);
+    expect(reader.seen[1]?.data).toEqual({ resource_ids: [below], changed_fields: ['name'], version: null });
+  });
+
+  test('tells of trashed resources their trashing, and the rest to those who may restore them', async () => {
+    const ben = memberOf(orgId);
+    const id = page(anna, ben);
+    stage.giveRole(ben.userId, id, ResourceRole.EDITOR);
+    const readers = [await watch(anna), await watch(ben)];
+    await Promise.all(readers.map((reader) => reader.has(1)));
+    stage.trash(id);
+    await stage.publish(changed('resource.updated', [id]), changed('resource.trashed', [id]));
+    await Promise.all([readers[0]?.has(2), readers[1]?.has(3)]);
+    expect(readers.map(names)).toEqual([
+      ['position', 'resourceTrashed'],
+      ['position', 'resourceUpdated', 'resourceTrashed'],
+    ]);
+  });
+
+  test('ends when its person leaves the Org', async () => {
+    const reader = await watch(anna);
+    await reader.has(1);
+    stage.leaveAll(anna.userId);
+    const data = { orgId, memberId: newId(), userId: anna.userId };
+    await stage.publish(eventOf('tenancy.org_member.removed', data, { tenant: orgId }));
+    expect(await reader.ended).toBe('not_found');
+  });
+
+  test('shares its questions with the others that ask the same', async () => {
+    const id = page(anna);
+    const readers = await Promise.all(
+      Array.from({ length: 30 }, async () => {
+        const person = memberOf(orgId);
+        stage.show(person.userId, id, 'Page');
+        return watch(person);
+      }),
+    );
+    await Promise.all(readers.map((reader) => reader.has(1)));
+    stage.checks.length = 0;
+    await stage.publish(changed('resource.created', [id]));
+    await Promise.all(readers.map((reader) => reader.has(2)));
+    expect(stage.checks.filter(({ resourceIds }) => resourceIds.includes(id))).toHaveLength(1);
+  });
+});
+
+describe('changes of contents', () => {
+  test('are told at once, and then at most once in ten seconds with the latest version', async () => {
+    const id = page(anna);
+    const reader = await watch(anna);
+    await reader.has(1);
+    const edit = (version: number, fields: readonly string[]) =>
+      changed('content.updated', [id], { version, changedFields: fields });
+    await stage.publish(edit(1, ['content']), edit(2, ['content']), edit(3, ['text']), edit(4, ['content']));
+    await reader.has(2);
+    await stage.publish(changed('resource.moved', [id]));
+    await reader.has(3);
+    expect(names(reader)).toEqual(['position', 'contentUpdated', 'resourceMoved']);
+    stage.wait(10_000);
+    await stage.publish(edit(4, ['content']));
+    await reader.has(4);
+    expect(reader.seen.slice(1).map(({ data }) => data.version)).toEqual([1, 2, 4]);
+    expect(reader.seen[3]?.data.changed_fields).toEqual(['content', 'text']);
+  });
+});
+
+describe('a stream that comes back', () => {
+  test('has what it missed, once and in order', async () => {
+    const id = page(anna);
+    const first = await watch(anna);
+    await first.has(1);
+    const events = Array.from({ length: 30 }, (_, i) => changed('resource.updated', [id], { version: i }));
+    await stage.publish(...events.slice(0, 10));
+    await first.has(11);
+    await first.close();
+    await stage.publish(...events.slice(10));
+    const all = events.map((event) => event.id);
+    for (const { id: lastEventId, eventId } of [...first.seen]) {
+      const again = await watch(anna, { lastEventId });
+      const expected = all.slice(all.indexOf(eventId) + 1);
+      await again.has(expected.length);
+      expect(again.seen.map((event) => event.eventId)).toEqual(expected);
+      await again.close();
+    }
+  });
+
+  test('begins anew where its place is not known', async () => {
+    for (const lastEventId of ['1', 'not-a-place', 'A'.repeat(54), '☃']) {
+      const reader = await watch(anna, { lastEventId });
+      await reader.has(1);
+      expect([reader.seen[0]?.name, reader.seen[0]?.data]).toEqual(['reset', { reason: 'unknown' }]);
+    }
+  });
+
+  test('begins anew after the time of resuming, and where nobody has read its tenant', async () => {
+    const reader = await watch(anna);
+    const [{ id: lastEventId = '' } = {}] = await reader.has(1);
+    const elsewhere = await watch(memberOf(newId()), { lastEventId });
+    await elsewhere.has(1);
+    expect(elsewhere.seen[0]?.data).toEqual({ reason: 'expired' });
+    stage.wait(3_600_000 + 1_000);
+    const late = await watch(anna, { lastEventId });
+    await late.has(1);
+    expect(late.seen[0]?.data).toEqual({ reason: 'expired' });
+  });
+
+  test('sees what it missed as its reader may see it now', async () => {
+    const [id, kept] = [page(anna), page(anna)];
+    const reader = await watch(anna);
+    const [{ id: lastEventId = '' } = {}] = await reader.has(1);
+    await stage.publish(changed('resource.created', [id]), changed('resource.created', [kept]));
+    await reader.has(3);
+    stage.hide(anna.userId, id);
+    const again = await watch(anna, { lastEventId });
+    await again.has(1);
+    expect(again.seen[0]?.data.resource_ids).toEqual([kept]);
+  });
+});
+
+describe('a reader that is too slow', () => {
+  test('is dropped, resumes, and holds up nobody', async () => {
+    const ben = memberOf(orgId);
+    const id = page(anna, ben);
+    const [slow, fast] = [await watch(anna), await watch(ben)];
+    await Promise.all([slow.has(1), fast.has(1)]);
+    slow.pause();
+    const events: DomainEvent[] = [];
+    for (let i = 0; i < 60; i++) {
+      events.push(changed('resource.updated', [id], { version: i }));
+      await stage.publish(...events.slice(-1));
+      await fast.has(i + 2);
+    }
+    slow.resume();
+    expect(await slow.ended).toBe('ended');
+    const missed = slow.seen.length - 1;
+    expect(missed).toBeLessThan(60);
+    const again = await watch(anna, { lastEventId: slow.seen.at(-1)?.id as string });
+    await again.has(60 - missed);
+    const told = [...slow.seen.slice(1), ...again.seen].map(({ eventId }) => eventId);
+    expect(told).toEqual(events.map((event) => event.id));
+  });
+});
+
+describe('the list', () => {
+  test('has pages of what is kept and may be seen, oldest first', async () => {
+    const [id, hidden] = [page(anna), page()];
+    expect((await list(anna)).items).toEqual([]);
+    const events = Array.from({ length: 7 }, (_, i) => changed('resource.updated', [i % 2 ? hidden : id]));
+    await stage.publish(...events);
+    const visible = events.filter((_, i) => i % 2 === 0).map((event) => event.id);
+    await eventually(async () => expect((await list(anna)).items.map((item) => item.id)).toEqual(visible));
+    const first = await list(anna, { page: { limit: 3, offset: 0, cursor: '' } });
+    expect([first.items.map((item) => item.id), first.page?.hasMore]).toEqual([visible.slice(0, 3), true]);
+    const rest = await list(anna, { page: { limit: 3, offset: 0, cursor: first.page?.nextCursor ?? '' } });
+    expect([rest.items.map((item) => item.id), rest.page?.hasMore]).toEqual([visible.slice(3), false]);
+    await expect(list(anna, { page: { limit: 3, offset: 0, cursor: 'made-up' } })).rejects.toMatchObject({
+      reason: 'invalid_pagination',
+    });
+  });
+});
+
+describe('nobody reading', () => {
+  test('means that nothing is kept', async () => {
+    const before = await stage.stage.own.store.collection({ name: 'stream_events', indexes: [] });
+    const [unread, read] = [newId(), page(anna)];
+    const reader = await watch(anna);
+    await reader.has(1);
+    const foreign = { ...changed('resource.created', [unread]), tenant: newId() };
+    await stage.publish(foreign, changed('resource.created', [read]));
+    await reader.has(2);
+    expect(await before.get(foreign.id)).toBeUndefined();
+    expect(await before.get(reader.seen[1]?.eventId as string)).toBeDefined();
+  });
+});

@@ -1,0 +1,409 @@
+import type { Caller } from '@commonplace/kit/auth';
+import { contracts } from '@commonplace/kit/contracts';
+import type { DomainEvent } from '@commonplace/kit/events';
+import { newId } from '@commonplace/kit/id';
+import type { Reply } from '@commonplace/kit/rpc';
+import { eventually } from '@commonplace/kit/testing';
+import { ActorType } from '@commonplace/proto/api/v1/actor.js';
+import { ConversationType, NotifyLevel, WhoMay } from '@commonplace/proto/messaging/v1/conversation.js';
+import { MentionType } from '@commonplace/proto/messaging/v1/message.js';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { keyOf, newPlace, openTalkStage, type Place, type TalkStage } from './talk-stage.js';
+
+let stage: TalkStage;
+let place: Place;
+let ann: Caller;
+let ben: Caller;
+let cem: Caller;
+const [BOT, PAUSED, ELSEWHERE] = [newId(), newId(), newId()];
+const events: DomainEvent[] = [];
+
+const refused = (reason: string) => expect.objectContaining({ reason });
+const DAY_MS = 24 * 3600 * 1000;
+
+beforeAll(async () => {
+  place = newPlace();
+  const agent = { ownerId: newId(), isActive: true, autoRun: false };
+  stage = await openTalkStage([
+    { ...agent, id: BOT, name: 'Bot', orgId: place.orgId },
+    { ...agent, id: PAUSED, name: 'Paused', orgId: place.orgId, isActive: false },
+    { ...agent, id: ELSEWHERE, name: 'Elsewhere', orgId: newId() },
+  ]);
+  [ann, ben, cem] = ['Ann', 'Ben', 'Cem'].map((name) => stage.person(name)) as [Caller, Caller, Caller];
+  for (const one of [ann, ben, cem]) stage.join(one, place);
+  await stage.stage.host.bus.subscribe(
+    { consumer: 'test.messages', types: ['commonplace.messaging.>'] },
+    async (some) => {
+      events.push(...some);
+    },
+  );
+});
+afterAll(() => stage.close());
+
+const group = async (fields: object = {}) =>
+  (
+    await stage.create(ann, {
+      ...{ type: ConversationType.GROUP, workspaceId: place.workspaceId, name: 'Group' },
+      ...{ memberIds: [ben.userId, cem.userId], ...fields },
+    })
+  ).id;
+
+/** Waits for the events about a conversation of some types. */
+function eventsOf(id: string, type: string, count: number): Promise<DomainEvent[]> {
+  return eventually(async () => {
+    const found = events.filter((one) => one.subject === id && one.type === `commonplace.messaging.${type}`);
+    if (found.length < count) throw new Error(`${found.length} events`);
+    return found;
+  });
+}
+
+describe('a message', () => {
+  test('needs words or an attachment', async () => {
+    const id = await group();
+    await expect(stage.send(ann, id, ' ')).rejects.toEqual(refused('missing_field'));
+    await expect(stage.send(ann, id, {})).rejects.toEqual(refused('missing_field'));
+  });
+
+  test('is sent once for a client_message_id, also when it is sent twice at once and after retention', async () => {
+    const id = await group();
+    const replies: Reply[] = [{}, {}, {}];
+    const fields = { text: 'Hello', clientMessageId: 'one' };
+    const [first, second] = await Promise.all([stage.send(ann, id, fields, replies[0]), stage.send(ann, id, fields)]);
+    expect(first.id).toBe(second.id);
+    expect((await stage.get(ann, id)).lastSeq).toBe(1);
+    await expect(stage.send(ann, id, { ...fields, text: 'Other' })).rejects.toEqual(refused('idempotency_key_reused'));
+    expect((await stage.send(ben, id, fields)).seq).toBe(2);
+    await stage.set(ann, id, ['retention_days'], { retentionDays: 1 });
+    stage.wait(2 * DAY_MS);
+    await stage.expire(id);
+    expect(await stage.send(ann, id, fields, replies[2])).toMatchObject({ id: first.id, seq: 1, isDeleted: true });
+    expect(replies[2]?.status).toBe(200);
+    expect((await stage.get(ann, id)).lastSeq).toBe(2);
+  });
+
+  test("moves its author's marker when a person sends it, and a key's only when it says so", async () => {
+    const id = await group();
+    await stage.send(ben, id, 'One');
+    expect((await stage.send(keyOf(ann), id, 'Two')).seq).toBe(2);
+    expect(await stage.get(ann, id)).toMatchObject({ lastReadSeq: 0, unreadCount: 1 });
+    await stage.send(keyOf(ann), id, { text: 'Three', markRead: true });
+    expect(await stage.get(ann, id)).toMatchObject({ lastReadSeq: 3, unreadCount: 0 });
+    await stage.send(ben, id, { text: 'Four', markRead: false });
+    expect(await stage.get(ben, id)).toMatchObject({ lastReadSeq: 1, unreadCount: 2 });
+  });
+
+  test('shows an attachment to those who may read it now', async () => {
+    const id = await group();
+    const resourceId = newId();
+    await expect(stage.send(ann, id, { attachments: [{ resourceId }] })).rejects.toEqual(refused('not_found'));
+    stage.show(ann, resourceId);
+    const sent = await stage.send(ann, id, { attachments: [{ resourceId }] });
+    expect(sent.attachments).toMatchObject([{ resourceId, hidden: false, name: `Resource ${resourceId}` }]);
+    const seen = async () => (await stage.history(ben, id)).items[0]?.attachments;
+    expect(await seen()).toMatchObject([{ resourceId, hidden: true, name: undefined }]);
+    stage.show(ben, resourceId);
+    expect(await seen()).toMatchObject([{ hidden: false }]);
+    stage.hide(ben, resourceId);
+    expect(await seen()).toMatchObject([{ hidden: true }]);
+    const many = Array.from({ length: 11 }, () => ({ resourceId }));
+    await expect(stage.send(ann, id, { attachments: many })).rejects.toEqual(refused('too_many_items'));
+  });
+
+  test('is edited by its author alone, and deleted by them and by managers', async () => {
+    const id = await group();
+    const sent = await stage.send(ben, id, 'Fisrt');
+    await expect(stage.edit(ann, id, sent.id, ['text'], { text: 'First' })).rejects.toEqual(
+      refused('insufficient_role'),
+    );
+    const edited = await stage.edit(ben, id, sent.id, ['text'], { text: 'First' });
+    expect(edited).toMatchObject({ text: 'First', seq: 1 });
+    expect(edited.editedAt).toBeDefined();
+    await expect(stage.erase(cem, id, sent.id)).rejects.toEqual(refused('insufficient_role'));
+    await stage.erase(ann, id, sent.id);
+    expect(await stage.erase(ann, id, sent.id)).toEqual({ id: sent.id, deleted: true });
+    const [left] = (await stage.history(cem, id)).items;
+    expect(left).toMatchObject({ id: sent.id, seq: 1, isDeleted: true, attachments: [], mentions: [] });
+    expect([left?.text, left?.author]).toEqual([undefined, undefined]);
+    await expect(stage.edit(ben, id, sent.id, ['text'], { text: 'Back' })).rejects.toEqual(refused('message_deleted'));
+    expect((await stage.history(cem, id, { q: 'first' })).items).toEqual([]);
+    const deleted = await eventsOf(id, 'message.deleted', 1);
+    expect(deleted.map(({ data }) => [data.seq, data.text])).toEqual([[1, '']]);
+  });
+
+  test('has reactions of everybody, which their owner replaces', async () => {
+    const id = await group();
+    const { id: messageId } = await stage.send(ann, id, 'Lunch?');
+    await stage.edit(ben, id, messageId, ['reactions'], { reactions: ['👍', '🎉'] });
+    const seen = await stage.edit(cem, id, messageId, ['reactions'], { reactions: ['👍'] });
+    expect(seen.reactions).toEqual([
+      { emoji: '👍', count: 2, me: true },
+      { emoji: '🎉', count: 1, me: false },
+    ]);
+    const fewer = await stage.edit(ben, id, messageId, ['reactions'], { reactions: [] });
+    expect(fewer.reactions).toEqual([{ emoji: '👍', count: 1, me: false }]);
+    await expect(stage.edit(ben, id, messageId, ['reactions'], { reactions: ['ok'] })).rejects.toEqual(
+      refused('invalid_value'),
+    );
+  });
+
+  test('belongs to the thread of what it replies to', async () => {
+    const id = await group();
+    const root = await stage.send(ann, id, 'Question');
+    await stage.send(ann, id, 'Beside');
+    const reply = await stage.send(ben, id, { text: 'Answer', replyToId: root.id });
+    const further = await stage.send(cem, id, { text: 'Thanks', replyToId: reply.id });
+    expect([further.replyToId, further.threadId]).toEqual([reply.id, root.id]);
+    const thread = async () => (await stage.history(ann, id, { threadId: root.id })).items;
+    expect((await thread()).map(({ seq }) => seq)).toEqual([4, 3, 1]);
+    await stage.erase(cem, id, further.id);
+    expect((await thread()).map(({ threadReplyCount }) => threadReplyCount)).toEqual([0, 0, 1]);
+    const elsewhere = await group();
+    await expect(stage.send(ann, elsewhere, { text: 'Hm', replyToId: root.id })).rejects.toEqual(refused('not_found'));
+  });
+});
+
+describe('the history', () => {
+  test('is read from every side', async () => {
+    const id = await group();
+    for (let at = 1; at <= 9; at++) await stage.send(ann, id, `Message ${at}`);
+    const read = async (fields: object, limit = 4) => {
+      const { items, page } = await stage.history(ben, id, { page: { limit, offset: 0, cursor: '' }, ...fields });
+      const { hasMoreBefore, hasMoreAfter, total } = page ?? {};
+      return [items.map(({ seq }) => seq), hasMoreBefore, hasMoreAfter, total];
+    };
+    expect(await read({})).toEqual([[9, 8, 7, 6], true, false, 9]);
+    expect(await read({ beforeSeq: 3 })).toEqual([[2, 1], false, true, 2]);
+    expect(await read({ afterSeq: 3 })).toEqual([[4, 5, 6, 7], true, true, 6]);
+    expect(await read({ aroundSeq: 5 })).toEqual([[3, 4, 5, 6], true, true, 9]);
+    expect(await read({ afterSeq: 9 })).toEqual([[], false, false, 0]);
+    await expect(read({ afterSeq: 1, beforeSeq: 3 })).rejects.toEqual(refused('ambiguous_target'));
+    const { page } = await stage.history(ben, id, { page: { limit: 4, offset: 0, cursor: '' } });
+    expect(await read({ page: { limit: 4, offset: 0, cursor: page?.nextCursor } })).toEqual([
+      [5, 4, 3, 2],
+      true,
+      true,
+      9,
+    ]);
+  });
+
+  test('begins where a member was let in, for lists, searches and replies', async () => {
+    const dan = stage.person('Dan');
+    stage.join(dan, place);
+    const id = await group();
+    const secret = await stage.send(ann, id, 'The password is swordfish');
+    await stage.add(ann, id, { userId: dan.userId, shareHistory: false });
+    expect(await stage.get(dan, id)).toMatchObject({ unreadCount: 0, messageCount: 0, lastMessage: undefined });
+    expect((await stage.history(dan, id)).items).toEqual([]);
+    expect((await stage.history(dan, id, { q: 'swordfish' })).items).toEqual([]);
+    expect((await stage.list(dan, { q: 'swordfish' })).items).toEqual([]);
+    expect((await stage.list(ben, { q: 'swordfish' })).items.map((one) => one.id)).toEqual([id]);
+    for (const attempt of [
+      stage.send(dan, id, { text: 'What?', replyToId: secret.id }),
+      stage.read(dan, id, { messageId: secret.id }),
+      stage.edit(dan, id, secret.id, ['reactions'], { reactions: ['👍'] }),
+      stage.erase(dan, id, secret.id),
+    ]) {
+      await expect(attempt).rejects.toEqual(refused('not_found'));
+    }
+    await stage.send(ann, id, 'Welcome');
+    expect(await stage.get(dan, id)).toMatchObject({ unreadCount: 1, messageCount: 1, visibleFromSeq: 2 });
+  });
+
+  test('is searched by words of every script', async () => {
+    const id = await group();
+    for (const text of ['Running late, sorry', '東京都の会議は明日です', 'Café at noon', '晩ご飯']) {
+      await stage.send(ann, id, text);
+    }
+    const found = async (q: string) => (await stage.history(ben, id, { q })).items.map(({ seq }) => seq);
+    expect(await found('run')).toEqual([1]);
+    expect(await found('late sorry')).toEqual([1]);
+    expect(await found('late noon')).toEqual([]);
+    expect(await found('CAFE')).toEqual([3]);
+    expect(await found('東京都')).toEqual([2]);
+    expect(await found('京東')).toEqual([]);
+    expect(await found('会')).toEqual([2]);
+    expect(await found('飯')).toEqual([4]);
+    expect(await found('...')).toEqual([]);
+  });
+});
+
+describe('the marker', () => {
+  test('moves forward, and back only to mark something unread', async () => {
+    const id = await group();
+    const sent = [];
+    for (let at = 0; at < 5; at++) sent.push(await stage.send(ann, id, `${at}`));
+    expect(await stage.read(ben, id, { seq: 3 })).toMatchObject({ lastReadSeq: 3, unreadCount: 2 });
+    expect(await stage.read(ben, id, { seq: 1 })).toMatchObject({ lastReadSeq: 3 });
+    expect(await stage.read(ben, id, { seq: 99 })).toMatchObject({
+      ...{ lastReadSeq: 5, unreadCount: 0 },
+      lastReadMessageId: sent[4]?.id,
+    });
+    const back = await stage.read(ben, id, { messageId: sent[1]?.id, markUnread: true });
+    expect(back).toMatchObject({ lastReadSeq: 1, lastReadMessageId: sent[0]?.id, unreadCount: 4 });
+    await expect(stage.read(ben, id, { messageId: newId() })).rejects.toEqual(refused('not_found'));
+    const reads = await eventsOf(id, 'conversation.read', 8);
+    expect(reads.filter(({ data }) => data.userId === ben.userId).map(({ data }) => data.lastReadSeq)).toEqual([
+      3, 5, 1,
+    ]);
+  });
+});
+
+describe('mentions', () => {
+  test('are of members, and of everybody by managers once in a while', async () => {
+    const id = await group();
+    const all = { mentions: [{ type: MentionType.ALL }] };
+    await expect(stage.send(ann, id, { text: 'Hi', mentions: [{ id: newId() }] })).rejects.toEqual(
+      refused('invalid_value'),
+    );
+    await expect(stage.send(ben, id, { text: 'All', ...all })).rejects.toEqual(refused('insufficient_role'));
+    await stage.send(ann, id, { text: 'All', ...all });
+    await expect(stage.send(ann, id, { text: 'Again', ...all })).rejects.toEqual(refused('rate_limited'));
+    await stage.set(ann, id, ['who_can_mention_all'], { whoCanMentionAll: WhoMay.ALL });
+    stage.wait(61_000);
+    await stage.send(ben, id, { text: 'All', mentions: [{ type: MentionType.ALL }, { id: cem.userId }] });
+    expect(await stage.get(cem, id)).toMatchObject({ unreadCount: 2, mentionCount: 2 });
+    expect(await stage.get(ann, id)).toMatchObject({ unreadCount: 1, mentionCount: 1 });
+  });
+
+  test('of agents need an agent that takes part', async () => {
+    const id = await group({ members: [{ agentId: BOT }] });
+    for (const agentId of [newId(), PAUSED, ELSEWHERE]) {
+      await expect(group({ members: [{ agentId }] })).rejects.toEqual(refused('not_found'));
+    }
+    const { mentions } = await stage.send(ann, id, { text: 'Bot?', mentions: [{ type: MentionType.AGENT, id: BOT }] });
+    expect(mentions).toEqual([{ type: MentionType.AGENT, id: BOT, name: 'Bot' }]);
+    const request = { conversationId: id, agentId: BOT, agentName: 'Bot', text: 'Yes', chain: [] };
+    const runId = newId();
+    const said = { ...request, resourceIds: [], failed: false, replyToId: undefined };
+    const call = async () =>
+      stage.stage.host
+        .client(contracts.conversationAccess)
+        .postAgentMessage({ ...said, runId }, await stage.stage.as(undefined));
+    const [one, two] = await Promise.all([call(), call()]);
+    expect([one.messageId, one.seq]).toEqual([two.messageId, two.seq]);
+    expect([one.created, two.created].sort()).toEqual([false, true]);
+    const [answer] = (await stage.history(ben, id)).items;
+    expect(answer).toMatchObject({ text: 'Yes', seq: 2, runId, author: { type: ActorType.AGENT, name: 'Bot' } });
+    expect(await stage.get(ben, id)).toMatchObject({ unreadCount: 2 });
+    const failed = { ...said, runId: newId(), failed: true };
+    await stage.stage.host
+      .client(contracts.conversationAccess)
+      .postAgentMessage(failed, await stage.stage.as(undefined));
+    expect(await stage.get(ben, id)).toMatchObject({ unreadCount: 2, lastSeq: 3 });
+  });
+
+  test('for a person, by an agent that nobody has mentioned, need the right of the person', async () => {
+    const id = await group({ name: 'Reports' });
+    const { client } = stage.stage.host;
+    const post = async (userId: string, runId = newId()) =>
+      client(contracts.conversationAccess).postAgentMessage(
+        {
+          ...{ conversationId: id, agentId: BOT, agentName: 'Bot', runId, text: 'Report', userId, failed: false },
+          ...{ resourceIds: [], replyToId: undefined, chain: ['automation'] },
+        },
+        await stage.stage.as(undefined),
+      );
+    await expect(post(newId())).rejects.toEqual(refused('not_found'));
+    const runId = newId();
+    const { messageId } = await post(ben.userId, runId);
+    expect((await post(ben.userId, runId)).messageId).toBe(messageId);
+    const [report] = (await stage.history(ann, id)).items;
+    expect(report).toMatchObject({ id: messageId, text: 'Report', author: { type: ActorType.AGENT, name: 'Bot' } });
+    await stage.set(ann, id, ['who_can_post'], { whoCanPost: WhoMay.MANAGERS });
+    await expect(post(ben.userId)).rejects.toEqual(refused('insufficient_role'));
+    expect((await post(ann.userId)).created).toBe(true);
+  });
+});
+
+describe('notifications', () => {
+  test('are merged, settled by reading, and not sent to those who have muted', async () => {
+    const id = await group({ name: 'News' });
+    await stage.set(cem, id, ['is_muted'], { isMuted: true });
+    await stage.send(ann, id, 'One');
+    await stage.send(ann, id, 'Two');
+    await stage.send(ann, id, { text: 'Ben', mentions: [{ id: ben.userId }, { id: cem.userId }] });
+    await eventually(async () => {
+      expect(await stage.notifications(ben, id)).toEqual([
+        ['Ann mentioned you in “News”', 1],
+        ['Ann wrote in “News”', 2],
+      ]);
+    });
+    expect(await stage.notifications(cem, id)).toEqual([]);
+    expect(await stage.notifications(ann, id)).toEqual([]);
+    await stage.read(ben, id);
+    await eventually(async () => expect(await stage.notifications(ben, id)).toEqual([]));
+    await stage.set(ben, id, ['notify'], { notify: NotifyLevel.MENTIONS });
+    await stage.send(ann, id, 'Three');
+    const fourth = await stage.send(ann, id, 'Four');
+    await stage.edit(ann, id, fourth.id, ['mentions'], { mentions: [{ id: ben.userId }] });
+    await eventually(async () =>
+      expect(await stage.notifications(ben, id)).toEqual([['Ann mentioned you in “News”', 1]]),
+    );
+    await stage.update(ann, id, ['remove_member_ids'], { removeMemberIds: [ben.userId] });
+    expect(await stage.notifications(ben, id)).toEqual([['Ann mentioned you', 1]]);
+  });
+});
+
+test('in a channel only those are notified of every message who want to be', async () => {
+  const others = { memberIds: [ben.userId, cem.userId] };
+  const { id } = await stage.channel(ann, place, { name: 'Busy', ...others });
+  await stage.set(ben, id, ['notify'], { notify: NotifyLevel.ALL });
+  await stage.send(ann, id, 'One');
+  await stage.send(ann, id, { text: 'Two', mentions: [{ id: cem.userId }] });
+  const { notifications } = stage;
+  await eventually(async () => expect(await notifications(cem, id)).toEqual([['Ann mentioned you in “Busy”', 1]]));
+  await eventually(async () => expect(await notifications(ben, id)).toEqual([['Ann wrote in “Busy”', 2]]));
+});
+
+test('retention removes from the old end, by the setting alone, and is worked off by the queue', async () => {
+  const id = await group();
+  await stage.send(ann, id, { text: 'Old', mentions: [{ id: ben.userId }] });
+  stage.wait(3 * DAY_MS);
+  await stage.send(ann, id, 'New');
+  expect(await stage.get(ben, id)).toMatchObject({ unreadCount: 2, mentionCount: 1, firstSeq: 1 });
+  await expect(stage.set(ben, id, ['retention_days'], { retentionDays: 2 })).rejects.toEqual(
+    refused('insufficient_role'),
+  );
+  await stage.set(ann, id, ['retention_days'], { retentionDays: 2 });
+  await eventually(async () => {
+    expect(await stage.get(ben, id)).toMatchObject({ unreadCount: 1, mentionCount: 0, firstSeq: 2, messageCount: 1 });
+  });
+  expect((await stage.history(ben, id)).page).toMatchObject({ total: 1, firstSeq: 2, hasMoreBefore: false });
+  expect(await stage.records.mentions.count({ conversationId: id })).toBe(0);
+  await stage.set(ann, id, ['retention_days'], { retentionDays: undefined });
+  stage.wait(10 * DAY_MS);
+  await stage.expire(id);
+  expect((await stage.get(ben, id)).messageCount).toBe(1);
+});
+
+test('events about messages carry their number and the beginning of their text, in order', async () => {
+  const id = await group();
+  const text = `${'ä'.repeat(4000)} the end`;
+  await stage.send(ann, id, { text, mentions: [{ id: ben.userId }] });
+  for (let at = 0; at < 20; at++) await stage.send(ben, id, `${at}`);
+  const created = await eventsOf(id, 'message.created', 21);
+  expect(created.map(({ data }) => data.seq)).toEqual(Array.from({ length: 21 }, (_, at) => at + 1));
+  const [first] = created;
+  expect(first?.data).toMatchObject({
+    ...{ conversationId: id, textIsCut: true, mentionedUserIds: [ben.userId], orgId: place.orgId },
+    author: { type: 'user', id: ann.userId, name: 'Ann' },
+  });
+  expect(Buffer.byteLength(first?.data.text as string)).toBe(4096);
+});
+
+test('whoever asks learns who reads a conversation, and from which message on', async () => {
+  const id = await group();
+  await stage.send(ann, id, 'One');
+  const late = stage.person('Late');
+  stage.join(late, place);
+  await stage.add(ann, id, { userId: late.userId, shareHistory: false });
+  await stage.leave(cem, id);
+  const gone = stage.person('Gone');
+  stage.join(gone, place);
+  await stage.add(ann, id, { userId: gone.userId });
+  await stage.quit(gone, place);
+  const pairs = [ann, late, cem, gone].map(({ userId }) => ({ userId, conversationId: id }));
+  const { standings } = await stage.access.checkMembers({ pairs }, await stage.stage.as(undefined));
+  expect(standings.map(({ isActive, visibleFromSeq }) => isActive && visibleFromSeq)).toEqual([1, 2, false, false]);
+  expect(standings[0]).toMatchObject({ workspaceId: place.workspaceId, orgId: place.orgId });
+});

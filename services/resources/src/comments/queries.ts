@@ -1,0 +1,81 @@
+import type { CallContext } from '@commonplace/kit/rpc';
+import { findPage, type Where } from '@commonplace/kit/store';
+import {
+  AnchorState,
+  type Comment as CommentMessage,
+  CommentStatus,
+  CommentStatusFilter,
+  type ListCommentsRequest,
+  type ListCommentsResponse,
+} from '@commonplace/proto/resources/v1/comment_service.js';
+import type { Node } from '../domain/node.js';
+import { actorMessage } from '../wire.js';
+import { foundAnchors } from './anchors.js';
+import { bodyHtml } from './html.js';
+import type { CommentParts } from './parts.js';
+import { COMMENT_ORDER, type Comment, THREAD_ORDER } from './records.js';
+
+const STATUSES: Partial<Record<CommentStatusFilter, Comment['status']>> = {
+  [CommentStatusFilter.OPEN]: 'open',
+  [CommentStatusFilter.RESOLVED]: 'resolved',
+};
+
+/** Returns a page of a document's comments, as the caller sees them. */
+export async function listComments(
+  parts: CommentParts,
+  node: Node,
+  request: ListCommentsRequest,
+  context: CallContext,
+): Promise<ListCommentsResponse> {
+  const status = STATUSES[request.status];
+  const where: Where<Comment> = {
+    resourceId: node.id,
+    ...(status === undefined ? {} : { status }),
+    ...(request.threadId === '' ? {} : { threadId: request.threadId }),
+  };
+  const sort = request.threadId === '' ? COMMENT_ORDER : THREAD_ORDER;
+  const { items, page } = await findPage(parts.comments, where, sort, request.page);
+  return { items: await commentMessages(parts, node, items, context), page };
+}
+
+/** Returns the messages of comments; the state of their anchors refers to the current document. */
+export async function commentMessages(
+  parts: CommentParts,
+  node: Node,
+  comments: readonly Comment[],
+  context: CallContext,
+): Promise<CommentMessage[]> {
+  const found = await foundAnchors(parts, node, comments, context);
+  return comments.map((comment) => commentMessage(comment, found.has(comment.id), context.caller.userId));
+}
+
+function commentMessage(comment: Comment, found: boolean, userId: string): CommentMessage {
+  const { anchor, body } = comment;
+  const state = found ? AnchorState.ACTIVE : AnchorState.ORPHANED;
+  return {
+    id: comment.id,
+    resourceId: comment.resourceId,
+    threadId: comment.threadId,
+    parentCommentId: comment.parentId,
+    body,
+    bodyHtml: body === undefined ? undefined : bodyHtml(body),
+    anchor: anchor && { ...NO_CONTEXT, ...anchor, state },
+    status: comment.status === 'open' ? CommentStatus.OPEN : CommentStatus.RESOLVED,
+    resolvedBy: comment.resolvedBy && actorMessage(comment.resolvedBy),
+    resolvedAt: comment.resolvedAt,
+    author: actorMessage(comment.author),
+    mentions: [...comment.mentions],
+    reactions: comment.reactions.map(({ emoji, users }) => ({
+      emoji,
+      count: users.length,
+      me: users.includes(userId),
+    })),
+    isDeleted: body === undefined,
+    editedAt: comment.editedAt,
+    createdAt: comment.createdAt,
+    updatedAt: comment.updatedAt,
+    version: comment.version,
+  };
+}
+
+const NO_CONTEXT = { prefix: undefined, suffix: undefined, blockId: undefined };

@@ -1,0 +1,46 @@
+import { parseMarkdown, toText } from '../documents/index.js';
+import type { Node } from '../domain/node.js';
+import type { CommentParts } from './parts.js';
+import { COMMENT_ORDER, type Comment } from './records.js';
+
+/** Maximum number of comments read for many documents at once; if there are more, each document is read separately. */
+const MOST_AT_ONCE = 500;
+/** Maximum number of comments of one document; the latest ones are returned. */
+const MOST_TOLD = 500;
+const LATEST_FIRST = COMMENT_ORDER.map((field) => `-${field}` as const);
+/** Matches text that may contain Markdown markup. */
+const MARKED = /[\\`*_[\]<>#&~$|:!+-]|^\s*\d+[.)]/m;
+
+/** Returns the comments on some nodes as plain text by node id, latest first. Costs one query if there are none. */
+export async function spokenOn({ comments }: CommentParts, nodes: readonly Node[]): Promise<Map<string, string[]>> {
+  const ids = nodes.filter(({ type }) => type === 'document').map(({ id }) => id);
+  if (ids.length === 0) return new Map();
+  const some = await comments.find({ where: { resourceId: { in: ids } }, limit: MOST_AT_ONCE });
+  if (some.length < MOST_AT_ONCE) return texts(some.sort(latestFirst));
+  const told = new Map<string, string[]>();
+  for (const resourceId of ids) {
+    const latest = await comments.find({ where: { resourceId }, sort: LATEST_FIRST, limit: MOST_TOLD });
+    for (const [id, said] of texts(latest)) told.set(id, said);
+  }
+  return told;
+}
+
+/** Compares comments like `LATEST_FIRST` in the store; those of the same millisecond by id. */
+function latestFirst(a: Comment, b: Comment): number {
+  for (const field of [...COMMENT_ORDER, 'id'] as const) {
+    if (a[field] !== b[field]) return a[field] > b[field] ? -1 : 1;
+  }
+  return 0;
+}
+
+function texts(comments: readonly Comment[]): Map<string, string[]> {
+  const said = new Map<string, string[]>();
+  for (const { resourceId, body } of comments) {
+    if (body === undefined) continue;
+    const text = MARKED.test(body) ? toText(parseMarkdown(body)).trim() : body;
+    const before = said.get(resourceId);
+    if (before === undefined) said.set(resourceId, [text]);
+    else before.push(text);
+  }
+  return said;
+}

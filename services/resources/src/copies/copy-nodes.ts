@@ -1,0 +1,127 @@
+import type { CallContext } from '@commonplace/kit/rpc';
+import { copyComments } from '../comments/commands.js';
+import type { PreparedWrite, Renaming } from '../content/kind.js';
+import type { GrantTerms } from '../domain/grant.js';
+import { foldName, type Node, type Place } from '../domain/node.js';
+import { untrustedAuthors } from '../domain/untrusted.js';
+import { publishChange } from '../events.js';
+import { copyGrants } from '../sharing/copy-grants.js';
+import type { Tag } from '../tags/records.js';
+import { tagsOfCopies } from './copy-tags.js';
+import type { Copying } from './copying.js';
+import type { CopyParts } from './parts.js';
+
+/** Options that apply to all nodes of a copy. */
+export interface CopyTerms {
+  readonly renamed: Renaming;
+  readonly withComments: boolean;
+  /** Set if grants and restrictions are copied. */
+  readonly grants?: GrantTerms | undefined;
+  /** Checks again what can be read, for a copy whose access was checked some time ago. */
+  readonly readable?: (nodes: readonly Node[]) => Promise<boolean[]>;
+  /** Tags that this call creates in the target workspace, by folded name. */
+  readonly newTags: ReadonlyMap<string, Tag>;
+  /** Top-level nodes of the workspace or template `from` are copied to the root `to`. */
+  readonly root?: { readonly from: string; readonly to: Place & { readonly id: string } } | undefined;
+  /** Whether the copies form a template, which publishes no events. */
+  readonly template?: boolean | undefined;
+  /** Whether contents are left out, except for the columns of tables. */
+  readonly formOnly?: boolean | undefined;
+}
+
+/** Number of contents that are prepared concurrently. */
+const AT_ONCE = 8;
+
+/** Adds copies to this call's work, with their contents. Returns them in the same order. */
+export async function copyNodes(
+  parts: CopyParts,
+  copyings: readonly Copying[],
+  terms: CopyTerms,
+  context: CallContext,
+): Promise<Node[]> {
+  const now = new Date().toISOString();
+  const tags = await tagsOfCopies(parts, copyings, terms.newTags, context);
+  const copies: Node[] = [];
+  for (let at = 0; at < copyings.length; at += AT_ONCE) {
+    const some = copyings
+      .slice(at, at + AT_ONCE)
+      .map((one) => ({ one, holder: holderOf(one, tags.get(one.id) ?? [], terms, now, context) }));
+    const contents = await Promise.all(
+      some.map(({ one: { from }, holder }) => {
+        const kind = parts.kinds[from.type];
+        if (terms.formOnly) return kind?.copyForm?.(from, holder, context, terms.renamed);
+        return kind?.copy(from, holder, context, terms.renamed);
+      }),
+    );
+    for (const [i, { one, holder }] of some.entries()) {
+      const copy = await insert(parts, holder, contents[i], context);
+      const { grants } = terms;
+      const granted = grants !== undefined && one.granted;
+      copies.push(granted ? await copyGrants(parts, one.from, copy, grants, context) : copy);
+      if (terms.withComments && holder.type === 'document') await copyComments(parts, one.from, holder, context);
+    }
+  }
+  if (terms.template) return copies;
+  parts.counters.add(context.work, copies, 1);
+  const [first, ...others] = copies;
+  if (first !== undefined) publishChange(context, { verb: 'resource.created' }, first, others);
+  return copies;
+}
+
+async function insert(
+  parts: CopyParts,
+  holder: Omit<Node, 'version'>,
+  content: PreparedWrite | undefined,
+  { work }: CallContext,
+): Promise<Node> {
+  const node = work.insert(parts.tree.nodes, { ...holder, sizeBytes: content?.sizeBytes ?? 0 });
+  if (content === undefined) return node;
+  await content.apply();
+  // Read again, because a content kind may have written fields of the node itself.
+  return (await work.get(parts.tree.nodes, node.id)) ?? node;
+}
+
+/** Returns the copy of a node: its own fields, at another place, as if the caller had created it. */
+function holderOf(
+  { from, id, place, parentKey, name, position, restricted, attachment }: Copying,
+  tags: Node['tags'],
+  { template }: CopyTerms,
+  now: string,
+  { actor }: CallContext,
+): Omit<Node, 'version'> {
+  const { tenant, orgId, workspaceId, ancestors, boundary } = place;
+  const { type, icon, description, metadata, parented } = from;
+  const untrusted = untrustedAuthors(from, Date.parse(now));
+  return {
+    tenant,
+    orgId,
+    workspaceId,
+    ancestors,
+    boundary,
+    id,
+    parentKey,
+    type,
+    name,
+    nameFold: foldName(name),
+    icon,
+    description,
+    ...(parented && { parented }),
+    ...(attachment && { attachment }),
+    ...(template && { template }),
+    ...(untrusted.length > 0 && { untrusted }),
+    position,
+    restricted,
+    locked: false,
+    state: 'active',
+    metadata,
+    tags,
+    principals: [],
+    contentVersion: 1,
+    sizeBytes: 0,
+    createdBy: actor,
+    createdById: actor.id,
+    updatedBy: actor,
+    createdAt: now,
+    updatedAt: now,
+  };
+}

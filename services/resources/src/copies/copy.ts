@@ -1,0 +1,184 @@
+import { newId } from '@commonplace/kit/id';
+import type { CallContext } from '@commonplace/kit/rpc';
+import { traceparentNow } from '@commonplace/kit/telemetry';
+import type { CopyResourceRequest } from '@commonplace/proto/resources/v1/copy_service.js';
+import { COPIED_BYTES, MAX_DEPTH } from '../config.js';
+import { copiedBytes, copyId, copyName, inPieces, type Layout, layOut, type SourceNode } from '../domain/copy.js';
+import { isAttachment, type Node, parentId } from '../domain/node.js';
+import { parseWish } from '../domain/position.js';
+import { may } from '../domain/role.js';
+import { placeUnder } from '../domain/tree.js';
+import { DepthExceeded, FileNotReady, LimitReached, WorkspaceRequired } from '../errors.js';
+import type { CopyProgress, TreeJob } from '../nodes/jobs.js';
+import type { Standing } from '../policy.js';
+import { grantTerms } from '../sharing/copy-grants.js';
+import { destinationOf } from '../tree/create.js';
+import { type Destination, intoParent, intoRoot, requireSameTenant } from '../tree/destination.js';
+import { reservePlaces } from '../tree/reserve.js';
+import { positionFor } from '../tree/siblings.js';
+import { copyNodes } from './copy-nodes.js';
+import { copyPlanned } from './copy-planned.js';
+import { makeCopiedTags } from './copy-tags.js';
+import type { CopyParts } from './parts.js';
+import { copyPieceId } from './records.js';
+import { attachmentsOf, type Sources, sourcesBelow, whyNotCopied } from './sources.js';
+
+export interface Copied extends Omit<Sources, 'nodes'> {
+  readonly head: Node;
+  /** Number of children that the head has now. */
+  readonly children: number;
+  /** Number of copies, including the head. */
+  readonly count: number;
+  readonly running: boolean;
+}
+
+/** Copies a node with its descendants: in this call, or the head now and the rest by a job. */
+export async function copyResource(
+  parts: CopyParts,
+  request: CopyResourceRequest,
+  standing: Standing,
+  context: CallContext,
+): Promise<Copied> {
+  const { node, access } = await parts.policy.see(request.resourceId, standing);
+  const destination = await destinationOfCopy(parts, request, node, standing, context);
+  requireSameTenant(node, destination);
+  if (whyNotCopied(node) !== undefined) throw FileNotReady({ status: node.file?.status ?? 'failed' });
+  const key = newId();
+  const id = copyId(key, node.id);
+  const open = { ...placeUnder(destination.parent, { id, restricted: false }), id };
+  const grants = request.includePermissions ? await grantTerms(parts, node, open, standing) : undefined;
+  const position = await positionFor(parts.tree, destination.key, parseWish(request.position), context.work);
+  const gather = (request.includeChildren ?? true) ? sourcesBelow : attachmentsOf;
+  const { nodes, skipped, skippedCount } = await gather(parts, node, standing);
+  const layout = layOut(node.id, nodes);
+  await requireRoom(parts, destination, layout, id, context);
+
+  const bytes = nodes.reduce((sum, one) => sum + copiedBytes(one), copiedBytes(node));
+  const running = layout.copies.length >= parts.settings.inlineCopy || (nodes.length > 0 && bytes > COPIED_BYTES);
+  const sources = new Set([node.id, ...nodes.map((one) => one.id)]);
+  const terms = {
+    renamed: (source: string) => (sources.has(source) ? copyId(key, source) : undefined),
+    withComments: request.includeComments,
+    grants,
+    newTags: await makeCopiedTags(parts, [node, ...nodes], destination.parent, standing, context),
+  };
+  const granted = grants !== undefined && may(access.role, 'manage');
+  const restricted = granted && node.restricted;
+  const [head] = await copyNodes(
+    parts,
+    [
+      {
+        from: node,
+        id,
+        place: placeUnder(destination.parent, { id, restricted }),
+        parentKey: destination.key,
+        name: request.name ?? copyName(node.name),
+        position,
+        restricted,
+        granted,
+        attachment: isAttachment(node.type, destination.parent),
+      },
+    ],
+    terms,
+    context,
+  );
+  if (running)
+    queue(
+      parts,
+      key,
+      request,
+      head as Node,
+      layout,
+      nodes,
+      { grants, reader: standing.link === undefined ? standing.caller : undefined },
+      context,
+    );
+  else await copyPlanned(parts, key, layout.copies, terms, context);
+  const children = running ? 0 : layout.children;
+  return { head: head as Node, children, count: 1 + layout.copies.length, running, skipped, skippedCount };
+}
+
+/** Returns the destination of a copy: the requested one, else the parent of the source. */
+async function destinationOfCopy(
+  parts: CopyParts,
+  request: CopyResourceRequest,
+  node: Node,
+  standing: Standing,
+  context: CallContext,
+): Promise<Destination> {
+  const asked = request.parentId !== undefined || request.workspaceId !== undefined;
+  if (asked) return destinationOf(parts, request, standing, context);
+  const beside = parentId(node);
+  if (beside === undefined) return intoRoot(parts, node.workspaceId, standing, context);
+  const parent = await parts.tree.get(beside);
+  const hidden = parent === undefined || (await parts.policy.accessTo(parent, standing)) === undefined;
+  // A caller who was given a single item does not learn its parent.
+  if (hidden) throw WorkspaceRequired();
+  return intoParent(parts, beside, standing, context);
+}
+
+async function requireRoom(
+  parts: CopyParts,
+  destination: Destination,
+  layout: Layout,
+  id: string,
+  { work }: CallContext,
+): Promise<void> {
+  if (destination.depth + 1 + layout.height > MAX_DEPTH) throw DepthExceeded({ limit: MAX_DEPTH });
+  const { children } = parts.settings;
+  if (layout.width > children) throw LimitReached({ limit: children, what: 'resources side by side' });
+  await reservePlaces(parts, destination, work, { id, resources: 1 + layout.copies.length });
+}
+
+/** Stores the plan of a copy job in pieces. Returns the number of pieces. */
+export function planPieces(
+  parts: CopyParts,
+  { id, tenant }: Pick<TreeJob, 'id' | 'tenant'>,
+  layout: Layout,
+  nodes: readonly Pick<SourceNode, 'id' | 'type' | 'sizeBytes'>[],
+  { work }: CallContext,
+): number {
+  const sizes = new Map(nodes.map((one) => [one.id, copiedBytes(one)]));
+  const pieces = inPieces(layout.copies, parts.settings.inlineCopy, COPIED_BYTES, (one) => sizes.get(one.id) ?? 0);
+  for (const [number, copies] of pieces.entries()) {
+    work.insert(parts.copyPieces, { id: copyPieceId(id, number), tenant, jobId: id, number, copies });
+  }
+  return pieces.length;
+}
+
+/** Queues the job that copies the descendants, with its plan. */
+function queue(
+  parts: CopyParts,
+  id: string,
+  { resourceId, includeComments }: CopyResourceRequest,
+  head: Node,
+  layout: Layout,
+  nodes: readonly SourceNode[],
+  rights: Pick<CopyProgress, 'grants' | 'reader'>,
+  context: CallContext,
+): void {
+  const { tenant, workspaceId } = head;
+  const pieces = planPieces(parts, { id, tenant }, layout, nodes, context);
+  const createdAt = new Date().toISOString();
+  context.work.insert(parts.jobs, {
+    id,
+    tenant,
+    headId: head.id,
+    workspaceIds: [workspaceId],
+    reserved: { workspaceId, resources: layout.copies.length },
+    kind: 'copy',
+    // No node's place depends on this job, so reads ignore it.
+    sweep: true,
+    copy: {
+      sourceId: resourceId,
+      ...rights,
+      pieces,
+      done: 0,
+      ...(includeComments && { withComments: true }),
+    },
+    actor: context.actor,
+    traceparent: traceparentNow(),
+    createdAt,
+    leaseUntil: createdAt,
+  });
+}

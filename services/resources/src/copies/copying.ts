@@ -1,0 +1,15 @@
+import type { Node, Place } from '../domain/node.js';
+
+/** A node, and the place, name and rights of its copy. */
+export interface Copying {
+  readonly from: Node;
+  readonly id: string;
+  readonly place: Place;
+  readonly parentKey: string;
+  readonly name: string;
+  readonly position: string;
+  readonly restricted: boolean;
+  /** Whether the grants of the source are copied. */
+  readonly granted: boolean;
+  readonly attachment: boolean;
+}

@@ -1,0 +1,25 @@
+import type { Handlers } from '@commonplace/kit/rpc';
+import { type CopyService, CopyStatus } from '@commonplace/proto/resources/v1/copy_service.js';
+import { asSeen, surroundingsOf } from '../../tree/surroundings.js';
+import { resourceMessage } from '../../wire.js';
+import { copyResource } from '../copy.js';
+import type { CopyParts } from '../parts.js';
+
+export function createCopyHandlers(parts: CopyParts): Handlers<CopyService> {
+  return {
+    async copyResource(request, context) {
+      const standing = await parts.policy.standing(context);
+      const copied = await copyResource(parts, request, standing, context);
+      const seen = await asSeen(parts, copied.head, standing);
+      const around = await surroundingsOf(parts, seen, standing);
+      if (copied.running) context.reply.status = 202;
+      return {
+        resource: resourceMessage(seen, { ...around, childCount: copied.children, tags: copied.head.tags }),
+        copiedCount: copied.count,
+        skipped: [...copied.skipped],
+        skippedCount: copied.skippedCount,
+        status: copied.running ? CopyStatus.RUNNING : CopyStatus.COMPLETED,
+      };
+    },
+  };
+}

@@ -1,0 +1,35 @@
+import type { Collection, CollectionSpec, Scalar, StoredRecord } from '@commonplace/kit/store';
+import type { PlannedCopy } from '../domain/copy.js';
+
+/** One piece of the plan of a copy job, made when the job was created. */
+export interface CopyPiece extends StoredRecord {
+  readonly tenant: string;
+  readonly jobId: string;
+  /** Counts from 0; parents are in the same piece or in an earlier one. */
+  readonly number: number;
+  readonly copies: readonly PlannedCopy[];
+}
+
+export const copyPieceCollection: CollectionSpec<CopyPiece> = {
+  name: 'copy_pieces',
+  indexes: [{ fields: ['jobId', 'number'] }],
+};
+
+export function copyPieceId(jobId: string, number: number): string {
+  return `${jobId}:${number}`;
+}
+
+/** Number of pieces that one query reads. */
+const PAGE = 100;
+
+/** Returns all pieces of a job in order. */
+export async function copyPieces(pieces: Collection<CopyPiece>, jobId: string): Promise<CopyPiece[]> {
+  const all: CopyPiece[] = [];
+  for (let after: Scalar[] | undefined; ; ) {
+    const page = await pieces.find({ where: { jobId }, sort: ['number'], limit: PAGE, ...(after && { after }) });
+    all.push(...page);
+    const last = page.at(-1);
+    if (last === undefined || page.length < PAGE) return all;
+    after = [last.number, last.id];
+  }
+}

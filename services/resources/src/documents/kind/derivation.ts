@@ -1,0 +1,62 @@
+import type { ContentInput, Diff, Payload } from '../../content/kind.js';
+import type { TextPlace } from '../../domain/text-place.js';
+import {
+  blocksAt,
+  blocksOfDocAt,
+  type Doc,
+  type Leads,
+  type PublishedHtml,
+  publishedHtml,
+  publishedMarkdown,
+} from '../index.js';
+import { type PageMarkdown, pageMarkdown } from '../page/markdown.js';
+import { diffLines } from './diff.js';
+import { type Body, disclosed, docOf, following, idsOf, isSame, payloadOf, shownText } from './document-body.js';
+import { bodyAfter, bodyFrom, type Limits, type ReadInput } from './document-input.js';
+import type { DocumentFormat } from './records.js';
+import { redirected } from './redirect.js';
+
+/** The computed result of a write: the new body, and whether it differs from the one before. */
+export interface Outcome extends ReadInput {
+  readonly changed: boolean;
+  /** The format that the write was sent in. */
+  readonly format: DocumentFormat;
+}
+
+/**
+ * Lists everything that is computed by parsing a document. The functions are pure and take plain values and bytes only,
+ * so they may run on any thread. `hidden` holds ids of resources that the caller may not know of.
+ */
+export const derivation = {
+  /** Returns the content of a new document. Throws as `write` does. */
+  create: (input: ContentInput, limits: Limits): ReadInput => bodyFrom(input, limits),
+  /** Returns the document that a write results in. Throws AppError for input that is malformed or too large. */
+  write(before: Body, input: ContentInput, limits: Limits, hidden: readonly string[]): Outcome {
+    const { body, warnings } = bodyAfter(before, input, limits);
+    const after = hidden.length === 0 ? body : disclosed(before, body, hidden);
+    const changed = !isSame(before, after);
+    return { body: changed ? following(before, after) : before, warnings, changed, format: body.format };
+  },
+  /** Returns the result of replacing the current body by one that a snapshot keeps. */
+  replace(before: Body, kept: Body): Outcome {
+    const changed = !isSame(before, kept);
+    return { body: changed ? following(before, kept) : before, warnings: [], changed, format: kept.format };
+  },
+  payload: (body: Body, format: DocumentFormat, hidden: readonly string[]): Payload => payloadOf(body, format, hidden),
+  text: (body: Body, format: DocumentFormat, hidden: readonly string[]): string => shownText(body, format, hidden),
+  ids: (body: Body): string => idsOf(docOf(body)),
+  doc: (body: Body): Doc => docOf(body),
+  /** Returns the id of the block that holds each place; the places are in the document's Markdown. */
+  blocksAt: (body: Body, places: readonly TextPlace[]): (string | undefined)[] =>
+    body.format === 'markdown'
+      ? blocksAt(body.text, places, body.blockIds?.split(' '))
+      : blocksOfDocAt(docOf(body), places),
+  publishedHtml: (body: Body, leads: Leads): PublishedHtml => publishedHtml(docOf(body), leads),
+  publishedMarkdown: (body: Body, leads: Leads): string => publishedMarkdown(docOf(body), leads),
+  /** Returns the difference between two texts. */
+  diff: (before: string, after: string): Diff => diffLines(before, after),
+  page: (html: string): PageMarkdown => pageMarkdown(html),
+  redirect: (body: Body, renames: ReadonlyMap<string, string>): Body => redirected(body, renames),
+};
+
+export type Derivation = typeof derivation;

@@ -1,0 +1,127 @@
+import { Unavailable } from '@commonplace/kit/errors';
+import { createWorkerPool, resultOf, startTaskThread, type ThreadFailures } from '@commonplace/kit/workers';
+import type { Settings } from '../../config.js';
+import { DocumentTooComplex } from '../../errors.js';
+import { type Derivation, derivation } from './derivation.js';
+import type { Answer, PatternCheck, PatternVerdict, Task } from './deriver-protocol.js';
+import { withBuffers } from './deriver-protocol.js';
+
+/** Maximum bytes of text that are parsed on the calling thread. The worst input takes some 20 µs a byte to parse. */
+export const MAX_BYTES_AT_ONCE = 512;
+
+/** Heap limit of one thread in MiB; a document that needs more is refused as too complex. */
+const HEAP_MIB = 384;
+const IDLE_MS = 60_000;
+
+export type DeriverSettings = Pick<Settings, 'documentThreads' | 'documentSeconds' | 'documentsWaiting'>;
+
+/** The tenant that a document is parsed for, and the deadline of its request; a tenant alone where no request waits. */
+export type Requester = string | { readonly tenant: string; readonly deadline: number };
+
+/** Milliseconds that a request keeps after the last parsing of a document, for its commit and its response. */
+const SPARE_MS = 500;
+
+export interface Deriver {
+  /**
+   * Runs one derivation: on this thread for at most `MAX_BYTES_AT_ONCE` of text in total, in a worker thread for more.
+   * Throws, or rejects with, what the derivation throws; rejects with `document_too_complex` after its deadline.
+   */
+  run<N extends keyof Derivation>(
+    requester: Requester,
+    bytes: number,
+    name: N,
+    ...args: Parameters<Derivation[N]>
+  ): ReturnType<Derivation[N]> | Promise<ReturnType<Derivation[N]>>;
+  /** Matches texts against patterns. Returns undefined if that takes longer than its time limit. */
+  matchPatterns(tenant: string, checks: readonly PatternCheck[]): Promise<readonly PatternVerdict[] | undefined>;
+  /** Returns for each pattern why it cannot be used; undefined for a pattern that can. */
+  findPatternFaults(tenant: string, patterns: readonly string[]): Promise<readonly (string | undefined)[]>;
+  close(): Promise<void>;
+}
+
+/** Reports that a task took longer than its timeout, or more memory than a thread has. */
+class BeyondBounds extends Error {
+  constructor(
+    message: string,
+    /** The timeout in milliseconds, if the task exceeded it. */
+    readonly timeoutMs?: number,
+  ) {
+    super(message);
+  }
+}
+
+const failures: ThreadFailures = {
+  ended: (cause) =>
+    (cause as NodeJS.ErrnoException | undefined)?.code === 'ERR_WORKER_OUT_OF_MEMORY'
+      ? new BeyondBounds('out of memory')
+      : Unavailable({}, { cause }),
+  late: (timeoutMs) => new BeyondBounds(`took more than ${timeoutMs} ms`, timeoutMs),
+  closed: () => Unavailable({}),
+};
+
+/** Opens the worker threads that parse documents and match patterns; tenants share them fairly. */
+export function openDeriver({ documentThreads, documentSeconds, documentsWaiting }: DeriverSettings): Deriver {
+  const entry = new URL('./deriver-thread.js', import.meta.url);
+  const pool = createWorkerPool<Task, Answer>({
+    size: documentThreads,
+    maxWaitingPerTenant: documentsWaiting,
+    start: () => startTaskThread({ entry, name: 'documents', heapMiB: HEAP_MIB, failures }),
+    idleMs: IDLE_MS,
+    keepsSpare: true,
+    closed: failures.closed,
+  });
+
+  async function send(tenant: string, task: Task, timeoutMs: number, until?: number): Promise<unknown> {
+    return withBuffers(resultOf(await pool.do(tenant, task, timeoutMs, until)));
+  }
+
+  async function derive(requester: Requester, task: Task): Promise<unknown> {
+    const { tenant, deadline } = typeof requester === 'string' ? { tenant: requester, deadline: undefined } : requester;
+    try {
+      const until = deadline === undefined ? undefined : deadline - SPARE_MS;
+      return await send(tenant, task, documentSeconds * 1000, until);
+    } catch (error) {
+      if (!(error instanceof BeyondBounds)) throw error;
+      throw DocumentTooComplex(limitMet(error), { cause: error });
+    }
+  }
+
+  /**
+   * Returns the limit that a document exceeded: its own, or that of the request, which may parse a document several
+   * times.
+   */
+  function limitMet({ timeoutMs = documentSeconds * 1000 }: BeyondBounds) {
+    const isOwn = timeoutMs >= documentSeconds * 1000;
+    const seconds = isOwn ? documentSeconds : Math.max(1, Math.floor(timeoutMs / 1000));
+    const setting = isOwn ? 'COMMONPLACE_DOCUMENT_SECONDS' : 'COMMONPLACE_REQUEST_TIMEOUT_MS';
+    return { limit_seconds: seconds, seconds, setting };
+  }
+
+  return {
+    run<N extends keyof Derivation>(requester: Requester, bytes: number, name: N, ...args: Parameters<Derivation[N]>) {
+      if (bytes > MAX_BYTES_AT_ONCE) return derive(requester, { name, args }) as Promise<ReturnType<Derivation[N]>>;
+      const derivationOf = derivation[name] as (...given: Parameters<Derivation[N]>) => ReturnType<Derivation[N]>;
+      return derivationOf(...args);
+    },
+    async matchPatterns(tenant, patterns) {
+      try {
+        return (await send(tenant, { patterns }, PATTERNS_TIMEOUT_MS)) as PatternVerdict[];
+      } catch (error) {
+        if (error instanceof BeyondBounds) return undefined;
+        throw error;
+      }
+    },
+    async findPatternFaults(tenant, expressible) {
+      try {
+        return (await send(tenant, { expressible }, PATTERNS_TIMEOUT_MS)) as (string | undefined)[];
+      } catch (error) {
+        if (!(error instanceof BeyondBounds)) throw error;
+        return expressible.map(() => 'belongs to a form whose patterns take too long to read together.');
+      }
+    },
+    close: () => pool.close(),
+  };
+}
+
+/** Milliseconds for all patterns of one form or submission together, including the start of a thread. */
+const PATTERNS_TIMEOUT_MS = 5000;

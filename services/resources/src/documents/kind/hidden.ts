@@ -1,0 +1,50 @@
+import { reachesWorkspace } from '@commonplace/kit/auth';
+import type { CallContext } from '@commonplace/kit/rpc';
+import type { Tree } from '../../nodes/tree.js';
+import type { Policy, Standing } from '../../policy.js';
+import { resolveEscapes } from '../escapes.js';
+
+/** Finds the resources named in a text that its reader may not know of. */
+export interface Hidden {
+  /**
+   * Returns ids of existing resources that the caller cannot access. Most texts name no resource, which costs nothing.
+   */
+  from(standing: Standing, text: string): Promise<string[]>;
+  /** Does the same as `from` for the caller of a request. */
+  in(context: CallContext, text: string): Promise<string[]>;
+}
+
+const UUIDS = /\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/g;
+/** Ids that are looked up in one query. */
+const BATCH = 1000;
+
+export function createHidden({ tree, policy }: { readonly tree: Tree; readonly policy: Policy }): Hidden {
+  /** Looks up every id in the text: parsing the text to find the real references would cost far more. */
+  async function from(standing: Standing, text: string): Promise<string[]> {
+    const ids = namedIn(text);
+    const hidden: string[] = [];
+    for (let at = 0; at < ids.length; at += BATCH) {
+      const nodes = await tree.getMany(ids.slice(at, at + BATCH));
+      const access = await policy.accessToAll(nodes, standing);
+      const closed = nodes.filter(
+        (node, i) => access[i] === undefined || !reachesWorkspace(standing.caller, node.workspaceId, node.orgId),
+      );
+      hidden.push(...closed.map(({ id }) => id));
+    }
+    return hidden;
+  }
+
+  return {
+    from,
+    in: async (context, text) => (namedIn(text).length === 0 ? [] : from(await policy.standing(context), text)),
+  };
+}
+
+/** Returns the ids that a text may refer to, as they are and with escapes resolved. */
+function namedIn(text: string): string[] {
+  const resolved = resolveEscapes(text);
+  const readings = resolved === text ? [text] : [text, resolved];
+  return [
+    ...new Set(readings.flatMap((reading) => (reading.includes('resource') ? (reading.match(UUIDS) ?? []) : []))),
+  ];
+}

@@ -1,0 +1,162 @@
+import { contracts } from '@commonplace/kit/contracts';
+import { createMembershipCache } from '@commonplace/kit/memberships';
+import type { Host } from '@commonplace/kit/runtime';
+import { forgetComments } from './comments/forget.js';
+import type { CommentParts } from './comments/parts.js';
+import { commentCollection, threadCollection } from './comments/records.js';
+import type { Settings } from './config.js';
+import { artifactCollection, createArtifactKind } from './content/artifact.js';
+import { createFileKind } from './content/file.js';
+import { openKeeper } from './content/kept.js';
+import type { CopyParts } from './copies/parts.js';
+import { copyPieceCollection } from './copies/records.js';
+import { openDeriver } from './documents/kind/deriver.js';
+import { createDocumentKind } from './documents/kind/document.js';
+import { createHidden } from './documents/kind/hidden.js';
+import { contentCollection } from './documents/kind/records.js';
+import { forgetForms } from './forms/forget.js';
+import { openForms } from './forms/open-forms.js';
+import type { FormParts } from './forms/parts.js';
+import type { ContentKinds } from './kinds.js';
+import { counterCollection, createCounters } from './nodes/counters.js';
+import { jobCollection } from './nodes/jobs.js';
+import type { NodeParts } from './nodes/parts.js';
+import { createPendingJobs } from './nodes/pending.js';
+import { nodeCollection } from './nodes/records.js';
+import { shiftCollection } from './nodes/shifts.js';
+import { tagUsageCollection } from './nodes/tag-usage.js';
+import { createTree } from './nodes/tree.js';
+import type { Parts } from './parts.js';
+import { createPolicy } from './policy.js';
+import { openDomainQueue } from './publications/domain-jobs.js';
+import { forgetPublications } from './publications/forget.js';
+import { openPublicationParts } from './publications/open-parts.js';
+import { publicationSummaries } from './publications/summaries.js';
+import { openQuotas } from './quotas.js';
+import type { SearchParts } from './search/parts.js';
+import type { SharingParts } from './sharing/parts.js';
+import { grantCollection } from './sharing/records.js';
+import { accessRequestCollection } from './sharing/request-records.js';
+import type { SnapshotParts } from './snapshots/parts.js';
+import { snapshotCollection } from './snapshots/records.js';
+import { openTableKind } from './tables/open.js';
+import type { TagParts } from './tags/parts.js';
+import { createTags, tagCollection } from './tags/records.js';
+import type { TemplateParts } from './templates/parts.js';
+import { templateCollection } from './templates/records.js';
+import { createTermsCache } from './terms.js';
+import type { TransferParts } from './transfer/parts.js';
+import type { TreeParts } from './tree/parts.js';
+import { openJobRunner } from './tree-jobs.js';
+
+/** Opens what each feature depends on, from those below to those above. */
+export async function openFeatures(host: Host, settings: Settings) {
+  const { store, log, systemCall } = host;
+  const records = await openRecords(host);
+  const { tree, jobs, counters, pending, grants, accessRequests, comments, threads, snapshots, shifts } = records;
+  const peers = clientsOf(host);
+  const memberships = await createMembershipCache(peers.directory, host.bus);
+  const terms = await createTermsCache(peers.directory, host.bus);
+  const policy = createPolicy({ tree, grants, memberships, directory: peers.directory, terms });
+  const runner = await openJobRunner({ store, log, settings, partsOf: () => jobParts });
+  const quotas = await openQuotas(store, settings, { ...records, tags: records.tags.collection });
+  const nodes: NodeParts = { settings, store, tree, counters, jobs, pending, runner };
+  const parts: Parts = { ...nodes, policy, quotas, peers, systemCall, log };
+  const deriver = openDeriver(settings);
+  const kinds = await openKinds(parts, deriver);
+
+  const sharing: SharingParts = { ...parts, grants, accessRequests };
+  const tags: TagParts = { ...parts, tags: records.tags, usage: records.usage };
+  const commentParts: CommentParts = { ...parts, kinds, comments, threads };
+  const snapshotParts: SnapshotParts = { ...parts, kinds, deriver, snapshots };
+  const forms = await openForms({ store, log, tree, table: kinds.table, settings, deriver });
+  const domainQueue = await openDomainQueue({ store, log, partsOf: () => publications });
+  const publications = await openPublicationParts(
+    { ...parts, kinds, grants, terms },
+    domainQueue.collection,
+    forms.guard,
+  );
+  const treeParts: TreeParts = {
+    ...sharing,
+    ...tags,
+    ...snapshotParts,
+    shifts,
+    forgetters: [
+      (work, nodes) => forgetComments(commentParts, work, nodes),
+      (work, nodes) => forgetForms(formParts, work, nodes),
+      (work, nodes) => forgetPublications(publications, work, nodes),
+    ],
+    publicationSummaries: (nodes, standing) => publicationSummaries(publications, nodes, standing),
+  };
+  const formParts: FormParts = { ...treeParts, forms, terms, verifyCaller: host.verifyCaller };
+  const copies: CopyParts = { ...treeParts, ...commentParts, copyPieces: await store.collection(copyPieceCollection) };
+  const templates: TemplateParts = { ...copies, templates: records.templates };
+  const transfer: TransferParts = { ...formParts, ...commentParts, publications: publications.publications };
+  const search: SearchParts = { ...treeParts, ...commentParts };
+  const jobParts = { ...templates, ...formParts };
+  return {
+    sharing,
+    tags,
+    comments: commentParts,
+    snapshots: snapshotParts,
+    tree: treeParts,
+    forms: formParts,
+    publications,
+    copies,
+    templates,
+    transfer,
+    search,
+    runner,
+    domainQueue,
+  };
+}
+
+/** Opens the records that more than one feature or the quotas read. */
+async function openRecords({ store }: Host) {
+  const nodes = await store.collection(nodeCollection);
+  const jobs = await store.collection(jobCollection);
+  const usage = await store.collection(tagUsageCollection);
+  const pending = createPendingJobs(jobs);
+  return {
+    nodes,
+    jobs,
+    usage,
+    pending,
+    tree: createTree(nodes, pending),
+    counters: createCounters(await store.collection(counterCollection), usage),
+    shifts: await store.collection(shiftCollection),
+    grants: await store.collection(grantCollection),
+    accessRequests: await store.collection(accessRequestCollection),
+    tags: createTags(await store.collection(tagCollection)),
+    comments: await store.collection(commentCollection),
+    threads: await store.collection(threadCollection),
+    snapshots: await store.collection(snapshotCollection),
+    templates: await store.collection(templateCollection),
+  };
+}
+
+function clientsOf({ client }: Host): Parts['peers'] {
+  return {
+    agents: client(contracts.agentDirectory),
+    users: client(contracts.auth),
+    directory: client(contracts.directory),
+    workspaces: client(contracts.workspaces),
+    files: client(contracts.files),
+    fileTexts: client(contracts.fileTexts),
+    entries: client(contracts.entries),
+  };
+}
+
+async function openKinds(parts: Parts, deriver: SnapshotParts['deriver']): Promise<ContentKinds> {
+  const { store, settings, tree, policy, peers, systemCall } = parts;
+  const keeper = await openKeeper(store);
+  const contents = await store.collection(contentCollection);
+  const artifacts = await store.collection(artifactCollection);
+  const hidden = createHidden({ tree, policy });
+  return {
+    document: createDocumentKind({ contents, keeper, settings, hidden, deriver }),
+    artifact: createArtifactKind({ artifacts, keeper, tree, policy }),
+    table: await openTableKind(store, { settings, tree, policy }),
+    file: createFileKind({ tree, files: peers.fileTexts, systemCall }),
+  };
+}

@@ -1,0 +1,98 @@
+import type { Caller } from '@commonplace/kit/auth';
+import { AppError } from '@commonplace/kit/errors';
+import { derivedId, fingerprint } from '@commonplace/kit/id';
+import type { CallContext, CallOptions } from '@commonplace/kit/rpc';
+import { CreateFileRequest } from '@commonplace/proto/files/v1/file_service.js';
+import { parentId } from '../domain/node.js';
+import type { FileAnswer } from './file-answers.js';
+import type { FoundForm } from './known.js';
+import type { FormParts } from './parts.js';
+import { type Answers, submissionFaults } from './values.js';
+
+/**
+ * Stores the files of a submission as siblings of the table, on behalf of the form's creator, so that the respondent
+ * needs no access to the workspace. Existing files that an answer names must be readable by the respondent. Repeating a
+ * submission creates no second file.
+ */
+export async function storeFiles(
+  parts: FormParts,
+  found: FoundForm,
+  answers: Answers,
+  submissionId: string,
+  caller: Caller | undefined,
+  context: CallContext,
+): Promise<Answers> {
+  const values = { ...answers.values };
+  const cells = { ...answers.cells };
+  let options: CallOptions | undefined;
+  for (const { field, answers: files } of answers.files) {
+    const ids: string[] = [];
+    for (const [i, file] of files.entries()) {
+      if ('fileId' in file) ids.push(await readable(parts, file.fileId, field.id, caller, context));
+      else {
+        options ??= await asOwner(parts, found, context);
+        ids.push(await store(parts, found, file, `${submissionId}/${field.id}/${i}`, options));
+      }
+    }
+    values[field.id] = ids;
+    if (field.column !== undefined) cells[field.column.id] = ids;
+  }
+  return { ...answers, values, cells };
+}
+
+async function readable(
+  { policy }: FormParts,
+  id: string,
+  fieldId: string,
+  caller: Caller | undefined,
+  context: CallContext,
+): Promise<string> {
+  const unknown = () =>
+    submissionFaults([{ param: `values.${fieldId}`, code: 'invalid_value', message: `There is no file ${id}.` }]);
+  if (caller === undefined || caller.userId === '') throw unknown();
+  const seen = await policy.see(id, await policy.standing(context)).catch((error) => {
+    throw error instanceof AppError ? unknown() : error;
+  });
+  if (seen.node.type !== 'file') throw unknown();
+  return id;
+}
+
+/** Returns the options for calls made as the person who created the form. */
+async function asOwner({ peers }: FormParts, { form, node }: FoundForm, context: CallContext): Promise<CallOptions> {
+  const { onward } = context;
+  const scopes = ['file:write', 'resource:write'];
+  const request = {
+    userId: form.createdById,
+    orgId: node.orgId ?? '',
+    scopes,
+    agent: undefined,
+    workspaceIds: [],
+    automation: undefined,
+    chain: [],
+  };
+  const { token } = await peers.users.actAs(request, onward);
+  const { requestId, traceparent } = onward.metadata;
+  return { metadata: { requestId, traceparent, token }, deadline: onward.deadline, signal: onward.signal };
+}
+
+async function store(
+  { peers }: FormParts,
+  { form, node }: FoundForm,
+  { name, bytes }: Extract<FileAnswer, { bytes: Buffer }>,
+  key: string,
+  options: CallOptions,
+): Promise<string> {
+  const parent = parentId(node);
+  const request = CreateFileRequest.fromPartial({
+    name,
+    ...(parent === undefined ? { workspaceId: node.workspaceId } : { parentId: parent }),
+    contentBase64: bytes.toString('base64'),
+  });
+  const idempotency = { id: derivedId(`form-file/${form.id}/${key}`), fingerprint: fingerprint(name, bytes) };
+  const { resource } = await peers.files.createFile(request, {
+    ...options,
+    metadata: { ...options.metadata, idempotency },
+  });
+  if (resource === undefined) throw new Error('a created file is a resource');
+  return resource.id;
+}

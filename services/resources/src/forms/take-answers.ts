@@ -1,0 +1,22 @@
+import type { BoundField } from './columns.js';
+import type { FindMismatches } from './patterns.js';
+import { type Answers, readValues, submissionFaults } from './values.js';
+
+/** The fields of a form, bound to its table. */
+interface Asked {
+  readonly tenant: string;
+  readonly fields: readonly BoundField[];
+  readonly disabled: ReadonlySet<string>;
+}
+
+/** Validates and converts the values of a submission, and matches their patterns. Throws one error with all faults. */
+export async function takeAnswers(
+  { tenant, fields, disabled }: Asked,
+  given: Readonly<Record<string, unknown>>,
+  findMismatches: FindMismatches,
+): Promise<Answers> {
+  const { answers, faults } = readValues(fields, disabled, given);
+  const all = [...faults, ...(await findMismatches(tenant, answers.patterns))];
+  if (all.length > 0) throw submissionFaults(all);
+  return answers;
+}

@@ -1,0 +1,99 @@
+import type { Collection, CollectionSpec, StoredRecord, UnitOfWork } from '@commonplace/kit/store';
+import type { Node } from '../domain/node.js';
+import { type TagUsage, USAGE_SLOTS } from './tag-usage.js';
+
+/** Number of live nodes in a boundary, split into slots that are summed. */
+export interface Counter extends StoredRecord {
+  readonly workspaceId: string;
+  readonly boundary: string;
+  readonly active: number;
+}
+
+export const counterCollection: CollectionSpec<Counter> = {
+  name: 'counters',
+  indexes: [{ fields: ['boundary'] }, { fields: ['workspaceId'] }],
+};
+
+/** Number of slots of a counter, so that concurrent creations do not contend on one record. */
+const SLOTS = 8;
+
+/** The fields of a node that decide which counters count it. */
+export type Counted = Pick<Node, 'id' | 'boundary' | 'workspaceId' | 'tags' | 'attachment'>;
+
+export interface Counters {
+  /** Adds live nodes to the counters of their boundaries and tags; subtracts them if `by` is −1. */
+  add(work: UnitOfWork, nodes: readonly Counted[], by: 1 | -1): void;
+  /** Moves a live node from the counters of its old state to those of its new state. */
+  move(work: UnitOfWork, before: Counted, after: Counted): void;
+  /** Returns the number of live nodes in a workspace, attachments included. */
+  ofWorkspace(workspaceId: string): Promise<number>;
+  /** Returns the number of live nodes in some boundaries, without attachments. */
+  ofBoundaries(boundaries: readonly string[]): Promise<number>;
+  attachmentsIn(workspaceId: string): Promise<number>;
+}
+
+export function createCounters(collection: Collection<Counter>, usage: Collection<TagUsage>): Counters {
+  function write(work: UnitOfWork, changes: readonly { readonly node: Counted; readonly by: 1 | -1 }[]): void {
+    const boundaries = new Map<string, { fixed: Pick<Counter, 'workspaceId' | 'boundary'>; count: number }>();
+    const tags = new Map<string, { fixed: Pick<TagUsage, 'workspaceId' | 'tagId'>; count: number }>();
+    for (const { node, by } of changes) {
+      const { workspaceId } = node;
+      const boundary = node.attachment ? attachmentsOf(workspaceId) : node.boundary;
+      const slot = slotOf(node.id);
+      sum(boundaries, `${keyOf({ workspaceId, boundary })}:${slot}`, { workspaceId, boundary }, by);
+      for (const tagId of node.tags) {
+        sum(tags, `${workspaceId}:${tagId}:${slot % USAGE_SLOTS}`, { workspaceId, tagId }, by);
+      }
+    }
+    for (const [id, { fixed, count }] of boundaries) {
+      if (count !== 0) work.increment(collection, id, 'active', count, fixed);
+    }
+    for (const [id, { fixed, count }] of tags) {
+      if (count !== 0) work.increment(usage, id, 'active', count, fixed);
+    }
+  }
+
+  return {
+    add: (work, nodes, by) =>
+      write(
+        work,
+        nodes.map((node) => ({ node, by })),
+      ),
+    move(work, before, after) {
+      const { boundary, workspaceId, tags, attachment } = before;
+      const stays = after.boundary === boundary && after.workspaceId === workspaceId && after.tags === tags;
+      if (stays && after.attachment === attachment) return;
+      write(work, [
+        { node: before, by: -1 },
+        { node: after, by: 1 },
+      ]);
+    },
+    ofWorkspace: (workspaceId) => collection.sum('active', { workspaceId }),
+    ofBoundaries: (boundaries) => collection.sum('active', { boundary: { in: boundaries } }),
+    attachmentsIn: (workspaceId) => collection.sum('active', { boundary: attachmentsOf(workspaceId) }),
+  };
+}
+
+function sum<F>(sums: Map<string, { fixed: F; count: number }>, id: string, fixed: F, by: number): void {
+  const known = sums.get(id);
+  if (known === undefined) sums.set(id, { fixed, count: by });
+  else known.count += by;
+}
+
+/** Returns the key under which attachments are counted: apart from boundaries, because tree listings leave them out. */
+function attachmentsOf(workspaceId: string): string {
+  return `attachments:${workspaceId}`;
+}
+
+/**
+ * Returns the id of a boundary's counter. A restricted node that moves to another workspace keeps its boundary, so the
+ * key includes the workspace.
+ */
+function keyOf({ boundary, workspaceId }: Pick<Node, 'boundary' | 'workspaceId'>): string {
+  return boundary === workspaceId ? boundary : `${workspaceId}:${boundary}`;
+}
+
+/** Returns the slot of a node. Ids end in random bits, so nodes spread evenly. */
+function slotOf(id: string): number {
+  return id.charCodeAt(id.length - 1) % SLOTS;
+}

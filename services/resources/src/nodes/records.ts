@@ -1,0 +1,21 @@
+import type { CollectionSpec } from '@commonplace/kit/store';
+import type { Node } from '../domain/node.js';
+
+export const nodeCollection: CollectionSpec<Node> = {
+  name: 'nodes',
+  indexes: [
+    { fields: ['workspaceId', 'state', 'position'] },
+    { fields: ['workspaceId', 'state', 'nameFold'] },
+    { fields: ['workspaceId', 'state', 'createdAt'] },
+    { fields: ['workspaceId', 'state', 'updatedAt'] },
+    { fields: ['workspaceId', 'state', 'type'] },
+    { fields: ['workspaceId', 'state', 'trashedAt'], sparse: true },
+    { fields: ['workspaceId', 'trashHead', 'trashedAt'], sparse: true },
+    { fields: ['parentKey', 'state', 'position'] },
+    { fields: ['batchId'], sparse: true },
+    { fields: ['state', 'purgeAt'], sparse: true },
+    { fields: ['ancestors'], many: true },
+    { fields: ['tags'], many: true },
+    { fields: ['externalKey'], unique: true },
+  ],
+};

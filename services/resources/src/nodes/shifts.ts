@@ -1,0 +1,50 @@
+import { newId } from '@commonplace/kit/id';
+import type { Collection, CollectionSpec, StoredRecord, UnitOfWork } from '@commonplace/kit/store';
+import type { Node, Place } from '../domain/node.js';
+
+/**
+ * Records that a subtree has moved to another boundary or workspace. Services that hold copies of places, such as
+ * search, learn of it with a delay; until then their copies show the old place.
+ */
+export interface Shift extends StoredRecord {
+  readonly tenant: string;
+  readonly headId: string;
+  /** Workspace that the head is in now, and the one that it was in before. */
+  readonly workspaceId: string;
+  readonly fromWorkspaceId: string;
+  /** Boundary that the head had before. */
+  readonly fromBoundary: string;
+  /** Time by which copies are up to date again. */
+  readonly until: string;
+}
+
+export const shiftCollection: CollectionSpec<Shift> = {
+  name: 'shifts',
+  indexes: [{ fields: ['workspaceId', 'until'] }, { fields: ['until'] }],
+  expires: 'until',
+};
+
+/** Milliseconds within which copies of places follow: far longer than they need, unless the broker is down. */
+const FOLLOWED_MS = 600_000;
+/** Milliseconds for a subtree that a job rewrites after the request. */
+const LARGE_FOLLOWED_MS = 3_600_000;
+
+/** Records a shift in the unit of work that makes it. Does nothing if boundary and workspace stay the same. */
+export function noteShift(
+  shifts: Collection<Shift>,
+  work: UnitOfWork,
+  before: Node,
+  after: Place,
+  large: boolean,
+): void {
+  if (before.boundary === after.boundary && before.workspaceId === after.workspaceId) return;
+  work.insert(shifts, {
+    id: newId(),
+    tenant: after.tenant,
+    headId: before.id,
+    workspaceId: after.workspaceId,
+    fromWorkspaceId: before.workspaceId,
+    fromBoundary: before.boundary,
+    until: new Date(Date.now() + (large ? LARGE_FOLLOWED_MS : FOLLOWED_MS)).toISOString(),
+  });
+}

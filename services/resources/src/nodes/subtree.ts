@@ -1,0 +1,97 @@
+import { derivedId, newId } from '@commonplace/kit/id';
+import type { CallContext } from '@commonplace/kit/rpc';
+import { LostRace } from '@commonplace/kit/store';
+import { traceparentNow } from '@commonplace/kit/telemetry';
+import type { Node } from '../domain/node.js';
+import type { TreeJob } from './jobs.js';
+import type { NodeParts } from './parts.js';
+import { PENDING_MAX_AGE_MS } from './pending.js';
+
+/** The descendants of a head: all of them, or `large` if they are too many for one request. */
+export type Below = { readonly nodes: readonly Node[] } | 'large';
+
+/** Milliseconds that a request has to write the head after it has announced its job. */
+const ANNOUNCED_MS = 30_000;
+
+export async function loadBelow(parts: NodeParts, head: Node): Promise<Below> {
+  const limit = parts.settings.inlineSubtree;
+  const nodes = await parts.tree.below(head.id, limit);
+  return nodes.length < limit ? { nodes } : 'large';
+}
+
+/**
+ * Queues a job with what this call writes. Used for subtrees that nobody reads any more, and for small ones that the
+ * same unit of work rewrites, because a child may have been created below meanwhile. A creation after this commit
+ * conflicts on the version of its parent; one before it is found by the job.
+ */
+export function enqueue(
+  parts: NodeParts,
+  context: CallContext,
+  job: Omit<TreeJob, 'id' | 'version' | 'actor' | 'createdAt' | 'leaseUntil'>,
+): void {
+  const id = newId();
+  const createdAt = new Date().toISOString();
+  const traceparent = traceparentNow();
+  context.work.insert(parts.jobs, { id, actor: context.actor, traceparent, createdAt, leaseUntil: createdAt, ...job });
+  context.afterCommit(() => parts.pending.forget());
+}
+
+/** Maximum number of jobs of one kind below one head at once, with ample margin. */
+const JOBS_PER_SUBTREE = 200;
+
+/**
+ * Returns the pending jobs of a kind on the subtrees of some heads. A job with `sweep` only looks for nodes created
+ * late.
+ */
+export function jobsBelow(
+  { jobs }: NodeParts,
+  kind: 'trash' | 'restore',
+  headIds: readonly string[],
+): Promise<TreeJob[]> {
+  return jobs.find({
+    where: { createdAt: { gt: '' }, kind, headId: { in: headIds } },
+    limit: JOBS_PER_SUBTREE * headIds.length,
+  });
+}
+
+/** Returns whether a job of a kind has not yet processed all descendants of one of the heads. */
+export async function isUnderWay(
+  parts: NodeParts,
+  kind: 'trash' | 'restore',
+  headIds: readonly string[],
+): Promise<boolean> {
+  return (await jobsBelow(parts, kind, headIds)).some(({ sweep }) => sweep !== true);
+}
+
+/**
+ * Announces a job for a large subtree, and waits until every process knows of it. The job starts when the request has
+ * written the head, or has failed to do so: it acts on the state of the head that it then finds.
+ */
+export async function announce(
+  parts: NodeParts,
+  context: CallContext,
+  head: Node,
+  job: Pick<TreeJob, 'kind' | 'workspaceIds' | 'reserved'> & { batchId?: string },
+): Promise<void> {
+  const id = derivedId(`tree-job:${context.requestId}:${head.id}:${job.kind}`);
+  const now = Date.now();
+  const work = parts.store.begin();
+  work.insert(parts.jobs, {
+    id,
+    tenant: head.tenant,
+    headId: head.id,
+    actor: context.actor,
+    traceparent: traceparentNow(),
+    createdAt: new Date(now).toISOString(),
+    leaseUntil: new Date(now + ANNOUNCED_MS).toISOString(),
+    ...job,
+  });
+  try {
+    await work.commit();
+  } catch (error) {
+    if (!(error instanceof LostRace)) throw error;
+  }
+  parts.pending.forget();
+  await new Promise((resolve) => setTimeout(resolve, PENDING_MAX_AGE_MS));
+  context.afterCommit(() => parts.runner.prompt(id));
+}

@@ -1,0 +1,82 @@
+import type { Collection, UnitOfWork } from '@commonplace/kit/store';
+import type { Node } from '../domain/node.js';
+import { placeUnder, rootPlace } from '../domain/tree.js';
+import type { TreeJob } from './jobs.js';
+import type { PendingJobs } from './pending.js';
+
+/** Reads nodes with their current place and state, even while a job is still rewriting a large subtree. */
+export interface Tree {
+  readonly nodes: Collection<Node>;
+  get(id: string, work?: UnitOfWork): Promise<Node | undefined>;
+  /** Returns those nodes that exist, in the order of the ids. */
+  getMany(ids: readonly string[]): Promise<Node[]>;
+  /**
+   * Returns an empty list if the places that nodes state are right. While a large subtree is being rewritten, returns
+   * the workspaces in which nodes of this one may still say that they are.
+   */
+  unsettled(workspaceId: string): Promise<readonly string[]>;
+  /** Returns nodes with their current place and state, leaving out those that are about to be purged. */
+  resolve(nodes: readonly Node[]): Promise<Node[]>;
+  /** Returns the descendants of a node, at most `limit`. */
+  below(id: string, limit: number): Promise<Node[]>;
+}
+
+export function createTree(nodes: Collection<Node>, pending: PendingJobs): Tree {
+  async function resolveOne(node: Node): Promise<Node | undefined> {
+    const jobs = await pending.in(node.workspaceId);
+    return jobs.length === 0 ? node : throughParents(nodes, node, jobs);
+  }
+
+  async function resolve(found: readonly Node[]): Promise<Node[]> {
+    const resolved: Node[] = [];
+    for (const node of found) {
+      const seen = await resolveOne(node);
+      if (seen !== undefined) resolved.push(seen);
+    }
+    return resolved;
+  }
+
+  return {
+    nodes,
+    async get(id, work) {
+      const node = work === undefined ? await nodes.get(id) : await work.get(nodes, id);
+      return node === undefined ? undefined : resolveOne(node);
+    },
+    getMany: async (ids) => resolve(await nodes.getMany(ids)),
+    unsettled: async (workspaceId) => [...new Set((await pending.in(workspaceId)).flatMap((job) => job.workspaceIds))],
+    resolve,
+    below: (id, limit) => nodes.find({ where: { ancestors: { contains: id } }, limit }),
+  };
+}
+
+/**
+ * Returns a node with the place and state that its parents give it; they are right even before its own record is
+ * rewritten. Returns undefined for a node that a job is purging.
+ */
+async function throughParents(
+  nodes: Collection<Node>,
+  node: Node,
+  jobs: readonly TreeJob[],
+): Promise<Node | undefined> {
+  const chain = [node];
+  let top = node;
+  while (top.parentKey !== top.workspaceId) {
+    const parent = await nodes.get(top.parentKey);
+    if (parent === undefined) break;
+    chain.unshift(parent);
+    top = parent;
+  }
+  const heads = new Set(chain.map(({ id }) => id));
+  const purged = jobs.some((job) => job.kind === 'purge' && heads.has(job.headId) && job.batchId === node.batchId);
+  if (purged) return undefined;
+  let place = rootPlace(top.workspaceId, top.orgId);
+  for (const one of chain) place = { ...placeUnder(place, one), id: one.id };
+  const { id: _, ...rest } = place;
+  return { ...node, ...rest, ...stateIn(node, chain, jobs) };
+}
+
+function stateIn(_node: Node, chain: readonly Node[], jobs: readonly TreeJob[]): Pick<Node, 'state'> {
+  const restored = (one: Node) => jobs.some((job) => job.kind === 'restore' && job.batchId === one.batchId);
+  const trashed = chain.some((one) => one.state === 'trashed' && !restored(one));
+  return { state: trashed ? 'trashed' : 'active' };
+}

@@ -1,0 +1,63 @@
+import { reachesWorkspace } from '@commonplace/kit/auth';
+import type { CallContext } from '@commonplace/kit/rpc';
+import { type AccessibleResource, UntrustedAuthor } from '@commonplace/proto/resources/v1/index_service.js';
+import { reachOfGrants } from '../domain/access.js';
+import type { Node, UntrustedWriter } from '../domain/node.js';
+import { untrustedAuthors } from '../domain/untrusted.js';
+import { pathFrom } from '../tree/surroundings.js';
+import { roleMessage, TYPES } from '../wire.js';
+import type { SearchParts } from './parts.js';
+
+/** Returns those resources that the caller may read, with what is known of their readers and authors. */
+export async function accessible(
+  parts: SearchParts,
+  ids: readonly string[],
+  context: CallContext,
+): Promise<AccessibleResource[]> {
+  const standing = await parts.policy.standing(context);
+  const nodes = (await parts.tree.getMany(ids)).filter(
+    (node) => node.state === 'active' && reachesWorkspace(standing.caller, node.workspaceId, node.orgId),
+  );
+  const access = await parts.policy.accessToAll(nodes, standing);
+  const above = await parts.tree.getMany([...new Set(nodes.flatMap((node) => node.ancestors))]);
+  const loaded = new Map(above.map((node) => [node.id, node]));
+  const tags = await parts.tags.ofAll(nodes);
+  const now = Date.now();
+  const found: AccessibleResource[] = [];
+  for (const [i, node] of nodes.entries()) {
+    const held = access[i];
+    if (held === undefined) continue;
+    found.push({
+      id: node.id,
+      workspaceId: node.workspaceId,
+      type: TYPES[node.type],
+      name: node.name,
+      icon: node.icon,
+      path: await pathFrom(parts, node, loaded, standing),
+      updatedAt: node.updatedAt,
+      tags: (tags.get(node.id) ?? []).map(({ id }) => id),
+      role: roleMessage(held.role),
+      contentVersion: node.contentVersion,
+      boundaryId: node.boundary,
+      isShared: isShared(node, loaded),
+      untrusted: untrustedAuthors(node, now).map((author) => AUTHORS[author]),
+    });
+  }
+  return found;
+}
+
+const AUTHORS: Readonly<Record<UntrustedWriter, UntrustedAuthor>> = {
+  guest: UntrustedAuthor.GUEST,
+  agent: UntrustedAuthor.AGENT,
+  form: UntrustedAuthor.FORM,
+  import: UntrustedAuthor.IMPORT,
+  file: UntrustedAuthor.FILE,
+};
+
+/** Returns whether a node has readers beside those of its boundary: by a grant below that, or by a publication. */
+function isShared(node: Node, loaded: ReadonlyMap<string, Node>): boolean {
+  const chain = [...node.ancestors.flatMap((id) => loaded.get(id) ?? []), node];
+  if (chain.some(({ published }) => published === true)) return true;
+  const reach = new Set(reachOfGrants(node));
+  return chain.some(({ id, principals }) => reach.has(id) && id !== node.boundary && principals.length > 0);
+}

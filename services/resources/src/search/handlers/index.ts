@@ -1,0 +1,255 @@
+import { reachesWorkspace } from '@commonplace/kit/auth';
+import { TenantBoundary } from '@commonplace/kit/errors';
+import type { CallContext, Handlers } from '@commonplace/kit/rpc';
+import type {
+  IndexEntry,
+  IndexService,
+  Place,
+  PlacePart,
+  SearchFilter,
+} from '@commonplace/proto/resources/v1/index_service.js';
+import { spokenOn } from '../../comments/spoken.js';
+import type { Part } from '../../content/kind.js';
+import type { Node, NodeType } from '../../domain/node.js';
+import { locateIn, textsOf } from '../../kinds.js';
+import type { Standing } from '../../policy.js';
+import { matchingTags } from '../../tags/matching-tags.js';
+import { visibleWhere } from '../../tree/visible.js';
+import { actorMessage, nodeType, TYPES } from '../../wire.js';
+import { accessible } from '../accessible.js';
+import { checkReaders } from '../check-readers.js';
+import { addFormerPlaces } from '../former-places.js';
+import type { SearchParts } from '../parts.js';
+
+/** Creates the handlers that the search service calls. */
+export function createIndexHandlers(parts: SearchParts): Handlers<IndexService> {
+  const { policy } = parts;
+  return {
+    async getIndexEntries({ ids, mostBytes }) {
+      const nodes = await indexedAmong(parts, ids);
+      const [first = []] = mostBytes > 0 ? portions(nodes, mostBytes) : [nodes];
+      const leftIds = nodes.slice(first.length).map(({ id }) => id);
+      return { entries: await entriesOf(parts, first), leftIds };
+    },
+
+    async *streamIndexEntries({ batchSize }) {
+      for await (const nodes of allIndexed(parts, batchSize)) {
+        for (const some of portions(nodes, STREAMED_BYTES))
+          yield { entries: await entriesOf(parts, some), leftIds: [] };
+      }
+    },
+
+    async getIndexStates({ ids }) {
+      return { entries: statesOf(await indexedAmong(parts, ids)), leftIds: [] };
+    },
+
+    async *streamIndexStates({ batchSize }) {
+      for await (const nodes of allIndexed(parts, batchSize)) yield { entries: statesOf(nodes), leftIds: [] };
+    },
+
+    async getSearchFilter(request, context) {
+      const { workspaceIds, includeArchived, parentId } = request;
+      const standing = await policy.standing(context);
+      if (parentId !== '') await policy.see(parentId, standing);
+      const chosen = await chooseWorkspaces(parts, workspaceIds, includeArchived, standing, context);
+      const filter = await searchFilter(parts, chosen, standing);
+      return { ...filter, ...(await matchingTags(parts, chosen, request)) };
+    },
+
+    async countResources({ workspaceIds }) {
+      const counts: Record<string, number> = {};
+      for (const id of workspaceIds) {
+        const count = await parts.counters.ofWorkspace(id);
+        if (count > 0) counts[id] = count;
+      }
+      return { counts };
+    },
+
+    async checkAccess({ ids }, context) {
+      return { resources: await accessible(parts, ids, context) };
+    },
+
+    async checkReaders(request, context) {
+      return checkReaders(parts, request, context);
+    },
+
+    async locatePlaces({ places }) {
+      return { parts: await located(parts, places) };
+    },
+
+    async convertPage({ html, tenant }, { deadline }) {
+      return parts.deriver.run({ tenant, deadline }, Buffer.byteLength(html), 'page', html);
+    },
+  };
+}
+
+async function indexedAmong({ tree }: SearchParts, ids: readonly string[]): Promise<Node[]> {
+  return (await tree.getMany(ids)).filter(isIndexed);
+}
+
+/** Approximate bytes of content whose texts are sent in one message of a stream. */
+const STREAMED_BYTES = 2 * 1024 * 1024;
+
+/** Matches content types of files that contain no text. */
+const WORDLESS = /^(?:image|audio|video)\//;
+
+/**
+ * Splits nodes into groups of about `mostBytes` bytes of content each, in order; a larger node is a group of its own.
+ */
+function* portions(nodes: readonly Node[], mostBytes: number): Generator<readonly Node[]> {
+  let from = 0;
+  let bytes = 0;
+  for (const [at, node] of nodes.entries()) {
+    const more = WORDLESS.test(node.file?.contentType ?? '') ? 0 : node.sizeBytes;
+    if (at > from && bytes + more > mostBytes) {
+      yield nodes.slice(from, at);
+      from = at;
+      bytes = 0;
+    }
+    bytes += more;
+  }
+  if (from < nodes.length) yield nodes.slice(from);
+}
+
+/** Yields all nodes to be indexed, in batches ordered by id. */
+async function* allIndexed({ tree }: SearchParts, batchSize: number): AsyncGenerator<Node[]> {
+  const limit = Math.min(Math.max(batchSize, 1), 500);
+  let after: string[] | undefined;
+  for (;;) {
+    const nodes: Node[] = await tree.nodes.find({ where: {}, limit, after });
+    const live = (await tree.resolve(nodes)).filter(isIndexed);
+    if (live.length > 0) yield live;
+    const last = nodes.at(-1);
+    if (last === undefined || nodes.length < limit) return;
+    after = [last.id];
+  }
+}
+
+/** Returns whether a node is indexed: it is live and not part of a template. */
+function isIndexed(node: Node): boolean {
+  return node.state === 'active' && node.template === undefined;
+}
+
+async function entriesOf(parts: SearchParts, nodes: readonly Node[]): Promise<IndexEntry[]> {
+  const texts = await textsOf(parts.kinds, nodes);
+  const tags = await parts.tags.ofAll(nodes);
+  const comments = await spokenOn(parts, nodes);
+  return statesOf(nodes).map((state) => ({
+    ...state,
+    text: texts.get(state.id) ?? '',
+    tags: (tags.get(state.id) ?? []).map(({ id }) => id),
+    comments: comments.get(state.id) ?? [],
+  }));
+}
+
+/** Returns index entries with only the fields that the nodes contain. */
+function statesOf(nodes: readonly Node[]): IndexEntry[] {
+  return nodes.map((node) => ({
+    id: node.id,
+    tenant: node.tenant,
+    workspaceId: node.workspaceId,
+    boundaryId: node.boundary,
+    ancestorIds: [...node.ancestors],
+    directPrincipals: [...node.principals],
+    type: TYPES[node.type],
+    name: node.name,
+    text: '',
+    metadataJson: node.metadata ?? '{}',
+    createdBy: actorMessage(node.createdBy),
+    createdAt: node.createdAt,
+    updatedAt: node.updatedAt,
+    version: node.version,
+    contentVersion: node.contentVersion,
+    tags: [],
+    comments: [],
+  }));
+}
+
+/** Returns the workspaces to search: the requested ones, or all in the tenant that the credential reaches. */
+async function chooseWorkspaces(
+  parts: SearchParts,
+  asked: readonly string[],
+  includeArchived: boolean,
+  standing: Standing,
+  context: CallContext,
+): Promise<string[]> {
+  if (asked.length > 0) {
+    const tenants = new Set<string>();
+    for (const id of asked) tenants.add((await parts.policy.visit(id, standing, context)).orgId);
+    if (tenants.size > 1) throw TenantBoundary({}, { message: 'One search covers the workspaces of one tenant.' });
+    return [...asked];
+  }
+  const { caller, person } = standing;
+  const tenant = caller.tenant?.orgId ?? null;
+  const joined = [...person.workspaces.values()]
+    .filter(({ workspaceId, orgId, archived }) => {
+      const org = orgId === '' ? null : orgId;
+      const here = caller.tenant === undefined ? org === tenant : true;
+      return here && (includeArchived || !archived) && reachesWorkspace(caller, workspaceId, org);
+    })
+    .map(({ workspaceId }) => workspaceId);
+  return [...joined, ...(await visited(parts, tenant, includeArchived, standing))];
+}
+
+/** Returns the workspaces of the tenant in which the caller has grants but is not a member. */
+async function visited(
+  parts: SearchParts,
+  tenant: string | null,
+  includeArchived: boolean,
+  standing: Standing,
+): Promise<string[]> {
+  const { caller, person } = standing;
+  const granted = (await parts.policy.grantedWorkspaces(standing)).filter(
+    (one) => one.tenant === tenant && !person.workspaces.has(one.workspaceId),
+  );
+  const found: string[] = [];
+  for (const { workspaceId } of granted) {
+    if (!reachesWorkspace(caller, workspaceId, tenant)) continue;
+    if (includeArchived || !(await standing.terms(workspaceId)).archived) found.push(workspaceId);
+  }
+  return found;
+}
+
+async function searchFilter(
+  parts: SearchParts,
+  workspaceIds: string[],
+  standing: Standing,
+): Promise<Omit<SearchFilter, 'tagIds' | 'tagTerms'>> {
+  const filter: Omit<SearchFilter, 'tagIds' | 'tagTerms'> = {
+    workspaceIds: [...workspaceIds],
+    openWorkspaceIds: [],
+    boundaryIds: [],
+    // Every valid grant is listed under `granted` below, so that a new or expired one takes effect at once.
+    principals: [],
+    granted: [],
+  };
+  const held: Node[] = [];
+  for (const id of workspaceIds) {
+    const { boundaries, items } = await visibleWhere(parts, id, standing);
+    if (boundaries === undefined) {
+      filter.openWorkspaceIds.push(id);
+      continue;
+    }
+    filter.boundaryIds.push(...boundaries);
+    filter.granted.push(...items.map((one) => ({ resourceId: one.id, boundaryId: one.boundary })));
+    held.push(...items);
+  }
+  await addFormerPlaces(parts, filter, held, standing);
+  return filter;
+}
+
+async function located({ kinds }: SearchParts, places: readonly Place[]): Promise<PlacePart[]> {
+  const byType = new Map<NodeType, Map<string, Place[]>>();
+  for (const place of places) {
+    const type = nodeType(place.type);
+    if (type === undefined) continue;
+    const some = byType.get(type) ?? new Map<string, Place[]>();
+    byType.set(type, some.set(place.resourceId, [...(some.get(place.resourceId) ?? []), place]));
+  }
+  const found = await locateIn(kinds, byType);
+  const partOf = new Map<Place, Part | undefined>();
+  for (const some of byType.values()) {
+    for (const [id, ofNode] of some) for (const [i, place] of ofNode.entries()) partOf.set(place, found.get(id)?.[i]);
+  }
+  return places.map((place) => ({ blockId: undefined, rowId: undefined, page: undefined, ...partOf.get(place) }));
+}

@@ -1,0 +1,55 @@
+import { InsufficientRole } from '@commonplace/kit/errors';
+import type { CallContext } from '@commonplace/kit/rpc';
+import { type Grant, type GrantTerms, grantAt } from '../domain/grant.js';
+import type { Node, Place } from '../domain/node.js';
+import { splitPrincipal } from '../domain/principals.js';
+import { isAtLeast, may } from '../domain/role.js';
+import { insufficientScope } from '../errors.js';
+import type { Standing } from '../policy.js';
+import { combineTerms, GRANTS_PER_NODE, grantsOn, putGrants, type Wish } from './grants.js';
+import type { SharingParts } from './parts.js';
+
+/** Returns the limits on the grants that a caller may copy to a place. Throws if they may not share there. */
+export async function grantTerms(
+  parts: SharingParts,
+  source: Node,
+  place: Place & { readonly id: string },
+  standing: Standing,
+): Promise<GrantTerms> {
+  const { caller, person } = standing;
+  const asked = { ...source, ...place, principals: [] };
+  const role = (await parts.policy.accessTo(asked, standing))?.role;
+  if (role === undefined || !may(role, 'manage')) throw InsufficientRole({ role, needed: 'manager' });
+  if (!caller.credential.scopes.includes('share:write')) throw insufficientScope('share:write');
+  return { userId: caller.userId, role, workspaceIds: [...person.workspaces.keys()] };
+}
+
+/** Copies the grants of a node to its copy; a person who copies a restriction becomes its manager. */
+export async function copyGrants(
+  parts: SharingParts,
+  from: Node,
+  copy: Node,
+  terms: GrantTerms,
+  context: Pick<CallContext, 'work' | 'event' | 'actor'>,
+): Promise<Node> {
+  const now = new Date().toISOString();
+  const wishes = new Map<string, Wish>();
+  const own = `user:${terms.userId}`;
+  if (copy.restricted) wishes.set(own, { principal: own, role: 'manager' });
+  // A person who belongs to one Personal workspace need not belong to another.
+  const found = from.principals.length > 0 && from.tenant === copy.tenant ? await grantsOn(parts, from) : [];
+  for (const grant of found.flatMap((one) => grantAt(one, now) ?? []).filter((one) => isCopied(one, terms))) {
+    const { principal, role, expiresAt, later } = grant;
+    if (!wishes.has(principal)) wishes.set(principal, { principal, role, expiresAt, later });
+    else wishes.set(principal, { principal, ...combineTerms(grant, { role: 'manager' }, now) });
+  }
+  if (wishes.size === 0) return copy;
+  const some = [...wishes.values()].slice(0, GRANTS_PER_NODE);
+  return (await putGrants(parts, copy, some, { notify: false }, context)).node;
+}
+
+function isCopied(grant: Grant, { role, workspaceIds }: GrantTerms): boolean {
+  const { kind, id } = splitPrincipal(grant.principal);
+  if (kind === 'link' || kind === 'invitee') return false;
+  return isAtLeast(role, grant.role) && (kind !== 'workspace' || workspaceIds.includes(id));
+}

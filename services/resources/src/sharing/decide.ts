@@ -1,0 +1,136 @@
+import { InsufficientRole, invalidField, NotFound } from '@commonplace/kit/errors';
+import { type CallContext, requireVersion } from '@commonplace/kit/rpc';
+import type { UpdateAccessRequestRequest } from '@commonplace/proto/resources/v1/access_request_service.js';
+import type { Permission } from '@commonplace/proto/resources/v1/permission.js';
+import { reachOfGrants } from '../domain/access.js';
+import { grantId } from '../domain/grant.js';
+import { isAtLeast, may, type Role } from '../domain/role.js';
+import { RequestNotPending, RoleEscalation } from '../errors.js';
+import { requireCapability, requireReach, type Seen, type Standing } from '../policy.js';
+import { roleNamed } from '../wire.js';
+import { publishAccessRequest } from './events.js';
+import { combineTerms, putGrants } from './grants.js';
+import { statusNamed } from './list-requests.js';
+import type { SharingParts } from './parts.js';
+import { namesOf, permissionMessage } from './permission.js';
+import { type AccessRequest, statusAt } from './request-records.js';
+
+export interface Decided {
+  readonly record: AccessRequest;
+  /** The permission that an approval has granted. */
+  readonly permission?: Permission | undefined;
+}
+
+/** Approves or denies a request, as a manager, or cancels it, as the requester. */
+export async function decide(
+  parts: SharingParts,
+  request: UpdateAccessRequestRequest,
+  standing: Standing,
+  context: CallContext,
+): Promise<Decided> {
+  const record = await parts.accessRequests.get(request.requestId);
+  if (record === undefined) {
+    // Takes as long as for an existing request of somebody else, so that timing does not reveal which ids exist.
+    await parts.policy.see(request.requestId, standing);
+    throw NotFound();
+  }
+  const status = statusNamed(request.status);
+  if (status === 'canceled') await requireRequester(parts, record, standing);
+  else await requireDecider(parts, record, standing);
+  if (status !== 'approved' && status !== 'denied' && status !== 'canceled') {
+    throw invalidField('status', 'invalid_value', 'must be approved, denied or canceled.');
+  }
+  const grants = status === 'approved' ? await approvable(parts, record, request, standing) : undefined;
+  requireVersion(context, record.version, { updatedAt: record.decidedAt ?? record.createdAt });
+  const now = statusAt(record, standing.now);
+  if (now !== 'pending') throw RequestNotPending({ status: now });
+
+  const permission =
+    grants === undefined ? undefined : await approve(parts, record, request, grants, standing, context);
+  const { openKey: _, ...rest } = record;
+  const decided = context.work.replace(parts.accessRequests, record, {
+    ...rest,
+    status,
+    decidedBy: context.actor,
+    decidedAt: standing.now,
+    decisionMessage: request.message,
+    ...(grants === undefined ? {} : { grantedRole: grants.role }),
+  });
+  publishAccessRequest(context, 'decided', decided, status === 'canceled' ? [] : [record.requesterId]);
+  return { record: decided, permission };
+}
+
+/** Throws InsufficientRole unless the caller made the request, or NotFound if they cannot see the resource either. */
+async function requireRequester(parts: SharingParts, record: AccessRequest, standing: Standing): Promise<void> {
+  if (record.requesterId !== standing.caller.userId) {
+    await parts.policy.see(record.resourceId, standing);
+    throw InsufficientRole();
+  }
+  const { tenant, workspaceId } = record;
+  requireReach(standing.caller, { workspaceId, orgId: tenant === workspaceId ? null : tenant });
+}
+
+/**
+ * Throws unless the caller manages the resource. The requester knows of the request, so they get InsufficientRole where
+ * others get NotFound.
+ */
+async function requireDecider(parts: SharingParts, record: AccessRequest, standing: Standing): Promise<void> {
+  if (record.requesterId === standing.caller.userId) {
+    const node = await parts.tree.get(record.resourceId);
+    const access = node === undefined ? undefined : await parts.policy.accessTo(node, standing);
+    if (access === undefined || !may(access.role, 'manage')) {
+      await requireRequester(parts, record, standing);
+      throw InsufficientRole();
+    }
+  }
+  requireCapability(await parts.policy.see(record.resourceId, standing), 'manage');
+}
+
+interface Approvable {
+  readonly target: Seen;
+  readonly role: Role;
+}
+
+/** Returns the node on which an approval grants a role, and the role. Throws if either is not permitted. */
+async function approvable(
+  parts: SharingParts,
+  record: AccessRequest,
+  request: UpdateAccessRequestRequest,
+  standing: Standing,
+): Promise<Approvable> {
+  const seen = await parts.policy.see(record.resourceId, standing);
+  const targetId = request.targetResourceId ?? record.resourceId;
+  const target = targetId === record.resourceId ? seen : await parts.policy.see(targetId, standing);
+  requireCapability(target, 'manage');
+  const role = roleNamed(request.role) ?? record.role;
+  if (!isAtLeast(target.access.role, role)) throw RoleEscalation({ own: target.access.role });
+  if (!reachOfGrants(seen.node).includes(targetId)) {
+    throw invalidField(
+      'target_resource_id',
+      'invalid_value',
+      'must be the resource or an ancestor that it inherits from.',
+    );
+  }
+  if (request.expiresAt !== undefined && request.expiresAt <= standing.now) {
+    throw invalidField('expires_at', 'invalid_value', 'must be in the future.');
+  }
+  return { target, role };
+}
+
+/** Grants the role without shortening or prolonging what the requester already holds. */
+async function approve(
+  parts: SharingParts,
+  record: AccessRequest,
+  request: UpdateAccessRequestRequest,
+  { target, role }: Approvable,
+  standing: Standing,
+  context: CallContext,
+): Promise<Permission> {
+  const principal = `user:${record.requesterId}`;
+  const held = await context.work.get(parts.grants, grantId(target.node.id, principal));
+  const wish = { principal, ...combineTerms(held, { role, expiresAt: request.expiresAt }, standing.now) };
+  // The requester is notified of the decision itself, not of the grant.
+  const { node, grants } = await putGrants(parts, target.node, [wish], { notify: false }, context);
+  const names = await namesOf(parts, grants, standing, context);
+  return permissionMessage(node, grants[0] as (typeof grants)[number], names);
+}

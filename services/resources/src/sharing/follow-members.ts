@@ -1,0 +1,83 @@
+import type { Actor } from '@commonplace/kit/auth';
+import type { DomainEvent, EventBus, Subscription } from '@commonplace/kit/events';
+import type { OrgMemberChanged, WorkspaceMemberChanged } from '@commonplace/proto/tenancy/v1/events.js';
+import { grantId } from '../domain/grant.js';
+import { combineTerms } from './grants.js';
+import { removeGrantsOf, rewriteGrants } from './member-grants.js';
+import type { SharingParts } from './parts.js';
+
+/**
+ * Subscribes to changes of members, and to the deletion of agents, which lose their grants. People who leave a workspace or an Org lose their grants inside, and people who
+ * accept an invitation get the grants made to it. Grants made after an event are not affected, so events may arrive
+ * late and twice.
+ */
+export function followMembers(parts: SharingParts, bus: EventBus): Promise<Subscription> {
+  const types = ['commonplace.tenancy.workspace_member.>', 'commonplace.tenancy.org_member.removed', AGENT_DELETED];
+  return bus.subscribe({ consumer: 'resources-members', types }, async (events) => {
+    for (const event of events) await follow(parts, event);
+  });
+}
+
+const AGENT_DELETED = 'commonplace.agents.agent.deleted';
+
+async function follow(parts: SharingParts, event: DomainEvent): Promise<void> {
+  const actor = (event.actor ?? TENANCY) as Actor;
+  const before = { createdAt: { lte: event.time } };
+  if (event.type === AGENT_DELETED) {
+    await removeGrantsOf(parts, { principal: `agent:${event.subject}` }, actor);
+    return;
+  }
+  const verb = event.type.slice('commonplace.tenancy.'.length);
+  if (verb === 'org_member.removed') {
+    const { orgId, userId, transferToUserId } = event.data as unknown as OrgMemberChanged;
+    if (userId !== '') await leaveOrg(parts, { orgId, userId, heir: transferToUserId }, before, actor);
+    return;
+  }
+  const { workspaceId, userId, memberId, keepGrants } = event.data as unknown as WorkspaceMemberChanged;
+  const invitee = { principal: `invitee:${memberId}`, workspaceId };
+  if (verb === 'workspace_member.removed') {
+    await removeGrantsOf(parts, invitee, actor);
+    if (userId === '' || keepGrants) return;
+    await removeGrantsOf(parts, { principal: `user:${userId}`, workspaceId, ...before }, actor);
+  } else if (userId !== '') {
+    await accept(parts, invitee, `user:${userId}`, actor);
+  }
+}
+
+const TENANCY: Actor = { type: 'system', id: 'tenancy', name: 'tenancy' };
+
+/** Transfers the grants made to an invitation to the person who has accepted it. */
+async function accept(
+  parts: SharingParts,
+  invitee: { readonly principal: string; readonly workspaceId: string },
+  principal: string,
+  actor: Actor,
+): Promise<void> {
+  const offered = await parts.grants.find({ where: invitee, limit: 1 });
+  if (offered.length === 0) return;
+  const ids = (await parts.grants.find({ where: invitee, limit: 10_000 })).map(({ resourceId }) =>
+    grantId(resourceId, principal),
+  );
+  const held = new Map((await parts.grants.getMany(ids)).map((grant) => [grant.resourceId, grant]));
+  const now = new Date().toISOString();
+  await rewriteGrants(parts, invitee, actor, ({ resourceId, role, expiresAt }) => ({
+    principal,
+    ...combineTerms(held.get(resourceId), { role, expiresAt }, now),
+  }));
+}
+
+/**
+ * Revokes the grants in an Org of a person who leaves it; what they owned by a grant without expiry goes to their
+ * successor.
+ */
+async function leaveOrg(
+  parts: SharingParts,
+  { orgId, userId, heir }: { readonly orgId: string; readonly userId: string; readonly heir: string },
+  before: { readonly createdAt: { readonly lte: string } },
+  actor: Actor,
+): Promise<void> {
+  const where = { principal: `user:${userId}`, tenant: orgId, ...before };
+  await rewriteGrants(parts, where, actor, ({ role, expiresAt }) =>
+    role === 'owner' && heir !== '' && expiresAt === undefined ? { principal: `user:${heir}`, role } : undefined,
+  );
+}

@@ -1,0 +1,213 @@
+import { type Fault, InsufficientRole, invalidFields, NotFound } from '@commonplace/kit/errors';
+import type { CallContext } from '@commonplace/kit/rpc';
+import { GranteeType, LinkAudience } from '@commonplace/proto/resources/v1/permission.js';
+import type { GrantInput } from '@commonplace/proto/resources/v1/permission_service.js';
+import { grantAt, grantId } from '../domain/grant.js';
+import type { Node } from '../domain/node.js';
+import { principalNamed } from '../domain/principals.js';
+import { isAtLeast, may, type Role } from '../domain/role.js';
+import { ExternalSharingDisabled, RoleEscalation } from '../errors.js';
+import type { Seen, Standing } from '../policy.js';
+import { roleNamed } from '../wire.js';
+import type { Wish } from './grants.js';
+import { type Invited, inviteGuests } from './invites.js';
+import { linkFor } from './links.js';
+import type { SharingParts } from './parts.js';
+import { findPeople, type People } from './people.js';
+
+/** One requested grant, with the path of its fields in the request. */
+export interface Asked extends GrantInput {
+  readonly at: string;
+}
+
+export interface Wishes {
+  readonly wishes: readonly Wish[];
+  readonly invited: readonly Invited[];
+}
+
+/**
+ * Returns the grants that a request asks for. Checks the roles first, then reports all faults in the fields at once,
+ * then whether the people exist. Invites addresses that belong to nobody in the tenant last.
+ */
+export async function wishesOf(
+  parts: SharingParts,
+  seen: Seen,
+  asked: readonly Asked[],
+  message: string | undefined,
+  standing: Standing,
+  context: CallContext,
+): Promise<Wishes> {
+  const own = seen.access.role;
+  for (const { role } of asked) {
+    const wanted = roleNamed(role);
+    if (wanted !== undefined && !isAtLeast(own, wanted)) throw RoleEscalation({ own });
+  }
+  requireSound(seen.node, asked, standing.now);
+  if (asked.some(({ audience }) => audience === LinkAudience.ANYONE)) {
+    const { allowExternalSharing } = await standing.terms(seen.node.workspaceId);
+    if (!allowExternalSharing) throw ExternalSharingDisabled();
+  }
+  const people = await findPeople(parts, seen.node, asked, context);
+  const agents = await findAgents(parts, seen.node, asked, context);
+  const known: (Wish | undefined)[] = [];
+  for (const one of asked) known.push(await wishOf(parts, seen.node, one, { people, agents }, standing));
+  requireOnce(asked, known);
+  await requirePower(parts, seen, known, standing);
+  const strangers = asked.filter((_, i) => known[i] === undefined);
+  const invited = await inviteGuests(parts, seen.node, strangers, message, context);
+  const places = new Map(strangers.map((one, i) => [one, invited[i] as Invited]));
+  const wishes = asked.map((one, i) => known[i] ?? invitedWish(one, places.get(one) as Invited));
+  return { wishes, invited };
+}
+
+/** Throws all faults in the fields at once. */
+function requireSound(node: Node, asked: readonly Asked[], now: string): void {
+  const faults: Fault[] = [];
+  for (const one of asked) {
+    const fault = (param: string, code: string, message: string) =>
+      faults.push({ param: one.at + param, code, message });
+    if (roleNamed(one.role) === undefined) fault('role', 'missing_field', 'is required.');
+    if (one.expiresAt !== undefined && one.expiresAt <= now) {
+      fault('expires_at', 'invalid_value', 'must be in the future.');
+    }
+    checkTarget(node, one, fault);
+    checkLink(one, fault);
+  }
+  if (faults.length > 0) throw invalidFields(faults);
+}
+
+type AddFault = (param: string, code: string, message: string) => void;
+
+/** Returns the type of the grantee: a user if only an id or an address is given. */
+export function typeOf({ principalType, principalId, email }: Asked): GranteeType {
+  const person = principalType === GranteeType.UNSPECIFIED && (principalId !== undefined || email !== undefined);
+  return person ? GranteeType.USER : principalType;
+}
+
+function checkTarget(node: Node, asked: Asked, fault: AddFault): void {
+  const { principalId, email } = asked;
+  const type = typeOf(asked);
+  if (type === GranteeType.UNSPECIFIED) fault('principal_type', 'missing_field', 'is required.');
+  if (email !== undefined && type !== GranteeType.USER) fault('email', 'invalid_value', 'is for a user only.');
+  if (type === GranteeType.LINK) {
+    if (principalId !== undefined) fault('principal_id', 'invalid_value', 'is not for a link.');
+  } else if (type === GranteeType.ORG) {
+    if (node.orgId === null) fault('principal_type', 'invalid_value', 'must not be org: the workspace is in none.');
+  } else if (type === GranteeType.USER && email !== undefined) {
+    if (principalId !== undefined) fault('email', 'invalid_value', 'is one too many beside principal_id.');
+  } else if (principalId === undefined && type !== GranteeType.UNSPECIFIED) {
+    fault('principal_id', 'missing_field', 'is required.');
+  }
+}
+
+function checkLink(asked: Asked, fault: AddFault): void {
+  const role = roleNamed(asked.role);
+  if (typeOf(asked) !== GranteeType.LINK) {
+    if (asked.audience !== LinkAudience.UNSPECIFIED) fault('audience', 'invalid_value', 'is for a link only.');
+    return;
+  }
+  if (role !== undefined && may(role, 'manage')) fault('role', 'invalid_value', 'of a link is editor at the most.');
+  if (asked.audience === LinkAudience.ANYONE && role !== undefined && may(role, 'comment')) {
+    fault('role', 'invalid_value', 'of a link for anyone must be viewer.');
+  }
+}
+
+/** The people and agents whom a request may name. */
+interface Principals {
+  readonly people: People;
+  /** Ids of agents of the tenant that the caller may use. */
+  readonly agents: ReadonlySet<string>;
+}
+
+/** Returns those agents that a request names which belong to the node's tenant and which the caller may use. */
+async function findAgents(
+  { peers }: SharingParts,
+  { orgId }: Pick<Node, 'orgId'>,
+  asked: readonly Asked[],
+  { onward }: CallContext,
+): Promise<ReadonlySet<string>> {
+  const agentIds = asked.flatMap((one) => (typeOf(one) === GranteeType.AGENT ? (one.principalId ?? []) : []));
+  if (agentIds.length === 0) return new Set();
+  const { items } = await peers.agents.lookUpAgents({ agentIds: [...new Set(agentIds)] }, onward);
+  return new Set(items.filter((agent) => agent.orgId === (orgId ?? '')).map(({ id }) => id));
+}
+
+/** Returns the grant that is requested; undefined for an address of nobody in the tenant. Throws NotFound. */
+async function wishOf(
+  parts: SharingParts,
+  node: Node,
+  asked: Asked,
+  { people, agents }: Principals,
+  standing: Standing,
+): Promise<Wish | undefined> {
+  const { expiresAt, at } = asked;
+  const role = roleNamed(asked.role) as Role;
+  const type = typeOf(asked);
+  const id = asked.principalId ?? '';
+  switch (type) {
+    case GranteeType.LINK:
+      return { ...(await linkFor(parts, node, asked.audience)), role, expiresAt };
+    case GranteeType.ORG:
+      if (id !== '' && id !== node.orgId) throw NotFound({}, { param: `${at}principal_id` });
+      return { principal: `org:${node.orgId}`, role, expiresAt };
+    case GranteeType.WORKSPACE:
+      await requireWorkspaceSeen(node, id, standing, `${at}principal_id`);
+      break;
+    case GranteeType.AGENT:
+      if (!agents.has(id)) throw NotFound({}, { param: `${at}principal_id` });
+      break;
+    case GranteeType.USER: {
+      const userId = people.inTenant(asked);
+      if (userId === undefined && asked.email === undefined) throw NotFound({}, { param: `${at}principal_id` });
+      return userId === undefined ? undefined : { principal: `user:${userId}`, role, expiresAt };
+    }
+  }
+  return { principal: principalNamed(type, id) as string, role, expiresAt };
+}
+
+/** Throws NotFound unless the workspace is the node's own, or one of the same Org that the caller is in. */
+async function requireWorkspaceSeen(node: Node, id: string, standing: Standing, param: string): Promise<void> {
+  if (!standing.person.workspaces.has(id)) await standing.refresh();
+  const membership = standing.person.workspaces.get(id);
+  const here = id === node.workspaceId || (node.orgId !== null && membership?.orgId === node.orgId);
+  if (!here) throw NotFound({}, { param });
+}
+
+function invitedWish(asked: Asked, { placeId, email }: Invited): Wish {
+  return { principal: `invitee:${placeId}`, role: roleNamed(asked.role) as Role, expiresAt: asked.expiresAt, email };
+}
+
+function requireOnce(asked: readonly Asked[], wishes: readonly (Wish | undefined)[]): void {
+  const names = asked.map((one, i) => {
+    const principal = wishes[i]?.principal ?? `email:${one.email?.trim().toLowerCase()}`;
+    return principal.startsWith('link:') ? 'link' : principal;
+  });
+  const faults = names.flatMap((name, i): Fault[] =>
+    names.indexOf(name) === i
+      ? []
+      : [{ param: `grants[${i}]`, code: 'invalid_value', message: 'names the same principal as one before it.' }],
+  );
+  if (faults.length > 0) throw invalidFields(faults);
+}
+
+/**
+ * Throws InsufficientRole for a change to a grant above the caller's own role, and for a lower role from a caller who
+ * may share but not manage.
+ */
+async function requirePower(
+  parts: SharingParts,
+  { node, access }: Seen,
+  wishes: readonly (Wish | undefined)[],
+  { now }: Standing,
+): Promise<void> {
+  const named = wishes.filter((wish) => wish !== undefined);
+  const existing = await parts.grants.getMany(named.map(({ principal }) => grantId(node.id, principal)));
+  const valid = existing.flatMap((one) => grantAt(one, now) ?? []);
+  const before = new Map(valid.map(({ id, role }) => [id, role]));
+  for (const { principal, role } of named) {
+    const held = before.get(grantId(node.id, principal));
+    if (held === undefined) continue;
+    const lowers = !isAtLeast(role, held) && !may(access.role, 'manage');
+    if (!isAtLeast(access.role, held) || lowers) throw InsufficientRole({ role: access.role, needed: held });
+  }
+}

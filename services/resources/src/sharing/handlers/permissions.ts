@@ -1,0 +1,107 @@
+import { invalidField } from '@commonplace/kit/errors';
+import type { CallContext, Handlers } from '@commonplace/kit/rpc';
+import { GranteeType, LinkAudience } from '@commonplace/proto/resources/v1/permission.js';
+import type { GrantPermissionRequest, PermissionService } from '@commonplace/proto/resources/v1/permission_service.js';
+import { AccessMode, ResourceRole } from '@commonplace/proto/resources/v1/resource.js';
+import type { Node } from '../../domain/node.js';
+import { may } from '../../domain/role.js';
+import { requireCapability, type Seen, type Standing } from '../../policy.js';
+import { type Asked, wishesOf } from '../grantees.js';
+import { greaterRole, putGrants, type Wish } from '../grants.js';
+import { removeGrantsOf } from '../member-grants.js';
+import type { SharingParts } from '../parts.js';
+import { linkMessage, namesOf, permissionMessage } from '../permission.js';
+import { viewPermissions } from '../permissions.js';
+import { revoke } from '../revoke.js';
+
+interface PermissionParts extends SharingParts {
+  /** Restricts a node, or lets it inherit again. Returns the updated node. */
+  readonly setAccessMode: (
+    seen: Seen,
+    accessMode: AccessMode,
+    standing: Standing,
+    context: CallContext,
+  ) => Promise<Node>;
+}
+
+export function createPermissionHandlers(parts: PermissionParts): Handlers<PermissionService> {
+  const { policy } = parts;
+  return {
+    async getPermissions(request, context) {
+      const standing = await policy.standing(context);
+      const seen = await policy.see(request.resourceId, standing);
+      return viewPermissions(parts, seen, request, standing, context);
+    },
+
+    grantPermission: (request, context) => grant(parts, request, context),
+
+    async deletePermission(request, context) {
+      const standing = await policy.standing(context);
+      const seen = await policy.see(request.resourceId, standing);
+      return { id: await revoke(parts, seen, request, standing, context), deleted: true };
+    },
+
+    async removeMemberGrants({ workspaceId, userId }, context) {
+      const removed = await removeGrantsOf(parts, { principal: `user:${userId}`, workspaceId }, context.actor);
+      return { removed };
+    },
+  };
+}
+
+async function grant(parts: PermissionParts, request: GrantPermissionRequest, context: CallContext) {
+  const standing = await parts.policy.standing(context);
+  const seen = await parts.policy.see(request.resourceId, standing);
+  requireSharing(seen);
+  const restricts = request.accessMode !== AccessMode.UNSPECIFIED;
+  if (restricts) requireCapability(seen, 'manage');
+  const asked = askedIn(request);
+  const { wishes, invited } = await wishesOf(parts, seen, asked, request.message, standing, context);
+  const own = `user:${context.caller.userId}`;
+  let { node } = seen;
+  if (restricts) node = await parts.setAccessMode(seen, request.accessMode, standing, context);
+  const kept = node.restricted && !seen.node.restricted ? wishes.map((wish) => keptManager(wish, own)) : wishes;
+  const telling = { notify: request.notify !== false, message: request.message };
+  const granted = await putGrants(parts, node, kept, telling, context);
+  context.reply.status = granted.anyNew ? 201 : 200;
+  if (invited.length > 0) context.once('invites');
+  const names = await namesOf(parts, granted.grants, standing, context);
+  const permissions = granted.grants.map((one) => permissionMessage(node, one, names));
+  const single = request.grants.length === 0;
+  const link = granted.grants.find((one) => one.link !== undefined);
+  return {
+    permission: single ? permissions[0] : undefined,
+    items: single ? [] : permissions,
+    accessMode: node.restricted ? AccessMode.RESTRICTED : AccessMode.INHERIT,
+    link: link === undefined ? undefined : linkMessage(parts, link),
+    invites: invited.map(({ email, inviteUrl }) => ({ email, inviteUrl })),
+  };
+}
+
+/** Throws unless the caller may share: managers always, editors if the workspace allows it. */
+function requireSharing(seen: Seen): void {
+  if (may(seen.access.role, 'write') && seen.membership?.editorsCanShare) return;
+  requireCapability(seen, 'manage');
+}
+
+/** Returns a grant that keeps the person who restricts a resource as its manager, whatever they grant themselves. */
+function keptManager(wish: Wish, own: string): Wish {
+  return wish.principal === own ? { ...wish, role: greaterRole(wish.role, 'manager'), expiresAt: undefined } : wish;
+}
+
+/** Returns the grants that a request asks for: one, several, or none if it only sets the access mode. */
+function askedIn(request: GrantPermissionRequest): Asked[] {
+  const { principalType, principalId, email, role, expiresAt, audience, grants } = request;
+  const one = { at: '', principalType, principalId, email, role, expiresAt, audience };
+  const names =
+    principalType !== GranteeType.UNSPECIFIED ||
+    principalId !== undefined ||
+    email !== undefined ||
+    role !== ResourceRole.UNSPECIFIED ||
+    expiresAt !== undefined ||
+    audience !== LinkAudience.UNSPECIFIED;
+  if (grants.length > 0) {
+    if (names) throw invalidField('grants', 'invalid_value', 'stands instead of a single grant, not beside it.');
+    return grants.map((each, i) => ({ ...each, at: `grants[${i}].` }));
+  }
+  return names || request.accessMode === AccessMode.UNSPECIFIED ? [one] : [];
+}

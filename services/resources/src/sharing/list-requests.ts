@@ -1,0 +1,76 @@
+import { findPage, type Where } from '@commonplace/kit/store';
+import {
+  type AccessRequest as AccessRequestMessage,
+  AccessRequestStatus,
+} from '@commonplace/proto/resources/v1/access_request.js';
+import type {
+  ListAccessRequestsRequest,
+  ListAccessRequestsResponse,
+} from '@commonplace/proto/resources/v1/access_request_service.js';
+import type { Permission } from '@commonplace/proto/resources/v1/permission.js';
+import type { Standing } from '../policy.js';
+import { actorMessage, roleMessage } from '../wire.js';
+import type { SharingParts } from './parts.js';
+import { type AccessRequest, statusAt } from './request-records.js';
+
+const STATUSES = {
+  pending: AccessRequestStatus.PENDING,
+  approved: AccessRequestStatus.APPROVED,
+  denied: AccessRequestStatus.DENIED,
+  canceled: AccessRequestStatus.CANCELED,
+  expired: AccessRequestStatus.EXPIRED,
+} as const;
+const BY_STATUS = new Map(Object.entries(STATUSES).map(([name, status]) => [status, name as AccessRequest['status']]));
+
+/** Returns the stored name of a status; undefined if none was given. */
+export function statusNamed(status: AccessRequestStatus): AccessRequest['status'] | undefined {
+  return (BY_STATUS as ReadonlyMap<AccessRequestStatus, AccessRequest['status']>).get(status);
+}
+
+/** Returns the message of a request as of a time (RFC 3339). */
+export function requestMessage(record: AccessRequest, now: string, permission?: Permission): AccessRequestMessage {
+  const { decidedBy, grantedRole } = record;
+  return {
+    id: record.id,
+    resourceId: record.resourceId,
+    requester: { id: record.requesterId, name: record.requesterName },
+    role: roleMessage(record.role),
+    message: record.message,
+    status: STATUSES[statusAt(record, now)],
+    decidedBy: decidedBy === undefined ? undefined : actorMessage(decidedBy),
+    decidedAt: record.decidedAt,
+    grantedRole: grantedRole === undefined ? undefined : roleMessage(grantedRole),
+    decisionMessage: record.decisionMessage,
+    createdAt: record.createdAt,
+    expiresAt: record.expiresAt,
+    version: record.version,
+    permission,
+  };
+}
+
+const SORT = ['-createdAt'] as const;
+
+/** Returns a page of a resource's requests, newest first: all, or those of one person. */
+export async function listAccessRequests(
+  { accessRequests }: SharingParts,
+  { resourceId, status, page }: ListAccessRequestsRequest,
+  requesterId: string | undefined,
+  { now }: Standing,
+): Promise<ListAccessRequestsResponse> {
+  const where = {
+    resourceId,
+    ...(requesterId === undefined ? {} : { requesterId }),
+    ...statusFilter(statusNamed(status), now),
+  };
+  const total = await accessRequests.count(where);
+  const found = await findPage(accessRequests, where, SORT, page, total);
+  return { items: found.items.map((record) => requestMessage(record, now)), page: found.page };
+}
+
+/** Returns the filter for a status; a pending request past its expiry time counts as expired. */
+function statusFilter(status: AccessRequest['status'] | undefined, now: string): Where<AccessRequest> {
+  if (status === undefined) return {};
+  if (status === 'pending') return { status, expiresAt: { gt: now } };
+  if (status === 'expired') return { or: [{ status }, { status: 'pending', expiresAt: { lte: now } }] };
+  return { status };
+}

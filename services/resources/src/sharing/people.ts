@@ -1,0 +1,51 @@
+import type { CallContext } from '@commonplace/kit/rpc';
+import type { Node } from '../domain/node.js';
+import type { SharingParts } from './parts.js';
+
+interface Named {
+  readonly principalId?: string | undefined;
+  readonly email?: string | undefined;
+}
+
+/** The people whom grants name. */
+export interface People {
+  /** Returns the id of a person who belongs to the node's tenant; undefined for everybody else. */
+  inTenant(named: Named): string | undefined;
+}
+
+/** Looks up people by id or address. Ids of other kinds of principals are simply not found. */
+export async function findPeople(
+  { peers }: SharingParts,
+  node: Pick<Node, 'orgId' | 'workspaceId'>,
+  named: readonly Named[],
+  context: CallContext,
+): Promise<People> {
+  const ids = [...new Set(named.flatMap(({ principalId }) => principalId ?? []))];
+  const emails = [...new Set(named.flatMap(({ email }) => (email === undefined ? [] : keyOf(email))))];
+  if (ids.length + emails.length === 0) return { inTenant: () => undefined };
+  const { users } = await peers.users.findUsers({ ids, emails }, context.onward);
+  const members = new Set<string>();
+  await Promise.all(
+    users.map(async ({ id: userId }) => {
+      const { orgs, workspaces } = await peers.directory.getMemberships({ userId }, context.onward);
+      const here =
+        node.orgId === null
+          ? workspaces.some(({ workspaceId }) => workspaceId === node.workspaceId)
+          : orgs.some(({ orgId }) => orgId === node.orgId);
+      if (here) members.add(userId);
+    }),
+  );
+  return {
+    inTenant({ principalId, email }) {
+      const user = users.find((one) =>
+        email === undefined ? one.id === principalId : keyOf(one.email) === keyOf(email),
+      );
+      return user !== undefined && members.has(user.id) ? user.id : undefined;
+    },
+  };
+}
+
+/** Returns an address in lower case for comparison. */
+function keyOf(email: string): string {
+  return email.trim().toLowerCase();
+}

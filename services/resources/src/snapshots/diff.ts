@@ -1,0 +1,43 @@
+import type { CallContext } from '@commonplace/kit/rpc';
+import { CellFormat, ContentFormat } from '@commonplace/proto/resources/v1/content_service.js';
+import type { ContentKind, Diff, Payload, State } from '../content/kind.js';
+import type { Deriver } from '../documents/kind/deriver.js';
+import type { Node } from '../domain/node.js';
+
+/** Compares two states of a node's content: by the kind's own `diff`, or line by line if the kind has none. */
+export async function diffStates(
+  deriver: Deriver,
+  kind: ContentKind,
+  node: Node,
+  from: State,
+  to: State,
+  context: CallContext,
+): Promise<Diff> {
+  if (kind.diff !== undefined) return kind.diff(node, from, to, context);
+  const [before, after] = [
+    linesOf(await read(kind, node, from, context)),
+    linesOf(await read(kind, node, to, context)),
+  ];
+  return deriver.run(node.tenant, before.length + after.length, 'diff', before, after);
+}
+
+const QUERY = {
+  format: ContentFormat.UNSPECIFIED,
+  page: undefined,
+  filter: '',
+  sort: '',
+  columns: [],
+  cellFormat: CellFormat.UNSPECIFIED,
+};
+
+function read(kind: ContentKind, node: Node, state: State, context: CallContext): Promise<Payload> {
+  return state === 'current' ? kind.read(node, QUERY, context) : kind.readKept(node, state.snapshotId, QUERY, context);
+}
+
+/** Returns the text that a content is compared by. */
+function linesOf({ content, source }: Payload): string {
+  if (source !== undefined) return source;
+  if (content === undefined || content.length === 0) return '';
+  const value: unknown = JSON.parse(content.toString());
+  return typeof value === 'string' ? value : JSON.stringify(value, undefined, 2);
+}

@@ -1,0 +1,230 @@
+import { beyondReach, defaultOrgId, isWorkspaceLimited, reachesTenant } from '@commonplace/kit/auth';
+import { type Fault, invalidField, invalidFields, NotFound } from '@commonplace/kit/errors';
+import { newId } from '@commonplace/kit/id';
+import type { CallContext } from '@commonplace/kit/rpc';
+import { traceparentNow } from '@commonplace/kit/telemetry';
+import { type CreateTemplateRequest, TemplateScope } from '@commonplace/proto/resources/v1/template_service.js';
+import { OrgRole, WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
+import { COPIED_BYTES } from '../config.js';
+import { planPieces } from '../copies/copy.js';
+import { copyPlanned } from '../copies/copy-planned.js';
+import { missingTags } from '../copies/copy-tags.js';
+import { copiedBytes, copyId, layOut, type PlannedCopy } from '../domain/copy.js';
+import { foldName } from '../domain/node.js';
+import { rootPlace } from '../domain/tree.js';
+import { LimitReached, OrgAdminRequired } from '../errors.js';
+import type { TreeJob } from '../nodes/jobs.js';
+import { requireWorkspaceRole, type Standing } from '../policy.js';
+import { insertSilently } from '../tags/wanted-tags.js';
+import { publishTemplate } from './events.js';
+import type { TemplateParts } from './parts.js';
+import { plant } from './plant.js';
+import type { Template, TreeLine } from './records.js';
+import { readableIn, type TopSource } from './sources.js';
+import { type Drawn, drawTree, previewOf, readTree, type TreeItem } from './template-tree.js';
+
+/** The source of a template's content, and the Org that it belongs to. */
+type Material =
+  | { readonly orgId: string | null; readonly items: readonly TreeItem[] }
+  | { readonly orgId: string | null; readonly workspaceId: string; readonly roots: readonly string[] };
+
+/** Creates a template: in this call, or its record now and its content by a job. */
+export async function createTemplate(
+  parts: TemplateParts,
+  request: CreateTemplateRequest,
+  standing: Standing,
+  context: CallContext,
+): Promise<Template> {
+  const material = await materialOf(parts, request, standing, context);
+  const scope = request.scope === TemplateScope.ORG ? 'org' : 'personal';
+  if (scope === 'org') requireOrgAdmin(material.orgId, standing);
+  // An Org's list belongs to no workspace, so a credential limited to workspaces does not reach it.
+  if (scope === 'org' && isWorkspaceLimited(standing.caller)) throw beyondReach(standing.caller);
+  const listKey = scope === 'org' ? `org:${material.orgId}` : `user:${standing.caller.userId}`;
+  await parts.quotas.templates.reserve(context.work, listKey);
+  const id = newId();
+  const made =
+    'items' in material
+      ? await fromTree(parts, id, material.orgId, material.items, context)
+      : await fromWorkspace(parts, id, material, request.includeContent ?? true, standing, context);
+  const now = new Date().toISOString();
+  const { name, description, icon, category } = request;
+  const template = context.work.insert(parts.templates, {
+    id,
+    tenant: material.orgId ?? id,
+    orgId: material.orgId,
+    sourceWorkspaceId: 'items' in material ? undefined : material.workspaceId,
+    scope,
+    listKey,
+    name,
+    nameFold: foldName(name),
+    description,
+    icon,
+    category,
+    resourceCount: made.count,
+    preview: previewOf(made.tree),
+    status: made.running ? 'building' : 'ready',
+    createdBy: context.actor,
+    createdById: standing.caller.userId,
+    createdAt: now,
+    updatedAt: now,
+  });
+  publishTemplate(context, 'created', template);
+  return template;
+}
+
+async function materialOf(
+  parts: TemplateParts,
+  request: CreateTemplateRequest,
+  standing: Standing,
+  context: CallContext,
+): Promise<Material> {
+  const { sourceWorkspaceId, rootResourceIds, tree, orgId, scope } = request;
+  const fromThere = sourceWorkspaceId !== undefined || rootResourceIds.length > 0;
+  const faults: Fault[] = [];
+  const fault = (param: string, code: string, message: string) => faults.push({ param, code, message });
+  if (fromThere && tree.length > 0) fault('tree', 'invalid_value', 'tree and source_workspace_id exclude each other.');
+  if (!fromThere && tree.length === 0) {
+    fault('source_workspace_id', 'missing_field', 'Say what it is made of: source_workspace_id or tree.');
+  }
+  if (scope === TemplateScope.SYSTEM) fault('scope', 'invalid_value', 'scope must be one of personal, org.');
+  if (tree.length > 0) {
+    const read = readTree(JSON.parse(tree.toString()));
+    faults.push(...read.faults);
+    const org = orgOf(orgId, standing);
+    if (faults.length === 0) return { orgId: org, items: read.items };
+  }
+  if (faults.length > 0) throw invalidFields(faults);
+  return workspaceOf(parts, request, standing, context);
+}
+
+/** Returns the Org of a template whose content is in the request; null for Personal. */
+function orgOf(asked: string | undefined, { caller, person }: Standing): string | null {
+  const orgId = asked ?? defaultOrgId(caller);
+  if (orgId !== null && !person.orgs.has(orgId)) throw NotFound();
+  if (!reachesTenant(caller, orgId)) throw beyondReach(caller, orgId);
+  // The template would belong to no workspace, so a credential limited to workspaces does not reach it.
+  if (isWorkspaceLimited(caller)) throw beyondReach(caller);
+  return orgId;
+}
+
+async function workspaceOf(
+  parts: TemplateParts,
+  { sourceWorkspaceId, rootResourceIds, orgId }: CreateTemplateRequest,
+  standing: Standing,
+  context: CallContext,
+): Promise<Material> {
+  const roots = [...new Set(rootResourceIds)];
+  const seen = [];
+  for (const id of roots) seen.push(await parts.policy.see(id, standing));
+  const workspaceId = sourceWorkspaceId ?? (seen[0]?.node.workspaceId as string);
+  const membership = await parts.policy.enter(workspaceId, standing, context);
+  requireWorkspaceRole(membership, WorkspaceRole.EDITOR);
+  const strays = seen.findIndex(({ node }) => node.workspaceId !== workspaceId);
+  if (strays >= 0) {
+    const message = 'root_resource_ids are resources of one workspace.';
+    throw invalidField(`root_resource_ids[${strays}]`, 'invalid_value', message);
+  }
+  const org = membership.orgId || null;
+  if (orgId !== undefined && orgId !== org) {
+    throw invalidField('org_id', 'invalid_value', 'org_id is another Org than that of the workspace.');
+  }
+  return { orgId: org, workspaceId, roots };
+}
+
+function requireOrgAdmin(orgId: string | null, { person }: Standing): void {
+  if (orgId === null) throw invalidField('scope', 'invalid_value', 'scope org is for what belongs to an Org.');
+  const role = person.orgs.get(orgId)?.role;
+  if (role !== OrgRole.ADMIN && role !== OrgRole.OWNER) throw OrgAdminRequired();
+}
+
+interface Made {
+  readonly count: number;
+  readonly tree: readonly TreeLine[];
+  readonly running: boolean;
+}
+
+async function fromTree(
+  parts: TemplateParts,
+  id: string,
+  orgId: string | null,
+  items: readonly TreeItem[],
+  context: CallContext,
+): Promise<Made> {
+  const idOf = (at: number) => copyId(id, String(at));
+  await plant(parts, items, { root: rootPlace(id, orgId), idOf, template: true }, context);
+  const drawn = items.map((item, at) => ({
+    ...item,
+    id: String(at),
+    parentId: item.parent === undefined ? undefined : String(item.parent),
+  }));
+  if (items.length > parts.settings.inlineCopy) context.reply.status = 202;
+  return { count: items.length, tree: drawTree(drawn), running: false };
+}
+
+async function fromWorkspace(
+  parts: TemplateParts,
+  id: string,
+  { orgId, workspaceId, roots }: Extract<Material, { workspaceId: string }>,
+  withContent: boolean,
+  standing: Standing,
+  context: CallContext,
+): Promise<Made> {
+  const all = await readableIn(parts, workspaceId, roots, standing);
+  const nodes = withContent ? all : all.filter(({ type }) => type !== 'file');
+  const layout = layOut(workspaceId, nodes);
+  const { children, inlineCopy } = parts.settings;
+  if (layout.width > children) throw LimitReached({ limit: children, what: 'resources side by side' });
+  const root = rootPlace(id, orgId);
+  const missing = await missingTags(parts, nodes, id);
+  const newTags = new Map(missing.map((tag) => [tag.nameFold, insertSilently(parts, root, tag, context)]));
+  const bytes = withContent ? nodes.reduce((sum, one) => sum + copiedBytes(one), 0) : 0;
+  const running = nodes.length > inlineCopy || bytes > COPIED_BYTES;
+  if (running) {
+    context.reply.status = 202;
+    const pieces = planPieces(parts, { id, tenant: root.tenant }, layout, nodes, context);
+    const copy = { sourceId: workspaceId, root: { id, orgId }, pieces, done: 0, formOnly: !withContent };
+    const reader = standing.link === undefined ? standing.caller : undefined;
+    queue(parts, { id, tenant: root.tenant, headId: id, kind: 'build', copy: { ...copy, reader } }, context);
+  } else {
+    const sources = new Set(nodes.map((one) => one.id));
+    const renamed = (source: string) => (sources.has(source) ? copyId(id, source) : undefined);
+    const from = { from: workspaceId, to: root };
+    const terms = { renamed, withComments: false, newTags, root: from, template: true, formOnly: !withContent };
+    await copyPlanned(parts, id, layout.copies, terms, context);
+  }
+  return { count: nodes.length, tree: drawTree(drawnOf(nodes, layout.copies)), running };
+}
+
+/** Queues a job, which starts when this call's work is committed. */
+export function queue(
+  parts: TemplateParts,
+  job: Pick<TreeJob, 'id' | 'tenant' | 'headId' | 'kind' | 'copy' | 'reserved'>,
+  context: CallContext,
+  /** Milliseconds until the job becomes due. */
+  pauseMs = 0,
+): void {
+  const now = Date.now();
+  context.work.insert(parts.jobs, {
+    ...job,
+    workspaceIds: [job.headId],
+    // No node's place depends on this job, so reads ignore it.
+    sweep: true,
+    actor: context.actor,
+    traceparent: traceparentNow(),
+    createdAt: new Date(now).toISOString(),
+    leaseUntil: new Date(now + pauseMs).toISOString(),
+  });
+}
+
+/** Returns nodes with the parents of their copies, for drawing; attachments are left out. */
+export function drawnOf(nodes: readonly TopSource[], copies: readonly PlannedCopy[]): Drawn[] {
+  const shown = new Set(nodes.map(({ id }) => id));
+  const parents = new Map(copies.map(({ id, parentId }) => [id, parentId]));
+  return nodes
+    .filter(({ attachment }) => !attachment)
+    .map((node) => {
+      const parentId = parents.get(node.id) ?? '';
+      return { ...node, parentId: shown.has(parentId) ? parentId : undefined };
+    });
+}

@@ -1,0 +1,120 @@
+import { beyondReach, isWorkspaceLimited } from '@commonplace/kit/auth';
+import { InsufficientRole } from '@commonplace/kit/errors';
+import { newId } from '@commonplace/kit/id';
+import { type CallContext, type Handlers, requireVersion } from '@commonplace/kit/rpc';
+import {
+  type ListTemplatesRequest,
+  TemplateInclude,
+  type Template as TemplateMessage,
+  TemplateScope,
+  type TemplateService,
+  type TemplateUseService,
+} from '@commonplace/proto/resources/v1/template_service.js';
+import { OrgRole } from '@commonplace/proto/tenancy/v1/role.js';
+import { endCopy } from '../../copies/job.js';
+import { foldName } from '../../domain/node.js';
+import type { Standing } from '../../policy.js';
+import { pageOf } from '../../tags/queries.js';
+import { applyTemplate, isVisible, reachesTemplate, seeTemplate } from '../apply.js';
+import { createTemplate, queue } from '../create.js';
+import { publishTemplate } from '../events.js';
+import { shippedMessage, templateMessage, wholeTree } from '../messages.js';
+import type { TemplateParts } from '../parts.js';
+import { type Template, templatesOf } from '../records.js';
+import { systemTemplate, systemTemplates } from '../system-templates.js';
+
+export function createTemplateHandlers(parts: TemplateParts): Handlers<TemplateService> {
+  return {
+    async listTemplates(request, context) {
+      const listed = await templatesFor(parts, request, await parts.policy.standing(context));
+      const { rows, page } = pageOf(listed, { page: request.page, sort: '' }, ({ key }) => key);
+      return { items: rows.map(({ message }) => message), page };
+    },
+
+    async createTemplate(request, context) {
+      const standing = await parts.policy.standing(context);
+      return templateMessage(await createTemplate(parts, request, standing, context));
+    },
+
+    async getTemplate({ templateId, include }, context) {
+      const withTree = include.includes(TemplateInclude.TREE);
+      const shipped = systemTemplate(templateId);
+      if (shipped !== undefined) return shippedMessage(shipped, withTree);
+      const template = await seeTemplate(parts, templateId, await parts.policy.standing(context));
+      return templateMessage(template, withTree ? await wholeTree(parts, templateId) : undefined);
+    },
+
+    async deleteTemplate({ templateId }, context) {
+      if (systemTemplate(templateId) !== undefined) throw InsufficientRole({ scope: 'system' });
+      const standing = await parts.policy.standing(context);
+      const template = await seeTemplate(parts, templateId, standing);
+      requireKeeper(template, standing);
+      // An Org's list belongs to no workspace, so a credential limited to workspaces does not reach it.
+      if (template.scope === 'org' && isWorkspaceLimited(context.caller)) throw beyondReach(context.caller);
+      requireVersion(context, template.version, template);
+      await deleteTemplate(parts, template, context);
+      return { id: templateId, deleted: true };
+    },
+  };
+}
+
+export function createTemplateUseHandlers(parts: TemplateParts): Handlers<TemplateUseService> {
+  return {
+    applyTemplate: async (request, context) =>
+      applyTemplate(parts, request, await parts.policy.standing(context), context),
+  };
+}
+
+/** Throws unless the caller created the template or administers the Org that it is for. */
+function requireKeeper({ createdById, orgId, scope }: Template, { caller, person }: Standing): void {
+  if (createdById === caller.userId) return;
+  const role = scope === 'org' && orgId !== null ? person.orgs.get(orgId)?.role : undefined;
+  if (role !== OrgRole.ADMIN && role !== OrgRole.OWNER) throw InsufficientRole({ needed: 'admin' });
+}
+
+async function deleteTemplate(parts: TemplateParts, template: Template, context: CallContext): Promise<void> {
+  const { id, tenant } = template;
+  const building = await context.work.get(parts.jobs, id);
+  if (building !== undefined) await endCopy(parts, building, context.work);
+  context.work.remove(parts.templates, template);
+  queue(parts, { id: newId(), tenant, headId: id, kind: 'clear' }, context);
+  publishTemplate(context, 'deleted', template);
+}
+
+interface Listed {
+  readonly key: readonly (string | number)[];
+  readonly message: TemplateMessage;
+}
+
+/** Returns the templates that a caller can choose from: built-in ones first, then by name. */
+async function templatesFor(
+  parts: TemplateParts,
+  { scope, q }: Pick<ListTemplatesRequest, 'scope' | 'q'>,
+  standing: Standing,
+): Promise<Listed[]> {
+  const { caller, person } = standing;
+  const wanted = (one: TemplateScope) => scope === TemplateScope.UNSPECIFIED || scope === one;
+  const keys = [
+    ...(wanted(TemplateScope.ORG) ? [...person.orgs.keys()].map((id) => `org:${id}`) : []),
+    ...(wanted(TemplateScope.PERSONAL) ? [`user:${caller.userId}`] : []),
+  ];
+  const found = keys.length === 0 ? [] : await templatesOf(parts.templates, keys);
+  const stored = found.filter((one) => isVisible(one, standing) && reachesTemplate(caller, one));
+  const shipped = wanted(TemplateScope.SYSTEM) ? systemTemplates : [];
+  const part = foldName(q);
+  return [
+    ...shipped.map((one) => ({ key: [0, foldName(one.name), one.id], message: shippedMessage(one) })),
+    ...stored.map((one) => ({ key: [1, one.nameFold, one.id], message: templateMessage(one) })),
+  ]
+    .filter(({ key }) => (key[1] as string).includes(part))
+    .sort(
+      (a, b) =>
+        compare(a.key[0] as number, b.key[0] as number) ||
+        compare(a.key[1] as string, b.key[1] as string) ||
+        compare(a.key[2] as string, b.key[2] as string),
+    );
+}
+
+function compare(a: string | number, b: string | number): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}

@@ -1,0 +1,156 @@
+import { AppError, type Fault, invalidFields } from '@commonplace/kit/errors';
+import type { CallContext } from '@commonplace/kit/rpc';
+import { generateNKeysBetween } from 'fractional-indexing';
+import { creationInput, NO_INPUT } from '../content/input.js';
+import type { Holder, PreparedWrite } from '../content/kind.js';
+import { foldName, type Node, type Place } from '../domain/node.js';
+import { placeUnder } from '../domain/tree.js';
+import { publishChange } from '../events.js';
+import { foldTag } from '../tags/rules.js';
+import { insertSilently, insertTag } from '../tags/wanted-tags.js';
+import { reservePlaces } from '../tree/reserve.js';
+import type { TemplateParts } from './parts.js';
+import type { TreeItem } from './template-tree.js';
+
+/** The target of a tree that a request or the product itself supplies. */
+export interface Ground {
+  readonly root: Place & { readonly id: string };
+  /** Returns the id of the item at an index of the list. */
+  idOf(at: number): string;
+  /** Whether the tree is a template, which publishes no events. */
+  readonly template: boolean;
+}
+
+type Home = Place & { readonly id: string };
+
+/** Adds the items of a tree to this call's work, below an empty root. Throws the faults of all contents at once. */
+export async function plant(
+  parts: TemplateParts,
+  items: readonly TreeItem[],
+  { root, idOf, template }: Ground,
+  context: CallContext,
+): Promise<Node[]> {
+  const tags = tagsFor(parts, items, root, template, context);
+  const positions = positionsOf(items);
+  const homes: Home[] = [];
+  const faults: Fault[] = [];
+  const nodes: Node[] = [];
+  const ids = new Map(items.flatMap(({ key }, at) => (key === undefined ? [] : [[key, idOf(at)] as const])));
+  for (const [at, item] of items.entries()) {
+    const home = item.parent === undefined ? root : (homes[item.parent] as Home);
+    const id = idOf(at);
+    const place = placeUnder(home, { id, restricted: false });
+    homes.push({ ...place, id });
+    const holder: Holder = {
+      ...place,
+      ...factsOf(item, tags, context),
+      id,
+      parentKey: home.id,
+      position: positions[at] as string,
+      ...(items.some(({ parent }) => parent === at) && item.type !== 'folder' && { parented: true as const }),
+      ...(template && { template }),
+    };
+    const content = await contentOf(parts, item, holder, ids, faults, context);
+    if (faults.length > 0) continue;
+    const node = context.work.insert(parts.tree.nodes, { ...holder, sizeBytes: content?.sizeBytes ?? 0 });
+    await content?.apply();
+    nodes.push(node);
+  }
+  if (faults.length > 0) throw invalidFields(faults);
+  if (template) return nodes;
+  const sideBySide = nodes.filter(({ parentKey }) => parentKey === root.id).length;
+  await reservePlaces(parts, { parent: root, key: root.id }, context.work, { resources: nodes.length, sideBySide });
+  parts.counters.add(context.work, nodes, 1);
+  const [first, ...others] = nodes;
+  if (first !== undefined) publishChange(context, { verb: 'resource.created' }, first, others);
+  return nodes;
+}
+
+function factsOf({ type, name, icon, description, metadata, tags }: TreeItem, ids: TagIds, { actor }: CallContext) {
+  const now = new Date().toISOString();
+  return {
+    type,
+    name,
+    nameFold: foldName(name),
+    icon,
+    description,
+    metadata,
+    restricted: false,
+    locked: false,
+    state: 'active' as const,
+    tags: [...new Set(tags.map((tag) => ids.get(foldTag(tag)) as string))],
+    principals: [],
+    contentVersion: 1,
+    sizeBytes: 0,
+    createdBy: actor,
+    createdById: actor.id,
+    updatedBy: actor,
+    createdAt: now,
+    updatedAt: now,
+  };
+}
+
+type TagIds = ReadonlyMap<string, string>;
+
+/** Creates the tags that a tree names; the root has none yet. Returns their ids by folded name. */
+function tagsFor(
+  parts: TemplateParts,
+  items: readonly TreeItem[],
+  root: Home,
+  template: boolean,
+  context: CallContext,
+): TagIds {
+  const names = new Map(items.flatMap(({ tags }) => tags).map((name) => [foldTag(name), name]));
+  const make = template ? insertSilently : insertTag;
+  const none = { color: undefined, description: undefined };
+  return new Map([...names].map(([fold, name]) => [fold, make(parts, root, { ...none, name }, context).id]));
+}
+
+/** Returns the sort key of each item among its siblings. */
+function positionsOf(items: readonly TreeItem[]): string[] {
+  const siblings = new Map<number, number[]>();
+  for (const [at, { parent = -1 }] of items.entries()) siblings.set(parent, [...(siblings.get(parent) ?? []), at]);
+  const positions: string[] = [];
+  for (const list of siblings.values()) {
+    const keys = generateNKeysBetween(null, null, list.length);
+    for (const [i, at] of list.entries()) positions[at] = keys[i] as string;
+  }
+  return positions;
+}
+
+/** Returns the content of an item. Adds faults with the path of the item in the request. */
+async function contentOf(
+  parts: TemplateParts,
+  item: TreeItem,
+  holder: Holder,
+  ids: ReadonlyMap<string, string>,
+  faults: Fault[],
+  context: CallContext,
+): Promise<PreparedWrite | undefined> {
+  const kind = parts.kinds[item.type];
+  const content = Buffer.from(
+    item.content.toString().replace(/resource:@([a-z0-9-]+)/g, (whole, key: string) => {
+      const id = ids.get(key);
+      return id === undefined ? whole : `resource:${id}`;
+    }),
+  );
+  try {
+    const input = creationInput({ ...item, content }, item.type);
+    if (input !== undefined && kind === undefined) {
+      faults.push({
+        param: `${item.param}.content`,
+        code: 'content_not_supported',
+        message: 'A folder has no content.',
+      });
+      return undefined;
+    }
+    if (input === undefined && item.type !== 'table') return undefined;
+    return await kind?.create(holder, input ?? NO_INPUT, context);
+  } catch (error) {
+    if (!(error instanceof AppError) || error.code !== 'INVALID_ARGUMENT') throw error;
+    const { param = 'content', reason: code, message } = error;
+    const own = error.faults.length > 0 ? error.faults : [{ param, code, message }];
+    faults.push(...own.map((fault) => ({ ...fault, param: `${item.param}.${fault.param}` })));
+    return undefined;
+  }
+}

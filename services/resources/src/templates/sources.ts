@@ -1,0 +1,71 @@
+import type { Scalar } from '@commonplace/kit/store';
+import { whyNotCopied } from '../copies/sources.js';
+import type { SourceNode } from '../domain/copy.js';
+import type { Node } from '../domain/node.js';
+import { LimitReached } from '../errors.js';
+import type { Standing } from '../policy.js';
+import type { TemplateParts } from './parts.js';
+
+/** The fields of a node that copying it from or to a template needs. */
+export type TopSource = SourceNode & Pick<Node, 'name' | 'icon' | 'description' | 'position' | 'attachment'>;
+
+const PAGE = 1000;
+
+/**
+ * Returns the live nodes of a workspace that the caller can read; if `roots` is not empty, only those nodes and their
+ * descendants.
+ */
+export async function readableIn(
+  parts: TemplateParts,
+  workspaceId: string,
+  roots: readonly string[],
+  standing: Standing,
+): Promise<TopSource[]> {
+  const wanted = new Set(roots);
+  const isWanted = ({ id, ancestors }: Node) =>
+    wanted.size === 0 || wanted.has(id) || ancestors.some((one) => wanted.has(one));
+  return gather(parts, workspaceId, async (nodes) => {
+    const live = nodes.filter((node) => node.state === 'active' && isWanted(node) && !whyNotCopied(node));
+    const access = await parts.policy.accessToAll(live, standing);
+    return live.filter((_, i) => access[i] !== undefined);
+  });
+}
+
+/** Returns all nodes of a template. */
+export function allOf(parts: TemplateParts, templateId: string): Promise<TopSource[]> {
+  return gather(parts, templateId, async (nodes) => nodes);
+}
+
+/** Returns the nodes of a workspace that `choose` keeps, in the order of siblings. Throws `limit_reached`. */
+async function gather(
+  parts: TemplateParts,
+  workspaceId: string,
+  choose: (nodes: readonly Node[]) => Promise<readonly Node[]>,
+): Promise<TopSource[]> {
+  const { tree, settings } = parts;
+  const found = new Map<string, TopSource>();
+  // While a job moves a large subtree here, its nodes do not yet name this workspace.
+  for (const id of new Set([workspaceId, ...(await tree.unsettled(workspaceId))])) {
+    for (let after: Scalar[] | undefined, more = true; more; ) {
+      const page = await tree.nodes.find({ where: { workspaceId: id }, limit: PAGE, ...(after && { after }) });
+      const here = (await tree.resolve(page)).filter((node) => node.workspaceId === workspaceId);
+      for (const node of await choose(here)) found.set(node.id, sourceOf(node));
+      if (found.size > settings.copyResources) {
+        throw LimitReached({ limit: settings.copyResources, what: 'resources in one copy' });
+      }
+      more = page.length === PAGE;
+      after = [page.at(-1)?.id as string];
+    }
+  }
+  return [...found.values()].sort((a, b) => compare(a.position, b.position) || compare(a.id, b.id));
+}
+
+function sourceOf(node: Node): TopSource {
+  const { id, workspaceId, type, ancestors, sizeBytes, tags, name, icon, description, position, attachment } = node;
+  const drawn = { name, icon, description, position, ...(attachment && { attachment }) };
+  return { id, workspaceId, type, ancestors, sizeBytes, tags, managed: false, ...drawn } as TopSource;
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}

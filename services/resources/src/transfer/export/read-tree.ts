@@ -1,0 +1,72 @@
+import { AppError } from '@commonplace/kit/errors';
+import { type ReadTreeRequest, TreePiece } from '@commonplace/proto/resources/v1/tree_export_service.js';
+import type { Node } from '../../domain/node.js';
+import type { TransferParts } from '../parts.js';
+import { nativePieces } from './native.js';
+import { type ArchiveTerms, faultPiece, type Pieces } from './pieces.js';
+import { createPlaces, type Places } from './places.js';
+import { indexPieces, readablePieces } from './readable.js';
+
+/** Number of resources that one query reads. */
+const PAGE = 100;
+
+/**
+ * Yields the archive entries of the resources after `request.after`, until `maxBytes` is reached; at least one
+ * resource's.
+ */
+export async function* readTree(parts: TransferParts, request: ReadTreeRequest, terms: ArchiveTerms): Pieces {
+  const { workspaceId, maxBytes } = request;
+  const places = createPlaces(parts);
+  let bytes = 0;
+  let after = request.after;
+  if (after === '' && terms.format === 'html') {
+    yield* indexPieces(parts, { id: workspaceId, name: 'Contents', workspaceId }, 'index.html', places);
+  }
+  for (;;) {
+    // While a large subtree is being moved here, its nodes still name the workspace that they come from.
+    const spread = await parts.tree.unsettled(workspaceId);
+    const page: Node[] = await parts.tree.nodes.find({
+      where: { workspaceId: spread.length === 0 ? workspaceId : { in: spread } },
+      limit: PAGE,
+      ...(after === '' ? {} : { after: [after] }),
+    });
+    const nodes = (await parts.tree.resolve(page)).filter((one) => one.workspaceId === workspaceId);
+    const live = nodes.filter(({ state }) => state === 'active');
+    const access = await parts.policy.accessToAll(live, terms.standing);
+    for (const [i, node] of live.entries()) {
+      if (access[i] === undefined) continue;
+      for await (const piece of piecesOf(parts, node, terms, places)) {
+        bytes += piece.fileId === '' ? piece.data.length : node.sizeBytes;
+        yield piece;
+      }
+      yield TreePiece.fromPartial({ done: node.id });
+      if (bytes >= maxBytes) return;
+    }
+    const last = page.at(-1);
+    if (last === undefined || page.length < PAGE) break;
+    after = last.id;
+  }
+  yield TreePiece.fromPartial({ last: true });
+}
+
+/** Yields the entries of one resource. A fault in it is reported and does not stop the export. */
+async function* piecesOf(parts: TransferParts, node: Node, terms: ArchiveTerms, places: Places): Pieces {
+  try {
+    yield* terms.format === 'native' ? nativePieces(parts, node, terms) : readablePieces(parts, node, terms, places);
+  } catch (error) {
+    // A peer that is unavailable now is asked again when the export retries the whole batch.
+    if (error instanceof AppError && AWAY.has(error.code)) throw error;
+    parts.log.warn('archive.unreadable', { resource_id: node.id, error });
+    yield faultPiece('unreadable', `${node.type} ${JSON.stringify(node.name)} could not be read.`);
+  }
+  if (node.type === 'file' && terms.include.files && node.file?.status !== 'ready') {
+    yield faultPiece('file_not_ready', `file ${JSON.stringify(node.name)} has no bytes: ${node.file?.status}.`);
+  }
+}
+
+const AWAY: ReadonlySet<AppError['code']> = new Set([
+  'UNAVAILABLE',
+  'DEADLINE_EXCEEDED',
+  'CANCELLED',
+  'PERMISSION_DENIED',
+]);

@@ -1,0 +1,110 @@
+import { ArtifactType, CellFormat } from '@commonplace/proto/resources/v1/content_service.js';
+import type { Node } from '../../domain/node.js';
+import { requireKind } from '../../kinds.js';
+import { cellText } from '../../tables/cell-text.js';
+import type { TransferParts } from '../parts.js';
+import { escapeHtml, htmlPage } from './html.js';
+import { ANY } from './native.js';
+import { type ArchiveTerms, entry, fileEntry, growingEntry, type Pieces } from './pieces.js';
+import { extensionOf, linkBetween, type Places } from './places.js';
+import { tableCsv, tablePages } from './table-text.js';
+
+type Format = 'markdown' | 'html';
+
+/** Yields a resource in the readable format of the archive; links lead to other entries. */
+export async function* readablePieces(parts: TransferParts, node: Node, terms: ArchiveTerms, places: Places): Pieces {
+  const format = terms.format as Format;
+  const stem = await places.of(node);
+  const path = stem + extensionOf(node, format);
+  switch (node.type) {
+    case 'document': {
+      const body = await parts.kinds.document.shownBody(node, terms.standing);
+      const text = await linked(
+        await parts.kinds.document.textIn(node.tenant, body, format),
+        path,
+        node,
+        terms,
+        places,
+      );
+      yield entry(path, format === 'markdown' ? text : htmlPage(node.name, text));
+      break;
+    }
+    case 'table':
+      yield* growingEntry(`${stem}.csv`, tableCsv(parts, node, terms));
+      if (format === 'html') yield* growingEntry(path, tableHtml(parts, node, terms));
+      break;
+    case 'artifact': {
+      const { source = '', artifactType } = await requireKind(parts.kinds, 'artifact').read(node, ANY, terms.context);
+      yield entry(stem + (SOURCES[artifactType as ArtifactType] ?? '.txt'), source);
+      break;
+    }
+    case 'file':
+      if (terms.include.files && node.file?.status === 'ready') yield fileEntry(path, node.id);
+      break;
+    case 'folder':
+      break;
+  }
+  if (format === 'html') yield* indexPieces(parts, node, `${stem}/index.html`, places);
+}
+
+const SOURCES: Partial<Record<ArtifactType, string>> = {
+  [ArtifactType.HTML]: '.html.txt',
+  [ArtifactType.SVG]: '.svg.txt',
+  [ArtifactType.REACT]: '.jsx',
+  [ArtifactType.MERMAID]: '.mmd',
+  [ArtifactType.MARKDOWN]: '.md',
+  [ArtifactType.JSON]: '.json',
+  [ArtifactType.CSV]: '.csv',
+};
+
+const REFERENCE = /resource:([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})/g;
+
+/** Returns a text in which references lead to the entries of their resources. */
+async function linked(text: string, path: string, { workspaceId }: Node, terms: ArchiveTerms, places: Places) {
+  const ids = [...new Set([...text.matchAll(REFERENCE)].map(([, id]) => id as string))];
+  if (ids.length === 0) return text;
+  const found = await places.many(workspaceId, ids);
+  return text.replace(REFERENCE, (whole, id: string) => {
+    const target = found.get(id);
+    if (target === undefined || (target.node.type === 'file' && !terms.include.files)) return whole;
+    return linkBetween(path, target.path + extensionOf(target.node, terms.format as Format));
+  });
+}
+
+async function* tableHtml(parts: TransferParts, node: Node, terms: ArchiveTerms): AsyncGenerator<string> {
+  const [before, after] = htmlPage(node.name, '\0').split('\0') as [string, string];
+  yield before;
+  let first = true;
+  for await (const { columns, rows } of tablePages(parts, node, CellFormat.DISPLAY, terms)) {
+    if (first) yield `<table>\n<tr>${columns.map(({ name }) => `<th>${escapeHtml(name)}</th>`).join('')}</tr>\n`;
+    first = false;
+    for (const { cells } of rows) {
+      yield `<tr>${columns.map(({ id }) => `<td>${escapeHtml(cellText(cells[id]))}</td>`).join('')}</tr>\n`;
+    }
+  }
+  yield `</table>${after}`;
+}
+
+/** Yields a list of the children of a resource, or of the top of the workspace. */
+export async function* indexPieces(
+  parts: TransferParts,
+  node: Pick<Node, 'id' | 'name' | 'workspaceId'>,
+  path: string,
+  places: Places,
+): Pieces {
+  const { children } = parts.settings;
+  const where = { parentKey: node.id, state: 'active' } as const;
+  const found = await parts.tree.nodes.find({ where, sort: ['position'], limit: children });
+  if (found.length === 0 && path !== 'index.html' && (await hasNoPage(parts, node.id))) return;
+  const lines: string[] = [];
+  for (const child of found) {
+    const to = (await places.of(child)) + extensionOf(child, 'html');
+    lines.push(`<li><a href="${escapeHtml(linkBetween(path, to))}">${escapeHtml(child.name)}</a></li>`);
+  }
+  yield entry(path, htmlPage(node.name, `<ul>\n${lines.join('\n')}\n</ul>`));
+}
+
+/** Returns whether a resource needs no list page: it is not a folder, whose only page is its list. */
+async function hasNoPage(parts: TransferParts, id: string): Promise<boolean> {
+  return (await parts.tree.nodes.get(id))?.type !== 'folder';
+}

@@ -1,0 +1,55 @@
+import type { CallContext, Handlers } from '@commonplace/kit/rpc';
+import type { ReadTreeRequest, TreeExportService } from '@commonplace/proto/resources/v1/tree_export_service.js';
+import { WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
+import { requireWorkspaceRole, type Standing } from '../../policy.js';
+import { shownWorkspacePublication } from '../export/outward.js';
+import { createEmails } from '../export/people.js';
+import type { ArchiveTerms } from '../export/pieces.js';
+import { readTree } from '../export/read-tree.js';
+import type { TransferParts } from '../parts.js';
+
+/** Maximum number of a workspace's tags in an archive. */
+const TAGS = 2000;
+
+/** Creates the handlers that exports call. Only administrators of the workspace may use them. */
+export function createTreeExportHandlers(parts: TransferParts): Handlers<TreeExportService> {
+  async function enter(workspaceId: string, context: CallContext): Promise<Standing> {
+    const standing = await parts.policy.standing(context);
+    requireWorkspaceRole(await parts.policy.enter(workspaceId, standing, context), WorkspaceRole.ADMIN);
+    return standing;
+  }
+
+  return {
+    async describeTree({ workspaceId }, context) {
+      await enter(workspaceId, context);
+      const where = { workspaceId, mergedInto: { exists: false } } as const;
+      const tags = await parts.tags.collection.find({ where, sort: ['nameFold'], limit: TAGS });
+      const shown = tags.map(({ id, name, color = null, description = null }) => ({ id, name, color, description }));
+      return {
+        resourceCount: await parts.counters.ofWorkspace(workspaceId),
+        tagsJson: Buffer.from(JSON.stringify(shown)),
+        publicationJson: Buffer.from(JSON.stringify(await shownWorkspacePublication(parts, workspaceId))),
+      };
+    },
+
+    async *readTree(request, context) {
+      const standing = await enter(request.workspaceId, context);
+      yield* readTree(parts, request, termsOf(parts, request, standing, context));
+    },
+  };
+}
+
+function termsOf(
+  parts: TransferParts,
+  { format, include }: ReadTreeRequest,
+  standing: Standing,
+  context: CallContext,
+): ArchiveTerms {
+  return {
+    format: format === 'markdown' || format === 'html' ? format : 'native',
+    include: include ?? { files: false, comments: false, snapshots: false, permissions: false },
+    standing,
+    context,
+    emails: createEmails(parts, context),
+  };
+}

@@ -1,0 +1,75 @@
+import { AppError } from '@commonplace/kit/errors';
+import type { Handlers } from '@commonplace/kit/rpc';
+import type {
+  FindByExternalIdRequest,
+  TreeImportService,
+} from '@commonplace/proto/resources/v1/tree_import_service.js';
+import { WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
+import { may } from '../../domain/role.js';
+import { isWorkspaceRole, requireWorkspaceRole, type Standing } from '../../policy.js';
+import { intoParent, intoRoot, requireSameWorkspace } from '../../tree/destination.js';
+import { requireRoom } from '../../tree/file-node.js';
+import { TYPES } from '../../wire.js';
+import { putItems } from '../import/items.js';
+import type { TransferParts } from '../parts.js';
+
+/** Maximum number of items in one call, and of external ids in one query. */
+const MOST_ITEMS = 100;
+const MOST_IDS = 1000;
+
+/** Creates the handlers that imports call. */
+export function createTreeImportHandlers(parts: TransferParts): Handlers<TreeImportService> {
+  const { policy } = parts;
+  return {
+    async checkImportPlace({ workspaceId, parentId }, context) {
+      const standing = await policy.standing(context);
+      const membership = await policy.enter(workspaceId, standing, context);
+      requireWorkspaceRole(membership, WorkspaceRole.EDITOR);
+      const destination =
+        parentId === undefined
+          ? await intoRoot(parts, workspaceId, standing, context)
+          : await intoParent(parts, parentId, standing, context, true);
+      requireSameWorkspace(destination, workspaceId);
+      await requireRoom(parts, destination);
+      const administers = administersOf(standing, workspaceId);
+      return { tenant: destination.parent.tenant, workspaceId, administers };
+    },
+
+    async findByExternalId(request, context) {
+      return { resources: await findExternal(parts, request, await policy.standing(context)) };
+    },
+
+    async putItems(request, context) {
+      if (request.items.length > MOST_ITEMS)
+        throw new AppError('INTERNAL', 'internal_error', 'These are too many items.');
+      const standing = await policy.standing(context);
+      await policy.visit(request.workspaceId, standing, context);
+      const administers = administersOf(standing, request.workspaceId);
+      return { outcomes: await putItems(parts, request, standing, administers, context) };
+    },
+  };
+}
+
+function administersOf({ person }: Standing, workspaceId: string): boolean {
+  return isWorkspaceRole(person.workspaces.get(workspaceId)?.role, WorkspaceRole.ADMIN);
+}
+
+async function findExternal(
+  { policy, tree }: TransferParts,
+  { workspaceId, parentId, externalIds }: FindByExternalIdRequest,
+  standing: Standing,
+) {
+  const keys = [...new Set(externalIds)].slice(0, MOST_IDS).map((id) => `${workspaceId}:${id}`);
+  if (keys.length === 0) return [];
+  const found = await tree.resolve(await tree.nodes.find({ where: { externalKey: { in: keys } }, limit: keys.length }));
+  const live = found.filter(
+    ({ state, ancestors }) => state === 'active' && (parentId === undefined || ancestors.includes(parentId)),
+  );
+  const access = await policy.accessToAll(live, standing);
+  return live.flatMap((node, i) => {
+    const role = access[i]?.role;
+    if (role === undefined || !may(role, 'write') || node.externalId === undefined) return [];
+    const { externalId, id: resourceId, type, version, contentVersion } = node;
+    return { externalId, resourceId, type: TYPES[type], version, contentVersion };
+  });
+}

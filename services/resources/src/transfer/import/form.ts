@@ -1,0 +1,94 @@
+import { UrlNotAllowed } from '@commonplace/kit/fetch';
+import { newId } from '@commonplace/kit/id';
+import type { CallContext } from '@commonplace/kit/rpc';
+import type { Node } from '../../domain/node.js';
+import { may } from '../../domain/role.js';
+import { markForm, newForm } from '../../forms/commands.js';
+import { type FormConfig, readConfig } from '../../forms/config.js';
+import type { FormField } from '../../forms/field.js';
+import { sealWebhooks, type WebhookInput } from '../../forms/webhooks.js';
+import type { TransferParts } from '../parts.js';
+import { type Given, recordIn, recordsIn } from './given.js';
+import type { ItemTerms } from './item-terms.js';
+
+/**
+ * Creates a form from an archive, with new tokens, if the caller manages its table. Its webhooks are switched off,
+ * because an archive does not contain the secrets that their receivers know.
+ */
+export async function putForm(
+  parts: TransferParts,
+  node: Node,
+  given: Given,
+  { standing, people }: ItemTerms,
+  warnings: string[],
+  context: CallContext,
+): Promise<Node> {
+  const role = (await parts.policy.accessTo(node, standing))?.role;
+  if (role === undefined || !may(role, 'manage')) {
+    warnings.push('Its form was left out: only those who manage the table bring it along.');
+    return node;
+  }
+  const { config, faults } = readConfig({ ...recordIn(given.config), notify_user_ids: [] });
+  if (faults.list.length > 0 || config.fields === undefined) {
+    warnings.push('Its form was left out: it can not be read.');
+    return node;
+  }
+  const fields = await withoutFaultyPatterns(parts, node, config.fields, warnings);
+  const id = newId();
+  const told = recordsIn(given.notify);
+  const known = (await people.ids(told)).flatMap((one) => one ?? []);
+  const notified = known.length === 0 ? [] : await parts.policy.readersOf(node, [...new Set(known)], context);
+  if (notified.length < told.length) warnings.push('Not all whom its form tells of submissions can read it here.');
+  const placed: FormConfig = {
+    ...config,
+    fields,
+    notify_user_ids: notified,
+    webhooks: webhooksOf(parts, node, id, config.webhooks, warnings),
+  };
+  const isActive = given.is_active === true;
+  const form = newForm(parts, node, id, placed, isActive, context);
+  context.work.insert(parts.forms.forms, { ...form, createdById: standing.caller.userId });
+  return markForm(parts, node, { isActive }, context);
+}
+
+function webhooksOf(
+  { forms }: TransferParts,
+  { tenant }: Node,
+  record: string,
+  webhooks: readonly WebhookInput[],
+  warnings: string[],
+): FormConfig['webhooks'] {
+  const allowed = webhooks.filter(({ url }) => {
+    try {
+      forms.guard.check(url);
+      return true;
+    } catch (error) {
+      if (error instanceof UrlNotAllowed) return false;
+      throw error;
+    }
+  });
+  if (allowed.length < webhooks.length)
+    warnings.push('Webhooks of its form were left out: their URLs are not allowed.');
+  if (allowed.length > 0) warnings.push('The webhooks of its form are switched off, and have new secrets.');
+  const off = allowed.map((webhook) => ({ ...webhook, secret: undefined, is_active: false }));
+  return sealWebhooks(off, [], forms.envelope, { tenant, record }, Date.now()).webhooks;
+}
+
+/** Returns the fields, without patterns that cannot be used; adds a warning for each. */
+async function withoutFaultyPatterns(
+  { forms }: TransferParts,
+  { tenant }: Node,
+  fields: readonly FormField[],
+  warnings: string[],
+): Promise<readonly FormField[]> {
+  const patterns = [...new Set(fields.flatMap(({ pattern }) => pattern ?? []))];
+  if (patterns.length === 0) return fields;
+  const found = await forms.deriver.findPatternFaults(tenant, patterns);
+  return fields.map((field) => {
+    const { pattern, ...rest } = field;
+    const fault = pattern === undefined ? undefined : found[patterns.indexOf(pattern)];
+    if (fault === undefined) return field;
+    warnings.push(`The pattern of the field ${field.id} of its form was left out: it ${fault}`);
+    return rest;
+  });
+}

@@ -1,0 +1,19 @@
+/** Free-form JSON from an archive; nothing in it has been validated. */
+export type Given = Readonly<Record<string, unknown>>;
+
+export function recordIn(value: unknown): Given {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Given) : {};
+}
+
+export function recordsIn(value: unknown): Given[] {
+  return Array.isArray(value) ? value.map(recordIn) : [];
+}
+
+export function textIn(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined;
+}
+
+export function momentIn(value: unknown): string | undefined {
+  const at = typeof value === 'string' ? Date.parse(value) : Number.NaN;
+  return Number.isNaN(at) ? undefined : new Date(at).toISOString();
+}

@@ -1,0 +1,76 @@
+import type { Actor } from '@commonplace/kit/auth';
+import type { CallContext } from '@commonplace/kit/rpc';
+import type { ImportLabel } from '@commonplace/proto/resources/v1/tree_import_service.js';
+import type { TransferParts } from '../parts.js';
+import { type Given, textIn } from './given.js';
+
+/** An actor named in an archive, resolved to this installation. */
+export interface Known {
+  readonly actor: Actor;
+  /** Whether it is a person of this tenant whom the importer may name. */
+  readonly known: boolean;
+}
+
+export interface ImportPeople {
+  /** Returns the actors that an archive names. An unknown person keeps their name, as an actor of type `import`. */
+  actors(given: readonly Given[]): Promise<Known[]>;
+  /** Returns the ids of people that an archive names, in order; undefined for unknown ones. */
+  ids(given: readonly Given[]): Promise<(string | undefined)[]>;
+}
+
+interface Person {
+  readonly id: string;
+  readonly name: string;
+}
+
+/** Creates a resolver that identifies people by address within the tenant of the workspace. */
+export function createImportPeople(
+  { peers }: TransferParts,
+  workspaceId: string,
+  administers: boolean,
+  label: ImportLabel | undefined,
+  { caller, onward }: CallContext,
+): ImportPeople {
+  const known = new Map<string, Person | undefined>();
+  const unknown = (name: string): Actor => ({ type: 'import', id: label?.id ?? '', name });
+
+  async function load(given: readonly Given[]): Promise<void> {
+    const emails = [...new Set(given.flatMap(({ email }) => keyOf(email) ?? []))].filter((email) => !known.has(email));
+    if (emails.length === 0) return;
+    for (const email of emails) known.set(email, undefined);
+    const { users } = await peers.users.findUsers({ ids: [], emails }, onward);
+    const { orgId } = await peers.directory.lookUpWorkspace({ workspaceId }, onward);
+    await Promise.all(
+      users.map(async ({ id, name, email }) => {
+        const { orgs, workspaces } = await peers.directory.getMemberships({ userId: id }, onward);
+        const here =
+          orgId === ''
+            ? workspaces.some((one) => one.workspaceId === workspaceId)
+            : orgs.some((one) => one.orgId === orgId);
+        if (here) known.set(keyOf(email) ?? '', { id, name });
+      }),
+    );
+  }
+
+  const personOf = ({ email }: Given) => known.get(keyOf(email) ?? '');
+  return {
+    async actors(given) {
+      await load(given);
+      return given.map((one) => {
+        const person = personOf(one);
+        const named = person !== undefined && (administers || person.id === caller.userId);
+        if (!named) return { actor: unknown((textIn(one.name) ?? '').slice(0, 255)), known: false };
+        return { actor: { type: 'user', ...person }, known: true };
+      });
+    },
+    async ids(given) {
+      await load(given);
+      return given.map((one) => personOf(one)?.id);
+    },
+  };
+}
+
+/** Returns an address in lower case for comparison; undefined if it is not an address. */
+function keyOf(email: unknown): string | undefined {
+  return typeof email === 'string' && email.includes('@') ? email.trim().toLowerCase() : undefined;
+}

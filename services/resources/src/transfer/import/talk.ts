@@ -1,0 +1,269 @@
+import { AppError } from '@commonplace/kit/errors';
+import { derivedId, newId } from '@commonplace/kit/id';
+import type { CallContext } from '@commonplace/kit/rpc';
+import type { ImportItem } from '@commonplace/proto/resources/v1/tree_import_service.js';
+import type { Anchor, Comment } from '../../comments/records.js';
+import { COMMENTS_PER_DOCUMENT, REPLIES_PER_THREAD } from '../../comments/rules.js';
+import { AUTOMATIC_SNAPSHOTS, NAMED_SNAPSHOTS } from '../../config.js';
+import type { ContentInput, ContentKind, Kept } from '../../content/kind.js';
+import type { GrantTerm } from '../../domain/grant.js';
+import type { Node } from '../../domain/node.js';
+import { isAtLeast, ROLES, type Role } from '../../domain/role.js';
+import { requireCapability, requireWritable } from '../../policy.js';
+import { GRANTS_PER_NODE, mergeTerms, putGrants, type Wish } from '../../sharing/grants.js';
+import type { SnapshotReason } from '../../snapshots/records.js';
+import type { TransferParts } from '../parts.js';
+import { type Archived, archivedIn, keptInput } from './archived.js';
+import { putForm } from './form.js';
+import { type Given, momentIn, recordIn, recordsIn, textIn } from './given.js';
+import type { ItemTerms } from './item-terms.js';
+import { past } from './new-node.js';
+
+/** Restores what an archive holds around a resource: block ids, comments, snapshots, permissions and the form. */
+export async function putArchived(
+  parts: TransferParts,
+  node: Node,
+  archived: Archived,
+  terms: ItemTerms,
+  warnings: string[],
+  context: CallContext,
+): Promise<Node> {
+  if (node.type === 'document') {
+    const { block_ids: ids } = archived.content;
+    if (Array.isArray(ids)) await parts.kinds.document.takeIds(node, ids.map(String), context);
+    await putComments(parts, node, archived, terms, context);
+  }
+  await putSnapshots(parts, node, archived, terms, warnings, context);
+  const { permissions, form } = archived;
+  const granted = permissions.length > 0 ? await putPermissions(parts, node, archived, terms, warnings, context) : node;
+  return form === undefined || node.type !== 'table'
+    ? granted
+    : putForm(parts, granted, form, terms, warnings, context);
+}
+
+const BODY_LENGTH = 10_000;
+const REFERENCE = /resource:([0-9a-f-]{36})/g;
+
+async function putComments(
+  parts: TransferParts,
+  { id: resourceId, tenant }: Node,
+  { comments: all, renamed }: Archived,
+  { people }: ItemTerms,
+  { work }: CallContext,
+): Promise<void> {
+  const heads = new Map<string, { id: string; threadAt: string; replies: number; first: Comment | undefined }>();
+  const now = new Date().toISOString();
+  for (const given of all.slice(0, COMMENTS_PER_DOCUMENT)) {
+    const [old = '', thread = ''] = [textIn(given.id), textIn(given.thread_id)];
+    const isHead = given.parent_comment_id === null || given.parent_comment_id === undefined;
+    const createdAt = past(momentIn(given.created_at), now);
+    const id = newId();
+    if (isHead) heads.set(old, { id, threadAt: createdAt, replies: 0, first: undefined });
+    const head = heads.get(isHead ? old : thread);
+    if (head === undefined || head.replies >= REPLIES_PER_THREAD) continue;
+    if (!isHead) head.replies++;
+    const body = textIn(given.body)?.slice(0, BODY_LENGTH);
+    const [author, resolver] = await people.actors([authorIn(given), recordIn(given.resolved_by)]);
+    if (author === undefined) continue;
+    const status = given.status === 'resolved' ? 'resolved' : 'open';
+    const resolvedAt = momentIn(given.resolved_at);
+    const comment = work.insert(parts.comments, {
+      id,
+      tenant,
+      resourceId,
+      threadId: head.id,
+      threadAt: head.threadAt,
+      ...(!isHead && { parentId: head.id }),
+      ...(body !== undefined && { body: body.replace(REFERENCE, (whole, was: string) => linkTo(renamed(was), whole)) }),
+      ...anchorIn(given.anchor),
+      status,
+      ...(status === 'resolved' && { resolvedBy: resolver?.actor, resolvedAt: past(resolvedAt, now) }),
+      author: author.actor,
+      authorId: author.known ? author.actor.id : '',
+      mentions: await knownIds(recordsIn(given.mentions), people),
+      reactions: await reactionsIn(given.reactions, people),
+      ...(momentIn(given.edited_at) && { editedAt: past(momentIn(given.edited_at), now) }),
+      createdAt,
+      updatedAt: createdAt,
+      updatedBy: author.actor,
+    });
+    if (isHead) head.first = comment;
+  }
+  for (const { id, replies, first } of heads.values()) {
+    if (first === undefined) continue;
+    const { status, resolvedBy, resolvedAt } = first;
+    work.insert(parts.threads, { id, tenant, resourceId, replies, status, resolvedBy, resolvedAt });
+  }
+}
+
+function linkTo(id: string | undefined, otherwise: string): string {
+  return id === undefined ? otherwise : `resource:${id}`;
+}
+
+/** Returns the author of a comment with the address of the person behind it, whatever client they used. */
+function authorIn({ author }: Given): Given {
+  const actor = recordIn(author);
+  const { email } = recordIn(actor.person);
+  return { ...actor, email: actor.email ?? email };
+}
+
+function anchorIn(given: unknown): { readonly anchor?: Anchor } {
+  const { quote, prefix, suffix, block_id: blockId } = recordIn(given);
+  if (typeof quote !== 'string') return {};
+  const part = (value: unknown) => textIn(value)?.slice(0, 1000);
+  return {
+    anchor: {
+      quote: quote.slice(0, 5000),
+      ...(part(prefix) !== undefined && { prefix: part(prefix) as string }),
+      ...(part(suffix) !== undefined && { suffix: part(suffix) as string }),
+      ...(part(blockId) !== undefined && { blockId: part(blockId) as string }),
+    },
+  };
+}
+
+async function knownIds(given: readonly Given[], people: ItemTerms['people']): Promise<string[]> {
+  return (await people.ids(given)).flatMap((id) => id ?? []);
+}
+
+const REACTIONS = 50;
+
+async function reactionsIn(given: unknown, people: ItemTerms['people']): Promise<Comment['reactions']> {
+  const reactions = [];
+  for (const { emoji, people: who } of recordsIn(given).slice(0, REACTIONS)) {
+    const users = [...new Set(await knownIds(recordsIn(who), people))];
+    if (typeof emoji === 'string' && emoji.length <= 32 && users.length > 0) reactions.push({ emoji, users });
+  }
+  return reactions;
+}
+
+const REASONS: readonly string[] = ['manual', 'auto', 'before_replace', 'before_restore', 'import', 'agent_run'];
+
+/** Restores snapshots of a resource that this import has created; does nothing for any other resource. */
+export async function keepStates(
+  parts: TransferParts,
+  item: ImportItem,
+  present: Node,
+  terms: ItemTerms,
+  warnings: string[],
+  context: CallContext,
+): Promise<'present'> {
+  const archived = archivedIn(item);
+  if (archived === undefined || present.state === 'trashed' || present.importId !== terms.importId) return 'present';
+  const seen = await parts.policy.see(present.id, terms.standing);
+  requireCapability(seen, 'write');
+  requireWritable(seen, true);
+  await putSnapshots(parts, present, archived, terms, warnings, context);
+  return 'present';
+}
+
+/** Restores snapshots; skips those that an earlier attempt has stored. */
+async function putSnapshots(
+  parts: TransferParts,
+  node: Node,
+  { snapshots, renamed }: Pick<Archived, 'snapshots' | 'renamed'>,
+  terms: ItemTerms,
+  warnings: string[],
+  context: CallContext,
+): Promise<void> {
+  const kind = parts.kinds[node.type];
+  const now = new Date().toISOString();
+  for (const given of snapshots.slice(-(NAMED_SNAPSHOTS + AUTOMATIC_SNAPSHOTS))) {
+    const id = derivedId(`archived:${node.id}:${textIn(given.id) ?? newId()}`);
+    if ((await context.work.get(parts.snapshots, id)) !== undefined) continue;
+    const version = Number(given.content_version);
+    const isPast = version >= 1 && version <= node.contentVersion;
+    const input = isPast ? await keptInput(parts, recordIn(given.content), node.type, renamed, terms) : undefined;
+    const kept = input && (await keptUnlessRefused(kind, node, id, input, context));
+    if (kept === undefined) {
+      warnings.push('A snapshot was left out: it can not be read.');
+      continue;
+    }
+    const { sizeBytes, hash } = kept;
+    const [written, maker] = await terms.people.actors([recordIn(given.written_by), recordIn(given.created_by)]);
+    const reason = (REASONS.includes(given.reason as string) ? given.reason : 'import') as SnapshotReason;
+    const expiresAt = momentIn(given.expires_at);
+    context.work.insert(parts.snapshots, {
+      id,
+      tenant: node.tenant,
+      resourceId: node.id,
+      type: node.type,
+      name: textIn(given.name)?.slice(0, 255),
+      description: textIn(given.description)?.slice(0, 2000),
+      reason,
+      automatic: reason !== 'manual',
+      contentVersion: version,
+      sizeBytes,
+      hash,
+      written: { by: written?.actor ?? context.actor, at: past(momentIn(given.written_at), now) },
+      createdBy: maker?.actor ?? context.actor,
+      createdAt: past(momentIn(given.created_at), now),
+      ...(reason !== 'manual' && { expiresAt: expiresAt ?? now }),
+    });
+  }
+}
+
+/** Stores a snapshot's content; returns undefined if it is not valid for a resource of this kind. */
+async function keptUnlessRefused(
+  kind: ContentKind | undefined,
+  node: Node,
+  id: string,
+  input: ContentInput,
+  context: CallContext,
+): Promise<Kept | undefined> {
+  try {
+    return await kind?.keepInput?.(node, id, input, context);
+  } catch (error) {
+    if (error instanceof AppError && REFUSED.has(error.code)) return undefined;
+    throw error;
+  }
+}
+
+const REFUSED: ReadonlySet<AppError['code']> = new Set(['INVALID_ARGUMENT', 'FAILED_PRECONDITION', 'ALREADY_EXISTS']);
+
+/** Restores the grants to principals that are known here. Only administrators may, and only up to their own role. */
+async function putPermissions(
+  parts: TransferParts,
+  node: Node,
+  { permissions }: Archived,
+  { administers, people, standing }: ItemTerms,
+  warnings: string[],
+  context: CallContext,
+): Promise<Node> {
+  if (!administers) {
+    warnings.push('Its permissions were left out: only administrators of the workspace bring them along.');
+    return node;
+  }
+  const own = (await parts.policy.accessTo(node, standing))?.role ?? 'manager';
+  const now = new Date().toISOString();
+  const ids = await people.ids(permissions.map(({ principal }) => recordIn(principal)));
+  const wishes = new Map<string, Wish>();
+  let left = 0;
+  for (const [i, given] of permissions.entries()) {
+    const { type } = recordIn(given.principal);
+    const id = ids[i];
+    const principal =
+      type === 'user' && id !== undefined
+        ? `user:${id}`
+        : type === 'org' && node.orgId !== null
+          ? `org:${node.orgId}`
+          : undefined;
+    const terms = termsIn(given, now);
+    // The importer keeps the manager grant on a restricted node.
+    if (principal === `user:${standing.caller.userId}` && node.restricted) continue;
+    if (principal === undefined || terms.length === 0 || !terms.every(({ role }) => isAtLeast(own, role))) left++;
+    else wishes.set(principal, { principal, ...mergeTerms(terms) });
+  }
+  if (left > 0)
+    warnings.push(`${left} permissions were left out: of people unknown here, links, agents and workspaces.`);
+  const some = [...wishes.values()].slice(0, GRANTS_PER_NODE - 1);
+  return some.length === 0 ? node : (await putGrants(parts, node, some, { notify: false }, context)).node;
+}
+
+/** Returns the terms of an archived grant that have not expired at a time (RFC 3339), and whose role is known. */
+function termsIn(given: Given, now: string): GrantTerm[] {
+  return [given, ...recordsIn(given.later)].flatMap((term) => {
+    const role = ROLES.find((one) => one === term.role) as Role | undefined;
+    const expiresAt = momentIn(term.expires_at);
+    return role === undefined || (expiresAt !== undefined && expiresAt <= now) ? [] : [{ role, expiresAt }];
+  });
+}

@@ -1,0 +1,132 @@
+import { AppError, InsufficientRole } from '@commonplace/kit/errors';
+import { derivedId, newId } from '@commonplace/kit/id';
+import type { CallContext } from '@commonplace/kit/rpc';
+import { AccessMode } from '@commonplace/proto/resources/v1/resource.js';
+import type { CreateResourceRequest } from '@commonplace/proto/resources/v1/resource_service.js';
+import { MAX_DEPTH, METADATA_BYTES } from '../config.js';
+import { creationInput, NO_INPUT } from '../content/input.js';
+import type { ContentInput, Holder } from '../content/kind.js';
+import { foldName, type Node, type NodeType } from '../domain/node.js';
+import { parseWish } from '../domain/position.js';
+import { LEAST_ROLE } from '../domain/role.js';
+import { placeUnder } from '../domain/tree.js';
+import { withWriter } from '../domain/untrusted.js';
+import { DepthExceeded, UseFilesEndpoint, WorkspaceRequired } from '../errors.js';
+import { publishChange } from '../events.js';
+import { requireKind } from '../kinds.js';
+import type { Standing } from '../policy.js';
+import { keepManager } from '../sharing/grants.js';
+import { warn } from '../snapshots/write-content.js';
+import { nodeType } from '../wire.js';
+import { type Destination, intoParent, intoRoot, requireSameWorkspace } from './destination.js';
+import { parseMetadata } from './metadata.js';
+import type { TreeParts } from './parts.js';
+import { reservePlaces } from './reserve.js';
+import { positionFor } from './siblings.js';
+
+/**
+ * Returns the destination of a creation: the named parent, else the root of the workspace that the request or its
+ * credential names.
+ */
+export async function destinationOf(
+  parts: TreeParts,
+  request: Pick<CreateResourceRequest, 'parentId' | 'workspaceId'>,
+  standing: Standing,
+  context: CallContext,
+): Promise<Destination> {
+  if (request.parentId !== undefined) {
+    const destination = await intoParent(parts, request.parentId, standing, context);
+    requireSameWorkspace(destination, request.workspaceId);
+    return destination;
+  }
+  return intoRoot(parts, request.workspaceId ?? defaultWorkspace(standing), standing, context);
+}
+
+function defaultWorkspace({ caller }: Standing): string {
+  const [only, ...others] = caller.credential.workspaceIds ?? [];
+  if (only !== undefined && others.length === 0) return only;
+  if (caller.workspaceId !== undefined) return caller.workspaceId;
+  if (caller.credential.workspaceIds === undefined && (caller.tenant?.orgId ?? null) === null) {
+    return derivedId(`personal-workspace:${caller.userId}`);
+  }
+  throw WorkspaceRequired();
+}
+
+/** Adds a new node, with its content if it has one, to this call's work. `tags` are ids of tags of its workspace. */
+export async function createNode(
+  parts: TreeParts,
+  request: CreateResourceRequest,
+  destination: Destination,
+  context: CallContext,
+  tags: Node['tags'] = [],
+): Promise<Node> {
+  const type = creatable(request);
+  const input = creationInput(request, type);
+  const id = newId();
+  const now = new Date().toISOString();
+  const restricted = request.accessMode === AccessMode.RESTRICTED;
+  // A restriction makes its creator a manager, which no agent is.
+  if (restricted && context.caller.agent !== undefined) throw InsufficientRole({ needed: LEAST_ROLE.manage });
+  const place = placeUnder(destination.parent, { id, restricted });
+  const { externalId } = request;
+  // Assigned field by field: an object literal that starts with a spread costs 200 times as much.
+  const holder: Omit<Node, 'version'> & { sizeBytes: number } = {
+    tenant: place.tenant,
+    orgId: place.orgId,
+    workspaceId: place.workspaceId,
+    ancestors: place.ancestors,
+    boundary: place.boundary,
+    id,
+    parentKey: destination.key,
+    type,
+    name: request.name,
+    nameFold: foldName(request.name),
+    icon: request.icon,
+    description: request.description,
+    position: await positionFor(parts.tree, destination.key, parseWish(request.position), context.work),
+    restricted,
+    locked: false,
+    state: 'active',
+    externalId,
+    externalKey: externalId === undefined ? undefined : `${place.workspaceId}:${externalId}`,
+    metadata: parseMetadata(request.metadata, METADATA_BYTES),
+    tags,
+    principals: [],
+    contentVersion: 1,
+    sizeBytes: 0,
+    untrusted: withWriter(undefined, await parts.policy.untrustedWriter(place.workspaceId, context)),
+    createdBy: context.actor,
+    createdById: context.actor.id,
+    updatedBy: context.actor,
+    createdAt: now,
+    updatedAt: now,
+  };
+  const prepared = contentFor(parts, holder, input, context);
+  // Avoids an await for content that is ready.
+  const content = prepared instanceof Promise ? await prepared : prepared;
+  if (destination.depth + 1 > MAX_DEPTH) throw DepthExceeded({ limit: MAX_DEPTH });
+  await reservePlaces(parts, destination, context.work, { id });
+  if (content !== undefined) holder.sizeBytes = content.sizeBytes;
+  const node = context.work.insert(parts.tree.nodes, holder);
+  const applied = content?.apply();
+  if (applied !== undefined) await applied;
+  if (content !== undefined) warn(content, context);
+  parts.counters.add(context.work, [node], 1);
+  const granted = restricted ? await keepManager(parts, node, context) : node;
+  publishChange(context, { verb: 'resource.created' }, granted);
+  return granted;
+}
+
+/** Returns the initial content of a new node: from the request, or the default of its kind. */
+function contentFor(parts: TreeParts, holder: Holder, input: ContentInput | undefined, context: CallContext) {
+  if (input === undefined && (holder.type === 'document' || parts.kinds[holder.type] === undefined)) return undefined;
+  return requireKind(parts.kinds, holder.type).create(holder, input ?? NO_INPUT, context);
+}
+
+function creatable(request: CreateResourceRequest): NodeType {
+  const type = nodeType(request.type);
+  if (type === undefined)
+    throw new AppError('INVALID_ARGUMENT', 'missing_field', 'type is required.', { param: 'type' });
+  if (type === 'file') throw UseFilesEndpoint();
+  return type;
+}

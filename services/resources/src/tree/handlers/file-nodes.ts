@@ -1,0 +1,141 @@
+import type { CallContext, Handlers } from '@commonplace/kit/rpc';
+import type {
+  CreateFileNodeRequest,
+  FileNode,
+  FileNodeService,
+  WorkspaceSums,
+} from '@commonplace/proto/resources/v1/file_node_service.js';
+import type { Node } from '../../domain/node.js';
+import { NotAFile } from '../../errors.js';
+import { requireCapability, requireWritable, type Seen, type Standing } from '../../policy.js';
+import { resourceMessage } from '../../wire.js';
+import { destinationOf } from '../create.js';
+import { dropFileNode, insertFileNode, putFileState, replaceableFile, requireRoom } from '../file-node.js';
+import type { TreeParts } from '../parts.js';
+import { surroundingsOf } from '../surroundings.js';
+import { visibleWhere } from '../visible.js';
+
+interface FileNodeParts extends TreeParts {
+  /** Returns whether a pinned edition of a publication shows this file. */
+  readonly isPinned: (id: string) => Promise<boolean>;
+}
+
+/** Creates the handlers that the files service calls. */
+export function createFileNodeHandlers(parts: FileNodeParts): Handlers<FileNodeService> {
+  const { policy, tree } = parts;
+  return {
+    async checkFilePlace(request, context) {
+      const standing = await policy.standing(context);
+      if (request.replaceResourceId !== undefined) {
+        const { node } = await replaceableFile(parts, request.replaceResourceId, standing, context);
+        return { tenant: node.tenant, workspaceId: node.workspaceId };
+      }
+      const destination = await destinationOf(parts, request, standing, context);
+      await requireRoom(parts, destination);
+      return { tenant: destination.parent.tenant, workspaceId: destination.parent.workspaceId };
+    },
+
+    createFileNode: (request, context) => createFileNode(parts, request, context),
+
+    async getFileNode({ id, toWrite }, context) {
+      const standing = await policy.standing(context);
+      const seen = await policy.see(id, standing);
+      if (toWrite) requireCapability(seen, 'write');
+      if (seen.node.type !== 'file') throw NotAFile({ type: seen.node.type });
+      if (toWrite) requireWritable(seen);
+      return fileNode(parts, seen, standing);
+    },
+
+    async setFileState({ id, ...state }, context) {
+      const node = await context.work.get(tree.nodes, id);
+      // A file in a pinned publication has no node, but exists.
+      if (node === undefined) return { found: await parts.isPinned(id) };
+      putFileState(parts, node, state, context);
+      return { found: true };
+    },
+
+    async dropFileNode({ id, revision }, context) {
+      const node = await context.work.get(tree.nodes, id);
+      if (node?.file?.revision === revision) dropFileNode(parts, node, context);
+      return {};
+    },
+
+    async sumStorage({ workspaceIds, orgId }) {
+      const workspaces = await Promise.all(workspaceIds.map((id) => sumsOf(parts, id)));
+      return { workspaces, orgSnapshots: orgId === undefined ? 0 : await snapshotBytes(parts, orgId) };
+    },
+
+    async findLargest({ workspaceIds, limit }, context) {
+      const standing = await policy.standing(context);
+      const found: Node[] = [];
+      for (const id of workspaceIds) found.push(...(await largestIn(parts, id, limit, standing)));
+      found.sort((a, b) => b.sizeBytes - a.sizeBytes);
+      return { nodes: found.slice(0, limit).map(({ id, sizeBytes }) => ({ id, bytes: sizeBytes })) };
+    },
+  };
+}
+
+async function createFileNode(
+  parts: TreeParts,
+  request: CreateFileNodeRequest,
+  context: CallContext,
+): Promise<FileNode> {
+  const standing = await parts.policy.standing(context);
+  const existing = await parts.tree.get(request.id);
+  if (existing === undefined) {
+    const destination = await destinationOf(parts, request, standing, context);
+    return present(parts, await insertFileNode(parts, request, destination, context), standing);
+  }
+  const seen = await parts.policy.see(request.id, standing);
+  requireCapability(seen, 'write');
+  const node = putFileState(parts, seen.node, { ...request, ...UNCHANGED }, context);
+  return present(parts, node, standing);
+}
+
+const UNCHANGED = { bytesChanged: false, textChanged: false, actor: undefined };
+
+async function present(parts: TreeParts, node: Node, standing: Standing): Promise<FileNode> {
+  const membership = standing.person.workspaces.get(node.workspaceId);
+  const access = await parts.policy.accessTo(node, standing);
+  return fileNode(parts, { node, access: access ?? { role: 'editor', source: 'workspace' }, membership }, standing);
+}
+
+async function fileNode(parts: TreeParts, seen: Seen, standing: Standing): Promise<FileNode> {
+  const surroundings = await surroundingsOf(parts, seen, standing);
+  return { resource: resourceMessage(seen, surroundings), tenant: seen.node.tenant };
+}
+
+/** Returns the bytes in a workspace by type; the trash is counted separately. */
+async function sumsOf(parts: TreeParts, workspaceId: string): Promise<WorkspaceSums> {
+  const { tree } = parts;
+  const live = { workspaceId, state: 'active' } as const;
+  const bytesOf = (type: Node['type']) => tree.nodes.sum('sizeBytes', { ...live, type });
+  const [files, documents, tables, artifacts, trash, fileCount, snapshots] = await Promise.all([
+    bytesOf('file'),
+    bytesOf('document'),
+    bytesOf('table'),
+    bytesOf('artifact'),
+    tree.nodes.sum('sizeBytes', { workspaceId, state: 'trashed' }),
+    tree.nodes.count({ ...live, type: 'file' }),
+    // A Personal workspace is its own tenant; for any other workspace this is 0, because its tenant is the Org.
+    snapshotBytes(parts, workspaceId),
+  ]);
+  return { workspaceId, files, documents, tables, artifacts, trash, fileCount, snapshots };
+}
+
+function snapshotBytes({ snapshots }: TreeParts, tenant: string): Promise<number> {
+  return snapshots.sum('sizeBytes', { tenant });
+}
+
+/**
+ * Returns the largest nodes of a workspace that the caller can see. Reads all of its nodes, as the sums do: an index by
+ * size would slow down every creation and every write.
+ */
+async function largestIn(parts: TreeParts, workspaceId: string, limit: number, standing: Standing): Promise<Node[]> {
+  const { tree, policy } = parts;
+  const visible = await visibleWhere(parts, workspaceId, standing);
+  const where = { workspaceId, state: 'active', sizeBytes: { gt: 0 }, ...visible.where } as const;
+  const found = await tree.resolve(await tree.nodes.find({ where, sort: ['-sizeBytes'], limit }));
+  const access = await policy.accessToAll(found, standing);
+  return found.filter(({ state }, i) => state === 'active' && access[i] !== undefined);
+}

@@ -1,0 +1,178 @@
+import { InsufficientRole } from '@commonplace/kit/errors';
+import { newId } from '@commonplace/kit/id';
+import { type CallContext, type Handlers, requireVersion } from '@commonplace/kit/rpc';
+import { ResourceState } from '@commonplace/proto/resources/v1/resource.js';
+import {
+  type CreateResourceRequest,
+  OnConflict,
+  type ResourceService,
+} from '@commonplace/proto/resources/v1/resource_service.js';
+import { creationInput } from '../../content/input.js';
+import type { Node } from '../../domain/node.js';
+import { may } from '../../domain/role.js';
+import { isContainer } from '../../domain/tree.js';
+import { ExternalIdTaken, NoUpdateField } from '../../errors.js';
+import { publishChange } from '../../events.js';
+import { announce, enqueue, isUnderWay, loadBelow } from '../../nodes/subtree.js';
+import { requireCapability, requireWritable, type Seen, type Standing } from '../../policy.js';
+import { wantedTags } from '../../tags/wanted-tags.js';
+import { resourceMessage } from '../../wire.js';
+import { createNode, destinationOf } from '../create.js';
+import { listResources } from '../list-resources.js';
+import type { TreeParts } from '../parts.js';
+import { asSeen, surroundingsOf } from '../surroundings.js';
+import { trashAll, trashed } from '../trash.js';
+import { updateNode } from '../update.js';
+
+/** Days that a workspace keeps its trash if tenancy does not state them. */
+const RETENTION_DAYS = 30;
+
+export function createResourceHandlers(parts: TreeParts): Handlers<ResourceService> {
+  const { policy } = parts;
+
+  async function createResource(request: CreateResourceRequest, context: CallContext) {
+    const standing = await policy.standing(context);
+    const destination = await destinationOf(parts, request, standing, context);
+    const existing = await findExternal(parts, destination.parent.workspaceId, request.externalId);
+    if (existing !== undefined) return resolveConflict(parts, existing, request, standing, context);
+    const tags =
+      request.tags.length === 0
+        ? undefined
+        : await wantedTags(parts, destination.parent, request.tags, standing, context);
+    const node = await createNode(parts, request, destination, context, tags);
+    const seen = await asSeen(parts, node, standing);
+    // Tags that this call creates are not in the store yet.
+    const around = await surroundingsOf(parts, seen, standing, [], destination.node);
+    return resourceMessage(seen, { ...around, childCount: 0, tags });
+  }
+
+  return {
+    createResource,
+
+    async getResource(request, context) {
+      const standing = await policy.standing(context);
+      const seen = request.includeTrashed
+        ? await policy.seeEvenTrashed(request.resourceId, standing)
+        : await policy.see(request.resourceId, standing);
+      const trashedAndRefused = seen.node.state === 'trashed' && !may(seen.access.role, 'write');
+      if (trashedAndRefused) await policy.see(request.resourceId, standing);
+      return resourceMessage(seen, await surroundingsOf(parts, seen, standing, request.include));
+    },
+
+    async updateResource(request, context) {
+      if (request.updateMask?.every((name) => name === 'dry_run')) throw NoUpdateField();
+      const standing = await policy.standing(context);
+      const seen = await policy.see(request.resourceId, standing);
+      const { node, accessChange } = await updateNode(parts, seen, request, standing, context);
+      const after = await asSeen(parts, node, standing);
+      const tags = request.updateMask?.includes('tags') ? node.tags : undefined;
+      const around = await surroundingsOf(parts, after, standing);
+      return resourceMessage(after, { ...around, accessChange, tags: tags ?? around.tags });
+    },
+
+    async deleteResource(request, context) {
+      const standing = await policy.standing(context);
+      const seen = await policy.seeEvenTrashed(request.resourceId, standing);
+      requireCapability(seen, 'write');
+      const { node } = seen;
+      if (node.state === 'trashed') return trashedAnswer(node);
+      requireWritable(seen);
+      requireVersion(context, node.version, node);
+      return trashedAnswer(await trashSubtree(parts, seen, context));
+    },
+
+    listResources: (request, context) => listResources(parts, request, context),
+  };
+}
+
+async function findExternal(parts: TreeParts, workspaceId: string, externalId: string | undefined) {
+  if (externalId === undefined) return undefined;
+  const externalKey = `${workspaceId}:${externalId}`;
+  const [node] = await parts.tree.nodes.find({ where: { externalKey }, limit: 1 });
+  return node;
+}
+
+/** Answers a creation whose `external_id` is taken: refuses it, returns the existing resource, or updates that. */
+async function resolveConflict(
+  parts: TreeParts,
+  existing: Node,
+  request: CreateResourceRequest,
+  standing: Standing,
+  context: CallContext,
+) {
+  const access = await parts.policy.accessTo(existing, standing);
+  const asked = request.onConflict;
+  if (access === undefined || asked === OnConflict.ERROR || asked === OnConflict.UNSPECIFIED) {
+    throw ExternalIdTaken({ external_id: request.externalId });
+  }
+  const membership = standing.person.workspaces.get(existing.workspaceId);
+  const seen: Seen = { node: existing, access, membership };
+  context.reply.status = 200;
+  if (asked === OnConflict.RETURN_EXISTING) {
+    return resourceMessage(seen, await surroundingsOf(parts, seen, standing));
+  }
+  const { node } = await updateNode(parts, seen, updateFrom(request, existing), standing, context);
+  const after = await asSeen(parts, node, standing);
+  const around = await surroundingsOf(parts, after, standing);
+  return resourceMessage(after, request.tags.length > 0 ? { ...around, tags: node.tags } : around);
+}
+
+function updateFrom(request: CreateResourceRequest, existing: Node) {
+  const updateMask = ['name'];
+  if (request.icon !== undefined) updateMask.push('icon');
+  if (request.description !== undefined) updateMask.push('description');
+  if (request.metadata.length > 0) updateMask.push('metadata');
+  if (request.tags.length > 0) updateMask.push('tags');
+  return {
+    resourceId: '',
+    updateMask,
+    name: request.name,
+    icon: request.icon,
+    description: request.description,
+    parentId: undefined,
+    workspaceId: undefined,
+    position: Buffer.alloc(0),
+    metadata: request.metadata,
+    externalId: undefined,
+    isLocked: undefined,
+    accessMode: undefined,
+    dryRun: false,
+    input: creationInput(request, existing.type),
+    tags: request.tags,
+  };
+}
+
+/** Moves a node with its descendants into the trash as one batch. */
+async function trashSubtree(parts: TreeParts, seen: Seen, context: CallContext): Promise<Node> {
+  const { node, membership } = seen;
+  if (membership === undefined) throw InsufficientRole();
+  // A job handles nodes that another job is still restoring.
+  const below = (await isUnderWay(parts, 'restore', [node.id])) ? 'large' : await loadBelow(parts, node);
+  const days = membership.trashRetentionDays || RETENTION_DAYS;
+  const batch = {
+    batchId: newId(),
+    at: new Date().toISOString(),
+    purgeAt: new Date(Date.now() + days * 86_400_000).toISOString(),
+    by: context.actor,
+  };
+  const job = { kind: 'trash', workspaceIds: [node.workspaceId], batchId: batch.batchId } as const;
+  if (below === 'large') await announce(parts, context, node, job);
+  else if (isContainer(node.type))
+    enqueue(parts, context, { ...job, tenant: node.tenant, headId: node.id, sweep: true });
+  const gone = below === 'large' ? [] : trashAll(parts, context.work, below.nodes, batch);
+  const count = below === 'large' ? await parts.tree.nodes.count({ ancestors: { contains: node.id } }) : gone.length;
+  parts.counters.add(context.work, [node], -1);
+  const head = context.work.replace(parts.tree.nodes, node, trashed(node, batch, true, count));
+  publishChange(context, { verb: 'resource.trashed' }, head, gone);
+  return head;
+}
+
+function trashedAnswer(node: Node) {
+  return {
+    id: node.id,
+    deleted: true,
+    state: ResourceState.TRASHED,
+    trashedCount: 1 + (node.trash?.descendants ?? 0),
+    purgeAt: node.purgeAt,
+  };
+}

@@ -1,0 +1,216 @@
+import { invalidField } from '@commonplace/kit/errors';
+import { isUuid } from '@commonplace/kit/id';
+import type { CallContext } from '@commonplace/kit/rpc';
+import type { Sort, Where } from '@commonplace/kit/store';
+import { ResourceState, ResourceType } from '@commonplace/proto/resources/v1/resource.js';
+import {
+  type ListResourcesRequest,
+  type ListResourcesResponse,
+  ResourceInclude,
+} from '@commonplace/proto/resources/v1/resource_service.js';
+import { foldName, type Node, type NodeType } from '../domain/node.js';
+import type { Seen, Standing } from '../policy.js';
+import { byName, tagMessages } from '../tags/queries.js';
+import type { Tag } from '../tags/records.js';
+import { nodeType, resourceMessage, TYPES } from '../wire.js';
+import { fewOfTypes } from './few.js';
+import { type Listed, listFew, listNodes, listUnsettled } from './list.js';
+import type { TreeParts } from './parts.js';
+import { countVisibleChildren, pathFrom } from './surroundings.js';
+import { type Visible, visibleWhere } from './visible.js';
+
+const SORT_FIELDS: Record<string, Sort<Node>> = {
+  '': ['position'],
+  position: ['position'],
+  name: ['nameFold'],
+  '-name': ['-nameFold'],
+  created_at: ['createdAt'],
+  '-created_at': ['-createdAt'],
+  updated_at: ['updatedAt'],
+  '-updated_at': ['-updatedAt'],
+};
+
+/** Lists the resources of a workspace that the caller can read: all of them, or those below a parent. */
+export async function listResources(
+  parts: TreeParts,
+  request: ListResourcesRequest,
+  context: CallContext,
+): Promise<ListResourcesResponse> {
+  const standing = await parts.policy.standing(context);
+  const membership = await parts.policy.visit(request.workspaceId, standing, context);
+  const parent = await requireParent(parts, request, standing);
+  const visible = await visibleWhere(parts, request.workspaceId, standing);
+  const filters = await filtersOf(parts, request);
+  const { nodes, page } = await pageOf(parts, { request, parent, filters, visible }, standing);
+  const access = await parts.policy.accessToAll(nodes, standing);
+  const seen = nodes.flatMap((node, i): Seen[] => {
+    const held = access[i];
+    return held === undefined ? [] : [{ node, access: held, membership }];
+  });
+  return { items: await itemsOf(parts, seen, request.include, standing), page };
+}
+
+interface Asked {
+  readonly request: ListResourcesRequest;
+  /** The parent below which to list; undefined for the workspace. */
+  readonly parent: Node | undefined;
+  readonly filters: Where<Node>;
+  readonly visible: Visible;
+}
+
+async function pageOf(parts: TreeParts, asked: Asked, standing: Standing): Promise<Listed> {
+  const { request, filters, visible } = asked;
+  const page = request.page ?? { limit: 50, offset: 0, cursor: '' };
+  const sort = SORT_FIELDS[request.sort] ?? ['position'];
+  const state = request.state === ResourceState.TRASHED ? 'trashed' : 'active';
+  const place = placeFilter(request);
+  // The parent implies the workspace, so the query uses only fields of the children's index.
+  const scope = 'parentKey' in place ? { state } : { workspaceId: request.workspaceId, state };
+  const unfiltered =
+    Object.keys({ ...filters, ...place }).length === 0 && visible.granted.length === 0 && state === 'active';
+  const attachments = await attachmentsAmong(parts, asked);
+  const hidden: Where<Node> = attachments === 0 ? {} : { attachment: { exists: false } };
+  const total = unfiltered ? await countAll(parts, request.workspaceId, visible, attachments) : undefined;
+  const spread = await parts.tree.unsettled(request.workspaceId);
+  if (spread.length > 0) {
+    const accept = (node: Node) =>
+      node.state === state && node.workspaceId === request.workspaceId && standsBelow(node, request);
+    const where = { ...filters, ...hidden, workspaceId: { in: spread } };
+    return listUnsettled(parts, { where, sort, page, accept, total }, standing);
+  }
+  const where = { ...filters, ...hidden, ...place, ...visible.where };
+  const types = typesOf(request);
+  if (types.length > 0 && Object.keys(place).length === 0) {
+    const few = await fewOfTypes(parts, types, { ...where, workspaceId: request.workspaceId, state }, page);
+    if (few !== undefined) return listFew(few, sort, page);
+  }
+  return listNodes(parts, { where: { ...where, ...scope }, sort, page, total });
+}
+
+function standsBelow(node: Node, request: ListResourcesRequest): boolean {
+  if (request.parentId === '') return request.recursive !== false || node.parentKey === node.workspaceId;
+  if (request.parentId === 'root') return request.recursive === true || node.parentKey === node.workspaceId;
+  return request.recursive === true ? node.ancestors.includes(request.parentId) : node.parentKey === request.parentId;
+}
+
+/** Returns the number of resources that the caller may list, without `hidden` attachments. */
+async function countAll(parts: TreeParts, workspaceId: string, visible: Visible, hidden: number): Promise<number> {
+  if (visible.boundaries !== undefined) return parts.counters.ofBoundaries(visible.boundaries);
+  return (await parts.counters.ofWorkspace(workspaceId)) - hidden;
+}
+
+/**
+ * Returns an upper bound of the attachments to leave out: 0 if files are requested by type, or if the place cannot
+ * contain attachments. Attachments in the trash are not counted, so the bound is infinite there.
+ */
+async function attachmentsAmong(parts: TreeParts, { request, parent }: Asked): Promise<number> {
+  if (request.type.includes(ResourceType.FILE)) return 0;
+  if ('parentKey' in placeFilter(request)) return parent?.type === 'document' ? Number.POSITIVE_INFINITY : 0;
+  if (request.state === ResourceState.TRASHED) return Number.POSITIVE_INFINITY;
+  return parts.counters.attachmentsIn(request.workspaceId);
+}
+
+/** Returns the named parent. Throws unless it is a resource of this workspace that the caller can see. */
+async function requireParent(
+  parts: TreeParts,
+  request: ListResourcesRequest,
+  standing: Standing,
+): Promise<Node | undefined> {
+  const { parentId } = request;
+  if (parentId === '' || parentId === 'root') return undefined;
+  if (!isUuid(parentId)) throw invalidField('parent_id', 'invalid_value', 'parent_id is a resource id or "root".');
+  const { node } = await parts.policy.seeEvenTrashed(parentId, standing);
+  if (node.workspaceId !== request.workspaceId) {
+    throw invalidField('parent_id', 'invalid_value', 'parent_id is a resource of another workspace.');
+  }
+  return node;
+}
+
+/** Returns the filter for the part of the tree that the request names. */
+function placeFilter({ parentId, recursive, workspaceId }: ListResourcesRequest): Where<Node> {
+  if (parentId === 'root' || parentId === '') {
+    const childrenOnly = parentId === 'root' ? recursive !== true : recursive === false;
+    return childrenOnly ? { parentKey: workspaceId } : {};
+  }
+  return recursive === true ? { ancestors: { contains: parentId } } : { parentKey: parentId };
+}
+
+/** Returns the filter for the request's conditions other than workspace, state and place. */
+async function filtersOf(parts: TreeParts, request: ListResourcesRequest): Promise<Where<Node>> {
+  const where: { -readonly [F in keyof Where<Node>]: Where<Node>[F] } = {};
+  const types = typesOf(request);
+  if (types.length > 0) where.type = { in: types };
+  if (request.q !== '') where.nameFold = { substring: foldName(request.q) };
+  if (request.externalId !== '') where.externalKey = `${request.workspaceId}:${request.externalId}`;
+  if (request.createdBy !== '') where.createdById = request.createdBy;
+  if (request.tagId.length > 0) where.tags = { containsAny: await tagFilter(parts, request) };
+  const created = range(request.createdAfter, request.createdBefore);
+  if (created !== undefined) where.createdAt = created;
+  const updated = range(request.updatedAfter, request.updatedBefore);
+  if (updated !== undefined) where.updatedAt = updated;
+  return where;
+}
+
+/** Returns all ids that nodes may carry for the requested tags; tags of other workspaces match nothing. */
+async function tagFilter(parts: TreeParts, { tagId, workspaceId }: ListResourcesRequest): Promise<string[]> {
+  const known = await parts.tags.byId(tagId);
+  const here = [...known.values()].filter((tag) => tag.workspaceId === workspaceId);
+  return parts.tags.carriedFor(here.map(({ id }) => id));
+}
+
+function typesOf({ type }: ListResourcesRequest): NodeType[] {
+  return type.flatMap((one) => nodeType(one) ?? []);
+}
+
+function range(after: string | undefined, before: string | undefined) {
+  if (after === undefined && before === undefined) return undefined;
+  return { ...(after === undefined ? {} : { gt: after }), ...(before === undefined ? {} : { lt: before }) };
+}
+
+/** Returns the messages of a page, with the fields that the request includes. */
+async function itemsOf(
+  parts: TreeParts,
+  seen: readonly Seen[],
+  include: readonly ResourceInclude[],
+  standing: Standing,
+) {
+  const nodes = seen.map(({ node }) => node);
+  const counts = await countVisibleChildren(parts, nodes, standing);
+  const tags = await parts.tags.ofAll(nodes);
+  const publications = await parts.publicationSummaries(nodes, standing);
+  const records = include.includes(ResourceInclude.TAGS) ? await tagRecords(parts, tags) : undefined;
+  const paths = include.includes(ResourceInclude.PATH) || include.includes(ResourceInclude.PARENT);
+  const above = paths ? await parts.tree.getMany([...new Set(nodes.flatMap((node) => node.ancestors))]) : [];
+  const loaded = new Map(above.map((node) => [node.id, node]));
+  return Promise.all(
+    seen.map(async (one) => {
+      const { node } = one;
+      const path = paths ? await pathFrom(parts, node, loaded, standing) : undefined;
+      const nearest = path?.at(-1);
+      const parent = nearest?.id === node.parentKey ? loaded.get(node.parentKey) : undefined;
+      return resourceMessage(one, {
+        childCount: counts.get(node.id) ?? 0,
+        publication: publications.get(node.id),
+        path: include.includes(ResourceInclude.PATH) ? path : undefined,
+        content:
+          include.includes(ResourceInclude.CONTENT) && node.type === 'document'
+            ? await parts.kinds.document.shownText(node, standing)
+            : undefined,
+        parent: include.includes(ResourceInclude.PARENT) ? parentSummary(parent) : undefined,
+        tags: (tags.get(node.id) ?? []).map(({ id }) => id),
+        tagRecords: records && { items: byName(tags.get(node.id) ?? []).flatMap(({ id }) => records.get(id) ?? []) },
+      });
+    }),
+  );
+}
+
+/** Returns the messages of all tags on a page, by tag id. */
+async function tagRecords(parts: TreeParts, byNode: ReadonlyMap<string, readonly Tag[]>) {
+  const tags = new Map([...byNode.values()].flat().map((tag) => [tag.id, tag]));
+  return new Map((await tagMessages(parts, [...tags.values()])).map((message) => [message.id, message]));
+}
+
+function parentSummary(parent: Node | undefined) {
+  if (parent === undefined) return undefined;
+  return { id: parent.id, type: TYPES[parent.type], name: parent.name };
+}

@@ -1,0 +1,62 @@
+import { findPage, keyset, pageOf, pageOfAll, type Sort, sliceOf, type Where } from '@commonplace/kit/store';
+import type { Page, PageRequest } from '@commonplace/proto/api/v1/page.js';
+import type { Node } from '../domain/node.js';
+import type { Standing } from '../policy.js';
+import type { TreeParts } from './parts.js';
+
+export interface Listed {
+  readonly nodes: readonly Node[];
+  readonly page: Page;
+}
+
+export interface ListQuery {
+  readonly where: Where<Node>;
+  readonly sort: Sort<Node>;
+  readonly page: PageRequest;
+  /** The exact total, if a counter knows it. */
+  readonly total?: number;
+}
+
+/** Returns a page of nodes. The filter has to cover access completely, so that every page but the last is full. */
+export async function listNodes(parts: TreeParts, query: ListQuery): Promise<Listed> {
+  const { where, sort, page: asked, total } = query;
+  const { items, page } = await findPage(parts.tree.nodes, where, sort, asked, total);
+  return { nodes: items, page };
+}
+
+/** Returns a page of nodes that are all loaded. */
+export function listFew(all: readonly Node[], sort: Sort<Node>, page: PageRequest): Listed {
+  const { items, page: told } = pageOfAll(sliceOf(page), all, sort);
+  return { nodes: items, page: told };
+}
+
+/**
+ * Returns a page while a job rewrites a large subtree of the workspace. Places in records are not right yet, so every
+ * candidate is resolved through its parents and checked.
+ */
+export async function listUnsettled(
+  parts: TreeParts,
+  query: ListQuery & { readonly accept: (node: Node) => boolean },
+  standing: Standing,
+): Promise<Listed> {
+  const slice = sliceOf(query.page);
+  const { limit, offset } = slice;
+  let { after } = slice;
+  const kept: Node[] = [];
+  const chunk = 200;
+  while (kept.length <= offset + limit) {
+    const found = await parts.tree.nodes.find({ where: query.where, sort: query.sort, limit: chunk, after });
+    const resolved = (await parts.tree.resolve(found)).filter(query.accept);
+    const access = await parts.policy.accessToAll(resolved, standing);
+    kept.push(...resolved.filter((_, i) => access[i] !== undefined));
+    const last = found.at(-1);
+    if (last === undefined || found.length < chunk) break;
+    after = keyset(last, query.sort);
+  }
+  const nodes = kept.slice(offset, offset + limit + 1);
+  // Counters follow the nodes as they are rewritten, so their sum is not exact yet.
+  const estimate = kept.length > offset + limit;
+  const count = estimate ? (query.total ?? kept.length) : kept.length;
+  const { items, page } = pageOf(slice, nodes, { count, estimate }, query.sort);
+  return { nodes: items, page };
+}

@@ -1,0 +1,25 @@
+import type { Collection, UnitOfWork } from '@commonplace/kit/store';
+import type { PublicationSummary } from '@commonplace/proto/resources/v1/resource.js';
+import type { Node } from '../domain/node.js';
+import type { Shift } from '../nodes/shifts.js';
+import type { Standing } from '../policy.js';
+import type { SharingParts } from '../sharing/parts.js';
+import type { SnapshotParts } from '../snapshots/parts.js';
+import type { TagParts } from '../tags/parts.js';
+
+/** Holds what the commands and queries of the tree depend on. */
+export interface TreeParts extends SharingParts, TagParts, SnapshotParts {
+  readonly shifts: Collection<Shift>;
+  /** What features above the tree do when nodes are purged. */
+  readonly forgetters: readonly Forget[];
+  readonly publicationSummaries: PublicationSummaries;
+}
+
+/** Deletes what a feature stores about purged nodes, in the unit of work that deletes them. */
+export type Forget = (work: UnitOfWork, nodes: readonly Node[]) => Promise<void>;
+
+/** Returns the publication summaries of resources, by resource id. */
+export type PublicationSummaries = (
+  nodes: readonly Node[],
+  standing: Standing,
+) => Promise<ReadonlyMap<string, PublicationSummary>>;

@@ -1,0 +1,131 @@
+import type { CallContext } from '@commonplace/kit/rpc';
+import type { UnitOfWork } from '@commonplace/kit/store';
+import type { UpdateResourceRequest } from '@commonplace/proto/resources/v1/resource_service.js';
+import { MAX_DEPTH } from '../config.js';
+import { reachOfGrants } from '../domain/access.js';
+import { isExpired } from '../domain/grant.js';
+import { type Node, parentId } from '../domain/node.js';
+import { parseWish } from '../domain/position.js';
+import { publicName } from '../domain/principals.js';
+import { attachedTo, heightBelow, moveTo, placeUnder, replaceBelow } from '../domain/tree.js';
+import { CycleDetected, DepthExceeded } from '../errors.js';
+import type { TreeJob } from '../nodes/jobs.js';
+import { recount } from '../nodes/recount.js';
+import type { Below } from '../nodes/subtree.js';
+import type { Standing } from '../policy.js';
+import { grantsOn, moveGrants } from '../sharing/grants.js';
+import { type Destination, intoParent, intoRoot, requireSameTenant, requireSameWorkspace } from './destination.js';
+import { withFreeKeys } from './external-keys.js';
+import type { TreeParts } from './parts.js';
+import { reservePlaces } from './reserve.js';
+import { positionFor } from './siblings.js';
+
+/** Returns whether a request moves the node. */
+export function moves(request: UpdateResourceRequest, mask: ReadonlySet<string>): boolean {
+  return mask.has('parent_id') || request.workspaceId !== undefined || mask.has('position');
+}
+
+/** Returns the destination that a request names; the current parent if only the position changes. */
+export async function newHome(
+  parts: TreeParts,
+  node: Node,
+  request: UpdateResourceRequest,
+  mask: ReadonlySet<string>,
+  standing: Standing,
+  context: CallContext,
+): Promise<Destination> {
+  const asked = mask.has('parent_id') ? request.parentId : undefined;
+  const stays = !mask.has('parent_id') && (request.workspaceId ?? node.workspaceId) === node.workspaceId;
+  const parent = stays ? parentId(node) : asked;
+  if (parent === undefined) return intoRoot(parts, request.workspaceId ?? node.workspaceId, standing, context);
+  if (parent === node.id) throw CycleDetected();
+  const destination = await intoParent(parts, parent, standing, context, request.dryRun);
+  requireSameWorkspace(destination, request.workspaceId);
+  return destination;
+}
+
+/** Returns the node at its destination, with its sort key there. Throws `cycle_detected`. */
+export async function placed(
+  parts: TreeParts,
+  node: Node,
+  destination: Destination,
+  request: UpdateResourceRequest,
+  context: CallContext,
+): Promise<Omit<Node, 'version'>> {
+  requireSameTenant(node, destination);
+  const { parent } = destination;
+  if (parent.id === node.id || parent.ancestors.includes(node.id)) throw CycleDetected();
+  const samePlace = destination.key === node.parentKey && request.position.length === 0;
+  const position = samePlace
+    ? node.position
+    : await positionFor(parts.tree, destination.key, parseWish(request.position), context.work);
+  return { ...attachedTo(parent, moveTo(node, placeUnder(parent, node), destination.key)), position };
+}
+
+/** Throws `depth_exceeded` if the tree would be too deep; of a large subtree only the head's own depth is checked. */
+export function requireDepth(node: Node, destination: Destination, below: Below): void {
+  const height = below === 'large' ? 0 : heightBelow(node, below.nodes);
+  if (destination.depth + 1 + height > MAX_DEPTH) throw DepthExceeded({ limit: MAX_DEPTH });
+}
+
+/**
+ * Reserves quota for a node below another parent, and for all of its descendants in another workspace. Returns what a
+ * job will bring to that workspace.
+ */
+export async function reserveMove(
+  parts: TreeParts,
+  node: Node,
+  destination: Destination,
+  below: Below,
+  work: UnitOfWork,
+): Promise<TreeJob['reserved']> {
+  if (destination.key === node.parentKey) return undefined;
+  const { workspaceId } = destination.parent;
+  if (workspaceId === node.workspaceId) {
+    await reservePlaces(parts, destination, work, { id: node.id, resources: 0 });
+    return undefined;
+  }
+  const resources =
+    below === 'large' ? await parts.tree.nodes.count({ ancestors: { contains: node.id } }) : below.nodes.length;
+  await reservePlaces(parts, destination, work, { id: node.id, resources: 1 + resources });
+  return { workspaceId, resources };
+}
+
+/** Writes the new places of a head's descendants, and updates the counters of the live ones. */
+export async function rewriteBelow(
+  parts: TreeParts,
+  head: Omit<Node, 'version'>,
+  nodes: readonly Node[],
+  context: Pick<CallContext, 'work'>,
+): Promise<Node[]> {
+  const written: Node[] = [];
+  const replaced = replaceBelow(head, nodes);
+  const places = await withFreeKeys(
+    parts,
+    replaced.map(({ node, place }) => moveTo(node, place, node.parentKey)),
+  );
+  for (const [i, { node }] of replaced.entries()) {
+    const moved = places[i] as Omit<Node, 'version'>;
+    recount(parts, context, node, moved);
+    await moveGrants(parts, context.work, node, moved);
+    written.push(context.work.replace(parts.tree.nodes, node, moved));
+  }
+  return written;
+}
+
+/** Returns the principals that gain or lose access to a node by a move. Its own grants move with it. */
+export async function accessChange(parts: TreeParts, before: Node, after: Omit<Node, 'version'>) {
+  const [old, now] = await Promise.all([readers(parts, before), readers(parts, after)]);
+  return { gained: now.filter((one) => !old.includes(one)), lost: old.filter((one) => !now.includes(one)) };
+}
+
+async function readers(parts: TreeParts, node: Omit<Node, 'version'>): Promise<string[]> {
+  const now = new Date().toISOString();
+  const above = reachOfGrants(node).filter((id) => id !== node.id);
+  const names = node.boundary === node.workspaceId ? [`workspace:${node.workspaceId}`] : [];
+  for (const resourceId of above) {
+    const grants = (await grantsOn(parts, { id: resourceId })).filter((grant) => !isExpired(grant, now));
+    names.push(...grants.map(({ principal }) => publicName(principal)));
+  }
+  return [...new Set(names)];
+}

@@ -1,0 +1,110 @@
+import type { CallContext } from '@commonplace/kit/rpc';
+import { WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
+import type { Node } from '../domain/node.js';
+import { attachedTo, moveTo, placeUnder, replaceBelow, rootPlace } from '../domain/tree.js';
+import { publishChange } from '../events.js';
+import { announce, enqueue, jobsBelow } from '../nodes/subtree.js';
+import { requireWorkspaceRole, type Standing } from '../policy.js';
+import { moveGrants } from '../sharing/grants.js';
+import { type Destination, intoParent } from './destination.js';
+import { withFreeKeys } from './external-keys.js';
+import type { TreeParts } from './parts.js';
+import { reservePlaces } from './reserve.js';
+import { positionFor } from './siblings.js';
+import { liveHome, restored } from './trash.js';
+
+export interface Restored {
+  readonly node: Node;
+  readonly restoredCount: number;
+  readonly relocated: boolean;
+}
+
+/** Restores a node with the batch that was trashed with it: to its previous parent if that still exists. */
+export async function restoreNode(
+  parts: TreeParts,
+  node: Node,
+  wanted: string | undefined,
+  standing: Standing,
+  context: CallContext,
+): Promise<Restored> {
+  const { destination, relocated } = await homeOf(parts, node, wanted, standing, context);
+  // Nodes that a job is still moving into the trash are restored by a job, as are late ones that its sweep finds.
+  const trashing = await jobsBelow(parts, 'trash', [node.id]);
+  const batch = trashing.some(({ sweep }) => sweep !== true) ? 'large' : await batchBelow(parts, node);
+  const workspaceIds = [...new Set([node.workspaceId, destination.parent.workspaceId])];
+  const job = { kind: 'restore', workspaceIds, batchId: node.batchId as string } as const;
+  const below = batch === 'large' ? (node.trash?.descendants ?? 0) : batch.length;
+  const reserved = { workspaceId: destination.parent.workspaceId, resources: below };
+  await reservePlaces(parts, destination, context.work, { id: node.id, resources: 1 + below });
+  if (batch === 'large') await announce(parts, context, node, { ...job, reserved });
+  else if (trashing.length > 0) enqueue(parts, context, { ...job, tenant: node.tenant, headId: node.id, sweep: true });
+  const position = relocated
+    ? await positionFor(parts.tree, destination.key, { at: 'last' }, context.work)
+    : node.position;
+  const { parent } = destination;
+  const moved = attachedTo(parent, moveTo(node, placeUnder(parent, node), destination.key));
+  const [back = node] = await withFreeKeys(parts, [restored({ ...moved, position })]);
+  await moveGrants(parts, context.work, node, back);
+  const head = context.work.replace(parts.tree.nodes, node, back);
+  parts.counters.add(context.work, [head], 1);
+  const others = batch === 'large' ? [] : await restoreBelow(parts, head, batch, context);
+  publishChange(context, { verb: 'resource.restored' }, head, others);
+  return { node: head, restoredCount: 1 + below, relocated };
+}
+
+/** Returns the parent to restore a node to: the requested one, the previous one, or the nearest live ancestor. */
+async function homeOf(
+  parts: TreeParts,
+  node: Node,
+  wanted: string | undefined,
+  standing: Standing,
+  context: CallContext,
+): Promise<{ destination: Destination; relocated: boolean }> {
+  if (wanted !== undefined) {
+    return { destination: await intoParent(parts, wanted, standing, context), relocated: wanted !== node.parentKey };
+  }
+  const { id, relocated } = await liveHome(parts, node);
+  if (id === undefined) return { destination: await root(parts, node, standing, context), relocated };
+  if (!relocated) {
+    const parent = (await parts.tree.get(id, context.work)) as Node;
+    context.work.expect(parts.tree.nodes, parent);
+    return { destination: { parent, key: id, depth: parent.ancestors.length + 1 }, relocated };
+  }
+  return { destination: await intoParent(parts, id, standing, context), relocated };
+}
+
+async function root(parts: TreeParts, node: Node, standing: Standing, context: CallContext): Promise<Destination> {
+  const membership = await parts.policy.enter(node.workspaceId, standing, context);
+  requireWorkspaceRole(membership, WorkspaceRole.EDITOR);
+  return { parent: rootPlace(node.workspaceId, node.orgId), key: node.workspaceId, depth: 0 };
+}
+
+/** Returns the descendants that were trashed together with a node, or `large` if they are too many for one request. */
+async function batchBelow(parts: TreeParts, node: Node): Promise<Node[] | 'large'> {
+  const limit = parts.settings.inlineSubtree;
+  const where = { ancestors: { contains: node.id }, batchId: node.batchId as string } as const;
+  const found = await parts.tree.nodes.find({ where, limit });
+  return found.length < limit ? found : 'large';
+}
+
+async function restoreBelow(
+  parts: TreeParts,
+  head: Node,
+  batch: readonly Node[],
+  context: CallContext,
+): Promise<Node[]> {
+  const places = new Map(replaceBelow(head, batch).map(({ node, place }) => [node.id, place]));
+  const live = await withFreeKeys(
+    parts,
+    batch.map((node) => restored(moveTo(node, places.get(node.id) ?? node, node.parentKey))),
+    head,
+  );
+  const back: Node[] = [];
+  for (const [i, node] of batch.entries()) {
+    const moved = live[i] as Omit<Node, 'version'>;
+    await moveGrants(parts, context.work, node, moved);
+    back.push(context.work.replace(parts.tree.nodes, node, moved));
+  }
+  parts.counters.add(context.work, back, 1);
+  return back;
+}

@@ -1,0 +1,129 @@
+import { afterAll, describe, expect, test } from '@jest/globals';
+import { NO_INPUT } from '../../src/content/input.js';
+import { sanitise } from '../../src/documents/html/sanitise.js';
+import { parseHtml, parseMarkdown, toHtml, withBlockIds } from '../../src/documents/index.js';
+import { derivation } from '../../src/documents/kind/derivation.js';
+import { openDeriver } from '../../src/documents/kind/deriver.js';
+import { MAX_OPEN_ELEMENTS } from '../../src/documents/model/model.js';
+
+const MIB = 1024 * 1024;
+const fill = (text: string, bytes: number) => text.repeat(Math.ceil(bytes / text.length));
+const limits = { documentBytes: 5 * MIB, documentJsonBytes: 8 * MIB };
+
+describe('HTML within HTML', () => {
+  // At quadratic cost, these would take minutes.
+  test.each([
+    ['elements', '<div>'],
+    ['elements that close what is not open', '<div></x>'],
+    ['elements that most pages never nest', '<caption>'],
+    ['lists', '<ul><li>'],
+    ['tables', '<table><tr><td>'],
+    ['marks', '<b><i>'],
+    ['silent elements', '<svg>'],
+  ])('is refused where it is nested beyond all measure: %s', (_, piece) => {
+    const html = fill(piece, 5 * MIB);
+    const input = { ...NO_INPUT, html: html.slice(0, 5 * MIB) };
+    expect(() => derivation.create(input, limits)).toThrow(
+      expect.objectContaining({
+        code: 'INVALID_ARGUMENT',
+        reason: 'document_too_complex',
+        param: 'html',
+        details: { limit: MAX_OPEN_ELEMENTS },
+      }),
+    );
+    // HTML that was stored before the limit existed is shown as its source.
+    expect(parseHtml(html).content).toEqual([{ type: 'code_block', content: [{ type: 'text', text: html }] }]);
+    expect(sanitise(html)).toMatchObject({ isTooNested: true, html: expect.stringMatching(/^<pre>&lt;/) });
+  });
+
+  test('is refused within Markdown as well', () => {
+    const input = { ...NO_INPUT, markdown: `Text\n\n${fill('<div>\n\n', 100_000)}` };
+    expect(() => derivation.create(input, limits)).toThrow(expect.objectContaining({ reason: 'document_too_complex' }));
+  });
+
+  test('is read up to the bound', () => {
+    const html = `${'<div>'.repeat(MAX_OPEN_ELEMENTS - 1)}deep${'</div>'.repeat(MAX_OPEN_ELEMENTS - 1)}`;
+    expect(sanitise(html)).toEqual({ html, warnings: [] });
+    expect(derivation.create({ ...NO_INPUT, html }, limits).warnings).toEqual([]);
+  });
+});
+
+describe('tables', () => {
+  const columns = 300;
+  const wide = `${'|a'.repeat(columns)}|\n${'|-'.repeat(columns)}|\n`;
+
+  test('rows of a short text are not filled up with tens of thousands of cells', () => {
+    const doc = parseMarkdown(wide + '|b\n'.repeat(300));
+    expect(doc.content.map(({ type }) => type)).not.toContain('table');
+    expect(toHtml(doc).html.length).toBeLessThan(10_000);
+  });
+
+  test('nor are many tables', () => {
+    const doc = parseMarkdown(`${wide}${'|b\n'.repeat(60)}\n`.repeat(20));
+    const tables = doc.content.filter(({ type }) => type === 'table').length;
+    expect(tables).toBeGreaterThan(0);
+    expect(tables).toBeLessThan(20);
+  });
+
+  test('a table with some cells left out is a table', () => {
+    const doc = parseMarkdown(wide + '|b\n'.repeat(3));
+    expect(doc.content.map(({ type }) => type)).toEqual(['table']);
+  });
+});
+
+test('blocks that are all replaced keep no ids, and take no quadratic time', () => {
+  const text = (word: string) => Array.from({ length: 20_000 }, (_, i) => `${word}${i} ${word}${i * 7}`).join('\n\n');
+  const before = withBlockIds(parseMarkdown(text('old')));
+  const after = withBlockIds(parseMarkdown(text('new')), before);
+  const used = new Set(before.content.map(({ id }) => id));
+  expect(after.content.filter(({ id }) => used.has(id)).length).toBe(20_000);
+});
+
+describe('a deadline', () => {
+  const deriver = openDeriver({ documentThreads: 2, documentSeconds: 5, documentsWaiting: 2 });
+  afterAll(() => deriver.close());
+  const endless = { format: 'markdown', text: fill('[', 60_000).concat('\n\n').repeat(80) } as const;
+  const long = { format: 'markdown', text: fill('word ', 2000) } as const;
+  const read = (tenant: string, body: typeof endless | typeof long) =>
+    deriver.run(tenant, body.text.length, 'text', body, 'html', []);
+
+  test('a document that takes longer is too complex, and others are read meanwhile', async () => {
+    const told = expect(read('slow', endless)).rejects.toMatchObject({
+      code: 'INVALID_ARGUMENT',
+      reason: 'document_too_complex',
+      details: { limit_seconds: 5, setting: 'COMMONPLACE_DOCUMENT_SECONDS' },
+    });
+    const again = [read('slow', endless), read('slow', endless)].map((one) => expect(one).rejects.toBeDefined());
+    await expect(read('slow', endless)).rejects.toMatchObject({ reason: 'concurrency_limited', details: { limit: 2 } });
+    for (let at = 0; at < 5; at++) {
+      expect(await read('other', long)).toContain('word');
+    }
+    await told;
+    await Promise.all(again);
+  });
+});
+
+describe('the time of a request', () => {
+  const input = { ...NO_INPUT, markdown: fill(`${'['.repeat(60_000)}\n\n`, 2 * MIB) };
+  const deriver = openDeriver({ documentThreads: 2, documentSeconds: 300, documentsWaiting: 10 });
+  afterAll(() => deriver.close());
+
+  test('bounds the reading of a document, which is told the limit that it met', async () => {
+    const requester = { tenant: 'a', deadline: Date.now() + 2000 };
+    await expect(
+      deriver.run(requester, input.markdown.length, 'text', { format: 'markdown', text: input.markdown }, 'html', []),
+    ).rejects.toMatchObject({
+      code: 'INVALID_ARGUMENT',
+      reason: 'document_too_complex',
+      details: { setting: 'COMMONPLACE_REQUEST_TIMEOUT_MS' },
+    });
+  });
+
+  test('is not lost to waiting behind other work of the same Org: that is told before it is over', async () => {
+    const body = { format: 'markdown', text: input.markdown } as const;
+    const first = deriver.run({ tenant: 'b', deadline: Date.now() + 4000 }, MIB, 'text', body, 'html', []);
+    const second = deriver.run({ tenant: 'b', deadline: Date.now() + 4000 }, MIB, 'text', body, 'html', []);
+    await expect(second).rejects.toMatchObject({ reason: 'concurrency_limited' });
+    await expect(first).rejects.toMatchObject({ reason: 'document_too_complex' });
+  });
+});

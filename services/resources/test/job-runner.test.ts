@@ -1,0 +1,189 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { newId } from '@commonplace/kit/id';
+import { createLog } from '@commonplace/kit/log';
+import type { Collection } from '@commonplace/kit/store';
+import { openSqliteDatabase, type SqliteDatabase } from '@commonplace/kit/store/sqlite';
+import { holdJob } from '@commonplace/kit/testing';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import type { Node } from '../src/domain/node.js';
+import { counterCollection, createCounters } from '../src/nodes/counters.js';
+import { jobCollection, type TreeJob, treeJobQueue } from '../src/nodes/jobs.js';
+import { createPendingJobs } from '../src/nodes/pending.js';
+import { nodeCollection } from '../src/nodes/records.js';
+import { tagUsageCollection } from '../src/nodes/tag-usage.js';
+import { createTree } from '../src/nodes/tree.js';
+import { purgeExpired } from '../src/tree/purge-expired.js';
+import { settle } from '../src/tree/settle.js';
+import { type JobParts, openJobRunner } from '../src/tree-jobs.js';
+
+/** Background jobs on resources finish whatever is wrong with them, and none delays others. */
+
+const ada = { type: 'user', id: 'ada', name: 'Ada' } as const;
+const [HERE, THERE] = [newId(), newId()];
+const TRIES = 3;
+
+let folder: string;
+let database: SqliteDatabase;
+let parts: JobParts;
+let nodes: Collection<Node>;
+let broken: Set<string>;
+
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'commonplace-jobs-'));
+  database = await openSqliteDatabase({ file: join(folder, 'commonplace.db') });
+  const store = database.store('resources');
+  nodes = await store.collection(nodeCollection);
+  const jobs = await store.collection(jobCollection);
+  const pending = createPendingJobs(jobs);
+  broken = new Set();
+  const tree = createTree(nodes, pending);
+  const find: typeof nodes.find = async (query) => {
+    const { contains } = (query.where as { ancestors?: { contains?: string } }).ancestors ?? {};
+    if (contains !== undefined && broken.has(contains)) throw new Error('this never goes well');
+    return nodes.find(query);
+  };
+  parts = {
+    store,
+    jobs,
+    pending,
+    tree: { ...tree, nodes: new Proxy(nodes, { get: (of, name) => (name === 'find' ? find : Reflect.get(of, name)) }) },
+    counters: createCounters(await store.collection(counterCollection), await store.collection(tagUsageCollection)),
+    settings: { treeJobTries: TRIES },
+    runner: { prompt() {} },
+  } as unknown as JobParts;
+});
+afterEach(async () => {
+  await database.close();
+  rmSync(folder, { recursive: true });
+});
+
+const AT = '2026-01-01T00:00:00.000Z';
+
+async function newJob(fields: Partial<TreeJob> = {}): Promise<TreeJob> {
+  const work = parts.store.begin();
+  const own = { kind: 'place', tenant: HERE, workspaceIds: [HERE], actor: ada, createdAt: AT, leaseUntil: AT } as const;
+  const job = work.insert(parts.jobs, { id: newId(), headId: newId(), ...own, ...fields });
+  await work.commit();
+  return job;
+}
+
+async function newNode(fields: Partial<Node>): Promise<Node> {
+  const work = parts.store.begin();
+  const place = { orgId: null, workspaceId: HERE, tenant: HERE, boundary: HERE, ancestors: [], parentKey: HERE };
+  const stamps = { createdBy: ada, createdById: 'ada', updatedBy: ada, createdAt: AT, updatedAt: AT };
+  const node = work.insert(nodes, {
+    ...{ id: newId(), type: 'folder', name: 'n', nameFold: 'n', position: 'a0', state: 'active', ...place, ...stamps },
+    ...{ restricted: false, locked: false, tags: [], principals: [], contentVersion: 1, sizeBytes: 0 },
+    ...fields,
+  });
+  await work.commit();
+  return node;
+}
+
+/** Runs the job runner once, until no job is due. */
+async function runDue(): Promise<void> {
+  const runner = await openJobRunner({ ...parts, log: createLog('silent'), partsOf: () => parts });
+  await runner.begin();
+  await until(async () => (await dueJobs()).length === 0);
+  await runner.close();
+}
+
+const dueJobs = () =>
+  parts.jobs.find({ where: { leaseUntil: { lte: new Date().toISOString() } }, sort: ['leaseUntil'], limit: 1000 });
+
+async function until(isSo: () => Promise<boolean>): Promise<void> {
+  for (const end = Date.now() + 60_000; !(await isSo()); ) {
+    if (Date.now() > end) throw new Error('it never came to that');
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+
+test('jobs that fail keep no other waiting', async () => {
+  for (let i = 0; i < 60; i++) broken.add((await newJob()).headId);
+  const good = await newJob({ createdAt: '2026-01-02T00:00:00.000Z', leaseUntil: '2026-01-02T00:00:00.000Z' });
+  await runDue();
+  expect(await parts.jobs.get(good.id)).toBeUndefined();
+});
+
+test('a job that never goes well is given up, waits longer each time, and reads still go by it', async () => {
+  const { id, headId } = await newJob();
+  broken.add(headId);
+  const pauses: number[] = [];
+  for (let tries = 0; tries < TRIES; tries++) {
+    const began = Date.now();
+    await runDue();
+    const { leaseUntil } = (await parts.jobs.get(id)) as TreeJob;
+    pauses.push(Date.parse(leaseUntil) - began);
+    await makeDue(id);
+  }
+  expect(await parts.jobs.get(id)).toMatchObject({ failures: TRIES, deadAt: expect.any(String) });
+  expect(pauses[1] as number).toBeGreaterThan(pauses[0] as number);
+  expect(pauses[TRIES - 1] as number).toBeGreaterThan(3_600_000);
+  expect((await parts.pending.in(HERE)).map((job) => job.id)).toEqual([id]);
+});
+
+async function makeDue(id: string): Promise<void> {
+  const work = parts.store.begin();
+  const job = (await parts.jobs.get(id)) as TreeJob;
+  work.replace(parts.jobs, job, { ...job, leaseUntil: AT });
+  await work.commit();
+}
+
+test('a copy that never goes well is ended with its plan', async () => {
+  const copy = { sourceId: newId(), pieces: 1, done: 0 };
+  const { id } = await newJob({ kind: 'copy', copy, failures: TRIES - 1 });
+  const pieces = { get: async () => Promise.reject(new Error('this never goes well')), find: async () => [] };
+  parts = { ...parts, copyPieces: pieces as never };
+  await runDue();
+  expect(await parts.jobs.get(id)).toBeUndefined();
+});
+
+test('a move whose external id was taken meanwhile comes to its end', async () => {
+  const taken = { externalId: 'taken', externalKey: `${THERE}:taken` };
+  const holder = await newNode({ workspaceId: THERE, tenant: THERE, boundary: THERE, parentKey: THERE, ...taken });
+  const head = await newNode({ workspaceId: THERE, tenant: THERE, boundary: THERE, parentKey: THERE });
+  const below = { ancestors: [head.id], parentKey: head.id };
+  const loser = await newNode({ ...below, externalId: 'taken', externalKey: `${HERE}:taken` });
+  const other = await newNode({ ...below, externalId: 'free', externalKey: `${HERE}:free` });
+  const job = await newJob({ headId: head.id, workspaceIds: [HERE, THERE] });
+  await settle(parts, await holdJob(parts.store, treeJobQueue, job));
+  expect(await parts.jobs.get(job.id)).toBeUndefined();
+  expect(await nodes.get(holder.id)).toMatchObject(taken);
+  const moved = await nodes.get(loser.id);
+  expect(moved).toMatchObject({ workspaceId: THERE, externalId: 'taken' });
+  expect(moved?.externalKey).toBeUndefined();
+  expect(await nodes.get(other.id)).toMatchObject({ workspaceId: THERE, externalKey: `${THERE}:free` });
+});
+
+test('all batches whose time is over are purged in one round, each by one job, and a failed one stops none', async () => {
+  const trash = { state: 'trashed', trashHead: true, purgeAt: AT, trashedAt: AT, batchId: newId() } as const;
+  for (let i = 0; i < 250; i++) await newNode(trash);
+  const queued: string[] = [];
+  let most = 0;
+  const finish = async (id: string) => {
+    const job = (await parts.jobs.get(id)) as TreeJob;
+    const work = parts.store.begin();
+    if (queued.length === 7) work.replace(parts.jobs, job, { ...job, failures: 1 });
+    else work.remove(parts.jobs, job);
+    await work.commit();
+    most = Math.max(most, (await parts.jobs.find({ where: { createdAt: { gt: '' } }, limit: 1000 })).length);
+  };
+  let last: Promise<void> = Promise.resolve();
+  const unwatch = parts.store.onCommit(jobCollection.name, () => {
+    last = last.then(async () => {
+      const waiting = await parts.jobs.find({ where: { failures: { exists: false } }, limit: 1000 });
+      for (const { id } of waiting.filter((job) => !queued.includes(job.id))) {
+        queued.push(id);
+        await finish(id);
+      }
+    });
+  });
+  const now = new Date().toISOString();
+  expect(await purgeExpired(parts, now, new AbortController().signal)).toBe(250);
+  await last;
+  unwatch();
+  expect(new Set(queued).size).toBe(250);
+  expect(most).toBeLessThanOrEqual(102);
+});

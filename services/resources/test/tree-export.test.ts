@@ -1,0 +1,113 @@
+import type { Caller } from '@commonplace/kit/auth';
+import { contracts } from '@commonplace/kit/contracts';
+import { derivedId, newId } from '@commonplace/kit/id';
+import type { Client } from '@commonplace/kit/rpc';
+import { ResourceType } from '@commonplace/proto/resources/v1/resource.js';
+import type { TreeExportService } from '@commonplace/proto/resources/v1/tree_export_service.js';
+import { ImportItem } from '@commonplace/proto/resources/v1/tree_import_service.js';
+import { WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { type Grant, grantId } from '../src/domain/grant.js';
+import type { Node } from '../src/domain/node.js';
+import { jobCollection } from '../src/nodes/jobs.js';
+import { PENDING_MAX_AGE_MS } from '../src/nodes/pending.js';
+import { nodeCollection } from '../src/nodes/records.js';
+import { grantCollection } from '../src/sharing/records.js';
+import { openWorld, type World } from './stage.js';
+
+const SOON = '2999-01-01T00:00:00.000Z';
+const LATER = '2999-02-01T00:00:00.000Z';
+
+let world: World;
+let exports: Client<TreeExportService>;
+let admin: Caller;
+
+beforeAll(async () => {
+  world = await openWorld();
+  exports = world.stage.host.client(contracts.treeExports);
+  admin = world.member(WorkspaceRole.ADMIN);
+});
+
+afterAll(() => world.stage.close());
+
+/** Returns the entries of a workspace's native archive, by path. */
+async function archiveOf(workspaceId: string): Promise<Map<string, string>> {
+  const include = { files: false, comments: false, snapshots: false, permissions: true };
+  const request = { workspaceId, format: 'native', include, after: '', maxBytes: 1e9 };
+  const entries = new Map<string, string>();
+  for await (const { path, data } of exports.readTree(request, await world.stage.as(admin))) {
+    if (path !== '') entries.set(path, (entries.get(path) ?? '') + data.toString());
+  }
+  return entries;
+}
+
+/** Writes a grant on a node as it is stored, in the place of one that takes a sequence of requests. */
+async function storeGrant(resourceId: string, fields: Pick<Grant, 'principal' | 'role' | 'expiresAt' | 'later'>) {
+  const { store } = world.stage.own;
+  const nodes = await store.collection(nodeCollection);
+  const node = (await nodes.get(resourceId)) as Node;
+  const work = store.begin();
+  const { tenant, workspaceId } = node;
+  const grantedBy = { type: 'user', id: admin.userId, name: 'A' } as const;
+  const record = { id: grantId(resourceId, fields.principal), tenant, workspaceId, resourceId, ...fields };
+  work.insert(await store.collection(grantCollection), { ...record, grantedBy, createdAt: new Date().toISOString() });
+  work.replace(nodes, node, { ...node, principals: [...node.principals, fields.principal] });
+  await work.commit();
+}
+
+test('a grant whose role becomes a lesser one keeps all of its terms, out and in again', async () => {
+  const { id } = await world.create(admin, { name: 'Shared' });
+  const principal = `org:${world.orgId}`;
+  const later = [{ role: 'commenter', expiresAt: LATER }, { role: 'viewer' }] as const;
+  await storeGrant(id, { principal, role: 'editor', expiresAt: SOON, later });
+
+  const entries = await archiveOf(world.workspaceId);
+  const { permissions } = JSON.parse(entries.get(`resources/${id}.json`) as string);
+  expect(permissions).toMatchObject([
+    {
+      role: 'editor',
+      expires_at: SOON,
+      later: [
+        { role: 'commenter', expires_at: LATER },
+        { role: 'viewer', expires_at: null },
+      ],
+    },
+  ]);
+
+  const copy = derivedId('copy of Shared');
+  const contentJson = Buffer.from(JSON.stringify({ archive: { permissions } }));
+  const item = ImportItem.fromPartial({ id: copy, type: ResourceType.FOLDER, name: 'Copy', contentJson });
+  const imports = world.stage.host.client(contracts.treeImports);
+  const request = { workspaceId: world.otherWorkspaceId, items: [item], import: { id: newId(), name: 'I' } };
+  await imports.putItems(request, await world.stage.as(admin));
+  const grants = await world.stage.own.store.collection(grantCollection);
+  expect(await grants.get(grantId(copy, principal))).toMatchObject({ role: 'editor', expiresAt: SOON, later });
+});
+
+test('has what a pending job is still moving into the workspace, and not what it moves away', async () => {
+  const top = await world.create(admin, { name: 'Top', workspaceId: world.otherWorkspaceId });
+  const child = await world.create(admin, { name: 'Child', parentId: top.id });
+  const { store } = world.stage.own;
+  const nodes = await store.collection(nodeCollection);
+  const head = (await nodes.get(top.id)) as Node;
+  const work = store.begin();
+  work.insert(await store.collection(jobCollection), {
+    id: newId(),
+    tenant: head.tenant,
+    workspaceIds: [world.otherWorkspaceId, world.workspaceId],
+    headId: top.id,
+    kind: 'place',
+    actor: { type: 'system', id: 'test', name: 'Test' },
+    createdAt: new Date().toISOString(),
+    leaseUntil: SOON,
+  });
+  const { workspaceId } = world;
+  work.replace(nodes, head, { ...head, workspaceId, parentKey: workspaceId, boundary: workspaceId });
+  await work.commit();
+  await new Promise((resolve) => setTimeout(resolve, 2 * PENDING_MAX_AGE_MS));
+
+  const paths = [`resources/${top.id}.json`, `resources/${child.id}.json`];
+  const [target, source] = [await archiveOf(workspaceId), await archiveOf(world.otherWorkspaceId)];
+  expect(paths.map((path) => target.has(path))).toEqual([true, true]);
+  expect(paths.map((path) => source.has(path))).toEqual([false, false]);
+});

@@ -1,0 +1,24 @@
+import type { Handlers } from '@commonplace/kit/rpc';
+import {
+  type EmbeddingModelService,
+  EmbeddingModelStatus,
+} from '@commonplace/proto/search/v1/embedding_model_service.js';
+import type { Embedders } from '../open-embedders.js';
+
+const STATUS = {
+  available: EmbeddingModelStatus.AVAILABLE,
+  degraded: EmbeddingModelStatus.DEGRADED,
+  unavailable: EmbeddingModelStatus.UNAVAILABLE,
+};
+
+/** Tells other services which model texts are embedded with. */
+export function createEmbeddingModelHandlers(embedders: Embedders | undefined): Handlers<EmbeddingModelService> {
+  return {
+    async listEmbeddingModels() {
+      if (embedders === undefined) return { models: [] };
+      const { current, provider } = embedders;
+      const { id, name, maxTokens } = current.model;
+      return { models: [{ id, name, provider, contextTokens: maxTokens, status: STATUS[current.health()] }] };
+    },
+  };
+}

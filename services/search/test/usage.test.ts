@@ -1,0 +1,75 @@
+import type { Caller } from '@commonplace/kit/auth';
+import { NotFound, Unavailable } from '@commonplace/kit/errors';
+import { homeOf } from '@commonplace/kit/id';
+import { silentLog } from '@commonplace/kit/log';
+import { eventually } from '@commonplace/kit/testing';
+import type { RecordUsageRequest } from '@commonplace/proto/tenancy/v1/credit_service.js';
+import { CreditSource, UsageSource } from '@commonplace/proto/tenancy/v1/credit_service.js';
+import { expect, test } from '@jest/globals';
+import { tokensOf } from '../src/embedding/openai/tokens.js';
+import { attributionOf, createUsageRecorder, type UsageRecorder } from '../src/usage/recorder.js';
+import { shareTokens } from '../src/vectors/background.js';
+
+function openRecorder(answers: (Error | undefined)[] = []): { asked: RecordUsageRequest[]; recorder: UsageRecorder } {
+  const asked: RecordUsageRequest[] = [];
+  const metering = {
+    recordUsage: async (request: RecordUsageRequest) => {
+      asked.push(request);
+      const error = answers.shift();
+      if (error !== undefined) throw error;
+      return { credits: '0', overage: '0', charged: true };
+    },
+  };
+  const systemCall = () => ({ metadata: { requestId: 'r' }, deadline: Date.now() + 1000 });
+  return { asked, recorder: createUsageRecorder({ metering, systemCall, log: silentLog, flushMs: 5 }) };
+}
+
+const use = { tenant: 't', feature: 'search', model: 'm', userId: 'u' } as const;
+
+test('tokens with one attribution are reported together, others apart', async () => {
+  const { asked, recorder } = openRecorder();
+  recorder.add(use, { tokens: 3, isEstimated: false });
+  recorder.add(use, { tokens: 4, isEstimated: false });
+  recorder.add({ ...use, feature: 'embedding' }, { tokens: 5, isEstimated: true });
+  await recorder.close();
+  expect(asked).toEqual([
+    expect.objectContaining({ tenant: 't', inputTokens: 7, requests: 2, source: UsageSource.PROVIDER }),
+    expect.objectContaining({ inputTokens: 5, requests: 1, source: UsageSource.ESTIMATED }),
+  ]);
+  expect(asked.map(({ key }) => key?.source)).toEqual([CreditSource.SEARCH, CreditSource.EMBEDDING]);
+});
+
+test('a report that fails is tried again under the same key; one that is refused is not', async () => {
+  const { asked, recorder } = openRecorder([Unavailable(), undefined, NotFound()]);
+  recorder.add(use, { tokens: 3, isEstimated: false });
+  await eventually(async () => expect(asked).toHaveLength(2));
+  expect(asked[1]).toEqual(asked[0]);
+  recorder.add(use, { tokens: 1, isEstimated: false });
+  await recorder.close();
+  expect(asked).toHaveLength(3);
+});
+
+test('a search counts for the tenant of the credential, and for the key that made it', () => {
+  const caller = { userId: 'u', credential: { type: 'session', id: 's', scopes: [] } } as unknown as Caller;
+  expect(attributionOf(caller)).toEqual({ tenant: homeOf('u'), userId: 'u' });
+  const key = { ...caller, tenant: { orgId: 'o' }, credential: { type: 'api_key', id: 'k', scopes: [] } } as Caller;
+  expect(attributionOf(key)).toEqual({ tenant: 'o', userId: 'u', apiKeyId: 'k' });
+});
+
+test('the provider counts tokens; without its count they are estimated', () => {
+  expect(tokensOf({ usage: { prompt_tokens: 12 } }, ['text'])).toEqual({ tokens: 12, isEstimated: false });
+  expect(tokensOf({ usage: { prompt_tokens: -1 } }, ['text', 'äö'])).toEqual({ tokens: 3, isEstimated: true });
+  expect(tokensOf(null, [''])).toEqual({ tokens: 0, isEstimated: true });
+});
+
+test('the tokens of a request are divided among workspaces without a rest', () => {
+  const shares = shareTokens(10, ['aaaa', 'bb', 'c'], ['one', 'two', 'one']);
+  expect([...shares]).toEqual([
+    ['one', 7],
+    ['two', 3],
+  ]);
+  expect([...shareTokens(7, ['', ''], ['one', 'two'])]).toEqual([
+    ['one', 7],
+    ['two', 0],
+  ]);
+});

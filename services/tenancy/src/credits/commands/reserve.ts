@@ -1,0 +1,153 @@
+import type { UnitOfWork } from '@commonplace/kit/store';
+import { formatAmount, type Micros, ofCredits } from '../domain/amounts.js';
+import { type AccountState, availableOf, type Held } from '../domain/book.js';
+import { allowsOverage, type Cap, findReached } from '../domain/caps.js';
+import { periodOf } from '../domain/periods.js';
+import { fullTerms, type UsageTerms } from '../domain/settings.js';
+import { InsufficientCredits, UsageCapReached } from '../errors.js';
+import type { CreditParts } from '../parts.js';
+import { type Attribution, type Key, keyId, type Payer, type ReservationRecord } from '../records.js';
+import { openAccount } from './account.js';
+import { findPayer } from './payer.js';
+
+export interface Reservation {
+  readonly key: Key;
+  readonly tenant: string;
+  readonly amount: Micros;
+  readonly ttlMs: number;
+  readonly attribution: Attribution;
+  readonly perRunCap?: Micros | undefined;
+}
+
+const KEPT_MS = 90 * 24 * 3600 * 1000;
+const NOTHING: Held = { amount: 0, fromGrants: 0, beyond: 0 };
+
+/** Reserves an amount. Returns the reservation of the key as it is if there is one already. */
+export async function reserveCredits(
+  parts: CreditParts,
+  work: UnitOfWork,
+  request: Reservation,
+): Promise<ReservationRecord> {
+  const { key, tenant, amount, ttlMs, attribution } = request;
+  const existing = await work.get(parts.reservations, keyId(key));
+  if (existing !== undefined) return existing;
+  const payer = await findPayer(parts, tenant, attribution.userId, 'begin');
+  const held = amount === 0 ? NOTHING : await holdAmount(parts, work, payer, request);
+  const expiresAt = parts.now(ttlMs);
+  return work.insert(parts.reservations, {
+    ...newReservation(parts, payer, key, attribution),
+    ...held,
+    taken: amount,
+    expiresAt,
+    dueAt: expiresAt,
+  });
+}
+
+/** Returns the record of a key without any credits. */
+export function newReservation(
+  { now }: CreditParts,
+  { tenant, orgId }: Payer,
+  key: Key,
+  attribution: Attribution,
+): Omit<ReservationRecord, 'version'> {
+  const { userId } = attribution;
+  return {
+    ...{ id: keyId(key), tenant, ...key, attribution },
+    ...(orgId !== undefined && { orgId }),
+    ...(userId !== undefined && { userId }),
+    ...{ sourceKey: sourceKeyOf(key), state: 'open', ...NOTHING, taken: 0, overage: 0 },
+    ...{ expiresAt: now(), keepUntil: now(KEPT_MS) },
+  };
+}
+
+async function holdAmount(parts: CreditParts, work: UnitOfWork, payer: Payer, request: Reservation): Promise<Held> {
+  const { key, amount, attribution } = request;
+  // The account is read first: whatever the caps count is then as new as the account, or the unit fails.
+  const account = await openAccount(parts, work, payer);
+  const terms = fullTerms((await parts.usageSettings.get(payer.tenant))?.terms);
+  const caps = await capsOf(parts, payer, account.book.state, terms, request);
+  const reached = findReached(caps, amount);
+  if (reached !== undefined) throw capReached(reached, amount);
+  requireCredits(account.book.state, terms, amount);
+  const held = account.book.reserve(amount);
+  account.save({ sourceType: key.sourceType, sourceId: key.sourceId, ...userOf(attribution) });
+  return held;
+}
+
+function requireCredits(state: AccountState, terms: UsageTerms, amount: Micros): void {
+  const available = availableOf(state);
+  if (!state.metered || amount <= available || allowsOverage(terms, state, amount - available)) return;
+  if (!terms.overageEnabled) {
+    throw InsufficientCredits({
+      ...{ available: formatAmount(available), needed: formatAmount(amount) },
+      reserved: formatAmount(state.reserved),
+    });
+  }
+  const limit = ofCredits(terms.overageCapCredits ?? 0);
+  const taken = state.overage + state.reservedOverage;
+  // Credits that others have reserved and do not use leave less to be used beyond them.
+  throw capReached(
+    { name: 'tenant', limit, taken, reserved: state.reserved + state.reservedOverage },
+    amount - available,
+  );
+}
+
+/** Returns the caps in the order in which they are checked. */
+async function capsOf(
+  parts: CreditParts,
+  payer: Payer,
+  state: AccountState,
+  terms: UsageTerms,
+  { key, attribution: { userId }, perRunCap }: Reservation,
+): Promise<Cap[]> {
+  const caps: Cap[] = [];
+  const perRun = [perRunCap, hardCap(terms, terms.perRunCapCredits)].filter((limit) => limit !== undefined);
+  if (perRun.length > 0) {
+    const taken = await parts.reservations.sum('taken', { sourceKey: sourceKeyOf(key) });
+    // What the run has reserved itself does not come back while it waits.
+    caps.push({ name: 'per_run', limit: Math.min(...perRun), taken, reserved: 0 });
+  }
+  const perMember = hardCap(terms, terms.perMemberCapCredits);
+  if (perMember !== undefined && userId !== undefined) {
+    const { used, reserved } = await shareOfMember(parts, payer, state, userId);
+    caps.push({ name: 'per_member', limit: perMember, taken: used + reserved, reserved });
+  }
+  const monthly = hardCap(terms, terms.monthlyCapCredits);
+  if (monthly !== undefined)
+    caps.push({ name: 'tenant', limit: monthly, taken: state.used + state.held, reserved: state.held });
+  return caps;
+}
+
+function hardCap({ hardStop }: UsageTerms, credits: number | undefined): Micros | undefined {
+  return hardStop && credits !== undefined ? ofCredits(credits) : undefined;
+}
+
+/** Returns what a member has used this month, and has reserved. */
+export async function shareOfMember(
+  { reservations, usage }: CreditParts,
+  { tenant }: Payer,
+  { month }: AccountState,
+  userId: string,
+): Promise<{ readonly used: Micros; readonly reserved: Micros }> {
+  const since = { gte: periodOf(month).start };
+  const [reserved, used] = await Promise.all([
+    reservations.sum('amount', { tenant, state: 'open', userId }),
+    usage.sum('credits', { tenant, userId, interval: 'day', at: since }),
+  ]);
+  return { used, reserved };
+}
+
+function capReached({ name, limit, taken, reserved }: Cap, needed: Micros): Error {
+  return UsageCapReached({
+    ...{ cap: name, limit: formatAmount(limit), taken: formatAmount(taken) },
+    ...{ reserved: formatAmount(reserved), needed: formatAmount(needed) },
+  });
+}
+
+function sourceKeyOf({ sourceType, sourceId }: Key): string {
+  return `${sourceType}:${sourceId}`;
+}
+
+function userOf({ userId }: Attribution): { readonly userId?: string } {
+  return userId === undefined ? {} : { userId };
+}

@@ -1,0 +1,93 @@
+import { type Micros, ofCredits } from './amounts.js';
+import { type AccountState, availableOf } from './book.js';
+import type { UsageTerms } from './settings.js';
+
+export type CapName = 'per_run' | 'per_member' | 'tenant';
+export type CapState = 'ok' | 'warning' | 'reached' | 'overage';
+
+/** A cap, and how much of it is used or reserved. */
+export interface Cap {
+  readonly name: CapName;
+  readonly limit: Micros;
+  readonly taken: Micros;
+  /** What of it is only reserved, by other work: it may be there again. */
+  readonly reserved: Micros;
+}
+
+/**
+ * Returns the first cap that an amount would exceed. Nothing of it counts as reserved if the amount would exceed a cap
+ * also when all reservations have ended, so that nobody waits for that.
+ */
+export function findReached(caps: readonly Cap[], amount: Micros): Cap | undefined {
+  const reached = caps.filter(({ limit, taken }) => taken + amount > limit);
+  const lasts = reached.some(({ limit, taken, reserved }) => taken - reserved + amount > limit);
+  const [first] = reached;
+  return first && lasts ? { ...first, reserved: 0 } : first;
+}
+
+/** Returns whether so much may be used beyond the available credits. */
+export function allowsOverage(terms: UsageTerms, { overage, reservedOverage }: AccountState, beyond: Micros): boolean {
+  if (!terms.overageEnabled) return false;
+  const { overageCapCredits: cap } = terms;
+  return cap === undefined || overage + reservedOverage + beyond <= ofCredits(cap);
+}
+
+/** What people are told: that a threshold is reached, or that there is overage. */
+export interface Alert {
+  readonly about: 'monthly_cap' | 'overage' | 'grants';
+  readonly threshold: number;
+  readonly used: Micros;
+  readonly limit: Micros;
+}
+
+/** Returns the alerts that are due and were not announced this month. */
+export function dueAlerts(account: AccountState, terms: UsageTerms): Alert[] {
+  const { announced, used, overage, metered, grants } = account;
+  const granted = sumOf(grants.map(({ amount }) => amount));
+  const alerts: Alert[] = [];
+  if (terms.monthlyCapCredits !== undefined) {
+    const limit = ofCredits(terms.monthlyCapCredits);
+    const threshold = reachedThreshold(terms, used, limit);
+    if (threshold > announced.cap) alerts.push({ about: 'monthly_cap', threshold, used, limit });
+  }
+  if (metered && granted > 0) {
+    const spent = granted - sumOf(grants.map(({ remaining }) => remaining));
+    const threshold = reachedThreshold(terms, spent, granted);
+    if (threshold > announced.grants) alerts.push({ about: 'grants', threshold, used: spent, limit: granted });
+  }
+  if (overage > 0 && !announced.overage) alerts.push({ about: 'overage', threshold: 0, used: overage, limit: 0 });
+  return alerts;
+}
+
+/** Returns what to remember of alerts, so that each is sent once a month. */
+export function announcementOf(alerts: readonly Alert[]): Partial<AccountState['announced']> {
+  const told: { cap?: number; grants?: number; overage?: boolean } = {};
+  for (const { about, threshold } of alerts) {
+    if (about === 'monthly_cap') told.cap = threshold;
+    else if (about === 'grants') told.grants = threshold;
+    else told.overage = true;
+  }
+  return told;
+}
+
+/** Summarizes how near the limits of the month are. */
+export function capStateOf(account: AccountState, terms: UsageTerms): CapState {
+  if (account.overage > 0) return 'overage';
+  const { monthlyCapCredits } = terms;
+  const limit = monthlyCapCredits === undefined ? undefined : ofCredits(monthlyCapCredits);
+  if (limit !== undefined && account.used >= limit) return 'reached';
+  if (account.metered && availableOf(account) <= 0) return 'reached';
+  const warning = terms.alertThresholds.filter((threshold) => threshold < 100).at(-1);
+  if (limit === undefined || warning === undefined) return 'ok';
+  return account.used * 100 >= limit * warning ? 'warning' : 'ok';
+}
+
+/** Returns the highest threshold that a share of a limit has reached; 0 if none. */
+function reachedThreshold({ alertThresholds }: UsageTerms, used: Micros, limit: Micros): number {
+  const percent = limit === 0 ? 100 : (used / limit) * 100;
+  return alertThresholds.filter((threshold) => percent >= threshold).at(-1) ?? 0;
+}
+
+function sumOf(amounts: readonly Micros[]): Micros {
+  return amounts.reduce((sum, one) => sum + one, 0);
+}

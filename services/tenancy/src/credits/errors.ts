@@ -1,0 +1,13 @@
+import { defineError } from '@commonplace/kit/errors';
+
+/** Conflicts with what a tenant has left; both answer HTTP 409. */
+export const InsufficientCredits = defineError(
+  'ABORTED',
+  'insufficient_credits',
+  'This needs {needed} credits, and {available} are available.',
+);
+export const UsageCapReached = defineError(
+  'ABORTED',
+  'usage_cap_reached',
+  'This would exceed the limit of {limit} credits ({cap}): {taken} are used or reserved.',
+);

@@ -1,0 +1,29 @@
+import { type HeldJob, openQueue, type Queue } from '@commonplace/kit/jobs';
+import { releaseReservation } from '../commands/charge.js';
+import type { CreditParts } from '../parts.js';
+import { type ReservationRecord, reservationQueue } from '../records.js';
+
+const CONCURRENCY = 4;
+
+/** Opens the queue that releases reservations whose time is over. */
+export function openReservationQueue(parts: CreditParts): Promise<Queue<ReservationRecord>> {
+  return openQueue<ReservationRecord>({
+    store: parts.store,
+    log: parts.log,
+    spec: reservationQueue,
+    concurrency: CONCURRENCY,
+    retryDeadAfterMs: 3600_000,
+    now: () => Date.parse(parts.now()),
+    run: (job) => releaseExpired(parts, job),
+  });
+}
+
+async function releaseExpired(parts: CreditParts, job: HeldJob<ReservationRecord>): Promise<void> {
+  await job.endIn(async (work, record) => {
+    // The work may have renewed it since the worker took it up.
+    const isExpired = record.expiresAt <= parts.now();
+    if (isExpired && (await releaseReservation(parts, work, record, 'Expired'))) return;
+    const dueAt = record.state === 'open' ? record.expiresAt : undefined;
+    work.replace(parts.reservations, record, { ...record, dueAt });
+  });
+}

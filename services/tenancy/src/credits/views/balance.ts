@@ -1,0 +1,69 @@
+import { GetCreditsResponse } from '@commonplace/proto/tenancy/v1/credit_service.js';
+import { shareOfMember } from '../commands/reserve.js';
+import { formatAmount, type Micros, ofCredits } from '../domain/amounts.js';
+import { type AccountState, availableOf, emptyAccount, inMonth, inSpendOrder } from '../domain/book.js';
+import { monthOf, periodOf } from '../domain/periods.js';
+import { fullTerms } from '../domain/settings.js';
+import type { CreditParts } from '../parts.js';
+import type { CreditStanding } from './standing.js';
+import { toGrant, toTenant } from './wire.js';
+
+/** Returns a tenant's account as it is now; an empty one if nothing was ever granted or used. */
+export async function readAccount({ accounts, now, metersAll }: CreditParts, tenant: string): Promise<AccountState> {
+  const at = now();
+  const state = inMonth((await accounts.get(tenant)) ?? emptyAccount(monthOf(at)), at);
+  return { ...state, metered: metersAll || state.granted };
+}
+
+/** Describes the balance to somebody who sees all of it. */
+export async function readBalance(parts: CreditParts, standing: CreditStanding): Promise<GetCreditsResponse> {
+  const account = await readAccount(parts, standing.tenant);
+  const { onlyUserId } = standing;
+  if (onlyUserId !== undefined) return readShare(parts, standing, account, onlyUserId);
+  const { grants, reserved, used, overage } = account;
+  return toBalance(standing, account, {
+    available: account.metered ? availableOf(account) : undefined,
+    ...{ used, overage, reserved, grants },
+  });
+}
+
+/** Describes a member's own share of an Org's balance, and what of the Org's credits they may still use. */
+async function readShare(
+  parts: CreditParts,
+  standing: CreditStanding,
+  account: AccountState,
+  userId: string,
+): Promise<GetCreditsResponse> {
+  const { tenant } = standing;
+  const { used, reserved } = await shareOfMember(parts, { tenant }, account, userId);
+  const taken = used + reserved;
+  const { perMemberCapCredits: cap } = fullTerms((await parts.usageSettings.get(tenant))?.terms);
+  const limits = [
+    ...(account.metered ? [availableOf(account)] : []),
+    ...(cap === undefined ? [] : [Math.max(0, ofCredits(cap) - taken)]),
+  ];
+  return toBalance(standing, account, {
+    available: limits.length === 0 ? undefined : Math.min(...limits),
+    ...{ used: taken - reserved, overage: 0, reserved, grants: [] },
+  });
+}
+
+interface Figures extends Pick<AccountState, 'used' | 'overage' | 'reserved' | 'grants'> {
+  readonly available: Micros | undefined;
+}
+
+function toBalance(
+  { orgId }: CreditStanding,
+  { month, grants: all }: AccountState,
+  shown: Figures,
+): GetCreditsResponse {
+  const granted = all.reduce((sum, { amount }) => sum + amount, 0);
+  const { available, used, reserved, overage, grants } = shown;
+  return GetCreditsResponse.fromPartial({
+    tenant: toTenant(orgId),
+    available: available === undefined ? undefined : formatAmount(available),
+    ...{ granted: formatAmount(granted), used: formatAmount(used), reserved: formatAmount(reserved) },
+    ...{ overageUsed: formatAmount(overage), unit: 'credit', period: periodOf(month) },
+    grants: inSpendOrder(grants).map(toGrant),
+  });
+}

@@ -1,0 +1,26 @@
+import { type Caller, defaultOrgId } from '@commonplace/kit/auth';
+import { homeOf } from '@commonplace/kit/id';
+import { orgRoleAtLeast } from '../../domain/roles.js';
+import type { OrgStanding } from '../../policy.js';
+import type { CreditParts } from '../parts.js';
+
+/** The tenant whose credits a caller asks about, and how much of them they see. */
+export interface CreditStanding {
+  readonly tenant: string;
+  readonly orgId: string | undefined;
+  /** The caller's membership of the Org; undefined in the Personal tenant. */
+  readonly inOrg: OrgStanding | undefined;
+  /** The only person whose share the caller sees; undefined for who sees everything. */
+  readonly onlyUserId: string | undefined;
+}
+
+/** Returns the tenant of the caller's credential. Throws NotFound if they are no active member of its Org. */
+export async function findStanding({ policy }: CreditParts, caller: Caller): Promise<CreditStanding> {
+  const orgId = defaultOrgId(caller) ?? undefined;
+  if (orgId === undefined) {
+    return { tenant: homeOf(caller.userId), orgId, inOrg: undefined, onlyUserId: undefined };
+  }
+  const inOrg = await policy.seeOrg(orgId, caller);
+  const seesAll = orgRoleAtLeast(inOrg.member.role, 'admin');
+  return { tenant: orgId, orgId, inOrg, onlyUserId: seesAll ? undefined : caller.userId };
+}

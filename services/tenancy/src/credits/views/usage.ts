@@ -1,0 +1,103 @@
+import type { Collection, Scalar, Where } from '@commonplace/kit/store';
+import { keyset } from '@commonplace/kit/store';
+import { formatAmount, type Micros } from '../domain/amounts.js';
+import { type Granularity, intervalsOf, type Period, startOf } from '../domain/periods.js';
+import type { Attribution, UsageRecord } from '../records.js';
+
+export type Dimension = keyof Attribution;
+
+/** Which usage is summed. */
+export interface UsageSelection {
+  readonly tenant: string;
+  /** Whole hours, days or months. */
+  readonly period: Period;
+  readonly granularity: Granularity;
+  readonly groupBy: Dimension | undefined;
+  /** The only person and the only workspaces whose usage counts. */
+  readonly userId: string | undefined;
+  readonly workspaceIds: readonly string[] | undefined;
+}
+
+interface Sums {
+  inputTokens: number;
+  outputTokens: number;
+  credits: Micros;
+  requests: number;
+}
+
+/** Sums with groups; the key of usage without the grouped attribute is ''. */
+interface GroupedSums {
+  readonly all: Sums;
+  readonly groups: Map<string, Sums>;
+}
+
+const CHUNK = 1000;
+
+/** Sums the usage of a tenant by interval, and by group if one is asked for. */
+export async function sumUsage(usage: Collection<UsageRecord>, selection: UsageSelection) {
+  const { period, granularity, groupBy } = selection;
+  const total = newSums();
+  const byInterval = new Map(intervalsOf(period, granularity).map((start) => [start, newSums()]));
+  for await (const record of usageOf(usage, selection)) {
+    const interval = byInterval.get(startOf(record.at, granularity));
+    for (const sums of [total, interval]) if (sums !== undefined) addTo(sums, record, groupBy);
+  }
+  return {
+    totals: toSums(total.all),
+    series: [...byInterval].map(([start, sums]) => ({ start, ...toSums(sums.all), groups: toGroups(sums) })),
+    groups: toGroups(total),
+  };
+}
+
+/** Reads the usage records of a selection, by hour or by day, in order of time. */
+async function* usageOf(usage: Collection<UsageRecord>, selection: UsageSelection): AsyncGenerator<UsageRecord> {
+  const { tenant, period, granularity, userId, workspaceIds } = selection;
+  const where: Where<UsageRecord> = {
+    ...{ tenant, interval: granularity === 'hour' ? 'hour' : 'day', at: { gte: period.start, lt: period.end } },
+    ...(userId !== undefined && { userId }),
+    ...(workspaceIds !== undefined && { workspaceId: { in: workspaceIds } }),
+  };
+  for (let after: readonly Scalar[] | undefined; ; ) {
+    const chunk = await usage.find({ where, sort: ['at'], limit: CHUNK, ...(after && { after }) });
+    yield* chunk;
+    const last = chunk.at(-1);
+    if (last === undefined || chunk.length < CHUNK) return;
+    after = keyset(last, ['at']);
+  }
+}
+
+function newSums(): GroupedSums {
+  return { all: zero(), groups: new Map() };
+}
+
+function zero(): Sums {
+  return { inputTokens: 0, outputTokens: 0, credits: 0, requests: 0 };
+}
+
+function addTo({ all, groups }: GroupedSums, record: UsageRecord, groupBy: Dimension | undefined): void {
+  add(all, record);
+  if (groupBy === undefined) return;
+  const key = record[groupBy] ?? '';
+  const group = groups.get(key) ?? zero();
+  groups.set(key, add(group, record));
+}
+
+function add(sums: Sums, { inputTokens, outputTokens, credits, requests }: Sums): Sums {
+  sums.inputTokens += inputTokens;
+  sums.outputTokens += outputTokens;
+  sums.credits += credits;
+  sums.requests += requests;
+  return sums;
+}
+
+function toSums({ credits, ...counts }: Sums) {
+  return { ...counts, credits: formatAmount(credits) };
+}
+
+/** Lists groups, those with the most credits and then the most tokens first. */
+function toGroups({ groups }: GroupedSums) {
+  const tokens = ({ inputTokens, outputTokens }: Sums) => inputTokens + outputTokens;
+  return [...groups]
+    .sort(([a, x], [b, y]) => y.credits - x.credits || tokens(y) - tokens(x) || (a < b ? -1 : 1))
+    .map(([key, sums]) => ({ key: key === '' ? undefined : key, ...toSums(sums) }));
+}

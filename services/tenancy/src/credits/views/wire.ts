@@ -1,0 +1,116 @@
+import {
+  CapState as CapStateMessage,
+  CreditGrantKind,
+  type CreditReservation,
+  CreditSource,
+  CreditTenantType,
+  type GetCreditsResponse,
+  LedgerEntry,
+  LedgerEntryKind,
+  type ReservationKey,
+  ReservationState,
+  type UsageAttribution,
+  type UsageCharge,
+  UsageSettings,
+} from '@commonplace/proto/tenancy/v1/credit_service.js';
+import type { Charge } from '../commands/charge.js';
+import { formatAmount } from '../domain/amounts.js';
+import type { EntryKind, Grant, GrantKind } from '../domain/book.js';
+import type { CapState } from '../domain/caps.js';
+import { fullTerms } from '../domain/settings.js';
+import type { Attribution, Key, LedgerRecord, ReservationRecord, SourceType, UsageSettingsRecord } from '../records.js';
+
+const SOURCES: Readonly<Record<SourceType, CreditSource>> = {
+  agent_run: CreditSource.AGENT_RUN,
+  chat: CreditSource.CHAT,
+  search: CreditSource.SEARCH,
+  embedding: CreditSource.EMBEDDING,
+  import: CreditSource.IMPORT,
+  automation: CreditSource.AUTOMATION,
+  manual: CreditSource.MANUAL,
+};
+const ENTRY_KINDS: Readonly<Record<EntryKind, LedgerEntryKind>> = {
+  grant: LedgerEntryKind.GRANT,
+  reserve: LedgerEntryKind.RESERVE,
+  consume: LedgerEntryKind.CONSUME,
+  release: LedgerEntryKind.RELEASE,
+  expire: LedgerEntryKind.EXPIRE,
+  refund: LedgerEntryKind.REFUND,
+  adjustment: LedgerEntryKind.ADJUSTMENT,
+};
+const GRANT_KINDS: Readonly<Record<GrantKind, CreditGrantKind>> = {
+  plan: CreditGrantKind.PLAN,
+  topup: CreditGrantKind.TOPUP,
+  promo: CreditGrantKind.PROMO,
+  adjustment: CreditGrantKind.ADJUSTMENT,
+};
+const CAP_STATES: Readonly<Record<CapState, CapStateMessage>> = {
+  ok: CapStateMessage.OK,
+  warning: CapStateMessage.WARNING,
+  reached: CapStateMessage.REACHED,
+  overage: CapStateMessage.OVERAGE,
+};
+const STATES: Readonly<Record<ReservationRecord['state'], ReservationState>> = {
+  open: ReservationState.OPEN,
+  settled: ReservationState.SETTLED,
+  released: ReservationState.RELEASED,
+};
+
+/** Returns the name of a source; undefined for one that is not given. */
+export function sourceOf(source: CreditSource): SourceType | undefined {
+  return (Object.keys(SOURCES) as SourceType[]).find((name) => SOURCES[name] === source);
+}
+
+export function toTenant(orgId: string | undefined): GetCreditsResponse['tenant'] {
+  return { type: orgId === undefined ? CreditTenantType.PERSONAL : CreditTenantType.ORG, orgId };
+}
+
+export function toGrant({ id, kind, amount, remaining, effectiveAt, expiresAt }: Grant) {
+  return {
+    ...{ id, kind: GRANT_KINDS[kind], effectiveAt, expiresAt },
+    ...{ amount: formatAmount(amount), remaining: formatAmount(remaining) },
+  };
+}
+
+/** Converts a ledger entry. `isOwn`: it is for a member who sees their own share only, and no balance. */
+export function toLedgerEntry(entry: LedgerRecord, isOwn: boolean): LedgerEntry {
+  const { id, at, kind, amount, balanceAfter, grantId, sourceType, sourceId, description } = entry;
+  return LedgerEntry.fromPartial({
+    ...{ id, at, kind: ENTRY_KINDS[kind], amount: formatAmount(amount), grantId, description },
+    balanceAfter: isOwn ? undefined : formatAmount(balanceAfter),
+    source: sourceType && { type: SOURCES[sourceType], id: sourceId },
+  });
+}
+
+export function toSettings(record: UsageSettingsRecord | undefined): UsageSettings {
+  const { alertThresholds, ...terms } = fullTerms(record?.terms);
+  return UsageSettings.fromPartial({
+    ...terms,
+    alertThresholds: [...alertThresholds],
+    updatedAt: record?.updatedAt,
+    version: record?.version ?? 0,
+  });
+}
+
+export function toCapState(state: CapState): CapStateMessage {
+  return CAP_STATES[state];
+}
+
+export function toKey({ sourceType, sourceId, step, attempt }: Key): ReservationKey {
+  return { source: SOURCES[sourceType], sourceId, step, attempt };
+}
+
+export function toReservation(record: ReservationRecord): CreditReservation {
+  const { state, amount, expiresAt } = record;
+  return { key: toKey(record), state: STATES[state], amount: formatAmount(amount), expiresAt };
+}
+
+export function toCharge({ credits, overage, charged }: Charge): UsageCharge {
+  return { credits: formatAmount(credits), overage: formatAmount(overage), charged };
+}
+
+/** Reads what usage is attributed to; undefined where nothing is. */
+export function readAttribution(given: UsageAttribution | undefined): Attribution | undefined {
+  if (given === undefined || given.feature === '') return undefined;
+  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as unknown as Attribution;
+}

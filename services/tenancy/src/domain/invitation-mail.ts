@@ -1,0 +1,24 @@
+import type { Mail } from '@commonplace/kit/mail';
+
+export interface InvitationMail {
+  readonly email: string;
+  readonly inviterName: string;
+  /** Name of the Org or workspace. */
+  readonly placeName: string;
+  readonly message?: string | undefined;
+  readonly url: string;
+}
+
+/** Returns the e-mail that delivers an invitation. */
+export function invitationMail({ email, inviterName, placeName, message, url }: InvitationMail): Mail {
+  return {
+    to: email,
+    subject: `${inviterName} invites you to ${placeName}`,
+    paragraphs: [
+      `${inviterName} invites you to ${placeName} at ${new URL(url).host}.`,
+      ...(message === undefined || message === '' ? [] : [`${inviterName} writes:\n${message}`]),
+      'If you do not know the sender, ignore this message.',
+    ],
+    link: { label: 'See the invitation', url },
+  };
+}

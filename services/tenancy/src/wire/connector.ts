@@ -1,0 +1,66 @@
+import {
+  type Connection as ConnectionMessage,
+  ConnectionStatus,
+  ConnectorAuthType,
+  type Connector as ConnectorMessage,
+  ConnectorStatus,
+  ConnectorType as ConnectorTypeName,
+} from '@commonplace/proto/tenancy/v1/connector_service.js';
+import type { ConnectorType } from '../domain/connector-terms.js';
+import type { Connection, Connector } from '../stores/connectors.js';
+import { toActor } from './workspace.js';
+
+export function toConnector(connector: Connector, connectionCount: number, authorizeUrl?: string): ConnectorMessage {
+  const { id, workspaceId, type, name, config, authType, status, lastError, createdBy, createdAt, version } = connector;
+  return {
+    id,
+    workspaceId,
+    type: connectorTypeName(type),
+    name,
+    config: Buffer.from(config),
+    authType: ConnectorAuthType[authType.toUpperCase() as keyof typeof ConnectorAuthType],
+    status: ConnectorStatus[status.toUpperCase() as keyof typeof ConnectorStatus],
+    connectionCount,
+    lastError,
+    createdBy: toActor(createdBy),
+    createdAt,
+    version,
+    authorizeUrl,
+  };
+}
+
+/**
+ * Returns a connection as of `now`. It counts as expired if its tokens have expired and cannot be renewed without
+ * the person.
+ */
+export function toConnection(connection: Connection, now: string): ConnectionMessage {
+  const { id, workspaceId, connectorId, type, accountLabel, scopes, connectedBy, version } = connection;
+  const { lastUsedAt, expiresAt, createdAt } = connection;
+  return {
+    id,
+    workspaceId,
+    connectorId,
+    connectorType: connectorTypeName(type),
+    accountLabel,
+    scopes: [...scopes],
+    status: ConnectionStatus[statusOf(connection, now).toUpperCase() as keyof typeof ConnectionStatus],
+    connectedBy: toActor(connectedBy),
+    lastUsedAt,
+    expiresAt,
+    createdAt,
+    version,
+  };
+}
+
+export function statusOf({ status, expiresAt, renewable }: Connection, now: string): Connection['status'] | 'expired' {
+  return status === 'active' && !renewable && expiresAt !== undefined && expiresAt <= now ? 'expired' : status;
+}
+
+/** Returns a connector type as records store it. */
+export function connectorTypeOf(name: ConnectorTypeName): ConnectorType {
+  return name.replace('CONNECTOR_TYPE_', '').toLowerCase() as ConnectorType;
+}
+
+function connectorTypeName(type: ConnectorType): ConnectorTypeName {
+  return ConnectorTypeName[type.toUpperCase() as keyof typeof ConnectorTypeName];
+}

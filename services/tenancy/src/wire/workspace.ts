@@ -1,0 +1,47 @@
+import type { Actor } from '@commonplace/kit/auth';
+import { type Actor as ActorMessage, ActorType } from '@commonplace/proto/api/v1/actor.js';
+import type { Archive } from '@commonplace/proto/files/v1/archive.js';
+import { type Workspace as WorkspaceMessage, WorkspaceState } from '@commonplace/proto/tenancy/v1/workspace.js';
+import { type WorkspaceRole, workspaceRoleName } from '../domain/roles.js';
+import { fullWorkspaceSettings } from '../domain/workspace-settings.js';
+import type { Workspace } from '../stores/workspaces.js';
+
+export interface WorkspaceCounts {
+  readonly resources: number;
+  readonly members: number;
+}
+
+/** Returns a workspace as somebody with that role sees it. `counts` is undefined if counting failed. */
+export function toWorkspace(
+  workspace: Workspace,
+  role: WorkspaceRole | undefined,
+  counts: WorkspaceCounts | undefined,
+  latestArchive?: Archive,
+): WorkspaceMessage {
+  const { searchLanguages, ...settings } = fullWorkspaceSettings(workspace.settings);
+  return {
+    id: workspace.id,
+    orgId: workspace.orgId,
+    name: workspace.name,
+    slug: workspace.slug,
+    description: workspace.description,
+    icon: workspace.icon,
+    state: workspace.state === 'active' ? WorkspaceState.ACTIVE : WorkspaceState.ARCHIVED,
+    defaultRole: workspace.defaultRole && workspaceRoleName(workspace.defaultRole),
+    role: role && workspaceRoleName(role),
+    settings: { ...settings, searchLanguages: [...searchLanguages] },
+    counts,
+    latestArchive,
+    templateId: workspace.templateId,
+    templateStatus: workspace.templateStatus,
+    createdBy: toActor(workspace.createdBy),
+    createdAt: workspace.createdAt,
+    updatedAt: workspace.updatedAt,
+    archivedAt: workspace.archivedAt,
+    version: workspace.version,
+  };
+}
+
+export function toActor({ type, id, name }: Actor): ActorMessage {
+  return { type: ActorType[type.toUpperCase() as keyof typeof ActorType], id, name };
+}
