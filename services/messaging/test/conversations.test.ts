@@ -335,7 +335,9 @@ test('the list is by latest activity, and filtered', async () => {
   const first = await make('Garden plans');
   const second = await make('Kitchen', CHANNEL);
   const third = await make('Cellar');
+  stage.wait(1);
   await stage.send(ann, second.id, 'Soup is ready');
+  stage.wait(1);
   await stage.send(ann, first.id, '明天去东京都开会');
   const ids = async (fields: object = {}) => (await stage.list(eve, fields)).items.map(({ id }) => id);
   expect(await ids()).toEqual([first.id, second.id, third.id]);
