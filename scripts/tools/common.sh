@@ -19,11 +19,16 @@ need() {
 }
 
 # place NAME BINARY: prints the tool's path when it is there; else runs `build DIR` in a folder of its
-# own and moves that into place at once, so that an interrupted run leaves nothing half done.
+# own and moves that into place at once, so that an interrupted run leaves nothing half done. Two that ask for the same
+# tool at once build it once: the second waits for the first.
 place() {
   local home="$tools/$1" binary="$2" temporary
   if [ ! -x "$home/$binary" ]; then
     mkdir -p "$tools"
+    exec 8>"$tools/.$1.lock"
+    if command -v flock >/dev/null; then flock 8; fi
+  fi
+  if [ ! -x "$home/$binary" ]; then
     temporary="$(mktemp -d "$tools/.$1.XXXXXX")"
     # shellcheck disable=SC2064 # its name is gone by then
     trap "rm -rf '$temporary'" EXIT
