@@ -204,9 +204,11 @@ describe('signing in with an identity provider', () => {
     for (let times = 0; times < 4; times++) {
       harness.pass(11 * HOUR);
       const asked = new Date(harness.now()).toISOString();
-      expect((await harness.authenticate(used)).caller.credential.type).toBe('session');
-      // The use is noted behind the answer.
-      await eventually(async () => expect(await records.count({ lastSeenAt: { gte: asked } })).toBe(1));
+      // A use is noted behind its answer, unless the use before is still being noted.
+      await eventually(async () => {
+        expect((await harness.authenticate(used)).caller.credential.type).toBe('session');
+        expect(await records.count({ lastSeenAt: { gte: asked } })).toBe(1);
+      });
     }
     await expect(harness.authenticate(idle)).rejects.toMatchObject(ended);
     harness.pass(5 * HOUR);
