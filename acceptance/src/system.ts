@@ -3,8 +3,8 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import { PATIENCE } from '@commonplace/kit/testing';
 import { eventually } from './eventually.js';
-import { PATIENCE } from './patience.js';
 import { type Running, startScript } from './process.js';
 
 /** The project's root, three folders above the compiled file. */

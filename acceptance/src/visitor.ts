@@ -1,8 +1,9 @@
-import { CHROMIUM, chromiumFlags } from '@commonplace/kit/testing';
+import { CHROMIUM, chromiumFlags, withPatience } from '@commonplace/kit/testing';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 
-export const openBrowser = (flags: readonly string[] = []): Promise<Browser> =>
-  chromium.launch({ executablePath: CHROMIUM, args: [...chromiumFlags(), ...flags] });
+export async function openBrowser(flags: readonly string[] = []): Promise<Browser> {
+  return withPatience(await chromium.launch({ executablePath: CHROMIUM, args: [...chromiumFlags(), ...flags] }));
+}
 
 /** A browser of somebody without an account. */
 export interface Visitor {

@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { PATIENCE } from './suite/patience.js';
 
 /** The browser for tests, which are skipped without it. */
 export const CHROMIUM = process.env.CHROMIUM_PATH ?? '/usr/bin/chromium';
@@ -38,6 +39,29 @@ export const chromiumFlags = (off: readonly string[] = []): string[] => [
   '--disable-sync',
   `--disable-features=${[...OFF, ...off].join(',')}`,
 ];
+
+/** What tests need of a browser of Playwright. */
+interface Contexts<Options, Context> {
+  newContext(options?: Options): Promise<Context>;
+}
+
+/** Milliseconds that a step in a page may take on a quiet machine, as Playwright has it. */
+const STEP_MS = 30_000;
+
+/** Returns the browser; each step in its pages may take longer where tests are patient with a busy machine. */
+export function withPatience<
+  Options,
+  Context extends { setDefaultTimeout(ms: number): void },
+  Browser extends Contexts<Options, Context>,
+>(browser: Browser & Contexts<Options, Context>): Browser {
+  const newContext = browser.newContext.bind(browser);
+  browser.newContext = async (options) => {
+    const context = await newContext(options);
+    context.setDefaultTimeout(STEP_MS * PATIENCE);
+    return context;
+  };
+  return browser;
+}
 
 /** Returns the accessibility violations of a page, by WCAG 2.2 and best practices; the page needs scripts. */
 export async function barriersOf(page: { evaluate(script: string): Promise<unknown> }): Promise<string[]> {

@@ -1,7 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-
-/** How many times as long as usual tests wait: `.ci/run` is patient with a busy machine. */
-const PATIENCE = Number(process.env.COMMONPLACE_TEST_PATIENCE ?? 1);
+import { PATIENCE } from './patience.js';
 
 /**
  * Waits until a check stops throwing, and returns its result; throws its last error after `deadline` milliseconds of a quiet machine. For
