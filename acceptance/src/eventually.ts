@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { PATIENCE } from '@commonplace/kit/testing';
+import { PATIENCE } from '@commonplace/kit/testing/patience';
 
 /**
  * Minimum and maximum milliseconds between two tries. Each try costs a request, so the interval grows with the time

@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { PATIENCE } from '@commonplace/kit/testing';
+import { PATIENCE } from '@commonplace/kit/testing/patience';
 import { eventually } from './eventually.js';
 import { type Running, startScript } from './process.js';
 

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { PATIENCE } from './patience.js';
+import { PATIENCE } from '../patience/index.js';
 
 /**
  * Waits until a check stops throwing, and returns its result; throws its last error after `deadline` milliseconds of a quiet machine. For
