@@ -158,6 +158,64 @@ describe('people', () => {
   });
 });
 
+describe('a member of the Org', () => {
+  /** Has a person join the Org and its workspace, and talk to Ann in a group and directly. */
+  async function join(name: string) {
+    const email = newAddress(name);
+    const { data: member } = await ann.post<Member>(`/orgs/${org.id}/members`, { email, role: 'member' });
+    const person = await signUp(system, name, { email, invitation: tokenOf(member.invite_url) });
+    await ann.post(`/workspaces/${workspace.id}/members`, { user_id: person.user.id, role: 'viewer' });
+    const member_ids = [person.user.id];
+    const { id } = await group({ member_ids });
+    const direct = (await create(ann, { type: 'direct', member_ids })).data.id;
+    for (const one of [id, direct]) await send(ann, one, { text: 'Before' });
+    return { person, id, direct, path: `/orgs/${org.id}/members/${member.id}` };
+  }
+  const unread = async (by: Api, ids: readonly string[]) =>
+    Promise.all(ids.map(async (id) => (await read(by, id)).unread_count));
+
+  test('who is suspended has no access, and comes back to what was sent meanwhile', async () => {
+    const { person, id, direct, path } = await join('Suspended');
+    expect((await ann.patch(path, { status: 'suspended' })).status).toBe(200);
+    await eventually(async () => {
+      expect((await person.get(`${IM}/${id}`)).status).toBe(404);
+      expect((await person.get(`${IM}/${direct}`)).status).toBe(404);
+    });
+    expect((await send(person, id, { text: 'Let me in' })).status).toBe(404);
+    expect((await send(ann, id, { text: 'Meanwhile' })).status).toBe(201);
+    await eventually(async () => expect((await send(ann, direct, { text: 'You?' })).status).toBe(409));
+    await ann.patch(path, { status: 'active' });
+    await eventually(async () => expect(await unread(person, [id, direct])).toEqual([2, 1]));
+    expect((await send(person, id, { text: 'Back' })).status).toBe(201);
+  });
+
+  test.each([
+    ['who leaves', (person: Person) => person],
+    ['whom an administrator removes', () => ann],
+  ])('%s keeps no conversation, and what they have written stays', async (_, byWhom) => {
+    const { person, id, direct, path } = await join('Leaver');
+    await send(person, id, { text: 'Mine' });
+    await send(person, direct, { text: 'Yours' });
+    expect((await byWhom(person).del(path)).status).toBe(200);
+    await eventually(async () => {
+      for (const one of [id, direct]) expect((await person.get(`${IM}/${one}`)).status).toBe(404);
+    });
+    await eventually(async () => {
+      const { members } = (await ann.get<Conversation>(`${IM}/${id}?include=members`)).data;
+      expect(members?.map(({ principal }) => principal.name)).toEqual(['Ann Author']);
+    });
+    for (const [one, text] of [[id, 'Mine'] as const, [direct, 'Yours'] as const]) {
+      const [last] = (await history(ann, one)).data.items;
+      expect(last).toMatchObject({ text, author: { name: 'Leaver' } });
+    }
+    await eventually(async () => {
+      const { status, body } = await send(ann, direct, { text: 'Are you there?' });
+      expect([status, body.error?.code]).toEqual([409, 'member_unavailable']);
+    });
+    expect((await send(ann, id, { text: 'To whom it may concern' })).status).toBe(201);
+  });
+});
+
 test('a key limited to a workspace reaches its conversations alone', async () => {
   const { data: other } = await ann.post<Workspace>('/workspaces', { name: 'Other', org_id: org.id });
   const inside = await group();

@@ -9,6 +9,7 @@ import { HEADING, linesOf, machineLine, type Outcome, writeResults } from './rep
 import { type Row, Skipped } from './row.js';
 import { measureAccessLog } from './rows/access-log.js';
 import { measureAutomations } from './rows/automations.js';
+import { measureConversations } from './rows/conversations.js';
 import { measureCreate } from './rows/create.js';
 import { measureDepth } from './rows/depth.js';
 import { measureEvents } from './rows/events.js';
@@ -17,6 +18,7 @@ import { measureFolder } from './rows/folder.js';
 import { measureForm } from './rows/form.js';
 import { measureImport } from './rows/import.js';
 import { measureList } from './rows/list.js';
+import { measureMessages } from './rows/messages.js';
 import { measureProcess } from './rows/process.js';
 import { measurePublished } from './rows/published.js';
 import { measureMeshRead, measureRead } from './rows/read.js';
@@ -44,6 +46,8 @@ const ROWS: readonly { readonly title: string; measure(bench: Bench): Promise<Ro
   { title: 'embedded: streams of events to a thousand readers', measure: measureEvents },
   { title: 'embedded: automations: runs a second, and from an event to its run', measure: measureAutomations },
   { title: 'embedded: GET one resource, with and without the access log', measure: measureAccessLog },
+  { title: 'embedded: messages into one conversation, to a thousand readers', measure: measureMessages },
+  { title: 'embedded: list 50 of 10,000 conversations with all that is unread', measure: measureConversations },
 ];
 
 const say = (line: string) => process.stderr.write(`  … ${line}\n`);

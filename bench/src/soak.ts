@@ -14,6 +14,7 @@ import { soakImports } from './soak/imports.js';
 import { soakLargeImport } from './soak/imports-large.js';
 import { soakLinks } from './soak/links.js';
 import { MESH_PARTS, MESH_RATE, MESH_ROUNDS, type MeshRounds, meshRounds, soakMesh } from './soak/mesh/soak.js';
+import { type MessageRounds, soakMessages, soakMessagesOnMesh } from './soak/messages/soak.js';
 import { readLists } from './soak/read-back.js';
 import { type RoundResult, runRound, WRITERS } from './soak/round.js';
 import { type RunRounds, soakRuns } from './soak/runs/soak.js';
@@ -27,6 +28,9 @@ const ROUNDS = 50;
 const IMPORT_ROUNDS = 100;
 /** Kills of automations: several for each point between their actions. */
 const AUTOMATION_ROUNDS = 60;
+/** Kills under writers of messages, and what each writes; below, what each writes for a kill of a short run. */
+const MESSAGE_ROUNDS: MessageRounds = { kills: 10, messages: 200 };
+const ROUND_MESSAGES = 10;
 /** Pages of the large archive: 2 GB. */
 const LARGE_PAGES = 50_000;
 /** Images of power cuts in a full run and, below, for each round of a short run. */
@@ -43,10 +47,19 @@ const PARTS = [
   'imports-large',
   'links',
   'schedules',
+  'messages',
+  'messages-mesh',
   ...MESH_PARTS,
 ] as const;
 /** Parts that a short run omits unless they are named: one takes long, the others need servers. */
-const LONG: ReadonlySet<Part> = new Set(['imports-large', 'links', 'schedules', ...MESH_PARTS]);
+const LONG: ReadonlySet<Part> = new Set([
+  'imports-large',
+  'links',
+  'schedules',
+  'messages',
+  'messages-mesh',
+  ...MESH_PARTS,
+]);
 type Part = (typeof PARTS)[number];
 
 async function soak(rounds: number, home: string, tally: Tally): Promise<void> {
@@ -112,6 +125,7 @@ interface Wish {
   readonly runs: RunRounds;
   readonly images: number;
   readonly automations: number;
+  readonly messages: MessageRounds;
   readonly seed: number | undefined;
   readonly pages: number;
   readonly mesh: MeshRounds;
@@ -130,6 +144,7 @@ function readWish(): Wish {
     rounds: rounds ?? ROUNDS,
     importRounds: rounds ?? IMPORT_ROUNDS,
     automations: rounds ?? AUTOMATION_ROUNDS,
+    messages: rounds === undefined ? MESSAGE_ROUNDS : { kills: rounds, messages: ROUND_MESSAGES * rounds },
     linkRounds: rounds ?? 1,
     runs: rounds === undefined ? RUN_ROUNDS : { cuts: rounds, runs: 8 * rounds, streamCuts: 10 * rounds },
     images: rounds === undefined ? IMAGES : ROUND_IMAGES * rounds,
@@ -151,7 +166,8 @@ const USAGE = `npm run soak -- [--rounds N] [--only P,Q] [--pages N] [--seed N] 
   --rounds N   crashes under writes (${ROUNDS}), imports that are killed (${IMPORT_ROUNDS}), and a fifth of the images of power
                cuts (${IMAGES}), kills of runs (${RUN_ROUNDS.cuts}) and of automations (${AUTOMATION_ROUNDS}), runs under kills (${RUN_ROUNDS.runs}) and cuts of streams
                (${RUN_ROUNDS.streamCuts}); without the large import and the mesh;
-               by name, on a mesh: losses of the broker (${MESH_ROUNDS.nats}), kills of the
+               by name: kills under writers of messages (${MESSAGE_ROUNDS.kills});
+               on a mesh: losses of the broker (${MESH_ROUNDS.nats}), kills of the
                store (${MESH_ROUNDS.store}), takeovers (${MESH_ROUNDS.takeover}), and a fifth as many restarts of every process under
                load (${MESH_ROUNDS.rolling}) and in the middle of runs of agents (${MESH_ROUNDS.agents})
   --only P,Q   only these parts: ${PARTS.join(', ')}
@@ -168,7 +184,8 @@ function readWishOrExit(): Wish {
   }
 }
 
-const { rounds, runs, automations, importRounds, linkRounds, images, seed, pages, mesh, parts } = readWishOrExit();
+const { rounds, runs, automations, messages, importRounds, linkRounds, images, seed, pages, mesh, parts } =
+  readWishOrExit();
 mkdirSync(join(ROOT, 'bench/data'), { recursive: true });
 const home = mkdtempSync(join(ROOT, 'bench/data/soak-'));
 const tally = createTally();
@@ -183,6 +200,8 @@ try {
   if (parts.has('imports-large')) await soakLargeImport(pages, join(home, 'imports-large'), tally);
   if (parts.has('links')) await soakLinks(linkRounds, join(home, 'links'), tally);
   if (parts.has('schedules')) await soakSchedules(linkRounds, join(home, 'schedules'), tally);
+  if (parts.has('messages')) await soakMessages(messages, join(home, 'messages'), tally);
+  if (parts.has('messages-mesh')) await soakMessagesOnMesh(messages, join(home, 'messages-mesh'), tally);
   if (MESH_PARTS.some((part) => parts.has(part))) await soakMesh(mesh, join(home, 'mesh'), tally);
 } catch (error) {
   tally.check('the run', [error instanceof Error ? (error.stack ?? error.message) : String(error)]);

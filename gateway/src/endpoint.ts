@@ -1,3 +1,4 @@
+import { AppError } from '@commonplace/kit/errors';
 import type { CallOptions, Client, Reply, Shedding } from '@commonplace/kit/rpc';
 import { createBreathe } from '@commonplace/kit/slices';
 import type { Middleware, ParameterizedContext } from 'koa';
@@ -89,10 +90,7 @@ export function serveEndpoint(
       settings.shedding.leave();
       tellReplay(ctx, reply);
     }
-    const followed = wantsEvents(ctx) ? route.eventsAfter?.requestOf(answer) : undefined;
-    if (followed !== undefined && invokeStream !== undefined && route.eventsAfter !== undefined) {
-      return sendEvents(ctx, route.eventsAfter.events, followed, invokeStream, settings);
-    }
+    if (wantsEvents(ctx) && (await followWrite(ctx, route, answer, invokeStream, settings))) return;
     if (reply.retryAfter !== undefined) ctx.set('Retry-After', String(reply.retryAfter));
     await respond(ctx, route, reply, route.versionOf(answer), route.writeResponse(answer, request.fields));
   };
@@ -123,6 +121,28 @@ async function serveEvents(
     facts: (name) => factOf(ctx, name),
   });
   await sendEvents(ctx, events, message, invoke, settings);
+}
+
+/**
+ * Answers a write with the events of the record that its answer names. Returns false if there is none to follow: nothing was
+ * started, or what was to be started was refused.
+ */
+async function followWrite(
+  ctx: Ctx,
+  { eventsAfter }: Route,
+  answer: object,
+  invoke: InvokeStream | undefined,
+  settings: EndpointSettings,
+): Promise<boolean> {
+  const request = eventsAfter?.requestOf(answer);
+  if (eventsAfter === undefined || request === undefined || invoke === undefined) return false;
+  try {
+    await sendEvents(ctx, eventsAfter.events, request, invoke, settings);
+    return true;
+  } catch (error) {
+    if (error instanceof AppError && error.code === 'NOT_FOUND') return false;
+    throw error;
+  }
 }
 
 function sendEvents(

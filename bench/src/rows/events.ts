@@ -1,11 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { eventsOf } from '@commonplace/acceptance/dist/src/events.js';
-import { signUp } from '@commonplace/acceptance/dist/src/people.js';
 import { forEach } from '@commonplace/acceptance/dist/src/walk.js';
-import type { Bench, Measured } from '../bench.js';
+import type { Bench } from '../bench.js';
 import { createFolders, createResource, createWorkspace } from '../fill.js';
 import { cpuSeconds, residentMiB } from '../processes.js';
 import type { Row } from '../row.js';
+import { Arrivals, addReaders, shareOf } from '../streams.js';
 
 /** Streams that are open at the same time, and the people who read them, each on several devices. */
 const STREAMS = 1_000;
@@ -23,17 +22,18 @@ export async function measureEvents(bench: Bench): Promise<Row> {
   try {
     const { client, system } = measured;
     const workspaceId = await createWorkspace(client, 'Events');
-    const people = await readersOf(measured, workspaceId);
+    const people = await addReaders(measured, workspaceId, PEOPLE);
     bench.say(`${PEOPLE} people signed up`);
     // The code of a new process is slow at first.
     await createFolders(client, workspaceId, 200);
     await sleep(REST_MS);
     const before = residentMiB(system.pid);
-    const arrivals = new Map<string, number[]>();
+    const arrivals = new Arrivals(({ resource_ids: ids }) => (ids as readonly string[] | undefined)?.[0]);
+    const url = `${system.baseUrl}/api/v1/events?workspace_id=${workspaceId}&types=resource.created`;
     await forEach(
-      Array.from({ length: STREAMS }, (_, i) => people[i % PEOPLE] as string),
+      Array.from({ length: STREAMS }, (_, i) => people[i % PEOPLE]?.session.cookie ?? ''),
       OPEN_AT_ONCE,
-      (cookie) => openStream(system.baseUrl, over.signal, workspaceId, cookie, arrivals),
+      (cookie) => arrivals.follow(url, { cookie }, over.signal),
     );
     bench.say(`${STREAMS} streams open`);
     const cpuBefore = cpuSeconds([system.pid]);
@@ -44,11 +44,9 @@ export async function measureEvents(bench: Bench): Promise<Row> {
     for (let change = 0; change < CHANGES; change++) {
       const started = performance.now();
       const id = await createResource(client, { type: 'folder', name: `Told ${change}`, workspace_id: workspaceId });
-      while ((arrivals.get(id)?.length ?? 0) < STREAMS) await sleep(5);
-      times.push(...(arrivals.get(id) ?? []).map((at) => at - started));
+      times.push(...(await arrivals.of(id, STREAMS)).map((at) => at - started));
     }
-    const sorted = times.sort((a, b) => a - b);
-    const at = (share: number) => (sorted[Math.floor(sorted.length * share)] as number) / 1000;
+    const at = (share: number) => shareOf(times, share) / 1000;
     return {
       figures: [],
       notes: [
@@ -68,37 +66,3 @@ export async function measureEvents(bench: Bench): Promise<Row> {
 }
 
 const ms = (seconds: number): string => `${Math.round(seconds * 1000)} ms`;
-
-/** Signs people up as members of a workspace. Returns their cookies. */
-async function readersOf({ client, system }: Measured, workspaceId: string): Promise<string[]> {
-  const names = Array.from({ length: PEOPLE }, (_, i) => `Reader ${i}`);
-  return forEach(names, 4, async (name) => {
-    const person = await signUp(system, name);
-    await client.ask('POST', `/workspaces/${workspaceId}/members`, { user_id: person.user.id, role: 'viewer' });
-    return person.session.cookie;
-  });
-}
-
-/** Opens a stream, which notes when each resource was told. Resolves once it is open. */
-async function openStream(
-  baseUrl: string,
-  signal: AbortSignal,
-  workspaceId: string,
-  cookie: string,
-  arrivals: Map<string, number[]>,
-): Promise<void> {
-  const url = `${baseUrl}/api/v1/events?workspace_id=${workspaceId}&types=resource.created`;
-  const response = await fetch(url, { signal, headers: { cookie, accept: 'text/event-stream' } });
-  if (!response.ok) throw new Error(`GET /events answers ${response.status}: ${await response.text()}`);
-  const events = eventsOf(response);
-  await events.next();
-  void (async () => {
-    for (let event = await events.next(); event !== undefined; event = await events.next()) {
-      const now = performance.now();
-      const [id = ''] = (event.data.data as { resource_ids?: string[] }).resource_ids ?? [];
-      const told = arrivals.get(id);
-      if (told === undefined) arrivals.set(id, [now]);
-      else told.push(now);
-    }
-  })().catch(() => {});
-}

@@ -39,6 +39,11 @@ export function startKoaGrpc(spec: LimitSpec, mongodbUrl: string, ids: readonly 
   return startLimit('bare Koa → grpc-js → MongoDB', spec, { mongodbUrl, ids, answers: spec.answers });
 }
 
+/** Starts Node's HTTP server, which writes each message that is posted to every open stream. */
+export function startBareFanOut(): Promise<Subject> {
+  return startLimit('bare fan-out', undefined, undefined);
+}
+
 /** Settings of the process behind gRPC. */
 export interface ReaderFile {
   readonly port: number;
@@ -49,7 +54,7 @@ export interface ReaderFile {
 
 async function startLimit(
   name: string,
-  spec: LimitSpec,
+  spec: LimitSpec | undefined,
   record: Omit<ReaderFile, 'port'> | undefined,
 ): Promise<Subject> {
   const home = mkdtempSync(join(tmpdir(), 'commonplace-limit-'));
@@ -65,9 +70,10 @@ async function startLimit(
       running.push(await startTold('reader', home, told));
       reader = `127.0.0.1:${told.port}`;
     }
-    const told: LimitFile = { ...spec, port: await freePort(), reader };
-    running.push(await startTold('koa', home, told));
-    const url = `http://127.0.0.1:${told.port}`;
+    const port = await freePort();
+    if (spec === undefined) running.push(await startTold('fan-out', home, { port }));
+    else running.push(await startTold('koa', home, { ...spec, port, reader }));
+    const url = `http://127.0.0.1:${port}`;
     return { name, url, apiKey: undefined, pids: () => running.flatMap(({ pid }) => processTree(pid)), stop };
   } catch (error) {
     await stop();
@@ -76,7 +82,11 @@ async function startLimit(
 }
 
 /** Starts `bare-<which>.js` in this folder with its settings in a file. */
-async function startTold(which: 'koa' | 'reader', home: string, told: LimitFile | ReaderFile) {
+async function startTold(
+  which: 'koa' | 'reader' | 'fan-out',
+  home: string,
+  told: { port: number } | LimitFile | ReaderFile,
+) {
   const file = join(home, `${which}.json`);
   writeFileSync(file, JSON.stringify(told));
   const script = fileURLToPath(new URL(`./bare-${which}.js`, import.meta.url));

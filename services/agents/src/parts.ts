@@ -57,7 +57,7 @@ export interface Peers {
   readonly search: Client<SearchService>;
   readonly content: Pick<Client<ContentService>, 'getContent' | 'replaceContent'>;
   readonly resources: Pick<Client<ResourceService>, 'createResource' | 'updateResource' | 'deleteResource'>;
-  readonly conversations: Pick<Client<ConversationAccessService>, 'checkMembers' | 'postAgentMessage'>;
+  readonly conversations: Pick<Client<ConversationAccessService>, 'checkMembers' | 'getAudience' | 'postAgentMessage'>;
   readonly imConversations: Pick<Client<ConversationService>, 'getConversation'>;
   readonly imMessages: Pick<Client<MessageService>, 'listMessages' | 'sendMessage'>;
   readonly comments: Pick<Client<CommentService>, 'createComment' | 'listComments'>;

@@ -2,9 +2,11 @@ import type { Caller } from '@commonplace/kit/auth';
 import { Unavailable } from '@commonplace/kit/errors';
 import { newId } from '@commonplace/kit/id';
 import { eventually } from '@commonplace/kit/testing';
+import type { Approval } from '@commonplace/proto/agents/v1/approval.js';
 import { StartConversationRunRequest } from '@commonplace/proto/agents/v1/conversation_run_service.js';
-import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { eraseRun } from '../src/runs/erase.js';
+import { type AgentRecord, DEFAULT_POLICY } from '../src/stores/agents.js';
 import { runEventCollection } from '../src/stores/runs.js';
 import { type AgentStage, openAgentStage } from './stage.js';
 
@@ -32,6 +34,14 @@ const request = (agentId: string, more: object = {}) =>
   });
 const start = async (asked: StartConversationRunRequest) =>
   stage.clients.conversationRuns.startConversationRun(asked, await stage.stage.as(undefined));
+
+/** Waits until a run asks whether to post its answer, and decides. Returns the approval as it was asked for. */
+async function approve(runId: string, decision: object = { decision: 'approve' }): Promise<Approval> {
+  await stage.until(ann, runId, 'awaiting_approval');
+  const [approval] = await stage.approvals(ann, { runId });
+  await stage.decide(ann, approval?.id ?? '', { ...decision });
+  return approval as Approval;
+}
 
 test('a run that is asked for twice at once is one, and its answer is delivered until it has arrived', async () => {
   const agent = await stage.createAgent();
@@ -85,4 +95,62 @@ test('who may not use the agent starts nothing', async () => {
   const asked = request(paused.id);
   expect((await start(asked)).refusal).toBe('The agent is paused.');
   expect(await stage.records.runs.get(asked.runId)).toBeUndefined();
+});
+
+describe('the answer of a run that has read words of strangers', () => {
+  const earlier = () => [{ authorId: guest.userId, authorName: 'Gus', text: 'Tell me what is in the safe.' }];
+
+  /** Starts a run in a conversation that others read too. */
+  async function ask(others: readonly Caller[], more: Partial<AgentRecord> = {}, isOpen = false) {
+    const agent = await stage.createAgent(more);
+    const asked = request(agent.id, { text: 'Sum it up.', earlier: earlier() });
+    const readers = others.map(({ userId: id, userName: name }) => ({ id, name }));
+    stage.audiences.set(asked.conversationId, { name: 'Desk', isOpen, others: readers, unnamedCount: 0 });
+    stage.model.script({ match: 'Sum it up', replies: [{ text: 'Gold.' }] });
+    expect(await start(asked)).toEqual({ refusal: '' });
+    return asked;
+  }
+  const posted = () => stage.posted.map(({ text, failed }) => ({ text, failed }));
+  const untilPosted = () => eventually(() => expect(stage.posted).toHaveLength(1), 20_000);
+
+  test('is posted to others once somebody has approved it, as it is then', async () => {
+    const { runId } = await ask([guest]);
+    await stage.until(ann, runId, 'awaiting_approval');
+    expect(stage.posted).toEqual([]);
+    const approval = await approve(runId, { decision: 'approve', editedInput: { text: 'Nothing.' } });
+    expect(approval).toMatchObject({ tainted: true, title: 'Post the answer to “Desk”', risk: 'APPROVAL_RISK_MEDIUM' });
+    expect(approval.preview).toMatchObject({ text: 'Gold.', recipients: [`Gus (${guest.userId})`] });
+    await untilPosted();
+    expect(posted()).toEqual([{ text: 'Nothing.', failed: false }]);
+    const run = await stage.until(ann, runId, 'completed');
+    expect(run.output?.text).toBe('Gold.');
+  }, 40_000);
+
+  test('stays with who has asked if it is denied', async () => {
+    const { runId } = await ask([guest]);
+    await approve(runId, { decision: 'deny' });
+    await untilPosted();
+    expect(posted()).toEqual([{ text: 'The answer of Helper was not approved.', failed: true }]);
+    expect((await stage.run(ann, runId)).output?.text).toBe('Gold.');
+  }, 40_000);
+
+  test('asks where others may come to read it', async () => {
+    const { runId } = await ask([], {}, true);
+    expect((await approve(runId)).preview).toMatchObject({ targets: ['“Desk”'], recipients: [] });
+    await untilPosted();
+    expect(posted()).toEqual([{ text: 'Gold.', failed: false }]);
+  }, 40_000);
+
+  test('asks nobody where its person is alone with agents', async () => {
+    await ask([]);
+    await untilPosted();
+    expect(posted()).toEqual([{ text: 'Gold.', failed: false }]);
+  }, 40_000);
+
+  test('asks nobody if the owner of the agent allows that by a rule', async () => {
+    const rule = { tool: 'post_answer', decision: 'allow', evenIfTainted: true } as const;
+    await ask([guest], { policy: { ...DEFAULT_POLICY, mode: 'custom', rules: [rule] } });
+    await untilPosted();
+    expect(posted()).toEqual([{ text: 'Gold.', failed: false }]);
+  }, 40_000);
 });

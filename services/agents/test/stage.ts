@@ -1,6 +1,6 @@
 import type { Caller } from '@commonplace/kit/auth';
 import { contracts } from '@commonplace/kit/contracts';
-import { AppError } from '@commonplace/kit/errors';
+import { AppError, NotFound } from '@commonplace/kit/errors';
 import { newId } from '@commonplace/kit/id';
 import { eventually, fake, openStage, personCalled } from '@commonplace/kit/testing';
 import { type ChatServer, openChatServer } from '@commonplace/kit/testing/chat-server';
@@ -9,6 +9,7 @@ import { CreateRunRequest, GetRunRequest, RunInclude } from '@commonplace/proto/
 import type { ActAsRequest } from '@commonplace/proto/identity/v1/auth_service.js';
 import { User } from '@commonplace/proto/identity/v1/user.js';
 import {
+  type GetAudienceResponse,
   MemberStanding,
   type PostAgentMessageRequest,
 } from '@commonplace/proto/messaging/v1/conversation_access_service.js';
@@ -123,7 +124,13 @@ export async function openAgentStage(settings: NodeJS.ProcessEnv = {}) {
   const index = fake(contracts.index, { checkAccess: async () => ({ resources: [] }) });
   const posted: PostAgentMessageRequest[] = [];
   const talks = new Set<string>();
+  const audiences = new Map<string, GetAudienceResponse>();
   const conversations = fake(contracts.conversationAccess, {
+    getAudience: async ({ conversationId }) => {
+      const audience = audiences.get(conversationId);
+      if (audience === undefined) throw NotFound();
+      return audience;
+    },
     checkMembers: async ({ pairs }) => ({
       standings: pairs.map(({ userId, conversationId }) =>
         MemberStanding.fromPartial({ userId, conversationId, isActive: talks.has(`${userId}:${conversationId}`) }),
@@ -228,6 +235,8 @@ export async function openAgentStage(settings: NodeJS.ProcessEnv = {}) {
     ...{ createAgent, posted, acted, ...actions },
     /** Members of conversations: `<person>:<conversation>`. */
     talks,
+    /** Who reads conversations besides their runs' persons. */
+    audiences,
     /** Is called when a run has written into a conversation, with how often that was. */
     whenPosted: (act: typeof onPosted) => {
       onPosted = act;

@@ -407,3 +407,27 @@ test('whoever asks learns who reads a conversation, and from which message on', 
   expect(standings.map(({ isActive, visibleFromSeq }) => isActive && visibleFromSeq)).toEqual([1, 2, false, false]);
   expect(standings[0]).toMatchObject({ workspaceId: place.workspaceId, orgId: place.orgId });
 });
+
+test('whoever asks learns who reads a conversation besides a person', async () => {
+  const audience = async (conversationId: string) =>
+    stage.access.getAudience({ conversationId, userId: ann.userId }, await stage.stage.as(undefined));
+  const id = await group();
+  await stage.leave(cem, id);
+  const { others, ...rest } = await audience(id);
+  expect(rest).toEqual({ name: 'Group', isOpen: false, unnamedCount: 0 });
+  expect(others).toEqual([{ id: ben.userId, name: 'Ben' }]);
+  const crowd = Array.from({ length: 60 }, (_, at) => stage.person(`Reader ${at}`));
+  for (const one of crowd) stage.join(one, place);
+  await stage.add(ann, id, { userIds: crowd.map(({ userId }) => userId) });
+  const many = await audience(id);
+  expect(many.others.length + many.unnamedCount).toBe(61);
+  expect(many.others.length).toBeLessThanOrEqual(50);
+  expect(many.others.map((one) => one.id)).not.toContain(ann.userId);
+  const channel = await stage.create(ann, {
+    type: ConversationType.CHANNEL,
+    name: 'Open',
+    workspaceId: place.workspaceId,
+  });
+  expect(await audience(channel.id)).toEqual({ name: 'Open', isOpen: true, others: [], unnamedCount: 0 });
+  await expect(audience(newId())).rejects.toMatchObject({ code: 'NOT_FOUND' });
+});

@@ -26,6 +26,8 @@ export interface Mesh {
   readonly balancer: Balancer;
   /** Returns the URL of a gateway that is ready. */
   baseUrl(): string;
+  /** Returns the URLs of all gateways that are ready. */
+  baseUrls(): string[];
   /** Returns the processes that have ended by themselves. */
   ended(): string[];
   /** Returns the log lines of an event. */
@@ -147,6 +149,7 @@ export async function startMesh(home: string): Promise<Mesh> {
     add,
     pods: podsOf,
     baseUrl: () => `http://${podsOf('gateway')[0]?.address}:${port}`,
+    baseUrls: () => podsOf('gateway').map(({ address }) => `http://${address}:${port}`),
     ended: () => [...running.values()].flat().flatMap((pod) => (pod.hasEnded() ? [pod.name] : [])),
     said: (event) => linesAbout(join(home, 'logs'), event),
     async retire(pod) {

@@ -120,13 +120,16 @@ export class StepLog {
 
   /** The calls of the last turn that have no result yet. */
   get openCalls(): readonly ModelToolCall[] {
-    return (this.lastTurn?.toolCalls ?? []).filter(({ id }) => {
-      const step = this.stepOf(id);
-      return step === undefined || isOpen(step);
-    });
+    return (this.lastTurn?.toolCalls ?? []).filter(({ id }) => this.isOpenCall(id));
   }
 
-  /** Returns the step of a call of the last turn. */
+  /** Returns whether a call that follows the last turn has no result yet. */
+  isOpenCall(toolCallId: string): boolean {
+    const step = this.stepOf(toolCallId);
+    return step === undefined || isOpen(step);
+  }
+
+  /** Returns the step of a call that follows the last turn. */
   stepOf(toolCallId: string): StepRecord | undefined {
     const at = this.all.findLastIndex(({ type, status }) => type === 'message' && status === 'completed');
     return this.all.slice(at + 1).find((step) => step.toolCallId === toolCallId);

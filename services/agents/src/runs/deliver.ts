@@ -15,8 +15,10 @@ export function deliver(
 ): void {
   const { id, tenant, conversation, agentId, agentName = 'Agent', userId, chain } = run;
   if (conversation === undefined || agentId === undefined) return;
-  const { text = '', resourceIds = [] } = outcome.output ?? {};
-  const failed = outcome.status !== 'completed' || text.trim() === '';
+  const { output, answer = output, status } = outcome;
+  const text = answer === undefined || answer === 'withheld' ? '' : answer.text;
+  const { resourceIds = [] } = output ?? {};
+  const failed = status !== 'completed' || text.trim() === '';
   work.insert(deliveries, {
     ...{ id, tenant, conversationId: conversation.id, messageId: conversation.messageId, agentId, agentName, failed },
     ...{ text: failed ? reasonOf(agentName, outcome) : text, resourceIds: failed ? [] : resourceIds },
@@ -27,7 +29,8 @@ export function deliver(
 }
 
 /** The members of the conversation learn that there is no answer, and only who asked may read in the run why. */
-function reasonOf(name: string, { status }: Outcome): string {
+function reasonOf(name: string, { status, answer }: Outcome): string {
+  if (status === 'completed' && answer === 'withheld') return `The answer of ${name} was not approved.`;
   if (status === 'canceled') return `The run of ${name} was canceled.`;
   if (status === 'expired') return `The run of ${name} has taken longer than it may.`;
   return status === 'failed' ? `The run of ${name} has failed.` : `${name} has nothing to say.`;

@@ -60,7 +60,7 @@ export async function* watchRun(
 ): AsyncGenerator<RunEvent> {
   const live: LivePiece[] = [];
   const bell = new Bell();
-  let changed = true;
+  let changed = false;
   const listener = await parts.bus.listen(runTopic(runId), (text) => {
     const signal = readSignal(text);
     if (signal.kind === 'text') live.push(signal);
@@ -71,13 +71,18 @@ export async function* watchRun(
   context.signal.addEventListener('abort', leave);
   const reader = new RunReader(parts, runId, lastEventId, context);
   try {
+    // A run that the caller may not see is refused like any request, before the stream is open.
+    let events = await reader.readRecords();
     yield { ...NO_EVENT, id: lastEventId };
-    for (let checkAt = 0; !context.signal.aborted; ) {
+    for (let checkAt = Date.now() + RECHECK_MS; !context.signal.aborted; ) {
+      for (const event of events) yield event;
+      if (reader.hasEnded) return;
+      events = [];
       if (changed || Date.now() >= checkAt) {
         changed = false;
         checkAt = Date.now() + RECHECK_MS;
-        for (const event of await reader.readRecords()) yield event;
-        if (reader.hasEnded) return;
+        events = await reader.readRecords();
+        continue;
       }
       for (const event of reader.readLive(live.splice(0))) yield event;
       if (changed || live.length > 0) continue;

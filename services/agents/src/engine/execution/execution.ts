@@ -3,9 +3,9 @@ import { EXTRACTIVE_MODEL_ID } from '../../models/port.js';
 import type { Parts } from '../../parts.js';
 import { tellSession } from '../../runs/approval-writes.js';
 import { endRun } from '../../runs/end.js';
-import type { Ending } from '../../runs/outcome.js';
+import type { Ending, Outcome } from '../../runs/outcome.js';
 import { cancelTopic } from '../../runs/topic.js';
-import { NOTHING_SPENT, type RunRecord } from '../../stores/runs.js';
+import { NOTHING_SPENT, type RunRecord, type StepRecord } from '../../stores/runs.js';
 import { actingFor } from '../acting.js';
 import { Charges } from '../charges.js';
 import { failureOf, RunFailure } from '../failure.js';
@@ -16,6 +16,7 @@ import { READ_LENGTH, Retrieval } from '../retrieval.js';
 import { AgentDeleted, loadRunAgent, pinLength, requireStanding } from '../run-agent.js';
 import { Sources } from '../sources.js';
 import { StepLog, type ToolOutput } from '../step-log.js';
+import { ANSWER_CALL_ID, answerCall, createAnswerTool } from '../tools/answer.js';
 import { toolsOf } from '../tools/table.js';
 import type { Tool } from '../tools/tool.js';
 import { latestEndOf } from './asking.js';
@@ -97,12 +98,24 @@ export class RunExecution {
       }
       const turn = log.lastTurn;
       if (turn !== undefined && turn.toolCalls.length === 0 && !output?.wantsRepair(turn, log.turns)) {
-        return await this.end('completed');
+        if (await this.settleAnswer(calls)) return await this.end('completed');
+        if (await this.suspend()) return;
+        continue;
       }
       this.requireSteps();
       await requireStanding(this.parts, this.record);
       await model.next();
     }
+  }
+
+  /**
+   * Has it decided whether others may read the answer of a run that has read untrusted content. Returns false while that is
+   * not decided.
+   */
+  private async settleAnswer(calls: ToolCalls): Promise<boolean> {
+    const { conversation, taintSources = [] } = this.record;
+    if (conversation === undefined || taintSources.length === 0 || this.text.text.trim() === '') return true;
+    return calls.makeOwn(createAnswerTool(this.parts), answerCall(this.text.text));
   }
 
   private requireSteps(): void {
@@ -229,10 +242,17 @@ export class RunExecution {
               ...(data !== undefined && { data: data.value }),
             }
           : undefined,
+      answer: postedAnswer(log.stepOf(ANSWER_CALL_ID)),
       droppedMessages: this.model?.droppedMessages || undefined,
       message: { content: text, citations, sourceIds: sources.resourceIds(), degraded },
     });
   }
+}
+
+/** Returns what the call that posts the answer has left: the text as it was approved. Undefined if nobody had to be asked. */
+function postedAnswer(step: StepRecord | undefined): Outcome['answer'] {
+  if (step === undefined) return undefined;
+  return step.status === 'completed' ? (step.input as { readonly text: string }) : 'withheld';
 }
 
 /** All approvals were decided before the run could wait for them. */

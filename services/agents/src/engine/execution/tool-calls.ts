@@ -51,14 +51,25 @@ export class ToolCalls {
     const { parts, job, log } = this.scope;
     const present = await toolsOf(parts, job.record);
     this.tools = new Map([...present].filter(([name]) => this.offered.has(name)));
+    return this.makeThose(() => log.openCalls);
+  }
+
+  /** Makes a call of the run itself, after the last turn. Returns false if it waits for an approval. */
+  async makeOwn(tool: Tool, call: ModelToolCall): Promise<boolean> {
+    this.tools = new Map([[call.name, tool]]);
+    return this.makeThose(() => (this.scope.log.isOpenCall(call.id) ? [call] : []));
+  }
+
+  private async makeThose(open: () => readonly ModelToolCall[]): Promise<boolean> {
+    const { log } = this.scope;
     const admitted: AdmittedCall[] = [];
-    for (const call of log.openCalls) {
+    for (const call of open()) {
       if (log.stepOf(call.id)?.approvalId !== undefined) continue;
       const one = await this.admit(call);
       if (one !== undefined) admitted.push(one);
     }
     await Promise.all(admitted.map((one) => this.make(one)));
-    for (const call of log.openCalls) {
+    for (const call of open()) {
       if (this.isWaiting) return false;
       await this.goOn(call);
     }

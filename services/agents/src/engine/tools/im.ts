@@ -17,7 +17,7 @@ import { type Arguments, InvalidArguments, readingPlan, type Tool, type ToolCont
 const MESSAGES = 50;
 const MESSAGE_LENGTH = 4_000;
 /** Characters of a message, as the API has them. */
-const MAX_TEXT_LENGTH = 20_000;
+export const MAX_TEXT_LENGTH = 20_000;
 /** Recipients that a preview names. */
 const SHOWN_RECIPIENTS = 50;
 

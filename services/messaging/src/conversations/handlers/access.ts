@@ -9,11 +9,14 @@ import type {
 import { writeAgentMessage } from '../agent-message.js';
 import { countBoth, countSteadily } from '../counts.js';
 import { reachConversations } from '../list.js';
+import { namesOf } from '../names.js';
 import type { ConversationParts } from '../parts.js';
 import { belongsTo, hasRole, openConversation } from '../policy.js';
 import { memberId } from '../records.js';
 
 const CHUNK = 50;
+/** Readers of a conversation that are named to those who decide whether to write there. */
+const SHOWN_READERS = 50;
 
 export function createAccessHandlers(parts: ConversationParts): Handlers<ConversationAccessService> {
   return {
@@ -23,6 +26,25 @@ export function createAccessHandlers(parts: ConversationParts): Handlers<Convers
         standings.push(...(await Promise.all(pairs.slice(at, at + CHUNK).map((pair) => standingOf(parts, pair)))));
       }
       return { standings };
+    },
+
+    async getAudience({ conversationId, userId }, context) {
+      const conversation = await parts.conversations.get(conversationId);
+      if (conversation === undefined) throw NotFound();
+      const where = { conversationId, isActive: true };
+      // The person and the agents that are read along are not shown.
+      const members = await parts.members.find({ where, sort: ['rank'], limit: SHOWN_READERS + 1 });
+      const unread = (await parts.members.count(where)) - members.length;
+      const others = members.filter(({ kind, principalId }) => kind === 'user' && principalId !== userId);
+      const shown = others.slice(0, SHOWN_READERS);
+      const ids = shown.map(({ principalId }) => principalId);
+      const names = await namesOf(parts, ids, context);
+      return {
+        name: conversation.name ?? '',
+        isOpen: conversation.type !== 'group',
+        others: ids.map((id) => ({ id, name: names.get(id) ?? '' })),
+        unnamedCount: others.length - shown.length + unread,
+      };
     },
 
     async getCounts({ conversationId }, context) {

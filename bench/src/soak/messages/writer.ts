@@ -1,0 +1,64 @@
+import { randomInt } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { credentialHeaders, type Session } from '@commonplace/acceptance/dist/src/client.js';
+import type { Conversation } from './conversation.js';
+
+/** What all writers have got answered so far. */
+export interface Written {
+  /** The `seq` of each message by its text. */
+  readonly seqs: Map<string, number>;
+  retries: number;
+  /** Answers to a retry that were the message which had been sent before. */
+  repeated: number;
+}
+
+/** Statuses after which the same request is sent again: the system, or what it stands on, is away for a moment. */
+const PASSING: ReadonlySet<number> = new Set([429, 502, 503, 504]);
+const GIVE_UP_MS = 180_000;
+
+/**
+ * Sends messages one after the other, each until it is answered: with the same `client_message_id`, so that it is sent
+ * once. Throws for an answer that no retry can mend.
+ */
+export async function writeMessages(
+  conversation: Conversation,
+  session: Session,
+  texts: readonly string[],
+  written: Written,
+): Promise<void> {
+  for (const text of texts) written.seqs.set(text, await sendOnce(conversation, session, text, written));
+}
+
+async function sendOnce(
+  { system, id }: Conversation,
+  session: Session,
+  text: string,
+  written: Written,
+): Promise<number> {
+  const until = performance.now() + GIVE_UP_MS;
+  const headers = { ...credentialHeaders(session, 'POST'), 'content-type': 'application/json' };
+  const body = JSON.stringify({ text, client_message_id: text });
+  for (;;) {
+    const answer = await post(`${system.baseUrl()}/api/v1/im/conversations/${id}/messages`, headers, body);
+    if (answer !== undefined && answer.status < 300) {
+      if (answer.status === 200) written.repeated++;
+      return (JSON.parse(answer.text) as { data: { seq: number } }).data.seq;
+    }
+    const isPassing = answer === undefined || PASSING.has(answer.status);
+    if (!isPassing || performance.now() > until) {
+      throw new Error(`A message is answered with ${answer?.status ?? 'nothing'}: ${answer?.text.slice(0, 500)}`);
+    }
+    written.retries++;
+    await sleep(randomInt(50, 250));
+  }
+}
+
+/** Returns the answer; undefined if the connection was cut before it came. */
+async function post(url: string, headers: Record<string, string>, body: string) {
+  try {
+    const response = await fetch(url, { method: 'POST', headers, body });
+    return { status: response.status, text: await response.text() };
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,70 @@
+import { AppError } from '@commonplace/kit/errors';
+import { visible } from '../../domain/passage.js';
+import type { ModelToolCall } from '../../models/port.js';
+import type { Parts } from '../../parts.js';
+import type { RunRecord } from '../../stores/runs.js';
+import { requiredText } from './arguments.js';
+import { MAX_TEXT_LENGTH } from './im.js';
+import { changePlan } from './plans.js';
+import type { Tool } from './tool.js';
+
+/** The id of the call by which a run posts its answer: it makes that call once, after the last turn of its model. */
+export const ANSWER_CALL_ID = 'answer';
+
+type AnswerParts = Pick<Parts, 'conversations' | 'systemCall'>;
+
+const schema = {
+  name: 'post_answer',
+  description: 'Posts the answer of a run into the conversation that it was asked for.',
+  parameters: {
+    type: 'object',
+    properties: { text: { type: 'string', description: 'The answer, in Markdown.', maxLength: MAX_TEXT_LENGTH } },
+    required: ['text'],
+    additionalProperties: false,
+  },
+};
+
+/** Returns the call by which a run posts its answer. */
+export function answerCall(text: string): ModelToolCall {
+  const input = { text: text.slice(0, MAX_TEXT_LENGTH) };
+  return { id: ANSWER_CALL_ID, name: schema.name, arguments: JSON.stringify(input) };
+}
+
+/**
+ * Creates the tool by which a run posts its answer, which no model is offered. In a run that has read untrusted content the
+ * answer is what a stranger may have dictated, so people other than the initiator read it only if somebody approves.
+ */
+export function createAnswerTool(parts: AnswerParts): Tool {
+  return {
+    schema,
+    async plan(args, { run }) {
+      const text = requiredText(args, 'text', MAX_TEXT_LENGTH);
+      const { target, recipients, isSink } = await readersOf(parts, run);
+      return changePlan(
+        schema,
+        { action: isSink ? 'comment' : 'read', risk: 'medium', isSink, title: `Post the answer to ${target}` },
+        { text, targets: [target], recipients },
+      );
+    },
+    // The message itself is handed over in the unit that ends the run.
+    call: async () => ({ text: 'The answer is posted when the run ends.', found: [] }),
+  };
+}
+
+/** Returns who besides its initiator reads the conversation of a run, whatever the run itself may read. */
+async function readersOf({ conversations, systemCall }: AnswerParts, { conversation, userId }: RunRecord) {
+  const request = { conversationId: conversation?.id ?? '', userId };
+  const audience = await conversations.getAudience(request, systemCall()).catch((error) => {
+    if (error instanceof AppError && error.code === 'NOT_FOUND') return undefined;
+    throw error;
+  });
+  // Nobody reads a conversation that was deleted.
+  if (audience === undefined) return { target: 'a conversation', recipients: [], isSink: false };
+  const { name, isOpen, others, unnamedCount } = audience;
+  const named = others.map((one) => `${visible(one.name)} (${one.id})`);
+  return {
+    target: name === '' ? 'a direct conversation' : `“${visible(name)}”`,
+    recipients: unnamedCount === 0 ? named : [...named, `${unnamedCount} more`],
+    isSink: isOpen || others.length > 0 || unnamedCount > 0,
+  };
+}
