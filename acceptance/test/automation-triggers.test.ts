@@ -135,6 +135,28 @@ test('a form starts an automation with the values, and the person is told', asyn
   }, 30_000);
 }, 90_000);
 
+test('what a trigger names has to be in its workspace', async () => {
+  const { form, resource: table } = await newForm(ann, workspace.id);
+  const other = (await ann.post<Workspace>('/workspaces', { name: 'Other' })).data;
+  const foreign = await newForm(ann, other.id);
+  const newTag = async (place: Workspace) =>
+    (await ann.post<{ id: string }>(`/workspaces/${place.id}/tags`, { operation: 'create', name: 'urgent' })).data.id;
+  const [tag, foreignTag] = [await newTag(workspace), await newTag(other)];
+  const submitted = (form_id: string) => ({ type: 'form_submission', config: { form_id } });
+  const tagged = (tag_id: string) => ({ type: 'event', config: { types: ['resource.updated'], tag_id } });
+  const stop = [{ type: 'stop', config: {} }];
+  for (const trigger of [submitted(form.id), submitted(table.id), tagged(tag)]) await automate(trigger, stop);
+  const missing = crypto.randomUUID();
+  for (const trigger of [submitted(foreign.form.id), submitted(missing), tagged(foreignTag), tagged(missing)]) {
+    const body = { name: 'Automation', workspace_id: workspace.id, trigger, actions: stop };
+    const { status, error } = await ann.post('/automations', body);
+    expect([status, error.code, error.param]).toEqual([
+      ...[404, 'not_found'],
+      `trigger.config.${trigger.type === 'event' ? 'tag_id' : 'form_id'}`,
+    ]);
+  }
+});
+
 test('an event of another workspace, or after the automation was switched off, starts nothing', async () => {
   const id = await automate({ type: 'event', config: { types: ['resource.updated'] } }, [{ type: 'stop', config: {} }]);
   const page = { workspace_id: workspace.id, type: 'document', name: 'Page' };

@@ -27,6 +27,7 @@ interface Run {
   readonly status: string;
   readonly trigger: { readonly type: string; readonly event_id: string | null };
   readonly automation_version: number;
+  readonly input: Readonly<Record<string, unknown>> | null;
 }
 
 let system: System;
@@ -203,6 +204,19 @@ describe('a webhook', () => {
       automation_version: 1,
     });
   });
+
+  test.each([['[{"id":1},{"id":2}]'], ['"text"'], ['12.5'], ['false'], ['null']])(
+    'may have the body %s: any JSON value',
+    async (body) => {
+      const { made, path } = await hookOf();
+      const answer = await open().send('POST', path, body);
+      expect([answer.status, answer.text]).toEqual([202, expect.any(String)]);
+      const [run] = await runsOf(made);
+      expect(run?.input).toMatchObject({ webhook: { body: JSON.parse(body) } });
+      const broken = await open().send('POST', path, `${body},`);
+      expect([broken.status, broken.error.code]).toEqual([400, 'invalid_json']);
+    },
+  );
 
   test('has a URL that only those who may change the automation see, and that ends at once', async () => {
     const { made, path } = await hookOf();

@@ -5,9 +5,9 @@ import { isFormEncoded } from './read.js';
 /** Levels that objects and lists may be nested, counting the body itself. */
 export const MAX_NESTING = 64;
 
-/** Parses a request body by its media type. Throws `invalid_json`. */
-export function parseBody(contentType: string | undefined, body: Buffer): Record<string, unknown> {
-  return isFormEncoded(contentType) ? parseFormBody(body) : parseJsonBody(body);
+/** Parses a request body by its media type. An empty body is `{}`. Throws `invalid_json`. */
+export function parseBody(contentType: string | undefined, body: Buffer): unknown {
+  return isFormEncoded(contentType) ? parseFormBody(body) : parseJsonValue(body);
 }
 
 /** Names that one form may have. */
@@ -30,9 +30,17 @@ function parseFormBody(body: Buffer): Record<string, unknown> {
  * `invalid_json`.
  */
 export function parseJsonBody(body: Buffer): Record<string, unknown> {
+  return requireObject(parseJsonValue(body));
+}
+
+function parseJsonValue(body: Buffer): unknown {
   if (body.length === 0) return {};
   if (!isUtf8(body)) throw invalidJson('The body is not UTF-8.');
-  const value = parseJson(body.toString('utf8'));
+  return parseJson(body.toString('utf8'));
+}
+
+/** Returns a parsed body that is an object. Throws `invalid_json` for any other. */
+export function requireObject(value: unknown): Record<string, unknown> {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw invalidJson('The body must be a JSON object.');
   }

@@ -202,7 +202,12 @@ function bodyOf(schemas: Schemas, route: Route, shapes: readonly FieldShape[]): 
   const whole = own.find(({ name }) => name === route.bodyField);
   if (whole !== undefined) {
     const schema = schemas.present(whole, 'input');
-    const form = { ...schema, maxProperties: MAX_NAMES, propertyNames: { not: { const: '__proto__' } } };
+    const form = {
+      type: 'object',
+      ...schema,
+      maxProperties: MAX_NAMES,
+      propertyNames: { not: { const: '__proto__' } },
+    };
     const encoded = route.formEncoded ? { 'application/x-www-form-urlencoded': { schema: form } } : {};
     return { requestBody: { required: true, content: { 'application/json': { schema, ...example }, ...encoded } } };
   }

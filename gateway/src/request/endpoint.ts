@@ -1,5 +1,7 @@
 import type { DescMessage } from '@bufbuild/protobuf';
 import { invalidFields } from '@commonplace/kit/errors';
+import { Json } from '@commonplace/proto/api/v1/access.js';
+import { requireObject } from '../body/parse.js';
 import { createFaults } from './faults.js';
 import { PAGE_KEYS, readPage } from './page.js';
 import type { FieldPlan, Plans } from './plan.js';
@@ -26,10 +28,13 @@ export interface EndpointParts {
 export function compileEndpoint(plans: Plans, parts: EndpointParts): (input: RequestInput) => ParsedRequest {
   const endpoint = createEndpoint(plans, parts);
   const { bodyField } = parts;
+  const whole = endpoint.plan.keys.get(bodyField)?.shape.element;
+  const takesAny = whole?.kind === 'json' && whole.json === Json.ANY;
   return (given) => {
-    const input = bodyField === '*' ? given : { ...given, body: { [bodyField]: given.body ?? {} } };
+    const { body = {} } = given;
+    const object = takesAny ? {} : requireObject(body);
     const reading: Reading = {
-      input,
+      input: { ...given, body: bodyField === '*' ? object : { [bodyField]: body } },
       message: endpoint.plan.create(),
       faults: createFaults(),
       mask: endpoint.mask === undefined ? undefined : { paths: [], prefix: '' },
@@ -37,7 +42,7 @@ export function compileEndpoint(plans: Plans, parts: EndpointParts): (input: Req
       baseVersion: undefined,
     };
     readPath(endpoint, reading);
-    for (const field of endpoint.filled) reading.message[field.local] = input.facts?.(field.rules.from) ?? '';
+    for (const field of endpoint.filled) reading.message[field.local] = given.facts?.(field.rules.from) ?? '';
     const fields = endpoint.method === 'GET' ? readQuery(endpoint, reading) : readBodyAndSelectors(endpoint, reading);
     if (endpoint.page !== undefined) readPageField(endpoint.page, endpoint.method, reading);
     if (reading.faults.list.length > 0) throw invalidFields(reading.faults.list);

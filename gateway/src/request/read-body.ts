@@ -7,7 +7,7 @@ import { type Endpoint, queryOf, type Reading } from './reading.js';
 
 /** Reads the body of a request other than GET, and those query parameters that may select what it is about. */
 export function readBodyAndSelectors(endpoint: Endpoint, reading: Reading): undefined {
-  const body = reading.input.body ?? {};
+  const { body } = reading.input;
   readBody(endpoint, body, reading);
   readSelectors(endpoint, reading);
   const { faults, given, mask } = reading;

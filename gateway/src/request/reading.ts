@@ -10,10 +10,15 @@ export interface RequestInput {
   readonly params: Readonly<Record<string, string>>;
   /** Query parameters, decoded: a list if one is given more than once. */
   readonly query: Readonly<Record<string, string | readonly string[] | undefined>>;
-  /** The parsed JSON object; ignored for GET. */
-  readonly body?: Readonly<Record<string, unknown>> | undefined;
+  /** The parsed body; ignored for GET. */
+  readonly body?: unknown;
   /** Returns values of fields that clients can't set: `client_ip`, `body`, `headers`, `header:<name>`. */
   readonly facts?: ((name: string) => string) | undefined;
+}
+
+/** A request whose body is an object: its own fields, or the one field that holds the whole body. */
+export interface FieldsInput extends RequestInput {
+  readonly body: Readonly<Record<string, unknown>>;
 }
 
 export interface ParsedRequest {
@@ -43,7 +48,7 @@ export interface Endpoint {
 
 /** A request while it is being read. */
 export interface Reading {
-  readonly input: RequestInput;
+  readonly input: FieldsInput;
   readonly message: Message;
   readonly faults: Faults;
   readonly mask: Mask | undefined;

@@ -76,6 +76,9 @@ export async function openDefinitionStage(settings: NodeJS.ProcessEnv = {}) {
   const roles = new Map<string, Role>();
   const archived = new Set<string>();
   const readable = new Map<string, { readonly workspaceId: string; readonly type: ResourceType }>();
+  /** Workspaces of tags and resources of forms, by their ids. */
+  const tags = new Map<string, string>();
+  const forms = new Map<string, string>();
   let ahead = 0;
   const membership = (id: string, userId: string) =>
     WorkspaceMembership.fromPartial({
@@ -93,6 +96,10 @@ export async function openDefinitionStage(settings: NodeJS.ProcessEnv = {}) {
         }),
       }),
       fake(contracts.index, {
+        locateTagsAndForms: async ({ tagIds, formIds }) => ({
+          tagWorkspaces: Object.fromEntries([...tags].filter(([id]) => tagIds.includes(id))),
+          formResources: Object.fromEntries([...forms].filter(([id]) => formIds.includes(id))),
+        }),
         checkAccess: async ({ ids }) => ({
           resources: ids.flatMap((id) => {
             const found = readable.get(id);
@@ -125,6 +132,7 @@ export async function openDefinitionStage(settings: NodeJS.ProcessEnv = {}) {
 
   return {
     ...{ stage, store, records, client, hooks, orgId, workspaceId, otherWorkspaceId, roles, archived, readable },
+    ...{ tags, forms },
     ...{ person, as },
     pass(ms: number): void {
       ahead += ms;

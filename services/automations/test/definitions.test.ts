@@ -336,6 +336,26 @@ describe('a definition', () => {
     expect(await refused(rows(foreign))).toEqual({ 'trigger.config.table_id': 'not_found' });
     expect(await refused(rows(newId()))).toEqual({ 'trigger.config.table_id': 'not_found' });
     expect(await refused(rows(folder))).toEqual({ 'trigger.config.table_id': 'invalid_value' });
+    const [form, hidden, foreignForm] = [newId(), newId(), newId()];
+    stage.forms.set(form, table).set(table, table).set(hidden, newId()).set(foreignForm, foreign);
+    const submitted = (formId: string) => ({ trigger: { type: TriggerType.FORM_SUBMISSION, config: { formId } } });
+    for (const id of [form, table]) await stage.create(ada, submitted(id));
+    for (const id of [hidden, foreignForm, folder, newId()]) {
+      expect(await refused(submitted(id))).toEqual({ 'trigger.config.form_id': 'not_found' });
+    }
+    const [tag, foreignTag] = [newId(), newId()];
+    stage.tags.set(tag, stage.workspaceId).set(foreignTag, stage.otherWorkspaceId);
+    const tagged = (tagId: string) => ({
+      trigger: { type: TriggerType.EVENT, config: { types: ['resource.updated'], tagId } },
+    });
+    const { id } = await stage.create(ada, tagged(tag));
+    for (const wrong of [foreignTag, newId()]) {
+      expect(await refused(tagged(wrong))).toEqual({ 'trigger.config.tag_id': 'not_found' });
+    }
+    // What is gone by now may stay.
+    stage.tags.delete(tag);
+    const { trigger } = await stage.get(ada, id);
+    await stage.update(ada, id, { name: 'Renamed', trigger });
     const events = (types: string[], parentId?: string) => ({
       trigger: { type: TriggerType.EVENT, config: { types, ...(parentId !== undefined && { parentId }) } },
     });

@@ -92,7 +92,7 @@ export async function openFeatures(host: Host, settings: Settings) {
   const copies: CopyParts = { ...treeParts, ...commentParts, copyPieces: await store.collection(copyPieceCollection) };
   const templates: TemplateParts = { ...copies, templates: records.templates };
   const transfer: TransferParts = { ...formParts, ...commentParts, publications: publications.publications };
-  const search: SearchParts = { ...treeParts, ...commentParts };
+  const search: SearchParts = { ...treeParts, ...commentParts, forms };
   const jobParts = { ...templates, ...formParts };
   return {
     sharing,

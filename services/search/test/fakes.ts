@@ -67,6 +67,9 @@ export function createFakeResources(filter: SearchFilter): FakeResources {
     async checkReaders() {
       return { resources: [], readers: [] };
     },
+    async locateTagsAndForms() {
+      throw new Error('a search asks for no place of a tag');
+    },
     async convertPage() {
       throw new Error('a search converts no page');
     },

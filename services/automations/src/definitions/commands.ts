@@ -1,12 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
-import { invalidField, invalidFields, NotFound } from '@commonplace/kit/errors';
+import { invalidFields } from '@commonplace/kit/errors';
 import { newId } from '@commonplace/kit/id';
 import { type CallContext, requireVersion } from '@commonplace/kit/rpc';
 import type {
   CreateAutomationRequest,
   UpdateAutomationRequest,
 } from '@commonplace/proto/automations/v1/automation_service.js';
-import { ResourceType } from '@commonplace/proto/resources/v1/resource.js';
 import type { Place } from '../policy.js';
 import { NoUpdateField } from './errors.js';
 import { createFaults } from './faults.js';
@@ -20,8 +19,9 @@ import {
   requireSecretsEntered,
 } from './input.js';
 import type { DefinitionParts } from './parts.js';
-import type { AutomationRecord, StoredSecret, StoredTrigger } from './records.js';
+import type { AutomationRecord, StoredSecret } from './records.js';
 import { hookSecretOwner, secretOwner } from './secrets.js';
+import { requireTargets } from './targets.js';
 import { retireDefinition, writeDefinition } from './versions.js';
 
 /** Creates an automation in a workspace that the caller may change. */
@@ -35,7 +35,7 @@ export async function createAutomation(
   const read = readNewDefinition(request, parts.guard, faults);
   if (faults.list.length > 0) throw invalidFields(faults.list);
   requireScopes(read.terms, context.caller);
-  await requireTargets(parts, read.terms.trigger, undefined, place, context);
+  await requireTargets(parts, read.terms.trigger, { before: undefined, ...place }, context);
   await parts.quota.reserve(context.work, place.workspaceId);
   const { tenant, orgId, workspaceId } = place;
   const { name, description, isActive = true } = request;
@@ -76,7 +76,7 @@ export async function changeAutomation(
   const actsAs = actsAsAfter(read.terms, before.definition, read.verifySecret !== undefined, caller);
   if (actsAs !== before.definition.actsAs) requireScopes(read.terms, caller);
   requireSecretsEntered(read.terms.actions, read.secrets, before, caller.userId);
-  await requireTargets(parts, read.terms.trigger, before.definition.trigger, place, context);
+  await requireTargets(parts, read.terms.trigger, { before: before.definition.trigger, ...place }, context);
   const definition = { ...read.terms, actsAs };
   const isNew = !isDeepStrictEqual(definition, before.definition);
   const { name = before.name, isActive = before.isActive } = request;
@@ -120,32 +120,6 @@ export const foldWords = (text: string): string => text.normalize('NFKC').toLowe
 /** Returns what lists are searched by. */
 const wordsOf = ({ name, description }: Pick<AutomationRecord, 'name' | 'description'>): string =>
   foldWords(`${name}\n${description}`);
-
-// ---- what a trigger names
-
-/** Throws unless what a trigger names lies in the workspace and the caller may read it. What was there before may stay. */
-async function requireTargets(
-  { peers }: Pick<DefinitionParts, 'peers'>,
-  trigger: StoredTrigger,
-  before: StoredTrigger | undefined,
-  { workspaceId }: Place,
-  { onward }: CallContext,
-): Promise<void> {
-  const named = (['parentId', 'tableId'] as const).flatMap((field) => {
-    const id = trigger[field];
-    return id === undefined || id === before?.[field] ? [] : [{ field, id }];
-  });
-  if (named.length === 0) return;
-  const { resources } = await peers.index.checkAccess({ ids: named.map(({ id }) => id) }, onward);
-  for (const { field, id } of named) {
-    const param = field === 'tableId' ? 'trigger.config.table_id' : 'trigger.config.parent_id';
-    const found = resources.find((resource) => resource.id === id && resource.workspaceId === workspaceId);
-    if (found === undefined) throw NotFound({}, { param });
-    if (field === 'tableId' && found.type !== ResourceType.TABLE) {
-      throw invalidField(param, 'invalid_value', `${param} must be a table.`);
-    }
-  }
-}
 
 // ---- secrets
 

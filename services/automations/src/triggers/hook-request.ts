@@ -28,7 +28,7 @@ export interface HookRequest {
 
 /** Reads a webhook. Throws for a body that is nested too deep. */
 export function readHookRequest({ payload, body, headers, deliveryId }: TriggerAutomationRequest): HookRequest {
-  const json = payload.length === 0 ? '{}' : payload.toString();
+  const json = payload.length > 0 ? payload.toString() : body.trim() === 'null' ? 'null' : '{}';
   if (isTooDeep(json)) {
     const message = `The body has more than ${MAX_BODY_DEPTH} levels of lists and objects.`;
     throw invalidField('payload', 'invalid_value', message);

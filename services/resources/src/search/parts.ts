@@ -1,8 +1,10 @@
 import type { CommentParts } from '../comments/parts.js';
 import type { Deriver } from '../documents/kind/deriver.js';
+import type { FormStores } from '../forms/records.js';
 import type { TreeParts } from '../tree/parts.js';
 
 /** Holds what the search service's questions depend on. */
 export interface SearchParts extends TreeParts, CommentParts {
   readonly deriver: Deriver;
+  readonly forms: Pick<FormStores, 'forms'>;
 }

@@ -77,6 +77,14 @@ export function createIndexHandlers(parts: SearchParts): Handlers<IndexService> 
       return { parts: await located(parts, places) };
     },
 
+    async locateTagsAndForms({ tagIds, formIds }) {
+      const tags = await parts.tags.byId(tagIds);
+      return {
+        tagWorkspaces: Object.fromEntries([...tags].map(([id, { workspaceId }]) => [id, workspaceId])),
+        formResources: await resourcesOfForms(parts, formIds),
+      };
+    },
+
     async convertPage({ html, tenant }, { deadline }) {
       return parts.deriver.run({ tenant, deadline }, Buffer.byteLength(html), 'page', html);
     },
@@ -236,6 +244,20 @@ async function searchFilter(
   }
   await addFormerPlaces(parts, filter, held, standing);
   return filter;
+}
+
+/** Returns the resources of forms, which are named by their own ids or by those of the resources. */
+async function resourcesOfForms(
+  { forms: { forms } }: SearchParts,
+  ids: readonly string[],
+): Promise<Record<string, string>> {
+  if (ids.length === 0) return {};
+  const byId = await forms.getMany([...new Set(ids)]);
+  const byResource = await forms.find({ where: { resourceId: { in: ids } }, limit: ids.length });
+  return Object.fromEntries([
+    ...byId.map(({ id, resourceId }) => [id, resourceId]),
+    ...byResource.map(({ resourceId }) => [resourceId, resourceId]),
+  ]);
 }
 
 async function located({ kinds }: SearchParts, places: readonly Place[]): Promise<PlacePart[]> {

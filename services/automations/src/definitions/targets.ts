@@ -1,0 +1,67 @@
+import { invalidField, NotFound } from '@commonplace/kit/errors';
+import type { CallContext } from '@commonplace/kit/rpc';
+import { ResourceType } from '@commonplace/proto/resources/v1/resource.js';
+import type { DefinitionParts } from './parts.js';
+import type { StoredTrigger } from './records.js';
+
+/** What the trigger of a change is compared with. */
+interface Comparison {
+  readonly workspaceId: string;
+  /** The trigger before the change: what it names may stay, even if it is gone. */
+  readonly before: StoredTrigger | undefined;
+}
+
+type Named = 'parentId' | 'tableId' | 'formId' | 'tagId';
+
+const PARAMS: Readonly<Record<Named, string>> = {
+  parentId: 'trigger.config.parent_id',
+  tableId: 'trigger.config.table_id',
+  formId: 'trigger.config.form_id',
+  tagId: 'trigger.config.tag_id',
+};
+
+/**
+ * Throws `not_found` unless what a trigger names lies in the workspace and the caller may read it, and `invalid_value` for
+ * a `table_id` that is no table.
+ */
+export async function requireTargets(
+  { peers: { index } }: Pick<DefinitionParts, 'peers'>,
+  trigger: StoredTrigger,
+  { workspaceId, before }: Comparison,
+  { onward }: CallContext,
+): Promise<void> {
+  const fresh = (field: Named) => (trigger[field] === before?.[field] ? undefined : trigger[field]);
+  const [tagId, formId] = [fresh('tagId'), fresh('formId')];
+  const located = await locate(index, tagId, formId, onward);
+  if (tagId !== undefined && located.tagWorkspaces[tagId] !== workspaceId) throw notFound('tagId');
+  if (formId !== undefined && located.formResources[formId] === undefined) throw notFound('formId');
+
+  const ids: [Named, string | undefined][] = [
+    ['parentId', fresh('parentId')],
+    ['tableId', fresh('tableId')],
+    ['formId', formId && located.formResources[formId]],
+  ];
+  const named = ids.flatMap(([field, id]) => (id === undefined ? [] : [{ field, id }]));
+  if (named.length === 0) return;
+  const { resources } = await index.checkAccess({ ids: named.map(({ id }) => id) }, onward);
+  for (const { field, id } of named) {
+    const found = resources.find((resource) => resource.id === id && resource.workspaceId === workspaceId);
+    if (found === undefined) throw notFound(field);
+    if (field === 'tableId' && found.type !== ResourceType.TABLE) {
+      throw invalidField(PARAMS.tableId, 'invalid_value', `${PARAMS.tableId} must be a table.`);
+    }
+  }
+}
+
+const notFound = (field: Named) => NotFound({}, { param: PARAMS[field] });
+
+async function locate(
+  index: DefinitionParts['peers']['index'],
+  tagId: string | undefined,
+  formId: string | undefined,
+  onward: CallContext['onward'],
+) {
+  if (tagId === undefined && formId === undefined) return { tagWorkspaces: {}, formResources: {} };
+  const request = { tagIds: tagId === undefined ? [] : [tagId], formIds: formId === undefined ? [] : [formId] };
+  return index.locateTagsAndForms(request, onward);
+}
