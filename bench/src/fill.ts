@@ -5,8 +5,9 @@ export interface Made {
   readonly id: string;
 }
 
-export async function createWorkspace(client: Client, name: string): Promise<string> {
-  return (await client.ask<Made>('POST', '/workspaces', { name })).id;
+/** Creates a workspace, in an Org if its id is given. Returns its id. */
+export async function createWorkspace(client: Client, name: string, orgId?: string): Promise<string> {
+  return (await client.ask<Made>('POST', '/workspaces', { name, org_id: orgId })).id;
 }
 
 export async function createResource(client: Client, body: object): Promise<string> {

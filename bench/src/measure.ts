@@ -19,6 +19,11 @@ export interface Contestant {
   /** Distinguishes it from other contestants with the same subject. */
   readonly about?: string;
   readonly requests: readonly LoadRequest[];
+  /**
+   * Number of requests that each round takes from the list, beginning behind those of the round before; all when
+   * absent. With a long list no request is sent twice.
+   */
+  readonly perRound?: number;
 }
 
 export interface Pace {
@@ -31,7 +36,7 @@ export interface Pace {
 /** Results of one round of a contestant. */
 interface Round {
   readonly requestsPerSecond: number;
-  /** Milliseconds of processor time that its processes used for 1,000 requests. */
+  /** Milliseconds of processor time that its processes used for 1,000 requests, until they were idle again. */
   readonly cpuPer1000: number;
 }
 
@@ -58,11 +63,10 @@ export async function compare(
   say: (line: string) => void,
 ): Promise<Figures[]> {
   const results = contestants.map((): Told[] => []);
-  for (const contestant of contestants) await runOnce(contestant, connections, warmUpSeconds);
+  for (const contestant of contestants) await runOnce(contestant, 0, connections, warmUpSeconds);
   for (let round = 1; round <= rounds; round++) {
     for (const [i, contestant] of contestants.entries()) {
-      await settle(() => [...new Set(contestants.flatMap(({ subject }) => subject.pids()))]);
-      const result = await runOnce(contestant, connections, seconds);
+      const result = await runOnce(contestant, round, connections, seconds);
       results[i]?.push(result);
       say(`round ${round}/${rounds}: ${nameOf(contestant)}: ${Math.round(result.requestsPerSecond)} requests/s`);
     }
@@ -81,24 +85,40 @@ export function beside(one: Figures, other: Figures, read: (round: Round) => num
   return median(one.rounds.map((round, i) => read(round) / read(other.rounds[i] ?? other)));
 }
 
-async function runOnce({ subject, requests }: Contestant, connections: number, seconds: number): Promise<Told> {
+/** Seconds to wait until what the requests of a round have caused in the background is done. */
+const SETTLE_SECONDS = 300;
+
+/** Sends one round's requests and waits until the subject is idle, so that the next round meets a quiet machine. */
+async function runOnce(contestant: Contestant, round: number, connections: number, seconds: number): Promise<Told> {
+  const { subject } = contestant;
   const key: Record<string, string> = subject.apiKey === undefined ? {} : { authorization: `Bearer ${subject.apiKey}` };
-  const sent = requests.map((request) => ({ ...request, headers: { ...request.headers, ...key } }));
+  const sent = requestsOf(contestant, round).map((request) => ({
+    ...request,
+    headers: { ...request.headers, ...key },
+  }));
   const before = cpuSeconds(subject.pids());
   const result = await generate({ url: subject.url, connections, seconds, requests: sent });
+  await settle(() => subject.pids(), SETTLE_SECONDS);
   const cpu = cpuSeconds(subject.pids()) - before;
-  if (result.failed > 0 || result.requests === 0) {
+  if (result.failed > 0) {
     throw new Error(`${subject.name}: ${result.failed} of ${result.requests} requests failed`);
   }
   const { p50, p95, p99, busy } = result;
   return {
     requestsPerSecond: result.requests / result.seconds,
-    cpuPer1000: (cpu * 1e6) / result.requests,
+    // On a busy machine a round may end before its first answer.
+    cpuPer1000: (cpu * 1e6) / Math.max(1, result.requests),
     p50,
     p95,
     p99,
     generatorBusy: busy,
   };
+}
+
+function requestsOf({ requests, perRound }: Contestant, round: number): readonly LoadRequest[] {
+  if (perRound === undefined || perRound >= requests.length) return requests;
+  const from = (round * perRound) % requests.length;
+  return [...requests, ...requests].slice(from, from + perRound);
 }
 
 function nameOf({ subject, about }: Contestant): string {

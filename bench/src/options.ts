@@ -1,8 +1,14 @@
 import { parseArgs } from 'node:util';
 
 export interface Options {
-  /** Numbers of the rows to run. */
-  readonly only: ReadonlySet<number>;
+  /** Names of the rows to run; all when absent. */
+  readonly only: ReadonlySet<string> | undefined;
+  /** Groups of work that the row `real` measures. */
+  readonly work: ReadonlySet<string>;
+  /** Embeddings of the system that the row `real` reads and searches. */
+  readonly embeddings: 'local' | 'off';
+  /** Maximum number of pages in the rows `real` and `real-mesh`. */
+  readonly pages: number;
   readonly rounds: number;
   /** Seconds of one round of one contestant. */
   readonly seconds: number;
@@ -15,49 +21,68 @@ export interface Options {
 
 /** Number of rounds. Many short rounds in turns expose all contestants equally to other work on the machine. */
 const ROUNDS = 9;
+const QUICK_ROUNDS = 3;
 
-export const ROW_NUMBERS = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20] as const;
+/** Groups of work of the row `real`. */
+const WORK: readonly string[] = ['reads', 'searches', 'embedding', 'writes', 'workspaces'];
 
-const USAGE = `npm run bench -- [--only 1,3] [--seconds N] [--quick] [--mesh]
+const USAGE = `npm run bench -- [--only real,list] [--work TEXT] [--seconds N] [--rounds N] [--quick] [--mesh]
 
-  --only 1,3    only these rows
-  --seconds N   of each of nine rounds (2)
-  --quick       one round of 2 s, and 10,000 resources rather than 100,000
-  --mesh        starts MongoDB's and NATS' servers for row 2`;
+  --only real,list  only these rows
+  --work reads,…    of the row real only these groups: reads, searches, embedding, writes, workspaces
+  --no-embeddings   in the row real, for a quick look at reads
+  --pages N         pages in the rows real and real-mesh (2000)
+  --seconds N       of each round (2)
+  --rounds N        of each contestant (9)
+  --quick           three rounds, 300 pages, and 10,000 resources rather than 100,000
+  --mesh            starts the servers of the row real-mesh`;
 
-/** Parses the command line. Prints the usage and ends the process if it is invalid. */
-export function readOptions(args: readonly string[]): Options {
+/**
+ * Parses the command line. `rows` are the names that `--only` accepts. Prints the usage and ends the process if it is
+ * invalid.
+ */
+export function readOptions(args: readonly string[], rows: readonly string[]): Options {
   try {
-    return parse(args);
+    return parse(args, rows);
   } catch (error) {
     console.error(`${(error as Error).message}\n\n${USAGE}`);
     process.exit(64);
   }
 }
 
-function parse(args: readonly string[]): Options {
+function parse(args: readonly string[], rows: readonly string[]): Options {
   const { values } = parseArgs({
     args: [...args],
     options: {
       only: { type: 'string' },
+      work: { type: 'string' },
+      pages: { type: 'string' },
+      'no-embeddings': { type: 'boolean', default: false },
       seconds: { type: 'string' },
+      rounds: { type: 'string' },
       quick: { type: 'boolean', default: false },
       mesh: { type: 'boolean', default: false },
     },
   });
   const { quick, mesh } = values;
-  const seconds = wholeNumber(values.seconds ?? '2');
-  const only = new Set(values.only?.split(',').map(wholeNumber) ?? ROW_NUMBERS);
-  for (const number of only) {
-    if (!(ROW_NUMBERS as readonly number[]).includes(number)) throw new Error(`There is no row ${number}.`);
+  const only = values.only === undefined ? undefined : new Set(values.only.split(','));
+  for (const name of only ?? []) {
+    if (!rows.includes(name)) throw new Error(`There is no row ${name}; there are ${rows.join(', ')}.`);
+  }
+  const work = new Set(values.work?.split(',') ?? WORK);
+  for (const name of work) {
+    if (!WORK.includes(name)) throw new Error(`There is no work ${name}; there are ${WORK.join(', ')}.`);
   }
   return {
     only,
-    seconds,
+    work,
+    embeddings: values['no-embeddings'] ? 'off' : 'local',
     mesh,
-    rounds: quick ? 1 : ROUNDS,
+    seconds: wholeNumber(values.seconds ?? '2'),
+    rounds: values.rounds === undefined ? (quick ? QUICK_ROUNDS : ROUNDS) : wholeNumber(values.rounds),
     warmUpSeconds: quick ? 1 : 2,
     many: quick ? 10_000 : 100_000,
+    pages: values.pages === undefined ? (quick ? 300 : 2_000) : wholeNumber(values.pages),
   };
 }
 

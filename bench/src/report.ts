@@ -8,19 +8,19 @@ import { type Check, isMet, type Row } from './row.js';
 
 /** Outcome of a row. */
 export type Outcome =
-  | { readonly number: number; readonly title: string; readonly row: Row }
-  | { readonly number: number; readonly title: string; readonly skipped: string }
-  | { readonly number: number; readonly title: string; readonly failed: string };
+  | { readonly name: string; readonly title: string; readonly row: Row }
+  | { readonly name: string; readonly title: string; readonly skipped: string }
+  | { readonly name: string; readonly title: string; readonly failed: string };
 
 /** Share of a core above which the generator was the limit, not the server. */
 const GENERATOR_LIMIT = 0.9;
 
 /** Returns the lines of a row, as people read them. */
 export function linesOf(outcome: Outcome): string[] {
-  const title = `${outcome.number}  ${outcome.title}`;
+  const title = `${outcome.name}  ${outcome.title}`;
   if ('skipped' in outcome) return [title, `   skipped: ${outcome.skipped}`];
   if ('failed' in outcome) return [title, `   could not be run: ${outcome.failed}`];
-  const { figures, checks, notes = [] } = outcome.row;
+  const { figures, checks, notes = [], table = [] } = outcome.row;
   return [
     title,
     ...notes.map((note) => `   (${note})`),
@@ -28,6 +28,7 @@ export function linesOf(outcome: Outcome): string[] {
     ...figures.filter(({ generatorBusy }) => generatorBusy > GENERATOR_LIMIT).map(generatorLine),
     ...checks.map((check) => `   ${checkLine(check)}`),
     ...cpuLines(figures),
+    ...table,
   ];
 }
 
@@ -91,7 +92,7 @@ export function writeResults(outcomes: readonly Outcome[], { only, ...options }:
   const file = join(folder, `${date.replaceAll(':', '-')}.json`);
   writeFileSync(
     file,
-    `${JSON.stringify({ date, machine, options: { ...options, only: [...only] }, rows }, null, 2)}\n`,
+    `${JSON.stringify({ date, machine, options: { ...options, only: [...(only ?? [])] }, rows }, null, 2)}\n`,
   );
   return file;
 }

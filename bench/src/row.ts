@@ -6,6 +6,8 @@ export interface Row {
   readonly checks: readonly Check[];
   /** Additional findings of the measurement. */
   readonly notes?: readonly string[];
+  /** Lines of a Markdown table with all figures, for rows that measure many things. */
+  readonly table?: readonly string[];
 }
 
 /** A figure and the floor that it is compared with. */

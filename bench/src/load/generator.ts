@@ -18,13 +18,16 @@ function run({ url, connections, seconds, requests }: LoadSpec): Promise<LoadRes
   const cpu = process.cpuUsage();
   const started = performance.now();
   return new Promise((resolve, reject) => {
-    // Each connection begins at another request; otherwise all would send the same request at the same time.
+    // Each connection has requests of its own, or all would send the same one at the same time. If there are fewer
+    // requests than connections, some connections share one.
     let next = 0;
     const setupClient = (client: autocannon.Client) => {
-      const from = Math.floor((next++ * requests.length) / connections);
-      client.setRequests([...requests.slice(from), ...requests.slice(0, from)]);
+      const at = next++;
+      const from = Math.floor((at * requests.length) / connections);
+      const to = Math.floor(((at + 1) * requests.length) / connections);
+      client.setRequests(requests.slice(from, Math.max(to, from + 1)));
     };
-    const options = { url, connections, duration: seconds, requests: [...requests], setupClient };
+    const options = { url, connections, duration: seconds, requests: requests.slice(0, 1), setupClient };
     const load = autocannon(options, (error, result) => {
       if (error) return reject(error);
       const took = (performance.now() - started) / 1000;

@@ -3,12 +3,12 @@ export interface LoadSpec {
   readonly url: string;
   readonly connections: number;
   readonly seconds: number;
-  /** Sent in turn by each connection, one after another; each connection begins at another request. */
+  /** Divided among the connections, each of which sends its share in turn, over and over. */
   readonly requests: readonly LoadRequest[];
 }
 
 export interface LoadRequest {
-  readonly method: 'GET' | 'POST';
+  readonly method: 'GET' | 'POST' | 'PATCH';
   readonly path: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;

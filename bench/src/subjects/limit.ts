@@ -4,12 +4,13 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { startScript } from '@commonplace/acceptance/dist/src/process.js';
 import { freePort, inherited } from '@commonplace/acceptance/dist/src/system.js';
+import type { LoadRequest } from '../load/spec.js';
 import type { Subject } from '../measure.js';
 import { processTree } from '../processes.js';
 
 /** Answers of a bare server, which ignore the request. */
 export interface LimitSpec {
-  readonly method: 'GET' | 'POST';
+  readonly method: LoadRequest['method'];
   /** Route in the syntax of `@koa/router`. */
   readonly path: string;
   readonly status: number;
@@ -32,11 +33,11 @@ export function startBareKoa(spec: LimitSpec): Promise<Subject> {
 }
 
 /**
- * Starts the same, which fetches each answer over gRPC from a process that reads it by id from MongoDB; `ids` are in
- * the order of the answers.
+ * Starts the same, which fetches each answer by id over gRPC from a process that has them in memory; `ids` are in the
+ * order of the answers.
  */
-export function startKoaGrpc(spec: LimitSpec, mongodbUrl: string, ids: readonly string[]): Promise<Subject> {
-  return startLimit('bare Koa → grpc-js → MongoDB', spec, { mongodbUrl, ids, answers: spec.answers });
+export function startKoaGrpc(spec: LimitSpec, ids: readonly string[]): Promise<Subject> {
+  return startLimit('bare Koa → grpc-js', spec, { ids, answers: spec.answers });
 }
 
 /** Starts Node's HTTP server, which writes each message that is posted to every open stream. */
@@ -47,7 +48,6 @@ export function startBareFanOut(): Promise<Subject> {
 /** Settings of the process behind gRPC. */
 export interface ReaderFile {
   readonly port: number;
-  readonly mongodbUrl: string;
   readonly ids: readonly string[];
   readonly answers: readonly string[];
 }

@@ -1,0 +1,41 @@
+import { cpuSeconds } from '../processes.js';
+import { settle } from '../system.js';
+import type { RealWorld } from './world.js';
+
+const PAGES = 48;
+const SETTLE_SECONDS = 600;
+
+/**
+ * Measures the processor time that a new page and a changed sentence cost with embeddings, until the system is idle
+ * again. Returns lines for the notes.
+ */
+export async function measureEmbedding(world: RealWorld): Promise<string[]> {
+  const { client, folderIds, measured } = world;
+  const pages = world.pages.slice(0, PAGES);
+  const { pids } = measured.system;
+  const ids: string[] = [];
+  const costOf = async (act: () => Promise<void>) => {
+    const before = cpuSeconds(pids());
+    await act();
+    await settle(pids, SETTLE_SECONDS);
+    return ((cpuSeconds(pids()) - before) * 1000) / pages.length;
+  };
+  const created = await costOf(async () => {
+    for (const [i, { name, markdown }] of pages.entries()) {
+      // A sentence of its own, or the page would have the vectors of the page that it copies.
+      const content = `Copy ${i} of ${name}.\n\n${markdown}`;
+      const body = { type: 'document', name, parent_id: folderIds[i % folderIds.length], content };
+      ids.push((await client.ask<{ id: string }>('POST', '/resources', body)).id);
+    }
+  });
+  const edited = await costOf(async () => {
+    for (const [i, id] of ids.entries()) {
+      const content = `Copy ${i} of ${pages[i]?.name}.\n\n${pages[i]?.markdown}\n\nOne more sentence, number ${i}.`;
+      await client.ask('PATCH', `/resources/${id}/content`, { markdown: content });
+    }
+  });
+  return [
+    `embedding a page of 4 KB in the background: ${Math.round(created)} ms of processor time, floor 100`,
+    `a sentence added to it: ${Math.round(edited)} ms of processor time, floor 100`,
+  ];
+}

@@ -1,0 +1,117 @@
+import { forEach } from '@commonplace/acceptance/dist/src/walk.js';
+import { createWorkspace } from '../fill.js';
+import { JSON_BODY } from '../http.js';
+import type { LoadRequest } from '../load/spec.js';
+import type { Contestant } from '../measure.js';
+import { queriesOf } from './pages.js';
+import type { Caller, RealWorld } from './world.js';
+
+/** A line of the table: requests of one caller, and the ratio to bare Koa that it should reach. */
+export interface Work {
+  readonly name: string;
+  readonly contestant: Contestant;
+  readonly floor?: number;
+  readonly aim?: number;
+}
+
+/** Distinct queries, and how many of them a round may use; one round of two seconds sends fewer. */
+const QUERIES = 20_000;
+const QUERIES_PER_ROUND = 2_000;
+/** Writes that a round may send, and how many times each page gets another text or name. */
+const WRITES_PER_ROUND = 3_200;
+const CHANGES = 8;
+const WORKSPACES = 2_000;
+
+const get = (path: string): LoadRequest => ({ method: 'GET', path: `/api/v1${path}` });
+const send = (method: 'POST' | 'PATCH', path: string, body: object): LoadRequest => {
+  return { method, path: `/api/v1${path}`, body: JSON.stringify(body), headers: JSON_BODY };
+};
+
+/** Returns a line for the owner and one for the member, with the same requests. */
+function forBoth(
+  { owner, member }: RealWorld,
+  work: Omit<Work, 'contestant'>,
+  requests: readonly LoadRequest[],
+  perRound?: number,
+): Work[] {
+  return [owner, member].map((caller) => {
+    const contestant = contestantOf(caller, work.name, requests, perRound);
+    return { ...work, name: `${work.name}, ${caller.subject.name}`, contestant };
+  });
+}
+
+function contestantOf(
+  { subject, headers }: Caller,
+  about: string,
+  requests: readonly LoadRequest[],
+  perRound = requests.length,
+): Contestant {
+  const sent = requests.map((request) => ({ ...request, headers: { ...request.headers, ...headers } }));
+  return { subject, about, requests: sent, perRound };
+}
+
+export function readsOf(world: RealWorld): Work[] {
+  const { pages, folderIds, workspaceId } = world;
+  const resources = pages.map(({ id }) => get(`/resources/${id}`));
+  const contents = pages.map(({ id }) => get(`/resources/${id}/content`));
+  const list = Array.from({ length: Math.min(20, Math.ceil(pages.length / 50)) }, (_, i) =>
+    get(`/workspaces/${workspaceId}/resources?type=document&limit=50&offset=${i * 50}`),
+  );
+  const folders = folderIds.map((id) => get(`/workspaces/${workspaceId}/resources?parent_id=${id}&limit=50`));
+  return [
+    ...forBoth(world, { name: 'GET resource in a folder', floor: 0.4, aim: 0.6 }, resources),
+    ...forBoth(world, { name: 'GET content', floor: 0.3, aim: 0.45 }, contents),
+    ...forBoth(world, { name: 'list 50 with total', floor: 0.08, aim: 0.12 }, list),
+    ...forBoth(world, { name: 'list a folder' }, folders),
+  ];
+}
+
+export function searchesOf(world: RealWorld): Work[] {
+  const queries = queriesOf(world.pages, QUERIES);
+  const search = (more: object) => queries.map((query) => send('POST', '/search', { query, limit: 10, ...more }));
+  const keyword = { name: 'keyword search, distinct queries, highlights', floor: 0.05, aim: 0.1 };
+  const hybrid = { name: 'hybrid search, distinct queries', floor: 0.01, aim: 0.03 };
+  return [
+    ...forBoth(world, keyword, search({ mode: 'keyword' }), QUERIES_PER_ROUND),
+    ...forBoth(world, hybrid, search({}), QUERIES_PER_ROUND),
+  ];
+}
+
+export function writesOf(world: RealWorld): Work[] {
+  const { pages, folderIds, owner } = world;
+  // The text of another page, and each time of yet another one, so that every write changes something.
+  const changes = Array.from({ length: CHANGES }, (_, change) =>
+    pages.map((page, i) => ({ page, change, other: pages[(i + change + 1) % pages.length] ?? page })),
+  ).flat();
+  const create = changes.map(({ other, change }, i) => {
+    const body = { type: 'document', name: `${other.name} ${change}`, content: other.markdown };
+    return send('POST', '/resources', { ...body, parent_id: folderIds[i % folderIds.length] });
+  });
+  const replace = changes.map(({ page, other }) =>
+    send('PATCH', `/resources/${page.id}/content`, { markdown: other.markdown }),
+  );
+  const rename = changes.map(({ page, other, change }) =>
+    send('PATCH', `/resources/${page.id}`, { name: `${other.name} ${change}` }),
+  );
+  const work = (name: string, requests: readonly LoadRequest[], floor: number, aim: number): Work => {
+    return {
+      name,
+      floor,
+      aim,
+      contestant: contestantOf(owner, name, requests, WRITES_PER_ROUND),
+    };
+  };
+  return [
+    work('create a page of 4 KB, synced', create, 0.1, 0.2),
+    work('replace content', replace, 0.1, 0.2),
+    work('rename', rename, 0.15, 0.25),
+  ];
+}
+
+/** Creates many workspaces in a world and returns the line of their list. */
+export async function workspacesOf({ client, owner, orgId }: RealWorld): Promise<Work[]> {
+  const numbers = Array.from({ length: WORKSPACES }, (_, i) => i);
+  await forEach(numbers, 8, (i) => createWorkspace(client, `Workspace ${i}`, orgId));
+  const name = `GET /workspaces at ${WORKSPACES.toLocaleString('en')} workspaces`;
+  return [{ name, contestant: contestantOf(owner, name, [get('/workspaces')]) }];
+}

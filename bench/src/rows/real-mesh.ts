@@ -1,0 +1,82 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { ROOT } from '@commonplace/acceptance/dist/src/system.js';
+import type { Bench } from '../bench.js';
+import { compare, type Figures } from '../measure.js';
+import { readPages } from '../real/pages.js';
+import { tableOf } from '../real/table.js';
+import { readsOf, searchesOf, type Work, writesOf } from '../real/works.js';
+import { createRealWorld, type RealWorld } from '../real/world.js';
+import { type Row, Skipped } from '../row.js';
+import { startKoaGrpc } from '../subjects/limit.js';
+import { checksOf } from './real.js';
+
+/** What is measured on a mesh, by the beginning of its name, and its floors beside Koa → grpc-js. */
+const FLOORS: Readonly<Record<string, { floor: number; aim: number } | undefined>> = {
+  'GET resource in a folder': { floor: 0.45, aim: 0.6 },
+  'list 50 with total': undefined,
+  'keyword search': undefined,
+  'create a page': undefined,
+};
+
+interface Servers {
+  readonly env: Readonly<Record<string, string>>;
+  stop(): Promise<void>;
+}
+
+/** Measures the same work on a mesh whose servers keep their data on the disk. */
+export async function measureRealMesh(bench: Bench): Promise<Row> {
+  if (!bench.options.mesh) throw new Skipped('pass --mesh, which starts real servers');
+  const home = mkdtempSync(join(ROOT, 'bench/data/servers-'));
+  const script = (await import(pathToFileURL(join(ROOT, 'scripts/servers.mjs')).href)) as {
+    startServers(options: { dir: string }): Promise<Servers>;
+  };
+  const servers = await script.startServers({ dir: home });
+  try {
+    return await measureWith(bench, servers.env);
+  } finally {
+    await servers.stop();
+    rmSync(home, { recursive: true, force: true });
+  }
+}
+
+async function measureWith(bench: Bench, env: Servers['env']): Promise<Row> {
+  const pages = readPages(bench.options.pages);
+  const { COMMONPLACE_MONGODB_URL, COMMONPLACE_NATS_URL } = env;
+  const settings = { COMMONPLACE_MONGODB_URL, COMMONPLACE_NATS_URL } as Record<string, string>;
+  const world = await createRealWorld(bench, 'mesh', pages, { embeddings: 'off', mesh: true, settings });
+  try {
+    const works = [...readsOf(world), ...searchesOf(world), ...writesOf(world)].flatMap(floored);
+    const { limit, figures } = await compareWithGrpc(bench, world, works);
+    const notes = [
+      `${pages.pages.length} pages of ${pages.source}; CPU is that of the gateway and the services, without the servers`,
+    ];
+    return { figures: [], checks: checksOf(works, figures, limit), notes, table: tableOf(works, figures, limit) };
+  } finally {
+    await world.stop();
+  }
+}
+
+/** Returns the work with its floor on a mesh, or nothing if it is not measured there. */
+function floored({ name, contestant }: Work): Work[] {
+  const known = Object.keys(FLOORS).find((beginning) => name.startsWith(beginning));
+  return known === undefined ? [] : [{ name, contestant, ...FLOORS[known] }];
+}
+
+async function compareWithGrpc(bench: Bench, { client, pages }: RealWorld, works: readonly Work[]) {
+  const some = pages.slice(0, 256);
+  const answers: string[] = [];
+  for (const { id } of some) answers.push((await client.send('GET', `/resources/${id}`)).text);
+  const ids = some.map(({ id }) => id);
+  const spec = { method: 'GET', path: '/api/v1/resources/:id', status: 200, answers } as const;
+  const koa = await startKoaGrpc(spec, ids);
+  try {
+    const requests = ids.map((id) => ({ method: 'GET', path: `/api/v1/resources/${id}` }) as const);
+    const contestants = [{ subject: koa, requests }, ...works.map(({ contestant }) => contestant)];
+    const [limit, ...figures] = await compare(contestants, bench.pace, bench.say);
+    return { limit: limit as Figures, figures };
+  } finally {
+    await koa.stop();
+  }
+}
