@@ -46,6 +46,23 @@ describe('the database', () => {
     }
   });
 
+  test('looks for a text in another thread, and finds what was just committed', async () => {
+    await insert('abc');
+    let turns = 0;
+    const read = async <R>(found: Promise<R>): Promise<R> => {
+      turns = 0;
+      const timer = setImmediate(() => turns++);
+      return found.finally(() => clearImmediate(timer));
+    };
+    const where = { title: { substring: 'b' } };
+    expect(await read(notes.find({ where, limit: 9 }))).toHaveLength(1);
+    expect(turns).toBe(1);
+    expect(await read(notes.count({ or: [where] }))).toBe(1);
+    expect(turns).toBe(1);
+    expect(await read(notes.find({ where: { title: 'abc' }, limit: 9 }))).toHaveLength(1);
+    expect(turns).toBe(0);
+  });
+
   test('makes a collection once, though many ask at the same time', async () => {
     const spec: CollectionSpec<Note> = {
       name: 'many',

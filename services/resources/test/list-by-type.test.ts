@@ -55,6 +55,19 @@ test.each([1, 2, 7, 200])('of few and of many of a type, %d at a time', async (l
   }
 });
 
+test.each([1, 7, 200])('of few with a text in their names, %d at a time', async (limit) => {
+  for (const sort of ['name', '-name', '-created_at', 'position']) {
+    const { names, totals } = await pages({ q: '5 OF', sort }, limit);
+    const byName = [...made.values()]
+      .flat()
+      .filter((name) => name.includes('5 of'))
+      .sort();
+    if (sort === '-name') byName.reverse();
+    expect(sort.endsWith('name') ? names : [...names].sort()).toEqual(byName);
+    expect(new Set(totals)).toEqual(new Set([byName.length]));
+  }
+});
+
 test('with other filters, below a parent and in the trash', async () => {
   const type = [ResourceType.TABLE];
   const [first = '', ...others] = named(type);

@@ -9,6 +9,7 @@ import type { Store } from '../port.js';
 import { createEventHub, createSqliteBus, EVENT_TABLES, type EventHub, pruneEvents } from './events/index.js';
 import { backUp } from './file/backup.js';
 import { type Connection, openConnection } from './file/binding.js';
+import { createScanner } from './file/scanner.js';
 import { openWriteQueue, type WriteQueue } from './file/write-queue.js';
 import { plainStep } from './file/writer-protocol.js';
 import { createSqliteStore, type OpenCollections } from './store.js';
@@ -83,11 +84,13 @@ function createDatabase(
 ): SqliteDatabase {
   const services = new Map<string, OpenCollections>();
   const buses = new Set<EventBus>();
+  const scanner = createScanner(file);
   let closing: Promise<void> | undefined;
 
   async function close(): Promise<void> {
     await Promise.all([...buses].map((bus) => bus.close()));
     hub.close();
+    await scanner.close();
     await queue.close();
     reader.close();
   }
@@ -95,7 +98,7 @@ function createDatabase(
   function store(service: string): Store {
     const collections = services.get(service) ?? { tables: new Map(), making: new Map() };
     services.set(service, collections);
-    return createSqliteStore(service, collections, { reader, hub });
+    return createSqliteStore(service, collections, { reader, scanner, hub });
   }
 
   return {

@@ -4,6 +4,7 @@ import { observeCollection, observeCommits } from '../telemetry.js';
 import { createCollection } from './collection.js';
 import type { EventHub } from './events/index.js';
 import type { Connection } from './file/binding.js';
+import type { Scanner } from './file/scanner.js';
 import { plainStep } from './file/writer-protocol.js';
 import { missingSchema, type TableShape, tableShape } from './schema.js';
 import { createUnitOfWork } from './unit-of-work.js';
@@ -17,12 +18,13 @@ export interface OpenCollections {
 
 export interface StoreContext {
   readonly reader: Connection;
+  readonly scanner: Scanner;
   readonly hub: EventHub;
 }
 
 /** Creates the store of one service. Its tables begin with the service's name. */
 export function createSqliteStore(service: string, { tables, making }: OpenCollections, context: StoreContext): Store {
-  const { reader, hub } = context;
+  const { reader, scanner, hub } = context;
   const place = { system: 'sqlite', service, synchronous: true };
   const observed = observeCommits(place);
   const { opened, committed, onCommit, expiring } = createStoreObservers();
@@ -46,7 +48,7 @@ export function createSqliteStore(service: string, { tables, making }: OpenColle
       making.set(spec.name, made);
       await made;
       tables.set(spec.name, shape.table);
-      return opened(observeCollection(place, createCollection(reader, shape, spec)));
+      return opened(observeCollection(place, createCollection({ reader, scanner }, shape, spec)));
     },
     begin: () =>
       createUnitOfWork({ tableOf, committed, commit: (steps, events) => observed(() => hub.commit(steps, events)) }),

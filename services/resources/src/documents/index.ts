@@ -20,7 +20,7 @@ export {
 } from './model/model.js';
 export { countWords, parseText, toText } from './model/text.js';
 export { NO_ACCESS, withoutPlaceholders, withPlaceholders } from './placeholders.js';
-export { blocksAt, blocksOfDocAt } from './places.js';
+export { type BlockMap, blockAt, mapBlocks, mapBlocksOfDoc } from './places.js';
 export { plainText } from './plain.js';
 export {
   type Leads,

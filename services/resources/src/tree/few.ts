@@ -23,3 +23,19 @@ export async function fewOfTypes(
   const there = await tree.nodes.count({ workspaceId, state, type }, few + 1);
   return there > few ? undefined : tree.nodes.find({ where: { ...where, type }, limit: few + 1 });
 }
+
+/** Maximum number of records with a text in their names that are read to be sorted in memory. */
+const MOST_NAMED = 500;
+
+/**
+ * Returns all matching nodes whose names contain a text, unsorted, if there are few; the index on names tells them
+ * without reading the others. Returns undefined if there are many: reading in the requested order then fills the page
+ * soon.
+ */
+export async function fewOfName(
+  { tree }: TreeParts,
+  where: Where<Node> & Pick<Node, 'workspaceId' | 'state'>,
+): Promise<Node[] | undefined> {
+  const found = await tree.nodes.find({ where, sort: ['nameFold'], limit: MOST_NAMED + 1 });
+  return found.length > MOST_NAMED ? undefined : found;
+}

@@ -13,7 +13,7 @@ import type { Seen, Standing } from '../policy.js';
 import { byName, tagMessages } from '../tags/queries.js';
 import type { Tag } from '../tags/records.js';
 import { nodeType, resourceMessage, TYPES } from '../wire.js';
-import { fewOfTypes } from './few.js';
+import { fewOfName, fewOfTypes } from './few.js';
 import { type Listed, listFew, listNodes, listUnsettled } from './list.js';
 import type { TreeParts } from './parts.js';
 import { countVisibleChildren, pathFrom } from './surroundings.js';
@@ -82,6 +82,10 @@ async function pageOf(parts: TreeParts, asked: Asked, standing: Standing): Promi
   const types = typesOf(request);
   if (types.length > 0 && Object.keys(place).length === 0) {
     const few = await fewOfTypes(parts, types, { ...where, workspaceId: request.workspaceId, state }, page);
+    if (few !== undefined) return listFew(few, sort, page);
+  }
+  if (request.q !== '' && !('parentKey' in place)) {
+    const few = await fewOfName(parts, { ...where, workspaceId: request.workspaceId, state });
     if (few !== undefined) return listFew(few, sort, page);
   }
   return listNodes(parts, { where: { ...where, ...scope }, sort, page, total });

@@ -1,10 +1,10 @@
 import type { ContentInput, Diff, Payload } from '../../content/kind.js';
-import type { TextPlace } from '../../domain/text-place.js';
 import {
-  blocksAt,
-  blocksOfDocAt,
+  type BlockMap,
   type Doc,
   type Leads,
+  mapBlocks,
+  mapBlocksOfDoc,
   type PublishedHtml,
   publishedHtml,
   publishedMarkdown,
@@ -46,11 +46,9 @@ export const derivation = {
   text: (body: Body, format: DocumentFormat, hidden: readonly string[]): string => shownText(body, format, hidden),
   ids: (body: Body): string => idsOf(docOf(body)),
   doc: (body: Body): Doc => docOf(body),
-  /** Returns the id of the block that holds each place; the places are in the document's Markdown. */
-  blocksAt: (body: Body, places: readonly TextPlace[]): (string | undefined)[] =>
-    body.format === 'markdown'
-      ? blocksAt(body.text, places, body.blockIds?.split(' '))
-      : blocksOfDocAt(docOf(body), places),
+  /** Returns the map of the document's blocks in its Markdown, with that Markdown unless the body contains it. */
+  blockMap: (body: Body): BlockMap & { readonly markdown?: string } =>
+    body.format === 'markdown' ? mapBlocks(body.text, body.blockIds?.split(' ')) : mapBlocksOfDoc(docOf(body)),
   publishedHtml: (body: Body, leads: Leads): PublishedHtml => publishedHtml(docOf(body), leads),
   publishedMarkdown: (body: Body, leads: Leads): string => publishedMarkdown(docOf(body), leads),
   /** Returns the difference between two texts. */

@@ -4,7 +4,6 @@ import type { Collection } from '@commonplace/kit/store';
 import type { Keeper } from '../../content/kept.js';
 import type { ContentInput, ContentKind, Holder, Part, Payload, PreparedWrite, Renaming } from '../../content/kind.js';
 import type { Node } from '../../domain/node.js';
-import type { TextPlace } from '../../domain/text-place.js';
 import type { Standing } from '../../policy.js';
 import { type Doc, type Leads, namedResources, type PublishedHtml } from '../index.js';
 import type { Outcome } from './derivation.js';
@@ -56,7 +55,7 @@ export interface DocumentKind extends ContentKind {
  */
 export function createDocumentKind({ contents, keeper, settings, hidden, deriver }: DocumentParts): DocumentKind {
   const derived = createDerivedForms(deriver);
-  const located = createLocated();
+  const located = createLocated(deriver);
   const limits: Limits = { documentBytes: settings.documentBytes, documentJsonBytes: settings.documentJsonBytes };
 
   async function kept(snapshotId: string, { work }: CallContext): Promise<Body> {
@@ -231,18 +230,12 @@ export function createDocumentKind({ contents, keeper, settings, hidden, deriver
       const breathe = createBreathe();
       const found = new Map<string, (Part | undefined)[]>();
       for (const record of await contents.getMany([...places.keys()])) {
-        found.set(record.id, await located(record, places.get(record.id) ?? [], partsOf));
+        found.set(record.id, await located(record, places.get(record.id) ?? []));
         await breathe();
       }
       return found;
     },
   };
-
-  /** Returns the blocks that hold the places in one document. Only short texts are parsed on this thread. */
-  async function partsOf(record: StoredContent, places: readonly TextPlace[]): Promise<(Part | undefined)[]> {
-    const ids = await deriver.run(record.tenant, record.text.length, 'blocksAt', bare(record), places);
-    return ids.map((blockId) => (blockId === undefined ? undefined : { blockId }));
-  }
 
   function markdownOf(record: StoredContent | undefined): Promise<string> | string {
     if (record === undefined || record.format === 'markdown') return record?.text ?? '';

@@ -69,9 +69,6 @@ function createParser(): MarkdownIt {
 
 const parser = createParser();
 
-const blockParser = createParser();
-blockParser.core.ruler.disable(['inline', 'linkify', 'text_join']);
-
 /** State that a parse starts with: labels of footnotes that count as defined elsewhere. */
 export interface Environment {
   footnotes?: Set<string>;
@@ -85,11 +82,3 @@ export const tokenizeInline = (text: string, env: Environment = {}): Token[] =>
 
 /** Resolves backslash escapes and entities, as in an address or after a fence. */
 export const unescapeMarkdown = (text: string): string => parser.utils.unescapeAll(text);
-
-/**
- * Parses the block structure of a text only. Returns its tokens and the environment for parsing their inline content.
- */
-export function tokenizeBlocks(text: string): { readonly tokens: Token[]; readonly env: Environment } {
-  const env = {};
-  return { tokens: blockParser.parse(text, env), env };
-}

@@ -5,14 +5,8 @@ import { readInline } from './read-inline.js';
 const CALLOUT = /^\[!([A-Za-z][\w-]*)\][ \t]*(?:\n|$)/;
 const TASK = /^\[([ xX])\](?=\s|$)[ \t]*/;
 
-/** The source of a block: its lines of the text and its tokens; ends are exclusive. */
-export interface Origin {
-  readonly lines: readonly [number, number];
-  readonly tokens: readonly [number, number];
-}
-
-/** Returns whether a text begins with a marker that changes the block around it: of a callout or a task. */
-export const tellsBlock = ({ content }: Token): boolean => CALLOUT.test(content) || TASK.test(content);
+/** The first line of a block in its text, and the line after its last one, counted from 0. */
+export type Lines = readonly [number, number];
 
 /** A block that is still open while its tokens are read. */
 interface Frame {
@@ -21,7 +15,7 @@ interface Frame {
   /** For a list: whether a paragraph directly in one of its items is separated by blank lines. */
   loose?: boolean;
   readonly attrs: Attrs;
-  readonly openedBy?: { readonly lines: Token['map']; readonly at: number };
+  readonly openedOn?: Token['map'];
 }
 
 const OPENED: Readonly<Record<string, string>> = {
@@ -39,12 +33,12 @@ const OPENED: Readonly<Record<string, string>> = {
   heading_open: 'heading',
 };
 
-function openFrame(token: Token, type: string, at: number): Frame {
+function openFrame(token: Token, type: string): Frame {
   const attrs: Attrs = {};
   if (type === 'heading') attrs.level = Number(token.tag.slice(1));
   else if (type === 'ordered_list') attrs.start = Number(token.attrGet('start') ?? 1);
   else if (type === 'footnote') attrs.label = token.info;
-  return { node: { type }, content: [], attrs, openedBy: { lines: token.map, at } };
+  return { node: { type }, content: [], attrs, openedOn: token.map };
 }
 
 /** Converts a token that is a block without inner blocks. */
@@ -156,7 +150,7 @@ interface Reading {
   readonly stack: Frame[];
   /** Opening tokens of the directives that are open, by frame. */
   readonly sources: Map<Frame, Token>;
-  readonly origins: Map<DocNode, Origin> | undefined;
+  readonly lines: Map<DocNode, Lines> | undefined;
 }
 
 /** Reads an inline token. Its first words may turn the enclosing quote into a callout, or the list item into a task. */
@@ -245,12 +239,12 @@ function unwrapCell(node: DocNode): DocNode {
   return plain ? { ...node, content: only?.content ?? [] } : node;
 }
 
-function readToken(token: Token, at: number, reading: Reading): void {
-  const { stack, sources, origins } = reading;
+function readToken(token: Token, reading: Reading): void {
+  const { stack, sources, lines } = reading;
   const type = OPENED[token.type];
   if (token.type === 'inline') readText(token, reading);
   else if (type !== undefined) {
-    const frame = openFrame(token, type, at);
+    const frame = openFrame(token, type);
     if (type === 'directive') sources.set(frame, token);
     if (type === 'paragraph' && !token.hidden && stack.at(-1)?.node.type === 'list_item') {
       const list = stack.at(-2);
@@ -264,13 +258,12 @@ function readToken(token: Token, at: number, reading: Reading): void {
     const node = closeFrame(frame, reading);
     if (node === undefined) return;
     stack.at(-1)?.content.push(node);
-    const { lines, at: from } = frame.openedBy ?? {};
-    if (lines != null && from !== undefined) origins?.set(node, { lines, tokens: [from, at + 1] });
+    if (frame.openedOn != null) lines?.set(node, frame.openedOn);
   } else {
     const node = leafBlock(token);
     if (node === undefined) return;
     stack.at(-1)?.content.push(node);
-    if (token.map !== null) origins?.set(node, { lines: token.map, tokens: [at, at + 1] });
+    if (token.map !== null) lines?.set(node, token.map);
   }
 }
 
@@ -279,10 +272,10 @@ export function parseMarkdown(text: string, env: Environment = {}): Doc {
   return docOfTokens(tokenize(text, env));
 }
 
-/** Builds the document from tokens. Fills `origins` with the source of each block whose token states it. */
-export function docOfTokens(tokens: readonly Token[], origins?: Map<DocNode, Origin>): Doc {
+/** Builds the document from tokens. Fills `lines` with those of each block whose token states them. */
+export function docOfTokens(tokens: readonly Token[], lines?: Map<DocNode, Lines>): Doc {
   const root: Frame = { node: { type: 'doc' }, content: [], attrs: {} };
-  const reading: Reading = { stack: [root], sources: new Map(), origins };
-  for (const [at, token] of tokens.entries()) readToken(token, at, reading);
+  const reading: Reading = { stack: [root], sources: new Map(), lines };
+  for (const token of tokens) readToken(token, reading);
   return { type: 'doc', content: root.content };
 }

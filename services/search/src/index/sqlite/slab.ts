@@ -1,3 +1,4 @@
+import { createComparer } from './dots.js';
 import type { Packed } from './packing.js';
 
 /** Holds the vectors of one model and one tenant in memory; the chunks of an entry are adjacent. */
@@ -79,26 +80,17 @@ export type Look = (slab: Slab, chunk: number, row: number, similarity: number) 
 /** Visits the chunks of admitted rows, or of all rows if `admitted` is undefined. */
 export function scan(slab: Slab, vector: Float32Array, admitted: Uint8Array | undefined, look: Look): void {
   const { dimensions, chunks, rows, scales, numbers } = slab;
-  for (let chunk = 0; chunk < chunks; chunk++) {
-    const row = rows[chunk] as number;
-    if (row === DEAD || (admitted !== undefined && admitted[row] !== 1)) continue;
-    look(slab, chunk, row, dot(numbers, chunk * dimensions, vector, dimensions) * (scales[chunk] as number));
+  const { atOnce, unit, products } = createComparer(vector);
+  const skips = (row: number): boolean => row === DEAD || (admitted !== undefined && admitted[row] !== 1);
+  for (let from = 0; from < chunks; from++) {
+    if (skips(rows[from] as number)) continue;
+    let to = from + 1;
+    while (to < chunks && to - from < atOnce && !skips(rows[to] as number)) to++;
+    const found = products(numbers, from * dimensions, to - from);
+    for (let chunk = from; chunk < to; chunk++) {
+      const similarity = (found[chunk - from] as number) * unit * (scales[chunk] as number);
+      look(slab, chunk, rows[chunk] as number, similarity);
+    }
+    from = to - 1;
   }
-}
-
-/** Computes a dot product with four independent sums, which the processor can add in parallel. */
-function dot(numbers: Int8Array, from: number, vector: Float32Array, dimensions: number): number {
-  let a = 0;
-  let b = 0;
-  let c = 0;
-  let e = 0;
-  let d = 0;
-  for (; d + 3 < dimensions; d += 4) {
-    a += (numbers[from + d] as number) * (vector[d] as number);
-    b += (numbers[from + d + 1] as number) * (vector[d + 1] as number);
-    c += (numbers[from + d + 2] as number) * (vector[d + 2] as number);
-    e += (numbers[from + d + 3] as number) * (vector[d + 3] as number);
-  }
-  for (; d < dimensions; d++) a += (numbers[from + d] as number) * (vector[d] as number);
-  return a + b + c + e;
 }
