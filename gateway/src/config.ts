@@ -95,7 +95,7 @@ export const config = {
     variable: 'COMMONPLACE_MCP_BODY_BYTES',
     help: 'most bytes of one message to the MCP server',
     parse: integer(1024, 1024 * 1024),
-    fallback: 256 * 1024,
+    fallback: 128 * 1024,
   },
   mcpResultChars: {
     variable: 'COMMONPLACE_MCP_RESULT_CHARS',

@@ -180,7 +180,7 @@ const addFile: Tool = {
   name: 'add_file',
   title: 'Add a file',
   description:
-    'Creates a file from text or Base64 (up to 5 MiB), or from a public https URL that the server fetches. For text that ' +
+    'Creates a file from text or Base64 (small ones), or from a public https URL that the server fetches. For text that ' +
     'people edit, `create` a document instead.',
   operations: ['createFile'],
   properties: {
