@@ -9,6 +9,8 @@ import type { Settings } from './config.js';
 import { type Invoke, type InvokeStream, serveEndpoint } from './endpoint.js';
 import type { EventStreams } from './event-streams.js';
 import type { LargeBodies } from './large-bodies/index.js';
+import { createInProcessClient } from './mcp/api/in-process.js';
+import { serveMcp } from './mcp/serve.js';
 import { type AuthenticateParts, authenticate, isSafe } from './middleware/authenticate.js';
 import type { Denials } from './middleware/denials.js';
 import { answerErrors } from './middleware/errors.js';
@@ -55,15 +57,25 @@ export function createApp(parts: AppParts): Koa {
   app.use(parts.readers);
   app.use(serveBytesAlone(settings));
   const rateGate = createRateGate(settings.rateLimits);
+  const authentication = authenticate(parts.authentication);
+  app.use(
+    serveMcp({
+      settings,
+      routes: parts.routes,
+      send: createInProcessClient((request, response) => void handle(request, response)),
+      gates: [authentication, rateGate({ limits: [], scope: 'none' })],
+    }) as Koa.Middleware,
+  );
   app.use(limitFormPages(rateGate));
   app.use(servePages(parts.open));
   app.use(createApi(parts, rateGate, (route) => route.scope === 'public') as Koa.Middleware);
-  app.use(authenticate(parts.authentication) as Koa.Middleware);
+  app.use(authentication as Koa.Middleware);
   app.use(createApi(parts, rateGate, (route) => route.scope !== 'public') as Koa.Middleware);
   app.use(() => Promise.reject(routeNotFound()));
   app.on('error', (error: Error & { code?: string }) => {
     if (!GONE.has(error.code ?? '')) log.error('http.failed', { error });
   });
+  const handle = app.callback();
   return app;
 }
 
@@ -79,6 +91,7 @@ const EXPOSED = [
   'RateLimit',
   'RateLimit-Policy',
   'Retry-After',
+  'WWW-Authenticate',
   'Idempotency-Replayed',
   'Original-Request-Id',
 ];

@@ -1,10 +1,15 @@
-import { flag, integer, shaped, type Table, text, url, type Values } from '@commonplace/kit/config';
+import { flag, integer, list, shaped, type Table, text, url, type Values } from '@commonplace/kit/config';
 import { IPV6_PREFIX } from '@commonplace/kit/network';
 import { parseAccessLog } from './access-share.js';
 import { POLICY_NAMES, parseRateLimits } from './rate-limits.js';
 import { parseProxies } from './trusted-proxies.js';
 
 const POLICY = `(${POLICY_NAMES.join('|')})=(off|[1-9][0-9]{0,8})`;
+
+const HOST_NAME = '[A-Za-z0-9.-]+';
+const hostNames = shaped({ kind: 'text', pattern: `${HOST_NAME}( *, *${HOST_NAME})*` }, (value: string) =>
+  list(value).map((name) => name.toLowerCase()),
+);
 
 export const config = {
   host: {
@@ -85,6 +90,36 @@ export const config = {
     help: 'most JSON bodies above 64 KiB of one Org that wait for a thread',
     parse: integer(1, 100_000),
     fallback: 32,
+  },
+  mcpBodyBytes: {
+    variable: 'COMMONPLACE_MCP_BODY_BYTES',
+    help: 'most bytes of one message to the MCP server',
+    parse: integer(1024, 1024 * 1024),
+    fallback: 128 * 1024,
+  },
+  mcpResultChars: {
+    variable: 'COMMONPLACE_MCP_RESULT_CHARS',
+    help: 'most characters of text that a tool of the MCP server answers; more is cut, and says so',
+    parse: integer(2_000, 1_000_000),
+    fallback: 40_000,
+  },
+  mcpWaitSeconds: {
+    variable: 'COMMONPLACE_MCP_WAIT_SECONDS',
+    help: 'seconds that a tool of the MCP server waits for a run before it answers that the run goes on',
+    parse: integer(0, 600),
+    fallback: 45,
+  },
+  mcpHosts: {
+    variable: 'COMMONPLACE_MCP_HOSTS',
+    help: 'host names besides that of COMMONPLACE_PUBLIC_URL by which the MCP server may be reached, comma-separated',
+    parse: hostNames,
+    fallback: [] as string[],
+  },
+  mcpOrigins: {
+    variable: 'COMMONPLACE_MCP_ORIGINS',
+    help: 'host names of web sites whose pages may use the MCP server from a browser, comma-separated',
+    parse: hostNames,
+    fallback: [] as string[],
   },
   fileBytes: {
     variable: 'COMMONPLACE_FILE_BYTES',

@@ -40,7 +40,7 @@ export function answerErrors({ publicUrl, denials, log }: ErrorParts): Middlewar
       ctx.status = status;
       ctx.set('Cache-Control', 'no-store');
       if (isRetryable(error)) ctx.set('Retry-After', String(error.retryAfter ?? RETRY_SECONDS));
-      challenge(ctx, error);
+      challenge(ctx, error, publicUrl);
       const problem = ctx.get('Accept').includes('application/problem+json');
       ctx.type = problem ? 'application/problem+json' : 'application/json; charset=utf-8';
       const doc = `${publicUrl}/docs/errors#${error.reason}`;
@@ -50,13 +50,21 @@ export function answerErrors({ publicUrl, denials, log }: ErrorParts): Middlewar
   };
 }
 
-/** Sets `WWW-Authenticate`, which states what the client needs to be let in (RFC 6750). */
-function challenge(ctx: { set(name: string, value: string): void }, error: AppError): void {
-  if (error.code === 'UNAUTHENTICATED') ctx.set('WWW-Authenticate', 'Bearer error="invalid_token"');
+/**
+ * Sets `WWW-Authenticate`, which states what the client needs to be let in (RFC 6750), and where it learns how to get it
+ * (RFC 9728).
+ */
+function challenge(ctx: { set(name: string, value: string): void }, error: AppError, publicUrl: string): void {
+  const metadata = `resource_metadata="${publicUrl}${PROTECTED_RESOURCE_PATH}"`;
+  if (error.code === 'UNAUTHENTICATED') ctx.set('WWW-Authenticate', `Bearer error="invalid_token", ${metadata}`);
   if (error.reason === 'insufficient_scope') {
-    ctx.set('WWW-Authenticate', `Bearer error="insufficient_scope", scope="${String(error.details.scope)}"`);
+    const scope = `scope="${String(error.details.scope)}"`;
+    ctx.set('WWW-Authenticate', `Bearer error="insufficient_scope", ${scope}, ${metadata}`);
   }
 }
+
+/** Path of the metadata that a client needs before it requests a token. */
+export const PROTECTED_RESOURCE_PATH = '/.well-known/oauth-protected-resource';
 
 function errorBody(error: AppError, type: string, doc: string, requestId: string) {
   return {

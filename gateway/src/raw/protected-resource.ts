@@ -1,5 +1,6 @@
 import { KNOWN_SCOPES } from '@commonplace/kit/auth';
 import type Router from '@koa/router';
+import { PROTECTED_RESOURCE_PATH } from '../middleware/errors.js';
 
 /** Serves the metadata that a client needs before it requests a token (RFC 9728). */
 export function mountProtectedResource(router: Router, publicUrl: string): void {
@@ -10,7 +11,7 @@ export function mountProtectedResource(router: Router, publicUrl: string): void 
     bearer_methods_supported: ['header'],
     scopes_supported: KNOWN_SCOPES,
   };
-  router.get('/.well-known/oauth-protected-resource', (ctx) => {
+  router.get(PROTECTED_RESOURCE_PATH, (ctx) => {
     ctx.set('Cache-Control', 'public, max-age=300');
     ctx.body = document;
   });

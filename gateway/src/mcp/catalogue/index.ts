@@ -1,0 +1,42 @@
+import { Unavailable } from '@commonplace/kit/errors';
+import { resultOf, startTaskThread, type TaskAnswer, type ThreadFailures } from '@commonplace/kit/workers';
+import type { Described } from './describe.js';
+
+export type { Described } from './describe.js';
+
+/** Milliseconds that describing all operations may take; it takes about one second. */
+const DESCRIBE_MS = 60_000;
+const HEAP_MIB = 512;
+
+const failures: ThreadFailures = {
+  ended: (cause) => Unavailable({}, { cause }),
+  late: (timeoutMs) => Unavailable({}, { cause: new Error(`took more than ${timeoutMs} ms`) }),
+  closed: () => Unavailable({}),
+};
+
+/** The operations by name, as models are told about them. */
+export type Catalogue = ReadonlyMap<string, Described>;
+
+/** Returns a function that describes all operations in a thread when it is called first, and remembers them. */
+export function createCatalogue(): () => Promise<Catalogue> {
+  let known: Promise<Catalogue> | undefined;
+  return () => {
+    known ??= describeAll();
+    // The next call tries again.
+    known.catch(() => {
+      known = undefined;
+    });
+    return known;
+  };
+}
+
+async function describeAll(): Promise<Catalogue> {
+  const entry = new URL('./thread.js', import.meta.url);
+  const thread = startTaskThread<null, TaskAnswer>({ entry, name: 'operations', heapMiB: HEAP_MIB, failures });
+  try {
+    const described = resultOf(await thread.do(null, DESCRIBE_MS)) as Described[];
+    return new Map(described.map((one) => [one.operation, one]));
+  } finally {
+    await thread.kill();
+  }
+}

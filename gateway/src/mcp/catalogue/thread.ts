@@ -1,0 +1,14 @@
+import { parentPort } from 'node:worker_threads';
+import { lowerPriority } from '@commonplace/kit/priority';
+import { answerTask } from '@commonplace/kit/workers';
+import { routesOf } from '../../routes.js';
+import { describeOperation } from './describe.js';
+
+// This thread describes all operations once: reading the comments of the contract takes half a second.
+const port = parentPort;
+if (port === null) throw new Error('not a thread of its own');
+if (process.platform === 'linux') lowerPriority(5);
+
+port.on('message', () => {
+  void answerTask(() => routesOf().map(describeOperation)).then((answer) => port.postMessage(answer));
+});

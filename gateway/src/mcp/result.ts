@@ -1,0 +1,37 @@
+import type { CallToolResult } from '@modelcontextprotocol/server';
+import type { OperationFailed } from './api/errors.js';
+import type { ToolAnswer } from './tools/tool.js';
+
+/** Returns a tool's answer as MCP has it. What is longer than `maxChars` is cut, and says so. */
+export function resultOf({ text, structured }: ToolAnswer, maxChars: number): CallToolResult {
+  const content = [{ type: 'text' as const, text: cutText(text, maxChars) }];
+  if (structured === undefined) return { content };
+  const isTooLong = JSON.stringify(structured).length > maxChars;
+  return { content, structuredContent: isTooLong ? { truncated: true, ...idOf(structured) } : { ...structured } };
+}
+
+/** Returns an error as a result, so that the model reads it and can do better. */
+export function errorResultOf({ error, requestId, retryAfter }: OperationFailed): CallToolResult {
+  const faults = Array.isArray(error.details) ? (error.details as { param: string; message: string }[]) : [];
+  const lines = [
+    `Error \`${error.code}\`: ${error.message}`,
+    ...(faults.length > 1 ? faults.map(({ param, message }) => `- \`${param}\`: ${message}`) : []),
+    ...(retryAfter === undefined ? [] : [`Try again after ${retryAfter} s.`]),
+    `Request id: ${requestId}`,
+  ];
+  const structuredContent = { error: { ...error }, request_id: requestId };
+  return { content: [{ type: 'text', text: lines.join('\n') }], structuredContent, isError: true };
+}
+
+function idOf(structured: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const { request_id: id, page } = structured;
+  return { ...(id === undefined ? {} : { request_id: id }), ...(page === undefined ? {} : { page }) };
+}
+
+function cutText(text: string, maxChars: number): string {
+  if (text.length <= maxChars) return text;
+  // Never between the halves of a character beyond the basic plane.
+  const end = /[\ud800-\udbff]/.test(text.charAt(maxChars - 1)) ? maxChars - 1 : maxChars;
+  const note = `[Cut: ${end} of ${text.length} characters are shown. Ask for less: a smaller \`limit\`, fewer \`fields\`, or the next part.]`;
+  return `${text.slice(0, end)}\n\n${note}`;
+}

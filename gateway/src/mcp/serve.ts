@@ -1,0 +1,149 @@
+import { Readable } from 'node:stream';
+import type { ReadableStream } from 'node:stream/web';
+import { AppError } from '@commonplace/kit/errors';
+import {
+  createMcpHandler,
+  hostHeaderValidationResponse,
+  localhostAllowedHostnames,
+  type McpHttpHandler,
+  originValidationResponse,
+} from '@modelcontextprotocol/server';
+import type { Middleware, ParameterizedContext } from 'koa';
+import { parseJson } from '../body/parse.js';
+import { readBytes } from '../body/raw-bytes.js';
+import type { Settings } from '../config.js';
+import type { State } from '../middleware/state.js';
+import type { Route } from '../routes.js';
+import { authInfoOf } from './api/caller.js';
+import type { SendInProcess } from './api/in-process.js';
+import { createServerFactory, fromAuthInfo } from './server.js';
+
+export const MCP_PATH = '/mcp';
+
+export interface McpParts {
+  readonly settings: Pick<
+    Settings,
+    'publicUrl' | 'mcpHosts' | 'mcpOrigins' | 'mcpBodyBytes' | 'mcpResultChars' | 'mcpWaitSeconds'
+  >;
+  readonly routes: readonly Route[];
+  /** Sends a request through all of the API's middleware. */
+  readonly send: SendInProcess;
+  /** The gates that every message passes: authentication and rate limits. */
+  readonly gates: readonly Middleware<State>[];
+}
+
+type Ctx = ParameterizedContext<State>;
+
+/**
+ * Serves the MCP server at `POST /mcp` (Model Context Protocol 2026-07-28 and 2025-11-25, streamable HTTP). It has no
+ * sessions: any replica answers any message. Passes every other path on.
+ */
+export function serveMcp({ settings, routes, send, gates }: McpParts): Middleware<State> {
+  const { publicUrl, mcpResultChars: resultChars, mcpWaitSeconds } = settings;
+  const waitMs = mcpWaitSeconds * 1000;
+  const makeServer = createServerFactory({ routes, send, publicUrl, resultChars, waitMs });
+  // The tools of a credential do not change while it is used, so there is nothing to subscribe to.
+  const handler = createMcpHandler(fromAuthInfo(makeServer), { maxSubscriptions: 0 });
+  const own = [new URL(publicUrl).hostname, ...localhostAllowedHostnames()];
+  const hosts = [...own, ...settings.mcpHosts];
+  const origins = [...own, ...settings.mcpOrigins];
+  return async (ctx, next) => {
+    if (ctx.path !== MCP_PATH) return next();
+    ctx._matchedRoute = MCP_PATH;
+    ctx.set('Cache-Control', 'no-store');
+    const request = new Request(new URL(MCP_PATH, publicUrl), { method: ctx.method, headers: headersOf(ctx) });
+    // A page of another site that has made its name point here is refused before it learns anything (DNS rebinding).
+    const refusal = hostHeaderValidationResponse(request, hosts) ?? originValidationResponse(request, origins);
+    if (refusal !== undefined) return respond(ctx, refusal);
+    if (ctx.method !== 'POST') {
+      ctx.set('Allow', 'POST');
+      return respond(ctx, await handler.fetch(request));
+    }
+    requireBearer(ctx);
+    const serve = async () => answer(ctx, handler, settings.mcpBodyBytes);
+    await gates.reduceRight<() => Promise<unknown>>((inner, gate) => async () => gate(ctx as never, inner), serve)();
+  };
+}
+
+/** Refuses cookies: a page in a browser may not use the session of its reader here. */
+function requireBearer(ctx: Ctx): void {
+  if (ctx.req.headers.authorization === undefined) {
+    throw new AppError(
+      'UNAUTHENTICATED',
+      'missing_credentials',
+      'Send an API key or a token as "Authorization: Bearer …".',
+    );
+  }
+}
+
+async function answer(ctx: Ctx, handler: McpHttpHandler, limit: number): Promise<void> {
+  const message = await readMessage(ctx, limit);
+  if (message instanceof Response) return respond(ctx, message);
+  const gone = new AbortController();
+  ctx.res.once('close', () => ctx.res.writableFinished || gone.abort());
+  const { caller } = ctx.state.admitted;
+  const authInfo = authInfoOf({
+    caller,
+    headers: ctx.req.headers,
+    remoteAddress: ctx.req.socket.remoteAddress ?? '',
+    requestId: ctx.state.requestId,
+    traceparent: ctx.state.traceparent,
+    signal: gone.signal,
+  });
+  const request = new Request(new URL(MCP_PATH, 'http://mcp'), {
+    method: 'POST',
+    headers: headersOf(ctx),
+    signal: gone.signal,
+  });
+  return respond(ctx, await handler.fetch(request, { parsedBody: message, authInfo }));
+}
+
+/** Reads a JSON-RPC message. Returns the protocol's error if the body is too large, is not JSON, or is a batch. */
+async function readMessage(ctx: Ctx, limit: number): Promise<unknown> {
+  const length = Number(ctx.req.headers['content-length'] ?? 0);
+  const tooLarge = () =>
+    rpcError(413, -32600, `A message has ${limit} bytes at the most (COMMONPLACE_MCP_BODY_BYTES).`);
+  if (length > limit) return tooLarge();
+  let body: Buffer;
+  try {
+    body = await readBytes(ctx.req, limit);
+  } catch (error) {
+    if ((error as { type?: string }).type === 'entity.too.large') return tooLarge();
+    return rpcError(400, -32700, 'Parse error: the body ended before it was complete.');
+  }
+  try {
+    const message = parseJson(body.toString('utf8'));
+    if (Array.isArray(message)) return rpcError(400, -32600, 'Invalid request: batches are not part of the protocol.');
+    return message;
+  } catch (error) {
+    return rpcError(400, -32700, `Parse error: ${(error as AppError).message}`);
+  }
+}
+
+function rpcError(status: number, code: number, message: string): Response {
+  return Response.json({ jsonrpc: '2.0', error: { code, message }, id: null }, { status });
+}
+
+function headersOf({ req }: Ctx): Headers {
+  const headers = new Headers();
+  for (const [name, value] of Object.entries(req.headers)) if (typeof value === 'string') headers.set(name, value);
+  return headers;
+}
+
+/** Sends what the protocol's library answers: JSON, or a stream of server-sent events. */
+async function respond(ctx: Ctx, response: Response): Promise<void> {
+  ctx.status = response.status;
+  for (const [name, value] of response.headers) ctx.set(name, value);
+  if (response.body === null) {
+    ctx.body = null;
+    ctx.status = response.status;
+    return;
+  }
+  const isStream = response.headers.get('content-type')?.startsWith('text/event-stream') === true;
+  if (isStream) {
+    ctx.set('X-Accel-Buffering', 'no');
+    ctx.body = Readable.fromWeb(response.body as ReadableStream);
+    return;
+  }
+  ctx.body = Buffer.from(await response.arrayBuffer());
+}

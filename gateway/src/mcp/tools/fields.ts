@@ -1,0 +1,33 @@
+import type { Schema } from '../../openapi/values.js';
+
+/** Schemas of arguments that several tools have. */
+
+export const text = (description: string): Schema => ({ type: 'string', description });
+export const choice = (description: string, ...values: string[]): Schema => ({
+  type: 'string',
+  enum: values,
+  description,
+});
+export const whole = (description: string, minimum: number, maximum: number): Schema => ({
+  type: 'integer',
+  minimum,
+  maximum,
+  description,
+});
+export const list = (description: string, items: Schema = { type: 'string' }): Schema => ({
+  type: 'array',
+  items,
+  description,
+});
+
+export const RESOURCE_ID = text('Id of a document, table, folder, artifact or file, as `search` and `list` return it.');
+export const LIMIT = whole('How many to return; 20 when absent.', 1, 100);
+export const CURSOR = text('The cursor that the page before ended with.');
+export const BASE_VERSION: Schema = {
+  type: 'integer',
+  minimum: 0,
+  description: 'The version that was read. The write is refused with `version_conflict` if there is a newer one.',
+};
+
+/** Rows that a page has unless the call asks for another number: a model reads each of them. */
+export const PAGE_ROWS = 20;
