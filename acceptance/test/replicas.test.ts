@@ -25,8 +25,7 @@ beforeAll(async () => {
     COMMONPLACE_PUBLICATION_PASSWORD_TRIES: String(GUESSES),
     // This machine plays a proxy, and with it clients of any address.
     COMMONPLACE_TRUSTED_PROXIES: '127.0.0.1',
-    // Those of the gateway are each replica's own.
-    COMMONPLACE_RATE_LIMITS: ['default', 'write', 'auth', 'visitor'].map((policy) => `${policy}=off`).join(),
+    COMMONPLACE_RATE_LIMITS: ['default', 'write', 'visitor'].map((policy) => `${policy}=off`).join(),
   });
   gateways = [system, await system.replicate()];
   owner = await signIn(system, system.owner);
@@ -68,6 +67,19 @@ withServers(
     // Four of the account's tries are used already.
     const ofAccount = await atOnce(80, (i) => guess(i, email, 10 + i));
     expect(tally(ofAccount)).toEqual({ 401: 9 * TRIES, 429: 80 - 9 * TRIES });
+  },
+  120_000,
+);
+
+withServers(
+  'bad keys from one network are limited over all gateways together, in turns and at once',
+  async () => {
+    const ask = (i: number, network: number) =>
+      api(gatewayOf(i), 'wsk_p_not-a-key').get('/workspaces', { headers: from(network) });
+    expect(tally(await atOnce(60, (i) => ask(i, 200)))).toEqual({ 401: 20, 429: 40 });
+    const inTurns: Reply<unknown>[] = [];
+    for (let i = 0; i < 30; i++) inTurns.push(await ask(i, 201));
+    expect(tally(inTurns)).toEqual({ 401: 20, 429: 10 });
   },
   120_000,
 );

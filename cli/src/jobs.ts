@@ -12,6 +12,7 @@ import {
 import { openStoreBeside } from '@commonplace/kit/runtime';
 import { queues as messaging } from '@commonplace/messaging/queues';
 import { queues as resources } from '@commonplace/resources/queues';
+import { queues as search } from '@commonplace/search/queues';
 import { queues as tenancy } from '@commonplace/tenancy/queues';
 import { CommandError, EXIT } from './exit.js';
 import { readPlaces } from './settings.js';
@@ -23,6 +24,7 @@ const QUEUES: Readonly<Record<string, readonly AnyQueueSpec[]>> = {
   identity,
   messaging,
   resources,
+  search,
   tenancy,
 };
 

@@ -5,12 +5,14 @@ import { backupCommand } from './commands/backup.js';
 import { type Context, examples } from './commands/context.js';
 import { creditsCommand } from './commands/credits.js';
 import { doctorCommand } from './commands/doctor.js';
+import { eventsCommand } from './commands/events.js';
 import { jobsCommand } from './commands/jobs.js';
 import { keysCommand } from './commands/keys.js';
 import { migrateCommand } from './commands/migrate.js';
 import { publicationsCommand } from './commands/publications.js';
 import { restoreCommand } from './commands/restore.js';
 import { rotateSecretsCommand } from './commands/rotate-secrets.js';
+import { indexCommand } from './commands/search-index.js';
 import { sweeperCommand } from './commands/sweeper.js';
 import { CommandError, EXIT } from './exit.js';
 import { createScrub } from './scrub.js';
@@ -64,6 +66,8 @@ const COMMANDS = [
   rotateSecretsCommand,
   sweeperCommand,
   jobsCommand,
+  eventsCommand,
+  indexCommand,
 ];
 
 function createProgram(context: Context): Command {

@@ -15,6 +15,7 @@ import { type AuthenticateParts, authenticate, isSafe } from './middleware/authe
 import type { Denials } from './middleware/denials.js';
 import { answerErrors } from './middleware/errors.js';
 import { isHostOf } from './middleware/host.js';
+import type { CreateLimiter } from './middleware/limiters.js';
 import { createRateGate, type RateGate } from './middleware/rate-limit.js';
 import { nameRequest } from './middleware/request.js';
 import { requireScope } from './middleware/scope.js';
@@ -39,6 +40,7 @@ export interface AppParts {
   /** Reads large bodies in worker threads. */
   readonly largeBodies: LargeBodies;
   /** Refuses requests when this process is overloaded. */
+  readonly createLimiter: CreateLimiter;
   readonly shedding: Shedding;
   /** Reports denied requests to the audit log. */
   readonly denials: Pick<Denials, 'note'>;
@@ -56,7 +58,7 @@ export function createApp(parts: AppParts): Koa {
   app.use(shed(parts));
   app.use(parts.readers);
   app.use(serveBytesAlone(settings));
-  const rateGate = createRateGate(settings.rateLimits);
+  const rateGate = createRateGate(settings.rateLimits, parts.createLimiter);
   const authentication = authenticate(parts.authentication);
   app.use(
     serveMcp({

@@ -3,6 +3,7 @@ import { contracts } from '@commonplace/kit/contracts';
 import type { Client, ServiceContract } from '@commonplace/kit/rpc';
 import type { Host, ServiceModule } from '@commonplace/kit/runtime';
 import type { GetCapabilitiesRequest } from '@commonplace/proto/gateway/v1/capability_service.js';
+import type { AuthService } from '@commonplace/proto/identity/v1/auth_service.js';
 import { EmbeddingModelStatus } from '@commonplace/proto/search/v1/embedding_model_service.js';
 import { createApp } from './app.js';
 import { capabilitiesFor } from './capabilities.js';
@@ -12,6 +13,7 @@ import { createEventStreams } from './event-streams.js';
 import { openLargeBodies } from './large-bodies/index.js';
 import { createDenials } from './middleware/denials.js';
 import { createEndedSessions } from './middleware/ended-sessions.js';
+import { type CreateLimiter, createLocalLimiter, createSharedLimiters } from './middleware/limiters.js';
 import { createOpenStreams } from './middleware/open-streams.js';
 import { createFailureLimit } from './middleware/rate-limit.js';
 import { createSecurityHeaders } from './middleware/security-headers.js';
@@ -47,12 +49,14 @@ export const gateway: ServiceModule = {
     const ended = createEndedSessions();
     const streams = createEventStreams(createOpenStreams(settings.rateLimits));
     const cookieName = settings.publicUrl.startsWith('https:') ? '__Host-session' : 'session';
+    const createLimiter = limitersOf(host, auth);
     const readers = openReaders({
       reader: host.client(contracts.reader),
       auth,
       cookieName,
       ended,
       settings,
+      createLimiter,
       call: () => host.systemCall(settings.requestTimeoutMs),
       watch: host.watchOwn,
     });
@@ -74,7 +78,7 @@ export const gateway: ServiceModule = {
         cookieName,
         ended,
         publicOrigin: new URL(settings.publicUrl).origin,
-        failures: createFailureLimit(settings.rateLimits),
+        failures: createFailureLimit(settings.rateLimits, createLimiter),
         watch: host.watchOwn,
         timeoutMs: Math.min(settings.requestTimeoutMs, settings.searchTimeoutMs),
       },
@@ -96,6 +100,7 @@ export const gateway: ServiceModule = {
       }),
       readers: readers.serve,
       streams,
+      createLimiter,
       shedding: host.shedding,
       denials,
       log: host.log,
@@ -160,6 +165,15 @@ function createInvokers(host: Host, routes: readonly Route[], settings: Settings
   const missing = called.find(({ fullMethod }) => !invokers.has(fullMethod));
   if (missing !== undefined) throw new Error(`${missing.fullMethod} is on HTTP and no client knows it`);
   return invokers;
+}
+
+/** Milliseconds after which a gateway counts for itself, because the shared count does not answer. */
+const TAKE_MS = 1000;
+
+/** Returns the limiters: shared with other gateways, unless this process contains the whole system. */
+function limitersOf(host: Host, auth: Pick<Client<AuthService>, 'takeRateLimit'>): CreateLimiter {
+  if (host.watchOwn !== undefined) return createLocalLimiter;
+  return createSharedLimiters((about) => auth.takeRateLimit(about, host.systemCall(TAKE_MS)));
 }
 
 /** Returns whether an embedding model for semantic search is available; false if the search service does not answer. */

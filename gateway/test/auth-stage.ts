@@ -26,6 +26,7 @@ import type { Invoke } from '../src/endpoint.js';
 import { createEventStreams } from '../src/event-streams.js';
 import { openLargeBodies } from '../src/large-bodies/index.js';
 import { createEndedSessions } from '../src/middleware/ended-sessions.js';
+import { createLocalLimiter } from '../src/middleware/limiters.js';
 import { createFailureLimit } from '../src/middleware/rate-limit.js';
 import { createSecurityHeaders } from '../src/middleware/security-headers.js';
 import { createOpenPages } from '../src/raw/open.js';
@@ -82,6 +83,7 @@ export async function openAuthStage(publicUrl: string, port = 0): Promise<AuthSt
   const approvals = new Map<string, Approval>();
   const decisions: DecideApprovalRequest[] = [];
   const app = createApp({
+    createLimiter: createLocalLimiter,
     invokeStream: () => () => {
       throw new Error('no stream is played');
     },

@@ -37,9 +37,11 @@ function createListBus() {
     broadcast: absent,
     listen: absent,
     lag: absent,
+    parkedConsumers: absent,
     parked: absent,
     parkedCount: absent,
     unpark: absent,
+    dropParked: absent,
     close: async () => {},
   };
   return { bus, list, fails, reconnect: () => reconnected() };

@@ -2,10 +2,10 @@ import { AppError } from '@commonplace/kit/errors';
 import { fingerprint } from '@commonplace/kit/id';
 import { rateLimited } from '@commonplace/kit/telemetry';
 import type { Middleware, ParameterizedContext } from 'koa';
-import RateLimiterMemory from 'rate-limiter-flexible/lib/RateLimiterMemory.js';
 import RateLimiterRes from 'rate-limiter-flexible/lib/RateLimiterRes.js';
 import { type Policies, type PolicyName, STANDING, WINDOW_SECONDS } from '../rate-limits.js';
 import type { Route } from '../routes.js';
+import { type CreateLimiter, createLocalLimiter, type Limiter } from './limiters.js';
 import type { State } from './state.js';
 
 export interface FailureLimit {
@@ -14,8 +14,8 @@ export interface FailureLimit {
 }
 
 /** Creates the limit. It counts only failures, so a valid credential is never refused because of it. */
-export function createFailureLimit(policies: Policies): FailureLimit {
-  const limiter = limiterOf('auth', policies);
+export function createFailureLimit(policies: Policies, create: CreateLimiter = createLocalLimiter): FailureLimit {
+  const limiter = limiterOf('auth', policies, create);
   return {
     async count(clientNetwork) {
       if (limiter === undefined) return;
@@ -57,14 +57,11 @@ function counterOf(name: PolicyName, ctx: Counted): string | undefined {
 /** Returns the rate-limit gate of a route: `default` and the route's own policies, for each credential. */
 export type RateGate = (route: Pick<Route, 'limits' | 'scope'>) => Middleware<State>;
 
-/**
- * Creates the gates. Each process counts for itself: a gateway of three replicas lets three times as many requests
- * pass.
- */
-export function createRateGate(policies: Policies): RateGate {
-  const limiters = new Map<string, RateLimiterMemory>();
+/** Creates the gates. Concurrent requests are counted in this process only. */
+export function createRateGate(policies: Policies, create: CreateLimiter = createLocalLimiter): RateGate {
+  const limiters = new Map<string, Limiter>();
   for (const name of Object.keys(policies) as PolicyName[]) {
-    const limiter = limiterOf(name, policies);
+    const limiter = limiterOf(name, policies, create);
     if (limiter !== undefined) limiters.set(name, limiter);
   }
   const running = new Map<string, number>();
@@ -128,15 +125,15 @@ export function tooManyAtOnce(policy: PolicyName, limit: number, message: string
   });
 }
 
-function limiterOf(name: PolicyName, policies: Policies): RateLimiterMemory | undefined {
+function limiterOf(name: PolicyName, policies: Policies, create: CreateLimiter): Limiter | undefined {
   const points = policies[name];
   if (points === undefined || STANDING.has(name)) return undefined;
-  return new RateLimiterMemory({ points, duration: WINDOW_SECONDS, keyPrefix: name });
+  return create(name, points);
 }
 
 /** Takes one request from a window. Returns what is left of the window, and the refusal if nothing was left. */
 async function consume(
-  limiter: RateLimiterMemory,
+  limiter: Limiter,
   policy: string,
   key: string,
   limit: number,

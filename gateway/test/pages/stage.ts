@@ -31,6 +31,7 @@ import type { Invoke } from '../../src/endpoint.js';
 import { createEventStreams } from '../../src/event-streams.js';
 import { openLargeBodies } from '../../src/large-bodies/index.js';
 import { createEndedSessions } from '../../src/middleware/ended-sessions.js';
+import { createLocalLimiter } from '../../src/middleware/limiters.js';
 import { createFailureLimit } from '../../src/middleware/rate-limit.js';
 import { createOpenPages, type OpenParts } from '../../src/raw/open.js';
 import { openReaders } from '../../src/raw/reader/open.js';
@@ -110,6 +111,7 @@ export async function openPagesStage(
   const ended = createEndedSessions();
   const auth = {} as Client<AuthService>;
   const readers = openReaders({
+    createLimiter: createLocalLimiter,
     reader,
     auth,
     cookieName: 'session',
@@ -120,6 +122,7 @@ export async function openPagesStage(
   });
   await readers.begin();
   const app = createApp({
+    createLimiter: createLocalLimiter,
     settings,
     routes,
     readers: readers.serve,

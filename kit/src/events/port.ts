@@ -49,6 +49,20 @@ export interface ParkedEvent {
   readonly error: string;
 }
 
+/**
+ * The events that consumers could not handle, for operators. `eventIds` limits a method to some of a consumer's events;
+ * ids that are not parked are ignored.
+ */
+export interface ParkedEvents {
+  /** Returns the names of the consumers that have parked events. */
+  parkedConsumers(): Promise<string[]>;
+  parked(consumer: string): Promise<ParkedEvent[]>;
+  /** Delivers a consumer's parked events to it again. Returns their number. */
+  unpark(consumer: string, eventIds?: readonly string[]): Promise<number>;
+  /** Deletes parked events; their effects stay missing. Returns their number. */
+  dropParked(consumer: string, eventIds?: readonly string[]): Promise<number>;
+}
+
 export interface Subscription {
   /** Stops taking events and waits for the running handler. */
   close(): Promise<void>;
@@ -68,7 +82,7 @@ export interface Subscription {
  * - `close` loses nothing: unfinished events are delivered to the next instance.
  * - `watch` notifies every process, soon and at most once; it serves to invalidate caches.
  */
-export interface EventBus {
+export interface EventBus extends ParkedEvents {
   publish(events: readonly DomainEvent[]): Promise<void>;
   subscribe(
     options: SubscribeOptions,
@@ -84,11 +98,8 @@ export interface EventBus {
   listen(topic: string, handler: (text: string) => void): Promise<Subscription>;
   /** Returns the number of published events that a consumer has not handled yet. */
   lag(consumer: string): Promise<number>;
-  parked(consumer: string): Promise<ParkedEvent[]>;
   /** Returns the number of a consumer's parked events. */
   parkedCount(consumer: string): Promise<number>;
-  /** Delivers a consumer's parked events to it again. Returns their number. */
-  unpark(consumer: string): Promise<number>;
   close(): Promise<void>;
 }
 

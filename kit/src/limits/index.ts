@@ -64,8 +64,28 @@ export type Reservation =
 export interface StoredLimit {
   /** Counts one attempt against every claim, or against none if one of them has no attempt left. */
   reserve(claims: readonly Claim[]): Promise<Reservation>;
+  /**
+   * Takes several attempts of one rate for a process that counts them itself. Their window ends for all at once, as with
+   * `together`. A process gets at most a quarter of what is left, so that none keeps from others what it may not need.
+   */
+  takeSlice(claim: Omit<Claim, 'tenant'>, wanted: WantedSlice): Promise<Slice>;
   /** Deletes counts that are back to zero. */
   dropDrained(): Promise<void>;
+}
+
+export interface WantedSlice {
+  readonly wanted: number;
+  /** Attempts that were made before they were taken; they count even beyond the rate. */
+  readonly spent: number;
+}
+
+/** Attempts that one process may make until the window ends. */
+export interface Slice {
+  readonly granted: number;
+  /** Number of attempts that are left for all processes. */
+  readonly left: number;
+  /** Milliseconds until the window ends. */
+  readonly resetMs: number;
 }
 
 export interface StoredLimitParts {
@@ -178,6 +198,17 @@ export function createStoredLimit({ store, records, now, oneQueue = false }: Sto
         return { granted: true, left: afters.map(({ left }) => left), release: () => release(claims) };
       }),
 
+    takeSlice: (claim, wanted) =>
+      inTurn([claim], async (work) => {
+        const id = idOf(claim);
+        const known = await work.get(records, id);
+        const { usage, slice } = sliceOf(claim.rate, known, wanted, now());
+        if (known === undefined) work.insert(records, { id, ...usage });
+        else if (known.used !== usage.used || known.until !== usage.until)
+          work.replace(records, known, { ...known, ...usage });
+        return slice;
+      }),
+
     async dropDrained() {
       const at = new Date(now()).toISOString();
       for (;;) {
@@ -225,6 +256,24 @@ function usageWith(rate: Rate, known: Usage | undefined, at: number): Use {
   const used = rest + intervalOf(rate);
   const left = Math.floor(rate.count - used / intervalOf(rate));
   return { usage: { until: isoOf(at + used) }, left, waitMs: Math.max(0, used - intervalOf(rate) * rate.count) };
+}
+
+/** Share of what is left that one process gets at a time. */
+const SLICE_SHARE = 1 / 4;
+
+function sliceOf(
+  { count, windowMs }: Rate,
+  known: Usage | undefined,
+  { wanted, spent }: WantedSlice,
+  at: number,
+): { usage: Usage; slice: Slice } {
+  const rest = Math.max(0, known === undefined ? 0 : Date.parse(known.until) - at);
+  const used = (rest === 0 ? 0 : (known?.used ?? count)) + spent;
+  const left = Math.max(0, count - used);
+  const granted = Math.min(wanted, Math.ceil(left * SLICE_SHARE));
+  const resetMs = rest === 0 ? windowMs : rest;
+  const until = rest === 0 || known === undefined ? isoOf(at + windowMs) : known.until;
+  return { usage: { used: used + granted, until }, slice: { granted, left: left - granted, resetMs } };
 }
 
 /** Returns the count after one attempt was released; undefined if nothing is left to store. */

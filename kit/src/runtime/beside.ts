@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import type { ParkedEvents } from '../events/port.js';
 import type { Store } from '../store/port.js';
 import { DATABASE_FILE } from './adapters.js';
 
@@ -30,4 +31,33 @@ export async function openStoreBeside(
   const { openSqliteDatabase } = await import('../store/sqlite/index.js');
   const database = await openSqliteDatabase({ file });
   return { store: database.store(service), close: () => database.close() };
+}
+
+/** The parked events of all consumers, for a command that runs next to the system or while it is stopped. */
+export type ParkedBeside = ParkedEvents & { close(): Promise<void> };
+
+/** Opens the parked events of an installation; returns undefined if there is no database yet. */
+export async function openParkedBeside({
+  dataDir,
+  natsUrl,
+}: {
+  readonly dataDir: string;
+  readonly natsUrl: string | undefined;
+}): Promise<ParkedBeside | undefined> {
+  if (natsUrl !== undefined) {
+    const { openParkedEvents } = await import('../events/nats/index.js');
+    return openParkedEvents(natsUrl);
+  }
+  const file = join(dataDir, DATABASE_FILE);
+  if (!existsSync(file)) return undefined;
+  const { openSqliteDatabase } = await import('../store/sqlite/index.js');
+  const database = await openSqliteDatabase({ file });
+  const bus = database.bus();
+  return {
+    ...bus,
+    close: async () => {
+      await bus.close();
+      await database.close();
+    },
+  };
 }

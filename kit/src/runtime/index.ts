@@ -1,6 +1,12 @@
 export { DATABASE_FILE, RESTORE_MARKER, requireRestored } from './adapters.js';
 export { noteBackup } from './backups.js';
-export { openStoreBeside, type RecordPlaces, type StoreBeside } from './beside.js';
+export {
+  openParkedBeside,
+  openStoreBeside,
+  type ParkedBeside,
+  type RecordPlaces,
+  type StoreBeside,
+} from './beside.js';
 export { isFirstStart, keyFilesIn, prepareKeys } from './first-start.js';
 export { main } from './main.js';
 export { type FormatState, formatOf, type Migration, migrate, requireFormat } from './migrations.js';

@@ -110,6 +110,7 @@ export async function startIdentity(host: Host, now: () => number = Date.now): P
     credentials,
     audit,
     homes,
+    limits,
     now,
   };
 

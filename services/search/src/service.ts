@@ -11,6 +11,7 @@ import { type Embedders, openEmbedders } from './open-embedders.js';
 import { openIndex } from './open-index.js';
 import { observeIndexLag } from './signals.js';
 import { CONSUMER, startUpkeep } from './upkeep/index.js';
+import { openRebuilds } from './upkeep/rebuild-requests.js';
 import { createUsageRecorder } from './usage/recorder.js';
 import { type EmbeddingWork, startEmbedding } from './vectors/background.js';
 import { createQueryEmbedder } from './vectors/query-vector.js';
@@ -47,6 +48,7 @@ async function start(host: Host, open: OpenEmbedders): ReturnType<ServiceModule[
   const stop = new AbortController();
   const changed = (): void => embedding?.wake();
   const indexer = createIndexer({ index, resources, systemCall, log, changed, signal: stop.signal });
+  const rebuilds = await openRebuilds(host, indexer);
   const usage = createUsageRecorder({ metering: host.client(contracts.metering), systemCall, log });
   const embedQuery = createQueryEmbedder(embedders && (() => embedding?.serving()), queryTimeoutMs);
   let subscription: Subscription | undefined;
@@ -65,6 +67,7 @@ async function start(host: Host, open: OpenEmbedders): ReturnType<ServiceModule[
       unobserve = observeIndexLag(indexer);
       subscription = await bus.subscribe(consumer, (events) => indexer.handle(events));
       upkeep.begin(indexer);
+      await rebuilds.begin();
       if (embedders === undefined) return;
       const { current: embedder, former } = embedders;
       embedding = startEmbedding({
@@ -78,6 +81,7 @@ async function start(host: Host, open: OpenEmbedders): ReturnType<ServiceModule[
       unobserve();
       await subscription?.close();
       await upkeep.close();
+      await rebuilds.close();
       await embedding?.close();
       await built;
       await usage.close();

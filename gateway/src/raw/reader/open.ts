@@ -6,6 +6,7 @@ import type { Middleware } from 'koa';
 import type { Settings } from '../../config.js';
 import type { EndedSessions } from '../../middleware/ended-sessions.js';
 import { createReadHost } from '../../middleware/host.js';
+import type { CreateLimiter } from '../../middleware/limiters.js';
 import { createRateGate } from '../../middleware/rate-limit.js';
 import type { ReaderParts } from './parts.js';
 import { createProofCookie } from './proof.js';
@@ -29,6 +30,7 @@ interface SiteParts {
   readonly cookieName: string;
   readonly ended: EndedSessions;
   readonly settings: Pick<Settings, 'publicUrl' | 'contentUrl' | 'pageCacheBytes' | 'requestTimeoutMs' | 'rateLimits'>;
+  readonly createLimiter: CreateLimiter;
   /** Returns options of a call that does not belong to a request. */
   readonly call: () => CallOptions;
   /**
@@ -39,8 +41,10 @@ interface SiteParts {
 }
 
 /** Creates the site of published pages with its caches. */
-export function openReaders({ reader, auth, cookieName, ended, settings, call, watch }: SiteParts): ReaderSite {
+export function openReaders(parts: SiteParts): ReaderSite {
+  const { reader, auth, cookieName, ended, settings, createLimiter, call, watch } = parts;
   const { publicUrl, contentUrl, pageCacheBytes, requestTimeoutMs, rateLimits } = settings;
+  const limitReaders = createRateGate(rateLimits, createLimiter);
   const views = createViews(reader, call);
   const revisions = createRevisions(reader, { isTold: watch !== undefined });
   const serve = createReaderSite({
@@ -54,7 +58,7 @@ export function openReaders({ reader, auth, cookieName, ended, settings, call, w
     contentUrl,
     viewerOf: createViewerOf({ auth, cookieName, ended, timeoutMs: requestTimeoutMs }),
     timeoutMs: requestTimeoutMs,
-    limitSearches: createRateGate(rateLimits)({ limits: ['reader'], scope: 'public' }) as ReaderParts['limitSearches'],
+    limitSearches: limitReaders({ limits: ['reader'], scope: 'public' }) as ReaderParts['limitSearches'],
   });
   return {
     serve,

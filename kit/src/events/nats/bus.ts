@@ -80,9 +80,11 @@ export async function openNatsBus(options: NatsOptions): Promise<TracedBus> {
         const info = await ifThere(jsm.consumers.info(names.stream, names.durable(consumer)));
         return info === undefined ? 0 : info.num_pending + info.num_ack_pending;
       }),
-    parked: parking.list,
+    parkedConsumers: parking.parkedConsumers,
+    parked: parking.parked,
     parkedCount: parking.count,
     unpark: parking.unpark,
+    dropParked: parking.dropParked,
     close: async () => {
       await Promise.all([...open].map((subscription) => subscription.close()));
       await connection.close();

@@ -1,37 +1,6 @@
-import { type JetStreamClient, type JetStreamManager, jetstream, jetstreamManager } from '@nats-io/jetstream';
-import { connect, type NatsConnection } from '@nats-io/transport-node';
-import { serversOf } from './connection.js';
+import type { JetStreamClient, JetStreamManager } from '@nats-io/jetstream';
 import { ifThere } from './errors.js';
-
-/** Milliseconds that the servers have for one answer. */
-const PATIENCE_MS = 5000;
-
-export interface Link {
-  readonly nc: NatsConnection;
-  readonly js: JetStreamClient;
-  readonly jsm: JetStreamManager;
-}
-
-/** Connects to the servers once; a connection that breaks is not made again. */
-export async function link(url: string): Promise<Link> {
-  const nc = await connect({
-    ...serversOf(url),
-    name: 'commonplace installation',
-    timeout: PATIENCE_MS,
-    reconnect: false,
-    maxReconnectAttempts: 0,
-  });
-  try {
-    return {
-      nc,
-      js: jetstream(nc, { timeout: PATIENCE_MS }),
-      jsm: await jetstreamManager(nc, { timeout: PATIENCE_MS }),
-    };
-  } catch (error) {
-    await nc.close();
-    throw error;
-  }
-}
+import { PATIENCE_MS } from './link.js';
 
 /** A stream that keeps one small value: the last message on its only subject. */
 export interface Carrier {

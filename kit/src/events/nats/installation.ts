@@ -1,7 +1,10 @@
 import { type IdentifiedStore, markText, parseMark, type StoreHold } from '../../installation/index.js';
-import { type Carrier, ensureCarrier, type Link, link, replaceValue, valueIn } from './carrier.js';
+import { type Carrier, ensureCarrier, replaceValue, valueIn } from './carrier.js';
 import { calling, ifThere } from './errors.js';
+import { type Link, link } from './link.js';
 import { createNames } from './names.js';
+
+const CLIENT = 'commonplace installation';
 
 export interface EventInstallationOptions {
   readonly url: string;
@@ -19,7 +22,7 @@ export async function openEventInstallation({
   stream,
 }: EventInstallationOptions): Promise<IdentifiedStore & { readonly hold: StoreHold }> {
   const names = createNames(stream);
-  const { nc, js, jsm } = await calling(() => link(url));
+  const { nc, js, jsm } = await calling(() => link(url, CLIENT));
   const carrier = { name: `${names.stream}_INSTALLATION`, subject: `${names.root}-installation`, replicas };
   const readId = () =>
     calling(async () => {
@@ -51,7 +54,7 @@ export async function openEventInstallation({
 function holdOf(url: string, carrier: Carrier): StoreHold {
   const linked = <T>(work: (link: Link) => Promise<T>): Promise<T> =>
     calling(async () => {
-      const to = await link(url);
+      const to = await link(url, CLIENT);
       try {
         return await work(to);
       } finally {

@@ -17,6 +17,8 @@ export interface Names {
   /** Returns the subject on which a consumer receives its parked events again. */
   again(consumer: string): string;
   parked(consumer: string, eventId?: string): string;
+  /** Filter for the parked events of all consumers. */
+  readonly allParked: string;
   attempts(consumer: string, eventId: string): string;
   /** Returns the subject on which the lead of a consumer answers, by its pin id on the server. No stream stores it. */
   lead(consumer: string, pin: string): string;
@@ -40,6 +42,7 @@ export function createNames(stream: string = STREAM): Names {
     subject: (type) => `${root}${type.slice('commonplace'.length)}`,
     again: (consumer) => `${root}-again.${token(consumer)}`,
     parked: (consumer, eventId) => `${root}-parked.${token(consumer)}.${eventId === undefined ? '*' : token(eventId)}`,
+    allParked: `${root}-parked.>`,
     attempts: (consumer, eventId) => `${root}-attempts.${token(consumer)}.${token(eventId)}`,
     lead: (consumer, pin) => `${root}-lead.${token(consumer)}.${token(pin)}`,
     broadcast: (topic) => `${root}-broadcast.${token(topic)}`,

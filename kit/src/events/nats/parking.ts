@@ -1,17 +1,17 @@
-import type { DomainEvent, ParkedEvent } from '../port.js';
-import type { Connection, Link } from './connection.js';
+import type { DomainEvent, ParkedEvent, ParkedEvents } from '../port.js';
+import type { Link as ConnectedLink } from './connection.js';
 import { calling, ifThere } from './errors.js';
 import type { Names } from './names.js';
 
 /** Milliseconds that an acknowledgement may take. */
 const PATIENCE = 5000;
 
+type Link = Pick<ConnectedLink, 'js' | 'jsm'>;
+
 /** Stores events that a consumer could not handle, and the number of attempts at events in work. */
-export interface Parking {
+export interface Parking extends ParkedEvents {
   park(consumer: string, parked: ParkedEvent): Promise<void>;
-  list(consumer: string): Promise<ParkedEvent[]>;
   count(consumer: string): Promise<number>;
-  unpark(consumer: string): Promise<number>;
   /** Returns the recorded number of attempts at an event. The record survives the process that made it. */
   attempts(consumer: string, event: DomainEvent): Promise<number>;
   note(consumer: string, event: DomainEvent, attempts: number): Promise<void>;
@@ -23,7 +23,7 @@ interface Place {
   readonly parked: ParkedEvent;
 }
 
-export function createParking(connection: Connection, names: Names): Parking {
+export function createParking(connection: { link(): Promise<Link> }, names: Names): Parking {
   const using = <T>(work: (link: Link) => Promise<T>): Promise<T> => calling(async () => work(await connection.link()));
   const put = (subject: string, value: unknown): Promise<void> =>
     using(async ({ js }) => {
@@ -31,19 +31,26 @@ export function createParking(connection: Connection, names: Names): Parking {
     });
   return {
     park: (consumer, parked) => put(names.parked(consumer, parked.event.id), parked),
-    list: (consumer) => using(async (link) => (await places(link, names, consumer)).map(({ parked }) => parked)),
+    parkedConsumers: () => using((link) => readConsumers(link, names)),
+    parked: (consumer) => using(async (link) => (await places(link, names, consumer)).map(({ parked }) => parked)),
     count: (consumer) => using((link) => countPlaces(link, names, consumer)),
-    unpark: (consumer) =>
+    unpark: (consumer, eventIds) =>
       using(async (link) => {
-        const all = await places(link, names, consumer);
-        for (const { seq, parked } of all) {
+        const chosen = choose(await places(link, names, consumer), eventIds);
+        for (const { seq, parked } of chosen) {
           // The message id makes this idempotent: a second caller does not publish the event again.
           const msgID = `${parked.event.id}/${consumer}/${seq}`;
           const payload = JSON.stringify(parked.event);
           await link.js.publish(names.again(consumer), payload, { msgID, timeout: PATIENCE });
           await ifThere(link.jsm.streams.deleteMessage(names.parkedStream, seq, false));
         }
-        return all.length;
+        return chosen.length;
+      }),
+    dropParked: (consumer, eventIds) =>
+      using(async (link) => {
+        const chosen = choose(await places(link, names, consumer), eventIds);
+        for (const { seq } of chosen) await ifThere(link.jsm.streams.deleteMessage(names.parkedStream, seq, false));
+        return chosen.length;
       }),
     attempts: (consumer, event) =>
       using(async ({ jsm }) => {
@@ -57,6 +64,17 @@ export function createParking(connection: Connection, names: Names): Parking {
         await ifThere(jsm.streams.purge(names.parkedStream, { filter: names.attempts(consumer, event.id) }));
       }),
   };
+}
+
+/** Returns the places of the events with the given ids, or all of them. */
+function choose(places: readonly Place[], eventIds?: readonly string[]): readonly Place[] {
+  return eventIds === undefined ? places : places.filter(({ parked }) => eventIds.includes(parked.event.id));
+}
+
+async function readConsumers({ jsm }: Link, names: Names): Promise<string[]> {
+  const info = await ifThere(jsm.streams.info(names.parkedStream, { subjects_filter: names.allParked }));
+  const consumers = Object.keys(info?.state.subjects ?? {}).map((subject) => subject.split('.').at(-2) as string);
+  return [...new Set(consumers)].sort();
 }
 
 async function countPlaces({ jsm }: Link, names: Names, consumer: string): Promise<number> {

@@ -78,6 +78,31 @@ export function parkingDuties(duty: Duties, use: () => Bench): void {
     }),
   );
 
+  duty('an operator finds the consumers with parked events, and retries or drops some of them', () =>
+    use().scene(async ({ bus, consumer, record, row }) => {
+      const events = row('a', 4);
+      let mended = false;
+      const got = await record({ maxAttempts: 1 }, () => {
+        if (!mended) throw new Error('not yet');
+      });
+      expect(await bus.parkedConsumers()).not.toContain(consumer);
+      await bus.publish(events);
+      await settled(bus, consumer);
+      expect(await bus.parkedConsumers()).toContain(consumer);
+      mended = true;
+      const [first, second, third, fourth] = idsOf(events) as [string, string, string, string];
+      expect(await bus.unpark(consumer, [second, 'no-such-event'])).toBe(1);
+      await eventually(() => expect(got.done).toEqual([second]));
+      expect(await bus.dropParked(consumer, [third, second])).toBe(1);
+      expect(idsOf((await bus.parked(consumer)).map(({ event }) => event))).toEqual([first, fourth]);
+      expect(await bus.dropParked(`${consumer}-other`)).toBe(0);
+      expect(await bus.dropParked(consumer)).toBe(2);
+      expect(await bus.parkedConsumers()).not.toContain(consumer);
+      await settled(bus, consumer);
+      expect(got.done).toEqual([second]);
+    }),
+  );
+
   duty('an event that was given again and fails again is parked again', () =>
     use().scene(async ({ bus, consumer, event, record }) => {
       const got = await record({ maxAttempts: 2 }, () => {

@@ -3,6 +3,7 @@ import type { AuthService } from '@commonplace/proto/identity/v1/auth_service.js
 import { type AuthenticateParts, createAuthenticateHandlers } from './authenticate.js';
 import { type BootstrapParts, createBootstrapHandlers } from './bootstrap.js';
 import { createPeopleHandlers, type PeopleLookupParts } from './people.js';
+import { createRateLimitHandlers, type RateLimitParts } from './rate-limits.js';
 import { createReassignHandlers, type ReassignParts } from './reassign-keys.js';
 import { createSessionHandlers, type SessionHandlerParts } from './sessions.js';
 import { createSignUpHandlers, type SignUpParts } from './sign-up.js';
@@ -12,6 +13,7 @@ type AuthParts = AuthenticateParts &
   SessionHandlerParts &
   PeopleLookupParts &
   BootstrapParts &
+  RateLimitParts &
   ReassignParts;
 
 export function createAuthHandlers(parts: AuthParts): Handlers<AuthService> {
@@ -21,6 +23,7 @@ export function createAuthHandlers(parts: AuthParts): Handlers<AuthService> {
     ...createSessionHandlers(parts),
     ...createPeopleHandlers(parts),
     ...createBootstrapHandlers(parts),
+    ...createRateLimitHandlers(parts),
     ...createReassignHandlers(parts),
   };
 }

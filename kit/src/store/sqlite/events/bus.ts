@@ -2,7 +2,15 @@ import { Unavailable } from '../../../errors/index.js';
 import type { EventBus, Subscription } from '../../../events/port.js';
 import { observeConsumer, observeHandler } from '../../../events/telemetry.js';
 import type { EventHub, Watcher } from './hub.js';
-import { countParked, countWaiting, readParked, readPlace, unparkStep } from './log.js';
+import {
+  countParked,
+  countWaiting,
+  dropParkedStep,
+  readParked,
+  readParkedConsumers,
+  readPlace,
+  unparkStep,
+} from './log.js';
 
 /** Creates a bus over the log of a database. Several may be open; each closes what it opened. */
 export function createSqliteBus(hub: EventHub): EventBus {
@@ -73,15 +81,22 @@ export function createSqliteBus(hub: EventHub): EventBus {
       const place = hub.consumers.get(name)?.place ?? readPlace(hub.reader, name);
       return place === undefined ? 0 : countWaiting(hub.reader, name, place);
     },
+    async parkedConsumers() {
+      return readParkedConsumers(hub.reader);
+    },
     async parked(name) {
       return readParked(hub.reader, name);
     },
     async parkedCount(name) {
       return countParked(hub.reader, name);
     },
-    async unpark(name) {
-      const [count] = await hub.queue.commit([unparkStep(name)]);
+    async unpark(name, eventIds) {
+      const [count] = await hub.queue.commit([unparkStep(name, eventIds)]);
       hub.consumers.get(name)?.wake();
+      return count ?? 0;
+    },
+    async dropParked(name, eventIds) {
+      const [count] = await hub.queue.commit([dropParkedStep(name, eventIds)]);
       return count ?? 0;
     },
     async close() {

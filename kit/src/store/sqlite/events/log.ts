@@ -51,8 +51,22 @@ export function parkStep(consumer: string, item: Item, error: string): Step {
   return [sql, [consumer, item.seq, item.attempts, error, JSON.stringify(item.event)], 'change'];
 }
 
-export function unparkStep(consumer: string): Step {
-  return ['UPDATE parked SET due = 1 WHERE consumer = ? AND due = 0', [consumer], 'any'];
+export function unparkStep(consumer: string, eventIds?: readonly string[]): Step {
+  const { sql, params } = parkedCondition(consumer, eventIds);
+  return [`UPDATE parked SET due = 1 WHERE ${sql}`, params, 'any'];
+}
+
+export function dropParkedStep(consumer: string, eventIds?: readonly string[]): Step {
+  const { sql, params } = parkedCondition(consumer, eventIds);
+  return [`DELETE FROM parked WHERE ${sql}`, params, 'any'];
+}
+
+/** Returns a condition for a consumer's parked events: all of them, or those with the given ids. */
+function parkedCondition(consumer: string, eventIds?: readonly string[]): { sql: string; params: Param[] } {
+  const sql = 'consumer = ? AND due = 0';
+  if (eventIds === undefined) return { sql, params: [consumer] };
+  const some = "json_extract(doc, '$.id') IN (SELECT value FROM json_each(?))";
+  return { sql: `${sql} AND ${some}`, params: [consumer, JSON.stringify(eventIds)] };
 }
 
 export function forgetParkedStep(consumer: string, seq: number): Step {
@@ -136,6 +150,12 @@ export function firstWaiting(reader: Connection, { types, seq }: Place): number 
 
 export function countParked(reader: Connection, consumer: string): number {
   return Number(reader.get('SELECT count(*) FROM parked WHERE consumer = ? AND due = 0', [consumer])?.[0] ?? 0);
+}
+
+export function readParkedConsumers(reader: Connection): string[] {
+  return reader
+    .all('SELECT DISTINCT consumer FROM parked WHERE due = 0 ORDER BY consumer')
+    .map(([name]) => String(name));
 }
 
 export function readParked(reader: Connection, consumer: string): ParkedEvent[] {

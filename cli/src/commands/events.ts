@@ -1,0 +1,52 @@
+import { Command } from 'commander';
+import { handleParkedEvents, listParkedEvents } from '../events.js';
+import { answer, type Context, examples } from './context.js';
+
+interface Options {
+  readonly consumer?: string;
+  readonly all?: boolean;
+}
+
+/** Creates the command `commonplace events`. */
+export function eventsCommand(context: Context): Command {
+  const command = new Command('events').description(
+    'Lists, retries and deletes parked events: those that a consumer still failed on at its last attempt.',
+  );
+  command.addHelpText('after', examples(['commonplace events list', 'commonplace events retry --all']));
+  command
+    .command('list')
+    .description('Lists the parked events, with the last error of each.')
+    .option('--consumer <name>', 'only events of this consumer, such as search-index')
+    .addHelpText(
+      'after',
+      examples(['commonplace events list', 'commonplace events list --consumer search-index --json']),
+    )
+    .action(async ({ consumer }: Options) => {
+      const events = await listParkedEvents(context.env, consumer);
+      const lines = events.map(
+        ({ time, consumer, id, type, subject, attempts, error }) =>
+          `${time}  ${consumer}  ${id}  ${type} of ${subject}\n    failed ${attempts} times, last: ${error}`,
+      );
+      answer(context, { events }, [...lines, `${events.length} events are parked.`]);
+    });
+  for (const action of ['retry', 'delete'] as const) {
+    command
+      .command(action)
+      .description(
+        action === 'retry'
+          ? 'Delivers events to their consumer again, with their attempts counted anew.'
+          : 'Deletes events; what they should have led to stays missing.',
+      )
+      .argument('[id...]', 'ids, as list shows them')
+      .option('--all', 'all parked events')
+      .option('--consumer <name>', 'only events of this consumer')
+      .addHelpText('after', examples([`commonplace events ${action} --all --consumer search-index`]))
+      .action(async (ids: string[], { all = false, consumer }: Options) => {
+        const handled = await handleParkedEvents(context.env, action, { consumer, ids: all ? 'all' : ids });
+        answer(context, { events: handled }, [
+          `${handled} events were ${action === 'retry' ? 'given to their consumers again' : 'deleted'}.`,
+        ]);
+      });
+  }
+  return command;
+}

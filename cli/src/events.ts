@@ -1,0 +1,79 @@
+import type { ParkedEvent } from '@commonplace/kit/events';
+import { openParkedBeside, type ParkedBeside } from '@commonplace/kit/runtime';
+import { CommandError, EXIT } from './exit.js';
+import { readPlaces } from './settings.js';
+
+/** A parked event, as operators see it. */
+export interface ParkedEventView {
+  readonly consumer: string;
+  readonly id: string;
+  readonly type: string;
+  readonly tenant: string | undefined;
+  readonly subject: string;
+  readonly time: string;
+  readonly attempts: number;
+  readonly error: string;
+}
+
+/** The parked events that a command is about: all of one consumer or of all, or some ids. */
+export interface ParkedSelection {
+  readonly consumer: string | undefined;
+  readonly ids: 'all' | readonly string[];
+}
+
+/** Returns the parked events of all consumers or of one, those parked for the longest first. */
+export function listParkedEvents(env: NodeJS.ProcessEnv, consumer?: string): Promise<ParkedEventView[]> {
+  return withParked(env, async (parked) => {
+    const found: ParkedEventView[] = [];
+    for (const name of await consumersOf(parked, consumer)) {
+      found.push(...(await parked.parked(name)).map((event) => view(name, event)));
+    }
+    return found;
+  });
+}
+
+/** Delivers parked events again, or deletes them. Returns their number. Throws if an id is not that of a parked event. */
+export function handleParkedEvents(
+  env: NodeJS.ProcessEnv,
+  action: 'retry' | 'delete',
+  { consumer, ids }: ParkedSelection,
+): Promise<number> {
+  if (ids !== 'all' && ids.length === 0) throw new CommandError(EXIT.usage, 'name events by their ids, or --all');
+  return withParked(env, async (parked) => {
+    const consumers = await consumersOf(parked, consumer);
+    if (ids !== 'all') await requireParked(parked, consumers, ids);
+    const some = ids === 'all' ? undefined : ids;
+    let handled = 0;
+    for (const name of consumers) {
+      handled += action === 'retry' ? await parked.unpark(name, some) : await parked.dropParked(name, some);
+    }
+    return handled;
+  });
+}
+
+async function consumersOf(parked: ParkedBeside, consumer: string | undefined): Promise<string[]> {
+  return consumer === undefined ? parked.parkedConsumers() : [consumer];
+}
+
+async function requireParked(parked: ParkedBeside, consumers: readonly string[], ids: readonly string[]) {
+  const known = new Set<string>();
+  for (const name of consumers) for (const { event } of await parked.parked(name)) known.add(event.id);
+  const unknown = ids.find((id) => !known.has(id));
+  if (unknown !== undefined) throw new CommandError(EXIT.missing, `no event ${unknown} is parked`);
+}
+
+function view(consumer: string, { event, attempts, error }: ParkedEvent): ParkedEventView {
+  const { id, type, tenant, subject, time } = event;
+  return { consumer, id, type, tenant, subject, time, attempts, error };
+}
+
+async function withParked<T>(env: NodeJS.ProcessEnv, work: (parked: ParkedBeside) => Promise<T>): Promise<T> {
+  const places = readPlaces(env);
+  const parked = await openParkedBeside(places);
+  if (parked === undefined) throw new CommandError(EXIT.missing, `there is no database in ${places.dataDir}`);
+  try {
+    return await work(parked);
+  } finally {
+    await parked.close();
+  }
+}

@@ -1,0 +1,55 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { silentLog } from '@commonplace/kit/log';
+import { openSqliteDatabase, type SqliteDatabase } from '@commonplace/kit/store/sqlite';
+import { eventually } from '@commonplace/kit/testing';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { openRebuilds, readRebuildRequest, requestRebuild } from '../src/upkeep/rebuild-requests.js';
+
+let folder: string;
+let database: SqliteDatabase;
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'search-rebuilds-'));
+  database = await openSqliteDatabase({ file: join(folder, 'commonplace.db') });
+});
+afterEach(async () => {
+  await database.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+test('a requested rebuild is done once, after a failure again, and then forgotten', async () => {
+  const store = database.store('search');
+  let [tries, done] = [0, 0];
+  const rebuild = async (): Promise<void> => {
+    if (++tries === 1) throw new Error('the tree did not answer');
+    done++;
+  };
+  const rebuilds = await openRebuilds({ store, log: silentLog }, { rebuild });
+  await requestRebuild(store, '2026-11-01T00:00:00.000Z');
+  await requestRebuild(store, '2026-11-02T00:00:00.000Z');
+  await rebuilds.runDue();
+  expect(await readRebuildRequest(store)).toMatchObject({ requestedAt: '2026-11-01T00:00:00.000Z', failures: 1 });
+  await requestRebuild(store);
+  await rebuilds.runDue();
+  expect([tries, done, await readRebuildRequest(store)]).toEqual([2, 1, undefined]);
+  await rebuilds.close();
+});
+
+test('a rebuild that runs is not disturbed by another request, and one that is cut off is taken up again', async () => {
+  const store = database.store('search');
+  let runs = 0;
+  const rebuild = (signal?: AbortSignal): Promise<void> =>
+    new Promise((_, reject) => {
+      runs++;
+      signal?.addEventListener('abort', () => reject(new Error('stopped')));
+    });
+  const rebuilds = await openRebuilds({ store, log: silentLog }, { rebuild });
+  await requestRebuild(store);
+  await rebuilds.begin();
+  await eventually(() => expect(runs).toBe(1));
+  expect((await requestRebuild(store)).lease?.holder).not.toBe('');
+  await rebuilds.close();
+  const left = await readRebuildRequest(store);
+  expect([runs, left?.lease?.holder, left?.failures, left?.dueAt]).toEqual([1, '', undefined, expect.any(String)]);
+});
