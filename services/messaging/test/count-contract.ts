@@ -6,9 +6,15 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { ModelConversation, randomNumbers, totalUnread } from './talk-model.js';
 import { keyOf, newPlace, openTalkStage, type TalkStage } from './talk-stage.js';
 
-/** Random operations; COMMONPLACE_MODEL_OPERATIONS=20000 for the long run. */
-const OPERATIONS = Number(process.env.COMMONPLACE_MODEL_OPERATIONS ?? 1500);
 const SEED = Number(process.env.COMMONPLACE_MODEL_SEED ?? 20261123);
+/** How much is done on a store. */
+export interface CountSample {
+  /** Random operations; COMMONPLACE_MODEL_OPERATIONS=20000 for the long run. */
+  readonly operations: number;
+  /** Messages of each of fifty writers. */
+  readonly messages: number;
+}
+
 export interface CountHarness {
   /** The store to run on; SQLite if it is undefined. */
   readonly store: Store | undefined;
@@ -20,7 +26,12 @@ const PEOPLE = 6;
 const RETENTIONS = [undefined, 2, undefined, 5];
 
 /** What numbers and counts guarantee on every store: they are those of a model after each of many random operations. */
-export function countContract(name: string, open: () => Promise<CountHarness>): void {
+export function countContract(
+  name: string,
+  { operations: usual, messages: each }: CountSample,
+  open: () => Promise<CountHarness>,
+): void {
+  const count = Number(process.env.COMMONPLACE_MODEL_OPERATIONS ?? usual);
   describe(`counts on ${name}`, () => {
     let stage: TalkStage;
     let harness: CountHarness;
@@ -191,7 +202,7 @@ export function countContract(name: string, open: () => Promise<CountHarness>): 
           ...[post, post, post, post, post, post],
           ...[edit, erase, erase, read, read, markUnread, mute, leave, join, join, archive],
         ];
-        for (let step = 0; step < OPERATIONS; step++) {
+        for (let step = 0; step < count; step++) {
           const conversation = pick(all);
           if (random(60) === 0) await expire();
           else await pick(operations)(conversation);
@@ -214,7 +225,7 @@ export function countContract(name: string, open: () => Promise<CountHarness>): 
           }
         }
       },
-      60_000 + OPERATIONS * 60,
+      60_000 + count * 500,
     );
 
     test('fifty writers at once get the numbers from 1 on, each once, and everybody counts them', async () => {
@@ -226,7 +237,6 @@ export function countContract(name: string, open: () => Promise<CountHarness>): 
         ...{ type: ConversationType.GROUP, workspaceId: place.workspaceId, name: 'Crowd' },
         memberIds: others.map(({ userId }) => userId),
       });
-      const each = 40;
       const seqs = await Promise.all(
         people.map(async (person) => {
           const mine: number[] = [];

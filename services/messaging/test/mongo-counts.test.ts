@@ -11,7 +11,7 @@ if (url === '') {
     test('no server', () => {});
   });
 } else {
-  countContract('MongoDB', async () => {
+  countContract('MongoDB', { operations: 300, messages: 4 }, async () => {
     const databasePrefix = `test_${newId().slice(-12)}_`;
     const database = await openMongoDatabase({ url, databasePrefix });
     return {
