@@ -70,8 +70,17 @@ function cellOf(cell: unknown): { row?: number; column_id?: string } {
   return Array.isArray(cell) ? { row: Number(cell[0]), column_id: String(cell[1]) } : {};
 }
 
+/**
+ * What grpc-js says of a call that the other side has closed without a status, as an overloaded process does. It calls
+ * that INTERNAL; like a lost connection it may be different the next moment.
+ */
+const ENDED_WITHOUT_STATUS = 'Received RST_STREAM with code 0';
+
 /** Returns the AppError for a gRPC code without a status, which a failure of the transport produces. */
 export function ofCode(code: number, cause: Error): AppError {
+  if (code === status.INTERNAL && cause.message.includes(ENDED_WITHOUT_STATUS)) {
+    return Unavailable({}, { cause, retryAfter: 1 });
+  }
   if (code === status.DEADLINE_EXCEEDED) return Timeout({}, { cause });
   if (code === status.UNAVAILABLE) return Unavailable({}, { cause, retryAfter: 1 });
   if (code === status.CANCELLED) return new AppError('CANCELLED', 'timeout', 'The call was given up.', { cause });

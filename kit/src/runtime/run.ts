@@ -11,6 +11,7 @@ import { serveMethods } from '../rpc/serve.js';
 import { openShedding, type Shedding } from '../rpc/shedding.js';
 import type { MeshTls } from '../rpc/tls.js';
 import { openSpaceGuard, type SpaceGuard } from '../space/index.js';
+import type { Store } from '../store/port.js';
 import { startTelemetry, type Telemetry } from '../telemetry/start.js';
 import { currentTraceFields } from '../telemetry/trace.js';
 import { type Adapters, openAdapters } from './adapters.js';
@@ -39,8 +40,15 @@ const KEYS_MS = 5_000;
 
 const fetched = fetchedKeys.bind();
 
-/** Runs modules in this process; services that are not among them are called over gRPC. */
-export async function run(modules: readonly ServiceModule[], env: NodeJS.ProcessEnv = process.env): Promise<Running> {
+/**
+ * Runs modules in this process; services that are not among them are called over gRPC. `storeOf` returns the store of a module
+ * that is not to have the one of this process: tests run a single service on another store by it, without that one's events.
+ */
+export async function run(
+  modules: readonly ServiceModule[],
+  env: NodeJS.ProcessEnv = process.env,
+  storeOf: (module: ServiceModule) => Store | undefined = () => undefined,
+): Promise<Running> {
   const settings = readAll(modules, env);
   const log = createLog(settings.logLevel, {}, currentTraceFields);
   const name = modules.length === 1 ? (modules[0]?.name as string) : 'commonplace';
@@ -78,7 +86,7 @@ export async function run(modules: readonly ServiceModule[], env: NodeJS.Process
   const started: StartedModule[] = [];
   const implementations: Implementation[] = [];
   for (const module of modules) {
-    const store = adapters.store(module);
+    const store = storeOf(module) ?? adapters.store(module);
     if (module.stores) {
       await requireFormat(module.name, store, module.migrations ?? []);
       observeFormat(module.name, async () => (await formatOf(store, module.migrations ?? [])).format ?? 0);

@@ -10,6 +10,7 @@ import { factsOf } from '../rpc/methods.js';
 import type { CallMetadata, CallOptions, Client, Handlers, Reply, ServiceContract } from '../rpc/port.js';
 import type { Host, Implementation, ServiceModule } from '../runtime/module.js';
 import { run } from '../runtime/run.js';
+import type { Store } from '../store/port.js';
 
 /** Implements a service with some handlers; a call of any other method fails. */
 export function fake<S>(contract: ServiceContract<S>, handlers: Partial<Handlers<S>>): Implementation {
@@ -52,12 +53,13 @@ export interface Stage {
 
 /**
  * Starts `module` on a new data folder within `parent`. `others` are fakes of the services that it calls; identity's
- * token keys are provided here.
+ * token keys are provided here. With a `store` of its own nobody hears of the events that it commits.
  */
 export async function openStage(
   module: ServiceModule,
   others: readonly Implementation[],
   parent: string = tmpdir(),
+  store?: Store,
 ): Promise<Stage> {
   const dataDir = mkdtempSync(join(parent, 'commonplace-stage-'));
   const signer = createTokenSigner([randomBytes(32)]);
@@ -101,7 +103,8 @@ export async function openStage(
       return module.start(host);
     },
   };
-  const running = await run([observed, ...fakes, ...tools.map((name) => stub(name))], env);
+  const all = [observed, ...fakes, ...tools.map((name) => stub(name))];
+  const running = await run(all, env, (one) => (one === observed ? store : undefined));
   return {
     host: {
       ...(hosts.get(PROBE) as Host),

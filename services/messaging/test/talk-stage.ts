@@ -2,6 +2,7 @@ import type { Caller } from '@commonplace/kit/auth';
 import { contracts } from '@commonplace/kit/contracts';
 import { newId } from '@commonplace/kit/id';
 import type { CallOptions, Reply } from '@commonplace/kit/rpc';
+import type { Store } from '@commonplace/kit/store';
 import { fake, openStage, personCalled } from '@commonplace/kit/testing';
 import type { AgentEntry } from '@commonplace/proto/agents/v1/agent_directory_service.js';
 import type { ConversationRunService } from '@commonplace/proto/agents/v1/conversation_run_service.js';
@@ -37,10 +38,11 @@ export interface Place {
   readonly orgId: string;
 }
 
-/** Opens the messaging service for conversations, with fakes of the other services. */
+/** Opens the messaging service for conversations, with fakes of the other services; on SQLite unless it is given a store. */
 export async function openTalkStage(
   agents: readonly AgentEntry[] = [],
   startRun: ConversationRunService['startConversationRun'] = async () => ({ refusal: '' }),
+  store?: Store,
 ) {
   const people = new Map<string, Caller>();
   const orgs = new Map<string, Map<string, OrgMembership>>();
@@ -82,14 +84,16 @@ export async function openTalkStage(
         }),
       }),
     ],
+    undefined,
+    store,
   );
   const { host } = stage;
   const talks = host.client(contracts.conversations);
   const messages = host.client(contracts.messages);
   const access = host.client(contracts.conversationAccess);
   const as = (caller: Caller, reply: Reply = {}): Promise<CallOptions> => stage.as(caller, {}, reply);
-  const { store, log } = stage.own;
-  const records = await openConversationRecords(store);
+  const { store: own, log } = stage.own;
+  const records = await openConversationRecords(own);
   /** Announces a change of memberships, and waits until the service has heard of it. */
   async function announce(): Promise<void> {
     const event = eventOf('tenancy.workspace.updated', {});
@@ -150,7 +154,7 @@ export async function openTalkStage(
     },
     now: () => Date.now() + ahead,
     /** Removes the expired messages of a conversation now. */
-    expire: (id: string) => removeExpired({ ...records, store, log, now: () => Date.now() + ahead }, id),
+    expire: (id: string) => removeExpired({ ...records, store: own, log, now: () => Date.now() + ahead }, id),
     create: async (by: Caller, fields: object, reply?: Reply) =>
       talks.createConversation(CreateConversationRequest.fromPartial(fields), await as(by, reply)),
     channel: async (by: Caller, place: Place, fields: object = {}) =>

@@ -49,7 +49,7 @@ async function sendOnce(
       throw new Error(`A message is answered with ${answer?.status ?? 'nothing'}: ${answer?.text.slice(0, 500)}`);
     }
     written.retries++;
-    await sleep(randomInt(50, 250));
+    await sleep((answer?.retryAfterMs ?? 0) + randomInt(50, 250));
   }
 }
 
@@ -57,7 +57,8 @@ async function sendOnce(
 async function post(url: string, headers: Record<string, string>, body: string) {
   try {
     const response = await fetch(url, { method: 'POST', headers, body });
-    return { status: response.status, text: await response.text() };
+    const retryAfterMs = Number(response.headers.get('retry-after') ?? 0) * 1000;
+    return { status: response.status, text: await response.text(), retryAfterMs };
   } catch {
     return undefined;
   }

@@ -1,0 +1,27 @@
+import { newId } from '@commonplace/kit/id';
+import { openMongoDatabase } from '@commonplace/kit/store/mongo';
+import { describe, test } from '@jest/globals';
+import { MongoClient } from 'mongodb';
+import { countContract } from './count-contract.js';
+
+const url = process.env.COMMONPLACE_MONGODB_URL ?? '';
+
+if (url === '') {
+  describe.skip('counts on MongoDB: COMMONPLACE_MONGODB_URL is not set', () => {
+    test('no server', () => {});
+  });
+} else {
+  countContract('MongoDB', { operations: 300, messages: 4 }, async () => {
+    const databasePrefix = `test_${newId().slice(-12)}_`;
+    const database = await openMongoDatabase({ url, databasePrefix });
+    return {
+      store: await database.store('messaging'),
+      async close() {
+        await database.close();
+        const client = await MongoClient.connect(url);
+        await client.db(`${databasePrefix}messaging`).dropDatabase();
+        await client.close();
+      },
+    };
+  });
+}
