@@ -9,6 +9,15 @@ const REPLICAS = 3;
 /** Kills while runs wait for each other, for each three of the others. */
 const ORDER_SHARE = 3;
 
+/** Returns the fields of a record; the store keeps objects as JSON. */
+function plain(fields: Document): object {
+  const entries = Object.entries(fields).map(([name, value]) => {
+    const { json } = (value ?? {}) as { json?: unknown };
+    return [name, typeof json === 'string' ? JSON.parse(json) : value];
+  });
+  return Object.fromEntries(entries);
+}
+
 /**
  * Kills one of three processes after the other while automations run, `rounds` times. Every effect happens once, in the
  * order of the triggers.
@@ -30,7 +39,7 @@ export async function soakMeshAutomations(mesh: Mesh, rounds: number, tally: Tal
     },
     async records<T>(service: string, collection: string) {
       const all = await store.db(`commonplace_${service}`).collection<Document>(collection).find({}).toArray();
-      return all.map(({ _id, ...rest }) => ({ id: String(_id), ...rest }) as T);
+      return all.map(({ _id, ...rest }) => ({ id: String(_id), ...plain(rest) }) as T);
     },
   };
   try {

@@ -10,8 +10,10 @@ const LEAD_MS = 90_000;
 const MINUTE_MS = 60_000;
 /** Milliseconds between two kills, at random. */
 const PAUSE_MS = [2_000, 6_000] as const;
+/** Milliseconds between two looks at all fires. */
+const LOOK_MS = 2_000;
 /** Time within which one more has to start, until all have. */
-const PATIENCE_MS = 30_000;
+const PATIENCE_MS = 90_000;
 
 /**
  * Has 1,000 schedules fall due within one minute while processes are killed one after the other. Each has to start its
@@ -53,7 +55,7 @@ async function untilAllStarted(place: Place): Promise<void> {
     if (count > started) until = Date.now() + PATIENCE_MS;
     else if (Date.now() > until) return;
     started = count;
-    await sleep(200);
+    await sleep(LOOK_MS);
   }
 }
 
