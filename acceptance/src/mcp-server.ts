@@ -7,6 +7,8 @@ export interface McpTool {
   readonly description: string;
   /** Returns the text that a call answers; absent for a tool that does nothing. `key` is its idempotency key. */
   call?(args: Readonly<Record<string, unknown>>, key: string): string | Promise<string>;
+  /** A PNG in Base64 that a call answers beside its text. */
+  readonly image?: string;
 }
 
 /** An MCP server on this machine. */
@@ -32,7 +34,9 @@ export async function startMcpServer(tools: readonly McpTool[]): Promise<Running
       const tool = running.tools.find(({ name }) => name === params.name);
       const key = String((params._meta as Record<string, unknown> | undefined)?.['commonplace.dev/idempotency-key']);
       const text = (await tool?.call?.(params.arguments ?? {}, key)) ?? 'Done.';
-      return { content: [{ type: 'text' as const, text }] };
+      const image =
+        tool?.image === undefined ? [] : [{ type: 'image' as const, mimeType: 'image/png', data: tool.image }];
+      return { content: [{ type: 'text' as const, text }, ...image] };
     });
     return server;
   });

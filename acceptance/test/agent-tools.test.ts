@@ -4,7 +4,9 @@ import { hostileTargets } from '@commonplace/kit/testing';
 import { type ChatServer, openChatServer } from '@commonplace/kit/testing/chat-server';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { endOfRun, type Run } from '../src/chat.js';
+import { eventually } from '../src/eventually.js';
 import { linkOf } from '../src/files.js';
+import { startMcpServer } from '../src/mcp-server.js';
 import { newAddress, type Person, signUp, tokenOf } from '../src/people.js';
 import type { List, Member, Resource, TableContent, Workspace } from '../src/records.js';
 import { type OwnSystem, startSystem } from '../src/system.js';
@@ -17,6 +19,8 @@ let owner: Person;
 let workspace: Workspace;
 let site: Site;
 
+/** A PNG of one pixel. */
+const PIXEL = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==';
 const MODELS = [{ id: 'scripted', context_tokens: 60_000, max_output_tokens: 1000 }];
 const TOOLS = ['search', 'read', 'write', 'create', 'comment', 'table', 'file', 'web_fetch'];
 
@@ -27,7 +31,7 @@ beforeAll(async () => {
     COMMONPLACE_SIGN_UP: 'open',
     COMMONPLACE_CHAT_MODEL_URL: model.url,
     COMMONPLACE_CHAT_MODELS: JSON.stringify(MODELS),
-    COMMONPLACE_URL_ALLOWLIST: '127.0.0.1',
+    COMMONPLACE_URL_ALLOWLIST: '127.0.0.1,localhost',
     COMMONPLACE_WEB_FETCH_BYTES: '200000',
   });
   owner = await signUp(system, 'Owner');
@@ -170,6 +174,41 @@ describe('a tool', () => {
     const id = /[0-9a-f-]{36}/.exec(told()[0] ?? '')?.[0] ?? '';
     const { download_url } = await linkOf(owner, id);
     expect(await (await fetch(download_url)).text()).toBe('Plain words.');
+  });
+
+  test('of an MCP server returns images, which become files if the agent may create some', async () => {
+    const image = Buffer.from(PIXEL, 'base64');
+    const charts = await startMcpServer([
+      { name: 'draw', description: 'Draws.', image: image.toString('base64'), call: () => 'Here it is.' },
+    ]);
+    try {
+      const connect = async (agent: Agent) => {
+        const server = { name: 'charts', url: charts.url, require_approval: 'never', read_only_tools: ['draw'] };
+        await owner.post(`/agents/${agent.id}/mcp`, server);
+        await eventually(async () => {
+          const { data } = await owner.get<List<{ status: string }>>(`/agents/${agent.id}/mcp`);
+          expect(data.items.map((one) => one.status)).toEqual(['connected']);
+        }, 30_000);
+        return agent;
+      };
+      const draw = { name: 'charts__draw', arguments: {} };
+      const artist = await connect(await newAgent('editor'));
+      const done = await run(artist, [draw]);
+      expect(done).toMatchObject({ status: 'completed', taint_sources: [{ type: 'mcp' }] });
+      expect(told()[0]).toMatch(/Here it is\.[\s\S]*Image 1 \(image\/png\) is stored as the file “draw-1\.png”/);
+      const id = /with the id ([0-9a-f-]{36})/.exec(told()[0] ?? '')?.[1] ?? '';
+      const { download_url } = await linkOf(owner, id);
+      expect(Buffer.from(await (await fetch(download_url)).arrayBuffer()).equals(image)).toBe(true);
+      const { data: file } = await owner.get<Resource>(`/resources/${id}`);
+      expect(file).toMatchObject({ name: 'draw-1.png', created_by: { type: 'agent', id: artist.id } });
+      for (const poor of [await newAgent('viewer'), await newAgent('editor', ['search', 'read'])]) {
+        const refused = await run(await connect(poor), [draw]);
+        expect(refused.status).toBe('completed');
+        expect(told()[0]).toMatch(/Here it is\.[\s\S]*Image 1 \(image\/png\) is not stored: /);
+      }
+    } finally {
+      await charts.stop();
+    }
   });
 
   test('refuses arguments that do not fit, and leaves everything as it was', async () => {

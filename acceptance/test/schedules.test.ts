@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { type ChatServer, openChatServer } from '@commonplace/kit/testing/chat-server';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { newAgent } from '../src/agents.js';
@@ -134,3 +135,33 @@ test('what was due while the system was down starts when it is back, once', asyn
   const { data } = await ann.get<{ items: unknown[] }>(`/automations/${automation_id}/runs`);
   expect(data.items).toHaveLength(1);
 }, 120_000);
+
+test('a schedule that is changed a second before its slot, and then killed, fires at its new time only', async () => {
+  const { id, automation_id, slot, changed } = await changedInTime();
+  await system.kill();
+  await system.restart();
+  await eventually(async () => {
+    expect(await read(id)).toMatchObject({ status: 'completed', last_run: { status: 'completed' } });
+  });
+  const { fires } = await read(id);
+  expect(fires.map(({ scheduled_for, outcome }) => [Date.parse(scheduled_for), outcome])).toEqual([
+    [changed, 'started'],
+  ]);
+  expect(changed).not.toBe(slot);
+  const { data } = await ann.get<{ items: unknown[] }>(`/automations/${automation_id}/runs`);
+  expect(data.items).toHaveLength(1);
+}, 180_000);
+
+/** Changes the time of a schedule a second before it fires; on a slow machine, where that comes too late, longer before. */
+async function changedInTime() {
+  for (let beforeMs = 1_000; ; beforeMs *= 3) {
+    const automation_id = await newAutomation();
+    const slot = Date.now() + beforeMs + 2_000;
+    const { id } = await newSchedule({ automation_id, run_at: new Date(slot).toISOString() });
+    await sleep(slot - beforeMs - Date.now());
+    const changed = slot + 4_000;
+    const { status } = await ann.patch(`/agent-schedules/${id}`, { run_at: new Date(changed).toISOString() });
+    if (status === 200) return { id, automation_id, slot, changed };
+    expect(status).toBe(409);
+  }
+}

@@ -168,7 +168,8 @@ const USAGE = `npm run soak -- [--rounds N] [--only P,Q] [--pages N] [--seed N] 
                (${RUN_ROUNDS.streamCuts}); without the large import and the mesh;
                by name: kills under writers of messages (${MESSAGE_ROUNDS.kills});
                on a mesh: losses of the broker (${MESH_ROUNDS.nats}), kills of the
-               store (${MESH_ROUNDS.store}), takeovers (${MESH_ROUNDS.takeover}), and a fifth as many restarts of every process under
+               store (${MESH_ROUNDS.store}), takeovers (${MESH_ROUNDS.takeover}), kills of one of three
+               processes that carry out automations (${MESH_ROUNDS['automations-mesh']}), and a fifth as many restarts of every process under
                load (${MESH_ROUNDS.rolling}) and in the middle of runs of agents (${MESH_ROUNDS.agents})
   --only P,Q   only these parts: ${PARTS.join(', ')}
   --pages N    pages of the large import (${LARGE_PAGES})

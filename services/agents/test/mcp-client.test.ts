@@ -4,7 +4,8 @@ import { afterAll, afterEach, describe, expect, test } from '@jest/globals';
 import { inputRequired } from '@modelcontextprotocol/server';
 import { CallLost, callTool, listTools } from '../src/mcp/client.js';
 import { McpFailure } from '../src/mcp/failure.js';
-import { resultText } from '../src/mcp/result.js';
+import { MAX_RESULT_IMAGES } from '../src/mcp/limits.js';
+import { resultImages, resultText } from '../src/mcp/result.js';
 import type { McpServerRecord, McpToolRecord } from '../src/stores/mcp-servers.js';
 import { type Era, startMcpServer, type TestServer } from './mcp-servers.js';
 
@@ -172,5 +173,17 @@ describe('a result', () => {
     expect(text).toContain('image/png');
     const long = resultText({ content: [{ type: 'text', text: 'ä'.repeat(1_000) }] } as never, 101);
     expect(long.startsWith(`${'ä'.repeat(50)}\n\n[cut`)).toBe(true);
+  });
+
+  test('has a bounded number of images that can be stored, of types that run nothing', () => {
+    const image = (mimeType: string) => ({ type: 'image', mimeType, data: 'AAAA' });
+    const types = ['image/PNG', 'image/svg+xml', 'text/html', 'image/webp', ...Array(20).fill('image/jpeg')];
+    const images = resultImages({ content: types.map(image) } as never, 'draw/../chart');
+    expect(images).toHaveLength(MAX_RESULT_IMAGES);
+    expect(images.slice(0, 3).map(({ name, mimeType }) => [name, mimeType])).toEqual([
+      ['draw-chart-1.png', 'image/png'],
+      ['draw-chart-2.webp', 'image/webp'],
+      ['draw-chart-3.jpg', 'image/jpeg'],
+    ]);
   });
 });

@@ -1,3 +1,4 @@
+import { AppError } from '@commonplace/kit/errors';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { StoredAction } from '../src/definitions/records.js';
 import { lostAnswer, openRunStage, type RunStage } from './run-stage.js';
@@ -77,6 +78,20 @@ test('each effect happens once, whichever commit of the run its process does not
   // Fewer than so many commits would mean that a part of the points was never tried.
   expect([...pending.values()].every(({ at }) => at >= 11)).toBe(true);
 }, 120_000);
+
+test('an action whose token has expired on its way is tried again', async () => {
+  const { owner, create, start, until, effects, faults } = stage;
+  let count = 0;
+  faults.answered = (method) => {
+    if (method !== 'createComment' || count++ > 0) return;
+    throw new AppError('UNAUTHENTICATED', 'invalid_credentials', 'The caller token is not valid.');
+  };
+  const automation = await create([{ type: 'comment', config: { resource_id: crypto.randomUUID(), body: 'expired' } }]);
+  const run = await until(owner, await start(owner, automation.id), 'completed');
+  faults.answered = () => {};
+  expect(run.steps.map(({ attempt }) => attempt)).toEqual([2]);
+  expect(effects.filter(({ of }) => of === 'expired' || of.includes('"expired"'))).toHaveLength(1);
+}, 60_000);
 
 test('an effect whose answer was lost is not repeated', async () => {
   const { owner, create, start, until, effects, faults } = stage;

@@ -1,5 +1,6 @@
 import type { Tally } from '../tally.js';
 import { soakAgents } from './agents.js';
+import { soakMeshAutomations } from './automations.js';
 import { soakBroker } from './broker.js';
 import { type Mesh, startMesh } from './mesh.js';
 import { soakRolling } from './rolling.js';
@@ -7,11 +8,14 @@ import { missingServers } from './servers.js';
 import { soakStore } from './store.js';
 import { soakTakeover } from './takeover.js';
 
-export const MESH_PARTS = ['nats', 'store', 'takeover', 'rolling', 'agents'] as const;
+export const MESH_PARTS = ['nats', 'store', 'takeover', 'rolling', 'agents', 'automations-mesh'] as const;
 type MeshPart = (typeof MESH_PARTS)[number];
 
 /** Rounds of a full run and, below, requests a second while processes are restarted. */
-export const MESH_ROUNDS = { nats: 5, store: 10, takeover: 5, rolling: 10, agents: 2 } as const;
+export const MESH_ROUNDS = {
+  ...{ nats: 5, store: 10, takeover: 5, rolling: 10, agents: 2 },
+  'automations-mesh': 20,
+} as const;
 export const MESH_RATE = 100;
 
 export interface MeshRounds {
@@ -26,6 +30,8 @@ export interface MeshRounds {
   readonly takeover: number;
   /** Restarts of every part in the middle of runs. */
   readonly agents: number;
+  /** Kills of a process that carries out automations. */
+  readonly automations: number;
 }
 
 /**
@@ -42,6 +48,7 @@ export function meshRounds(parts: ReadonlySet<string>, rounds: number | undefine
     nats: of('nats'),
     store: of('store'),
     takeover: of('takeover'),
+    automations: of('automations-mesh'),
   };
 }
 
@@ -62,6 +69,7 @@ export async function soakMesh(rounds: MeshRounds, home: string, tally: Tally): 
     if (rounds.takeover > 0) await soakTakeover(mesh, rounds.takeover, tally);
     if (rounds.rolling > 0) await soakRolling(mesh, rounds.rolling, rounds.rate, tally);
     if (rounds.agents > 0) await soakAgents(mesh, rounds.agents, tally);
+    if (rounds.automations > 0) await soakMeshAutomations(mesh, rounds.automations, tally);
     tally.check('no process has ended by itself', endedIn(mesh));
     tally.check('no event was given up', mesh.said('events.parked'));
   } finally {

@@ -106,9 +106,12 @@ export function reservationFaults(home: string, runs: ReadonlyMap<string, Run>):
   return faults;
 }
 
-/** Reads the documents of a collection from a data folder. */
+/** Milliseconds that a reader waits for the process that writes the data. */
+const BUSY_MS = 10_000;
+
+/** Reads the documents of a collection from a data folder, which a process may be using. */
 export function readDocuments<T>(home: string, table: string): T[] {
-  const database = new Database(join(home, 'data/commonplace.db'), { readonly: true });
+  const database = new Database(join(home, 'data/commonplace.db'), { readonly: true, timeout: BUSY_MS });
   try {
     const rows = database.prepare(`SELECT doc FROM ${table}`).raw(true).all() as [string][];
     return rows.map(([doc]) => JSON.parse(doc) as T);

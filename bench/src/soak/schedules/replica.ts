@@ -1,7 +1,8 @@
-// One of several processes of the automations service on one store, with doubles of the other services. With `SOAK_SEED` it
-// creates the schedules first: a JSON object with `count` and `from`, the time of the first slot. It says `ready`.
+// A process of the automations service, with doubles of the other services. `SOAK_SEED` names a file with a JSON list of
+// schedules, which it creates first; its clock is ahead by `SOAK_AHEAD_MS`. It says `ready`.
 import { randomBytes } from 'node:crypto';
-import { automations } from '@commonplace/automations';
+import { readFileSync } from 'node:fs';
+import { createAutomations } from '@commonplace/automations';
 import { type Caller, createTokenSigner } from '@commonplace/kit/auth';
 import { contracts } from '@commonplace/kit/contracts';
 import { newRequestId } from '@commonplace/kit/id';
@@ -56,11 +57,14 @@ const others = [...owners, 'gateway'].map(
     },
   }),
 );
-await run([automations, ...others], process.env);
-if (process.env.SOAK_SEED) await seed(JSON.parse(process.env.SOAK_SEED));
+const aheadMs = Number(process.env.SOAK_AHEAD_MS ?? 0);
+await run([createAutomations(() => Date.now() + aheadMs), ...others], process.env);
+if (process.env.SOAK_SEED) await seed(JSON.parse(readFileSync(process.env.SOAK_SEED, 'utf8')));
+// Nothing else keeps a process alive that serves nobody: its timers do not.
+setInterval(() => {}, 60_000);
 process.stdout.write('ready\n');
 
-async function seed({ count, from }: { readonly count: number; readonly from: number }): Promise<void> {
+async function seed(schedules: readonly Readonly<Record<string, unknown>>[]): Promise<void> {
   const host = hosts.get('gateway') as Host;
   const client = { automations: host.client(contracts.automations), schedules: host.client(contracts.schedules) };
   const scopes = ['agent_schedule:write', 'automation:write'];
@@ -81,10 +85,10 @@ async function seed({ count, from }: { readonly count: number; readonly from: nu
   }
   let next = 0;
   const create = async () => {
-    for (let i = next++; i < count; i = next++) {
+    for (let i = next++; i < schedules.length; i = next++) {
       const request = CreateScheduleRequest.fromPartial({
-        ...{ name: `Schedule ${i}`, automationId: targets[i % AUTOMATIONS], timezone: 'UTC' },
-        runAt: new Date(from + (i * 60_000) / count).toISOString(),
+        ...{ automationId: targets[i % AUTOMATIONS], timezone: 'UTC' },
+        ...schedules[i],
       });
       await client.schedules.createSchedule(request, await options());
     }

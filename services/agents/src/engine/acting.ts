@@ -24,9 +24,9 @@ export interface Need {
  */
 export type Acting = (timeoutMs?: number, need?: Need) => Promise<CallOptions>;
 
-/** Milliseconds before its expiry at which a token is renewed. */
-const SPARE_MS = 10_000;
 const CALL_MS = 20_000;
+/** Milliseconds before its expiry at which a token is renewed: it outlives the call, also where the owner is slow. */
+const SPARE_MS = CALL_MS;
 
 interface Token {
   /** What the token was asked for: with anything else, another one is. */

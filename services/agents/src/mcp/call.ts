@@ -18,7 +18,7 @@ import {
   readState,
   withAnswer,
 } from './questions.js';
-import { resultText } from './result.js';
+import { type McpImage, resultImages, resultText } from './result.js';
 import { faultOfArguments } from './schema.js';
 import { usableTools } from './tool-list.js';
 
@@ -38,6 +38,8 @@ export interface McpCallResult {
   readonly server: McpServerRecord;
   readonly text: string;
   readonly isError: boolean;
+  /** Images of the result, in its order. */
+  readonly images?: readonly McpImage[] | undefined;
   readonly question?: Question | undefined;
 }
 
@@ -87,7 +89,7 @@ export async function runTool(parts: McpParts, call: McpCall): Promise<McpCallRe
     if (access === undefined) throw new McpFailure('auth', `Nobody has authorized for ${server.name} yet.`);
     const outcome = await callOnce(server, access, tool, call, state, signal);
     await noteOutcome(parts, server, undefined);
-    return present(parts, server, owner, state, outcome);
+    return present(parts, server, tool.name, { owner, state }, outcome);
   } catch (error) {
     if (error instanceof CallLost) await noteOutcome(parts, server, error.failure);
     if (!(error instanceof McpFailure)) throw error;
@@ -136,13 +138,14 @@ const keyOf = (runId: string, toolCallId: string): string =>
 function present(
   { envelope, mcpGuard, settings }: McpParts,
   server: McpServerRecord,
-  owner: CallOwner,
-  state: CallState,
+  toolName: string,
+  { owner, state }: { readonly owner: CallOwner; readonly state: CallState },
   outcome: CallOutcome,
 ): McpCallResult {
   if (outcome.resultType !== 'input_required') {
     const result = outcome as Exclude<CallOutcome, { resultType: 'input_required' }>;
-    return { server, text: resultText(result, settings.mcpResultKb * 1024), isError: result.isError === true };
+    const text = resultText(result, settings.mcpResultKb * 1024);
+    return { server, text, isError: result.isError === true, images: resultImages(result, toolName) };
   }
   const asked = readQuestions(
     mcpGuard,

@@ -23,6 +23,9 @@ export const MAX_OAUTH_BYTES = 256 * 1024;
 /** Pages of a list of tools. */
 export const MAX_LIST_PAGES = 20;
 
+/** Images of one result that are stored. */
+export const MAX_RESULT_IMAGES = 8;
+
 export const MAX_SCHEMA_BYTES = 64 * 1024;
 export const MAX_SCHEMA_DEPTH = 16;
 /** Schemas that are applied to one value. */

@@ -1,6 +1,7 @@
 import type { CallToolResult, ContentBlock } from '@modelcontextprotocol/client';
 import type { TaintSource } from '../domain/taint.js';
 import type { McpServerRecord } from '../stores/mcp-servers.js';
+import { MAX_RESULT_IMAGES } from './limits.js';
 import { cleanText } from './tool-list.js';
 
 /** Returns the source of what a server has sent: no person of the tenant has written it. */
@@ -20,13 +21,42 @@ export function resultText({ content, structuredContent }: CallToolResult, maxBy
   return text === '' ? 'The tool has returned nothing.' : cut(text, maxBytes);
 }
 
+/** An image of a result. */
+export interface McpImage {
+  /** Name of the file that it becomes. */
+  readonly name: string;
+  readonly mimeType: string;
+  /** Base64. */
+  readonly data: string;
+}
+
+/** The types of images that are stored, with the endings of their files: none of them can run scripts. */
+const IMAGE_TYPES: ReadonlyMap<string, string> = new Map([
+  ['image/png', 'png'],
+  ['image/jpeg', 'jpg'],
+  ['image/gif', 'gif'],
+  ['image/webp', 'webp'],
+]);
+
+/** Returns the images of a result that can be stored, at most `MAX_RESULT_IMAGES`; the rest is only named. */
+export function resultImages({ content }: CallToolResult, toolName: string): McpImage[] {
+  const stem = toolName.replaceAll(/[^A-Za-z0-9_-]+/g, '-');
+  const images = content.flatMap((block) => {
+    const ending = block.type === 'image' ? IMAGE_TYPES.get(block.mimeType.toLowerCase()) : undefined;
+    return block.type === 'image' && ending !== undefined ? [{ block, ending }] : [];
+  });
+  return images.slice(0, MAX_RESULT_IMAGES).map(({ block: { mimeType, data }, ending }, at) => ({
+    ...{ name: `${stem}-${at + 1}.${ending}`, mimeType: mimeType.toLowerCase(), data },
+  }));
+}
+
 function blockText(block: ContentBlock): string {
   switch (block.type) {
     case 'text':
       return block.text;
     case 'image':
     case 'audio':
-      return `[${block.type} of the type ${block.mimeType}, ${kilobytes(block.data)} KB, which is not passed on]`;
+      return `[${block.type} of the type ${block.mimeType}, ${kilobytes(block.data)} KB]`;
     case 'resource_link':
       return `[${block.title ?? block.name}](${block.uri})${block.description ? `: ${block.description}` : ''}`;
     case 'resource': {

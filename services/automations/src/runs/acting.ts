@@ -15,9 +15,9 @@ type ActingParts = Pick<RunParts, 'memberships' | 'peers' | 'systemCall' | 'now'
  */
 export type Acting = (run: AutomationRunRecord, signal: AbortSignal, timeoutMs?: number) => Promise<CallOptions>;
 
-/** Milliseconds before its expiry at which a token is renewed. */
-const SPARE_MS = 10_000;
 const CALL_MS = 20_000;
+/** Milliseconds before its expiry at which a token is renewed: it outlives the call, also where the owner is slow. */
+const SPARE_MS = CALL_MS;
 /** Tokens that are kept in memory: runs of one automation use the same. */
 const MAX_TOKENS = 1_000;
 

@@ -53,8 +53,11 @@ export const permissionLost = (): RunError =>
 const PASSING_CODES: ReadonlySet<AppError['code']> = new Set([
   ...(['UNAVAILABLE', 'DEADLINE_EXCEEDED', 'RESOURCE_EXHAUSTED', 'CANCELLED', 'INTERNAL'] as const),
 ]);
-/** Conflicts that pass by themselves, and that no service keeps as the answer under an idempotency key. */
-const PASSING_REASONS: ReadonlySet<string> = new Set(['idempotency_in_progress']);
+/**
+ * Refusals that pass by themselves, and that no service keeps as the answer under an idempotency key. Credentials are tokens of the
+ * run, which have expired on their way through a slow service; lost access is told by `permission_lost`.
+ */
+const PASSING_REASONS: ReadonlySet<string> = new Set(['idempotency_in_progress', 'invalid_credentials']);
 
 /** Returns an error of an action as its readers see it. */
 export function actionErrorOf(error: unknown): ActionError {

@@ -6,6 +6,7 @@ import { usableTools } from '../../mcp/tool-list.js';
 import type { Parts } from '../../parts.js';
 import type { McpServerRecord, McpToolRecord } from '../../stores/mcp-servers.js';
 import type { RunRecord } from '../../stores/runs.js';
+import { storeImages } from './mcp-images.js';
 import { type Arguments, InvalidArguments, OutcomeUnknown, type Tool, type ToolPlan, type ToolResult } from './tool.js';
 
 /** Servers of one agent whose tools are used. */
@@ -44,9 +45,11 @@ function toolOf(parts: Parts, server: McpServerRecord, tool: McpToolRecord): Too
       const current = await currentTool(parts, serverId, tool.name, args).catch(refused);
       return planOf(current.server, current.tool, args);
     },
-    async call(args, { run, toolCallId, signal, answer, state }) {
+    async call(args, context) {
+      const { run, toolCallId, signal, answer, state } = context;
       const call = { serverId, toolName: tool.name, args, run, toolCallId, signal, answer, state };
-      return runTool(parts, call).then(resultOf, refused);
+      const result = await runTool(parts, call).catch(refused);
+      return resultOf(result, await storeImages(parts, context, result.images ?? []));
     },
   };
 }
@@ -83,6 +86,10 @@ function ownRuleOf({ requireApproval }: McpServerRecord, name: string): 'allow' 
 }
 
 /** Whatever a server answers was written by strangers. */
-function resultOf({ server, text, isError, question }: McpCallResult): ToolResult {
-  return { text, isError, question, found: [], taints: [taintOf(server)] };
+function resultOf(
+  { server, text, isError, question }: McpCallResult,
+  { lines, resourceIds }: Awaited<ReturnType<typeof storeImages>>,
+): ToolResult {
+  const all = [text, lines.join('\n')].filter((part) => part !== '').join('\n\n');
+  return { text: all, isError, question, found: [], taints: [taintOf(server)], resourceIds };
 }
