@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { PATIENCE } from '@commonplace/acceptance/dist/src/patience.js';
 import { startScript } from '@commonplace/acceptance/dist/src/process.js';
 import { freePort, inherited, ROOT } from '@commonplace/acceptance/dist/src/system.js';
 import { cpuSeconds, processTree } from './processes.js';
@@ -31,7 +32,8 @@ export interface StartOptions {
   readonly settings?: Readonly<Record<string, string>>;
 }
 
-const START_MS = 60_000;
+/** Milliseconds that a start may take, more on a slow or busy machine (`COMMONPLACE_TEST_PATIENCE`). */
+const START_MS = 60_000 * PATIENCE;
 
 /**
  * Starts the system on `home`, by default without rate limits and embeddings, and waits until it is ready and its owner

@@ -55,7 +55,7 @@ export function readsOf(world: RealWorld): Work[] {
   const resources = pages.map(({ id }) => get(`/resources/${id}`));
   const contents = pages.map(({ id }) => get(`/resources/${id}/content`));
   const list = Array.from({ length: Math.min(20, Math.ceil(pages.length / 50)) }, (_, i) =>
-    get(`/workspaces/${workspaceId}/resources?type=document&limit=50&offset=${i * 50}`),
+    get(`/workspaces/${workspaceId}/resources?limit=50&offset=${i * 50}`),
   );
   const folders = folderIds.map((id) => get(`/workspaces/${workspaceId}/resources?parent_id=${id}&limit=50`));
   return [

@@ -20,31 +20,40 @@ const FLOORS: Readonly<Record<string, { floor: number; aim: number } | undefined
   'create a page': undefined,
 };
 
-interface Servers {
-  readonly env: Readonly<Record<string, string>>;
+interface Server {
+  readonly port: number;
   stop(): Promise<void>;
+}
+
+interface ServerScript {
+  installTool(name: string): Promise<string>;
+  startMongo(program: string, data: string): Promise<Server>;
+  startNats(program: string, data: string): Promise<Server>;
 }
 
 /** Measures the same work on a mesh whose servers keep their data on the disk. */
 export async function measureRealMesh(bench: Bench): Promise<Row> {
-  if (!bench.options.mesh) throw new Skipped('pass --mesh, which starts real servers');
+  if (!bench.options.mesh) throw new Skipped('pass --mesh, which starts servers of MongoDB’s protocol and NATS');
   const home = mkdtempSync(join(ROOT, 'bench/data/servers-'));
-  const script = (await import(pathToFileURL(join(ROOT, 'scripts/servers.mjs')).href)) as {
-    startServers(options: { dir: string }): Promise<Servers>;
-  };
-  const servers = await script.startServers({ dir: home });
+  const script = (await import(pathToFileURL(join(ROOT, 'scripts/servers.mjs')).href)) as ServerScript;
+  const running: Server[] = [];
   try {
-    return await measureWith(bench, servers.env);
+    const mongo = await script.startMongo(await script.installTool('secantus'), join(home, 'mongo'));
+    running.push(mongo);
+    const nats = await script.startNats(await script.installTool('nats'), join(home, 'nats'));
+    running.push(nats);
+    return await measureWith(bench, {
+      COMMONPLACE_MONGODB_URL: `mongodb://127.0.0.1:${mongo.port}/?replicaSet=secantus`,
+      COMMONPLACE_NATS_URL: `nats://127.0.0.1:${nats.port}`,
+    });
   } finally {
-    await servers.stop();
+    for (const server of running) await server.stop();
     rmSync(home, { recursive: true, force: true });
   }
 }
 
-async function measureWith(bench: Bench, env: Servers['env']): Promise<Row> {
+async function measureWith(bench: Bench, settings: Readonly<Record<string, string>>): Promise<Row> {
   const pages = readPages(bench.options.pages);
-  const { COMMONPLACE_MONGODB_URL, COMMONPLACE_NATS_URL } = env;
-  const settings = { COMMONPLACE_MONGODB_URL, COMMONPLACE_NATS_URL } as Record<string, string>;
   const world = await createRealWorld(bench, 'mesh', pages, { embeddings: 'off', mesh: true, settings });
   try {
     const works = [...readsOf(world), ...searchesOf(world), ...writesOf(world)].flatMap(floored);

@@ -95,11 +95,13 @@ async function listAll(
   return { items: items.map((workspace) => ({ workspace, role: withRole(workspace) })), page };
 }
 
-/** Returns the query of an administrator's list. */
+const STATES = ['active', 'archived'] as const;
+
+/** Returns the query of an administrator's list. It always names states, which the indexes of each order contain. */
 function orgWorkspaces(orgId: string, state: Workspace['state'] | undefined, q: string): Where<Workspace> {
   return {
     orgId,
-    ...(state === undefined ? {} : { state }),
+    state: { in: state === undefined ? STATES : [state] },
     ...(q === '' ? {} : { nameFold: { substring: foldName(q) } }),
   };
 }

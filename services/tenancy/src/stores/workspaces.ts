@@ -37,9 +37,9 @@ export const workspaceCollection: CollectionSpec<Workspace> = {
   name: 'workspaces',
   indexes: [
     { fields: ['slugKey'], unique: true },
-    { fields: ['orgId', 'createdAt'] },
-    { fields: ['orgId', 'updatedAt'] },
-    { fields: ['orgId', 'nameFold'] },
+    { fields: ['orgId', 'state', 'createdAt'] },
+    { fields: ['orgId', 'state', 'updatedAt'] },
+    { fields: ['orgId', 'state', 'nameFold'] },
     { fields: ['orgId', 'defaultRole'] },
   ],
 };
