@@ -64,6 +64,24 @@ describe('the work of embedding', () => {
     await eventually(async () => expect(await near(embedder, 'wombats')).toEqual(['c']));
   });
 
+  test('embeds of an edited text only the passages that have changed', async () => {
+    const embedder = createFakeEmbedder();
+    const long = (words: string) => `many words about ${words} of which there are more than enough. `.repeat(12);
+    const text = (last: string) => ['travel', 'food', last].map((one) => `# ${one}\n\n${long(one)}`).join('\n\n');
+    await index.upsert([entry('a', { name: 'Guide', text: text('cars') })]);
+    const { wake, stats } = start(embedder);
+    await eventually(() => expect(stats()).toMatchObject({ embedded: 1, pending: 0 }));
+    const sent = () => embedder.calls.filter(({ kind }) => kind === 'document').flatMap((call) => call.texts);
+    const before = sent();
+    await index.upsert([entry('a', { name: 'Guide', text: text('wombats'), version: 2 })]);
+    wake();
+    await eventually(async () => expect(await index.vectorStats(idOf(embedder))).toMatchObject({ pending: 0 }));
+    const edited = sent().slice(before.length);
+    expect(edited.length).toBeGreaterThan(0);
+    expect(edited.filter((one) => before.includes(one))).toEqual([]);
+    expect(edited.length).toBeLessThan(before.length);
+  });
+
   test('gives the model each passage with its title', async () => {
     const embedder = createFakeEmbedder();
     const long = 'many words of which there are more than enough. '.repeat(20);

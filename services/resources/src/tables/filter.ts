@@ -4,7 +4,8 @@ import { type Cell, type Column, findColumn, isList, isNumber, isText, isTime } 
 import { isRecord } from './column-options.js';
 import { guessMoment, parseDate, timeOf } from './dates.js';
 import { choiceId } from './plan-columns.js';
-import { compareText, foldText } from './terms.js';
+import { foldText } from './terms.js';
+import { compareText } from './text-order.js';
 
 const OPS = [
   'eq',

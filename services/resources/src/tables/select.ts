@@ -7,7 +7,8 @@ import { firstBy, orderBy, type SortKey, type SortTerm } from './order.js';
 import { decodeRows } from './rows.js';
 import { nameIn, shownCell } from './shown.js';
 import { type Breathe, STRIDE, sortInSlices } from './slices.js';
-import { compareText, createTerms } from './terms.js';
+import { createTerms } from './terms.js';
+import { createTextOrder } from './text-order.js';
 
 /** Rows by their indices in the table's own order. */
 export interface Selection {
@@ -204,11 +205,7 @@ async function otherRanks(
   }
   const nameOf = nameIn(people);
   const texts = cells.map((cell) => sortText(shownCell(cell, column, people), column, nameOf));
-  const codes = await sortInSlices(
-    [...cells.keys()],
-    (a, b) => compareText(texts[a] as string, texts[b] as string),
-    breathe,
-  );
+  const codes = await sortInSlices([...cells.keys()], createTextOrder(texts), breathe);
   const places = new Float64Array(cells.length);
   let place = 0;
   for (const [i, code] of codes.entries()) {

@@ -1,12 +1,6 @@
 import type { Cell } from './column.js';
 import { type Breathe, sortInSlices } from './slices.js';
-
-/** Orders texts as people do: case, accents and digits by their meaning, Chinese by pronunciation. */
-const collator = new Intl.Collator(['en', 'zh'], { numeric: true, caseFirst: 'lower' });
-
-export function compareText(a: string, b: string): number {
-  return collator.compare(a, b) || (a < b ? -1 : a > b ? 1 : 0);
-}
+import { createTextOrder } from './text-order.js';
 
 /**
  * The distinct values of one column that does not hold numbers, each with a code, so that rows need four bytes each and
@@ -74,7 +68,7 @@ export function createTerms(): Terms {
       if (ranks.length === cells.length) return ranks;
       const count = cells.length;
       const texts = cells.map((cell) => (cell === null ? '' : keyOf(cell)));
-      const compare = (a: number, b: number): number => compareText(texts[a] as string, texts[b] as string);
+      const compare = createTextOrder(texts);
       const fresh = Array.from({ length: count - 1 - order.length }, (_, i) => order.length + 1 + i);
       const sorted = await merged(order, await sortInSlices(fresh, compare, breathe), compare, breathe);
       const made = new Uint32Array(count);

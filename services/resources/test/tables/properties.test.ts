@@ -4,7 +4,7 @@ import { createChunker } from '../../src/tables/chunks.js';
 import { firstBy, orderBy } from '../../src/tables/order.js';
 import { type Edits, rebuild } from '../../src/tables/rebuild.js';
 import { encodeRow, type Row } from '../../src/tables/rows.js';
-import { compareText } from '../../src/tables/terms.js';
+import { compareText } from '../../src/tables/text-order.js';
 import { openTables, type ShownRow, type TableWorld } from './table-world.js';
 
 let tables: TableWorld;

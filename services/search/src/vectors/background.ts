@@ -4,6 +4,7 @@ import { CHUNKER_VERSION, type Chunk, chunksOf, embeddedText } from '../domain/c
 import { type CountedTokens, type Embedder, EmbedderFailure, type EmbeddingModel } from '../embedding/port.js';
 import type { ChunkVector, EntryVectors, SearchIndex, Unembedded, VectorStats } from '../index/port.js';
 import { pause } from '../pause.js';
+import { createKnownPassages, type KnownPassages } from './known-passages.js';
 
 export interface EmbeddingParts {
   readonly index: SearchIndex;
@@ -69,6 +70,7 @@ function isOf({ id }: EmbeddingModel, indexed: string): boolean {
 /** Starts embedding. It sleeps until `wake` is called when nothing is left to do. */
 export function startEmbedding(parts: EmbeddingParts): EmbeddingWork {
   const { index, embedder, former = [], chunkTokens, log } = parts;
+  const known = createKnownPassages();
   const stop = new AbortController();
   const model = indexedModel(embedder.model, chunkTokens);
   let stats: VectorStats = { embedded: 0, pending: 0, chunks: 0 };
@@ -110,7 +112,7 @@ export function startEmbedding(parts: EmbeddingParts): EmbeddingWork {
       const these = needy.map(({ id, textHash }) => `${id} ${textHash}`).join();
       if (these === last) throw new Error('the index does not take the vectors');
       last = these;
-      await index.putVectors(model, await embedEntries(parts, needy, stop.signal));
+      await index.putVectors(model, await embedEntries({ ...parts, known }, needy, stop.signal));
       stats = await index.vectorStats(model.id);
     }
     if (stats.embedded > 0) await dropOld();
@@ -158,9 +160,13 @@ export function startEmbedding(parts: EmbeddingParts): EmbeddingWork {
   };
 }
 
+interface BatchParts extends EmbeddingParts {
+  readonly known: KnownPassages;
+}
+
 /** Embeds the first or all of some entries. An entry that the model fails on gets no vectors. */
 async function embedEntries(
-  parts: EmbeddingParts,
+  parts: BatchParts,
   entries: readonly Unembedded[],
   signal: AbortSignal,
 ): Promise<EntryVectors[]> {
@@ -179,7 +185,7 @@ async function embedEntries(
 }
 
 async function embedTogether(
-  { embedder, chunkTokens, count }: EmbeddingParts,
+  { embedder, chunkTokens, count, known }: BatchParts,
   entries: readonly Unembedded[],
   signal: AbortSignal,
 ): Promise<EntryVectors[]> {
@@ -197,15 +203,14 @@ async function embedTogether(
     // Chunking a long text takes a while, so other pending work runs in between.
     await setImmediate();
   }
-  const vectors: Float32Array[] = [];
-  for (let at = 0; at < texts.length; at += TEXTS_AT_ONCE) {
-    const these = texts.slice(at, at + TEXTS_AT_ONCE);
+  const vectors = await known.vectorsOf(texts, TEXTS_AT_ONCE, (these, indices) => {
+    const owners = indices.map((i) => workspaceIds[i] as string);
     const some = embedder.embed(these, 'document', signal, (counted) => {
-      const shares = shareTokens(counted.tokens, these, workspaceIds.slice(at));
+      const shares = shareTokens(counted.tokens, these, owners);
       for (const [id, tokens] of shares) count?.(id, { ...counted, tokens }, embedder.model.name);
     });
-    vectors.push(...(await unlessAborted(some, signal)));
-  }
+    return unlessAborted(some, signal);
+  });
   let next = 0;
   return chunked.map(({ entry: { id, textHash }, chunks }) => ({
     id,

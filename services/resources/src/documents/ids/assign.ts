@@ -15,7 +15,7 @@ function mapIds(doc: Doc, idOf: (block: DocNode) => string | undefined): Doc {
 }
 
 /** Derives a block's id from its hash and the number of equal blocks before it. */
-export function derivedId(hash: number, before: number): string {
+function derivedId(hash: number, before: number): string {
   return `b${hashText(String(hash), before).toString(36).padStart(11, '0')}`;
 }
 

@@ -42,13 +42,6 @@ export function entriesOf(doc: Doc): Entry[] {
   return entries;
 }
 
-/** Returns the hash of a block and everything within it, as in `entriesOf`. */
-export function hashBlock(block: DocNode): number {
-  const inner = block.content ?? [];
-  const parts = holdsInline(block) ? inner.map(ownKey) : inner.map(hashBlock);
-  return hashText(`${ownKey(block)}\n${parts.join('\n')}`);
-}
-
 const ENOUGH = 1000;
 
 /** Returns the distinct words in about the first 1000 characters of a block and the blocks within it. */

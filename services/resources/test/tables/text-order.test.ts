@@ -1,0 +1,60 @@
+import { expect, test } from '@jest/globals';
+import { compareText, createTextOrder } from '../../src/tables/text-order.js';
+
+/** Creates a generator of whole numbers below a limit that returns the same ones in each run. */
+function createRandom(seed: number): (below: number) => number {
+  let state = seed;
+  return (below) => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return Math.floor((state / 2 ** 32) * below);
+  };
+}
+
+const PIECES = [
+  'a',
+  'A',
+  'b',
+  'B',
+  'z',
+  '0',
+  '00',
+  '1',
+  '9',
+  '10',
+  '007',
+  ' ',
+  '-',
+  '_',
+  '.',
+  ',',
+  "'",
+  '$',
+  '~',
+  '(',
+  '@',
+];
+const UNUSUAL = ['é', 'ß', '数', '\t', '\u0001', 'ａ', '😀'];
+
+test('texts are ordered as the collator orders them, whatever they contain', () => {
+  const random = createRandom(7);
+  const from = (pieces: readonly string[], most: number): string =>
+    Array.from({ length: random(most) }, () => pieces[random(pieces.length)]).join('');
+  const printable = Array.from({ length: 95 }, (_, i) => String.fromCharCode(32 + i));
+  const long = 'the same words at the beginning of every text, more than a key contains, 1';
+  const texts = [
+    ...Array.from({ length: 400 }, () => from(PIECES, 6)),
+    ...Array.from({ length: 200 }, () => from([...PIECES, ...UNUSUAL], 5)),
+    ...Array.from({ length: 200 }, () => from(printable, 4)),
+    ...Array.from({ length: 50 }, () => long + from(PIECES, 4)),
+    ...['1', '2', '12'].map((digits) => digits.repeat(200)),
+    ...['1', '2'].map((digits) => `x${digits.repeat(300)}`),
+  ];
+  const compare = createTextOrder(texts);
+  const wrong: [string, string][] = [];
+  for (const [a, one] of texts.entries()) {
+    for (const [b, other] of texts.entries()) {
+      if (Math.sign(compare(a, b)) !== Math.sign(compareText(one, other))) wrong.push([one, other]);
+    }
+  }
+  expect(wrong).toEqual([]);
+});
