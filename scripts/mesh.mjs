@@ -6,7 +6,7 @@ import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { build, root } from './build.mjs';
 import { freePorts } from './ports.mjs';
 
@@ -49,22 +49,27 @@ export async function startMesh(env = process.env, { say = console.log } = {}) {
   const settings = ownSettings(env);
   const children = SERVICES.map((name, i) => {
     const own = { COMMONPLACE_GRPC_PORT: String(ports[i]), ...settings[name], ...metricsPort(env, i + 1) };
-    return start(programOf(name), { ...shared, ...own });
+    return startPart(name, programOf(name), { ...shared, ...own });
   });
-  children.push(start(programOf('gateway'), shared));
-  const stop = () => Promise.all(children.map(end));
+  children.push(startPart('gateway', programOf('gateway'), shared));
+  let stopping = false;
+  const stop = () => {
+    stopping = true;
+    return Promise.all(children.map(end));
+  };
   // A service that can not start may end after the gateway is ready; the bootstrap would wait for it in vain.
   const broken = Promise.race(children.map(failed));
   broken.catch(() => {});
   let bootstrap;
   try {
     await Promise.race([ready(`http://127.0.0.1:${port}/health/ready`), broken]);
-    bootstrap = start(BOOTSTRAP, { ...shared, COMMONPLACE_METRICS_PORT: '' });
+    bootstrap = startPart('bootstrap', BOOTSTRAP, { ...shared, COMMONPLACE_METRICS_PORT: '' });
     await Promise.race([finished(bootstrap), broken]);
   } catch (error) {
     await Promise.all([stop(), bootstrap && end(bootstrap)]);
     throw error;
   }
+  for (const child of children) sayWhenGone(child, (line) => stopping || say(line));
   say(`Mesh of ${children.length} processes: ${addresses}`);
   return { baseUrl: shared.COMMONPLACE_PUBLIC_URL, pids: children.map(({ pid }) => pid), children, stop };
 }
@@ -98,13 +103,25 @@ function secretIn(dataDir, name) {
   return secret;
 }
 
-function start(file, env) {
-  return spawn(process.execPath, [join(root, file)], { env, cwd: root, stdio: ['ignore', 'inherit', 'inherit'] });
+const END_WITH_PARENT = pathToFileURL(join(root, 'scripts/end-with-parent.mjs')).href;
+
+/** Starts a program as a part of the mesh, which ends at the latest with this process. */
+export function startPart(name, file, env) {
+  const args = ['--import', END_WITH_PARENT, join(root, file)];
+  const child = spawn(process.execPath, args, { env, cwd: root, stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
+  return Object.assign(child, { part: name });
 }
+
+/** Says that a part has ended, and how. The others go on without it. */
+export function sayWhenGone(child, say) {
+  child.once('exit', (code, signal) => say(`${child.part} ended ${howEnded(code, signal)}; the other parts go on.`));
+}
+
+const howEnded = (code, signal) => (signal === null ? `with code ${code}` : `by ${signal}`);
 
 function failed(child) {
   return new Promise((_, reject) =>
-    child.once('exit', (code) => reject(new Error(`${child.spawnargs[1]} ended with ${code}`))),
+    child.once('exit', (code, signal) => reject(new Error(`${child.part} ended ${howEnded(code, signal)}`))),
   );
 }
 

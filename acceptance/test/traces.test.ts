@@ -124,6 +124,26 @@ describe('the trace of a creation', () => {
   });
 });
 
+describe('work that goes on after the answer', () => {
+  const ofWorkspace = (path: string) => `/workspaces/${workspace.id}${path}`;
+
+  test.each([
+    ['an import', 'job files.imports', '/imports', { source_type: 'markdown', content: '# One' }],
+    ['an export', 'job files.archives', '/archive', { mode: 'export' }],
+  ])('%s belongs to the trace that began it', async (_, job, path, body) => {
+    const { id, headers } = newTrace({ sampled: true });
+    expect([201, 202]).toContain((await by.post(ofWorkspace(path), body, { headers })).status);
+    await eventually(() => expect(spansOf(id).map(({ name }) => name)).toContain(job));
+  });
+
+  test('the fetch of a URL belongs to the trace that began it', async () => {
+    const { id, headers } = newTrace({ sampled: true });
+    const body = { name: 'there.txt', source_url: 'https://files.example/there.txt', workspace_id: workspace.id };
+    expect((await by.post('/files', body, { headers })).status).toBe(201);
+    await eventually(() => expect(spansOf(id).map(({ name }) => name)).toContain('job files.uploads'));
+  });
+});
+
 describe('what is not sampled', () => {
   test('a client that says so is believed, and so is the ratio', async () => {
     const unsampled = newTrace({ sampled: false });

@@ -78,3 +78,12 @@ test('it hangs below its parent, and its end is not moved by a clock that is set
   expect(ms(first.duration)).toBeLessThan(60_000);
   expect(ms(first.endTime) - ms(first.startTime)).toBeLessThan(60_000);
 });
+
+test('an exporter reads of it the spans that it links to', () => {
+  const { spans, processor } = ended();
+  const origin = { resource, instrumentationScope, ids, processor };
+  const cause = { traceId: ids.generateTraceId(), spanId: ids.generateSpanId() };
+  new RecordedSpan(origin, 'embed entries', SpanKind.INTERNAL, {}, undefined, [cause]).end();
+  expect(spans[0]?.links).toEqual([{ context: { ...cause, traceFlags: 1 } }]);
+  expect(spans[0]?.spanContext().traceId).not.toBe(cause.traceId);
+});

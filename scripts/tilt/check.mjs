@@ -35,7 +35,19 @@ process.exit(failed > 0 ? 1 : 0);
 
 async function compare(all) {
   const of = (builtin) => all.filter((call) => call.builtin === builtin);
-  const objects = parse(await template([join(CHART, 'values/dev.yaml')])).filter(({ kind }) => kind !== 'Pod');
+  const rendered = parse(await template([join(CHART, 'values/dev.yaml')]));
+  const hooks = rendered.filter(({ metadata }) => metadata.annotations?.['helm.sh/hook']?.includes('test'));
+  const objects = rendered.filter((object) => !hooks.includes(object));
+  const filter = of('filter_yaml').find(({ yaml }) => yaml === 'the chart');
+  const left = rendered.filter(({ kind }) => filter === undefined || !new RegExp(filter.kind, 'i').test(kind));
+  check(
+    'the chart is deployed',
+    of('k8s_yaml').some(({ yaml }) => yaml === 'the rest of the chart') ? [] : ['it is not'],
+  );
+  check(
+    'the pods of `helm test` are not deployed, and all else is',
+    rendered.filter((object) => left.includes(object) === hooks.includes(object)).map(({ metadata }) => metadata.name),
+  );
   const servers = parse(readFileSync(join(root, 'tilt/servers.yaml'), 'utf8'));
   const { services } = parseYaml(readFileSync(join(CHART, 'mesh.yaml'), 'utf8'));
   const built = new Set(of('docker_build').map(({ ref }) => ref));
@@ -72,6 +84,13 @@ async function compare(all) {
     of('sync')
       .map(({ local_path: path }) => path)
       .filter((path) => !existsSync(join(root, path))),
+  );
+  const touched = (path) => of('run').some(({ cmd }) => cmd.includes(` ${path.replace(/src$/, 'tsconfig.json')} `));
+  check(
+    'what is copied is compiled, whenever it was saved',
+    of('sync')
+      .map(({ local_path: path }) => path)
+      .filter((path) => !touched(path)),
   );
   const secret = ofKind(parse((await run(process.execPath, [join(root, 'tilt/secret.mjs')])).stdout), 'Secret')[0];
   const { secrets } = parseYaml(readFileSync(join(CHART, 'values/dev.yaml'), 'utf8'));

@@ -18,6 +18,7 @@ SIGNATURES = {
     'fall_back_on': 'files',
     'k8s_yaml': 'yaml, allow_duplicates=False',
     'helm': "pathToChartDir, name='', namespace='', values=[], set=[], kube_version='', skip_crds=False",
+    'filter_yaml': 'yaml, labels=None, name=None, namespace=None, kind=None, api_version=None',
     'k8s_resource': "workload='', new_name='', port_forwards=[], extra_pod_selectors=[], trigger_mode=None, "
     "resource_deps=[], objects=[], auto_init=True, pod_readiness='', links=[], labels=[], discovery_strategy=''",
     'local_resource': "name, cmd='', deps=None, trigger_mode=None, resource_deps=[], ignore=[], auto_init=True, "
@@ -27,10 +28,21 @@ SIGNATURES = {
 }
 
 
+# What builtins return whose results go on to others; of `filter_yaml` what matches, and what does not.
+RESULTS = {
+    'helm': lambda arguments: 'the chart',
+    'filter_yaml': lambda arguments: ['chosen of ' + str(arguments['yaml']), 'the rest of ' + str(arguments['yaml'])],
+}
+
+
 def noting(name, signature, calls):
     """A builtin of that signature, which notes its arguments."""
-    scope = {'note': lambda arguments: calls.append({'builtin': name, **arguments})}
-    exec(f'def {name}({signature}):\n    note(dict(locals()))\n    return None', scope)
+    def note(arguments):
+        calls.append({'builtin': name, **arguments})
+        return RESULTS.get(name, lambda _: None)(arguments)
+
+    scope = {'note': note}
+    exec(f'def {name}({signature}):\n    return note(dict(locals()))', scope)
     return scope[name]
 
 

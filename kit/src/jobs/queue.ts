@@ -221,7 +221,7 @@ class CollectionQueue<T extends JobRecord> implements Queue<T> {
   private async work(due: T): Promise<void> {
     const hold = await claimJob(this.context, due, this.options.onClaim?.bind(this.options) ?? (() => ({})));
     if (hold === undefined) return;
-    const { traceparent } = hold.record as { readonly traceparent?: string };
+    const { traceparent } = hold.record;
     const began = performance.now();
     let outcome: Parameters<QueueSignals['ended']>[0] = 'done';
     try {

@@ -18,6 +18,11 @@ export interface JobRecord extends StoredRecord {
   /** When the job was given up, RFC 3339. */
   readonly deadAt?: string | undefined;
   readonly deadLetter?: DeadLetter | undefined;
+  /**
+   * Trace context of the request that created the job, from `traceparentNow`; its owner writes it. Each attempt is a span of
+   * that trace.
+   */
+  readonly traceparent?: string | undefined;
 }
 
 /**

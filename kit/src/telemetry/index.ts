@@ -5,10 +5,12 @@ export { telemetrySettings } from './settings.js';
 export { startTelemetry, type Telemetry, type TelemetryOptions } from './start.js';
 export {
   continuing,
+  continuingAll,
   currentSpan,
   outside,
   readTraceparent,
   type Span,
+  type SpanPlace,
   signals,
   traceFields,
   traceparentNow,

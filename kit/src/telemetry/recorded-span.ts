@@ -1,5 +1,6 @@
 import {
   type SpanKind as Kind,
+  type Link,
   type SpanContext,
   type SpanStatus,
   SpanStatusCode,
@@ -36,6 +37,7 @@ export class RecordedSpan implements Span, ReadableSpan {
   readonly #began: number;
   readonly #started: number;
   #tookMs = 0;
+  readonly #links: readonly SpanPlace[];
   readonly attributes: Record<string, AttributeValue>;
 
   constructor(
@@ -44,7 +46,9 @@ export class RecordedSpan implements Span, ReadableSpan {
     readonly kind: Kind,
     attributes: Attributes,
     parent: SpanPlace | undefined,
+    links: readonly SpanPlace[] = NONE,
   ) {
+    this.#links = links;
     this.#origin = origin;
     this.attributes = { ...attributes };
     this.traceId = parent === undefined ? origin.ids.generateTraceId() : parent.traceId;
@@ -110,8 +114,10 @@ export class RecordedSpan implements Span, ReadableSpan {
     return this.#origin.instrumentationScope;
   }
 
-  get links(): never[] {
-    return NONE;
+  get links(): Link[] {
+    if (this.#links === NONE) return NONE;
+    const { traceFlags } = this;
+    return this.#links.map(({ traceId, spanId }) => ({ context: { traceId, spanId, traceFlags } }));
   }
 
   get events(): never[] {

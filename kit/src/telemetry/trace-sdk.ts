@@ -51,7 +51,8 @@ export function openTracing(
   return {
     tracer: {
       samples: () => Math.random() < traceRatio && health.isWell(),
-      start: (name, kind, attributes, parent) => new RecordedSpan(origin, name, KINDS[kind], attributes, parent),
+      start: (name, kind, attributes, parent, links) =>
+        new RecordedSpan(origin, name, KINDS[kind], attributes, parent, links),
     },
     close: async () => {
       let timer: NodeJS.Timeout | undefined;

@@ -23,7 +23,14 @@ export interface SpanPlace {
 
 /** Creates and exports spans; there is no tracer if tracing is off. */
 export interface Tracer {
-  start(name: string, kind: SpanKind, attributes: Attributes, parent: SpanPlace | undefined): Span;
+  /** Starts a span, as the first of a new trace without a parent; `links` are other spans that caused it. */
+  start(
+    name: string,
+    kind: SpanKind,
+    attributes: Attributes,
+    parent: SpanPlace | undefined,
+    links?: readonly SpanPlace[],
+  ): Span;
   /** Returns whether to sample a request from outside. */
   samples(): boolean;
 }
@@ -131,7 +138,30 @@ export async function continuing<T>(
   work: () => Promise<T>,
 ): Promise<T> {
   const span = continuedSpan(traceparent, name, 'internal', attributes);
-  if (span === undefined) return outside(work);
+  return span === undefined ? outside(work) : ending(span, work);
+}
+
+/** Maximum number of spans that one span links to. */
+const MAX_LINKS = 128;
+
+/**
+ * Runs work on behalf of several earlier requests, as a span of a trace of its own that links to each of their spans; as
+ * no span if none of them was sampled.
+ */
+export async function continuingAll<T>(
+  traceparents: readonly string[],
+  name: string,
+  attributes: Attributes,
+  work: () => Promise<T>,
+): Promise<T> {
+  const places = traceparents.map(readTraceparent).filter((place) => place?.sampled === true) as SpanPlace[];
+  const { tracer } = signals;
+  if (tracer === undefined || places.length === 0) return outside(work);
+  return ending(tracer.start(name, 'internal', attributes, undefined, places.slice(0, MAX_LINKS)), work);
+}
+
+/** Runs work within a span, and ends the span with it. */
+async function ending<T>(span: Span, work: () => Promise<T>): Promise<T> {
   try {
     const done = await within(span, work);
     span.end();

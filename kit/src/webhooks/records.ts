@@ -20,8 +20,6 @@ export interface Delivery extends JobRecord {
   /** Time of the next attempt, or at which the lease of a lost worker ends. Only for pending deliveries. */
   readonly dueAt?: string;
   readonly last?: Attempt;
-  /** Trace context of the event. */
-  readonly traceparent?: string | undefined;
   readonly createdAt: string;
 }
 

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { silentLog } from '@commonplace/kit/log';
+import { continuing, type SpanPlace, signals } from '@commonplace/kit/telemetry';
 import { eventually } from '@commonplace/kit/testing';
 import { afterAll, afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { EmbedderFailure } from '../src/embedding/port.js';
@@ -253,5 +254,41 @@ describe('the vector of a query', () => {
     expect(await createQueryEmbedder(serving(embedder), 1000)('word')).toBe('no answer');
     expect(await createQueryEmbedder(() => undefined, 1000)('word')).toBe('no vectors');
     expect(await createQueryEmbedder(undefined, 1000)('word')).toBe('off');
+  });
+});
+
+describe('traces', () => {
+  const place = (digit: string): SpanPlace => ({ traceId: digit.repeat(32), spanId: digit.repeat(16) });
+  const traceparentOf = ({ traceId, spanId }: SpanPlace, flags = '01') => `00-${traceId}-${spanId}-${flags}`;
+  afterEach(() => {
+    signals.tracer = undefined;
+  });
+
+  test('a pass links to each request whose changes it embeds, and to none that was not sampled', async () => {
+    const started: { name: string; parent: SpanPlace | undefined; links: readonly SpanPlace[] }[] = [];
+    let ids = 0;
+    signals.tracer = {
+      samples: () => true,
+      start: (name, _kind, _attributes, parent, links = []) => {
+        started.push({ name, parent, links });
+        const own = parent ?? place('f');
+        const made = { traceId: own.traceId, spanId: String(++ids).padStart(16, '0') };
+        return { ...made, traceparent: traceparentOf(made), rename() {}, set() {}, end() {} };
+      },
+    };
+    const embedder = createFakeEmbedder();
+    const embedding = start(embedder);
+    await eventually(() => expect(embedding.stats()).toMatchObject({ pending: 0 }));
+    await index.upsert([entry('a', { text: 'word' })]);
+    const wake = async () => embedding.wake();
+    await continuing(traceparentOf(place('1')), 'process search-index', {}, wake);
+    await continuing(traceparentOf(place('2')), 'process search-index', {}, wake);
+    await continuing(traceparentOf(place('3'), '00'), 'process search-index', {}, wake);
+    await eventually(() => expect(embedding.stats().embedded).toBe(1));
+    const links = () => started.filter(({ name }) => name === 'embed entries').flatMap((span) => span.links);
+    await eventually(() => expect(links().map(({ traceId }) => traceId[0])).toEqual(['1', '2']));
+    expect(started.filter(({ name }) => name === 'embed entries').map(({ parent }) => parent)).not.toContainEqual(
+      expect.anything(),
+    );
   });
 });

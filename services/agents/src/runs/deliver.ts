@@ -1,6 +1,7 @@
 import { AppError } from '@commonplace/kit/errors';
 import { openQueue, type Queue } from '@commonplace/kit/jobs';
 import type { UnitOfWork } from '@commonplace/kit/store';
+import { traceparentNow } from '@commonplace/kit/telemetry';
 import type { Parts } from '../parts.js';
 import { type DeliveryRecord, deliveryQueue } from '../stores/deliveries.js';
 import type { RunRecord } from '../stores/runs.js';
@@ -25,6 +26,7 @@ export function deliver(
     // Nobody has mentioned the agent: it says there what its person could.
     ...{ userId: conversation.messageId === undefined ? userId : undefined, chain },
     dueAt: new Date().toISOString(),
+    traceparent: traceparentNow(),
   });
 }
 

@@ -1,5 +1,6 @@
 import { newId } from '@commonplace/kit/id';
 import type { UnitOfWork } from '@commonplace/kit/store';
+import { traceparentNow } from '@commonplace/kit/telemetry';
 import { RUN_SCOPES } from '../domain/scopes.js';
 import type { TaintSource } from '../domain/taint.js';
 import { ModelNotConfigured } from '../errors.js';
@@ -72,6 +73,7 @@ export async function startRun(
   const granted = new Set(caller.credential.scopes);
   const run = work.insert(parts.runs, {
     id,
+    traceparent: traceparentNow(),
     ...place,
     userId: caller.userId,
     initiator: actor,

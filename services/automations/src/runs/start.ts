@@ -1,4 +1,5 @@
 import type { UnitOfWork } from '@commonplace/kit/store';
+import { traceparentNow } from '@commonplace/kit/telemetry';
 import type { Settings } from '../config.js';
 import type { ActsAs, AutomationRecord } from '../definitions/records.js';
 import { finishedEvent } from './finished-event.js';
@@ -73,7 +74,7 @@ function newRun(
   const { trigger, input, taints = [], chain = [], dryRun = false, retryOf, from } = request;
   const { definitionVersion = automation.definitionVersion } = request;
   const about = { id: request.id, tenant, orgId, workspaceId, automationId, automationName: name, definitionVersion };
-  const begun = { position: 0, stepCount: 0, ...from };
+  const begun = { position: 0, stepCount: 0, ...from, traceparent: traceparentNow() };
   const actsAs = request.actsAs ?? definition.actsAs;
   const run = { ...about, ...begun, seq, trigger, input, taints, chain, dryRun, retryOf, actsAs, createdAt: at };
   if (admission === 'due') return { ...run, status: 'queued', dueAt: at };

@@ -1,4 +1,5 @@
 import type { CallContext } from '@commonplace/kit/rpc';
+import { traceparentNow } from '@commonplace/kit/telemetry';
 import type { CreateFileResponse } from '@commonplace/proto/files/v1/file_service.js';
 import { blobKey, layoutOf } from '../domain/layout.js';
 import { beginAttempt } from '../storage/attempt.js';
@@ -22,7 +23,10 @@ export async function beginUpload(
   const intent = await beginAttempt(parts, { fileId: file.id, revision, blobId }, SLACK_MS, reservation);
   const partsId = facts.how === 'parts' ? await parts.bytes.beginParts(blobKey(blobId)) : undefined;
   // The upload takes the reservation over from the attempt.
-  const upload = context.work.insert(parts.uploads, { ...facts, partsId, reserved: intent.reserved });
+  const upload = context.work.insert(parts.uploads, {
+    ...{ ...facts, partsId, reserved: intent.reserved },
+    traceparent: traceparentNow(),
+  });
   const resource = await orSettle(parts, intent, () => putNode(parts, creation, summaryOf(after), context));
   context.work.remove(parts.intents, intent);
   const version = after.versionId === undefined ? undefined : await parts.versions.get(after.versionId);

@@ -3,6 +3,7 @@ import { derivedId } from '@commonplace/kit/id';
 import { type HeldJob, openQueue, type Queue } from '@commonplace/kit/jobs';
 import type { CallContext, Client } from '@commonplace/kit/rpc';
 import type { UnitOfWork } from '@commonplace/kit/store';
+import { traceparentNow } from '@commonplace/kit/telemetry';
 import type { ConversationRunService, EarlierMessage } from '@commonplace/proto/agents/v1/conversation_run_service.js';
 import { writeAgentMessage } from './agent-message.js';
 import type { MessageRecord, StoredMention } from './message-records.js';
@@ -35,6 +36,7 @@ export function startMentioned(
         ...{ id: runIdOf(messageId, agentId), tenant, conversationId, messageId, agentId, agentName, userId, userName },
         ...{ credentialId: credential.id, scopes: credential.scopes, dueAt: new Date(now()).toISOString() },
         ...(chain !== undefined && { chain }),
+        traceparent: traceparentNow(),
       }),
     );
 }

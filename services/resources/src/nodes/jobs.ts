@@ -43,8 +43,6 @@ export interface TreeJob extends JobRecord {
   /** Number of resources that the job will create in a workspace; the quota counts them until the job ends. */
   readonly reserved?: { readonly workspaceId: string; readonly resources: number } | undefined;
   readonly actor: Actor;
-  /** Trace context of the request that created the job. */
-  readonly traceparent?: string | undefined;
   readonly createdAt: string;
   /** When the job becomes due; while a worker holds it, the end of the lease. */
   readonly leaseUntil: string;

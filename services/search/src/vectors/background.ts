@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Log } from '@commonplace/kit/log';
+import { continuingAll, traceparentNow } from '@commonplace/kit/telemetry';
 import { CHUNKER_VERSION, type Chunk, chunksOf, embeddedText } from '../domain/chunks.js';
 import { type CountedTokens, type Embedder, EmbedderFailure, type EmbeddingModel } from '../embedding/port.js';
 import type { ChunkVector, EntryVectors, SearchIndex, Unembedded, VectorStats } from '../index/port.js';
@@ -33,7 +34,7 @@ export interface Serving {
 
 /** Embeds the entries of the index in the background. */
 export interface EmbeddingWork {
-  /** Reports that entries may have changed. */
+  /** Reports that entries may have changed, by the request that the caller works for. */
   wake(): void;
   /** Returns undefined while there are no vectors to search. */
   serving(): Serving | undefined;
@@ -51,6 +52,8 @@ const TEXTS_PER_PUT = 32;
 const RETRY_MS = [1000, 5000, 15_000, 60_000] as const;
 /** Milliseconds until a retry after a failure that is not retryable, because an operator may fix it. */
 const HOPELESS_MS = 600_000;
+/** Maximum number of requests that one pass is traced for. */
+const MAX_CAUSES = 32;
 /** Share of entries without vectors up to which the vectors count as complete. */
 const LACKING = 0.1;
 
@@ -77,6 +80,8 @@ export function startEmbedding(parts: EmbeddingParts): EmbeddingWork {
   let old: Serving | undefined;
   let wakeUp: (() => void) | undefined;
   let woken = true;
+  /** Trace contexts of the requests since the last pass that changed entries. */
+  let causes: string[] = [];
 
   function sleep(): Promise<void> {
     return new Promise((resolve) => {
@@ -104,6 +109,13 @@ export function startEmbedding(parts: EmbeddingParts): EmbeddingWork {
   /** Embeds everything that is pending, then sleeps until there may be more. */
   async function advance(): Promise<void> {
     woken = false;
+    const traceparents = causes;
+    causes = [];
+    await continuingAll(traceparents, 'embed entries', {}, embedPending);
+    await sleep();
+  }
+
+  async function embedPending(): Promise<void> {
     stats = await index.vectorStats(model.id);
     if (stats.pending > 0 && old === undefined) old = await servingOld();
     for (let last = ''; ; ) {
@@ -116,7 +128,6 @@ export function startEmbedding(parts: EmbeddingParts): EmbeddingWork {
       stats = await index.vectorStats(model.id);
     }
     if (stats.embedded > 0) await dropOld();
-    await sleep();
   }
 
   async function servingOld(): Promise<Serving | undefined> {
@@ -142,6 +153,8 @@ export function startEmbedding(parts: EmbeddingParts): EmbeddingWork {
   return {
     wake() {
       woken = true;
+      const cause = traceparentNow();
+      if (cause !== undefined && causes.length < MAX_CAUSES) causes.push(cause);
       wakeUp?.();
       wakeUp = undefined;
     },

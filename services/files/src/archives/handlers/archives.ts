@@ -1,5 +1,6 @@
 import { newId } from '@commonplace/kit/id';
 import type { CallContext, Handlers } from '@commonplace/kit/rpc';
+import { traceparentNow } from '@commonplace/kit/telemetry';
 import {
   type Archive,
   ArchiveFormat,
@@ -58,6 +59,7 @@ function insertArchive(
   const now = new Date().toISOString();
   const record = work.insert(parts.archives, {
     id: newId(),
+    traceparent: traceparentNow(),
     tenant,
     workspaceId,
     activeKey: workspaceId,

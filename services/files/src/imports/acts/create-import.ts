@@ -1,5 +1,6 @@
 import { derivedId } from '@commonplace/kit/id';
 import type { CallContext } from '@commonplace/kit/rpc';
+import { traceparentNow } from '@commonplace/kit/telemetry';
 import { ImportAccess } from '@commonplace/proto/files/v1/import.js';
 import type { CreateImportRequest } from '@commonplace/proto/files/v1/import_service.js';
 import type { ImportPlace } from '@commonplace/proto/resources/v1/tree_import_service.js';
@@ -68,6 +69,7 @@ export async function createImport(
   const record = context.work.insert(parts.imports, {
     ...recordOf(request, wish, place, context),
     id,
+    traceparent: traceparentNow(),
     ...(fileName !== undefined && { fileName }),
     name: request.name ?? nameFrom(fileName, wish),
     status: 'upload' in from ? 'pending_upload' : 'queued',
@@ -159,6 +161,7 @@ async function beginUpload(
   const after = (ms: number) => new Date(now + ms).toISOString();
   const upload = context.work.insert(parts.uploads, {
     id: uploadId,
+    traceparent: traceparentNow(),
     tenant,
     workspaceId,
     fileId: id,
