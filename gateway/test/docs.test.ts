@@ -63,6 +63,7 @@ describe('createLibrary', () => {
     const paths = new Set([...pages, ...docs].map(({ path }) => path));
     const elsewhere = new Set([
       '/auth/account',
+      '/approvals',
       '/api/v1/openapi.json',
       '/llms.txt',
       '/auth/sign-in',
