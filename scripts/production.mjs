@@ -82,8 +82,10 @@ async function serves() {
     };
     const { code, stdout, stderr } = await run(process.execPath, ['scripts/image/smoke.mjs'], { cwd: app, env: smoke });
     if (code !== 0) throw new Error(`${stdout}${stderr}`);
-    const page = await fetch(`${url}/docs`);
-    if (!page.ok) throw new Error(`/docs answers ${page.status}`);
+    for (const path of ['/docs', '/docs/api/resource', '/docs/explorer']) {
+      const page = await fetch(url + path);
+      if (!page.ok) throw new Error(`${path} answers ${page.status}`);
+    }
   });
   if (!first.includes('Built in')) throw new Error(`the first start does not build: ${first}`);
   const second = await start(env, `http://127.0.0.1:${port}`, async () => {});

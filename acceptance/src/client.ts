@@ -41,7 +41,7 @@ export interface Api {
 /** Creates a client of a system with one credential. */
 export function api({ baseUrl }: Pick<System, 'baseUrl'>, credential?: Credential): Api {
   const send: Api['send'] = async <T>(method: string, path: string, body?: unknown, options: Options = {}) => {
-    const url = /^\/(api|auth|health|docs)(\/|$)/.test(path) ? baseUrl + path : `${baseUrl}/api/v1${path}`;
+    const url = /^\/(api|auth|health|docs|blobs)(\/|$)/.test(path) ? baseUrl + path : `${baseUrl}/api/v1${path}`;
     const isRaw = typeof body === 'string' || body instanceof Uint8Array;
     const headers = {
       ...credentialHeaders(credential, method),

@@ -4,36 +4,16 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { SEPARATOR, scriptOf, stepsOf } from '../src/steps.js';
 import { ENTRY, type OwnSystem, ROOT, startSystem } from '../src/system.js';
 
 const run = promisify(execFile);
-const SEPARATOR = '\u001e';
 
 let system: OwnSystem;
 beforeAll(async () => {
   system = await startSystem();
 }, 180_000);
 afterAll(() => system?.stop());
-
-/** A command of the README, and the line that it is said to write. */
-interface Step {
-  readonly command: string;
-  readonly answer: string;
-}
-
-/** Reads the `sh` blocks, which prepare, and the `console` blocks, whose commands stand behind `$ `. */
-function stepsOf(markdown: string): Step[] {
-  return [...markdown.matchAll(/^```(sh|console)\n([\s\S]*?)^```$/gm)].flatMap(([, kind, text = '']) => {
-    if (kind === 'sh') return [{ command: text, answer: '' }];
-    return text
-      .split(/^\$ /m)
-      .slice(1)
-      .map((step) => {
-        const [command = '', ...answer] = step.trimEnd().split('\n');
-        return { command, answer: answer.join('\n') };
-      });
-  });
-}
 
 /** Puts the reader's own values where the README shows an example. */
 function withValues(script: string, values: Readonly<Record<string, string>>): string {
@@ -85,7 +65,7 @@ test('the commands of the README answer what it says', async () => {
   const steps = stepsOf(readFileSync(join(ROOT, 'README.md'), 'utf8'));
   expect(steps.filter(({ answer }) => answer !== '').length).toBeGreaterThanOrEqual(5);
   const { email, password, apiKey } = system.owner;
-  const script = withValues(steps.map(({ command }) => `${command}\nprintf '${SEPARATOR}'`).join('\n'), {
+  const script = withValues(scriptOf(steps), {
     HOST: system.baseUrl,
     KEY: apiKey,
     EMAIL: email,

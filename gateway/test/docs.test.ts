@@ -1,8 +1,12 @@
 import { describe, expect, test } from '@jest/globals';
-import { changelogPage, readChangelog } from '../src/docs/changelog.js';
+import { createLibrary } from '../src/docs/library.js';
+import { docsHtml } from '../src/docs/markdown.js';
 import { createDocs, DOCS_CSP } from '../src/docs/pages.js';
+import { createOpenApi } from '../src/openapi/document.js';
 import { ERROR_CODES } from '../src/openapi/error-codes.js';
+import { readRecordedExamples } from '../src/openapi/recorded-examples.js';
 import { ICON, STYLES } from '../src/pages/assets.js';
+import { createRoutes } from '../src/routes.js';
 
 const docs = createDocs({ title: 'A & <B>', openApiPath: '/api/v1/openapi.json' });
 const bodyOf = async (path: string) => (await docs.find((each) => each.path === path)?.body())?.toString('utf8') ?? '';
@@ -16,20 +20,20 @@ describe('createDocs', () => {
         expect([...docs, STYLES, ICON].map((each) => each.path)).toContain(url);
       }
     }
-    expect(await bodyOf('/docs')).toContain('<title>A &amp; &lt;B> · Commonplace</title>');
+    expect(await bodyOf('/docs/explorer')).toContain('<title>A &amp; &lt;B> · Commonplace</title>');
   });
 
   test('has nothing inline, and a policy that says so', async () => {
     expect(DOCS_CSP).toMatch(/default-src 'none'; script-src 'self'; style-src 'self'/);
     expect(DOCS_CSP).not.toMatch(/unsafe|\*|http/);
-    for (const path of ['/docs', '/docs/errors']) {
+    for (const path of ['/docs/explorer', '/docs/errors']) {
       expect(await bodyOf(path)).not.toMatch(/<script>|<style|style=|\son\w+=|javascript:/);
     }
     expect(docs.every((each) => each.contentSecurityPolicy === DOCS_CSP)).toBe(true);
   });
 
   test('names the document to the page', async () => {
-    expect(await bodyOf('/docs')).toContain('data-document="/api/v1/openapi.json"');
+    expect(await bodyOf('/docs/explorer')).toContain('data-document="/api/v1/openapi.json"');
     expect(await bodyOf('/docs/swagger-ui-bundle.js')).toContain('SwaggerUIBundle');
     expect(await bodyOf('/docs/init.js')).toContain('document.body.dataset.document');
   });
@@ -47,14 +51,92 @@ describe('createDocs', () => {
   });
 });
 
-describe('the changelog', () => {
-  test('is the project’s own, as text', async () => {
-    const markdown = (await readChangelog()) ?? '';
-    expect(markdown).toMatch(/^# Changelog/);
-    expect(changelogPage('# Changelog\n\n- <b> & more\n')).toContain('<pre>- &lt;b> &amp; more\n</pre>');
+describe('createLibrary', () => {
+  const examples = readRecordedExamples();
+  const document = createOpenApi(createRoutes(), { title: 'API', serverVersion: '1', examples });
+  const library = createLibrary({ document: () => document, examples, publicUrl: 'https://a.example' });
+  const read = async (path: string) =>
+    (await (await library).find((page) => page.path === path)?.body())?.toString('utf8') ?? '';
+
+  test('has each page as HTML and as Markdown, and no link that leads nowhere', async () => {
+    const pages = await library;
+    const paths = new Set([...pages, ...docs].map(({ path }) => path));
+    const elsewhere = new Set([
+      '/auth/account',
+      '/approvals',
+      '/api/v1/openapi.json',
+      '/llms.txt',
+      '/auth/sign-in',
+      '/',
+      STYLES.path,
+      ICON.path,
+    ]);
+    const html = pages.filter(({ contentType }) => contentType.startsWith('text/html'));
+    expect(html.length).toBeGreaterThan(60);
+    const ids = new Map<string, ReadonlySet<string>>();
+    for (const { path } of [...html, ...docs.filter(({ contentType }) => contentType.startsWith('text/html'))]) {
+      const text = paths.has(path) ? (await read(path)) || (await bodyOf(path)) : '';
+      ids.set(path, new Set([...text.matchAll(/ id="([^"]+)"/g)].map(([, id = '']) => id)));
+    }
+    const wrong: string[] = [];
+    for (const { path } of html) {
+      expect(paths.has(`${path}.md`)).toBe(true);
+      for (const [, link = ''] of (await read(path)).matchAll(/href="([^"]+)"/g)) {
+        const [target = '', fragment] = link.split('#');
+        const page = target === '' ? path : target;
+        if (/^https?:/.test(link) || elsewhere.has(page)) continue;
+        const isFound =
+          paths.has(page) && (fragment === undefined || fragment.startsWith('/') || ids.get(page)?.has(fragment));
+        if (!isFound) wrong.push(`${path}: ${link}`);
+      }
+    }
+    expect(wrong).toEqual([]);
   });
 
-  test('may be missing', async () => {
-    expect(await readChangelog('/nowhere/CHANGELOG.md')).toBeUndefined();
+  test('shows an operation with its own codes and the exchange that was recorded', async () => {
+    const page = await read('/docs/api/resource.md');
+    expect(page).toContain('## Creates a document, table, artifact or folder {#createResource}');
+    expect(page).toContain('[`parent_not_container`](/docs/errors#parent_not_container)');
+    expect(page).toContain('curl -X POST "$COMMONPLACE_URL/api/v1/resources"');
+    expect(page).toContain('requests.post(');
+    expect(page).toContain('The answer, with the status 201:');
+    expect(await read('/docs/api/resource')).toMatch(
+      /<details><summary>TypeScript<\/summary><pre[^>]*><code>const response/,
+    );
+  });
+
+  test('writes the types out', async () => {
+    const page = await read('/docs/api/schemas.md');
+    for (const name of ['Resource', 'TableColumn', 'Scope', 'FormField', 'DocumentBlock'])
+      expect(page).toContain(`## ${name} {#${name}}`);
+  });
+
+  test('lists its pages for language models, with URLs', async () => {
+    const text = await read('/llms.txt');
+    expect(text).toMatch(/^# Commonplace\n\n> /);
+    for (const [, url = ''] of text.matchAll(/\]\((https:[^)]+)\)/g)) {
+      const { origin, pathname } = new URL(url);
+      expect([origin, pathname === '/api/v1/openapi.json' || (await read(pathname)) !== '']).toEqual([
+        'https://a.example',
+        true,
+      ]);
+    }
+  });
+
+  test('has every operation in the Postman collection, as it was sent', async () => {
+    const { item } = JSON.parse(await read('/docs/api/postman.json')) as { item: { item: { name: string }[] }[] };
+    expect(item.flatMap((folder) => folder.item)).toHaveLength(Object.keys(examples).length);
+  });
+
+  test('renders the changelog', async () => {
+    expect(await read('/docs/changelog')).toContain('<h2 id="unreleased">Unreleased</h2>');
+  });
+});
+
+describe('docsHtml', () => {
+  test('escapes HTML, and follows links between files to their pages', () => {
+    expect(docsHtml('<script>a</script>')).toContain('&lt;script&gt;');
+    const html = docsHtml('[a](../chat.md#ask) [b](tables.md) [c](../decisions/0001-x.md)', 'guides/x.md');
+    expect(html).toBe('<p><a href="/docs/topics/chat#ask">a</a> <a href="/docs/guides/tables">b</a> <a>c</a></p>\n');
   });
 });

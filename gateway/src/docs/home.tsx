@@ -25,7 +25,7 @@ export function homePage(): string {
             <a href={HOME_LINKS.sign_in}>Sign in</a> to see your account and to make API keys.
           </li>
           <li>
-            <a href={HOME_LINKS.docs}>Read the documentation</a> of every endpoint, and try them.
+            <a href={HOME_LINKS.docs}>Read the documentation</a>: an introduction, guides, and every endpoint to try.
           </li>
           <li>
             <a href={HOME_LINKS.openapi}>Get the OpenAPI document</a> for programs.

@@ -2,6 +2,8 @@ import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { h } from 'preact';
 import { errorCatalogue } from './error-catalogue.js';
+import { docsHtml, titleOf } from './markdown.js';
+import { EXPLORER_PATH } from './reference/chapter.js';
 import { sitePage } from './site.js';
 
 /** A page, or a file that a page loads, served as it is. */
@@ -32,26 +34,34 @@ export const DOCS_CSP = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-/**
- * Returns the documentation: the API explorer at `/docs`, the error catalogue at `/docs/errors`, and the files they
- * load.
- */
+/** Returns the API's explorer with the files that it loads, and the error catalogue. */
 export function createDocs({ title, openApiPath }: DocOptions): DocPage[] {
   return [
-    text('/docs', HTML, () => explorer(title, openApiPath)),
-    text('/docs/errors', HTML, errorCatalogue),
-    text('/docs/init.js', SCRIPT, () => INIT),
+    docFile(EXPLORER_PATH, HTML, () => explorer(title, openApiPath)),
+    docFile('/docs/errors', HTML, errorCatalogue),
+    docFile('/docs/init.js', SCRIPT, () => INIT),
     asset('swagger-ui.css', STYLE),
     asset('swagger-ui-bundle.js', SCRIPT),
   ];
+}
+
+/** Returns a page with its Markdown form at the same path with `.md`. `file` is where it is below `docs/`. */
+export function markdownPages(path: string, read: () => Promise<string>, file?: string): DocPage[] {
+  const html = async () => {
+    const markdown = await read();
+    const children = h('div', { class: 'docs', dangerouslySetInnerHTML: { __html: docsHtml(markdown, file) } });
+    return sitePage({ title: titleOf(markdown), path, children });
+  };
+  return [docFile(path, HTML, html), docFile(`${path}.md`, 'text/markdown; charset=utf-8', read)];
 }
 
 const HTML = 'text/html; charset=utf-8';
 const SCRIPT = 'text/javascript; charset=utf-8';
 const STYLE = 'text/css; charset=utf-8';
 
-function text(path: string, contentType: string, write: () => string): DocPage {
-  return lazily(path, contentType, async () => Buffer.from(write()));
+/** Returns a file whose text is written on first use. */
+export function docFile(path: string, contentType: string, write: () => string | Promise<string>): DocPage {
+  return lazily(path, contentType, async () => Buffer.from(await write()));
 }
 
 function asset(name: string, contentType: string): DocPage {
@@ -78,7 +88,7 @@ function lazily(path: string, contentType: string, read: () => Promise<Buffer>):
 function explorer(title: string, openApiPath: string): string {
   return sitePage({
     title,
-    path: '/docs',
+    path: EXPLORER_PATH,
     width: 'full',
     styles: ['/docs/swagger-ui.css'],
     scripts: ['/docs/swagger-ui-bundle.js', '/docs/init.js'],

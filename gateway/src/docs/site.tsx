@@ -16,7 +16,10 @@ export interface SitePage {
 const SITE = 'Commonplace';
 
 const LINKS = [
-  { path: '/docs', label: 'API' },
+  { path: '/docs', label: 'Docs' },
+  { path: '/docs/guides', label: 'Guides' },
+  { path: '/docs/api', label: 'API' },
+  { path: '/docs/explorer', label: 'Explorer' },
   { path: '/docs/errors', label: 'Errors' },
   { path: '/docs/changelog', label: 'Changelog' },
   { path: '/auth/sign-in', label: 'Account' },

@@ -3,14 +3,18 @@ import { ENVELOPE_SCHEMAS, HEADERS, PARAMETERS, SECURITY_SCHEMES } from './compo
 import { createErrorAnswers } from './error-answers.js';
 import { describeHandWritten, HAND_WRITTEN_TAGS } from './hand-written.js';
 import { operationOf, tagOf } from './operation.js';
+import type { RecordedExamples } from './recorded-examples.js';
 import { createSchemas } from './schemas.js';
 import { describe, type Schema } from './values.js';
+import { withExample } from './with-examples.js';
 
 export interface OpenApiOptions {
   readonly title: string;
   readonly serverVersion: string;
   /** URL of the API without `/api/v1`; by default `/`, the server that the document came from. */
   readonly serverUrl?: string;
+  /** Recorded requests and answers; by default none. */
+  readonly examples?: RecordedExamples;
 }
 
 const LICENSE = { name: 'Apache License 2.0', identifier: 'Apache-2.0' };
@@ -21,17 +25,20 @@ export function createOpenApi(routes: readonly Route[], options: OpenApiOptions)
   if (first === undefined) throw new Error('there are no routes to describe');
   const schemas = createSchemas(first.contract, new Set(Object.keys(ENVELOPE_SCHEMAS)));
   const errors = createErrorAnswers();
+  const { examples = {} } = options;
   const paths: Record<string, Schema> = {};
   const tags = new Map<string, Schema>();
   for (const route of routes) {
     const item = paths[route.path] ?? {};
     paths[route.path] = item;
-    item[route.method.toLowerCase()] = operationOf(schemas, errors, route);
+    item[route.method.toLowerCase()] = withExample(route.method, operationOf(schemas, errors, route), examples);
     const tag = tagOf(route);
     if (!tags.has(tag)) tags.set(tag, { name: tag, ...describe(route.contract.comment(route.descriptor.parent)) });
   }
   const handWritten = describeHandWritten(schemas, errors, first.contract);
-  for (const { method, path, operation } of handWritten) paths[path] = { ...paths[path], [method]: operation };
+  for (const { method, path, operation } of handWritten) {
+    paths[path] = { ...paths[path], [method]: withExample(method, operation, examples) };
+  }
   if (handWritten.length > 0) for (const tag of HAND_WRITTEN_TAGS) tags.set(String(tag.name), tag);
   return {
     openapi: '3.1.0',

@@ -43,6 +43,7 @@ export function operationOf(schemas: Schemas, errors: ErrorAnswers, route: Route
     ...(route.also.length > 0 ? { 'x-also-scopes': route.also } : {}),
     'x-workspace-limited-keys': limitName(route),
     'x-preview': route.preview,
+    'x-errors': route.errors,
     'x-rate-limits': ['default', ...route.limits, ...route.limitsWhen.flatMap(({ limits }) => limits)],
     ...queryRules(route, shapes),
   };

@@ -1,8 +1,13 @@
-import { CHROMIUM, hasBrowser } from '@commonplace/kit/testing';
+import { barriersOf, CHROMIUM, hasBrowser } from '@commonplace/kit/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { ADA, type AuthStage, openAuthStage, TOKEN } from '../auth-stage.js';
 import { freePort, openBrowser, PHONE } from './chromium.js';
+
+const DOC_PAGES = [
+  ...['/docs', '/docs/guides', '/docs/topics/automations', '/docs/errors', '/docs/changelog'],
+  ...['/docs/api', '/docs/api/resource', '/docs/explorer'],
+];
 
 const inBrowser = hasBrowser ? describe : describe.skip;
 
@@ -84,13 +89,22 @@ inBrowser(`in a browser (skipped without ${CHROMIUM})`, () => {
     expect(await page.evaluate('document.activeElement.getAttribute("role")')).toBe('alert');
   });
 
-  test.each(['/docs', '/docs/errors', '/docs/changelog', '/auth/sign-in', '/auth/sign-up'])(
-    '%s fits a phone',
+  test.each([...DOC_PAGES, '/auth/sign-in', '/auth/sign-up'])('%s fits a phone', async (path) => {
+    await open({ viewport: PHONE, colorScheme: 'dark' });
+    await page.goto(path, { waitUntil: 'networkidle' });
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(PHONE.width);
+    expect(await page.evaluate('getComputedStyle(document.body).backgroundColor')).not.toBe('rgb(255, 255, 255)');
+  });
+
+  test.each(['/docs', '/docs/guides', '/docs/api', '/docs/api/org', '/docs/topics/chat'])(
+    '%s is accessible in both themes',
     async (path) => {
-      await open({ viewport: PHONE, colorScheme: 'dark' });
-      await page.goto(path, { waitUntil: 'networkidle' });
-      expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(PHONE.width);
-      expect(await page.evaluate('getComputedStyle(document.body).backgroundColor')).not.toBe('rgb(255, 255, 255)');
+      for (const colorScheme of ['light', 'dark'] as const) {
+        await open({ colorScheme });
+        await page.goto(path);
+        expect(await barriersOf(page)).toEqual([]);
+        await context?.close();
+      }
     },
   );
 
@@ -113,7 +127,7 @@ inBrowser(`in a browser (skipped without ${CHROMIUM})`, () => {
     const answer = (id: string) => ({ json: { data: { items: [{ id }] }, request_id: 'req_a' } });
     await page.route('**/api/v1/workspaces?limit=1', (route) => route.fulfill(answer(workspace)));
     await page.route(`**/api/v1/workspaces/${workspace}/resources?*`, (route) => route.fulfill(answer(document)));
-    await page.goto('/docs');
+    await page.goto('/docs/explorer');
     const { body } = await tryOut('Resource', '/api/v1/resources', 'post');
     expect(JSON.parse(body ?? '{}')).toMatchObject({ type: 'document', workspace_id: workspace });
   });
@@ -122,6 +136,8 @@ inBrowser(`in a browser (skipped without ${CHROMIUM})`, () => {
     await open();
     await page.goto('/auth/sign-in');
     await signIn();
+    await page.waitForURL('**/docs');
+    await page.goto('/docs/explorer');
     await page.getByRole('button', { name: 'Authorize' }).click();
     await page.getByLabel('auth-bearer-value').fill('wsk_test');
     await page.getByRole('button', { name: 'Apply credentials' }).click();
@@ -136,6 +152,8 @@ inBrowser(`in a browser (skipped without ${CHROMIUM})`, () => {
     await open();
     await page.goto('/auth/sign-in');
     await signIn();
+    await page.waitForURL('**/docs');
+    await page.goto('/docs/explorer');
     await page.locator('.opblock-tag').first().waitFor();
     const { headers, status } = await tryOut('Org', '/api/v1/orgs', 'post');
     expect(headers['x-csrf-token']).toMatch(/^csrf-of-/);

@@ -68,7 +68,18 @@ export const APPROVALS = `
 
 /** Styles of the documentation pages. */
 export const DOCS = `
-.text main > pre { white-space: pre-wrap; }
+.text:has(.docs) main { max-width: 60rem; }
+.docs pre {
+  margin: .75rem 0; padding: .75rem 1rem; max-height: 28rem; overflow: auto;
+  background: var(--panel); border-radius: var(--round);
+}
+.docs :not(pre) > code { padding: .1em .3em; background: var(--panel); border-radius: 3px; overflow-wrap: anywhere; }
+.docs h2 { padding-top: 1rem; border-top: 1px solid var(--faint); scroll-margin-top: 1rem; }
+.docs table { border-collapse: collapse; }
+.docs :is(th, td) { padding: .25rem .5rem; border: 1px solid var(--faint); }
+.docs td { min-width: 6rem; }
+.docs td:last-child { min-width: 12rem; }
+.docs summary { cursor: pointer; padding: .25rem 0; color: var(--accent); }
 .text dt { font-weight: 600; margin-top: 1rem; scroll-margin-top: 1rem; }
 .text dd { margin: 0; }
 .text dt:target { background: var(--mark); }

@@ -1,0 +1,47 @@
+import { execFile } from 'node:child_process';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { beforeAll, expect, test } from '@jest/globals';
+import { PATIENCE } from '../src/patience.js';
+import { standingSystem } from '../src/standing.js';
+import { SEPARATOR, scriptOf, stepsOf } from '../src/steps.js';
+import { ROOT, type System } from '../src/system.js';
+
+/** The commands of the guides work as they are, one after another in one shell, and answer what the guides say. */
+
+const run = promisify(execFile);
+const FOLDER = join(ROOT, 'docs/guides');
+
+let system: System;
+beforeAll(async () => {
+  system = await standingSystem();
+}, 120_000);
+
+test.each(readdirSync(FOLDER))(
+  '%s',
+  async (file) => {
+    const steps = stepsOf(readFileSync(join(FOLDER, file), 'utf8'));
+    expect(steps.some(({ answer }) => answer !== '')).toBe(true);
+    const { email, password, apiKey } = system.owner;
+    const cwd = mkdtempSync(join(tmpdir(), 'commonplace-guide-'));
+    const env = {
+      ...process.env,
+      COMMONPLACE_URL: system.baseUrl,
+      COMMONPLACE_KEY: apiKey,
+      COMMONPLACE_EMAIL: email,
+      COMMONPLACE_PASSWORD: password,
+    };
+    try {
+      const options = { cwd, env, timeout: 120_000 * PATIENCE };
+      const { stdout } = await run('bash', ['-euo', 'pipefail', '-c', scriptOf(steps)], options);
+      const said = stdout.split(SEPARATOR).slice(0, -1);
+      const answers = steps.map(({ command }, index) => ({ command, answer: (said[index] ?? '').trim() }));
+      expect(answers).toEqual(steps);
+    } finally {
+      rmSync(cwd, { recursive: true, force: true });
+    }
+  },
+  130_000 * PATIENCE,
+);
