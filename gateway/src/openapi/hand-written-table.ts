@@ -163,6 +163,7 @@ const SESSIONS: readonly HandWritten[] = [
     method: 'post',
     path: '/auth/sessions/end',
     operationId: 'endSession',
+    errors: ['not_found'],
     rpc: 'EndSession',
     fields: same('session_id'),
     example: { session_id: '0198c0de-0000-7000-8000-000000000001' },
