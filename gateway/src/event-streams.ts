@@ -99,6 +99,8 @@ class Reader {
   private events: AsyncIterator<object> | undefined;
   private first: IteratorResult<object> | undefined;
   private reopenings = 0;
+  /** Times in a row that the stream was opened with a token that has expired. */
+  private lateTokens = 0;
   private openedWith: string | undefined;
 
   constructor(
@@ -133,8 +135,15 @@ class Reader {
         return event;
       } catch (error) {
         const failure = asAppError(error);
-        if (failure.code === 'UNAUTHENTICATED' && this.openedWith !== this.tokenOf() && !this.signal.aborted) {
+        if (failure.code === 'UNAUTHENTICATED' && !this.signal.aborted) {
           this.events = undefined;
+          if (this.openedWith !== this.tokenOf()) {
+            this.lateTokens = 0;
+            continue;
+          }
+          // The next token is late, since it can't be asked for now. A credential that has ended ends the stream by itself.
+          if (++this.lateTokens > REOPENINGS) return undefined;
+          await sleep(REOPEN_MS, undefined, { ref: false });
           continue;
         }
         if (isPassing(failure) && Date.now() >= this.deadline) return undefined;

@@ -136,7 +136,7 @@ test('a client that takes nothing of what it was sent is disconnected, and its s
   expect(taken).toBeLessThan(100);
 });
 
-test('a stream that outlasts its caller token is opened again with the next one, and once for each', async () => {
+test('a stream that outlasts its caller token is opened again with the next one, and ends without an error if that is late', async () => {
   const { streams } = openStreams();
   const { ctx } = contextOf();
   const asked: string[] = [];
@@ -148,6 +148,6 @@ test('a stream that outlasts its caller token is opened again with the next one,
   };
   await streams.send(ctx as never, route, open, later());
   const sent = await text(ctx.body as PassThrough);
-  expect(asked).toEqual(['', '1']);
-  expect(sent.match(/^event: .*$/gm)).toEqual(['event: thing.changed', 'event: thing.changed', 'event: error']);
-});
+  expect(asked).toEqual(['', '1', '2', '3', '4', '5', '6']);
+  expect(sent.match(/^event: .*$/gm)).toEqual(asked.map(() => 'event: thing.changed'));
+}, 20_000);
