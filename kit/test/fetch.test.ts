@@ -93,6 +93,10 @@ describe('a guarded fetcher', () => {
     },
   );
 
+  test.each(['http://wiki.example/', 'https://127.0.0.1/'])('names the setting that would allow %s', (url) => {
+    expect(() => guard.check(url)).toThrow('COMMONPLACE_URL_ALLOWLIST');
+  });
+
   test('calls hosts that the operator has listed, by http and at any address', async () => {
     for (const host of ['wiki.lan', 'a.lab.lan']) {
       const { status, body } = await guard.fetch(`http://${host}:${port}/`);

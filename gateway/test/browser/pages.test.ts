@@ -73,7 +73,7 @@ inBrowser(`in a browser (skipped without ${CHROMIUM})`, () => {
     await page.waitForURL('**/docs');
     expect(stage.identity.calls.findLast(({ rpc }) => rpc === 'acceptInvitation')).toBeDefined();
 
-    await page.getByRole('link', { name: 'Account' }).click();
+    await page.getByRole('link', { name: 'Account', exact: true }).click();
     await page.getByRole('button', { name: 'Sign out' }).click();
     expect(await page.getByRole('heading', { level: 1 }).textContent()).toBe('Sign in');
     expect(await context?.cookies()).toEqual([]);

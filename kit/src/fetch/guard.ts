@@ -56,7 +56,8 @@ export interface Guard {
   close(): Promise<void>;
 }
 
-const NOT_PUBLIC = 'The URL leads to an address that is not public.';
+const BY_OPERATOR = 'The operator can allow its host by COMMONPLACE_URL_ALLOWLIST.';
+const NOT_PUBLIC = `The URL leads to an address that is not public. ${BY_OPERATOR}`;
 const CONNECT_MS = 5000;
 const IDLE_MS = 30_000;
 const REDIRECTS = 3;
@@ -75,7 +76,7 @@ export function openGuard({ allowlist = [], resolve = resolveAll, idleMs = IDLE_
     const host = hostOf(url);
     const listed = isAllowlisted(host);
     if (url.protocol !== 'https:' && !(url.protocol === 'http:' && listed)) {
-      throw new UrlNotAllowed('Only https URLs are called.');
+      throw new UrlNotAllowed(`Only https URLs are called. ${BY_OPERATOR}`);
     }
     if (url.username !== '' || url.password !== '') throw new UrlNotAllowed('A URL must not hold credentials.');
     const port = Number(url.port || 443);
