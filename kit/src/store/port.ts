@@ -82,6 +82,12 @@ export interface CollectionSpec<T extends StoredRecord> {
   readonly record?: T;
 }
 
+/** The field whose numbers are added, and the field by whose values they are grouped. */
+export interface SumBy<Field extends string> {
+  readonly sum: Field;
+  readonly by: Field;
+}
+
 /**
  * A set of records of one kind.
  *
@@ -104,6 +110,8 @@ export interface Collection<T extends StoredRecord> {
   countBy(field: keyof T & string, where: Where<T>): Promise<Map<string, number>>;
   /** Returns the sum of a numeric field over all matching records. */
   sum(field: keyof T & string, where: Where<T>): Promise<number>;
+  /** Returns the sum of the field `sum` for each value of the field `by`; values without a match are left out. */
+  sumBy(fields: SumBy<keyof T & string>, where: Where<T>): Promise<Map<string, number>>;
   /**
    * Returns the greatest value of a string or number field over all matching records; undefined if no match has the
    * field.

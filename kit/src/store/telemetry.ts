@@ -70,7 +70,7 @@ export function observeCollection<T extends StoredRecord>(place: StorePlace, col
         ? observed(operation, synchronous, () => read(a, b))
         : read(a, b);
   };
-  const { spec, get, getMany, find, count, countBy, sum, max, explain } = collection;
+  const { spec, get, getMany, find, count, countBy, sum, sumBy, max, explain } = collection;
   return {
     spec,
     get: reading('get', get) as typeof get,
@@ -79,6 +79,7 @@ export function observeCollection<T extends StoredRecord>(place: StorePlace, col
     count: reading('count', count) as typeof count,
     countBy: reading('countBy', countBy),
     sum: reading('sum', sum),
+    sumBy: reading('sumBy', sumBy),
     max: reading('max', max) as typeof max,
     explain,
   };

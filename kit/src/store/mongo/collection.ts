@@ -118,6 +118,14 @@ function createCollection<T extends StoredRecord>(raw: RawCollection, spec: Coll
         const [total] = await raw.aggregate<{ sum: number }>([{ $match: filterOf(where) }, group], limits()).toArray();
         return Number(total?.sum ?? 0);
       }),
+    sumBy: ({ sum: added, by }, where) =>
+      reading(async () => {
+        const path = pathOf(by);
+        const group = { $group: { _id: `$${path}`, sum: { $sum: `$${pathOf(added)}` } } };
+        const stages = [{ $match: { $and: [filterOf(where), { [path]: { $exists: true } }] } }, group];
+        const groups = await raw.aggregate<{ _id: unknown; sum: number }>(stages, limits()).toArray();
+        return new Map(groups.map(({ _id, sum }) => [String(_id), Number(sum)]));
+      }),
     max: (field, where) =>
       reading(async () => {
         const path = pathOf(field);

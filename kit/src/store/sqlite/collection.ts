@@ -69,6 +69,12 @@ export function createCollection<T extends StoredRecord>(
       const { sql, params } = translate(shape, where);
       return reader.get(`SELECT total(${fieldOf(shape, field)}) FROM ${table} WHERE ${sql}`, params)?.[0] as number;
     },
+    async sumBy({ sum, by }, where) {
+      const { sql, params } = translate(shape, where);
+      const value = fieldOf(shape, by);
+      const sums = `SELECT ${value}, total(${fieldOf(shape, sum)}) FROM ${table} WHERE (${sql}) AND ${value} IS NOT NULL GROUP BY 1`;
+      return new Map(reader.all(sums, params).map(([cell, total]) => [cellText(cell), total as number]));
+    },
     async max(field, where) {
       const { sql, params } = translate(shape, where);
       const cell = reader.get(`SELECT max(${fieldOf(shape, field)}) FROM ${table} WHERE ${sql}`, params)?.[0];

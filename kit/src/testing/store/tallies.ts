@@ -62,6 +62,13 @@ export function tallyDuties(duty: Duties, use: () => Bench): void {
     expect(await all.sum('amount', {})).toBe(150);
     expect(await all.sum('rank', { tenant: 'none' })).toBe(0);
     expect(await all.sum('rank', { tenant: 'big' })).toBe(2 ** 52 + 1);
+    expect(await all.sumBy({ sum: 'rank', by: 'tenant' }, { tenant: { in: ['one', 'big', 'none'] } })).toEqual(
+      new Map([
+        ['one', 60],
+        ['big', 2 ** 52 + 1],
+      ]),
+    );
+    expect(await all.sumBy({ sum: 'amount', by: 'tenant' }, { tenant: 'one', rank: { gt: 60 } })).toEqual(new Map());
   });
 
   duty('max gives the greatest of a field over all matches', async () => {

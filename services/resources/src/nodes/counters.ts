@@ -27,6 +27,8 @@ export interface Counters {
   move(work: UnitOfWork, before: Counted, after: Counted): void;
   /** Returns the number of live nodes in a workspace, attachments included. */
   ofWorkspace(workspaceId: string): Promise<number>;
+  /** Returns that number by workspace id; workspaces that have never held a node are left out. */
+  ofWorkspaces(workspaceIds: readonly string[]): Promise<Map<string, number>>;
   /** Returns the number of live nodes in some boundaries, without attachments. */
   ofBoundaries(boundaries: readonly string[]): Promise<number>;
   attachmentsIn(workspaceId: string): Promise<number>;
@@ -69,6 +71,8 @@ export function createCounters(collection: Collection<Counter>, usage: Collectio
       ]);
     },
     ofWorkspace: (workspaceId) => collection.sum('active', { workspaceId }),
+    ofWorkspaces: (workspaceIds) =>
+      collection.sumBy({ sum: 'active', by: 'workspaceId' }, { workspaceId: { in: workspaceIds } }),
     ofBoundaries: (boundaries) => collection.sum('active', { boundary: { in: boundaries } }),
     attachmentsIn: (workspaceId) => collection.sum('active', { boundary: attachmentsOf(workspaceId) }),
   };

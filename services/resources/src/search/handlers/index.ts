@@ -57,12 +57,8 @@ export function createIndexHandlers(parts: SearchParts): Handlers<IndexService> 
     },
 
     async countResources({ workspaceIds }) {
-      const counts: Record<string, number> = {};
-      for (const id of workspaceIds) {
-        const count = await parts.counters.ofWorkspace(id);
-        if (count > 0) counts[id] = count;
-      }
-      return { counts };
+      const counts = await parts.counters.ofWorkspaces(workspaceIds);
+      return { counts: Object.fromEntries([...counts].filter(([, count]) => count > 0)) };
     },
 
     async checkAccess({ ids }, context) {
