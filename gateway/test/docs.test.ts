@@ -1,14 +1,16 @@
+import { performance } from 'node:perf_hooks';
 import { describe, expect, test } from '@jest/globals';
 import { createLibrary } from '../src/docs/library.js';
 import { docsHtml } from '../src/docs/markdown.js';
 import { createDocs, DOCS_CSP } from '../src/docs/pages.js';
+import { createWrittenPages } from '../src/docs/written.js';
 import { createOpenApi } from '../src/openapi/document.js';
 import { ERROR_CODES } from '../src/openapi/error-codes.js';
 import { readRecordedExamples } from '../src/openapi/recorded-examples.js';
 import { ICON, STYLES } from '../src/pages/assets.js';
 import { createRoutes } from '../src/routes.js';
 
-const docs = createDocs({ title: 'A & <B>', openApiPath: '/api/v1/openapi.json' });
+const docs = createDocs();
 const bodyOf = async (path: string) => (await docs.find((each) => each.path === path)?.body())?.toString('utf8') ?? '';
 
 describe('createDocs', () => {
@@ -20,7 +22,7 @@ describe('createDocs', () => {
         expect([...docs, STYLES, ICON].map((each) => each.path)).toContain(url);
       }
     }
-    expect(await bodyOf('/docs/explorer')).toContain('<title>A &amp; &lt;B> · Commonplace</title>');
+    expect(await bodyOf('/docs/explorer')).toContain('<title>Commonplace API · Commonplace</title>');
   });
 
   test('has nothing inline, and a policy that says so', async () => {
@@ -54,7 +56,7 @@ describe('createDocs', () => {
 describe('createLibrary', () => {
   const examples = readRecordedExamples();
   const document = createOpenApi(createRoutes(), { title: 'API', serverVersion: '1', examples });
-  const library = createLibrary({ document: () => document, examples, publicUrl: 'https://a.example' });
+  const library = createLibrary({ document, examples, publicUrl: 'https://a.example' });
   const read = async (path: string) =>
     (await (await library).find((page) => page.path === path)?.body())?.toString('utf8') ?? '';
 
@@ -138,5 +140,32 @@ describe('docsHtml', () => {
     expect(docsHtml('<script>a</script>')).toContain('&lt;script&gt;');
     const html = docsHtml('[a](../chat.md#ask) [b](tables.md) [c](../decisions/0001-x.md)', 'guides/x.md');
     expect(html).toBe('<p><a href="/docs/topics/chat#ask">a</a> <a href="/docs/guides/tables">b</a> <a>c</a></p>\n');
+  });
+});
+
+describe('createWrittenPages', () => {
+  const page = createWrittenPages('https://a.example');
+  const textOf = async (path: string) => new TextDecoder().decode((await page(path))?.body);
+
+  test('writes the OpenAPI document and the pages of one contract', async () => {
+    const { servers, paths } = JSON.parse(await textOf('/api/v1/openapi.json'));
+    expect(servers).toEqual([{ url: 'https://a.example' }]);
+    expect(Object.keys(paths)).toContain('/api/v1/resources/{resource_id}');
+    expect(await textOf('/docs/api/schemas.md')).toMatch(/^# /);
+    expect(await page('/docs/api/nothing')).toBeUndefined();
+  });
+
+  test('does not hold the event loop meanwhile', async () => {
+    const other = createWrittenPages('https://b.example');
+    const start = performance.eventLoopUtilization();
+    const began = performance.now();
+    await other('/docs/api/schemas');
+    const { active } = performance.eventLoopUtilization(start);
+    // The thread needs most of a second for what this one only waits for.
+    expect(active).toBeLessThan((performance.now() - began) / 2);
+  });
+
+  test('caches what was written', async () => {
+    expect(await page('/llms.txt')).toBe(await page('/llms.txt'));
   });
 });

@@ -10,8 +10,8 @@ import { schemasMarkdown } from './reference/schemas.js';
 import { SCHEMAS_PATH } from './reference/types.js';
 
 export interface LibraryOptions {
-  /** Returns the OpenAPI document. */
-  document(): Schema;
+  /** The OpenAPI document. */
+  readonly document: Schema;
   readonly examples: RecordedExamples;
   /** URL of the server, for the links of `llms.txt`. */
   readonly publicUrl: string;
@@ -22,10 +22,10 @@ const FIRST = ['first-steps', 'import-and-search', 'tables', 'forms-and-webhooks
 
 /** Creates the pages that are written in Markdown: introduction, guides, topics, reference, changelog, and `llms.txt`. */
 export async function createLibrary(options: LibraryOptions): Promise<DocPage[]> {
-  const document = () => options.document() as unknown as ApiDocument;
+  const document = options.document as unknown as ApiDocument;
   const guides = inOrder(await listMarkdown('docs/guides'));
   const topics = await listMarkdown('docs');
-  const chapters = chaptersOf(document());
+  const chapters = chaptersOf(document);
   const files = [...guides.map((name) => `guides/${name}`), ...topics];
   return [
     ...markdownPages('/docs', () => readDoc('api/introduction.md')),
@@ -45,17 +45,13 @@ export async function createLibrary(options: LibraryOptions): Promise<DocPage[]>
 
 const NO_CHANGELOG = '# Changelog\n\nThis server comes without one.\n';
 
-function referencePages(
-  document: () => ApiDocument,
-  chapters: readonly Chapter[],
-  examples: RecordedExamples,
-): DocPage[] {
+function referencePages(document: ApiDocument, chapters: readonly Chapter[], examples: RecordedExamples): DocPage[] {
   return [
     ...markdownPages(REFERENCE_PATH, async () => contentsMarkdown(chapters)),
     ...chapters.flatMap((chapter) =>
-      markdownPages(`${REFERENCE_PATH}/${chapter.slug}`, async () => chapterMarkdown(document(), chapter, examples)),
+      markdownPages(`${REFERENCE_PATH}/${chapter.slug}`, async () => chapterMarkdown(document, chapter, examples)),
     ),
-    ...markdownPages(SCHEMAS_PATH, async () => schemasMarkdown(document())),
+    ...markdownPages(SCHEMAS_PATH, async () => schemasMarkdown(document)),
     docFile('/docs/api/postman.json', 'application/json; charset=utf-8', () => postmanCollection(chapters, examples)),
   ];
 }

@@ -15,11 +15,8 @@ export interface DocPage {
   body(): Promise<Buffer>;
 }
 
-export interface DocOptions {
-  readonly title: string;
-  /** Path of the OpenAPI document: `/api/v1/openapi.json`. */
-  readonly openApiPath: string;
-}
+export const API_TITLE = 'Commonplace API';
+export const OPENAPI_PATH = '/api/v1/openapi.json';
 
 /** Policy: scripts, styles and calls of this origin alone, nothing inline; the styles draw icons from `data:` URLs. */
 export const DOCS_CSP = [
@@ -35,9 +32,9 @@ export const DOCS_CSP = [
 ].join('; ');
 
 /** Returns the API's explorer with the files that it loads, and the error catalogue. */
-export function createDocs({ title, openApiPath }: DocOptions): DocPage[] {
+export function createDocs(): DocPage[] {
   return [
-    docFile(EXPLORER_PATH, HTML, () => explorer(title, openApiPath)),
+    docFile(EXPLORER_PATH, HTML, explorer),
     docFile('/docs/errors', HTML, errorCatalogue),
     docFile('/docs/init.js', SCRIPT, () => INIT),
     asset('swagger-ui.css', STYLE),
@@ -85,14 +82,14 @@ function lazily(path: string, contentType: string, read: () => Promise<Buffer>):
   };
 }
 
-function explorer(title: string, openApiPath: string): string {
+function explorer(): string {
   return sitePage({
-    title,
+    title: API_TITLE,
     path: EXPLORER_PATH,
     width: 'full',
     styles: ['/docs/swagger-ui.css'],
     scripts: ['/docs/swagger-ui-bundle.js', '/docs/init.js'],
-    attributes: { 'data-document': openApiPath },
+    attributes: { 'data-document': OPENAPI_PATH },
     children: h('div', { id: 'explorer' }),
   });
 }

@@ -43,7 +43,7 @@ export function createOpenPages(parts: OpenParts): Router {
   const router = new Router();
   mountHealth(router, parts.health);
   mountAssets(router, [STYLES, ICON, FORM_SCRIPT, PASSKEY_SCRIPT]);
-  mountDocs(router, routes, settings.publicUrl);
+  mountDocs(router, settings.publicUrl);
   mountBlobs(router, { bytes: parts.bytes, contentUrl: settings.contentUrl, timeoutMs: settings.requestTimeoutMs });
   mountForms(router, {
     formPages: parts.formPages,

@@ -1,0 +1,41 @@
+import { parentPort, workerData } from 'node:worker_threads';
+import { lowerPriority } from '@commonplace/kit/priority';
+import { answerTask } from '@commonplace/kit/workers';
+import { createOpenApi } from '../openapi/document.js';
+import { readRecordedExamples } from '../openapi/recorded-examples.js';
+import { routesOf } from '../routes.js';
+import { SERVER_VERSION } from '../version.js';
+import { createLibrary } from './library.js';
+import { API_TITLE, type DocPage, docFile, OPENAPI_PATH } from './pages.js';
+import type { WrittenPage } from './written.js';
+
+// This thread writes the OpenAPI document and the pages made of it: that takes seconds, in which a server has to answer.
+const port = parentPort;
+if (port === null) throw new Error('not a thread of its own');
+if (process.platform === 'linux') lowerPriority(5);
+
+const { publicUrl } = workerData as { publicUrl: string };
+const pages = listPages();
+
+async function listPages(): Promise<ReadonlyMap<string, DocPage>> {
+  const examples = readRecordedExamples();
+  const about = { title: API_TITLE, serverVersion: SERVER_VERSION, serverUrl: publicUrl };
+  const document = createOpenApi(routesOf(), { ...about, examples });
+  const openApi = docFile(OPENAPI_PATH, 'application/json; charset=utf-8', () => JSON.stringify(document));
+  const library = await createLibrary({ document, examples, publicUrl });
+  return new Map([openApi, ...library].map((page) => [page.path, page]));
+}
+
+/** Returns the paths of all pages, or writes the page of one path. */
+async function perform(path: string | null): Promise<string[] | WrittenPage> {
+  const known = await pages;
+  if (path === null) return [...known.keys()];
+  const page = known.get(path);
+  if (page === undefined) throw new Error(`there is no page ${path}`);
+  const { contentType, contentSecurityPolicy } = page;
+  return { contentType, contentSecurityPolicy, body: await page.body() };
+}
+
+port.on('message', (path: string | null) => {
+  void answerTask(() => perform(path)).then((answer) => port.postMessage(answer));
+});
