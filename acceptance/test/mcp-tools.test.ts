@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { eventually } from '../src/eventually.js';
 import { connectMcp, ERAS, type Era, type McpSession, type ToolResult } from '../src/mcp-client.js';
 import { newKey, type Person, signUp } from '../src/people.js';
 import type { List, Resource, TableContent, Workspace } from '../src/records.js';
@@ -73,8 +74,10 @@ describe.each(ERAS)('a client of the revision %s', (era: Era) => {
   });
 
   test('search, list_workspaces and list find things with their ids', async () => {
-    const found = await mcp.call('search', { query: 'gallium melts', workspace_ids: [workspace.id] });
-    expect(found.text).toContain(`**Gallium** (document, id \`${page.id}\`)`);
+    await eventually(async () => {
+      const found = await mcp.call('search', { query: 'gallium melts', workspace_ids: [workspace.id] });
+      expect(found.text).toContain(`**Gallium** (document, id \`${page.id}\`)`);
+    });
     expect((await mcp.call('list_workspaces', { q: 'Metals' })).text).toContain(`| Metals | ${workspace.id} | owner |`);
     const first = await mcp.call('list', { workspace_id: workspace.id, sort: 'name', limit: 1 });
     const cursor = /`cursor`: `([^`]+)`/.exec(first.text)?.[1];
@@ -92,10 +95,13 @@ describe.each(ERAS)('a client of the revision %s', (era: Era) => {
   });
 
   test('read gives a long document in parts that join to the whole', async () => {
-    const whole = Array.from({ length: 6_000 }, (_, i) => `Line ${i} is here.`).join('\n\n');
+    const lines = Array.from({ length: 6_000 }, (_, i) => `Line ${i} is here.`);
+    const [start, end] = [lines.slice(0, 3_000), lines.slice(3_000)].map((part) => part.join('\n\n'));
+    const whole = `${start}\n\n${end}`;
     const { id } = dataOf(
-      await mcp.call('create', { type: 'document', name: 'Long', workspace_id: workspace.id, content: whole }),
+      await mcp.call('create', { type: 'document', name: 'Long', workspace_id: workspace.id, content: start }),
     );
+    await mcp.call('write', { resource_id: id, mode: 'append', markdown: end });
     let text = '';
     for (let offset: number | undefined = 0; offset !== undefined; ) {
       const result: ToolResult = await mcp.call('read', { resource_id: id, offset });
