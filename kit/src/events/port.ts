@@ -35,7 +35,10 @@ export interface SubscribeOptions {
   readonly types: readonly string[];
   /** Maximum number of events in one call of the handler; 1 when absent. */
   readonly batch?: number;
-  /** Number of attempts before an event is parked; 8 when absent. */
+  /**
+   * Number of attempts before an event is parked; 8 when absent. The first 30 failures because a service is away or too
+   * busy do not count.
+   */
   readonly maxAttempts?: number;
   /** Where a new consumer starts: with all stored events, or only with new ones; `start` when absent. */
   readonly from?: 'start' | 'now';

@@ -9,6 +9,8 @@ export interface Item {
   message: JsMsg;
   /** Number of failed attempts; undefined for a redelivered event until the number has been read. */
   attempts: number | undefined;
+  /** Number of failures that do not count as attempts. */
+  waits: number;
   /** The event failed in a batch and is now tried alone, so that only the event that causes the failure is parked. */
   alone: boolean;
   /** Time of the next attempt, by `performance.now`. */
@@ -55,7 +57,7 @@ export function createQueue(): Queue {
         return;
       }
       const attempts = deliveryCount > 1 ? undefined : 0;
-      items.set(seq, { seq, event, message, attempts, alone: deliveryCount > 1, due: 0 });
+      items.set(seq, { seq, event, message, attempts, waits: 0, alone: deliveryCount > 1, due: 0 });
       insert(seq);
     },
     next: (batch, now) => {

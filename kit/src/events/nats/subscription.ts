@@ -1,3 +1,4 @@
+import { countFailure, retryDelay } from '../attempts.js';
 import { createBell } from '../bell.js';
 import type { DomainEvent, SubscribeOptions, Subscription } from '../port.js';
 import { observeRedelivery } from '../telemetry.js';
@@ -107,17 +108,19 @@ function createAttempts(
     const reason = error instanceof Error ? error.message : String(error);
     log.warn('events.failed', { consumer, ids: items.map(({ event }) => event.id), error });
     for (const item of items) {
-      item.attempts = (item.attempts ?? 0) + 1;
-      item.due = performance.now() + Math.min(retryMs * 2 ** (item.attempts - 1), MOST_RETRY);
+      const failures = { attempts: item.attempts ?? 0, waits: item.waits };
+      countFailure(failures, error);
+      Object.assign(item, failures);
+      item.due = performance.now() + retryDelay(failures, retryMs, MOST_RETRY);
       if (items.length > 1) item.alone = true;
-      else if (item.attempts >= maxAttempts) await park(item, reason);
+      else if (failures.attempts >= maxAttempts) await park(item, reason);
     }
   };
   return {
     try: async (items: readonly Item[]): Promise<void> => {
       const [first] = items;
       const again = first !== undefined && first.message.info.deliveryCount > 1;
-      if (again || (first?.attempts ?? 0) > 0) redelivered(items.length);
+      if (again || (first?.attempts ?? 0) + (first?.waits ?? 0) > 0) redelivered(items.length);
       if (again && !(await recall(first))) return;
       try {
         await handler(items.map(({ event }) => event));

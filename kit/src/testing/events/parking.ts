@@ -1,4 +1,5 @@
 import { expect } from '@jest/globals';
+import { Unavailable } from '../../errors/index.js';
 import type { DomainEvent } from '../../events/port.js';
 import type { Duties } from '../suite/duties.js';
 import { eventually } from '../suite/eventually.js';
@@ -16,6 +17,20 @@ export function parkingDuties(duty: Duties, use: () => Bench): void {
       await eventually(() => expect(got.done).toEqual(idsOf(events)));
       const [first, second, third] = idsOf(events);
       expect(got.calls.map(([seen]) => seen?.id)).toEqual([first, first, first, second, third]);
+      expect(await bus.parked(consumer)).toEqual([]);
+    }),
+  );
+
+  duty('an event waits for a service that is away, and is not parked', () =>
+    use().scene(async ({ bus, consumer, record, row }) => {
+      const events = row('a', 2);
+      let failures = 0;
+      const got = await record({ maxAttempts: 1, retryMs: 1 }, () => {
+        if (failures++ < 5) throw Unavailable();
+      });
+      await bus.publish(events);
+      await eventually(() => expect(got.done).toEqual(idsOf(events)));
+      expect(got.calls).toHaveLength(7);
       expect(await bus.parked(consumer)).toEqual([]);
     }),
   );

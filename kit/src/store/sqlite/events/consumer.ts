@@ -1,4 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { countFailure, retryDelay } from '../../../events/attempts.js';
 import type { DomainEvent, SubscribeOptions, Subscription } from '../../../events/port.js';
 import { observeRedelivery } from '../../../events/telemetry.js';
 import type { Log } from '../../../log/index.js';
@@ -168,10 +169,10 @@ export function createConsumer(name: string, context: ConsumerContext): Consumer
     const { batch = 1, maxAttempts = MAX_ATTEMPTS, retryMs = RETRY_MS } = member.options;
     const items = inWork.slice(0, oneByOne ? 1 : batch);
     const [first] = items;
-    if (first !== undefined && (first.due || first.attempts > 0)) redelivered(items.length);
+    if (first !== undefined && (first.due || first.attempts + first.waits > 0)) redelivered(items.length);
     const failure = await attempt(member, items);
-    for (const item of items) item.attempts++;
     if (failure === undefined || first === undefined) return done(items);
+    for (const item of items) countFailure(item, failure.error);
     const reason = failure.error instanceof Error ? failure.error.message : String(failure.error);
     const facts = { consumer: name, eventId: first.event.id, type: first.event.type, attempts: first.attempts };
     if (items.length === 1 && first.attempts >= maxAttempts) {
@@ -180,7 +181,7 @@ export function createConsumer(name: string, context: ConsumerContext): Consumer
     }
     log.warn('events.delivery_failed', { ...facts, events: items.length, error: failure.error });
     oneByOne = true;
-    await rest(Math.min(retryMs * 2 ** (first.attempts - 1), MOST_RETRY_MS));
+    await rest(retryDelay(first, retryMs, MOST_RETRY_MS));
   }
 
   async function attempt(member: Member, items: readonly Item[]): Promise<{ error: unknown } | undefined> {

@@ -23,6 +23,7 @@ export interface Item {
   /** The event was parked and is delivered again; the consumer's position does not depend on it. */
   readonly due: boolean;
   attempts: number;
+  waits: number;
 }
 
 /** Returns the step that appends an event; an event whose id exists already changes nothing. */
@@ -119,6 +120,7 @@ function itemOf([seq, doc, due, attempts]: Row): Item {
     event: JSON.parse(doc as string) as DomainEvent,
     due: due === 1,
     attempts: attempts as number,
+    waits: 0,
   };
 }
 
