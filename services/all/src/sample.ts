@@ -28,17 +28,18 @@ export async function fillSample(host: Host, { user }: BootstrapResponse): Promi
     automation: undefined,
     chain: [],
   };
-  const acting = await host.client(contracts.auth).actAs(request, host.systemCall());
-  const call = (): CallOptions => {
+  // A token lasts for half a minute, and all the calls may take longer on a busy machine: each call gets its own.
+  const call = async (): Promise<CallOptions> => {
+    const { token } = await host.client(contracts.auth).actAs(request, host.systemCall());
     const { metadata, deadline } = host.systemCall();
-    return { metadata: { ...metadata, token: acting.token }, deadline };
+    return { metadata: { ...metadata, token }, deadline };
   };
   const workspace = await host.client(contracts.workspaces).createWorkspace(
     CreateWorkspaceRequest.fromPartial({
       name: 'Welcome to Commonplace',
       description: 'The documentation of this server. Change it, search it, delete it.',
     }),
-    call(),
+    await call(),
   );
   const resources = host.client(contracts.resources);
   const add = async (type: ResourceType, name: string, parentId: string | undefined) => {
@@ -52,7 +53,7 @@ export async function fillSample(host: Host, { user }: BootstrapResponse): Promi
         accessMode: AccessMode.INHERIT,
         onConflict: OnConflict.ERROR,
       }),
-      call(),
+      await call(),
     );
     return id;
   };
@@ -65,12 +66,12 @@ export async function fillSample(host: Host, { user }: BootstrapResponse): Promi
   for (const file of [...pages, ...docs]) {
     const resourceId = ids.get(file) ?? '';
     for (const picture of picturesIn(file, read(file))) {
-      if (!ids.has(picture)) ids.set(picture, await addPicture(host, picture, resourceId, call()));
+      if (!ids.has(picture)) ids.set(picture, await addPicture(host, picture, resourceId, await call()));
     }
     const content = Buffer.from(JSON.stringify(withResourceLinks(file, read(file), ids)));
     await host
       .client(contracts.content)
-      .replaceContent(ReplaceContentRequest.fromPartial({ resourceId, content }), call());
+      .replaceContent(ReplaceContentRequest.fromPartial({ resourceId, content }), await call());
   }
 }
 
