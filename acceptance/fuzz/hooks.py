@@ -60,6 +60,7 @@ RULES = [
     ("ambiguous_target", "resource_id|item|pin_id", "two selectors name the same item"),
     ("missing_field", "password", "a publication that is for readers with a password has one"),
     ("missing_field", "messages|append_messages", "what is to be answered ends with a question"),
+    ("invalid_value", "visibility", "an agent that is shared with an Org belongs to one"),
     # Automations: what a trigger and an action need depends on their type, and actions refer to each other and to secrets.
     ("missing_field|unknown_field|invalid_value", "trigger(\\.config(\\..*)?)?", "the config of a trigger has what its type needs"),
     ("missing_field|unknown_field|invalid_type|invalid_value|invalid_template|url_not_allowed", "actions(\\[\\d+\\].*)?", "an action has what its type needs, and names what comes before it"),
