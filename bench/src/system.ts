@@ -1,9 +1,9 @@
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { PATIENCE } from '@commonplace/acceptance/dist/src/patience.js';
 import { startScript } from '@commonplace/acceptance/dist/src/process.js';
 import { freePort, inherited, ROOT } from '@commonplace/acceptance/dist/src/system.js';
+import { PATIENCE } from '@commonplace/kit/testing/patience';
 import { cpuSeconds, processTree } from './processes.js';
 
 const EMBEDDED = join(ROOT, 'services/all/dist/src/main.js');
