@@ -43,7 +43,7 @@ export const TEXT_SCHEMAS: Readonly<Record<string, Schema>> = {
   },
   Credits: {
     type: 'string',
-    pattern: '^\\d{1,15}(\\.\\d{1,6})?$',
+    pattern: '^\\d{1,9}(\\.\\d{1,6})?$',
     description: 'Credits, with up to six decimal places.',
   },
   UserMap: {

@@ -29,7 +29,8 @@ interface Run {
 
 const ALL_BUT_LAST = LAST.flatMap((name) => ['--exclude-name', name]);
 const ONLY_LAST = LAST.flatMap((name) => ['--include-name', name]);
-const SAMPLE_RUNS: readonly Run[] = [{ phases: 'fuzzing,stateful', filter: ALL_BUT_LAST }];
+/** A sample does not follow links of answers, which differ each time: with one seed it fails for what has changed alone. */
+const SAMPLE_RUNS: readonly Run[] = [{ phases: 'fuzzing', filter: ALL_BUT_LAST }];
 const WHOLE_RUNS: readonly Run[] = [
   { phases: 'coverage', filter: ALL_BUT_LAST },
   { phases: 'fuzzing', filter: ALL_BUT_LAST },

@@ -86,7 +86,11 @@ async function create(parts: Parts, request: CreateRunRequest, context: CallCont
   const input = again?.input ?? readInput(request.input, faults);
   const maxMicros = request.maxCredits === undefined ? again?.maxMicros : parseCredits(request.maxCredits);
   if (request.maxCredits !== undefined && maxMicros === undefined) {
-    faults.push({ param: 'max_credits', code: 'invalid_value', message: 'must be a decimal with up to six places.' });
+    faults.push({
+      param: 'max_credits',
+      code: 'invalid_value',
+      message: 'must be a decimal below 1,000,000,000 with up to six places.',
+    });
   }
   const policy =
     request.approvalPolicy === undefined

@@ -105,7 +105,7 @@ function parametersOf(bytes: Buffer): Readonly<Record<string, unknown>> {
 function limitsOf({ maxCredits, maxSteps }: StartWorkRunRequest): Pick<RunWish, 'maxMicros' | 'maxSteps'> {
   const maxMicros = maxCredits === undefined ? undefined : parseCredits(maxCredits);
   if (maxCredits !== undefined && maxMicros === undefined) {
-    throw invalidField('max_credits', 'invalid_value', 'must be a decimal with up to six places.');
+    throw invalidField('max_credits', 'invalid_value', 'must be a decimal below 1,000,000,000 with up to six places.');
   }
   if (maxSteps !== undefined && maxSteps < 1) throw invalidField('max_steps', 'invalid_value', 'must be at least 1.');
   return { maxMicros, maxSteps };

@@ -94,7 +94,7 @@ function toolsIn(items: readonly AgentTool[]): ToolGroup[] {
 function microsIn(text: string | undefined, faults: Fault[]): number | undefined {
   const micros = text === undefined ? undefined : parseCredits(text);
   if (text !== undefined && micros === undefined) {
-    const message = 'must be a decimal with up to six places.';
+    const message = 'must be a decimal below 1,000,000,000 with up to six places.';
     faults.push({ param: 'limits.max_credits_per_run', code: 'invalid_value', message });
   }
   return micros;
