@@ -15,12 +15,16 @@ const NOT_YET = [];
 /** What a package may import of this project, by its name or, for services, their folder. */
 const MAY_IMPORT = {
   kit: ['proto'],
-  services: ['proto', 'kit'],
-  gateway: ['proto', 'kit'],
-  'services/all': ['proto', 'kit', 'services', 'gateway'],
-  cli: ['proto', 'kit', 'services', 'services/all'],
-  acceptance: ['proto', 'kit', 'services', 'services/all', 'gateway', 'cli'],
-  bench: ['proto', 'kit', 'services', 'services/all', 'gateway', 'cli', 'acceptance'],
+  adapters: ['proto', 'kit'],
+  platform: ['proto', 'kit', 'adapters'],
+  services: ['proto', 'kit', 'platform'],
+  // Its own index is a database file of the same library.
+  'services/search': ['proto', 'kit', 'adapters', 'platform'],
+  gateway: ['proto', 'kit', 'platform'],
+  'services/all': ['proto', 'kit', 'platform', 'services', 'gateway'],
+  cli: ['proto', 'kit', 'adapters', 'platform', 'services', 'services/all'],
+  acceptance: ['proto', 'kit', 'adapters', 'platform', 'services', 'services/all', 'gateway', 'cli'],
+  bench: ['proto', 'kit', 'adapters', 'platform', 'services', 'services/all', 'gateway', 'cli', 'acceptance'],
 };
 
 /** Files at the root of a service's `src` that put its parts together, and may import its handlers. */
@@ -90,7 +94,7 @@ function foreignReason(name, specifier) {
   if (specifier.startsWith('.')) return 'a relative import stays in its package';
   const [, short] = /^@commonplace\/([^/]+)/.exec(specifier) ?? [];
   if (short === undefined || short.startsWith('model-')) return undefined;
-  const target = ['proto', 'kit', 'gateway', 'cli', 'acceptance', 'bench'].includes(short)
+  const target = ['proto', 'kit', 'adapters', 'platform', 'gateway', 'cli', 'acceptance', 'bench'].includes(short)
     ? short
     : `services/${short}`;
   if (target === name) return 'a package imports its own files by their path';

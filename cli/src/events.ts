@@ -1,5 +1,5 @@
 import type { ParkedEvent } from '@commonplace/kit/events';
-import { openParkedBeside, type ParkedBeside } from '@commonplace/kit/runtime';
+import { openParkedBeside, type ParkedBeside } from '@commonplace/platform/runtime';
 import { CommandError, EXIT } from './exit.js';
 import { readPlaces } from './settings.js';
 

@@ -9,8 +9,8 @@ import {
   type GivenUpJob,
   openDeadLetters,
 } from '@commonplace/kit/jobs';
-import { openStoreBeside } from '@commonplace/kit/runtime';
 import { queues as messaging } from '@commonplace/messaging/queues';
+import { openStoreBeside } from '@commonplace/platform/runtime';
 import { queues as resources } from '@commonplace/resources/queues';
 import { queues as search } from '@commonplace/search/queues';
 import { queues as tenancy } from '@commonplace/tenancy/queues';

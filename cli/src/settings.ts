@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { settingsTables } from '@commonplace/all/settings';
 import { config as filesConfig } from '@commonplace/files/config';
 import { readConfigs, type Table } from '@commonplace/kit/config';
-import { processSettings, type RecordPlaces } from '@commonplace/kit/runtime';
+import { processSettings, type RecordPlaces } from '@commonplace/platform/runtime';
 import { config as searchConfig } from '@commonplace/search/config';
 import { KEY_FILES } from './backup/manifest.js';
 

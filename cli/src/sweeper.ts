@@ -7,7 +7,7 @@ import {
   sweepCollection,
   trashedIn,
 } from '@commonplace/files/blobs';
-import { openStoreBeside, type StoreBeside } from '@commonplace/kit/runtime';
+import { openStoreBeside, type StoreBeside } from '@commonplace/platform/runtime';
 import { CommandError, EXIT } from './exit.js';
 import { type Places, readPlaces } from './settings.js';
 

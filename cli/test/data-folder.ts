@@ -3,9 +3,9 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { openSqliteDatabase, type SqliteDatabase } from '@commonplace/adapters/sqlite';
 import { openKeyRecords } from '@commonplace/files/blobs';
 import type { Collection, Store } from '@commonplace/kit/store';
-import { openSqliteDatabase, type SqliteDatabase } from '@commonplace/kit/store/sqlite';
 import { BLOBS } from '../src/backup/manifest.js';
 
 /** A data folder of an embedded system, in which files come and go like in the files service. */

@@ -1,4 +1,4 @@
-import { requireFormat } from '@commonplace/kit/runtime';
+import { requireFormat } from '@commonplace/platform/runtime';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { commonplace } from './commonplace.js';
 import { type DataFolder, makeDataFolder } from './data-folder.js';

@@ -7,7 +7,7 @@ import { download, linkOf, newFile, sha256 } from '@commonplace/acceptance/dist/
 import { startScript } from '@commonplace/acceptance/dist/src/process.js';
 import type { Resource, Workspace } from '@commonplace/acceptance/dist/src/records.js';
 import { freePort, inherited, type OwnSystem, ROOT, startSystem } from '@commonplace/acceptance/dist/src/system.js';
-import { RESTORE_MARKER } from '@commonplace/kit/runtime';
+import { RESTORE_MARKER } from '@commonplace/platform/runtime';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { commonplace } from './commonplace.js';
 

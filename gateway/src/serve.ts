@@ -1,4 +1,4 @@
-import { main } from '@commonplace/kit/runtime';
+import { main } from '@commonplace/platform/runtime';
 import { gateway } from './service.js';
 
 await main([gateway]);

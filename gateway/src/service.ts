@@ -1,7 +1,7 @@
 import { ConfigError } from '@commonplace/kit/config';
-import { contracts } from '@commonplace/kit/contracts';
 import type { Client, ServiceContract } from '@commonplace/kit/rpc';
-import type { Host, ServiceModule } from '@commonplace/kit/runtime';
+import { contracts } from '@commonplace/platform/contracts';
+import type { Host, ServiceModule } from '@commonplace/platform/runtime';
 import type { GetCapabilitiesRequest } from '@commonplace/proto/gateway/v1/capability_service.js';
 import type { AuthService } from '@commonplace/proto/identity/v1/auth_service.js';
 import { EmbeddingModelStatus } from '@commonplace/proto/search/v1/embedding_model_service.js';

@@ -1,8 +1,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { openSqliteDatabase, type SqliteDatabase } from '@commonplace/adapters/sqlite';
 import { createStoredLimit, usageCollection } from '@commonplace/kit/limits';
-import { openSqliteDatabase, type SqliteDatabase } from '@commonplace/kit/store/sqlite';
 import { eventually } from '@commonplace/kit/testing';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { createSharedLimiters, type Limiter, type TakeSlice } from '../src/middleware/limiters.js';

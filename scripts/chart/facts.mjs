@@ -15,11 +15,12 @@ const REACHES_OUT = /\bopenGuard\(|createRemoteJWKSet\(|from 'oauth4webapi'|\baw
 
 /** Returns the facts of each service by name, and those of the job that creates the first owner. */
 export async function readFacts() {
-  const { contracts } = await load('kit/dist/src/contracts/index.js');
-  const byAll = callsOf('kit/src/runtime', contracts);
+  const { contracts } = await load('platform/dist/src/contracts/index.js');
+  const byAll = callsOf('platform/src/runtime', contracts);
   // Every process calls identity for the keys of caller tokens: if that call is not found in the code, others are
   // missed too.
-  if (!byAll.has(contracts.auth.owner)) throw new Error('kit/src/runtime has no call of identity that can be told');
+  if (!byAll.has(contracts.auth.owner))
+    throw new Error('platform/src/runtime has no call of identity that can be told');
   const calls = (folder, self) =>
     [...new Set([...byAll, ...callsOf(folder, contracts)])].filter((name) => name !== self).sort();
   const services = {};
@@ -77,7 +78,7 @@ export function addressPatterns() {
 
 /** Returns the table of settings that every process reads. */
 export async function processTable() {
-  return (await load('kit/dist/src/runtime/index.js')).processSettings;
+  return (await load('platform/dist/src/runtime/index.js')).processSettings;
 }
 
 /** Returns a service module: its name and its table of settings. */

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Connection, openConnection, openSqliteDatabase } from '@commonplace/kit/store/sqlite';
+import { type Connection, openConnection, openSqliteDatabase } from '@commonplace/adapters/sqlite';
 import { hashOf, type Known } from '../soak/known.js';
 import type { DocumentHistory, History } from './history.js';
 

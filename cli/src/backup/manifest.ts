@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { BLOB_FOLDER, FILES_FOLDER, requireKey } from '@commonplace/files/blobs';
 import { KEY_FILES as KEYS } from '@commonplace/kit/installation';
-import { DATABASE_FILE } from '@commonplace/kit/runtime';
+import { DATABASE_FILE } from '@commonplace/platform/runtime';
 import { z } from 'zod';
 import { damaged } from '../exit.js';
 

@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs';
 import { mkdir, readdir, rm } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
+import { openConnection, openSqliteDatabase } from '@commonplace/adapters/sqlite';
 import { FILES_FOLDER, openBlobInstallation } from '@commonplace/files/blobs';
 import { newId } from '@commonplace/kit/id';
-import { DATABASE_FILE, RESTORE_MARKER } from '@commonplace/kit/runtime';
-import { openConnection, openSqliteDatabase } from '@commonplace/kit/store/sqlite';
+import { DATABASE_FILE, RESTORE_MARKER } from '@commonplace/platform/runtime';
 import { CommandError, EXIT } from '../exit.js';
 import type { Progress } from '../progress.js';
 import { isMissing, measureFile, once, requireRoom, syncFolder, syncFolders, writeDurable } from './files.js';

@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises';
+import { openConnection, openSqliteDatabase } from '@commonplace/adapters/sqlite';
 import { isKnown, openKeyRecords, usedKeys } from '@commonplace/files/blobs';
-import { openConnection, openSqliteDatabase } from '@commonplace/kit/store/sqlite';
 import { CommandError, EXIT } from '../exit.js';
 import type { Progress } from '../progress.js';
 import type { Stage } from './stage.js';

@@ -1,9 +1,9 @@
 import { rmSync } from 'node:fs';
 import { mkdtemp, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { backUp } from '@commonplace/adapters/sqlite';
 import { BLOB_FOLDER, FILES_FOLDER } from '@commonplace/files/blobs';
-import { DATABASE_FILE } from '@commonplace/kit/runtime';
-import { backUp } from '@commonplace/kit/store/sqlite';
+import { DATABASE_FILE } from '@commonplace/platform/runtime';
 import { filesBelow, linkFile } from './files.js';
 
 const PREFIX = '.backup-stage-';

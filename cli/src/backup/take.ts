@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { DATABASE_FILE, RESTORE_MARKER } from '@commonplace/kit/runtime';
+import { DATABASE_FILE, RESTORE_MARKER } from '@commonplace/platform/runtime';
 import pLimit from 'p-limit';
 import { CommandError, EXIT } from '../exit.js';
 import type { Progress } from '../progress.js';

@@ -2,7 +2,7 @@ import { config as identityConfig } from '@commonplace/identity/config';
 import { DeskError } from '@commonplace/identity/key-desk';
 import { openSecurityDesk, type SecurityDesk } from '@commonplace/identity/security-desk';
 import { readConfigs } from '@commonplace/kit/config';
-import { openStoreBeside } from '@commonplace/kit/runtime';
+import { openStoreBeside } from '@commonplace/platform/runtime';
 import { Command } from 'commander';
 import { CommandError, EXIT } from '../exit.js';
 import { readPlaces, withKeyFiles } from '../settings.js';

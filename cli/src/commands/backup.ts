@@ -1,4 +1,4 @@
-import { noteBackup } from '@commonplace/kit/runtime';
+import { noteBackup } from '@commonplace/platform/runtime';
 import { Command } from 'commander';
 import { KEY_FILES, type Manifest } from '../backup/manifest.js';
 import { sizeOf } from '../backup/source.js';

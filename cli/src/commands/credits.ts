@@ -1,6 +1,6 @@
 import { findAddresses, findPerson } from '@commonplace/identity/person-desk';
-import { openStoreBeside } from '@commonplace/kit/runtime';
 import type { Store } from '@commonplace/kit/store';
+import { openStoreBeside } from '@commonplace/platform/runtime';
 import { type DeskAccount, type DeskTenant, openCreditDesk } from '@commonplace/tenancy/credit-desk';
 import { openOrgDesk } from '@commonplace/tenancy/org-desk';
 import { Command, InvalidArgumentError, Option } from 'commander';

@@ -1,8 +1,8 @@
 import { config as identityConfig } from '@commonplace/identity/config';
 import { DeskError, type DeskKey, type KeyDesk, type KeyOrg, openKeyDesk } from '@commonplace/identity/key-desk';
 import { readConfigs } from '@commonplace/kit/config';
-import { openStoreBeside } from '@commonplace/kit/runtime';
 import type { Store } from '@commonplace/kit/store';
+import { openStoreBeside } from '@commonplace/platform/runtime';
 import { openOrgDesk } from '@commonplace/tenancy/org-desk';
 import { Command, InvalidArgumentError } from 'commander';
 import { CommandError, EXIT } from '../exit.js';

@@ -1,4 +1,4 @@
-import { formatOf, migrate, openStoreBeside, type ServiceModule } from '@commonplace/kit/runtime';
+import { formatOf, migrate, openStoreBeside, type ServiceModule } from '@commonplace/platform/runtime';
 import { Command } from 'commander';
 import { CommandError, EXIT } from '../exit.js';
 import { type Places, readPlaces } from '../settings.js';

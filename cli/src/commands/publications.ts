@@ -1,4 +1,4 @@
-import { openStoreBeside } from '@commonplace/kit/runtime';
+import { openStoreBeside } from '@commonplace/platform/runtime';
 import {
   type DeskPublication,
   openPublicationDesk,

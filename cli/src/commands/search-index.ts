@@ -1,4 +1,4 @@
-import { openStoreBeside } from '@commonplace/kit/runtime';
+import { openStoreBeside } from '@commonplace/platform/runtime';
 import { readRebuildRequest, requestRebuild } from '@commonplace/search/queues';
 import { Command } from 'commander';
 import { CommandError, EXIT } from '../exit.js';

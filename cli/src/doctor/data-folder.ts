@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { access, constants, stat, statfs } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { DATABASE_FILE, RESTORE_MARKER } from '@commonplace/kit/runtime';
+import { DATABASE_FILE, RESTORE_MARKER } from '@commonplace/platform/runtime';
 import { KEY_FILES } from '../backup/manifest.js';
 import { type Check, type Finding, failed, ok, warning, worstOf } from './check.js';
 

@@ -1,9 +1,9 @@
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import type { ConsumerFacts, EventFacts } from '@commonplace/adapters/sqlite';
 import type { BytesFacts } from '@commonplace/files/inspect';
 import type { Installation } from '@commonplace/kit/installation';
-import type { CheckReport } from '@commonplace/kit/runtime';
-import type { ConsumerFacts, EventFacts } from '@commonplace/kit/store/sqlite';
+import type { CheckReport } from '@commonplace/platform/runtime';
 import type { TableFacts } from '@commonplace/resources/inspect';
 import type { IndexFacts } from '@commonplace/search/inspect';
 import type { Places } from '../settings.js';

@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { type Connection, inspectEvents, inspectInstallation, openConnection } from '@commonplace/adapters/sqlite';
 import { inspectBytes, openSizes } from '@commonplace/files/inspect';
-import { DATABASE_FILE, readCheckReport } from '@commonplace/kit/runtime';
-import { type Connection, inspectEvents, inspectInstallation, openConnection } from '@commonplace/kit/store/sqlite';
+import { DATABASE_FILE, readCheckReport } from '@commonplace/platform/runtime';
 import { inspectTables } from '@commonplace/resources/inspect';
 import { inspectIndex } from '@commonplace/search/inspect';
 import { whyOf } from './check.js';

@@ -9,7 +9,7 @@ import {
   sealingKeys,
   strangeKeys,
 } from '@commonplace/kit/installation';
-import { DATABASE_FILE, isFirstStart } from '@commonplace/kit/runtime';
+import { DATABASE_FILE, isFirstStart } from '@commonplace/platform/runtime';
 import { openIndexInstallation } from '@commonplace/search/installation';
 import { allTables, type Places, withKeyFiles } from '../settings.js';
 import { type Check, type Finding, failed, ok, skipped, warning, whyOf, worstOf } from './check.js';
@@ -55,7 +55,7 @@ function openers(places: Places): (() => Promise<IdentifiedStore>)[] {
     ...(inFolders || typesenseUrl !== undefined ? [() => openIndexInstallation(places, dataDir)] : []),
     ...(natsUrl === undefined
       ? []
-      : [async () => (await import('@commonplace/kit/events/nats')).openEventInstallation({ url: natsUrl })]),
+      : [async () => (await import('@commonplace/adapters/nats')).openEventInstallation({ url: natsUrl })]),
   ];
 }
 

@@ -14,7 +14,7 @@ export function mongoCheck(url: string, services: readonly string[]): Check {
   return {
     name: 'MongoDB',
     run: async () => {
-      const { inspectMongo } = await import('@commonplace/kit/store/mongo');
+      const { inspectMongo } = await import('@commonplace/adapters/mongo');
       const facts = await inspectMongo({ url, services, timeoutMs: ANSWER_MS });
       if (facts.replicaSet === undefined) return failed('the server is no member of a replica set', { ...facts });
       const findings = [ok(`${facts.version}, replica set ${facts.replicaSet}`)];
@@ -30,7 +30,7 @@ export function mongoCheck(url: string, services: readonly string[]): Check {
 
 /** Returns the installations that the databases of the services belong to. */
 export async function mongoInstallations(url: string, services: readonly string[]): Promise<Installation[]> {
-  const { openMongoDatabase } = await import('@commonplace/kit/store/mongo');
+  const { openMongoDatabase } = await import('@commonplace/adapters/mongo');
   const database = await openMongoDatabase({ url });
   try {
     const found = await Promise.all(services.map((name) => database.installationOf(name).read()));
@@ -55,7 +55,7 @@ export function natsCheck(url: string): Check {
   return {
     name: 'NATS',
     run: async () => {
-      const { inspectNats } = await import('@commonplace/kit/events/nats');
+      const { inspectNats } = await import('@commonplace/adapters/nats');
       const facts = await inspectNats(url, ANSWER_MS);
       const [major = 0, minor = 0] = facts.version.split('.').map(Number);
       if (major < 2 || (major === 2 && minor < 11)) {
@@ -97,7 +97,7 @@ export function filesCheck(mongodbUrl: string, s3Url: string, thorough: boolean)
   return {
     name: 'files',
     run: async () => {
-      const { openMongoSource } = await import('@commonplace/kit/store/mongo');
+      const { openMongoSource } = await import('@commonplace/adapters/mongo');
       const { inspectBytes, openSizes } = await import('@commonplace/files/inspect');
       const source = await openMongoSource({ url: mongodbUrl, service: 'files', timeoutMs: ANSWER_MS });
       const { sizeOf, close } = await openSizes(s3Url, '');

@@ -1,5 +1,5 @@
+import type { Connection } from '@commonplace/adapters/sqlite';
 import type { BlobSource } from '@commonplace/files/inspect';
-import type { Connection } from '@commonplace/kit/store/sqlite';
 import type { TableSource } from '@commonplace/resources/inspect';
 
 /** Returns the blobs in use in an embedded system's database; undefined if no file was ever stored. */

@@ -4,7 +4,7 @@ import { before } from '@commonplace/kit/deadline';
 import { AppError, defineError, invalidField } from '@commonplace/kit/errors';
 import { fingerprint } from '@commonplace/kit/id';
 import type { CallOptions, Client } from '@commonplace/kit/rpc';
-import type { Host } from '@commonplace/kit/runtime';
+import type { Host } from '@commonplace/platform/runtime';
 import { type AuthService, CredentialKind } from '@commonplace/proto/identity/v1/auth_service.js';
 import type { Context, Middleware } from 'koa';
 import { LRUCache } from 'lru-cache';

@@ -3,7 +3,7 @@ import { AppError, type Fault } from '@commonplace/kit/errors';
 import type { DomainEvent } from '@commonplace/kit/events';
 import { silentLog } from '@commonplace/kit/log';
 import { type Client, openShedding } from '@commonplace/kit/rpc';
-import type { Host } from '@commonplace/kit/runtime';
+import type { Host } from '@commonplace/platform/runtime';
 import type { McpService } from '@commonplace/proto/agents/v1/mcp_service.js';
 import type { BytesService } from '@commonplace/proto/files/v1/bytes_service.js';
 import type { AccountSecurityService } from '@commonplace/proto/identity/v1/account_security_service.js';

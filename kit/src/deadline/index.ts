@@ -3,6 +3,9 @@ import { type AppError, Timeout } from '../errors/index.js';
 import { cancelled, type GivenUp, isGivenUp, whenGivenUp } from './given-up.js';
 import { at } from './slices.js';
 
+export { cancelled, type GivenUp, isGivenUp, whenGivenUp } from './given-up.js';
+export { at } from './slices.js';
+
 /** The deadline of a call, and its cancellation. */
 export interface Bounds extends GivenUp {
   /** Deadline in milliseconds since 1970. */

@@ -1,6 +1,8 @@
 import pino from 'pino';
 import { inSources } from '../program/stack.js';
 
+export { factsOfError, writeLastWords } from './last-words.js';
+
 /**
  * Writes structured logs: one JSON object per line, in UTC, with named fields. `event` is a stable code. About a
  * request, its id, tenant and outcome are logged, never a body or a credential.

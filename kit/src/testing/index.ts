@@ -1,10 +1,8 @@
 export { type Authenticator, type Ceremony, createAuthenticator } from './authenticator.js';
 export { type Authority, createAuthority, type IssuedFiles } from './certificates.js';
-export { type ChannelHarness, channelContract } from './channel.contract.js';
 export * from './chromium.js';
 export { createEvent } from './events/fixtures.js';
 export { type EventsHarness, eventsContract } from './events.contract.js';
-export { clientOfCallers, fake, openStage, personCalled, type Stage } from './fake-services.js';
 export { holdJob } from './hold-job.js';
 export * from './hostile-targets.js';
 export { type InstallationHarness, installationContract } from './installation.contract.js';

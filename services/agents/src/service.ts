@@ -1,9 +1,9 @@
-import { contracts } from '@commonplace/kit/contracts';
 import type { Subscription } from '@commonplace/kit/events';
 import { openGuard } from '@commonplace/kit/fetch';
-import { createMembershipCache } from '@commonplace/kit/memberships';
-import { implement, type ServiceModule } from '@commonplace/kit/runtime';
 import { createEnvelope } from '@commonplace/kit/secrets';
+import { contracts } from '@commonplace/platform/contracts';
+import { createMembershipCache } from '@commonplace/platform/memberships';
+import { implement, type ServiceModule } from '@commonplace/platform/runtime';
 import { watchLeavers, watchPurgedResources } from './agents/followers.js';
 import { config } from './config.js';
 import { openLedger } from './credits/metering.js';

@@ -1,4 +1,4 @@
-import type { PersonMemberships } from '@commonplace/kit/memberships';
+import type { PersonMemberships } from '@commonplace/platform/memberships';
 import { OrgRole, WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
 import { describe, expect, test } from '@jest/globals';
 import { accessTo } from '../src/agents/access.js';

@@ -1,8 +1,8 @@
-import { contracts } from '@commonplace/kit/contracts';
 import { newId } from '@commonplace/kit/id';
 import { createEnvelope } from '@commonplace/kit/secrets';
 import { inWork } from '@commonplace/kit/store';
-import { fake, openStage, personCalled } from '@commonplace/kit/testing';
+import { contracts } from '@commonplace/platform/contracts';
+import { fake, openStage, personCalled } from '@commonplace/platform/testing';
 import { OrgMembership, WorkspaceMembership } from '@commonplace/proto/tenancy/v1/directory_service.js';
 import { OrgRole, WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
 import { openMcpGuard } from '../src/mcp/guard.js';

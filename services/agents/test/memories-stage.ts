@@ -1,9 +1,9 @@
 import type { Caller } from '@commonplace/kit/auth';
-import { contracts } from '@commonplace/kit/contracts';
 import { newId } from '@commonplace/kit/id';
 import type { CallMetadata, Client, Reply } from '@commonplace/kit/rpc';
 import { inWork } from '@commonplace/kit/store';
-import { fake, openStage, personCalled, type Stage } from '@commonplace/kit/testing';
+import { contracts } from '@commonplace/platform/contracts';
+import { fake, openStage, personCalled, type Stage } from '@commonplace/platform/testing';
 import {
   CreateAgentMemoryRequest,
   CreateMemoryRequest,

@@ -1,5 +1,5 @@
-import { contracts } from '@commonplace/kit/contracts';
-import { fake, openStage, type Stage } from '@commonplace/kit/testing';
+import { contracts } from '@commonplace/platform/contracts';
+import { fake, openStage, type Stage } from '@commonplace/platform/testing';
 import { CreditSource, ReservationState, UsageSource } from '@commonplace/proto/tenancy/v1/credit_service.js';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { openLedger } from '../src/credits/metering.js';

@@ -1,7 +1,7 @@
-import { contracts } from '@commonplace/kit/contracts';
 import type { Reply } from '@commonplace/kit/rpc';
-import { fake, openStage, personCalled, type Stage } from '@commonplace/kit/testing';
 import { type ChatServer, failures, openChatServer } from '@commonplace/kit/testing/chat-server';
+import { contracts } from '@commonplace/platform/contracts';
+import { fake, openStage, personCalled, type Stage } from '@commonplace/platform/testing';
 import { ListModelsRequest, ModelKind, ModelStatus } from '@commonplace/proto/agents/v1/model_service.js';
 import { EmbeddingModelStatus } from '@commonplace/proto/search/v1/embedding_model_service.js';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';

@@ -1,5 +1,5 @@
+import { openMongoDatabase } from '@commonplace/adapters/mongo';
 import { newId } from '@commonplace/kit/id';
-import { openMongoDatabase } from '@commonplace/kit/store/mongo';
 import { describe, test } from '@jest/globals';
 import { MongoClient } from 'mongodb';
 import { tokenContract } from './token-contract.js';

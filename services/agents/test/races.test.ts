@@ -1,6 +1,6 @@
-import { contracts } from '@commonplace/kit/contracts';
 import { newId } from '@commonplace/kit/id';
-import { fake, openStage, personCalled, type Stage } from '@commonplace/kit/testing';
+import { contracts } from '@commonplace/platform/contracts';
+import { fake, openStage, personCalled, type Stage } from '@commonplace/platform/testing';
 import {
   CreateChatSessionRequest,
   DeleteChatSessionRequest,

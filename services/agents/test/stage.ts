@@ -1,9 +1,10 @@
 import type { Caller } from '@commonplace/kit/auth';
-import { contracts } from '@commonplace/kit/contracts';
 import { AppError, NotFound } from '@commonplace/kit/errors';
 import { newId } from '@commonplace/kit/id';
-import { eventually, fake, openStage, personCalled } from '@commonplace/kit/testing';
+import { eventually } from '@commonplace/kit/testing';
 import { type ChatServer, openChatServer } from '@commonplace/kit/testing/chat-server';
+import { contracts } from '@commonplace/platform/contracts';
+import { fake, openStage, personCalled } from '@commonplace/platform/testing';
 import { DecideApprovalRequest, ListApprovalsRequest } from '@commonplace/proto/agents/v1/approval_service.js';
 import { CreateRunRequest, GetRunRequest, RunInclude } from '@commonplace/proto/agents/v1/run_service.js';
 import type { ActAsRequest } from '@commonplace/proto/identity/v1/auth_service.js';

@@ -1,4 +1,4 @@
-import { main } from '@commonplace/kit/runtime';
+import { main } from '@commonplace/platform/runtime';
 import { welcome } from './welcome.js';
 
 // Creates the owner and first key of a mesh once all services are up, then exits.

@@ -1,6 +1,6 @@
 import { list } from '@commonplace/kit/config';
 import { lockFolder } from '@commonplace/kit/folder-lock';
-import { prepareKeys, requireRestored } from '@commonplace/kit/runtime';
+import { prepareKeys, requireRestored } from '@commonplace/platform/runtime';
 
 /** Sets the defaults of an embedded system: its public URL, its log level, and the keys in its data folder. */
 export function prepareEmbedded(env: NodeJS.ProcessEnv): void {

@@ -1,9 +1,9 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { contracts } from '@commonplace/kit/contracts';
 import type { CallOptions } from '@commonplace/kit/rpc';
-import type { Host } from '@commonplace/kit/runtime';
+import { contracts } from '@commonplace/platform/contracts';
+import type { Host } from '@commonplace/platform/runtime';
 import { CreateFileRequest } from '@commonplace/proto/files/v1/file_service.js';
 import type { BootstrapResponse } from '@commonplace/proto/identity/v1/auth_service.js';
 import { ReplaceContentRequest } from '@commonplace/proto/resources/v1/content_service.js';

@@ -1,4 +1,4 @@
-import { main } from '@commonplace/kit/runtime';
+import { main } from '@commonplace/platform/runtime';
 import { everything } from './everything.js';
 import { prepareEmbedded } from './prepare.js';
 

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { KNOWN_SCOPES } from '@commonplace/kit/auth';
-import { contracts } from '@commonplace/kit/contracts';
 import { AppError } from '@commonplace/kit/errors';
-import type { ServiceModule } from '@commonplace/kit/runtime';
+import { contracts } from '@commonplace/platform/contracts';
+import type { ServiceModule } from '@commonplace/platform/runtime';
 import { disclose, disclosureOf } from './disclosure.js';
 import { fillSample } from './sample.js';
 import { welcomeConfig } from './welcome-config.js';

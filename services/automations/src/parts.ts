@@ -1,11 +1,11 @@
 import type { EventBus } from '@commonplace/kit/events';
 import type { Guard } from '@commonplace/kit/fetch';
 import type { Log } from '@commonplace/kit/log';
-import type { MembershipCache } from '@commonplace/kit/memberships';
 import type { CallOptions, Client } from '@commonplace/kit/rpc';
-import type { Implementation } from '@commonplace/kit/runtime';
 import type { Envelope } from '@commonplace/kit/secrets';
 import type { Store } from '@commonplace/kit/store';
+import type { MembershipCache } from '@commonplace/platform/memberships';
+import type { Implementation } from '@commonplace/platform/runtime';
 import type { AgentDirectoryService } from '@commonplace/proto/agents/v1/agent_directory_service.js';
 import type { WorkRunService } from '@commonplace/proto/agents/v1/work_run_service.js';
 import type { WorkItemService } from '@commonplace/proto/automations/v1/work_item_service.js';

@@ -1,8 +1,8 @@
 import { beyondReach, type Caller, reachesWorkspace } from '@commonplace/kit/auth';
 import { type AppError, InsufficientRole, NotFound } from '@commonplace/kit/errors';
 import { homeOf } from '@commonplace/kit/id';
-import { type PersonMemberships, sharedWith } from '@commonplace/kit/memberships';
 import type { CallContext } from '@commonplace/kit/rpc';
+import { type PersonMemberships, sharedWith } from '@commonplace/platform/memberships';
 import { OrgRole, WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
 import { WorkspaceArchived, WorkspaceRequired } from './errors.js';
 import type { Shared } from './parts.js';

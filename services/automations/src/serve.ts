@@ -1,4 +1,4 @@
-import { main } from '@commonplace/kit/runtime';
+import { main } from '@commonplace/platform/runtime';
 import { automations } from './service.js';
 
 await main([automations]);

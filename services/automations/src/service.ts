@@ -1,8 +1,8 @@
-import { contracts } from '@commonplace/kit/contracts';
 import { openGuard } from '@commonplace/kit/fetch';
-import { createMembershipCache } from '@commonplace/kit/memberships';
-import type { Host, ServiceModule } from '@commonplace/kit/runtime';
 import { createEnvelope } from '@commonplace/kit/secrets';
+import { contracts } from '@commonplace/platform/contracts';
+import { createMembershipCache } from '@commonplace/platform/memberships';
+import type { Host, ServiceModule } from '@commonplace/platform/runtime';
 import { config } from './config.js';
 import { openDefinitions } from './definitions/open.js';
 import type { Feature, Peers, Shared } from './parts.js';

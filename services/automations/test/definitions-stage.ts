@@ -1,8 +1,8 @@
 import { type Caller, KNOWN_SCOPES } from '@commonplace/kit/auth';
-import { contracts } from '@commonplace/kit/contracts';
 import { newId } from '@commonplace/kit/id';
 import type { CallMetadata, CallOptions, Reply } from '@commonplace/kit/rpc';
-import { fake, openStage, personCalled } from '@commonplace/kit/testing';
+import { contracts } from '@commonplace/platform/contracts';
+import { fake, openStage, personCalled } from '@commonplace/platform/testing';
 import {
   type Automation,
   AutomationAction,

@@ -1,11 +1,12 @@
 import type { Caller } from '@commonplace/kit/auth';
-import { contracts } from '@commonplace/kit/contracts';
 import { AppError, NotFound, Unavailable } from '@commonplace/kit/errors';
 import { newId } from '@commonplace/kit/id';
 import type { CallContext, Client } from '@commonplace/kit/rpc';
-import type { Host, ServiceModule } from '@commonplace/kit/runtime';
 import { inWork, type Store, type UnitOfWork } from '@commonplace/kit/store';
-import { eventually, fake, openStage, personCalled } from '@commonplace/kit/testing';
+import { eventually } from '@commonplace/kit/testing';
+import { contracts } from '@commonplace/platform/contracts';
+import type { Host, ServiceModule } from '@commonplace/platform/runtime';
+import { fake, openStage, personCalled } from '@commonplace/platform/testing';
 import { RunStatus } from '@commonplace/proto/agents/v1/run.js';
 import { WorkRun } from '@commonplace/proto/agents/v1/work_run_service.js';
 import type { AutomationRun } from '@commonplace/proto/automations/v1/automation.js';

@@ -1,8 +1,9 @@
 import type { Caller } from '@commonplace/kit/auth';
-import { contracts } from '@commonplace/kit/contracts';
 import { createEvent } from '@commonplace/kit/events';
 import { newId } from '@commonplace/kit/id';
-import { eventually, fake, openStage, personCalled } from '@commonplace/kit/testing';
+import { eventually } from '@commonplace/kit/testing';
+import { contracts } from '@commonplace/platform/contracts';
+import { fake, openStage, personCalled } from '@commonplace/platform/testing';
 import { RunStatus } from '@commonplace/proto/agents/v1/run.js';
 import type { StartWorkRunRequest, StartWorkRunResponse } from '@commonplace/proto/agents/v1/work_run_service.js';
 import { WorkRun } from '@commonplace/proto/agents/v1/work_run_service.js';

@@ -1,5 +1,5 @@
 import { newId } from '@commonplace/kit/id';
-import type { MembershipCache } from '@commonplace/kit/memberships';
+import type { MembershipCache } from '@commonplace/platform/memberships';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { ActiveTriggers } from '../src/triggers/active.js';
 import { handleEvents } from '../src/triggers/consumer.js';

@@ -1,8 +1,9 @@
-import { contracts } from '@commonplace/kit/contracts';
 import { createEvent, type DomainEvent, type EventFacts } from '@commonplace/kit/events';
 import { newId } from '@commonplace/kit/id';
-import { createMembershipCache } from '@commonplace/kit/memberships';
-import { eventually, fake, openStage } from '@commonplace/kit/testing';
+import { eventually } from '@commonplace/kit/testing';
+import { contracts } from '@commonplace/platform/contracts';
+import { createMembershipCache } from '@commonplace/platform/memberships';
+import { fake, openStage } from '@commonplace/platform/testing';
 import { User } from '@commonplace/proto/identity/v1/user.js';
 import { MemberStanding } from '@commonplace/proto/messaging/v1/conversation_access_service.js';
 import { ReadResource } from '@commonplace/proto/resources/v1/index_service.js';

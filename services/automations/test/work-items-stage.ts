@@ -1,10 +1,10 @@
 import type { Caller } from '@commonplace/kit/auth';
-import { contracts } from '@commonplace/kit/contracts';
 import { AppError } from '@commonplace/kit/errors';
 import type { DomainEvent } from '@commonplace/kit/events';
 import { newId } from '@commonplace/kit/id';
 import type { CallMetadata, Reply } from '@commonplace/kit/rpc';
-import { fake, openStage, personCalled } from '@commonplace/kit/testing';
+import { contracts } from '@commonplace/platform/contracts';
+import { fake, openStage, personCalled } from '@commonplace/platform/testing';
 import type { AgentEntry } from '@commonplace/proto/agents/v1/agent_directory_service.js';
 import { RunStatus } from '@commonplace/proto/agents/v1/run.js';
 import type { StartWorkRunRequest } from '@commonplace/proto/agents/v1/work_run_service.js';

@@ -1,4 +1,4 @@
-import { main } from '@commonplace/kit/runtime';
+import { main } from '@commonplace/platform/runtime';
 import { files } from './service.js';
 
 await main([files]);

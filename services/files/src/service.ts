@@ -1,7 +1,7 @@
-import { contracts } from '@commonplace/kit/contracts';
 import { openGuard } from '@commonplace/kit/fetch';
-import { createMembershipCache } from '@commonplace/kit/memberships';
-import { implement, type ServiceModule } from '@commonplace/kit/runtime';
+import { contracts } from '@commonplace/platform/contracts';
+import { createMembershipCache } from '@commonplace/platform/memberships';
+import { implement, type ServiceModule } from '@commonplace/platform/runtime';
 import { createArchiveHandlers } from './archives/handlers/archives.js';
 import { archiveCollection, stepCollection } from './archives/records.js';
 import { createArchiveExpiry, openArchiveQueue } from './archives/runner.js';

@@ -1,12 +1,12 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { openSqliteDatabase } from '@commonplace/adapters/sqlite';
 import { readConfig } from '@commonplace/kit/config';
 import { openGuard } from '@commonplace/kit/fetch';
 import { newId, newRequestId } from '@commonplace/kit/id';
 import { createOwnIds } from '@commonplace/kit/installation';
 import { createLog } from '@commonplace/kit/log';
-import { openSqliteDatabase } from '@commonplace/kit/store/sqlite';
 import type { FileSummary } from '@commonplace/proto/resources/v1/resource.js';
 import { openFolderInstallation, openFolderStore } from '../src/blobs/folder.js';
 import type { BlobStore } from '../src/blobs/port.js';

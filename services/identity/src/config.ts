@@ -1,6 +1,6 @@
 import { integer, oneOf, shaped, type Table, text, url, type Values } from '@commonplace/kit/config';
-import { MAIL_SETTINGS } from '@commonplace/kit/mail';
 import { IPV6_PREFIX } from '@commonplace/kit/network';
+import { MAIL_SETTINGS } from '@commonplace/platform/mail';
 import { parseSecrets } from './domain/secrets.js';
 import { type Issuer, parseIssuers, parseIssuerUrl } from './oidc/issuers.js';
 import { MAX_PASSKEYS } from './stores/passkeys.js';

@@ -1,4 +1,4 @@
-import type { Mail } from '@commonplace/kit/mail';
+import type { Mail } from '@commonplace/platform/mail';
 
 type Content = Omit<Mail, 'to'>;
 

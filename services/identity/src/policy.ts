@@ -1,6 +1,6 @@
 import { beyondReach, type Caller, reachesTenant } from '@commonplace/kit/auth';
 import { NotFound } from '@commonplace/kit/errors';
-import type { PersonMemberships } from '@commonplace/kit/memberships';
+import type { PersonMemberships } from '@commonplace/platform/memberships';
 import type { OrgMembership } from '@commonplace/proto/tenancy/v1/directory_service.js';
 import { OrgRole } from '@commonplace/proto/tenancy/v1/role.js';
 import { OrgAdminRequired } from './errors.js';

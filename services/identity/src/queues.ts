@@ -1,4 +1,4 @@
 import type { AnyQueueSpec } from '@commonplace/kit/jobs';
-import { mailQueue } from '@commonplace/kit/mail';
+import { mailQueue } from '@commonplace/platform/mail';
 
 export const queues: readonly AnyQueueSpec[] = [mailQueue('identity')];

@@ -1,6 +1,6 @@
 import { AppError } from '@commonplace/kit/errors';
-import type { MembershipCache } from '@commonplace/kit/memberships';
 import type { CallOptions, Client } from '@commonplace/kit/rpc';
+import type { MembershipCache } from '@commonplace/platform/memberships';
 import type { DirectoryService } from '@commonplace/proto/tenancy/v1/directory_service.js';
 import { isAdmin } from './policy.js';
 

@@ -1,12 +1,12 @@
 import { createTokenSigner } from '@commonplace/kit/auth';
-import { contracts } from '@commonplace/kit/contracts';
 import type { Subscription } from '@commonplace/kit/events';
 import { createStoredLimit, usageCollection } from '@commonplace/kit/limits';
-import { openMailer } from '@commonplace/kit/mail';
-import { createMembershipCache } from '@commonplace/kit/memberships';
 import { createPasswords } from '@commonplace/kit/passwords';
-import { type Host, implement, type ServiceModule, type StartedModule } from '@commonplace/kit/runtime';
 import { createEnvelope } from '@commonplace/kit/secrets';
+import { contracts } from '@commonplace/platform/contracts';
+import { openMailer } from '@commonplace/platform/mail';
+import { createMembershipCache } from '@commonplace/platform/memberships';
+import { type Host, implement, type ServiceModule, type StartedModule } from '@commonplace/platform/runtime';
 import { createCredentialAudit } from './audit.js';
 import { createBackground } from './background.js';
 import { config } from './config.js';

@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { openSqliteDatabase, type SqliteDatabase } from '@commonplace/adapters/sqlite';
 import { createStoredLimit, usageCollection } from '@commonplace/kit/limits';
-import { openSqliteDatabase, type SqliteDatabase } from '@commonplace/kit/store/sqlite';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { WrongPassword } from '../src/errors.js';
 import {

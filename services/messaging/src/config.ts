@@ -1,5 +1,5 @@
 import { integer, type Table, url, type Values } from '@commonplace/kit/config';
-import { MAIL_SETTINGS } from '@commonplace/kit/mail';
+import { MAIL_SETTINGS } from '@commonplace/platform/mail';
 
 export const config = {
   publicUrl: {

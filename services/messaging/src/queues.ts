@@ -1,5 +1,5 @@
 import type { AnyQueueSpec } from '@commonplace/kit/jobs';
-import { mailQueue } from '@commonplace/kit/mail';
+import { mailQueue } from '@commonplace/platform/mail';
 import { mentionRunQueue, removalQueue, retentionQueue } from './conversations/records.js';
 
 export const queues: readonly AnyQueueSpec[] = [mailQueue('messaging'), retentionQueue, removalQueue, mentionRunQueue];

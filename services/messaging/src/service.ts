@@ -1,9 +1,9 @@
-import { contracts } from '@commonplace/kit/contracts';
 import type { Subscription } from '@commonplace/kit/events';
-import { openMailer } from '@commonplace/kit/mail';
-import { createMembershipCache } from '@commonplace/kit/memberships';
 import type { CallContext } from '@commonplace/kit/rpc';
-import { implement, type ServiceModule } from '@commonplace/kit/runtime';
+import { contracts } from '@commonplace/platform/contracts';
+import { openMailer } from '@commonplace/platform/mail';
+import { createMembershipCache } from '@commonplace/platform/memberships';
+import { implement, type ServiceModule } from '@commonplace/platform/runtime';
 import { watchAudited } from './audit/events.js';
 import { createAuditHandlers } from './audit/handlers.js';
 import { auditCollection } from './audit/records.js';

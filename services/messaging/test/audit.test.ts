@@ -1,10 +1,10 @@
 import type { Caller } from '@commonplace/kit/auth';
-import { contracts } from '@commonplace/kit/contracts';
 import type { DomainEvent } from '@commonplace/kit/events';
 import { homeOf, newId } from '@commonplace/kit/id';
 import type { CallMetadata } from '@commonplace/kit/rpc';
 import { removeExpired } from '@commonplace/kit/store';
 import { eventually } from '@commonplace/kit/testing';
+import { contracts } from '@commonplace/platform/contracts';
 import { AuditOutcome, Denial, ListAuditEventsRequest } from '@commonplace/proto/messaging/v1/audit_event_service.js';
 import { OrgRole } from '@commonplace/proto/tenancy/v1/role.js';
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';

@@ -1,6 +1,6 @@
 import type { DomainEvent } from '@commonplace/kit/events';
 import { newId } from '@commonplace/kit/id';
-import { draftOf, EVENT_TYPES, SOURCES } from '@commonplace/kit/public-events';
+import { draftOf, EVENT_TYPES, SOURCES } from '@commonplace/platform/public-events';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { EventLog } from '../src/events/log.js';
 import { createPositions } from '../src/events/positions.js';

@@ -1,9 +1,9 @@
 import type { Caller } from '@commonplace/kit/auth';
-import { contracts } from '@commonplace/kit/contracts';
 import type { DomainEvent } from '@commonplace/kit/events';
 import { newId } from '@commonplace/kit/id';
 import type { Reply } from '@commonplace/kit/rpc';
 import { eventually } from '@commonplace/kit/testing';
+import { contracts } from '@commonplace/platform/contracts';
 import { ActorType } from '@commonplace/proto/api/v1/actor.js';
 import { ConversationType, NotifyLevel, WhoMay } from '@commonplace/proto/messaging/v1/conversation.js';
 import { MentionType } from '@commonplace/proto/messaging/v1/message.js';

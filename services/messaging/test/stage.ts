@@ -1,12 +1,12 @@
 import type { Caller } from '@commonplace/kit/auth';
 import { readConfig } from '@commonplace/kit/config';
-import { contracts } from '@commonplace/kit/contracts';
 import { NotFound } from '@commonplace/kit/errors';
 import type { DomainEvent } from '@commonplace/kit/events';
 import { newId } from '@commonplace/kit/id';
-import { createMembershipCache } from '@commonplace/kit/memberships';
 import type { CallOptions, Client } from '@commonplace/kit/rpc';
-import { fake, openStage, personCalled } from '@commonplace/kit/testing';
+import { contracts } from '@commonplace/platform/contracts';
+import { createMembershipCache } from '@commonplace/platform/memberships';
+import { fake, openStage, personCalled } from '@commonplace/platform/testing';
 import {
   DeleteNotificationsRequest,
   ListNotificationsRequest,

@@ -1,9 +1,9 @@
 import type { Caller } from '@commonplace/kit/auth';
-import { contracts } from '@commonplace/kit/contracts';
 import { newId } from '@commonplace/kit/id';
 import type { CallOptions, Reply } from '@commonplace/kit/rpc';
 import type { Store } from '@commonplace/kit/store';
-import { fake, openStage, personCalled } from '@commonplace/kit/testing';
+import { contracts } from '@commonplace/platform/contracts';
+import { fake, openStage, personCalled } from '@commonplace/platform/testing';
 import type { AgentEntry } from '@commonplace/proto/agents/v1/agent_directory_service.js';
 import type { ConversationRunService } from '@commonplace/proto/agents/v1/conversation_run_service.js';
 import { User } from '@commonplace/proto/identity/v1/user.js';

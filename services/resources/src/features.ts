@@ -1,6 +1,6 @@
-import { contracts } from '@commonplace/kit/contracts';
-import { createMembershipCache } from '@commonplace/kit/memberships';
-import type { Host } from '@commonplace/kit/runtime';
+import { contracts } from '@commonplace/platform/contracts';
+import { createMembershipCache } from '@commonplace/platform/memberships';
+import type { Host } from '@commonplace/platform/runtime';
 import { forgetComments } from './comments/forget.js';
 import type { CommentParts } from './comments/parts.js';
 import { commentCollection, threadCollection } from './comments/records.js';

@@ -1,8 +1,8 @@
 import { beyondReach, type Caller, reachesWorkspace, taintedWriterOf } from '@commonplace/kit/auth';
 import { InsufficientRole, NotFound } from '@commonplace/kit/errors';
-import { type MembershipCache, type PersonMemberships, sharedWith } from '@commonplace/kit/memberships';
 import type { CallContext, CallOptions, Client } from '@commonplace/kit/rpc';
 import type { Collection } from '@commonplace/kit/store';
+import { type MembershipCache, type PersonMemberships, sharedWith } from '@commonplace/platform/memberships';
 import type {
   DirectoryService,
   SharingTerms,

@@ -1,5 +1,5 @@
 import type { AnyQueueSpec } from '@commonplace/kit/jobs';
-import { deliveryQueue } from '@commonplace/kit/webhooks';
+import { deliveryQueue } from '@commonplace/platform/webhooks';
 import { treeJobQueue } from './nodes/jobs.js';
 import { domainQueue } from './publications/records.js';
 

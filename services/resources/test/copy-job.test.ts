@@ -1,11 +1,11 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { openSqliteDatabase, type SqliteDatabase } from '@commonplace/adapters/sqlite';
 import { newId } from '@commonplace/kit/id';
 import type { HeldJob } from '@commonplace/kit/jobs';
 import type { CallContext } from '@commonplace/kit/rpc';
 import type { Collection, Store } from '@commonplace/kit/store';
-import { openSqliteDatabase, type SqliteDatabase } from '@commonplace/kit/store/sqlite';
 import { holdJob } from '@commonplace/kit/testing';
 import { CopyResourceRequest } from '@commonplace/proto/resources/v1/copy_service.js';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';

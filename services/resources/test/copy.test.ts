@@ -1,7 +1,7 @@
 import type { Caller } from '@commonplace/kit/auth';
-import { contracts } from '@commonplace/kit/contracts';
 import type { Reply } from '@commonplace/kit/rpc';
 import { eventually } from '@commonplace/kit/testing';
+import { contracts } from '@commonplace/platform/contracts';
 import { CreateCommentRequest, ListCommentsRequest } from '@commonplace/proto/resources/v1/comment_service.js';
 import {
   ArtifactType,

@@ -1,6 +1,6 @@
 import type { Caller } from '@commonplace/kit/auth';
-import { contracts } from '@commonplace/kit/contracts';
 import { newId } from '@commonplace/kit/id';
+import { contracts } from '@commonplace/platform/contracts';
 import { OrgRole, WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { openSharingStage, type SharingStage } from './sharing-stage.js';

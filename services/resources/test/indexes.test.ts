@@ -1,8 +1,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { openSqliteDatabase } from '@commonplace/adapters/sqlite';
 import type { Collection, Query, StoredRecord } from '@commonplace/kit/store';
-import { openSqliteDatabase } from '@commonplace/kit/store/sqlite';
 import { expect, test } from '@jest/globals';
 import type { Grant } from '../src/domain/grant.js';
 import type { Node } from '../src/domain/node.js';

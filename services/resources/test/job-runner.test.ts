@@ -1,10 +1,10 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { openSqliteDatabase, type SqliteDatabase } from '@commonplace/adapters/sqlite';
 import { newId } from '@commonplace/kit/id';
 import { createLog } from '@commonplace/kit/log';
 import type { Collection } from '@commonplace/kit/store';
-import { openSqliteDatabase, type SqliteDatabase } from '@commonplace/kit/store/sqlite';
 import { holdJob } from '@commonplace/kit/testing';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import type { Node } from '../src/domain/node.js';

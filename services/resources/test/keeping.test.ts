@@ -1,10 +1,10 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { openSqliteDatabase, type SqliteDatabase } from '@commonplace/adapters/sqlite';
 import { newId } from '@commonplace/kit/id';
 import type { CallContext } from '@commonplace/kit/rpc';
 import type { Collection, Store, UnitOfWork } from '@commonplace/kit/store';
-import { openSqliteDatabase, type SqliteDatabase } from '@commonplace/kit/store/sqlite';
 import { ContentFormat } from '@commonplace/proto/resources/v1/content_service.js';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { AUTOMATIC_SNAPSHOTS } from '../src/config.js';

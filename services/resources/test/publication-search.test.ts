@@ -1,7 +1,7 @@
 import type { Caller } from '@commonplace/kit/auth';
-import { contracts } from '@commonplace/kit/contracts';
 import { Unavailable } from '@commonplace/kit/errors';
-import { fake } from '@commonplace/kit/testing';
+import { contracts } from '@commonplace/platform/contracts';
+import { fake } from '@commonplace/platform/testing';
 import { PublicationMode } from '@commonplace/proto/resources/v1/publication.js';
 import { AccessMode, type Resource, ResourceType } from '@commonplace/proto/resources/v1/resource.js';
 import type { FindEntriesRequest } from '@commonplace/proto/search/v1/entry_service.js';

@@ -346,7 +346,7 @@ describe('a pinned publication', () => {
       columns: Buffer.from(JSON.stringify([{ id: 'a', name: 'A' }])),
       rows: Buffer.from(JSON.stringify(rows)),
     });
-    const content = s.stage.host.client((await import('@commonplace/kit/contracts')).contracts.content);
+    const content = s.stage.host.client((await import('@commonplace/platform/contracts')).contracts.content);
     await content.replaceContent(request, await s.stage.as(boss));
     expect((await tree()).map(({ name }) => name)).toEqual(['Pinned', 'One', 'Two', 'Table']);
     expect(await html(one.id)).toContain('old words');

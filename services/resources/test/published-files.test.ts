@@ -1,7 +1,7 @@
 import type { Caller } from '@commonplace/kit/auth';
-import { contracts } from '@commonplace/kit/contracts';
 import { newId } from '@commonplace/kit/id';
-import { fake } from '@commonplace/kit/testing';
+import { contracts } from '@commonplace/platform/contracts';
+import { fake } from '@commonplace/platform/testing';
 import { CopyFileResponse } from '@commonplace/proto/files/v1/file_text_service.js';
 import { PublicationMode, PublicationVisibility } from '@commonplace/proto/resources/v1/publication.js';
 import { ReaderFormat } from '@commonplace/proto/resources/v1/reader_service.js';

@@ -1,7 +1,7 @@
 import type { Caller } from '@commonplace/kit/auth';
-import { contracts } from '@commonplace/kit/contracts';
 import type { CallMetadata, Client, Reply } from '@commonplace/kit/rpc';
-import type { Implementation } from '@commonplace/kit/runtime';
+import { contracts } from '@commonplace/platform/contracts';
+import type { Implementation } from '@commonplace/platform/runtime';
 import { ContentFormat, ReplaceContentRequest } from '@commonplace/proto/resources/v1/content_service.js';
 import type { Publication } from '@commonplace/proto/resources/v1/publication.js';
 import {

@@ -1,10 +1,10 @@
 import type { Caller } from '@commonplace/kit/auth';
-import { contracts } from '@commonplace/kit/contracts';
 import type { DomainEvent } from '@commonplace/kit/events';
 import { newId, newRequestId } from '@commonplace/kit/id';
 import type { CallMetadata, Client, Reply } from '@commonplace/kit/rpc';
-import type { Implementation } from '@commonplace/kit/runtime';
-import { openStage, type Stage } from '@commonplace/kit/testing';
+import { contracts } from '@commonplace/platform/contracts';
+import type { Implementation } from '@commonplace/platform/runtime';
+import { openStage, type Stage } from '@commonplace/platform/testing';
 import type { AccessRequest } from '@commonplace/proto/resources/v1/access_request.js';
 import {
   type AccessRequestService,

@@ -1,8 +1,8 @@
 import type { Caller } from '@commonplace/kit/auth';
-import { contracts } from '@commonplace/kit/contracts';
 import { newId } from '@commonplace/kit/id';
 import type { CallMetadata, Client, Reply } from '@commonplace/kit/rpc';
-import { fake, openStage, personCalled, type Stage } from '@commonplace/kit/testing';
+import { contracts } from '@commonplace/platform/contracts';
+import { fake, openStage, personCalled, type Stage } from '@commonplace/platform/testing';
 import type { ContentService } from '@commonplace/proto/resources/v1/content_service.js';
 import type { CopyService } from '@commonplace/proto/resources/v1/copy_service.js';
 import type { IndexService } from '@commonplace/proto/resources/v1/index_service.js';

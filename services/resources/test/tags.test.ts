@@ -1,7 +1,7 @@
 import type { Caller } from '@commonplace/kit/auth';
-import { contracts } from '@commonplace/kit/contracts';
 import type { Client, Reply } from '@commonplace/kit/rpc';
 import { eventually } from '@commonplace/kit/testing';
+import { contracts } from '@commonplace/platform/contracts';
 import { ResourceInclude } from '@commonplace/proto/resources/v1/resource_service.js';
 import {
   AddResourceTagsRequest,

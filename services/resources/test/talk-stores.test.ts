@@ -1,5 +1,6 @@
 import type { Collection, Query, StoredRecord } from '@commonplace/kit/store';
-import { holdJob, openStage, type Stage } from '@commonplace/kit/testing';
+import { holdJob } from '@commonplace/kit/testing';
+import { openStage, type Stage } from '@commonplace/platform/testing';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { copyComments } from '../src/comments/commands.js';
 import { forgetComments } from '../src/comments/forget.js';

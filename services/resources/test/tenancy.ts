@@ -1,9 +1,9 @@
 import type { Caller } from '@commonplace/kit/auth';
-import { contracts } from '@commonplace/kit/contracts';
 import { NotFound } from '@commonplace/kit/errors';
 import { newId } from '@commonplace/kit/id';
-import type { Implementation } from '@commonplace/kit/runtime';
-import { fake, personCalled } from '@commonplace/kit/testing';
+import { contracts } from '@commonplace/platform/contracts';
+import type { Implementation } from '@commonplace/platform/runtime';
+import { fake, personCalled } from '@commonplace/platform/testing';
 import { type OrgRole, WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
 import {
   PrincipalType,

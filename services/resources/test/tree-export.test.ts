@@ -1,7 +1,7 @@
 import type { Caller } from '@commonplace/kit/auth';
-import { contracts } from '@commonplace/kit/contracts';
 import { derivedId, newId } from '@commonplace/kit/id';
 import type { Client } from '@commonplace/kit/rpc';
+import { contracts } from '@commonplace/platform/contracts';
 import { ResourceType } from '@commonplace/proto/resources/v1/resource.js';
 import type { TreeExportService } from '@commonplace/proto/resources/v1/tree_export_service.js';
 import { ImportItem } from '@commonplace/proto/resources/v1/tree_import_service.js';

@@ -1,7 +1,7 @@
 import type { Caller } from '@commonplace/kit/auth';
-import { contracts } from '@commonplace/kit/contracts';
 import { derivedId } from '@commonplace/kit/id';
 import type { Client } from '@commonplace/kit/rpc';
+import { contracts } from '@commonplace/platform/contracts';
 import { ActorType } from '@commonplace/proto/api/v1/actor.js';
 import { GetContentRequest } from '@commonplace/proto/resources/v1/content_service.js';
 import { AccessMode, type Resource, ResourceType } from '@commonplace/proto/resources/v1/resource.js';

@@ -1,6 +1,6 @@
 import { AGENT_SCOPES, type Caller } from '@commonplace/kit/auth';
-import { contracts } from '@commonplace/kit/contracts';
 import type { Client } from '@commonplace/kit/rpc';
+import { contracts } from '@commonplace/platform/contracts';
 import {
   ContentMode,
   type ContentService,

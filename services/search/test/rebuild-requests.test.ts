@@ -1,8 +1,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { openSqliteDatabase, type SqliteDatabase } from '@commonplace/adapters/sqlite';
 import { silentLog } from '@commonplace/kit/log';
-import { openSqliteDatabase, type SqliteDatabase } from '@commonplace/kit/store/sqlite';
 import { eventually } from '@commonplace/kit/testing';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { openRebuilds, readRebuildRequest, requestRebuild } from '../src/upkeep/rebuild-requests.js';

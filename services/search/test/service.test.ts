@@ -1,5 +1,6 @@
-import { contracts } from '@commonplace/kit/contracts';
-import { createEvent, eventually, fake, openStage, personCalled, type Stage } from '@commonplace/kit/testing';
+import { createEvent, eventually } from '@commonplace/kit/testing';
+import { contracts } from '@commonplace/platform/contracts';
+import { fake, openStage, personCalled, type Stage } from '@commonplace/platform/testing';
 import type { IndexEntry } from '@commonplace/proto/resources/v1/index_service.js';
 import { FindEntriesRequest } from '@commonplace/proto/search/v1/entry_service.js';
 import { SearchMode, SearchRequest, type SearchResponse } from '@commonplace/proto/search/v1/search_service.js';

@@ -1,6 +1,6 @@
 import { integer, list, oneOf, type Setting, type Table, text, url, type Values } from '@commonplace/kit/config';
-import { MAIL_SETTINGS } from '@commonplace/kit/mail';
 import { SECRETS_KEY } from '@commonplace/kit/secrets';
+import { MAIL_SETTINGS } from '@commonplace/platform/mail';
 import { OAUTH_TYPES, type OAuthSystem, type OAuthType, parseEndpoint } from './domain/oauth-types.js';
 
 export const config = {

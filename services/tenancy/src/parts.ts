@@ -1,9 +1,9 @@
 import { openGuard, type Guard as UrlGuard } from '@commonplace/kit/fetch';
 import type { Log } from '@commonplace/kit/log';
-import { type Mailer, openMailer } from '@commonplace/kit/mail';
 import type { Client } from '@commonplace/kit/rpc';
 import { createEnvelope, type Envelope } from '@commonplace/kit/secrets';
 import type { Store } from '@commonplace/kit/store';
+import { type Mailer, openMailer } from '@commonplace/platform/mail';
 import type { ArchiveService } from '@commonplace/proto/files/v1/archive_service.js';
 import type { AuthService } from '@commonplace/proto/identity/v1/auth_service.js';
 import type { IndexService } from '@commonplace/proto/resources/v1/index_service.js';

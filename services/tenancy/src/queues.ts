@@ -1,5 +1,5 @@
 import type { AnyQueueSpec } from '@commonplace/kit/jobs';
-import { mailQueue } from '@commonplace/kit/mail';
+import { mailQueue } from '@commonplace/platform/mail';
 import { creditQueues } from './credits/jobs/index.js';
 
 export const queues: readonly AnyQueueSpec[] = [mailQueue('tenancy'), ...creditQueues];

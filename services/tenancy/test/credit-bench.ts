@@ -1,9 +1,10 @@
+import { createLocalChannel } from '@commonplace/adapters/local';
 import { createPeerTokens } from '@commonplace/kit/auth';
-import { contracts } from '@commonplace/kit/contracts';
 import { homeOf, newId } from '@commonplace/kit/id';
 import { silentLog } from '@commonplace/kit/log';
-import { type Client, createLocalChannel, serveMethods } from '@commonplace/kit/rpc';
+import { type Client, serveMethods } from '@commonplace/kit/rpc';
 import { inWork, keyset, type Scalar, type Store } from '@commonplace/kit/store';
+import { contracts } from '@commonplace/platform/contracts';
 import {
   CreditSource,
   type MeteringService,

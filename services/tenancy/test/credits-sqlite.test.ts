@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { openSqliteDatabase } from '@commonplace/kit/store/sqlite';
+import { openSqliteDatabase } from '@commonplace/adapters/sqlite';
 import { creditContract } from './credit-contract.js';
 
 creditContract('sqlite', async () => {

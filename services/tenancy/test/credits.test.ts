@@ -1,9 +1,9 @@
 import type { Caller } from '@commonplace/kit/auth';
-import { contracts } from '@commonplace/kit/contracts';
 import { homeOf, newId } from '@commonplace/kit/id';
 import type { Client } from '@commonplace/kit/rpc';
 import { inWork } from '@commonplace/kit/store';
 import { createEvent, eventually } from '@commonplace/kit/testing';
+import { contracts } from '@commonplace/platform/contracts';
 import {
   CapState,
   type CreditService,

@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import type { Caller } from '@commonplace/kit/auth';
-import { contracts } from '@commonplace/kit/contracts';
 import { NotFound, Unavailable } from '@commonplace/kit/errors';
 import type { DomainEvent } from '@commonplace/kit/events';
 import { newId } from '@commonplace/kit/id';
 import type { CallMetadata, CallOptions, Client, Reply } from '@commonplace/kit/rpc';
-import type { Host } from '@commonplace/kit/runtime';
-import { fake, openStage, type Stage } from '@commonplace/kit/testing';
+import { contracts } from '@commonplace/platform/contracts';
+import type { Host } from '@commonplace/platform/runtime';
+import { fake, openStage, type Stage } from '@commonplace/platform/testing';
 import { Archive, ArchiveMode } from '@commonplace/proto/files/v1/archive.js';
 import { AccessibleResource } from '@commonplace/proto/resources/v1/index_service.js';
 import type { ConnectorService } from '@commonplace/proto/tenancy/v1/connector_service.js';

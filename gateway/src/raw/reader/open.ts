@@ -1,5 +1,5 @@
 import type { CallOptions, Client } from '@commonplace/kit/rpc';
-import type { Host } from '@commonplace/kit/runtime';
+import type { Host } from '@commonplace/platform/runtime';
 import type { AuthService } from '@commonplace/proto/identity/v1/auth_service.js';
 import type { ReaderService } from '@commonplace/proto/resources/v1/reader_service.js';
 import type { Middleware } from 'koa';

@@ -1,8 +1,8 @@
 import { beyondReach, type Caller, reachesTenant } from '@commonplace/kit/auth';
 import { InsufficientRole, NotFound } from '@commonplace/kit/errors';
-import type { PersonMemberships } from '@commonplace/kit/memberships';
 import type { CallContext } from '@commonplace/kit/rpc';
 import type { Where } from '@commonplace/kit/store';
+import type { PersonMemberships } from '@commonplace/platform/memberships';
 import { OrgRole } from '@commonplace/proto/tenancy/v1/role.js';
 import type { Parts } from '../parts.js';
 import { type Asking, membershipsOf, READERS } from '../policy.js';

@@ -1,7 +1,7 @@
 import { beyondReach, reachesWorkspace } from '@commonplace/kit/auth';
 import { type AppError, InsufficientRole, invalidField, NotFound, TenantBoundary } from '@commonplace/kit/errors';
-import type { PersonMemberships } from '@commonplace/kit/memberships';
 import type { CallContext } from '@commonplace/kit/rpc';
+import type { PersonMemberships } from '@commonplace/platform/memberships';
 import { WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
 import { LimitReached, WorkspaceArchived } from '../errors.js';
 import type { Parts } from '../parts.js';

@@ -1,5 +1,5 @@
-import type { PersonMemberships } from '@commonplace/kit/memberships';
 import { type CallContext, sooner } from '@commonplace/kit/rpc';
+import type { PersonMemberships } from '@commonplace/platform/memberships';
 import type { Agent } from '@commonplace/proto/agents/v1/agent.js';
 import { Disposition } from '@commonplace/proto/files/v1/file_service.js';
 import type { Parts } from '../parts.js';

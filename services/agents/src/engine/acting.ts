@@ -1,6 +1,6 @@
 import { AppError } from '@commonplace/kit/errors';
-import { agentRoleName } from '@commonplace/kit/memberships';
 import type { CallOptions } from '@commonplace/kit/rpc';
+import { agentRoleName } from '@commonplace/platform/memberships';
 import type { ActAsRequest, ActingAgent } from '@commonplace/proto/identity/v1/auth_service.js';
 import { insufficientScope } from '../errors.js';
 import type { Parts } from '../parts.js';

@@ -1,6 +1,6 @@
 import { invalidField } from '@commonplace/kit/errors';
-import type { PersonMemberships } from '@commonplace/kit/memberships';
 import { type CallContext, type Handlers, requireVersion } from '@commonplace/kit/rpc';
+import type { PersonMemberships } from '@commonplace/platform/memberships';
 import type { AgentService, ReplaceAgentWorkspacesRequest } from '@commonplace/proto/agents/v1/agent_service.js';
 import { seeAgent } from '../agents/access.js';
 import { type GivenPlace, placesAfter, seenPlaces } from '../agents/places.js';

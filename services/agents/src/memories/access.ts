@@ -1,8 +1,8 @@
 import { beyondReach, type Caller, reachesTenant, reachesWorkspace } from '@commonplace/kit/auth';
 import { NotFound } from '@commonplace/kit/errors';
 import { homeOf } from '@commonplace/kit/id';
-import type { PersonMemberships } from '@commonplace/kit/memberships';
 import type { CallContext, CallOptions } from '@commonplace/kit/rpc';
+import type { PersonMemberships } from '@commonplace/platform/memberships';
 import { OrgRole, WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
 import type { Parts } from '../parts.js';
 import { holderOfAgent, holderOfOrg, holderOfUser, holderOfWorkspace, type MemoryRecord } from '../stores/memories.js';

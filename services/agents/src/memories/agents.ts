@@ -1,6 +1,6 @@
 import { NotFound } from '@commonplace/kit/errors';
-import type { PersonMemberships } from '@commonplace/kit/memberships';
 import type { CallContext } from '@commonplace/kit/rpc';
+import type { PersonMemberships } from '@commonplace/platform/memberships';
 import { accessTo, isVisible, requireReach } from '../agents/access.js';
 import type { Parts } from '../parts.js';
 import { membershipsOf } from '../policy.js';

@@ -1,4 +1,4 @@
-import type { PersonMemberships } from '@commonplace/kit/memberships';
+import type { PersonMemberships } from '@commonplace/platform/memberships';
 import type { EarlierMessage } from '@commonplace/proto/agents/v1/conversation_run_service.js';
 import { WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
 import { distinctTaints, type TaintSource } from '../domain/taint.js';

@@ -1,6 +1,6 @@
 import type { Guard } from '@commonplace/kit/fetch';
 import { UrlNotAllowed } from '@commonplace/kit/fetch';
-import { isWebhookSecret } from '@commonplace/kit/webhooks';
+import { isWebhookSecret } from '@commonplace/platform/webhooks';
 import type { AutomationAction } from '@commonplace/proto/automations/v1/automation.js';
 import { isAllowedHost } from '../domain/hosts.js';
 import { type PlacedReference, parseTemplate, referencesOf, TemplateFault } from '../domain/templates.js';

@@ -1,5 +1,5 @@
-import { EVENT_TYPES, type EventType, isEventType, SCOPES_OF } from '@commonplace/kit/public-events';
-import { isWebhookSecret } from '@commonplace/kit/webhooks';
+import { EVENT_TYPES, type EventType, isEventType, SCOPES_OF } from '@commonplace/platform/public-events';
+import { isWebhookSecret } from '@commonplace/platform/webhooks';
 import type { Trigger, TriggerConfig, WebhookVerify } from '@commonplace/proto/automations/v1/automation.js';
 import { nameIn } from './enums.js';
 import type { Faults } from './faults.js';

@@ -1,4 +1,4 @@
-import { isWebhookSecret } from '@commonplace/kit/webhooks';
+import { isWebhookSecret } from '@commonplace/platform/webhooks';
 import type { AutomationRecord, StoredSecret } from '../definitions/records.js';
 import { openSecret } from '../definitions/secrets.js';
 import { referencesOf } from '../domain/templates.js';

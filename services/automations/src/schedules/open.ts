@@ -1,9 +1,9 @@
-import { contracts } from '@commonplace/kit/contracts';
 import type { Subscription } from '@commonplace/kit/events';
 import { openQueue, type Queue } from '@commonplace/kit/jobs';
 import { createQuota, quotaCollection } from '@commonplace/kit/quota';
-import { implement } from '@commonplace/kit/runtime';
 import { type Collection, inWork } from '@commonplace/kit/store';
+import { contracts } from '@commonplace/platform/contracts';
+import { implement } from '@commonplace/platform/runtime';
 import { automationCollection } from '../definitions/records.js';
 import { LimitReached } from '../errors.js';
 import type { Feature, Shared } from '../parts.js';

@@ -1,5 +1,5 @@
 import { invalidField } from '@commonplace/kit/errors';
-import { verifySigned } from '@commonplace/kit/webhooks';
+import { verifySigned } from '@commonplace/platform/webhooks';
 import type { TriggerAutomationRequest } from '@commonplace/proto/automations/v1/automation_service.js';
 import { InvalidSignature } from '../definitions/errors.js';
 import type { VerifyType } from '../definitions/records.js';

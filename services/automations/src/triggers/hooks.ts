@@ -1,9 +1,9 @@
-import { contracts } from '@commonplace/kit/contracts';
 import { NotFound } from '@commonplace/kit/errors';
 import { fingerprint, newId } from '@commonplace/kit/id';
 import type { CallContext, Handlers } from '@commonplace/kit/rpc';
-import { implement } from '@commonplace/kit/runtime';
 import type { Collection } from '@commonplace/kit/store';
+import { contracts } from '@commonplace/platform/contracts';
+import { implement } from '@commonplace/platform/runtime';
 import type { AutomationHookService } from '@commonplace/proto/automations/v1/automation_service.js';
 import { AutomationInactive, PayloadTooLarge } from '../definitions/errors.js';
 import { hashHookToken, isHookToken } from '../definitions/hook-token.js';

@@ -1,4 +1,4 @@
-import type { EventType } from '@commonplace/kit/public-events';
+import type { EventType } from '@commonplace/platform/public-events';
 import type { StoredTrigger, TriggerType } from '../definitions/records.js';
 import type { TriggerEvent } from './trigger-event.js';
 

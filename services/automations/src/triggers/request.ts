@@ -1,6 +1,6 @@
 import type { Actor } from '@commonplace/kit/auth';
 import { derivedId } from '@commonplace/kit/id';
-import type { EventDraft } from '@commonplace/kit/public-events';
+import type { EventDraft } from '@commonplace/platform/public-events';
 import type { ActsAs, Definition } from '../definitions/records.js';
 import type { Taint } from '../runs/records.js';
 import type { RunRequest } from '../runs/start.js';

@@ -1,11 +1,11 @@
-import type { PersonMemberships } from '@commonplace/kit/memberships';
+import type { PersonMemberships } from '@commonplace/platform/memberships';
 import {
   type ConversationStanding,
   type EventDraft,
   type ResourceAccess,
   seenData,
   withIds,
-} from '@commonplace/kit/public-events';
+} from '@commonplace/platform/public-events';
 import type { ReadResource } from '@commonplace/proto/resources/v1/index_service.js';
 import { ResourceRole } from '@commonplace/proto/resources/v1/resource.js';
 import type { StoredTrigger } from '../definitions/records.js';

@@ -1,5 +1,5 @@
 import type { DomainEvent } from '@commonplace/kit/events';
-import { draftOf, EVENT_TYPES, type EventDraft, type EventType, SOURCES } from '@commonplace/kit/public-events';
+import { draftOf, EVENT_TYPES, type EventDraft, type EventType, SOURCES } from '@commonplace/platform/public-events';
 
 /** An event of a workspace, as an automation is told it. */
 export interface TriggerEvent extends EventDraft {

@@ -1,7 +1,7 @@
 import { agentRoleIn, beyondReach, type Caller, reachesWorkspace, taintedWriterOf } from '@commonplace/kit/auth';
 import { InsufficientRole, NotFound } from '@commonplace/kit/errors';
-import type { PersonMemberships } from '@commonplace/kit/memberships';
 import type { CallContext } from '@commonplace/kit/rpc';
+import type { PersonMemberships } from '@commonplace/platform/memberships';
 import { WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
 import { WorkspaceArchived } from '../errors.js';
 import type { WorkItemParts } from './parts.js';

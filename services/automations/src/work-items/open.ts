@@ -1,7 +1,7 @@
-import { contracts } from '@commonplace/kit/contracts';
 import type { Subscription } from '@commonplace/kit/events';
 import { createQuota, quotaCollection } from '@commonplace/kit/quota';
-import { implement } from '@commonplace/kit/runtime';
+import { contracts } from '@commonplace/platform/contracts';
+import { implement } from '@commonplace/platform/runtime';
 import { LimitReached } from '../errors.js';
 import type { Feature, Shared } from '../parts.js';
 import { createWorkItemHandlers } from './handlers.js';

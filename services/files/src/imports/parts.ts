@@ -1,7 +1,7 @@
-import type { MembershipCache } from '@commonplace/kit/memberships';
 import type { Quota } from '@commonplace/kit/quota';
 import type { Client } from '@commonplace/kit/rpc';
 import type { Collection } from '@commonplace/kit/store';
+import type { MembershipCache } from '@commonplace/platform/memberships';
 import type { AuthService } from '@commonplace/proto/identity/v1/auth_service.js';
 import type { ResourceService } from '@commonplace/proto/resources/v1/resource_service.js';
 import type { TreeImportService } from '@commonplace/proto/resources/v1/tree_import_service.js';

@@ -1,8 +1,8 @@
 import { beyondReach, type Caller, reachesWorkspace } from '@commonplace/kit/auth';
 import { InsufficientRole, NotFound } from '@commonplace/kit/errors';
 import type { EventBus } from '@commonplace/kit/events';
-import { sharedWith } from '@commonplace/kit/memberships';
 import type { CallContext, Client } from '@commonplace/kit/rpc';
+import { sharedWith } from '@commonplace/platform/memberships';
 import type { DirectoryService, WorkspaceMembership } from '@commonplace/proto/tenancy/v1/directory_service.js';
 import { OrgRole, WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
 import { WorkspaceArchived } from './errors.js';

@@ -1,7 +1,7 @@
-import { contracts } from '@commonplace/kit/contracts';
 import { newId } from '@commonplace/kit/id';
 import { createOwnIds } from '@commonplace/kit/installation';
-import type { Host } from '@commonplace/kit/runtime';
+import { contracts } from '@commonplace/platform/contracts';
+import type { Host } from '@commonplace/platform/runtime';
 import { guardBlobs } from '../blobs/guarded.js';
 import { openBlobStore } from '../blobs/open.js';
 import { countMissing } from '../blobs/port.js';

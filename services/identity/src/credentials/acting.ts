@@ -6,7 +6,7 @@ import {
   isKnownScope,
 } from '@commonplace/kit/auth';
 import { invalidField } from '@commonplace/kit/errors';
-import { agentRoleName } from '@commonplace/kit/memberships';
+import { agentRoleName } from '@commonplace/platform/memberships';
 import type { ActAsRequest, ActingAgent, ActingAutomation } from '@commonplace/proto/identity/v1/auth_service.js';
 
 /** What a token for somebody says beside the person: how it is limited, and which agent acts. */

@@ -1,8 +1,8 @@
 import type { Credential } from '@commonplace/kit/auth';
 import { AppError } from '@commonplace/kit/errors';
-import type { MembershipCache } from '@commonplace/kit/memberships';
 import type { CallOptions } from '@commonplace/kit/rpc';
 import type { Collection, Store } from '@commonplace/kit/store';
+import type { MembershipCache } from '@commonplace/platform/memberships';
 import type { CredentialAudit } from '../audit.js';
 import type { Background } from '../background.js';
 import { parseKey } from '../domain/key-format.js';

@@ -1,8 +1,8 @@
 import type { Caller } from '@commonplace/kit/auth';
 import { NotFound } from '@commonplace/kit/errors';
-import type { MembershipCache, PersonMemberships } from '@commonplace/kit/memberships';
 import type { Handlers } from '@commonplace/kit/rpc';
 import type { Collection } from '@commonplace/kit/store';
+import type { MembershipCache, PersonMemberships } from '@commonplace/platform/memberships';
 import {
   type AccountService,
   CredentialType,

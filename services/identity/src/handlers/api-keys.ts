@@ -1,8 +1,8 @@
 import { beyondReach, type Caller, reachesTenant } from '@commonplace/kit/auth';
 import { NotFound } from '@commonplace/kit/errors';
-import type { MembershipCache, PersonMemberships } from '@commonplace/kit/memberships';
 import type { CallContext, Handlers } from '@commonplace/kit/rpc';
 import type { Collection } from '@commonplace/kit/store';
+import type { MembershipCache, PersonMemberships } from '@commonplace/platform/memberships';
 import type { ApiKeyService, CreateApiKeyRequest } from '@commonplace/proto/identity/v1/api_key_service.js';
 import type { Settings } from '../config.js';
 import { homeOf } from '../domain/home.js';

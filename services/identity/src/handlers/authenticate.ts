@@ -1,8 +1,8 @@
 import { CALLER_TOKEN_SECONDS, type Caller, type TokenSigner } from '@commonplace/kit/auth';
 import { NotFound, TenantBoundary } from '@commonplace/kit/errors';
-import type { MembershipCache } from '@commonplace/kit/memberships';
 import type { Handlers } from '@commonplace/kit/rpc';
 import type { Collection } from '@commonplace/kit/store';
+import type { MembershipCache } from '@commonplace/platform/memberships';
 import {
   type AuthenticateResponse,
   type AuthService,

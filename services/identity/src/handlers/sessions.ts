@@ -1,8 +1,8 @@
 import { AppError } from '@commonplace/kit/errors';
-import type { Mailer } from '@commonplace/kit/mail';
 import type { Passwords } from '@commonplace/kit/passwords';
 import type { CallContext, Client, Handlers } from '@commonplace/kit/rpc';
 import type { Collection, UnitOfWork } from '@commonplace/kit/store';
+import type { Mailer } from '@commonplace/platform/mail';
 import type {
   AuthService,
   CompleteSignInRequest,

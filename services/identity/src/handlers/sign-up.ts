@@ -1,9 +1,9 @@
 import { newId } from '@commonplace/kit/id';
 import type { Log } from '@commonplace/kit/log';
-import type { Mailer } from '@commonplace/kit/mail';
 import type { Passwords } from '@commonplace/kit/passwords';
 import type { CallContext, Client, Handlers } from '@commonplace/kit/rpc';
 import { type Collection, type Store, UniqueTaken } from '@commonplace/kit/store';
+import type { Mailer } from '@commonplace/platform/mail';
 import type { AuthService, SignInResponse, SignUpRequest } from '@commonplace/proto/identity/v1/auth_service.js';
 import type { DirectoryService } from '@commonplace/proto/tenancy/v1/directory_service.js';
 import type { Settings } from '../config.js';

@@ -1,6 +1,6 @@
 import type { Caller } from '@commonplace/kit/auth';
-import type { PersonMemberships } from '@commonplace/kit/memberships';
 import type { Where } from '@commonplace/kit/store';
+import type { PersonMemberships } from '@commonplace/platform/memberships';
 import { ApiKeyType, type ListApiKeysRequest } from '@commonplace/proto/identity/v1/api_key_service.js';
 import { homeOf } from '../domain/home.js';
 import { isAdmin, requireOrg } from '../policy.js';

@@ -1,6 +1,6 @@
-import type { Mailer } from '@commonplace/kit/mail';
 import type { CallContext, Client, Handlers } from '@commonplace/kit/rpc';
 import type { UnitOfWork } from '@commonplace/kit/store';
+import type { Mailer } from '@commonplace/platform/mail';
 import type { AccountSecurityService } from '@commonplace/proto/identity/v1/account_security_service.js';
 import type { DirectoryService } from '@commonplace/proto/tenancy/v1/directory_service.js';
 import { ExpiredVerificationLink, unknownLink } from '../errors.js';

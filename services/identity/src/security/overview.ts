@@ -1,7 +1,7 @@
-import type { Mailer } from '@commonplace/kit/mail';
 import type { Passwords } from '@commonplace/kit/passwords';
 import type { Handlers } from '@commonplace/kit/rpc';
 import type { Collection } from '@commonplace/kit/store';
+import type { Mailer } from '@commonplace/platform/mail';
 import type { AccountSecurityService } from '@commonplace/proto/identity/v1/account_security_service.js';
 import { toUser } from '../domain/user.js';
 import { NoPassword, WrongCurrentPassword } from '../errors.js';

@@ -1,6 +1,6 @@
-import type { Mailer } from '@commonplace/kit/mail';
 import type { CallContext, Handlers } from '@commonplace/kit/rpc';
 import type { Collection } from '@commonplace/kit/store';
+import type { Mailer } from '@commonplace/platform/mail';
 import type {
   AccountSecurityService,
   CompletePasskeyRegistrationRequest,

@@ -1,8 +1,8 @@
 import { invalidField } from '@commonplace/kit/errors';
-import type { Mailer } from '@commonplace/kit/mail';
 import type { Passwords } from '@commonplace/kit/passwords';
 import type { CallContext, Handlers } from '@commonplace/kit/rpc';
 import type { Collection } from '@commonplace/kit/store';
+import type { Mailer } from '@commonplace/platform/mail';
 import type {
   AccountSecurityService,
   ChangePasswordRequest,

@@ -1,5 +1,5 @@
-import type { Mailer } from '@commonplace/kit/mail';
 import type { CallContext, Handlers } from '@commonplace/kit/rpc';
+import type { Mailer } from '@commonplace/platform/mail';
 import type { AccountSecurityService } from '@commonplace/proto/identity/v1/account_security_service.js';
 import { newRecoveryCodes, normalizeCode } from '../domain/recovery-codes.js';
 import { newTotpSecret, stepOfCode, totpUri } from '../domain/totp.js';

@@ -2,9 +2,10 @@ import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createLocalChannel } from '@commonplace/adapters/local';
+import { openSqliteDatabase } from '@commonplace/adapters/sqlite';
 import { type Caller, createPeerTokens, createTokenVerifier } from '@commonplace/kit/auth';
 import { readConfig } from '@commonplace/kit/config';
-import { contracts } from '@commonplace/kit/contracts';
 import { Unavailable } from '@commonplace/kit/errors';
 import type { EventBus } from '@commonplace/kit/events';
 import { newRequestId } from '@commonplace/kit/id';
@@ -12,7 +13,6 @@ import { silentLog } from '@commonplace/kit/log';
 import {
   type CallOptions,
   type Client,
-  createLocalChannel,
   type Handlers,
   openShedding,
   type Reply,
@@ -20,10 +20,10 @@ import {
   type ServiceContract,
   serveMethods,
 } from '@commonplace/kit/rpc';
-import type { Host } from '@commonplace/kit/runtime';
 import type { Store } from '@commonplace/kit/store';
-import { openSqliteDatabase } from '@commonplace/kit/store/sqlite';
-import { clientOfCallers } from '@commonplace/kit/testing';
+import { contracts } from '@commonplace/platform/contracts';
+import type { Host } from '@commonplace/platform/runtime';
+import { clientOfCallers } from '@commonplace/platform/testing';
 import type { AccountSecurityService } from '@commonplace/proto/identity/v1/account_security_service.js';
 import type { AccountService } from '@commonplace/proto/identity/v1/account_service.js';
 import type { ApiKeyService } from '@commonplace/proto/identity/v1/api_key_service.js';

@@ -1,6 +1,6 @@
 import { derivedId, homeOf } from '@commonplace/kit/id';
-import type { MembershipCache } from '@commonplace/kit/memberships';
 import type { CallContext, Client } from '@commonplace/kit/rpc';
+import type { MembershipCache } from '@commonplace/platform/memberships';
 import type { Denial } from '@commonplace/proto/messaging/v1/audit_event_service.js';
 import type { IndexService } from '@commonplace/proto/resources/v1/index_service.js';
 import { actorName } from '../domain/actors.js';

@@ -1,7 +1,7 @@
 import type { DomainEvent, EventBus, Subscription } from '@commonplace/kit/events';
 import { derivedId, homeOf } from '@commonplace/kit/id';
-import type { MembershipCache } from '@commonplace/kit/memberships';
 import type { CallOptions } from '@commonplace/kit/rpc';
+import type { MembershipCache } from '@commonplace/platform/memberships';
 import { AUDITED, type AuditDraft } from './sources.js';
 import { type AuditWriteParts, type NewAuditRecord, recordAll } from './write.js';
 

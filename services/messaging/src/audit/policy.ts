@@ -1,9 +1,9 @@
 import { defaultOrgId, reachesTenant } from '@commonplace/kit/auth';
 import { defineError, NotFound, TenantBoundary } from '@commonplace/kit/errors';
 import { homeOf } from '@commonplace/kit/id';
-import type { MembershipCache } from '@commonplace/kit/memberships';
 import type { CallContext } from '@commonplace/kit/rpc';
 import type { Where } from '@commonplace/kit/store';
+import type { MembershipCache } from '@commonplace/platform/memberships';
 import { OrgRole, WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
 import type { AuditRecord } from './records.js';
 

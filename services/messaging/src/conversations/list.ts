@@ -1,8 +1,8 @@
 import { beyondReach, reachesTenant, reachesWorkspace } from '@commonplace/kit/auth';
 import { invalidField, NotFound } from '@commonplace/kit/errors';
-import type { PersonMemberships } from '@commonplace/kit/memberships';
 import type { CallContext } from '@commonplace/kit/rpc';
 import { pageOfAll, sliceOf, type Where } from '@commonplace/kit/store';
+import type { PersonMemberships } from '@commonplace/platform/memberships';
 import { ConversationType } from '@commonplace/proto/messaging/v1/conversation.js';
 import type {
   ListConversationsRequest,

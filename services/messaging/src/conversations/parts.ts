@@ -1,8 +1,8 @@
 import type { Log } from '@commonplace/kit/log';
-import type { MembershipCache } from '@commonplace/kit/memberships';
 import type { Quota } from '@commonplace/kit/quota';
 import type { CallContext, CallOptions, Client } from '@commonplace/kit/rpc';
 import type { Collection, Store } from '@commonplace/kit/store';
+import type { MembershipCache } from '@commonplace/platform/memberships';
 import type { AuthService } from '@commonplace/proto/identity/v1/auth_service.js';
 import type { IndexService } from '@commonplace/proto/resources/v1/index_service.js';
 import type { DirectoryService } from '@commonplace/proto/tenancy/v1/directory_service.js';

@@ -1,8 +1,8 @@
 import { beyondReach, type Caller, reachesTenant, reachesWorkspace } from '@commonplace/kit/auth';
 import { type AppError, InsufficientRole, invalidField, NotFound } from '@commonplace/kit/errors';
 import { homeOf } from '@commonplace/kit/id';
-import type { MembershipCache, PersonMemberships } from '@commonplace/kit/memberships';
 import type { CallContext } from '@commonplace/kit/rpc';
+import type { MembershipCache, PersonMemberships } from '@commonplace/platform/memberships';
 import { OrgRole, WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
 import { ConversationArchived, WorkspaceArchived, WorkspaceRequired } from '../errors.js';
 import type { ConversationParts } from './parts.js';

@@ -1,7 +1,7 @@
 import { AppError } from '@commonplace/kit/errors';
-import type { MembershipCache } from '@commonplace/kit/memberships';
-import { seenData, type VisibleResources } from '@commonplace/kit/public-events';
 import type { CallOptions } from '@commonplace/kit/rpc';
+import type { MembershipCache } from '@commonplace/platform/memberships';
+import { seenData, type VisibleResources } from '@commonplace/platform/public-events';
 import type { MemberStanding } from '@commonplace/proto/messaging/v1/conversation_access_service.js';
 import type { ConversationReaders } from './conversation-readers.js';
 import type { ReaderChecks } from './reader-checks.js';

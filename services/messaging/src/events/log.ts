@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { DomainEvent, EventBus } from '@commonplace/kit/events';
-import { draftOf } from '@commonplace/kit/public-events';
 import { type Collection, LostRace, type Store, UniqueTaken, type UnitOfWork } from '@commonplace/kit/store';
+import { draftOf } from '@commonplace/platform/public-events';
 import { ContentTurns } from './content-turns.js';
 import {
   HEAD_ID,

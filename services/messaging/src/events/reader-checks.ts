@@ -1,5 +1,5 @@
-import type { ResourceAccess, VisibleResources } from '@commonplace/kit/public-events';
 import type { CallOptions, Client } from '@commonplace/kit/rpc';
+import type { ResourceAccess, VisibleResources } from '@commonplace/platform/public-events';
 import type { CheckReadersResponse, IndexService } from '@commonplace/proto/resources/v1/index_service.js';
 import { ResourceRole } from '@commonplace/proto/resources/v1/resource.js';
 

@@ -1,5 +1,5 @@
-import type { Audience, EventType } from '@commonplace/kit/public-events';
 import type { CollectionSpec, StoredRecord } from '@commonplace/kit/store';
+import type { Audience, EventType } from '@commonplace/platform/public-events';
 
 /** An event as it is kept for streams. Its id is that of the bus's event, so that each is kept once. */
 export interface StreamEvent extends StoredRecord {

@@ -1,9 +1,9 @@
 import type { EventBus, Subscription } from '@commonplace/kit/events';
 import type { Log } from '@commonplace/kit/log';
-import type { MembershipCache } from '@commonplace/kit/memberships';
-import { SOURCES } from '@commonplace/kit/public-events';
 import type { CallOptions, Client, Handlers } from '@commonplace/kit/rpc';
 import type { Collection, Store, StoredRecord } from '@commonplace/kit/store';
+import type { MembershipCache } from '@commonplace/platform/memberships';
+import { SOURCES } from '@commonplace/platform/public-events';
 import type { EventStreamService } from '@commonplace/proto/messaging/v1/event_stream_service.js';
 import type { IndexService } from '@commonplace/proto/resources/v1/index_service.js';
 import type { DirectoryService } from '@commonplace/proto/tenancy/v1/directory_service.js';

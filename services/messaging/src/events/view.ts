@@ -8,9 +8,9 @@ import {
 } from '@commonplace/kit/auth';
 import { AppError, InsufficientRole, NotFound } from '@commonplace/kit/errors';
 import { homeOf } from '@commonplace/kit/id';
-import type { MembershipCache, PersonMemberships } from '@commonplace/kit/memberships';
-import { EVENT_TYPES, type EventType, isEventType, SCOPES_OF } from '@commonplace/kit/public-events';
 import type { CallContext, CallOptions, Client } from '@commonplace/kit/rpc';
+import type { MembershipCache, PersonMemberships } from '@commonplace/platform/memberships';
+import { EVENT_TYPES, type EventType, isEventType, SCOPES_OF } from '@commonplace/platform/public-events';
 import type { IndexService } from '@commonplace/proto/resources/v1/index_service.js';
 import type { DirectoryService } from '@commonplace/proto/tenancy/v1/directory_service.js';
 import { OrgRole } from '@commonplace/proto/tenancy/v1/role.js';

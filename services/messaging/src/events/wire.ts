@@ -1,4 +1,4 @@
-import type { EventType } from '@commonplace/kit/public-events';
+import type { EventType } from '@commonplace/platform/public-events';
 import type { Event, EventMessage } from '@commonplace/proto/messaging/v1/event_stream_service.js';
 import { actorType } from '../domain/actors.js';
 import type { StreamEvent } from './records.js';

@@ -1,7 +1,7 @@
 import type { DomainEvent } from '@commonplace/kit/events';
-import type { Mailer } from '@commonplace/kit/mail';
 import type { CallOptions, Client } from '@commonplace/kit/rpc';
 import type { UnitOfWork } from '@commonplace/kit/store';
+import type { Mailer } from '@commonplace/platform/mail';
 import type { AuthService, MailAddress } from '@commonplace/proto/identity/v1/auth_service.js';
 import type { Settings } from '../config.js';
 import type { Draft } from '../domain/draft.js';

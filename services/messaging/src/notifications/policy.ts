@@ -1,8 +1,8 @@
 import { beyondReach, type Caller, defaultOrgId, reachesWorkspace } from '@commonplace/kit/auth';
 import { NotFound } from '@commonplace/kit/errors';
-import type { MembershipCache } from '@commonplace/kit/memberships';
 import type { CallContext } from '@commonplace/kit/rpc';
 import type { Where } from '@commonplace/kit/store';
+import type { MembershipCache } from '@commonplace/platform/memberships';
 import { inboxOf, type Notification } from './records.js';
 
 /** The filter for the part of a person's notifications that a credential reaches. */

@@ -1,5 +1,5 @@
-import type { MembershipCache, PersonMemberships } from '@commonplace/kit/memberships';
 import type { CallContext, Client } from '@commonplace/kit/rpc';
+import type { MembershipCache, PersonMemberships } from '@commonplace/platform/memberships';
 import { ActorType } from '@commonplace/proto/api/v1/actor.js';
 import {
   type Notification as NotificationMessage,

@@ -1,7 +1,7 @@
 import type { DomainEvent } from '@commonplace/kit/events';
 import { newId } from '@commonplace/kit/id';
-import type { MembershipCache } from '@commonplace/kit/memberships';
 import { type Collection, LostRace, type Store, UniqueTaken, type UnitOfWork } from '@commonplace/kit/store';
+import type { MembershipCache } from '@commonplace/platform/memberships';
 import { SEEN_DAYS, type Settings, UNREAD_DAYS } from '../config.js';
 import { daysAfter } from '../domain/days.js';
 import { type Draft, personBehind } from '../domain/draft.js';

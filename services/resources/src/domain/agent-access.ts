@@ -1,5 +1,5 @@
 import { type AgentRole, agentRoleIn, type CallingAgent } from '@commonplace/kit/auth';
-import { agentRoleName } from '@commonplace/kit/memberships';
+import { agentRoleName } from '@commonplace/platform/memberships';
 import { type Access, effectiveAccess, lesserAccess } from './access.js';
 import type { Grant } from './grant.js';
 import type { Node } from './node.js';

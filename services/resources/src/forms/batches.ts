@@ -3,7 +3,7 @@ import { AppError, type Fault, Timeout, Unavailable } from '@commonplace/kit/err
 import { newId } from '@commonplace/kit/id';
 import type { CallContext } from '@commonplace/kit/rpc';
 import { LostRace, type Store, type UnitOfWork } from '@commonplace/kit/store';
-import type { Webhooks } from '@commonplace/kit/webhooks';
+import type { Webhooks } from '@commonplace/platform/webhooks';
 import { LRUCache } from 'lru-cache';
 import type { Node } from '../domain/node.js';
 import type { RowChange } from '../domain/row-change.js';

@@ -2,7 +2,7 @@ import type { Guard } from '@commonplace/kit/fetch';
 import type { Log } from '@commonplace/kit/log';
 import type { Envelope } from '@commonplace/kit/secrets';
 import type { Store, UnitOfWork } from '@commonplace/kit/store';
-import { type Delivery, openWebhooks, type Webhooks } from '@commonplace/kit/webhooks';
+import { type Delivery, openWebhooks, type Webhooks } from '@commonplace/platform/webhooks';
 import type { FormDelivery } from '@commonplace/proto/resources/v1/form.js';
 import { FormDeliveryStatus } from '@commonplace/proto/resources/v1/form.js';
 import { eventsBy } from '../events.js';

@@ -2,7 +2,7 @@ import { type Guard, openGuard } from '@commonplace/kit/fetch';
 import type { Log } from '@commonplace/kit/log';
 import { createEnvelope, type Envelope } from '@commonplace/kit/secrets';
 import type { Store } from '@commonplace/kit/store';
-import type { Webhooks } from '@commonplace/kit/webhooks';
+import type { Webhooks } from '@commonplace/platform/webhooks';
 import type { Settings } from '../config.js';
 import type { Deriver } from '../documents/kind/deriver.js';
 import type { Tree } from '../nodes/tree.js';

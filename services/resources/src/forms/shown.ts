@@ -1,5 +1,5 @@
 import type { Actor } from '@commonplace/kit/auth';
-import type { Delivery, DisabledReason } from '@commonplace/kit/webhooks';
+import type { Delivery, DisabledReason } from '@commonplace/platform/webhooks';
 import type { Form, FormWebhookSecret } from '@commonplace/proto/resources/v1/form.js';
 import { actorMessage } from '../wire.js';
 import type { Binding } from './columns.js';

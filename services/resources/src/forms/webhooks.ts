@@ -1,6 +1,6 @@
 import { newId } from '@commonplace/kit/id';
 import type { Envelope, SecretOwner } from '@commonplace/kit/secrets';
-import { type DisabledReason, isWebhookSecret, mintWebhookSecret } from '@commonplace/kit/webhooks';
+import { type DisabledReason, isWebhookSecret, mintWebhookSecret } from '@commonplace/platform/webhooks';
 import { type FormFaults, isObject, readObject } from './reader.js';
 
 /** A target that a form's submissions are delivered to. */

@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import type { Caller } from '@commonplace/kit/auth';
-import { contracts } from '@commonplace/kit/contracts';
-import { fake, openStage, personCalled, type Stage } from '@commonplace/kit/testing';
+import { contracts } from '@commonplace/platform/contracts';
+import { fake, openStage, personCalled, type Stage } from '@commonplace/platform/testing';
 import { type FormPage, FormPageState } from '@commonplace/proto/resources/v1/form_page_service.js';
 import type { ResourceForm } from '@commonplace/proto/resources/v1/form_service.js';
 import { ResourceType } from '@commonplace/proto/resources/v1/resource.js';

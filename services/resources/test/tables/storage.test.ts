@@ -1,9 +1,9 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { openSqliteDatabase, type SqliteDatabase } from '@commonplace/adapters/sqlite';
 import type { CallContext } from '@commonplace/kit/rpc';
 import type { Store, UnitOfWork } from '@commonplace/kit/store';
-import { openSqliteDatabase, type SqliteDatabase } from '@commonplace/kit/store/sqlite';
 import { CellFormat, ContentMode } from '@commonplace/proto/resources/v1/content_service.js';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { NO_INPUT } from '../../src/content/input.js';

@@ -1,5 +1,5 @@
-import { contracts } from '@commonplace/kit/contracts';
-import { type Host, type Implementation, implement } from '@commonplace/kit/runtime';
+import { contracts } from '@commonplace/platform/contracts';
+import { type Host, type Implementation, implement } from '@commonplace/platform/runtime';
 import type { Indexer } from '../events.js';
 import type { SearchIndex } from '../index/port.js';
 import type { OpenedIndex } from '../open-index.js';

@@ -1,4 +1,4 @@
-import type { Mail } from '@commonplace/kit/mail';
+import type { Mail } from '@commonplace/platform/mail';
 
 export interface InvitationMail {
   readonly email: string;

@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream';
 import { type Fetched, UrlNotAllowed } from '@commonplace/kit/fetch';
-import { signedHeaders } from '@commonplace/kit/webhooks';
+import { signedHeaders } from '@commonplace/platform/webhooks';
 import { isAllowedHost } from '../../domain/hosts.js';
 import { renderTemplates } from '../../domain/templates.js';
 import { ActionError } from '../failure.js';

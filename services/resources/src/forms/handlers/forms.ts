@@ -1,7 +1,7 @@
 import { InsufficientRole } from '@commonplace/kit/errors';
 import { newId } from '@commonplace/kit/id';
 import { type CallContext, type Handlers, requireVersion } from '@commonplace/kit/rpc';
-import { KEPT } from '@commonplace/kit/webhooks';
+import { KEPT } from '@commonplace/platform/webhooks';
 import type { FormWebhookSecret } from '@commonplace/proto/resources/v1/form.js';
 import { FormInclude, type FormService, type ResourceForm } from '@commonplace/proto/resources/v1/form_service.js';
 import type { Node } from '../../domain/node.js';

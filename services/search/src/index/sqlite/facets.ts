@@ -1,4 +1,4 @@
-import type { Row } from '@commonplace/kit/store/sqlite';
+import type { Row } from '@commonplace/adapters/sqlite';
 import type { FacetName } from '../../domain/narrowing.js';
 import type { IndexFile } from './file.js';
 import { listItems } from './lists.js';

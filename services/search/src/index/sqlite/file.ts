@@ -1,7 +1,7 @@
 import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { type Connection, openConnection } from '@commonplace/adapters/sqlite';
 import type { Folded } from '@commonplace/kit/analysis';
-import { type Connection, openConnection } from '@commonplace/kit/store/sqlite';
 import { LRUCache } from 'lru-cache';
 import type { Field } from '../../domain/narrowing.js';
 import type { Patterns } from '../../domain/pattern.js';

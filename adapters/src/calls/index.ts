@@ -1,0 +1,1 @@
+export { ArrivedCall } from './arrived-call.js';

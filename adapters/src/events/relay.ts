@@ -1,0 +1,156 @@
+import { AppError } from '@commonplace/kit/errors';
+import type { DomainEvent, EventBus } from '@commonplace/kit/events';
+import { createBell } from '@commonplace/kit/events';
+import { newId } from '@commonplace/kit/id';
+import { type Log, silentLog } from '@commonplace/kit/log';
+import type { Outbox, TracedBus } from './outbox.js';
+
+export type { Outbox, Position, TracedBus } from './outbox.js';
+
+export interface RelayOptions {
+  readonly outbox: Outbox;
+  readonly bus: EventBus | TracedBus;
+  readonly log?: Log;
+  /** Milliseconds between polls of the outbox if no commit wakes the relay; 1000 when absent. */
+  readonly pollMs?: number;
+  /** Milliseconds between checks that the bus has the events that it acknowledged; 60,000 when absent. */
+  readonly checkMs?: number;
+}
+
+export interface Relay {
+  /** Publishes the events committed so far, if the bus accepts them, and stops. */
+  close(): Promise<void>;
+}
+
+/** Number of events that are read, published and marked at a time. */
+const BATCH = 256;
+/** Milliseconds between renewals of the lead. */
+const RENEW = 1000;
+/** First and maximum backoff in milliseconds after a failed round; it is doubled each time. */
+const [FIRST_PAUSE, MOST_PAUSE] = [100, 5000];
+
+/**
+ * Publishes the events of an outbox in order, with their ids. One of several instances does the work; if two do for a
+ * moment, the bus drops duplicates. If the bus has lost events that it acknowledged, they are published again.
+ */
+export function startRelay(options: RelayOptions): Relay {
+  const { outbox, bus, log = silentLog, pollMs = 1000, checkMs = 60_000 } = options;
+  const instance = newId();
+  const bell = createBell();
+  let closing = false;
+  let leading = false;
+  let renewed = Number.NEGATIVE_INFINITY;
+  let checked = Number.NEGATIVE_INFINITY;
+  let unwatch: (() => void) | undefined;
+
+  const lead = async (): Promise<boolean> => {
+    if (leading && performance.now() - renewed < RENEW) return true;
+    leading = await outbox.lead(instance);
+    renewed = performance.now();
+    if (leading) unwatch ??= outbox.onCommit(bell.ring);
+    else {
+      unwatch?.();
+      unwatch = undefined;
+      checked = Number.NEGATIVE_INFINITY;
+    }
+    return leading;
+  };
+  const check = async (): Promise<void> => {
+    if (!isTraced(bus) || performance.now() - checked < checkMs) return;
+    const count = await replayLost(outbox, bus);
+    checked = performance.now();
+    if (count > 0) log.warn('relay.replayed', { count });
+  };
+  /** Returns whether more events may be pending. */
+  const round = async (): Promise<boolean> => {
+    if (!(await lead())) return false;
+    await check();
+    return (await publishPending(outbox, bus, log)) === BATCH;
+  };
+  const unhook = isTraced(bus)
+    ? bus.onReconnect(() => {
+        checked = Number.NEGATIVE_INFINITY;
+        bell.ring();
+      })
+    : () => {};
+
+  const run = async (): Promise<void> => {
+    for (let pause = FIRST_PAUSE; !closing; ) {
+      try {
+        if (!(await round()) && !closing) await bell.wait(pollMs);
+        pause = FIRST_PAUSE;
+      } catch (error) {
+        log.warn('relay.failed', { error });
+        if (!closing) await bell.sleep(pause);
+        pause = Math.min(pause * 2, MOST_PAUSE);
+      }
+    }
+  };
+  const running = run();
+  return {
+    close: async () => {
+      closing = true;
+      bell.hush();
+      await running;
+      unhook();
+      unwatch?.();
+      if (!leading) return;
+      await publishPending(outbox, bus, log).catch((error: unknown) => log.warn('relay.failed', { error }));
+      await outbox.resign(instance).catch(() => {});
+    },
+  };
+}
+
+function isTraced(bus: EventBus | TracedBus): bus is TracedBus {
+  return 'publishTraced' in bus;
+}
+
+/** Publishes the first pending entries and returns their number. */
+async function publishPending(outbox: Outbox, bus: EventBus | TracedBus, log: Log): Promise<number> {
+  const events = await outbox.pending(BATCH);
+  if (events.length === 0) return 0;
+  try {
+    await publish(outbox, bus, events);
+  } catch (error) {
+    if (!isRefusal(error)) throw error;
+    await publishSingly(outbox, bus, events, log);
+  }
+  return events.length;
+}
+
+async function publish(outbox: Outbox, bus: EventBus | TracedBus, events: readonly DomainEvent[]): Promise<void> {
+  if (isTraced(bus)) return outbox.published(events, await bus.publishTraced(events));
+  await bus.publish(events);
+  return outbox.published(events);
+}
+
+/** Publishes events one by one, so that an event that the bus never accepts does not block the others. */
+async function publishSingly(
+  outbox: Outbox,
+  bus: EventBus | TracedBus,
+  events: readonly DomainEvent[],
+  log: Log,
+): Promise<void> {
+  for (const event of events) {
+    try {
+      await publish(outbox, bus, [event]);
+    } catch (error) {
+      if (!isRefusal(error)) throw error;
+      log.error('relay.refused', { id: event.id, type: event.type, error });
+      await outbox.refused(event, (error as Error).message);
+    }
+  }
+}
+
+function isRefusal(error: unknown): boolean {
+  return error instanceof AppError && error.code === 'INVALID_ARGUMENT';
+}
+
+/** Finds the last published entry that the bus still has, and marks the entries after it as pending. */
+async function replayLost(outbox: Outbox, bus: TracedBus): Promise<number> {
+  for (let skip = 0; ; skip = skip * 2 + 1) {
+    const last = await outbox.lastPublished(skip);
+    if (last === undefined) return skip === 0 ? 0 : outbox.replay();
+    if (await bus.holds(last.position, last.id)) return skip === 0 ? 0 : outbox.replay(last.position);
+  }
+}

@@ -1,0 +1,167 @@
+import type { PeerTokens } from '@commonplace/kit/auth';
+import { cancelled, isGivenUp, whenGivenUp } from '@commonplace/kit/deadline';
+import type { AppError } from '@commonplace/kit/errors';
+import type { CallOptions, Channel, Client, Reply, ServiceContract } from '@commonplace/kit/rpc';
+import { factsOf, observeCalled, tracedOptions } from '@commonplace/kit/rpc';
+import {
+  credentials,
+  Client as GrpcClient,
+  type Metadata,
+  type MethodDefinition,
+  type ServiceError,
+  type StatusObject,
+} from '@grpc/grpc-js';
+import { refusalOf } from '../calls/refusal.js';
+import { letCallsEnd } from './ending-connections.js';
+import { readReply, toGrpc } from './metadata.js';
+import { clientOptions } from './options.js';
+import { decodeStatus, ofCode, STATUS_KEY } from './status.js';
+import type { MeshTls } from './tls.js';
+
+type Method = MethodDefinition<unknown, unknown>;
+
+/**
+ * Opens the channel to services in other processes. `addressOf` returns a service's target:
+ * `dns:///resources-headless:9090`. With TLS each side presents a certificate, and the service's certificate must
+ * contain its name.
+ */
+export function openGrpcChannel(addressOf: (owner: string) => string, peers: PeerTokens, tls?: MeshTls): Channel {
+  letCallsEnd();
+  const opened: GrpcClient[] = [];
+  const trust = tls?.client ?? credentials.createInsecure();
+  return {
+    client: (service) => {
+      const options = {
+        ...clientOptions(service.name, readMethods(service)),
+        ...(tls === undefined ? {} : { 'grpc.ssl_target_name_override': tls.nameOf(service.owner) }),
+      };
+      const grpc = new GrpcClient(addressOf(service.owner), trust, options);
+      opened.push(grpc);
+      return createClient(grpc, service, peers);
+    },
+    close: async () => {
+      for (const grpc of opened) grpc.close();
+    },
+  };
+}
+
+function readMethods(service: ServiceContract<unknown>): string[] {
+  return Object.values(service.definition)
+    .filter(({ path }) => factsOf(path).isRead)
+    .map(({ path }) => path.split('/')[2] as string);
+}
+
+function createClient<S>(grpc: GrpcClient, service: ServiceContract<S>, peers: PeerTokens): Client<S> {
+  const client: Record<string, unknown> = {};
+  for (const [name, method] of Object.entries(service.definition)) {
+    client[name] = method.responseStream
+      ? (request: unknown, options: CallOptions) => stream(grpc, method, peers, request, tracedOptions(options))
+      : observeCalled(method.path, (request, options) => unary(grpc, method, peers, request, options));
+  }
+  return client as Client<S>;
+}
+
+function unary(
+  grpc: GrpcClient,
+  method: Method,
+  peers: PeerTokens,
+  request: unknown,
+  options: CallOptions,
+): Promise<unknown> {
+  const refusal = refusalOf(options);
+  if (refusal !== undefined) return Promise.reject(refusal);
+  const metadata = toGrpc(options.metadata, peers.mint());
+  return new Promise((resolve, reject) => {
+    send(grpc, method, request, metadata, new Waiting(options, resolve, reject));
+  });
+}
+
+/** Sends a call. It is a separate function, so that grpc-js's call object retains nothing but `waiting`. */
+function send(grpc: GrpcClient, method: Method, request: unknown, metadata: Metadata, waiting: Waiting): void {
+  const call = grpc.makeUnaryRequest(
+    method.path,
+    method.requestSerialize,
+    method.responseDeserialize,
+    request,
+    metadata,
+    { deadline: waiting.deadline },
+    (error, answer) => waiting.settle(error, answer),
+  );
+  call.on('status', (status: StatusObject) => waiting.tell(status.metadata));
+  waiting.until(() => call.cancel());
+}
+
+/**
+ * State of a call that waits for its answer; it is released completely with the answer. The call objects of grpc-js and
+ * Node.js survive until a major garbage collection under load, and would otherwise retain the whole request that made
+ * the call.
+ */
+class Waiting {
+  readonly deadline: number;
+  readonly #reply: Reply | undefined;
+  #waits: { options: CallOptions; resolve(answer: unknown): void; reject(error: AppError): void } | undefined;
+  #over: (() => void) | undefined;
+
+  constructor(options: CallOptions, resolve: (answer: unknown) => void, reject: (error: AppError) => void) {
+    this.deadline = options.deadline;
+    this.#reply = options.reply;
+    this.#waits = { options, resolve, reject };
+  }
+
+  /** Cancels the call with `cancel` when its caller cancels. */
+  until(cancel: () => void): void {
+    if (this.#waits !== undefined) this.#over = whenGivenUp(this.#waits.options, cancel);
+  }
+
+  tell(metadata: Metadata): void {
+    if (this.#reply !== undefined) readReply(metadata, this.#reply);
+  }
+
+  settle(error: ServiceError | null, answer: unknown): void {
+    const waits = this.#waits;
+    if (waits === undefined) return;
+    this.#waits = undefined;
+    this.#over?.();
+    this.#over = undefined;
+    if (error?.metadata !== undefined) this.tell(error.metadata);
+    if (error === null) waits.resolve(answer);
+    else waits.reject(isGivenUp(waits.options) ? cancelled() : received(error));
+  }
+}
+
+async function* stream(
+  grpc: GrpcClient,
+  method: Method,
+  peers: PeerTokens,
+  request: unknown,
+  options: CallOptions,
+): AsyncIterable<unknown> {
+  const refusal = refusalOf(options);
+  if (refusal !== undefined) throw refusal;
+  const call = grpc.makeServerStreamRequest(
+    method.path,
+    method.requestSerialize,
+    method.responseDeserialize,
+    request,
+    toGrpc(options.metadata, peers.mint()),
+    { deadline: options.deadline },
+  );
+  // Cancelling emits an error event, even after the reader has stopped listening; unhandled, it would end the process.
+  call.on('error', () => {});
+  const abort = () => call.cancel();
+  options.signal?.addEventListener('abort', abort, { once: true });
+  try {
+    yield* call;
+  } catch (error) {
+    throw options.signal?.aborted ? cancelled() : received(error as ServiceError);
+  } finally {
+    options.signal?.removeEventListener('abort', abort);
+    call.cancel();
+  }
+}
+
+function received(error: ServiceError): AppError {
+  const metadata: Metadata | undefined = error.metadata;
+  const [status] = metadata?.get(STATUS_KEY) ?? [];
+  return Buffer.isBuffer(status) ? decodeStatus(status) : ofCode(error.code, error);
+}

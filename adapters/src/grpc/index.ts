@@ -1,0 +1,3 @@
+export { openGrpcChannel } from './client.js';
+export { type GrpcServer, openGrpcServer, openWaitingHealth } from './server.js';
+export { type MeshTls, openTls, type TlsOptions } from './tls.js';

@@ -1,0 +1,63 @@
+import type { CallMetadata, Reply } from '@commonplace/kit/rpc';
+import { Metadata } from '@grpc/grpc-js';
+
+const PEER = 'x-peer-token';
+const TOKEN = 'authorization';
+const REQUEST_ID = 'x-request-id';
+const TRACEPARENT = 'traceparent';
+const BASE_VERSION = 'x-base-version';
+const SHARE_LINK = 'x-share-link';
+const IDEMPOTENCY_ID = 'x-idempotency-id';
+const IDEMPOTENCY_FINGERPRINT = 'x-idempotency-fingerprint';
+const BACKGROUND = 'x-background';
+const REPLY = 'x-reply-bin';
+
+/** Converts a call's metadata to gRPC metadata. */
+export function toGrpc(call: CallMetadata, peerToken: string): Metadata {
+  const metadata = new Metadata();
+  metadata.set(PEER, peerToken);
+  metadata.set(REQUEST_ID, call.requestId);
+  if (call.token !== undefined) metadata.set(TOKEN, call.token);
+  if (call.traceparent !== undefined) metadata.set(TRACEPARENT, call.traceparent);
+  if (call.baseVersion !== undefined) metadata.set(BASE_VERSION, String(call.baseVersion));
+  if (call.shareLink !== undefined) metadata.set(SHARE_LINK, call.shareLink);
+  if (call.background) metadata.set(BACKGROUND, '1');
+  if (call.idempotency !== undefined) {
+    metadata.set(IDEMPOTENCY_ID, call.idempotency.id);
+    metadata.set(IDEMPOTENCY_FINGERPRINT, call.idempotency.fingerprint);
+  }
+  return metadata;
+}
+
+/** Returns a call's metadata and its peer token from gRPC metadata. */
+export function fromGrpc(metadata: Metadata): { call: CallMetadata; peerToken: string | undefined } {
+  const text = (key: string): string | undefined => metadata.get(key)[0]?.toString();
+  const id = text(IDEMPOTENCY_ID);
+  const baseVersion = text(BASE_VERSION);
+  return {
+    peerToken: text(PEER),
+    call: {
+      requestId: text(REQUEST_ID) ?? '',
+      token: text(TOKEN),
+      traceparent: text(TRACEPARENT),
+      baseVersion: baseVersion === undefined ? undefined : Number(baseVersion),
+      shareLink: text(SHARE_LINK),
+      background: text(BACKGROUND) === '1' ? true : undefined,
+      idempotency: id === undefined ? undefined : { id, fingerprint: text(IDEMPOTENCY_FINGERPRINT) ?? '' },
+    },
+  };
+}
+
+/** Returns a trailer with the handler's reply metadata; undefined if there is none. */
+export function replyTrailer(reply: Reply): Metadata | undefined {
+  if (Object.values(reply).every((value) => value === undefined)) return undefined;
+  const trailer = new Metadata();
+  trailer.set(REPLY, Buffer.from(JSON.stringify(reply)));
+  return trailer;
+}
+
+/** Fills a reply from a call's trailer. */
+export function readReply(trailer: Metadata, reply: Reply): void {
+  const [value] = trailer.get(REPLY);
+  if (value !== undefined) Object.assign(reply, JSON.parse(value.toString()));
+}

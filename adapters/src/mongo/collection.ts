@@ -1,0 +1,139 @@
+import { timeLeft } from '@commonplace/kit/deadline';
+import type { Collection, CollectionSpec, Index, Query, StoredRecord } from '@commonplace/kit/store';
+import type { Db, IndexDescription, Collection as MongoCollection } from 'mongodb';
+import { observeCollection } from '../store/telemetry.js';
+import { decodeRecord, elementsOf, pathOf, type StoredDocument } from './codec.js';
+import { reading } from './errors.js';
+import { explainPlan } from './explain.js';
+import { filterOf, orderOf, queryFilter } from './filter.js';
+import { createLookups, documentsOf } from './lookups.js';
+
+export type RawCollection = MongoCollection<StoredDocument>;
+
+/** Maximum time in milliseconds that the server works on one read. */
+const MAX_TIME = 10_000;
+
+/** Returns options that make the server stop when the caller's deadline passes. */
+function limits(): { maxTimeMS: number } {
+  return { maxTimeMS: timeLeft(MAX_TIME) };
+}
+
+const raws = new WeakMap<object, RawCollection>();
+
+/** Returns the driver's collection behind one of this store. Throws TypeError for a collection of another adapter. */
+export function rawOf<T extends StoredRecord>(collection: Collection<T>): RawCollection {
+  const raw = raws.get(collection);
+  if (raw === undefined) throw new TypeError(`${collection.spec.name} was not opened by this store`);
+  return raw;
+}
+
+/** Opens a collection. Creates the collection and its indexes if they are missing. */
+export async function openCollection<T extends StoredRecord>(db: Db, spec: CollectionSpec<T>): Promise<Collection<T>> {
+  const raw = db.collection<StoredDocument>(spec.name);
+  await reading(async () => {
+    // Within a transaction, the first write does not always create the collection.
+    await db.createCollection(spec.name).catch((error: { codeName?: string }) => {
+      if (error.codeName !== 'NamespaceExists') throw error;
+    });
+    if (spec.indexes.length > 0) await raw.createIndexes(spec.indexes.map(describeIndex));
+  });
+  const place = { system: 'mongodb', service: db.databaseName, synchronous: false };
+  const collection = observeCollection(place, createCollection(raw, spec));
+  raws.set(collection, raw);
+  return collection;
+}
+
+/**
+ * Returns the driver's description of an index. A unique index is sparse, so that records without the field are
+ * ignored; other indexes end with the id.
+ */
+function describeIndex<T>(index: Index<T>): IndexDescription {
+  const paths = index.fields.map((field) => (index.many ? elementsOf(field) : pathOf(field)));
+  if ((index.unique || index.many) && paths.length !== 1) {
+    throw new TypeError('a unique index, or one of elements, has one field');
+  }
+  if (index.unique) return { key: { [String(paths[0])]: 1 }, name: String(paths[0]), unique: true, sparse: true };
+  const key = Object.fromEntries([...paths.filter((path) => path !== '_id'), '_id'].map((path) => [path, 1] as const));
+  return { key, name: Object.keys(key).join('+') };
+}
+
+/** Returns whether the query filters by id or by a unique value, so that there is nothing to sort. */
+function findsOne<T extends StoredRecord>({ indexes }: CollectionSpec<T>, { where }: Query<T>): boolean {
+  const unique = indexes.flatMap((index) => (index.unique ? index.fields : []));
+  const values = where as Record<string, unknown>;
+  return ['id', ...unique].some((field) => ['string', 'number'].includes(typeof values[field]));
+}
+
+function sortOf<T>({ sort }: Query<T>): [string, 1 | -1][] {
+  return orderOf(sort).map(([path, direction]) => [path, direction]);
+}
+
+function createCollection<T extends StoredRecord>(raw: RawCollection, spec: CollectionSpec<T>): Collection<T> {
+  const lookup = createLookups(raw);
+  const cursorOf = (query: Query<T>) =>
+    raw.find(queryFilter(query), {
+      ...limits(),
+      ...(findsOne(spec, query) ? {} : { sort: sortOf(query) }),
+      limit: query.limit,
+      skip: query.offset ?? 0,
+      batchSize: query.limit + 1,
+    });
+  return {
+    spec,
+    get: (id) =>
+      reading(async () => {
+        const found = await lookup(id, timeLeft(MAX_TIME));
+        return found === undefined ? undefined : decodeRecord<T>(found);
+      }),
+    getMany: (ids) =>
+      reading(async () => {
+        if (ids.length === 0) return [];
+        const found = await documentsOf(raw, ids, timeLeft(MAX_TIME));
+        return ids.flatMap((id) => {
+          const document = found.get(id);
+          return document === undefined ? [] : [decodeRecord<T>(document)];
+        });
+      }),
+    find: (query) =>
+      reading(async () => {
+        if (query.limit <= 0) return [];
+        return (await cursorOf(query).toArray()).map((document) => decodeRecord<T>(document));
+      }),
+    count: (where, limit) =>
+      reading(async () => {
+        if (limit !== undefined && limit <= 0) return 0;
+        return raw.countDocuments(filterOf(where), { ...limits(), ...(limit === undefined ? {} : { limit }) });
+      }),
+    countBy: (field, where) =>
+      reading(async () => {
+        const path = pathOf(field);
+        const group = { $group: { _id: `$${path}`, count: { $sum: 1 } } };
+        const stages = [{ $match: { $and: [filterOf(where), { [path]: { $exists: true } }] } }, group];
+        const groups = await raw.aggregate<{ _id: unknown; count: number }>(stages, limits()).toArray();
+        return new Map(groups.map(({ _id, count }) => [String(_id), count]));
+      }),
+    sum: (field, where) =>
+      reading(async () => {
+        const group = { $group: { _id: null, sum: { $sum: `$${pathOf(field)}` } } };
+        const [total] = await raw.aggregate<{ sum: number }>([{ $match: filterOf(where) }, group], limits()).toArray();
+        return Number(total?.sum ?? 0);
+      }),
+    sumBy: ({ sum: added, by }, where) =>
+      reading(async () => {
+        const path = pathOf(by);
+        const group = { $group: { _id: `$${path}`, sum: { $sum: `$${pathOf(added)}` } } };
+        const stages = [{ $match: { $and: [filterOf(where), { [path]: { $exists: true } }] } }, group];
+        const groups = await raw.aggregate<{ _id: unknown; sum: number }>(stages, limits()).toArray();
+        return new Map(groups.map(({ _id, sum }) => [String(_id), Number(sum)]));
+      }),
+    max: (field, where) =>
+      reading(async () => {
+        const path = pathOf(field);
+        const filter = { $and: [filterOf(where), { [path]: { $exists: true } }] };
+        const sort = { [path]: -1 } as const;
+        const greatest = await raw.findOne(filter, { ...limits(), sort });
+        return greatest === null ? undefined : decodeRecord<T>(greatest)[field];
+      }),
+    explain: (query) => reading(async () => explainPlan(await cursorOf(query).explain('queryPlanner'))),
+  };
+}

@@ -1,0 +1,76 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Log } from '@commonplace/kit/log';
+import type { Db, ServerSessionId } from 'mongodb';
+import { createSilence } from './silence.js';
+
+/** An instance of a service: the sessions of its transactions, and a counter that it increments while it is alive. */
+interface Instance {
+  _id: string;
+  sessions: ServerSessionId[];
+  beat: number;
+}
+
+/** Milliseconds between heartbeats, at each of which it also checks the others. */
+const BEAT_MS = 1000;
+
+/** The instances of one service, each of which announces its sessions to the others. */
+export interface Instances {
+  /** Announces the sessions of this instance; resolves when the others can read them. */
+  tell(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/**
+ * Joins the instances of a service. MongoDB keeps the open transaction of a killed process for a minute, during which
+ * nobody can write its records. So each instance stores which sessions it uses, and the others end the sessions of an
+ * instance whose heartbeat stops. An instance that was only paused finds its transaction aborted and runs it again.
+ */
+export function joinInstances(db: Db, sessions: () => ServerSessionId[], log: Log): Instances {
+  const instances = db.collection<Instance>('instances');
+  const _id = randomUUID();
+  const silence = createSilence();
+  const closing = new AbortController();
+  const service = db.databaseName;
+  let told: Promise<unknown> = Promise.resolve();
+
+  /** Updates run one after another, so that none overwrites a later one. */
+  const tell = (): Promise<void> => {
+    const telling = told.then(async () => {
+      await instances.updateOne({ _id }, { $set: { sessions: sessions() }, $inc: { beat: 1 } }, { upsert: true });
+    });
+    told = telling.catch(() => {});
+    return telling;
+  };
+  const endSilent = async (): Promise<void> => {
+    for (const { _id: other, sessions: left, beat } of await instances.find({ _id: { $ne: _id } }).toArray()) {
+      if (!silence.isSilent(other, String(beat))) continue;
+      if (left.length > 0) await db.command({ killSessions: left });
+      const { deletedCount } = await instances.deleteOne({ _id: other, beat });
+      silence.forget(other);
+      if (deletedCount > 0) log.info('mongodb.instance_gone', { service, sessions: left.length });
+    }
+  };
+  const beating = (async () => {
+    for (let failing = false; !closing.signal.aborted; ) {
+      try {
+        if (sessions().length > 0) await tell();
+        await endSilent();
+        failing = false;
+      } catch (error) {
+        if (!failing) log.warn('mongodb.instances_unknown', { service, error });
+        failing = true;
+      }
+      await sleep(BEAT_MS, undefined, { ref: false, signal: closing.signal }).catch(() => {});
+    }
+  })();
+  return {
+    tell,
+    close: async () => {
+      closing.abort();
+      await beating;
+      // If this fails, the others notice that the heartbeat has stopped.
+      await instances.deleteOne({ _id }).catch(() => {});
+    },
+  };
+}

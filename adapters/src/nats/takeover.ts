@@ -1,0 +1,141 @@
+import { createBell } from '@commonplace/kit/events';
+import type { Log } from '@commonplace/kit/log';
+import type { JetStreamManager } from '@nats-io/jetstream';
+import { nanos, RequestError, type Subscription } from '@nats-io/transport-node';
+import type { Connection } from './connection.js';
+import { ifThere } from './errors.js';
+import type { Names } from './names.js';
+
+/** Name of the only priority group of a consumer; its pinned member leads. */
+export const GROUP = 'lead';
+
+/**
+ * Milliseconds between two checks of another instance's lead, and the number of consecutive checks that must find
+ * nobody.
+ */
+const LOOK = 1000;
+const MISSES = 2;
+/** Milliseconds after which lost deliveries are redelivered while the lead changes. */
+const HURRY = 250;
+
+/**
+ * Distinguishes a lead whose connection has closed from one that is only idle. The lead listens on a subject of its
+ * own. Once its connection is gone, the server answers at once that nobody listens, and a waiting instance takes over
+ * without waiting for the silence timeout.
+ */
+export interface Takeover {
+  /** Sets the pin id under which this instance leads on the server; undefined if it does not lead. */
+  lead(pin: string | undefined): void;
+  /**
+   * Gives up the lead after all events in work were acknowledged or given back. `givenBack` is the number of those
+   * given back. Events that were on their way to this instance when it stopped are redelivered.
+   */
+  resign(givenBack: number): Promise<void>;
+}
+
+export interface TakeoverOptions {
+  readonly connection: Connection;
+  readonly names: Names;
+  readonly consumer: string;
+  /** Milliseconds after which the server redelivers unacknowledged events. */
+  readonly silenceMs: number;
+  readonly log: Log;
+}
+
+export function openTakeover({ connection, names, consumer, silenceMs, log }: TakeoverOptions): Takeover {
+  const durable = names.durable(consumer);
+  const pause = createBell();
+  let mine: string | undefined;
+  let heard: Subscription | undefined;
+  let closed = false;
+
+  const consumerInfo = async (): Promise<PinnedInfo | undefined> => {
+    const { jsm } = await connection.link();
+    return ifThere(jsm.consumers.info(names.stream, durable));
+  };
+
+  const handOver = async (again: boolean): Promise<void> => {
+    const { jsm } = await connection.link();
+    await jsm.consumers.unpin(names.stream, durable, GROUP);
+    if (again) await deliverAgain(jsm, names.stream, durable, silenceMs);
+  };
+
+  const answers = async (pin: string): Promise<boolean> => {
+    const { nc } = await connection.link();
+    try {
+      await nc.request(names.lead(consumer, pin), undefined, { timeout: LOOK });
+      return true;
+    } catch (error) {
+      // Any other error is no proof: the lead may be busy.
+      return !(error instanceof RequestError && error.isNoResponders());
+    }
+  };
+
+  const look = async (): Promise<void> => {
+    let gone: string | undefined;
+    for (let misses = 0; misses < MISSES; misses++) {
+      if (misses > 0) await pause.sleep(LOOK);
+      const pin = pinOf(await consumerInfo());
+      const same = gone === undefined || pin === gone;
+      if (closed || pin === undefined || pin === mine || !same || (await answers(pin))) return;
+      gone = pin;
+    }
+    log.info('events.taken_over', { consumer });
+    await handOver(true);
+  };
+
+  const looking = (async (): Promise<void> => {
+    while (!closed) {
+      await pause.sleep(LOOK);
+      if (!closed) await look().catch((error: unknown) => log.debug('events.takeover_failed', { consumer, error }));
+    }
+  })();
+
+  const listen = async (pin: string): Promise<void> => {
+    const { nc } = await connection.link();
+    if (mine !== pin || closed) return;
+    heard = nc.subscribe(names.lead(consumer, pin), { callback: (_, message) => void message.respond() });
+  };
+
+  return {
+    lead(pin) {
+      if (pin === mine) return;
+      mine = pin;
+      heard?.unsubscribe();
+      heard = undefined;
+      if (pin !== undefined) listen(pin).catch(() => {});
+    },
+    async resign(givenBack) {
+      closed = true;
+      pause.hush();
+      await looking;
+      // Until here this instance answers as the lead, because it had events in work.
+      heard?.unsubscribe();
+      if (mine === undefined) return;
+      const info = await consumerInfo();
+      if (pinOf(info) === mine) await handOver((info?.num_ack_pending ?? 0) > givenBack);
+    },
+  };
+}
+
+function pinOf(info: PinnedInfo | undefined): string | undefined {
+  return info?.priority_groups?.find(({ group }) => group === GROUP)?.pinned_client_id || undefined;
+}
+
+/**
+ * Redelivers the events that were delivered to an instance that is gone: a short acknowledgement timeout makes the
+ * server check all pending events.
+ */
+async function deliverAgain(jsm: JetStreamManager, stream: string, durable: string, silenceMs: number): Promise<void> {
+  try {
+    await jsm.consumers.update(stream, durable, { ack_wait: nanos(HURRY) });
+    await new Promise((resolve) => setTimeout(resolve, 2 * HURRY));
+  } finally {
+    await jsm.consumers.update(stream, durable, { ack_wait: nanos(silenceMs) });
+  }
+}
+
+/** The server's answer includes fields that the client's type lacks. */
+type PinnedInfo = Awaited<ReturnType<JetStreamManager['consumers']['info']>> & {
+  readonly priority_groups?: readonly { readonly group: string; readonly pinned_client_id?: string }[];
+};

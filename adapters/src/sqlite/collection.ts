@@ -1,0 +1,101 @@
+import type { Collection, CollectionSpec, Condition, StoredRecord, Where } from '@commonplace/kit/store';
+import { explain } from './explain.js';
+import type { Connection, Param, Row } from './file/binding.js';
+import type { Scanner } from './file/scanner.js';
+import type { TableShape } from './schema.js';
+import { checkCount, selectPage } from './select.js';
+import { fieldOf, translate } from './translate.js';
+import { cellText, LIST, listParam } from './values.js';
+
+/**
+ * Creates the read operations of a collection. They run on the main thread's connection, where a call takes
+ * microseconds and blocks the thread; those that search in texts, which no index serves, run in another thread.
+ */
+export function createCollection<T extends StoredRecord>(
+  { reader, scanner }: { readonly reader: Connection; readonly scanner: Scanner },
+  shape: TableShape,
+  spec: CollectionSpec<T>,
+): Collection<T> {
+  const { table } = shape;
+  const all = (where: Where<T>, sql: string, params: readonly Param[]): Row[] | Promise<Row[]> =>
+    searchesText(where) ? scanner.all(groupOf(where), sql, params) : reader.all(sql, params);
+  const byId = `SELECT doc FROM ${table} WHERE id = ?`;
+  const byIds = `SELECT doc FROM ${table} WHERE id IN ${LIST}`;
+  const parse = ([doc]: readonly unknown[]): T => JSON.parse(doc as string) as T;
+  // A single row is read with `get`: the driver takes about four times as long to start a list.
+  const one = (sql: string, params: readonly Param[]): T | undefined => {
+    const row = reader.get(sql, params);
+    return row && parse(row);
+  };
+  // No id contains NUL, and NUL cannot be bound.
+  const oneById = (id: string): T | undefined => (id.includes('\0') ? undefined : one(byId, [id]));
+  const listed = (found: T | undefined): T[] => (found === undefined ? [] : [found]);
+  return {
+    spec,
+    get: async (id) => oneById(id),
+    async getMany(ids) {
+      const [only] = ids;
+      if (only === undefined) return [];
+      if (ids.length === 1) return listed(oneById(only));
+      const found = new Map(
+        reader
+          .all(byIds, [listParam(ids)])
+          .map((row) => parse(row))
+          .map((one) => [one.id, one]),
+      );
+      return ids.flatMap((id) => found.get(id) ?? []);
+    },
+    async find(query) {
+      const { sql, params } = selectPage(shape, query);
+      if (query.limit === 1 && !searchesText(query.where)) return listed(one(sql, params));
+      return (await all(query.where, sql, params)).map(parse);
+    },
+    async count(where, limit) {
+      const { sql, params } = translate(shape, where);
+      const matches = `FROM ${table} WHERE ${sql}`;
+      const [row] =
+        limit === undefined
+          ? await all(where, `SELECT count(*) ${matches}`, params)
+          : await all(where, `SELECT count(*) FROM (SELECT 1 ${matches} LIMIT ?)`, [...params, checkCount(limit)]);
+      return row?.[0] as number;
+    },
+    async countBy(field, where) {
+      const { sql, params } = translate(shape, where);
+      const value = fieldOf(shape, field);
+      const counts = `SELECT ${value}, count(*) FROM ${table} WHERE (${sql}) AND ${value} IS NOT NULL GROUP BY 1`;
+      return new Map((await all(where, counts, params)).map(([cell, count]) => [cellText(cell), count as number]));
+    },
+    async sum(field, where) {
+      const { sql, params } = translate(shape, where);
+      return reader.get(`SELECT total(${fieldOf(shape, field)}) FROM ${table} WHERE ${sql}`, params)?.[0] as number;
+    },
+    async sumBy({ sum, by }, where) {
+      const { sql, params } = translate(shape, where);
+      const value = fieldOf(shape, by);
+      const sums = `SELECT ${value}, total(${fieldOf(shape, sum)}) FROM ${table} WHERE (${sql}) AND ${value} IS NOT NULL GROUP BY 1`;
+      return new Map(reader.all(sums, params).map(([cell, total]) => [cellText(cell), total as number]));
+    },
+    async max(field, where) {
+      const { sql, params } = translate(shape, where);
+      const cell = reader.get(`SELECT max(${fieldOf(shape, field)}) FROM ${table} WHERE ${sql}`, params)?.[0];
+      return (cell ?? undefined) as never;
+    },
+    async explain(query) {
+      return explain(reader, shape, query);
+    },
+  };
+}
+
+/** Returns whether a filter looks for a text within another, which takes a look at every record that is left. */
+function searchesText(where: Where<never>): boolean {
+  return Object.values(where as Record<string, unknown>).some((entry) => {
+    if (Array.isArray(entry)) return entry.some(searchesText);
+    return typeof entry === 'object' && (entry as Condition | null)?.substring !== undefined;
+  });
+}
+
+/** Returns what takes turns in the scanner: the workspace that is searched, if the filter names one. */
+function groupOf(where: Where<never>): string {
+  const { workspaceId } = where as { readonly workspaceId?: unknown };
+  return typeof workspaceId === 'string' ? workspaceId : '';
+}

@@ -1,0 +1,162 @@
+import { once } from 'node:events';
+import { Worker } from 'node:worker_threads';
+import { StorageFull, Unavailable } from '@commonplace/kit/errors';
+import { SlotMap } from '@commonplace/kit/slots';
+import { checkParam } from './binding.js';
+import type { Failure, FailureKind, Reply, Request, Step, Unit } from './writer-protocol.js';
+
+/** The main thread's interface to the writer thread. */
+export interface WriteQueue {
+  /**
+   * Commits statements together; resolves when they are durable, with the number of rows that each one changed. Calls
+   * `acknowledged` just before, in commit order. Rejects with StepFailed if a step is at fault, UNAVAILABLE if the
+   * writer or the disk is, and `storage_full` if the disk is full.
+   */
+  commit(steps: readonly Step[], acknowledged?: (changes: readonly number[]) => void): Promise<readonly number[]>;
+  /**
+   * Defers a statement that may be lost in a crash: it is sent with the next commit, or alone after `LAZY_MS`. A later
+   * statement with the same key replaces it.
+   */
+  defer(key: string, step: Step): void;
+  /** Commits the deferred statements. */
+  flush(): Promise<void>;
+  /** False once the writer has died; nothing can be committed then. */
+  readonly alive: boolean;
+  readonly thread: Worker;
+  /** Commits everything that was submitted, then ends the writer. */
+  close(): Promise<void>;
+}
+
+/** Thrown when a unit had no effect because of one of its steps. */
+export class StepFailed extends Error {
+  constructor(
+    readonly step: number,
+    readonly kind: FailureKind,
+    readonly code: string,
+    message: string,
+  ) {
+    super(message);
+    this.name = 'StepFailed';
+  }
+}
+
+const LAZY_MS = 100;
+/**
+ * Number of units that are sent to the writer before the event loop's turn is over. When many requests run in one turn,
+ * as they do after a commit that has acknowledged several at once, the writer would otherwise wait for the last of
+ * them, and all of them for the writer.
+ */
+const SENT_EARLY = 8;
+
+interface Waiting {
+  resolve(changes: readonly number[]): void;
+  reject(error: Error): void;
+  readonly acknowledged: ((changes: readonly number[]) => void) | undefined;
+}
+
+/** Starts the writer of a file, and resolves once it has opened the file. */
+export async function openWriteQueue(file: string, onDeath: (cause: unknown) => void): Promise<WriteQueue> {
+  const thread = new Worker(new URL('./writer.js', import.meta.url), {
+    workerData: { file },
+    name: 'store-writer',
+    execArgv: [],
+  });
+  const [reply] = (await once(thread, 'message')) as [Reply];
+  if ('ready' in reply && !reply.ready) throw new Error(`${file} can't be opened: ${reply.message}`);
+  return createWriteQueue(thread, onDeath);
+}
+
+function createWriteQueue(thread: Worker, onDeath: (cause: unknown) => void): WriteQueue {
+  const waiting = new SlotMap<Waiting>();
+  const deferred = new Map<string, Step>();
+  let units: Unit[] = [];
+  let timer: NodeJS.Timeout | undefined;
+  let state: 'open' | 'closing' | 'dead' = 'open';
+  let cause: unknown;
+
+  /** Sends the units of one turn of the event loop in as few messages as possible. */
+  function send(): void {
+    if (units.length === 0 || state === 'dead') return;
+    if (deferred.size > 0) units.push([0, [...deferred.values()]]);
+    deferred.clear();
+    thread.postMessage({ units } satisfies Request);
+    units = [];
+  }
+
+  function submit(steps: readonly Step[], entry: Waiting): void {
+    if (waiting.size === 0) thread.ref();
+    if (units.length === 0) setImmediate(send);
+    units.push([waiting.put(entry), steps]);
+    if (units.length === SENT_EARLY) send();
+  }
+
+  function die(reason: unknown): void {
+    if (state === 'dead') return;
+    const unexpected = state === 'open';
+    state = 'dead';
+    cause = reason;
+    clearTimeout(timer);
+    for (const { reject } of waiting.takeAll()) reject(Unavailable({}, { cause }));
+    if (unexpected) onDeath(reason);
+  }
+
+  thread.on('message', (reply: Reply) => {
+    if ('ready' in reply) return;
+    for (const [number, changes] of reply.done) {
+      const entry = waiting.take(number);
+      entry?.acknowledged?.(changes);
+      entry?.resolve(changes);
+    }
+    for (const failure of reply.failed) waiting.take(failure[0])?.reject(errorOf(failure));
+    if (waiting.size === 0) thread.unref();
+  });
+  thread.on('error', die);
+  thread.on('exit', (code) => die(new Error(`the writer ended with code ${code}`)));
+  thread.unref();
+
+  const queue: WriteQueue = {
+    thread,
+    get alive() {
+      return state === 'open';
+    },
+    commit(steps, acknowledged) {
+      if (state !== 'open') return Promise.reject(Unavailable({}, { cause }));
+      return new Promise((resolve, reject) => {
+        for (const [, params] of steps) params.forEach(checkParam);
+        submit(steps, { resolve, reject, acknowledged });
+      });
+    },
+    defer(key, step) {
+      deferred.set(key, step);
+      timer ??= setTimeout(() => {
+        timer = undefined;
+        // A deferred statement may be lost; the death of the writer is reported elsewhere.
+        queue.flush().catch(() => {});
+      }, LAZY_MS).unref();
+    },
+    async flush() {
+      if (deferred.size === 0) return;
+      const steps = [...deferred.values()];
+      deferred.clear();
+      await queue.commit(steps);
+    },
+    async close() {
+      if (state !== 'open') return;
+      clearTimeout(timer);
+      const flushed = queue.flush();
+      state = 'closing';
+      const ended = once(thread, 'exit');
+      send();
+      thread.ref();
+      thread.postMessage({ units: [], close: true } satisfies Request);
+      await Promise.allSettled([flushed, ended]);
+    },
+  };
+  return queue;
+}
+
+function errorOf([, step, kind, code, message]: Failure): Error {
+  const failed = new StepFailed(step, kind, code, message);
+  if (kind !== 'unavailable') return failed;
+  return code === 'SQLITE_FULL' ? StorageFull({ cause: failed }) : Unavailable({}, { cause: failed });
+}

@@ -1,0 +1,111 @@
+import type { CollectionSpec, Index, StoredRecord } from '@commonplace/kit/store';
+import type { Connection } from './file/binding.js';
+import { checkName, checkTable, elementsQuery, fieldExpression } from './values.js';
+
+/** The tables, columns and indexes of a collection. */
+export interface TableShape {
+  readonly table: string;
+  /** Fields with a column of their own, which is named `_` plus the field's name. */
+  readonly columns: ReadonlySet<string>;
+  readonly unique: ReadonlySet<string>;
+  /** Fields of each index over columns, in order; the id follows them. */
+  readonly indexes: readonly (readonly string[])[];
+  /** Fields whose elements are stored in a table of their own. */
+  readonly many: ReadonlySet<string>;
+  /** Last fields of indexes that contain only the records with that field. */
+  readonly sparse: ReadonlySet<string>;
+}
+
+export function tableShape<T extends StoredRecord>(service: string, spec: CollectionSpec<T>): TableShape {
+  const fields = (of: (index: Index<T>) => boolean): Set<string> =>
+    new Set(spec.indexes.filter(of).flatMap((index) => index.fields.map(checkName)));
+  for (const { fields, unique, many } of spec.indexes) {
+    if ((unique || many) && fields.length !== 1) throw new TypeError(`${spec.name}: one field only: ${fields}`);
+  }
+  const columns = fields((index) => !index.many);
+  columns.delete('id');
+  columns.delete('version');
+  return {
+    table: `${checkTable(service)}__${checkTable(spec.name)}`,
+    columns,
+    unique: fields((index) => index.unique === true),
+    indexes: spec.indexes.filter((index) => !index.many && !index.unique).map((index) => index.fields),
+    many: fields((index) => index.many === true),
+    sparse: new Set(spec.indexes.flatMap((index) => (index.sparse ? index.fields.slice(-1) : []))),
+  };
+}
+
+/** Returns the column name of a field that has a column. */
+export function columnOf(field: string): string {
+  return field === 'id' || field === 'version' ? field : `_${field}`;
+}
+
+export function elementTable(table: string, field: string): string {
+  return `${table}__${field}`;
+}
+
+/** Returns the statements that create what a collection lacks: its table, columns, indexes and element tables. */
+export function missingSchema<T extends StoredRecord>(
+  reader: Connection,
+  shape: TableShape,
+  spec: CollectionSpec<T>,
+): string[] {
+  const { table } = shape;
+  const there = new Set(reader.all('SELECT name FROM sqlite_master WHERE tbl_name = ?', [table]).map(([name]) => name));
+  const statements: string[] = [];
+  // Neither id nor version has a type, so that SQLite does not convert values that it compares with them.
+  if (!there.has(table)) {
+    statements.push(
+      `CREATE TABLE IF NOT EXISTS ${table} (id PRIMARY KEY NOT NULL, version NOT NULL, doc TEXT NOT NULL)`,
+    );
+  }
+  const columns = new Set(reader.all('SELECT name FROM pragma_table_xinfo(?)', [table]).map(([name]) => name));
+  for (const field of shape.columns) {
+    if (columns.has(columnOf(field))) continue;
+    statements.push(`ALTER TABLE ${table} ADD COLUMN ${columnOf(field)} AS (${fieldExpression(field)}) VIRTUAL`);
+  }
+  for (const index of spec.indexes) {
+    if (index.many) continue;
+    const { name, sql } = indexOf(table, index);
+    if (!there.has(name)) statements.push(sql);
+  }
+  for (const field of shape.many) {
+    if (!there.has(`${elementTable(table, field)}__insert`)) statements.push(...elementSchema(table, field));
+  }
+  return statements;
+}
+
+/**
+ * Returns an index's name and statement. Every index that is not unique ends with the id, so that the order that it
+ * gives is total.
+ */
+function indexOf<T>(table: string, index: Index<T>): { name: string; sql: string } {
+  const fields = index.fields.map(checkName);
+  const name = `${table}__${index.unique ? 'unique' : 'index'}__${fields.join('_')}`;
+  const columns = fields.map(columnOf);
+  if (!index.unique && !columns.includes('id')) columns.push('id');
+  const kind = index.unique ? 'UNIQUE INDEX' : 'INDEX';
+  const held = index.unique || index.sparse ? ` WHERE ${columnOf(fields.at(-1) as string)} IS NOT NULL` : '';
+  return { name, sql: `CREATE ${kind} IF NOT EXISTS ${name} ON ${table} (${columns.join(', ')})${held}` };
+}
+
+/**
+ * Returns the statements that create the table of a field's elements, the triggers that keep it current, and its
+ * initial rows.
+ */
+function elementSchema(table: string, field: string): string[] {
+  const side = elementTable(table, field);
+  const path = `'$.${field}'`;
+  const into = `INSERT INTO ${side} (value, id)`;
+  const add = `${into} ${elementsQuery(field, 'NEW.doc', '', ', NEW.id')}`;
+  const drop = `DELETE FROM ${side} WHERE id = OLD.id AND value IN (${elementsQuery(field, 'OLD.doc')})`;
+  const changed = `WHEN OLD.doc -> ${path} IS NOT NEW.doc -> ${path}`;
+  return [
+    `CREATE TABLE IF NOT EXISTS ${side} (value NOT NULL, id NOT NULL, PRIMARY KEY (value, id)) WITHOUT ROWID`,
+    `CREATE TRIGGER IF NOT EXISTS ${side}__insert AFTER INSERT ON ${table} BEGIN ${add}; END`,
+    `CREATE TRIGGER IF NOT EXISTS ${side}__update AFTER UPDATE OF doc ON ${table} ${changed} ` +
+      `BEGIN ${drop}; ${add}; END`,
+    `CREATE TRIGGER IF NOT EXISTS ${side}__delete AFTER DELETE ON ${table} BEGIN ${drop}; END`,
+    `${into} ${elementsQuery(field, `${table}.doc`, `${table},`, `, ${table}.id`)}`,
+  ];
+}

@@ -1,0 +1,78 @@
+import type { Query, Scalar } from '@commonplace/kit/store';
+import { invalidCursor, type SortTerm, sortTerms } from '@commonplace/kit/store';
+import { findMerge, mergeArms } from './merge.js';
+import type { TableShape } from './schema.js';
+import { fieldOf, join, type Sql, translate } from './translate.js';
+import { valueExpression } from './values.js';
+
+/** Returns the statement that reads a page. Its first column is the document. */
+export function selectPage<T>(shape: TableShape, query: Query<T>): Sql {
+  const terms = orderTerms(shape, sortTerms(query.sort));
+  const behind = [...keysetCondition(shape, terms, query), ...presence(shape, terms)];
+  const merge = findMerge(shape, query.where, terms);
+  const rows = merge === undefined ? selectRows(shape, query, behind) : mergeArms(shape, merge, terms, behind);
+  const order = terms.map(({ field, descending }, at) => {
+    // The ORDER BY of a union refers to columns by position.
+    const column = merge === undefined ? fieldOf(shape, field) : String(at + 2);
+    return `${column}${descending ? ' DESC' : ''}`;
+  });
+  const offset = query.offset ?? 0;
+  return {
+    sql: `${rows.sql} ORDER BY ${order.join(', ')} LIMIT ?${offset > 0 ? ' OFFSET ?' : ''}`,
+    params: [...rows.params, checkCount(query.limit), ...(offset > 0 ? [checkCount(offset)] : [])],
+  };
+}
+
+function selectRows<T>(shape: TableShape, { where }: Query<T>, behind: readonly Sql[]): Sql {
+  const { sql, params } = join([translate(shape, where), ...behind], ' AND ');
+  return { sql: `SELECT doc FROM ${shape.table} WHERE ${sql}`, params };
+}
+
+/** Removes the terms that follow a field without ties, so that an index on that field alone gives the order. */
+function orderTerms(shape: TableShape, terms: readonly SortTerm[]): readonly SortTerm[] {
+  const last = terms.findIndex(({ field }) => field === 'id' || shape.unique.has(field));
+  return terms.slice(0, last + 1);
+}
+
+/** Returns a redundant condition on a sparse index's field; without it, the planner would not use the index. */
+function presence(shape: TableShape, terms: readonly SortTerm[]): Sql[] {
+  const sparse = terms.filter(({ field }) => shape.sparse.has(field));
+  return sparse.map(({ field }) => ({ sql: `${fieldOf(shape, field)} IS NOT NULL`, params: [] }));
+}
+
+/** Returns the condition for records after the keyset `after`; no condition if it is absent. */
+function keysetCondition<T>(shape: TableShape, terms: readonly SortTerm[], { after, sort = [] }: Query<T>): Sql[] {
+  if (after === undefined) return [];
+  if (after.length !== sort.length + 1) throw invalidCursor();
+  const parts = terms.map((term, at) => ({
+    left: { sql: fieldOf(shape, term.field), params: [] },
+    right: valueExpression(after[at] as Scalar),
+    operator: term.descending ? '<' : '>',
+  }));
+  const [first] = parts;
+  if (first === undefined) return [];
+  if (parts.every(({ operator }) => operator === first.operator)) {
+    const row = (side: readonly Sql[]): Sql => {
+      const { sql, params } = join(side, ', ');
+      return { sql: side.length === 1 ? sql : `(${sql})`, params };
+    };
+    return [join([row(parts.map(({ left }) => left)), row(parts.map(({ right }) => right))], ` ${first.operator} `)];
+  }
+  const ways = parts.map(({ left, right, operator }, at) => {
+    const equal = parts.slice(0, at).map((part) => join([part.left, part.right], ' = '));
+    return join([...equal, join([left, right], ` ${operator} `)], ' AND ');
+  });
+  const { sql, params } = join(
+    ways.map((way) => ({ ...way, sql: `(${way.sql})` })),
+    ' OR ',
+  );
+  // Repeats what the alternatives have in common, which the planner would not detect.
+  const reach = join([first.left, first.right], ` ${first.operator}= `);
+  return [reach, { sql: `(${sql})`, params }];
+}
+
+/** Returns a limit or offset. Throws RangeError for any value that is not a count. */
+export function checkCount(count: number): number {
+  if (!Number.isSafeInteger(count) || count < 0) throw new RangeError(`${count} is no number of records`);
+  return count;
+}

@@ -1,0 +1,62 @@
+import type { CollectionSpec, Store, StoredRecord } from '@commonplace/kit/store';
+import { createStoreObservers } from '../store/listeners.js';
+import { observeCollection, observeCommits } from '../store/telemetry.js';
+import { createCollection } from './collection.js';
+import type { EventHub } from './events/index.js';
+import type { Connection } from './file/binding.js';
+import type { Scanner } from './file/scanner.js';
+import { plainStep } from './file/writer-protocol.js';
+import { missingSchema, type TableShape, tableShape } from './schema.js';
+import { createUnitOfWork } from './unit-of-work.js';
+
+/** The collections that a service has opened, by name. */
+export interface OpenCollections {
+  readonly tables: Map<string, string>;
+  /** Creation of missing tables and indexes, which runs sequentially for each collection. */
+  readonly making: Map<string, Promise<void>>;
+}
+
+export interface StoreContext {
+  readonly reader: Connection;
+  readonly scanner: Scanner;
+  readonly hub: EventHub;
+}
+
+/** Creates the store of one service. Its tables begin with the service's name. */
+export function createSqliteStore(service: string, { tables, making }: OpenCollections, context: StoreContext): Store {
+  const { reader, scanner, hub } = context;
+  const place = { system: 'sqlite', service, synchronous: true };
+  const observed = observeCommits(place);
+  const { opened, committed, onCommit, expiring } = createStoreObservers();
+
+  function tableOf({ name }: { readonly name: string }): string {
+    const table = tables.get(name);
+    if (table === undefined) throw new Error(`${service} has opened no collection ${name}`);
+    return table;
+  }
+
+  async function make<T extends StoredRecord>(shape: TableShape, spec: CollectionSpec<T>): Promise<void> {
+    await making.get(spec.name)?.catch(() => {});
+    const missing = missingSchema(reader, shape, spec);
+    if (missing.length > 0) await hub.queue.commit(missing.map(plainStep));
+  }
+
+  return {
+    async collection<T extends StoredRecord>(spec: CollectionSpec<T>) {
+      const shape = tableShape(service, spec);
+      const made = make(shape, spec);
+      making.set(spec.name, made);
+      await made;
+      tables.set(spec.name, shape.table);
+      return opened(observeCollection(place, createCollection({ reader, scanner }, shape, spec)));
+    },
+    begin: () =>
+      createUnitOfWork({ tableOf, committed, commit: (steps, events) => observed(() => hub.commit(steps, events)) }),
+    // The file's folder is locked by this process.
+    isExclusive: true,
+    onCommit,
+    expiring,
+    // The file belongs to the database, which other stores use too.
+    close: async () => {},
+  };
+}

@@ -1,0 +1,136 @@
+import type { Condition, Scalar, Where } from '@commonplace/kit/store';
+import { afterPrefix } from '../store/prefix.js';
+import type { Param } from './file/binding.js';
+import { columnOf, elementTable, type TableShape } from './schema.js';
+import { elementsQuery, fieldExpression, LEAST_BLOB, LEAST_TEXT, LIST, listParam, valueExpression } from './values.js';
+
+/** A piece of SQL with the parameters of its placeholders, in order. */
+export interface Sql {
+  readonly sql: string;
+  readonly params: readonly Param[];
+}
+
+const ALL: Sql = { sql: '1', params: [] };
+const NONE: Sql = { sql: '0', params: [] };
+
+/** Joins pieces of SQL with a separator. */
+export function join(pieces: readonly Sql[], by: string): Sql {
+  return { sql: pieces.map(({ sql }) => sql).join(by), params: pieces.flatMap(({ params }) => params) };
+}
+
+/** Returns a field as SQL: its column, or an expression that reads it from the document. */
+export function fieldOf(shape: TableShape, field: string): string {
+  const plain = field === 'id' || field === 'version' || shape.columns.has(field);
+  return plain ? columnOf(field) : `(${fieldExpression(field)})`;
+}
+
+/** Translates a filter into an SQL condition. Field names are checked; values only become parameters. */
+export function translate<T>(shape: TableShape, where: Where<T>): Sql {
+  const pieces: Sql[] = [];
+  for (const [name, entry] of Object.entries(where) as [string, unknown][]) {
+    if (entry === undefined) continue;
+    if (name === 'and') pieces.push(...(entry as Where<T>[]).map((part) => translate(shape, part)));
+    else if (name === 'or') pieces.push(anyOf((entry as Where<T>[]).map((part) => translate(shape, part))));
+    else pieces.push(...translateField(shape, name, entry as Scalar | Condition));
+  }
+  const asked = pieces.filter((piece) => piece !== ALL);
+  return asked.length === 0 ? ALL : join(asked, ' AND ');
+}
+
+function anyOf(parts: readonly Sql[]): Sql {
+  if (parts.length === 0) return NONE;
+  const { sql, params } = join(
+    parts.map((part) => ({ ...part, sql: `(${part.sql})` })),
+    ' OR ',
+  );
+  return { sql: `(${sql})`, params };
+}
+
+function translateField(shape: TableShape, field: string, entry: Scalar | Condition): Sql[] {
+  const left = fieldOf(shape, field);
+  if (typeof entry !== 'object') return [compare(left, '=', entry)];
+  const pieces = Object.entries(entry).map(([name, operand]): Sql => {
+    if (operand === undefined) return ALL;
+    switch (name as keyof Condition) {
+      case 'in':
+        return oneOf(left, operand as Scalar[]);
+      case 'not':
+        return compare(left, '<>', operand as Scalar);
+      case 'exists':
+        return { sql: `${left} IS ${operand ? 'NOT ' : ''}NULL`, params: [] };
+      case 'contains':
+        return containing(shape, field, [operand as Scalar]);
+      case 'containsAny':
+        return containing(shape, field, operand as Scalar[]);
+      case 'prefix':
+        return beginning(left, operand as string);
+      case 'substring':
+        return holding(left, operand as string);
+      case 'gt':
+        return above(left, '>', operand as Scalar, entry);
+      case 'gte':
+        return above(left, '>=', operand as Scalar, entry);
+      case 'lt':
+        return below(left, '<', operand as Scalar, entry);
+      case 'lte':
+        return below(left, '<=', operand as Scalar, entry);
+      default:
+        throw new TypeError(`there is no condition ${JSON.stringify(name)}`);
+    }
+  });
+  return pieces;
+}
+
+function compare(left: string, operator: string, value: Scalar): Sql {
+  const { sql, params } = valueExpression(value);
+  return { sql: `${left} ${operator} ${sql}`, params };
+}
+
+/** Returns a lower bound that is limited to the value's type: SQLite orders numbers before text before blobs. */
+function above(left: string, operator: string, value: Scalar, { lt, lte }: Condition): Sql {
+  const bound = compare(left, operator, value);
+  if (lt !== undefined || lte !== undefined || typeof value === 'boolean') return bound;
+  return {
+    sql: `${bound.sql} AND ${left} < ${typeof value === 'string' ? LEAST_BLOB : LEAST_TEXT}`,
+    params: bound.params,
+  };
+}
+
+function below(left: string, operator: string, value: Scalar, { gt, gte }: Condition): Sql {
+  const bound = compare(left, operator, value);
+  if (gt !== undefined || gte !== undefined || typeof value === 'number') return bound;
+  const least = typeof value === 'string' ? LEAST_TEXT : LEAST_BLOB;
+  return { sql: `${bound.sql} AND ${left} >= ${least}`, params: bound.params };
+}
+
+function oneOf(left: string, values: readonly Scalar[]): Sql {
+  const [first] = values;
+  if (first === undefined) return NONE;
+  if (values.length === 1) return compare(left, '=', first);
+  return { sql: `${left} IN ${LIST}`, params: [listParam(values)] };
+}
+
+/**
+ * Returns a prefix condition. A range is used in place of LIKE, because an index serves it and no character is special.
+ */
+function beginning(left: string, prefix: string): Sql {
+  const from = compare(left, '>=', prefix);
+  const end = afterPrefix(prefix);
+  const to = end === undefined ? { sql: `${left} < ${LEAST_BLOB}`, params: [] } : compare(left, '<', end);
+  return join([from, to], ' AND ');
+}
+
+function holding(left: string, text: string): Sql {
+  const { sql, params } = valueExpression(text);
+  return { sql: `(typeof(${left}) = 'text' AND instr(${left}, ${sql}) > 0)`, params };
+}
+
+function containing(shape: TableShape, field: string, values: readonly Scalar[]): Sql {
+  if (values.length === 0) return NONE;
+  if (shape.many.has(field)) {
+    const { sql, params } = oneOf('value', values);
+    return { sql: `id IN (SELECT id FROM ${elementTable(shape.table, field)} WHERE ${sql})`, params };
+  }
+  const { sql, params } = oneOf('value', values);
+  return { sql: `EXISTS (SELECT 1 FROM (${elementsQuery(field)}) WHERE ${sql})`, params };
+}

@@ -1,0 +1,30 @@
+import { once } from 'node:events';
+import { createServer, type Http2Server } from 'node:http2';
+import type { AddressInfo } from 'node:net';
+import { credentials, Client as GrpcClient, type ServiceError, status } from '@grpc/grpc-js';
+import { afterEach, expect, test } from '@jest/globals';
+import { ofCode } from '../src/grpc/status.js';
+
+let server: Http2Server;
+afterEach(() => new Promise<void>((resolve) => server.close(() => resolve())));
+
+test('a call that the other side closes without a status may be made again', async () => {
+  server = createServer();
+  server.on('stream', (stream) => {
+    stream.respond({ ':status': 200, 'content-type': 'application/grpc' });
+    stream.close(0);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const client = new GrpcClient(`127.0.0.1:${(server.address() as AddressInfo).port}`, credentials.createInsecure());
+  const none = () => Buffer.alloc(0);
+  const error = await new Promise<ServiceError>((resolve) => {
+    client.makeUnaryRequest('/any.Service/Method', none, none, {}, { deadline: Date.now() + 20_000 }, (failure) =>
+      resolve(failure as ServiceError),
+    );
+  });
+  client.close();
+  expect(error.code).toBe(status.INTERNAL);
+  expect(ofCode(error.code, error)).toMatchObject({ code: 'UNAVAILABLE', retryAfter: 1 });
+  expect(ofCode(status.INTERNAL, new Error('13 INTERNAL: a defect'))).toMatchObject({ code: 'INTERNAL' });
+});

@@ -1,0 +1,80 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createEvent, type EventsHarness, eventsContract, eventually } from '@commonplace/kit/testing';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { openSqliteDatabase, type SqliteDatabase } from '../src/sqlite/index.js';
+
+async function open(folder: string): Promise<EventsHarness> {
+  const database = await openSqliteDatabase({ file: join(folder, 'contract.db') });
+  return {
+    bus: database.bus(),
+    another: async () => database.bus(),
+    close: async () => {
+      await database.close();
+      await rm(folder, { recursive: true });
+    },
+    reopen: async () => {
+      await database.close();
+      return open(folder);
+    },
+  };
+}
+
+eventsContract('sqlite', async () => open(await mkdtemp(join(tmpdir(), 'commonplace-events-'))));
+
+describe('the bus on sqlite', () => {
+  let folder: string;
+  let database: SqliteDatabase;
+  const OPTIONS = { consumer: 'c', types: ['commonplace.>'] };
+
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'commonplace-bus-'));
+    database = await openSqliteDatabase({ file: join(folder, 'a.db') });
+  });
+
+  afterEach(async () => {
+    await database.close();
+    await rm(folder, { recursive: true });
+  });
+
+  test('closes at once though an event waits ten minutes for its next try', async () => {
+    let calls = 0;
+    const subscription = await database.bus().subscribe({ ...OPTIONS, retryMs: 600_000 }, async () => {
+      calls++;
+      throw new Error('not now');
+    });
+    await database.bus().publish([createEvent('a')]);
+    await eventually(() => expect(calls).toBe(1));
+    await subscription.close();
+    expect(calls).toBe(1);
+  });
+
+  test('finds what another process has written', async () => {
+    const seen: string[] = [];
+    await database.bus().subscribe(OPTIONS, async ([event]) => void seen.push(event?.subject ?? ''));
+    const other = await openSqliteDatabase({ file: join(folder, 'a.db') });
+    await other.bus().publish([createEvent('from elsewhere')]);
+    await other.close();
+    await eventually(() => expect(seen).toEqual(['from elsewhere']));
+  });
+
+  test('passes over what no consumer asked for, however much it is', async () => {
+    const bus = database.bus();
+    const seen: string[] = [];
+    const noise = Array.from({ length: 6_000 }, () => createEvent('noise', {}, 'elsewhere.thing.changed'));
+    await bus.publish(noise);
+    await bus.publish([createEvent('behind the noise')]);
+    await bus.subscribe(OPTIONS, async ([event]) => void seen.push(event?.subject ?? ''));
+    await eventually(() => expect(seen).toEqual(['behind the noise']));
+    await eventually(async () => expect(await bus.lag('c')).toBe(0));
+  });
+
+  test('a closed bus takes nothing more, and leaves the others', async () => {
+    const [closed, open] = [database.bus(), database.bus()];
+    await closed.close();
+    await expect(closed.publish([createEvent('a')])).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+    await expect(closed.subscribe(OPTIONS, async () => {})).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+    await open.publish([createEvent('a')]);
+  });
+});

@@ -1,0 +1,18 @@
+import { type Table, text, url } from '@commonplace/kit/config';
+
+/** Settings of e-mail, the same for every service that sends e-mail. */
+export const MAIL_SETTINGS = {
+  smtpUrl: {
+    variable: 'COMMONPLACE_SMTP_URL',
+    help: 'SMTP server that sends e-mail: smtp://user:password@host:587 or smtps://…; no e-mail is sent without it',
+    parse: url('smtp', 'smtps'),
+    fallback: undefined as string | undefined,
+    secret: true,
+  },
+  mailFrom: {
+    variable: 'COMMONPLACE_MAIL_FROM',
+    help: "sender of e-mail, e.g. 'Wiki <wiki@example.com>'; commonplace@ the host of the public URL when not set",
+    parse: text,
+    fallback: undefined as string | undefined,
+  },
+} satisfies Table;

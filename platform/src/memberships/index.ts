@@ -1,0 +1,104 @@
+import { type AgentRole, agentRoleIn, type CallingAgent } from '@commonplace/kit/auth';
+import type { EventBus } from '@commonplace/kit/events';
+import type { CallOptions, Client } from '@commonplace/kit/rpc';
+import type {
+  DirectoryService,
+  Memberships,
+  WorkspaceMembership,
+} from '@commonplace/proto/tenancy/v1/directory_service.js';
+import { OrgRole, WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
+import { LRUCache } from 'lru-cache';
+
+/** A person's memberships, indexed for look-ups. */
+export interface PersonMemberships {
+  readonly userId: string;
+  readonly orgs: ReadonlyMap<string, Memberships['orgs'][number]>;
+  readonly workspaces: ReadonlyMap<string, WorkspaceMembership>;
+  /** Principals of grants that apply to the person: `user:<id>`, `org:<id>`, `workspace:<id>`. */
+  readonly principals: readonly string[];
+}
+
+export interface MembershipCache {
+  of(userId: string, options: CallOptions): Promise<PersonMemberships>;
+  /** Returns the memberships without the cache, so that a recent one is known before access is refused. */
+  fresh(userId: string, options: CallOptions): Promise<PersonMemberships>;
+}
+
+/** Maximum age of a cached membership in milliseconds, even if events are lost. */
+const MAX_AGE_MS = 2000;
+
+/** Caches memberships from the tenancy service until an event announces a change, for two seconds at most. */
+export async function createMembershipCache(
+  directory: Client<DirectoryService>,
+  bus: EventBus,
+): Promise<MembershipCache> {
+  const cache = new LRUCache<string, Promise<PersonMemberships>>({ max: 10_000, ttl: MAX_AGE_MS, ttlResolution: 50 });
+  await bus.watch(['commonplace.tenancy.>'], () => cache.clear());
+  const fresh = (userId: string, options: CallOptions): Promise<PersonMemberships> => {
+    const asked = directory.getMemberships({ userId }, options).then(index);
+    cache.set(userId, asked);
+    asked.catch(() => cache.delete(userId));
+    return asked;
+  };
+  return { of: (userId, options) => cache.get(userId) ?? fresh(userId, options), fresh };
+}
+
+function index({ userId, orgs, workspaces }: Memberships): PersonMemberships {
+  return {
+    userId,
+    orgs: new Map(orgs.map((org) => [org.orgId, org])),
+    workspaces: new Map(workspaces.map((workspace) => [workspace.workspaceId, workspace])),
+    principals: [
+      `user:${userId}`,
+      ...orgs.map(({ orgId }) => `org:${orgId}`),
+      ...workspaces.map(({ workspaceId }) => `workspace:${workspaceId}`),
+    ],
+  };
+}
+
+/**
+ * Returns the part of a person's memberships that an agent can use on their behalf: the workspaces in which both have a
+ * role, with the lesser of the two, and no administration of an Org. Returns all of them without an agent.
+ */
+export function sharedWith(person: PersonMemberships, agent: CallingAgent | undefined): PersonMemberships {
+  if (agent === undefined) return person;
+  const workspaces = new Map<string, WorkspaceMembership>();
+  for (const [id, membership] of person.workspaces) {
+    const role = agentRoleIn(agent, id);
+    if (role !== undefined) workspaces.set(id, { ...membership, role: lesserRole(membership.role, role) });
+  }
+  const orgs = [...person.orgs].map(([id, org]) => {
+    const role = ADMIN_ROLES.has(org.role) ? OrgRole.MEMBER : org.role;
+    return [id, { ...org, role }] as const;
+  });
+  return { ...person, workspaces, orgs: new Map(orgs) };
+}
+
+const ADMIN_ROLES: ReadonlySet<OrgRole> = new Set([OrgRole.ADMIN, OrgRole.OWNER]);
+
+/** Workspace roles from the weakest to the strongest. */
+const LADDER = [
+  WorkspaceRole.UNSPECIFIED,
+  WorkspaceRole.GUEST,
+  WorkspaceRole.VIEWER,
+  WorkspaceRole.COMMENTER,
+  WorkspaceRole.EDITOR,
+  WorkspaceRole.ADMIN,
+  WorkspaceRole.OWNER,
+];
+
+const AGENT_ROLE_NAMES: Readonly<Record<AgentRole, WorkspaceRole>> = {
+  viewer: WorkspaceRole.VIEWER,
+  commenter: WorkspaceRole.COMMENTER,
+  editor: WorkspaceRole.EDITOR,
+};
+
+/** Returns the contract's name of an agent's role. */
+export function agentRoleName(role: AgentRole): WorkspaceRole {
+  return AGENT_ROLE_NAMES[role];
+}
+
+function lesserRole(role: WorkspaceRole, agentRole: AgentRole): WorkspaceRole {
+  const most = agentRoleName(agentRole);
+  return LADDER.indexOf(role) < LADDER.indexOf(most) ? role : most;
+}

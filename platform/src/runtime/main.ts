@@ -1,0 +1,106 @@
+import { setFlagsFromString } from 'node:v8';
+import { ConfigError, EX_CONFIG, helpText, type Table, unknownSettings } from '@commonplace/kit/config';
+import { factsOfError, writeLastWords } from '@commonplace/kit/log';
+import type { ServiceModule } from './module.js';
+import { type Running, run } from './run.js';
+import { processSettings } from './settings.js';
+import { startFailureOf } from './start-failure.js';
+
+/** Milliseconds after its signal at which a process exits, even if something hangs. */
+const EXIT_MS = 25_000;
+
+/** Signals that end a process: at once while it starts, with what is in flight afterwards. */
+const SIGNALS = ['SIGTERM', 'SIGINT'] as const;
+
+/**
+ * Percent by which the heap may grow beyond its live size before a garbage collection. By default the engine lets it
+ * grow to four times that size if the machine has the memory: an import of 5,000 pages then takes 400 MB, at 40 percent
+ * 210.
+ */
+const HEAP_GROWTH = 25;
+
+/**
+ * Runs modules until a signal ends the process; it is all that a service's `main.ts` calls. `prepare` adds to the
+ * environment what the user need not set, before the settings are read.
+ */
+export async function main(
+  modules: readonly ServiceModule[],
+  prepare?: (env: NodeJS.ProcessEnv) => void,
+): Promise<Running | undefined> {
+  if (process.argv.includes('--help')) {
+    console.log(helpText(tablesOf(modules), process.argv.includes('--all')));
+    return undefined;
+  }
+  // Files that this process writes are accessible to its own user only.
+  process.umask(0o077);
+  const facts = { service: modules.length === 1 ? modules[0]?.name : 'commonplace' };
+  process.on('uncaughtExceptionMonitor', (error) =>
+    writeLastWords('process.failed', { ...facts, error: factsOfError(error) }),
+  );
+  const endEarly = () => process.exit(0);
+  for (const signal of SIGNALS) process.on(signal, endEarly);
+  setFlagsFromString(`--heap-growing-percent=${HEAP_GROWTH}`);
+  try {
+    if (modules.length > 1) tellUnknown(modules);
+    prepare?.(process.env);
+    const running = await run(modules);
+    for (const signal of SIGNALS) process.off(signal, endEarly);
+    stopOnSignal(running);
+    return running;
+  } catch (error) {
+    endStart(error, facts);
+  }
+}
+
+function tablesOf(modules: readonly ServiceModule[]): Table[] {
+  // The settings that most users look for come first.
+  return [...modules.map((module) => module.config).reverse(), processSettings];
+}
+
+/**
+ * Prints environment variables that no setting reads, each with the most similar name. It runs only in the process with
+ * all modules, which knows every setting.
+ */
+function tellUnknown(modules: readonly ServiceModule[]): void {
+  const known = new Set(tablesOf(modules).flatMap((table) => Object.values(table).map(({ variable }) => variable)));
+  for (const { name, nearest } of unknownSettings(process.env, known)) {
+    const meant = nearest === undefined ? '' : `: did you mean ${nearest}?`;
+    console.error(`${name} is not a setting, and is ignored${meant}`);
+  }
+}
+
+/** Ends a process that cannot start: with one line if the operator can fix the cause, otherwise with the error. */
+function endStart(error: unknown, facts: Record<string, unknown>): never {
+  if (error instanceof ConfigError) {
+    console.error(`The configuration can't be used:\n${error.problems.map((line) => `  - ${line}`).join('\n')}`);
+    logFailedStart({ ...facts, exit_code: EX_CONFIG, problems: error.problems });
+    process.exit(EX_CONFIG);
+  }
+  const failure = startFailureOf(error);
+  if (failure === undefined) throw error;
+  console.error(`Commonplace can't start: ${failure.line}`);
+  logFailedStart({ ...facts, exit_code: failure.exitCode, problems: [failure.line] });
+  process.exit(failure.exitCode);
+}
+
+/** Writes an event of the log for operators; somebody at a terminal has read the same in words. */
+function logFailedStart(facts: Record<string, unknown>): void {
+  if (!process.stderr.isTTY) writeLastWords('start.failed', facts);
+}
+
+function stopOnSignal(running: Running): void {
+  let stopping = false;
+  const stop = () => {
+    if (stopping) return;
+    stopping = true;
+    setTimeout(() => process.exit(1), EXIT_MS).unref();
+    running.close().then(
+      () => process.exit(0),
+      (error) => {
+        console.error(error);
+        process.exit(1);
+      },
+    );
+  };
+  for (const signal of SIGNALS) process.on(signal, stop);
+}

@@ -1,0 +1,80 @@
+import type { Caller } from '@commonplace/kit/auth';
+import type { Table, Values } from '@commonplace/kit/config';
+import type { EventBus } from '@commonplace/kit/events';
+import type { IdentifiedStore } from '@commonplace/kit/installation';
+import type { Log } from '@commonplace/kit/log';
+import type { CallOptions, Client, Handlers, ServiceContract, Shedding } from '@commonplace/kit/rpc';
+import type { SpaceGuard } from '@commonplace/kit/space';
+import type { Store } from '@commonplace/kit/store';
+import type { Migration } from './migrations.js';
+
+/** A service or the gateway: its name, its settings, and how it starts. */
+export interface ServiceModule {
+  readonly name: string;
+  readonly config: Table;
+  /** Whether it stores records; the gateway does not. */
+  readonly stores: boolean;
+  /** Migrations of data that earlier releases have stored, oldest first; none may ever be removed. */
+  readonly migrations?: readonly Migration[];
+  /** Opens the stores, apart from its records, that carry the installation's id; called before the module starts. */
+  boundStores?(places: Pick<Host, 'settings' | 'dataDir'>): Promise<readonly IdentifiedStore[]>;
+  start(host: Host): Promise<StartedModule>;
+}
+
+/** What a process provides to its modules. */
+export interface Host {
+  /** Returns the module's own settings, parsed according to `table`. */
+  settings<T extends Table>(table: T): Values<T>;
+  readonly log: Log;
+  readonly store: Store;
+  readonly bus: EventBus;
+  /**
+   * Watches the events that this process's own stores commit. Watchers are called before the commit resolves; undefined
+   * if other processes make changes too.
+   */
+  readonly watchOwn: EventBus['watch'] | undefined;
+  /** Folder for files of the embedded adapters. */
+  readonly dataDir: string;
+  /** Id of the installation that everything belongs to; empty for a module that stores no records. */
+  readonly installationId: string;
+  /** Returns a client of any service, in this process or another one. */
+  client<S>(contract: ServiceContract<S>): Client<S>;
+  /** Returns options for a call without a caller; its deadline is `timeoutMs` from now. */
+  systemCall(timeoutMs?: number): CallOptions;
+  /** Verifies a caller token and returns the caller. */
+  verifyCaller(token: string): Caller | Promise<Caller>;
+  /** Load shedding of this process. */
+  readonly shedding: Shedding;
+  /** Returns false once this process can no longer write its records. */
+  isHealthy(): boolean;
+  /**
+   * Checks with the stores apart from the records that no other database with the same id has taken them over. Code
+   * that may delete something there must call it first.
+   */
+  holdsStores(): Promise<boolean>;
+  /** Returns whether every module of this process has begun; everything that the first start creates exists then. */
+  hasBegun(): boolean;
+  /** Guard of the disk space in `dataDir`; undefined if this process stores nothing there. */
+  readonly space: SpaceGuard | undefined;
+  /** Opens that guard, for a module that stores something in `dataDir` that the process itself does not know of. */
+  openSpace(): Promise<SpaceGuard>;
+}
+
+export interface Implementation {
+  readonly contract: ServiceContract<unknown>;
+  readonly handlers: unknown;
+}
+
+/** Pairs a contract with its handlers, so that the compiler checks that they match. */
+export function implement<S>(contract: ServiceContract<S>, handlers: Handlers<S>): Implementation {
+  return { contract, handlers };
+}
+
+export interface StartedModule {
+  readonly implementations: readonly Implementation[];
+  /** Starts what needs other services: consumers, jobs, listeners. */
+  begin?(): Promise<void>;
+  /** Stops accepting work; finishes or hands back running work. */
+  drain?(): Promise<void>;
+  close?(): Promise<void>;
+}

@@ -1,0 +1,42 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { AppError } from '@commonplace/kit/errors';
+import type { Log } from '@commonplace/kit/log';
+
+/** Milliseconds between two tries, and between two lines of the log that name what is missing. */
+const RETRY_MS = 1000;
+const REMIND_MS = 30_000;
+
+export interface WaitOptions {
+  readonly log: Log;
+  /** Called before the first wait, so that probes are answered meanwhile. */
+  readonly onWaiting?: () => Promise<void>;
+  readonly retryMs?: number;
+}
+
+/**
+ * Opens a server's client, and waits as long as the server does not answer. The log names it (`start.waiting`). Other
+ * failures, such as a wrong password, are thrown.
+ */
+export async function openWhenThere<T>(
+  server: string,
+  open: () => Promise<T>,
+  { log, onWaiting, retryMs = RETRY_MS }: WaitOptions,
+): Promise<T> {
+  const since = Date.now();
+  let reminded: number | undefined;
+  for (;;) {
+    try {
+      const opened = await open();
+      if (reminded !== undefined) log.info('start.continued', { server, waited_ms: Date.now() - since });
+      return opened;
+    } catch (error) {
+      if (!(error instanceof AppError && error.code === 'UNAVAILABLE')) throw error;
+      if (reminded === undefined) await onWaiting?.();
+      if (reminded === undefined || Date.now() - reminded >= REMIND_MS) {
+        reminded = Date.now();
+        log.warn('start.waiting', { server, waited_ms: reminded - since, error: error.cause ?? error });
+      }
+    }
+    await sleep(retryMs);
+  }
+}

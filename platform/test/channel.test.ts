@@ -1,0 +1,37 @@
+import { openGrpcChannel, openGrpcServer } from '@commonplace/adapters/grpc';
+import { createLocalChannel } from '@commonplace/adapters/local';
+import { createPeerTokens } from '@commonplace/kit/auth';
+import { afterAll, expect, test } from '@jest/globals';
+import { contracts } from '../src/contracts/index.js';
+import { channelContract } from '../src/testing/index.js';
+
+channelContract('local', async (methods, peers) => {
+  const channel = createLocalChannel(methods, peers);
+  return { channel, close: () => channel.close() };
+});
+
+channelContract('grpc', async (methods, peers) => {
+  const definitions = [contracts.index.definition];
+  const server = await openGrpcServer({ host: '127.0.0.1', port: 0, definitions, methods });
+  const channel = openGrpcChannel(() => `127.0.0.1:${server.port}`, peers);
+  return {
+    channel,
+    close: async () => {
+      await channel.close();
+      await server.close(1000);
+    },
+  };
+});
+
+const peers = createPeerTokens(Buffer.alloc(32), 'nobody');
+const gone = openGrpcChannel(() => '127.0.0.1:1', peers);
+afterAll(() => gone.close());
+
+test.each([
+  ['local', createLocalChannel(new Map(), peers)],
+  ['grpc', gone],
+])('%s: a peer that is not there is unavailable', async (_, channel) => {
+  const options = { metadata: { requestId: 'r' }, deadline: Date.now() + 30_000 };
+  const asked = channel.client(contracts.index).countResources({ workspaceIds: [] }, options);
+  await expect(asked).rejects.toMatchObject({ code: 'UNAVAILABLE', reason: 'service_unavailable' });
+});

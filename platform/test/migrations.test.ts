@@ -1,0 +1,95 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { openSqliteDatabase, type SqliteDatabase } from '@commonplace/adapters/sqlite';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { formatOf, type Migration, migrate, requireFormat } from '../src/runtime/index.js';
+
+let folder: string;
+let database: SqliteDatabase;
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'commonplace-migrations-'));
+  database = await openSqliteDatabase({ file: join(folder, 'commonplace.db') });
+});
+afterEach(async () => {
+  await database.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+interface Held {
+  readonly id: string;
+  readonly version: number;
+  readonly holder?: string;
+  readonly heldUntil?: string;
+}
+
+const store = () => database.store('notes');
+
+function recorded(...names: string[]) {
+  const ran: string[] = [];
+  const migrations: Migration[] = names.map((name) => ({ name, run: async () => void ran.push(name) }));
+  return { ran, migrations };
+}
+
+test('a store is noted with the form of the release that is first at it', async () => {
+  await requireFormat('notes', store(), []);
+  expect(await formatOf(store(), [])).toEqual({ format: 1, latest: 1, pending: [] });
+  const { ran, migrations } = recorded('one');
+  await requireFormat('others', database.store('others'), migrations);
+  expect(ran).toEqual(['one']);
+  expect(await formatOf(database.store('others'), migrations)).toMatchObject({ format: 2, pending: [] });
+});
+
+test('a service does not start on what is to be migrated first, nor on what a newer release has stored', async () => {
+  await requireFormat('notes', store(), []);
+  const { ran, migrations } = recorded('one', 'two');
+  await expect(requireFormat('notes', store(), migrations)).rejects.toThrow(/notes .* \(one, two\): migrate it/);
+  expect(ran).toEqual([]);
+  expect(await migrate(store(), migrations)).toEqual(['one', 'two']);
+  expect(await migrate(store(), migrations)).toEqual([]);
+  await requireFormat('notes', store(), migrations);
+  await expect(requireFormat('notes', store(), migrations.slice(0, 1))).rejects.toThrow(/newer release/);
+  await expect(migrate(store(), [])).rejects.toThrow(/newer release/);
+  expect(ran).toEqual(['one', 'two']);
+});
+
+test('what is cut off is run again, and what was done is not', async () => {
+  await requireFormat('notes', store(), []);
+  const { ran, migrations } = recorded('one', 'two', 'three');
+  let broken = true;
+  const failing = migrations.map((migration) => ({
+    ...migration,
+    run: async () => {
+      if (migration.name === 'two' && broken) throw new Error('cut off');
+      await migration.run(store());
+    },
+  }));
+  await expect(migrate(store(), failing)).rejects.toThrow('cut off');
+  expect((await formatOf(store(), failing)).pending).toEqual(['two', 'three']);
+  broken = false;
+  // Another process was killed during the migration some time ago.
+  const formats = await store().collection<Held>({ name: 'store_format', indexes: [] });
+  const record = await formats.get('format');
+  if (record === undefined) throw new Error('nothing is noted');
+  expect(record.holder).toBeUndefined();
+  const work = store().begin();
+  work.replace(formats, record, { ...record, holder: 'killed', heldUntil: '2000-01-01T00:00:00.000Z' });
+  await work.commit();
+  expect(await migrate(store(), failing)).toEqual(['two', 'three']);
+  expect(ran).toEqual(['one', 'two', 'three']);
+});
+
+test('of several at a time one runs each, and all find it done', async () => {
+  await requireFormat('notes', store(), []);
+  const { ran, migrations } = recorded('one', 'two');
+  const slow = migrations.map((migration) => ({
+    ...migration,
+    run: async () => {
+      await new Promise((resolve) => setTimeout(resolve, 30));
+      await migration.run(store());
+    },
+  }));
+  const outcomes = await Promise.all([1, 2, 3].map(() => migrate(store(), slow)));
+  expect(ran).toEqual(['one', 'two']);
+  expect(outcomes.flat().sort()).toEqual(['one', 'two']);
+});
