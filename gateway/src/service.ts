@@ -1,7 +1,7 @@
 import { ConfigError } from '@commonplace/kit/config';
 import type { Client, ServiceContract } from '@commonplace/kit/rpc';
 import { contracts } from '@commonplace/platform/contracts';
-import type { Host, ServiceModule } from '@commonplace/platform/runtime';
+import { defineService, type Host, type ServiceModule } from '@commonplace/platform/runtime';
 import type { GetCapabilitiesRequest } from '@commonplace/proto/gateway/v1/capability_service.js';
 import type { AuthService } from '@commonplace/proto/identity/v1/auth_service.js';
 import { EmbeddingModelStatus } from '@commonplace/proto/search/v1/embedding_model_service.js';
@@ -26,11 +26,15 @@ import { SERVER_VERSION } from './version.js';
 /** Milliseconds to wait for requests in progress when the process ends. */
 const DRAIN_MS = 20_000;
 
+/** The gateway calls whatever the contract puts on HTTP. */
+const EVERY_CONTRACT: readonly ServiceContract<unknown>[] = Object.values(contracts);
+
 /** The gateway service: serves `/api/v1` by HTTP and calls the other services. */
-export const gateway: ServiceModule = {
+export const gateway = defineService({
   name: 'gateway',
   config,
   stores: false,
+  calls: EVERY_CONTRACT,
   async start(host) {
     const settings = host.settings(config);
     requireSafeUrl(settings);
@@ -122,7 +126,7 @@ export const gateway: ServiceModule = {
       },
     };
   },
-};
+});
 
 /**
  * Refuses plain http outside loopback, which would expose cookies and keys, unless the operator insists. Throws
@@ -141,7 +145,7 @@ function requireSafeUrl({ publicUrl, insecureHttp }: Settings): void {
 /** Returns the function that calls each rpc of a route. Throws, which stops the start, if a route's rpc is missing. */
 function createInvokers(host: Host, routes: readonly Route[], settings: Settings): ReadonlyMap<string, Invoke> {
   const invokers = new Map<string, Invoke>();
-  for (const contract of Object.values(contracts) as ServiceContract<unknown>[]) {
+  for (const contract of EVERY_CONTRACT) {
     const client = host.client(contract) as Client<Record<string, (request: object) => Promise<object>>>;
     for (const [name, { path }] of Object.entries(contract.definition)) invokers.set(path, client[name] as Invoke);
   }

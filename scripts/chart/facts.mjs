@@ -1,6 +1,5 @@
-// Facts that the chart needs, read from the code: which services exist, whom each one calls, which settings it has.
+// Facts that the chart needs, read from the declarations of the services: whom each one calls, which settings it has.
 // Requires the output of `npm run build`.
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { root } from '../build.mjs';
@@ -10,36 +9,25 @@ import { SERVICES } from '../mesh.mjs';
 export const NAMES = ['gateway', ...SERVICES];
 const EVERYTHING = 'all';
 
-/** Matches code that calls internet hosts named by users or operators. */
-const REACHES_OUT = /\bopenGuard\(|createRemoteJWKSet\(|from 'oauth4webapi'|\bawait fetch\((?!'\/)/;
-
 /** Returns the facts of each service by name, and those of the job that creates the first owner. */
 export async function readFacts() {
   const { contracts } = await load('platform/dist/src/contracts/index.js');
-  const byAll = callsOf('platform/src/runtime', contracts);
-  // Every process calls identity for the keys of caller tokens: if that call is not found in the code, others are
-  // missed too.
-  if (!byAll.has(contracts.auth.owner))
-    throw new Error('platform/src/runtime has no call of identity that can be told');
-  const calls = (folder, self) =>
-    [...new Set([...byAll, ...callsOf(folder, contracts)])].filter((name) => name !== self).sort();
+  // The runtime of every process asks identity for the keys of caller tokens.
+  const callsOf = ({ name, calls }) =>
+    [...new Set([contracts.auth, ...calls].map(({ owner }) => owner))].filter((owner) => owner !== name).sort();
   const services = {};
   for (const name of NAMES) {
-    const folder = folderOf(name);
     const module = await moduleOf(name);
     services[name] = {
-      calls: calls(`${folder}/src`, name),
-      internet: sources(`${folder}/src`).some((text) => REACHES_OUT.test(text)),
+      calls: callsOf(module),
+      internet: module.reachesInternet ?? false,
       stores: module.stores,
-      folder: sources(`${folder}/src`).some((text) => /\bhost\.dataDir\b/.test(text)),
+      folder: module.storesFiles ?? false,
       ...variablesOf({ ...(await processTable()), ...module.config }),
     };
   }
-  return {
-    services,
-    embedded: variablesOf(await everyTable()),
-    bootstrap: { calls: calls(`services/${EVERYTHING}/src`, EVERYTHING) },
-  };
+  const { welcome } = await load(`services/${EVERYTHING}/dist/src/welcome.js`);
+  return { services, embedded: variablesOf(await everyTable()), bootstrap: { calls: callsOf(welcome) } };
 }
 
 function variablesOf(table) {
@@ -102,32 +90,4 @@ function folderOf(name) {
 
 function load(file) {
   return import(pathToFileURL(join(root, file)).href);
-}
-
-/**
- * Returns the services whose clients the code of a folder creates: any call whose only argument is a contract returns
- * its client.
- */
-function callsOf(folder, contracts) {
-  const found = new Set();
-  for (const text of sources(folder)) {
-    for (const [, name] of text.matchAll(/\(\s*contracts\.(\w+)\s*\)/g)) found.add(contracts[name].owner);
-    // A client of a contract that is not named counts as a call of every service, if the code iterates over all
-    // contracts.
-    if (!/\bhost\.client\(\s*(?!contracts\.)/.test(text)) continue;
-    if (!text.includes('Object.values(contracts)')) throw new Error(`${folder} asks for a client that can't be told`);
-    for (const { owner } of Object.values(contracts)) found.add(owner);
-  }
-  return found;
-}
-
-function sources(folder) {
-  if (!existsSync(join(root, folder))) throw new Error(`${folder} is not there`);
-  return (
-    readdirSync(join(root, folder), { recursive: true, withFileTypes: true })
-      .filter((entry) => entry.isFile() && entry.name.endsWith('.ts'))
-      .map((entry) => readFileSync(join(entry.parentPath, entry.name), 'utf8'))
-      // A port's contract suite lies beside it and is not part of the service.
-      .filter((text) => !text.includes("'@jest/globals'"))
-  );
 }

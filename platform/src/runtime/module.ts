@@ -8,12 +8,18 @@ import type { SpaceGuard } from '@commonplace/kit/space';
 import type { Store } from '@commonplace/kit/store';
 import type { Migration } from './migrations.js';
 
-/** A service or the gateway: its name, its settings, and how it starts. */
+/** What a service or the gateway is, needs and does, for the runtime, the chart and the network policies. */
 export interface ServiceModule {
   readonly name: string;
   readonly config: Table;
   /** Whether it stores records; the gateway does not. */
   readonly stores: boolean;
+  /** Whether it also stores files in the data folder, such as an index. */
+  readonly storesFiles?: boolean;
+  /** The contracts of other services that it calls. `host.client` gives no client of any other one. */
+  readonly calls: readonly ServiceContract<unknown>[];
+  /** Whether it connects to hosts that users or operators name, so that its network policy must admit the internet. */
+  readonly reachesInternet?: boolean;
   /** Migrations of data that earlier releases have stored, oldest first; none may ever be removed. */
   readonly migrations?: readonly Migration[];
   /** Opens the stores, apart from its records, that carry the installation's id; called before the module starts. */
@@ -21,8 +27,24 @@ export interface ServiceModule {
   start(host: Host): Promise<StartedModule>;
 }
 
-/** What a process provides to its modules. */
-export interface Host {
+/** A declaration whose host has clients of the declared contracts only. */
+interface Declaration<Calls extends readonly ServiceContract<unknown>[]> extends Omit<ServiceModule, 'calls' | 'start'> {
+  readonly calls: Calls;
+  start(host: Host<Calls[number]>): Promise<StartedModule>;
+}
+
+/** Declares a service. The compiler refuses a client of a contract that `calls` does not list. */
+export function defineService<const Calls extends readonly ServiceContract<unknown>[]>(
+  declaration: Declaration<Calls>,
+): ServiceModule {
+  return declaration as unknown as ServiceModule;
+}
+
+/** The client of a contract. */
+export type ClientOf<Contract> = Contract extends ServiceContract<infer S> ? Client<S> : never;
+
+/** What a process provides to its modules. `Callable` are the contracts whose clients a module may have. */
+export interface Host<Callable extends ServiceContract<unknown> = ServiceContract<unknown>> {
   /** Returns the module's own settings, parsed according to `table`. */
   settings<T extends Table>(table: T): Values<T>;
   readonly log: Log;
@@ -37,8 +59,10 @@ export interface Host {
   readonly dataDir: string;
   /** Id of the installation that everything belongs to; empty for a module that stores no records. */
   readonly installationId: string;
-  /** Returns a client of any service, in this process or another one. */
-  client<S>(contract: ServiceContract<S>): Client<S>;
+  /** Returns a client of a service, in this process or another one. Throws if the module has not declared the call. */
+  readonly client: <Contract extends Callable>(contract: Contract) => ClientOf<Contract>;
+  /** Type marker: a host with few clients can't be passed on as one with many. */
+  readonly callable?: (contract: Callable) => void;
   /** Returns options for a call without a caller; its deadline is `timeoutMs` from now. */
   systemCall(timeoutMs?: number): CallOptions;
   /** Verifies a caller token and returns the caller. */

@@ -15,7 +15,7 @@ import { contracts } from '../contracts/index.js';
 import { type Adapters, openAdapters } from './adapters.js';
 import { startHousekeeping } from './housekeeping.js';
 import { formatOf, requireFormat } from './migrations.js';
-import type { Host, Implementation, ServiceModule, StartedModule } from './module.js';
+import type { ClientOf, Host, Implementation, ServiceModule, StartedModule } from './module.js';
 import { processSettings } from './settings.js';
 import { fetchedKeys, observeFormat } from './signals.js';
 import { VERSION } from './version.js';
@@ -65,6 +65,13 @@ export async function run(
     (module: string) =>
     <S>(contract: ServiceContract<S>): Client<S> =>
       (here.has(contract.owner) ? channels.local(module) : channels.remote(module)).client(contract);
+  const declaredClientOf = ({ name, calls }: ServiceModule): Host['client'] => {
+    const of = clientOf(name);
+    return (contract) => {
+      if (!calls.includes(contract)) throw new Error(`${name} does not declare that it calls ${contract.name}`);
+      return of(contract) as ClientOf<typeof contract>;
+    };
+  };
   const verifyCaller = createTokenVerifier(async () => {
     fetched.add();
     const { jwksJson } = await clientOf(name)(contracts.auth).getTokenKeys(
@@ -99,7 +106,7 @@ export async function run(
       watchOwn: adapters.watchOwn,
       dataDir: settings.dataDir,
       installationId: adapters.installationId,
-      client: clientOf(module.name),
+      client: declaredClientOf(module),
       systemCall,
       verifyCaller,
       shedding,

@@ -9,7 +9,7 @@ import type { CallMetadata, CallOptions, Client, Handlers, Reply, ServiceContrac
 import { factsOf } from '@commonplace/kit/rpc';
 import type { Store } from '@commonplace/kit/store';
 import { contracts } from '../contracts/index.js';
-import type { Host, Implementation, ServiceModule } from '../runtime/module.js';
+import type { ClientOf, Host, Implementation, ServiceModule } from '../runtime/module.js';
 import { run } from '../runtime/run.js';
 
 /** Implements a service with some handlers; a call of any other method fails. */
@@ -74,6 +74,7 @@ export async function openStage(
     name,
     config: {},
     stores: true,
+    calls: Object.values(contracts),
     start: async (host) => {
       hosts.set(name, host);
       return { implementations };
@@ -108,7 +109,8 @@ export async function openStage(
   return {
     host: {
       ...(hosts.get(PROBE) as Host),
-      client: (contract) => clientOfCallers(contract, (caller) => (hosts.get(caller) as Host).client(contract)),
+      client: (contract) =>
+        clientOfCallers(contract, (caller) => (hosts.get(caller) as Host).client(contract)) as ClientOf<typeof contract>,
     },
     own: hosts.get(module.name) as Host,
     async as(caller, metadata = {}, reply = {}) {

@@ -3,7 +3,7 @@ import { openGuard } from '@commonplace/kit/fetch';
 import { createEnvelope } from '@commonplace/kit/secrets';
 import { contracts } from '@commonplace/platform/contracts';
 import { createMembershipCache } from '@commonplace/platform/memberships';
-import { implement, type ServiceModule } from '@commonplace/platform/runtime';
+import { implement, type ServiceModule, defineService } from '@commonplace/platform/runtime';
 import { watchLeavers, watchPurgedResources } from './agents/followers.js';
 import { config } from './config.js';
 import { openLedger } from './credits/metering.js';
@@ -44,10 +44,27 @@ import { runCollection, runEventCollection, stepCollection } from './stores/runs
 import { messageCollection, sessionCollection } from './stores/sessions.js';
 import { skillContentCollection } from './stores/skills.js';
 
-export const agents: ServiceModule = {
+export const agents = defineService({
   name: 'agents',
   config,
   stores: true,
+  calls: [
+    contracts.auth,
+    contracts.comments,
+    contracts.content,
+    contracts.conversationAccess,
+    contracts.conversations,
+    contracts.directory,
+    contracts.embeddingModels,
+    contracts.files,
+    contracts.index,
+    contracts.messages,
+    contracts.metering,
+    contracts.resources,
+    contracts.search,
+    contracts.workItems,
+  ],
+  reachesInternet: true,
   async start(host) {
     const { store, log, bus } = host;
     const settings = host.settings(config);
@@ -148,4 +165,4 @@ export const agents: ServiceModule = {
       },
     };
   },
-};
+});

@@ -15,8 +15,18 @@ import { linksIn, pathFrom, withResourceLinks } from './sample-links.js';
 /** The project's root, four levels above the folder of the compiled file. */
 const ROOT = join(dirname(fileURLToPath(import.meta.url)), '../../../..');
 
+/** What `fillSample` calls. */
+export const SAMPLE_CALLS = [
+  contracts.auth,
+  contracts.content,
+  contracts.files,
+  contracts.resources,
+  contracts.workspaces,
+] as const;
+type SampleHost = Host<(typeof SAMPLE_CALLS)[number]>;
+
 /** Creates a workspace with the project's documentation, acting as its owner. */
-export async function fillSample(host: Host, { user }: BootstrapResponse): Promise<void> {
+export async function fillSample(host: SampleHost, { user }: BootstrapResponse): Promise<void> {
   if (user === undefined) return;
   const scopes = ['workspace:write', 'resource:write', 'content:write', 'file:write'];
   const request = {
@@ -93,7 +103,7 @@ function picturesIn(file: string, text: string): string[] {
     .filter((path) => existsSync(join(ROOT, path)));
 }
 
-async function addPicture(host: Host, path: string, parentId: string, call: CallOptions): Promise<string> {
+async function addPicture(host: SampleHost, path: string, parentId: string, call: CallOptions): Promise<string> {
   const contentBase64 = readFileSync(join(ROOT, path)).toString('base64');
   const request = CreateFileRequest.fromPartial({ name: basename(path), parentId, contentBase64 });
   const { resource } = await host.client(contracts.files).createFile(request, call);

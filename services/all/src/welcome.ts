@@ -2,16 +2,17 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { KNOWN_SCOPES } from '@commonplace/kit/auth';
 import { AppError } from '@commonplace/kit/errors';
 import { contracts } from '@commonplace/platform/contracts';
-import type { ServiceModule } from '@commonplace/platform/runtime';
+import { defineService, type ServiceModule } from '@commonplace/platform/runtime';
 import { disclose, disclosureOf } from './disclosure.js';
-import { fillSample } from './sample.js';
+import { fillSample, SAMPLE_CALLS } from './sample.js';
 import { welcomeConfig } from './welcome-config.js';
 
 /** Creates an owner, a key with every scope, and a sample workspace at the first start. Every start prints the URLs. */
-export const welcome: ServiceModule = {
+export const welcome = defineService({
   name: 'bootstrap',
   config: welcomeConfig,
   stores: false,
+  calls: [contracts.index, ...SAMPLE_CALLS],
   async start(host) {
     const settings = host.settings(welcomeConfig);
     const { publicUrl, ownerEmail, ownerPassword = '', sample } = settings;
@@ -36,7 +37,7 @@ export const welcome: ServiceModule = {
       },
     };
   },
-};
+});
 
 const BOOTSTRAP_MS = 30_000;
 /** Milliseconds to wait for the other services of a mesh, and between two polls. */

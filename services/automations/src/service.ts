@@ -2,7 +2,7 @@ import { openGuard } from '@commonplace/kit/fetch';
 import { createEnvelope } from '@commonplace/kit/secrets';
 import { contracts } from '@commonplace/platform/contracts';
 import { createMembershipCache } from '@commonplace/platform/memberships';
-import type { Host, ServiceModule } from '@commonplace/platform/runtime';
+import { defineService, type Host, type ServiceModule } from '@commonplace/platform/runtime';
 import { config } from './config.js';
 import { openDefinitions } from './definitions/open.js';
 import type { Feature, Peers, Shared } from './parts.js';
@@ -13,12 +13,32 @@ import { openHooks } from './triggers/hooks.js';
 import { openTriggers } from './triggers/open.js';
 import { openWorkItems } from './work-items/open.js';
 
+const CALLS = [
+  contracts.agentDirectory,
+  contracts.auth,
+  contracts.comments,
+  contracts.content,
+  contracts.conversationAccess,
+  contracts.directory,
+  contracts.forms,
+  contracts.index,
+  contracts.messages,
+  contracts.resources,
+  contracts.search,
+  contracts.tags,
+  contracts.workItems,
+  contracts.workRuns,
+  contracts.workspaces,
+] as const;
+
 /** Creates the service module. `now` returns epoch milliseconds. */
 export function createAutomations(now: () => number = Date.now): ServiceModule {
-  return {
+  return defineService({
     name: 'automations',
     config,
     stores: true,
+    calls: CALLS,
+    reachesInternet: true,
     async start(host) {
       const { store, log, bus } = host;
       const settings = host.settings(config);
@@ -53,10 +73,10 @@ export function createAutomations(now: () => number = Date.now): ServiceModule {
         },
       };
     },
-  };
+  });
 }
 
-function peersOf(host: Pick<Host, 'client'>): Peers {
+function peersOf(host: Host<(typeof CALLS)[number]>): Peers {
   return {
     auth: host.client(contracts.auth),
     directory: host.client(contracts.directory),

@@ -1,7 +1,7 @@
 import { openGuard } from '@commonplace/kit/fetch';
 import { contracts } from '@commonplace/platform/contracts';
 import { createMembershipCache } from '@commonplace/platform/memberships';
-import { implement, type ServiceModule } from '@commonplace/platform/runtime';
+import { implement, type ServiceModule, defineService } from '@commonplace/platform/runtime';
 import { createArchiveHandlers } from './archives/handlers/archives.js';
 import { archiveCollection, stepCollection } from './archives/records.js';
 import { createArchiveExpiry, openArchiveQueue } from './archives/runner.js';
@@ -12,7 +12,7 @@ import { createDownloadHandlers } from './downloads/handlers/downloads.js';
 import { createImportUploads } from './imports/acts/receive-upload.js';
 import { createImportHandlers } from './imports/handlers/imports.js';
 import { openImportQueue, openRemovalQueue } from './imports/jobs/runner.js';
-import { openImportParts } from './imports/open.js';
+import { IMPORT_CALLS, openImportParts } from './imports/open.js';
 import { importCollection } from './imports/stores/records.js';
 import { broadcastImports } from './imports/topic.js';
 import { MEDIA_DEFAULTS, openMedia } from './media/index.js';
@@ -30,10 +30,20 @@ import { openUploadQueue } from './uploads/runner.js';
 import { createSweeper } from './uploads/sweeper.js';
 
 /** Defines the service that stores the bytes of files: uploads, content types, downloads. */
-export const files: ServiceModule = {
+export const files = defineService({
   name: 'files',
   config,
   stores: true,
+  storesFiles: true,
+  calls: [
+    ...IMPORT_CALLS,
+    contracts.fileNodes,
+    contracts.index,
+    contracts.orgs,
+    contracts.treeExports,
+    contracts.workspaces,
+  ],
+  reachesInternet: true,
   boundStores: async ({ settings, dataDir }) => [await openBlobInstallation(settings(config), dataDir)],
   async start(host) {
     const settings = host.settings(config);
@@ -120,4 +130,4 @@ export const files: ServiceModule = {
       },
     };
   },
-};
+});

@@ -3,7 +3,7 @@ import type { CallContext } from '@commonplace/kit/rpc';
 import { contracts } from '@commonplace/platform/contracts';
 import { openMailer } from '@commonplace/platform/mail';
 import { createMembershipCache } from '@commonplace/platform/memberships';
-import { implement, type ServiceModule } from '@commonplace/platform/runtime';
+import { implement, type ServiceModule, defineService } from '@commonplace/platform/runtime';
 import { watchAudited } from './audit/events.js';
 import { createAuditHandlers } from './audit/handlers.js';
 import { auditCollection } from './audit/records.js';
@@ -26,10 +26,11 @@ import { watchPurges } from './purge.js';
 
 /** Creates the service module. `now` returns epoch milliseconds. */
 export function createMessaging(now: () => number = Date.now): ServiceModule {
-  return {
+  return defineService({
     name: 'messaging',
     config,
     stores: true,
+    calls: [contracts.agentDirectory, contracts.auth, contracts.conversationRuns, contracts.directory, contracts.index],
     async start(host) {
       const { store, log } = host;
       const settings = host.settings(config);
@@ -102,7 +103,7 @@ export function createMessaging(now: () => number = Date.now): ServiceModule {
         },
       };
     },
-  };
+  });
 }
 
 export const messaging = createMessaging();

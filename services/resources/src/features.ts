@@ -49,8 +49,20 @@ import type { TransferParts } from './transfer/parts.js';
 import type { TreeParts } from './tree/parts.js';
 import { openJobRunner } from './tree-jobs.js';
 
+/** What the features call. */
+export const CALLS = [
+  contracts.agentDirectory,
+  contracts.auth,
+  contracts.directory,
+  contracts.entries,
+  contracts.files,
+  contracts.fileTexts,
+  contracts.workspaces,
+] as const;
+type ResourcesHost = Host<(typeof CALLS)[number]>;
+
 /** Opens what each feature depends on, from those below to those above. */
-export async function openFeatures(host: Host, settings: Settings) {
+export async function openFeatures(host: ResourcesHost, settings: Settings) {
   const { store, log, systemCall } = host;
   const records = await openRecords(host);
   const { tree, jobs, counters, pending, grants, accessRequests, comments, threads, snapshots, shifts } = records;
@@ -112,7 +124,7 @@ export async function openFeatures(host: Host, settings: Settings) {
 }
 
 /** Opens the records that more than one feature or the quotas read. */
-async function openRecords({ store }: Host) {
+async function openRecords({ store }: Pick<Host, 'store'>) {
   const nodes = await store.collection(nodeCollection);
   const jobs = await store.collection(jobCollection);
   const usage = await store.collection(tagUsageCollection);
@@ -135,7 +147,7 @@ async function openRecords({ store }: Host) {
   };
 }
 
-function clientsOf({ client }: Host): Parts['peers'] {
+function clientsOf({ client }: ResourcesHost): Parts['peers'] {
   return {
     agents: client(contracts.agentDirectory),
     users: client(contracts.auth),

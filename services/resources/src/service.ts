@@ -1,10 +1,10 @@
 import type { Subscription } from '@commonplace/kit/events';
 import { contracts } from '@commonplace/platform/contracts';
-import { implement, type ServiceModule } from '@commonplace/platform/runtime';
+import { implement, type ServiceModule, defineService } from '@commonplace/platform/runtime';
 import { createCommentHandlers } from './comments/handlers/comments.js';
 import { config } from './config.js';
 import { createCopyHandlers } from './copies/handlers/copies.js';
-import { openFeatures } from './features.js';
+import { CALLS, openFeatures } from './features.js';
 import { createFormHookHandlers } from './forms/handlers/form-hooks.js';
 import { createFormPageHandlers } from './forms/handlers/form-pages.js';
 import { createFormHandlers } from './forms/handlers/forms.js';
@@ -27,10 +27,12 @@ import { createTrashHandlers } from './tree/handlers/trash.js';
 import { setAccessMode } from './tree/update.js';
 
 /** Declares the resources service: the tree of every workspace, what its nodes contain, and who has access to them. */
-export const resources: ServiceModule = {
+export const resources = defineService({
   name: 'resources',
   config,
   stores: true,
+  calls: CALLS,
+  reachesInternet: true,
   async start(host) {
     const features = await openFeatures(host, host.settings(config));
     const { tree, sharing, tags, comments, snapshots, forms, publications, copies, templates, transfer } = features;
@@ -87,4 +89,4 @@ export const resources: ServiceModule = {
       },
     };
   },
-};
+});

@@ -1,6 +1,6 @@
 import type { Subscription } from '@commonplace/kit/events';
 import { contracts } from '@commonplace/platform/contracts';
-import { type Host, implement, type ServiceModule } from '@commonplace/platform/runtime';
+import { type Host, implement, type ServiceModule, defineService } from '@commonplace/platform/runtime';
 import { config } from './config.js';
 import { createIndexer, INDEXED_EVENTS } from './events.js';
 import { createEmbeddingModelHandlers } from './handlers/embedding-models.js';
@@ -16,26 +16,31 @@ import { createUsageRecorder } from './usage/recorder.js';
 import { type EmbeddingWork, startEmbedding } from './vectors/background.js';
 import { createQueryEmbedder } from './vectors/query-vector.js';
 
+type SearchHost = Host<typeof contracts.index | typeof contracts.metering>;
+
 /** Opens the models; undefined when embeddings are off. */
-export type OpenEmbedders = (host: Host) => Embedders | undefined | Promise<Embedders | undefined>;
+export type OpenEmbedders = (host: Pick<Host, 'settings'>) => Embedders | undefined | Promise<Embedders | undefined>;
 
 /**
  * Defines the service that finds resources by the words in their names and contents, and by the meaning of their
  * contents.
  */
 export function searchService(open: OpenEmbedders): ServiceModule {
-  return {
+  return defineService({
     name: 'search',
     config,
     stores: true,
+    storesFiles: true,
+    calls: [contracts.index, contracts.metering],
+    reachesInternet: true,
     boundStores: async ({ settings, dataDir }) => [await openIndexInstallation(settings(config), dataDir)],
     start: (host) => start(host, open),
-  };
+  });
 }
 
 export const search: ServiceModule = searchService((host) => openEmbedders(host.settings(config)));
 
-async function start(host: Host, open: OpenEmbedders): ReturnType<ServiceModule['start']> {
+async function start(host: SearchHost, open: OpenEmbedders): ReturnType<ServiceModule['start']> {
   const settings = host.settings(config);
   const { indexBatch, chunkTokens, queryTimeoutMs } = settings;
   const { bus, log, systemCall } = host;

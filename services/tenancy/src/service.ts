@@ -1,6 +1,6 @@
 import type { Subscription } from '@commonplace/kit/events';
 import { contracts } from '@commonplace/platform/contracts';
-import { implement, type ServiceModule } from '@commonplace/platform/runtime';
+import { implement, type ServiceModule, defineService } from '@commonplace/platform/runtime';
 import { config } from './config.js';
 import { createCreditHandlers } from './credits/handlers/credits.js';
 import { createMeteringHandlers } from './credits/handlers/metering.js';
@@ -21,10 +21,12 @@ import { openParts } from './parts.js';
 
 /** Creates the service module. `clock` returns epoch milliseconds. */
 export function createTenancy(clock: () => number = Date.now): ServiceModule {
-  return {
+  return defineService({
     name: 'tenancy',
     config,
     stores: true,
+    calls: [contracts.auth, contracts.index, contracts.permissions, contracts.templateUse, contracts.archives],
+    reachesInternet: true,
     async start(host) {
       const parts = await openParts({
         store: host.store,
@@ -75,7 +77,7 @@ export function createTenancy(clock: () => number = Date.now): ServiceModule {
         },
       };
     },
-  };
+  });
 }
 
 export const tenancy = createTenancy();

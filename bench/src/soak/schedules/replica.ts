@@ -51,6 +51,7 @@ const others = [...owners, 'gateway'].map(
     name,
     config: {},
     stores: false,
+    calls: Object.values(contracts),
     start: async (host) => {
       hosts.set(name, host);
       return { implementations: doubles.filter(({ contract }) => contract.owner === name) };

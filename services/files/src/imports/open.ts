@@ -11,10 +11,14 @@ import type { ImportPolicyParts } from './policy.js';
 import { openImportQuotas } from './quotas.js';
 import { itemCollection, removalCollection, reportCollection } from './stores/records.js';
 
+/** What imports call. */
+export const IMPORT_CALLS = [contracts.auth, contracts.directory, contracts.resources, contracts.treeImports] as const;
+type ImportCall = (typeof IMPORT_CALLS)[number];
+
 /** Opens what imports depend on, beside the parts of files. */
 export async function openImportParts(
   parts: UploadParts & Pick<ImportParts, 'imports'>,
-  { store, bus, client, dataDir }: Pick<Host, 'store' | 'bus' | 'client' | 'dataDir'>,
+  { store, bus, client, dataDir }: Host<ImportCall>,
   memberships: MembershipCache,
 ): Promise<ImportPolicyParts> {
   return {

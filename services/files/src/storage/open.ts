@@ -18,7 +18,7 @@ import {
 import { sweepCollection } from './sweep.js';
 
 /** Opens the store of bytes and the collections that describe what is in it. */
-export async function openStorage(host: Host, settings: Settings): Promise<SweepParts> {
+export async function openStorage(host: Host<typeof contracts.fileNodes>, settings: Settings): Promise<SweepParts> {
   const { store, log } = host;
   const bytes = await openBlobStore(settings, host.dataDir);
   return {
